@@ -244,6 +244,7 @@ func (p *parser) storageFlags() {
 	f("hbase.zookeeper", "ZooKeeper quorum of HBase: host:port,...").StringVar(&o.ZooKeeper)
 	f("hbase.root", "Root znode of HBase.").Default(o.HBaseRoot).StringVar(&o.HBaseRoot)
 	f("hbase.timeout", "Time limit of one operation on HBase, including waiting and retries.").Default(o.HBaseTimeout.String()).DurationVar(&o.HBaseTimeout)
+	f("hbase.append-cells", "Put points into OpenTSDB's append cells, one for each row, as TSDs with tsd.storage.enable_appends do. Rows are read before each write.").BoolVar(&o.HBaseAppendCells)
 	f("hbase.compact-after", "How long after the end of its hour a row of single cells is put together into one cell, at least 15m; 0: never. Processes share the work.").Default(o.HBaseCompactAfter.String()).DurationVar(&o.HBaseCompactAfter)
 	f("storage.table.data", "Data table.").Default(o.TableData).StringVar(&o.TableData)
 	f("storage.table.uid", "UID table.").Default(o.TableUID).StringVar(&o.TableUID)

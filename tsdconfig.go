@@ -70,6 +70,8 @@ func tsdKeys() map[string]tsdKey {
 		"tsd.timeseriesfilter.enable":          {refused: "a TSD's plugins do not run here, and without its filter every point would be stored"},
 		"hbase.security.auth.enable":           {refused: "HBase is spoken to without Kerberos"},
 		"tsd.http.request.enable_chunked":      {}, // always
+		"tsd.storage.enable_appends":           {},
+		"tsd.storage.repair_appends":           {},
 		"tsd.storage.fix_duplicates":           {}, // of two values of an instant the newest is true, always
 	}
 }
@@ -188,6 +190,7 @@ func (p *parser) fromTSD(path string, have []string) (flags []string, err error)
 		r.set("opentsdb.rollup-raw-tag", cmp.Or(strings.TrimSpace(r.last["tsd.rollups.raw_agg_tag_value"].Value), "RAW"), true)
 	}
 	r.set("storage.engine", "hbase", r.last["tsd.storage.hbase.zk_quorum"].Value != "")
+	r.appends()
 	p.unusedKeys = r.unused
 	return r.flags, nil
 }
@@ -249,6 +252,20 @@ func (r *tsdReader) port() {
 		bind = ""
 	}
 	r.set("opentsdb.listen-address", net.JoinHostPort(bind, port), port != "")
+}
+
+// appends has rows kept in append cells, as the TSDs keep them. TSDs that repair these write back what
+// they read some time before, which would undo a write of ours.
+func (r *tsdReader) appends() {
+	if !r.on("tsd.storage.enable_appends") {
+		return
+	}
+	engine, given := r.given["storage.engine"]
+	if onHBase := engine == "hbase" || !given && r.last["tsd.storage.hbase.zk_quorum"].Value != ""; !onHBase || r.on("tsd.storage.repair_appends") {
+		r.unused = append(r.unused, "tsd.storage.enable_appends")
+		return
+	}
+	r.set("hbase.append-cells", "true", true)
 }
 
 func (r *tsdReader) set(flag, value string, wanted bool) {

@@ -36,6 +36,7 @@ tsd.storage.hbase.zk_quorum = zk1,zk2:2182
 tsd.storage.hbase.data_table = metrics
 tsd.storage.salt.width = 1
 tsd.storage.enable_compaction = false
+tsd.storage.enable_appends = true
 `)
 	var log bytes.Buffer
 	c, err := parseCommand([]string{"--opentsdb.config=" + tsd, "--config.file=" + write("a.yml", "opentsdb.max-tags: 9\nquery.timeout: 45s\n"), "--query.timeout=50s"}, io.Discard, &log)
@@ -52,6 +53,7 @@ tsd.storage.enable_compaction = false
 		{"data table", o.TableData, "metrics"},
 		{"salt", o.SaltWidth, 1},
 		{"compaction", o.HBaseCompactAfter, time.Duration(0)},
+		{"append cells", o.HBaseAppendCells, true},
 		{"query timeout", o.QueryTimeout, 50 * time.Second},
 		{"address", o.OpenTSDB.ListenAddress, ":4242"},
 		{"tags", o.OpenTSDB.MaxTags, 9},
@@ -68,6 +70,20 @@ tsd.storage.enable_compaction = false
 	}
 	if !strings.Contains(log.String(), "keys=tsd.http.staticroot\n") {
 		t.Errorf("log: %s", log.String())
+	}
+	for _, unused := range []struct{ text, flag string }{
+		{"tsd.storage.hbase.zk_quorum=zk\ntsd.storage.enable_appends=true\ntsd.storage.repair_appends=true", "--log.level=info"},
+		{"tsd.storage.hbase.zk_quorum=zk\ntsd.storage.enable_appends=true", "--storage.engine=embedded"},
+		{"tsd.storage.enable_appends=true", "--log.level=info"},
+	} {
+		log.Reset()
+		c, err := parseCommand([]string{"--opentsdb.config=" + write("unused.conf", unused.text), unused.flag}, io.Discard, &log)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if c.options.HBaseAppendCells || !strings.Contains(log.String(), "keys=tsd.storage.enable_appends\n") {
+			t.Errorf("%q: append cells %v, %s", unused.text, c.options.HBaseAppendCells, log.String())
+		}
 	}
 	for _, bad := range []struct{ text, flag, want string }{
 		{"tsd.storage.uid.width.metric=4", "--storage.uid-width.metric=3", "line 1: tsd.storage.uid.width.metric: it is 4, but --storage.uid-width.metric is 3"},

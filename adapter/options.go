@@ -33,6 +33,7 @@ type Options struct {
 	ZooKeeper         string        // --hbase.zookeeper: host:port,...
 	HBaseRoot         string        // --hbase.root
 	HBaseTimeout      time.Duration // --hbase.timeout: one operation on the cluster
+	HBaseAppendCells  bool          // --hbase.append-cells
 	HBaseCompactAfter time.Duration // --hbase.compact-after: of the hour of a row; 0: rows are not compacted
 	TableData         string        // --storage.table.data
 	TableUID          string        // --storage.table.uid
@@ -196,6 +197,7 @@ func (o Options) storageOptions() storage.Options {
 	s.Layout = o.layout()
 	s.Values, _ = schema.ParseValues(o.Values) // checked by Validate
 	s.Exclusive, s.Retention = o.Engine != EngineHBase, o.Retention
+	s.AppendCells = o.HBaseAppendCells
 	s.CompactAfter = o.HBaseCompactAfter // of shared tables alone, and checked in any case
 	s.Index, s.IndexRefresh, s.SeriesCache = storage.SeriesIndex(o.SeriesIndex), o.IndexRefresh, o.SeriesCache
 	s.Mode, s.LogUnacknowledged = o.writeMode(), o.spools()

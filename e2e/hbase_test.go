@@ -30,6 +30,7 @@ func TestHBase(t *testing.T) {
 		{"TSDRename", testTSDRename},
 		{"TSDPuts", testTSDPuts},
 		{"TSDWrites", testTSDWrites},
+		{"TSDAppends", testTSDAppends},
 		{"TSDCorrections", testTSDCorrections},
 		{"TSDNewest", testTSDNewest},
 		{"TSDCells", testTSDCells},

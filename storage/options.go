@@ -57,6 +57,9 @@ type Options struct {
 	// CompactAfter is how long after the end of its hour a row of shared tables is compacted, 0:
 	// never.
 	CompactAfter time.Duration
+	// AppendCells means that points are put into the append cells of their rows, as a TSD with
+	// tsd.storage.enable_appends does: on shared tables only.
+	AppendCells bool
 	// IndexRefresh is the interval between two looks for series of other writers.
 	IndexRefresh time.Duration
 	// SeriesCache limits the entries of each cache of names and UIDs. Each kind of UID has one.
@@ -110,6 +113,8 @@ func (o Options) Validate() error {
 		return fmt.Errorf("--storage.retention=%v: want 0 (for ever) or at least %v", o.Retention, MinRetention)
 	case o.CompactAfter != 0 && o.CompactAfter < closed.MinAfter:
 		return fmt.Errorf("--hbase.compact-after=%v: want 0 (never) or at least %v", o.CompactAfter, closed.MinAfter)
+	case o.AppendCells && o.Exclusive:
+		return errors.New("--hbase.append-cells is for tables in HBase, which TSDs append to; an embedded store has cells of its own")
 	case o.IndexRefresh <= 0:
 		return errors.New("--storage.index-refresh must be above 0")
 	case o.SeriesCache < 1:

@@ -39,6 +39,9 @@ type world struct {
 	// The tables forget what is hidden, and the TSD makes no compactions: those count as writes
 	// then.
 	forgets bool
+	// Adapters and the TSD put points into append cells.
+	appends bool
+	tails   map[string]*tail // of the append cells of rows
 }
 
 // adapter is one process.
@@ -65,8 +68,10 @@ const (
 
 var seriesOfWorld = []storage.Series{storetest.Series("m", "host", "a"), storetest.Series("m", "host", "b")}
 
-func newWorld(t *testing.T, seed uint64, skew int64) *world {
-	w := &world{t: t, rng: rand.New(rand.NewPCG(seed, 3)), db: kv.NewShared(storetest.Tables()...), model: storetest.NewModel(len(seriesOfWorld))}
+func newWorld(t *testing.T, seed uint64, skew int64) *world { return newWorldOf(t, seed, skew, false) }
+
+func newWorldOf(t *testing.T, seed uint64, skew int64, appends bool) *world {
+	w := &world{appends: appends, tails: map[string]*tail{}, t: t, rng: rand.New(rand.NewPCG(seed, 3)), db: kv.NewShared(storetest.Tables()...), model: storetest.NewModel(len(seriesOfWorld))}
 	w.clock.Store(1_700_000_000_000)
 	w.db.SetClock(func() int64 { return w.clock.Add(w.deleting.Load()) })
 	for i, flags := range []func(*storage.Options){
@@ -76,6 +81,9 @@ func newWorld(t *testing.T, seed uint64, skew int64) *world {
 		func(o *storage.Options) { o.LogUnacknowledged = true },
 	} {
 		a := &adapter{w: w, name: fmt.Sprint("C", i), flags: flags, logged: i == 3, disk: logtest.New(seed + uint64(i)), db: w.db}
+		if appends {
+			a.db = racing{w.db, w}
+		}
 		if skew > 0 {
 			a.skew = w.rng.Int64N(2*skew+1) - skew
 		}
@@ -99,6 +107,7 @@ func (a *adapter) start() {
 		o.Exclusive, o.Now = false, func() time.Time { return time.UnixMilli(a.w.clock.Load() + a.skew) }
 		o.Buffer.Dir, o.Buffer.FS, o.Buffer.SegmentBytes = "log", a.disk, 16<<10
 		o.Buffer.FlushDelay, o.Buffer.FlushInterval = 1<<60, 1<<60
+		o.AppendCells = a.w.appends
 		a.flags(o)
 	})
 	a.refs = nil
@@ -204,6 +213,10 @@ func (w *world) put() {
 	at := w.rng.IntN(len(w.keys))
 	offset, v := uint32(w.rng.IntN(instants)*60_000), float64(w.rng.IntN(5))+0.5
 	point, _ := schema.FloatPoint(offset, v, schema.ValuesDouble)
+	if w.appends {
+		w.append(at, point)
+		return
+	}
 	q, value := schema.AppendCell(nil, nil, []schema.Point{point})
 	w.apply(kv.Mutation{Key: w.keys[at], Puts: []kv.Put{{Qualifier: q, Value: value}}})
 	time := 1356998400000 + int64(at%hours)*3600_000 + int64(offset)
@@ -343,6 +356,9 @@ func (w *world) check() {
 		w.model.Check(w.t, a.Store, a.refs, 0, storage.MaxTime)
 	}
 	storetest.CheckRows(w.t, w.db, "tsdb", false)
+	if w.appends {
+		w.checkAppended()
+	}
 }
 
 // checkKnown checks that a process that starts now finds the series that have points.
@@ -368,14 +384,21 @@ func TestNewestWriteStaysOnSharedTables(t *testing.T) {
 		name            string
 		skew, gap, span int64 // milliseconds
 		seeds           uint64
-	}{{"one clock", 0, 1, 0, 25}, {"skewed clocks", 3000, 6001, 0, 25}, {"compacted coarsely", 0, row.UniformSpan + 1, row.UniformSpan, 10}} {
+		appends         bool
+	}{
+		{"one clock", 0, 1, 0, 25, false},
+		{"skewed clocks", 3000, 6001, 0, 25, false},
+		{"compacted coarsely", 0, row.UniformSpan + 1, row.UniformSpan, 10, false},
+		{"append cells", 0, 1, 0, 25, true},
+		{"append cells and skewed clocks", 3000, 6001, 0, 25, true},
+	} {
 		t.Run(c.name, func(t *testing.T) {
 			var closed, deleted atomic.Int64
 			t.Cleanup(func() { t.Logf("%d rows were compacted by adapters, %d deletions", closed.Load(), deleted.Load()) })
 			for seed := range scale.Of(t, "random histories of several adapters and a TSD", c.seeds, c.seeds, 40*c.seeds) {
 				t.Run(fmt.Sprint("seed ", seed), func(t *testing.T) {
 					t.Parallel()
-					w := newWorld(t, seed, c.skew)
+					w := newWorldOf(t, seed, c.skew, c.appends)
 					w.forgets, w.span = seed%4 == 0, c.span
 					t.Cleanup(func() {
 						if t.Failed() {
@@ -417,6 +440,7 @@ func (w *world) run(steps int, gap int64) {
 		case n == 16 && w.forgets:
 			w.db.Flush()
 			w.tell("the tables forget what is hidden")
+		case n == 16 && w.appends: // such a TSD does not compact
 		case n == 16:
 			w.finish()
 			w.compact(w.keys[w.rng.IntN(len(w.keys))])

@@ -49,7 +49,7 @@ func encodeMutations(family string, rows []kv.Mutation, chosen []int) []action {
 func encodeConditionals(family string, rows []kv.Conditional, mutations []kv.Mutation, chosen []int) []action {
 	actions := encodeMutations(family, mutations, chosen)
 	for n, i := range chosen {
-		actions[n].condition = conditionField(&rows[i])
+		actions[n].condition = conditionField(family, &rows[i])
 	}
 	return actions
 }

@@ -6,13 +6,15 @@ import (
 	"math"
 
 	"github.com/tsuna/gohbase/filter"
+	"github.com/tsuna/gohbase/pb"
 	"google.golang.org/protobuf/encoding/protowire"
 	"google.golang.org/protobuf/proto"
 
 	"github.com/tsdbridge/tsdbridge/storage/kv"
 )
 
-// ApplyUnchanged implements kv.Versioned. The condition looks at all families of the table.
+// ApplyUnchanged implements kv.Versioned. A condition without a Cell looks at all families of the
+// table.
 func (e *Engine) ApplyUnchanged(ctx context.Context, table, family string, rows []kv.Conditional) ([]bool, error) {
 	if err := kv.CheckConditionals(rows); err != nil {
 		return nil, e.explain(ctx, opApply, table, err, 0)
@@ -41,7 +43,7 @@ func (e *Engine) ApplyUnchanged(ctx context.Context, table, family string, rows 
 }
 
 // A Condition, by the numbers of Client.proto of HBase 2.4 and later: 1 row, 7 Filter. It is true
-// if the filter leaves anything of the row.
+// if the filter leaves anything of the row. One without a filter compares a cell.
 const (
 	conditionRow    = 1
 	conditionFilter = 7
@@ -49,7 +51,10 @@ const (
 )
 
 // conditionField is the condition that a row is as it was read, as a field of a RegionAction.
-func conditionField(c *kv.Conditional) []byte {
+func conditionField(family string, c *kv.Conditional) []byte {
+	if c.Cell != nil {
+		return cellCondition(family, c)
+	}
 	body := protowire.AppendTag(nil, conditionRow, protowire.BytesType)
 	body = protowire.AppendBytes(body, c.Key)
 	body = protowire.AppendTag(body, conditionFilter, protowire.BytesType)
@@ -58,8 +63,28 @@ func conditionField(c *kv.Conditional) []byte {
 	return protowire.AppendBytes(b, body)
 }
 
+// cellCondition is the condition that a cell has a value. HBase takes no bytes for an absent cell.
+func cellCondition(family string, c *kv.Conditional) []byte {
+	comparator, err := filter.NewBinaryComparator(filter.NewByteArrayComparable(c.Cell.Value)).ConstructPBComparator()
+	if err != nil {
+		panic(fmt.Sprintf("a comparison of bytes does not marshal: %v", err))
+	}
+	body, err := proto.Marshal(&pb.Condition{
+		Row: c.Key, Family: []byte(family), Qualifier: c.Cell.Qualifier, CompareType: pb.CompareType_EQUAL.Enum(), Comparator: comparator,
+	})
+	if err != nil {
+		panic(fmt.Sprintf("a condition does not marshal: %v", err))
+	}
+	return protowire.AppendBytes(protowire.AppendTag(nil, conditionOf, protowire.BytesType), body)
+}
+
 // conditionSize is about the size of conditionField.
-func conditionSize(c *kv.Conditional) int { return 400 + len(c.Key) + 7*len(c.Read) }
+func conditionSize(c *kv.Conditional) int {
+	if c.Cell != nil {
+		return 200 + len(c.Key) + len(c.Cell.Value)
+	}
+	return 400 + len(c.Key) + 7*len(c.Read)
+}
 
 // unchangedFilter passes no cell of a row that has a cell with a new stamp: one that none of the
 // cells read had. Of another row it passes the cells from the last one that was read on: none if

@@ -1,6 +1,7 @@
 package kv
 
 import (
+	"bytes"
 	"fmt"
 	"slices"
 )
@@ -9,8 +10,23 @@ import (
 type Conditional struct {
 	Mutation
 	// Read are all cells of the row's family that Get, Scan or History returned. There is at least
-	// one.
+	// one, unless Cell is set.
 	Read []Cell
+	// Cell, if it is set, is what is compared in place of Read: one cell, whatever its stamp.
+	Cell *Expected
+}
+
+// Expected is a cell of the mutation's family with its value. No bytes mean that there is no such
+// cell, or one with an empty value.
+type Expected struct{ Qualifier, Value []byte }
+
+// holds reports whether a row with these cells has the cell.
+func (e *Expected) holds(cells []Cell) bool {
+	at := slices.IndexFunc(cells, func(c Cell) bool { return bytes.Equal(c.Qualifier, e.Qualifier) })
+	if at < 0 {
+		return len(e.Value) == 0
+	}
+	return bytes.Equal(cells[at].Value, e.Value)
 }
 
 // DeletesOf appends the deletions of the very versions that were read: each has the stamp of its
@@ -36,6 +52,9 @@ func (c *Conditional) Stamps() []int64 {
 
 // unchanged reports whether a row with these cells counts as it was read.
 func (c *Conditional) unchanged(cells []Cell) bool {
+	if c.Cell != nil {
+		return c.Cell.holds(cells)
+	}
 	stamps := c.Stamps()
 	return len(cells) >= len(c.Read) && !slices.ContainsFunc(cells, func(held Cell) bool {
 		_, read := slices.BinarySearch(stamps, held.Time)
@@ -50,7 +69,7 @@ func CheckConditionals(rows []Conditional) error {
 		return err
 	}
 	for i := range rows {
-		if len(rows[i].Read) == 0 {
+		if len(rows[i].Read) == 0 && rows[i].Cell == nil {
 			return fmt.Errorf("%w: row %x is compared with no cells", ErrInvalid, rows[i].Key)
 		}
 	}

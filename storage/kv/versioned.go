@@ -30,7 +30,8 @@ type Versioned interface {
 	// ApplyUnchanged makes each mutation if its row is as it was read, and reports for each whether
 	// it was made. The check and the mutation of a row are atomic. A row is as it was read if it
 	// has at least as many cells, and none with a stamp that no cell had when it was read. A cell
-	// that was put since then with the stamp of another is not noticed. All mutations that were
+	// that was put since then with the stamp of another is not noticed. A mutation with a Cell is made
+	// if that cell has the value, whatever the rest of the row has. All mutations that were
 	// made are durable when it returns. After an error any of the mutations may have been made. A
 	// mutation whose first answer was lost may be reported as not made although it was: read the
 	// row to be certain.

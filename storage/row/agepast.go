@@ -57,20 +57,21 @@ func (p *past) load(r *agedRow, ages []agedCell) {
 	if len(ages) == 0 && len(h.Hidden) == 0 {
 		return
 	}
+	ages, arrivals := splitAges(ages) // append cells lose their ages when these are deleted
 	p.taken = slices.Grow(p.taken[:0], len(p.tombstones))[:len(p.tombstones)]
 	broken := len(r.Broken) // no reader meets what is hidden
 	defer func() { r.Broken = r.Broken[:broken] }()
 	for i, c := range h.Hidden {
 		switch kind := schema.ClassifyCell(c.Qualifier); {
 		case kind == schema.CellAges:
-			if a, ok := r.decode(c); ok {
+			if a, ok := r.decode(c); ok && !schema.OfArrivals(c.Value) {
 				ages = append(ages, a)
 			}
 		case isSamples(kind):
 			p.hidden = append(p.hidden, i)
 		}
 	}
-	p.pair(r, ages)
+	p.pair(r, ages, arrivals)
 	p.erase()
 	p.loadDeleted(r, ages)
 	p.ageDeleted(r)
@@ -108,15 +109,19 @@ func isSamples(k schema.CellKind) bool {
 
 // pair gives the cells that were put with a cell of ages what it holds, and keeps what the other
 // cells of ages hold.
-func (p *past) pair(r *agedRow, ages []agedCell) {
-	if len(ages) == 0 {
+func (p *past) pair(r *agedRow, ages, arrivals []agedCell) {
+	if len(ages)+len(arrivals) == 0 {
 		return
 	}
+	slices.SortFunc(arrivals, func(a, b agedCell) int { return cmp.Compare(a.Time, b.Time) })
 	slices.SortFunc(ages, func(a, b agedCell) int { return cmp.Compare(a.Time, b.Time) })
 	paired := make([]bool, len(ages))
 	for i := range r.cells {
-		if at, ok := agesPutAt(ages, r.cells[i].Time); ok {
-			r.cells[i].ages, paired[at] = ages[at].ages, true
+		c := &r.cells[i]
+		if c.kind == schema.CellAppend {
+			c.ages, c.agesCell = agesOfArrivals(c, arrivals)
+		} else if at, ok := agesPutAt(ages, c.Time); ok {
+			c.ages, paired[at] = ages[at].ages, true
 		}
 	}
 	for _, i := range p.hidden {
@@ -131,6 +136,18 @@ func (p *past) pair(r *agedRow, ages []agedCell) {
 	}
 	slices.SortFunc(p.loose, func(a, b schema.Age) int { return cmp.Or(cmp.Compare(a.Offset, b.Offset), cmp.Compare(b.Time, a.Time)) })
 	p.loose = slices.CompactFunc(p.loose, func(a, b schema.Age) bool { return a.Offset == b.Offset })
+}
+
+// splitAges parts the cells of ages of append cells from the others.
+func splitAges(all []agedCell) (ages, arrivals []agedCell) {
+	for i := range all {
+		if schema.OfArrivals(all[i].Value) {
+			arrivals = append(arrivals, all[i])
+		} else {
+			ages = append(ages, all[i])
+		}
+	}
+	return ages, arrivals
 }
 
 // agesPutAt finds the cell of ages that was put at a time.

@@ -19,7 +19,8 @@ type agedCell struct {
 	objects []schema.Object
 	// of the cell of ages that was put with it; nil: none was. What it does not list is of the time
 	// of the cell.
-	ages []schema.Age
+	ages     []schema.Age
+	agesCell *kv.Cell // of an append cell: it holds the ages
 }
 
 // agedRow is a row of a shared table with its past: what each cell holds, when that was

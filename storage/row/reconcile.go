@@ -45,6 +45,10 @@ type Reconciled struct {
 // deletion of the row counts as a write of all its instants, and afterwards no instant has two
 // values. It keeps its memory from row to row.
 type Reconciler struct {
+	// Appends means that Reconcile puts points into the append cell of the row, as a TSD with
+	// tsd.storage.enable_appends does. A TSD's append is not undone only if such a mutation is made
+	// while the cell is as it was read (Appended).
+	Appends bool
 	agedRow
 	candidates   []candidate
 	lost         [][]uint32 // offsets of the points that each cell loses, ascending, by cell
@@ -66,6 +70,8 @@ type Reconciler struct {
 type notedAges struct {
 	stamp int64
 	ages  []schema.Age
+	// they are of the append cell, and put in any case: a TSD may append to it
+	arrivals bool
 }
 
 // candidate is what one cell, or the pending row, holds at an instant.
@@ -103,6 +109,9 @@ func (r *Reconciler) Reconcile(key []byte, h *kv.History, p *Pending) Reconciled
 	stamp := r.stamp(p)
 	if stamp == 0 && (r.whole || r.dropped || r.taken(appendObjectCells(nil, r.fresh))) {
 		stamp = p.Clock // what stays is put anew, and a cell of ages needs a stamp
+	}
+	if r.Appends {
+		r.putAppended(stamp)
 	}
 	r.rewrite()
 	r.putNew(stamp)

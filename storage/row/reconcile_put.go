@@ -133,18 +133,14 @@ func (r *Reconciler) cellAt(qualifier []byte) (int, bool) {
 // time.
 func (r *Reconciler) rewrite() {
 	for i := range r.cells {
-		c, lost := &r.cells[i], r.lost[i]
-		if len(lost) == 0 {
+		c := &r.cells[i]
+		if len(r.lost[i]) == 0 {
 			continue
 		}
-		left := make([]schema.Point, 0, len(c.points))
-		for _, p := range c.points {
-			if _, gone := slices.BinarySearch(lost, p.Offset); !gone {
-				left = append(left, p)
-			}
-		}
+		left := r.left(i)
 		slices.SortStableFunc(left, func(a, b schema.Point) int { return int(a.Offset) - int(b.Offset) })
 		r.delete(c)
+		r.dropAges(c)
 		if len(left) == 0 {
 			continue
 		}
@@ -153,7 +149,7 @@ func (r *Reconciler) rewrite() {
 			continue
 		}
 		stamp, ages := r.free(puts, c.Time), agesOf(r, c, left)
-		if stamp == c.Time && (c.ages != nil || allAt(ages, stamp)) {
+		if stamp == c.Time && (c.ages != nil && c.kind != schema.CellAppend || allAt(ages, stamp)) {
 			r.put(puts, stamp)
 			continue
 		}
@@ -332,7 +328,7 @@ func (r *Reconciler) noteAges(ages []schema.Age, stamp int64) {
 			return
 		}
 	}
-	r.noted = append(r.noted, notedAges{stamp, ages})
+	r.noted = append(r.noted, notedAges{stamp: stamp, ages: ages})
 }
 
 // putAges adds the cells of ages of what was put, where its stamp does not tell enough.
@@ -343,10 +339,14 @@ func (r *Reconciler) putAges() {
 			oldest, newest = min(oldest, a.Time), max(newest, a.Time)
 		}
 		simple := len(r.past.loose) == 0 && len(r.past.hidden) == 0 && newest == n.stamp
-		if simple && (oldest == n.stamp || len(n.ages) > uniformPoints && n.stamp-oldest <= UniformSpan) {
+		if !n.arrivals && simple && (oldest == n.stamp || len(n.ages) > uniformPoints && n.stamp-oldest <= UniformSpan) {
 			continue
 		}
-		q, v := schema.AppendAgesCell(nil, nil, n.stamp, n.ages)
+		encode := schema.AppendAgesCell
+		if n.arrivals {
+			encode = schema.AppendArrivalAges
+		}
+		q, v := encode(nil, nil, n.stamp, n.ages)
 		r.put([]kv.Put{{Qualifier: q, Value: v}}, n.stamp)
 	}
 }

@@ -13,8 +13,11 @@ type Age struct {
 	Time   int64  // milliseconds since 1970
 }
 
-// agesFormat is the first byte of the value of a cell of ages: the version of what follows.
-const agesFormat = 0x01
+// The first byte of the value of a cell of ages: what the ages are of.
+const (
+	agesFormat   = 0x01 // points and objects of cells that were put with the stamp
+	arrivalsAges = 0x02 // the first points of the append cell, all of them, in their order
+)
 
 // agesMark is the second byte of the qualifier of a cell of ages. No object has an offset that
 // begins so.
@@ -46,12 +49,24 @@ func AppendAgesCell(q, v []byte, stamp int64, ages []Age) (qualifier, value []by
 	return q, v
 }
 
+// AppendArrivalAges is AppendAgesCell for the points of an append cell, which are in order. They keep
+// their ages when a TSD appends to the cell, which gives it a later stamp.
+func AppendArrivalAges(q, v []byte, stamp int64, ages []Age) (qualifier, value []byte) {
+	start := len(v)
+	q, v = AppendAgesCell(q, v, stamp, ages)
+	v[start] = arrivalsAges
+	return q, v
+}
+
+// OfArrivals reports whether a cell of ages with a value is one of AppendArrivalAges.
+func OfArrivals(value []byte) bool { return len(value) > 0 && value[0] == arrivalsAges }
+
 // DecodeAges appends the ages of a cell of ages. After an error dst is as it was.
 func DecodeAges(dst []Age, qualifier, value []byte) ([]Age, error) {
 	if ClassifyCell(qualifier) != CellAges {
 		return dst, fmt.Errorf("cell of ages %X: not the qualifier of ages", clip(qualifier))
 	}
-	if len(value) == 0 || value[0] != agesFormat {
+	if len(value) == 0 || value[0] != agesFormat && value[0] != arrivalsAges {
 		return dst, fmt.Errorf("cell of ages %X: value %X has no known format", qualifier, clip(value))
 	}
 	start := len(dst)

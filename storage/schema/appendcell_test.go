@@ -21,14 +21,6 @@ func arrivals(points []Point) []Point {
 	return sorted
 }
 
-func appendCell(points []Point) []byte {
-	var value []byte
-	for _, p := range points {
-		value = p.AppendValue(p.AppendQualifier(value))
-	}
-	return value
-}
-
 func TestRandomArrivalsAreSortedAndTheLastWins(t *testing.T) {
 	rng := rand.New(rand.NewPCG(6, 6))
 	first := IntPoint(5, 5)
@@ -37,7 +29,7 @@ func TestRandomArrivalsAreSortedAndTheLastWins(t *testing.T) {
 		for i := range points {
 			points[i] = randomPoint(rng, rng.Uint32N(40)*500)
 		}
-		got, err := DecodeAppend([]Point{first}, appendCell(points))
+		got, err := DecodeAppend([]Point{first}, AppendArrivals(nil, points))
 		if err != nil || got[0] != first || !slices.Equal(got[1:], arrivals(points)) {
 			t.Fatalf("DecodeAppend of %v = %v, %v", points, got, err)
 		}
@@ -60,7 +52,7 @@ func FuzzDecodeAppend(f *testing.F) {
 		if !slices.Equal(points[1:], arrivals(points[1:])) {
 			t.Fatalf("%X gives %v, which is not sorted", value, points[1:])
 		}
-		again, err := DecodeAppend(nil, appendCell(points[1:]))
+		again, err := DecodeAppend(nil, AppendArrivals(nil, points[1:]))
 		if err != nil || !slices.Equal(again, points[1:]) {
 			t.Errorf("%X gives %v, again %v, %v", value, points[1:], again, err)
 		}

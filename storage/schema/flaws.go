@@ -198,11 +198,7 @@ func TidyAppend(value []byte) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	tidy := make([]byte, 0, len(value))
-	for _, p := range points {
-		tidy = p.AppendValue(p.AppendQualifier(tidy))
-	}
-	return tidy, nil
+	return AppendArrivals(make([]byte, 0, len(value)), points), nil
 }
 
 // CheckRowKey tells what is wrong with a key of the data table. The parts are those of ParseRowKey;

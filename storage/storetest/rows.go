@@ -41,6 +41,17 @@ func CheckRows(t *testing.T, db kv.KV, table string, exclusive bool) {
 					}
 					instants[p.Offset] = p
 				}
+			case schema.CellAppend:
+				points, err := schema.DecodeAppend(nil, c.Value)
+				if err != nil || exclusive {
+					t.Fatalf("row %x: append cell %x, %v in a table of one writer: %t", row.Key, c.Value, err, exclusive)
+				}
+				for _, p := range points {
+					if other, ok := instants[p.Offset]; ok && !other.SameValue(p) {
+						t.Fatalf("row %x holds offset %d twice: %v and %v", row.Key, p.Offset, other, p)
+					}
+					instants[p.Offset] = p
+				}
 			case schema.CellObject:
 				if n := len(c.Qualifier); n != 3 && n != 5 {
 					t.Fatalf("row %x: object cell %x of %d bytes: a TSD's fsck deletes it", row.Key, c.Qualifier, n)

@@ -19,6 +19,7 @@ type Table struct {
 	layout    schema.Layout
 	values    schema.Values
 	exclusive bool // no other process writes
+	appended  bool // points are put into append cells; others write
 	index     *index.Index
 	states    *index.Pages[state]
 	registry  *catalog.Registry
@@ -34,7 +35,7 @@ type Table struct {
 
 func newTable(o *Options, states *index.Pages[state], metrics *metrics) *Table {
 	t := &Table{
-		db: o.DB, name: o.Tables.Data, layout: o.Layout, values: o.Values, exclusive: o.DB.Exclusive, index: o.Series, states: states, registry: o.Registry, days: o.Days,
+		db: o.DB, name: o.Tables.Data, layout: o.Layout, values: o.Values, exclusive: o.DB.Exclusive, appended: o.AppendCells && o.DB.Versioned != nil, index: o.Series, states: states, registry: o.Registry, days: o.Days,
 		stamps: &stampClock{wall: o.Now}, reads: make(chan struct{}, concurrentReads), metrics: metrics, logger: o.Logger, now: o.Now,
 	}
 	t.appends.New = func() any { return &tableAppend{} }

@@ -49,6 +49,7 @@ type tableAppend struct {
 	content row.Row
 	keys    []byte // the row keys, one after the other
 	puts    []kv.Mutation
+	changes []appendedRow // in place of puts, where points are put into append cells
 	coded   []kv.CodedRow // of a flush: rows that are put in addition to puts
 
 	decoder schema.ColumnDecoder
@@ -87,10 +88,13 @@ func (w *tableAppend) reset(s *Table) {
 	clear(w.rows)
 	clear(w.puts)
 	clear(w.coded)
+	clear(w.changes)
 	*w = tableAppend{
 		table: s, entries: w.entries[:0], locked: w.locked[:0], rows: w.rows[:0], points: w.points[:0],
 		objects: w.objects[:0], keys: w.keys[:0], puts: w.puts[:0], coded: w.coded[:0], content: w.content, decoder: w.decoder, reconciler: w.reconciler,
+		changes: w.changes[:0],
 	}
+	w.reconciler.Appends = s.appended
 }
 
 // load sorts the batch by series and time; of equal times the last in the batch comes last.
@@ -274,9 +278,9 @@ func (w *tableAppend) takeApart(r *rowWrite) (err error) {
 
 // mustRead reports whether a row of a shared table is read whatever this process knows: what was
 // acknowledged long ago may be older than what others wrote since, and an object cell may have the
-// qualifier of another process's.
+// qualifier of another process's. An append cell is written as a whole.
 func (w *tableAppend) mustRead(r *rowWrite) bool {
-	return w.table.db.Versioned != nil && (w.flush || len(r.objects) > 0)
+	return w.table.db.Versioned != nil && (w.flush || len(r.objects) > 0 || w.table.appended)
 }
 
 // mergeRows reads rows and makes their mutations.
@@ -411,7 +415,7 @@ func (r *rowWrite) plainPut() kv.Mutation {
 
 // put sends the mutations and notes how far each series' row is written now.
 func (w *tableAppend) put(ctx context.Context, apply func(ctx context.Context, table, family string, rows []kv.Mutation) error) error {
-	if n := len(w.puts) + len(w.coded); n > 0 {
+	if n := len(w.puts) + len(w.changes) + len(w.coded); n > 0 {
 		if err := w.keepDays(ctx); err != nil {
 			return err
 		}
@@ -440,6 +444,11 @@ func (w *tableAppend) send(ctx context.Context, apply func(ctx context.Context, 
 	t := w.table
 	if len(w.puts) > 0 {
 		if err := apply(ctx, t.name, schema.FamilyData, w.puts); err != nil {
+			return err
+		}
+	}
+	if len(w.changes) > 0 {
+		if err := w.sendAppended(ctx); err != nil {
 			return err
 		}
 	}

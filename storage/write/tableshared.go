@@ -72,7 +72,7 @@ func (w *tableAppend) reconcileRow(row *rowWrite, past *kv.History, p *row.Pendi
 	if len(r.Puts) > 0 || len(r.Deletes) > 0 {
 		// The reconciler keeps its memory for the next row.
 		r.Puts, r.Deletes = slices.Clone(r.Puts), slices.Clone(r.Deletes)
-		w.puts = append(w.puts, r.Mutation)
+		w.change(row, past, r.Mutation)
 		row.put = r.Puts
 	}
 }
@@ -107,26 +107,30 @@ func (w *tableAppend) verify(ctx context.Context, apply applyFunc) error {
 
 // settleRows settles rows that are not as they were put, and returns those that had to be changed.
 func (w *tableAppend) settleRows(ctx context.Context, rows []*rowWrite, apply applyFunc) ([]*rowWrite, error) {
-	w.puts = w.puts[:0]
+	w.puts, w.changes = w.puts[:0], w.changes[:0]
 	var changed []*rowWrite
 	p := row.Pending{Clock: w.table.stamps.now()}
 	err := w.eachPast(ctx, rows, func(row *rowWrite, past *kv.History) {
 		if row.stands(past.Cells) {
 			return
 		}
-		n := len(w.puts)
+		n := len(w.puts) + len(w.changes)
 		p.Points, p.Objects, p.Ages = row.points, row.objects, row.ages
-		if w.reconcileRow(row, past, &p); len(w.puts) > n {
+		if w.reconcileRow(row, past, &p); len(w.puts)+len(w.changes) > n {
 			changed = append(changed, row)
 		}
 	})
 	if err != nil {
 		return nil, err
 	}
-	if len(w.puts) == 0 {
+	if len(changed) == 0 {
 		return nil, nil
 	}
 	w.table.metrics.rowsSettled.Add(float64(len(changed)))
+	if w.table.appended {
+		_, err = w.tryAppended(ctx) // all changed rows are looked at again
+		return changed, err
+	}
 	if err := apply(ctx, w.table.name, schema.FamilyData, w.puts); err != nil {
 		return nil, fmt.Errorf("settle %d rows: %w", len(changed), err)
 	}

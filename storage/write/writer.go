@@ -21,13 +21,16 @@ import (
 
 // Options are what a Writer needs.
 type Options struct {
-	DB       *kv.Engine
-	Tables   schema.Tables
-	Layout   schema.Layout
-	Values   schema.Values // encoding of floats
-	Series   *index.Index
-	Registry *catalog.Registry
-	Days     *catalog.Days // nil: others write to the tables
+	DB     *kv.Engine
+	Tables schema.Tables
+	Layout schema.Layout
+	Values schema.Values // encoding of floats
+	// AppendCells means that points are put into the append cells of their rows, where others write
+	// to the tables.
+	AppendCells bool
+	Series      *index.Index
+	Registry    *catalog.Registry
+	Days        *catalog.Days // nil: others write to the tables
 	// Mode is when a point is durable. With LogUnacknowledged there is a log even with
 	// WriteThrough, for the writers that take Logged.
 	Mode              Mode

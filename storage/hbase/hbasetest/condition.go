@@ -11,34 +11,34 @@ import (
 // conditionHolds evaluates the condition of a group, if it has one, and adds the outcome to the
 // result, whose message in gohbase lacks the field.
 func conditionHolds(region *region, group *pb.RegionAction, result *pb.RegionActionResult) bool {
-	f := condition(group)
-	if f == nil {
+	when := field(group.ProtoReflect().GetUnknown(), 4)
+	if when == nil {
 		return true
 	}
-	key := group.GetAction()[0].GetMutation().GetRow()
-	var cells []cell
-	for _, family := range region.table.families {
-		cells = append(cells, region.table.cells(key, family, nil, 0)...)
+	var holds bool
+	if f := field(when, 7); f != nil {
+		holds = filterPasses(region, f, group.GetAction()[0].GetMutation().GetRow())
+	} else {
+		var c pb.Condition
+		holds = proto.Unmarshal(when, &c) == nil && region.holdsTrue(&c)
 	}
-	holds := passes(f, cells)
 	const processed = 3
 	b := protowire.AppendTag(nil, processed, protowire.VarintType)
 	result.ProtoReflect().SetUnknown(protowire.AppendVarint(b, protowire.EncodeBool(holds)))
 	return holds
 }
 
-// condition returns the filter of a RegionAction's Condition, which gohbase's messages do not have;
-// nil if there is none.
-func condition(group *pb.RegionAction) *pb.Filter {
-	found := field(field(group.ProtoReflect().GetUnknown(), 4), 7)
-	if found == nil {
-		return nil
-	}
+// filterPasses reports whether a filter leaves anything of a row.
+func filterPasses(region *region, filter, key []byte) bool {
 	var f pb.Filter
-	if proto.Unmarshal(found, &f) != nil {
-		return nil
+	if proto.Unmarshal(filter, &f) != nil {
+		return false
 	}
-	return &f
+	var cells []cell
+	for _, family := range region.table.families {
+		cells = append(cells, region.table.cells(key, family, nil, 0)...)
+	}
+	return passes(&f, cells)
 }
 
 // field returns the bytes of a field of a message, nil if it has none.

@@ -62,6 +62,50 @@ func (v *versionedSuite) testUnchanged() {
 		}
 	}
 	v.testUnchangedInvalid()
+	v.testUnchangedCell()
+}
+
+// cellCases are rows of which one cell is compared: q with the value of expect, none if that is
+// empty.
+var cellCases = []struct {
+	before, expect, change string
+	made                   bool
+	read                   string
+}{
+	{"", "", "q=1@20", true, "q=1@20"},
+	{"r=1@10", "", "q=1@20,-r@10", true, "q=1@20"},
+	{"q=1@20", "", "q=2@30", false, "q=1@20"},
+	{"", "1", "q=2@30", false, ""},
+	{"q=1@20", "1", "q=2@30", true, "q=2@30"},
+	{"q=1@20; q=12@20", "1", "q=2@30", false, "q=12@20"}, // the same stamp
+	{"q=1@20; q=12@40", "1", "q=2@30", false, "q=12@40"},
+	{"q=1@20,r=1@10; r=2@40", "1", "q=2@30,-r@10", true, "q=2@30 r=2@40"},
+	{"q=1@20; -q@25", "", "q=2@30", true, "q=2@30"},
+	{"q=1@20; -@25", "1", "q=2@30", false, ""},
+}
+
+// testUnchangedCell changes rows of which one cell is as it was, and leaves the others.
+func (v *versionedSuite) testUnchangedCell() {
+	v.Helper()
+	var rows []kv.Conditional
+	key := func(i int) string { return fmt.Sprint("cell/", i) }
+	for i, c := range cellCases {
+		if c.before != "" {
+			v.steps(key(i), c.before, nil)
+		}
+		m := kv.Conditional{Mutation: kv.Mutation{Key: v.key(key(i))}, Cell: &kv.Expected{Qualifier: []byte("q"), Value: []byte(c.expect)}}
+		v.addChanges(&m.Mutation, c.change)
+		rows = append(rows, m)
+	}
+	made, err := v.engine.ApplyUnchanged(v.Context(), dataTable, dataFamily, rows)
+	if err != nil || len(made) != len(rows) {
+		v.Fatalf("%d answers, %v", len(made), err)
+	}
+	for i, c := range cellCases {
+		if got := cellTexts(v.get(key(i))[0].Cells, true); got != c.read || made[i] != c.made {
+			v.Errorf("%s; change if q is %q: %s: made %v, %q is read, want %v, %q", c.before, c.expect, c.change, made[i], got, c.made, c.read)
+		}
+	}
 }
 
 // testUnchangedInvalid compares rows with nothing.
