@@ -20,6 +20,7 @@ import (
 // ExportOptions are the flags of "export".
 type ExportOptions struct {
 	URL        string   // --adapter-url: of the adapter that exports; empty: the tables are opened, or this machine's adapter exports
+	With       []string // --with: what is written in addition to points
 	Match      []string // --match: series; none: all
 	Start, End string   // --start, --end: in a TSD's grammar
 	Output     string   // --output: file, or directory; empty: the standard output
@@ -39,6 +40,9 @@ const (
 	ExportRaw  = "raw"
 )
 
+// ExportExtras returns what can be written in addition to points.
+func ExportExtras() []string { return []string{opentsdb.WithHistograms, opentsdb.WithAnnotations} }
+
 // DefaultExportOptions returns the options without a flag.
 func DefaultExportOptions() ExportOptions {
 	return ExportOptions{Parallel: 4, Format: ExportText, Patience: transfer.DefaultImportOptions().Patience}
@@ -56,6 +60,8 @@ func (e *ExportOptions) Validate(now time.Time) (err error) {
 		return fmt.Errorf("--patience=%v: must not be negative", e.Patience)
 	case e.Every < 0:
 		return fmt.Errorf("--progress=%v: must not be negative", e.Every)
+	case e.Format == ExportRaw && len(e.With) > 0:
+		return errors.New("--format=raw: it prints all cells, --with is for the other format")
 	case e.Format == ExportRaw && (e.URL != "" || e.Output != "" || e.State != "" || e.Gzip):
 		return errors.New("--format=raw: it reads tables that no adapter has open, and writes to the standard output")
 	case e.State != "" && e.Output == "":
@@ -86,6 +92,9 @@ func (e *ExportOptions) Validate(now time.Time) (err error) {
 // named names what is exported, for the state.
 func (e *ExportOptions) named(target string) string {
 	text := "all points"
+	if len(e.With) > 0 {
+		text = "all points, " + strings.Join(e.With, ", ")
+	}
 	if len(e.Match) > 0 {
 		text = strings.Join(e.Match, " ")
 	}
@@ -131,18 +140,18 @@ func ExportOpenTSDB(ctx context.Context, o Options, e ExportOptions, console Con
 	return o.aloneOrAsked(e.URL, func() error {
 		return o.runAlone(ctx, func(ctx context.Context, a *Adapter) error {
 			return e.run(ctx, console, func(start, end int64) (transfer.Source, error) {
-				x, err := opentsdb.NewExporter(a.exportOptions(), opentsdb.ExportQuery{Match: e.Match, Start: start, End: end})
+				x, err := opentsdb.NewExporter(a.exportOptions(), opentsdb.ExportQuery{Match: e.Match, With: e.With, Start: start, End: end})
 				return finalSource{x}, err
 			}, o.target())
 		})
 	}, func(base string) error {
-		return e.run(ctx, console, remoteExport(base, e.Match), cmp.Or(e.URL, o.target()))
+		return e.run(ctx, console, remoteExport(base, &e), cmp.Or(e.URL, o.target()))
 	})
 }
 
 // exportOptions returns what an Exporter of the adapter's tables needs.
 func (a *Adapter) exportOptions() opentsdb.ExportOptions {
-	return opentsdb.ExportOptions{Store: a.store, Catalog: a.store.Catalog(), Shared: a.o.Engine == EngineHBase, Budget: a.budget}
+	return opentsdb.ExportOptions{Store: a.store, Catalog: a.store.Catalog(), Annotations: a.store.Annotations(), Shared: a.o.Engine == EngineHBase, Budget: a.budget}
 }
 
 // finalSource tells errors that stay from those that pass.

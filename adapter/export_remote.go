@@ -53,9 +53,9 @@ type remoteSource struct {
 	query opentsdb.ExportQuery
 }
 
-func remoteExport(base string, match []string) func(start, end int64) (transfer.Source, error) {
+func remoteExport(base string, e *ExportOptions) func(start, end int64) (transfer.Source, error) {
 	return func(start, end int64) (transfer.Source, error) {
-		return remoteSource{base, opentsdb.ExportQuery{Match: match, Start: start, End: end}}, nil
+		return remoteSource{base, opentsdb.ExportQuery{Match: e.Match, With: e.With, Start: start, End: end}}, nil
 	}
 }
 

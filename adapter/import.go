@@ -46,6 +46,7 @@ func (i ImportOptions) Validate() error {
 func (a *Adapter) importer() *opentsdb.Importer {
 	return opentsdb.NewImporter(opentsdb.ImportOptions{
 		Appender: a.store, Names: a.store.Names(), AutoCreate: a.o.OpenTSDB.AutoCreate, SeriesCache: a.o.SeriesCache,
+		Histograms: a.store, HistogramCodecs: a.o.OpenTSDB.HistogramCodecs, Annotations: a.store.Annotations(), TSUIDOf: a.store.Catalog().TSUIDOf,
 	})
 }
 

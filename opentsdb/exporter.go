@@ -20,6 +20,8 @@ import (
 type ExportOptions struct {
 	Store   storage.Querier
 	Catalog ExportCatalog
+	// Annotations are those of Store.
+	Annotations query.Notes
 	// Shared means that other processes write to the tables.
 	Shared bool
 	Budget *budget.Budget
@@ -37,7 +39,16 @@ type ExportQuery struct {
 	Match []string `json:"match,omitempty"`
 	Start int64    `json:"start"`
 	End   int64    `json:"end"`
+	// With are what is written in addition to points, in lines that only an Importer takes: WithHistograms,
+	// WithAnnotations. Global annotations are written if Match is empty.
+	With []string `json:"with,omitempty"`
 }
+
+// What an ExportQuery may have in addition to points.
+const (
+	WithHistograms  = "histograms"
+	WithAnnotations = "annotations"
+)
 
 // maxMatches bounds an ExportQuery.
 const maxMatches = 1000
@@ -48,6 +59,8 @@ type Exporter struct {
 	o       ExportOptions
 	q       ExportQuery
 	matches []query.Match
+
+	histograms, annotations, global bool // that are written
 
 	// A window of a range is read at once. It has about so many points, and at least an hour; one of more
 	// than mostPoints is cut.
@@ -72,6 +85,16 @@ func NewExporter(o ExportOptions, q ExportQuery) (*Exporter, error) {
 		}
 		x.matches = append(x.matches, m)
 	}
+	for _, what := range q.With {
+		switch what {
+		case WithHistograms:
+			x.histograms = true
+		case WithAnnotations:
+			x.annotations, x.global = true, len(q.Match) == 0 && q.End > 0
+		default:
+			return nil, fmt.Errorf("%w: %s: want %s or %s", storage.ErrInvalid, what, WithHistograms, WithAnnotations)
+		}
+	}
 	if len(x.matches) == 0 {
 		x.matches = []query.Match{{Metric: query.AnyMetric}}
 	}
@@ -86,12 +109,15 @@ const (
 	rangesAtOnce = 256
 )
 
-// Ranges implements transfer.Source: the metrics by their names, and of each one the time, cut at
-// multiples of the greatest length.
+// Ranges implements transfer.Source: the global annotations, as a range without a name, then the metrics by
+// their names, and of each one the time, cut at multiples of the greatest length.
 func (x *Exporter) Ranges(ctx context.Context, after transfer.Range) (ranges []transfer.Range, err error) {
 	metrics, err := x.metrics(ctx)
 	if err != nil {
 		return nil, err
+	}
+	if x.global && after == (transfer.Range{}) {
+		ranges = append(ranges, transfer.Range{From: x.q.Start, To: x.q.End})
 	}
 	at, found := slices.BinarySearch(metrics, after.Name)
 	from := x.q.Start
@@ -150,6 +176,9 @@ func (x *Exporter) metrics(ctx context.Context) (names []string, err error) {
 // Read implements transfer.Source.
 func (x *Exporter) Read(ctx context.Context, r transfer.Range, give func(transfer.Block) error) error {
 	r.From, r.To = max(r.From, x.q.Start), min(r.To, x.q.End)
+	if r.Name == "" {
+		return x.readGlobal(ctx, r, give)
+	}
 	for length := hourMillis; r.From <= r.To; {
 		hour, ok, err := x.o.Catalog.NextHour(ctx, r.Name, r.From)
 		if err != nil {
@@ -223,8 +252,8 @@ type exportSeries struct {
 // the series of which none is given yet, in shorter times if that is all of them.
 func (w *exportWindow) read(ctx context.Context, series []exportSeries, from, to int64) error {
 	for len(series) > 0 {
-		pass := &exportPass{exportWindow: w, series: series}
-		q := storage.Query{Start: from, End: to, Samples: true, Integers: true, Histograms: true}
+		pass := &exportPass{exportWindow: w, series: series, from: from, to: to}
+		q := storage.Query{Start: from, End: to, Samples: true, Integers: true, Histograms: true, Annotations: w.annotations}
 		hour := to/hourMillis == from/hourMillis
 		if !hour {
 			q.MaxSamples = w.mostPoints
@@ -254,8 +283,9 @@ func (w *exportWindow) read(ctx context.Context, series []exportSeries, from, to
 // An exportPass reads series.
 type exportPass struct {
 	*exportWindow
-	series []exportSeries
-	done   int // of series, that were given
+	series   []exportSeries
+	from, to int64
+	done     int // of series, that were given
 }
 
 // An exportWorker is one core's.
@@ -276,13 +306,15 @@ func (w *exportWorker) Take(ctx context.Context, p storage.Part) error {
 	w.part, w.block = p, transfer.Block{Text: w.block.Text[:0]}
 	size := 0
 	for i := range p.Points {
-		size += len(p.Points[i].Times) * lineLength(&w.series[p.From+i].name)
+		size += len(p.Points[i].Times)*lineLength(&w.series[p.From+i].name) + w.objectsLength(&p.Points[i])
 	}
 	if w.later = size > takenText; w.later {
 		return ctx.Err()
 	}
 	for i := range p.Points {
-		w.add(i, 0, len(p.Points[i].Times))
+		if err := w.add(ctx, i, 0, len(p.Points[i].Times)); err != nil {
+			return err
+		}
 	}
 	return ctx.Err()
 }
@@ -308,7 +340,9 @@ func (w *exportWorker) addLater(ctx context.Context, i int) error {
 	n := len(w.part.Points[i].Times)
 	step := max(1, givenText/lineLength(&w.series[w.part.From+i].name))
 	for at := 0; at == 0 || at < n; at += step {
-		w.add(i, at, min(at+step, n))
+		if err := w.add(ctx, i, at, min(at+step, n)); err != nil {
+			return err
+		}
 		if len(w.block.Text) < givenText {
 			continue
 		}
@@ -339,27 +373,25 @@ func (w *exportWorker) flush(ctx context.Context) error {
 	return ctx.Err()
 }
 
-// add writes the points [from, to) of a series of the part. With the first ones it counts what is no number.
-func (w *exportWorker) add(i, from, to int) {
+// add writes the points [from, to) of a series of the part, with the first ones what is no number.
+func (w *exportWorker) add(ctx context.Context, i, from, to int) error {
 	p, s := &w.part.Points[i], &w.series[w.part.From+i]
+	err := w.line.of(s.name)
 	if from == 0 {
-		n := 0
-		for _, o := range p.Objects {
-			if o.Kind == storage.KindHistogram || o.Kind == storage.KindCoded {
-				n++
-			}
+		if err := w.addObjects(ctx, p, s.name, err); err != nil {
+			return err
 		}
-		w.leaveOut(n, s.name, "histograms have no text")
 	}
 	if from == to {
-		return
+		return nil
 	}
-	if err := w.line.of(s.name); err != nil {
+	if err != nil {
 		w.leaveOut(to-from, s.name, err.Error())
-		return
+		return nil
 	}
 	w.block.Text = w.line.appendPoints(w.block.Text, p, from, to)
 	w.block.Points += int64(to - from)
+	return nil
 }
 
 func (w *exportWorker) leaveOut(points int, s storage.Series, reason string) {

@@ -69,7 +69,7 @@ type exported struct {
 // export writes all ranges. window is the size of a window in points, 0: as it is.
 func export(t *testing.T, store *storage.Store, shared bool, q ExportQuery, window int) (out exported) {
 	t.Helper()
-	x, err := NewExporter(ExportOptions{Store: store, Catalog: store.Catalog(), Shared: shared, Budget: budget.New(256 << 20)}, q)
+	x, err := NewExporter(ExportOptions{Store: store, Catalog: store.Catalog(), Annotations: store.Annotations(), Shared: shared, Budget: budget.New(256 << 20)}, q)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -381,7 +381,7 @@ func TestExportQuery(t *testing.T) {
 		{nil, 1356998401501, 1356998401999, ""},
 		{nil, 1356998400000, 1356998400000, "1 4"},
 	} {
-		out := export(t, store, false, ExportQuery{c.match, c.start, c.end}, 0)
+		out := export(t, store, false, ExportQuery{c.match, c.start, c.end, nil}, 0)
 		var values []string
 		for line := range strings.Lines(out.text) {
 			values = append(values, strings.Fields(line)[2])
@@ -419,7 +419,7 @@ func TestExportLeavesOut(t *testing.T) {
 		t.Errorf("%+v", out)
 	}
 	out = export(t, store, false, ExportQuery{Match: []string{"c"}, End: storage.MaxTime}, 0)
-	if out.leftOut != 1 || out.reason != "c{host=x}: histograms have no text" {
+	if out.leftOut != 1 || out.reason != "c{host=x}: native histograms have no text" {
 		t.Errorf("%+v", out)
 	}
 }

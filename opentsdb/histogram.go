@@ -43,10 +43,15 @@ func (h *histograms) add(s storage.Series, at stamp, value []byte, origin int) {
 // storeHistograms returns when all are durable but those whose series the store refused, which refuse is
 // called for. After another error it may be called again.
 func (in *putStore) storeHistograms(ctx context.Context, h *histograms, refuse func(origin int, err error)) error {
+	return h.store(ctx, in.o.Appender, in.o.Histograms, refuse)
+}
+
+// store is putStore.storeHistograms.
+func (h *histograms) store(ctx context.Context, names storage.Appender, to HistogramStore, refuse func(origin int, err error)) error {
 	if len(h.list) == 0 {
 		return nil
 	}
-	refs, errs := in.o.Appender.Resolve(ctx, h.series)
+	refs, errs := names.Resolve(ctx, h.series)
 	for _, err := range errs {
 		if err != nil && !storage.IsRefusal(err) {
 			return err
@@ -59,7 +64,7 @@ func (in *putStore) storeHistograms(ctx context.Context, h *histograms, refuse f
 			good = append(good, h.list[i])
 		}
 	}
-	if err := in.o.Histograms.PutHistograms(ctx, good); err != nil {
+	if err := to.PutHistograms(ctx, good); err != nil {
 		return err
 	}
 	for i, err := range errs {

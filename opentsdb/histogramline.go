@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/tsdbridge/tsdbridge/storage"
 	"github.com/tsdbridge/tsdbridge/storage/schema"
 )
 
@@ -34,24 +35,37 @@ func (t *telnet) refusedHistogram(err error) {
 	t.say("histogram: illegal argument: " + err.Error())
 }
 
-// addHistogram is HistogramDataPointRpc.importDataPoint of OpenTSDB 2.4 for the words of a line from the
-// metric on: metric timestamp [codec] value tags.
+// addHistogram adds the histogram of the words of a line.
 func (t *telnet) addHistogram(words []string) error {
-	if !t.puts.o.Codecs.enabled {
-		return argumentError(noHistograms)
+	s, at, value, err := t.puts.o.Codecs.parseLine(words, t.puts.o.MaxTags)
+	if err != nil {
+		return err
+	}
+	if err := t.job.early(point{stamp: at}); err != nil {
+		return storeError{err}
+	}
+	t.histograms.add(s, at, value, t.lines)
+	return nil
+}
+
+// parseLine is HistogramDataPointRpc.importDataPoint of OpenTSDB 2.4 for the words of a line from the
+// metric on: metric timestamp [codec] value tags.
+func (c histogramCodecs) parseLine(words []string, maxTags int) (s storage.Series, at stamp, value []byte, err error) {
+	if !c.enabled {
+		return s, at, nil, argumentError(noHistograms)
 	}
 	switch {
 	case len(words) < 4:
-		return argumentError(fmt.Sprintf("not enough arguments (need least 5, got %d)", len(words)))
+		return s, at, nil, argumentError(fmt.Sprintf("not enough arguments (need least 5, got %d)", len(words)))
 	case words[0] == "":
-		return argumentError("empty metric name")
+		return s, at, nil, argumentError("empty metric name")
 	}
 	timestamp, err := parseLong(strings.ReplaceAll(words[1], ".", ""))
 	switch {
 	case err != nil:
-		return err
+		return s, at, nil, err
 	case timestamp <= 0:
-		return argumentError(fmt.Sprintf("invalid timestamp: %d", timestamp))
+		return s, at, nil, argumentError(fmt.Sprintf("invalid timestamp: %d", timestamp))
 	}
 	codec, notID := strconv.ParseInt(words[2], 10, 32)
 	rest := words[2:]
@@ -59,30 +73,24 @@ func (t *telnet) addHistogram(words []string) error {
 		rest = words[3:]
 	}
 	if rest[0] == "" {
-		return argumentError("empty histogram value")
+		return s, at, nil, argumentError("empty histogram value")
 	}
 	tags, err := parseTags(rest[1:])
 	if err != nil {
-		return err
+		return s, at, nil, err
 	}
-	var value []byte
 	if notID == nil {
-		value, err = t.puts.o.Codecs.decodeLine(codec, rest[0])
+		value, err = c.decodeLine(codec, rest[0])
 	} else {
-		value, err = t.puts.o.Codecs.encodeLine(rest[0])
+		value, err = c.encodeLine(rest[0])
 	}
-	if err != nil {
-		return storeError{err}
-	}
-	at, err := checkHistogram(words[0], timestamp, tags, value, t.puts.o.MaxTags)
 	if err == nil {
-		err = t.job.early(point{stamp: at})
+		at, err = checkHistogram(words[0], timestamp, tags, value, maxTags)
 	}
 	if err != nil {
-		return storeError{err}
+		return s, at, nil, storeError{err}
 	}
-	t.histograms.add(series(words[0], tags), at, value, t.lines)
-	return nil
+	return series(words[0], tags), at, value, nil
 }
 
 // decodeLine reads an encoded histogram of a line.

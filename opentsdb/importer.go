@@ -26,21 +26,32 @@ type ImportOptions struct {
 	AutoCreate AutoCreate
 	// SeriesCache is how many series are found by their bytes.
 	SeriesCache int
+	// Histograms takes histograms, if HistogramCodecs (--opentsdb.histogram-codecs) has a codec.
+	Histograms      HistogramStore
+	HistogramCodecs string
+	// Annotations takes annotations, and TSUIDOf tells of which series they are.
+	Annotations NotePutter
+	TSUIDOf     func(ref storage.Ref) []byte
 }
 
 // An Importer stores lines of OpenTSDB's import text: "metric timestamp value tag=value ...", with
 // "put " before it or not. It takes what a put takes, and in addition what an Exporter writes of what a
 // store may have: values that are no numbers, timestamps with millisSuffix, and any number of tags. Text is UTF-8; a series whose bytes are not is
-// taken as Latin-1. It is safe for concurrent use.
-type Importer struct{ in *ingest.Ingest }
+// taken as Latin-1. Lines of histograms and annotations are those that an Exporter writes. It is safe for
+// concurrent use.
+type Importer struct {
+	o      ImportOptions
+	in     *ingest.Ingest
+	codecs histogramCodecs
+}
 
-// NewImporter returns an Importer.
+// NewImporter returns an Importer. The codecs of its options must have been checked.
 func NewImporter(o ImportOptions) *Importer {
-	to := o.Appender
 	if off := o.AutoCreate.off(); len(off) > 0 {
-		to = knownOnly{to, o.Names, off}
+		o.Appender = knownOnly{o.Appender, o.Names, off}
 	}
-	return &Importer{ingest.New(ingest.Options{Appender: to, CacheEntries: o.SeriesCache, Forms: true})}
+	codecs, _ := parseCodecs(o.HistogramCodecs)
+	return &Importer{o: o, in: ingest.New(ingest.Options{Appender: o.Appender, CacheEntries: o.SeriesCache, Forms: true}), codecs: codecs}
 }
 
 // importShare is how many bytes of lines are worth a goroutine, and longestImport how long a line may
@@ -61,7 +72,7 @@ func (i *Importer) Store(ctx context.Context, block []byte, skip bool) (transfer
 	}()
 	var all transfer.Stored
 	for _, p := range parts {
-		stored, err := p.store(ctx, i.in, skip)
+		stored, err := p.store(ctx, skip)
 		all.Add(stored)
 		if err != nil || !skip && stored.Bad > 0 {
 			return all, err
@@ -75,7 +86,7 @@ func (i *Importer) parse(block []byte, skip bool) []*importPart {
 	cut := cutLines(block, turns.Shares(len(block), importShare))
 	parts := make([]*importPart, len(cut))
 	turns.Split(len(cut), len(cut), func(n, _, _ int) {
-		parts[n] = &importPart{text: cut[n], job: i.in.Job()}
+		parts[n] = &importPart{to: i, text: cut[n], job: i.in.Job()}
 		parts[n].parse(skip)
 	})
 	return parts
@@ -96,9 +107,12 @@ func cutLines(block []byte, n int) (parts [][]byte) {
 
 // An importPart is some of the lines of a block.
 type importPart struct {
-	text   []byte
-	job    *ingest.Job
-	stored transfer.Stored
+	to         *Importer
+	text       []byte
+	job        *ingest.Job
+	stored     transfer.Stored
+	histograms histograms
+	notes      []importNote
 }
 
 // parse adds the points of the lines to the job. Unless it is to skip bad lines, it ends at one.
@@ -148,11 +162,16 @@ func (p *importPart) line(line []byte) {
 			s, value, err = s2, value2, nil
 		}
 	}
-	if err != nil {
+	switch object, is := p.object(words[0]); {
+	case err == nil:
+		p.addSeries(s, value)
+	case is:
+		if err := object(words[1:]); err != nil {
+			p.stored.Refuse(p.stored.Lines, line, err.Error())
+		}
+	default:
 		p.stored.Refuse(p.stored.Lines, line, err.Error())
-		return
 	}
-	p.addSeries(s, value)
 }
 
 // importText returns the characters of a line.
@@ -224,8 +243,11 @@ func importSeries(key string) (storage.Series, error) {
 }
 
 // store stores the job and counts what became of it.
-func (p *importPart) store(ctx context.Context, in *ingest.Ingest, skip bool) (transfer.Stored, error) {
-	err := in.Store(ctx, p.job)
+func (p *importPart) store(ctx context.Context, skip bool) (transfer.Stored, error) {
+	err := p.to.in.Store(ctx, p.job)
+	if err == nil {
+		err = p.storeObjects(ctx)
+	}
 	switch {
 	case err != nil && storage.IsRefusal(err):
 		return transfer.Stored{}, transfer.FinalError{Err: err}
@@ -233,7 +255,7 @@ func (p *importPart) store(ctx context.Context, in *ingest.Ingest, skip bool) (t
 		return transfer.Stored{}, err
 	}
 	p.job.EachRefusedPoint(func(line int, key string, err error) { p.stored.Refuse(line, []byte(key), err.Error()) })
-	p.stored.Points = len(p.job.Batch.Refs)
+	p.stored.Points += len(p.job.Batch.Refs)
 	if !skip && p.stored.Bad > 0 {
 		p.endBefore()
 	}
