@@ -31,6 +31,8 @@ const (
 	commandExportOpenTSDB = "export opentsdb"
 	commandFsck           = "fsck"
 	commandMetaSync       = "meta sync"
+	commandUIDMetaSync    = "uid metasync"
+	commandUIDTreeSync    = "uid treesync"
 	commandQuery          = "query"
 	commandCheckTSD       = "check"
 	commandSearchLookup   = "search lookup"
@@ -396,23 +398,31 @@ func (p *parser) storeCommands(tables *kingpin.CmdClause) {
 func (p *parser) treeCommands() {
 	t := p.app.Command("tree", "The trees in which Graphite's names are found.")
 	sync := t.Command("sync", "Add the existing series to all trees. It only adds.")
+	p.treeSyncFlags(sync)
+	s := &p.trees.sync
+	show := t.Command("show", "List the trees with their rules, or the contents of one of them.")
+	show.Arg("tree", "Name or number of a tree; none: all.").StringVar(&p.trees.tree)
+	show.Arg("path", "Dotted path or pattern whose contents are listed.").StringVar(&p.trees.path)
+	show.Flag("depth", "Levels below the path; 0: all.").Default("1").IntVar(&p.trees.depth)
+	show.Flag("adapter-url", treeAdapter).PlaceHolder("URL").StringVar(&s.URL)
+	test := t.Command("test", "Explain, rule by rule, where the trees place a series.")
+	test.Arg("series", "Graphite name (a.b.c or a.b;k=v), labels (a{k=\"v\"}) or TSUID in hexadecimal.").Required().StringVar(&p.trees.name)
+	test.Flag("adapter-url", treeAdapter).PlaceHolder("URL").StringVar(&s.URL)
+	test.Flag("tree", "Name or number of a tree; repeatable. Default: all.").PlaceHolder("TREE").StringsVar(&p.trees.names)
+}
+
+// treeAdapter describes --adapter-url of the tree commands.
+const treeAdapter = "URL of the adapter that uses the embedded store. Default: this machine, at --web.listen-address."
+
+// treeSyncFlags are the flags of "tree sync".
+func (p *parser) treeSyncFlags(sync *kingpin.CmdClause) {
 	s := &p.trees.sync
 	*s = adapter.DefaultSyncOptions()
 	sync.Flag("from", "Where to continue: the hexadecimal TSUID that an interrupted sync printed.").PlaceHolder("TSUID").StringVar(&s.From)
 	sync.Flag("rows", "Also find series in the row keys of the data table, for tables that TSDs without meta tracking write. Slow.").BoolVar(&s.Rows)
 	sync.Flag("parallel", "Batches of series that are processed at once.").Default(text(s.Parallel)).IntVar(&s.Parallel)
-	const running = "URL of the adapter that uses the embedded store. Default: this machine, at --web.listen-address."
-	sync.Flag("adapter-url", running+" It needs --web.enable-admin-api.").PlaceHolder("URL").StringVar(&s.URL)
+	sync.Flag("adapter-url", treeAdapter+" It needs --web.enable-admin-api.").PlaceHolder("URL").StringVar(&s.URL)
 	sync.Flag("progress", "Time between two lines of progress.").Default(s.Every.String()).DurationVar(&s.Every)
-	show := t.Command("show", "List the trees with their rules, or the contents of one of them.")
-	show.Arg("tree", "Name or number of a tree; none: all.").StringVar(&p.trees.tree)
-	show.Arg("path", "Dotted path or pattern whose contents are listed.").StringVar(&p.trees.path)
-	show.Flag("depth", "Levels below the path; 0: all.").Default("1").IntVar(&p.trees.depth)
-	show.Flag("adapter-url", running).PlaceHolder("URL").StringVar(&s.URL)
-	test := t.Command("test", "Explain, rule by rule, where the trees place a series.")
-	test.Arg("series", "Graphite name (a.b.c or a.b;k=v), labels (a{k=\"v\"}) or TSUID in hexadecimal.").Required().StringVar(&p.trees.name)
-	test.Flag("adapter-url", running).PlaceHolder("URL").StringVar(&s.URL)
-	test.Flag("tree", "Name or number of a tree; repeatable. Default: all.").PlaceHolder("TREE").StringsVar(&p.trees.names)
 }
 
 // values returns all flags with their values, for the status page of the API.

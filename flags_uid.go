@@ -1,6 +1,10 @@
 package main
 
 import (
+	"errors"
+	"slices"
+	"strings"
+
 	"github.com/alecthomas/kingpin/v2"
 
 	"github.com/tsdbridge/tsdbridge/adapter"
@@ -48,6 +52,15 @@ func (p *parser) uidCommands() {
 	fsck := p.uidCommand(c, adapter.UIDFsck, "Compare names, UIDs and counters with each other, and print what does not fit. The exit code is 1 if there are errors.")
 	fsck.Flag("fix", "Mend what can be mended. Default: nothing is changed.").BoolVar(&p.uid.Fix)
 	fsck.Flag("delete-unknown", "With --fix, also delete columns that are none of OpenTSDB's.").BoolVar(&p.uid.DeleteUnknown)
+	var words []string
+	fsck.Arg("word", "fix or delete_unknown, for the flags of these names.").EnumsVar(&words, "fix", "delete_unknown")
+	fsck.Action(func(*kingpin.ParseContext) error {
+		p.uid.Fix = p.uid.Fix || slices.Contains(words, "fix")
+		p.uid.DeleteUnknown = p.uid.DeleteUnknown || slices.Contains(words, "delete_unknown")
+		return nil
+	})
+
+	p.tsdCommands(c)
 
 	mkmetric := p.app.Command(commandMkmetric, "Give metrics UIDs, unless they have some, and print them: uid assign metrics.")
 	mkmetric.Arg("name", "Metric.").Required().StringsVar(&p.uid.Names)
@@ -55,6 +68,40 @@ func (p *parser) uidCommands() {
 	mkmetric.Action(func(*kingpin.ParseContext) error {
 		p.uid.Command, p.uid.Kind = adapter.UIDAssign, "metrics"
 		return nil
+	})
+}
+
+// tsdCommands are commands that OpenTSDB's tool has under uid and that are others here, or begin with no word.
+func (p *parser) tsdCommands(c *kingpin.CmdClause) {
+	lookup := p.uidCommand(c, adapter.UIDLookup, "Print the UIDs of a name, or the names of a UID: digits, or 0x and hexadecimal digits. The word lookup may be left out. The exit code is 1 if there is none.").Default()
+	var first, second string
+	lookup.Arg("kind-or-name", "A kind (metrics, tagk or tagv) if a name or UID follows, otherwise that.").Required().StringVar(&first)
+	lookup.Arg("name", "Name or UID.").StringVar(&second)
+	lookup.Action(func(*kingpin.ParseContext) error {
+		if p.uid.Names = []string{first}; second != "" {
+			p.uid.Kind, p.uid.Names = first, []string{second}
+		}
+		return nil
+	})
+	metasync := c.Command("metasync", "Make the rows of tsdb-meta that are missing: meta sync --fix.")
+	metasync.Action(func(*kingpin.ParseContext) error {
+		p.metaSync.Fix = "no-meta"
+		return nil
+	})
+	p.checkFlags(metasync, &p.metaSync)
+	treesync := c.Command("treesync", "Add the existing series to all trees: tree sync.")
+	p.treeSyncFlags(treesync)
+	purge := p.uidCommand(c, adapter.UIDPurge, "Delete the branches and leaves of a tree, and all else that is on record of it. If it is enabled, the existing series are added to it again. Default: print what would be deleted; the exit code is then 1.")
+	var id, definition string
+	purge.Arg("id", "The id of the tree.").Required().StringVar(&id)
+	purge.Arg("definition", "true: also delete the definition and the rules.").StringVar(&definition)
+	purge.Flag("yes", "Delete.").BoolVar(&p.uid.Yes)
+	purge.Action(func(*kingpin.ParseContext) error {
+		p.uid.Names, p.uid.Definition = []string{id}, strings.EqualFold(definition, "true")
+		return nil
+	})
+	c.Command("metapurge", "Refused: the rows of tsdb-meta are what series are found by. uid delete deletes the metadata of a name with its UID.").Action(func(*kingpin.ParseContext) error {
+		return errors.New("metapurge: the rows of tsdb-meta are what series are found by, so they are not purged; fsck --table=meta --fix mends them, and uid delete deletes the metadata of a name with its UID")
 	})
 }
 

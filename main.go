@@ -50,7 +50,7 @@ func run(args []string, stdout, stderr io.Writer) int {
 		err = adapter.CheckStore(ctx, c.options, c.store, stdout)
 	case commandRestore:
 		err = adapter.Restore(ctx, c.options, c.store, stdout)
-	case commandTreeSync:
+	case commandTreeSync, commandUIDTreeSync:
 		err = adapter.SyncTrees(ctx, c.options, c.trees.sync, stdout)
 	case commandTreeShow:
 		err = adapter.ShowTree(ctx, c.options, c.trees.sync.URL, c.trees.tree, c.trees.path, c.trees.depth, stdout)
@@ -62,7 +62,7 @@ func run(args []string, stdout, stderr io.Writer) int {
 		err = adapter.ExportOpenTSDB(ctx, c.options, c.exports, console(stdout, stderr))
 	case commandFsck:
 		err = adapter.Fsck(ctx, c.options, c.fsck, console(stdout, stderr))
-	case commandMetaSync:
+	case commandMetaSync, commandUIDMetaSync:
 		err = adapter.SyncMeta(ctx, c.options, c.metaSync, console(stdout, stderr))
 	case commandQuery:
 		err = adapter.QueryOpenTSDB(ctx, c.options, c.ask, console(stdout, stderr))

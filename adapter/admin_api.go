@@ -39,6 +39,7 @@ type adminAPI struct {
 	importer  *opentsdb.Importer
 	exports   opentsdb.ExportOptions
 	fsck      *fsckAPI
+	uidTables uidTables
 }
 
 // snapshotReply and compactReply are the data of answers.

@@ -7,7 +7,9 @@ import (
 	"regexp"
 
 	"github.com/tsdbridge/tsdbridge/storage"
+	"github.com/tsdbridge/tsdbridge/storage/kv"
 	"github.com/tsdbridge/tsdbridge/storage/schema"
+	"github.com/tsdbridge/tsdbridge/tree"
 )
 
 // UIDCommand is a command about UIDs.
@@ -20,24 +22,29 @@ const (
 	UIDRename UIDCommand = "rename"
 	UIDDelete UIDCommand = "delete"
 	UIDFsck   UIDCommand = "fsck"
+	UIDLookup UIDCommand = "lookup" // there without a word of its own
+	UIDPurge  UIDCommand = "treepurge"
 )
 
 // UIDOptions are the arguments and flags of the commands about UIDs.
 type UIDOptions struct {
 	Command UIDCommand `json:"command"`
-	Kind    string     `json:"kind,omitempty"` // metrics, tagk or tagv; grep: "" is all
-	// Names are those to assign; the name to delete; the old and the new name; the pattern.
+	Kind    string     `json:"kind,omitempty"` // metrics, tagk or tagv; grep, lookup: "" is all
+	// Names are those to assign; the name to delete; the old and the new name; the pattern; the name or UID to
+	// look up; the id of a tree.
 	Names         []string `json:"names,omitempty"`
 	IgnoreCase    bool     `json:"ignoreCase,omitempty"`    // grep: --ignore-case
 	Force         bool     `json:"force,omitempty"`         // delete: --force
 	Fix           bool     `json:"fix,omitempty"`           // fsck: --fix
 	DeleteUnknown bool     `json:"deleteUnknown,omitempty"` // fsck: --delete-unknown
+	Definition    bool     `json:"definition,omitempty"`    // treepurge: the definition of the tree too
+	Yes           bool     `json:"yes,omitempty"`           // treepurge: --yes
 	URL           string   `json:"-"`                       // --adapter-url
 }
 
 // kinds are those that a command is about.
 func (u *UIDOptions) kinds() ([]schema.Kind, error) {
-	if u.Kind == "" && (u.Command == UIDGrep || u.Command == UIDFsck) {
+	if u.Kind == "" && (u.Command == UIDGrep || u.Command == UIDFsck || u.Command == UIDLookup || u.Command == UIDPurge) {
 		all := schema.Kinds()
 		return all[:], nil
 	}
@@ -53,7 +60,7 @@ func (u *UIDOptions) Validate() error {
 	if _, err := u.kinds(); err != nil {
 		return err
 	}
-	names := map[UIDCommand][2]int{UIDGrep: {1, 1}, UIDAssign: {1, maxUIDNames}, UIDRename: {2, 2}, UIDDelete: {1, 1}, UIDFsck: {0, 0}}
+	names := map[UIDCommand][2]int{UIDGrep: {1, 1}, UIDAssign: {1, maxUIDNames}, UIDRename: {2, 2}, UIDDelete: {1, 1}, UIDFsck: {0, 0}, UIDLookup: {1, 1}, UIDPurge: {1, 1}}
 	bounds, ok := names[u.Command]
 	switch {
 	case !ok:
@@ -62,6 +69,9 @@ func (u *UIDOptions) Validate() error {
 		return fmt.Errorf("%s: %d names", u.Command, len(u.Names))
 	case u.Command == UIDGrep:
 		_, err := u.pattern()
+		return err
+	case u.Command == UIDPurge:
+		_, err := u.treeID()
 		return err
 	case u.DeleteUnknown && !u.Fix:
 		return errors.New("--delete-unknown deletes only together with --fix")
@@ -107,7 +117,7 @@ func (o Options) uids(ctx context.Context, u UIDOptions, printLine func(string) 
 			}
 		}
 		return o.runAlone(ctx, func(ctx context.Context, a *Adapter) (err error) {
-			code, err = runUIDs(ctx, a.store, u, printLine)
+			code, err = runUIDs(ctx, a.uidTables(), u, printLine)
 			return err
 		})
 	}, func(base string) (err error) {
@@ -117,8 +127,22 @@ func (o Options) uids(ctx context.Context, u UIDOptions, printLine func(string) 
 	return code, err
 }
 
+// uidTables are what the commands about UIDs are about.
+type uidTables struct {
+	*storage.Store
+	trees     *tree.Service
+	db        kv.KV
+	treeTable string
+	layout    schema.Layout
+}
+
+func (a *Adapter) uidTables() uidTables {
+	return uidTables{Store: a.store, trees: a.trees, db: a.db, treeTable: a.o.TableTree, layout: a.o.layout()}
+}
+
 // runUIDs carries out a command on a store.
-func runUIDs(ctx context.Context, s *storage.Store, u UIDOptions, printLine func(string) error) (code int, err error) {
+func runUIDs(ctx context.Context, tables uidTables, u UIDOptions, printLine func(string) error) (code int, err error) {
+	s := tables.Store
 	kinds, err := u.kinds()
 	if err != nil {
 		return 0, err
@@ -141,6 +165,10 @@ func runUIDs(ctx context.Context, s *storage.Store, u UIDOptions, printLine func
 			return 0, err
 		}
 		return 0, printLine(fmt.Sprintf("UID %s %s deleted.", kinds[0].Qualifier(), u.Names[0]))
+	case UIDLookup:
+		return lookUpUID(ctx, tables, kinds, u.Names[0], printLine)
+	case UIDPurge:
+		return purgeTree(ctx, tables, u, printLine)
 	}
 	return checkUIDs(ctx, s, u, printLine)
 }

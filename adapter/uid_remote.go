@@ -42,14 +42,14 @@ func (a *adminAPI) uids(w http.ResponseWriter, r *http.Request) {
 	}
 	w.Header().Set("Content-Type", "application/x-ndjson")
 	lines, flush := json.NewEncoder(w), http.NewResponseController(w)
-	code, err := runUIDs(r.Context(), a.store, u, func(line string) error {
+	code, err := runUIDs(r.Context(), a.uidTables, u, func(line string) error {
 		return errors.Join(lines.Encode(uidLine{Line: line}), flush.Flush())
 	})
 	end := uidLine{Done: true, Code: code}
 	if err != nil {
 		a.o.Logger.WarnContext(r.Context(), "command about UIDs", "command", u.Command, "err", err)
 		end.Error = err.Error()
-	} else if u.Command != UIDGrep {
+	} else if u.Command != UIDGrep && u.Command != UIDLookup {
 		a.o.Logger.InfoContext(r.Context(), "command about UIDs done", "command", u.Command, "kind", u.Kind, "names", len(u.Names))
 	}
 	_ = lines.Encode(end) // the client misses it if it cannot be sent

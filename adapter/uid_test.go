@@ -8,6 +8,7 @@ import (
 
 	"github.com/tsdbridge/tsdbridge/storage"
 	"github.com/tsdbridge/tsdbridge/storage/kv"
+	"github.com/tsdbridge/tsdbridge/storage/schema"
 )
 
 // runUIDCommand runs a command and returns its exit code and what it printed.
@@ -58,6 +59,15 @@ func TestUIDCommands(t *testing.T) {
 			{UIDOptions{Command: UIDGrep, Names: []string{"^(sys|ho)"}}, 0, "tagk host: [0, 0, 1]\nmetrics sys.cpu: [0, 0, 1]\n"},
 			{UIDOptions{Command: UIDGrep, Kind: "metrics", Names: []string{"CPU"}, IgnoreCase: true}, 0, "metrics sys.cpu: [0, 0, 1]\n"},
 			{UIDOptions{Command: UIDGrep, Names: []string{"CPU"}}, 1, ""},
+			{UIDOptions{Command: UIDLookup, Names: []string{"1"}}, 0, "metrics sys.cpu: [0, 0, 1]\ntagk host: [0, 0, 1]\ntagv web: [0, 0, 1]\n"},
+			{UIDOptions{Command: UIDLookup, Kind: "tagv", Names: []string{"0x000001"}}, 0, "tagv web: [0, 0, 1]\n"},
+			{UIDOptions{Command: UIDLookup, Names: []string{"9"}}, 1, ""},
+			{UIDOptions{Command: UIDLookup, Names: []string{"16777216"}}, 1, "16777216 is too large to fit on 3 bytes\n"},
+			{UIDOptions{Command: UIDLookup, Names: []string{"-1"}}, 1, ""},
+			{UIDOptions{Command: UIDLookup, Names: []string{"host"}}, 0, "tagk host: [0, 0, 1]\n"},
+			{UIDOptions{Command: UIDLookup, Kind: "metrics", Names: []string{"host"}}, 1, "No such name for 'metrics': 'host'\n"},
+			{UIDOptions{Command: UIDLookup, Names: []string{"nobody"}}, 1, ""},
+			{UIDOptions{Command: UIDPurge, Names: []string{"1"}}, 1, "tree 1: there is no such tree\n"},
 			{UIDOptions{Command: UIDAssign, Kind: "metrics", Names: []string{"new", "sys.cpu"}}, 0, "metrics new: [0, 0, 2]\nmetrics sys.cpu: [0, 0, 1]\n"},
 			{UIDOptions{Command: UIDAssign, Kind: "metrics", Names: []string{"中"}}, 1, "中: name cannot be stored: name \"中\": character U+4E2D at byte 0 is not one of U+0001 to U+00FF\n"},
 			{UIDOptions{Command: UIDRename, Kind: "tagv", Names: []string{"web", "web01"}}, 0, "tagv web -> web01\n"},
@@ -99,5 +109,39 @@ func TestUIDFsckOfRunningAdapter(t *testing.T) {
 	}
 	if code, out := runUIDCommand(t, o, UIDOptions{Command: UIDFsck}); code != 0 {
 		t.Errorf("exit code %d, %s", code, out)
+	}
+}
+
+// A tree is purged only with --yes; its definition stays unless it is to go too.
+func TestTreePurge(t *testing.T) {
+	for _, running := range []bool{false, true} {
+		o := storeTestOptions(t, storage.WriteBuffered)
+		a, stop := runAdapter(t, o)
+		if _, err := a.trees.Editor().Create(t.Context(), schema.Tree{Name: "old"}); err != nil {
+			t.Fatal(err)
+		}
+		if running {
+			o.ListenAddress = a.Addr()
+		} else {
+			stop()
+		}
+		const what = "tree 1 (old): 0 branches, 0 leaves, 0 collisions and 0 series without a match"
+		for _, c := range []struct {
+			definition, yes bool
+			code            int
+			want            string
+		}{
+			{false, false, 1, what + ", would be deleted: give --yes\n"},
+			{true, false, 1, what + ", and its definition and rules, would be deleted: give --yes\n"},
+			{false, true, 0, what + ", deleted\n"},
+			{true, true, 0, what + ", and its definition and rules, deleted\n"},
+			{true, true, 1, "tree 1: there is no such tree\n"},
+		} {
+			u := UIDOptions{Command: UIDPurge, Names: []string{"1"}, Definition: c.definition, Yes: c.yes}
+			if code, out := runUIDCommand(t, o, u); code != c.code || out != c.want {
+				t.Errorf("running %v: %+v: exit code %d\n%swant %d\n%s", running, u, code, out, c.code, c.want)
+			}
+		}
+		stop()
 	}
 }

@@ -63,6 +63,7 @@ func testTSDTools(t *testing.T, s tables) {
 			t.Errorf("%s imported by a TSD: %.3000s", metric, diff)
 		}
 	}
+	s.compareUIDs(t, d)
 	start, end := fmt.Sprint(epoch.Unix()), fmt.Sprint(epoch.Unix()+queriedSpan/2)
 	for _, metric := range queriedMetrics() {
 		want, err := d.Tool(t.Context(), "DumpSeries", start, fmt.Sprint(epoch.Unix()+7199), "sum", metric)
@@ -95,6 +96,31 @@ func testTSDTools(t *testing.T, s tables) {
 		}
 	}
 }
+
+// compareUIDs looks up names and UIDs with both tools.
+func (s tables) compareUIDs(t *testing.T, d tsd) {
+	t.Helper()
+	lines := func(out string) (found []string) {
+		for line := range strings.Lines(out) {
+			if uidLine.MatchString(line) {
+				found = append(found, line)
+			}
+		}
+		return found
+	}
+	for _, args := range [][]string{{"1"}, {"metrics", "2"}, {"host"}, {"tagk", "host"}, {queriedMetrics()[0]}, {"metrics", queriedMetrics()[0]}} {
+		want, err := d.Tool(t.Context(), "UidManager", args...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := lines(s.run(t, append([]string{"uid"}, args...)...))
+		if diff := cmp.Diff(lines(want), got); diff != "" || len(got) == 0 {
+			t.Errorf("uid %q (-TSD +ours):\n%s", args, diff)
+		}
+	}
+}
+
+var uidLine = regexp.MustCompile(`^(metrics|tagk|tagv) \S+: \[`)
 
 // pointLine is a point with its number as a float.
 func pointLine(p tsdPoint) string {

@@ -51,6 +51,12 @@ func (d *Dictionary) MappingOf(ctx context.Context, kind schema.Kind, name strin
 	return Mapping{kind, name, uid}, err
 }
 
+// MappingOfUID returns the mapping of a UID by its reverse row in the table. ok is false if no name has it.
+func (d *Dictionary) MappingOfUID(ctx context.Context, kind schema.Kind, uid []byte) (m Mapping, ok bool, err error) {
+	name, err := d.named(ctx, kind, uid)
+	return Mapping{kind, schema.DecodeName(name), uid}, name != nil, err
+}
+
 // value reads a cell, nil without one.
 func (d *Dictionary) value(ctx context.Context, c kv.Column) ([]byte, error) {
 	held, ok, err := d.cell(ctx, c)
