@@ -8,6 +8,7 @@ import (
 	"math"
 	"net"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 
@@ -113,7 +114,7 @@ func TestPickles(t *testing.T) {
 				waitClosed(conn)
 			} else { // the connection goes on
 				s.send(conn, framed(nil)+framed([]byte("](X\x05\x00\x00\x00z.endK\x05K\x06\x86\x86e.")))
-				last = append(last[:len(last):len(last)], "z.end 6 @5")
+				last = append(slices.Clip(last), "z.end 6 @5")
 			}
 			s.wantPoints(last...)
 			if err := s.stop(); err != nil {
