@@ -399,21 +399,25 @@ func TestHungServer(t *testing.T) {
 	hold := make(chan struct{}) // never closed: the fake releases it when the test ends
 	c.OnRequest(func(hbasetest.Request) hbasetest.Fault { return hbasetest.Fault{Hold: hold} })
 	column := kv.Column{Table: table, Family: family, Row: []byte("c"), Qualifier: []byte("n")}
-	for name, do := range map[string]func(context.Context) error{
-		"Apply":       func(ctx context.Context) error { return e.Apply(ctx, table, family, puts(0, 10, 1)) },
-		"Get":         func(ctx context.Context) error { _, err := e.Get(ctx, table, family, [][]byte{{'r'}}); return err },
-		"Scan":        func(ctx context.Context) error { _, err := scanAll(ctx, e, kv.Scan{}); return err },
-		"Increment":   func(ctx context.Context) error { _, err := e.Increment(ctx, column, 1); return err },
-		"CheckAndPut": func(ctx context.Context) error { _, err := e.CheckAndPut(ctx, column, nil, nil); return err },
+	patient := newEngine(t, hbase.Options{ZooKeeper: c.ZooKeeper(), Registerer: prometheus.NewRegistry(), Timeout: time.Hour, ScanTimeout: time.Hour})
+	for name, do := range map[string]func(context.Context, kv.KV) error{
+		"Apply": func(ctx context.Context, e kv.KV) error { return e.Apply(ctx, table, family, puts(0, 10, 1)) },
+		"Get": func(ctx context.Context, e kv.KV) error {
+			_, err := e.Get(ctx, table, family, [][]byte{{'r'}})
+			return err
+		},
+		"Scan":        func(ctx context.Context, e kv.KV) error { _, err := scanAll(ctx, e, kv.Scan{}); return err },
+		"Increment":   func(ctx context.Context, e kv.KV) error { _, err := e.Increment(ctx, column, 1); return err },
+		"CheckAndPut": func(ctx context.Context, e kv.KV) error { _, err := e.CheckAndPut(ctx, column, nil, nil); return err },
 	} {
 		t.Run(name, func(t *testing.T) {
-			err := do(t.Context())
+			err := do(t.Context(), e)
 			if err == nil || errors.Is(err, context.DeadlineExceeded) || !strings.Contains(err.Error(), "no answer from HBase") {
 				t.Errorf("after our deadline: %v", err)
 			}
 			ctx, cancel := context.WithCancel(t.Context())
 			time.AfterFunc(20*time.Millisecond, cancel)
-			if err := do(ctx); !errors.Is(err, context.Canceled) {
+			if err := do(ctx, patient); !errors.Is(err, context.Canceled) {
 				t.Errorf("after the caller's cancellation: %v", err)
 			}
 		})
