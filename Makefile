@@ -1,6 +1,6 @@
 # tsdbridge. "make help" lists the targets.
 GO ?= go
-E2E_TIMEOUT ?= 28m
+E2E_TIMEOUT ?= 50m
 SOAK_TIME ?= 10m
 BENCH ?=
 
