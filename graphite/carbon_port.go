@@ -5,6 +5,8 @@ import (
 	"errors"
 	"time"
 
+	"golang.org/x/sync/errgroup"
+
 	"github.com/tsdbridge/tsdbridge/graphite/carbon"
 	"github.com/tsdbridge/tsdbridge/storage"
 	"github.com/tsdbridge/tsdbridge/translate"
@@ -19,6 +21,9 @@ type CarbonOptions struct {
 	PickleAddress, ProtobufAddress string
 	// FrameBytes is --carbon.max-frame-bytes: of a frame of these.
 	FrameBytes int
+	// Whitelist is --carbon.whitelist, Blacklist --carbon.blacklist, Rewrites --carbon.rewrite-rules: files
+	// of carbon; empty: none.
+	Whitelist, Blacklist, Rewrites string
 	// UDP is --carbon.udp: listen for datagrams too.
 	UDP bool
 	// MaxConnections is --carbon.max-connections: TCP connections at once.
@@ -60,6 +65,7 @@ func (o CarbonOptions) Validate() error {
 type carbonPort struct {
 	listener *carbon.Listener
 	ingest   *carbonSink
+	names    *nameRules // nil: none
 	prepared <-chan struct{}
 }
 
@@ -69,11 +75,16 @@ func newCarbonPort(o Options) (*carbonPort, error) {
 	lo.PickleAddress, lo.ProtobufAddress, lo.FrameBytes = c.PickleAddress, c.ProtobufAddress, c.FrameBytes
 	lo.Address, lo.UDP, lo.MaxConnections, lo.IdleTimeout, lo.KeepOpen = c.ListenAddress, c.UDP, c.MaxConnections, c.IdleTimeout, c.KeepOpen
 	lo.ShutdownGrace, lo.Logger, lo.Registerer, lo.Now = o.ShutdownGrace, o.Logger, o.Registerer, o.Now
-	listener, err := carbon.New(lo)
+	names, err := newNameRules(nameFiles{c.Whitelist, c.Blacklist, c.Rewrites}, o.Logger)
 	if err != nil {
 		return nil, err // it names the flag
 	}
-	return &carbonPort{listener: listener, prepared: o.Prepared, ingest: newCarbonSink(sinkOptions{
+	listener, err := carbon.New(lo)
+	if err != nil {
+		return nil, err // so does this
+	}
+	return &carbonPort{listener: listener, names: names, prepared: o.Prepared, ingest: newCarbonSink(sinkOptions{
+		Names:    names,
 		Appender: treeAppender{o.Points, o.Catalog, o.Inverter, o.Names},
 		Paths:    func(name string) storage.Series { return seriesOf(o.Names, name) }, CacheEntries: c.SeriesCache, MaxFuture: c.MaxFuture,
 		Logger: o.Logger, Registerer: o.Registerer, Now: o.Now,
@@ -90,12 +101,17 @@ func seriesOf(names *translate.Translator, name string) storage.Series {
 	return s
 }
 
-// run takes lines until ctx ends. Until the trees are prepared, senders wait.
+// run takes points until ctx ends. Until the trees are prepared, senders wait.
 func (p *carbonPort) run(ctx context.Context) error {
 	select {
 	case <-p.prepared:
-		return p.listener.Run(ctx, p.ingest)
 	case <-ctx.Done():
 		return p.listener.Close()
 	}
+	group, ctx := errgroup.WithContext(ctx)
+	if p.names != nil {
+		group.Go(func() error { return p.names.watch(ctx, p.ingest.DropCaches) })
+	}
+	group.Go(func() error { return p.listener.Run(ctx, p.ingest) })
+	return group.Wait()
 }

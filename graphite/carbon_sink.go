@@ -20,6 +20,8 @@ type sinkOptions struct {
 	// Paths returns the series of a Graphite name, plain or tagged. It must accept every name and
 	// be safe for concurrent use.
 	Paths func(name string) storage.Series
+	// Names decides which names are taken, and what becomes of them; nil: all are, as they are.
+	Names *nameRules
 	// CacheEntries is how many series are found by their names as they are sent.
 	CacheEntries int
 	// Appends is how many appends run at once; 0: 4.
@@ -39,13 +41,14 @@ type carbonSink struct {
 	o        sinkOptions
 	refused  *refusedNames
 	counters ingest.Counters
+	filtered filteredCounters
 }
 
 var _ carbon.Sink = (*carbonSink)(nil)
 
 // newCarbonSink returns a carbonSink over a store.
 func newCarbonSink(o sinkOptions) *carbonSink {
-	return &carbonSink{o: o, refused: newRefusedNames(o.Logger), counters: newSinkCounters(o.Registerer), Ingest: ingest.New(ingest.Options{
+	return &carbonSink{o: o, refused: newRefusedNames(o.Logger), counters: newSinkCounters(o.Registerer), filtered: newFilteredCounters(o.Registerer), Ingest: ingest.New(ingest.Options{
 		Appender: o.Appender, CacheEntries: o.CacheEntries, Appends: o.Appends, MaxFuture: o.MaxFuture, Now: o.Now,
 	})}
 }
@@ -83,9 +86,13 @@ func (in *carbonSink) fill(ctx context.Context, j *ingest.Job, points []carbon.P
 			continue
 		}
 		ref := j.Find(p.Name)
-		if ref == 0 && j.Missing(p.Name, 0, in.series) != nil {
-			j.Refused++
-			continue
+		if ref == 0 {
+			if err := j.Missing(p.Name, 0, func(name string) (storage.Series, error) { return in.series(ctx, name) }); err != nil {
+				if !in.filtered.count(err) {
+					j.Refused++
+				}
+				continue
+			}
 		}
 		j.Batch.Add(ref, p.Time*1000, p.Value)
 	}
@@ -96,10 +103,17 @@ func (in *carbonSink) fill(ctx context.Context, j *ingest.Job, points []carbon.P
 	}
 }
 
-// series returns the series of a name, unless the store refused it lately.
-func (in *carbonSink) series(name string) (storage.Series, error) {
-	if in.refused.holds(name, in.o.Now()) {
+// series returns the series of a name, unless the store refused it lately or a list drops it.
+func (in *carbonSink) series(ctx context.Context, sent string) (storage.Series, error) {
+	if in.refused.holds(sent, in.o.Now()) {
 		return storage.Series{}, errRefusedLately
+	}
+	name, err := in.o.Names.Of(sent)
+	if err != nil {
+		if !isFiltered(err) {
+			in.refused.add(ctx, sent, err, in.o.Now())
+		}
+		return storage.Series{}, err
 	}
 	return in.o.Paths(name), nil
 }

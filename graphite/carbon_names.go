@@ -1,0 +1,208 @@
+package graphite
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"sync/atomic"
+	"time"
+
+	"github.com/tsdbridge/tsdbridge/graphite/carbon"
+	"github.com/tsdbridge/tsdbridge/graphite/conf"
+	"github.com/tsdbridge/tsdbridge/recent"
+)
+
+// nameFiles are the files of carbon that say which names are taken, and what becomes of them.
+type nameFiles struct {
+	Whitelist, Blacklist, Rewrites string // empty: none
+}
+
+// The flags of the files.
+const (
+	flagWhitelist = "--carbon.whitelist"
+	flagBlacklist = "--carbon.blacklist"
+	flagRewrites  = "--carbon.rewrite-rules"
+)
+
+// any reports whether there is a file.
+func (f nameFiles) any() bool { return f.Whitelist+f.Blacklist+f.Rewrites != "" }
+
+// namesEvery is how often it is looked whether the files have changed. It is carbon's.
+const namesEvery = 10 * time.Second
+
+// A nameRules decides about the names that carbon's senders send. It is safe for concurrent use; nil takes
+// all names as they are.
+type nameRules struct {
+	files   nameFiles
+	logger  *slog.Logger
+	current atomic.Pointer[nameRuleset]
+}
+
+// nameRuleset is what the files said at one time.
+type nameRuleset struct {
+	white, black *conf.NameList
+	rewrites     *conf.Rewrites
+	read         map[string]fileVersion
+	// dropped are names that a list drops, so that their next points cost little.
+	dropped *recent.Map[string, error]
+}
+
+// fileVersion tells whether a file has changed.
+type fileVersion struct {
+	modified time.Time
+	size     int64
+}
+
+// Errors of names that are not taken.
+var (
+	errBlacklisted    = errors.New("the name is in " + flagBlacklist)
+	errNotWhitelisted = errors.New("the name is not in " + flagWhitelist)
+)
+
+// newNameRules reads the files; nil without any.
+func newNameRules(files nameFiles, logger *slog.Logger) (*nameRules, error) {
+	if !files.any() {
+		return nil, nil
+	}
+	r := &nameRules{files: files, logger: logger}
+	rules, err := r.load()
+	if err != nil {
+		return nil, err
+	}
+	r.current.Store(rules)
+	return r, nil
+}
+
+// load reads the files.
+func (r *nameRules) load() (*nameRuleset, error) {
+	rules := &nameRuleset{
+		read:    map[string]fileVersion{},
+		dropped: recent.NewWeighted[string, error](refusedBytes, func(name string) int { return len(name) + refusedCost }),
+	}
+	for _, file := range []struct {
+		flag, path string
+		parse      func(path, text string) (skipped []error)
+	}{
+		{flagWhitelist, r.files.Whitelist, func(path, text string) []error {
+			rules.white = conf.ParseNameList(path, text)
+			return rules.white.Skipped()
+		}},
+		{flagBlacklist, r.files.Blacklist, func(path, text string) []error {
+			rules.black = conf.ParseNameList(path, text)
+			return rules.black.Skipped()
+		}},
+		{flagRewrites, r.files.Rewrites, func(path, text string) []error {
+			rules.rewrites = conf.ParseRewrites(path, text)
+			return rules.rewrites.Skipped()
+		}},
+	} {
+		if file.path == "" {
+			continue
+		}
+		version, err := versionOf(file.path) // before it is read: a change in between is read once more
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", file.flag, err)
+		}
+		text, err := os.ReadFile(file.path)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", file.flag, err)
+		}
+		rules.read[file.path] = version
+		for _, skipped := range file.parse(file.path, string(text)) {
+			r.logger.Warn("a line of carbon's configuration is passed over, as in carbon", "err", skipped)
+		}
+	}
+	return rules, nil
+}
+
+func versionOf(path string) (fileVersion, error) {
+	info, err := os.Stat(path)
+	if err != nil {
+		return fileVersion{}, err
+	}
+	return fileVersion{info.ModTime(), info.Size()}, nil
+}
+
+// watch reads the files again when they have changed, and calls changed then. A file that cannot be read
+// leaves the rules as they are.
+func (r *nameRules) watch(ctx context.Context, changed func()) error {
+	look := time.NewTicker(namesEvery)
+	defer look.Stop()
+	for failing := false; ; {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-look.C:
+		}
+		if !r.stale() {
+			continue
+		}
+		rules, err := r.load()
+		if err != nil {
+			if !failing {
+				r.logger.WarnContext(ctx, "carbon's rules of names cannot be read again: the old ones hold", "err", err)
+			}
+			failing = true
+			continue
+		}
+		failing = false
+		r.current.Store(rules)
+		changed()
+		r.logger.InfoContext(ctx, "carbon's rules of names have changed and were read again")
+	}
+}
+
+// stale reports whether a file is not what it was.
+func (r *nameRules) stale() bool {
+	for path, was := range r.current.Load().read {
+		if now, err := versionOf(path); err != nil || now != was {
+			return true
+		}
+	}
+	return false
+}
+
+// Of returns the name under which the points of a name are stored. The lists are about names as they are
+// sent; errBlacklisted and errNotWhitelisted mean that one drops it.
+func (r *nameRules) Of(name string) (string, error) {
+	if r == nil {
+		return name, nil
+	}
+	rules := r.current.Load()
+	if err, known := rules.dropped.Get(name); known {
+		return "", err
+	}
+	err := rules.drops(name)
+	if errors.Is(err, errBlacklisted) || errors.Is(err, errNotWhitelisted) {
+		rules.dropped.Put(name, err)
+	}
+	if err != nil {
+		return "", err
+	}
+	renamed, err := rules.rewrites.Apply(name)
+	if err == nil && len(renamed) > carbon.MaxLine {
+		err = fmt.Errorf("%s: they make a name of %d bytes, at most %d are taken", flagRewrites, len(renamed), carbon.MaxLine)
+	}
+	return renamed, err
+}
+
+// drops returns why a name is not taken.
+func (r *nameRuleset) drops(name string) error {
+	found, err := r.black.Has(name)
+	switch {
+	case err != nil:
+		return fmt.Errorf("%s: %w", flagBlacklist, err)
+	case found:
+		return errBlacklisted
+	case r.white.Empty():
+		return nil
+	}
+	if found, err = r.white.Has(name); err != nil {
+		return fmt.Errorf("%s: %w", flagWhitelist, err)
+	} else if !found {
+		return errNotWhitelisted
+	}
+	return nil
+}
