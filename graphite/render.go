@@ -27,29 +27,30 @@ type renderRequest struct {
 	pretty  bool
 }
 
-// render answers /render. Pictures and the other formats are not made.
+// render answers /render. Pictures are not made.
 func (a *api) render(r *request) (*reply, error) {
 	d, err := a.renderRequest(r.form)
 	if err != nil {
 		return nil, err
 	}
-	if format := r.form.get("format"); format != "json" || r.form.get("graphType") == "pie" {
-		return nil, refuse(http.StatusBadRequest, "nothing but format=json is supported here, not %s", formatName(r.form))
+	format := formatOf(r.form)
+	other, known := renderFormats()[format]
+	if !known && format != "json" || r.form.get("graphType") == "pie" {
+		return nil, refuse(http.StatusBadRequest, "pictures are not drawn here: %s; want format=json, csv, raw, dygraph, rickshaw, pickle or msgpack", formatName(r.form))
 	}
 	list, err := a.evaluated(r, d)
 	if err != nil {
 		return nil, err
 	}
+	if known {
+		return d.formatted(other, list)
+	}
 	if list, err = d.consolidated(list); err != nil {
 		return nil, d.explain(err)
 	}
 	return &reply{
-		contentType: jsonType,
-		// graphite-web's headers when it caches nothing.
-		header: map[string]string{"Cache-Control": "max-age=0, no-cache, no-store, must-revalidate, private"},
-		jsonp:  d.jsonp,
-		pretty: d.pretty,
-		write:  func(j *jsonWriter) { d.write(j, list) },
+		contentType: jsonType, header: neverCached(), jsonp: d.jsonp, pretty: d.pretty,
+		write: func(j *jsonWriter) { d.write(j, list) },
 	}, nil
 }
 
@@ -82,12 +83,8 @@ func formatName(f form) string {
 		return "graphType=pie"
 	case f.has("format"):
 		return "format=" + eval.Excerpt(f.get("format"), 40)
-	case f.has("rawData"):
-		return "rawData"
-	case f.has("pickle"):
-		return "pickle"
 	}
-	return "pictures"
+	return "no format is given"
 }
 
 // renderRequest reads the parameters in the order of parseOptions in graphite-web's

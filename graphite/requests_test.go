@@ -75,8 +75,9 @@ func readLabels(line string) labels.Labels {
 	return labels.FromMap(pairs)
 }
 
-// show is status, type and body.
+// show is status, type and body, with \r for carriage returns, which a file of test data would lose.
 func show(r *httptest.ResponseRecorder) string {
 	kind := strings.TrimSuffix(strings.TrimPrefix(r.Header().Get("Content-Type"), "application/"), "; charset=utf-8")
-	return fmt.Sprintf("%d %s %s\n", r.Code, kind, strings.TrimSuffix(r.Body.String(), "\n"))
+	body := strings.ReplaceAll(strings.TrimSuffix(r.Body.String(), "\n"), "\r", `\r`)
+	return fmt.Sprintf("%d %s %s\n", r.Code, kind, body)
 }

@@ -56,12 +56,12 @@ func (p *pickleParser) parse(f *frame, now int64, refuse func(Reason, []byte)) R
 
 // addPickled adds an item of a pickle. A reason ends the frame.
 func addPickled(f *frame, d *pickle.Decoder, item pickle.Value, now int64, refuse func(Reason, []byte)) Reason {
-	pair := d.Items(item)
-	if len(pair) != 2 || len(d.Items(pair[1])) != 2 {
+	pair := itemsOf(d, item)
+	if len(pair) != 2 || len(itemsOf(d, pair[1])) != 2 {
 		refuse(ReasonShape, nameOf(d, pair))
 		return 0
 	}
-	numbers := d.Items(pair[1])
+	numbers := itemsOf(d, pair[1])
 	at, timeReason := pickledNumber(d, numbers[0], ReasonTimestamp)
 	value, reason := pickledNumber(d, numbers[1], ReasonValue)
 	if reason == 0 {
@@ -87,6 +87,14 @@ func addPickled(f *frame, d *pickle.Decoder, item pickle.Value, now int64, refus
 	}
 	f.points = append(f.points, point)
 	return 0
+}
+
+// itemsOf returns what a tuple or a list has in it.
+func itemsOf(d *pickle.Decoder, v pickle.Value) []pickle.Value {
+	if v.Kind() == pickle.Dict {
+		return nil
+	}
+	return d.Items(v)
 }
 
 // nameOf returns the name of an item for the log, empty without one.

@@ -18,7 +18,7 @@ var ErrUnsafe = errors.New("the pickle refers to classes, functions or objects")
 var (
 	errShort = errors.New("the pickle ends too early")
 	errStack = errors.New("the pickle takes what is not on its stack")
-	errList  = errors.New("the pickle appends to what is no list")
+	errList  = errors.New("the pickle appends to what is no list, or no dictionary")
 	errMemo  = errors.New("the pickle takes what it did not store")
 	errUTF8  = errors.New("a text is not UTF-8")
 )
@@ -163,7 +163,8 @@ func (d *Decoder) pushTupleOf(items []Value) {
 	d.push(Value{kind: Tuple, at: uint32(at), n: uint32(len(items))})
 }
 
-func (d *Decoder) pushList(items []Value) {
+// pushList pushes a List or a Dict.
+func (d *Decoder) pushList(kind Kind, items []Value) {
 	at := len(d.lists)
 	if at < cap(d.lists) { // memory of an earlier pickle
 		d.lists = d.lists[:at+1]
@@ -171,16 +172,16 @@ func (d *Decoder) pushList(items []Value) {
 	} else {
 		d.lists = append(d.lists, append([]Value(nil), items...))
 	}
-	d.push(Value{kind: List, at: uint32(at)})
+	d.push(Value{kind: kind, at: uint32(at)})
 }
 
-// appendTo appends items to the list on the stack.
-func (d *Decoder) appendTo(items []Value) error {
+// appendTo appends items to the List or the Dict on the stack.
+func (d *Decoder) appendTo(kind Kind, items []Value) error {
 	list, err := d.top()
 	if err != nil {
 		return err
 	}
-	if list.kind != List {
+	if list.kind != kind {
 		return errList
 	}
 	d.lists[list.at] = append(d.lists[list.at], items...)

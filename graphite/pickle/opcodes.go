@@ -2,6 +2,7 @@ package pickle
 
 import (
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"math"
 )
@@ -223,15 +224,15 @@ func (d *Decoder) collect(op byte) error {
 	case opTuple1, opTuple2, opTuple3:
 		return d.pushTuple(int(op-opTuple1) + 1)
 	case opEmptyList:
-		d.pushList(nil)
+		d.pushList(List, nil)
 	case opAppend:
 		v, err := d.pop()
 		if err != nil {
 			return err
 		}
-		return d.appendTo([]Value{v})
+		return d.appendTo(List, []Value{v})
 	case opEmptyDict:
-		d.push(Value{kind: Dict})
+		d.pushList(Dict, nil)
 	case opSetItem:
 		return d.setItem()
 	case opTuple, opList, opAppends, opDict, opSetItems:
@@ -256,31 +257,32 @@ func (d *Decoder) collectMarked(op byte, items []Value) error {
 	case opTuple:
 		d.pushTupleOf(items)
 	case opList:
-		d.pushList(items)
+		d.pushList(List, items)
 	case opAppends:
-		return d.appendTo(items)
-	case opDict:
-		d.push(Value{kind: Dict})
-	case opSetItems:
-		return d.wantDict()
+		return d.appendTo(List, items)
+	case opDict, opSetItems:
+		if len(items)%2 > 0 {
+			return errPairs
+		}
+		if op == opSetItems {
+			return d.appendTo(Dict, items)
+		}
+		d.pushList(Dict, items)
 	}
 	return nil
 }
 
-// setItem takes a key and a value; what a dictionary has is not kept.
-func (d *Decoder) setItem() error {
-	for range 2 {
-		if _, err := d.pop(); err != nil {
-			return err
-		}
-	}
-	return d.wantDict()
-}
+var errPairs = errors.New("a dictionary has a key without a value")
 
-func (d *Decoder) wantDict() error {
-	v, err := d.top()
-	if err == nil && v.kind != Dict {
-		err = errList
+// setItem adds a key and a value to a dictionary.
+func (d *Decoder) setItem() error {
+	value, err := d.pop()
+	if err != nil {
+		return err
 	}
-	return err
+	key, err := d.pop()
+	if err != nil {
+		return err
+	}
+	return d.appendTo(Dict, []Value{key, value})
 }

@@ -14,7 +14,7 @@ const (
 	Bytes // of Python 3
 	Tuple
 	List
-	Dict // its content is not kept
+	Dict
 
 	mark // begins items on the stack
 )
@@ -42,12 +42,13 @@ func (d *Decoder) Text(v Value) (text []byte, kept bool) {
 	return d.pickle[v.at : v.at+v.n], true
 }
 
-// Items returns what a Tuple or a List has in it; nil for other values.
+// Items returns what a Tuple or a List has in it, and of a Dict the keys, each before its value, as they
+// came; nil for other values.
 func (d *Decoder) Items(v Value) []Value {
 	switch v.kind {
 	case Tuple:
 		return d.tuples[v.at : v.at+v.n]
-	case List:
+	case List, Dict:
 		return d.lists[v.at]
 	default:
 		return nil

@@ -1,0 +1,63 @@
+package graphite
+
+import (
+	"errors"
+	"strconv"
+	"time"
+
+	"github.com/tsdbridge/tsdbridge/graphite/eval"
+)
+
+var errOtherSlots = errors.New("format=dygraph wants series with the same number of points: they differ here")
+
+// dygraphSlots returns the number of times of an answer: those of the first series.
+func dygraphSlots(list []*eval.Series) int64 {
+	s := list[0]
+	if s.Step <= 0 || s.End <= s.Start {
+		return 0
+	}
+	return (s.End - s.Start + s.Step - 1) / s.Step
+}
+
+// checkDygraph refuses series that do not share their times. graphite-web fails on them.
+func checkDygraph(list []*eval.Series) error {
+	for _, s := range list {
+		if int64(len(s.Values)) != dygraphSlots(list) {
+			return errOtherSlots
+		}
+	}
+	return nil
+}
+
+// writeDygraph writes a row for each time, in milliseconds, with the values of all series. Infinities are
+// written as in JSON's other answers; graphite-web's Infinity is no JSON.
+func writeDygraph(j *jsonWriter, list []*eval.Series, _ *time.Location) {
+	if len(list) == 0 {
+		j.text("{}")
+		return
+	}
+	j.text(`{"labels" : ["Time"`)
+	for _, s := range list {
+		j.text(", ")
+		if s.Unnamed {
+			j.text("null")
+		} else {
+			j.buf = appendString(j.buf, s.Name, j.raw)
+		}
+	}
+	j.text(`], "data" : [`)
+	at := list[0].Start
+	for i := range dygraphSlots(list) {
+		j.next()
+		if i > 0 {
+			j.text(", ")
+		}
+		j.buf = strconv.AppendInt(append(j.buf, '['), at*1000, 10)
+		for _, s := range list {
+			j.buf = appendJSONFloat(append(j.buf, ", "...), s.Values[i])
+		}
+		j.buf = append(j.buf, ']')
+		at += list[0].Step
+	}
+	j.text("]}")
+}

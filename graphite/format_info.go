@@ -1,0 +1,146 @@
+package graphite
+
+import (
+	"cmp"
+	"encoding/binary"
+	"math"
+	"time"
+
+	"github.com/tsdbridge/tsdbridge/graphite/eval"
+)
+
+// The formats pickle and msgpack hold what graphite-web's servers tell each other of a series: its name,
+// start, end, step, values and how it is consolidated.
+
+// An infoEncoder writes values in one of the formats.
+type infoEncoder interface {
+	list(j *jsonWriter, n int)
+	object(j *jsonWriter, n int)
+	text(j *jsonWriter, text string)
+	int(j *jsonWriter, n int64)
+	float(j *jsonWriter, v float64) // NaN is none
+	endList(j *jsonWriter, n int)
+	endObject(j *jsonWriter)
+}
+
+func writeInfo(j *jsonWriter, e infoEncoder, list []*eval.Series) {
+	e.list(j, len(list))
+	for _, s := range list {
+		e.object(j, 9)
+		key := func(name string) { e.text(j, name) }
+		key("name")
+		e.text(j, textName(s))
+		key("start")
+		e.int(j, s.Start)
+		key("end")
+		e.int(j, s.End)
+		key("step")
+		e.int(j, s.Step)
+		key("values")
+		e.list(j, len(s.Values))
+		for _, v := range s.Values {
+			j.next()
+			e.float(j, v)
+		}
+		e.endList(j, len(s.Values))
+		key("pathExpression")
+		e.text(j, s.PathExpression)
+		key("valuesPerPoint")
+		e.int(j, 1)
+		key("consolidationFunc")
+		e.text(j, cmp.Or(s.ConsolidationFunc, "average"))
+		key("xFilesFactor")
+		e.float(j, s.XFilesFactor)
+		e.endObject(j)
+	}
+	e.endList(j, len(list))
+}
+
+// writePickle writes a pickle of protocol 2, which every Python reads.
+func writePickle(j *jsonWriter, list []*eval.Series, _ *time.Location) {
+	j.buf = append(j.buf, 0x80, 2)
+	writeInfo(j, pickleEncoder{}, list)
+	j.buf = append(j.buf, '.')
+}
+
+// pickleEncoder writes Python's opcodes.
+type pickleEncoder struct{}
+
+func (pickleEncoder) list(j *jsonWriter, n int) {
+	if j.buf = append(j.buf, ']'); n > 0 {
+		j.buf = append(j.buf, '(')
+	}
+}
+
+func (pickleEncoder) endList(j *jsonWriter, n int) {
+	if n > 0 {
+		j.buf = append(j.buf, 'e')
+	}
+}
+
+func (pickleEncoder) object(j *jsonWriter, _ int) { j.buf = append(j.buf, '}', '(') }
+
+func (pickleEncoder) endObject(j *jsonWriter) { j.buf = append(j.buf, 'u') }
+
+func (pickleEncoder) text(j *jsonWriter, text string) {
+	j.buf = append(binary.LittleEndian.AppendUint32(append(j.buf, 'X'), uint32(len(text))), text...) //nolint:gosec // names are short
+}
+
+func (pickleEncoder) int(j *jsonWriter, n int64) {
+	if int64(int32(n)) == n {
+		j.buf = binary.LittleEndian.AppendUint32(append(j.buf, 'J'), uint32(n))
+		return
+	}
+	j.buf = binary.LittleEndian.AppendUint64(append(j.buf, 0x8a, 8), uint64(n))
+}
+
+func (pickleEncoder) float(j *jsonWriter, v float64) {
+	if math.IsNaN(v) {
+		j.buf = append(j.buf, 'N')
+		return
+	}
+	j.buf = binary.BigEndian.AppendUint64(append(j.buf, 'G'), math.Float64bits(v))
+}
+
+// writeMsgpack writes MessagePack.
+func writeMsgpack(j *jsonWriter, list []*eval.Series, _ *time.Location) {
+	writeInfo(j, msgpackEncoder{}, list)
+}
+
+// msgpackEncoder writes MessagePack's types; lengths take the short forms only where every writer does.
+type msgpackEncoder struct{}
+
+func (msgpackEncoder) list(j *jsonWriter, n int) {
+	if n < 16 {
+		j.buf = append(j.buf, 0x90|byte(n))
+		return
+	}
+	j.buf = binary.BigEndian.AppendUint32(append(j.buf, 0xdd), uint32(n)) //nolint:gosec // bounded by the limits of a query
+}
+
+func (msgpackEncoder) endList(*jsonWriter, int) {}
+
+func (msgpackEncoder) object(j *jsonWriter, n int) { j.buf = append(j.buf, 0x80|byte(n)) }
+
+func (msgpackEncoder) endObject(*jsonWriter) {}
+
+func (msgpackEncoder) text(j *jsonWriter, text string) {
+	if len(text) < 32 {
+		j.buf = append(j.buf, 0xa0|byte(len(text)))
+	} else {
+		j.buf = binary.BigEndian.AppendUint32(append(j.buf, 0xdb), uint32(len(text))) //nolint:gosec // names are short
+	}
+	j.text(text)
+}
+
+func (msgpackEncoder) int(j *jsonWriter, n int64) {
+	j.buf = binary.BigEndian.AppendUint64(append(j.buf, 0xd3), uint64(n))
+}
+
+func (msgpackEncoder) float(j *jsonWriter, v float64) {
+	if math.IsNaN(v) {
+		j.buf = append(j.buf, 0xc0)
+		return
+	}
+	j.buf = binary.BigEndian.AppendUint64(append(j.buf, 0xcb), math.Float64bits(v))
+}

@@ -1,0 +1,37 @@
+package graphite
+
+import (
+	"time"
+
+	"github.com/tsdbridge/tsdbridge/graphite/eval"
+)
+
+// writeRickshaw writes points as {"x": seconds, "y": value}.
+func writeRickshaw(j *jsonWriter, list []*eval.Series, _ *time.Location) {
+	array(j, list, func(s *eval.Series) {
+		j.open('{')
+		j.key("target")
+		if s.Unnamed {
+			j.word("null")
+		} else {
+			j.string(s.Name)
+		}
+		j.key("datapoints")
+		j.open('[')
+		at := s.Start
+		for _, v := range s.Values {
+			if at >= s.End {
+				break
+			}
+			j.open('{')
+			j.key("x")
+			j.int(at)
+			j.key("y")
+			j.float(v)
+			j.shut('}')
+			at += s.Step
+		}
+		j.shut(']')
+		j.shut('}')
+	})
+}
