@@ -29,8 +29,7 @@ func write(t *testing.T, path, text string) string {
 // that takes too long refuses them.
 func TestNamesOfCarbon(t *testing.T) {
 	dir := t.TempDir()
-	var d *ingestDoor
-	d = newIngestDoor(t, 1, func(o *sinkOptions) {
+	d := newIngestDoor(t, 1, func(o *sinkOptions) {
 		var err error
 		o.Names, err = newNameRules(nameFiles{
 			Whitelist: write(t, filepath.Join(dir, "white"), "^servers\\.\n^slow"),
