@@ -38,22 +38,7 @@ func ParseFill(node *yaml.Node) ([]FillConfig, error) {
 	if node.Kind != yaml.SequenceNode || len(node.Content) == 0 {
 		return nil, fmt.Errorf("line %d: rollups: want a list of rules, such as [{intervals: [1h]}]", node.Line)
 	}
-	var rules []FillConfig
-	var errs []error
-	lines := map[string]int{}
-	for _, item := range node.Content {
-		r, err := parseFillRule(item)
-		switch {
-		case err != nil:
-			err = fmt.Errorf("line %d: rollups: %w", item.Line, err)
-		case lines[r.Matcher] > 0:
-			err = fmt.Errorf("line %d: rollups: matcher %q is in line %d already", item.Line, r.Matcher, lines[r.Matcher])
-		}
-		errs = append(errs, err)
-		lines[r.Matcher] = item.Line
-		rules = append(rules, r)
-	}
-	return rules, errors.Join(errs...)
+	return yamlRules(node, "rollups", parseFillRule, func(r FillConfig) string { return fmt.Sprintf("matcher %q", r.Matcher) })
 }
 
 func parseFillRule(node *yaml.Node) (FillConfig, error) {

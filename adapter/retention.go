@@ -28,19 +28,26 @@ func ParseRetention(node *yaml.Node) ([]RetentionConfig, error) {
 	if node.Kind != yaml.SequenceNode {
 		return nil, fmt.Errorf("line %d: retention: want a list of rules, each with a matcher and an age", node.Line)
 	}
-	var rules []RetentionConfig
+	return yamlRules(node, "retention", parseRetentionRule, func(r RetentionConfig) string { return "matcher " + r.Matcher })
+}
+
+// yamlRules reads the rules of a list under a key. It reports all errors at once, each with its line. No two
+// rules may be about the same, which named names in errors.
+func yamlRules[R any](node *yaml.Node, key string, parse func(*yaml.Node) (R, error), named func(R) string) ([]R, error) {
+	var rules []R
 	var errs []error
 	lines := map[string]int{}
 	for _, item := range node.Content {
-		r, err := parseRetentionRule(item)
+		r, err := parse(item)
+		name := named(r)
 		switch {
 		case err != nil:
-			err = fmt.Errorf("line %d: retention: %w", item.Line, err)
-		case lines[r.Matcher] > 0:
-			err = fmt.Errorf("line %d: retention: matcher %s is in line %d already", item.Line, r.Matcher, lines[r.Matcher])
+			err = fmt.Errorf("line %d: %s: %w", item.Line, key, err)
+		case lines[name] > 0:
+			err = fmt.Errorf("line %d: %s: %s is in line %d already", item.Line, key, name, lines[name])
 		}
 		errs = append(errs, err)
-		lines[r.Matcher] = item.Line
+		lines[name] = item.Line
 		rules = append(rules, r)
 	}
 	return rules, errors.Join(errs...)

@@ -39,11 +39,7 @@ func writeDygraph(j *jsonWriter, list []*eval.Series, _ *time.Location) {
 	j.text(`{"labels" : ["Time"`)
 	for _, s := range list {
 		j.text(", ")
-		if s.Unnamed {
-			j.text("null")
-		} else {
-			j.buf = appendString(j.buf, s.Name, j.raw)
-		}
+		writeName(j, s)
 	}
 	j.text(`], "data" : [`)
 	at := list[0].Start

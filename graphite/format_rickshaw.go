@@ -11,11 +11,7 @@ func writeRickshaw(j *jsonWriter, list []*eval.Series, _ *time.Location) {
 	array(j, list, func(s *eval.Series) {
 		j.open('{')
 		j.key("target")
-		if s.Unnamed {
-			j.word("null")
-		} else {
-			j.string(s.Name)
-		}
+		writeName(j, s)
 		j.key("datapoints")
 		j.open('[')
 		at := s.Start

@@ -242,17 +242,22 @@ func (d *renderRequest) write(j *jsonWriter, list []*eval.Series) {
 	array(j, list, func(s *eval.Series) {
 		j.open('{')
 		j.key("target")
-		if s.Unnamed {
-			j.word("null")
-		} else {
-			j.string(s.Name)
-		}
+		writeName(j, s)
 		j.key("tags")
 		writeTags(j, s.Tags)
 		j.key("datapoints")
 		d.points(j, s)
 		j.shut('}')
 	})
+}
+
+// writeName writes the name of a series; null for one without.
+func writeName(j *jsonWriter, s *eval.Series) {
+	if s.Unnamed {
+		j.word("null")
+	} else {
+		j.string(s.Name)
+	}
 }
 
 func writeTags(j *jsonWriter, tags map[string]string) {
