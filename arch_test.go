@@ -30,6 +30,7 @@ var doors = map[string][]string{
 	"graphite/pickle":         {},
 	"graphite/pyregexp":       {},
 	"graphite/source":         {"budget", "graphite/conf", "graphite/eval", "graphite/tagspec", "recent", "running", "storage", "translate", "tree", "turns"},
+	"graphite/whisper":        {"graphite/conf"},
 	"graphite/tagspec":        {"graphite/eval", "graphite/pyregexp", "storage", "translate"},
 	"ingest":                  {"storage", "storage/intern"},
 	"ingest/listen":           {"retry"},

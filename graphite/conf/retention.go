@@ -26,12 +26,39 @@ func ParseRetentions(text string) ([]Archive, error) {
 		archives = append(archives, a)
 	}
 	slices.SortStableFunc(archives, func(a, b Archive) int { return int(a.Step - b.Step) })
-	for i := 1; i < len(archives); i++ {
-		if err := checkArchives(archives[i-1], archives[i]); err != nil {
-			return nil, err
-		}
+	if err := CheckArchives(archives); err != nil {
+		return nil, err
 	}
 	return archives, nil
+}
+
+// CheckArchives returns what whisper refuses about archives, which begin with the finest
+// (whisper.validateArchiveList), and archives that reach back further than time does.
+func CheckArchives(archives []Archive) error {
+	for i, a := range archives {
+		if a.Step > math.MaxUint32 || a.Points > math.MaxUint32/a.Step {
+			return fmt.Errorf("the archive of %d s reaches back further than time does", a.Step)
+		}
+		if i == 0 {
+			continue
+		}
+		if err := checkArchives(archives[i-1], a); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// FormatRetentions writes archives as ParseRetentions reads them: 10:8640,60:43200.
+func FormatRetentions(archives []Archive) string {
+	var b strings.Builder
+	for i, a := range archives {
+		if i > 0 {
+			b.WriteByte(',')
+		}
+		fmt.Fprintf(&b, "%d:%d", a.Step, a.Points)
+	}
+	return b.String()
 }
 
 // parseArchive is carbon.util.parseRetentionDef: a precision, and either a number of points or a
