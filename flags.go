@@ -316,6 +316,12 @@ func (p *parser) carbonFlags() {
 	f("carbon.whitelist", "File whitelist.conf of carbon: regular expressions, a line each. Points of names in which none is found are dropped and counted. It is read again when it changes; so are the next two.").Default(o.Whitelist).StringVar(&o.Whitelist)
 	f("carbon.blacklist", "File blacklist.conf of carbon: points of names in which one of its regular expressions is found are dropped and counted.").Default(o.Blacklist).StringVar(&o.Blacklist)
 	f("carbon.rewrite-rules", "File rewrite-rules.conf of carbon: what is replaced in names, in its sections [pre] and [post].").Default(o.Rewrites).StringVar(&o.Rewrites)
+	a := &o.Aggregation
+	f("carbon.aggregation-rules", "File aggregation-rules.conf of carbon: which metrics are computed of others, as carbon-aggregator does. It is read again when it changes. A line that is no rule refuses the start.").PlaceHolder("FILE").StringVar(&a.Rules)
+	f("carbon.aggregation-forward-all", "Store the points themselves in addition to what is computed of them; carbon's FORWARD_ALL.").Default(strconv.FormatBool(a.ForwardAll)).BoolVar(&a.ForwardAll)
+	f("carbon.aggregation-max-intervals", "Intervals before the present one whose aggregates late points still change; carbon's MAX_AGGREGATION_INTERVALS.").Default(text(a.MaxIntervals)).IntVar(&a.MaxIntervals)
+	f("carbon.aggregation-write-back", "How often aggregates are stored, if the frequency of their rule is longer: whole seconds; 0: once in that. Carbon's WRITE_BACK_FREQUENCY.").Default(a.WriteBack.String()).DurationVar(&a.WriteBack)
+	f("carbon.aggregation-max-bytes", "Memory for the values that aggregates are computed of. Points beyond it are missing in aggregates, and counted.").Default(bytesText(a.MaxBytes)).SetValue((*byteSize)(&a.MaxBytes))
 	f("carbon.udp", "Listen on UDP in addition to TCP.").Default(strconv.FormatBool(o.UDP)).BoolVar(&o.UDP)
 	f("carbon.max-connections", "TCP connections of each port at once. When there are more, the one that has been silent for longest is closed.").Default(text(o.MaxConnections)).IntVar(&o.MaxConnections)
 	f("carbon.idle-timeout", "Time without a line after which a connection is closed; 0: never.").Default(o.IdleTimeout.String()).DurationVar(&o.IdleTimeout)

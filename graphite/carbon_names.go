@@ -16,18 +16,19 @@ import (
 
 // nameFiles are the files of carbon that say which names are taken, and what becomes of them.
 type nameFiles struct {
-	Whitelist, Blacklist, Rewrites string // empty: none
+	Whitelist, Blacklist, Rewrites, Aggregation string // empty: none
 }
 
 // The flags of the files.
 const (
-	flagWhitelist = "--carbon.whitelist"
-	flagBlacklist = "--carbon.blacklist"
-	flagRewrites  = "--carbon.rewrite-rules"
+	flagWhitelist   = "--carbon.whitelist"
+	flagBlacklist   = "--carbon.blacklist"
+	flagRewrites    = "--carbon.rewrite-rules"
+	flagAggregation = "--carbon.aggregation-rules"
 )
 
 // any reports whether there is a file.
-func (f nameFiles) any() bool { return f.Whitelist+f.Blacklist+f.Rewrites != "" }
+func (f nameFiles) any() bool { return f.Whitelist+f.Blacklist+f.Rewrites+f.Aggregation != "" }
 
 // namesEvery is how often it is looked whether the files have changed. It is carbon's.
 const namesEvery = 10 * time.Second
@@ -44,6 +45,7 @@ type nameRules struct {
 type nameRuleset struct {
 	white, black *conf.NameList
 	rewrites     *conf.Rewrites
+	aggregation  *conf.AggregationRules
 	read         map[string]fileVersion
 	// dropped are names that a list drops, so that their next points cost little.
 	dropped *recent.Map[string, error]
@@ -83,19 +85,23 @@ func (r *nameRules) load() (*nameRuleset, error) {
 	}
 	for _, file := range []struct {
 		flag, path string
-		parse      func(path, text string) (skipped []error)
+		parse      func(path, text string) (skipped []error, err error)
 	}{
-		{flagWhitelist, r.files.Whitelist, func(path, text string) []error {
+		{flagWhitelist, r.files.Whitelist, func(path, text string) ([]error, error) {
 			rules.white = conf.ParseNameList(path, text)
-			return rules.white.Skipped()
+			return rules.white.Skipped(), nil
 		}},
-		{flagBlacklist, r.files.Blacklist, func(path, text string) []error {
+		{flagBlacklist, r.files.Blacklist, func(path, text string) ([]error, error) {
 			rules.black = conf.ParseNameList(path, text)
-			return rules.black.Skipped()
+			return rules.black.Skipped(), nil
 		}},
-		{flagRewrites, r.files.Rewrites, func(path, text string) []error {
+		{flagRewrites, r.files.Rewrites, func(path, text string) ([]error, error) {
 			rules.rewrites = conf.ParseRewrites(path, text)
-			return rules.rewrites.Skipped()
+			return rules.rewrites.Skipped(), nil
+		}},
+		{flagAggregation, r.files.Aggregation, func(path, text string) (_ []error, err error) {
+			rules.aggregation, err = conf.ParseAggregationRules(path, text)
+			return nil, err
 		}},
 	} {
 		if file.path == "" {
@@ -110,7 +116,11 @@ func (r *nameRules) load() (*nameRuleset, error) {
 			return nil, fmt.Errorf("%s: %w", file.flag, err)
 		}
 		rules.read[file.path] = version
-		for _, skipped := range file.parse(file.path, string(text)) {
+		skips, err := file.parse(file.path, string(text))
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", file.flag, err)
+		}
+		for _, skipped := range skips {
 			r.logger.Warn("a line of carbon's configuration is passed over, as in carbon", "err", skipped)
 		}
 	}
@@ -164,28 +174,35 @@ func (r *nameRules) stale() bool {
 	return false
 }
 
-// Of returns the name under which the points of a name are stored. The lists are about names as they are
-// sent; errBlacklisted and errNotWhitelisted mean that one drops it.
-func (r *nameRules) Of(name string) (string, error) {
+// Of returns the name by which the points of a name are aggregated, and the one under which they are stored.
+// The lists are about names as they are sent; errBlacklisted and errNotWhitelisted mean that one drops it.
+func (r *nameRules) Of(name string) (aggregated, stored string, err error) {
 	if r == nil {
-		return name, nil
+		return name, name, nil
 	}
 	rules := r.current.Load()
 	if err, known := rules.dropped.Get(name); known {
-		return "", err
+		return "", "", err
 	}
-	err := rules.drops(name)
-	if errors.Is(err, errBlacklisted) || errors.Is(err, errNotWhitelisted) {
-		rules.dropped.Put(name, err)
+	if err = rules.drops(name); err != nil {
+		if isFiltered(err) {
+			rules.dropped.Put(name, err)
+		}
+		return "", "", err
 	}
-	if err != nil {
-		return "", err
+	aggregated, stored, err = rules.rewrites.Apply(name)
+	if longer := max(len(aggregated), len(stored)); err == nil && longer > carbon.MaxLine {
+		err = fmt.Errorf("%s: they make a name of %d bytes, at most %d are taken", flagRewrites, longer, carbon.MaxLine)
 	}
-	renamed, err := rules.rewrites.Apply(name)
-	if err == nil && len(renamed) > carbon.MaxLine {
-		err = fmt.Errorf("%s: they make a name of %d bytes, at most %d are taken", flagRewrites, len(renamed), carbon.MaxLine)
+	return aggregated, stored, err
+}
+
+// Aggregation returns the rules of aggregation as they are now, nil without any.
+func (r *nameRules) Aggregation() *conf.AggregationRules {
+	if r == nil {
+		return nil
 	}
-	return renamed, err
+	return r.current.Load().aggregation
 }
 
 // drops returns why a name is not taken.

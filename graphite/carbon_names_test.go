@@ -82,7 +82,7 @@ func TestNamesAreReadAgain(t *testing.T) {
 			time.Sleep(namesEvery + time.Millisecond)
 			synctest.Wait()
 			for _, name := range []string{"a", "bb"} {
-				if _, err := r.Of(name); (err != nil) != (name == wantDropped) {
+				if _, _, err := r.Of(name); (err != nil) != (name == wantDropped) {
 					t.Errorf("%s: %v", name, err)
 				}
 			}
@@ -117,7 +117,7 @@ func TestNamesWithoutFiles(t *testing.T) {
 	if r != nil || err != nil {
 		t.Error(r, err)
 	}
-	if name, err := r.Of("a"); name != "a" || err != nil {
-		t.Error(name, err)
+	if pre, name, err := r.Of("a"); pre != "a" || name != "a" || err != nil {
+		t.Error(pre, name, err)
 	}
 }

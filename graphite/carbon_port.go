@@ -3,6 +3,7 @@ package graphite
 import (
 	"context"
 	"errors"
+	"fmt"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -24,6 +25,8 @@ type CarbonOptions struct {
 	// Whitelist is --carbon.whitelist, Blacklist --carbon.blacklist, Rewrites --carbon.rewrite-rules: files
 	// of carbon; empty: none.
 	Whitelist, Blacklist, Rewrites string
+	// Aggregation is what is computed of points.
+	Aggregation AggregationOptions
 	// UDP is --carbon.udp: listen for datagrams too.
 	UDP bool
 	// MaxConnections is --carbon.max-connections: TCP connections at once.
@@ -40,7 +43,10 @@ type CarbonOptions struct {
 
 // DefaultCarbonOptions returns the settings without any flag.
 func DefaultCarbonOptions() CarbonOptions {
-	return CarbonOptions{UDP: true, FrameBytes: carbon.DefaultOptions().FrameBytes, MaxConnections: 1000, SeriesCache: 2_000_000}
+	return CarbonOptions{
+		UDP: true, FrameBytes: carbon.DefaultOptions().FrameBytes, MaxConnections: 1000, SeriesCache: 2_000_000,
+		Aggregation: AggregationOptions{ForwardAll: true, MaxIntervals: 5, MaxBytes: 256 << 20},
+	}
 }
 
 // Listens reports whether there is any port.
@@ -58,6 +64,18 @@ func (o CarbonOptions) Validate() error {
 	case o.MaxFuture < 0:
 		return errors.New("--carbon.max-future must not be negative")
 	}
+	return o.Aggregation.validate()
+}
+
+func (o AggregationOptions) validate() error {
+	switch {
+	case o.MaxIntervals < 0:
+		return fmt.Errorf("--carbon.aggregation-max-intervals=%d: must not be negative", o.MaxIntervals)
+	case o.WriteBack < 0 || o.WriteBack%time.Second != 0:
+		return fmt.Errorf("--carbon.aggregation-write-back=%v: must be whole seconds, or 0", o.WriteBack)
+	case o.MaxBytes <= 0:
+		return errors.New("--carbon.aggregation-max-bytes must be above 0")
+	}
 	return nil
 }
 
@@ -65,7 +83,8 @@ func (o CarbonOptions) Validate() error {
 type carbonPort struct {
 	listener *carbon.Listener
 	ingest   *carbonSink
-	names    *nameRules // nil: none
+	names    *nameRules    // nil: none
+	intake   *carbonIntake // nil: all points go to ingest
 	prepared <-chan struct{}
 }
 
@@ -75,20 +94,27 @@ func newCarbonPort(o Options) (*carbonPort, error) {
 	lo.PickleAddress, lo.ProtobufAddress, lo.FrameBytes = c.PickleAddress, c.ProtobufAddress, c.FrameBytes
 	lo.Address, lo.UDP, lo.MaxConnections, lo.IdleTimeout, lo.KeepOpen = c.ListenAddress, c.UDP, c.MaxConnections, c.IdleTimeout, c.KeepOpen
 	lo.ShutdownGrace, lo.Logger, lo.Registerer, lo.Now = o.ShutdownGrace, o.Logger, o.Registerer, o.Now
-	names, err := newNameRules(nameFiles{c.Whitelist, c.Blacklist, c.Rewrites}, o.Logger)
+	names, err := newNameRules(nameFiles{c.Whitelist, c.Blacklist, c.Rewrites, c.Aggregation.Rules}, o.Logger)
 	if err != nil {
 		return nil, err // it names the flag
 	}
-	listener, err := carbon.New(lo)
-	if err != nil {
-		return nil, err // so does this
-	}
-	return &carbonPort{listener: listener, names: names, prepared: o.Prepared, ingest: newCarbonSink(sinkOptions{
+	p := &carbonPort{names: names, prepared: o.Prepared, ingest: newCarbonSink(sinkOptions{
 		Names:    names,
 		Appender: treeAppender{o.Points, o.Catalog, o.Inverter, o.Names},
 		Paths:    func(name string) storage.Series { return seriesOf(o.Names, name) }, CacheEntries: c.SeriesCache, MaxFuture: c.MaxFuture,
 		Logger: o.Logger, Registerer: o.Registerer, Now: o.Now,
-	})}, nil
+	})}
+	if c.Aggregation.Rules != "" {
+		p.intake = &carbonIntake{
+			names: names, aggregation: newAggregation(c.Aggregation, o, p.ingest.asNamed()), series: c.SeriesCache, maxFuture: c.MaxFuture, now: o.Now,
+		}
+		p.intake.reset()
+		lo.Intake = p.intake.Take
+	}
+	if p.listener, err = carbon.New(lo); err != nil {
+		return nil, err // so does this
+	}
+	return p, nil
 }
 
 // seriesOf returns the series of a Graphite name taken whole. A name without an element, such as
@@ -110,8 +136,32 @@ func (p *carbonPort) run(ctx context.Context) error {
 	}
 	group, ctx := errgroup.WithContext(ctx)
 	if p.names != nil {
-		group.Go(func() error { return p.names.watch(ctx, p.ingest.DropCaches) })
+		group.Go(func() error { return p.names.watch(ctx, func() { p.changed(ctx) }) })
 	}
-	group.Go(func() error { return p.listener.Run(ctx, p.ingest) })
+	ended := make(chan struct{})
+	group.Go(func() error {
+		defer close(ended)
+		return p.listener.Run(ctx, p.ingest)
+	})
+	if p.intake != nil {
+		group.Go(func() error { return p.intake.aggregation.run(ctx, ended) })
+	}
 	return group.Wait()
+}
+
+// dropCaches forgets which series names have.
+func (p *carbonPort) dropCaches() {
+	p.ingest.DropCaches()
+	if p.intake != nil {
+		p.intake.aggregation.sink.DropCaches()
+	}
+}
+
+// changed has the rules of names, which were read again, hold for names that are known.
+func (p *carbonPort) changed(ctx context.Context) {
+	p.ingest.DropCaches()
+	if p.intake != nil {
+		p.intake.reset()
+		p.intake.aggregation.keep(ctx, p.names.Aggregation())
+	}
 }

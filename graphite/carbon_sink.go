@@ -48,9 +48,24 @@ var _ carbon.Sink = (*carbonSink)(nil)
 
 // newCarbonSink returns a carbonSink over a store.
 func newCarbonSink(o sinkOptions) *carbonSink {
-	return &carbonSink{o: o, refused: newRefusedNames(o.Logger), counters: newSinkCounters(o.Registerer), filtered: newFilteredCounters(o.Registerer), Ingest: ingest.New(ingest.Options{
-		Appender: o.Appender, CacheEntries: o.CacheEntries, Appends: o.Appends, MaxFuture: o.MaxFuture, Now: o.Now,
-	})}
+	in := &carbonSink{o: o, refused: newRefusedNames(o.Logger), counters: newSinkCounters(o.Registerer), filtered: newFilteredCounters(o.Registerer)}
+	in.Ingest = in.newIngest()
+	return in
+}
+
+func (in *carbonSink) newIngest() *ingest.Ingest {
+	return ingest.New(ingest.Options{
+		Appender: in.o.Appender, CacheEntries: in.o.CacheEntries, Appends: in.o.Appends, MaxFuture: in.o.MaxFuture, Now: in.o.Now,
+	})
+}
+
+// asNamed returns a sink over the same store, with the same counters, that stores points under their names
+// as they are.
+func (in *carbonSink) asNamed() *carbonSink {
+	named := *in
+	named.o.Names = nil
+	named.Ingest = named.newIngest()
+	return &named
 }
 
 // errRefusedLately keeps a name from the store that refused it a short while ago.
@@ -108,7 +123,7 @@ func (in *carbonSink) series(ctx context.Context, sent string) (storage.Series, 
 	if in.refused.holds(sent, in.o.Now()) {
 		return storage.Series{}, errRefusedLately
 	}
-	name, err := in.o.Names.Of(sent)
+	_, name, err := in.o.Names.Of(sent)
 	if err != nil {
 		if !isFiltered(err) {
 			in.refused.add(ctx, sent, err, in.o.Now())

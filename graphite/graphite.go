@@ -159,7 +159,7 @@ func (s *Server) Run(ctx context.Context) error {
 // DropCaches forgets which series carbon's names have.
 func (s *Server) DropCaches() {
 	if s.carbon != nil {
-		s.carbon.ingest.DropCaches()
+		s.carbon.dropCaches()
 	}
 }
 

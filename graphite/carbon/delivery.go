@@ -21,6 +21,7 @@ type Sink interface {
 type delivery struct {
 	listen.Retrier
 	sink    Sink
+	intake  func(points []Point) []Point // nil: none
 	metrics *listenerMetrics
 	lost    atomic.Int64 // points
 }
@@ -41,10 +42,13 @@ func (d *delivery) write(ctx context.Context, points []Point) {
 	n := float64(len(points))
 	d.metrics.held.Add(n)
 	defer d.metrics.held.Sub(n)
-	if !d.Retry(ctx, func() error { return d.sink.Write(ctx, points) }) {
-		d.metrics.lost.Add(n)
+	if d.intake != nil {
+		points = d.intake(points)
+	}
+	if len(points) > 0 && !d.Retry(ctx, func() error { return d.sink.Write(ctx, points) }) {
+		d.metrics.lost.Add(float64(len(points)))
 		d.lost.Add(int64(len(points)))
-		return
+		n -= float64(len(points))
 	}
 	d.metrics.points.Add(n)
 }

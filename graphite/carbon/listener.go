@@ -170,6 +170,7 @@ func (l *Listener) Run(ctx context.Context, sink Sink) error {
 	writeCtx, giveUp := context.WithCancel(context.WithoutCancel(ctx))
 	defer giveUp()
 	d := newDelivery(sink, l.o.Logger, l.metrics, ctx.Done())
+	d.intake = l.o.Intake
 	if l.tcp != nil {
 		l.accept(ctx, group, l.tcp, Lines, func(conn net.Conn) { l.serveConnection(ctx, writeCtx, conn, d) })
 	}

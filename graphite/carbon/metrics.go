@@ -52,7 +52,7 @@ func newListenerMetrics(reg prometheus.Registerer) *listenerMetrics {
 		udp:              protocol(protocolUDP),
 		pickle:           protocol(protocolPickle),
 		protobuf:         protocol(protocolProtobuf),
-		points:           counter("points_total", "Points that the store took or refused by name."),
+		points:           counter("points_total", "Points that the store took or refused by name, and those that were only aggregated."),
 		lost:             counter("lost_points_total", "Points received and lost, since the store did not take them before the process stopped."),
 		retries:          counter("retries_total", "Writes that the store did not take and that were tried again."),
 		held:             gauge("held_points", "Points that wait for the store; their senders are not read from meanwhile."),

@@ -37,6 +37,11 @@ type Options struct {
 	// that have been read.
 	ShutdownGrace time.Duration
 
+	// Intake, if there is one, takes points once when they have come, and returns those of them that go to the
+	// Sink, in the same memory. It does not keep the points or their names, and never waits. It is safe for
+	// concurrent use.
+	Intake func(points []Point) []Point
+
 	frameBudget int // bytes of the frames of all connections; 0: frameBudget
 
 	Logger     *slog.Logger

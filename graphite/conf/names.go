@@ -113,18 +113,24 @@ func (r *Rewrites) section(name string) *[]rewrite {
 // Skipped returns why lines are passed over.
 func (r *Rewrites) Skipped() []error { return r.skipped }
 
-// Apply returns a name after the rules of [pre] and those of [post]. An error means that a rule takes too
-// long for the name, or refers to a group that its pattern does not have.
-func (r *Rewrites) Apply(name string) (string, error) {
+// Apply returns a name after the rules of [pre], and after those of [post] too. An error means that a rule
+// takes too long for the name, or refers to a group that its pattern does not have.
+func (r *Rewrites) Apply(name string) (pre, post string, err error) {
 	if r == nil {
-		return name, nil
+		return name, name, nil
 	}
-	for _, section := range [][]rewrite{r.pre, r.post} {
-		for _, rule := range section {
-			var err error
-			if name, err = rule.pattern.Sub(rule.replacement, name); err != nil {
-				return "", err
-			}
+	if pre, err = applyRewrites(r.pre, name); err != nil {
+		return "", "", err
+	}
+	post, err = applyRewrites(r.post, pre)
+	return pre, post, err
+}
+
+func applyRewrites(rules []rewrite, name string) (string, error) {
+	for _, rule := range rules {
+		var err error
+		if name, err = rule.pattern.Sub(rule.replacement, name); err != nil {
+			return "", err
 		}
 	}
 	return name, nil

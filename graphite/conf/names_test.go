@@ -33,7 +33,7 @@ func TestRewrites(t *testing.T) {
 	for name, want := range map[string]string{
 		"collectd.web01.cpu": "servers.web01.cpu", "a_b": "ab", "x..y": "x.y", "plain": "plain", "_": "", "collectd.a_b..c": "servers.ab.c",
 	} {
-		if got, err := r.Apply(name); got != want || err != nil {
+		if _, got, err := r.Apply(name); got != want || err != nil {
 			t.Errorf("%s: %q, %v, want %q", name, got, err, want)
 		}
 	}
@@ -50,8 +50,11 @@ func TestRewrites(t *testing.T) {
 	if len(skipped) != len(want) {
 		t.Errorf("%d lines are skipped, want %d", len(skipped), len(want))
 	}
-	if name, err := (*Rewrites)(nil).Apply("a"); name != "a" || err != nil {
-		t.Error(name, err)
+	if pre, post, err := r.Apply("x..a_y"); pre != "x..ay" || post != "x.ay" || err != nil {
+		t.Error(pre, post, err)
+	}
+	if pre, post, err := (*Rewrites)(nil).Apply("a"); pre != "a" || post != "a" || err != nil {
+		t.Error(pre, post, err)
 	}
 }
 
@@ -62,6 +65,6 @@ func FuzzNames(f *testing.F) {
 			t.Skip()
 		}
 		_, _ = ParseNameList("f", text).Has(name)
-		_, _ = ParseRewrites("f", text).Apply(name)
+		_, _, _ = ParseRewrites("f", text).Apply(name)
 	})
 }

@@ -76,6 +76,26 @@ func (r *Regexp) Match(text string) (bool, error) {
 	return ok, m.err
 }
 
+// HasGroup reports whether the pattern has a group of that name.
+func (r *Regexp) HasGroup(name string) bool { return r.names[name] > 0 }
+
+// Groups matches the pattern at the start of text and returns what its named groups matched, without
+// those that took no part; nil if the pattern does not match.
+func (r *Regexp) Groups(text string) (map[string]string, error) {
+	m := r.machine(text)
+	defer r.idle.Put(m)
+	if _, ok := m.at(0, false); !ok {
+		return nil, m.err
+	}
+	groups := make(map[string]string, len(r.names))
+	for name, n := range r.names {
+		if m.regs[2*n+1] >= 0 {
+			groups[name] = text[m.regs[2*n]:m.regs[2*n+1]]
+		}
+	}
+	return groups, nil
+}
+
 // Sub replaces each match in text by template, in which `\1`, `\g<1>` and `\g<name>` stand for
 // groups.
 func (r *Regexp) Sub(template, text string) (string, error) {
