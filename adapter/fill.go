@@ -14,6 +14,7 @@ import (
 	"github.com/tsdbridge/tsdbridge/storage"
 	"github.com/tsdbridge/tsdbridge/storage/fill"
 	"github.com/tsdbridge/tsdbridge/storage/rollup"
+	"github.com/tsdbridge/tsdbridge/storage/schema"
 	"github.com/tsdbridge/tsdbridge/translate"
 )
 
@@ -106,6 +107,11 @@ func fillRules(rules []FillConfig, names *translate.Translator, c *rollup.Config
 	for _, name := range fill.Aggregations() {
 		if _, ok := c.IDs[name]; !ok {
 			return nil, fmt.Errorf("rollups: --storage.rollups has no id of the aggregation %s (aggregationIds)", name)
+		}
+	}
+	for name, id := range c.IDs {
+		if id == schema.WindowAggregation {
+			return nil, fmt.Errorf("rollups: --storage.rollups has the id %d for %s (aggregationIds): what is filled has cells of its own with this id", id, name)
 		}
 	}
 	converted := make([]storage.FillRule, len(rules))

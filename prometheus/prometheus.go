@@ -63,6 +63,7 @@ type Options struct {
 type Store interface {
 	storage.Appender
 	storage.Querier
+	queryable.Windows
 	Plan(q storage.Query) ([]storage.Plan, error)
 	Read(from, to int64) (*storage.Reading, bool)
 }
@@ -115,6 +116,7 @@ func New(o Options) *Server {
 		store = queryable.WithHistograms(store, *o.HistogramCodec)
 	}
 	shown := queryable.New(store, o.Names, queryable.Limits{Series: o.Series, Samples: int64(o.Query.Samples)})
+	shown.UseWindows(o.Store)
 	if o.SelectorBytes > 0 {
 		shown.Keep(o.Catalog, o.Budget, o.SelectorBytes)
 	}

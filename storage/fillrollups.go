@@ -84,6 +84,19 @@ func (s *Store) forgetFilled(ctx context.Context) error {
 	return err
 }
 
+// WindowLength returns the length of the windows that would answer a query, in milliseconds, whatever its series are; 0:
+// they are no help.
+func (s *Store) WindowLength(q *WindowQuery) int64 { return s.filler.Covers(q) }
+
+// Windows returns what PromQL's functions need of the intervals of series, ascending for each, from the rollup tables where
+// these are filled. Joined windows are as those of the points. ErrNoWindows means that the points must be read.
+func (s *Store) Windows(ctx context.Context, q *WindowQuery) ([][]Window, error) {
+	if s.filler == nil {
+		return nil, ErrNoWindows
+	}
+	return s.filler.Windows(ctx, q)
+}
+
 // FillRollups fills the rollup tables with all that has closed or changed, as Run does from time to time.
 func (s *Store) FillRollups(ctx context.Context) error {
 	if s.filler == nil {

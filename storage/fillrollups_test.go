@@ -59,6 +59,8 @@ type filledWorld struct {
 	refs   []storage.Ref
 	points []map[int64]filledPoint
 	change func(*storage.Options)
+	// windowed is whether windows were answered.
+	windowed bool
 }
 
 const fillBegin = 1356998400000 // of the points, milliseconds: a day and a month begin
@@ -297,6 +299,9 @@ func TestFillRollups(t *testing.T) {
 				w.start()
 				w.history()
 				w.p.End()
+				if w.windowed == w.shared {
+					t.Errorf("seed %d: windows were answered: %v", seed, w.windowed)
+				}
 			}
 		})
 	}
@@ -321,11 +326,17 @@ func (w *filledWorld) history() {
 		case 6:
 			w.interrupted()
 		}
+		for range 4 {
+			w.windowed = w.checkWindows(fmt.Sprint("step ", step, ", not filled yet")) || w.windowed
+		}
 		if w.rng.IntN(3) > 0 {
 			if w.shared { // late cells are looked for each hour
 				w.advance(2 * hour)
 			}
 			w.check(fmt.Sprint("step ", step))
+			for range 4 {
+				w.windowed = w.checkWindows(fmt.Sprint("step ", step)) || w.windowed
+			}
 		}
 	}
 	w.restart()

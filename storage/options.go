@@ -31,6 +31,15 @@ type RetentionRule = retain.Rule
 // A FillRule tells which intervals of which series are filled from points.
 type FillRule = fill.Rule
 
+// The windows of filled rollup tables; see packages fill and rollup.
+type (
+	WindowQuery = fill.WindowQuery
+	Window      = rollup.Window
+)
+
+// ErrNoWindows means that points must be read.
+var ErrNoWindows = fill.ErrNoWindows
+
 // Options of a Store.
 type Options struct {
 	Tables Tables

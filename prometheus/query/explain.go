@@ -75,6 +75,7 @@ type explainedRead struct {
 	End       time.Time   `json:"end"`
 	Series    int         `json:"series"`
 	Samples   int64       `json:"samples"`
+	Summaries int64       `json:"summaries,omitempty"` // intervals of rollup tables, read instead of samples
 	Seconds   float64     `json:"seconds"`
 	Computing float64     `json:"computingSeconds"` // of all cores
 	Plans     []planGroup `json:"plans,omitempty"`
@@ -203,7 +204,7 @@ func (h *explainHandler) describe(ctx context.Context, x *explanation, e rangeql
 	for _, r := range e.Reads {
 		read := &explainedRead{
 			Selector: selectorText(r.Matchers), Start: time.UnixMilli(r.Start).UTC(), End: time.UnixMilli(r.End).UTC(),
-			Series: r.Series, Samples: r.Samples, Seconds: r.Took.Seconds(), Computing: r.Computing.Seconds(),
+			Series: r.Series, Samples: r.Samples, Summaries: r.Summaries, Seconds: r.Took.Seconds(), Computing: r.Computing.Seconds(),
 		}
 		x.Reads = append(x.Reads, read)
 		if h.plans == nil {

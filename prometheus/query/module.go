@@ -51,6 +51,8 @@ func newEngine(o Options, gate *queryGate, p parser.Parser, f features.Collector
 		Shadow:   o.Shadow,
 		Logger:   o.Logger,
 		NoMemory: outOfMemory,
+
+		InexactSums: o.RollupSums,
 	})
 }
 

@@ -32,6 +32,8 @@ type Options struct {
 	// Shadow is --query.promql-shadow: the percentage of queries that Prometheus' engine answers as
 	// well, to compare the answers.
 	Shadow float64
+	// RollupSums is --query.rollup-sums: sums and averages over time may be made of those in rollup tables.
+	RollupSums bool
 
 	// CacheBytes is --query.cache-max-bytes: the memory for answers of range queries that are kept;
 	// 0: none are.

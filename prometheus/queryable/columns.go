@@ -30,7 +30,9 @@ func (p *Store) Columns(ctx context.Context, s rangeql.Selector) (rangeql.Column
 			return nil, rangeql.ErrHandOver // Series that show the same labels have to be merged.
 		}
 	}
-	return &foundColumns{querier: q, sets: sets, noStartTimes: s.NoStartTimes, newest: s.Newest}, nil
+	return &foundColumns{
+		querier: q, sets: sets, noStartTimes: s.NoStartTimes, newest: s.Newest, summaries: s.Summaries, every: s.Every, asked: timeSpan{s.Start, s.End},
+	}, nil
 }
 
 // HintedColumns is Columns with the hints of a remote reader. It returns rangeql.ErrHandOver if
@@ -58,6 +60,9 @@ type foundColumns struct {
 	sets         []labelSet
 	noStartTimes bool
 	newest       bool
+	summaries    bool // will do, of intervals of length every
+	every        int64
+	asked        timeSpan // by the selector
 }
 
 func (c *foundColumns) Len() int { return len(c.sets) }
@@ -66,8 +71,18 @@ func (c *foundColumns) Labels(i int) labels.Labels { return c.sets[i].labels }
 
 // Read implements rangeql.Columns.
 func (c *foundColumns) Read(ctx context.Context, most int, worker func() rangeql.ColumnWorker) error {
+	if q, atOnce := c.windowed(); atOnce > 0 {
+		return c.readWindows(ctx, q, atOnce, most, worker)
+	}
+	return c.readPoints(ctx, 0, len(c.sets), most, worker)
+}
+
+// readPoints reads points of the series from one to another.
+func (c *foundColumns) readPoints(ctx context.Context, from, to, most int, worker func() rangeql.ColumnWorker) error {
 	query := storage.Query{Start: c.span.start, End: c.span.end, Samples: true, MaxSamples: c.left(), PartSeries: most, Newest: c.newest}
-	consumers, err := c.selectParts(ctx, query, c.sets, func() consumerWorker { return &columnWorker{ColumnWorker: worker(), columns: c} })
+	consumers, err := c.selectParts(ctx, query, c.sets[from:to], func() consumerWorker {
+		return &columnWorker{ColumnWorker: worker(), columns: c, first: from}
+	})
 	if consumers {
 		return err
 	}
@@ -78,6 +93,7 @@ func (c *foundColumns) Read(ctx context.Context, most int, worker func() rangeql
 type columnWorker struct {
 	rangeql.ColumnWorker
 	columns *foundColumns
+	first   int   // of the series that are read
 	failed  error // of the worker, or of the columns
 }
 
@@ -87,7 +103,7 @@ func (w *columnWorker) consumerError() error { return w.failed }
 func (w *columnWorker) Take(ctx context.Context, p storage.Part) error {
 	samples := 0
 	for i := range p.Points {
-		if p.Points[i].Ref != w.columns.sets[p.From+i].ref {
+		if p.Points[i].Ref != w.columns.sets[w.first+p.From+i].ref {
 			return errOrder
 		}
 		samples += len(p.Points[i].Times)
@@ -108,7 +124,7 @@ func (w *columnWorker) Take(ctx context.Context, p storage.Part) error {
 			if h := histograms[i]; len(h) > 0 {
 				c = withHistograms(c, h)
 			}
-			if len(c.Times)+len(c.Histograms) > 0 && !yield(p.From+i, c) {
+			if len(c.Times)+len(c.Histograms) > 0 && !yield(w.first+p.From+i, c) {
 				return
 			}
 		}

@@ -46,6 +46,8 @@ type Store struct {
 	names  Names
 	limits Limits
 	kept   *selections // nil: nothing is kept
+	// windows is where windows are read; nil: nowhere.
+	windows Windows
 }
 
 var (

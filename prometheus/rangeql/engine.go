@@ -34,6 +34,9 @@ type Options struct {
 	MaxSamples int
 	// DefaultStep is Library's step of a subquery without one; 0: a minute.
 	DefaultStep time.Duration
+	// InexactSums allows sum_over_time and avg_over_time to add the sums of intervals where the source has these:
+	// their last digits may differ from the library's.
+	InexactSums bool
 	// Timeout bounds a query, as it does in Library. A query that is handed over to Library gets no
 	// second one.
 	Timeout time.Duration

@@ -52,6 +52,9 @@ const visitsPerLook = 1 << 20
 // are in hists.
 func (e *evaluator) evaluate(q *evaluation, ls labels.Labels, c Column, out []float64) int {
 	e.hists = nil
+	if len(c.Summaries) > 0 {
+		return e.summaries(c.Summaries, out)
+	}
 	if e.smooth {
 		return e.smoothed(q, ls, c, out)
 	}

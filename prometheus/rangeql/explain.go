@@ -42,7 +42,9 @@ type Read struct {
 	Selector
 	Series  int   // found
 	Samples int64 // that were read
-	Took    time.Duration
+	// Summaries is how many intervals were read instead of samples.
+	Summaries int64
+	Took      time.Duration
 	// Computing is the time of all cores for the evaluation of samples.
 	Computing time.Duration
 }
@@ -94,7 +96,7 @@ func (x explaining) read(r *read) int {
 	if !ok {
 		i = len(x.Reads)
 		x.reads[r] = i
-		x.Reads = append(x.Reads, Read{Selector: r.selector, Series: r.found, Samples: r.samples, Took: r.took, Computing: r.computing})
+		x.Reads = append(x.Reads, Read{Selector: r.selector, Series: r.found, Samples: r.samples, Summaries: r.summaries, Took: r.took, Computing: r.computing})
 	}
 	return i
 }

@@ -39,8 +39,10 @@ type windows struct {
 	fixed bool
 
 	function *function // nil: the newest sample
-	args     []*node   // of the function, scalars
-	seconds  float64   // of the range
+	// summary is what the function makes of summaries; nil: it needs samples.
+	summary  func(*Summary) float64
+	args     []*node // of the function, scalars
+	seconds  float64 // of the range
 	argument posrange.PositionRange
 	// stamps means that the value is the time of the sample.
 	stamps bool

@@ -107,6 +107,7 @@ func (p *planner) callOfLeaf(e *parser.Call, g grid) (*leaf, error) {
 	if w.fixed = vs.Timestamp != nil && g.steps > 1; w.fixed && f.edges {
 		return nil, notPlanned("%s of a fixed range at moving steps", e.Func.Name)
 	}
+	w.summary = summaryFunction(e.Func.Name, p.options.InexactSums)
 	w.function, w.seconds, w.argument = f, m.Range.Seconds(), e.Args[0].PositionRange()
 	selector, ranged := *vs, *m
 	ranged.VectorSelector = &selector

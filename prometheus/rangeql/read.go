@@ -19,6 +19,7 @@ type read struct {
 
 	found     int   // series
 	samples   int64 // that were read
+	summaries int64 // that were read
 	took      time.Duration
 	computing time.Duration // of all workers
 }
@@ -111,6 +112,7 @@ type readWorker struct {
 	failed     error // of Take or Commit
 
 	samples   int64
+	summaries int64
 	computing time.Duration
 }
 
@@ -162,6 +164,7 @@ func (w *readWorker) take(ctx context.Context, part iter.Seq2[int, Column]) (err
 	}
 	for i, c := range part {
 		w.samples += int64(len(c.Times) + len(c.Histograms))
+		w.summaries += int64(len(c.Summaries))
 		for k := range w.leaves {
 			if err := w.series(&w.leaves[k], w.read.leaves[k], i, c); err != nil {
 				return err
@@ -226,6 +229,7 @@ func (w *readWorker) commit() (err error) {
 // end hands over the memory and the counts of a worker.
 func (w *readWorker) end() {
 	w.read.samples += w.samples
+	w.read.summaries += w.summaries
 	w.read.computing += w.computing
 	for k, l := range w.read.leaves {
 		lw := &w.leaves[k]

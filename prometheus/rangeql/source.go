@@ -22,6 +22,10 @@ type Selector struct {
 	// Newest means that only the newest sample of each series is needed. Older ones may be left out,
 	// unless the newest one is a histogram.
 	Newest bool
+	// Summaries means that summaries will do instead of samples: of intervals whose begins and ends are
+	// multiples of Every (milliseconds), as are Start-1 and End; or, if Every is 0, one of all samples.
+	Summaries bool
+	Every     int64
 }
 
 // A Source has series as columns. It is implemented in addition to promstorage.Queryable.
@@ -52,6 +56,8 @@ type Column struct {
 	// Histograms are in the order of time, and not at the same times as the values. They may be
 	// kept, but not changed.
 	Histograms []promql.HPoint
+	// Summaries, ascending, stand for the samples, if these will do. There is nothing else then.
+	Summaries []Summary
 }
 
 // A ColumnWorker takes parts of the series in a goroutine of its own.

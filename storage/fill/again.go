@@ -35,6 +35,7 @@ func (f *Filler) fillLate(ctx context.Context) error {
 		}
 	}
 	f.state.Looked, f.state.Deep = l.at, l.deep
+	f.publish() // before notes of what is too old are forgotten
 	return f.late.done(ctx, taken)
 }
 
@@ -50,9 +51,9 @@ func (f *Filler) again(ctx context.Context, t *task, n *notes) error {
 		}
 		spans[at].add(h)
 	}
-	first := max(t.From, before(f.o.Now(), rule.Back, interval))
+	t.From = min(max(t.From, before(f.o.Now(), rule.Back, interval)), t.Done)
 	for _, at := range slices.Sorted(maps.Keys(spans)) {
-		w := work{interval: interval, from: max(at, first), to: min(at+span, t.Done), erase: true}
+		w := work{interval: interval, from: max(at, t.From), to: min(at+span, t.Done), erase: true}
 		if w.from >= w.to {
 			continue // what is not filled yet reads the points as they are then
 		}
@@ -83,7 +84,7 @@ func (f *Filler) againSpan(ctx context.Context, rule *Rule, w work, changed *lat
 	// times, a search of all rows is spared.
 	start, end := int64(0), int64(series.MaxTime)
 	if f.shared() {
-		start, end = int64(w.from)*1000, int64(w.to)*1000-1
+		start, end = int64(w.from)*1000, f.lastOf(w.to)
 	}
 	metrics, err := f.changedMetrics(ctx, changed, start, end)
 	if err != nil {

@@ -9,6 +9,7 @@ import (
 	"log/slog"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -78,6 +79,8 @@ type Filler struct {
 	// deleting is held by deletions of points, and by whoever reads points and puts values of them.
 	deleting sync.RWMutex
 
+	covered atomic.Pointer[[]covered] // what is filled, for those who read it
+
 	mu     sync.Mutex // held during a look; guards the rest
 	loaded bool
 	state  state
@@ -110,6 +113,18 @@ func New(o Options) *Filler {
 
 // shared reports whether other processes write to the tables.
 func (f *Filler) shared() bool { return !f.o.DB.Exclusive }
+
+// windows reports whether the intervals get windows. These must be as exact as the points themselves, which takes
+// that all changes of points are noted before they are there.
+func (f *Filler) windows() bool { return !f.shared() }
+
+// lastOf returns the time of the last point, in milliseconds, that matters to the intervals before a time.
+func (f *Filler) lastOf(to uint32) int64 {
+	if f.windows() {
+		return int64(to) * 1000
+	}
+	return int64(to)*1000 - 1
+}
 
 // Late returns where late points of this process are noted; nil on shared tables, where they are found by
 // their stamps.
@@ -200,6 +215,7 @@ func (f *Filler) begin(ctx context.Context) error {
 			}
 		}
 		f.loaded = true
+		f.publish()
 		return nil
 	}
 	f.held = f.state.Owner != "" && f.state.Owner != f.owner && f.state.Until > f.o.Now().UnixMilli()
@@ -239,7 +255,7 @@ func (f *Filler) fillClosed(ctx context.Context) (more bool, err error) {
 			}
 			// what is filled below may lack points that arrive from here on
 			to := min(closed, floor(t.Done+daySeconds, interval))
-			f.late.passes(int64(to) * 1000)
+			f.late.passes(f.lastOf(to) + 1)
 			if err := f.fillTask(ctx, t, to); err != nil {
 				return false, err
 			}
@@ -247,6 +263,7 @@ func (f *Filler) fillClosed(ctx context.Context) (more bool, err error) {
 			if err := f.save(ctx); err != nil {
 				return false, err
 			}
+			f.publish()
 		}
 	}
 	if f.filled > 0 {
@@ -259,7 +276,7 @@ func (f *Filler) fillClosed(ctx context.Context) (more bool, err error) {
 // fillTask fills the intervals from where a task is to before a time, metric by metric.
 func (f *Filler) fillTask(ctx context.Context, t *task, to uint32) error {
 	rule, interval := f.ruleOf(t)
-	start, end := int64(t.Done)*1000, int64(to)*1000-1
+	start, end := int64(t.Done)*1000, f.lastOf(to)
 	metrics, err := f.o.Catalog.Metrics(ctx, start, end)
 	if err != nil {
 		return err

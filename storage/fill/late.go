@@ -26,6 +26,7 @@ type Late struct {
 	mu         sync.Mutex // guards the rest, and the order of notes in the table and in memory
 	generation uint64
 	notes      notes
+	working    notes                   // that were taken, until their hours are filled anew
 	owed       map[uint32]*kv.Mutation // notes in memory that could not be put into the table
 }
 
@@ -124,19 +125,37 @@ func (l *Late) Batch(ctx context.Context, b *series.Batch) error {
 	if l == nil {
 		return nil
 	}
+	late := latePoints{l: l, base: -1}
 	from, to := l.reach()
-	var last series.Ref
-	base := int64(-1)
-	var late []late
 	for i, t := range b.Times {
 		if t < to && t >= from {
-			if hour := int64(schema.Base(t)); hour != base || b.Refs[i] != last {
-				base, last = hour, b.Refs[i]
-				late = append(late, lateOf(l.o.TSUID(last), l.o.Layout, uint32(base)))
-			}
+			late.add(b.Refs[i], t)
 		}
 	}
-	return l.put(ctx, late, false)
+	for i := range b.Objects {
+		if o := &b.Objects[i]; o.Kind == series.KindHistogram && o.Time < to && o.Time >= from {
+			late.add(o.Ref, o.Time)
+		}
+	}
+	return l.put(ctx, late.list, false)
+}
+
+// latePoints collects notes of late points.
+type latePoints struct {
+	l    *Late
+	last series.Ref
+	base int64 // of the last one that was noted
+	list []late
+}
+
+func (p *latePoints) add(ref series.Ref, t int64) {
+	if hour := int64(schema.Base(t)); hour != p.base || ref != p.last {
+		p.base, p.last = hour, ref
+		p.list = append(p.list, lateOf(p.l.o.TSUID(ref), p.l.o.Layout, uint32(hour)))
+	}
+	if t == p.base*1000 && p.base > 0 { // it ends a window of the hour before
+		p.list = append(p.list, lateOf(p.l.o.TSUID(ref), p.l.o.Layout, uint32(p.base)-schema.RowSeconds))
+	}
 }
 
 // A late is a note to be made.
@@ -159,7 +178,7 @@ func (l *Late) Deletion(ctx context.Context, tsuids []string, start, end int64) 
 	if from, to = max(from, start, 0), min(to-1, end); from > to {
 		return nil
 	}
-	first, last := schema.Base(from), schema.Base(to)
+	first, last := schema.Base(max(from-1, 0)), schema.Base(to) // a point may end a window of the hour before
 	what := l.condensed(tsuids)
 	if int(last-first)/schema.RowSeconds*len(what) > mostNotes {
 		what = []late{{}}
@@ -245,12 +264,32 @@ type taken struct {
 	generation uint64
 }
 
+// noted returns what has changed in the hours from one time to another (seconds; to is no longer one) and is not
+// filled anew yet.
+func (l *Late) noted(from, to uint32) map[uint32]*lateHour {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	found := map[uint32]*lateHour{}
+	for _, n := range []*notes{&l.notes, &l.working} {
+		for base, h := range n.hours {
+			if base+schema.RowSeconds <= from || base >= to {
+				continue
+			}
+			if found[base] == nil {
+				found[base] = &lateHour{metrics: map[string]*lateMetric{}}
+			}
+			found[base].add(h)
+		}
+	}
+	return found
+}
+
 // take returns all notes. The caller must call done or restore.
 func (l *Late) take() taken {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	t := taken{l.notes, l.generation}
-	l.notes = notes{}
+	l.notes, l.working = notes{}, l.notes
 	l.generation++
 	return t
 }
@@ -260,10 +299,14 @@ func (l *Late) restore(t taken) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	t.each(func(base uint32, metric, tsuid string) { l.notes.note(base, metric, tsuid) })
+	l.working = notes{}
 }
 
 // done deletes notes from the table.
 func (l *Late) done(ctx context.Context, t taken) error {
+	l.mu.Lock()
+	l.working = notes{}
+	l.mu.Unlock()
 	if l.table == "" || len(t.hours) == 0 {
 		return nil
 	}

@@ -33,6 +33,8 @@ type task struct {
 	Done uint32 `json:"done"`
 	// Next is the first metric that is left of the intervals from Done on that are being filled.
 	Next string `json:"next,omitempty"`
+	// Windows means that the intervals have windows as well.
+	Windows bool `json:"windows,omitempty"`
 }
 
 // leaseTime is how long a process that does not renew its lease keeps others from filling shared tables;
@@ -81,9 +83,11 @@ func (f *Filler) load(ctx context.Context) error {
 			first := before(now, rule.Back, i)
 			t := was[[2]string{rule.Name, i.Name}]
 			// a rule that goes further back than before begins anew; its first intervals may have begun since
-			if t == nil || t.From > first && t.From-first > daySeconds || t.Done%uint32(i.Seconds) != 0 {
+			if t == nil || t.From > first && t.From-first > daySeconds || t.Done%uint32(i.Seconds) != 0 || f.windows() && !t.Windows {
 				t = &task{Rule: rule.Name, Interval: i.Name, From: first, Done: first}
 			}
+			t.Windows = f.windows()
+			f.late.passes(f.lastOf(t.Done) + 1) // whatever the clock says now
 			f.state.Tasks = append(f.state.Tasks, t)
 		}
 	}

@@ -76,7 +76,7 @@ func (p *part) run(ctx context.Context) error {
 	if err := f.o.Ready(); err != nil { // a deletion has failed, and is to be finished
 		return err
 	}
-	q := series.Query{Start: int64(w.from) * 1000, End: int64(w.to)*1000 - 1, Samples: true, Integers: true}
+	q := series.Query{Start: int64(w.from) * 1000, End: f.lastOf(w.to), Samples: true, Integers: true, Histograms: f.windows()}
 	for _, s := range w.series {
 		q.Refs = append(q.Refs, s.Ref)
 	}
@@ -91,7 +91,7 @@ func (p *part) run(ctx context.Context) error {
 			}
 		}
 		next++
-		if err := p.add(ctx, points.Ref, filled(&points, w.interval)); err != nil {
+		if err := p.add(ctx, points.Ref, p.filled(&points)); err != nil {
 			return err
 		}
 	}
@@ -101,6 +101,19 @@ func (p *part) run(ctx context.Context) error {
 		}
 	}
 	return p.put(ctx)
+}
+
+// filled returns the values of the intervals of a series, and their windows.
+func (p *part) filled(points *series.Points) []rollup.Filled {
+	w := &p.work
+	if !p.filler.windows() {
+		return filled(points, w.interval)
+	}
+	made := windows(points, w.interval, int64(w.from)*1000, int64(w.to)*1000)
+	if n := len(points.Times); n > 0 && points.Times[n-1] >= int64(w.to)*1000 { // of a window alone
+		points.Times = points.Times[:n-1]
+	}
+	return withWindows(filled(points, w.interval), made)
 }
 
 // add adds the intervals of a series.
@@ -118,7 +131,7 @@ func (p *part) add(ctx context.Context, ref series.Ref, values []rollup.Filled) 
 func (p *part) put(ctx context.Context) error {
 	f := p.filler
 	done, err := f.o.Rollups.Replace(ctx, &rollup.Replacement{
-		Interval: p.work.interval, Aggregations: Aggregations(), Erase: p.work.erase, Contents: p.contents,
+		Interval: p.work.interval, Aggregations: Aggregations(), Windows: f.windows(), Erase: p.work.erase, Contents: p.contents,
 	})
 	intervals := 0
 	for i := range p.contents {

@@ -44,7 +44,8 @@ func (r *Rollups) Read(ctx context.Context, q Query) ([][][]Value, error) {
 	if len(q.TSUIDs) == 0 {
 		return nil, nil
 	}
-	w := &reader{rollups: r, q: q, at: make(map[string]int, len(q.TSUIDs)), values: make([][][]Value, len(q.TSUIDs))}
+	w := &valueReader{reader: newReader(r, q), values: make([][][]Value, len(q.TSUIDs))}
+	w.cell = w.value
 	for _, name := range q.Aggregations {
 		id, ok := r.o.Config.IDs[name]
 		if !ok {
@@ -52,8 +53,7 @@ func (r *Rollups) Read(ctx context.Context, q Query) ([][][]Value, error) {
 		}
 		w.ids = append(w.ids, id)
 	}
-	for i, tsuid := range q.TSUIDs {
-		w.at[string(tsuid)] = i
+	for i := range w.values {
 		w.values[i] = make([][]Value, max(1, len(w.ids)))
 	}
 	if err := w.read(ctx); err != nil {
@@ -75,15 +75,30 @@ func newest(values []Value) []Value {
 	return slices.CompactFunc(values, func(a, b Value) bool { return a.Time == b.Time })
 }
 
+// A valueReader reads the values of a query.
+type valueReader struct {
+	*reader
+	ids    []byte
+	values [][][]Value
+}
+
 // A reader reads the rows of a query.
 type reader struct {
 	rollups *Rollups
 	q       Query
-	ids     []byte
-	at      map[string]int // the series by their TSUIDs
-	values  [][][]Value
-	count   int
-	tsuid   []byte
+	// cell takes a cell of one of the series, whose row begins at a base time in milliseconds.
+	cell  func(series int, base int64, c kv.Cell) error
+	at    map[string]int // the series by their TSUIDs
+	count int            // values
+	tsuid []byte
+}
+
+func newReader(r *Rollups, q Query) *reader {
+	w := &reader{rollups: r, q: q, at: make(map[string]int, len(q.TSUIDs))}
+	for i, tsuid := range q.TSUIDs {
+		w.at[string(tsuid)] = i
+	}
+	return w
 }
 
 // maxGets is how many rows are read by their keys. A scan reads the rows of the metric's other series
@@ -181,7 +196,7 @@ func (w *reader) take(ctx context.Context, row kv.Row) error {
 	}
 	before := w.count
 	for _, c := range row.Cells {
-		if err := w.cell(w.values[i], int64(key.Base)*1000, c); err != nil {
+		if err := w.cell(i, int64(key.Base)*1000, c); err != nil {
 			return err
 		}
 	}
@@ -194,8 +209,9 @@ func (w *reader) take(ctx context.Context, row kv.Row) error {
 	return turns.From(ctx).Yield(ctx)
 }
 
-// cell takes the values of a cell, which begin at a base time in milliseconds.
-func (w *reader) cell(values [][]Value, base int64, c kv.Cell) error {
+// value takes the values of a cell.
+func (w *valueReader) value(series int, base int64, c kv.Cell) error {
+	values := w.values[series]
 	if w.q.Interval.Default {
 		if schema.ClassifyCell(c.Qualifier) != schema.CellData {
 			return nil

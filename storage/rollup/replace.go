@@ -23,6 +23,8 @@ type Filled struct {
 	Begin   uint32 // seconds
 	Values  [MaxAggregations]schema.Point
 	Present [MaxAggregations]bool
+	// Window counts if the Replacement has Windows; one without samples is not there.
+	Window schema.Window
 }
 
 // MaxAggregations is the greatest number of aggregations of a Replacement.
@@ -32,6 +34,8 @@ const MaxAggregations = 4
 type Replacement struct {
 	Interval     *Interval
 	Aggregations []string // in lower case; all of them are configured
+	// Windows means that the windows of the intervals are replaced too.
+	Windows bool
 	// Erase deletes the values of intervals that Contents has none for, too.
 	Erase    bool
 	Contents []Contents
@@ -149,6 +153,10 @@ func (c *replacer) compare(m *kv.Mutation, want *wantedRow, cells []kv.Cell) {
 				m.Puts = append(m.Puts, kv.Put{Qualifier: q, Value: v.Values[n].AppendValue(nil)})
 			}
 		}
+		if c.by.Windows && !v.Window.IsEmpty() {
+			q := schema.RollupQualifier(schema.WindowAggregation, int(v.Begin-want.base)/c.by.Interval.Seconds, 0)
+			m.Puts = append(m.Puts, kv.Put{Qualifier: q, Value: v.Window.AppendValue(nil)})
+		}
 	}
 	slices.SortFunc(m.Puts, func(a, b kv.Put) int { return bytes.Compare(a.Qualifier, b.Qualifier) })
 	for i := range cells {
@@ -171,6 +179,9 @@ func (c *replacer) compare(m *kv.Mutation, want *wantedRow, cells []kv.Cell) {
 
 // ours reports whether a cell is one of the replacement's aggregations.
 func (c *replacer) ours(qualifier []byte) bool {
+	if c.by.Windows && schema.IsWindow(qualifier) {
+		return true
+	}
 	for n, name := range c.by.Aggregations {
 		if schema.IsRollupOf(qualifier, c.ids[n], name) {
 			return true

@@ -43,12 +43,11 @@ func (w *Writer) append(ctx context.Context, b *series.Batch, throughLog bool) e
 		return err
 	}
 	defer w.deleter.leave()
-	if w.o.Late != nil {
-		if err := w.o.Late(ctx, b); err != nil {
-			return err
-		}
-		defer func() { _ = w.o.Late(ctx, b) }() // it refuses nothing any more
+	readable, err := w.late(ctx, b)
+	if err != nil {
+		return err
 	}
+	defer readable()
 	defer w.o.Changes.Batch(b) // also after an error: some of it may be there
 	bound, free := b, (*series.Batch)(nil)
 	switch {
@@ -100,4 +99,15 @@ func checkDatum(ref series.Ref, time int64, known int) error {
 		return fmt.Errorf("%w: time %d ms is outside 0 to %d", series.ErrInvalid, time, int64(series.MaxTime))
 	}
 	return ref.Check(known)
+}
+
+// late tells Late of points that are about to be there. The caller calls readable when they can be read.
+func (w *Writer) late(ctx context.Context, b *series.Batch) (readable func(), err error) {
+	if w.o.Late == nil {
+		return func() {}, nil
+	}
+	if err := w.o.Late(ctx, b); err != nil {
+		return nil, err
+	}
+	return func() { _ = w.o.Late(ctx, b) }, nil // it refuses nothing any more
 }

@@ -40,6 +40,11 @@ func (w *Writer) PutHistograms(ctx context.Context, all []series.CodedHistogram)
 	if err := w.table.widen(ctx, rows); err != nil {
 		return err
 	}
+	readable, err := w.late(ctx, b)
+	if err != nil {
+		return err
+	}
+	defer readable()
 	defer w.o.Changes.Batch(b) // also after an error: some of it may be there
 	if err := w.o.DB.Apply(ctx, w.o.Tables.Data, schema.FamilyData, w.table.histogramRows(all)); err != nil {
 		return fmt.Errorf("write histograms: %w", err)
