@@ -81,7 +81,7 @@ func TestStatuses(t *testing.T) {
 	form := func(query string) []byte {
 		return []byte(url.Values{"query": {query}, "time": {"12"}}.Encode())
 	}
-	const api, readDoor, writeDoor, renderDoor, putDoor = "query API", "remote read", "remote write", "render, find, tags", "OpenTSDB put"
+	const api, readDoor, writeDoor, renderDoor, putDoor = "query API", "remote read", "remote write", "render, find, tags, events", "OpenTSDB put"
 	for _, c := range []struct {
 		failure, door, path string
 		body                []byte

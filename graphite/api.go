@@ -3,12 +3,14 @@ package graphite
 import (
 	"context"
 	"log/slog"
+	"net/http"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/tsdbridge/tsdbridge/graphite/conf"
 	"github.com/tsdbridge/tsdbridge/graphite/eval"
+	"github.com/tsdbridge/tsdbridge/graphite/events"
 	"github.com/tsdbridge/tsdbridge/graphite/source"
 	"github.com/tsdbridge/tsdbridge/running"
 	"github.com/tsdbridge/tsdbridge/storage"
@@ -29,6 +31,7 @@ type apiOptions struct {
 	Documents   source.SeriesMeta // of the same store
 	Trees       source.Trees
 	Names       *translate.Translator
+	Events      *events.Events
 	Registrar   Registrar // nil: tagSeries and tagMultiSeries only return the canonical names
 	Schemas     *conf.Schemas
 	Aggregation *conf.Aggregations
@@ -70,6 +73,7 @@ type api struct {
 	turns     *turns.Turns
 	metrics   *apiMetrics
 	sources   *source.Sources
+	foreign   *http.CrossOriginProtection // knows requests of pages of other origins
 }
 
 // newAPI returns the API of a store.
@@ -85,6 +89,7 @@ func newAPI(o apiOptions) *api {
 	}
 	return &api{
 		o: o, evaluator: eval.New(), turns: turns.New(o.Limits.Concurrency), metrics: newAPIMetrics(o.Registerer), sources: source.New(o.source()),
+		foreign: http.NewCrossOriginProtection(),
 	}
 }
 

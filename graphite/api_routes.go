@@ -26,6 +26,8 @@ type route struct {
 	jsonErrors     bool     // errors are {"error": "..."}
 	instant        bool     // needs no slot
 	exact          bool     // no slash at the end
+	changes        bool     // methods that may change something are not for pages of other origins
+	bodyBytes      int      // the body is not a form, and may have so many bytes
 }
 
 func (r *route) allows(method string) bool {
@@ -36,7 +38,7 @@ func (a *api) endpoints() []route {
 	get := []string{http.MethodGet, http.MethodHead}
 	post := []string{http.MethodPost}
 	both := append(slices.Clone(get), http.MethodPost)
-	return []route{
+	return append(a.eventRoutes(), []route{
 		{path: "/render", endpoint: "render", answer: a.render},
 		// graphite-web accepts any method here; but a DELETE that is answered with search results
 		// would look as if it had deleted them.
@@ -49,11 +51,11 @@ func (a *api) endpoints() []route {
 		{path: "/tags/findSeries", endpoint: "find_series", answer: a.findSeries, methods: both, jsonErrors: true},
 		{path: "/tags/autoComplete/tags", endpoint: "complete_tags", answer: a.completeTags, methods: both, jsonErrors: true},
 		{path: "/tags/autoComplete/values", endpoint: "complete_values", answer: a.completeValues, methods: both, jsonErrors: true},
-		{path: "/tags/tagSeries", endpoint: "tag_series", answer: a.tagSeries, methods: post, jsonErrors: true},
-		{path: "/tags/tagMultiSeries", endpoint: "tag_series", answer: a.tagMultiSeries, methods: post, jsonErrors: true},
-		{path: "/tags/delSeries", endpoint: "del_series", answer: a.delSeries, methods: post, jsonErrors: true},
+		{path: "/tags/tagSeries", endpoint: "tag_series", answer: a.tagSeries, methods: post, changes: true, jsonErrors: true},
+		{path: "/tags/tagMultiSeries", endpoint: "tag_series", answer: a.tagMultiSeries, methods: post, changes: true, jsonErrors: true},
+		{path: "/tags/delSeries", endpoint: "del_series", answer: a.delSeries, methods: post, changes: true, jsonErrors: true},
 		{path: "/functions", endpoint: "functions", answer: a.listFunctions, methods: get, jsonErrors: true, instant: true},
 		{path: "/functions/{name}", endpoint: "functions", answer: a.showFunction, methods: get, jsonErrors: true, instant: true},
 		{path: "/version", endpoint: "version", answer: a.version, instant: true},
-	}
+	}...)
 }

@@ -19,6 +19,7 @@ import (
 type request struct {
 	*http.Request
 	form form
+	body []byte // of a route with bodyBytes; nil: it has been read as a form
 }
 
 // A reply is an answer of status 200. Everything that can fail has been done when there is one.
@@ -53,6 +54,9 @@ func (a *api) answer(route route, w http.ResponseWriter, r *http.Request) (out *
 		w.Header().Set("Allow", strings.Join(route.methods, ", "))
 		return nil, refuse(http.StatusMethodNotAllowed, "method %s is not allowed here", r.Method)
 	}
+	if route.changes && a.foreign.Check(r) != nil {
+		return nil, refuse(http.StatusForbidden, "pages of other origins cannot change anything here")
+	}
 	ctx := r.Context()
 	if a.o.Limits.Timeout > 0 {
 		var cancel context.CancelFunc
@@ -67,7 +71,7 @@ func (a *api) answer(route route, w http.ResponseWriter, r *http.Request) (out *
 		defer turn.End()
 		ctx = turns.With(ctx, turn)
 	}
-	form, err := a.parameters(ctx, w, r)
+	form, body, err := a.parameters(ctx, w, r, route)
 	if err != nil {
 		return nil, err
 	}
@@ -77,21 +81,21 @@ func (a *api) answer(route route, w http.ResponseWriter, r *http.Request) (out *
 			out, err = nil, refuse(http.StatusInternalServerError, "internal error; the log says more")
 		}
 	}()
-	out, err = route.answer(&request{Request: r.WithContext(ctx), form: form})
+	out, err = route.answer(&request{Request: r.WithContext(ctx), form: form, body: body})
 	if err != nil && ctx.Err() != nil && statusOf(err) >= http.StatusInternalServerError {
 		err = ctx.Err() // the error of the store only follows from it
 	}
 	return out, err
 }
 
-// parameters reads the parameters in the time that the request has.
-func (a *api) parameters(ctx context.Context, w http.ResponseWriter, r *http.Request) (form, error) {
+// parameters reads the parameters, and a body that is none of them, in the time that the request has.
+func (a *api) parameters(ctx context.Context, w http.ResponseWriter, r *http.Request, route route) (form, []byte, error) {
 	if end, ok := ctx.Deadline(); ok && r.Method == http.MethodPost {
 		control := http.NewResponseController(w)
 		_ = control.SetReadDeadline(end) // of a test's recorder there is none
 		defer func() { _ = control.SetReadDeadline(time.Time{}) }()
 	}
-	return readForm(w, r)
+	return readForm(w, r, route.bodyBytes)
 }
 
 // busy is why a request ended while it waited.

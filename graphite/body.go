@@ -26,8 +26,8 @@ type body struct {
 	left    int64
 }
 
-func newBody(ctx context.Context, r io.Reader) *body {
-	return &body{from: r, account: budget.From(ctx), left: maxBody}
+func newBody(ctx context.Context, r io.Reader, limit int) *body {
+	return &body{from: r, account: budget.From(ctx), left: int64(limit)}
 }
 
 // Read implements io.Reader.

@@ -41,30 +41,37 @@ func (f form) list(key string) []string {
 // encode is for the log.
 func (f form) encode() string { return url.Values(f).Encode() }
 
-// readForm reads the parameters. A body counts for POST alone, in the two types that forms have;
-// other bodies are not read.
-func readForm(w http.ResponseWriter, r *http.Request) (form, error) {
+// readForm reads the parameters. A body counts for POST alone: in the two types that forms have, or,
+// where a route says so (bodyBytes), as it is. Other bodies are not read.
+func readForm(w http.ResponseWriter, r *http.Request, bodyBytes int) (form, []byte, error) {
 	f := form{}
 	if err := budget.From(r.Context()).Take(textCopies * int64(len(r.URL.RawQuery))); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	err := f.add(r.URL.RawQuery)
 	if r.Method != http.MethodPost || err != nil {
-		return f, err
+		return f, nil, err
 	}
-	err = f.addBody(r, newBody(r.Context(), r.Body))
+	var raw []byte
+	limit := maxBody
+	if bodyBytes > 0 {
+		limit = bodyBytes
+		raw, err = io.ReadAll(newBody(r.Context(), r.Body, limit))
+	} else {
+		err = f.addBody(r, newBody(r.Context(), r.Body, limit))
+	}
 	listen.Drain(w, r)
 	if err == nil {
-		return f, nil
+		return f, raw, nil
 	}
 	var known *statusError
 	switch {
 	case errors.Is(err, errBodyTooLarge):
-		return nil, refuse(http.StatusRequestEntityTooLarge, "the body is larger than %d bytes", maxBody)
+		return nil, nil, refuse(http.StatusRequestEntityTooLarge, "the body is larger than %d bytes", limit)
 	case errors.As(err, &known), errors.Is(err, budget.ErrBusy), errors.Is(err, budget.ErrTooLarge):
-		return nil, err
+		return nil, nil, err
 	}
-	return nil, refuse(http.StatusBadRequest, "read the body: %v", err)
+	return nil, nil, refuse(http.StatusBadRequest, "read the body: %v", err)
 }
 
 // addBody adds the parameters of a form's body. A body of another kind is passed over.

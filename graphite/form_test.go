@@ -33,7 +33,7 @@ func TestReadForm(t *testing.T) {
 		if c.kind != "" {
 			r.Header.Set("Content-Type", c.kind)
 		}
-		got, err := readForm(httptest.NewRecorder(), r)
+		got, _, err := readForm(httptest.NewRecorder(), r, 0)
 		if err != nil {
 			t.Errorf("%s: %v", c.name, err)
 		}
@@ -55,7 +55,7 @@ func TestReadFormRefuses(t *testing.T) {
 	} {
 		r := httptest.NewRequest(http.MethodPost, "/", strings.NewReader(c.body))
 		r.Header.Set("Content-Type", c.kind)
-		if _, err := readForm(httptest.NewRecorder(), r); err == nil || statusOf(err) != c.status {
+		if _, _, err := readForm(httptest.NewRecorder(), r, 0); err == nil || statusOf(err) != c.status {
 			t.Errorf("%s: error %v, want status %d", name, err, c.status)
 		}
 	}

@@ -1,5 +1,5 @@
 // Package graphite speaks the protocols of Graphite: graphite-web's HTTP API (find, expand, index,
-// render, tags, functions) over trees and a store, and carbon's port. It answers as graphite-web
+// render, tags, functions, events) over trees and a store, and carbon's port. It answers as graphite-web
 // 1.1.10 does: parameters, names, orders and numbers. Where graphite-web fails with a stack
 // trace it answers 400 with the reason.
 //
@@ -20,6 +20,7 @@ import (
 
 	"github.com/tsdbridge/tsdbridge/graphite/carbon"
 	"github.com/tsdbridge/tsdbridge/graphite/conf"
+	"github.com/tsdbridge/tsdbridge/graphite/events"
 	"github.com/tsdbridge/tsdbridge/graphite/source"
 	"github.com/tsdbridge/tsdbridge/running"
 	"github.com/tsdbridge/tsdbridge/storage"
@@ -48,6 +49,8 @@ type Options struct {
 	Documents source.SeriesMeta
 	Trees     source.Trees
 	Names     *translate.Translator
+	// Annotations are of the same store. Events are among them.
+	Annotations events.Notes
 	// Appender takes new series of /tags/tagSeries.
 	Appender storage.Appender
 	// Points takes carbon's points and new series.
@@ -134,7 +137,7 @@ func New(o Options) (*Server, error) {
 		return nil, errors.Join(errors.New("--graphite.time-zone"), err)
 	}
 	s := &Server{api: newAPI(apiOptions{
-		Store: o.Store, Catalog: o.Catalog, Documents: o.Documents, Trees: o.Trees, Names: o.Names, Registrar: o.Appender, Schemas: schemas, Aggregation: aggregations,
+		Store: o.Store, Catalog: o.Catalog, Documents: o.Documents, Trees: o.Trees, Names: o.Names, Events: events.New(o.Annotations), Registrar: o.Appender, Schemas: schemas, Aggregation: aggregations,
 		Limits: o.Limits, UTF8Metrics: o.UTF8Metrics, Location: zone, Running: o.Running, Logger: o.Logger, Registerer: o.Registerer, Now: o.Now,
 	})}
 	if o.Carbon.Listens() {

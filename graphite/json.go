@@ -45,9 +45,7 @@ func (j *jsonWriter) flush() {
 
 // next goes to where a member begins.
 func (j *jsonWriter) next() {
-	if len(j.buf) >= jsonChunk {
-		j.flush()
-	}
+	j.spill()
 	if j.keyed || j.depth == 0 {
 		j.keyed = false
 		return
@@ -130,6 +128,13 @@ func (j *jsonWriter) word(s string) {
 
 // text writes text that is not JSON.
 func (j *jsonWriter) text(s string) { j.buf = append(j.buf, s...) }
+
+// spill writes what has been gathered if it is much.
+func (j *jsonWriter) spill() {
+	if len(j.buf) >= jsonChunk {
+		j.flush()
+	}
+}
 
 // object is an object of a value, in the order of its members.
 type object []member

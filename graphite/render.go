@@ -12,6 +12,7 @@ import (
 
 	"github.com/tsdbridge/tsdbridge/budget"
 	"github.com/tsdbridge/tsdbridge/graphite/eval"
+	"github.com/tsdbridge/tsdbridge/graphite/events"
 	"github.com/tsdbridge/tsdbridge/graphite/expr"
 	"github.com/tsdbridge/tsdbridge/running"
 )
@@ -63,7 +64,7 @@ func (a *api) evaluated(r *request, d *renderRequest) ([]*eval.Series, error) {
 	if err != nil {
 		return nil, err
 	}
-	source := &countedSource{Source: a.sources.Open(), metrics: a.metrics}
+	source := &countedSource{Source: a.sources.Open(), metrics: a.metrics, events: a.o.Events, mostEvents: a.o.Limits.Series}
 	list, err := a.evaluator.Eval(ctx, nodes, d.request, source)
 	switch {
 	case err == nil:
@@ -277,7 +278,9 @@ func writeTags(j *jsonWriter, tags map[string]string) {
 // countedSource counts what is read.
 type countedSource struct {
 	eval.Source
-	metrics *apiMetrics
+	metrics    *apiMetrics
+	events     *events.Events
+	mostEvents int
 }
 
 func (s *countedSource) Fetch(ctx context.Context, list []eval.Fetch) ([][]*eval.Series, error) {
@@ -291,12 +294,4 @@ func (s *countedSource) Fetch(ctx context.Context, list []eval.Fetch) ([][]*eval
 		s.metrics.points.Add(float64(points))
 	}
 	return out, err
-}
-
-// Events implements eval.EventSource, as far as the source does.
-func (s *countedSource) Events(ctx context.Context, tags []string, from, until int64) ([]int64, error) {
-	if events, ok := s.Source.(eval.EventSource); ok {
-		return events.Events(ctx, tags, from, until)
-	}
-	return nil, nil
 }

@@ -166,7 +166,7 @@ func (s *Store) openWriter() (err error) {
 	})
 	s.followRenames()
 	s.annotations = annotations.New(annotations.Options{
-		DB: s.db, Table: o.Tables.Data, Layout: s.layout, Series: s.index, Beside: s.writer.Beside, Ready: s.ready,
+		DB: s.db, Table: o.Tables.Data, Tree: o.Tables.Tree, Layout: s.layout, Series: s.index, Beside: s.writer.Beside, Ready: s.ready,
 	})
 	if o.Rollups != nil {
 		s.rollups = rollup.New(rollup.Options{

@@ -35,6 +35,7 @@ var ErrExists = errors.New("there is an annotation already")
 type Options struct {
 	DB     *kv.Engine
 	Table  string // of points
+	Tree   string // the table of trees, where the counter is
 	Layout schema.Layout
 	Series *index.Index
 	// Beside calls put while no deletion of the rows begins; see write.Writer.Beside.

@@ -389,3 +389,17 @@ func TestFaults(t *testing.T) {
 		}
 	}
 }
+
+// TestNumber: no two calls get the same number, and all are above the bound.
+func TestNumber(t *testing.T) {
+	for exclusive, db := range engines() {
+		seen := map[int64]bool{}
+		for _, above := range []int64{0, 0, 10, 5, 0} {
+			n, err := open(t, db, exclusive).Number(t.Context(), above)
+			if err != nil || seen[n] || n <= above {
+				t.Errorf("exclusive %v: Number(%d) = %d, %v after %v", exclusive, above, n, err, seen)
+			}
+			seen[n] = true
+		}
+	}
+}

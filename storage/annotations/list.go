@@ -27,23 +27,36 @@ const noteBytes = 256
 // it is above 0, are an ErrLimit. Those that cannot be read are left out.
 func (a *Annotations) List(ctx context.Context, r Range, limit int) (list []Annotation, err error) {
 	account := budget.From(ctx)
-	err = a.eachFrom(ctx, r, nil, func(_ []byte, _ uint32, cells []kv.StoredCell) error {
+	err = a.each(ctx, r, func(found Annotation, size int) error {
+		if limit > 0 && len(list) == limit {
+			return fmt.Errorf("%w: there are more than %d annotations in this time", series.ErrLimit, limit)
+		}
+		list = append(list, found)
+		return account.Take(int64(2*size + noteBytes))
+	})
+	return list, err
+}
+
+// Each calls see for each annotation that List would list, and holds one hour of them at a time. An
+// error of see ends it and is returned.
+func (a *Annotations) Each(ctx context.Context, r Range, see func(Annotation) error) error {
+	return a.each(ctx, r, func(found Annotation, _ int) error { return see(found) })
+}
+
+// each also tells how many bytes an annotation has as it is stored.
+func (a *Annotations) each(ctx context.Context, r Range, see func(Annotation, int) error) error {
+	return a.eachFrom(ctx, r, nil, func(_ []byte, _ uint32, cells []kv.StoredCell) error {
 		for _, c := range cells {
 			found, ok := parsed(c.Value)
 			if at := schema.MillisOf(found.Start); !ok || at < r.From || at > r.To {
 				continue
 			}
-			if limit > 0 && len(list) == limit {
-				return fmt.Errorf("%w: there are more than %d annotations in this time", series.ErrLimit, limit)
-			}
-			if err := account.Take(int64(2*len(c.Value) + noteBytes)); err != nil {
+			if err := see(found, len(c.Value)); err != nil {
 				return err
 			}
-			list = append(list, found)
 		}
 		return nil
 	})
-	return list, err
 }
 
 // rowsPerDelete is how many rows a deletion of a range changes at once.

@@ -18,6 +18,16 @@ type Annotation struct {
 	Custom             map[string]string // nil is null
 }
 
+// The counter of annotations' numbers lies in tsdb-tree, as Lease does: 8 bytes, big-endian.
+const (
+	annotationNumberKey = "\x00\x00tsdbridge.annotations:number"
+	// AnnotationNumberQualifier is the column of the counter.
+	AnnotationNumberQualifier = "tsdbridge.number"
+)
+
+// AnnotationNumberKey is the row of the counter.
+func AnnotationNumberKey() []byte { return []byte(annotationNumberKey) }
+
 // MillisOf returns a time of an annotation in milliseconds.
 func MillisOf(time int64) int64 {
 	if time > math.MaxUint32 { // OpenTSDB's Const.SECOND_MASK

@@ -1,0 +1,162 @@
+package graphite
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/tsdbridge/tsdbridge/graphite/eval"
+	"github.com/tsdbridge/tsdbridge/graphite/events"
+	"github.com/tsdbridge/tsdbridge/storage"
+)
+
+// mostEvent bounds the body of a posted event in bytes: JSON may have six for one that is stored.
+const mostEvent = 512 << 10
+
+// eventRoutes are those of graphite-web's events/urls.py.
+func (a *api) eventRoutes() []route {
+	list := []string{http.MethodGet, http.MethodPost}
+	one := []string{http.MethodGet, http.MethodHead, http.MethodDelete}
+	return []route{
+		{path: "/events", endpoint: "events", answer: a.events, methods: list, changes: true, bodyBytes: mostEvent, jsonErrors: true},
+		{path: "/events/get_data", endpoint: "event_data", answer: a.eventData, exact: true},
+		{path: "/events/{id:[0-9]+}", endpoint: "event", answer: a.event, methods: one, changes: true, jsonErrors: true},
+	}
+}
+
+// events answers /events: the list as a page, or what becomes of a posted event.
+func (a *api) events(r *request) (*reply, error) {
+	if r.Method != http.MethodPost {
+		list, err := a.findEvents(r)
+		if err != nil {
+			return nil, err
+		}
+		return &reply{contentType: htmlType, write: func(j *jsonWriter) { writeEventList(j, list, a.o.Location) }}, nil
+	}
+	e, err := events.Parse(r.body, a.o.Now().UnixMicro())
+	if err != nil {
+		return nil, refuse(http.StatusBadRequest, "%v", err)
+	}
+	if _, err := a.o.Events.Create(r.Context(), e); err != nil {
+		return nil, err
+	}
+	return &reply{contentType: htmlType, write: func(*jsonWriter) {}}, nil
+}
+
+// eventData answers /events/get_data.
+func (a *api) eventData(r *request) (*reply, error) {
+	jsonp, err := r.form.jsonp()
+	if err != nil {
+		return nil, err
+	}
+	list, err := a.findEvents(r)
+	if err != nil {
+		return nil, err
+	}
+	return &reply{contentType: jsonType, jsonp: jsonp, write: func(j *jsonWriter) {
+		array(j, list, func(e events.Event) {
+			j.value(object{{"when", e.Seconds()}, {"what", e.What}, {"data", e.Data}, {"tags", e.Words()}, {"id", e.ID}})
+		})
+	}}, nil
+}
+
+// event answers /events/ID: an event as JSON or as a page, and what becomes of one that is deleted.
+func (a *api) event(r *request) (*reply, error) {
+	id, err := strconv.ParseInt(pathParam(r, "id"), 10, 64)
+	if err != nil {
+		return nil, errNoEvent
+	}
+	e, err := a.oneEvent(r, id)
+	if err != nil {
+		return nil, err
+	}
+	if r.Header.Get("Accept") == jsonType || r.Method == http.MethodDelete {
+		when := time.UnixMicro(e.When).UTC().Format("2006-01-02T15:04:05.000Z")
+		return r.plainReply(object{
+			{"id", e.ID}, {"when", strings.Replace(when, ".000Z", "Z", 1)}, {"what", e.What}, {"data", e.Data}, {"tags", e.Words()},
+		}), nil
+	}
+	return &reply{contentType: htmlType, write: func(j *jsonWriter) { writeEvent(j, &e, a.o.Location) }}, nil
+}
+
+// errNoEvent has graphite-web's words.
+var errNoEvent = refuse(http.StatusNotFound, "Event matching query does not exist")
+
+// oneEvent returns an event, or deletes it, as the method wants.
+func (a *api) oneEvent(r *request, id int64) (events.Event, error) {
+	get := a.o.Events.Get
+	if r.Method == http.MethodDelete {
+		get = a.o.Events.Delete
+	}
+	e, ok, err := get(r.Context(), id)
+	switch {
+	case errors.Is(err, events.ErrForeign):
+		return e, refuse(http.StatusForbidden, "%v", err)
+	case err == nil && !ok:
+		return e, errNoEvent
+	}
+	return e, err
+}
+
+// findEvents returns the events that the query string asks for; a body does not count.
+func (a *api) findEvents(r *request) ([]events.Event, error) {
+	f := form{}
+	if err := f.add(r.URL.RawQuery); err != nil {
+		return nil, err
+	}
+	q, err := a.eventQuery(f)
+	if err != nil {
+		return nil, err
+	}
+	return a.o.Events.Find(r.Context(), q)
+}
+
+// eventQuery reads the parameters from, until, tags and set.
+func (a *api) eventQuery(f form) (events.Query, error) {
+	now := a.o.Now()
+	q := events.Query{Until: now.UnixMicro(), Set: events.ParseSet(f.get("set")), Limit: a.o.Limits.Series}
+	for key, bound := range map[string]*int64{"from": &q.From, "until": &q.Until} {
+		if !f.has(key) {
+			continue
+		}
+		at, err := eval.ParseTime(f.get(key), a.o.Location, now)
+		if err != nil {
+			return q, invalidParams("Invalid value %s for param %s: %v", quoted(f.get(key)), key, err)
+		}
+		*bound = microsOf(at.Unix())
+	}
+	if f.has("tags") {
+		q.Tags = strings.Split(f.get("tags"), " ")
+	}
+	if len(q.Tags) > maxTags {
+		return q, invalidParams("more than %d tags", maxTags)
+	}
+	if q.Tags == nil && q.Set == events.Intersection {
+		return q, invalidParams("set=intersection needs tags")
+	}
+	return q, nil
+}
+
+// maxTags bounds the tags that events are searched by.
+const maxTags = 1000
+
+// Events implements eval.EventSource.
+func (s *countedSource) Events(ctx context.Context, tags []string, from, until int64) ([]int64, error) {
+	if s.events == nil || len(tags) > maxTags {
+		return nil, nil
+	}
+	list, err := s.events.Find(ctx, events.Query{From: microsOf(from), Until: microsOf(until), Tags: tags, Limit: s.mostEvents})
+	times := make([]int64, len(list))
+	for i := range list {
+		times[i] = list[i].Seconds()
+	}
+	return times, err
+}
+
+// microsOf returns seconds of a time that can be stored in microseconds.
+func microsOf(seconds int64) int64 {
+	return min(max(seconds, -1), storage.MaxTime) * int64(time.Second/time.Microsecond)
+}
