@@ -347,6 +347,7 @@ func (p *parser) opentsdbFlags() {
 	f("opentsdb.histogram-codecs", "Codec of OpenTSDB's histograms with the id that it has in the tables: SimpleHistogramDecoder=0; empty: histograms are neither taken nor read. OpenTSDB's tsd.core.histograms.config.").PlaceHolder("CLASS=ID").StringVar(&o.HistogramCodecs)
 	f("opentsdb.rollup-tag", "Tag key that says by which aggregation a value of a group of series was made; OpenTSDB's tsd.rollups.agg_tag_key.").Default(o.Rollup.TagKey).StringVar(&o.Rollup.TagKey)
 	f("opentsdb.rollup-raw-tag", "Value of that tag for rolled up values of one series; empty: they do not get it. OpenTSDB's tsd.rollups.raw_agg_tag_value, with tag_raw.").StringVar(&o.Rollup.RawTag)
+	f("opentsdb.rollup-split", "Let queries of a rollup table read the points of the newest intervals, as long as delaySla in --storage.rollups says that values may lack. OpenTSDB's tsd.rollups.split_query.enable.").BoolVar(&o.Rollup.Split)
 	f("opentsdb.rollup-derived", "Rolled up averages and deviations may be stored; the opposite of OpenTSDB's tsd.rollups.block_derived.").BoolVar(&o.Rollup.AllowDerived)
 	f("opentsdb.allow-edits", "Clients of OpenTSDB's API may assign UIDs, and change what else is not points.").BoolVar(&o.AllowEdits)
 	f("opentsdb.allow-delete", "Queries of OpenTSDB's API may delete the points that they ask for; OpenTSDB's tsd.http.query.allow_delete.").BoolVar(&o.AllowDelete)

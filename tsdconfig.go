@@ -48,6 +48,7 @@ func tsdKeys() map[string]tsdKey {
 		"tsd.core.histograms.config":           {flag: "opentsdb.histogram-codecs", value: histogramCodecs, fixed: true},
 		"tsd.rollups.config":                   {flag: "storage.rollups"}, // unless tsd.rollups.enable is false
 		"tsd.rollups.agg_tag_key":              {flag: "opentsdb.rollup-tag"},
+		"tsd.rollups.split_query.enable":       {flag: "opentsdb.rollup-split", value: javaBool},
 		"tsd.rollups.block_derived":            {flag: "opentsdb.rollup-derived", value: notJavaBool},
 		"tsd.http.query.allow_delete":          {flag: "opentsdb.allow-delete", value: javaBool},
 		"tsd.http.request.cors_domains":        {flag: "opentsdb.cors-domains"},

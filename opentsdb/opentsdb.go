@@ -195,7 +195,7 @@ func (o Options) queries(s *Server, l *limits) *api.API {
 		q.HistogramCodec = &c.simple
 	}
 	if o.Rollups != nil {
-		q.Rollups = o.Rollups
+		q.Rollups, q.SplitRollups = o.Rollups, o.Rollup.Split
 	}
 	if o.AllowDelete {
 		q.Deleter = o.Deleter

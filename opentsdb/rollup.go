@@ -25,6 +25,8 @@ type RollupConfig struct {
 	TagKey, RawTag string
 	// AllowDerived is --opentsdb.rollup-derived: averages and deviations may be stored.
 	AllowDerived bool
+	// Split is --opentsdb.rollup-split: queries read points from where the values of intervals may not be there yet.
+	Split bool
 }
 
 // Rollups are where rolled up values are kept; those of a store are one.

@@ -36,7 +36,12 @@ func startRolled(t *testing.T) *httpClient {
 
 func startRolledStore(t *testing.T, change func(*storage.Options)) (*httpClient, *storage.Store) {
 	t.Helper()
-	config, err := rollup.ParseConfig([]byte(rollupConfig), IsAggregator)
+	return startRolledServer(t, rollupConfig, change, func(*Options) {})
+}
+
+func startRolledServer(t *testing.T, text string, change func(*storage.Options), with func(*Options)) (*httpClient, *storage.Store) {
+	t.Helper()
+	config, err := rollup.ParseConfig([]byte(text), IsAggregator)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -49,6 +54,7 @@ func startRolledStore(t *testing.T, change func(*storage.Options)) (*httpClient,
 	o.Points, o.Store, o.Catalog, o.Names, o.Layout = store, store, store.Catalog(), store.Names(), schema.DefaultLayout()
 	o.AllowDelete, o.Deleter, o.Rollups, o.Annotations, o.Metadata, o.Documents = true, store, store.Rollups(), store.Annotations(), store.Documents(), store.Documents()
 	o.Budget, o.Running, o.Concurrency, o.Timeout = budget.New(1<<30), running.New(), 4, time.Minute
+	with(&o)
 	s, err := New(o)
 	if err != nil {
 		t.Fatal(err)
@@ -214,6 +220,46 @@ func TestRollupQueries(t *testing.T) {
 	check("sum:1h-sum:m", answer("", `"1357005600":10.0`))
 	check("sum:20m-sum:m", "[]")
 	check("sum:m", answer("", `"1357002010":2`))
+}
+
+// TestSplitRollups: where the values of intervals may not be there yet, queries read points.
+func TestSplitRollups(t *testing.T) {
+	const at = 1356998400
+	text := strings.Replace(rollupConfig, `"interval":"1h",`, `"interval":"1h","delaySla":"2h",`, 1)
+	c, _ := startRolledServer(t, text, func(*storage.Options) {}, func(o *Options) {
+		o.Rollup.Split, o.Now = true, func() time.Time { return time.Unix(at+4*3600+1800, 0) }
+	})
+	points := []string{}
+	for minute := 30; minute < 300; minute += 30 { // 1, 2, 3 and so on
+		points = append(points, fmt.Sprintf(`{"metric":"m","timestamp":%d,"value":%d,"tags":{"host":"a"}}`, at+minute*60, minute/30))
+	}
+	points = append(points, fmt.Sprintf(`{"metric":"m","timestamp":%d,"value":5,"tags":{"host":"new"}}`, at+4*3600))
+	if status, text := c.send(t, "POST", "/api/put", "["+strings.Join(points, ",")+"]"); status != 204 {
+		t.Fatal(status, text)
+	}
+	var values []string
+	for hour := range 5 { // all wrong, so that it shows what is read
+		values = append(values, rolled("1h", "sum", int64(at+3600*hour), "100", ""), rolled("1h", "count", int64(at+3600*hour), "10", ""), rolled("1h", "max", int64(at+3600*hour), "77", ""))
+	}
+	if status, text := c.send(t, "POST", "/api/rollup", "["+strings.Join(values, ",")+"]"); status != 204 {
+		t.Fatal(status, text)
+	}
+	for m, want := range map[string]string{
+		"sum:1h-sum:m{host=a}":   `"1356998400":100.0,"1357002000":100.0,"1357005600":9.0,"1357009200":13.0,"1357012800":17.0`,
+		"sum:1h-count:m{host=a}": `"1356998400":10.0,"1357002000":10.0,"1357005600":2.0,"1357009200":2.0,"1357012800":2.0`,
+		"sum:1h-max:m{host=a}":   `"1356998400":77.0,"1357002000":77.0,"1357005600":5.0,"1357009200":7.0,"1357012800":9.0`,
+		"sum:1h-avg:m{host=a}":   `"1356998400":10.0,"1357002000":10.0,"1357005600":4.5,"1357009200":6.5,"1357012800":8.5`,
+		"sum:4h-sum:m{host=a}":   `"1356998400":222.0,"1357012800":17.0`,
+		"sum:1h-sum:m{host=new}": `"1357012800":5.0`,
+	} {
+		if _, got := c.send(t, "GET", "/api/query?start=1356998400&end=1357016399&m="+m, ""); !strings.HasSuffix(got, `"dps":{`+want+"}}]") {
+			t.Errorf("%s: %s, want %s", m, got, want)
+		}
+	}
+	// a query that ends before them reads values alone
+	if _, got := c.send(t, "GET", "/api/query?start=1356998400&end=1357003000&m=sum:1h-sum:m", ""); !strings.HasSuffix(got, `"dps":{"1356998400":100.0,"1357002000":100.0}}]`) {
+		t.Errorf("the closed hours: %s", got)
+	}
 }
 
 // TestRollupsAfterRetention: rolled up values are found when the points of their time are gone.

@@ -47,6 +47,8 @@ type Options struct {
 	Now      func() time.Time
 	// Rollups, if set, are read where the downsampling of a query consists of their intervals.
 	Rollups Rollups
+	// SplitRollups has queries read points from where the values of intervals may not be there yet.
+	SplitRollups bool
 	// Deleter deletes what queries with delete=true have answered; nil: they are refused.
 	Deleter Deleter
 }

@@ -155,9 +155,13 @@ func (e *Engine) readRolled(ctx context.Context, r *reading) error {
 	if err != nil {
 		return err
 	}
+	recent, err := e.readSplit(ctx, r, values)
+	if err != nil {
+		return err
+	}
 	turn := turns.From(ctx)
 	for i, of := range values {
-		if err := r.addRolled(ctx, i, of, s); err != nil {
+		if err := r.addRolled(ctx, i, of, s, recent[i]); err != nil {
 			return err
 		}
 		if err := turn.Yield(ctx); err != nil {
@@ -167,12 +171,21 @@ func (e *Engine) readRolled(ctx context.Context, r *reading) error {
 	return nil
 }
 
-// addRolled adds a series, by its number, with its values by each aggregation.
-func (r *reading) addRolled(ctx context.Context, i int, of [][]rollup.Value, from source) error {
+// addRolled adds a series, by its number, with its values by each aggregation, and points that are later.
+func (r *reading) addRolled(ctx context.Context, i int, of [][]rollup.Value, from source, recent aggregate.Span) error {
 	spans := make([]aggregate.Span, len(of))
 	for n, values := range of {
 		running.From(ctx).Read(len(values))
 		spans[n] = rolledSpan(values, r.plan.Downsampling == nil)
+	}
+	for n, name := range from.made(r.query.downsampling) {
+		for k, at := range recent.Times {
+			v := recent.Values[k]
+			if name == "count" {
+				v = 1
+			}
+			spans[n].Add(at, v)
+		}
 	}
 	if len(spans) == 2 {
 		spans[0], spans[1] = aggregate.Common(spans[0], spans[1])
