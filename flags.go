@@ -361,6 +361,7 @@ func (p *parser) graphiteFlags() {
 	o, f := &p.options.Graphite, p.app.Flag
 	f("graphite.storage-schemas", "File storage-schemas.conf of carbon: the steps of series, by name. Without a rule a series has the step of its points.").StringVar(&o.Schemas)
 	f("graphite.storage-aggregation", "File storage-aggregation.conf of carbon: how points are aggregated.").StringVar(&o.Aggregation)
+	f("graphite.graph-templates", "File graphTemplates.conf of graphite-web: the looks of pictures, by name. Without it there are those that come with graphite-web.").StringVar(&o.GraphTemplates)
 	f("graphite.default-tree", "Tree of tsdb-tree in which names without tags are found. It is created with the first one; empty: none.").Default(o.DefaultTree).StringVar(&o.DefaultTree)
 	f("graphite.template", "How new dotted names become metric and tags, such as servers.{host}.{metric...}. The first that matches is used; repeatable.").PlaceHolder("TEMPLATE").StringsVar(&o.Templates)
 	f("graphite.inverse-trees", "Trees by which new dotted names become metric and tags: all that have an inverse (all), none, or names separated by commas.").Default(o.InverseTrees).StringVar(&o.InverseTrees)

@@ -11,6 +11,7 @@ import (
 	"github.com/tsdbridge/tsdbridge/graphite/conf"
 	"github.com/tsdbridge/tsdbridge/graphite/eval"
 	"github.com/tsdbridge/tsdbridge/graphite/events"
+	"github.com/tsdbridge/tsdbridge/graphite/picture"
 	"github.com/tsdbridge/tsdbridge/graphite/source"
 	"github.com/tsdbridge/tsdbridge/running"
 	"github.com/tsdbridge/tsdbridge/storage"
@@ -38,6 +39,7 @@ type apiOptions struct {
 	Limits      Limits
 	UTF8Metrics bool              // take letters beyond ASCII in unquoted targets
 	Location    *time.Location    // of times in requests without tz; nil: UTC
+	Templates   picture.Templates // of pictures; nil: those that come with graphite-web
 	Running     *running.Registry // nil: none
 	Logger      *slog.Logger
 	Registerer  prometheus.Registerer // nil: no metrics
@@ -80,6 +82,9 @@ type api struct {
 func newAPI(o apiOptions) *api {
 	if o.Location == nil {
 		o.Location = time.UTC
+	}
+	if o.Templates == nil {
+		o.Templates = picture.DefaultTemplates()
 	}
 	if o.Now == nil {
 		o.Now = time.Now

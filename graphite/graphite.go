@@ -3,7 +3,7 @@
 // 1.1.10 does: parameters, names, orders and numbers. Where graphite-web fails with a stack
 // trace it answers 400 with the reason.
 //
-// It never knows HBase or a byte of the schema, never deletes anything, and draws no pictures.
+// It never knows HBase or a byte of the schema, and never deletes anything.
 package graphite
 
 import (
@@ -21,6 +21,7 @@ import (
 	"github.com/tsdbridge/tsdbridge/graphite/carbon"
 	"github.com/tsdbridge/tsdbridge/graphite/conf"
 	"github.com/tsdbridge/tsdbridge/graphite/events"
+	"github.com/tsdbridge/tsdbridge/graphite/picture"
 	"github.com/tsdbridge/tsdbridge/graphite/source"
 	"github.com/tsdbridge/tsdbridge/running"
 	"github.com/tsdbridge/tsdbridge/storage"
@@ -35,6 +36,9 @@ type Options struct {
 	// Aggregation is --graphite.storage-aggregation: a storage-aggregation.conf of carbon; empty:
 	// none.
 	Aggregation string
+	// GraphTemplates is --graphite.graph-templates: a graphTemplates.conf of graphite-web; empty: the
+	// one that comes with it.
+	GraphTemplates string
 	// TimeZone is --graphite.time-zone: of times in requests without tz.
 	TimeZone string
 	// UTF8Metrics is --graphite.utf8-metrics: letters beyond ASCII are accepted in unquoted
@@ -84,8 +88,32 @@ func (o Options) Validate() error {
 	if _, err := o.schemas(); err != nil {
 		return err
 	}
+	if _, err := o.templates(); err != nil {
+		return err
+	}
 	_, err := o.aggregations()
 	return err
+}
+
+// templates reads the looks of pictures.
+func (o Options) templates() (picture.Templates, error) {
+	if o.GraphTemplates == "" {
+		return picture.DefaultTemplates(), nil
+	}
+	const flag = "--graphite.graph-templates"
+	text, err := os.ReadFile(o.GraphTemplates)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", flag, err)
+	}
+	sections, err := conf.ParseGraphTemplates(o.GraphTemplates, string(text))
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", flag, err)
+	}
+	templates, err := picture.NewTemplates(sections)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %s: %w", flag, o.GraphTemplates, err)
+	}
+	return templates, nil
 }
 
 // schemas reads the rules of the file, nil without one.
@@ -132,12 +160,16 @@ func New(o Options) (*Server, error) {
 	for _, skipped := range append(schemas.Skipped(), aggregations.Skipped()...) {
 		o.Logger.Warn("a section of carbon's configuration is not a rule, as in carbon", "err", skipped)
 	}
+	templates, err := o.templates()
+	if err != nil {
+		return nil, err
+	}
 	zone, err := time.LoadLocation(o.TimeZone)
 	if err != nil {
 		return nil, errors.Join(errors.New("--graphite.time-zone"), err)
 	}
 	s := &Server{api: newAPI(apiOptions{
-		Store: o.Store, Catalog: o.Catalog, Documents: o.Documents, Trees: o.Trees, Names: o.Names, Events: events.New(o.Annotations), Registrar: o.Appender, Schemas: schemas, Aggregation: aggregations,
+		Store: o.Store, Catalog: o.Catalog, Documents: o.Documents, Trees: o.Trees, Names: o.Names, Events: events.New(o.Annotations), Registrar: o.Appender, Schemas: schemas, Aggregation: aggregations, Templates: templates,
 		Limits: o.Limits, UTF8Metrics: o.UTF8Metrics, Location: zone, Running: o.Running, Logger: o.Logger, Registerer: o.Registerer, Now: o.Now,
 	})}
 	if o.Carbon.Listens() {

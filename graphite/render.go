@@ -28,16 +28,19 @@ type renderRequest struct {
 	pretty  bool
 }
 
-// render answers /render. Pictures are not made.
+// render answers /render. As in graphite-web, what is no other format is a picture.
 func (a *api) render(r *request) (*reply, error) {
 	d, err := a.renderRequest(r.form)
 	if err != nil {
 		return nil, err
 	}
+	if r.form.get("graphType") == "pie" {
+		return a.pie(r, d)
+	}
 	format := formatOf(r.form)
 	other, known := renderFormats()[format]
-	if !known && format != "json" || r.form.get("graphType") == "pie" {
-		return nil, refuse(http.StatusBadRequest, "pictures are not drawn here: %s; want format=json, csv, raw, dygraph, rickshaw, pickle or msgpack", formatName(r.form))
+	if !known && format != "json" {
+		return a.picture(r, d)
 	}
 	list, err := a.evaluated(r, d)
 	if err != nil {
@@ -77,16 +80,6 @@ func (a *api) evaluated(r *request, d *renderRequest) ([]*eval.Series, error) {
 
 // mostShown is how much of the targets a list of queries shows, in bytes.
 const mostShown = 4 << 10
-
-func formatName(f form) string {
-	switch {
-	case f.get("graphType") == "pie":
-		return "graphType=pie"
-	case f.has("format"):
-		return "format=" + eval.Excerpt(f.get("format"), 40)
-	}
-	return "no format is given"
-}
 
 // renderRequest reads the parameters in the order of parseOptions in graphite-web's
 // render/views.py.

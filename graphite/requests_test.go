@@ -1,7 +1,9 @@
 package graphite
 
 import (
+	"bytes"
 	"fmt"
+	"image/png"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -75,9 +77,13 @@ func readLabels(line string) labels.Labels {
 	return labels.FromMap(pairs)
 }
 
-// show is status, type and body, with \r for carriage returns, which a file of test data would lose.
+// show is status, type and body, with \r for carriage returns, which a file of test data would lose. Of a
+// picture it is the size.
 func show(r *httptest.ResponseRecorder) string {
 	kind := strings.TrimSuffix(strings.TrimPrefix(r.Header().Get("Content-Type"), "application/"), "; charset=utf-8")
+	if config, err := png.DecodeConfig(bytes.NewReader(r.Body.Bytes())); err == nil {
+		return fmt.Sprintf("%d %s %d x %d\n", r.Code, kind, config.Width, config.Height)
+	}
 	body := strings.ReplaceAll(strings.TrimSuffix(r.Body.String(), "\n"), "\r", `\r`)
 	return fmt.Sprintf("%d %s %s\n", r.Code, kind, body)
 }

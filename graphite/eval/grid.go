@@ -41,18 +41,21 @@ func consolidator(name string) (func([]float64) float64, bool) {
 
 // iterated returns the values as graphite-web's iteration over a series gives them: joined when it
 // was consolidated.
-func (s *Series) iterated() ([]float64, error) {
-	width := s.width()
+func (s *Series) iterated() ([]float64, error) { return s.Joined(s.Values, s.width()) }
+
+// Joined returns values on the slots of the series, width of them joined to one by its consolidation
+// function. The last bucket may have fewer.
+func (s *Series) Joined(values []float64, width int) ([]float64, error) {
 	if width == 1 {
-		return s.Values, nil
+		return values, nil
 	}
 	join, ok := consolidator(s.ConsolidationFunc)
 	if !ok {
 		return nil, crash("Invalid consolidation function: '%s'", s.ConsolidationFunc)
 	}
-	out := make([]float64, 0, len(s.Values)/width+1)
-	bucket := make([]float64, 0, width)
-	for slots := range slices.Chunk(s.Values, width) {
+	out := make([]float64, 0, len(values)/width+1)
+	bucket := make([]float64, 0, min(width, len(values)))
+	for slots := range slices.Chunk(values, width) {
 		present := 0
 		bucket = bucket[:0]
 		for _, v := range slots {

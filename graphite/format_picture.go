@@ -1,0 +1,151 @@
+package graphite
+
+import (
+	"errors"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/tsdbridge/tsdbridge/graphite/eval"
+	"github.com/tsdbridge/tsdbridge/graphite/picture"
+)
+
+// pictureTypes are the content types of pictures, by format.
+func pictureTypes() map[string]string {
+	return map[string]string{"png": "image/png", "svg": "image/svg+xml", "pdf": "application/x-pdf"}
+}
+
+// picture answers with lines over time.
+func (a *api) picture(r *request, d *renderRequest) (*reply, error) {
+	options, err := a.pictureOptions(r.form, d, false)
+	if err != nil {
+		return nil, err
+	}
+	list, err := a.evaluated(r, d)
+	if err != nil {
+		return nil, err
+	}
+	series := make([]picture.Series, len(list))
+	for i, s := range list {
+		series[i] = drawnSeries(s)
+	}
+	body, err := picture.Draw(r.Context(), options, series)
+	return d.drawn(options, body, err)
+}
+
+// pie answers with slices of a circle: an aggregate of each series, or a number for targets such as
+// name:10.
+func (a *api) pie(r *request, d *renderRequest) (*reply, error) {
+	options, err := a.pictureOptions(r.form, d, true)
+	if err != nil {
+		return nil, err
+	}
+	mode := "average"
+	if r.form.has("pieMode") {
+		mode = r.form.get("pieMode")
+	}
+	if !slices.Contains([]string{"average", "maximum", "minimum"}, mode) {
+		return nil, invalidParams("Invalid pieMode %s, must be one of average, maximum, minimum", quoted(mode))
+	}
+	var parts []picture.Slice
+	for _, target := range d.targets {
+		if name, number, ok := strings.Cut(target, ":"); ok {
+			v, ok := eval.ParseFloat(number)
+			if !ok {
+				return nil, invalidParams("Invalid target %s", quoted(target))
+			}
+			parts = append(parts, picture.Slice{Name: name, Value: v})
+			continue
+		}
+		one := *d
+		one.targets = []string{target}
+		list, err := a.evaluated(r, &one)
+		if err != nil {
+			return nil, err
+		}
+		for _, s := range list {
+			parts = append(parts, picture.Slice{Name: textName(s), Value: sliceValue(s.Values, mode)})
+		}
+	}
+	body, err := picture.DrawPie(r.Context(), options, parts)
+	return d.drawn(options, body, err)
+}
+
+// sliceValue joins the points of a series to one; 0 without any.
+func sliceValue(values []float64, mode string) float64 {
+	n, sum, least, most := 0, 0.0, math.Inf(1), math.Inf(-1)
+	for _, v := range values {
+		if !eval.IsNone(v) {
+			n++
+			sum += v
+			least, most = min(least, v), max(most, v)
+		}
+	}
+	switch {
+	case n == 0:
+		return 0
+	case mode == "maximum":
+		return most
+	case mode == "minimum":
+		return least
+	}
+	return sum / float64(n)
+}
+
+// pictureOptions reads what the request says about the look of its picture.
+func (a *api) pictureOptions(f form, d *renderRequest, pie bool) (*picture.Options, error) {
+	get := func(name string) (string, bool) { return f.get(name), f.has(name) }
+	options, err := picture.Parse(get, pie, a.o.Templates, d.request.Zone)
+	if err != nil {
+		return nil, invalidParams("%v", err)
+	}
+	if format := f.get("format"); !f.has("outputFormat") && pictureTypes()[format] != "" {
+		options.Format = format
+	}
+	return options, nil
+}
+
+// drawn is the answer with a picture. SVG may be the argument of a call, as a string.
+func (d *renderRequest) drawn(options *picture.Options, body []byte, err error) (*reply, error) {
+	var bad *picture.InvalidError
+	switch {
+	case errors.As(err, &bad):
+		return nil, invalidParams("%s", bad.Reason)
+	case err != nil:
+		return nil, d.explain(err)
+	case options.Format == "svg" && d.jsonp != "":
+		return &reply{contentType: jsonType, header: neverCached(), jsonp: d.jsonp, write: func(j *jsonWriter) { j.string(string(body)) }}, nil
+	}
+	return &reply{contentType: pictureTypes()[options.Format], header: neverCached(), write: func(j *jsonWriter) { j.text(string(body)) }}, nil
+}
+
+// drawnSeries is a series as pictures take it.
+func drawnSeries(s *eval.Series) picture.Series {
+	name := s.Name
+	if s.Unnamed {
+		name = ""
+	}
+	return picture.Series{Name: name, Start: s.Start, End: s.End, Step: s.Step, Values: s.Values, Join: s.Joined, Style: styleOf(s.Options)}
+}
+
+// styleOf returns what functions such as color() said about a series.
+func styleOf(options map[string]any) picture.Style {
+	number := func(key string) (float64, bool) {
+		switch v := options[key].(type) {
+		case float64:
+			return v, true
+		case int64:
+			return float64(v), true
+		}
+		return 0, false
+	}
+	is := func(key string) bool { _, ok := options[key]; return ok }
+	style := picture.Style{Stacked: is("stacked"), Invisible: is("invisible"), Right: is("secondYAxis"), Infinite: is("drawAsInfinite")}
+	style.Color, _ = options["color"].(string)
+	style.Alpha, _ = number("alpha")
+	style.Dash, _ = number("dashed")
+	if width, ok := number("lineWidth"); ok {
+		style.Width = &width
+	}
+	return style
+}

@@ -1,0 +1,126 @@
+package picture
+
+import "math"
+
+// A pen says how a line is drawn. Lines end bluntly and their corners are pointed, as in graphite-web.
+type pen struct {
+	width float64
+	dash  float64 // how long dashes and gaps are; 0: a full line
+}
+
+// miterLimit is how many times the width of a line a corner may be long; longer ones are cut.
+const miterLimit = 10
+
+// dashOffset is where in the first dash a line begins, in pixels.
+const dashOffset = 1
+
+// stroked returns the outline of the lines of a path. All its parts turn the same way, so that where
+// they overlap is inside. Curves are not stroked.
+func (p *path) stroked(pen pen) *path {
+	if pen.dash > 0 {
+		p = p.dashed(pen.dash)
+	}
+	out := &path{verbs: make([]verb, 0, 10*len(p.verbs)), points: make([]point, 0, 8*len(p.points))}
+	half := pen.width / 2
+	var at, first, along point // along: the direction in which the pen came, a unit long
+	joined := false            // the pen came from somewhere
+	next := 0
+	segment := func(to point) {
+		way := to.minus(at)
+		length := way.length()
+		if length == 0 {
+			return
+		}
+		way = way.times(1 / length)
+		if joined {
+			out.corner(at, along, way, half)
+		}
+		side := point{-way.y, way.x}.times(half)
+		out.polygon(at.minus(side), to.minus(side), to.plus(side), at.plus(side))
+		at, along, joined = to, way, true
+	}
+	for _, v := range p.verbs {
+		switch v {
+		case moveTo:
+			at, joined = p.points[next], false
+			first = at
+			next++
+		case lineTo:
+			segment(p.points[next])
+			next++
+		case closePath:
+			segment(first)
+		case cubeTo:
+			next += 3
+		}
+	}
+	return out
+}
+
+// corner fills the outer side of a turn.
+func (p *path) corner(at, in, out point, half float64) {
+	turn, cos := in.cross(out), in.dot(out)
+	if math.Abs(turn) < 1e-9 && cos > 0 {
+		return
+	}
+	a, b := point{in.y, -in.x}.times(half), point{out.y, -out.x}.times(half) // to the left
+	if turn < 0 {
+		a, b = b.times(-1), a.times(-1) // to the right, and so that it turns like the rest
+	}
+	if 1+cos > 2.0/(miterLimit*miterLimit) {
+		tip := a.plus(b).times(1 / (1 + cos))
+		p.polygon(at, at.plus(a), at.plus(tip), at.plus(b))
+		return
+	}
+	p.polygon(at, at.plus(a), at.plus(b))
+}
+
+// dashed cuts lines into dashes with gaps that are as long. Like graphite-web it begins dashOffset into the
+// first dash.
+func (p *path) dashed(length float64) *path {
+	out := &path{}
+	var at, first point
+	left, drawn := 0.0, true
+	segment := func(to point) {
+		way := to.minus(at)
+		all := way.length()
+		done := 0.0
+		for all-done > left {
+			done += left
+			to := at.plus(way.times(done / all))
+			if drawn {
+				out.line(to)
+			} else {
+				out.move(to)
+			}
+			left, drawn = length, !drawn
+		}
+		left -= all - done
+		if drawn {
+			out.line(to)
+		}
+		at = to
+	}
+	next := 0
+	for _, v := range p.verbs {
+		switch v {
+		case moveTo:
+			at = p.points[next]
+			first = at
+			left, drawn = length-dashOffset, true
+			if left <= 0 {
+				left, drawn = 2*length-dashOffset, false
+			}
+			out.move(at)
+			next++
+		case lineTo:
+			segment(p.points[next])
+			next++
+		case closePath:
+			segment(first)
+		case cubeTo:
+			next += 3
+		}
+	}
+	return out
+}
