@@ -335,6 +335,7 @@ func (p *parser) opentsdbFlags() {
 	f("opentsdb.listen-address", "Address of the listener for OpenTSDB's put, telnet and HTTP on one port, such as :4242; empty: none.").Default(o.ListenAddress).StringVar(&o.ListenAddress)
 	f("opentsdb.max-connections", "Connections at once. When there are more, the one that has been silent for longest is closed.").Default(text(o.MaxConnections)).IntVar(&o.MaxConnections)
 	f("opentsdb.idle-timeout", "Time without a byte after which a connection is closed; 0: never.").Default(o.IdleTimeout.String()).DurationVar(&o.IdleTimeout)
+	f("opentsdb.allow-special-chars", "Characters that names of OpenTSDB's series may have beside letters of Latin-1, digits and -_./ as they stand, such as :%. OpenTSDB's tsd.core.tag.allow_specialchars.").StringVar(&o.SpecialChars)
 	f("opentsdb.max-tags", "Tags of a series that is put; OpenTSDB's tsd.storage.max_tags.").Default(text(o.MaxTags)).IntVar(&o.MaxTags)
 	f("opentsdb.config", "A TSD's opentsdb.conf. Its keys that have a meaning here are settings that these flags and --config.file win over; those that have none are logged. Tables, widths and salt must not differ.").PlaceHolder("FILE").StringVar(&p.tsdConfig)
 	f("opentsdb.mode", "rw, ro (no points are taken on this port, and nothing can be edited) or wo (no queries); OpenTSDB's tsd.mode.").Default(o.Mode).EnumVar(&o.Mode, "rw", "ro", "wo")

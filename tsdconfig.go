@@ -42,6 +42,7 @@ func tsdKeys() map[string]tsdKey {
 		"tsd.core.connections.limit":           {flag: "opentsdb.max-connections", value: unlessZero},
 		"tsd.core.socket.timeout":              {flag: "opentsdb.idle-timeout", value: duration(time.Second)},
 		"tsd.core.timezone":                    {flag: "opentsdb.time-zone"},
+		"tsd.core.tag.allow_specialchars":      {flag: "opentsdb.allow-special-chars"},
 		"tsd.storage.max_tags":                 {flag: "opentsdb.max-tags"},
 		"tsd.query.limits.data_points.default": {flag: "opentsdb.max-points"},
 		"tsd.query.limits.overrides.config":    {flag: "opentsdb.limits"},

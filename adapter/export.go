@@ -151,7 +151,7 @@ func ExportOpenTSDB(ctx context.Context, o Options, e ExportOptions, console Con
 
 // exportOptions returns what an Exporter of the adapter's tables needs.
 func (a *Adapter) exportOptions() opentsdb.ExportOptions {
-	return opentsdb.ExportOptions{Store: a.store, Catalog: a.store.Catalog(), Annotations: a.store.Annotations(), Shared: a.o.Engine == EngineHBase, Budget: a.budget}
+	return opentsdb.ExportOptions{Store: a.store, Catalog: a.store.Catalog(), Annotations: a.store.Annotations(), Shared: a.o.Engine == EngineHBase, SpecialChars: a.o.OpenTSDB.SpecialChars, Budget: a.budget}
 }
 
 // finalSource tells errors that stay from those that pass.

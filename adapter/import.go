@@ -47,6 +47,7 @@ func (a *Adapter) importer() *opentsdb.Importer {
 	return opentsdb.NewImporter(opentsdb.ImportOptions{
 		Appender: a.store, Names: a.store.Names(), AutoCreate: a.o.OpenTSDB.AutoCreate, SeriesCache: a.o.SeriesCache,
 		Histograms: a.store, HistogramCodecs: a.o.OpenTSDB.HistogramCodecs, Annotations: a.store.Annotations(), TSUIDOf: a.store.Catalog().TSUIDOf,
+		SpecialChars: a.o.OpenTSDB.SpecialChars,
 	})
 }
 

@@ -24,6 +24,8 @@ type ExportOptions struct {
 	Annotations query.Notes
 	// Shared means that other processes write to the tables.
 	Shared bool
+	// SpecialChars is --opentsdb.allow-special-chars.
+	SpecialChars string
 	Budget *budget.Budget
 }
 
@@ -261,7 +263,7 @@ func (w *exportWindow) read(ctx context.Context, series []exportSeries, from, to
 		for _, s := range series {
 			q.Refs = append(q.Refs, s.ref)
 		}
-		err := w.o.Store.SelectParts(ctx, q, func() storage.PartWorker { return &exportWorker{exportPass: pass} })
+		err := w.o.Store.SelectParts(ctx, q, func() storage.PartWorker { return &exportWorker{exportPass: pass, line: exportLine{rules: nameRules{storage.MaxTags, w.o.SpecialChars}}} })
 		if err == nil || hour || !errors.Is(err, storage.ErrLimit) && !errors.Is(err, budget.ErrTooLarge) {
 			return err
 		}
@@ -408,11 +410,14 @@ func exportName(s storage.Series) string {
 }
 
 // An exportLine writes lines of a series: "metric timestamp value tag=value ...".
-type exportLine struct{ before, after []byte }
+type exportLine struct {
+	rules         nameRules
+	before, after []byte
+}
 
 // of sets the series, and returns why it has no lines.
 func (l *exportLine) of(s storage.Series) error {
-	if err := checkNames(s.Metric, s.Tags, storage.MaxTags); err != nil {
+	if err := checkNames(s.Metric, s.Tags, l.rules); err != nil {
 		return err
 	}
 	l.before = append(append(l.before[:0], s.Metric...), ' ')

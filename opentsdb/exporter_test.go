@@ -448,7 +448,7 @@ func FuzzExportNumber(f *testing.F) {
 			words := strings.Split(string(line), " ")
 			_, p, ok := scanPoint(bytes.Clone(line), 0)
 			if !ok {
-				if _, p, err = importWords(words); err != nil {
+				if _, p, err = importWords(words, nameRules{maxTags: storage.MaxTags}); err != nil {
 					t.Fatalf("%q: %v", line, err)
 				}
 			}

@@ -141,12 +141,12 @@ func signedBytes(b []byte) string {
 }
 
 // checkHistogram is TSDB.addHistogramPoint of OpenTSDB 2.4 as far as it throws.
-func checkHistogram(metric string, timestamp int64, tags []storage.Tag, value []byte, maxTags int) (stamp, error) {
+func checkHistogram(metric string, timestamp int64, tags []storage.Tag, value []byte, rules nameRules) (stamp, error) {
 	at, ok := stampOf(timestamp)
 	if !ok {
 		return at, argumentError(fmt.Sprintf("bad timestamp=%d when trying to add value=%s/0 to metric=%s, tags=%s", timestamp, signedBytes(value), metric, tagsText(tags)))
 	}
-	return at, checkNames(metric, tags, maxTags)
+	return at, checkNames(metric, tags, rules)
 }
 
 // parseBounds reads the bounds of a bucket: lower,upper.

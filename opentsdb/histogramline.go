@@ -37,7 +37,7 @@ func (t *telnet) refusedHistogram(err error) {
 
 // addHistogram adds the histogram of the words of a line.
 func (t *telnet) addHistogram(words []string) error {
-	s, at, value, err := t.puts.o.Codecs.parseLine(words, t.puts.o.MaxTags)
+	s, at, value, err := t.puts.o.Codecs.parseLine(words, t.puts.o.names())
 	if err != nil {
 		return err
 	}
@@ -50,7 +50,7 @@ func (t *telnet) addHistogram(words []string) error {
 
 // parseLine is HistogramDataPointRpc.importDataPoint of OpenTSDB 2.4 for the words of a line from the
 // metric on: metric timestamp [codec] value tags.
-func (c histogramCodecs) parseLine(words []string, maxTags int) (s storage.Series, at stamp, value []byte, err error) {
+func (c histogramCodecs) parseLine(words []string, rules nameRules) (s storage.Series, at stamp, value []byte, err error) {
 	if !c.enabled {
 		return s, at, nil, argumentError(noHistograms)
 	}
@@ -85,7 +85,7 @@ func (c histogramCodecs) parseLine(words []string, maxTags int) (s storage.Serie
 		value, err = c.encodeLine(rest[0])
 	}
 	if err == nil {
-		at, err = checkHistogram(words[0], timestamp, tags, value, maxTags)
+		at, err = checkHistogram(words[0], timestamp, tags, value, rules)
 	}
 	if err != nil {
 		return s, at, nil, storeError{err}

@@ -138,7 +138,7 @@ func (p *putBody) takeHistogram() error {
 		return err
 	}
 	name := strings.ToValidUTF8(string(metric), "\uFFFD")
-	at, err := checkHistogram(name, sent.timestamp, tags, value, p.job.in.o.MaxTags)
+	at, err := checkHistogram(name, sent.timestamp, tags, value, p.job.in.o.names())
 	if err != nil {
 		return err
 	}

@@ -254,7 +254,7 @@ func (p *putBody) take() error {
 	}
 	at, ok := stampOf(point.timestamp)
 	if !ok || !value.finite() {
-		_, err := point.series(value, p.job.in.o.MaxTags)
+		_, err := point.series(value, p.job.in.o.names())
 		return err
 	}
 	if err := p.job.early(dataPoint(value, at)); err != nil {
@@ -270,7 +270,7 @@ func (p *putBody) take() error {
 		return nil
 	}
 	err := p.job.addUnknown(key, dataPoint(value, at), len(p.origin)/2, func(string) (storage.Series, error) {
-		return point.series(value, p.job.in.o.MaxTags)
+		return point.series(value, p.job.in.o.names())
 	})
 	if err == nil {
 		p.origin = append(p.origin, point.from, point.to)

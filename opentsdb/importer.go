@@ -32,7 +32,12 @@ type ImportOptions struct {
 	// Annotations takes annotations, and TSUIDOf tells of which series they are.
 	Annotations NotePutter
 	TSUIDOf     func(ref storage.Ref) []byte
+	// SpecialChars is --opentsdb.allow-special-chars.
+	SpecialChars string
 }
+
+// names are the rules of names.
+func (o *ImportOptions) names() nameRules { return nameRules{storage.MaxTags, o.SpecialChars} }
 
 // An Importer stores lines of OpenTSDB's import text: "metric timestamp value tag=value ...", with
 // "put " before it or not. It takes what a put takes, and in addition what an Exporter writes of what a
@@ -156,9 +161,9 @@ func (p *importPart) line(line []byte) {
 		return
 	}
 	words := strings.Split(importText(line), " ")
-	s, value, err := importWords(words[min(from, 1):])
+	s, value, err := importWords(words[min(from, 1):], p.to.o.names())
 	if err != nil && from > 0 { // the metric is named put, perhaps
-		if s2, value2, err2 := importWords(words); err2 == nil {
+		if s2, value2, err2 := importWords(words, p.to.o.names()); err2 == nil {
 			s, value, err = s2, value2, nil
 		}
 	}
@@ -183,7 +188,7 @@ func importText(line []byte) string {
 }
 
 // importWords reads the words of a line from the metric on.
-func importWords(words []string) (s storage.Series, p point, err error) {
+func importWords(words []string, rules nameRules) (s storage.Series, p point, err error) {
 	words = slices.Clone(words)
 	var special number
 	var at stamp
@@ -196,7 +201,7 @@ func importWords(words []string) (s storage.Series, p point, err error) {
 			words[2] = "0"
 		}
 	}
-	s, p, err = explainWords(words, storage.MaxTags)
+	s, p, err = explainWords(words, rules)
 	if isSpecial {
 		p.number = special
 	}
@@ -220,7 +225,7 @@ func parseMillis(word string) (at stamp, ok bool) {
 func (p *importPart) add(key []byte, value point) {
 	ref := p.job.Find(key)
 	if ref == 0 {
-		if err := p.job.Missing(key, p.stored.Lines, importSeries); err != nil {
+		if err := p.job.Missing(key, p.stored.Lines, p.to.series); err != nil {
 			p.stored.Refuse(p.stored.Lines, key, err.Error())
 			return
 		}
@@ -238,8 +243,9 @@ func (p *importPart) addSeries(s storage.Series, value point) {
 	p.add([]byte(key.String()), value)
 }
 
-func importSeries(key string) (storage.Series, error) {
-	return textSeries(importText([]byte(key)), storage.MaxTags)
+// series returns the series of a key.
+func (i *Importer) series(key string) (storage.Series, error) {
+	return textSeries(importText([]byte(key)), i.o.names())
 }
 
 // store stores the job and counts what became of it.

@@ -55,7 +55,7 @@ func (p *importPart) addHistogram(words []string) error {
 			words[1] = "1"
 		}
 	}
-	s, at, value, err := p.to.codecs.parseLine(words, storage.MaxTags)
+	s, at, value, err := p.to.codecs.parseLine(words, p.to.o.names())
 	if err != nil {
 		return err
 	}
@@ -84,7 +84,7 @@ func (p *importPart) addNote(words []string) error {
 	if name := strings.Fields(text[:before]); len(name) > 0 {
 		tags, err := parseTags(name[1:])
 		if err == nil {
-			err = checkNames(name[0], tags, storage.MaxTags)
+			err = checkNames(name[0], tags, p.to.o.names())
 		}
 		if err != nil {
 			return err

@@ -10,32 +10,50 @@ import (
 	"github.com/tsdbridge/tsdbridge/storage"
 )
 
+// nameRules are what names of series may be: how many tags there may be, and which characters are allowed
+// beside a TSD's.
+type nameRules struct {
+	maxTags int
+	special string
+}
+
+// checkSpecialChars returns why characters cannot be allowed in names: what a line is split at, and what the
+// tables have no byte for.
+func checkSpecialChars(special string) error {
+	for _, c := range special {
+		if c <= ' ' || c > 0xff || c >= 0x7f && c <= 0xa0 || c == '=' {
+			return fmt.Errorf("--opentsdb.allow-special-chars: %q: want printable characters of Latin-1 without blanks and =", c)
+		}
+	}
+	return nil
+}
+
 // checkNames is OpenTSDB's IncomingDataPoints.checkMetricAndTags, with its texts and the order of
 // its checks.
-func checkNames(metric string, tags []storage.Tag, maxTags int) error {
+func checkNames(metric string, tags []storage.Tag, rules nameRules) error {
 	switch {
 	case len(tags) == 0:
 		return argumentError(fmt.Sprintf("Need at least one tag (metric=%s, tags={})", metric))
-	case len(tags) > maxTags:
-		return argumentError(fmt.Sprintf("Too many tags: %d maximum allowed: %d, tags: %s", len(tags), maxTags, tagsText(tags)))
+	case len(tags) > rules.maxTags:
+		return argumentError(fmt.Sprintf("Too many tags: %d maximum allowed: %d, tags: %s", len(tags), rules.maxTags, tagsText(tags)))
 	}
-	if err := checkName("metric name", metric); err != nil {
+	if err := rules.check("metric name", metric); err != nil {
 		return err
 	}
 	for _, tag := range inMapOrder(tags) {
-		if err := checkName("tag name with value ["+tag.Value+"]", tag.Key); err != nil {
+		if err := rules.check("tag name with value ["+tag.Value+"]", tag.Key); err != nil {
 			return err
 		}
-		if err := checkName("tag value with key ["+tag.Key+"]", tag.Value); err != nil {
+		if err := rules.check("tag value with key ["+tag.Key+"]", tag.Value); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// checkName is api.CheckName.
-func checkName(what, name string) error {
-	if err := api.CheckName(what, name); err != nil {
+// check is api.CheckName.
+func (r nameRules) check(what, name string) error {
+	if err := api.CheckName(what, name, r.special); err != nil {
 		return argumentError(err.Error())
 	}
 	return nil

@@ -43,6 +43,9 @@ type Options struct {
 	IdleTimeout time.Duration
 	// MaxTags is --opentsdb.max-tags: tags of a series; OpenTSDB's tsd.storage.max_tags.
 	MaxTags int
+	// SpecialChars is --opentsdb.allow-special-chars: characters that names may have beside a TSD's;
+	// OpenTSDB's tsd.core.tag.allow_specialchars.
+	SpecialChars string
 	// MaxFuture is --opentsdb.max-future: how far ahead of the clock a point may be; 0: no limit.
 	MaxFuture time.Duration
 	// HistogramCodecs is --opentsdb.histogram-codecs: a TSD's tsd.core.histograms.config; empty: no
@@ -162,6 +165,9 @@ func (o Options) Validate() error {
 	if _, err := parseCodecs(o.HistogramCodecs); err != nil {
 		return err
 	}
+	if err := checkSpecialChars(o.SpecialChars); err != nil {
+		return err
+	}
 	if o.ListenAddress == "" {
 		return nil
 	}
@@ -201,7 +207,7 @@ func (o Options) queries(s *Server, l *limits) *api.API {
 		q.Deleter = o.Deleter
 	}
 	return api.New(api.Options{
-		Engine: query.NewEngine(q), Names: o.Names, Renamer: o.Renamer, Notes: o.Annotations, Trees: o.trees(), Series: o.Catalog, Documents: o.Documents, Metadata: o.Metadata, Layout: o.Layout, MaxSeries: o.MaxSeries, Version: o.Version, Settings: o.settings(), Concurrency: o.Concurrency, Timeout: o.Timeout, AllowEdits: o.AllowEdits, Mode: o.Mode, TimeZone: o.location(), Origins: o.origins(),
+		Engine: query.NewEngine(q), Names: o.Names, Renamer: o.Renamer, Notes: o.Annotations, Trees: o.trees(), Series: o.Catalog, Documents: o.Documents, Metadata: o.Metadata, Layout: o.Layout, MaxSeries: o.MaxSeries, Version: o.Version, Settings: o.settings(), Concurrency: o.Concurrency, Timeout: o.Timeout, AllowEdits: o.AllowEdits, Mode: o.Mode, SpecialChars: o.SpecialChars, TimeZone: o.location(), Origins: o.origins(),
 		DropCaches: s.dropAsked, Statistics: s.statistics, Host: hostname(), Running: o.Running, Logger: o.Logger, Now: o.Now,
 	})
 }
@@ -235,7 +241,7 @@ func (o Options) settings() map[string]string {
 		"tsd.core.auto_create_metrics": strconv.FormatBool(o.AutoCreate.Metrics), "tsd.core.auto_create_tagks": strconv.FormatBool(o.AutoCreate.TagKeys),
 		"tsd.core.auto_create_tagvs": strconv.FormatBool(o.AutoCreate.TagValues), "tsd.core.timezone": o.TimeZone,
 		"tsd.core.histograms.config":   o.codecs().text(),
-		"tsd.storage.max_tags":         strconv.Itoa(o.MaxTags),
+		"tsd.storage.max_tags":         strconv.Itoa(o.MaxTags), "tsd.core.tag.allow_specialchars": o.SpecialChars,
 		"tsd.storage.uid.width.metric": strconv.Itoa(l.MetricWidth), "tsd.storage.uid.width.tagk": strconv.Itoa(l.TagkWidth), "tsd.storage.uid.width.tagv": strconv.Itoa(l.TagvWidth),
 		"tsd.storage.salt.width": strconv.Itoa(l.SaltWidth), "tsd.storage.salt.buckets": strconv.Itoa(l.SaltBuckets),
 		"tsd.query.timeout": strconv.FormatInt(o.Timeout.Milliseconds(), 10),
@@ -255,7 +261,7 @@ func (o Options) puts() putOptions {
 	p := defaultPutOptions()
 	p.MaxTags, p.MaxFuture, p.CacheEntries = o.MaxTags, o.MaxFuture, o.SeriesCache
 	p.Appender, p.Registerer, p.Now, p.ReadOnly = o.Points, o.Registerer, o.Now, o.Mode == ModeReadOnly
-	p.Codecs = o.codecs()
+	p.Codecs, p.SpecialChars = o.codecs(), o.SpecialChars
 	p.Histograms = o.Histograms
 	if o.Rollups != nil {
 		p.Rollups, p.Rollup = o.Rollups, o.Rollup

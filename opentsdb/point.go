@@ -47,7 +47,7 @@ type sent struct {
 
 // refuse is TSDB.addPoint of OpenTSDB 2.4 as far as it throws: the order of its checks is that of
 // the answers.
-func (s *sent) refuse(maxTags int) error {
+func (s *sent) refuse(rules nameRules) error {
 	if !s.value.finite() {
 		return argumentError(fmt.Sprintf("value is NaN or Infinite: %s for metric=%s timestamp=%d",
 			javaSpecial(math.Float64frombits(s.value.bits)), s.metric, s.timestamp))
@@ -56,7 +56,7 @@ func (s *sent) refuse(maxTags int) error {
 		return argumentError(fmt.Sprintf("bad timestamp=%d when trying to add value=%s to metric=%s, tags=%s",
 			s.timestamp, s.valueText(), s.metric, tagsText(s.tags)))
 	}
-	return checkNames(s.metric, s.tags, maxTags)
+	return checkNames(s.metric, s.tags, rules)
 }
 
 func javaSpecial(v float64) string {

@@ -55,7 +55,7 @@ func (q *putPoint) missing(wantsValue bool) error {
 
 // series returns the series of a point, unless something is wrong with its names, its value or its
 // timestamp.
-func (q *putPoint) series(value number, maxTags int) (storage.Series, error) {
+func (q *putPoint) series(value number, rules nameRules) (storage.Series, error) {
 	metric, err := q.metric.text()
 	if err != nil {
 		return storage.Series{}, err
@@ -68,7 +68,7 @@ func (q *putPoint) series(value number, maxTags int) (storage.Series, error) {
 		return storage.Series{}, errNoTags
 	}
 	s := sent{metric: strings.ToValidUTF8(string(metric), "\uFFFD"), timestamp: q.timestamp, value: value, tags: tags, double: true}
-	if err := s.refuse(maxTags); err != nil {
+	if err := s.refuse(rules); err != nil {
 		return storage.Series{}, err
 	}
 	return series(s.metric, s.tags), nil

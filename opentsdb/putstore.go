@@ -18,6 +18,8 @@ type putOptions struct {
 	CacheEntries int
 	// MaxTags is --opentsdb.max-tags: tags of a series; OpenTSDB's tsd.storage.max_tags.
 	MaxTags int
+	// SpecialChars is --opentsdb.allow-special-chars.
+	SpecialChars string
 	// Appends is how many appends run at once.
 	Appends int
 	// MaxFuture is --opentsdb.max-future: how far ahead of the clock a point may be; 0: no limit,
@@ -35,6 +37,9 @@ type putOptions struct {
 	Now        func() time.Time
 	Registerer prometheus.Registerer
 }
+
+// names are the rules of names.
+func (o putOptions) names() nameRules { return nameRules{o.MaxTags, o.SpecialChars} }
 
 // defaultPutOptions has the limit of tags of a TSD.
 func defaultPutOptions() putOptions {
@@ -68,7 +73,7 @@ func newPutStore(o putOptions) *putStore {
 	in := &putStore{o: o, Ingest: ingest.New(ingest.Options{
 		Appender: o.Appender, CacheEntries: o.CacheEntries, Appends: o.Appends, MaxFuture: o.MaxFuture, Now: o.Now, Forms: true,
 	})}
-	in.rollups = &rollupStore{o: o.Rollup, rollups: o.Rollups, appender: o.Appender, maxTags: o.MaxTags}
+	in.rollups = &rollupStore{o: o.Rollup, rollups: o.Rollups, appender: o.Appender, names: o.names()}
 	in.telnet.Counters, in.http.Counters = newCounters(o.Registerer)
 	// PutDataPointRpc of 2.4: over HTTP floats become doubles on their way
 	in.telnet.floats, in.http.floats = storage.FormFloat, storage.FormDouble

@@ -41,7 +41,7 @@ type rollupStore struct {
 	o        RollupConfig
 	rollups  Rollups // nil: none are configured
 	appender storage.Appender
-	maxTags  int
+	names    nameRules
 }
 
 // sentRollup is a rolled up value as its client wrote it.
@@ -64,7 +64,7 @@ func (r *rollupStore) resolve(p *sentRollup) (s storage.Series, v rollup.Point, 
 		return s, v, errNoRollups
 	}
 	if !p.value.finite() {
-		return s, v, p.refuse(r.maxTags)
+		return s, v, p.refuse(r.names)
 	}
 	if p.timestamp < 0 || p.timestamp>>32 != 0 {
 		return s, v, argumentError(fmt.Sprintf("bad timestamp=%d when trying to add value=%s to metric=%s, tags=%s",
@@ -73,7 +73,7 @@ func (r *rollupStore) resolve(p *sentRollup) (s storage.Series, v rollup.Point, 
 	if err := r.tag(p); err != nil {
 		return s, v, err
 	}
-	if err := p.refuse(r.maxTags); err != nil {
+	if err := p.refuse(r.names); err != nil {
 		return s, v, err
 	}
 	if v, err = r.point(p); err != nil {

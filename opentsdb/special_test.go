@@ -69,3 +69,32 @@ func TestSpecialValues(t *testing.T) {
 		}
 	}
 }
+
+// TestSpecialChars: names may have characters that are configured, at every door.
+func TestSpecialChars(t *testing.T) {
+	for special, ok := range map[string]bool{":%": true, "": true, "(){}@": true, "a b": false, "=": false, "\n": false, "Ω": false, "\u0085": false} {
+		o := DefaultOptions()
+		o.SpecialChars = special
+		if err := o.Validate(); (err == nil) != ok {
+			t.Errorf("%q: %v", special, err)
+		}
+	}
+	address := startOver(t, kv.NewMem(storetest.Tables()...), func(o *Options) { o.SpecialChars, o.AllowEdits = ":%", true })
+	c := &httpClient{address}
+	if got := c.lines(t, "put cpu:0 1356998400 1 host=a%b", "put cpu@0 1356998400 1 host=a"); got != "put: illegal argument: Invalid metric name (\"cpu@0\"): illegal character: @\n" {
+		t.Errorf("telnet: %q", got)
+	}
+	if status, text := c.send(t, "POST", "/api/put", `{"metric":"cpu:0","timestamp":1356998460,"value":2,"tags":{"host":"a%b"}}`); status != 204 {
+		t.Error(status, text)
+	}
+	if status, text := c.send(t, "POST", "/api/put?details", `{"metric":"cpu:0","timestamp":1356998460,"value":2,"tags":{"host":"a@b"}}`); status != 400 || !strings.Contains(text, "illegal character: @") {
+		t.Error(status, text)
+	}
+	if status, text := c.send(t, "GET", "/api/uid/assign?metric=net:in", ""); status != 200 {
+		t.Error(status, text)
+	}
+	_, got := c.send(t, "POST", "/api/query", `{"start":1356998400,"end":1356998500,"queries":[{"aggregator":"sum","metric":"cpu:0","tags":{"host":"a%b"}}]}`)
+	if want := `[{"metric":"cpu:0","tags":{"host":"a%b"},"aggregateTags":[],"dps":{"1356998400":1,"1356998460":2}}]`; got != want {
+		t.Errorf("%s, want %s", got, want)
+	}
+}

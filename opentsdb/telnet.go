@@ -100,7 +100,7 @@ func (t *telnet) plain(l *listen.Lines) {
 }
 
 func (t *telnet) unknown(key []byte, p point) error {
-	return t.job.addUnknown(key, p, t.lines, func(string) (storage.Series, error) { return putSeries(key, t.puts.o.MaxTags) })
+	return t.job.addUnknown(key, p, t.lines, func(string) (storage.Series, error) { return putSeries(key, t.puts.o.names()) })
 }
 
 // line executes a line. It returns false when the connection is to be closed.
@@ -163,7 +163,7 @@ func (t *telnet) add(line []byte) error {
 			return t.unknown(key, p)
 		}
 	}
-	s, p, err := explainPut(line, t.puts.o.MaxTags)
+	s, p, err := explainPut(line, t.puts.o.names())
 	if err != nil {
 		return err
 	}

@@ -178,9 +178,9 @@ func checkLine(t *testing.T, line []byte) {
 	if !bytes.HasPrefix(line, []byte(putWord)) || len(line) > 1024 {
 		return
 	}
-	series, p, err := explainPut(line, 8)
+	series, p, err := explainPut(line, nameRules{maxTags: 8})
 	if key, plain, n := plainPut(append(bytes.Clone(line), "\r\n"...), 1024); n > 0 {
-		plainSeries, plainErr := putSeries(key, 8)
+		plainSeries, plainErr := putSeries(key, nameRules{maxTags: 8})
 		if n != len(line)+2 || (err == nil) != (plainErr == nil) || err != nil && err.Error() != plainErr.Error() {
 			t.Fatalf("line %q: %v, plain: %v", line, err, plainErr)
 		}
@@ -192,7 +192,7 @@ func checkLine(t *testing.T, line []byte) {
 	if !ok {
 		return
 	}
-	shortSeries, shortErr := putSeries(key, 8)
+	shortSeries, shortErr := putSeries(key, nameRules{maxTags: 8})
 	if (err == nil) != (shortErr == nil) || err != nil && err.Error() != shortErr.Error() {
 		t.Fatalf("line %q: %v, short: %v", line, err, shortErr)
 	}

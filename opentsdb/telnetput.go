@@ -117,17 +117,17 @@ func scanTimestamp(line []byte, i int) (timestamp int64, end int) {
 }
 
 // putSeries returns the series of a key of scanPut.
-func putSeries(key []byte, maxTags int) (storage.Series, error) {
-	return textSeries(latin1(key), maxTags)
+func putSeries(key []byte, rules nameRules) (storage.Series, error) {
+	return textSeries(latin1(key), rules)
 }
 
-func textSeries(key string, maxTags int) (storage.Series, error) {
+func textSeries(key string, rules nameRules) (storage.Series, error) {
 	words := strings.Split(key, " ")
 	tags, err := parseTags(words[1:])
 	if err != nil {
 		return storage.Series{}, err
 	}
-	if err := checkNames(words[0], tags, maxTags); err != nil {
+	if err := checkNames(words[0], tags, rules); err != nil {
 		return storage.Series{}, err
 	}
 	return series(words[0], tags), nil
@@ -136,12 +136,12 @@ func textSeries(key string, maxTags int) (storage.Series, error) {
 // explainPut is PutDataPointRpc.importDataPoint of OpenTSDB 2.4 for a line that scanPut did not
 // take: it returns what is wrong with it. A line with an odd spelling only is a point of the series
 // s.
-func explainPut(line []byte, maxTags int) (s storage.Series, p point, err error) {
-	return explainWords(strings.Split(latin1(line), " ")[1:], maxTags)
+func explainPut(line []byte, rules nameRules) (s storage.Series, p point, err error) {
+	return explainWords(strings.Split(latin1(line), " ")[1:], rules)
 }
 
 // explainWords is explainPut for the words of a line from the metric on.
-func explainWords(words []string, maxTags int) (s storage.Series, p point, err error) {
+func explainWords(words []string, rules nameRules) (s storage.Series, p point, err error) {
 	if len(words) < 4 {
 		return s, p, argumentError(fmt.Sprintf("not enough arguments (need least 4, got %d)", len(words)))
 	}
@@ -164,7 +164,7 @@ func explainWords(words []string, maxTags int) (s storage.Series, p point, err e
 	if point.value, err = parseNumber(latin1Bytes(words[2])); err != nil {
 		return s, p, err
 	}
-	if err := point.refuse(maxTags); err != nil {
+	if err := point.refuse(rules); err != nil {
 		return s, p, err
 	}
 	p.number = point.value

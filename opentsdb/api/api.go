@@ -46,6 +46,8 @@ type Options struct {
 	Timeout     time.Duration
 	// AllowEdits lets clients change names, metadata and trees, and drop caches.
 	AllowEdits bool
+	// SpecialChars are characters that names may have beside a TSD's.
+	SpecialChars string
 	// Mode is a TSD's: rw, ro or wo.
 	Mode string
 	// TimeZone is that of dates in queries which name none.

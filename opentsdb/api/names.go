@@ -2,16 +2,18 @@ package api
 
 import (
 	"errors"
+	"strings"
 	"unicode"
 )
 
-// CheckName is OpenTSDB's Tags.validateString: it returns why a name cannot be put, with a TSD's text.
-func CheckName(what, name string) error {
+// CheckName is OpenTSDB's Tags.validateString: it returns why a name cannot be put, with a TSD's text. The characters of
+// special are allowed too.
+func CheckName(what, name, special string) error {
 	if name == "" {
 		return errors.New("Invalid " + what + ": empty string")
 	}
 	for _, c := range name {
-		if !allowed(c) {
+		if !allowed(c) && !strings.ContainsRune(special, c) {
 			return errors.New("Invalid " + what + ` ("` + name + `"): illegal character: ` + string(c))
 		}
 	}

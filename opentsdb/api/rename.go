@@ -61,7 +61,7 @@ func isRefusedRename(err error) bool {
 // renameAs checks names and renames, in the order of a TSD.
 func (a *API) renameAs(ctx context.Context, n renaming) error {
 	for _, name := range []string{n.from, n.to} {
-		if err := CheckName(n.kind, name); err != nil {
+		if err := CheckName(n.kind, name, a.o.SpecialChars); err != nil {
 			return nameError{err}
 		}
 	}

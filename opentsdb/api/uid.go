@@ -69,7 +69,7 @@ func (a *API) assign(w http.ResponseWriter, r *request) error {
 func (a *API) assignKind(ctx context.Context, kind schema.Kind, names []string) (assigned, failed map[string]string, err error) {
 	assigned, failed = map[string]string{}, map[string]string{}
 	names = slices.DeleteFunc(slices.Clone(names), func(name string) bool {
-		err := CheckName(kind.String(), name)
+		err := CheckName(kind.String(), name, a.o.SpecialChars)
 		if err != nil {
 			failed[name] = err.Error()
 		}
