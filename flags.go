@@ -28,6 +28,7 @@ const (
 	commandVersion      = "version"
 
 	commandImportOpenTSDB = "import opentsdb"
+	commandImportWhisper  = "import whisper"
 	commandExportOpenTSDB = "export opentsdb"
 	commandFsck           = "fsck"
 	commandMetaSync       = "meta sync"
@@ -53,6 +54,8 @@ type command struct {
 
 	metaSync adapter.FsckOptions
 	uid      adapter.UIDOptions
+
+	importFiles adapter.ImportFilesOptions
 }
 
 // treeFlags are the flags and arguments of the tree commands.
@@ -103,7 +106,7 @@ func parseCommand(args []string, stdout, stderr io.Writer) (command, error) {
 		return command{}, nameFlag(all, err)
 	}
 	p.spreadFuture()
-	c := command{name: name, options: p.options, tables: p.tables, store: p.store, trees: p.trees, imports: p.imports, exports: p.exports, fsck: p.fsck, metaSync: p.metaSync, uid: p.uid, ask: p.ask, checks: p.checkTSD}
+	c := command{name: name, options: p.options, tables: p.tables, store: p.store, trees: p.trees, imports: p.imports, exports: p.exports, fsck: p.fsck, metaSync: p.metaSync, uid: p.uid, ask: p.ask, checks: p.checkTSD, importFiles: p.importFiles}
 	if c.options.Logger, err = newLogger(stderr, p.logLevel, p.logFormat); err != nil {
 		return command{}, err
 	}
@@ -181,21 +184,22 @@ func nameFlag(args []string, err error) error {
 
 // parser defines the command line and holds its values.
 type parser struct {
-	app        *kingpin.Application
-	options    adapter.Options
-	tables     adapter.TableOptions
-	store      adapter.StoreOptions
-	trees      treeFlags
-	imports    adapter.ImportOptions
-	exports    adapter.ExportOptions
-	fsck       adapter.FsckOptions
-	metaSync   adapter.FsckOptions
-	uid        adapter.UIDOptions
-	ask        adapter.AskOptions
-	checkTSD   adapter.CheckTSDOptions
-	configFile string
-	tsdConfig  string
-	unusedKeys []string // of a TSD's configuration file
+	app         *kingpin.Application
+	options     adapter.Options
+	tables      adapter.TableOptions
+	store       adapter.StoreOptions
+	trees       treeFlags
+	imports     adapter.ImportOptions
+	importFiles adapter.ImportFilesOptions
+	exports     adapter.ExportOptions
+	fsck        adapter.FsckOptions
+	metaSync    adapter.FsckOptions
+	uid         adapter.UIDOptions
+	ask         adapter.AskOptions
+	checkTSD    adapter.CheckTSDOptions
+	configFile  string
+	tsdConfig   string
+	unusedKeys  []string // of a TSD's configuration file
 
 	future, carbonFuture, opentsdbFuture bool // the flag was given
 	logLevel                             string
@@ -252,6 +256,7 @@ func (p *parser) storageFlags() {
 	f("storage.table.uid", "UID table.").Default(o.TableUID).StringVar(&o.TableUID)
 	f("storage.table.meta", "Meta table.").Default(o.TableMeta).StringVar(&o.TableMeta)
 	f("storage.table.tree", "Tree table.").Default(o.TableTree).StringVar(&o.TableTree)
+	f("storage.table.archive", "Table of the coarse archives of imported whisper files, which OpenTSDB does not know. On HBase it is needed for these alone. Empty: there are none.").Default(o.TableArchive).StringVar(&o.TableArchive)
 	f("storage.uid-width.metric", "Bytes of a metric's UID. Every process that uses the tables must have the same value, for ever.").Default(text(o.MetricWidth)).IntVar(&o.MetricWidth)
 	f("storage.uid-width.tagk", "Bytes of a tag key's UID.").Default(text(o.TagkWidth)).IntVar(&o.TagkWidth)
 	f("storage.uid-width.tagv", "Bytes of a tag value's UID.").Default(text(o.TagvWidth)).IntVar(&o.TagvWidth)

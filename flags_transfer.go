@@ -18,14 +18,11 @@ const answeringAdapter = "URL of the running adapter that answers. Default: the 
 func (p *parser) importCommands() {
 	i := &p.imports
 	*i = adapter.DefaultImportOptions()
-	c := p.app.Command("import", "Bring points into the tables.").Command("opentsdb", "Import OpenTSDB's text: lines of \"metric timestamp value tag=value ...\", as files, compressed with gzip or not, or from the standard input.")
+	all := p.app.Command("import", "Bring points into the tables.")
+	c := all.Command("opentsdb", "Import OpenTSDB's text: lines of \"metric timestamp value tag=value ...\", as files, compressed with gzip or not, or from the standard input.")
 	c.Arg("file", "File; - is the standard input, as is no file at all.").StringsVar(&i.Files)
-	c.Flag("adapter-url", runningAdapter).PlaceHolder("URL").StringVar(&i.URL)
+	importFlags(c, i, "Files that are imported at once. The lines of one file are stored in their order.")
 	c.Flag("skip-errors", "Print bad lines and go on. Otherwise the first one ends the import.").BoolVar(&i.Skip)
-	c.Flag("parallel", "Files that are imported at once. The lines of one file are stored in their order.").Default(text(i.Parallel)).IntVar(&i.Parallel)
-	c.Flag("state", "File that keeps how much of each file is durable. The same command goes on there after an interruption.").PlaceHolder("FILE").StringVar(&i.State)
-	c.Flag("patience", "How long a store, or an adapter, that fails is asked again before the import ends.").Default(i.Patience.String()).DurationVar(&i.Patience)
-	c.Flag("progress", "Time between two lines of progress on the standard error. Default: each second on a terminal, otherwise none.").Default("0s").DurationVar(&i.Every)
 	c.Action(func(*kingpin.ParseContext) error {
 		for n, file := range i.Files {
 			if file == "" { // what kingpin makes of a lone -
@@ -34,6 +31,28 @@ func (p *parser) importCommands() {
 		}
 		return i.Validate()
 	})
+	p.importWhisperCommand(all)
+}
+
+// importWhisperCommand defines "import whisper".
+func (p *parser) importWhisperCommand(all *kingpin.CmdClause) {
+	i := &p.importFiles
+	*i = adapter.DefaultImportFilesOptions()
+	c := all.Command("whisper", "Import the whisper files (*.wsp) below a directory, such as carbon's /opt/graphite/storage/whisper. The finest archive of a file becomes points, the coarser ones are kept beside them for Graphite. Files that cannot be read are printed and skipped; the exit code is then 3.")
+	c.Arg("dir", "Directory.").Required().StringVar(&i.Dir)
+	importFlags(c, &i.ImportOptions, "Files that are imported at once.")
+	c.Flag("archives", "Archives that are imported: all, finest, or a list of steps such as 1m,1h.").Default(i.Archives).StringVar(&i.Archives)
+	c.Flag("tagged-names", "File of names of series with tags, one in a line: carbon names the files of these by hashes, from which names do not follow.").PlaceHolder("FILE").StringVar(&i.TaggedNames)
+	c.Action(func(*kingpin.ParseContext) error { return i.Validate() })
+}
+
+// importFlags are the flags of every import.
+func importFlags(c *kingpin.CmdClause, i *adapter.ImportOptions, parallel string) {
+	c.Flag("adapter-url", runningAdapter).PlaceHolder("URL").StringVar(&i.URL)
+	c.Flag("parallel", parallel).Default(text(i.Parallel)).IntVar(&i.Parallel)
+	c.Flag("state", "File that keeps how much of each file is durable. The same command goes on there after an interruption.").PlaceHolder("FILE").StringVar(&i.State)
+	c.Flag("patience", "How long a store, or an adapter, that fails is asked again before the import ends.").Default(i.Patience.String()).DurationVar(&i.Patience)
+	c.Flag("progress", "Time between two lines of progress on the standard error. Default: each second on a terminal, otherwise none.").Default("0s").DurationVar(&i.Every)
 }
 
 // exportCommands are the commands that write points of the tables.

@@ -22,8 +22,16 @@ func TestMain(m *testing.M) {
 // The scripts run the binary as its user does: command lines, configuration files, output and exit
 // codes.
 func TestScripts(t *testing.T) {
+	repository, err := filepath.Abs(".")
+	if err != nil {
+		t.Fatal(err)
+	}
 	testscript.Run(t, testscript.Params{
-		Dir:  filepath.Join("testdata", "script"),
+		Dir: filepath.Join("testdata", "script"),
+		Setup: func(env *testscript.Env) error {
+			env.Setenv("REPOSITORY", repository)
+			return nil
+		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){"http": httpCommand, "hold": holdCommand},
 	})
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/go-chi/chi/v5"
 
+	"github.com/tsdbridge/tsdbridge/graphite"
 	"github.com/tsdbridge/tsdbridge/opentsdb"
 	prom "github.com/tsdbridge/tsdbridge/prometheus"
 	"github.com/tsdbridge/tsdbridge/prometheus/reply"
@@ -37,6 +38,7 @@ type adminAPI struct {
 
 	syncTrees func(*http.Request) (any, error)
 	importer  *opentsdb.Importer
+	parts     *graphite.Importer
 	exports   opentsdb.ExportOptions
 	fsck      *fsckAPI
 	uidTables uidTables
@@ -60,7 +62,7 @@ func (a *adminAPI) mount(r chi.Router) {
 		r.Method(http.MethodPost, path, handler)
 		r.Method(http.MethodPut, path, handler)
 	}
-	for path, serve := range map[string]http.HandlerFunc{importPath: a.importBlock, exportPath: a.exportRange, exportRangesPath: a.exportRanges, fsckPlanPath: a.planFsck, fsckCheckPath: a.checkFsck, uidPath: a.uids} {
+	for path, serve := range map[string]http.HandlerFunc{importPath: a.importBlock, importPartPath: a.importPart, exportPath: a.exportRange, exportRangesPath: a.exportRanges, fsckPlanPath: a.planFsck, fsckCheckPath: a.checkFsck, uidPath: a.uids} {
 		r.Method(http.MethodPost, path, http.NewCrossOriginProtection().Handler(serve))
 	}
 }

@@ -17,13 +17,16 @@ import (
 	"github.com/tsdbridge/tsdbridge/storage/schema"
 )
 
-// tables returns the four tables and their families.
+// tables returns the tables and their families.
 func (o Options) tables() []kv.Table {
 	tables := []kv.Table{
 		{Name: o.TableData, Families: []string{schema.FamilyData}},
 		{Name: o.TableUID, Families: []string{schema.FamilyID, schema.FamilyName}},
 		{Name: o.TableMeta, Families: []string{schema.FamilyMeta}},
 		{Name: o.TableTree, Families: []string{schema.FamilyData}},
+	}
+	if o.TableArchive != "" {
+		tables = append(tables, kv.Table{Name: o.TableArchive, Families: []string{schema.FamilyData}})
 	}
 	if rollups, err := o.rollups(); err == nil && rollups != nil { // checked by Validate
 		for _, name := range rollups.Tables() {
@@ -96,7 +99,7 @@ type TableOptions struct {
 	DryRun      bool          // print the statements instead of creating tables
 }
 
-// CreateTables creates the four tables, and those of rollups, on HBase. In a dry run it prints the statements for HBase's
+// CreateTables creates the four tables, and those of archives and rollups, on HBase. In a dry run it prints the statements for HBase's
 // shell instead.
 func CreateTables(ctx context.Context, o Options, t TableOptions, out io.Writer) error {
 	if o.Engine != EngineHBase && !t.DryRun {
@@ -157,6 +160,9 @@ func (o Options) tableSpecs(t TableOptions) ([]hbase.TableSpec, error) {
 		return nil, err
 	}
 	specs := hbase.OpenTSDBTables(names, made)
+	if o.TableArchive != "" {
+		specs = append(specs, hbase.RollupTable(o.TableArchive, made))
+	}
 	rollups, err := o.rollups()
 	if err != nil || rollups == nil {
 		return specs, err

@@ -30,6 +30,9 @@ func (a *Adapter) openGraphite() (err error) {
 	g.Carbon.SeriesCache = a.o.SeriesCache
 	g.Store, g.Trees, g.Names, g.Appender, g.Points = a.store, a.trees, a.names, a.store, a.store.Logged()
 	g.Catalog, g.Documents, g.Annotations = a.store.Catalog(), a.store.Documents(), a.store.Annotations()
+	if archives := a.store.Archives(); archives != nil {
+		g.Archives = archives
+	}
 	g.Inverter, g.Prepared = a.trees.Forest(), a.trees.Prepared()
 	g.Running = a.running
 	g.ShutdownGrace, g.Logger, g.Registerer, g.Now = a.o.ShutdownGrace, a.o.Logger, a.registry, a.o.Now

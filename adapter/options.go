@@ -39,6 +39,7 @@ type Options struct {
 	TableUID          string        // --storage.table.uid
 	TableMeta         string        // --storage.table.meta
 	TableTree         string        // --storage.table.tree
+	TableArchive      string        // --storage.table.archive
 	MetricWidth       int           // --storage.uid-width.metric, bytes
 	TagkWidth         int           // --storage.uid-width.tagk, bytes
 	TagvWidth         int           // --storage.uid-width.tagv, bytes
@@ -92,7 +93,7 @@ type Options struct {
 func DefaultOptions() Options {
 	return Options{
 		Engine: EngineEmbedded, Path: "./data", CacheBytes: pebble.DefaultCacheBytes, MinFreeBytes: 256 << 20, HBaseRoot: "/hbase", HBaseTimeout: 15 * time.Second, HBaseCompactAfter: 2 * time.Hour,
-		TableData: "tsdb", TableUID: "tsdb-uid", TableMeta: "tsdb-meta", TableTree: "tsdb-tree",
+		TableData: "tsdb", TableUID: "tsdb-uid", TableMeta: "tsdb-meta", TableTree: "tsdb-tree", TableArchive: "tsdb-archive",
 		MetricWidth: 3, TagkWidth: 3, TagvWidth: 3, SaltBuckets: 20, Values: "auto",
 		SeriesIndex: "auto", IndexRefresh: 30 * time.Second, SeriesCache: storage.DefaultOptions().SeriesCache,
 		ListenAddress: ":9201", MaxConnections: 512, WebBodyBytes: 16 << 20, ShutdownGrace: 30 * time.Second,
@@ -209,6 +210,7 @@ func (o Options) storageOptions() storage.Options {
 	s.NewSeries = o.seriesLimits()
 	s.RandomMetricUIDs = o.RandomMetricUIDs
 	s.Rollups, _ = o.rollups() // checked by Validate
+	s.ArchiveTable = o.TableArchive
 	s.Now, s.Logger = o.Now, o.Logger
 	return s
 }

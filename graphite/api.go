@@ -30,6 +30,7 @@ type apiOptions struct {
 	Store       storage.Querier
 	Catalog     source.Catalog    // of the same store
 	Documents   source.SeriesMeta // of the same store
+	Archives    source.Archives   // of the same store; nil: it has none
 	Trees       source.Trees
 	Names       *translate.Translator
 	Events      *events.Events
@@ -101,7 +102,7 @@ func newAPI(o apiOptions) *api {
 // source returns the parts and limits of the targets' sources.
 func (o apiOptions) source() source.Options {
 	return source.Options{
-		Store: o.Store, Catalog: o.Catalog, Documents: o.Documents, Trees: o.Trees, Names: o.Names, Schemas: o.Schemas, Aggregation: o.Aggregation,
+		Store: o.Store, Catalog: o.Catalog, Documents: o.Documents, Archives: o.Archives, Trees: o.Trees, Names: o.Names, Schemas: o.Schemas, Aggregation: o.Aggregation,
 		Limits: source.Limits{Series: o.Limits.Series, Points: o.Limits.Points, Nodes: o.Limits.Nodes}, Logger: o.Logger, Now: o.Now,
 	}
 }

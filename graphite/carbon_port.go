@@ -88,16 +88,12 @@ type carbonPort struct {
 	prepared <-chan struct{}
 }
 
-func newCarbonPort(o Options) (*carbonPort, error) {
+func newCarbonPort(o Options, names *nameRules) (*carbonPort, error) {
 	c := o.Carbon
 	lo := carbon.DefaultOptions()
 	lo.PickleAddress, lo.ProtobufAddress, lo.FrameBytes = c.PickleAddress, c.ProtobufAddress, c.FrameBytes
 	lo.Address, lo.UDP, lo.MaxConnections, lo.IdleTimeout, lo.KeepOpen = c.ListenAddress, c.UDP, c.MaxConnections, c.IdleTimeout, c.KeepOpen
 	lo.ShutdownGrace, lo.Logger, lo.Registerer, lo.Now = o.ShutdownGrace, o.Logger, o.Registerer, o.Now
-	names, err := newNameRules(nameFiles{c.Whitelist, c.Blacklist, c.Rewrites, c.Aggregation.Rules}, o.Logger)
-	if err != nil {
-		return nil, err // it names the flag
-	}
 	p := &carbonPort{names: names, prepared: o.Prepared, ingest: newCarbonSink(sinkOptions{
 		Names:    names,
 		Appender: treeAppender{o.Points, o.Catalog, o.Inverter, o.Names},
@@ -111,8 +107,9 @@ func newCarbonPort(o Options) (*carbonPort, error) {
 		p.intake.reset()
 		lo.Intake = p.intake.Take
 	}
+	var err error
 	if p.listener, err = carbon.New(lo); err != nil {
-		return nil, err // so does this
+		return nil, err // it names the flag
 	}
 	return p, nil
 }

@@ -51,8 +51,10 @@ type Options struct {
 	// Catalog and Documents are of the same store.
 	Catalog   Catalog
 	Documents source.SeriesMeta
-	Trees     source.Trees
-	Names     *translate.Translator
+	// Archives keep the coarse archives of its series; nil: there is no table for them.
+	Archives Archives
+	Trees    source.Trees
+	Names    *translate.Translator
 	// Annotations are of the same store. Events are among them.
 	Annotations events.Notes
 	// Appender takes new series of /tags/tagSeries.
@@ -143,7 +145,9 @@ func readRules[R any](flag, file string, parse func(file, text string) (*R, erro
 
 // A Server serves Graphite's protocols.
 type Server struct {
+	o      Options
 	api    *api
+	names  *nameRules  // nil: carbon's files have no rules of names
 	carbon *carbonPort // nil without an address
 }
 
@@ -168,12 +172,16 @@ func New(o Options) (*Server, error) {
 	if err != nil {
 		return nil, errors.Join(errors.New("--graphite.time-zone"), err)
 	}
-	s := &Server{api: newAPI(apiOptions{
-		Store: o.Store, Catalog: o.Catalog, Documents: o.Documents, Trees: o.Trees, Names: o.Names, Events: events.New(o.Annotations), Registrar: o.Appender, Schemas: schemas, Aggregation: aggregations, Templates: templates,
+	names, err := newNameRules(nameFiles{o.Carbon.Whitelist, o.Carbon.Blacklist, o.Carbon.Rewrites, o.Carbon.Aggregation.Rules}, o.Logger)
+	if err != nil {
+		return nil, err // it names the flag
+	}
+	s := &Server{o: o, names: names, api: newAPI(apiOptions{
+		Store: o.Store, Catalog: o.Catalog, Documents: o.Documents, Archives: o.Archives, Trees: o.Trees, Names: o.Names, Events: events.New(o.Annotations), Registrar: o.Appender, Schemas: schemas, Aggregation: aggregations, Templates: templates,
 		Limits: o.Limits, UTF8Metrics: o.UTF8Metrics, Location: zone, Running: o.Running, Logger: o.Logger, Registerer: o.Registerer, Now: o.Now,
 	})}
 	if o.Carbon.Listens() {
-		s.carbon, err = newCarbonPort(o)
+		s.carbon, err = newCarbonPort(o, names)
 	}
 	return s, err
 }

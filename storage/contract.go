@@ -2,6 +2,7 @@ package storage
 
 import (
 	"github.com/tsdbridge/tsdbridge/storage/annotations"
+	"github.com/tsdbridge/tsdbridge/storage/archive"
 	"github.com/tsdbridge/tsdbridge/storage/catalog"
 	"github.com/tsdbridge/tsdbridge/storage/documents"
 	"github.com/tsdbridge/tsdbridge/storage/read"
@@ -67,6 +68,10 @@ type (
 	AnnotationRange = annotations.Range
 	// AnnotationMode is what becomes of an annotation that is there when one is put.
 	AnnotationMode = annotations.Mode
+	// ArchiveSlots are values of one step of a series' coarse archives.
+	ArchiveSlots = archive.Slots
+	// ArchiveQuery asks for such values.
+	ArchiveQuery = archive.Query
 	// CustomEdit is a change of a custom key of a series.
 	CustomEdit = documents.CustomEdit
 

@@ -63,16 +63,24 @@ func (s *Store) Delete(ctx context.Context, d Deletion) (Deleted, error) {
 	return s.writer.Delete(ctx, w)
 }
 
-// deleteRolled deletes the rolled up values that a deletion covers, before the points: what it did is
+// deleteRolled deletes the rolled up values and the slots of archives that a deletion covers, before the points: what it did is
 // repeated with it. Values stay that a retention leaves behind, which is what they are for.
 func (s *Store) deleteRolled(ctx context.Context, d *write.Deletion) error {
-	if s.rollups == nil || d.Repeated {
+	if s.rollups == nil && s.archives == nil || d.Repeated {
 		return nil
 	}
 	if err := s.ready(); err != nil {
 		return err
 	}
 	tsuids := s.index.TSUIDBytes(nil, d.IDs)
+	if s.archives != nil {
+		if err := s.archives.Delete(ctx, tsuids, d.Start, d.End); err != nil {
+			return err
+		}
+	}
+	if s.rollups == nil {
+		return nil
+	}
 	return s.rollups.Delete(ctx, tsuids, d.Start, d.End)
 }
 

@@ -19,6 +19,9 @@ func (s *Store) Fsck() *fsck.Checker {
 	if s.o.Rollups != nil {
 		o.Rolled = s.o.Rollups.Tables()
 	}
+	if s.o.ArchiveTable != "" {
+		o.Rolled = append(o.Rolled, s.o.ArchiveTable)
+	}
 	if s.ready() == nil {
 		o.Register = s.adopt
 	}

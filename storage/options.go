@@ -80,6 +80,8 @@ type Options struct {
 	RandomMetricUIDs bool
 	// Rollups are the rollup tables; nil: there are none.
 	Rollups *rollup.Config
+	// ArchiveTable is the table of the coarse archives of Graphite's series; empty: there are none.
+	ArchiveTable string
 	// FillRules are which of them are filled from points.
 	FillRules []FillRule
 	// Observer, if any, is told of each new series before its tsdb-meta row is written.

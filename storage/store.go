@@ -12,6 +12,7 @@ import (
 
 	"github.com/tsdbridge/tsdbridge/retry"
 	"github.com/tsdbridge/tsdbridge/storage/annotations"
+	"github.com/tsdbridge/tsdbridge/storage/archive"
 	"github.com/tsdbridge/tsdbridge/storage/catalog"
 	"github.com/tsdbridge/tsdbridge/storage/changes"
 	"github.com/tsdbridge/tsdbridge/storage/closed"
@@ -44,7 +45,8 @@ type Store struct {
 	catalog     *catalog.Catalog
 	documents   *documents.Documents
 	annotations *annotations.Annotations
-	rollups     *rollup.Rollups // nil: there are none
+	rollups     *rollup.Rollups   // nil: there are none
+	archives    *archive.Archives // nil: there are none
 	reader      *read.Reader
 	uidUsage    *catalog.UIDUsage
 	loader      *catalog.Loader
@@ -173,6 +175,11 @@ func (s *Store) openWriter() (err error) {
 			DB: s.db, Layout: s.layout, Config: o.Rollups, Series: s.index, Beside: s.writer.Beside, Ready: s.ready,
 		})
 	}
+	if o.ArchiveTable != "" {
+		s.archives = archive.New(archive.Options{
+			DB: s.db, Table: o.ArchiveTable, Layout: s.layout, Series: s.index, Beside: s.writer.Beside, Ready: s.ready,
+		})
+	}
 	return nil
 }
 
@@ -236,6 +243,9 @@ func (s *Store) PutHistograms(ctx context.Context, all []CodedHistogram) error {
 
 // Rollups returns the values of longer intervals; nil: there are no tables for them.
 func (s *Store) Rollups() *rollup.Rollups { return s.rollups }
+
+// Archives returns the coarse archives of Graphite's series; nil: there is no table for them.
+func (s *Store) Archives() *archive.Archives { return s.archives }
 
 // Logged returns the store for protocols without an acknowledgement (carbon, telnet put). In every
 // mode their points are durable when the log has them. Without a log it appends like the store.

@@ -295,22 +295,39 @@ const (
 
 // store stores a block, again and again while the store fails, as long as patience allows.
 func (r *run) store(ctx context.Context, block []byte) (Stored, error) {
-	begin, pause := r.Now(), firstPause
 	whole := slices.Clone(block) // the store may overwrite it
+	var stored Stored
+	err := asking{r.Patience, r.Failed, r.Now}.do(ctx, func() (err error) {
+		copy(block, whole)
+		stored, err = r.Store(ctx, block, r.Skip)
+		return err
+	})
+	return stored, err
+}
+
+// asking is how long a store that fails is asked again, and who is told.
+type asking struct {
+	patience time.Duration
+	failed   func(error)
+	now      func() time.Time
+}
+
+// do calls try, again and again while it fails, as long as patience allows.
+func (a asking) do(ctx context.Context, try func() error) error {
+	begin, pause := a.now(), firstPause
 	for {
-		stored, err := r.Store(ctx, block, r.Skip)
+		err := try()
 		_, final := errors.AsType[FinalError](err)
-		if err == nil || final || ctx.Err() != nil || r.Now().Sub(begin)+pause > r.Patience {
-			return stored, err
+		if err == nil || final || ctx.Err() != nil || a.now().Sub(begin)+pause > a.patience {
+			return err
 		}
-		if r.Failed != nil && pause == lastPause/2 {
-			r.Failed(err)
+		if a.failed != nil && pause == lastPause/2 {
+			a.failed(err)
 		}
 		if !retry.Sleep(ctx, pause) {
-			return stored, err
+			return err
 		}
 		pause = min(2*pause, lastPause)
-		copy(block, whole)
 	}
 }
 

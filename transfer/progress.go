@@ -12,6 +12,7 @@ type Progress struct {
 	Points      int64 // durable, of this run
 	Before      int64 // durable, of earlier runs with this state
 	Bad         int64 // lines that were skipped
+	Skipped     int64 // files that were skipped
 	Read, Size  int64 // bytes of the files; Size is 0 if it is not known
 	Took        time.Duration
 }
@@ -39,6 +40,9 @@ func (p Progress) String() string {
 	}
 	if p.Bad > 0 {
 		fmt.Fprintf(&b, ", %d bad lines", p.Bad)
+	}
+	if p.Skipped > 0 {
+		fmt.Fprintf(&b, ", %d files skipped", p.Skipped)
 	}
 	return b.String()
 }

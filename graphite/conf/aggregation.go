@@ -77,6 +77,17 @@ type Aggregation struct {
 	join func(known []float64, slots int) float64
 }
 
+// NewAggregation returns the one of a method and of an xFilesFactor, as a whisper file has them.
+func NewAggregation(method, xff string) (a Aggregation, err error) {
+	if a.XFF, err = parseXFF(xff); err != nil {
+		return a, err
+	}
+	if a.Method, a.join = method, joins(method); a.join == nil {
+		return a, fmt.Errorf("%q is no aggregation method", method)
+	}
+	return a, nil
+}
+
 // defaultAggregation returns what whisper uses for names that no rule matches.
 func defaultAggregation() Aggregation {
 	return Aggregation{Method: "average", XFF: 0.5, join: joins("average")}

@@ -61,6 +61,15 @@ func FormatRetentions(archives []Archive) string {
 	return b.String()
 }
 
+// ParsePrecision reads the step of an archive, such as 10s, 1m or 60, in seconds.
+func ParsePrecision(text string) (int64, error) {
+	step, _, err := parseSpan(text)
+	if err == nil && (step == 0 || step > math.MaxUint32) {
+		err = fmt.Errorf("%q is no precision", text)
+	}
+	return step, err
+}
+
 // parseArchive is carbon.util.parseRetentionDef: a precision, and either a number of points or a
 // span of time.
 func parseArchive(text string) (Archive, error) {

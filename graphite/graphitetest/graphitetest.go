@@ -35,10 +35,13 @@ type Store struct {
 	Names *translate.Translator
 }
 
+// archiveTable is the table of coarse archives.
+const archiveTable = "tsdb-archive"
+
 // Tables returns empty tables.
 func Tables() *kv.Mem {
 	var tables []kv.Table
-	for _, name := range []string{"tsdb", "tsdb-uid", "tsdb-meta", "tsdb-tree"} {
+	for _, name := range []string{"tsdb", "tsdb-uid", "tsdb-meta", "tsdb-tree", archiveTable} {
 		tables = append(tables, kv.Table{Name: name, Families: []string{schema.FamilyData, "id", "name"}})
 	}
 	return kv.NewMem(tables...)
@@ -70,7 +73,7 @@ func open(t testing.TB, db kv.KV, exclusive bool) *Store {
 		t.Fatal(err)
 	}
 	o := storage.DefaultOptions()
-	o.Exclusive, o.Observer = exclusive, forest
+	o.Exclusive, o.Observer, o.ArchiveTable = exclusive, forest, archiveTable
 	store, err := storage.New(db, o)
 	if err != nil {
 		t.Fatal(err)

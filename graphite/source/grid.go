@@ -13,6 +13,7 @@ type layout struct {
 	archives    []conf.Archive // the finest first
 	endless     bool           // nothing is too old for the last archive
 	aggregation conf.Aggregation
+	kept        *Kept // nil: the coarser archives are made of the points alone
 }
 
 // steady returns the layout of names that no rule matches.
@@ -67,9 +68,9 @@ func inReach(t int64) int64 { return min(max(t, -farthest), farthest) }
 
 // fill puts points, ascending by time in milliseconds, into the slots of a grid that contains them.
 // The last point of a slot stays, as in whisper. NaN is not a point.
-func (l layout) fill(g grid, values []float64, times []int64, points []float64) {
+func (l layout) fill(g grid, values []float64, times []int64, points []float64, inner innerSlots) {
 	if g.level > 0 {
-		l.fold(g, values, times, points)
+		l.fold(g, values, times, points, inner)
 		return
 	}
 	start, step := g.start*1000, g.step*1000
@@ -81,16 +82,22 @@ func (l layout) fill(g grid, values []float64, times []int64, points []float64) 
 }
 
 // fold fills slots of a coarser archive by way of the finer ones, as whisper does when every point
-// arrives in time.
-func (l layout) fold(g grid, values []float64, times []int64, points []float64) {
+// arrives in time. Slots of a kept archive that have no newer points stay as they are.
+func (l layout) fold(g grid, values []float64, times []int64, points []float64, inner innerSlots) {
 	start, fine := g.start*1000, l.archives[0].Step*1000
 	perSlot := g.step / l.archives[0].Step
 	slots, known := newSlots(perSlot), []float64(nil)
-	current := int64(-1)
+	current, newest := int64(-1), int64(0)
 	flush := func() {
-		if current >= 0 {
-			values[current], known = l.consolidate(g.level, slots, known)
+		if current < 0 || l.keeps(g.level) && newest < l.kept.Until*1000 {
+			return
 		}
+		begin := g.start + current*g.step
+		var within innerSlots
+		if l.kept != nil && begin < l.kept.Until {
+			within = inner
+		}
+		values[current], known = l.consolidate(g.level, begin, slots, known, within)
 	}
 	for i, t := range times {
 		if math.IsNaN(points[i]) {
@@ -102,14 +109,14 @@ func (l layout) fold(g grid, values []float64, times []int64, points []float64) 
 			current = at / perSlot
 			clearSlots(slots)
 		}
-		slots[at%perSlot] = points[i]
+		slots[at%perSlot], newest = points[i], t
 	}
 	flush()
 }
 
-// consolidate makes one slot of an archive of the slots of the finest one, which it overwrites,
-// archive by archive. known is scratch.
-func (l layout) consolidate(level int, slots, known []float64) (v float64, scratch []float64) {
+// consolidate makes one slot of an archive, which begins at a time, of the slots of the finest one, which it
+// overwrites, archive by archive. Where there are inner slots of an archive these count. known is scratch.
+func (l layout) consolidate(level int, begin int64, slots, known []float64, inner innerSlots) (v float64, scratch []float64) {
 	for i := 1; i <= level; i++ {
 		ratio := int(l.archives[i].Step / l.archives[i-1].Step)
 		for n := range len(slots) / ratio {
@@ -122,6 +129,9 @@ func (l layout) consolidate(level int, slots, known []float64) (v float64, scrat
 			slots[n] = eval.None()
 			if v, ok := l.aggregation.Slot(known, ratio); ok {
 				slots[n] = v
+			}
+			if of := inner[i]; of != nil && begin+int64(n+1)*l.archives[i].Step <= l.kept.Until {
+				slots[n] = of[n]
 			}
 		}
 		slots = slots[:len(slots)/ratio]

@@ -106,7 +106,7 @@ func (c whisperCase) read(l layout, g grid) []float64 {
 		values[i] = kept[at/1000]
 	}
 	out := newSlots(g.slots())
-	l.fill(g, out, times, values)
+	l.fill(g, out, times, values, nil)
 	return out
 }
 
@@ -142,7 +142,7 @@ func TestFillAgainstModel(t *testing.T) {
 			values = append(values, []float64{1, math.NaN(), math.Inf(1), math.Float64frombits(0x7ff0000000000002), r.Float64()}[r.IntN(5)])
 		}
 		got := newSlots(g.slots())
-		l.fill(g, got, times, values)
+		l.fill(g, got, times, values, nil)
 		for slot := range got {
 			want := eval.None()
 			for i, at := range times {

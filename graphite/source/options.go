@@ -31,6 +31,7 @@ type Options struct {
 	Store       storage.Querier
 	Catalog     Catalog    // of the same store
 	Documents   SeriesMeta // of the same store
+	Archives    Archives   // of the same store; nil: it has none
 	Trees       Trees
 	Names       *translate.Translator
 	Schemas     *conf.Schemas      // nil: no name has a rule

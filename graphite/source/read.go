@@ -65,6 +65,7 @@ type job struct {
 	err    error      // the account is exhausted
 	points []point
 	parts  map[storage.Ref][]float64
+	inner  innerSlots // of the slot in which a file ends
 }
 
 // pointBytes is the memory of a point until it is in its slot: in a list that grows, then in two
@@ -81,18 +82,25 @@ func (r *reading) add(l *targetSeries, g grid, values []float64) {
 }
 
 // run fills all slots. Jobs with the same time range are read together.
-func (r *reading) run(ctx context.Context, from reader) error {
+func (r *reading) run(ctx context.Context, from reader, archives Archives) error {
+	if err := r.readKept(ctx, archives); err != nil {
+		return err
+	}
 	type reach struct{ start, end int64 }
 	together := map[reach][]*job{}
 	for _, j := range r.jobs {
-		start, end := j.grid.millis()
-		at := reach{max(start, 0), min(end, storage.MaxTime)}
-		together[at] = append(together[at], j)
+		_, end := j.grid.millis()
+		if at := (reach{max(j.pointsFrom(), 0), min(end, storage.MaxTime)}); at.start <= at.end {
+			together[at] = append(together[at], j)
+		}
 	}
 	for at, jobs := range together {
 		if err := from.fill(ctx, jobs, at.start, at.end); err != nil {
 			return err
 		}
+	}
+	for _, j := range r.jobs {
+		j.finish()
 	}
 	for _, p := range r.pieces {
 		p.read = true
@@ -127,7 +135,6 @@ func (r reader) fill(ctx context.Context, jobs []*job, start, end int64) error {
 		if j.err != nil {
 			return j.err
 		}
-		j.finish()
 	}
 	return nil
 }
@@ -135,7 +142,7 @@ func (r reader) fill(ctx context.Context, jobs []*job, start, end int64) error {
 // take takes the points of a series.
 func (j *job) take(account *budget.Account, p storage.Points) {
 	if len(j.target.refs) == 1 {
-		j.target.layout.fill(j.grid, j.values, p.Times, p.Values)
+		j.target.layout.fill(j.grid, j.values, p.Times, p.Values, j.inner)
 		return
 	}
 	if j.target.sum {
@@ -158,16 +165,22 @@ func (j *job) take(account *budget.Account, p storage.Points) {
 // takePart keeps the slots of one of the series that are added.
 func (j *job) takePart(p storage.Points) {
 	j.mu.Lock()
+	part := j.part(p.Ref)
+	j.mu.Unlock()
+	j.target.layoutOf(p.Ref).fill(j.grid, part, p.Times, p.Values, nil) // one goroutine reads a series
+}
+
+// part returns the slots of one of the series that are added. mu must be held.
+func (j *job) part(ref storage.Ref) []float64 {
 	if j.parts == nil {
 		j.parts = make(map[storage.Ref][]float64, len(j.target.refs))
 	}
-	part := j.parts[p.Ref]
+	part := j.parts[ref]
 	if part == nil {
 		part = newSlots(j.grid.slots())
-		j.parts[p.Ref] = part
+		j.parts[ref] = part
 	}
-	j.mu.Unlock()
-	j.target.layout.fill(j.grid, part, p.Times, p.Values) // one goroutine reads a series
+	return part
 }
 
 // add adds the series up, in the order of their refs: sums depend on it. A slot without a point in
@@ -204,6 +217,6 @@ func (j *job) finish() {
 	for i, p := range j.points {
 		times[i], values[i] = p.time, p.value
 	}
-	j.target.layout.fill(j.grid, j.values, times, values)
+	j.target.layout.fill(j.grid, j.values, times, values, j.inner)
 	j.points = nil
 }

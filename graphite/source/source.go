@@ -25,9 +25,10 @@ type Sources struct{ shared }
 // shared is what the sources of all requests have in common: the store, the steps and the rules of
 // names.
 type shared struct {
-	o      Options
-	reader reader
-	steps  *steps
+	o        Options
+	reader   reader
+	steps    *steps
+	archives *keptArchives
 }
 
 // New returns the sources of a store. Run keeps what they learn.
@@ -39,7 +40,7 @@ func New(o Options) *Sources {
 		o.Now = time.Now
 	}
 	r := reader{o.Store}
-	return &Sources{shared{o: o, reader: r, steps: newSteps(o, r)}}
+	return &Sources{shared{o: o, reader: r, steps: newSteps(o, r), archives: newKeptArchives(o)}}
 }
 
 // Run keeps the steps of series that were inferred while requests were answered, until ctx ends.
@@ -69,7 +70,8 @@ type targetSeries struct {
 	refs   []storage.Ref
 	sum    bool // the series are added slot by slot
 	layout layout
-	known  bool // layout is
+	kept   map[storage.Ref]*Kept // of those that have archives of their own; nil: none
+	known  bool                  // layout is
 	pieces []*piece
 }
 
@@ -113,7 +115,7 @@ func (s *Source) Fetch(ctx context.Context, list []eval.Fetch) ([][]*eval.Series
 			}
 		}
 	}
-	return out, r.run(ctx, s.reader)
+	return out, r.run(ctx, s.reader, s.o.Archives)
 }
 
 // check applies the limit of series, and gives target series their layouts.
@@ -129,8 +131,12 @@ func (s *Source) check(ctx context.Context, wanted [][]*targetSeries, list []eva
 	return nil
 }
 
-// lay gives target series their layouts: by the rules, else by the steps of their stored series.
+// lay gives target series their layouts: of the files that were imported, else by the rules, else by the steps of
+// their stored series.
 func (s *Source) lay(ctx context.Context, targets []*targetSeries, w span) error {
+	if err := s.layKept(ctx, targets); err != nil {
+		return err
+	}
 	var unruled []*targetSeries
 	var refs []storage.Ref
 	for _, l := range targets {
@@ -158,6 +164,56 @@ func (s *Source) lay(ctx context.Context, targets []*targetSeries, w span) error
 		l.layout, l.known = steady(step), true
 	}
 	return nil
+}
+
+// layKept gives those target series their layouts that were imported.
+func (s *Source) layKept(ctx context.Context, targets []*targetSeries) error {
+	if s.o.Archives == nil {
+		return nil
+	}
+	var refs []storage.Ref
+	for _, l := range targets {
+		if !l.known {
+			refs = append(refs, l.refs...)
+		}
+	}
+	all, err := s.archives.of(ctx, refs)
+	if err != nil || all == nil {
+		return err
+	}
+	for _, l := range targets {
+		if !l.known {
+			l.keep(all)
+		}
+	}
+	return nil
+}
+
+// keep gives a target series the layout of the file that one of its stored series has.
+func (l *targetSeries) keep(all map[storage.Ref]*Kept) {
+	var newest *Kept
+	every := true
+	for _, ref := range l.refs {
+		kept := all[ref]
+		if kept == nil {
+			every = false
+			continue
+		}
+		if l.kept == nil {
+			l.kept = map[storage.Ref]*Kept{}
+		}
+		l.kept[ref] = kept
+		if newest == nil || kept.Until > newest.Until {
+			newest = kept
+		}
+	}
+	if newest == nil {
+		return
+	}
+	l.layout, l.known = layout{archives: newest.Archives, aggregation: newest.Aggregation}, true
+	if every {
+		l.layout.kept = newest
+	}
 }
 
 // seriesBytes is the memory of a series of an answer without its slots.

@@ -3,6 +3,7 @@ package fsck
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -172,6 +173,9 @@ func (w *metaCheck) loadRolled(ctx context.Context, r *seriesRange, metric strin
 		for _, scan := range w.metricScans(&w.query, metric) {
 			scan.Table, scan.KeysOnly = table, true
 			for row, err := range w.o.DB.Scan(ctx, scan) {
+				if errors.Is(err, kv.ErrNoTable) {
+					break // that of archives is made when it is needed
+				}
 				if err != nil {
 					return fmt.Errorf("read the keys of %s: %w", table, err)
 				}

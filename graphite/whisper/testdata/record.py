@@ -1,14 +1,17 @@
 #!/usr/bin/env python3
-"""Records whisper files and what whisper reads of them: *.wsp and fetches.jsonl beside this script.
+"""Records whisper files and what whisper reads of them: *.wsp and fetches.jsonl beside this script. Then more points
+come (later.jsonl, a line for each file), after which it reads again (fetches_later.jsonl).
 
     pip install whisper==1.1.10
     python3 record.py
 
-Each line of fetches.jsonl is a call of whisper.fetch and its answer; null is None.
+Each line of fetches*.jsonl is a call of whisper.fetch and its answer; null is None.
 """
 import json
 import os
 import random
+import shutil
+import tempfile
 
 import whisper
 
@@ -52,27 +55,49 @@ def feed(path, hours, step, missing, rand):
     return now
 
 
+def fetch(out, name, path, end, step, rand):
+    longest = whisper.info(path)['maxRetention']
+    for _ in range(40):
+        now = end + rand.choice([0, 1, step, rand.randrange(3600), rand.randrange(longest)])
+        since = now - int(longest ** rand.random() * rand.choice([1, 1, 1.2]))
+        until = rand.choice([now, now, rand.randint(since, now), since, now + 100])
+        if until < since:
+            continue
+        answer = whisper.fetch(path, since, until, now)
+        line = {'file': name, 'from': since, 'until': until, 'now': now}
+        if answer is not None:
+            (line['start'], line['end'], line['step']), line['values'] = answer
+        out.write(json.dumps(line) + '\n')
+
+
+def later(out, name, path, end, step, missing, rand):
+    points = []
+    for n in range(rand.choice([1, 7, 300, 540])):
+        end += step
+        if rand.random() >= missing:
+            points.append((end + rand.randrange(step), rand.choice([rand.uniform(-50, 50), 7.0])))
+            whisper.update(path, points[-1][1], points[-1][0], now=end + step)
+    out.write(json.dumps({'file': name, 'points': points}) + '\n')
+    return end
+
+
 def main():
-    with open(os.path.join(HERE, 'fetches.jsonl'), 'w') as out:
-        for name, (archives, method, xff, hours, step, missing) in sorted(FILES.items()):
-            rand = random.Random(name)
-            path = os.path.join(HERE, name + '.wsp')
-            if os.path.exists(path):
-                os.remove(path)
-            whisper.create(path, [whisper.parseRetentionDef(a) for a in archives.split(',')], xff, method)
-            end = feed(path, hours, step, missing, rand)
-            longest = whisper.info(path)['maxRetention']
-            for _ in range(40):
-                now = end + rand.choice([0, 1, step, rand.randrange(3600), rand.randrange(longest)])
-                since = now - int(longest ** rand.random() * rand.choice([1, 1, 1.2]))
-                until = rand.choice([now, now, rand.randint(since, now), since, now + 100])
-                if until < since:
-                    continue
-                answer = whisper.fetch(path, since, until, now)
-                line = {'file': name, 'from': since, 'until': until, 'now': now}
-                if answer is not None:
-                    (line['start'], line['end'], line['step']), line['values'] = answer
-                out.write(json.dumps(line) + '\n')
+    work = tempfile.mkdtemp()
+    outs = [open(os.path.join(HERE, name), 'w') for name in ('fetches.jsonl', 'later.jsonl', 'fetches_later.jsonl')]
+    for name, (archives, method, xff, hours, step, missing) in sorted(FILES.items()):
+        rand = random.Random(name)
+        path = os.path.join(HERE, name + '.wsp')
+        if os.path.exists(path):
+            os.remove(path)
+        whisper.create(path, [whisper.parseRetentionDef(a) for a in archives.split(',')], xff, method)
+        end = feed(path, hours, step, missing, rand)
+        fetch(outs[0], name, path, end, step, rand)
+        grown = shutil.copy(path, os.path.join(work, name + '.wsp'))
+        end = later(outs[1], name, grown, end, step, missing, rand)
+        fetch(outs[2], name, grown, end, step, rand)
+    for out in outs:
+        out.close()
+    shutil.rmtree(work)
 
 
 if __name__ == '__main__':

@@ -1,0 +1,175 @@
+package adapter
+
+import (
+	"bufio"
+	"bytes"
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/tsdbridge/tsdbridge/graphite"
+	"github.com/tsdbridge/tsdbridge/graphite/whisper"
+	prom "github.com/tsdbridge/tsdbridge/prometheus"
+	"github.com/tsdbridge/tsdbridge/prometheus/reply"
+	"github.com/tsdbridge/tsdbridge/storage"
+	"github.com/tsdbridge/tsdbridge/transfer"
+)
+
+// importPartPath takes parts of files of Graphite's databases.
+const importPartPath = prom.APIPrefix + "/admin/import/graphite"
+
+// ImportFilesOptions are the flags of imports of directories of files.
+type ImportFilesOptions struct {
+	ImportOptions // Skip and Files are not used
+
+	Dir         string // argument
+	Archives    string // --archives: all, finest or steps
+	TaggedNames string // --tagged-names: a file of names; empty: none
+}
+
+// DefaultImportFilesOptions returns the options without a flag.
+func DefaultImportFilesOptions() ImportFilesOptions {
+	return ImportFilesOptions{ImportOptions: DefaultImportOptions(), Archives: graphite.AllArchives}
+}
+
+// Validate names the flag that cannot work.
+func (i ImportFilesOptions) Validate() error {
+	if _, err := graphite.ParseArchiveChoice(i.Archives); err != nil {
+		return fmt.Errorf("--archives=%s: %w", i.Archives, err)
+	}
+	return i.ImportOptions.Validate()
+}
+
+// ImportWhisper imports the whisper files below a directory into the tables, or into the adapter that has them
+// open.
+func ImportWhisper(ctx context.Context, o Options, i ImportFilesOptions, console Console) error {
+	files := &graphite.FileImport{}
+	files.Archives, _ = graphite.ParseArchiveChoice(i.Archives) // checked by Validate
+	var err error
+	if files.Tagged, err = readTaggedNames(i.TaggedNames); err != nil {
+		return fmt.Errorf("--tagged-names: %w", err)
+	}
+	return o.aloneOrAsked(i.URL, func() error {
+		return o.runAlone(ctx, func(ctx context.Context, a *Adapter) error {
+			files.Store = a.graphite.Importer().Store
+			return i.run(ctx, console, files, o.target())
+		})
+	}, func(base string) error {
+		files.Store = remoteImport{base}.part
+		return i.run(ctx, console, files, cmp.Or(i.URL, o.target()))
+	})
+}
+
+// maxTaggedName bounds a line of --tagged-names, in bytes.
+const maxTaggedName = 64 << 10
+
+// readTaggedNames reads names, one in a line.
+func readTaggedNames(file string) (map[whisper.Hash]string, error) {
+	if file == "" {
+		return nil, nil
+	}
+	f, err := os.Open(file)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = f.Close() }() // it was only read
+	names := map[whisper.Hash]string{}
+	lines := bufio.NewScanner(f)
+	lines.Buffer(nil, maxTaggedName)
+	for lines.Scan() {
+		if name := strings.TrimSpace(lines.Text()); name != "" {
+			names[whisper.HashOf(name)] = name
+		}
+	}
+	return names, lines.Err()
+}
+
+// run imports the files by the store of an import.
+func (i ImportFilesOptions) run(ctx context.Context, console Console, files *graphite.FileImport, target string) error {
+	line := &statusLine{console: console}
+	to := transfer.DefaultTreeOptions()
+	to.Dir, to.Suffix, to.Store, to.Parallel, to.State, to.Target, to.Patience = i.Dir, whisper.Suffix, files.Whisper, i.Parallel, i.State, target, i.Patience
+	to.What = "archives: " + i.Archives
+	to.Skipped = func(path string, err error) { fmt.Fprintln(line, strings.ToValidUTF8(path+": "+err.Error(), "?")) }
+	to.Failed = func(err error) { fmt.Fprintf(line, "waiting for the store: %v\n", err) }
+	if console.Terminal || i.Every > 0 {
+		to.Progress = func(p transfer.Progress) { line.print(p.String()) }
+	}
+	if i.Every > 0 {
+		to.Every = i.Every
+	}
+	done, err := transfer.ImportTree(ctx, to)
+	line.close()
+	took := done.Took.Round(time.Millisecond)
+	if err != nil {
+		fmt.Fprintf(console.Err, "%d points were imported in %v; %s\n", done.Points, took, transfer.Hint(transfer.ImportOptions{State: i.State}))
+		if ctx.Err() != nil {
+			return errors.New("interrupted")
+		}
+		return err
+	}
+	fmt.Fprintf(console.Out, "%d points of %d files imported in %v, %.0f/s", done.Points, int64(done.Done)-done.Skipped, took, done.Rate())
+	if done.Before > 0 {
+		fmt.Fprintf(console.Out, "; %d before", done.Before)
+	}
+	fmt.Fprintln(console.Out)
+	if done.Skipped > 0 {
+		return &ExitError{ExitIncomplete, fmt.Errorf("%d files were skipped, or imported in part", done.Skipped)}
+	}
+	return nil
+}
+
+// part stores a part of a file by way of a running adapter.
+func (r remoteImport) part(ctx context.Context, p *graphite.ImportPart) error {
+	body, err := p.AppendTo(nil)
+	if err != nil {
+		return transfer.FinalError{Err: err}
+	}
+	req, err := adapterRequest(ctx, http.MethodPost, r.base, importPartPath, bytes.NewReader(body))
+	if err != nil {
+		return err
+	}
+	req.Header.Set("Content-Type", "application/octet-stream")
+	var stored importedPart
+	if err := answerOf(req, &stored); err != nil {
+		return finalRefusal(err)
+	}
+	if stored.Refused != "" {
+		return fmt.Errorf("%w: %s", storage.ErrInvalid, stored.Refused)
+	}
+	return nil
+}
+
+// importedPart is the answer to a part.
+type importedPart struct {
+	Points  int    `json:"points"`
+	Refused string `json:"refused,omitempty"` // why the series of the part is not taken
+}
+
+// importPart answers a part of a file when its points are durable.
+func (a *adminAPI) importPart(w http.ResponseWriter, r *http.Request) {
+	body, err := io.ReadAll(r.Body)
+	if err != nil {
+		a.fail(w, r, err)
+		return
+	}
+	part, err := graphite.ParseImportPart(body)
+	if err != nil {
+		badRequest(w, err)
+		return
+	}
+	stored := importedPart{Points: part.Points()}
+	if err := a.parts.Store(r.Context(), part); storage.IsRefusal(err) {
+		stored = importedPart{Refused: err.Error()}
+	} else if err != nil {
+		a.fail(w, r, err)
+		return
+	}
+	reply.JSON(w, http.StatusOK, reply.Frame{Status: "success", Data: stored})
+}

@@ -1,0 +1,151 @@
+package graphite
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/tsdbridge/tsdbridge/graphite/conf"
+	"github.com/tsdbridge/tsdbridge/graphite/source"
+	"github.com/tsdbridge/tsdbridge/graphite/whisper"
+	"github.com/tsdbridge/tsdbridge/storage"
+	"github.com/tsdbridge/tsdbridge/transfer"
+)
+
+// An ArchiveChoice is which archives of files are imported.
+type ArchiveChoice struct {
+	all, finest bool
+	steps       []int64 // else: seconds
+}
+
+// Words for an ArchiveChoice.
+const (
+	AllArchives   = "all"
+	FinestArchive = "finest"
+)
+
+// ParseArchiveChoice reads "all", "finest" or a list of steps such as "1m,1h".
+func ParseArchiveChoice(text string) (c ArchiveChoice, err error) {
+	switch text {
+	case AllArchives:
+		return ArchiveChoice{all: true}, nil
+	case FinestArchive:
+		return ArchiveChoice{finest: true}, nil
+	}
+	for one := range strings.SplitSeq(text, ",") {
+		step, err := conf.ParsePrecision(strings.TrimSpace(one))
+		if err != nil {
+			return c, fmt.Errorf("want %s, %s or a list of steps such as 1m,1h: %w", AllArchives, FinestArchive, err)
+		}
+		c.steps = append(c.steps, step)
+	}
+	return c, nil
+}
+
+// has reports whether an archive, by its place in a file, is imported.
+func (c *ArchiveChoice) has(level int, step int64) bool {
+	return c.all || c.finest && level == 0 || slices.Contains(c.steps, step)
+}
+
+// FileImport imports files of Graphite's databases.
+type FileImport struct {
+	Archives ArchiveChoice
+	// Tagged are the names of series with tags whose files are named by hashes alone.
+	Tagged map[whisper.Hash]string
+	// Store stores a part, as an Importer does.
+	Store func(ctx context.Context, p *ImportPart) error
+}
+
+// mostPartPoints bounds the points of a part.
+const mostPartPoints = 1 << 18
+
+var errNoTaggedName = errors.New("it is named by a hash, and no name with this hash is known (--tagged-names)")
+
+// Whisper implements transfer.FileStore for files of whisper.
+func (f *FileImport) Whisper(ctx context.Context, path string, data []byte) (points int64, err error) {
+	name, hash, named := whisper.NameOf(path)
+	if !named {
+		if name = f.Tagged[hash]; name == "" {
+			return 0, transfer.SkipError{Err: errNoTaggedName}
+		}
+	}
+	file, err := whisper.Parse(data)
+	if err != nil {
+		return 0, transfer.SkipError{Err: err}
+	}
+	kept, runs, misplaced, err := f.runs(file)
+	if err != nil {
+		return 0, transfer.SkipError{Err: err}
+	}
+	points, err = f.parts(ctx, name, kept.String(), runs)
+	if err == nil && misplaced > 0 {
+		err = transfer.SkipError{Err: fmt.Errorf("%w: %d slots hold times that do not belong there and are left out", whisper.ErrDamaged, misplaced), Points: points}
+	}
+	return points, err
+}
+
+// runs returns the points of the chosen archives of a file, and what is to be kept of its header.
+func (f *FileImport) runs(file *whisper.File) (kept *source.Kept, runs []ImportRun, misplaced int, err error) {
+	kept = &source.Kept{Archives: file.Archives}
+	if kept.Aggregation, err = conf.NewAggregation(file.Method, fmt.Sprint(float32(file.XFF))); err != nil {
+		return nil, nil, 0, err
+	}
+	finest := int64(-1) // newest slot
+	for level, a := range file.Archives {
+		p := file.Points(level)
+		misplaced += p.Misplaced
+		if n := len(p.Times); n > 0 {
+			// The newest point is in the finest archive, if carbon did not write into the past.
+			switch newest := p.Times[n-1]; {
+			case level == 0:
+				finest, kept.Until = newest, newest+a.Step
+			case newest > finest:
+				kept.Until = max(kept.Until, newest+a.Step)
+			}
+		}
+		if !f.Archives.has(level, a.Step) {
+			continue
+		}
+		run := ImportRun{Times: p.Times, Values: p.Values}
+		if level > 0 {
+			run.Step = uint32(a.Step)
+			kept.Steps = append(kept.Steps, a.Step)
+		}
+		runs = append(runs, run)
+	}
+	return kept, runs, misplaced, nil
+}
+
+// parts stores runs in parts.
+func (f *FileImport) parts(ctx context.Context, name, kept string, runs []ImportRun) (points int64, err error) {
+	part, n := &ImportPart{Name: name, Kept: kept}, 0
+	flush := func() error {
+		err := f.Store(ctx, part)
+		if storage.IsRefusal(err) {
+			return transfer.SkipError{Err: err, Points: points}
+		}
+		if err == nil {
+			points += int64(n)
+		}
+		part, n = &ImportPart{Name: name, Kept: kept}, 0
+		return err
+	}
+	for _, run := range runs {
+		for len(run.Times) > 0 {
+			some := min(len(run.Times), mostPartPoints-n)
+			part.Runs = append(part.Runs, ImportRun{Step: run.Step, Times: run.Times[:some], Values: run.Values[:some]})
+			run.Times, run.Values = run.Times[some:], run.Values[some:]
+			if n += some; n == mostPartPoints {
+				if err := flush(); err != nil {
+					return points, err
+				}
+			}
+		}
+	}
+	if n > 0 || points == 0 { // a file without points has a series and archives all the same
+		err = flush()
+	}
+	return points, err
+}

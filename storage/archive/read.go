@@ -1,0 +1,108 @@
+package archive
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/tsdbridge/tsdbridge/storage/kv"
+	"github.com/tsdbridge/tsdbridge/storage/schema"
+	"github.com/tsdbridge/tsdbridge/storage/series"
+)
+
+// A Query asks for slots of one step.
+type Query struct {
+	Refs     []series.Ref // each once
+	Step     uint32       // seconds
+	From, To int64        // epoch seconds: slots that begin from From on and before To
+}
+
+// Read calls use, from several goroutines, with slots of each series that has any: several times for
+// one, each time with other slots, which are valid until use returns.
+func (a *Archives) Read(ctx context.Context, q Query, use func(ref series.Ref, times []int64, values []float64)) error {
+	if err := a.o.Ready(); err != nil {
+		return err
+	}
+	q.From, q.To = max(q.From, 0), min(q.To, 1<<32)
+	if q.From >= q.To || len(q.Refs) == 0 || q.Step == 0 {
+		return nil
+	}
+	known := a.o.Series.Len()
+	for _, ref := range q.Refs {
+		if err := ref.Check(known); err != nil {
+			return err
+		}
+	}
+	group, ctx := errgroup.WithContext(ctx)
+	group.SetLimit(runtime.GOMAXPROCS(0))
+	var part []wantedRow
+	flush := func() {
+		some := part
+		part = nil
+		group.Go(func() error { return a.read(ctx, &q, some, use) })
+	}
+	span := int64(q.Step) * schema.ArchiveSlots
+	for _, ref := range q.Refs {
+		for base := int64(schema.ArchiveBase(uint32(q.From), q.Step)); base < q.To && ctx.Err() == nil; base += span {
+			if part = append(part, wantedRow{ref, uint32(base)}); len(part) == rowsAtOnce {
+				flush()
+			}
+		}
+	}
+	if len(part) > 0 {
+		flush()
+	}
+	err := group.Wait()
+	if errors.Is(err, kv.ErrNoTable) {
+		return nil // nothing was ever put
+	}
+	if err != nil {
+		return fmt.Errorf("read archives: %w", err)
+	}
+	return nil
+}
+
+// A wantedRow is a row of a series.
+type wantedRow struct {
+	ref  series.Ref
+	base uint32
+}
+
+// read reads some rows.
+func (a *Archives) read(ctx context.Context, q *Query, part []wantedRow, use func(series.Ref, []int64, []float64)) error {
+	keys := make([][]byte, len(part))
+	for i, w := range part {
+		keys[i] = a.o.Layout.AppendRowKey(nil, []byte(a.o.Series.TSUID(w.ref.ID())), w.base)
+	}
+	rows, err := a.o.DB.Get(ctx, a.o.Table, schema.FamilyData, keys)
+	if err != nil {
+		return err
+	}
+	qualifier := schema.ArchiveQualifier(q.Step)
+	var decoder schema.ColumnDecoder
+	var times []int64
+	var values []float64
+	for i, w := range part {
+		cell := cellOf(rows[i], qualifier)
+		if cell == nil {
+			continue
+		}
+		if times, values, err = decoder.AppendArchive(times[:0], values[:0], cell, w.base, q.Step); err != nil {
+			return fmt.Errorf("row %X: %w", keys[i], err)
+		}
+		from, to := 0, len(times)
+		for from < to && times[from] < q.From {
+			from++
+		}
+		for from < to && times[to-1] >= q.To {
+			to--
+		}
+		if from < to {
+			use(w.ref, times[from:to], values[from:to])
+		}
+	}
+	return nil
+}

@@ -1,0 +1,144 @@
+package transfer
+
+import (
+	"encoding/json"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"sync"
+
+	"github.com/tsdbridge/tsdbridge/statefile"
+)
+
+// A treeState is which files of a directory are durable. Files are imported about in the order of their paths, so
+// it tells the path before which all are, and the few beyond. It is kept in a file, if it has a name.
+type treeState struct {
+	name string
+
+	mu    sync.Mutex // guards what follows
+	doc   treeDoc
+	dirty bool
+	// of this run
+	paths     []treeFile
+	finished  []bool
+	first     int   // the first that is not finished
+	doneBytes int64 // of files that earlier runs have done
+	earlier   treeDoc
+}
+
+// treeDoc is the file of a state, in JSON.
+type treeDoc struct {
+	Target  string   `json:"target"` // into what is imported
+	Dir     string   `json:"dir"`
+	What    string   `json:"what"`           // is imported
+	Through string   `json:"through"`        // all files up to this path are durable
+	Files   int      `json:"files"`          // their number
+	Done    []string `json:"done,omitempty"` // and these
+	Points  int64    `json:"points"`
+	Skipped int64    `json:"skipped"`
+}
+
+// openTreeState reads a state. Without a name it is not kept.
+func openTreeState(o TreeOptions) (*treeState, error) {
+	dir, err := filepath.Abs(o.Dir)
+	if err != nil {
+		return nil, err
+	}
+	s := &treeState{name: o.State, doc: treeDoc{Target: o.Target, Dir: dir, What: o.What}}
+	if o.State == "" {
+		return s, nil
+	}
+	var doc treeDoc
+	found, err := statefile.Read(o.State, &doc)
+	switch {
+	case found && err != nil:
+		return nil, fmt.Errorf("%s is not the state of an import of a directory: %w", o.State, err)
+	case err != nil:
+		return nil, err
+	case !found:
+		return s, s.save() // that it can be written shows before anything is imported
+	case doc.Target != s.doc.Target || doc.Dir != dir || doc.What != o.What:
+		return nil, fmt.Errorf("%s is the state of an import of %s (%s) into %s, not of %s (%s) into %s", o.State, doc.Dir, doc.What, doc.Target, dir, o.What, o.Target)
+	}
+	s.doc, s.earlier = doc, doc
+	return s, nil
+}
+
+// begin notes the files of a run, which are in order, and which of them earlier runs have done.
+func (s *treeState) begin(files []treeFile) error {
+	before := 0
+	for before < len(files) && s.doc.Through != "" && files[before].path <= s.doc.Through {
+		before++
+	}
+	if before != s.doc.Files {
+		return fmt.Errorf("state: %s: %d files up to %s were imported, and now there are %d: a repeated import with another state is harmless", s.name, s.doc.Files, s.doc.Through, before)
+	}
+	s.paths, s.finished = files, make([]bool, len(files))
+	for i, f := range files {
+		if i < before || slices.Contains(s.doc.Done, f.path) {
+			s.finished[i] = true
+			s.doneBytes += f.size
+		}
+	}
+	s.advance()
+	return nil
+}
+
+func (s *treeState) isDone(i int) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.finished[i]
+}
+
+// before returns what earlier runs have done.
+func (s *treeState) before() (points, skipped int64) { return s.earlier.Points, s.earlier.Skipped }
+
+// finish notes that a file is durable, or skipped.
+func (s *treeState) finish(i int, points int64, skipped bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.finished[i], s.dirty = true, true
+	s.doc.Points += points
+	if skipped {
+		s.doc.Skipped++
+	}
+	s.advance()
+}
+
+// advance moves the path before which all files are durable.
+func (s *treeState) advance() {
+	for s.first < len(s.finished) && s.finished[s.first] {
+		s.doc.Through = s.paths[s.first].path
+		s.first++
+	}
+	s.doc.Files = s.first
+}
+
+// save writes the file. After a crash it is the new one or the one before.
+func (s *treeState) save() error {
+	s.mu.Lock()
+	s.doc.Done = s.doc.Done[:0]
+	for i := s.first; i < len(s.finished); i++ {
+		if s.finished[i] {
+			s.doc.Done = append(s.doc.Done, s.paths[i].path)
+		}
+	}
+	text, err := json.Marshal(s.doc)
+	s.dirty = false
+	s.mu.Unlock()
+	if err != nil || s.name == "" {
+		return err
+	}
+	return statefile.Write(s.name, json.RawMessage(text))
+}
+
+// saveChanged is save unless nothing has changed.
+func (s *treeState) saveChanged() error {
+	s.mu.Lock()
+	dirty := s.dirty
+	s.mu.Unlock()
+	if !dirty {
+		return nil
+	}
+	return s.save()
+}
