@@ -242,3 +242,23 @@ func TestCancelled(t *testing.T) {
 		t.Error("a picture of 82 thousand pixels is within 1 MiB")
 	}
 }
+
+// TestBounds ends also where a request asks for very many lines, dashes or names.
+func TestBounds(t *testing.T) {
+	spikes := make([]float64, 20_000)
+	for i := range spikes {
+		spikes[i] = float64(i % 2)
+	}
+	s := wave("a", spikes...)
+	s.Dash = 0.1
+	drawn(t, bare+"minXStep=0&width=400&height=4000", s)
+	drawn(t, "yStep=0.001&minorY=100&fontSize=1", wave("a", 0, 1, 0))
+	old := wave("a", 1, 2, 3)
+	old.Step, old.End = 1<<50, old.Start+3<<50
+	drawn(t, "", old)
+	var many []Series
+	for i := range 3000 {
+		many = append(many, wave(strings.Repeat("n", i), 1, 2))
+	}
+	drawn(t, "hideLegend=false", many...)
+}

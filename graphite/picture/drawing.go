@@ -47,7 +47,7 @@ func begin(ctx context.Context, o *Options, parts, points int) (*drawing, error)
 	if o.GraphOnly {
 		d.area = box{0, 0, w, h}
 	}
-	d.rectangle(box{0, 0, w, h}, o.Background)
+	d.s.background(o.Background)
 	return d, nil
 }
 

@@ -64,6 +64,11 @@ func Draw(ctx context.Context, o *Options, series []Series) ([]byte, error) {
 	if err := g.drawLines(); err != nil {
 		return nil, err
 	}
+	if s, ok := g.s.(*svg); ok {
+		if s.script, err = g.metadata(); err != nil {
+			return nil, err
+		}
+	}
 	return g.s.finish()
 }
 
@@ -115,6 +120,7 @@ func (g *graph) style(series []Series) error {
 			word = g.o.Colors[next%len(g.o.Colors)]
 			next++
 		}
+		l.word = word
 		var err error
 		if l.color, err = parseColor(word); err != nil {
 			return invalid("colour of %.100s: %v", s.Name, err)

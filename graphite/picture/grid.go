@@ -5,13 +5,17 @@ import "image/color"
 // grid draws lines at the labels and between them. With two axes they are those of the left one.
 func (g *graph) grid() {
 	values := g.left.values
+	minors := g.o.MinorY
+	if float64(len(values)*minors) > 2*(g.area.ymax-g.area.ymin) {
+		minors = 0 // They would be one area.
+	}
 	for i, v := range values {
 		g.horizontal(v, 0.4, g.o.MajorLine)
 		if i == len(values)-1 {
 			break
 		}
-		distance := (values[i+1] - v) / float64(1+g.o.MinorY)
-		for minor := range g.o.MinorY {
+		distance := (values[i+1] - v) / float64(1+minors)
+		for minor := range minors {
 			if between := v + float64(minor+1)*distance; between < g.left.top*g.left.above() {
 				g.horizontal(between, 0.3, g.o.MinorLine)
 			}

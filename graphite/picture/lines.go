@@ -100,6 +100,7 @@ type trace struct {
 
 func (g *graph) trace(l *line) *trace {
 	t := &trace{g: g, l: l, zero: g.area.ymax}
+	t.line.grow(2*len(l.joined) + 1) // a staircase has two points for each value
 	axis := g.left
 	if l.Right && g.right != nil {
 		axis = g.right

@@ -1,6 +1,9 @@
 package picture
 
-import "math"
+import (
+	"math"
+	"slices"
+)
 
 // A point is a place on a picture, in pixels from its left upper corner.
 type point struct{ x, y float64 }
@@ -31,6 +34,9 @@ type path struct {
 	verbs  []verb
 	points []point
 }
+
+// grow makes place for so many points.
+func (p *path) grow(n int) { p.verbs, p.points = slices.Grow(p.verbs, n), slices.Grow(p.points, n) }
 
 func (p *path) reset()      { p.verbs, p.points = p.verbs[:0], p.points[:0] }
 func (p *path) empty() bool { return len(p.verbs) == 0 }

@@ -34,6 +34,12 @@ func newPDF(width, height int) *pdf {
 func (p *pdf) hinted() bool { return false }
 func (p *pdf) group(string) {}
 
+func (p *pdf) background(c color.NRGBA) {
+	all := &path{}
+	all.rectangle(0, 0, float64(p.seen.Dx()), float64(p.seen.Dy()))
+	p.fill(all, c)
+}
+
 func (p *pdf) fill(outline *path, c color.NRGBA) {
 	if outline.empty() || c.A == 0 {
 		return

@@ -11,7 +11,7 @@ import (
 
 // writePNG returns an image as a PNG file. image/png tries five filters for each row, which takes longer
 // than drawing the picture; large areas of one colour need none.
-func writePNG(img *image.RGBA) ([]byte, error) {
+func writePNG(img *image.RGBA, opaque bool) ([]byte, error) {
 	const (
 		depth       = 8
 		opaqueKind  = 2 // RGB
@@ -21,7 +21,7 @@ func writePNG(img *image.RGBA) ([]byte, error) {
 	var out bytes.Buffer
 	out.WriteString("\x89PNG\r\n\x1a\n")
 	kind := byte(opaqueKind)
-	if !img.Opaque() {
+	if !opaque {
 		kind = alphaKind
 	}
 	header := binary.BigEndian.AppendUint32(make([]byte, 0, headerBytes), uint32(img.Rect.Dx())) //nolint:gosec // a side is at most mostSide

@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"image"
 	"image/color"
+	"image/draw"
 	"math"
 
 	"golang.org/x/image/vector"
@@ -14,6 +15,7 @@ import (
 type raster struct {
 	image  *image.RGBA
 	within image.Rectangle
+	opaque bool         // nothing behind the picture can be seen
 	free   *image.Alpha // what is not excluded; nil: everything
 	filler vector.Rasterizer
 	mask   []byte
@@ -29,6 +31,11 @@ func newRaster(width, height int) *raster {
 
 func (r *raster) hinted() bool { return true }
 func (r *raster) group(string) {}
+
+func (r *raster) background(c color.NRGBA) {
+	draw.Draw(r.image, r.image.Rect, image.NewUniform(c), image.Point{}, draw.Src)
+	r.opaque = c.A == 255
+}
 
 func (r *raster) clip(b box) {
 	r.within = r.within.Intersect(image.Rect(rounded(b.xmin), rounded(b.ymin), rounded(b.xmax), rounded(b.ymax)))
@@ -71,7 +78,7 @@ func (r *raster) covered(p *path) (image.Rectangle, []byte) {
 		r.mask = make([]byte, w*h)
 	}
 	mask := &image.Alpha{Pix: r.mask[:w*h], Stride: w, Rect: image.Rect(0, 0, w, h)}
-	r.filler.DrawOp = 1 // draw.Src: replaces what was there
+	r.filler.DrawOp = draw.Src
 	r.filler.Draw(mask, mask.Rect, image.Opaque, image.Point{})
 	return where, mask.Pix
 }
@@ -178,4 +185,4 @@ func (r *raster) exclude(p *path) {
 
 func (r *raster) include() { r.free = nil }
 
-func (r *raster) finish() ([]byte, error) { return writePNG(r.image) }
+func (r *raster) finish() ([]byte, error) { return writePNG(r.image, r.opaque) }

@@ -16,6 +16,7 @@ type limits struct {
 // A scale is an axis of values: where it begins and ends, and its labels.
 type scale struct {
 	bottom, top float64
+	step        float64   // between labels; 0 on a logarithmic axis
 	values      []float64 // of the labels; the axis spans these where there are any
 	labels      []string
 	logBase     float64 // 0: linear
@@ -55,6 +56,7 @@ func newScale(low, high float64, l limits, o *Options) (*scale, error) {
 	if err != nil {
 		return nil, err
 	}
+	out.step = s.step
 	units, _ := unitSystem(o.UnitSystem)
 	for _, v := range out.values {
 		out.labels = append(out.labels, valueLabel(v, s.step, out.top-out.bottom, units))

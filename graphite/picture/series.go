@@ -33,6 +33,7 @@ type line struct {
 	*Series
 	style   Style // with what the options say
 	color   color.NRGBA
+	word    string    // of the color
 	values  []float64 // of the slots: those of the series, or stacked
 	joined  []float64 // the values that are drawn
 	joinedN int       // how many slots each of them is

@@ -11,13 +11,16 @@ type pen struct {
 // miterLimit is how many times the width of a line a corner may be long; longer ones are cut.
 const miterLimit = 10
 
+// mostDashes bounds the dashes and gaps of a line; one that would have more is full.
+const mostDashes = 100_000
+
 // dashOffset is where in the first dash a line begins, in pixels.
 const dashOffset = 1
 
 // stroked returns the outline of the lines of a path. All its parts turn the same way, so that where
 // they overlap is inside. Curves are not stroked.
 func (p *path) stroked(pen pen) *path {
-	if pen.dash > 0 {
+	if pen.dash > 0 && p.length()/pen.dash <= mostDashes {
 		p = p.dashed(pen.dash)
 	}
 	out := &path{verbs: make([]verb, 0, 10*len(p.verbs)), points: make([]point, 0, 8*len(p.points))}
@@ -55,6 +58,24 @@ func (p *path) stroked(pen pen) *path {
 		}
 	}
 	return out
+}
+
+// length returns how long the lines of a path are together.
+func (p *path) length() (sum float64) {
+	next := 0
+	for _, v := range p.verbs {
+		switch v {
+		case lineTo:
+			sum += p.points[next].minus(p.points[next-1]).length()
+			next++
+		case moveTo:
+			next++
+		case cubeTo:
+			next += 3
+		case closePath:
+		}
+	}
+	return sum
 }
 
 // corner fills the outer side of a turn.

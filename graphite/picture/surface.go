@@ -5,6 +5,8 @@ import "image/color"
 // A surface is what is drawn on: the pixels of an image, or the text of a document. What is drawn later
 // covers what was drawn before.
 type surface interface {
+	// background fills everything; nothing was drawn before.
+	background(c color.NRGBA)
 	// fill fills the inside of a path.
 	fill(p *path, c color.NRGBA)
 	// stroke draws the lines of a path.

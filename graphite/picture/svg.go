@@ -49,6 +49,12 @@ func (s *svg) endGroup() {
 	}
 }
 
+func (s *svg) background(c color.NRGBA) {
+	p := &path{}
+	p.rectangle(0, 0, float64(s.width), float64(s.height))
+	s.fill(p, c)
+}
+
 func (s *svg) fill(p *path, c color.NRGBA) {
 	if p.empty() || c.A == 0 {
 		return

@@ -68,6 +68,9 @@ func chooseTimeAxis(span int64, width float64) timeAxis {
 	return chosen
 }
 
+// mostMarks bounds the lines of a time axis.
+const mostMarks = 20_000
+
 // times yields the round times from start to end, which is exclusive. Days begin at midnight of the zone.
 func (s timeStep) times(start, end int64, zone *time.Location) func(yield func(time.Time) bool) {
 	from := time.Unix(start, 0).In(zone)
@@ -84,10 +87,11 @@ func (s timeStep) times(start, end int64, zone *time.Location) func(yield func(t
 		at = midnight.AddDate(0, 0, whole).Add(time.Duration((days - float64(whole)) * day * float64(time.Second)))
 	}
 	return func(yield func(time.Time) bool) {
-		for ; at.Unix() < end; next() {
+		for n := 0; n < mostMarks && at.Unix() < end; n++ {
 			if at.Unix() >= start && !yield(at) {
 				return
 			}
+			next()
 		}
 	}
 }
