@@ -30,6 +30,7 @@ const (
 	commandImportOpenTSDB = "import opentsdb"
 	commandImportWhisper  = "import whisper"
 	commandExportOpenTSDB = "export opentsdb"
+	commandExportWhisper  = "export whisper"
 	commandFsck           = "fsck"
 	commandMetaSync       = "meta sync"
 	commandUIDMetaSync    = "uid metasync"
@@ -56,6 +57,7 @@ type command struct {
 	uid      adapter.UIDOptions
 
 	importFiles adapter.ImportFilesOptions
+	exportFiles adapter.ExportFilesOptions
 }
 
 // treeFlags are the flags and arguments of the tree commands.
@@ -106,7 +108,7 @@ func parseCommand(args []string, stdout, stderr io.Writer) (command, error) {
 		return command{}, nameFlag(all, err)
 	}
 	p.spreadFuture()
-	c := command{name: name, options: p.options, tables: p.tables, store: p.store, trees: p.trees, imports: p.imports, exports: p.exports, fsck: p.fsck, metaSync: p.metaSync, uid: p.uid, ask: p.ask, checks: p.checkTSD, importFiles: p.importFiles}
+	c := command{name: name, options: p.options, tables: p.tables, store: p.store, trees: p.trees, imports: p.imports, exports: p.exports, fsck: p.fsck, metaSync: p.metaSync, uid: p.uid, ask: p.ask, checks: p.checkTSD, importFiles: p.importFiles, exportFiles: p.exportFiles}
 	if c.options.Logger, err = newLogger(stderr, p.logLevel, p.logFormat); err != nil {
 		return command{}, err
 	}
@@ -191,6 +193,7 @@ type parser struct {
 	trees       treeFlags
 	imports     adapter.ImportOptions
 	importFiles adapter.ImportFilesOptions
+	exportFiles adapter.ExportFilesOptions
 	exports     adapter.ExportOptions
 	fsck        adapter.FsckOptions
 	metaSync    adapter.FsckOptions

@@ -59,7 +59,9 @@ func importFlags(c *kingpin.CmdClause, i *adapter.ImportOptions, parallel string
 func (p *parser) exportCommands() {
 	e := &p.exports
 	*e = adapter.DefaultExportOptions()
-	c := p.app.Command("export", "Write points of the tables.").Command("opentsdb", "Write OpenTSDB's import text: lines of \"metric timestamp value tag=value ...\".")
+	all := p.app.Command("export", "Write points of the tables.")
+	p.exportWhisperCommand(all)
+	c := all.Command("opentsdb", "Write OpenTSDB's import text: lines of \"metric timestamp value tag=value ...\".")
 	c.Flag("adapter-url", runningAdapter).PlaceHolder("URL").StringVar(&e.URL)
 	c.Flag("format", "What is written: import (text), or raw: the cells of the rows, as \"tsdb scan\" prints them.").Default(e.Format).EnumVar(&e.Format, adapter.ExportText, adapter.ExportRaw)
 	c.Flag("match", "Series: metric{tag=filter,...} as in m= of a query; * is any metric. It may be repeated. Default: all series.").PlaceHolder("SERIES").StringsVar(&e.Match)
@@ -73,6 +75,19 @@ func (p *parser) exportCommands() {
 	c.Flag("patience", "How long a store, or an adapter, that fails is asked again before the export ends.").Default(e.Patience.String()).DurationVar(&e.Patience)
 	c.Flag("progress", "Time between two lines of progress on the standard error. Default: each second on a terminal, otherwise none.").Default("0s").DurationVar(&e.Every)
 	c.Action(func(*kingpin.ParseContext) error { return e.Validate(time.Now()) })
+}
+
+// exportWhisperCommand defines "export whisper".
+func (p *parser) exportWhisperCommand(all *kingpin.CmdClause) {
+	e := &p.exportFiles
+	c := all.Command("whisper", "Write whisper files, as carbon has them, of the names that Graphite shows. Archives are those of imported files, else of --graphite.storage-schemas.")
+	c.Arg("dir", "Directory. Files that are there are replaced.").Required().StringVar(&e.Dir)
+	c.Flag("adapter-url", runningAdapter).PlaceHolder("URL").StringVar(&e.URL)
+	c.Flag("match", "Names, with the wildcards of targets: servers.*.cpu. It may be repeated. Default: all.").PlaceHolder("PATTERN").StringsVar(&e.Match)
+	c.Flag("retentions", "Archives of series for which nothing tells them, as in storage-schemas.conf: 10s:6h,1m:7d. Default: their own step for a year.").PlaceHolder("LIST").StringVar(&e.Retentions)
+	c.Flag("tagged-by-name", "Name the files of series with tags by their names, as carbon does with TAG_HASH_FILENAMES = False. Otherwise they are named by hashes.").BoolVar(&e.Named)
+	c.Flag("progress", "Time between two lines of progress on the standard error. Default: each second on a terminal, otherwise none.").Default("0s").DurationVar(&e.Every)
+	c.Action(func(*kingpin.ParseContext) error { return e.Validate() })
 }
 
 // askCommands are the commands that ask as a TSD's tools do.

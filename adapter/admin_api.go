@@ -39,6 +39,7 @@ type adminAPI struct {
 	syncTrees func(*http.Request) (any, error)
 	importer  *opentsdb.Importer
 	parts     *graphite.Importer
+	files     filesSource
 	exports   opentsdb.ExportOptions
 	fsck      *fsckAPI
 	uidTables uidTables
@@ -62,7 +63,7 @@ func (a *adminAPI) mount(r chi.Router) {
 		r.Method(http.MethodPost, path, handler)
 		r.Method(http.MethodPut, path, handler)
 	}
-	for path, serve := range map[string]http.HandlerFunc{importPath: a.importBlock, importPartPath: a.importPart, exportPath: a.exportRange, exportRangesPath: a.exportRanges, fsckPlanPath: a.planFsck, fsckCheckPath: a.checkFsck, uidPath: a.uids} {
+	for path, serve := range map[string]http.HandlerFunc{importPath: a.importBlock, importPartPath: a.importPart, exportWhisperPath: a.exportWhisper, exportPath: a.exportRange, exportRangesPath: a.exportRanges, fsckPlanPath: a.planFsck, fsckCheckPath: a.checkFsck, uidPath: a.uids} {
 		r.Method(http.MethodPost, path, http.NewCrossOriginProtection().Handler(serve))
 	}
 }

@@ -56,7 +56,7 @@ func TestFillNeedsTables(t *testing.T) {
 	}
 	for tables, want := range map[string]string{
 		"": "rollups: --storage.rollups is not set",
-		strings.Replace(fillTestTables, `,"max":3`, "", 1):          "rollups: --storage.rollups has no id of the aggregation max",
+		strings.Replace(fillTestTables, `,"max":3`, "", 1):        "rollups: --storage.rollups has no id of the aggregation max",
 		strings.Replace(fillTestTables, `"max":3`, `"max":82`, 1): "rollups: --storage.rollups has the id 82 for max",
 	} {
 		o := DefaultOptions()

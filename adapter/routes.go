@@ -46,7 +46,7 @@ func (a *Adapter) routes() (http.Handler, error) {
 	queries.Get(treeTestPath, trees.test)
 	queries.Get(treeShowPath, shower.serve)
 	if a.o.AdminAPI {
-		(&adminAPI{o: a.o, store: a.store, engine: a.db, syncTrees: trees.sync, importer: a.importer(), parts: a.graphite.Importer(), exports: a.exportOptions(), fsck: newFsckAPI(a), uidTables: a.uidTables()}).mount(r)
+		(&adminAPI{o: a.o, store: a.store, engine: a.db, syncTrees: trees.sync, importer: a.importer(), parts: a.graphite.Importer(), files: a.exportFiles, exports: a.exportOptions(), fsck: newFsckAPI(a), uidTables: a.uidTables()}).mount(r)
 	}
 	r.Get("/-/healthy", status.healthy)
 	r.Head("/-/healthy", status.healthy)

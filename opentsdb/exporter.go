@@ -26,7 +26,7 @@ type ExportOptions struct {
 	Shared bool
 	// SpecialChars is --opentsdb.allow-special-chars.
 	SpecialChars string
-	Budget *budget.Budget
+	Budget       *budget.Budget
 }
 
 // An ExportCatalog knows where a metric has points; that of a store is one.
@@ -263,7 +263,9 @@ func (w *exportWindow) read(ctx context.Context, series []exportSeries, from, to
 		for _, s := range series {
 			q.Refs = append(q.Refs, s.ref)
 		}
-		err := w.o.Store.SelectParts(ctx, q, func() storage.PartWorker { return &exportWorker{exportPass: pass, line: exportLine{rules: nameRules{storage.MaxTags, w.o.SpecialChars}}} })
+		err := w.o.Store.SelectParts(ctx, q, func() storage.PartWorker {
+			return &exportWorker{exportPass: pass, line: exportLine{rules: nameRules{storage.MaxTags, w.o.SpecialChars}}}
+		})
 		if err == nil || hour || !errors.Is(err, storage.ErrLimit) && !errors.Is(err, budget.ErrTooLarge) {
 			return err
 		}
