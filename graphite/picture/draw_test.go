@@ -238,8 +238,15 @@ func TestCancelled(t *testing.T) {
 	if _, err := Draw(budget.With(t.Context(), account), options(t, "width=2000&height=2000", false), []Series{wave("a", 1, 2)}); !errors.Is(err, budget.ErrTooLarge) {
 		t.Errorf("a picture of 4 million pixels within 1 MiB: %v", err)
 	}
-	if _, err := Draw(budget.With(t.Context(), account), options(t, "", false), []Series{wave("a", 1, 2)}); err == nil {
-		t.Error("a picture of 82 thousand pixels is within 1 MiB")
+	long := []Series{wave("a", make([]float64, 100_000)...)}
+	for query, fits := range map[string]bool{
+		"": false, "width=200&height=100": true, "width=200&height=100&minXStep=0": false, "width=200&height=100&areaMode=stacked": false, "width=200&height=100&outputFormat=svg": false,
+	} {
+		account := budget.New(1 << 20).Open()
+		if _, err := Draw(budget.With(t.Context(), account), options(t, query, false), long); (err == nil) != fits {
+			t.Errorf("%s of 100 000 points within 1 MiB: %v", query, err)
+		}
+		account.Close()
 	}
 }
 

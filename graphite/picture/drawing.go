@@ -18,15 +18,8 @@ type drawing struct {
 	area    box   // what is left for the lines
 }
 
-// seriesBytes is what drawing a series takes beside its points, and pointBytes what a point takes.
-const (
-	seriesBytes = 2000
-	pointBytes  = 100
-)
-
-// begin takes the memory of a picture and fills its background.
-func begin(ctx context.Context, o *Options, parts, points int) (*drawing, error) {
-	bytes := seriesBytes*int64(parts+50) + pointBytes*int64(points)
+// begin takes the memory of a picture, of which its parts take some, and fills its background.
+func begin(ctx context.Context, o *Options, bytes int64) (*drawing, error) {
 	if o.Format == "png" {
 		bytes += rasterBytes * int64(o.Width) * int64(o.Height)
 	}

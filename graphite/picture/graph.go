@@ -26,11 +26,7 @@ type graph struct {
 // Draw draws lines over time. Errors are those of options that do not fit the series, of the budget and of
 // the context.
 func Draw(ctx context.Context, o *Options, series []Series) ([]byte, error) {
-	points := 0
-	for i := range series {
-		points += len(series[i].Values)
-	}
-	d, err := begin(ctx, o, len(series), points)
+	d, err := begin(ctx, o, o.memory(series))
 	if err != nil {
 		return nil, err
 	}

@@ -23,7 +23,7 @@ type slice struct {
 
 // DrawPie draws slices of a circle, clockwise from above.
 func DrawPie(ctx context.Context, o *Options, parts []Slice) ([]byte, error) {
-	d, err := begin(ctx, o, len(parts), 0)
+	d, err := begin(ctx, o, partBytes*int64(len(parts)+50))
 	if err != nil {
 		return nil, err
 	}
