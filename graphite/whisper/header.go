@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 
 	"github.com/tsdbridge/tsdbridge/graphite/conf"
 )
@@ -16,6 +17,9 @@ const (
 	archiveBytes = 12
 	slotBytes    = 12
 )
+
+// compressedMagic begins the compressed files of go-carbon.
+const compressedMagic = "whisper_compressed"
 
 // Bounds of what is read.
 const (
@@ -52,6 +56,9 @@ func parseHeader(data []byte) (h Header, offsets []int, err error) {
 	}
 	if len(data) > MaxBytes {
 		return h, nil, damaged("%d bytes; at most %d are read", len(data), MaxBytes)
+	}
+	if strings.HasPrefix(string(data[:headerBytes]), compressedMagic[:headerBytes]) {
+		return h, nil, damaged("it is compressed, as go-carbon does it, which is not read")
 	}
 	method, longest := binary.BigEndian.Uint32(data), binary.BigEndian.Uint32(data[4:])
 	h.XFF = float64(math.Float32frombits(binary.BigEndian.Uint32(data[8:])))

@@ -171,6 +171,7 @@ func TestDamaged(t *testing.T) {
 		"empty":        {func([]byte) []byte { return nil }, "0 bytes are no header"},
 		"cut":          {func(b []byte) []byte { return b[:len(b)-1] }, "archive 2 takes the bytes"},
 		"cut header":   {func(b []byte) []byte { return b[:30] }, "ends in the list of its 3 archives"},
+		"compressed":   {func(b []byte) []byte { return append([]byte("whisper_compressed"), b...) }, "it is compressed"},
 		"method":       {put(0, 9), "aggregation method 9"},
 		"xff":          {put(8, math.Float32bits(1.5)), "xFilesFactor 1.5"},
 		"nan":          {put(8, math.Float32bits(float32(math.NaN()))), "xFilesFactor NaN"},
