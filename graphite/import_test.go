@@ -12,6 +12,8 @@ import (
 	"testing"
 
 	"github.com/tsdbridge/tsdbridge/graphite/graphitetest"
+	"github.com/tsdbridge/tsdbridge/graphite/source"
+	"github.com/tsdbridge/tsdbridge/storage"
 )
 
 // whisperFiles are files of whisper, and what whisper reads of them; see record.py there.
@@ -126,6 +128,22 @@ func TestImportedIsWhatWhisperReads(t *testing.T) {
 	importAll(t, f)
 	readLines(t, "fetches.jsonl", func(one whisperFetch) { w.wantFetch(t, one) })
 	importAll(t, f) // again, which is harmless
+	readLines(t, "fetches.jsonl", func(one whisperFetch) { w.wantFetch(t, one) })
+}
+
+// A series that was deleted is imported anew, by the same importer.
+func TestImportAfterDeletion(t *testing.T) {
+	w, f := importFixture(t, AllArchives)
+	importAll(t, f)
+	refs := w.Register(t, []storage.Series{w.Names.FromPath("w.avg")})
+	if _, err := w.Delete(t.Context(), storage.Deletion{Refs: refs, Whole: true}); err != nil {
+		t.Fatal(err)
+	}
+	importAll(t, f)
+	refs = w.Register(t, []storage.Series{w.Names.FromPath("w.avg")})
+	if kept, err := w.Documents().SeriesCustom(t.Context(), refs, source.KeptKey); err != nil || kept[0] == "" {
+		t.Fatal(kept, err)
+	}
 	readLines(t, "fetches.jsonl", func(one whisperFetch) { w.wantFetch(t, one) })
 }
 

@@ -8,7 +8,6 @@ import (
 	"unicode/utf8"
 
 	"github.com/tsdbridge/tsdbridge/graphite/source"
-	"github.com/tsdbridge/tsdbridge/recent"
 	"github.com/tsdbridge/tsdbridge/storage"
 )
 
@@ -28,12 +27,8 @@ type Importer struct {
 	archives Archives // nil: there is no table for them
 	sources  *source.Sources
 	prepared <-chan struct{}
-	kept     *recent.Map[storage.Ref, string] // what documents are known to tell
 	batches  sync.Pool
 }
-
-// rememberedKept bounds the series whose documents an import remembers.
-const rememberedKept = 10_000
 
 // Importer returns what stores parts of files.
 func (s *Server) Importer() *Importer { return newImporter(&s.o, s.names, s.api.sources) }
@@ -43,7 +38,7 @@ func newImporter(o *Options, names *nameRules, sources *source.Sources) *Importe
 	return &Importer{
 		appender: treeAppender{o.Appender, o.Catalog, o.Inverter, o.Names}, paths: func(name string) storage.Series { return seriesOf(o.Names, name) },
 		names: names, docs: o.Documents, archives: o.Archives, sources: sources, prepared: o.Prepared,
-		kept: recent.New[storage.Ref, string](rememberedKept), batches: sync.Pool{New: func() any { return new(storage.Batch) }},
+		batches: sync.Pool{New: func() any { return new(storage.Batch) }},
 	}
 }
 
@@ -125,9 +120,6 @@ func (i *Importer) keep(ctx context.Context, ref storage.Ref, text string) error
 	if text == "" {
 		return nil
 	}
-	if known, ok := i.kept.Get(ref); ok && known == text {
-		return nil
-	}
 	wanted, err := source.ParseKept(text)
 	if err != nil {
 		return fmt.Errorf("%w: %w", storage.ErrInvalid, err)
@@ -143,7 +135,6 @@ func (i *Importer) keep(ctx context.Context, ref storage.Ref, text string) error
 			told = wanted.With(old)
 		}
 		if told.String() == was {
-			i.kept.Put(ref, text)
 			i.sources.Kept(ref, told)
 			return nil
 		}
