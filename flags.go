@@ -331,6 +331,12 @@ func (p *parser) carbonFlags() {
 	f("carbon.aggregation-max-intervals", "Intervals before the present one whose aggregates late points still change; carbon's MAX_AGGREGATION_INTERVALS.").Default(text(a.MaxIntervals)).IntVar(&a.MaxIntervals)
 	f("carbon.aggregation-write-back", "How often aggregates are stored, if the frequency of their rule is longer: whole seconds; 0: once in that. Carbon's WRITE_BACK_FREQUENCY.").Default(a.WriteBack.String()).DurationVar(&a.WriteBack)
 	f("carbon.aggregation-max-bytes", "Memory for the values that aggregates are computed of. Points beyond it are missing in aggregates, and counted.").Default(bytesText(a.MaxBytes)).SetValue((*byteSize)(&a.MaxBytes))
+	w := &o.Forward
+	f("carbon.forward", "host:port of another carbon that the points of carbon's listeners are sent to, in addition to being stored. It may be given several times: each gets all points. What it does not take waits in a spool on the disk.").PlaceHolder("HOST:PORT").StringsVar(&w.Addresses)
+	f("carbon.forward-points", "Which points are sent: received (as carbon-relay: those that the lists take, under the names that came) or stored (as carbon-aggregator: renamed, and with aggregates).").Default(w.Points).EnumVar(&w.Points, "received", "stored")
+	f("carbon.forward-protocol", "How points are sent: pickle or line.").Default(w.Protocol).EnumVar(&w.Protocol, "pickle", "line")
+	f("carbon.forward-path", "Directory of the spools; empty: forward in --storage.path.").StringVar(&w.Path)
+	f("carbon.forward-max-bytes", "Size limit of each spool. What a full one does not take is dropped, and counted.").Default(bytesText(w.MaxBytes)).SetValue((*byteSize)(&w.MaxBytes))
 	f("carbon.udp", "Listen on UDP in addition to TCP.").Default(strconv.FormatBool(o.UDP)).BoolVar(&o.UDP)
 	f("carbon.max-connections", "TCP connections of each port at once. When there are more, the one that has been silent for longest is closed.").Default(text(o.MaxConnections)).IntVar(&o.MaxConnections)
 	f("carbon.idle-timeout", "Time without a line after which a connection is closed; 0: never.").Default(o.IdleTimeout.String()).DurationVar(&o.IdleTimeout)

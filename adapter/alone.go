@@ -16,6 +16,7 @@ const aloneGrace = time.Hour
 func (o Options) alone() Options {
 	o.Command = true
 	o.ListenAddress, o.OpenTSDB.ListenAddress, o.WebConfigFile = "", "", ""
+	o.Carbon.Forward.Addresses = nil
 	o.Carbon.ListenAddress, o.Carbon.PickleAddress, o.Carbon.ProtobufAddress = "", "", ""
 	o.Retention, o.RetentionRules, o.HBaseCompactAfter = 0, nil, 0
 	o.ShutdownGrace = aloneGrace

@@ -28,6 +28,7 @@ func (a *Adapter) openGraphite() (err error) {
 	g.Limits.Timeout, g.Limits.Concurrency = a.o.QueryTimeout, a.o.QueryParallel
 	g.Carbon = a.o.Carbon
 	g.Carbon.SeriesCache = a.o.SeriesCache
+	g.Carbon.Forward.Path, g.Carbon.Forward.HasSpace = a.o.forwardPath(), a.o.hasSpoolSpace
 	g.Store, g.Trees, g.Names, g.Appender, g.Points = a.store, a.trees, a.names, a.store, a.store.Logged()
 	g.Catalog, g.Documents, g.Annotations = a.store.Catalog(), a.store.Documents(), a.store.Annotations()
 	if archives := a.store.Archives(); archives != nil {

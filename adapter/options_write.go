@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/tsdbridge/tsdbridge/storage"
+	"github.com/tsdbridge/tsdbridge/storage/pebble"
 )
 
 // WriteAuto is buffered on the embedded engine, whose disk also holds the log. On HBase it is
@@ -56,6 +57,21 @@ func (o Options) logPath() string {
 		return ""
 	}
 	return filepath.Join(o.Path, "log")
+}
+
+// forwardPath returns the directory of the spools of what is sent to other carbons.
+func (o Options) forwardPath() string {
+	if o.Carbon.Forward.Path != "" || o.Path == "" {
+		return o.Carbon.Forward.Path
+	}
+	return filepath.Join(o.Path, "forward")
+}
+
+// hasSpoolSpace reports whether a disk has space for spools: they leave the store twice the space at which it
+// takes no more writes. A disk that cannot be asked has.
+func (o Options) hasSpoolSpace(dir string) bool {
+	free, err := pebble.FreeBytes(dir)
+	return err != nil || free >= 2*uint64(o.MinFreeBytes) //nolint:gosec // not negative
 }
 
 // logMarkPath returns the directory of the marks of the log: that of the store, if there is one,

@@ -35,6 +35,7 @@ type aggregation struct {
 	*aggregator.Aggregator
 	forwardAll bool
 	sink       *carbonSink
+	relay      *carbonRelay  // nil: none
 	grace      time.Duration // for the store, when the process is told to stop
 	logger     *slog.Logger
 	metrics    aggregationMetrics
@@ -50,9 +51,9 @@ type aggregationMetrics struct {
 	inputs, noMemory, missed, unstored, results, lost prometheus.Counter
 }
 
-func newAggregation(o AggregationOptions, port Options, sink *carbonSink) *aggregation {
+func newAggregation(o AggregationOptions, port Options, sink *carbonSink, relay *carbonRelay) *aggregation {
 	a := &aggregation{
-		forwardAll: o.ForwardAll, sink: sink, grace: port.ShutdownGrace, logger: port.Logger,
+		forwardAll: o.ForwardAll, sink: sink, relay: relay, grace: port.ShutdownGrace, logger: port.Logger,
 		Aggregator: aggregator.New(aggregator.Options{
 			MaxIntervals: o.MaxIntervals, WriteBack: int64(o.WriteBack / time.Second), MaxBytes: o.MaxBytes, Now: port.Now,
 		}),
@@ -82,11 +83,16 @@ func newAggregation(o AggregationOptions, port Options, sink *carbonSink) *aggre
 var errNoMemory = errors.New("--carbon.aggregation-max-bytes is reached")
 
 // passes reports whether points are stored themselves.
-func (a *aggregation) passes(route *carbonRoute) bool { return a.forwardAll && !route.own }
+func (a *aggregation) passes(route *carbonRoute) bool {
+	return a == nil || a.forwardAll && !route.own
+}
 
 // take takes the inputs of a batch. unstored points of it are not stored themselves, and for missed ones a
 // rule took too long.
 func (a *aggregation) take(inputs []aggregator.Input, unstored, missed int) {
+	if a == nil {
+		return
+	}
 	a.metrics.inputs.Add(float64(len(inputs) + missed))
 	a.metrics.unstored.Add(float64(unstored))
 	a.metrics.missed.Add(float64(missed))
@@ -143,6 +149,9 @@ func (a *aggregation) store(ctx context.Context, compute func(results []aggregat
 		points := make([]carbon.Point, len(batch))
 		for i, r := range batch {
 			points[i] = carbon.Point{Name: []byte(r.Name), Time: r.Time, Value: r.Value}
+		}
+		if a.relay.wants(relayStored) {
+			a.relay.Put(points)
 		}
 		a.storePoints(ctx, points)
 	}

@@ -46,7 +46,7 @@ func newAggregationDoor(t *testing.T, rules string, change ...func(*AggregationO
 	}
 	d.intake = &carbonIntake{
 		names: d.o.Names, series: 100, now: time.Now,
-		aggregation: newAggregation(o, Options{ShutdownGrace: time.Minute, Logger: d.o.Logger, Registerer: prometheus.NewRegistry(), Now: time.Now}, d.asNamed()),
+		aggregation: newAggregation(o, Options{ShutdownGrace: time.Minute, Logger: d.o.Logger, Registerer: prometheus.NewRegistry(), Now: time.Now}, d.asNamed(), nil),
 	}
 	d.intake.reset()
 	return d

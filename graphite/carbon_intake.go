@@ -1,9 +1,12 @@
 package graphite
 
 import (
+	"context"
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"golang.org/x/sync/errgroup"
 
 	"github.com/tsdbridge/tsdbridge/graphite/aggregator"
 	"github.com/tsdbridge/tsdbridge/graphite/carbon"
@@ -12,11 +15,72 @@ import (
 	"github.com/tsdbridge/tsdbridge/storage"
 )
 
-// A carbonIntake does what carbon-aggregator does with points, once for each point that comes, and passes
-// on those that are stored themselves. It is safe for concurrent use.
+// newCarbonIntake returns the intake of a port; nil if all points are only stored.
+func newCarbonIntake(o Options, names *nameRules, sink *carbonSink) (*carbonIntake, error) {
+	c := o.Carbon
+	relay, err := newCarbonRelay(c.Forward, o)
+	if err != nil {
+		return nil, err
+	}
+	in := &carbonIntake{names: names, relay: relay, series: c.SeriesCache, maxFuture: c.MaxFuture, now: o.Now}
+	if c.Aggregation.Rules != "" {
+		in.aggregation = newAggregation(c.Aggregation, o, sink.asNamed(), relay)
+	}
+	if in.aggregation == nil && relay == nil {
+		return nil, nil
+	}
+	in.reset()
+	return in, nil
+}
+
+// run runs what points go to until ctx ends, and then until ended is closed: no more points come.
+func (in *carbonIntake) run(ctx context.Context, ended <-chan struct{}) error {
+	group, relayCtx := errgroup.WithContext(ctx)
+	all := make(chan struct{})
+	group.Go(func() error {
+		defer close(all)
+		if in.aggregation == nil {
+			<-ended
+			return nil
+		}
+		return in.aggregation.run(ctx, ended)
+	})
+	group.Go(func() error { return in.relay.run(relayCtx, all) })
+	return group.Wait()
+}
+
+// close closes what an intake that never ran has open.
+func (in *carbonIntake) close() error {
+	if in == nil {
+		return nil
+	}
+	return in.relay.close()
+}
+
+// dropCaches forgets which series the names of aggregates have.
+func (in *carbonIntake) dropCaches() {
+	if in != nil && in.aggregation != nil {
+		in.aggregation.sink.DropCaches()
+	}
+}
+
+// changed has rules that were read again hold for names that are known.
+func (in *carbonIntake) changed(ctx context.Context) {
+	if in == nil {
+		return
+	}
+	in.reset()
+	if in.aggregation != nil {
+		in.aggregation.keep(ctx, in.names.Aggregation())
+	}
+}
+
+// A carbonIntake does what carbon-aggregator and carbon-relay do with points, once for each point that comes,
+// and passes on those that are stored themselves. It is safe for concurrent use.
 type carbonIntake struct {
 	names       *nameRules
-	aggregation *aggregation
+	aggregation *aggregation // nil: none
+	relay       *carbonRelay // nil: none
 	// series is how many names are known by their bytes.
 	series int
 	// maxFuture is --carbon.max-future: later points are left to the sink, which refuses them.
@@ -31,6 +95,7 @@ type carbonRoute struct {
 	err     error                // a list drops the name, or a rule takes too long for it: the sink says so
 	targets []*aggregator.Target // that they are inputs of
 	own     bool                 // the name is itself an output of these
+	stored  []byte               // the name under which they are stored; nil: the one that is sent
 	missed  bool                 // an aggregation rule takes too long for the name
 }
 
@@ -51,6 +116,7 @@ type intakeRun struct {
 	lookup ingest.Lookup
 	refs   []storage.Ref
 	inputs []aggregator.Input
+	relay  []carbon.Point
 }
 
 // reset forgets the routes of all names.
@@ -58,8 +124,12 @@ func (in *carbonIntake) reset() {
 	in.routes.Store(&carbonRoutes{rules: in.names.Aggregation(), known: ingest.NewCache(in.series)})
 }
 
-// Take gives points to the aggregation, and returns those that are stored, in the same memory.
+// Take gives points to the aggregation and to the relay, and returns those that are stored, in the same memory.
 func (in *carbonIntake) Take(points []carbon.Point) []carbon.Point {
+	if in.names == nil {
+		in.relay.Put(points)
+		return points
+	}
 	run, _ := in.runs.Get().(*intakeRun)
 	if run == nil {
 		run = &intakeRun{}
@@ -72,9 +142,13 @@ func (in *carbonIntake) Take(points []carbon.Point) []carbon.Point {
 		latest = in.now().Add(in.maxFuture).Unix()
 	}
 	kept, missed := points[:0], 0
+	received, stored := in.relay.wants(relayReceived), in.relay.wants(relayStored)
 	for i := range points {
 		p := &points[i]
 		route := in.route(routes, run.refs[i], p.Name)
+		if received && !isFiltered(route.err) {
+			run.relay = append(run.relay, *p)
+		}
 		if route.err != nil || p.Time > latest {
 			kept = append(kept, *p)
 			continue
@@ -85,14 +159,33 @@ func (in *carbonIntake) Take(points []carbon.Point) []carbon.Point {
 		if route.missed {
 			missed++
 		}
-		if in.aggregation.passes(route) {
-			kept = append(kept, *p)
+		if !in.aggregation.passes(route) {
+			continue
+		}
+		kept = append(kept, *p)
+		if stored {
+			run.relay = append(run.relay, route.asStored(*p))
 		}
 	}
 	in.aggregation.take(run.inputs, len(points)-len(kept), missed)
-	clear(run.inputs)
-	run.inputs = run.inputs[:0]
+	in.relay.Put(run.relay)
+	run.clear()
 	return kept
+}
+
+// clear forgets what is part of larger memory.
+func (r *intakeRun) clear() {
+	clear(r.inputs)
+	clear(r.relay)
+	r.inputs, r.relay = r.inputs[:0], r.relay[:0]
+}
+
+// asStored returns a point under the name that it is stored under.
+func (r *carbonRoute) asStored(p carbon.Point) carbon.Point {
+	if r.stored != nil {
+		p.Name = r.stored
+	}
+	return p
 }
 
 // find looks the names of points up.
@@ -132,17 +225,20 @@ func (r *carbonRoutes) add(name string, route *carbonRoute) int {
 
 // newRoute asks the rules about a name.
 func (in *carbonIntake) newRoute(rules *conf.AggregationRules, sent string) *carbonRoute {
-	name, _, err := in.names.Of(sent)
+	name, stored, err := in.names.Of(sent)
 	if err != nil {
 		return &carbonRoute{err: err}
 	}
 	route := &carbonRoute{}
+	if stored != sent && in.relay.wants(relayStored) {
+		route.stored = []byte(stored)
+	}
 	err = rules.Of(name, func(rule *conf.AggregationRule, output string) {
 		route.targets = append(route.targets, aggregator.NewTarget(rule, output))
 		route.own = route.own || output == name
 	})
 	route.missed = err != nil
-	if len(route.targets) == 0 && !route.missed {
+	if len(route.targets) == 0 && !route.missed && route.stored == nil {
 		return &plainRoute
 	}
 	return route

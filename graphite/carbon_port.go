@@ -27,6 +27,8 @@ type CarbonOptions struct {
 	Whitelist, Blacklist, Rewrites string
 	// Aggregation is what is computed of points.
 	Aggregation AggregationOptions
+	// Forward is where points are sent in addition.
+	Forward ForwardOptions
 	// UDP is --carbon.udp: listen for datagrams too.
 	UDP bool
 	// MaxConnections is --carbon.max-connections: TCP connections at once.
@@ -45,6 +47,7 @@ type CarbonOptions struct {
 func DefaultCarbonOptions() CarbonOptions {
 	return CarbonOptions{
 		UDP: true, FrameBytes: carbon.DefaultOptions().FrameBytes, MaxConnections: 1000, SeriesCache: 2_000_000,
+		Forward:     DefaultForwardOptions(),
 		Aggregation: AggregationOptions{ForwardAll: true, MaxIntervals: 5, MaxBytes: 256 << 20},
 	}
 }
@@ -63,6 +66,9 @@ func (o CarbonOptions) Validate() error {
 		return errors.New("--carbon.idle-timeout must not be negative")
 	case o.MaxFuture < 0:
 		return errors.New("--carbon.max-future must not be negative")
+	}
+	if len(o.Forward.Addresses) > 0 && !o.Listens() {
+		return errors.New("--carbon.forward: there is no listener whose points could be forwarded, see --carbon.listen-address")
 	}
 	return o.Aggregation.validate()
 }
@@ -100,16 +106,15 @@ func newCarbonPort(o Options, names *nameRules) (*carbonPort, error) {
 		Paths:    func(name string) storage.Series { return seriesOf(o.Names, name) }, CacheEntries: c.SeriesCache, MaxFuture: c.MaxFuture,
 		Logger: o.Logger, Registerer: o.Registerer, Now: o.Now,
 	})}
-	if c.Aggregation.Rules != "" {
-		p.intake = &carbonIntake{
-			names: names, aggregation: newAggregation(c.Aggregation, o, p.ingest.asNamed()), series: c.SeriesCache, maxFuture: c.MaxFuture, now: o.Now,
-		}
-		p.intake.reset()
+	var err error
+	if p.intake, err = newCarbonIntake(o, names, p.ingest); err != nil {
+		return nil, err // it names the flag
+	}
+	if p.intake != nil {
 		lo.Intake = p.intake.Take
 	}
-	var err error
 	if p.listener, err = carbon.New(lo); err != nil {
-		return nil, err // it names the flag
+		return nil, errors.Join(err, p.intake.close())
 	}
 	return p, nil
 }
@@ -129,7 +134,7 @@ func (p *carbonPort) run(ctx context.Context) error {
 	select {
 	case <-p.prepared:
 	case <-ctx.Done():
-		return p.listener.Close()
+		return p.close()
 	}
 	group, ctx := errgroup.WithContext(ctx)
 	if p.names != nil {
@@ -141,7 +146,7 @@ func (p *carbonPort) run(ctx context.Context) error {
 		return p.listener.Run(ctx, p.ingest)
 	})
 	if p.intake != nil {
-		group.Go(func() error { return p.intake.aggregation.run(ctx, ended) })
+		group.Go(func() error { return p.intake.run(ctx, ended) })
 	}
 	return group.Wait()
 }
@@ -149,16 +154,14 @@ func (p *carbonPort) run(ctx context.Context) error {
 // dropCaches forgets which series names have.
 func (p *carbonPort) dropCaches() {
 	p.ingest.DropCaches()
-	if p.intake != nil {
-		p.intake.aggregation.sink.DropCaches()
-	}
+	p.intake.dropCaches()
 }
 
 // changed has the rules of names, which were read again, hold for names that are known.
 func (p *carbonPort) changed(ctx context.Context) {
 	p.ingest.DropCaches()
-	if p.intake != nil {
-		p.intake.reset()
-		p.intake.aggregation.keep(ctx, p.names.Aggregation())
-	}
+	p.intake.changed(ctx)
 }
+
+// close unbinds the port of one that never ran.
+func (p *carbonPort) close() error { return errors.Join(p.listener.Close(), p.intake.close()) }

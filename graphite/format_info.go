@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/tsdbridge/tsdbridge/graphite/eval"
+	"github.com/tsdbridge/tsdbridge/graphite/pickle"
 )
 
 // The formats pickle and msgpack hold what graphite-web's servers tell each other of a series: its name,
@@ -58,9 +59,9 @@ func writeInfo(j *jsonWriter, e infoEncoder, list []*eval.Series) {
 
 // writePickle writes a pickle of protocol 2, which every Python reads.
 func writePickle(j *jsonWriter, list []*eval.Series, _ *time.Location) {
-	j.buf = append(j.buf, 0x80, 2)
+	j.buf = append(j.buf, pickle.Begin...)
 	writeInfo(j, pickleEncoder{}, list)
-	j.buf = append(j.buf, '.')
+	j.buf = append(j.buf, pickle.End...)
 }
 
 // pickleEncoder writes Python's opcodes.
@@ -83,15 +84,11 @@ func (pickleEncoder) object(j *jsonWriter, _ int) { j.buf = append(j.buf, '}', '
 func (pickleEncoder) endObject(j *jsonWriter) { j.buf = append(j.buf, 'u') }
 
 func (pickleEncoder) text(j *jsonWriter, text string) {
-	j.buf = append(binary.LittleEndian.AppendUint32(append(j.buf, 'X'), uint32(len(text))), text...) //nolint:gosec // names are short
+	j.buf = pickle.AppendText(j.buf, text)
 }
 
 func (pickleEncoder) int(j *jsonWriter, n int64) {
-	if int64(int32(n)) == n {
-		j.buf = binary.LittleEndian.AppendUint32(append(j.buf, 'J'), uint32(n))
-		return
-	}
-	j.buf = binary.LittleEndian.AppendUint64(append(j.buf, 0x8a, 8), uint64(n))
+	j.buf = pickle.AppendInt(j.buf, n)
 }
 
 func (pickleEncoder) float(j *jsonWriter, v float64) {
@@ -99,7 +96,7 @@ func (pickleEncoder) float(j *jsonWriter, v float64) {
 		j.buf = append(j.buf, 'N')
 		return
 	}
-	j.buf = binary.BigEndian.AppendUint64(append(j.buf, 'G'), math.Float64bits(v))
+	j.buf = pickle.AppendFloat(j.buf, v)
 }
 
 // writeMsgpack writes MessagePack.

@@ -228,5 +228,5 @@ func (s *Server) Close() error {
 	if s.carbon == nil {
 		return nil
 	}
-	return s.carbon.listener.Close()
+	return s.carbon.close()
 }

@@ -143,7 +143,7 @@ func (f *fields) unicode(line []byte) (n int) {
 		start := i
 		for i < len(line) {
 			r, size := utf8.DecodeRune(line[i:])
-			if isPythonSpace(r) {
+			if IsSpace(r) {
 				break
 			}
 			i += size
@@ -161,8 +161,8 @@ func (f *fields) unicode(line []byte) (n int) {
 	return n
 }
 
-// isPythonSpace is Python's str.isspace.
-func isPythonSpace(r rune) bool {
+// IsSpace is Python's str.isspace.
+func IsSpace(r rune) bool {
 	return unicode.IsSpace(r) || r >= 0x1c && r <= 0x1f
 }
 

@@ -113,7 +113,7 @@ func pickledNumber(d *pickle.Decoder, v pickle.Value, otherwise Reason) (float64
 		return v.Number(), 0
 	case pickle.Text, pickle.Bytes:
 		text, _ := d.Text(v)
-		if number, ok := parseFloat(bytes.TrimFunc(text, isPythonSpace)); ok {
+		if number, ok := parseFloat(bytes.TrimFunc(text, IsSpace)); ok {
 			return number, 0
 		}
 	}

@@ -1,0 +1,221 @@
+package forward
+
+import (
+	"context"
+	"errors"
+	"net"
+	"os"
+	"time"
+
+	"github.com/tsdbridge/tsdbridge/retry"
+	"github.com/tsdbridge/tsdbridge/storage/log"
+)
+
+const (
+	// confirmAfter is how long a connection must have lasted after points were sent before the other carbon
+	// counts as having them: the protocol has no acknowledgement, and what a connection holds when it breaks
+	// is lost. It is sent again on the next one.
+	confirmAfter = 10 * time.Second
+	// confirmEvery is how often that is looked at.
+	confirmEvery = time.Second
+	// dialTimeout is for one attempt to connect.
+	dialTimeout = 10 * time.Second
+	// partTimeout is how long the other carbon may take, when this process stops, to read what was sent.
+	partTimeout = 2 * time.Second
+)
+
+// The pauses between attempts to connect.
+var connectPauses = retry.Pauses{First: 100 * time.Millisecond, Longest: 10 * time.Second}
+
+var errClosed = errors.New("the other side has closed the connection")
+
+// sender is what Forwarder.send knows.
+type sender struct {
+	at      log.Position // of the next record
+	marks   []mark       // of what was sent on this connection and is not confirmed
+	looked  time.Time    // when the marks were last looked at
+	wire    wire
+	points  []byte // memory
+	outcome retry.Outcome
+}
+
+// mark tells when all records before a position had been sent.
+type mark struct {
+	sent time.Time
+	next log.Position
+}
+
+// send keeps a connection, and sends what is in the spool, until ctx ends.
+func (f *Forwarder) send(ctx context.Context) {
+	f.sender.wire.protocol = f.o.Protocol
+	for ctx.Err() == nil {
+		retry.Until(ctx, connectPauses, func() bool {
+			before := f.position()
+			err := f.connected(ctx)
+			if f.sender.outcome.Note(ctx, err) {
+				f.o.Logger.WarnContext(ctx, "points for another carbon wait in the spool", "address", f.o.Address, "err", err)
+			}
+			return f.position() != before // it went well for some time: the pauses begin again
+		})
+	}
+}
+
+// position is up to where the other carbon has the points.
+func (f *Forwarder) position() log.Position {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.confirmed
+}
+
+// connected connects, and sends until the connection breaks or ctx ends. What was not confirmed before is
+// sent again.
+func (f *Forwarder) connected(ctx context.Context) error {
+	dialer := net.Dialer{Timeout: dialTimeout, KeepAliveConfig: net.KeepAliveConfig{Enable: true, Idle: time.Minute}}
+	conn, err := dialer.DialContext(ctx, "tcp", f.o.Address)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = conn.Close() }() // what it had not sent is sent again
+	f.metrics.connections.Inc()
+	f.metrics.connected.Set(1)
+	defer f.metrics.connected.Set(0)
+	if f.sender.outcome.Err() != nil {
+		f.sender.outcome.Set(nil)
+		f.o.Logger.InfoContext(ctx, "connected to another carbon", "address", f.o.Address, "spooled_bytes", f.log.After(f.position()))
+	}
+	lost := make(chan struct{})
+	go watch(conn, lost)
+	stop := context.AfterFunc(ctx, func() { _ = conn.SetWriteDeadline(time.Unix(1, 0)) })
+	defer stop()
+	err = f.sendSpool(ctx, conn, lost)
+	f.sender.marks = f.sender.marks[:0]
+	return err
+}
+
+// watch closes lost when the other side ends the connection. It sends nothing.
+func watch(conn net.Conn, lost chan<- struct{}) {
+	defer close(lost)
+	var b [64]byte
+	for {
+		if _, err := conn.Read(b[:]); err != nil {
+			return
+		}
+	}
+}
+
+// sendSpool sends what is in the spool, and what comes, on a connection.
+func (f *Forwarder) sendSpool(ctx context.Context, conn net.Conn, lost <-chan struct{}) error {
+	f.sender.at = f.position()
+	look := time.NewTicker(confirmEvery)
+	defer look.Stop()
+	for {
+		err := f.log.Tail(ctx, f.sender.at, func(record []byte, next log.Position) error {
+			select {
+			case <-lost:
+				return errClosed
+			default:
+			}
+			return f.sendRecord(conn, record, next)
+		})
+		switch {
+		case ctx.Err() != nil:
+			f.part(conn, lost, err)
+			return ctx.Err()
+		case errors.Is(err, log.ErrCorrupt):
+			f.skipDamage(err)
+		case err != nil:
+			return err
+		default:
+			f.caughtUp()
+		}
+		select {
+		case <-f.spooled:
+		case <-look.C:
+		case <-lost:
+			return errClosed
+		case <-ctx.Done():
+		}
+		f.look()
+	}
+}
+
+// sendRecord sends the points of a record.
+func (f *Forwarder) sendRecord(conn net.Conn, record []byte, next log.Position) error {
+	s := &f.sender
+	milliseconds, points, err := parseRecord(s.points, record)
+	if err != nil {
+		f.o.Logger.Error("a record of the spool cannot be read and is passed over", "address", f.o.Address, "err", err)
+		f.metrics.drop(dropDamage, 1)
+		s.at = next
+		return nil
+	}
+	f.mu.Lock()
+	f.oldest = milliseconds
+	f.mu.Unlock()
+	s.points = points
+	bytes, sent, err := s.wire.encode(points)
+	if err != nil {
+		return err
+	}
+	n, err := conn.Write(bytes)
+	f.metrics.bytes.Add(float64(n))
+	if err != nil {
+		return err
+	}
+	f.metrics.points.Add(float64(sent))
+	f.metrics.drop(dropForm, s.wire.refused)
+	s.at = next
+	s.marks = append(s.marks, mark{f.o.Now(), next})
+	f.look()
+	return nil
+}
+
+// look confirms what was sent long enough ago.
+func (f *Forwarder) look() {
+	s, now := &f.sender, f.o.Now()
+	if now.Sub(s.looked) < min(confirmEvery, f.o.confirmAfter) {
+		return
+	}
+	s.looked = now
+	n := 0
+	for n < len(s.marks) && now.Sub(s.marks[n].sent) >= f.o.confirmAfter {
+		n++
+	}
+	if n > 0 {
+		at := s.marks[n-1].next
+		s.marks = append(s.marks[:0], s.marks[n:]...)
+		f.confirm(at)
+	}
+}
+
+// caughtUp notes that all has been sent.
+func (f *Forwarder) caughtUp() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.oldest = 0
+}
+
+// part ends a connection in order, so that nothing is sent again after the next start: the other side has
+// read all when it closes the connection too.
+func (f *Forwarder) part(conn net.Conn, lost <-chan struct{}, err error) {
+	tcp, ok := conn.(*net.TCPConn)
+	if !ok || errors.Is(err, os.ErrDeadlineExceeded) || tcp.CloseWrite() != nil {
+		return // a record may have been sent in part
+	}
+	timer := time.NewTimer(partTimeout)
+	defer timer.Stop()
+	select {
+	case <-lost:
+		f.confirm(f.sender.at)
+	case <-timer.C:
+	}
+}
+
+// skipDamage gives up what the spool holds and cannot be read.
+func (f *Forwarder) skipDamage(err error) {
+	f.o.Logger.Error("the spool is damaged, the points in it are not forwarded", "address", f.o.Address, "bytes", f.log.After(f.sender.at), "err", err)
+	f.metrics.drop(dropDamage, 1)
+	f.sender.at = f.log.End()
+	f.sender.marks = f.sender.marks[:0]
+	f.confirm(f.sender.at)
+}

@@ -1,0 +1,95 @@
+package log
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+)
+
+// Tail calls fn with the records from a position on (the zero Position: all) that are on the disk, in
+// order, each with the position after it, which is where the next Tail goes on. It ends with fn's first
+// error. A record is valid until fn returns. Other goroutines may Append meanwhile; what they append may
+// be among the records. Truncate may be called by fn, for records that were read.
+//
+// A position whose records were removed or are broken is ErrCorrupt. A position after the end has no
+// records, and never will have before the end passes it.
+func (l *Log) Tail(ctx context.Context, from Position, fn func(record []byte, next Position) error) error {
+	for i, s := range l.written() {
+		if i == 0 && from != (Position{}) && from.Compare(s.before) < 0 {
+			return corrupt(l.path(s.before.Segment, suffixLog), s.before.Offset, fmt.Sprintf("records from %v on are missing", from))
+		}
+		if s.endPosition().Compare(from) <= 0 || s.empty() {
+			continue
+		}
+		if err := l.tailSegment(ctx, s, from, fn); err != nil {
+			return err
+		}
+	}
+	return ctx.Err()
+}
+
+// written returns what can be read of the segments now.
+func (l *Log) written() []segment {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	segments := make([]segment, 0, len(l.segments))
+	for _, s := range l.segments {
+		segments = append(segments, segment{number: s.number, before: s.before, end: s.end})
+	}
+	return segments
+}
+
+func (l *Log) tailSegment(ctx context.Context, s segment, from Position, fn func(record []byte, next Position) error) error {
+	name := l.path(s.number, suffixLog)
+	f, err := l.opts.FS.Open(name)
+	if err != nil {
+		return diskError("open", name, err)
+	}
+	defer f.Close()
+	r := newReader(f, s.number, s.end)
+	if from.Segment == s.number {
+		err = r.skipTo(from.Offset)
+	}
+	for err == nil {
+		if err = ctx.Err(); err != nil {
+			return err
+		}
+		var record []byte
+		if _, record, err = r.next(); err == nil {
+			if err := fn(record, Position{s.number, r.offset}); err != nil {
+				return err
+			}
+		}
+	}
+	switch {
+	case errors.Is(err, io.EOF) && r.offset == s.end:
+		return nil
+	case errors.Is(err, errBroken):
+		return corrupt(name, r.offset, "broken record")
+	}
+	return diskError("read", name, err)
+}
+
+// skipTo has the reader go on at the offset of a record.
+func (r *reader) skipTo(offset int64) error {
+	r.offset = offset
+	h, _, err := r.at(offset)
+	r.group = offset - int64(h.back)
+	return err
+}
+
+// After returns how many bytes of records, with what is around them, there are from a position on.
+func (l *Log) After(from Position) (bytes int64) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for _, s := range l.segments {
+		switch {
+		case s.number == from.Segment:
+			bytes += max(0, s.end-max(from.Offset, segmentHeader))
+		case s.number > from.Segment:
+			bytes += s.end - segmentHeader
+		}
+	}
+	return bytes
+}
