@@ -2,7 +2,6 @@ package forward
 
 import (
 	"fmt"
-	"io"
 	"log/slog"
 	"testing"
 	"time"
@@ -15,7 +14,7 @@ import (
 // BenchmarkPut tells what a point costs whoever sends it, and the spool.
 func BenchmarkPut(b *testing.B) {
 	f, err := New(Options{
-		Address: "127.0.0.1:1", Protocol: Pickle, Dir: b.TempDir(), MaxBytes: 8 << 30, Logger: slog.New(slog.NewTextHandler(io.Discard, nil)),
+		Address: "127.0.0.1:1", Protocol: Pickle, Dir: b.TempDir(), MaxBytes: 8 << 30, Logger: slog.New(slog.DiscardHandler),
 		Registerer: prometheus.NewRegistry(), Now: time.Now,
 	})
 	if err != nil {
@@ -32,10 +31,16 @@ func BenchmarkPut(b *testing.B) {
 	}
 	n := 0
 	for b.Loop() {
+		for i := range points {
+			points[i].Time += 10
+			points[i].Value = float64((n+i*i)%9973) / 8
+		}
 		f.Put(points)
 		n += len(points)
-		if n%1_000_000 == 0 {
-			time.Sleep(50 * time.Millisecond)
+		if n%100_000 == 0 {
+			b.StopTimer()
+			time.Sleep(20 * time.Millisecond) // so that none are dropped
+			b.StartTimer()
 		}
 	}
 	close(ended)

@@ -31,7 +31,7 @@ import (
 type other struct {
 	listener net.Listener
 	protocol Protocol
-	after    int // lines after which a connection is closed; 0: never
+	after    int // lines after which the first connection is closed; 0: never
 
 	mu    sync.Mutex // guards all below
 	lines []string
@@ -54,8 +54,9 @@ func startOther(t *testing.T, address string, protocol Protocol, after int) *oth
 			}
 			o.mu.Lock()
 			o.conns = append(o.conns, conn)
+			first := len(o.conns) == 1
 			o.mu.Unlock()
-			go o.serve(conn)
+			go o.serve(conn, first)
 		}
 	}()
 	return o
@@ -70,10 +71,10 @@ func (o *other) stop() {
 	}
 }
 
-func (o *other) serve(conn net.Conn) {
+func (o *other) serve(conn net.Conn, first bool) {
 	defer conn.Close()
 	r := bufio.NewReader(conn)
-	for n := 0; o.after == 0 || n < o.after; n++ {
+	for n := 0; !first || o.after == 0 || n < o.after; n++ {
 		lines, err := o.read(r)
 		if err != nil {
 			return
@@ -216,7 +217,7 @@ func TestForwardOutage(t *testing.T) {
 	}
 	address, dir := l.Addr().String(), t.TempDir()
 	_ = l.Close()
-	options := Options{Address: address, Protocol: Line, Dir: dir, confirmAfter: 50 * time.Millisecond}
+	options := Options{Address: address, Protocol: Line, Dir: dir, confirmAfter: time.Second}
 	d := open(t, options)
 	want := d.put(0, 5000)
 	d.stop()
@@ -248,6 +249,32 @@ func TestForwardOutage(t *testing.T) {
 	d.stop() // in order: the other has read all
 	if got := o.received(); len(got) != len(want) || d.Forwarder.log.After(d.position()) != 0 {
 		t.Errorf("%d lines have come, want %d", len(got), len(want))
+	}
+}
+
+// TestForwardBreaks: connections that always break early do not keep the spool from being sent.
+func TestForwardBreaks(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	go func() {
+		for {
+			conn, err := l.Accept()
+			if err != nil {
+				return
+			}
+			_, _ = io.CopyN(io.Discard, conn, 1000)
+			_ = conn.Close()
+		}
+	}()
+	d := open(t, Options{Address: l.Addr().String(), Protocol: Line, Dir: t.TempDir(), confirmAfter: 10 * time.Millisecond})
+	d.put(0, 1000)
+	for begin := time.Now(); d.Forwarder.log.After(d.position()) > 0 || d.lag() > 0; time.Sleep(5 * time.Millisecond) {
+		if time.Since(begin) > 60*time.Second {
+			t.Fatal("the same points are sent for ever")
+		}
 	}
 }
 

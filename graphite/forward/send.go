@@ -12,10 +12,13 @@ import (
 )
 
 const (
-	// confirmAfter is how long a connection must have lasted after points were sent before the other carbon
-	// counts as having them: the protocol has no acknowledgement, and what a connection holds when it breaks
-	// is lost. It is sent again on the next one.
+	// confirmAfter is how long a connection must have lasted after points were sent, and the other side's
+	// system must have acknowledged their bytes, before the other carbon counts as having them: the protocol
+	// has no acknowledgement, and what a connection holds when it breaks is lost. It is sent again on the next
+	// one.
 	confirmAfter = 10 * time.Second
+	// mostHalvings bounds how often confirmAfter is halved when connections break sooner.
+	mostHalvings = 16
 	// confirmEvery is how often that is looked at.
 	confirmEvery = time.Second
 	// dialTimeout is for one attempt to connect.
@@ -32,17 +35,23 @@ var errClosed = errors.New("the other side has closed the connection")
 // sender is what Forwarder.send knows.
 type sender struct {
 	at      log.Position // of the next record
-	marks   []mark       // of what was sent on this connection and is not confirmed
-	looked  time.Time    // when the marks were last looked at
+	conn    *net.TCPConn
+	written int64     // bytes, on this connection
+	marks   []mark    // of what was sent on this connection and is not confirmed
+	looked  time.Time // when the marks were last looked at
+	// broken is how many connections have broken since something was confirmed. With each of them less is
+	// asked of a connection: otherwise one that always breaks early would be sent the same points for ever.
+	broken  int
 	wire    wire
 	points  []byte // memory
 	outcome retry.Outcome
 }
 
-// mark tells when all records before a position had been sent.
+// mark tells when all records before a position had been sent, and how many bytes that were.
 type mark struct {
-	sent time.Time
-	next log.Position
+	sent  time.Time
+	bytes int64
+	next  log.Position
 }
 
 // send keeps a connection, and sends what is in the spool, until ctx ends.
@@ -87,8 +96,12 @@ func (f *Forwarder) connected(ctx context.Context) error {
 	go watch(conn, lost)
 	stop := context.AfterFunc(ctx, func() { _ = conn.SetWriteDeadline(time.Unix(1, 0)) })
 	defer stop()
-	err = f.sendSpool(ctx, conn, lost)
-	f.sender.marks = f.sender.marks[:0]
+	s := &f.sender
+	s.conn, s.written, s.marks = conn.(*net.TCPConn), 0, s.marks[:0]
+	if err = f.sendSpool(ctx, lost); ctx.Err() == nil {
+		f.confirmSent()
+		s.broken = min(s.broken+1, mostHalvings)
+	}
 	return err
 }
 
@@ -104,7 +117,7 @@ func watch(conn net.Conn, lost chan<- struct{}) {
 }
 
 // sendSpool sends what is in the spool, and what comes, on a connection.
-func (f *Forwarder) sendSpool(ctx context.Context, conn net.Conn, lost <-chan struct{}) error {
+func (f *Forwarder) sendSpool(ctx context.Context, lost <-chan struct{}) error {
 	f.sender.at = f.position()
 	look := time.NewTicker(confirmEvery)
 	defer look.Stop()
@@ -115,11 +128,11 @@ func (f *Forwarder) sendSpool(ctx context.Context, conn net.Conn, lost <-chan st
 				return errClosed
 			default:
 			}
-			return f.sendRecord(conn, record, next)
+			return f.sendRecord(record, next)
 		})
 		switch {
 		case ctx.Err() != nil:
-			f.part(conn, lost, err)
+			f.part(lost, err)
 			return ctx.Err()
 		case errors.Is(err, log.ErrCorrupt):
 			f.skipDamage(err)
@@ -140,7 +153,7 @@ func (f *Forwarder) sendSpool(ctx context.Context, conn net.Conn, lost <-chan st
 }
 
 // sendRecord sends the points of a record.
-func (f *Forwarder) sendRecord(conn net.Conn, record []byte, next log.Position) error {
+func (f *Forwarder) sendRecord(record []byte, next log.Position) error {
 	s := &f.sender
 	milliseconds, points, err := parseRecord(s.points, record)
 	if err != nil {
@@ -157,7 +170,8 @@ func (f *Forwarder) sendRecord(conn net.Conn, record []byte, next log.Position) 
 	if err != nil {
 		return err
 	}
-	n, err := conn.Write(bytes)
+	n, err := s.conn.Write(bytes)
+	s.written += int64(n)
 	f.metrics.bytes.Add(float64(n))
 	if err != nil {
 		return err
@@ -165,7 +179,7 @@ func (f *Forwarder) sendRecord(conn net.Conn, record []byte, next log.Position) 
 	f.metrics.points.Add(float64(sent))
 	f.metrics.drop(dropForm, s.wire.refused)
 	s.at = next
-	s.marks = append(s.marks, mark{f.o.Now(), next})
+	s.marks = append(s.marks, mark{f.o.Now(), s.written, next})
 	f.look()
 	return nil
 }
@@ -177,13 +191,20 @@ func (f *Forwarder) look() {
 		return
 	}
 	s.looked = now
+	f.confirmSent()
+}
+
+// confirmSent confirms what the other carbon counts as having.
+func (f *Forwarder) confirmSent() {
+	s, now := &f.sender, f.o.Now()
+	acknowledged, age := s.written-unacked(s.conn), f.o.confirmAfter>>s.broken
 	n := 0
-	for n < len(s.marks) && now.Sub(s.marks[n].sent) >= f.o.confirmAfter {
+	for n < len(s.marks) && s.marks[n].bytes <= acknowledged && now.Sub(s.marks[n].sent) >= age {
 		n++
 	}
 	if n > 0 {
 		at := s.marks[n-1].next
-		s.marks = append(s.marks[:0], s.marks[n:]...)
+		s.marks, s.broken = append(s.marks[:0], s.marks[n:]...), 0
 		f.confirm(at)
 	}
 }
@@ -197,9 +218,8 @@ func (f *Forwarder) caughtUp() {
 
 // part ends a connection in order, so that nothing is sent again after the next start: the other side has
 // read all when it closes the connection too.
-func (f *Forwarder) part(conn net.Conn, lost <-chan struct{}, err error) {
-	tcp, ok := conn.(*net.TCPConn)
-	if !ok || errors.Is(err, os.ErrDeadlineExceeded) || tcp.CloseWrite() != nil {
+func (f *Forwarder) part(lost <-chan struct{}, err error) {
+	if errors.Is(err, os.ErrDeadlineExceeded) || f.sender.conn.CloseWrite() != nil {
 		return // a record may have been sent in part
 	}
 	timer := time.NewTimer(partTimeout)
