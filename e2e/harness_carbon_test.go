@@ -119,7 +119,7 @@ var python struct {
 	err  error
 }
 
-// pythonWith returns a Python that has graphyte, a client of carbon. pip fetches it.
+// pythonWith returns a Python that has graphyte, a client of carbon, and carbon itself. pip fetches them.
 func pythonWith(t testing.TB) string {
 	t.Helper()
 	dir := filepath.Join(filepath.Dir(adapterBinary(t)), "python")
@@ -129,8 +129,8 @@ func pythonWith(t testing.TB) string {
 			python.err = fmt.Errorf("python3 -m venv (Debian: apt-get install python3-venv): %w\n%s", err, out)
 			return
 		}
-		if out, err := exec.Command(python.path, "-m", "pip", "install", "-q", "--disable-pip-version-check", "graphyte==1.7.1").CombinedOutput(); err != nil {
-			python.err = fmt.Errorf("pip install graphyte: %w\n%s", err, out)
+		if out, err := exec.Command(python.path, "-m", "pip", "install", "-q", "--disable-pip-version-check", "graphyte==1.7.1", "carbon==1.1.10", "whisper==1.1.10").CombinedOutput(); err != nil {
+			python.err = fmt.Errorf("pip install graphyte, carbon and whisper: %w\n%s", err, out)
 		}
 	})
 	if python.err != nil {
