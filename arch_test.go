@@ -16,7 +16,7 @@ import (
 // doors lists, for each room (package), the rooms that it may import. A room that is not listed may
 // not exist.
 var doors = map[string][]string{
-	".":                       {"adapter", "opentsdb/conf"},
+	".":                       {"adapter", "nearest", "opentsdb/conf"},
 	"adapter":                 {"adapter/webconfig", "budget", "graphite", "graphite/whisper", "ingest/listen", "opentsdb", "opentsdb/client", "opentsdb/compare", "opentsdb/query", "prometheus", "prometheus/reply", "running", "storage", "storage/fill", "storage/fsck", "storage/hbase", "storage/kv", "storage/log", "storage/pebble", "storage/rollup", "storage/schema", "transfer", "translate", "tree"},
 	"adapter/webconfig":       {},
 	"budget":                  {},
@@ -25,7 +25,7 @@ var doors = map[string][]string{
 	"graphite/aggregator":     {"graphite/conf"},
 	"graphite/carbon":         {"decimal", "graphite/pickle", "ingest/listen", "retry", "turns"},
 	"graphite/conf":           {"graphite/pyregexp", "recent"},
-	"graphite/eval":           {"budget", "decimal", "graphite/expr", "graphite/pyregexp", "turns"},
+	"graphite/eval":           {"budget", "decimal", "graphite/expr", "graphite/pyregexp", "nearest", "turns"},
 	"graphite/events":         {"storage"},
 	"graphite/expr":           {},
 	"graphite/forward":        {"graphite/carbon", "graphite/pickle", "retry", "statefile", "storage/log"},
@@ -38,6 +38,7 @@ var doors = map[string][]string{
 	"graphite/tagspec":        {"graphite/eval", "graphite/pyregexp", "storage", "translate"},
 	"ingest":                  {"storage", "storage/intern"},
 	"ingest/listen":           {"retry"},
+	"nearest":                 {},
 	"opentsdb":                {"budget", "decimal", "ingest", "ingest/listen", "opentsdb/aggregate", "opentsdb/api", "opentsdb/client", "opentsdb/query", "opentsdb/reply", "running", "storage", "storage/rollup", "storage/schema", "transfer", "tree", "tree/javaregexp", "turns"},
 	"opentsdb/aggregate":      {"storage/schema"},
 	"opentsdb/api":            {"budget", "ingest/listen", "opentsdb/aggregate", "opentsdb/expression", "opentsdb/graph", "opentsdb/query", "opentsdb/reply", "running", "storage", "storage/documents", "storage/schema", "tree", "tree/javaregexp", "turns"},

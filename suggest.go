@@ -5,6 +5,8 @@ import (
 	"strings"
 
 	"github.com/alecthomas/kingpin/v2"
+
+	"github.com/tsdbridge/tsdbridge/nearest"
 )
 
 // suggestFlag adds the most similar known name to an error about an unknown flag or command, and
@@ -64,19 +66,13 @@ func (p *parser) withNeighbour(err error, prefix, word string, names []string) e
 	return err
 }
 
-// neighbour returns the name with the fewest edits from a word: at most one, and one more for every
-// eight letters of the word. If there is none, it returns the only name whose last element is the
-// word.
+// neighbour returns the name that is nearest to a word. If there is none, it returns the only name
+// whose last element is the word.
 func neighbour(word string, names []string) string {
-	best, fewest := "", len(word)/8+2
-	for _, name := range names {
-		if n := edits(word, name); n < fewest {
-			best, fewest = name, n
-		}
+	if near := nearest.Names(word, names, 1); len(near) > 0 {
+		return near[0]
 	}
-	if best != "" {
-		return best
-	}
+	best := ""
 	for _, name := range names {
 		if strings.HasSuffix(name, "."+word) {
 			if best != "" {
@@ -86,29 +82,4 @@ func neighbour(word string, names []string) string {
 		}
 	}
 	return best
-}
-
-// edits returns how many insertions, deletions, changes and swaps of neighbouring letters turn a
-// into b.
-func edits(a, b string) int {
-	rows := [3][]int{make([]int, len(b)+1), make([]int, len(b)+1), make([]int, len(b)+1)}
-	before, last, now := rows[0], rows[1], rows[2]
-	for j := range last {
-		last[j] = j
-	}
-	for i := 1; i <= len(a); i++ {
-		now[0] = i
-		for j := 1; j <= len(b); j++ {
-			cost := 1
-			if a[i-1] == b[j-1] {
-				cost = 0
-			}
-			now[j] = min(last[j]+1, now[j-1]+1, last[j-1]+cost)
-			if i > 1 && j > 1 && a[i-1] == b[j-2] && a[i-2] == b[j-1] {
-				now[j] = min(now[j], before[j-2]+1)
-			}
-		}
-		before, last, now = last, now, before
-	}
-	return last[len(b)]
 }

@@ -1,8 +1,12 @@
 package eval
 
 import (
+	"errors"
 	"fmt"
+	"slices"
 	"strings"
+
+	"github.com/tsdbridge/tsdbridge/nearest"
 )
 
 // InputError means that a target cannot be computed: the sender's fault, 400. Errors of the Source
@@ -15,6 +19,8 @@ type InputError struct {
 	Func string
 	// Target is the target as text.
 	Target string
+	// Hint asks what may have been meant.
+	Hint string
 }
 
 func (e *InputError) Error() string {
@@ -25,8 +31,23 @@ func (e *InputError) Error() string {
 	if e.Func != "" {
 		text += fmt.Sprintf("; func: \"%s\"", e.Func)
 	}
+	if e.Hint != "" {
+		text += "; " + e.Hint
+	}
 	return text
 }
+
+// unknown adds to an error the names that are nearest to one that does not exist.
+func unknown(err error, name string, names []string) error {
+	if bad, ok := errors.AsType[*InputError](err); ok {
+		slices.Sort(names)
+		bad.Hint = nearest.Question(nearest.Names(name, names, mostHints))
+	}
+	return err
+}
+
+// mostHints is how many names a hint has.
+const mostHints = 3
 
 func invalid(format string, args ...any) error {
 	return &InputError{Reason: fmt.Sprintf(format, args...)}

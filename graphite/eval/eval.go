@@ -3,6 +3,7 @@ package eval
 import (
 	"context"
 	"errors"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -226,7 +227,8 @@ func (s *scope) call(n *expr.Call, piped func() (expr.Node, any, error)) (any, e
 	}
 	fn, ok := s.ev.functions[n.Name]
 	if !ok {
-		return nil, invalid("Received request for unknown function: %s", n.Name)
+		err := invalid("Received request for unknown function: %s", n.Name)
+		return nil, unknown(err, n.Name, slices.Collect(maps.Keys(s.ev.functions)))
 	}
 	if err := s.turn.Yield(s.ctx); err != nil {
 		return nil, err

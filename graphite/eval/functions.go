@@ -1,6 +1,7 @@
 package eval
 
 import (
+	"maps"
 	"slices"
 	"strings"
 )
@@ -89,7 +90,7 @@ func perSeries(f func(*call) ([]*Series, error)) func(*call) ([]*Series, error) 
 func (c *call) apply(name string, args ...any) ([]*Series, error) {
 	fn, ok := c.scope.ev.functions[name]
 	if !ok {
-		return nil, crash("Function %q not found", name)
+		return nil, unknown(crash("Function %q not found", name), name, slices.Collect(maps.Keys(c.scope.ev.functions)))
 	}
 	bound, err := fn.bind(args, nil)
 	if err != nil {

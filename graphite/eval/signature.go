@@ -2,6 +2,7 @@ package eval
 
 import (
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 	"strings"
@@ -138,9 +139,24 @@ func (f *Function) bind(args []any, kwargs map[string]any) ([]any, error) {
 		bound[i] = value
 	}
 	if used < len(kwargs) {
-		return nil, crash("%s() got an unexpected keyword argument", f.Name)
+		return nil, f.unexpected(kwargs)
 	}
 	return bound, nil
+}
+
+// unexpected returns the error about a keyword that is none of the function's.
+func (f *Function) unexpected(kwargs map[string]any) error {
+	names := make([]string, len(f.formal))
+	for i, p := range f.formal {
+		names[i] = p.name
+	}
+	for _, keyword := range slices.Sorted(maps.Keys(kwargs)) {
+		if !slices.Contains(names, keyword) {
+			err := crash("%s() got an unexpected keyword argument '%s'", f.Name, Excerpt(keyword, MaxExcerpt))
+			return unknown(err, keyword, names)
+		}
+	}
+	return crash("%s() got an unexpected keyword argument", f.Name)
 }
 
 // validate checks and converts arguments by the declared parameters. graphite-web only logs a
