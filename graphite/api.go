@@ -35,6 +35,8 @@ type apiOptions struct {
 	Names       *translate.Translator
 	Events      *events.Events
 	Registrar   Registrar // nil: tagSeries and tagMultiSeries only return the canonical names
+	Deleter     Deleter   // nil: nothing is deleted
+	AllowDelete bool      // points may be deleted
 	Schemas     *conf.Schemas
 	Aggregation *conf.Aggregations
 	Limits      Limits

@@ -34,7 +34,7 @@ func newWeb(t testing.TB, change ...func(*apiOptions)) *web {
 // newWebOver returns the API over a store.
 func newWebOver(store *graphitetest.Store, change ...func(*apiOptions)) *web {
 	options := apiOptions{
-		Store: store, Catalog: store.Catalog(), Documents: store.Documents(), Archives: store.Archives(), Trees: store.Trees, Names: store.Names, Events: events.New(store.Annotations()), Registrar: store, Limits: DefaultLimits(),
+		Store: store, Catalog: store.Catalog(), Documents: store.Documents(), Archives: store.Archives(), Trees: store.Trees, Names: store.Names, Events: events.New(store.Annotations()), Registrar: store, Deleter: store, Limits: DefaultLimits(),
 		Registerer: prometheus.NewRegistry(), Now: func() time.Time { return time.Unix(webNow, 0) },
 	}
 	for _, c := range change {

@@ -38,13 +38,13 @@ func (a *api) endpoints() []route {
 	get := []string{http.MethodGet, http.MethodHead}
 	post := []string{http.MethodPost}
 	both := append(slices.Clone(get), http.MethodPost)
-	return append(a.eventRoutes(), []route{
+	return append(slices.Concat(a.eventRoutes(), a.dashboardRoutes()), []route{
 		{path: "/render", endpoint: "render", answer: a.render},
-		// graphite-web accepts any method here; but a DELETE that is answered with search results
-		// would look as if it had deleted them.
-		{path: "/metrics", endpoint: "find", answer: a.find, methods: both},
+		{path: "/metrics", endpoint: "find", answer: a.metricsRoot, methods: append(slices.Clone(both), http.MethodDelete)},
 		{path: "/metrics/find", endpoint: "find", answer: a.find},
 		{path: "/metrics/expand", endpoint: "expand", answer: a.expand},
+		{path: "/metrics/get-metadata", endpoint: "metadata", answer: a.metadata, methods: both, instant: true},
+		{path: "/metrics/set-metadata", endpoint: "metadata", answer: a.setMetadata, methods: get, instant: true},
 		{path: "/metrics/index.json", endpoint: "index", answer: a.index},
 		{path: "/tags", endpoint: "tags", answer: a.listTags, methods: get, jsonErrors: true},
 		{path: "/tags/*", endpoint: "tag", answer: a.showTag, methods: get, jsonErrors: true, exact: true},

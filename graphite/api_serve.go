@@ -55,7 +55,7 @@ func (a *api) answer(route route, w http.ResponseWriter, r *http.Request) (out *
 		return nil, refuse(http.StatusMethodNotAllowed, "method %s is not allowed here", r.Method)
 	}
 	if route.changes && a.foreign.Check(r) != nil {
-		return nil, refuse(http.StatusForbidden, "pages of other origins cannot change anything here")
+		return nil, errForeignPage
 	}
 	ctx := r.Context()
 	if a.o.Limits.Timeout > 0 {
@@ -87,6 +87,9 @@ func (a *api) answer(route route, w http.ResponseWriter, r *http.Request) (out *
 	}
 	return out, err
 }
+
+// errForeignPage is what scripts in pages of other origins get that want to change something.
+var errForeignPage = refuse(http.StatusForbidden, "pages of other origins cannot change anything here")
 
 // parameters reads the parameters, and a body that is none of them, in the time that the request has.
 func (a *api) parameters(ctx context.Context, w http.ResponseWriter, r *http.Request, route route) (form, []byte, error) {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/tsdbridge/tsdbridge/budget"
 	"github.com/tsdbridge/tsdbridge/graphite/source"
+	"github.com/tsdbridge/tsdbridge/translate"
 	"github.com/tsdbridge/tsdbridge/tree"
 )
 
@@ -54,8 +55,15 @@ func (a *api) find(r *request) (*reply, error) {
 	if err != nil {
 		return nil, err
 	}
-	return r.metricsReply(body)
+	out, err := r.metricsReply(body)
+	if kind, ok := binaryTypes[s.format]; ok && err == nil {
+		out.contentType, out.jsonp = kind, ""
+	}
+	return out, err
 }
+
+// binaryTypes are the types of the formats that are not JSON.
+var binaryTypes = map[string]string{"pickle": "application/pickle", "msgpack": "application/x-msgpack"}
 
 func compareLeaves(a, b bool) int {
 	switch {
@@ -170,6 +178,9 @@ func (a *api) lookUp(ctx context.Context, query string) ([]findNode, error) {
 			nodes = appendNodes(nodes, n)
 		}
 	}
+	if len(nodes) == 0 && strings.Contains(query, ";") {
+		return a.taggedNode(ctx, query)
+	}
 	if parent == "" {
 		return nodes, nil
 	}
@@ -185,6 +196,19 @@ func (a *api) lookUp(ctx context.Context, query string) ([]findNode, error) {
 	}
 	slices.SortStableFunc(nodes, func(a, b findNode) int { return strings.Compare(a.path, b.path) })
 	return nodes, nil
+}
+
+// taggedNode returns the leaf of a tagged series whose canonical name a query is.
+func (a *api) taggedNode(ctx context.Context, query string) ([]findNode, error) {
+	ls := translate.PathLabels(query)
+	if ls.IsEmpty() || translate.IsPlain(ls) || translate.LabelsPath(ls) != query {
+		return nil, nil
+	}
+	refs, err := a.refsOf(ctx, ls)
+	if err != nil || len(refs) == 0 {
+		return nil, err
+	}
+	return []findNode{{path: query, name: query[strings.LastIndexByte(query, '.')+1:], leaf: true}}, nil
 }
 
 func appendNodes(nodes []findNode, n tree.Node) []findNode {
@@ -264,8 +288,10 @@ func (s *search) writer() (func([]findNode) (func(*jsonWriter), error), error) {
 		return s.nodeList, nil
 	case "json":
 		return s.plainJSON, nil
-	case "pickle", "msgpack":
-		return nil, refuse(http.StatusBadRequest, "format=%s is not supported here; treejson, completer, nodelist and json are", s.format)
+	case "pickle":
+		return pickled, nil
+	case "msgpack":
+		return packed, nil
 	}
 	return nil, refuse(http.StatusBadRequest, "Invalid value for 'format' parameter")
 }

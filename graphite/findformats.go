@@ -116,3 +116,45 @@ func (s *search) plainJSON(nodes []findNode) (func(*jsonWriter), error) {
 		})
 	}, nil
 }
+
+// pickled is the list that graphite-web's servers ask each other for, as a pickle of protocol 2.
+func pickled(nodes []findNode) (func(*jsonWriter), error) {
+	return func(j *jsonWriter) {
+		j.buf = append(j.buf, 0x80, 2)
+		writeNodes(j, pickleEncoder{}, nodes)
+		j.buf = append(j.buf, '.')
+	}, nil
+}
+
+// packed is the same list in MessagePack.
+func packed(nodes []findNode) (func(*jsonWriter), error) {
+	return func(j *jsonWriter) { writeNodes(j, msgpackEncoder{}, nodes) }, nil
+}
+
+// writeNodes writes nodes. Leaves are said to have points at all times.
+func writeNodes(j *jsonWriter, e infoEncoder, nodes []findNode) {
+	e.list(j, len(nodes))
+	for _, n := range nodes {
+		members := 2
+		if n.leaf {
+			members++
+		}
+		e.object(j, members)
+		e.text(j, "path")
+		e.text(j, n.path)
+		e.text(j, "is_leaf")
+		e.bool(j, n.leaf)
+		if n.leaf {
+			e.text(j, "intervals")
+			e.list(j, 1)
+			e.list(j, 2)
+			e.float(j, 0)
+			e.float(j, math.Inf(1))
+			e.endList(j, 2)
+			e.endList(j, 1)
+		}
+		e.endObject(j)
+		j.spill()
+	}
+	e.endList(j, len(nodes))
+}

@@ -20,6 +20,7 @@ type infoEncoder interface {
 	text(j *jsonWriter, text string)
 	int(j *jsonWriter, n int64)
 	float(j *jsonWriter, v float64) // NaN is none
+	bool(j *jsonWriter, v bool)
 	endList(j *jsonWriter, n int)
 	endObject(j *jsonWriter)
 }
@@ -99,6 +100,14 @@ func (pickleEncoder) float(j *jsonWriter, v float64) {
 	j.buf = pickle.AppendFloat(j.buf, v)
 }
 
+func (pickleEncoder) bool(j *jsonWriter, v bool) {
+	if v {
+		j.buf = append(j.buf, 0x88)
+	} else {
+		j.buf = append(j.buf, 0x89)
+	}
+}
+
 // writeMsgpack writes MessagePack.
 func writeMsgpack(j *jsonWriter, list []*eval.Series, _ *time.Location) {
 	writeInfo(j, msgpackEncoder{}, list)
@@ -140,4 +149,12 @@ func (msgpackEncoder) float(j *jsonWriter, v float64) {
 		return
 	}
 	j.buf = binary.BigEndian.AppendUint64(append(j.buf, 0xcb), math.Float64bits(v))
+}
+
+func (msgpackEncoder) bool(j *jsonWriter, v bool) {
+	if v {
+		j.buf = append(j.buf, 0xc3)
+	} else {
+		j.buf = append(j.buf, 0xc2)
+	}
 }

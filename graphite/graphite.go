@@ -3,7 +3,7 @@
 // 1.1.10 does: parameters, names, orders and numbers. Where graphite-web fails with a stack
 // trace it answers 400 with the reason.
 //
-// It never knows HBase or a byte of the schema, and never deletes anything.
+// It never knows HBase or a byte of the schema.
 package graphite
 
 import (
@@ -57,6 +57,9 @@ type Options struct {
 	Names    *translate.Translator
 	// Annotations are of the same store. Events are among them.
 	Annotations events.Notes
+	// Deleter is of the same store; AllowDelete lets it delete points.
+	Deleter     Deleter
+	AllowDelete bool
 	// Appender takes new series of /tags/tagSeries.
 	Appender storage.Appender
 	// Points takes carbon's points and new series.
@@ -177,7 +180,7 @@ func New(o Options) (*Server, error) {
 		return nil, err // it names the flag
 	}
 	s := &Server{o: o, names: names, api: newAPI(apiOptions{
-		Store: o.Store, Catalog: o.Catalog, Documents: o.Documents, Archives: o.Archives, Trees: o.Trees, Names: o.Names, Events: events.New(o.Annotations), Registrar: o.Appender, Schemas: schemas, Aggregation: aggregations, Templates: templates,
+		Store: o.Store, Catalog: o.Catalog, Documents: o.Documents, Archives: o.Archives, Trees: o.Trees, Names: o.Names, Events: events.New(o.Annotations), Registrar: o.Appender, Deleter: o.Deleter, AllowDelete: o.AllowDelete, Schemas: schemas, Aggregation: aggregations, Templates: templates,
 		Limits: o.Limits, UTF8Metrics: o.UTF8Metrics, Location: zone, Running: o.Running, Logger: o.Logger, Registerer: o.Registerer, Now: o.Now,
 	})}
 	if o.Carbon.Listens() {

@@ -124,41 +124,6 @@ func (a *api) register(ctx context.Context, paths []string) ([]string, error) {
 	return names, errors.Join(errs...)
 }
 
-// delSeries answers /tags/delSeries. It deletes nothing: other programs write and read the same
-// series.
-func (a *api) delSeries(r *request) (*reply, error) {
-	paths := r.form.list("path")
-	if len(paths) == 0 {
-		return nil, refuse(http.StatusBadRequest, "no path specified")
-	}
-	for _, path := range paths {
-		if _, err := eval.ParseTags(path); err != nil {
-			return nil, invalidParams("Cannot parse path %s: %v", eval.Excerpt(path, 200), err)
-		}
-		known, err := a.known(r.Context(), translate.PathLabels(path))
-		if err != nil {
-			return nil, err
-		}
-		if known {
-			return nil, refuse(http.StatusNotImplemented, "series are not deleted through this API: %s", eval.Excerpt(path, 200))
-		}
-	}
-	return r.plainReply(true), nil
-}
-
-// known reports whether a tagged series is there.
-func (a *api) known(ctx context.Context, ls labels.Labels) (bool, error) {
-	var conditions []translate.Condition
-	ls.Range(func(l labels.Label) {
-		conditions = append(conditions, translate.Condition{Label: l.Name, Values: []string{l.Value}})
-	})
-	found := false
-	err := a.eachOf(ctx, a.o.Names.ConditionFilters(conditions), a.o.Limits.Series, func(have labels.Labels) {
-		found = found || labels.Equal(have, ls)
-	})
-	return found, err
-}
-
 // textSet is a set of texts that are not empty.
 type textSet map[string]int
 

@@ -1,0 +1,187 @@
+package graphite
+
+import (
+	"context"
+	"errors"
+	"math"
+	"net/http"
+	"slices"
+	"strings"
+
+	"github.com/prometheus/prometheus/model/labels"
+
+	"github.com/tsdbridge/tsdbridge/budget"
+	"github.com/tsdbridge/tsdbridge/graphite/eval"
+	"github.com/tsdbridge/tsdbridge/graphite/source"
+	"github.com/tsdbridge/tsdbridge/graphite/tagspec"
+	"github.com/tsdbridge/tsdbridge/storage"
+	"github.com/tsdbridge/tsdbridge/translate"
+	"github.com/tsdbridge/tsdbridge/tree"
+)
+
+// Deleter deletes series with their points. A storage.Store is one.
+type Deleter interface {
+	Delete(ctx context.Context, d storage.Deletion) (storage.Deleted, error)
+}
+
+// errNeedsAdmin is why points are not deleted.
+var errNeedsAdmin = refuse(http.StatusForbidden, "points are deleted only with --web.enable-admin-api")
+
+// metricsRoot answers /metrics: what find answers, or what a deletion does.
+func (a *api) metricsRoot(r *request) (*reply, error) {
+	if r.Method == http.MethodDelete {
+		return a.deleteMetrics(r)
+	}
+	return a.find(r)
+}
+
+// deleteMetrics answers DELETE /metrics: the series that a pattern matches, which are deleted with all
+// their points if dryRun=0 says so.
+func (a *api) deleteMetrics(r *request) (*reply, error) {
+	query := r.form.get("query")
+	switch {
+	case a.foreign.Check(r.Request) != nil:
+		return nil, errForeignPage
+	case !a.o.AllowDelete || a.o.Deleter == nil:
+		return nil, errNeedsAdmin
+	case query == "":
+		return nil, invalidParams("Missing required parameter 'query'")
+	}
+	dry, err := dryRun(r.form)
+	if err != nil {
+		return nil, err
+	}
+	names, refs, err := a.leaves(r.Context(), query)
+	if err != nil {
+		return nil, err
+	}
+	if !dry && len(refs) > 0 {
+		if _, err := a.o.Deleter.Delete(r.Context(), storage.Deletion{Refs: refs, Whole: true}); err != nil {
+			return nil, err
+		}
+		a.o.Logger.Info("graphite metrics deleted", "query", eval.Excerpt(query, eval.MaxExcerpt), "series", len(refs), "client", r.RemoteAddr)
+	}
+	return r.plainReply(object{{"query", query}, {"dryRun", dry}, {"series", len(refs)}, {"metrics", names}}), nil
+}
+
+// dryRun reads the parameter of this name. Without it nothing is deleted.
+func dryRun(f form) (bool, error) {
+	switch strings.ToLower(f.get("dryRun")) {
+	case "", "1", "true":
+		return true, nil
+	case "0", "false":
+		return false, nil
+	}
+	return true, invalidParams("Invalid value %s for param dryRun: want 0 or 1", quoted(f.get("dryRun")))
+}
+
+// leaves returns the paths of the leaves that a pattern matches, or the tagged series whose canonical
+// name it is, with their series.
+func (a *api) leaves(ctx context.Context, query string) (names []string, refs []storage.Ref, err error) {
+	nodes, err := source.FindPaths(ctx, a.o.Trees, query, tree.FindOptions{Leaves: true, Limit: a.o.Limits.Nodes})
+	if err != nil {
+		return nil, nil, err
+	}
+	var tsuids [][]byte
+	names = []string{}
+	for _, n := range nodes {
+		if len(n.Series) > 0 {
+			names, tsuids = append(names, n.Path), append(tsuids, n.Series...)
+		}
+	}
+	found, missing := a.o.Catalog.Refs(tsuids)
+	if missing != nil {
+		a.o.Logger.Warn("leaves of trees without a series in the store are left out", "pattern", query, "err", missing)
+	}
+	for _, ref := range found {
+		if ref != 0 {
+			refs = append(refs, ref)
+		}
+	}
+	if ls := translate.PathLabels(query); len(names) == 0 && !ls.IsEmpty() && !translate.IsPlain(ls) && translate.LabelsPath(ls) == query {
+		if refs, err = a.refsOf(ctx, ls); len(refs) > 0 {
+			names = append(names, query)
+		}
+	}
+	slices.Sort(refs)
+	return names, slices.Compact(refs), err
+}
+
+// delSeries answers /tags/delSeries. In graphite-web it takes series out of the index of tags and leaves
+// their points. Here the store is the index: series without points go; those with points only where
+// points may be deleted.
+func (a *api) delSeries(r *request) (*reply, error) {
+	paths := r.form.list("path")
+	if len(paths) == 0 {
+		return nil, refuse(http.StatusBadRequest, "no path specified")
+	}
+	var all []storage.Ref
+	for _, path := range paths {
+		if _, err := eval.ParseTags(path); err != nil {
+			return nil, invalidParams("Cannot parse path %s: %v", eval.Excerpt(path, 200), err)
+		}
+		ls := translate.PathLabels(path)
+		if ls.IsEmpty() || translate.IsPlain(ls) {
+			continue // it is in no index of tags
+		}
+		refs, err := a.refsOf(r.Context(), ls)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, refs...)
+	}
+	slices.Sort(all)
+	if all = slices.Compact(all); len(all) == 0 {
+		return r.plainReply(true), nil
+	}
+	if a.o.Deleter == nil {
+		return nil, errNeedsAdmin
+	}
+	if err := a.mayForget(r.Context(), all); err != nil {
+		return nil, err
+	}
+	if _, err := a.o.Deleter.Delete(r.Context(), storage.Deletion{Refs: all, Whole: true}); err != nil {
+		return nil, err
+	}
+	return r.plainReply(true), nil
+}
+
+// mayForget returns why series may not be deleted.
+func (a *api) mayForget(ctx context.Context, refs []storage.Ref) error {
+	if a.o.AllowDelete {
+		return nil
+	}
+	q := storage.Query{Refs: refs, End: storage.MaxTime, Samples: true, Exemplars: true}
+	for p, err := range a.o.Store.Select(ctx, q) {
+		if err != nil {
+			return err
+		}
+		if len(p.Times)+len(p.Objects) > 0 {
+			return errNeedsAdmin
+		}
+	}
+	return nil
+}
+
+// refsOf returns the series that have exactly some labels.
+func (a *api) refsOf(ctx context.Context, ls labels.Labels) ([]storage.Ref, error) {
+	var conditions []translate.Condition
+	ls.Range(func(l labels.Label) {
+		conditions = append(conditions, translate.Condition{Label: l.Name, Values: []string{l.Value}})
+	})
+	filters := append(a.o.Names.ConditionFilters(conditions), tagspec.Tagged(a.o.Names))
+	found, err := a.o.Store.Find(ctx, filters, 0, math.MaxInt64, a.o.Limits.Series)
+	if err != nil {
+		return nil, errors.Join(errors.New("find a series by its tags"), err)
+	}
+	if err := budget.From(ctx).Take(source.FoundBytes * int64(len(found))); err != nil {
+		return nil, err
+	}
+	var refs []storage.Ref
+	for _, f := range found {
+		if labels.Equal(a.o.Names.ToLabels(f.Series), ls) {
+			refs = append(refs, f.Ref)
+		}
+	}
+	return refs, nil
+}
