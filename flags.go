@@ -383,6 +383,7 @@ func (p *parser) graphiteFlags() {
 	f("graphite.tree-index", "Where paths are found: memory (all trees are loaded) or table (rows of tsdb-tree are read for each request).").Default(o.TreeIndex).EnumVar(&o.TreeIndex, "memory", "table")
 	f("graphite.time-zone", "Time zone of requests that name none.").Default(o.TimeZone).StringVar(&o.TimeZone)
 	f("graphite.utf8-metrics", "Accept letters beyond ASCII in unquoted targets; graphite-web's UTF8_METRICS.").Default(strconv.FormatBool(o.UTF8Metrics)).BoolVar(&o.UTF8Metrics)
+	f("graphite.hide-after", "Age of the newest point from which find leaves a series out, such as 30d; it is kept, and found again when it sends. 0: none.").Default(ageText(o.HideAfter)).SetValue((*age)(&o.HideAfter))
 }
 
 func (p *parser) commands() {

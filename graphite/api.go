@@ -40,6 +40,7 @@ type apiOptions struct {
 	Schemas     *conf.Schemas
 	Aggregation *conf.Aggregations
 	Limits      Limits
+	HideAfter   time.Duration     // the age of the newest point from which find hides a series; 0: none
 	UTF8Metrics bool              // take letters beyond ASCII in unquoted targets
 	Location    *time.Location    // of times in requests without tz; nil: UTC
 	Templates   picture.Templates // of pictures; nil: those that come with graphite-web

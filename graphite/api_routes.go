@@ -38,9 +38,13 @@ func (a *api) endpoints() []route {
 	get := []string{http.MethodGet, http.MethodHead}
 	post := []string{http.MethodPost}
 	both := append(slices.Clone(get), http.MethodPost)
+	root := both // of other methods graphite-web answers with search results
+	if a.o.AllowDelete && a.o.Deleter != nil {
+		root = append(slices.Clone(both), http.MethodDelete)
+	}
 	return append(slices.Concat(a.eventRoutes(), a.dashboardRoutes()), []route{
 		{path: "/render", endpoint: "render", answer: a.render},
-		{path: "/metrics", endpoint: "find", answer: a.metricsRoot, methods: append(slices.Clone(both), http.MethodDelete)},
+		{path: "/metrics", endpoint: "find", answer: a.metricsRoot, methods: root},
 		{path: "/metrics/find", endpoint: "find", answer: a.find},
 		{path: "/metrics/expand", endpoint: "expand", answer: a.expand},
 		{path: "/metrics/get-metadata", endpoint: "metadata", answer: a.metadata, methods: both, instant: true},

@@ -42,8 +42,6 @@ func (a *api) deleteMetrics(r *request) (*reply, error) {
 	switch {
 	case a.foreign.Check(r.Request) != nil:
 		return nil, errForeignPage
-	case !a.o.AllowDelete || a.o.Deleter == nil:
-		return nil, errNeedsAdmin
 	case query == "":
 		return nil, invalidParams("Missing required parameter 'query'")
 	}

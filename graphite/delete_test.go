@@ -47,7 +47,7 @@ func TestRefusedDeletions(t *testing.T) {
 		header []string
 		status int
 	}{
-		{false, "/metrics?query=a.*&dryRun=0", nil, http.StatusForbidden},
+		{false, "/metrics?query=a.*&dryRun=0", nil, http.StatusMethodNotAllowed},
 		{true, "/metrics?query=a.*&dryRun=0", []string{"Sec-Fetch-Site", "cross-site"}, http.StatusForbidden},
 		{true, "/metrics?dryRun=0", nil, http.StatusBadRequest},
 		{true, "/metrics?query=a.*&dryRun=no", nil, http.StatusBadRequest},

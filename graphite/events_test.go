@@ -9,6 +9,28 @@ import (
 	"time"
 )
 
+// TestRecordedGrafana replays what Grafana's data source asks: its test, editor, panels, alerts, tags, variables
+// and annotations.
+func TestRecordedGrafana(t *testing.T) {
+	w := newFeed(t)
+	for _, c := range readRecordings(t, "testdata/grafana.jsonl", func(recording) bool { return true }) {
+		if _, diff := c.replay(w); diff != "" {
+			t.Errorf("%s [%s] %s %s %s\n      %s", c.ID, c.Group, c.Method, c.URL, c.Data, diff)
+		}
+	}
+}
+
+// TestRecordedChanges replays changes of the index of tags. docs/graphite.md tells what is answered otherwise.
+func TestRecordedChanges(t *testing.T) {
+	w := newFeed(t)
+	otherwise := map[string]bool{"/tags/findSeries?expr=name=untagged.name": true, "/tags/zone": true}
+	for _, c := range readRecordings(t, "testdata/changing.jsonl", func(recording) bool { return true }) {
+		if _, diff := c.replay(w); (diff != "") != otherwise[c.URL] {
+			t.Errorf("%s %s %s %s\n      %s", c.ID, c.Method, c.URL, c.Data, diff)
+		}
+	}
+}
+
 // TestRecordedEvents replays the recorded requests about events.
 func TestRecordedEvents(t *testing.T) {
 	w := newWeb(t, func(o *apiOptions) { o.Now = func() time.Time { return time.Unix(webNow+1e6, 0) } }) // recorded later

@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/tsdbridge/tsdbridge/budget"
-	"github.com/tsdbridge/tsdbridge/graphite/source"
 	"github.com/tsdbridge/tsdbridge/translate"
 	"github.com/tsdbridge/tsdbridge/tree"
 )
@@ -166,7 +165,7 @@ func (a *api) lookUp(ctx context.Context, query string) ([]findNode, error) {
 	var nodes []findNode
 	parent, only := emptyEnd(query)
 	if !only {
-		found, err := source.FindPaths(ctx, a.o.Trees, query, tree.FindOptions{Limit: a.o.Limits.Nodes})
+		found, err := a.shown(ctx, query, tree.FindOptions{Limit: a.o.Limits.Nodes})
 		if err != nil {
 			return nil, err
 		}

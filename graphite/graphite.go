@@ -44,8 +44,10 @@ type Options struct {
 	// UTF8Metrics is --graphite.utf8-metrics: letters beyond ASCII are accepted in unquoted
 	// targets.
 	UTF8Metrics bool
-	Limits      Limits
-	Carbon      CarbonOptions
+	// HideAfter is --graphite.hide-after: find leaves out series whose newest point is older; 0: none.
+	HideAfter time.Duration
+	Limits    Limits
+	Carbon    CarbonOptions
 
 	Store storage.Querier
 	// Catalog and Documents are of the same store.
@@ -181,7 +183,7 @@ func New(o Options) (*Server, error) {
 	}
 	s := &Server{o: o, names: names, api: newAPI(apiOptions{
 		Store: o.Store, Catalog: o.Catalog, Documents: o.Documents, Archives: o.Archives, Trees: o.Trees, Names: o.Names, Events: events.New(o.Annotations), Registrar: o.Appender, Deleter: o.Deleter, AllowDelete: o.AllowDelete, Schemas: schemas, Aggregation: aggregations, Templates: templates,
-		Limits: o.Limits, UTF8Metrics: o.UTF8Metrics, Location: zone, Running: o.Running, Logger: o.Logger, Registerer: o.Registerer, Now: o.Now,
+		Limits: o.Limits, UTF8Metrics: o.UTF8Metrics, HideAfter: o.HideAfter, Location: zone, Running: o.Running, Logger: o.Logger, Registerer: o.Registerer, Now: o.Now,
 	})}
 	if o.Carbon.Listens() {
 		s.carbon, err = newCarbonPort(o, names)

@@ -7,7 +7,7 @@ func (a *api) index(r *request) (*reply, error) {
 	if _, err := r.form.integer("local", 0); err != nil {
 		return nil, err
 	}
-	nodes, err := a.o.Trees.Find(r.Context(), "**", tree.FindOptions{Leaves: true, Limit: a.o.Limits.Nodes})
+	nodes, err := a.shown(r.Context(), "**", tree.FindOptions{Leaves: true, Limit: a.o.Limits.Nodes})
 	if err != nil {
 		return nil, err
 	}

@@ -39,12 +39,14 @@ type Store struct {
 const archiveTable = "tsdb-archive"
 
 // Tables returns empty tables.
-func Tables() *kv.Mem {
-	var tables []kv.Table
+func Tables() *kv.Mem { return kv.NewMem(Families()...) }
+
+// Families are the tables of a store.
+func Families() (tables []kv.Table) {
 	for _, name := range []string{"tsdb", "tsdb-uid", "tsdb-meta", "tsdb-tree", archiveTable} {
 		tables = append(tables, kv.Table{Name: name, Families: []string{schema.FamilyData, "id", "name"}})
 	}
-	return kv.NewMem(tables...)
+	return tables
 }
 
 // New returns an empty store in memory, whose tables have no other writer.

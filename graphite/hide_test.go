@@ -1,0 +1,39 @@
+package graphite
+
+import (
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/tsdbridge/tsdbridge/graphite/graphitetest"
+	"github.com/tsdbridge/tsdbridge/storage/kv"
+)
+
+// TestHidden: series that have sent nothing for long are in no search, nor are branches that have only
+// such; they are drawn, and are found again when they send.
+func TestHidden(t *testing.T) {
+	old, lately := webNow-3601, webNow-3600
+	for name, store := range map[string]*graphitetest.Store{"local": graphitetest.New(t), "shared": graphitetest.Shared(t, kv.NewShared(graphitetest.Families()...))} {
+		w := newWebOver(store, func(o *apiOptions) { o.HideAfter = time.Hour })
+		w.Add(t, strings.NewReader(fmt.Sprintf("a.dead.x 1 %d\na.dead.y 1 %d\na.both.x 1 %d\na.both.y 1 %d\na.live 1 %d\nb.c.d 1 %d\n", old, old, old, lately, lately, old)))
+		check := func(url, want string) {
+			t.Helper()
+			if got := w.get(url).Body.String(); got != want {
+				t.Errorf("%s: %s answers %s, want %s", name, url, got, want)
+			}
+		}
+		check("/metrics/expand?query=*", `{"results": ["a"]}`)
+		check("/metrics/expand?query=a.*", `{"results": ["a.both", "a.live"]}`)
+		check("/metrics/expand?query=a.*.*", `{"results": ["a.both.y"]}`)
+		check("/metrics/expand?query=b.**", `{"results": []}`)
+		check("/metrics/index.json", `["a.both.y", "a.live"]`)
+		if got := w.get(fmt.Sprintf("/render?target=b.c.d&from=%d&until=%d&format=csv", old-60, old+60)); got.Code != http.StatusOK || !strings.Contains(got.Body.String(), "b.c.d,") {
+			t.Errorf("%s: drawn %d %s", name, got.Code, got.Body)
+		}
+		w.Add(t, strings.NewReader(fmt.Sprintf("b.c.d 2 %d\n", lately)))
+		check("/metrics/expand?query=*", `{"results": ["a", "b"]}`)
+		check("/metrics/expand?query=b.**", `{"results": ["b.c", "b.c.d"]}`)
+	}
+}
