@@ -31,6 +31,9 @@ type search struct {
 
 // find answers /metrics/find.
 func (a *api) find(r *request) (*reply, error) {
+	if r.form.asksProtobuf() {
+		return a.globs(r)
+	}
 	s, err := a.search(r.form)
 	if err != nil {
 		return nil, err

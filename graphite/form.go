@@ -42,7 +42,7 @@ func (f form) list(key string) []string {
 func (f form) encode() string { return url.Values(f).Encode() }
 
 // readForm reads the parameters. A body counts for POST alone: in the two types that forms have, or,
-// where a route says so (bodyBytes), as it is. Other bodies are not read.
+// where a route says so (bodyBytes) or the format is protobuf, as it is. Other bodies are not read.
 func readForm(w http.ResponseWriter, r *http.Request, bodyBytes int) (form, []byte, error) {
 	f := form{}
 	if err := budget.From(r.Context()).Take(textCopies * int64(len(r.URL.RawQuery))); err != nil {
@@ -53,6 +53,9 @@ func readForm(w http.ResponseWriter, r *http.Request, bodyBytes int) (form, []by
 		return f, nil, err
 	}
 	var raw []byte
+	if f.asksProtobuf() {
+		bodyBytes = maxBody
+	}
 	limit := maxBody
 	if bodyBytes > 0 {
 		limit = bodyBytes

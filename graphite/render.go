@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/tsdbridge/tsdbridge/budget"
 	"github.com/tsdbridge/tsdbridge/graphite/eval"
@@ -30,6 +31,9 @@ type renderRequest struct {
 
 // render answers /render. As in graphite-web, what is no other format is a picture.
 func (a *api) render(r *request) (*reply, error) {
+	if r.form.asksProtobuf() {
+		return a.fetch(r)
+	}
 	d, err := a.renderRequest(r.form)
 	if err != nil {
 		return nil, err
@@ -137,11 +141,15 @@ func (a *api) window(f form) (eval.Request, error) {
 	if from.Equal(until) {
 		return eval.Request{}, invalidParams("Invalid empty time range")
 	}
+	return a.between(min(from.Unix(), until.Unix()), max(from.Unix(), until.Unix()), now, zone, clock), nil
+}
+
+// between returns what is asked for between two times, in epoch seconds.
+func (a *api) between(from, until int64, now time.Time, zone *time.Location, clock time.Time) eval.Request {
 	return eval.Request{
-		UTF8Metrics: a.o.UTF8Metrics,
-		From:        min(from.Unix(), until.Unix()), Until: max(from.Unix(), until.Unix()), Now: now.Unix(), Clock: clock.Unix(),
+		UTF8Metrics: a.o.UTF8Metrics, From: from, Until: until, Now: now.Unix(), Clock: clock.Unix(),
 		Zone: zone, Local: a.o.Location, Limits: eval.Limits{Series: a.o.Limits.Series, Points: a.o.Limits.Points},
-	}, nil
+	}
 }
 
 // templateValues returns the parameters template[NAME].
