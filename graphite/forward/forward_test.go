@@ -152,13 +152,13 @@ func distinct(lines []string) (first []string) {
 // door is a running Forwarder.
 type door struct {
 	*Forwarder
-	log  *strings.Builder
+	log  *lockedText
 	stop func()
 }
 
 func open(t *testing.T, o Options) *door {
 	t.Helper()
-	d := &door{log: &strings.Builder{}}
+	d := &door{log: &lockedText{}}
 	o.Logger, o.Registerer, o.Now = slog.New(slog.NewTextHandler(d.log, nil)), prometheus.NewRegistry(), time.Now
 	if o.MaxBytes == 0 {
 		o.MaxBytes = 64 << 20
@@ -220,6 +220,9 @@ func TestForwardOutage(t *testing.T) {
 	options := Options{Address: address, Protocol: Line, Dir: dir, confirmAfter: time.Second}
 	d := open(t, options)
 	want := d.put(0, 5000)
+	for !strings.Contains(d.log.String(), "wait in the spool") && t.Context().Err() == nil { // after the first attempt
+		time.Sleep(time.Millisecond)
+	}
 	d.stop()
 	if !strings.Contains(d.log.String(), "wait in the spool") {
 		t.Errorf("log:\n%s", d.log)
@@ -450,4 +453,22 @@ func FuzzRecord(f *testing.F) {
 			t.Errorf("%d bytes of %d", total, len(points))
 		}
 	})
+}
+
+// lockedText is a log that is read while it is written.
+type lockedText struct {
+	mu   sync.Mutex
+	text strings.Builder
+}
+
+func (l *lockedText) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.text.Write(p)
+}
+
+func (l *lockedText) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.text.String()
 }
