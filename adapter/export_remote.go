@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"net/http"
 
 	"github.com/tsdbridge/tsdbridge/opentsdb"
@@ -89,12 +88,8 @@ func (r remoteSource) Read(ctx context.Context, about transfer.Range, give func(
 func readFrames(from *bufio.Reader, give func(transfer.Block) error) error {
 	var text []byte
 	for {
-		line, err := from.ReadSlice('\n')
-		if err != nil {
-			return unexpectedEnd(err)
-		}
 		var f exportFrame
-		if err := json.Unmarshal(line, &f); err != nil {
+		if err := readHead(from, &f); err != nil {
 			return err
 		}
 		switch {
@@ -111,20 +106,13 @@ func readFrames(from *bufio.Reader, give func(transfer.Block) error) error {
 			text = make([]byte, f.Bytes)
 		}
 		text = text[:f.Bytes]
-		if _, err := io.ReadFull(from, text); err != nil {
-			return unexpectedEnd(err)
+		if err := readData(from, text); err != nil {
+			return err
 		}
 		if err := give(transfer.Block{Text: text, Points: f.Points, LeftOut: f.LeftOut, Reason: f.Reason, Until: f.Until}); err != nil {
 			return err
 		}
 	}
-}
-
-func unexpectedEnd(err error) error {
-	if errors.Is(err, io.EOF) {
-		return io.ErrUnexpectedEOF
-	}
-	return err
 }
 
 // exporter reads a request and returns what answers it.
@@ -170,15 +158,7 @@ func (a *adminAPI) exportRange(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Content-Type", "application/octet-stream")
 	send := func(f exportFrame, text []byte) error {
 		f.Bytes = len(text)
-		head, err := json.Marshal(f)
-		if err != nil {
-			return err
-		}
-		if _, err := w.Write(append(head, '\n')); err != nil {
-			return err
-		}
-		_, err = w.Write(text)
-		return err
+		return writeFrame(w, f, text)
 	}
 	err = x.Read(r.Context(), about, func(b transfer.Block) error {
 		return send(exportFrame{Points: b.Points, LeftOut: b.LeftOut, Reason: b.Reason, Until: b.Until}, b.Text)

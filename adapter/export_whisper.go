@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -150,12 +149,8 @@ func remoteFiles(base string) filesSource {
 // readFiles reads the files of an answer.
 func readFiles(from *bufio.Reader, use func(*graphite.ExportedFile) error) error {
 	for {
-		line, err := from.ReadSlice('\n')
-		if err != nil {
-			return unexpectedEnd(err)
-		}
 		var f fileFrame
-		if err := json.Unmarshal(line, &f); err != nil {
+		if err := readHead(from, &f); err != nil {
 			return err
 		}
 		switch {
@@ -167,8 +162,8 @@ func readFiles(from *bufio.Reader, use func(*graphite.ExportedFile) error) error
 			return fmt.Errorf("a file %q of %d bytes", f.Path, f.Bytes)
 		}
 		file := &graphite.ExportedFile{Path: f.Path, Points: f.Points, Reason: f.Reason, Data: make([]byte, f.Bytes)}
-		if _, err := io.ReadFull(from, file.Data); err != nil {
-			return unexpectedEnd(err)
+		if err := readData(from, file.Data); err != nil {
+			return err
 		}
 		if err := use(file); err != nil {
 			return err
@@ -190,15 +185,7 @@ func (a *adminAPI) exportWhisper(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Content-Type", "application/octet-stream")
 	send := func(f fileFrame, data []byte) error {
 		f.Bytes = len(data)
-		head, err := json.Marshal(f)
-		if err != nil {
-			return err
-		}
-		if _, err := w.Write(append(head, '\n')); err != nil {
-			return err
-		}
-		_, err = w.Write(data)
-		return err
+		return writeFrame(w, f, data)
 	}
 	err = a.files(r.Context(), q, func(f *graphite.ExportedFile) error {
 		return send(fileFrame{Path: f.Path, Points: f.Points, Reason: f.Reason}, f.Data)

@@ -104,23 +104,26 @@ func (o Options) Validate() error {
 
 // templates reads the looks of pictures.
 func (o Options) templates() (picture.Templates, error) {
-	if o.GraphTemplates == "" {
+	templates, err := readRules("--graphite.graph-templates", o.GraphTemplates, parseTemplates)
+	if err != nil {
+		return nil, err
+	}
+	if templates == nil {
 		return picture.DefaultTemplates(), nil
 	}
-	const flag = "--graphite.graph-templates"
-	text, err := os.ReadFile(o.GraphTemplates)
+	return *templates, nil
+}
+
+func parseTemplates(file, text string) (*picture.Templates, error) {
+	sections, err := conf.ParseGraphTemplates(file, text)
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", flag, err)
-	}
-	sections, err := conf.ParseGraphTemplates(o.GraphTemplates, string(text))
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", flag, err)
+		return nil, err
 	}
 	templates, err := picture.NewTemplates(sections)
 	if err != nil {
-		return nil, fmt.Errorf("%s: %s: %w", flag, o.GraphTemplates, err)
+		return nil, fmt.Errorf("%s: %w", file, err)
 	}
-	return templates, nil
+	return &templates, nil
 }
 
 // schemas reads the rules of the file, nil without one.

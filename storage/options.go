@@ -31,11 +31,11 @@ type RetentionRule = retain.Rule
 // A FillRule tells which intervals of which series are filled from points.
 type FillRule = fill.Rule
 
-// The windows of filled rollup tables; see packages fill and rollup.
-type (
-	WindowQuery = fill.WindowQuery
-	Window      = rollup.Window
-)
+// WindowQuery asks for windows of filled rollup tables.
+type WindowQuery = fill.WindowQuery
+
+// Window is what PromQL's functions need of an interval of a series.
+type Window = rollup.Window
 
 // ErrNoWindows means that points must be read.
 var ErrNoWindows = fill.ErrNoWindows

@@ -1,7 +1,6 @@
 package transfer
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
@@ -15,13 +14,10 @@ import (
 // An exportState is how far an export is. It is kept in a file, if it has a name: a later export with that
 // file goes on where this one ends, however it ends.
 type exportState struct {
-	name string
-
+	document
 	saving sync.Mutex // held while the file is written
-	mu     sync.Mutex // guards what follows
 	doc    exportDoc
-	open   map[string]*os.File // that are being written, by their names
-	dirty  bool
+	open   map[string]*os.File // that are being written, by their names; guarded as the document is
 }
 
 // exportDoc is the file of an exportState, in JSON.
@@ -47,7 +43,7 @@ type exportFile struct {
 
 // openExportState reads a state, or begins one. Without a name it is not kept.
 func openExportState(name string, begin exportDoc) (*exportState, error) {
-	s := &exportState{name: name, doc: begin, open: map[string]*os.File{}}
+	s := &exportState{document: document{name: name}, doc: begin, open: map[string]*os.File{}}
 	if name == "" {
 		return s, nil
 	}
@@ -100,27 +96,19 @@ func (s *exportState) save() error {
 	}
 	s.saving.Lock()
 	defer s.saving.Unlock()
-	s.mu.Lock()
-	s.dirty = false
-	text, err := json.Marshal(s.doc)
-	files := slices.Collect(maps.Values(s.open))
-	s.mu.Unlock()
+	var files []*os.File
+	text, err := s.text(func() any {
+		files = slices.Collect(maps.Values(s.open))
+		return s.doc
+	})
 	for _, f := range files { // they have at least the bytes that the text names
 		err = errors.Join(err, f.Sync())
 	}
 	if err != nil {
 		return err
 	}
-	return statefile.Write(s.name, json.RawMessage(text))
+	return statefile.Write(s.name, text)
 }
 
 // saveChanged is save unless nothing has changed.
-func (s *exportState) saveChanged() error {
-	s.mu.Lock()
-	dirty := s.dirty
-	s.mu.Unlock()
-	if !dirty {
-		return nil
-	}
-	return s.save()
-}
+func (s *exportState) saveChanged() error { return s.changed(s.save) }

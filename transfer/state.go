@@ -4,12 +4,10 @@ import (
 	"bufio"
 	"crypto/sha256"
 	"encoding/hex"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"path/filepath"
-	"sync"
 
 	"github.com/tsdbridge/tsdbridge/statefile"
 )
@@ -17,11 +15,8 @@ import (
 // A state is how much of each file is durable. It is kept in a file, if it has a name: a later import
 // with that file goes on where this one ends, however it ends.
 type state struct {
-	name string
-
-	mu    sync.Mutex // guards what follows
-	doc   stateDoc
-	dirty bool
+	document
+	doc stateDoc
 }
 
 // stateDoc is the file of a state, in JSON.
@@ -45,7 +40,7 @@ type fileState struct {
 
 // openState reads a state. Without a name it is not kept.
 func openState(name, target string) (*state, error) {
-	s := &state{name: name, doc: stateDoc{Target: target}}
+	s := &state{document: document{name: name}, doc: stateDoc{Target: target}}
 	if name == "" {
 		return s, nil
 	}
@@ -100,28 +95,10 @@ func (s *state) change(f func()) {
 	s.dirty = true
 }
 
-// save writes the file, if something has changed. After a crash it is the new one or the one before.
-func (s *state) save() error {
-	s.mu.Lock()
-	text, err := json.Marshal(s.doc)
-	s.dirty = false
-	s.mu.Unlock()
-	if err != nil || s.name == "" {
-		return err
-	}
-	return statefile.Write(s.name, json.RawMessage(text))
-}
+func (s *state) save() error { return s.document.save(func() any { return s.doc }) }
 
 // saveChanged is save unless nothing has changed.
-func (s *state) saveChanged() error {
-	s.mu.Lock()
-	dirty := s.dirty
-	s.mu.Unlock()
-	if !dirty {
-		return nil
-	}
-	return s.save()
-}
+func (s *state) saveChanged() error { return s.changed(s.save) }
 
 // headBytes is by how many bytes of its text a file is known again.
 const headBytes = 4 << 10

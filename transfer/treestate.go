@@ -1,11 +1,9 @@
 package transfer
 
 import (
-	"encoding/json"
 	"fmt"
 	"path/filepath"
 	"slices"
-	"sync"
 
 	"github.com/tsdbridge/tsdbridge/statefile"
 )
@@ -13,12 +11,9 @@ import (
 // A treeState is which files of a directory are durable. Files are imported about in the order of their paths, so
 // it tells the path before which all are, and the few beyond. It is kept in a file, if it has a name.
 type treeState struct {
-	name string
-
-	mu    sync.Mutex // guards what follows
-	doc   treeDoc
-	dirty bool
-	// of this run
+	document
+	doc treeDoc
+	// of this run; guarded as the document is
 	paths     []treeFile
 	finished  []bool
 	first     int   // the first that is not finished
@@ -44,7 +39,7 @@ func openTreeState(o TreeOptions) (*treeState, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &treeState{name: o.State, doc: treeDoc{Target: o.Target, Dir: dir, What: o.What}}
+	s := &treeState{document: document{name: o.State}, doc: treeDoc{Target: o.Target, Dir: dir, What: o.What}}
 	if o.State == "" {
 		return s, nil
 	}
@@ -114,31 +109,17 @@ func (s *treeState) advance() {
 	s.doc.Files = s.first
 }
 
-// save writes the file. After a crash it is the new one or the one before.
 func (s *treeState) save() error {
-	s.mu.Lock()
-	s.doc.Done = s.doc.Done[:0]
-	for i := s.first; i < len(s.finished); i++ {
-		if s.finished[i] {
-			s.doc.Done = append(s.doc.Done, s.paths[i].path)
+	return s.document.save(func() any {
+		s.doc.Done = s.doc.Done[:0]
+		for i := s.first; i < len(s.finished); i++ {
+			if s.finished[i] {
+				s.doc.Done = append(s.doc.Done, s.paths[i].path)
+			}
 		}
-	}
-	text, err := json.Marshal(s.doc)
-	s.dirty = false
-	s.mu.Unlock()
-	if err != nil || s.name == "" {
-		return err
-	}
-	return statefile.Write(s.name, json.RawMessage(text))
+		return s.doc
+	})
 }
 
 // saveChanged is save unless nothing has changed.
-func (s *treeState) saveChanged() error {
-	s.mu.Lock()
-	dirty := s.dirty
-	s.mu.Unlock()
-	if !dirty {
-		return nil
-	}
-	return s.save()
-}
+func (s *treeState) saveChanged() error { return s.changed(s.save) }

@@ -73,10 +73,17 @@ func FuzzParse(f *testing.F) {
 				t.Fatal(d)
 			}
 		}
-		if patterns, err := ParseGlobs(message); err == nil && len(patterns) > 0 {
-			b := appendMessage(nil, 1, func(b []byte) []byte { return append(b, message...) })
-			if _, _, n := protowire.ConsumeField(b); n < 0 {
-				t.Fatal("a message of some bytes is no field")
+		if patterns, err := ParseGlobs(message); err == nil {
+			var b []byte
+			for _, p := range patterns {
+				b = protowire.AppendString(protowire.AppendTag(b, 1, protowire.BytesType), p)
+			}
+			again, err := ParseGlobs(b)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if d := cmp.Diff(patterns, again); d != "" {
+				t.Fatal(d)
 			}
 		}
 	})

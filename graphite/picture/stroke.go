@@ -25,9 +25,9 @@ func (p *path) stroked(pen pen) *path {
 	}
 	out := &path{verbs: make([]verb, 0, 10*len(p.verbs)), points: make([]point, 0, 8*len(p.points))}
 	half := pen.width / 2
-	var at, first, along point // along: the direction in which the pen came, a unit long
-	joined := false            // the pen came from somewhere
-	next := 0
+	var at, along point // along: the direction in which the pen came, a unit long
+	joined := false     // the pen came from somewhere
+	begin := func(from point) { at, joined = from, false }
 	segment := func(to point) {
 		way := to.minus(at)
 		length := way.length()
@@ -42,11 +42,20 @@ func (p *path) stroked(pen pen) *path {
 		out.polygon(at.minus(side), to.minus(side), to.plus(side), at.plus(side))
 		at, along, joined = to, way, true
 	}
+	p.eachLine(begin, segment)
+	return out
+}
+
+// eachLine calls begin where a part of a path begins, and segment with the end of each of its lines. Curves are
+// passed over.
+func (p *path) eachLine(begin, segment func(point)) {
+	var first point
+	next := 0
 	for _, v := range p.verbs {
 		switch v {
 		case moveTo:
-			at, joined = p.points[next], false
-			first = at
+			first = p.points[next]
+			begin(first)
 			next++
 		case lineTo:
 			segment(p.points[next])
@@ -57,7 +66,6 @@ func (p *path) stroked(pen pen) *path {
 			next += 3
 		}
 	}
-	return out
 }
 
 // length returns how long the lines of a path are together.
@@ -100,8 +108,16 @@ func (p *path) corner(at, in, out point, half float64) {
 // first dash.
 func (p *path) dashed(length float64) *path {
 	out := &path{}
-	var at, first point
+	var at point
 	left, drawn := 0.0, true
+	begin := func(from point) {
+		at = from
+		left, drawn = length-dashOffset, true
+		if left <= 0 {
+			left, drawn = 2*length-dashOffset, false
+		}
+		out.move(at)
+	}
 	segment := func(to point) {
 		way := to.minus(at)
 		all := way.length()
@@ -122,26 +138,6 @@ func (p *path) dashed(length float64) *path {
 		}
 		at = to
 	}
-	next := 0
-	for _, v := range p.verbs {
-		switch v {
-		case moveTo:
-			at = p.points[next]
-			first = at
-			left, drawn = length-dashOffset, true
-			if left <= 0 {
-				left, drawn = 2*length-dashOffset, false
-			}
-			out.move(at)
-			next++
-		case lineTo:
-			segment(p.points[next])
-			next++
-		case closePath:
-			segment(first)
-		case cubeTo:
-			next += 3
-		}
-	}
+	p.eachLine(begin, segment)
 	return out
 }

@@ -1,6 +1,7 @@
 package fill
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"maps"
@@ -89,7 +90,7 @@ func (f *Filler) Windows(ctx context.Context, q *WindowQuery) ([][]rollup.Window
 		return nil, err
 	}
 	for _, of := range r.windows {
-		slices.SortFunc(of, func(a, b rollup.Window) int { return int(int64(a.Begin) - int64(b.Begin)) })
+		slices.SortFunc(of, func(a, b rollup.Window) int { return cmp.Compare(a.Begin, b.Begin) })
 		if slices.ContainsFunc(of, func(w rollup.Window) bool { return w.Histograms }) {
 			return nil, ErrNoWindows
 		}
@@ -103,17 +104,14 @@ type windowReader struct {
 	q        *WindowQuery
 	interval *rollup.Interval
 	windows  [][]rollup.Window
-	left     []bool // series that no rule has dealt with
+	dealt    []bool // which series are those of a rule
 }
 
 func (r *windowReader) read(ctx context.Context) error {
 	if r.filler.o.Ready() != nil {
 		return ErrNoWindows
 	}
-	r.left = make([]bool, len(r.q.Refs))
-	for i := range r.left {
-		r.left[i] = true
-	}
+	r.dealt = make([]bool, len(r.q.Refs))
 	// What is filled is looked at first: points that come late afterwards are noted.
 	for _, c := range *r.filler.covered.Load() {
 		if c.interval != r.interval {
@@ -128,19 +126,19 @@ func (r *windowReader) read(ctx context.Context) error {
 		}
 	}
 	var rest []int
-	for i, left := range r.left {
-		if left {
+	for i, dealt := range r.dealt {
+		if !dealt {
 			rest = append(rest, i)
 		}
 	}
 	return r.points(ctx, rest, r.q.Start, r.q.End)
 }
 
-// matching returns which of the series that are left a rule fills.
+// matching returns which of the series that no earlier rule fills a rule does.
 func (r *windowReader) matching(ctx context.Context, rule *Rule) (of []int, err error) {
 	f, metrics := r.filler, map[string]map[series.Ref]bool{} // by UID
 	for i, ref := range r.q.Refs {
-		if !r.left[i] {
+		if r.dealt[i] {
 			continue
 		}
 		uid := f.o.TSUID(ref)[:f.o.Layout.MetricWidth]
@@ -151,27 +149,28 @@ func (r *windowReader) matching(ctx context.Context, rule *Rule) (of []int, err 
 		}
 		if metrics[uid][ref] {
 			of = append(of, i)
-			r.left[i] = false
+			r.dealt[i] = true
 		}
 	}
 	return of, nil
 }
 
-// ofMetric returns the series of a metric that a rule fills.
+// ofMetric returns the series of a metric that a rule fills; none if some are not kept for ever, because old windows
+// outlive their points.
 func (r *windowReader) ofMetric(ctx context.Context, rule *Rule, uid string) (map[series.Ref]bool, error) {
 	name, err := r.filler.o.Name(ctx, uid)
 	if err != nil || name == "" || !series.MayHave(rule.Filters, name) {
 		return map[series.Ref]bool{}, err
 	}
 	found, err := r.filler.find(ctx, rule, []string{name}, 0, series.MaxTime)
+	if err != nil || slices.ContainsFunc(found, func(s series.Found) bool { return r.filler.o.Kept(s.Series) > 0 }) {
+		return map[series.Ref]bool{}, err
+	}
 	refs := make(map[series.Ref]bool, len(found))
 	for _, s := range found {
 		refs[s.Ref] = true
-		if kept := r.filler.o.Kept(s.Series); kept > 0 {
-			return map[series.Ref]bool{}, err // old windows outlive their points
-		}
 	}
-	return refs, err
+	return refs, nil
 }
 
 // covered reads series of a rule.

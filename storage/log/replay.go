@@ -16,13 +16,11 @@ import (
 // caller knows; then there is nothing to replay, and later records get positions after it.
 func (l *Log) Replay(ctx context.Context, from Position, fn func(at Position, record []byte) error) error {
 	l.skipTo(from)
-	for i, s := range l.sealed() {
-		if i == 0 && from != (Position{}) && from.Compare(s.before) < 0 {
-			return corrupt(l.path(s.before.Segment, suffixLog), s.before.Offset, fmt.Sprintf("records from %v on are missing", from))
-		}
-		if s.endPosition().Compare(from) <= 0 {
-			continue
-		}
+	segments, err := l.segmentsFrom(from)
+	if err != nil {
+		return err
+	}
+	for _, s := range segments {
 		if err := l.replaySegment(ctx, s, from, fn); err != nil {
 			return err
 		}
@@ -30,15 +28,20 @@ func (l *Log) Replay(ctx context.Context, from Position, fn func(at Position, re
 	return ctx.Err()
 }
 
-// sealed returns the segments as they are now.
-func (l *Log) sealed() []segment {
+// segmentsFrom returns what can be read of the segments now that have records after a position, which must not be
+// before the first that is left.
+func (l *Log) segmentsFrom(from Position) (segments []segment, err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	segments := make([]segment, 0, len(l.segments))
-	for _, s := range l.segments {
-		segments = append(segments, *s)
+	for i, s := range l.segments {
+		if i == 0 && from != (Position{}) && from.Compare(s.before) < 0 {
+			return nil, corrupt(l.path(s.before.Segment, suffixLog), s.before.Offset, fmt.Sprintf("records from %v on are missing", from))
+		}
+		if s.endPosition().Compare(from) > 0 {
+			segments = append(segments, segment{number: s.number, before: s.before, end: s.end})
+		}
 	}
-	return segments
+	return segments, nil
 }
 
 // skipTo makes all later positions larger than one that the caller has seen.

@@ -3,7 +3,6 @@ package log
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io"
 )
 
@@ -15,11 +14,12 @@ import (
 // A position whose records were removed or are broken is ErrCorrupt. A position after the end has no
 // records, and never will have before the end passes it.
 func (l *Log) Tail(ctx context.Context, from Position, fn func(record []byte, next Position) error) error {
-	for i, s := range l.written() {
-		if i == 0 && from != (Position{}) && from.Compare(s.before) < 0 {
-			return corrupt(l.path(s.before.Segment, suffixLog), s.before.Offset, fmt.Sprintf("records from %v on are missing", from))
-		}
-		if s.endPosition().Compare(from) <= 0 || s.empty() {
+	segments, err := l.segmentsFrom(from)
+	if err != nil {
+		return err
+	}
+	for _, s := range segments {
+		if s.empty() {
 			continue
 		}
 		if err := l.tailSegment(ctx, s, from, fn); err != nil {
@@ -27,17 +27,6 @@ func (l *Log) Tail(ctx context.Context, from Position, fn func(record []byte, ne
 		}
 	}
 	return ctx.Err()
-}
-
-// written returns what can be read of the segments now.
-func (l *Log) written() []segment {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	segments := make([]segment, 0, len(l.segments))
-	for _, s := range l.segments {
-		segments = append(segments, segment{number: s.number, before: s.before, end: s.end})
-	}
-	return segments
 }
 
 func (l *Log) tailSegment(ctx context.Context, s segment, from Position, fn func(record []byte, next Position) error) error {

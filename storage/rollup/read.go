@@ -8,6 +8,7 @@ import (
 
 	"github.com/tsdbridge/tsdbridge/budget"
 	"github.com/tsdbridge/tsdbridge/storage/kv"
+	"github.com/tsdbridge/tsdbridge/storage/row"
 	"github.com/tsdbridge/tsdbridge/storage/schema"
 	"github.com/tsdbridge/tsdbridge/storage/series"
 	"github.com/tsdbridge/tsdbridge/turns"
@@ -110,15 +111,11 @@ func (w *reader) read(ctx context.Context) error {
 	if bases := w.bases(from, to); len(bases)*len(w.q.TSUIDs) <= maxGets {
 		return w.get(ctx, bases)
 	}
-	metric := w.q.TSUIDs[0][:l.MetricWidth]
+	metric := string(w.q.TSUIDs[0][:l.MetricWidth])
 	for bucket := range l.Buckets() {
-		scan := kv.Scan{
-			Table: w.table(), Family: schema.FamilyData,
-			Start: l.AppendRangeKey(nil, bucket, metric, from), Stop: l.AppendRangeKey(nil, bucket, metric, to+1),
-		}
-		for row, err := range w.rollups.o.DB.Scan(ctx, scan) {
+		for found, err := range w.rollups.o.DB.Scan(ctx, row.ScanMetric(l, w.table(), bucket, metric, from, to)) {
 			if err == nil {
-				err = w.take(ctx, row)
+				err = w.take(ctx, found)
 			}
 			if err != nil {
 				return w.failed(err)

@@ -91,7 +91,7 @@ func (r *Rollups) Put(ctx context.Context, points []Point) error {
 	if err := r.o.Ready(); err != nil {
 		return err
 	}
-	tables := map[string]map[string]*row{}
+	tables := map[string]map[string]*rowCells{}
 	rows := make([]write.SeriesRow, len(points))
 	for i := range points {
 		p := &points[i]
@@ -101,11 +101,11 @@ func (r *Rollups) Put(ctx context.Context, points []Point) error {
 		rows[i] = write.SeriesRow{ID: p.Series.ID(), Base: p.Time - p.Time%schema.RowSeconds}
 		table := p.Interval.TableOf(p.Group)
 		if tables[table] == nil {
-			tables[table] = map[string]*row{}
+			tables[table] = map[string]*rowCells{}
 		}
 		key := string(r.o.Layout.AppendRowKey(nil, []byte(r.o.Series.TSUID(p.Series.ID())), p.base()))
 		if tables[table][key] == nil {
-			tables[table][key] = &row{cells: map[string]schema.Point{}}
+			tables[table][key] = &rowCells{cells: map[string]schema.Point{}}
 		}
 		r.add(tables[table][key], p)
 	}
@@ -119,10 +119,10 @@ func (r *Rollups) Put(ctx context.Context, points []Point) error {
 	})
 }
 
-// A row is the cells to put into one row, by their qualifiers with flags of 0.
-type row struct{ cells map[string]schema.Point }
+// A rowCells is the cells to put into one row, by their qualifiers with flags of 0.
+type rowCells struct{ cells map[string]schema.Point }
 
-func (r *Rollups) add(to *row, p *Point) {
+func (r *Rollups) add(to *rowCells, p *Point) {
 	qualifier := schema.RollupQualifier(r.o.Config.IDs[p.Aggregation], p.number(), 0)
 	if p.Interval.Default { // the qualifier of a point
 		qualifier = schema.Point{Offset: (p.Time - p.base()) * 1000}.AppendQualifier(nil)
@@ -133,7 +133,7 @@ func (r *Rollups) add(to *row, p *Point) {
 // mutations returns what puts rows. A value has the flags of its type in its qualifier, so that one of
 // another type would stay beside it. On an engine of one process it is deleted; on shared tables the
 // stamps tell which one is newer, and two processes that deleted the other's value would lose both.
-func (r *Rollups) mutations(rows map[string]*row) []kv.Mutation {
+func (r *Rollups) mutations(rows map[string]*rowCells) []kv.Mutation {
 	list := make([]kv.Mutation, 0, len(rows))
 	for key, row := range rows {
 		m := kv.Mutation{Key: []byte(key)}

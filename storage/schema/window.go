@@ -31,16 +31,7 @@ func IsWindow(qualifier []byte) bool { return len(qualifier) == 3 && qualifier[0
 const windowBytes = 1 + 3*8
 
 // Add adds a sample that is later than all others.
-func (w *Window) Add(v float64) {
-	if w.Count == 0 || v < w.Min || math.IsNaN(w.Min) {
-		w.Min = v
-	}
-	if w.Count == 0 || v > w.Max || math.IsNaN(w.Max) {
-		w.Max = v
-	}
-	w.Sum += v
-	w.Count++
-}
+func (w *Window) Add(v float64) { w.Join(&Window{Count: 1, Min: v, Max: v, Sum: v}) }
 
 // Join adds the samples of a window that comes after this one.
 func (w *Window) Join(next *Window) {
@@ -87,10 +78,8 @@ func ParseWindow(value []byte) (w Window, err error) {
 	case len(value) == 1 && value[0] == windowOfHistograms:
 		return Window{Histograms: true}, nil
 	case len(value) > windowBytes && value[0] == windowOfFloats:
-		n := 0
-		if w.Count, n = binary.Uvarint(value[windowBytes:]); n == len(value)-windowBytes && w.Count > 0 {
-			w.Min, w.Max, w.Sum = float(value[1:]), float(value[9:]), float(value[17:])
-			return w, nil
+		if count, n := binary.Uvarint(value[windowBytes:]); n == len(value)-windowBytes && count > 0 {
+			return Window{Count: count, Min: float(value[1:]), Max: float(value[9:]), Sum: float(value[17:])}, nil
 		}
 	}
 	return Window{}, fmt.Errorf("window cell of %d bytes (%X): not a value", len(value), clip(value))
