@@ -43,7 +43,7 @@ java:
 
 python:
 	@python3 -c 'import ensurepip, venv' 2>/dev/null || { \
-	  echo 'The tests run a real carbon client, which pip installs into a venv of Python 3.'; \
+	  echo 'The tests run a real carbon and graphite-web, which pip installs into a venv of Python 3.'; \
 	  if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
 	    apt-get update -q && DEBIAN_FRONTEND=noninteractive apt-get install -y -q python3-venv; \
 	  else \

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net"
 	"net/url"
+	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
@@ -119,7 +120,10 @@ var python struct {
 	err  error
 }
 
-// pythonWith returns a Python that has graphyte, a client of carbon, and carbon itself. pip fetches them.
+// pythonPackages are a client of carbon, and Graphite itself.
+var pythonPackages = []string{"graphyte==1.7.1", "carbon==1.1.10", "whisper==1.1.10", "graphite-web==1.1.10", "Django<3.1"}
+
+// pythonWith returns a Python that has pythonPackages. pip fetches them.
 func pythonWith(t testing.TB) string {
 	t.Helper()
 	dir := filepath.Join(filepath.Dir(adapterBinary(t)), "python")
@@ -129,8 +133,10 @@ func pythonWith(t testing.TB) string {
 			python.err = fmt.Errorf("python3 -m venv (Debian: apt-get install python3-venv): %w\n%s", err, out)
 			return
 		}
-		if out, err := exec.Command(python.path, "-m", "pip", "install", "-q", "--disable-pip-version-check", "graphyte==1.7.1", "carbon==1.1.10", "whisper==1.1.10").CombinedOutput(); err != nil {
-			python.err = fmt.Errorf("pip install graphyte, carbon and whisper: %w\n%s", err, out)
+		pip := exec.Command(python.path, append([]string{"-m", "pip", "install", "-q", "--disable-pip-version-check"}, pythonPackages...)...)
+		pip.Env = append(os.Environ(), "GRAPHITE_NO_PREFIX=True") // otherwise graphite-web goes into /opt/graphite
+		if out, err := pip.CombinedOutput(); err != nil {
+			python.err = fmt.Errorf("pip install %v: %w\n%s", pythonPackages, err, out)
 		}
 	})
 	if python.err != nil {

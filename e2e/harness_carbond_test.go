@@ -6,7 +6,9 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"syscall"
 	"testing"
+	"time"
 )
 
 // carbond is one of carbon's own daemons, in a directory of its own.
@@ -62,6 +64,19 @@ func (c *carbond) start() {
 		}
 		return conn.Close()
 	})
+}
+
+// end asks the daemon to end, which writes what it has first.
+func (c *carbond) end() {
+	c.t.Helper()
+	if err := c.process.cmd.Process.Signal(syscall.SIGTERM); err != nil {
+		c.t.Fatal(err)
+	}
+	select {
+	case <-c.process.done: // by the signal, as Twisted ends
+	case <-time.After(stopGrace):
+		c.t.Fatalf("%s still ran %v after SIGTERM", c.program, stopGrace)
+	}
 }
 
 // freeAddr returns an address of the loopback interface that nobody listens on, for programs that have to be

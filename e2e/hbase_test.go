@@ -23,6 +23,7 @@ func TestHBase(t *testing.T) {
 		{"BasicSalted", testBasicSalted},
 		{"Carbon", testCarbonHBase},
 		{"Put", testPut},
+		{"Whisper", testWhisperHBase},
 		{"TSDReadsUs", testTSDReadsUs},
 		{"TSDReadsBuffered", testTSDReadsBuffered},
 		{"TSDSalted", testTSDSalted},
