@@ -63,30 +63,43 @@ func prometheusBinary(t testing.TB, name string) string {
 
 func buildPrometheus(t testing.TB) string {
 	t.Helper()
-	cache, err := os.UserCacheDir()
-	if err != nil {
-		t.Fatal(err)
-	}
 	version := strings.TrimSpace(goTool(t, "list", "-m", "-f", "{{.Version}}", prometheusModule))
-	dir := filepath.Join(cache, "tsdbridge-e2e", fmt.Sprintf("prometheus-%s-%s-%s", version, runtime.Version(), runtime.GOARCH))
-	if _, err := os.Stat(filepath.Join(dir, "promtool")); err == nil {
-		return dir
-	}
-	if err := os.MkdirAll(filepath.Dir(dir), 0o755); err != nil {
-		t.Fatal(err)
-	}
-	work, err := os.MkdirTemp(filepath.Dir(dir), "building")
+	dir, err := keptFolder(fmt.Sprintf("prometheus-%s-%s-%s", version, runtime.Version(), runtime.GOARCH), "promtool", func(work string) error {
+		goTool(t, "build", "-o", work+string(filepath.Separator), prometheusModule+"/cmd/prometheus", prometheusModule+"/cmd/promtool")
+		return nil
+	})
 	if err != nil {
-		t.Fatal(err)
-	}
-	defer os.RemoveAll(work)
-	goTool(t, "build", "-o", work+string(filepath.Separator), prometheusModule+"/cmd/prometheus", prometheusModule+"/cmd/promtool")
-	// The folder is moved as a whole: an interrupted run leaves no half of it. Another run may have
-	// been faster.
-	if err := os.Rename(work, dir); err != nil && !os.IsExist(err) {
 		t.Fatal(err)
 	}
 	return dir
+}
+
+// keptFolder returns a folder that is kept for later runs. Unless it has the file last in it, it is made in another
+// place and moved as a whole: an interrupted run leaves no half of it.
+func keptFolder(name, last string, fill func(work string) error) (string, error) {
+	cache, err := os.UserCacheDir()
+	if err != nil {
+		return "", err
+	}
+	dir := filepath.Join(cache, "tsdbridge-e2e", name)
+	if _, err := os.Stat(filepath.Join(dir, last)); err == nil {
+		return dir, nil
+	}
+	if err := os.MkdirAll(filepath.Dir(dir), 0o755); err != nil {
+		return "", err
+	}
+	work, err := os.MkdirTemp(filepath.Dir(dir), "building")
+	if err != nil {
+		return "", err
+	}
+	defer os.RemoveAll(work)
+	if err := fill(work); err != nil {
+		return "", err
+	}
+	if err := os.Rename(work, dir); err != nil && !os.IsExist(err) { // another run may have been faster
+		return "", err
+	}
+	return dir, nil
 }
 
 // goTool runs the go command in the module and returns what it prints.

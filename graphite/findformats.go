@@ -1,7 +1,6 @@
 package graphite
 
 import (
-	"math"
 	"slices"
 	"strings"
 
@@ -102,14 +101,14 @@ func (s *search) nodeList(nodes []findNode) (func(*jsonWriter), error) {
 }
 
 // plainJSON has both nodes of a path that is a leaf and a branch. Leaves are said to have points at
-// all times.
+// all times that a row can have: graphite-web hands an infinity on as JSON that nobody reads.
 func (s *search) plainJSON(nodes []findNode) (func(*jsonWriter), error) {
 	slices.SortStableFunc(nodes, func(a, b findNode) int { return strings.Compare(a.path, b.path) })
 	return func(j *jsonWriter) {
 		array(j, nodes, func(n findNode) {
 			node := object{{"path", n.path}, {"is_leaf", n.leaf}}
 			if n.leaf {
-				always := []object{{{"start", 0}, {"end", math.Inf(1)}}}
+				always := []object{{{"start", 0}, {"end", mostSeconds}}}
 				node = append(node, member{"intervals", always})
 			}
 			j.value(node)
@@ -149,7 +148,7 @@ func writeNodes(j *jsonWriter, e infoEncoder, nodes []findNode) {
 			e.list(j, 1)
 			e.list(j, 2)
 			e.float(j, 0)
-			e.float(j, math.Inf(1))
+			e.float(j, mostSeconds)
 			e.endList(j, 2)
 			e.endList(j, 1)
 		}
