@@ -32,7 +32,7 @@ var doors = map[string][]string{
 	"graphite/forward":        {"graphite/carbon", "graphite/pickle", "retry", "statefile", "storage/log"},
 	"graphite/graphitetest":   {"graphite/conf", "storage", "storage/kv", "storage/schema", "translate", "tree"},
 	"graphite/pickle":         {},
-	"graphite/picture":        {"budget"},
+	"graphite/picture":        {"budget", "decimal", "turns"},
 	"graphite/pyregexp":       {},
 	"graphite/source":         {"budget", "graphite/conf", "graphite/eval", "graphite/tagspec", "recent", "running", "storage", "translate", "tree", "turns"},
 	"graphite/whisper":        {"graphite/conf"},

@@ -24,6 +24,14 @@ func (a *api) fetch(r *request) (*reply, error) {
 	if err != nil {
 		return nil, invalidParams("the request is no MultiFetchRequest: %v", err)
 	}
+	targets := make([]string, len(asked))
+	for i := range asked {
+		targets[i] = cmp.Or(asked[i].Expression, asked[i].Name)
+	}
+	return a.listed(r, targets, func(ctx context.Context) (*reply, error) { return a.fetched(ctx, asked) })
+}
+
+func (a *api) fetched(ctx context.Context, asked []carbonapi.Fetch) (*reply, error) {
 	var out []byte
 	for i := range asked {
 		q := &asked[i]
@@ -36,14 +44,14 @@ func (a *api) fetch(r *request) (*reply, error) {
 		}
 		now := a.o.Now()
 		d.request = a.between(q.Start, q.Stop, now, a.o.Location, now)
-		list, err := a.evaluated(r, d)
+		list, err := a.evaluated(ctx, d)
 		if err == nil {
 			list, err = d.consolidated(list)
 		}
 		if err != nil {
 			return nil, d.explain(err)
 		}
-		if out, err = appendSeries(r.Context(), out, q, list); err != nil {
+		if out, err = appendSeries(ctx, out, q, list); err != nil {
 			return nil, err
 		}
 	}

@@ -1,6 +1,7 @@
 package graphite
 
 import (
+	"context"
 	"errors"
 	"math"
 	"slices"
@@ -16,12 +17,12 @@ func pictureTypes() map[string]string {
 }
 
 // picture answers with lines over time.
-func (a *api) picture(r *request, d *renderRequest) (*reply, error) {
-	options, err := a.pictureOptions(r.form, d, false)
+func (a *api) picture(ctx context.Context, f form, d *renderRequest) (*reply, error) {
+	options, err := a.pictureOptions(f, d, false)
 	if err != nil {
 		return nil, err
 	}
-	list, err := a.evaluated(r, d)
+	list, err := a.evaluated(ctx, d)
 	if err != nil {
 		return nil, err
 	}
@@ -29,20 +30,20 @@ func (a *api) picture(r *request, d *renderRequest) (*reply, error) {
 	for i, s := range list {
 		series[i] = drawnSeries(s)
 	}
-	body, err := picture.Draw(r.Context(), options, series)
+	body, err := picture.Draw(ctx, options, series)
 	return d.drawn(options, body, err)
 }
 
 // pie answers with slices of a circle: an aggregate of each series, or a number for targets such as
 // name:10.
-func (a *api) pie(r *request, d *renderRequest) (*reply, error) {
-	options, err := a.pictureOptions(r.form, d, true)
+func (a *api) pie(ctx context.Context, f form, d *renderRequest) (*reply, error) {
+	options, err := a.pictureOptions(f, d, true)
 	if err != nil {
 		return nil, err
 	}
 	mode := "average"
-	if r.form.has("pieMode") {
-		mode = r.form.get("pieMode")
+	if f.has("pieMode") {
+		mode = f.get("pieMode")
 	}
 	if !slices.Contains([]string{"average", "maximum", "minimum"}, mode) {
 		return nil, invalidParams("Invalid pieMode %s, must be one of average, maximum, minimum", quoted(mode))
@@ -59,7 +60,7 @@ func (a *api) pie(r *request, d *renderRequest) (*reply, error) {
 		}
 		one := *d
 		one.targets = []string{target}
-		list, err := a.evaluated(r, &one)
+		list, err := a.evaluated(ctx, &one)
 		if err != nil {
 			return nil, err
 		}
@@ -67,7 +68,7 @@ func (a *api) pie(r *request, d *renderRequest) (*reply, error) {
 			parts = append(parts, picture.Slice{Name: textName(s), Value: sliceValue(s.Values, mode)})
 		}
 	}
-	body, err := picture.DrawPie(r.Context(), options, parts)
+	body, err := picture.DrawPie(ctx, options, parts)
 	return d.drawn(options, body, err)
 }
 
@@ -116,7 +117,7 @@ func (d *renderRequest) drawn(options *picture.Options, body []byte, err error) 
 	case options.Format == "svg" && d.jsonp != "":
 		return &reply{contentType: jsonType, header: neverCached(), jsonp: d.jsonp, write: func(j *jsonWriter) { j.string(string(body)) }}, nil
 	}
-	return &reply{contentType: pictureTypes()[options.Format], header: neverCached(), write: func(j *jsonWriter) { j.text(string(body)) }}, nil
+	return &reply{contentType: pictureTypes()[options.Format], header: neverCached(), write: func(j *jsonWriter) { j.bytes(body) }}, nil
 }
 
 // drawnSeries is a series as pictures take it.

@@ -129,6 +129,14 @@ func (j *jsonWriter) word(s string) {
 // text writes text that is not JSON.
 func (j *jsonWriter) text(s string) { j.buf = append(j.buf, s...) }
 
+// bytes writes what is no JSON and has been made as a whole.
+func (j *jsonWriter) bytes(body []byte) {
+	for part := range slices.Chunk(body, jsonChunk) {
+		j.buf = append(j.buf, part...)
+		j.spill()
+	}
+}
+
 // spill writes what has been gathered if it is much.
 func (j *jsonWriter) spill() {
 	if len(j.buf) >= jsonChunk {

@@ -38,15 +38,20 @@ func (a *api) render(r *request) (*reply, error) {
 	if err != nil {
 		return nil, err
 	}
-	if r.form.get("graphType") == "pie" {
-		return a.pie(r, d)
+	return a.listed(r, d.targets, func(ctx context.Context) (*reply, error) { return a.rendered(ctx, r.form, d) })
+}
+
+// rendered computes series, and draws them if a picture is asked for.
+func (a *api) rendered(ctx context.Context, f form, d *renderRequest) (*reply, error) {
+	if f.get("graphType") == "pie" {
+		return a.pie(ctx, f, d)
 	}
-	format := formatOf(r.form)
+	format := formatOf(f)
 	other, known := renderFormats()[format]
 	if !known && format != "json" {
-		return a.picture(r, d)
+		return a.picture(ctx, f, d)
 	}
-	list, err := a.evaluated(r, d)
+	list, err := a.evaluated(ctx, d)
 	if err != nil {
 		return nil, err
 	}
@@ -62,24 +67,30 @@ func (a *api) render(r *request) (*reply, error) {
 	}, nil
 }
 
-// evaluated computes the series of all targets, as a query that can be ended by its id.
-func (a *api) evaluated(r *request, d *renderRequest) ([]*eval.Series, error) {
-	text := eval.Excerpt(strings.Join(d.targets, " "), mostShown)
+// listed computes an answer as a query that is listed and can be ended by its id.
+func (a *api) listed(r *request, targets []string, compute func(ctx context.Context) (*reply, error)) (*reply, error) {
+	text := eval.Excerpt(strings.Join(targets, " "), mostShown)
 	ctx, q := a.o.Running.Begin(r.Context(), running.Description{Language: "graphite", Text: text, Client: r.RemoteAddr})
 	defer q.End()
+	out, err := compute(ctx)
+	if err != nil && errors.Is(context.Cause(ctx), running.ErrEnded) {
+		return nil, refuse(statusClientClosed, "%v", running.ErrEnded)
+	}
+	return out, err
+}
+
+// evaluated computes the series of all targets.
+func (a *api) evaluated(ctx context.Context, d *renderRequest) ([]*eval.Series, error) {
 	nodes, err := a.parseTargets(ctx, d)
 	if err != nil {
 		return nil, err
 	}
 	source := &countedSource{Source: a.sources.Open(), metrics: a.metrics, events: a.o.Events, mostEvents: a.o.Limits.Series}
 	list, err := a.evaluator.Eval(ctx, nodes, d.request, source)
-	switch {
-	case err == nil:
-		return list, nil
-	case errors.Is(context.Cause(ctx), running.ErrEnded):
-		return nil, refuse(statusClientClosed, "%v", running.ErrEnded)
+	if err != nil {
+		return nil, d.explain(err)
 	}
-	return nil, d.explain(err)
+	return list, nil
 }
 
 // mostShown is how much of the targets a list of queries shows, in bytes.

@@ -4,9 +4,12 @@ import (
 	"context"
 	"fmt"
 	"net/http"
+	"net/http/httptest"
+	"runtime"
 	"strings"
 	"testing"
 
+	"github.com/tsdbridge/tsdbridge/budget"
 	"github.com/tsdbridge/tsdbridge/graphite/graphitetest"
 	"github.com/tsdbridge/tsdbridge/running"
 	"github.com/tsdbridge/tsdbridge/storage"
@@ -51,5 +54,45 @@ func TestRenderEnded(t *testing.T) {
 	}
 	if got := w.get("/version"); got.Code != http.StatusOK {
 		t.Error(got.Code)
+	}
+}
+
+// A picture is listed while it is drawn, with the memory of its pixels, and can be ended then.
+func TestPictureEnded(t *testing.T) {
+	registry := running.New()
+	w := newWebOver(graphitetest.New(t), func(o *apiOptions) { o.Running = registry })
+	var lines strings.Builder
+	for i := range 300 {
+		fmt.Fprintf(&lines, "a.b%d 1 %d\na.b%d 1 %d\n", i, webNow-600, i, webNow-60)
+	}
+	w.Add(t, strings.NewReader(lines.String()))
+	for _, url := range []string{
+		"/render?target=a.*&from=-1h&areaMode=all&lineMode=connected&width=4000&height=4000", "/render?target=a.*&graphType=pie&from=-1h&width=4000&height=4000",
+	} {
+		got := httptest.NewRecorder()
+		drawn := make(chan struct{})
+		go func() {
+			defer close(drawn)
+			w.charged(budget.New(0)).ServeHTTP(got, httptest.NewRequest(http.MethodGet, url, nil))
+		}()
+		for ended := false; !ended; runtime.Gosched() {
+			for _, q := range registry.List() {
+				if q.Memory > 4*4000*4000 {
+					_, ended = registry.Cancel(q.ID)
+				}
+			}
+			select {
+			case <-drawn:
+				ended = true
+			default:
+			}
+		}
+		<-drawn
+		if got.Code != statusClientClosed || !strings.Contains(got.Body.String(), running.ErrEnded.Error()) {
+			t.Errorf("%s: %d %.200q", url, got.Code, got.Body)
+		}
+		if left := registry.List(); len(left) > 0 {
+			t.Errorf("afterwards: %+v", left)
+		}
 	}
 }

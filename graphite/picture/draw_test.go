@@ -250,6 +250,51 @@ func TestCancelled(t *testing.T) {
 	}
 }
 
+// TestEndedMeanwhile stops soon when its request ends within the work, wherever that is.
+func TestEndedMeanwhile(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	series := make([]Series, 300)
+	joined := 0
+	for i := range series {
+		series[i] = wave("a", make([]float64, 1000)...)
+		series[i].Join = func(values []float64, n int) ([]float64, error) {
+			if joined++; joined == 10 {
+				cancel()
+			}
+			return average(values, n)
+		}
+	}
+	if _, err := Draw(ctx, options(t, "", false), series); !errors.Is(err, context.Canceled) || joined > 15 {
+		t.Errorf("ended at the 10th of 300 series, stopped at the %dth: %v", joined, err)
+	}
+	// Axes, lines and the metadata of SVGs look after every few thousand values.
+	for i := range series {
+		series[i] = wave("a", make([]float64, 100)...)
+	}
+	const each = 300 * 100 / lookAfter
+	for of, looks := range map[string]int{"": 2 * each, "areaMode=stacked": 2 * each, "outputFormat=svg": 3 * each} {
+		late := &endsLate{Context: t.Context(), after: looks - 1}
+		if _, err := Draw(late, options(t, of, false), series); !errors.Is(err, context.Canceled) {
+			t.Errorf("%s: %v, want an end at look %d", of, err, looks)
+		}
+	}
+}
+
+// endsLate is a context that has ended when it is looked at for the last time of so many.
+type endsLate struct {
+	context.Context //nolint:containedctx // it is one
+
+	after int
+}
+
+func (c *endsLate) Err() error {
+	if c.after--; c.after < 0 {
+		return context.Canceled
+	}
+	return nil
+}
+
 // TestBounds ends also where a request asks for very many lines, dashes or names.
 func TestBounds(t *testing.T) {
 	spikes := make([]float64, 20_000)

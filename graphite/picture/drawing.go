@@ -7,10 +7,14 @@ import (
 	"strings"
 
 	"github.com/tsdbridge/tsdbridge/budget"
+	"github.com/tsdbridge/tsdbridge/turns"
 )
 
 // A drawing is a picture while it is drawn.
 type drawing struct {
+	ctx     context.Context //nolint:containedctx // a drawing lives as long as one call of Draw
+	turn    *turns.Turn     // of the request, to compute
+	visited int             // values since the last look at the request
 	o       *Options
 	s       surface
 	text    *font // of labels and legend
@@ -26,7 +30,7 @@ func begin(ctx context.Context, o *Options, bytes int64) (*drawing, error) {
 	if err := budget.From(ctx).Take(bytes); err != nil {
 		return nil, err
 	}
-	d := &drawing{o: o, s: newSurface(o)}
+	d := &drawing{ctx: ctx, turn: turns.From(ctx), o: o, s: newSurface(o)}
 	size := o.FontSize
 	var err error
 	if d.text, err = newFont(typeface{family(o.FontName), o.FontBold, o.FontItalic}, size, d.s.hinted()); err != nil {
@@ -42,6 +46,19 @@ func begin(ctx context.Context, o *Options, bytes int64) (*drawing, error) {
 	}
 	d.s.background(o.Background)
 	return d, nil
+}
+
+// lookAfter is how many values are visited between two looks at the request: less than a millisecond.
+const lookAfter = 4096
+
+// work is called before so many values are visited. Others may have their turn before it returns; it
+// returns the error of a request that has ended.
+func (d *drawing) work(values int) error {
+	if d.visited += values; d.visited < lookAfter {
+		return nil
+	}
+	d.visited = 0
+	return d.turn.Yield(d.ctx)
 }
 
 func newSurface(o *Options) surface {

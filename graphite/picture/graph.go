@@ -10,7 +10,7 @@ import (
 // A graph is a drawing of lines over time.
 type graph struct {
 	*drawing
-	ctx      context.Context //nolint:containedctx // a graph lives as long as one call of Draw
+
 	lines    []*line
 	mode     string // LineMode, as far as it can be
 	twoAxes  bool
@@ -21,6 +21,7 @@ type graph struct {
 	labelWidth  float64 // of left
 	rightWidth  float64
 	times       timeAxis
+	way         path // of the last line, whose memory the next one takes
 }
 
 // Draw draws lines over time. Errors are those of options that do not fit the series, of the budget and of
@@ -30,7 +31,7 @@ func Draw(ctx context.Context, o *Options, series []Series) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	g := &graph{drawing: d, ctx: ctx, mode: o.LineMode}
+	g := &graph{drawing: d, mode: o.LineMode}
 	if !g.span(series) {
 		return g.noData()
 	}
@@ -166,6 +167,9 @@ func (g *graph) legend() {
 func (g *graph) consolidate() error {
 	g.width = max(g.area.xmax-g.area.xmin-(g.o.LineWidth+1), 1)
 	for _, l := range g.lines {
+		if err := g.work(len(l.values)); err != nil {
+			return err
+		}
 		points := float64(g.to-g.from) / float64(max(l.Step, 1))
 		n := max(l.joinedN, 1)
 		l.xStep = g.width / points

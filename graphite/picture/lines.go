@@ -13,7 +13,7 @@ func (g *graph) drawLines() error {
 	g.s.clip(g.area)
 	var below *path // an area that later ones are kept out of
 	for _, l := range g.lines {
-		if err := g.ctx.Err(); err != nil {
+		if err := g.work(len(l.joined)); err != nil {
 			return err
 		}
 		t := g.trace(l)
@@ -35,6 +35,7 @@ func (g *graph) drawLines() error {
 			with.width = *l.style.Width
 		}
 		g.s.stroke(&t.line, with, c)
+		g.way = t.line
 	}
 	return nil
 }
@@ -99,7 +100,8 @@ type trace struct {
 }
 
 func (g *graph) trace(l *line) *trace {
-	t := &trace{g: g, l: l, zero: g.area.ymax}
+	t := &trace{g: g, l: l, line: g.way, zero: g.area.ymax}
+	t.line.reset()
 	t.line.grow(2*len(l.joined) + 1) // a staircase has two points for each value
 	axis := g.left
 	if l.Right && g.right != nil {

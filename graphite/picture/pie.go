@@ -46,10 +46,12 @@ func DrawPie(ctx context.Context, o *Options, parts []Slice) ([]byte, error) {
 	width, height := max(d.area.xmax-d.area.xmin, 0), max(d.area.ymax-d.area.ymin, 0)
 	center := point{d.area.xmin + width/2, d.area.ymin + height/2}
 	radius := 0.95 * min(width, height) / 2
-	if err := d.slices(ctx, slices, center, radius); err != nil {
+	if err := d.slices(slices, center, radius); err != nil {
 		return nil, err
 	}
-	d.sliceLabels(slices, center, radius)
+	if err := d.sliceLabels(slices, center, radius); err != nil {
+		return nil, err
+	}
 	return d.s.finish()
 }
 
@@ -80,10 +82,10 @@ func (o *Options) slices(parts []Slice) ([]slice, error) {
 	return out, nil
 }
 
-func (d *drawing) slices(ctx context.Context, slices []slice, center point, radius float64) error {
+func (d *drawing) slices(slices []slice, center point, radius float64) error {
 	from := -math.Pi / 2
 	for i := range slices {
-		if err := ctx.Err(); err != nil {
+		if err := d.work(lookAfter); err != nil {
 			return err
 		}
 		s := &slices[i]
@@ -103,9 +105,9 @@ func (d *drawing) slices(ctx context.Context, slices []slice, center point, radi
 	return nil
 }
 
-func (d *drawing) sliceLabels(slices []slice, center point, radius float64) {
+func (d *drawing) sliceLabels(slices []slice, center point, radius float64) error {
 	if d.o.ValueLabels == "none" {
-		return
+		return nil
 	}
 	d.s.group("labels")
 	for _, s := range slices {
@@ -116,6 +118,9 @@ func (d *drawing) sliceLabels(slices []slice, center point, radius float64) {
 		if compared < d.o.LeastLabel {
 			continue
 		}
+		if err := d.work(lookAfter); err != nil {
+			return err
+		}
 		angle, at := s.middle, center.plus(point{radius / 2, 0}.turned(s.middle))
 		switch {
 		case d.o.PieLabels != "rotated":
@@ -125,6 +130,7 @@ func (d *drawing) sliceLabels(slices []slice, center point, radius float64) {
 		}
 		d.write(d.text, label, at, centerMiddle, angle, d.o.LabelColor)
 	}
+	return nil
 }
 
 // numberLabel writes small numbers with two digits and others without any.

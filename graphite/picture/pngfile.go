@@ -27,34 +27,39 @@ func writePNG(img *image.RGBA, opaque bool) ([]byte, error) {
 	header := binary.BigEndian.AppendUint32(make([]byte, 0, headerBytes), uint32(img.Rect.Dx())) //nolint:gosec // a side is at most mostSide
 	header = binary.BigEndian.AppendUint32(header, uint32(img.Rect.Dy()))                        //nolint:gosec // a side is at most mostSide
 	header = append(header, depth, kind, 0, 0, 0)
-	writeChunk(&out, "IHDR", header)
-	data, err := pixels(img, kind == alphaKind)
-	if err != nil {
-		return nil, err
+	for _, chunk := range []struct {
+		name  string
+		write func() error
+	}{
+		{"IHDR", func() error { out.Write(header); return nil }},
+		{"IDAT", func() error { return writePixels(&out, img, kind == alphaKind) }},
+		{"IEND", func() error { return nil }},
+	} {
+		if err := writeChunk(&out, chunk.name, chunk.write); err != nil {
+			return nil, err
+		}
 	}
-	writeChunk(&out, "IDAT", data)
-	writeChunk(&out, "IEND", nil)
 	return out.Bytes(), nil
 }
 
 // writeChunk writes a part of a PNG file: its length, its name, itself and its checksum.
-func writeChunk(out *bytes.Buffer, name string, data []byte) {
-	var number [4]byte
-	binary.BigEndian.PutUint32(number[:], uint32(len(data))) //nolint:gosec // a picture is smaller
-	out.Write(number[:])
-	out.WriteString(name)
-	out.Write(data)
-	sum := crc32.Update(crc32.ChecksumIEEE([]byte(name)), crc32.IEEETable, data)
-	binary.BigEndian.PutUint32(number[:], sum)
-	out.Write(number[:])
+func writeChunk(out *bytes.Buffer, name string, write func() error) error {
+	begin := out.Len()
+	out.WriteString("size" + name)
+	if err := write(); err != nil {
+		return err
+	}
+	chunk := out.Bytes()[begin:]
+	binary.BigEndian.PutUint32(chunk, uint32(len(chunk)-8)) //nolint:gosec // a picture is smaller
+	out.Write(binary.BigEndian.AppendUint32(nil, crc32.ChecksumIEEE(chunk[4:])))
+	return nil
 }
 
-// pixels returns the rows of an image, compressed, each after a byte that says that it is not filtered.
-func pixels(img *image.RGBA, alpha bool) ([]byte, error) {
-	var out bytes.Buffer
-	to, err := zlib.NewWriterLevel(&out, zlib.BestSpeed)
+// writePixels writes the rows of an image, compressed, each after a byte that says that it is not filtered.
+func writePixels(out *bytes.Buffer, img *image.RGBA, alpha bool) error {
+	to, err := zlib.NewWriterLevel(out, zlib.BestSpeed)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	width := img.Rect.Dx()
 	row := make([]byte, 1, 1+4*width)
@@ -70,11 +75,10 @@ func pixels(img *image.RGBA, alpha bool) ([]byte, error) {
 			}
 		}
 		if _, err := to.Write(row); err != nil {
-			return nil, err
+			return err
 		}
 	}
-	err = to.Close()
-	return out.Bytes(), err
+	return to.Close()
 }
 
 // straight is a colour that is not multiplied by its opacity.

@@ -1,28 +1,24 @@
 package picture
 
 import (
-	"encoding/binary"
 	"image"
 	"image/color"
 	"image/draw"
 	"math"
-
-	"golang.org/x/image/vector"
 )
 
-// A raster is a surface of pixels. Each path becomes a mask of how much of each pixel is inside, which
-// takes time for the box around the path and not for how often it crosses itself.
+// A raster is a surface of pixels. Of each path it finds how much of each pixel is inside, however often the
+// path crosses itself.
 type raster struct {
 	image  *image.RGBA
 	within image.Rectangle
 	opaque bool         // nothing behind the picture can be seen
 	free   *image.Alpha // what is not excluded; nil: everything
-	filler vector.Rasterizer
-	mask   []byte
+	inside coverage
 }
 
-// rasterBytes is what a pixel takes: its colour, its masks, the sums that they are made of and the file.
-const rasterBytes = 4 + 2 + 4 + 4
+// rasterBytes is what a pixel takes: its colour, what is excluded, changes of coverage, and the file as it grows.
+const rasterBytes = 4 + 1 + 5 + 8
 
 func newRaster(width, height int) *raster {
 	all := image.Rect(0, 0, width, height)
@@ -45,108 +41,64 @@ func (r *raster) clip(b box) {
 func rounded(v float64) int { return int(math.Round(min(max(v, -1e6), 1e6))) }
 
 func (r *raster) fill(p *path, c color.NRGBA) {
-	if where, mask := r.covered(p); mask != nil {
-		r.paint(where, mask, c)
+	if r.cover(p) {
+		r.paint(c)
 	}
 }
 
 func (r *raster) stroke(p *path, pen pen, c color.NRGBA) {
-	if pen.width > 0 {
-		r.fill(p.stroked(pen), c)
+	if pen.width <= 0 || c.A == 0 || !r.begin(p, pen.width*(miterLimit+1)/2) {
+		return
 	}
+	corner := r.corner()
+	p.stroke(pen, func(from, to point) { r.inside.edge(from.minus(corner), to.minus(corner)) })
+	r.paint(c)
 }
 
 func (r *raster) text(f *font, text string, at point, angle float64, c color.NRGBA) {
 	r.fill(f.outline(text, at, angle, true, r.image.Bounds()), c)
 }
 
-// covered returns how much of each pixel is inside of a path: 255 is all. The mask has the size of the
-// box; it is nil if nothing is visible.
-func (r *raster) covered(p *path) (image.Rectangle, []byte) {
-	if len(p.points) == 0 {
-		return image.Rectangle{}, nil
+// begin empties the coverage for what is around a path; it reports whether any of that is on the picture.
+func (r *raster) begin(p *path, around float64) bool {
+	if r.within.Empty() || len(p.points) == 0 {
+		return false
 	}
-	b := p.bounds()
-	where := image.Rect(rounded(math.Floor(b.xmin)), rounded(math.Floor(b.ymin)), rounded(math.Ceil(b.xmax)), rounded(math.Ceil(b.ymax))).Intersect(r.within)
-	if where.Empty() {
-		return where, nil
+	b, w := p.bounds(), r.within
+	if b.xmax+around < float64(w.Min.X) || b.xmin-around > float64(w.Max.X) || b.ymax+around < float64(w.Min.Y) || b.ymin-around > float64(w.Max.Y) {
+		return false
 	}
-	w, h := where.Dx(), where.Dy()
-	r.filler.Reset(w, h)
-	r.trace(p, where)
-	if cap(r.mask) < w*h {
-		r.mask = make([]byte, w*h)
-	}
-	mask := &image.Alpha{Pix: r.mask[:w*h], Stride: w, Rect: image.Rect(0, 0, w, h)}
-	r.filler.DrawOp = draw.Src
-	r.filler.Draw(mask, mask.Rect, image.Opaque, image.Point{})
-	return where, mask.Pix
+	r.inside.begin(w.Dx(), w.Dy())
+	return true
 }
 
-// trace gives the path to the rasterizer. It walks along lines pixel by pixel, so what is far outside is
-// brought near.
-func (r *raster) trace(p *path, where image.Rectangle) {
-	near := func(at point) (x, y float32) {
-		w, h := float64(where.Dx()), float64(where.Dy())
-		return float32(min(max(at.x-float64(where.Min.X), -w-2), 2*w+2)), float32(min(max(at.y-float64(where.Min.Y), -h-2), 2*h+2))
+func (r *raster) corner() point { return point{float64(r.within.Min.X), float64(r.within.Min.Y)} }
+
+// cover finds what is inside of a path.
+func (r *raster) cover(p *path) bool {
+	if !r.begin(p, 0) {
+		return false
 	}
-	next := 0
-	for _, v := range p.verbs {
-		switch v {
-		case moveTo:
-			r.filler.ClosePath()
-			r.filler.MoveTo(near(p.points[next]))
-			next++
-		case lineTo:
-			r.filler.LineTo(near(p.points[next]))
-			next++
-		case cubeTo:
-			ax, ay := near(p.points[next])
-			bx, by := near(p.points[next+1])
-			x, y := near(p.points[next+2])
-			r.filler.CubeTo(ax, ay, bx, by, x, y)
-			next += 3
-		case closePath:
-			r.filler.ClosePath()
-		}
-	}
-	r.filler.ClosePath()
+	r.inside.path(p, r.corner())
+	return true
 }
 
-// paint lays a colour over the pixels of a mask.
-func (r *raster) paint(where image.Rectangle, mask []byte, c color.NRGBA) {
-	if c.A == 0 {
-		return
-	}
-	width := where.Dx()
-	for y := where.Min.Y; y < where.Max.Y; y++ {
-		row := mask[(y-where.Min.Y)*width:][:width]
-		out := r.image.Pix[r.image.PixOffset(where.Min.X, y):][:4*width]
-		var free []byte
+// paint lays a colour over what is covered.
+func (r *raster) paint(c color.NRGBA) {
+	r.inside.rows(func(x, y int, cover []byte) {
+		x, y = x+r.within.Min.X, y+r.within.Min.Y
 		if r.free != nil {
-			free = r.free.Pix[r.free.PixOffset(where.Min.X, y):][:width]
-		}
-		for x := 0; x < width; x++ {
-			if row[x] == 0 {
-				x += zeros(row[x:]) - 1
-				continue
+			for i, free := range r.free.Pix[r.free.PixOffset(x, y):][:len(cover)] {
+				cover[i] = byte(shared(uint32(cover[i]), uint32(free)))
 			}
-			cover := uint32(row[x])
-			if free != nil {
-				cover = shared(cover, uint32(free[x]))
-			}
-			over(out[4*x:4*x+4:4*x+4], c, shared(cover, uint32(c.A)))
 		}
-	}
-}
-
-// zeros returns how many bytes from the first on are certainly 0, at least one.
-func zeros(row []byte) int {
-	n := 1
-	for n+8 <= len(row) && binary.LittleEndian.Uint64(row[n:]) == 0 {
-		n += 8
-	}
-	return n
+		out := r.image.Pix[r.image.PixOffset(x, y):][:4*len(cover)]
+		for i, share := range cover {
+			if share > 0 {
+				over(out[4*i:4*i+4:4*i+4], c, shared(uint32(share), uint32(c.A)))
+			}
+		}
+	})
 }
 
 // shared is a share of a share, both of 255.
@@ -154,6 +106,10 @@ func shared(a, b uint32) uint32 { return (a*b + 127) / 255 }
 
 // over lays a colour over a pixel that is multiplied by its opacity.
 func over(pixel []byte, c color.NRGBA, alpha uint32) {
+	if alpha == 255 {
+		pixel[0], pixel[1], pixel[2], pixel[3] = c.R, c.G, c.B, 255
+		return
+	}
 	rest := 255 - alpha
 	pixel[0] = byte((uint32(c.R)*alpha + uint32(pixel[0])*rest + 127) / 255)
 	pixel[1] = byte((uint32(c.G)*alpha + uint32(pixel[1])*rest + 127) / 255)
@@ -162,8 +118,7 @@ func over(pixel []byte, c color.NRGBA, alpha uint32) {
 }
 
 func (r *raster) exclude(p *path) {
-	where, mask := r.covered(p)
-	if mask == nil {
+	if !r.cover(p) {
 		return
 	}
 	if r.free == nil {
@@ -172,15 +127,12 @@ func (r *raster) exclude(p *path) {
 			r.free.Pix[i] = 255
 		}
 	}
-	width := where.Dx()
-	for y := where.Min.Y; y < where.Max.Y; y++ {
-		free := r.free.Pix[r.free.PixOffset(where.Min.X, y):]
-		for x, m := range mask[(y-where.Min.Y)*width:][:width] {
-			if m != 0 {
-				free[x] = byte(uint32(free[x]) * uint32(255-m) / 255)
-			}
+	r.inside.rows(func(x, y int, cover []byte) {
+		free := r.free.Pix[r.free.PixOffset(x+r.within.Min.X, y+r.within.Min.Y):][:len(cover)]
+		for i, share := range cover {
+			free[i] = byte(uint32(free[i]) * uint32(255-share) / 255)
 		}
-	}
+	})
 }
 
 func (r *raster) include() { r.free = nil }

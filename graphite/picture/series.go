@@ -3,6 +3,7 @@ package picture
 import (
 	"image/color"
 	"math"
+	"slices"
 )
 
 // A Series is a line of a picture: the value of slot i is at Start + i*Step, in epoch seconds. A NaN is a
@@ -88,17 +89,21 @@ func dataLimits(lines []*line, nullAsZero, stacked bool) (low, high float64) {
 
 // highestSum returns the greatest sum of the values of a slot.
 func highestSum(lines []*line, slots int) float64 {
-	most := math.Inf(-1)
-	for i := range slots {
-		sum := 0.0
-		for _, l := range lines {
-			if !l.style.Infinite && finite(l.values[i]) {
-				sum += l.values[i]
+	sums := make([]float64, slots)
+	for _, l := range lines {
+		if l.style.Infinite {
+			continue
+		}
+		for i, v := range l.values[:slots] {
+			if finite(v) {
+				sums[i] += v
 			}
 		}
-		most = max(most, sum)
 	}
-	return most
+	if slots == 0 {
+		return math.Inf(-1)
+	}
+	return slices.Max(sums)
 }
 
 // stack adds to the values of each line those of the lines before it, by their places.

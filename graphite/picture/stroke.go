@@ -17,33 +17,44 @@ const mostDashes = 100_000
 // dashOffset is where in the first dash a line begins, in pixels.
 const dashOffset = 1
 
-// stroked returns the outline of the lines of a path. All its parts turn the same way, so that where
-// they overlap is inside. Curves are not stroked.
-func (p *path) stroked(pen pen) *path {
+// stroke calls edge with the edges of the outline of the lines of a path, in no order. All parts of the
+// outline turn the same way, so that where they overlap is inside. Curves are not stroked.
+func (p *path) stroke(pen pen, edge func(from, to point)) {
 	if pen.dash > 0 && p.length()/pen.dash <= mostDashes {
 		p = p.dashed(pen.dash)
 	}
-	out := &path{verbs: make([]verb, 0, 10*len(p.verbs)), points: make([]point, 0, 8*len(p.points))}
 	half := pen.width / 2
 	var at, along point // along: the direction in which the pen came, a unit long
 	joined := false     // the pen came from somewhere
-	begin := func(from point) { at, joined = from, false }
+	end := func() {
+		if joined {
+			side := point{-along.y, along.x}.times(half)
+			edge(at.minus(side), at.plus(side))
+		}
+	}
+	begin := func(from point) {
+		end()
+		at, joined = from, false
+	}
 	segment := func(to point) {
 		way := to.minus(at)
-		length := way.length()
+		length := math.Sqrt(way.dot(way))
 		if length == 0 {
 			return
 		}
 		way = way.times(1 / length)
-		if joined {
-			out.corner(at, along, way, half)
-		}
 		side := point{-way.y, way.x}.times(half)
-		out.polygon(at.minus(side), to.minus(side), to.plus(side), at.plus(side))
+		if joined {
+			corner(at, along, way, half, edge)
+		} else {
+			edge(at.plus(side), at.minus(side))
+		}
+		edge(at.minus(side), to.minus(side))
+		edge(to.plus(side), at.plus(side))
 		at, along, joined = to, way, true
 	}
 	p.eachLine(begin, segment)
-	return out
+	end()
 }
 
 // eachLine calls begin where a part of a path begins, and segment with the end of each of its lines. Curves are
@@ -86,22 +97,36 @@ func (p *path) length() (sum float64) {
 	return sum
 }
 
-// corner fills the outer side of a turn.
-func (p *path) corner(at, in, out point, half float64) {
+// corner joins the outlines of two lines: over the place itself on the inner side of the turn, and on the outer
+// side by a tip, which is cut where it would be long.
+func corner(at, in, out point, half float64, edge func(from, to point)) {
+	before, after := point{in.y, -in.x}.times(half), point{out.y, -out.x}.times(half) // to the left
 	turn, cos := in.cross(out), in.dot(out)
 	if math.Abs(turn) < 1e-9 && cos > 0 {
+		edge(at.plus(before), at.plus(after))
+		edge(at.minus(after), at.minus(before))
 		return
 	}
-	a, b := point{in.y, -in.x}.times(half), point{out.y, -out.x}.times(half) // to the left
-	if turn < 0 {
-		a, b = b.times(-1), a.times(-1) // to the right, and so that it turns like the rest
-	}
+	var tip *point
 	if 1+cos > 2.0/(miterLimit*miterLimit) {
-		tip := a.plus(b).times(1 / (1 + cos))
-		p.polygon(at, at.plus(a), at.plus(tip), at.plus(b))
-		return
+		tip = &point{}
+		*tip = before.plus(after).times(1 / (1 + cos))
 	}
-	p.polygon(at, at.plus(a), at.plus(b))
+	join := func(from, to point, outer bool, sign float64) {
+		from, to = at.plus(from), at.plus(to)
+		over := at
+		switch {
+		case outer && tip == nil:
+			edge(from, to)
+			return
+		case outer:
+			over = at.plus(tip.times(sign))
+		}
+		edge(from, over)
+		edge(over, to)
+	}
+	join(before, after, turn > 0, 1)
+	join(after.times(-1), before.times(-1), turn <= 0, -1)
 }
 
 // dashed cuts lines into dashes with gaps that are as long. Like graphite-web it begins dashOffset into the

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"image/color"
 	"math"
-	"strconv"
 	"strings"
 )
 
@@ -128,8 +127,7 @@ func (s *svg) steps(p *path) {
 
 // appendNumber writes hundredths at most.
 func appendNumber(out []byte, v float64) []byte {
-	v = math.Round(min(max(v, -1e6), 1e6)*100) / 100
-	return strconv.AppendFloat(out, v+0, 'f', -1, 64)
+	return appendFloat(out, math.Round(min(max(v, -1e6), 1e6)*100)/100+0)
 }
 
 func (s *svg) text(f *font, text string, at point, angle float64, c color.NRGBA) {
