@@ -41,7 +41,9 @@ const (
 )
 
 // ExportExtras returns what can be written in addition to points.
-func ExportExtras() []string { return []string{opentsdb.WithHistograms, opentsdb.WithAnnotations} }
+func ExportExtras() []string {
+	return []string{opentsdb.WithHistograms, opentsdb.WithAnnotations, opentsdb.WithRollups}
+}
 
 // DefaultExportOptions returns the options without a flag.
 func DefaultExportOptions() ExportOptions {
@@ -92,11 +94,11 @@ func (e *ExportOptions) Validate(now time.Time) (err error) {
 // named names what is exported, for the state.
 func (e *ExportOptions) named(target string) string {
 	text := "all points"
-	if len(e.With) > 0 {
-		text = "all points, " + strings.Join(e.With, ", ")
-	}
 	if len(e.Match) > 0 {
 		text = strings.Join(e.Match, " ")
+	}
+	if len(e.With) > 0 {
+		text += ", " + strings.Join(e.With, ", ")
 	}
 	if e.Start != "" {
 		text += " from " + e.Start
@@ -139,7 +141,7 @@ func ExportOpenTSDB(ctx context.Context, o Options, e ExportOptions, console Con
 	}
 	return o.aloneOrAsked(e.URL, func() error {
 		return o.runAlone(ctx, func(ctx context.Context, a *Adapter) error {
-			return e.run(ctx, console, func(start, end int64) (transfer.Source, error) {
+			return e.run(ctx, console, func(start, end int64) (exportSource, error) {
 				x, err := opentsdb.NewExporter(a.exportOptions(), opentsdb.ExportQuery{Match: e.Match, With: e.With, Start: start, End: end})
 				return finalSource{x}, err
 			}, o.target())
@@ -151,21 +153,34 @@ func ExportOpenTSDB(ctx context.Context, o Options, e ExportOptions, console Con
 
 // exportOptions returns what an Exporter of the adapter's tables needs.
 func (a *Adapter) exportOptions() opentsdb.ExportOptions {
-	return opentsdb.ExportOptions{Store: a.store, Catalog: a.store.Catalog(), Annotations: a.store.Annotations(), Shared: a.o.Engine == EngineHBase, SpecialChars: a.o.OpenTSDB.SpecialChars, Budget: a.budget}
+	o := opentsdb.ExportOptions{
+		Store: a.store, Catalog: a.store.Catalog(), Names: a.store.Names(), Annotations: a.store.Annotations(), RollupTag: a.o.OpenTSDB.Rollup.TagKey,
+		Shared: a.o.Engine == EngineHBase, SpecialChars: a.o.OpenTSDB.SpecialChars, Budget: a.budget,
+	}
+	if rollups := a.store.Rollups(); rollups != nil {
+		o.Rollups = rollups
+	}
+	return o
+}
+
+// An exportSource is what an export reads. Behind tells what it has that is not exported; "": nothing that is cheap to know.
+type exportSource interface {
+	transfer.Source
+	Behind(ctx context.Context) (string, error)
 }
 
 // finalSource tells errors that stay from those that pass.
-type finalSource struct{ transfer.Source }
+type finalSource struct{ exportSource }
 
 // Ranges implements transfer.Source.
 func (f finalSource) Ranges(ctx context.Context, after transfer.Range) ([]transfer.Range, error) {
-	ranges, err := f.Source.Ranges(ctx, after)
+	ranges, err := f.exportSource.Ranges(ctx, after)
 	return ranges, finalExport(err)
 }
 
 // Read implements transfer.Source.
 func (f finalSource) Read(ctx context.Context, r transfer.Range, give func(transfer.Block) error) error {
-	return finalExport(f.Source.Read(ctx, r, give))
+	return finalExport(f.exportSource.Read(ctx, r, give))
 }
 
 func finalExport(err error) error {
@@ -178,14 +193,19 @@ func finalExport(err error) error {
 }
 
 // run exports the points of a source.
-func (e *ExportOptions) run(ctx context.Context, console Console, source func(start, end int64) (transfer.Source, error), target string) error {
+func (e *ExportOptions) run(ctx context.Context, console Console, source func(start, end int64) (exportSource, error), target string) error {
 	files, err := e.files()
 	if err != nil {
 		return fmt.Errorf("--output: %w", err)
 	}
 	line := &statusLine{console: console}
+	var from exportSource
+	open := func(start, end int64) (_ transfer.Source, err error) {
+		from, err = source(start, end)
+		return from, err
+	}
 	x := transfer.ExportOptions{
-		Source: source, Named: e.named(target), Start: e.start, End: e.end, Files: files, Stdout: console.Out, State: e.State,
+		Source: open, Named: e.named(target), Start: e.start, End: e.end, Files: files, Stdout: console.Out, State: e.State,
 		Gzip: e.Gzip || strings.HasSuffix(e.Output, ".gz"), Patience: e.Patience, Every: time.Second, Now: time.Now,
 		Failed: func(err error) { fmt.Fprintf(line, "waiting for the store: %v\n", err) },
 	}
@@ -211,6 +231,12 @@ func (e *ExportOptions) run(ctx context.Context, console Console, source func(st
 			fmt.Fprintf(console.Out, "; %d before", done.Before)
 		}
 		fmt.Fprintln(console.Out)
+	}
+	switch behind, err := from.Behind(ctx); {
+	case err != nil:
+		fmt.Fprintf(console.Err, "whether rolled up values were left behind is not known: %v\n", err)
+	case behind != "":
+		fmt.Fprintln(console.Err, behind)
 	}
 	if done.LeftOut > 0 {
 		reason := ""

@@ -15,13 +15,15 @@ import (
 	"github.com/tsdbridge/tsdbridge/transfer"
 )
 
-// exportPath answers with the points of a range, exportRangesPath with the next ranges after one.
+// exportPath answers with the points of a range, exportRangesPath with the next ranges after one, exportBehindPath with what
+// is not exported.
 const (
 	exportPath       = prom.APIPrefix + "/admin/export/opentsdb"
 	exportRangesPath = exportPath + "/ranges"
+	exportBehindPath = exportPath + "/behind"
 )
 
-// An exportRequest is the body of both. Range is the one to read, or the one after which others are asked for.
+// An exportRequest is the body of all. Range is the one to read, or the one after which others are asked for.
 type exportRequest struct {
 	opentsdb.ExportQuery
 	Range transfer.Range `json:"range"`
@@ -52,8 +54,8 @@ type remoteSource struct {
 	query opentsdb.ExportQuery
 }
 
-func remoteExport(base string, e *ExportOptions) func(start, end int64) (transfer.Source, error) {
-	return func(start, end int64) (transfer.Source, error) {
+func remoteExport(base string, e *ExportOptions) func(start, end int64) (exportSource, error) {
+	return func(start, end int64) (exportSource, error) {
 		return remoteSource{base, opentsdb.ExportQuery{Match: e.Match, With: e.With, Start: start, End: end}}, nil
 	}
 }
@@ -65,6 +67,15 @@ func (r remoteSource) Ranges(ctx context.Context, after transfer.Range) (ranges 
 		return nil, err
 	}
 	return ranges, finalRefusal(answerOf(req, &ranges))
+}
+
+// Behind implements exportSource.
+func (r remoteSource) Behind(ctx context.Context) (behind string, err error) {
+	req, err := jsonRequest(ctx, r.base, exportBehindPath, exportRequest{ExportQuery: r.query})
+	if err != nil {
+		return "", err
+	}
+	return behind, answerOf(req, &behind)
 }
 
 // Read implements transfer.Source.
@@ -136,16 +147,26 @@ func (a *adminAPI) failExport(w http.ResponseWriter, r *http.Request, err error)
 
 // exportRanges answers with ranges.
 func (a *adminAPI) exportRanges(w http.ResponseWriter, r *http.Request) {
-	x, after, err := a.exporter(r)
-	var ranges []transfer.Range
+	a.answerExport(w, r, func(x *opentsdb.Exporter, after transfer.Range) (any, error) { return x.Ranges(r.Context(), after) })
+}
+
+// exportBehind answers with what is not exported.
+func (a *adminAPI) exportBehind(w http.ResponseWriter, r *http.Request) {
+	a.answerExport(w, r, func(x *opentsdb.Exporter, _ transfer.Range) (any, error) { return x.Behind(r.Context()) })
+}
+
+// answerExport answers a request with what ask returns.
+func (a *adminAPI) answerExport(w http.ResponseWriter, r *http.Request, ask func(x *opentsdb.Exporter, about transfer.Range) (any, error)) {
+	x, about, err := a.exporter(r)
+	var data any
 	if err == nil {
-		ranges, err = x.Ranges(r.Context(), after)
+		data, err = ask(x, about)
 	}
 	if err != nil {
 		a.failExport(w, r, err)
 		return
 	}
-	reply.JSON(w, http.StatusOK, reply.Frame{Status: "success", Data: ranges})
+	reply.JSON(w, http.StatusOK, reply.Frame{Status: "success", Data: data})
 }
 
 // exportRange answers with the points of a range, as they are read.

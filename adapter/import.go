@@ -44,11 +44,15 @@ func (i ImportOptions) Validate() error {
 
 // importer returns what stores OpenTSDB's import text.
 func (a *Adapter) importer() *opentsdb.Importer {
-	return opentsdb.NewImporter(opentsdb.ImportOptions{
+	o := opentsdb.ImportOptions{
 		Appender: a.store, Names: a.store.Names(), AutoCreate: a.o.OpenTSDB.AutoCreate, SeriesCache: a.o.SeriesCache,
 		Histograms: a.store, HistogramCodecs: a.o.OpenTSDB.HistogramCodecs, Annotations: a.store.Annotations(), TSUIDOf: a.store.Catalog().TSUIDOf,
-		SpecialChars: a.o.OpenTSDB.SpecialChars,
-	})
+		SpecialChars: a.o.OpenTSDB.SpecialChars, RollupTag: a.o.OpenTSDB.Rollup.TagKey,
+	}
+	if rollups := a.store.Rollups(); rollups != nil {
+		o.Rollups = rollups
+	}
+	return opentsdb.NewImporter(o)
 }
 
 // ImportOpenTSDB imports files of OpenTSDB's import text into the tables, or into the adapter that has

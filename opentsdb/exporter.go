@@ -13,6 +13,7 @@ import (
 	"github.com/tsdbridge/tsdbridge/budget"
 	"github.com/tsdbridge/tsdbridge/opentsdb/query"
 	"github.com/tsdbridge/tsdbridge/storage"
+	"github.com/tsdbridge/tsdbridge/storage/rollup"
 	"github.com/tsdbridge/tsdbridge/transfer"
 )
 
@@ -22,6 +23,10 @@ type ExportOptions struct {
 	Catalog ExportCatalog
 	// Annotations are those of Store.
 	Annotations query.Notes
+	// Rollups are the rolled up values of Store; nil: none are configured. RollupTag is --opentsdb.rollup-tag.
+	Rollups   ExportRollups
+	RollupTag string
+	Names     query.Dictionary
 	// Shared means that other processes write to the tables.
 	Shared bool
 	// SpecialChars is --opentsdb.allow-special-chars.
@@ -29,10 +34,11 @@ type ExportOptions struct {
 	Budget       *budget.Budget
 }
 
-// An ExportCatalog knows where a metric has points; that of a store is one.
+// An ExportCatalog knows series, and where a metric has points; that of a store is one.
 type ExportCatalog interface {
 	TSUIDOf(ref storage.Ref) []byte
 	NextHour(ctx context.Context, metric string, from int64) (hour int64, ok bool, err error)
+	NameSeries(ctx context.Context, tsuids [][]byte) ([]storage.NewSeries, error)
 }
 
 // An ExportQuery is what is exported: the points from Start to End (milliseconds, inclusive) of the series that
@@ -42,7 +48,7 @@ type ExportQuery struct {
 	Start int64    `json:"start"`
 	End   int64    `json:"end"`
 	// With are what is written in addition to points, in lines that only an Importer takes: WithHistograms,
-	// WithAnnotations. Global annotations are written if Match is empty.
+	// WithAnnotations, WithRollups. Global annotations are written if Match is empty.
 	With []string `json:"with,omitempty"`
 }
 
@@ -50,6 +56,7 @@ type ExportQuery struct {
 const (
 	WithHistograms  = "histograms"
 	WithAnnotations = "annotations"
+	WithRollups     = "rollups"
 )
 
 // maxMatches bounds an ExportQuery.
@@ -62,7 +69,8 @@ type Exporter struct {
 	q       ExportQuery
 	matches []query.Match
 
-	histograms, annotations, global bool // that are written
+	histograms, annotations, global bool          // that are written
+	rolled                          []rollup.Part // that are written
 
 	// A window of a range is read at once. It has about so many points, and at least an hour; one of more
 	// than mostPoints is cut.
@@ -93,8 +101,13 @@ func NewExporter(o ExportOptions, q ExportQuery) (*Exporter, error) {
 			x.histograms = true
 		case WithAnnotations:
 			x.annotations, x.global = true, len(q.Match) == 0 && q.End > 0
+		case WithRollups:
+			if o.Rollups == nil {
+				return nil, fmt.Errorf("%w: %s: --storage.rollups is not set: it tells which rollup tables there are", storage.ErrInvalid, what)
+			}
+			x.rolled = o.Rollups.Config().Parts()
 		default:
-			return nil, fmt.Errorf("%w: %s: want %s or %s", storage.ErrInvalid, what, WithHistograms, WithAnnotations)
+			return nil, fmt.Errorf("%w: %s: want %s, %s or %s", storage.ErrInvalid, what, WithHistograms, WithAnnotations, WithRollups)
 		}
 	}
 	if len(x.matches) == 0 {
@@ -112,15 +125,29 @@ const (
 )
 
 // Ranges implements transfer.Source: the global annotations, as a range without a name, then the metrics by
-// their names, and of each one the time, cut at multiples of the greatest length.
+// their names, and of each one the time, cut at multiples of the greatest length; rolled up values follow.
 func (x *Exporter) Ranges(ctx context.Context, after transfer.Range) (ranges []transfer.Range, err error) {
-	metrics, err := x.metrics(ctx)
+	if after.Part != "" {
+		return x.rolledRanges(ctx, after)
+	}
+	metrics, err := x.metrics(ctx, x.q.Start, x.q.End)
 	if err != nil {
 		return nil, err
 	}
 	if x.global && after == (transfer.Range{}) {
 		ranges = append(ranges, transfer.Range{From: x.q.Start, To: x.q.End})
 	}
+	ranges, err = x.gather(metrics, after, ranges, func(metric string, from int64) (transfer.Range, bool, error) {
+		return x.next(ctx, metric, from)
+	})
+	if err != nil || len(ranges) > 0 {
+		return ranges, err
+	}
+	return x.rolledRanges(ctx, transfer.Range{})
+}
+
+// gather appends the ranges of metrics after one. next returns the one of a metric that begins at a time or later.
+func (x *Exporter) gather(metrics []string, after transfer.Range, ranges []transfer.Range, next func(metric string, from int64) (transfer.Range, bool, error)) ([]transfer.Range, error) {
 	at, found := slices.BinarySearch(metrics, after.Name)
 	from := x.q.Start
 	if found && after.Name != "" {
@@ -131,15 +158,15 @@ func (x *Exporter) Ranges(ctx context.Context, after transfer.Range) (ranges []t
 			if len(ranges) == rangesAtOnce {
 				return ranges, nil
 			}
-			next, ok, err := x.next(ctx, metrics[at], from)
+			r, ok, err := next(metrics[at], from)
 			if err != nil {
 				return nil, err
 			}
 			if !ok {
 				break
 			}
-			ranges = append(ranges, next)
-			from = next.To + 1
+			ranges = append(ranges, r)
+			from = r.To + 1
 		}
 	}
 	return ranges, nil
@@ -161,13 +188,13 @@ func (x *Exporter) next(ctx context.Context, metric string, from int64) (r trans
 	return r, true, nil
 }
 
-// metrics returns the names of those that are exported, in their order.
-func (x *Exporter) metrics(ctx context.Context) (names []string, err error) {
+// metrics returns the names of those that are exported, in their order: those that have points between two times, and perhaps others.
+func (x *Exporter) metrics(ctx context.Context, start, end int64) (names []string, err error) {
 	for _, m := range x.matches {
 		if m.Metric == query.AnyMetric {
 			account := x.o.Budget.Open()
 			defer account.Close()
-			return x.o.Store.Metrics(budget.With(ctx, account), x.q.Start, x.q.End)
+			return x.o.Store.Metrics(budget.With(ctx, account), start, end)
 		}
 		names = append(names, m.Metric)
 	}
@@ -178,7 +205,10 @@ func (x *Exporter) metrics(ctx context.Context) (names []string, err error) {
 // Read implements transfer.Source.
 func (x *Exporter) Read(ctx context.Context, r transfer.Range, give func(transfer.Block) error) error {
 	r.From, r.To = max(r.From, x.q.Start), min(r.To, x.q.End)
-	if r.Name == "" {
+	switch {
+	case r.Part != "":
+		return x.readRolled(ctx, r, give)
+	case r.Name == "":
 		return x.readGlobal(ctx, r, give)
 	}
 	for length := hourMillis; r.From <= r.To; {
@@ -359,7 +389,7 @@ func (w *exportWorker) addLater(ctx context.Context, i int) error {
 
 // lineLength is about how long a line of a series is.
 func lineLength(s *storage.Series) int {
-	n := len(s.Metric) + maxPointText/2
+	n := len(s.Metric) + 32
 	for _, t := range s.Tags {
 		n += len(t.Key) + len(t.Value) + 2
 	}
@@ -415,6 +445,7 @@ func exportName(s storage.Series) string {
 type exportLine struct {
 	rules         nameRules
 	before, after []byte
+	value         []byte // memory for the text of one
 }
 
 // of sets the series, and returns why it has no lines.
@@ -434,8 +465,8 @@ func (l *exportLine) of(s storage.Series) error {
 	return nil
 }
 
-// maxPointText is at least the length of a timestamp and a value.
-const maxPointText = 64
+// maxPointText is at least the length of a timestamp and a value, and of what tells how a value was rolled up.
+const maxPointText = 256
 
 // appendPoints appends the lines of the points [from, to).
 func (l *exportLine) appendPoints(b []byte, p *storage.Points, from, to int) []byte {

@@ -32,8 +32,13 @@ func exportTables() []kv.Table {
 // runStore runs a store over tables until stop.
 func runStore(t *testing.T, db kv.KV, exclusive bool) (store *storage.Store, stop func()) {
 	t.Helper()
+	return runStoreWith(t, db, func(o *storage.Options) { o.Exclusive = exclusive })
+}
+
+func runStoreWith(t *testing.T, db kv.KV, change func(*storage.Options)) (store *storage.Store, stop func()) {
+	t.Helper()
 	o := storage.DefaultOptions()
-	o.Exclusive = exclusive
+	change(&o)
 	store, err := storage.New(db, o)
 	if err != nil {
 		t.Fatal(err)
@@ -69,7 +74,22 @@ type exported struct {
 // export writes all ranges. window is the size of a window in points, 0: as it is.
 func export(t *testing.T, store *storage.Store, shared bool, q ExportQuery, window int) (out exported) {
 	t.Helper()
-	x, err := NewExporter(ExportOptions{Store: store, Catalog: store.Catalog(), Annotations: store.Annotations(), Shared: shared, Budget: budget.New(256 << 20)}, q)
+	return exportWith(t, ExportOptions{Store: store, Shared: shared}, q, window)
+}
+
+// exportOptions completes options whose Store is a store.
+func exportOptions(o ExportOptions) ExportOptions {
+	store := o.Store.(*storage.Store)
+	o.Catalog, o.Annotations, o.Names, o.RollupTag = store.Catalog(), store.Annotations(), store.Names(), "_aggregate"
+	if o.Budget == nil {
+		o.Budget = budget.New(256 << 20)
+	}
+	return o
+}
+
+func exportWith(t *testing.T, o ExportOptions, q ExportQuery, window int) (out exported) {
+	t.Helper()
+	x, err := NewExporter(exportOptions(o), q)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -32,6 +32,9 @@ type ImportOptions struct {
 	// Annotations takes annotations, and TSUIDOf tells of which series they are.
 	Annotations NotePutter
 	TSUIDOf     func(ref storage.Ref) []byte
+	// Rollups takes rolled up values; nil: there are no tables for them. RollupTag is --opentsdb.rollup-tag.
+	Rollups   Rollups
+	RollupTag string
 	// SpecialChars is --opentsdb.allow-special-chars.
 	SpecialChars string
 }
@@ -42,12 +45,13 @@ func (o *ImportOptions) names() nameRules { return nameRules{storage.MaxTags, o.
 // An Importer stores lines of OpenTSDB's import text: "metric timestamp value tag=value ...", with
 // "put " before it or not. It takes what a put takes, and in addition what an Exporter writes of what a
 // store may have: values that are no numbers, timestamps with millisSuffix, and any number of tags. Text is UTF-8; a series whose bytes are not is
-// taken as Latin-1. Lines of histograms and annotations are those that an Exporter writes. It is safe for
+// taken as Latin-1. Lines of histograms, rolled up values and annotations are those that an Exporter writes. It is safe for
 // concurrent use.
 type Importer struct {
-	o      ImportOptions
-	in     *ingest.Ingest
-	codecs histogramCodecs
+	o       ImportOptions
+	in      *ingest.Ingest
+	codecs  histogramCodecs
+	rollups *rollupStore
 }
 
 // NewImporter returns an Importer. The codecs of its options must have been checked.
@@ -56,7 +60,10 @@ func NewImporter(o ImportOptions) *Importer {
 		o.Appender = knownOnly{o.Appender, o.Names, off}
 	}
 	codecs, _ := parseCodecs(o.HistogramCodecs)
-	return &Importer{o: o, in: ingest.New(ingest.Options{Appender: o.Appender, CacheEntries: o.SeriesCache, Forms: true}), codecs: codecs}
+	return &Importer{
+		o: o, in: ingest.New(ingest.Options{Appender: o.Appender, CacheEntries: o.SeriesCache, Forms: true}), codecs: codecs,
+		rollups: &rollupStore{o: RollupConfig{TagKey: o.RollupTag}, rollups: o.Rollups, appender: o.Appender, names: o.names(), exported: true},
+	}
 }
 
 // importShare is how many bytes of lines are worth a goroutine, and longestImport how long a line may
@@ -117,6 +124,7 @@ type importPart struct {
 	job        *ingest.Job
 	stored     transfer.Stored
 	histograms histograms
+	rolled     importRollups
 	notes      []importNote
 }
 

@@ -11,8 +11,10 @@ import (
 )
 
 // The words that begin lines of what is no point: "histogram metric timestamp codec value tag=value ...",
-// as telnet has them, and "annotation metric tag=value ... {document}", without a series for a global one.
+// "rollup interval-aggregation:group metric timestamp value tag=value ...", as telnet has them, and
+// "annotation metric tag=value ... {document}", without a series for a global one.
 const (
+	rollupWord     = "rollup"
 	histogramWord  = "histogram"
 	annotationWord = "annotation"
 )
@@ -37,6 +39,8 @@ func (p *importPart) object(word string) (take func(words []string) error, ok bo
 	switch word {
 	case histogramWord:
 		return p.addHistogram, true
+	case rollupWord:
+		return p.addRollup, true
 	case annotationWord:
 		return p.addNote, true
 	}
@@ -96,7 +100,7 @@ func (p *importPart) addNote(words []string) error {
 	return nil
 }
 
-// storeObjects stores the histograms and annotations, and refuses those that the store does not take.
+// storeObjects stores the histograms, rolled up values and annotations, and refuses those that the store does not take.
 func (p *importPart) storeObjects(ctx context.Context) error {
 	refused := 0
 	refuse := func(line int, err error) {
@@ -106,12 +110,15 @@ func (p *importPart) storeObjects(ctx context.Context) error {
 	if err := p.histograms.store(ctx, p.to.o.Appender, p.to.o.Histograms, refuse); err != nil {
 		return err
 	}
+	if err := p.storeRollups(ctx, refuse); err != nil {
+		return err
+	}
 	for from := 0; from < len(p.notes); from += notesAtOnce {
 		if err := p.storeNotes(ctx, p.notes[from:min(from+notesAtOnce, len(p.notes))], refuse); err != nil {
 			return err
 		}
 	}
-	p.stored.Points = len(p.histograms.list) + len(p.notes) - refused
+	p.stored.Points = len(p.histograms.list) + len(p.rolled.values) + len(p.notes) - refused
 	return nil
 }
 

@@ -42,6 +42,9 @@ type rollupStore struct {
 	rollups  Rollups // nil: none are configured
 	appender storage.Appender
 	names    nameRules
+	// exported means that values are those of an Exporter: their tags are complete, and what the series of others has
+	// been checked for does not matter.
+	exported bool
 }
 
 // sentRollup is a rolled up value as its client wrote it.
@@ -86,6 +89,7 @@ func (r *rollupStore) resolve(p *sentRollup) (s storage.Series, v rollup.Point, 
 func (r *rollupStore) tag(p *sentRollup) error {
 	at := tagIndex(p.tags, r.o.TagKey)
 	switch {
+	case r.exported && (at >= 0 && (p.group == "" || strings.EqualFold(p.tags[at].Value, p.group)) || p.group == ""):
 	case at >= 0 && !strings.EqualFold(p.tags[at].Value, p.group):
 		return argumentError(fmt.Sprintf("Given tag value for %s of %s did not match the group by aggregator of %s for %s %s",
 			r.o.TagKey, p.tags[at].Value, orNull(p.group), p.metric, tagsText(p.tags)))
@@ -118,7 +122,7 @@ func orNull(s string) string {
 // derived reports whether an aggregation is refused because others can be computed again from its
 // parts.
 func (r *rollupStore) derived(aggregation string) bool {
-	return !r.o.AllowDerived && (strings.EqualFold(aggregation, "avg") || strings.EqualFold(aggregation, "dev"))
+	return !r.o.AllowDerived && !r.exported && (strings.EqualFold(aggregation, "avg") || strings.EqualFold(aggregation, "dev"))
 }
 
 // point returns the value without its series.

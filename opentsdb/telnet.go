@@ -26,7 +26,7 @@ type telnet struct {
 	turn       *turns.Turn // to parse
 	// late answers points that the store refused while more was read. It is called by the pipeline.
 	late    func(answer string)
-	rolled  []telnetRollup
+	rolled  []lineRollup
 	lines   int // of this run, points or not
 	bad     int // of them, points that were refused
 	strange int // of them, words that are not commands

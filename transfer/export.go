@@ -54,7 +54,11 @@ func (p ExportProgress) Rate() float64 { return float64(p.Points) / max(p.Took.S
 func (p ExportProgress) String() string {
 	s := fmt.Sprintf("%d points, %.0f/s", p.Points, p.Rate())
 	if p.At.Name != "" {
-		s += fmt.Sprintf(", at %s from %s", p.At.Name, time.UnixMilli(p.At.From).UTC().Format("2006/01/02"))
+		s += ", at " + p.At.Name
+		if p.At.Part != "" {
+			s += ", " + p.At.Part
+		}
+		s += " from " + time.UnixMilli(p.At.From).UTC().Format("2006/01/02")
 	}
 	if p.LeftOut > 0 {
 		s += fmt.Sprintf(", %d left out", p.LeftOut)

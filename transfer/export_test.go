@@ -41,7 +41,7 @@ func (s *rangeSource) Ranges(_ context.Context, after Range) (ranges []Range, er
 		name++
 	}
 	for ; name < s.names && len(ranges) < 3; name++ {
-		ranges = append(ranges, Range{fmt.Sprintf("m%03d", name), 1, int64(s.times)})
+		ranges = append(ranges, Range{Name: fmt.Sprintf("m%03d", name), From: 1, To: int64(s.times)})
 	}
 	return ranges, s.check()
 }

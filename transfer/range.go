@@ -5,6 +5,8 @@ import "context"
 // A Range is what is read at once: the points of all series of one name, a metric, from From to To
 // (milliseconds, inclusive).
 type Range struct {
+	// Part tells, beside points, which other values of the name are meant; "" are its points.
+	Part string `json:"part,omitempty"`
 	Name string `json:"name"`
 	From int64  `json:"from"`
 	To   int64  `json:"to"`

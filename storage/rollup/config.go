@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -149,6 +150,26 @@ func (f fileInterval) interval() (i Interval, err error) {
 		return i, fmt.Errorf("a row of %s has %d intervals; at most %d can be told from milliseconds", f.RowSpan, n, schema.MaxRollupIntervals)
 	}
 	return i, nil
+}
+
+// RowStart returns the base time of the row that a time is in, both in seconds.
+func (i *Interval) RowStart(t uint32) uint32 {
+	if i.Default {
+		return t - t%schema.RowSeconds
+	}
+	return i.Span.Base(t)
+}
+
+// NextRow returns the base time of the row after one; the greatest time if there is none.
+func (i *Interval) NextRow(base uint32) uint32 {
+	length := uint32(schema.RowSeconds)
+	if !i.Default {
+		length = uint32(i.Span.Seconds())
+	}
+	if next := i.RowStart(base + length); next > base { // else there are no more in 32 bits
+		return next
+	}
+	return math.MaxUint32
 }
 
 // parseSpan reads the span of a row: 1h, 6h, 1d, 1n, 1y.

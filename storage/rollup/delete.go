@@ -24,10 +24,9 @@ func (r *Rollups) Delete(ctx context.Context, tsuids [][]byte, start, end int64)
 			}
 			for metric, of := range metrics {
 				d := deletion{interval: interval, start: start, end: end}
-				first, last := Point{Interval: interval, Time: uint32(max(0, start) / 1000)}, Point{Interval: interval, Time: uint32(end / 1000)}
 				rewrite := row.Rewrite{
 					DB: r.o.DB, Layout: r.o.Layout, Table: interval.TableOf(group), Metric: metric, Of: of,
-					Lo: first.base(), Hi: last.base(), AtOnce: deletedAtOnce, Change: d.change,
+					Lo: interval.RowStart(uint32(max(0, start) / 1000)), Hi: interval.RowStart(uint32(end / 1000)), AtOnce: deletedAtOnce, Change: d.change,
 				}
 				if err := rewrite.Run(ctx); err != nil {
 					return fmt.Errorf("delete from the rollup table %s: %w", rewrite.Table, err)

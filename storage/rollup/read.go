@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"math"
 	"slices"
 
 	"github.com/tsdbridge/tsdbridge/budget"
@@ -107,7 +108,7 @@ func newReader(r *Rollups, q Query) *reader {
 const maxGets = 4096
 
 func (w *reader) read(ctx context.Context) error {
-	l, from, to := w.rollups.o.Layout, w.base(w.q.From), w.base(w.q.To)
+	l, from, to := w.rollups.o.Layout, w.q.Interval.RowStart(w.q.From), w.q.Interval.RowStart(w.q.To)
 	if bases := w.bases(from, to); len(bases)*len(w.q.TSUIDs) <= maxGets {
 		return w.get(ctx, bases)
 	}
@@ -131,23 +132,13 @@ func (w *reader) failed(err error) error {
 	return fmt.Errorf("read the rollup table %s: %w", w.table(), err)
 }
 
-// base returns the base time of the row that a time is in.
-func (w *reader) base(t uint32) uint32 {
-	p := Point{Interval: w.q.Interval, Time: t}
-	return p.base()
-}
-
 // bases returns the base times of rows from one to another, at most one more than are got.
 func (w *reader) bases(from, to uint32) (bases []uint32) {
 	for at := from; at <= to && len(bases) <= maxGets; {
 		bases = append(bases, at)
-		step := uint32(schema.RowSeconds)
-		if !w.q.Interval.Default {
-			step = uint32(w.q.Interval.Span.Seconds())
-		}
-		next := w.base(at + step)
-		if next <= at {
-			break // the last one that 32 bits have
+		next := w.q.Interval.NextRow(at)
+		if next == math.MaxUint32 {
+			break
 		}
 		at = next
 	}

@@ -89,12 +89,8 @@ func (c *replacer) contents(ctx context.Context, one *Contents) error {
 		if !c.by.Erase {
 			from = max(from, values[0].Begin)
 		}
-		p := Point{Interval: c.by.Interval, Time: from}
-		base := p.base()
-		end := one.To
-		if next := (&Point{Interval: c.by.Interval, Time: base + uint32(c.by.Interval.Span.Seconds())}).base(); next > base {
-			end = min(end, next)
-		}
+		base := c.by.Interval.RowStart(from)
+		end := min(one.To, c.by.Interval.NextRow(base))
 		n := 0
 		for n < len(values) && values[n].Begin < end {
 			n++

@@ -66,12 +66,7 @@ func (r *Rollups) Check(p *Point) error {
 }
 
 // base returns the base time of the point's row, in seconds.
-func (p *Point) base() uint32 {
-	if p.Interval.Default {
-		return p.Time - p.Time%schema.RowSeconds
-	}
-	return p.Interval.Span.Base(p.Time)
-}
+func (p *Point) base() uint32 { return p.Interval.RowStart(p.Time) }
 
 // number returns which interval of its row the point is of.
 func (p *Point) number() int { return int(p.Time-p.base()) / p.Interval.Seconds }
