@@ -141,8 +141,9 @@ func (c *call) stopped() bool {
 	return c.err != nil
 }
 
-// tickWork is how much work is done between two looks at the request: some milliseconds.
-const tickWork = 1 << 20
+// tickWork is how much work is done between two looks at the request: a millisecond, or more where a value
+// costs much.
+const tickWork = 1 << 16
 
 // tick counts work in visited values, and reports whether to continue.
 func (c *call) tick(work int) bool {

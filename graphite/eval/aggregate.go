@@ -221,7 +221,7 @@ func percentileOfSeries(c *call) ([]*Series, error) {
 		return nil, err
 	}
 	values, err := c.perRow(list, func(row []float64) float64 {
-		v, err := percentile(row, n, interpolate)
+		v, err := c.percentile(row, n, interpolate)
 		if err != nil {
 			c.fail(err)
 		}

@@ -1,6 +1,7 @@
 package eval
 
 import (
+	"cmp"
 	"math"
 	"slices"
 	"strings"
@@ -260,12 +261,14 @@ func square(v float64) (float64, error) {
 
 // percentile is graphite-web's _getPercentile. Ranks outside the values count from the end, as
 // Python's indexes do.
-func percentile(points []float64, n float64, interpolate bool) (float64, error) {
+func (c *call) percentile(points []float64, n float64, interpolate bool) (float64, error) {
 	sorted := withoutNone(points)
 	if len(sorted) == 0 {
 		return None(), nil
 	}
-	slices.Sort(sorted)
+	if !order(c, sorted, cmp.Compare) {
+		return None(), c.err
+	}
 	fractional := n / 100 * float64(len(sorted)+1)
 	if math.Abs(fractional) > 1<<53 {
 		return 0, crash("percentile %s is out of range", general(n))

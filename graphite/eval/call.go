@@ -21,6 +21,7 @@ type call struct {
 
 	evaluated [][]*Series // What the function has evaluated itself.
 	reserved  int64       // Bytes taken for what it makes.
+	sliding   int64       // Of these, for sliders.
 	work      int         // Since the last look at the request.
 }
 

@@ -57,6 +57,9 @@ func (c *call) analyze(s *Series, season int64) (analysis, error) {
 	}
 	defer giveBack()
 	for i, v := range s.Values {
+		if !c.tick(4) {
+			return analysis{}, c.err
+		}
 		h.add(i, v)
 	}
 	return h.analysis, nil

@@ -111,14 +111,24 @@ func (c *call) moving(name string) ([]*Series, error) {
 }
 
 // movingValues begins with the window that ends in the point after the first whole one. Only
-// windows with nulls are copied; how many there are is counted along.
+// windows with nulls are copied, and none with a slider; how many nulls there are is counted along.
 func (c *call) movingValues(values []float64, points int64, agg aggregator, factor float64) []float64 {
 	n := int64(len(values))
 	out := make([]float64, 0, max(0, n-points))
 	scratch := make([]float64, 0, max(0, min(points, n)))
-	nulls := 0
+	slide, nulls, work := c.slider(values, points, agg), 0, int(points)
+	add := func(i int64) {
+		if IsNone(values[i]) {
+			nulls++
+		} else if slide != nil {
+			slide.add(int(i))
+		}
+	}
+	if slide != nil {
+		work = 1
+	}
 	for i := int64(0); i < min(points, n); i++ {
-		nulls += countNull(values[i])
+		add(i)
 	}
 	for i := points + 1; i <= n; i++ {
 		if points <= 0 {
@@ -126,12 +136,21 @@ func (c *call) movingValues(values []float64, points int64, agg aggregator, fact
 			continue
 		}
 		window := values[i-points : i]
-		nulls += countNull(values[i-1]) - countNull(values[i-points-1])
-		if !c.tick(int(points)) {
+		if left := i - points - 1; IsNone(values[left]) {
+			nulls--
+		} else if slide != nil {
+			slide.drop(int(left))
+		}
+		add(i - 1)
+		if !c.tick(work) {
 			break
 		}
 		if !enough(int(points)-nulls, int(points), factor) {
 			out = append(out, None())
+			continue
+		}
+		if slide != nil && nulls < int(points) {
+			out = append(out, slide.value())
 			continue
 		}
 		if nulls > 0 || agg.name == "median" {
@@ -146,13 +165,6 @@ func (c *call) movingValues(values []float64, points int64, agg aggregator, fact
 		out = append(out, agg.of(window))
 	}
 	return out
-}
-
-func countNull(v float64) int {
-	if IsNone(v) {
-		return 1
-	}
-	return 0
 }
 
 func exponentialMovingAverage(c *call) ([]*Series, error) {

@@ -21,7 +21,7 @@ func (c *call) nodeKey(s *Series, nodes []any) string {
 	path, _, _ = strings.Cut(path, ";")
 	parts := strings.Split(path, ".")
 	keys := make([]string, len(nodes))
-	c.tick(len(parts) + len(nodes))
+	c.tick(100 + len(parts) + len(nodes)) // A name costs as much as many values.
 	for i, n := range nodes {
 		keys[i] = c.nodeOrTag(s, parts, n)
 	}

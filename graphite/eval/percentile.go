@@ -41,7 +41,7 @@ func nPercentile(c *call) ([]*Series, error) {
 	}
 	var out []*Series
 	for s := range c.over(list) {
-		p, err := percentile(s.Values, n, false)
+		p, err := c.percentile(s.Values, n, false)
 		if err != nil {
 			return nil, err
 		}
@@ -74,7 +74,7 @@ func (c *call) remove(name string, byPercentile bool, out func(v, limit float64)
 			if n == 0 {
 				return nil, crash("The requested percent is required to be greater than 0")
 			}
-			p, err := percentile(s.Values, n, false)
+			p, err := c.percentile(s.Values, n, false)
 			if err != nil || IsNone(p) {
 				continue
 			}
@@ -92,14 +92,14 @@ func (c *call) remove(name string, byPercentile bool, out func(v, limit float64)
 }
 
 // middle returns the percentiles n and 100-n, the lower first.
-func middle(values []float64, n float64) (low, high float64, err error) {
+func (c *call) middle(values []float64, n float64) (low, high float64, err error) {
 	if n < 50 {
 		n = 100 - n
 	}
-	if low, err = percentile(values, 100-n, false); err != nil {
+	if low, err = c.percentile(values, 100-n, false); err != nil {
 		return 0, 0, err
 	}
-	high, err = percentile(values, n, false)
+	high, err = c.percentile(values, n, false)
 	return low, high, err
 }
 
@@ -109,7 +109,7 @@ func averageOutsidePercentile(c *call) ([]*Series, error) {
 	for i, s := range list {
 		averages[i] = average(s.Values)
 	}
-	low, high, err := middle(averages, n)
+	low, high, err := c.middle(averages, n)
 	if err != nil {
 		return nil, err
 	}
@@ -143,7 +143,7 @@ func removeBetweenPercentile(c *call) ([]*Series, error) {
 		for j, s := range list {
 			column[j] = s.Values[i]
 		}
-		low, high, err := middle(column, n)
+		low, high, err := c.middle(column, n)
 		if err != nil {
 			return nil, err
 		}

@@ -61,6 +61,9 @@ func linearRegression(c *call) ([]*Series, error) {
 	until := strconv.FormatInt(c.wall(w.until, w.untilOffset), 10)
 	var out []*Series
 	for i, s := range list[:min(len(list), len(sources))] {
+		if !c.tick(100 + 2*len(s.Values)) {
+			break
+		}
 		s.Tags["linearRegressions"] = from + ", " + until
 		factor, offset, ok := regression(sources[i])
 		if !ok {

@@ -1,0 +1,114 @@
+package eval
+
+import (
+	"cmp"
+	"context"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"testing"
+)
+
+// TestSliders compares what sliders give with what the aggregators give of each window, bit by bit: of
+// whole numbers and fractions, with many equal ones, nulls, infinities and zeros of both signs.
+func TestSliders(t *testing.T) {
+	random := rand.New(rand.NewPCG(7, 8))
+	kinds := map[string]func() float64{
+		"whole":     func() float64 { return float64(random.IntN(1000) - 500) },
+		"equal":     func() float64 { return float64(random.IntN(3)) },
+		"fractions": random.NormFloat64,
+		"zeros":     func() float64 { return math.Copysign(0, float64(random.IntN(2))-0.5) },
+		"large":     func() float64 { return math.Ldexp(float64(random.IntN(1000)), 50) },
+		"infinite":  func() float64 { return []float64{1, 2, math.Inf(1), math.Inf(-1)}[random.IntN(4)] },
+	}
+	slid := map[string]int{}
+	for kind, value := range kinds {
+		for _, nulls := range []float64{0, 0.2, 0.95} {
+			values := make([]float64, 400)
+			for i := range values {
+				if values[i] = value(); random.Float64() < nulls {
+					values[i] = None()
+				}
+			}
+			for _, name := range []string{"median", "max", "min", "sum", "average"} {
+				agg, err := findAggregator(name, name)
+				if err != nil {
+					t.Fatal(err)
+				}
+				for _, points := range []int64{1, 5, 17, 40, 111, 399, 400, 401} {
+					c := &call{scope: &scope{run: &run{ctx: t.Context()}}}
+					if c.slider(values, points, agg) != nil {
+						slid[name]++
+					}
+					got := c.movingValues(values, points, agg, 0)
+					for i, v := range got {
+						want := agg.of(values[i+1:][:points])
+						if math.Float64bits(v) != math.Float64bits(want) && !(v == 0 && want == 0 && name == "median") {
+							t.Fatalf("%s of %s, %g null, window of %d at %d: %g, want %g", name, kind, nulls, points, i, v, want)
+						}
+					}
+					if want := max(0, 400-int(points)); len(got) != want {
+						t.Fatalf("%d values, want %d", len(got), want)
+					}
+				}
+			}
+		}
+	}
+	if len(slid) != 5 {
+		t.Errorf("slid only %v", slid)
+	}
+}
+
+// BenchmarkMoving moves windows of 10 000 points over 20 000.
+func BenchmarkMoving(b *testing.B) {
+	values := make([]float64, 20_000)
+	for i := range values {
+		values[i] = float64(i*7919%10007) + 0.5
+	}
+	for _, name := range []string{"median", "max", "min", "sum"} {
+		agg, err := findAggregator(name, name)
+		if err != nil {
+			b.Fatal(err)
+		}
+		b.Run(name, func(b *testing.B) {
+			for b.Loop() {
+				c := &call{scope: &scope{run: &run{ctx: context.Background()}}}
+				c.movingValues(values, 10_000, agg, 0)
+			}
+		})
+	}
+}
+
+// TestOrder sorts lists of several runs.
+func TestOrder(t *testing.T) {
+	random := rand.New(rand.NewPCG(9, 10))
+	for _, n := range []int{0, 1, runLength, runLength + 1, 3*runLength - 1, 5 * runLength} {
+		list := make([]float64, n)
+		for i := range list {
+			list[i] = float64(random.IntN(n))
+		}
+		want := slices.Sorted(slices.Values(list))
+		c := &call{scope: &scope{run: &run{ctx: t.Context()}}}
+		if !order(c, list, cmp.Compare) || !slices.Equal(list, want) {
+			t.Errorf("%d values are in no order", n)
+		}
+		c = &call{scope: &scope{run: &run{ctx: &endsAfter{Context: t.Context(), looks: 3}}}}
+		if n > 2*runLength && (order(c, list, cmp.Compare) || c.err == nil) {
+			t.Errorf("%d values are sorted although the request has ended", n)
+		}
+	}
+}
+
+// endsAfter is a context that ends after so many looks.
+type endsAfter struct {
+	context.Context //nolint:containedctx // it is one
+
+	looks int
+}
+
+func (e *endsAfter) Err() error {
+	if e.looks--; e.looks < 0 {
+		return context.Canceled
+	}
+	return nil
+}
