@@ -4,7 +4,7 @@ E2E_TIMEOUT ?= 50m
 SOAK_TIME ?= 10m
 BENCH ?=
 
-.PHONY: help build run test acceptance test-short cover race golden fuzz bench bench-go kill-drill soak fmt lint tidy check e2e java python
+.PHONY: help build run web web-check test acceptance test-short cover race golden fuzz bench bench-go kill-drill soak fmt lint tidy check e2e java python browser
 
 help:      ## this list
 	@grep -E '^[a-z-]+: .*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/' | expand -t 14
@@ -20,16 +20,22 @@ build:     ## ./tsdbridge
 run: build ## the adapter on the embedded store in ./data: http://localhost:9201, carbon's lines at localhost:2003
 	@exec ./tsdbridge --carbon.listen-address=localhost:2003
 
-test: java python ## everything, with a real HBase, OpenTSDB and Prometheus (Java 17, Maven, Python 3)
+web:       ## build the page from web/app into web/dist, which is committed (Node 20 or later)
+	cd web/app && npm ci --no-audit --no-fund && npm run --silent check && npm test --silent && npm run --silent build
+
+web-check: web ## check that web/dist is what web/app makes
+	@git diff --exit-code --stat -- web/dist || { echo 'web/dist is not what web/app makes: commit it'; exit 1; }
+
+test: java python browser ## everything, with a real HBase, OpenTSDB and Prometheus (Java 17, Maven, Python 3, Node 20, Chromium)
 	TSDBRIDGE_E2E=1 $(GO) test -timeout $(E2E_TIMEOUT) ./...
 
-acceptance: java python ## everything at full size: thousands of random queries, long drills, a soak (hours)
+acceptance: java python browser ## everything at full size: thousands of random queries, long drills, a soak (hours)
 	TSDBRIDGE_E2E=1 $(GO) run ./e2e/acceptance -out e2e/acceptance/RESULTS.md
 
 test-short: ## the tests that need nothing but Go
 	$(GO) test -short -timeout 10m ./...
 
-e2e: java python ## the end-to-end tests alone, with their logs
+e2e: java python browser ## the end-to-end tests alone, with their logs
 	TSDBRIDGE_E2E=1 $(GO) test -v -timeout $(E2E_TIMEOUT) ./e2e/... ./storage/hbase/...
 
 java:
@@ -49,6 +55,17 @@ python:
 	  else \
 	    echo 'Install it (Debian: apt-get install python3-venv), or run: make test-short'; exit 1; \
 	  fi; }
+
+browser:
+	@command -v npm >/dev/null && { command -v chromium || command -v chromium-browser || command -v google-chrome; } >/dev/null || { \
+	  echo 'The tests look at the page in a browser and need Chromium and Node 20.'; \
+	  if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
+	    apt-get update -q && DEBIAN_FRONTEND=noninteractive apt-get install -y -q --no-install-recommends chromium fonts-dejavu-core && \
+	    { command -v npm >/dev/null || DEBIAN_FRONTEND=noninteractive apt-get install -y -q --no-install-recommends nodejs npm; }; \
+	  else \
+	    echo 'Install them (Debian: apt-get install chromium nodejs npm), or run: make test-short'; exit 1; \
+	  fi; }
+	@test -e web/app/node_modules/axe-core || (cd web/app && npm ci --no-audit --no-fund)
 
 cover:     ## the share of each room's statements that its own tests run, against .ci/cover.floors
 	@GO=$(GO) .ci/cover

@@ -99,7 +99,7 @@ func TestFlagsNamed(t *testing.T) {
 		if err != nil {
 			return err
 		}
-		if d.IsDir() && (d.Name() == "testdata" || d.Name() == "e2e" || d.Name() == ".git" || d.Name() == "data") {
+		if d.IsDir() && (d.Name() == "testdata" || d.Name() == "e2e" || d.Name() == ".git" || d.Name() == "data" || d.Name() == "node_modules") {
 			return fs.SkipDir
 		}
 		shipped := strings.HasSuffix(file, ".go") && !strings.HasSuffix(file, "_test.go")

@@ -26,6 +26,7 @@ import (
 	"github.com/tsdbridge/tsdbridge/storage/kv"
 	"github.com/tsdbridge/tsdbridge/translate"
 	"github.com/tsdbridge/tsdbridge/tree"
+	"github.com/tsdbridge/tsdbridge/web"
 )
 
 // Adapter is one running tsdbridge.
@@ -144,7 +145,11 @@ func (a *Adapter) listen() error {
 	if err != nil {
 		return err
 	}
-	handler = newWebGuard(handler, a.prometheus.Write(), a.o, a.registry)
+	prefix, err := web.Prefix(a.o.ExternalURL)
+	if err != nil {
+		return fmt.Errorf("--web.external-url: %w", err)
+	}
+	handler = web.Under(prefix, newWebGuard(handler, a.prometheus.Write(), a.o, a.registry))
 	if handler, err = a.protect(handler); err != nil {
 		return err
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/tsdbridge/tsdbridge/storage/pebble"
 	"github.com/tsdbridge/tsdbridge/storage/schema"
 	"github.com/tsdbridge/tsdbridge/translate"
+	"github.com/tsdbridge/tsdbridge/web"
 )
 
 // The storage engines.
@@ -54,6 +55,7 @@ type Options struct {
 	CompatMetrics     []string      // --translate.compat-metrics: RE2, anchored
 	ListenAddress     string        // --web.listen-address; empty: no listener
 	WebConfigFile     string        // --web.config.file: TLS, basic auth
+	ExternalURL       string        // --web.external-url; empty: as requests name it
 	CORSOrigin        string        // --web.cors-origin: RE2, anchored
 	AdminAPI          bool          // --web.enable-admin-api
 	MaxConnections    int           // --web.max-connections
@@ -138,6 +140,9 @@ func (o Options) Validate() error {
 		if positive.value <= 0 {
 			return fmt.Errorf("%s must be above 0", positive.flag)
 		}
+	}
+	if _, err := web.Prefix(o.ExternalURL); err != nil {
+		return fmt.Errorf("--web.external-url: %w", err)
 	}
 	if o.QueryMemory < 0 {
 		return errors.New(budget.Flag + " must not be negative")

@@ -10,6 +10,7 @@ import (
 
 	"github.com/tsdbridge/tsdbridge/budget"
 	"github.com/tsdbridge/tsdbridge/prometheus/reply"
+	"github.com/tsdbridge/tsdbridge/web"
 )
 
 // ready returns what prevents the adapter from serving, nil if nothing does.
@@ -25,7 +26,7 @@ const metricsAtOnce = 8
 
 // routes returns the handler of all HTTP requests.
 func (a *Adapter) routes() (http.Handler, error) {
-	status := &statusHandler{ready: a.ready, verbose: a.describe, engine: a.o.engineName(), started: a.started}
+	status := &statusHandler{ready: a.ready, verbose: a.describe, engine: a.o.engineName()}
 	explainer := treeExplainer{forest: a.trees.Forest(), store: a.store.Catalog(), names: a.names}
 	trees := &treeAPI{explainer, a.trees.Follower()}
 	shower := &treeShower{tool: &treeTool{treeExplainer: explainer, o: a.o, db: a.db, tables: a.store}}
@@ -44,6 +45,7 @@ func (a *Adapter) routes() (http.Handler, error) {
 	a.opentsdb.WebRoutes(r.With(scripts))
 	queries.Get(treeStatusPath, trees.status)
 	queries.Get(treeTestPath, trees.test)
+	queries.Get(treeBrowsePath, trees.browse)
 	queries.Get(treeShowPath, shower.serve)
 	if a.o.AdminAPI {
 		(&adminAPI{o: a.o, store: a.store, engine: a.db, syncTrees: trees.sync, importer: a.importer(), parts: a.graphite.Importer(), files: a.exportFiles, exports: a.exportOptions(), fsck: newFsckAPI(a), uidTables: a.uidTables()}).mount(r)
@@ -65,6 +67,6 @@ func (a *Adapter) routes() (http.Handler, error) {
 		}
 	})))
 	routeProfiles(r)
-	r.Get("/", status.index)
+	web.Page{Version: Version(), Admin: a.o.AdminAPI}.Routes(r)
 	return r, nil
 }

@@ -29,7 +29,6 @@ type statusHandler struct {
 	ready   func(context.Context) error
 	verbose func(io.Writer) // describes the state of the parts
 	engine  string          // its name for people
-	started time.Time
 
 	mu       sync.Mutex    // guards all below
 	wasReady time.Time     // the last good outcome
@@ -109,22 +108,6 @@ func (h *statusHandler) outcome(look <-chan struct{}) error {
 		return nil
 	}
 	return fmt.Errorf("%s has not answered for %v", h.engine, time.Since(h.began).Round(100*time.Millisecond))
-}
-
-// index describes the process to a person with a browser.
-func (h *statusHandler) index(w http.ResponseWriter, _ *http.Request) {
-	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
-	fmt.Fprintf(w, `tsdbridge %s, up since %s
-
-POST /api/v1/write        Prometheus remote write 1.0 and 2.0
-POST /api/v1/read         Prometheus remote read
-     /api/v1/query, ...   Prometheus query API
-     /render, /metrics/find, /tags, ...   Graphite
-     /api/v1/status/trees trees
-     /-/healthy /-/ready  health (?verbose)
-     /metrics             own metrics
-     /debug/pprof/        profiles of this process
-`, Version(), h.started.UTC().Format(time.RFC3339))
 }
 
 // describe writes the state of the parts: whether points are taken, and if not why; which files are

@@ -22,6 +22,7 @@ const (
 	treeStatusPath = prom.APIPrefix + "/status/trees"
 	treeTestPath   = treeStatusPath + "/test"
 	treeShowPath   = treeStatusPath + "/show"
+	treeBrowsePath = "/api/v1/status/trees/browse"
 )
 
 // syncState is how many of the existing series are on the trees.

@@ -56,6 +56,7 @@ type day struct {
 	behind map[dayRow]bool   // rows in which the TSD corrected what others wrote
 	// interrupted are names in writes that were under way when an adapter was killed
 	interrupted map[string]bool
+	mended      bool // by fsck, at the end of a long day
 	count       counted
 	mu          sync.Mutex // guards told: writers run at once
 	told        []string

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -34,6 +35,8 @@ type FindOptions struct {
 	Leaves bool
 	// Limit, when above 0, makes an answer of more nodes an ErrLimit.
 	Limit int
+	// First, when above 0, ends the search after so many leaves and branches.
+	First int
 }
 
 // A source lists the leaves and branches below branches, which it identifies by B.
@@ -57,6 +60,7 @@ type walker[B any] struct {
 	source source[B]
 	glob   *Glob
 	limit  int
+	first  int                    // see FindOptions; 0: all are wanted
 	leaves bool                   // no branches are wanted
 	ranges map[states][]nameRange // made so far
 	path   []byte                 // of the branch that is being listed
@@ -146,6 +150,9 @@ func (w *walker[B]) hit(s states, tsuid []byte) error {
 	if n := len(w.hits); n > 0 && tsuid == nil && w.hits[n-1].tsuid == nil && w.hits[n-1].path == string(w.path) {
 		return nil // one more name with dots that begins so
 	}
+	if w.first > 0 && len(w.hits) >= w.first {
+		return errEnough
+	}
 	if w.limit > 0 && len(w.hits) >= w.limit {
 		return tooMany(w.limit)
 	}
@@ -168,15 +175,21 @@ func find[B any](ctx context.Context, from source[B], roots []root[B], g *Glob, 
 
 // walkAll walks from the roots.
 func walkAll[B any](ctx context.Context, from source[B], roots []root[B], g *Glob, o FindOptions) ([]hit, error) {
-	w := walker[B]{account: budget.From(ctx), source: from, glob: g, limit: o.Limit, leaves: o.Leaves, ranges: map[states][]nameRange{}}
+	w := walker[B]{account: budget.From(ctx), source: from, glob: g, limit: o.Limit, first: o.First, leaves: o.Leaves, ranges: map[states][]nameRange{}}
 	for _, root := range roots {
 		w.tree = root.tree
-		if err := w.walk(ctx, root.branch, g.start()); err != nil {
+		switch err := w.walk(ctx, root.branch, g.start()); {
+		case errors.Is(err, errEnough):
+			return w.hits, nil
+		case err != nil:
 			return nil, err
 		}
 	}
 	return w.hits, nil
 }
+
+// errEnough ends a walk that has found as many as are wanted.
+var errEnough = errors.New("enough was found")
 
 func tooMany(limit int) error {
 	return fmt.Errorf("%w: more than %d paths match (--query.max-series)", storage.ErrLimit, limit)

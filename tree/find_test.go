@@ -174,6 +174,9 @@ func TestFindLimits(t *testing.T) {
 	if nodes, err := f.Find(t.Context(), "a.*", FindOptions{Trees: []uint16{2}}); err != nil || len(nodes) != 0 {
 		t.Errorf("another tree: %v, %v", nodes, err)
 	}
+	if nodes, err := f.Find(t.Context(), "a.*", FindOptions{First: 2, Limit: 2}); err != nil || len(nodes) != 2 || nodes[0].Path != "a.b" || nodes[1].Path != "a.c" {
+		t.Errorf("the first two of three: %v, %v", nodes, err)
+	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	if _, err := f.Find(ctx, "a.*", FindOptions{}); !errors.Is(err, context.Canceled) {

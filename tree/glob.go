@@ -267,3 +267,9 @@ func (t *token) match(c rune) bool {
 		return c == t.char
 	}
 }
+
+// Quote returns the pattern of a path. Nothing can stand for a brace or a backslash: where the path has one, the
+// pattern matches every character.
+func Quote(path string) string {
+	return strings.NewReplacer("*", "[*]", "?", "[?]", "[", "[[]", "{", "?", "}", "?", `\`, "?").Replace(path)
+}

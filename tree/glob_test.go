@@ -163,3 +163,20 @@ func (g *Glob) Match(path string) bool {
 	}
 	return g.done(states)
 }
+
+// The quoted path matches the path, and no other one unless it has braces or backslashes.
+func TestQuote(t *testing.T) {
+	for _, path := range []string{"a.b", "a*.b", "a?", "[a]", "a[b].c", "{a,b}", `a\b`, "]", "a!b-c", "[!a]"} {
+		g, err := CompileGlob(Quote(path))
+		if err != nil {
+			t.Errorf("%s: %v", path, err)
+			continue
+		}
+		if !g.Match(path) {
+			t.Errorf("%s does not match %s", Quote(path), path)
+		}
+		if g.Match("x"+path) || g.Match(path+"x") {
+			t.Errorf("%s matches more than %s", Quote(path), path)
+		}
+	}
+}

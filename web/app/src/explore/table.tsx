@@ -1,0 +1,30 @@
+import {useMemo, useState} from 'preact/hooks';
+import type {Series} from '../lib/frame.ts';
+import {formatTime} from '../lib/time.ts';
+
+const page = 200;
+
+/** Table shows the newest value of each series, with a column for each label. */
+export function Table(p: {series: Series[]; utc: boolean; onPick(index: number): void}) {
+  const [most, setMost] = useState(page);
+  const keys = useMemo(() => [...new Set(p.series.flatMap(s => Object.keys(s.labels)))].sort(), [p.series]);
+  const rows = useMemo(() => p.series.map((s, index) => ({s, index, at: s.values.findLastIndex(v => v !== null)})), [p.series]);
+  return (
+    <div class="scroll">
+      <table>
+        <thead><tr><th>Series</th>{keys.map(k => <th key={k}>{k === '__name__' ? 'metric' : k}</th>)}<th>Time</th><th class="number">Value</th></tr></thead>
+        <tbody>
+          {rows.slice(0, most).map(({s, index, at}) => (
+            <tr key={index}>
+              <td class="name"><button class="plain" onClick={() => p.onPick(index)}>{s.name}</button></td>
+              {keys.map(k => <td key={k}>{s.labels[k] ?? ''}</td>)}
+              <td class="time">{at < 0 ? '–' : formatTime(s.times[at]!, p.utc)}</td>
+              <td class="number">{at < 0 ? '–' : String(s.values[at])}</td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+      {rows.length > most && <button onClick={() => setMost(most + 1000)}>Show more of {rows.length}</button>}
+    </div>
+  );
+}

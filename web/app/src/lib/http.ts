@@ -1,0 +1,86 @@
+// Requests to this server. All paths are relative, so that the page works below any path.
+
+/** Failure is an answer that is an error, in the server's words. */
+export class Failure extends Error {
+  readonly status: number;
+  constructor(message: string, status: number) {
+    super(message);
+    this.status = status;
+  }
+}
+
+/** Params are the parameters of a request; a list is a parameter that is repeated. */
+export type Params = Record<string, string | number | string[] | undefined>;
+
+/** encode returns parameters as a query string. */
+export function encode(params: Params): string {
+  const p = new URLSearchParams();
+  for (const [key, value] of Object.entries(params)) {
+    if (value === undefined) continue;
+    for (const one of Array.isArray(value) ? value : [value]) p.append(key, String(one));
+  }
+  return p.toString();
+}
+
+/** Longer queries are sent as a form: servers bound the length of a URL. */
+const longestURL = 4000;
+
+/** fetchText returns the text of an answer, or fails with the words of the server. */
+export async function fetchText(path: string, params: Params = {}, init: RequestInit = {}): Promise<string> {
+  const query = encode(params);
+  const method = init.method ?? (query.length > longestURL ? 'POST' : 'GET');
+  const inBody = method === 'POST' && init.body === undefined;
+  const request: RequestInit = {credentials: 'same-origin', ...init, method};
+  if (inBody) {
+    request.body = query;
+    request.headers = {'Content-Type': 'application/x-www-form-urlencoded', ...init.headers};
+  }
+  let answer: Response;
+  try {
+    answer = await fetch(inBody || query === '' ? path : `${path}?${query}`, request);
+  } catch (e) {
+    if ((e as Error).name === 'AbortError') throw e;
+    throw new Failure('The server does not answer. Is it running?', 0);
+  }
+  const text = await answer.text();
+  if (!answer.ok) throw new Failure(reason(text, answer), answer.status);
+  return text;
+}
+
+/** fetchJSON returns the value of a JSON answer. */
+export async function fetchJSON<T>(path: string, params: Params = {}, init: RequestInit = {}): Promise<T> {
+  const text = await fetchText(path, params, init);
+  try {
+    return JSON.parse(text) as T;
+  } catch {
+    throw new Failure(`${path}: the answer is not JSON: ${text.slice(0, 200)}`, 200);
+  }
+}
+
+/** fetchData returns the data of an answer of the Prometheus API. */
+export async function fetchData<T>(path: string, params: Params = {}, init: RequestInit = {}): Promise<T> {
+  return (await fetchJSON<{data: T}>(path, params, init)).data;
+}
+
+/** reason finds the message in an error of any of the three APIs. */
+function reason(text: string, answer: Response): string {
+  try {
+    const value = JSON.parse(text);
+    const message = value.error?.message ?? value.error ?? value.errors;
+    if (typeof message === 'string') return message;
+    if (message !== undefined) return JSON.stringify(message);
+  } catch {
+    // the text is not JSON
+  }
+  return text.trim().slice(0, 2000) || `${answer.status} ${answer.statusText}`;
+}
+
+/** isAbort reports whether a request was given up by the page itself. */
+export function isAbort(e: unknown): boolean {
+  return (e as Error)?.name === 'AbortError';
+}
+
+/** messageOf returns the text of any failure. */
+export function messageOf(e: unknown): string {
+  return e instanceof Error ? e.message : String(e);
+}

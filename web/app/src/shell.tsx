@@ -1,0 +1,58 @@
+import type {ComponentType} from 'preact';
+import {useEffect, useState} from 'preact/hooks';
+import {Browse} from './browse/browse.tsx';
+import {Explore} from './explore/explore.tsx';
+import {useRoute} from './lib/route.ts';
+import {Metrics} from './metrics/metrics.tsx';
+import {Migrate} from './migrate/migrate.tsx';
+import {Status} from './status/status.tsx';
+
+interface Page {
+  id: string;
+  title: string;
+  show: ComponentType<{params: URLSearchParams}>;
+}
+
+const pages: Page[] = [
+  {id: 'explore', title: 'Explore', show: Explore},
+  {id: 'browse', title: 'Browse', show: Browse},
+  {id: 'metrics', title: 'Metrics', show: Metrics},
+  {id: 'status', title: 'Status', show: Status},
+  {id: 'migrate', title: 'Migrate', show: Migrate},
+];
+
+/** Shell is what all pages share: the way to the others, and the colours. */
+export function Shell() {
+  const route = useRoute();
+  const page = pages.find(p => p.id === route.page) ?? pages[0]!;
+  useEffect(() => { document.title = `${page.title} – tsdbridge`; }, [page]);
+  return (
+    <>
+      <header class="top">
+        <a class="skip" href={location.hash || '#/'} onClick={e => { e.preventDefault(); document.querySelector<HTMLElement>('main')?.focus(); }}>Skip to the content</a>
+        <a class="brand" href="#/explore"><img src="assets/icon.svg" alt="" width="24" height="24" /> tsdbridge</a>
+        <nav aria-label="Pages">
+          {pages.map(p => <a key={p.id} href={`#/${p.id}`} {...(p === page ? {'aria-current': 'page' as const} : {})}>{p.title}</a>)}
+        </nav>
+        <Theme />
+      </header>
+      <main tabIndex={-1}><page.show params={route.params} /></main>
+    </>
+  );
+}
+
+const themes = ['auto', 'light', 'dark'] as const;
+
+/** Theme chooses light or dark; auto follows the system. */
+function Theme() {
+  const [theme, set] = useState(() => localStorage.getItem('tsdbridge.theme') ?? 'auto');
+  useEffect(() => {
+    localStorage.setItem('tsdbridge.theme', theme);
+    document.documentElement.dataset['theme'] = theme;
+  }, [theme]);
+  return (
+    <label class="theme">Colours <select value={theme} onChange={e => set(e.currentTarget.value)}>
+      {themes.map(t => <option key={t} value={t}>{t}</option>)}
+    </select></label>
+  );
+}

@@ -1,0 +1,54 @@
+import {formatCount, formatNumber} from '../lib/format.ts';
+import type {Scrape} from './exposition.ts';
+import {perSecond} from './status.tsx';
+
+interface Door {
+  title: string;
+  received: [string, Record<string, string>];
+  written: [string, Record<string, string>];
+  rejected: [string, Record<string, string>];
+  failed: [string, Record<string, string>];
+}
+
+function door(title: string, prefix: string, labels: Record<string, string>): Door {
+  return {
+    title, received: [`${prefix}_received_total`, labels], written: [`${prefix}_written_total`, labels],
+    rejected: [`${prefix}_rejected_total`, labels], failed: [`${prefix}_failed_total`, labels],
+  };
+}
+
+const doors: Door[] = [
+  door('Remote write 1.0', 'tsdbridge_write_samples', {protocol: 'remote_write_1'}),
+  door('Remote write 2.0', 'tsdbridge_write_samples', {protocol: 'remote_write_2'}),
+  door('Carbon', 'tsdbridge_graphite_points', {}),
+  door('OpenTSDB over HTTP', 'tsdbridge_opentsdb_points', {protocol: 'http'}),
+  door('OpenTSDB telnet', 'tsdbridge_opentsdb_points', {protocol: 'telnet'}),
+];
+
+/** Doors tells what comes in, by protocol. */
+export function Doors(p: {now: Scrape; before: Scrape | undefined}) {
+  const reasons = p.now.all('tsdbridge_carbon_rejected_lines_total').filter(s => s.value > 0);
+  return (
+    <section class="panel" aria-label="What comes in">
+      <h2>What comes in</h2>
+      <table>
+        <thead><tr><th>Protocol</th><th class="number">Points per second</th><th class="number">Received</th><th class="number">Written</th><th class="number">Rejected</th><th class="number">Failed</th></tr></thead>
+        <tbody>{doors.map(d => {
+          const now = perSecond(p.now, p.before, ...d.received);
+          return (
+            <tr key={d.title}>
+              <td>{d.title}</td>
+              <td class="number">{now === undefined ? '…' : formatNumber(now)}</td>
+              {[d.received, d.written].map(([name, labels], i) => <td class="number" key={i}>{formatCount(p.now.sum(name, labels) ?? 0)}</td>)}
+              {[d.rejected, d.failed].map(([name, labels], i) => {
+                const n = p.now.sum(name, labels) ?? 0;
+                return <td class={n > 0 ? 'number bad' : 'number'} key={i}>{formatCount(n)}</td>;
+              })}
+            </tr>
+          );
+        })}</tbody>
+      </table>
+      {reasons.length > 0 && <p class="note">Carbon lines that were refused: {reasons.map(s => `${s.labels['reason']} ${formatCount(s.value)}`).join(', ')}. The log has samples of them.</p>}
+    </section>
+  );
+}
