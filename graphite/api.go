@@ -13,6 +13,7 @@ import (
 	"github.com/tsdbridge/tsdbridge/graphite/events"
 	"github.com/tsdbridge/tsdbridge/graphite/picture"
 	"github.com/tsdbridge/tsdbridge/graphite/source"
+	"github.com/tsdbridge/tsdbridge/recent"
 	"github.com/tsdbridge/tsdbridge/running"
 	"github.com/tsdbridge/tsdbridge/storage"
 	"github.com/tsdbridge/tsdbridge/translate"
@@ -79,6 +80,7 @@ type api struct {
 	turns     *turns.Turns
 	metrics   *apiMetrics
 	sources   *source.Sources
+	lately    *recent.Map[string, int64]  // by TSUID: a time of a point, in epoch milliseconds
 	foreign   *http.CrossOriginProtection // knows requests of pages of other origins
 }
 
@@ -97,7 +99,7 @@ func newAPI(o apiOptions) *api {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
 	return &api{
-		o: o, evaluator: eval.New(), turns: turns.New(o.Limits.Concurrency), metrics: newAPIMetrics(o.Registerer), sources: source.New(o.source()),
+		o: o, evaluator: eval.New(), turns: turns.New(o.Limits.Concurrency), metrics: newAPIMetrics(o.Registerer), sources: source.New(o.source()), lately: recent.New[string, int64](latelyKept),
 		foreign: http.NewCrossOriginProtection(),
 	}
 }

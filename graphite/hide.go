@@ -2,6 +2,7 @@ package graphite
 
 import (
 	"context"
+	"maps"
 	"slices"
 	"strings"
 
@@ -24,21 +25,18 @@ func (a *api) shown(ctx context.Context, query string, options tree.FindOptions)
 	if err := h.leaves(ctx, nodes); err != nil {
 		return nil, err
 	}
-	for _, n := range nodes {
-		if n.Branch {
-			h.branches[n.Path] = false
-		}
-	}
-	if len(h.branches) > 0 {
-		if err := h.look(ctx, query); err != nil {
-			return nil, err
-		}
+	if err := h.look(ctx, nodes); err != nil {
+		return nil, err
 	}
 	for i := range nodes {
 		nodes[i].Branch = nodes[i].Branch && h.branches[nodes[i].Path]
 	}
 	return slices.DeleteFunc(nodes, func(n tree.Node) bool { return !n.Branch && len(n.Series) == 0 }), nil
 }
+
+// latelyKept is how many series are remembered that have sent lately, over requests: a series that sent at some
+// time is shown until --graphite.hide-after later, whatever else it sends.
+const latelyKept = 1 << 17
 
 // A hider finds out which branches have leaves that are shown.
 type hider struct {
@@ -72,87 +70,127 @@ func (h *hider) leaves(ctx context.Context, nodes []tree.Node) error {
 	return nil
 }
 
-// look goes through the leaves below the branches that a pattern matches, until each has one that is shown.
-func (h *hider) look(ctx context.Context, query string) error {
-	nodes, err := source.FindPaths(ctx, h.o.Trees, strings.TrimSuffix(query, ".")+".**", tree.FindOptions{Leaves: true, Limit: h.o.Limits.Nodes})
-	if err != nil {
-		return err
+// firstLeaves is how many leaves of a branch are asked at first, and leavesGrow is how many times as many are if
+// all of them are hidden.
+const (
+	firstLeaves = 4
+	leavesGrow  = 8
+)
+
+// look goes through the leaves below branches until each has one that is shown, or has no more.
+func (h *hider) look(ctx context.Context, nodes []tree.Node) (err error) {
+	var open []string
+	for _, n := range nodes {
+		switch {
+		case !n.Branch:
+		case strings.Contains("."+n.Path+".", ".."):
+			h.branches[n.Path] = true // no pattern names it
+		default:
+			open = append(open, n.Path)
+		}
 	}
-	var some []tree.Node
-	for i, n := range nodes {
-		if h.open(n.Path) {
-			some = append(some, n)
-		}
-		if len(some) < hideChunk && i < len(nodes)-1 {
-			continue
-		}
-		if err := h.leaves(ctx, some); err != nil {
-			return err
-		}
-		for _, leaf := range some {
-			if len(leaf.Series) > 0 {
-				h.mark(leaf.Path)
+	for first := firstLeaves; err == nil && len(open) > 0; first *= leavesGrow {
+		open, err = h.lookAt(ctx, open, first)
+	}
+	return err
+}
+
+// lookAt asks the first leaves below branches, and returns the branches that have more and of which none is shown.
+func (h *hider) lookAt(ctx context.Context, open []string, first int) (more []string, err error) {
+	for some := range slices.Chunk(open, max(1, hideChunk/first)) {
+		var leaves [][]byte
+		ends := make([]int, len(some)) // of the leaves of each branch
+		for i, path := range some {
+			below, others, err := h.below(ctx, path, first)
+			if err != nil {
+				return nil, err
+			}
+			leaves = append(leaves, below...)
+			ends[i] = len(leaves)
+			if others {
+				more = append(more, path)
 			}
 		}
-		some = some[:0]
-	}
-	return nil
-}
-
-// open reports whether a leaf is below a branch that has none yet.
-func (h *hider) open(path string) bool {
-	open := false
-	eachBranch(path, func(branch string) {
-		live, asked := h.branches[branch]
-		open = open || asked && !live
-	})
-	return open
-}
-
-// mark notes that the branches of a leaf have one.
-func (h *hider) mark(path string) {
-	eachBranch(path, func(branch string) {
-		if _, asked := h.branches[branch]; asked {
-			h.branches[branch] = true
+		live, err := h.live(ctx, leaves)
+		if err != nil {
+			return nil, err
 		}
-	})
-}
-
-// eachBranch visits the paths of the branches that a path is below.
-func eachBranch(path string, visit func(string)) {
-	for i := range len(path) {
-		if path[i] == '.' {
-			visit(path[:i])
+		begin := 0
+		for i, path := range some {
+			for _, leaf := range leaves[begin:ends[i]] {
+				if live[string(leaf)] {
+					h.branches[path] = true
+					break
+				}
+			}
+			begin = ends[i]
 		}
 	}
+	return slices.DeleteFunc(more, func(path string) bool { return h.branches[path] }), nil
+}
+
+// below returns the first leaves below a branch, and whether there may be more. What a pattern cannot say of a
+// path matches any character; leaves of other branches are left out.
+func (h *hider) below(ctx context.Context, path string, first int) (tsuids [][]byte, more bool, err error) {
+	pattern := strings.Map(func(r rune) rune {
+		if strings.ContainsRune(`{}[]*?\`, r) {
+			return '?'
+		}
+		return r
+	}, path) + ".**"
+	nodes, err := h.o.Trees.Find(ctx, pattern, tree.FindOptions{Leaves: true, First: first})
+	found := 0
+	for _, n := range nodes {
+		if found += len(n.Series); strings.HasPrefix(n.Path, path+".") {
+			tsuids = append(tsuids, n.Series...)
+		}
+	}
+	return tsuids, found >= first, err
 }
 
 // live returns which of some series have sent points lately: their newest one is not too old.
 func (h *hider) live(ctx context.Context, tsuids [][]byte) (map[string]bool, error) {
 	live := map[string]bool{}
 	since := h.o.Now().Add(-h.o.HideAfter).UnixMilli()
-	for some := range slices.Chunk(tsuids, hideChunk) {
-		refs, _ := h.o.Catalog.Refs(some) // those of no series have no points either
-		names := map[storage.Ref]string{}
-		for i, ref := range refs {
-			if ref != 0 {
-				names[ref] = string(some[i])
-			}
+	var unknown [][]byte
+	for _, tsuid := range tsuids {
+		if newest, ok := h.lately.Get(string(tsuid)); ok && newest >= since {
+			live[string(tsuid)] = true
+		} else {
+			unknown = append(unknown, tsuid)
 		}
-		asked := make([]storage.Ref, 0, len(names))
-		for ref := range names {
-			asked = append(asked, ref)
-		}
-		slices.Sort(asked)
-		q := storage.Query{Refs: asked, Start: max(since, 0), End: storage.MaxTime, Samples: true, Newest: true}
-		for p, err := range h.o.Store.Select(ctx, q) {
-			if err != nil {
-				return nil, err
-			}
-			if len(p.Times)+len(p.Objects) > 0 {
-				live[names[p.Ref]] = true
-			}
+	}
+	for some := range slices.Chunk(unknown, hideChunk) {
+		if err := h.ask(ctx, some, since, live); err != nil {
+			return nil, err
 		}
 	}
 	return live, nil
+}
+
+// ask reads the newest points of series.
+func (h *hider) ask(ctx context.Context, tsuids [][]byte, since int64, live map[string]bool) error {
+	refs, _ := h.o.Catalog.Refs(tsuids) // those of no series have no points either
+	names := map[storage.Ref]string{}
+	for i, ref := range refs {
+		if ref != 0 {
+			names[ref] = string(tsuids[i])
+		}
+	}
+	q := storage.Query{Refs: slices.Sorted(maps.Keys(names)), Start: max(since, 0), End: storage.MaxTime, Samples: true, Newest: true}
+	for p, err := range h.o.Store.Select(ctx, q) {
+		if err != nil {
+			return err
+		}
+		if len(p.Times)+len(p.Objects) == 0 {
+			continue
+		}
+		newest := since
+		if len(p.Times) > 0 {
+			newest = p.Times[len(p.Times)-1]
+		}
+		live[names[p.Ref]] = true
+		h.lately.Put(names[p.Ref], newest)
+	}
+	return nil
 }

@@ -16,7 +16,7 @@ import (
 func TestHidden(t *testing.T) {
 	old, lately := webNow-3601, webNow-3600
 	for name, store := range map[string]*graphitetest.Store{"local": graphitetest.New(t), "shared": graphitetest.Shared(t, kv.NewShared(graphitetest.Families()...))} {
-		w := newWebOver(store, func(o *apiOptions) { o.HideAfter = time.Hour })
+		w := newWebOver(store, func(o *apiOptions) { o.HideAfter, o.AllowDelete = time.Hour, true })
 		w.Add(t, strings.NewReader(fmt.Sprintf("a.dead.x 1 %d\na.dead.y 1 %d\na.both.x 1 %d\na.both.y 1 %d\na.live 1 %d\nb.c.d 1 %d\n", old, old, old, lately, lately, old)))
 		check := func(url, want string) {
 			t.Helper()
@@ -35,5 +35,19 @@ func TestHidden(t *testing.T) {
 		w.Add(t, strings.NewReader(fmt.Sprintf("b.c.d 2 %d\n", lately)))
 		check("/metrics/expand?query=*", `{"results": ["a", "b"]}`)
 		check("/metrics/expand?query=b.**", `{"results": ["b.c", "b.c.d"]}`)
+		// Branches with many dead leaves before one that lives, with names that patterns have other meanings for.
+		var lines strings.Builder
+		for i := range 600 {
+			fmt.Fprintf(&lines, "m.{a}*.n%03d 1 %d\nm.[a]*.n%03d 1 %d\n", i, old, i, old)
+		}
+		fmt.Fprintf(&lines, "m.{a}*.n999 1 %d\n", lately)
+		w.Add(t, strings.NewReader(lines.String()))
+		for range 2 { // also when it is remembered
+			check("/metrics/expand?query=m.*", `{"results": ["m.{a}*"]}`)
+		}
+		if got := w.send(http.MethodDelete, "/metrics?query=m.?a?*.n999&dryRun=0", ""); !strings.Contains(got.Body.String(), `"series": 1`) {
+			t.Errorf("%s: deletion answers %s", name, got.Body)
+		}
+		check("/metrics/expand?query=m.*", `{"results": []}`)
 	}
 }

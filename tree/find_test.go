@@ -220,3 +220,29 @@ func TestIndexOrder(t *testing.T) {
 		}
 	}
 }
+
+// TestFindFirst ends when enough is found.
+func TestFindFirst(t *testing.T) {
+	x := NewIndex(nil)
+	for _, names := range [][]string{nil, {"a"}, {"a", "b"}} {
+		name := schema.RootName
+		if len(names) > 0 {
+			name = names[len(names)-1]
+		}
+		if ok, err := x.AddBranch(keyOf(names), name); !ok || err != nil {
+			t.Fatal(ok, err)
+		}
+		for _, leaf := range []string{"x", "y", "z"} {
+			tsuid := []byte{0, 0, byte(len(names)), 0, 0, leaf[0], 0, 0, 1}
+			if ok, err := x.AddLeaf(keyOf(names), schema.NameHash(leaf), schema.Leaf{DisplayName: leaf, TSUID: tsuid}); !ok || err != nil {
+				t.Fatal(ok, err)
+			}
+		}
+	}
+	for first, want := range map[int]int{0: 6, 1: 1, 4: 4, 6: 6, 7: 6} {
+		nodes, err := x.Find(t.Context(), "a.**", FindOptions{Trees: []uint16{1}, Leaves: true, First: first})
+		if err != nil || len(nodes) != want {
+			t.Errorf("the first %d: %d nodes (%v), want %d", first, len(nodes), err, want)
+		}
+	}
+}
