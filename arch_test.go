@@ -17,7 +17,7 @@ import (
 // not exist.
 var doors = map[string][]string{
 	".":                       {"adapter", "nearest", "opentsdb/conf"},
-	"adapter":                 {"adapter/webconfig", "budget", "graphite", "graphite/whisper", "ingest/listen", "opentsdb", "opentsdb/client", "opentsdb/compare", "opentsdb/query", "prometheus", "prometheus/reply", "running", "storage", "storage/fill", "storage/fsck", "storage/hbase", "storage/kv", "storage/log", "storage/pebble", "storage/rollup", "storage/schema", "transfer", "translate", "tree", "web"},
+	"adapter":                 {"adapter/webconfig", "budget", "graphite", "graphite/tagspec", "graphite/whisper", "ingest/listen", "opentsdb", "opentsdb/client", "opentsdb/compare", "opentsdb/query", "phrase", "prometheus", "prometheus/reply", "running", "storage", "storage/fill", "storage/fsck", "storage/hbase", "storage/kv", "storage/log", "storage/pebble", "storage/rollup", "storage/schema", "transfer", "translate", "tree", "web"},
 	"adapter/webconfig":       {},
 	"budget":                  {},
 	"decimal":                 {},
@@ -51,6 +51,7 @@ var doors = map[string][]string{
 	"opentsdb/jexl":           {},
 	"opentsdb/query":          {"budget", "opentsdb/aggregate", "opentsdb/reply", "running", "storage", "storage/rollup", "storage/schema", "tree/javaregexp", "turns"},
 	"opentsdb/reply":          {},
+	"phrase":                  {"graphite/expr", "opentsdb/query"},
 	"prometheus":              {"budget", "prometheus/query", "prometheus/queryable", "prometheus/read", "prometheus/reply", "prometheus/write", "running", "storage", "translate"},
 	"prometheus/bounds":       {},
 	"prometheus/object":       {"prometheus/wire", "storage", "storage/schema"},

@@ -46,6 +46,7 @@ func (a *Adapter) routes() (http.Handler, error) {
 	queries.Get(treeStatusPath, trees.status)
 	queries.Get(treeTestPath, trees.test)
 	queries.Get(treeBrowsePath, trees.browse)
+	queries.Get(phrasesPath, (&phraseAPI{names: a.names, store: a.store.Catalog()}).serve)
 	queries.Get(treeShowPath, shower.serve)
 	if a.o.AdminAPI {
 		(&adminAPI{o: a.o, store: a.store, engine: a.db, syncTrees: trees.sync, importer: a.importer(), parts: a.graphite.Importer(), files: a.exportFiles, exports: a.exportOptions(), fsck: newFsckAPI(a), uidTables: a.uidTables()}).mount(r)

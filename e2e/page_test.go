@@ -38,6 +38,7 @@ func TestPage(t *testing.T) {
 		{"Zoom", testPageZoom},
 		{"Errors", testPageErrors},
 		{"Names", testPageNames},
+		{"Phrases", testPagePhrases},
 		{"Completion", testPageCompletion},
 		{"Browse", testPageBrowse},
 		{"Metrics", testPageMetrics},
@@ -207,6 +208,26 @@ func testPageNames(t *testing.T, p *pageTest) {
 			t.Errorf("as %s (%d) the series is %q", title, i, legend)
 		}
 	}
+}
+
+// A query is asked in another language by a button, and finds the same series.
+func testPagePhrases(t *testing.T, p *pageTest) {
+	for _, test := range []struct{ language, text, button, want string }{
+		{"opentsdb", "sum:page.requests{host=*}", "in PromQL", `{host="web0"} | {host="web1"} | {host="web2"}`},
+		{"promql", `max({__name__="page.requests"})`, "in OpenTSDB", "page.requests{dc=lga} over host"},
+		{"graphite", "page.web*.load", "in PromQL", `{"page.web0.load"} | {"page.web1.load"} | {"page.web2.load"}`},
+	} {
+		p.explore(t, "from=now-1h&to=now", test.language, test.text)
+		button := fmt.Sprintf(`[...document.querySelectorAll('.panel button')].find(b => b.textContent === %q)`, test.button)
+		p.b.wait(t, button+` !== undefined`)
+		eval[bool](t, p.b, button+`.click(), true`)
+		p.b.wait(t, `document.querySelectorAll('.panel').length === 2 && !document.querySelector('.panel.running') && document.querySelectorAll('.panel')[1].querySelector('.legend')`)
+		if got := p.legend(t, 1); got != test.want {
+			t.Errorf("%s %s shows %s, want %s", test.text, test.button, got, test.want)
+		}
+	}
+	p.explore(t, "from=now-1h&to=now", "promql", `topk(1, {__name__="page.requests"})`)
+	p.b.wait(t, `[...document.querySelectorAll('.panel button[aria-disabled=true]')].every(b => b.title.includes('topk')) && document.querySelectorAll('.panel button[aria-disabled=true]').length === 2`)
 }
 
 // The editor completes from the server.

@@ -8,6 +8,7 @@ import {Chart} from './chart.tsx';
 import {Explain} from './explain.tsx';
 import {Legend} from './legend.tsx';
 import {Names} from './names.tsx';
+import {Phrases} from './phrases.tsx';
 import {Raw} from './raw.tsx';
 import type {Nulls, Panel as State, View} from './state.ts';
 import {Table} from './table.tsx';
@@ -69,6 +70,7 @@ export function Panel(p: Props) {
           <label>Step <input type="text" size={6} value={state.step} placeholder="auto" aria-invalid={badStep}
             onChange={e => set({step: e.currentTarget.value.trim()})} /></label>
         )}
+        <Phrases language={state.language} text={asked} onUse={(id, text) => p.onAdd({...state, language: id, text})} />
         <span class="dim status" role="status">
           {request.running ? 'Asking…' : request.answer && request.error === '' ? `${formatCount(series.length)} series in ${formatSeconds(request.seconds)}` : ''}
         </span>

@@ -1,0 +1,65 @@
+package adapter
+
+import (
+	"errors"
+	"net/http"
+
+	"github.com/tsdbridge/tsdbridge/graphite/tagspec"
+	"github.com/tsdbridge/tsdbridge/phrase"
+	"github.com/tsdbridge/tsdbridge/prometheus/reply"
+	"github.com/tsdbridge/tsdbridge/storage"
+	"github.com/tsdbridge/tsdbridge/translate"
+)
+
+// phrasesPath says a query in all languages:
+//
+//	GET /api/v1/status/phrases?language=promql|graphite|opentsdb&query=Q
+const phrasesPath = "/api/v1/status/phrases"
+
+// maxPhrase is how many bytes a query may have.
+const maxPhrase = 8 << 10
+
+// A phrased is a query in one language, or why there is none.
+type phrased struct {
+	Query string `json:"query,omitempty"`
+	Why   string `json:"why,omitempty"`
+}
+
+// phraseAPI answers phrasesPath.
+type phraseAPI struct {
+	names *translate.Translator
+	store seriesNames
+}
+
+func (a *phraseAPI) serve(w http.ResponseWriter, r *http.Request) {
+	language, text := phrase.Language(r.FormValue("language")), r.FormValue("query")
+	if len(text) > maxPhrase {
+		badRequest(w, errors.New("the query is longer than 8 KiB"))
+		return
+	}
+	speaker := phrase.Speaker{Names: a.names, Tag: tagspec.Tag, Dotted: func(metric string) bool {
+		exist, err := a.store.Exists(r.Context(), []storage.Series{a.names.FromPath(metric)})
+		return err == nil && exist[0] && a.names.Plain(a.names.FromPath(metric))
+	}}
+	q, err := speaker.Read(language, text)
+	if err != nil && !errors.Is(err, phrase.ErrUnsaid) {
+		badRequest(w, err)
+		return
+	}
+	all := map[phrase.Language]phrased{}
+	for _, l := range phrase.Languages() {
+		said, failed := "", err
+		switch {
+		case l == language:
+			said, failed = text, nil
+		case err == nil:
+			said, failed = speaker.Say(l, q)
+		}
+		if failed != nil {
+			all[l] = phrased{Why: phrase.Reason(failed)}
+			continue
+		}
+		all[l] = phrased{Query: said}
+	}
+	reply.JSON(w, http.StatusOK, reply.Frame{Status: "success", Data: all})
+}

@@ -1,0 +1,43 @@
+package adapter
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/url"
+	"testing"
+)
+
+// A query is said in the other languages, a dotted name as the path that it is; what cannot be said has a reason.
+func TestPhrases(t *testing.T) {
+	a, _ := runAdapter(t, laterOptions(t, ""))
+	sendCarbon(t, a, fmt.Sprintf("a.b 1 %d\n", fixtureTime(0)/1000), `a.b [{"-_" "1"}]`, fixtureTime(0))
+	for _, test := range []struct{ language, query, want string }{
+		{"opentsdb", "none:a.b", `{"graphite":{"query":"a.b"},"opentsdb":{"query":"none:a.b"},"promql":{"query":"{__name__=\"a.b\"}"}}`},
+		{"promql", `max({__name__="a.c"})`, `{"graphite":{"query":"maxSeries(seriesByTag('name=a.c'))"},"opentsdb":{"query":"max:a.c"},"promql":{"query":"max({__name__=\"a.c\"})"}}`},
+		{
+			"graphite", "sumSeries(a.*)",
+			`{"graphite":{"query":"sumSeries(a.*)"},"opentsdb":{"why":"OpenTSDB's queries name one metric"},"promql":{"query":"sum({__name__=~\"a\\\\.[^.]*\"})"}}`,
+		},
+	} {
+		text := getText(t, a, phrasesPath+"?language="+test.language+"&query="+url.QueryEscape(test.query))
+		var got struct{ Data json.RawMessage }
+		if err := json.Unmarshal([]byte(text), &got); err != nil || string(got.Data) != test.want {
+			t.Errorf("%s: %v\n got %s\nwant %s", test.query, err, got.Data, test.want)
+		}
+	}
+	for _, bad := range []string{"", "?language=sql&query=a", "?language=promql&query=sum("} {
+		req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://"+a.Addr()+phrasesPath+bad, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r, err := http.DefaultClient.Do(req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.Body.Close()
+		if r.StatusCode != http.StatusBadRequest {
+			t.Errorf("%s: %s", bad, r.Status)
+		}
+	}
+}
