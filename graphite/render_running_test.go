@@ -67,7 +67,7 @@ func TestPictureEnded(t *testing.T) {
 	}
 	w.Add(t, strings.NewReader(lines.String()))
 	for _, url := range []string{
-		"/render?target=a.*&from=-1h&areaMode=all&lineMode=connected&width=4000&height=4000", "/render?target=a.*&graphType=pie&from=-1h&width=4000&height=4000",
+		"/render?target=a.*&from=-1h&areaMode=all&lineMode=connected&width=2800&height=2800", "/render?target=a.*&graphType=pie&from=-1h&width=2800&height=2800",
 	} {
 		got := httptest.NewRecorder()
 		drawn := make(chan struct{})
@@ -77,7 +77,7 @@ func TestPictureEnded(t *testing.T) {
 		}()
 		for ended := false; !ended; runtime.Gosched() {
 			for _, q := range registry.List() {
-				if q.Memory > 4*4000*4000 {
+				if q.Memory > 4*2800*2800 {
 					_, ended = registry.Cancel(q.ID)
 				}
 			}

@@ -62,7 +62,7 @@ type sideStyle struct {
 // Bounds of what may be asked for.
 const (
 	mostSide   = 16384    // pixels of width and of height
-	mostPixels = 16 << 20 // of the picture
+	mostPixels = 8 << 20  // of the picture: a screen of 3840×2160 fits
 	leastFont  = 1
 	mostFont   = 500
 	mostText   = 4096 // bytes of a title and a format

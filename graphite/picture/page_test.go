@@ -50,7 +50,7 @@ Otherwise than in graphite-web:
 
 - What fails there with status 500 is status 400 here, and names the parameter: a colour that is none, a word that
   is not known, a picture without pixels.
-` + fmt.Sprintf("- A side has at most %d pixels and a picture %d; a font at most %d pixels; `minorY` is at most %d.\n", mostSide, mostPixels, mostFont, mostParts) +
+` + fmt.Sprintf("- A side has at most %d pixels and a picture %d; a font at most %d pixels,\n  a title %d bytes; `minorY` is at most %d.\n", mostSide, mostPixels, mostFont, mostText, mostParts) +
 		`- A page of PDF has a point for each pixel. graphite-web's is a fifth of that, with letters as large.
 - Texts of SVGs are texts and no outlines, so that they can be searched. Fonts are DejaVu Sans, Mono and Serif; characters that
   they lack, such as those of Chinese, are boxes in PNG and PDF.
