@@ -47,7 +47,7 @@ func TestPickleFormat(t *testing.T) {
 		if len(members) != 18 {
 			t.Fatalf("series %d has %d members", i, len(members)/2)
 		}
-		name, _ := d.Text(members[1])
+		name := d.Text(members[1])
 		want := list[i]
 		if string(name) != textName(want) || int64(members[3].Number()) != want.Start || int64(members[5].Number()) != want.End || int64(members[7].Number()) != want.Step {
 			t.Errorf("series %d: %s from %v to %v by %v", i, name, members[3].Number(), members[5].Number(), members[7].Number())
@@ -61,7 +61,7 @@ func TestPickleFormat(t *testing.T) {
 				t.Fatalf("series %d: value %d is %v", i, n, shown[n])
 			}
 		}
-		method, _ := d.Text(members[15])
+		method := d.Text(members[15])
 		if i == 0 && string(method) != "max" || i > 0 && string(method) != "average" || members[17].Number() != want.XFilesFactor {
 			t.Errorf("series %d: %s, %v", i, method, members[17].Number())
 		}

@@ -35,13 +35,6 @@ type frame struct {
 	text   []byte
 }
 
-// keep copies text to memory of the frame.
-func (f *frame) keep(text []byte) []byte {
-	at := len(f.text)
-	f.text = append(f.text, text...)
-	return f.text[at:len(f.text):len(f.text)]
-}
-
 // full reports whether no more points can be in the frame.
 func (f *frame) full() bool { return len(f.points) > len(f.bytes)/leastPoint }
 

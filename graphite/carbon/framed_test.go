@@ -8,6 +8,7 @@ import (
 	"math"
 	"net"
 	"os"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -292,4 +293,38 @@ func BenchmarkPickle(b *testing.B) {
 		}
 	}
 	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/n, "ns/point")
+}
+
+// TestSharedNames: points that share a name, as a pickle may have it, take no memory for it each, whether it is a
+// part of the pickle or not; and a frame cannot make the store read a long name very often.
+func TestSharedNames(t *testing.T) {
+	point := "h\x00K\x05K\x06\x86\x86" // the name of memo 0, (5, 6)
+	for what, name := range map[string]func(n int) string{
+		"in the pickle": func(n int) string {
+			return "X" + string(binary.LittleEndian.AppendUint32(nil, uint32(n))) + strings.Repeat("x", n)
+		},
+		"escaped": func(n int) string { return "V" + strings.Repeat("x", n) + "\n" },
+	} {
+		for _, c := range []struct {
+			n, points, want int
+			reason          Reason
+		}{{20, 60_000, 60_000, 0}, {16_000, 60_000, 1900, ReasonFrame}, {400_000, 60_000, 100, ReasonFrame}} {
+			fr := &frame{bytes: []byte(name(c.n) + "q\x000](" + strings.Repeat(point, c.points) + "e.")}
+			var before, after runtime.MemStats
+			runtime.ReadMemStats(&before)
+			reason := newPickleParser().parse(fr, testNow, func(reason Reason, _ []byte) { t.Errorf("%s: %v", what, reason) })
+			runtime.ReadMemStats(&after)
+			if made := after.TotalAlloc - before.TotalAlloc; made > 64<<20 {
+				t.Errorf("%s: %d names of %d bytes made %d MiB", what, c.points, c.n, made>>20)
+			}
+			if got := len(fr.points); reason != c.reason || got < c.want || got > 2*c.want {
+				t.Errorf("%s: %d names of %d bytes are %d points, %v", what, c.points, c.n, got, reason)
+			}
+			for _, p := range fr.points {
+				if len(p.Name) != c.n || p.Name[0] != 'x' {
+					t.Fatalf("%s: a name of %d bytes: %.10s", what, len(p.Name), p.Name)
+				}
+			}
+		}
+	}
 }

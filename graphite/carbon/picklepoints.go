@@ -17,6 +17,10 @@ type pickleParser struct {
 // keptDecoder is how many bytes of memory a decoder may have and be used again.
 const keptDecoder = 8 << 20
 
+// mostNamed is how many times as long as a frame the names of its points may be together. Points of one series
+// may share a name; a frame of little else than such points would take much longer to store than to send.
+const mostNamed = 64
+
 func newPickleParser() *pickleParser {
 	return &pickleParser{decoders: sync.Pool{New: func() any { return new(pickle.Decoder) }}}
 }
@@ -36,6 +40,8 @@ func (p *pickleParser) parse(f *frame, now int64, refuse func(Reason, []byte)) R
 	if err != nil {
 		return ReasonFrame
 	}
+	defer func() { f.text = d.TakeText(f.text) }() // names are there
+	named := 0
 	switch all.Kind() {
 	case pickle.List, pickle.Tuple:
 	case pickle.Text, pickle.Bytes, pickle.Dict: // Python goes through them, and finds nothing that is a point
@@ -44,11 +50,15 @@ func (p *pickleParser) parse(f *frame, now int64, refuse func(Reason, []byte)) R
 		return ReasonNoList
 	}
 	for _, item := range d.Items(all) {
-		if f.full() {
+		if f.full() || named > mostNamed*len(f.bytes) {
 			return ReasonFrame
 		}
+		before := len(f.points)
 		if reason := addPickled(f, d, item, now, refuse); reason != 0 {
 			return reason
+		}
+		if len(f.points) > before {
+			named += len(f.points[before].Name)
 		}
 	}
 	return 0
@@ -74,7 +84,7 @@ func addPickled(f *frame, d *pickle.Decoder, item pickle.Value, now int64, refus
 	if pair[0].Kind() != pickle.Text {
 		return ReasonName
 	}
-	name, kept := d.Text(pair[0])
+	name := d.Text(pair[0])
 	point, reason := newPoint(name, at, value, now)
 	switch {
 	case reason.closes():
@@ -82,8 +92,6 @@ func addPickled(f *frame, d *pickle.Decoder, item pickle.Value, now int64, refus
 	case reason != 0:
 		refuse(reason, name)
 		return 0
-	case !kept:
-		point.Name = f.keep(name)
 	}
 	f.points = append(f.points, point)
 	return 0
@@ -102,8 +110,7 @@ func nameOf(d *pickle.Decoder, pair []pickle.Value) []byte {
 	if len(pair) == 0 || pair[0].Kind() != pickle.Text {
 		return nil
 	}
-	name, _ := d.Text(pair[0])
-	return name
+	return d.Text(pair[0])
 }
 
 // pickledNumber is Python's float().
@@ -112,8 +119,7 @@ func pickledNumber(d *pickle.Decoder, v pickle.Value, otherwise Reason) (float64
 	case pickle.Bool, pickle.Int, pickle.Float:
 		return v.Number(), 0
 	case pickle.Text, pickle.Bytes:
-		text, _ := d.Text(v)
-		if number, ok := parseFloat(bytes.TrimFunc(text, IsSpace)); ok {
+		if number, ok := parseFloat(bytes.TrimFunc(d.Text(v), IsSpace)); ok {
 			return number, 0
 		}
 	}

@@ -111,7 +111,7 @@ func unpickle(frame []byte) (lines []string, err error) {
 	for _, item := range d.Items(all) {
 		pair := d.Items(item)
 		numbers := d.Items(pair[1])
-		name, _ := d.Text(pair[0])
+		name := d.Text(pair[0])
 		lines = append(lines, fmt.Sprintf("%s %v %d", name, numbers[1].Number(), int64(numbers[0].Number())))
 	}
 	return lines, nil

@@ -60,10 +60,10 @@ func shown(d *Decoder, v Value, depth int) any {
 	case Float:
 		return map[string]any{"f": floatText(v.Number())}
 	case Text:
-		text, _ := d.Text(v)
+		text := d.Text(v)
 		return map[string]any{"s": string(text)}
 	case Bytes:
-		text, _ := d.Text(v)
+		text := d.Text(v)
 		return map[string]any{"b": base64.StdEncoding.EncodeToString(text)}
 	case Dict:
 		return "dict"

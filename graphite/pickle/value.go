@@ -33,13 +33,20 @@ func (v Value) Kind() Kind { return v.kind }
 // Number returns the value of a Bool, an Int or a Float.
 func (v Value) Number() float64 { return v.number }
 
-// Text returns the bytes of a Text or of Bytes. kept reports whether they are a part of the pickle, and
-// not of the decoder's memory.
-func (d *Decoder) Text(v Value) (text []byte, kept bool) {
+// Text returns the bytes of a Text or of Bytes. They are a part of the pickle, or of memory that TakeText
+// returns.
+func (d *Decoder) Text(v Value) []byte {
 	if v.own {
-		return d.text[v.at : v.at+v.n], false
+		return d.text[v.at : v.at+v.n : v.at+v.n]
 	}
-	return d.pickle[v.at : v.at+v.n], true
+	return d.pickle[v.at : v.at+v.n : v.at+v.n]
+}
+
+// TakeText gives the caller the memory of the texts that are no part of the pickle, so that they stay as they
+// are. The decoder goes on with other memory; the values of the pickle must not be used any more.
+func (d *Decoder) TakeText(other []byte) (text []byte) {
+	text, d.text = d.text, other[:0]
+	return text
 }
 
 // Items returns what a Tuple or a List has in it, and of a Dict the keys, each before its value, as they
