@@ -87,8 +87,13 @@ func (d *Decoder) take(n uint64) ([]byte, error) {
 // length reads a length of so many bytes.
 func (d *Decoder) length(size uint64) (uint64, error) {
 	b, err := d.take(size)
-	if err != nil {
+	switch {
+	case err != nil:
 		return 0, err
+	case size == 1:
+		return uint64(b[0]), nil
+	case size == 4:
+		return uint64(binary.LittleEndian.Uint32(b)), nil
 	}
 	var whole [8]byte
 	copy(whole[:], b)
@@ -196,6 +201,10 @@ func (d *Decoder) store(index uint64) error {
 	}
 	if index > uint64(len(d.pickle)) { // each value that is stored takes a byte
 		return fmt.Errorf("%w: index %d", errMemo, index)
+	}
+	if index == uint64(len(d.memo)) {
+		d.memo = append(d.memo, v)
+		return nil
 	}
 	for uint64(len(d.memo)) <= index {
 		d.memo = append(d.memo, Value{kind: mark})
