@@ -17,7 +17,7 @@ import (
 // A watched context measures how much computing there is between two looks at it. It belongs to the thread
 // that computes.
 type watched struct {
-	context.Context //nolint:containedctx // it is one
+	context.Context
 
 	looks   int
 	last    time.Duration
@@ -102,7 +102,7 @@ func TestEveryFunctionSeesTheEnd(t *testing.T) {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
 	const most = 200 * time.Millisecond
-	make := func(series, points int) (w wide) {
+	walks := func(series, points int) (w wide) {
 		for i := range series {
 			s := &Series{Name: fmt.Sprintf("s%d", i), Start: 60, End: int64(60 + 60*points), Step: 60, Values: make([]float64, points)}
 			for j := range s.Values {
@@ -113,7 +113,7 @@ func TestEveryFunctionSeesTheEnd(t *testing.T) {
 		return w
 	}
 	functions := New().Functions()
-	for shape, source := range map[string]wide{"long": make(1, 1_000_000), "many": make(20_000, 10)} {
+	for shape, source := range map[string]wide{"long": walks(1, 1_000_000), "many": walks(20_000, 10)} {
 		for _, name := range slices.Sorted(maps.Keys(functions)) {
 			target := callOf(functions[name], "a")
 			ctx := &watched{Context: t.Context(), last: threadTime()}

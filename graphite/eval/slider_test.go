@@ -101,7 +101,7 @@ func TestOrder(t *testing.T) {
 
 // endsAfter is a context that ends after so many looks.
 type endsAfter struct {
-	context.Context //nolint:containedctx // it is one
+	context.Context
 
 	looks int
 }

@@ -25,7 +25,7 @@ func TestCoverage(t *testing.T) {
 	for n := range 3000 {
 		w, h := 513+random.IntN(300), 1+random.IntN(60) // of smaller boxes the library knows areas less well
 		reach := []float64{1, 1, 1.5, 3}[n%4]
-		any := func() point {
+		place := func() point {
 			at := point{(random.Float64()-0.5)*reach*float64(w) + float64(w)/2, (random.Float64()-0.5)*reach*float64(h) + float64(h)/2}
 			if n%5 == 0 { // corners of pixels
 				at = point{math.Round(at.x), math.Round(at.y)}
@@ -35,11 +35,11 @@ func TestCoverage(t *testing.T) {
 		p, want := &path{}, vector.NewRasterizer(w, h)
 		f := func(at point) (x, y float32) { return float32(at.x), float32(at.y) }
 		for range 1 + random.IntN(3) {
-			first := any()
+			first := place()
 			p.move(first)
 			want.MoveTo(f(first))
 			for range 2 + random.IntN(6) {
-				at := any()
+				at := place()
 				p.line(at)
 				want.LineTo(f(at))
 			}

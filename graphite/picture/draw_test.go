@@ -283,7 +283,7 @@ func TestEndedMeanwhile(t *testing.T) {
 
 // endsLate is a context that has ended when it is looked at for the last time of so many.
 type endsLate struct {
-	context.Context //nolint:containedctx // it is one
+	context.Context
 
 	after int
 }

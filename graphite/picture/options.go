@@ -61,8 +61,8 @@ type sideStyle struct {
 
 // Bounds of what may be asked for.
 const (
-	mostSide   = 16384    // pixels of width and of height
-	mostPixels = 8 << 20  // of the picture: a screen of 3840×2160 fits
+	mostSide   = 16384   // pixels of width and of height
+	mostPixels = 8 << 20 // of the picture: a screen of 3840×2160 fits
 	leastFont  = 1
 	mostFont   = 500
 	mostText   = 4096 // bytes of a title and a format
