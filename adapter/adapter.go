@@ -56,6 +56,7 @@ func New(o Options) (*Adapter, error) {
 		return nil, err
 	}
 	a := &Adapter{o: o, registry: prometheus.NewRegistry(), running: running.New(), started: o.Now()}
+	a.running.Watch(o.QuerySlow, a.tellSlow)
 	registerBuildInfo(a.registry)
 	a.names, _ = o.translator() // checked by Validate
 	a.budget = newBudget(o, a.registry)

@@ -69,6 +69,7 @@ type Options struct {
 	HeadBytes         int64         // --write.buffer.max-bytes
 	ActiveSeries      int           // --write.max-active-series; 0: as many as fit a third of the memory; -1: no limit
 	NewSeries         int           // --write.max-new-series-per-second: average over 10 seconds; 0: no limit
+	QuerySlow         time.Duration // --query.slow-after; 0: no query is slow
 	QueryTimeout      time.Duration // --query.timeout: of one query or remote read, in any language
 	QuerySeries       int           // --query.max-series: of a selector, a Graphite request or a search; 0: no limit
 	QuerySamples      int           // --query.max-samples: that one query may hold, in any language
@@ -100,7 +101,7 @@ func DefaultOptions() Options {
 		SeriesIndex: "auto", IndexRefresh: 30 * time.Second, SeriesCache: storage.DefaultOptions().SeriesCache,
 		ListenAddress: ":9201", MaxConnections: 512, WebBodyBytes: 16 << 20, ShutdownGrace: 30 * time.Second,
 		WriteMode: WriteAuto, LogBytes: 4 << 30, HeadBytes: 1 << 30,
-		QueryTimeout: 2 * time.Minute, QuerySeries: 1_000_000, QuerySamples: 50_000_000, QueryParallel: 20,
+		QueryTimeout: 2 * time.Minute, QuerySlow: 5 * time.Second, QuerySeries: 1_000_000, QuerySamples: 50_000_000, QueryParallel: 20,
 		Prometheus: prom.DefaultOptions(), Carbon: graphite.DefaultCarbonOptions(), OpenTSDB: opentsdb.DefaultOptions(), Graphite: DefaultGraphiteOptions(),
 		Logger: slog.New(slog.DiscardHandler), Now: time.Now,
 	}
@@ -143,6 +144,9 @@ func (o Options) Validate() error {
 	}
 	if _, err := web.Prefix(o.ExternalURL); err != nil {
 		return fmt.Errorf("--web.external-url: %w", err)
+	}
+	if o.QuerySlow < 0 {
+		return errors.New("--query.slow-after must not be negative")
 	}
 	if o.QueryMemory < 0 {
 		return errors.New(budget.Flag + " must not be negative")

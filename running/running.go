@@ -31,8 +31,12 @@ var ErrEnded = errors.New("the query was ended by its id")
 // A Registry holds the queries that are being answered. It is safe for concurrent use. A nil
 // Registry holds nothing.
 type Registry struct {
+	slowAfter time.Duration // see Watch
+	tell      func(Slow)
+
 	mu      sync.Mutex // guards all below
 	queries map[string]*Query
+	slow    []Slow // the last one last
 }
 
 // New returns an empty registry.
@@ -53,6 +57,7 @@ type Query struct {
 	id       string
 	started  time.Time
 	account  *budget.Account
+	ctx      context.Context //nolint:containedctx // its cause tells how the query ended
 	end      context.CancelCauseFunc
 	samples  atomic.Int64
 	// estimated is how many evaluations take memory that was only estimated in advance.
@@ -77,6 +82,7 @@ func (r *Registry) Begin(ctx context.Context, d Description) (context.Context, *
 	}
 	q := &Query{Description: d, registry: r, started: time.Now(), account: budget.From(ctx)}
 	ctx, q.end = context.WithCancelCause(ctx)
+	q.ctx = ctx
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for q.id == "" || r.queries[q.id] != nil {
@@ -91,10 +97,12 @@ func (q *Query) End() {
 	if q == nil {
 		return
 	}
+	cause := context.Cause(q.ctx)
 	q.end(nil)
 	q.registry.mu.Lock()
-	defer q.registry.mu.Unlock()
 	delete(q.registry.queries, q.id)
+	q.registry.mu.Unlock()
+	q.registry.ended(q, cause)
 }
 
 // List returns the queries, the oldest first.

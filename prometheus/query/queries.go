@@ -12,6 +12,9 @@ import (
 // queriesPath lists the queries that are being answered. Below it is a path for each, by its id.
 const queriesPath = Prefix + "/status/queries"
 
+// slowPath lists the queries of late that took longer than --query.slow-after.
+const slowPath = Prefix + "/status/slow_queries"
+
 // queriesHandler serves the list of the queries that are being answered, of all query languages. It
 // ends a query by its id, if the admin API is enabled. It needs no turn: it is asked when others
 // hold all of them.
@@ -45,7 +48,7 @@ func (h *queriesHandler) describe(s running.State) runningQuery {
 
 // serves reports whether the handler serves a path.
 func (h *queriesHandler) serves(path string) bool {
-	return path == queriesPath || strings.HasPrefix(path, queriesPath+"/")
+	return path == queriesPath || path == slowPath || strings.HasPrefix(path, queriesPath+"/")
 }
 
 // ServeHTTP answers with the list, or ends a query. Scripts of other origins cannot end queries.
@@ -54,6 +57,8 @@ func (h *queriesHandler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	get := r.Method == http.MethodGet || r.Method == http.MethodHead
 	end := r.Method == http.MethodDelete || r.Method == http.MethodPost
 	switch {
+	case r.URL.Path == slowPath && get:
+		h.listSlow(w)
 	case !one && get:
 		h.list(w)
 	case one && end:
@@ -68,6 +73,23 @@ func (h *queriesHandler) list(w http.ResponseWriter) {
 	list := []runningQuery{}
 	for _, s := range h.running.List() {
 		list = append(list, h.describe(s))
+	}
+	reply.JSON(w, http.StatusOK, reply.Frame{Status: "success", Data: list})
+}
+
+// slowQuery is a query in the list of slow ones. Memory is the most that it held.
+type slowQuery struct {
+	runningQuery
+
+	Failed string `json:"failed,omitempty"`
+}
+
+func (h *queriesHandler) listSlow(w http.ResponseWriter) {
+	list := []slowQuery{}
+	for _, s := range h.running.Slow() {
+		q := slowQuery{h.describe(s.State), s.Failed}
+		q.Seconds = s.Took.Seconds()
+		list = append(list, q)
 	}
 	reply.JSON(w, http.StatusOK, reply.Frame{Status: "success", Data: list})
 }

@@ -133,3 +133,21 @@ func TestQueriesRefused(t *testing.T) {
 		}
 	}
 }
+
+// A query that took long is listed after its end.
+func TestSlowQueries(t *testing.T) {
+	o := testAPIOptions(t, demoStore(t))
+	o.Running = running.New()
+	o.Running.Watch(1, nil)
+	server := apiServer(t, o)
+	if status, body := promtest.Do(t, http.MethodGet, server.URL+Prefix+"/query?query=sum(requests_total)", nil); status != http.StatusOK {
+		t.Fatal(body)
+	}
+	status, body := promtest.Do(t, http.MethodGet, server.URL+slowPath, nil)
+	if status != http.StatusOK || !strings.Contains(body, `"query":"sum(requests_total)"`) || strings.Contains(body, `"seconds":0,`) {
+		t.Errorf("%d %s", status, body)
+	}
+	if status, _ := promtest.Do(t, http.MethodPost, server.URL+slowPath, url.Values{}); status != http.StatusMethodNotAllowed {
+		t.Errorf("POST: %d", status)
+	}
+}

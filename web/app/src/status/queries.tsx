@@ -3,6 +3,7 @@ import {fetchData, fetchText, messageOf} from '../lib/http.ts';
 import {formatBytes, formatCount, formatSeconds} from '../lib/format.ts';
 import {useRequest} from '../lib/request.ts';
 import {whyReadOnly} from '../lib/server.ts';
+import {formatTime} from '../lib/time.ts';
 
 interface Running {
   id: string;
@@ -12,6 +13,36 @@ interface Running {
   seconds: number;
   memoryBytes: number;
   samples: number;
+}
+
+interface Slow extends Running {
+  started: string;
+  failed?: string;
+}
+
+/** SlowQueries lists the queries of late that took long. */
+export function SlowQueries(p: {turn: number}) {
+  const request = useRequest(signal => fetchData<Slow[]>('api/v1/status/slow_queries', {}, {signal}), [p.turn]);
+  const all = request.answer ?? [];
+  return (
+    <section class="panel" aria-label="Slow queries">
+      <h2>Slow queries</h2>
+      {request.error !== '' && <p class="error" role="alert">{request.error}</p>}
+      {all.length === 0 ? <p class="dim">None took longer than --query.slow-after since the start.</p> : (
+        <div class="scroll short"><table>
+          <thead><tr><th>Ended</th><th>Language</th><th>Query</th><th>Client</th><th class="number">Time</th><th class="number">Memory</th><th class="number">Samples</th><th>Failure</th></tr></thead>
+          <tbody>{all.map(q => (
+            <tr key={q.id}>
+              <td class="time">{formatTime(Date.parse(q.started) + q.seconds * 1000, false).slice(0, 19)}</td>
+              <td>{q.language}</td><td class="name"><code>{q.query}</code></td><td>{q.client}</td>
+              <td class="number">{formatSeconds(q.seconds)}</td><td class="number">{formatBytes(q.memoryBytes)}</td><td class="number">{formatCount(q.samples)}</td>
+              <td>{q.failed ?? ''}</td>
+            </tr>
+          ))}</tbody>
+        </table></div>
+      )}
+    </section>
+  );
 }
 
 /** Queries lists what is being answered, and ends it on request. */

@@ -6,7 +6,7 @@ import {useEvery, useRequest} from '../lib/request.ts';
 import {admin} from '../lib/server.ts';
 import {Doors} from './doors.tsx';
 import {Scrape} from './exposition.ts';
-import {Queries} from './queries.tsx';
+import {Queries, SlowQueries} from './queries.tsx';
 
 /** Status tells how the process is, a second ago and since it began. */
 export function Status() {
@@ -24,6 +24,7 @@ export function Status() {
         <p class="dim">Version {build.answer?.['version'] ?? '…'}, revision {build.answer?.['revision'] ?? '…'}, {build.answer?.['goVersion']}.</p>
       </section>
       <Queries turn={turn} admin={admin()} />
+      <SlowQueries turn={turn} />
       {now && <Doors now={now} before={before} />}
       {now && (
         <div class="columns">

@@ -1,0 +1,68 @@
+package running
+
+import (
+	"slices"
+	"strings"
+	"time"
+)
+
+// A Slow is a query that took long. State is that of its end, but Memory is the most that it held.
+type Slow struct {
+	State
+
+	Took   time.Duration
+	Failed string // why it was ended before its answer, empty if it was not
+}
+
+// mostSlow is how many slow queries are kept, slowText how many bytes of the text of each.
+const (
+	mostSlow = 100
+	slowText = 4 << 10
+)
+
+// Watch keeps the last queries that take at least so long, and calls tell for each when it ends. It is called before
+// the first query begins. 0 keeps none.
+func (r *Registry) Watch(after time.Duration, tell func(Slow)) {
+	r.slowAfter, r.tell = after, tell
+}
+
+// Slow returns the slow queries of late, the last one first.
+func (r *Registry) Slow() []Slow {
+	if r == nil {
+		return nil
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	list := slices.Clone(r.slow)
+	slices.Reverse(list)
+	return list
+}
+
+// ended keeps a query that took long.
+func (r *Registry) ended(q *Query, cause error) {
+	took := time.Since(q.started)
+	if r.slowAfter <= 0 || took < r.slowAfter {
+		return
+	}
+	s := Slow{State: q.state(), Took: took}
+	s.Text, s.Memory = cut(s.Text), q.account.Most()
+	if cause != nil {
+		s.Failed = cause.Error()
+	}
+	r.mu.Lock()
+	if r.slow = append(r.slow, s); len(r.slow) > mostSlow {
+		r.slow = slices.Delete(r.slow, 0, len(r.slow)-mostSlow)
+	}
+	r.mu.Unlock()
+	if r.tell != nil {
+		r.tell(s)
+	}
+}
+
+// cut shortens a text, and lets go of the memory of the long one.
+func cut(text string) string {
+	if len(text) <= slowText {
+		return text
+	}
+	return strings.ToValidUTF8(strings.Clone(text[:slowText]), "") + "…"
+}
