@@ -46,6 +46,7 @@ func (a *Adapter) routes() (http.Handler, error) {
 	queries.Get(treeStatusPath, trees.status)
 	queries.Get(treeTestPath, trees.test)
 	queries.Get(treeBrowsePath, trees.browse)
+	queries.Post(treeTryPath, trees.try)
 	queries.Get(phrasesPath, (&phraseAPI{names: a.names, store: a.store.Catalog()}).serve)
 	queries.Get(treeShowPath, shower.serve)
 	if a.o.AdminAPI {
@@ -68,6 +69,6 @@ func (a *Adapter) routes() (http.Handler, error) {
 		}
 	})))
 	routeProfiles(r)
-	web.Page{Version: Version(), Admin: a.o.AdminAPI}.Routes(r)
+	web.Page{Version: Version(), Admin: a.o.AdminAPI, Edits: a.o.AdminAPI && a.o.OpenTSDB.AllowEdits}.Routes(r)
 	return r, nil
 }

@@ -22,6 +22,7 @@ const (
 	treeStatusPath = prom.APIPrefix + "/status/trees"
 	treeTestPath   = treeStatusPath + "/test"
 	treeShowPath   = treeStatusPath + "/show"
+	treeTryPath    = treeStatusPath + "/try"
 	treeBrowsePath = "/api/v1/status/trees/browse"
 )
 

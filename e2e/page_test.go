@@ -25,7 +25,7 @@ const hostile = `<img src=x onerror="document.title='broken'">`
 func TestPage(t *testing.T) {
 	needE2E(t)
 	t.Parallel()
-	a := startAdapter(t, withCarbon, "--opentsdb.listen-address=127.0.0.1:0", "--web.enable-admin-api", "--web.external-url=http://example.org/tsdb/")
+	a := startAdapter(t, withCarbon, "--opentsdb.listen-address=127.0.0.1:0", "--opentsdb.allow-edits", "--web.enable-admin-api", "--web.external-url=http://example.org/tsdb/")
 	feedPage(t, a)
 	b := startBrowser(t)
 	p := &pageTest{b: b, base: a.base + "/tsdb/"}
@@ -41,6 +41,7 @@ func TestPage(t *testing.T) {
 		{"Phrases", testPagePhrases},
 		{"Completion", testPageCompletion},
 		{"Browse", testPageBrowse},
+		{"TreeEditor", testPageTreeEditor},
 		{"Metrics", testPageMetrics},
 		{"Status", testPageStatus},
 		{"Hostile", testPageHostile},
@@ -260,6 +261,34 @@ func testPageBrowse(t *testing.T, p *pageTest) {
 	p.b.wait(t, `document.querySelector('dialog')?.querySelector('details')?.textContent.includes('page.web1.load')`)
 	p.b.open(t, p.base+"#/browse?search=eb2")
 	p.b.wait(t, `[...document.querySelectorAll('.leaf')].map(e => e.textContent).join().includes('page.web2')`)
+}
+
+// The rules of a tree are tried on series of the store, and saved.
+func testPageTreeEditor(t *testing.T, p *pageTest) {
+	button := func(text string) string {
+		return fmt.Sprintf(`[...document.querySelectorAll('button')].find(b => b.textContent === %q)`, text)
+	}
+	fill := func(label, text string) {
+		t.Helper()
+		eval[bool](t, p.b, fmt.Sprintf(`(i => { i.focus(); i.select(); })([...document.querySelectorAll('[aria-label="Tree editor"] input')].find(i => (i.ariaLabel ?? i.closest('label')?.textContent ?? '').trim() === %q)), true`, label))
+		p.b.do(t, "type "+text, chromedp.KeyEvent(text))
+	}
+	p.b.open(t, p.base+"#/browse")
+	p.b.wait(t, button("New tree"))
+	eval[bool](t, p.b, button("New tree")+`.click(), true`)
+	p.b.wait(t, `document.querySelector('[aria-label="Tree editor"]')?.textContent.includes('page.requests')`)
+	fill("Name", "hosts")
+	eval[bool](t, p.b, button("Add a rule")+`.click(), true`)
+	p.b.wait(t, `document.querySelector('[aria-label="Field of rule 2"]')`)
+	fill("Field of rule 2", "host")
+	p.b.wait(t, `[...document.querySelectorAll('[aria-label="Tree editor"] tbody td')].some(d => d.textContent === 'page.requests.web1')`)
+	fill("Expression of rule 2", "(")
+	p.b.wait(t, `document.querySelector('[aria-label="Tree editor"] .error')?.textContent.includes('rule 1:0')`)
+	fill("Expression of rule 2", "web(.*)")
+	p.b.wait(t, `[...document.querySelectorAll('[aria-label="Tree editor"] tbody td')].some(d => d.textContent === 'page.requests.1')`)
+	p.b.picture(t, "tree-editor")
+	eval[bool](t, p.b, button("Save")+`.click(), true`)
+	p.b.wait(t, `!document.querySelector('[aria-label="Tree editor"]') && [...document.querySelectorAll('.one-tree')].some(d => d.textContent.includes('hosts') && d.textContent.includes('web(.*)'))`)
 }
 
 func testPageMetrics(t *testing.T, p *pageTest) {

@@ -61,20 +61,8 @@ func (e *Editor) Explain(ctx context.Context, id uint16, series []NewSeries) ([]
 		return nil, fmt.Errorf("%w: %w", storage.ErrInvalid, err)
 	}
 	f := e.service.forest
-	names := make([]storage.Series, len(series))
-	for i := range series {
-		names[i] = series[i].Series
-	}
-	custom, err := readCustoms(ctx, f.db, f.o.UIDTable, []*Tree{t}, names)
-	if err != nil {
-		return nil, err
-	}
 	t.plain = f.o.DefaultTree != "" && d.Name == f.o.DefaultTree
-	all := make([]Explanation, len(series))
-	for i, s := range series {
-		all[i] = f.explain(t, s, custom)
-	}
-	return all, nil
+	return f.explainAll(ctx, t, series)
 }
 
 // Path returns the dotted path that finds the series, "" when the tree has no place for it.
@@ -109,4 +97,31 @@ func (e Explanation) String() string {
 	}
 	b.WriteByte('\n')
 	return b.String()
+}
+
+// Try runs series through the rules of a definition that is stored nowhere, and writes nothing. An error is about the
+// definition, unless it is one of the store's.
+func (f *Forest) Try(ctx context.Context, d Definition, series []NewSeries) ([]Explanation, error) {
+	t, err := Compile(d)
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", storage.ErrInvalid, err)
+	}
+	return f.explainAll(ctx, t, series)
+}
+
+// explainAll runs series through one tree.
+func (f *Forest) explainAll(ctx context.Context, t *Tree, series []NewSeries) ([]Explanation, error) {
+	names := make([]storage.Series, len(series))
+	for i := range series {
+		names[i] = series[i].Series
+	}
+	custom, err := readCustoms(ctx, f.db, f.o.UIDTable, []*Tree{t}, names)
+	if err != nil {
+		return nil, err
+	}
+	all := make([]Explanation, len(series))
+	for i := range series {
+		all[i] = f.explain(t, series[i], custom)
+	}
+	return all, nil
 }

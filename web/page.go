@@ -20,6 +20,7 @@ var pageTemplate = template.Must(template.New("page").Parse(pageText))
 type Page struct {
 	Version string
 	Admin   bool // --web.enable-admin-api is set: the page may offer what changes something
+	Edits   bool // trees may be edited too
 }
 
 // Routes serves the page and its files.

@@ -6,8 +6,9 @@ import {fetchData} from '../lib/http.ts';
 import {formatCount} from '../lib/format.ts';
 import {useRequest} from '../lib/request.ts';
 import {go} from '../lib/route.ts';
+import {TreeEditor} from './editor.tsx';
 import {Spark} from './spark.tsx';
-import {Trees, type TreesStatus} from './trees.tsx';
+import {Trees, type Tree, type TreesStatus} from './trees.tsx';
 
 interface Found {
   nodes: {path: string; branch: boolean; series: number; trees: number[]}[];
@@ -25,7 +26,9 @@ export function Browse(p: {params: URLSearchParams}) {
   const tree = p.params.get('tree') ?? '';
   const [open, setOpen] = useState<ReadonlySet<string>>(() => new Set());
   const [picked, setPicked] = useState('');
-  const status = useRequest(signal => fetchData<TreesStatus>('api/v1/status/trees', {}, {signal}), []);
+  const [edited, setEdited] = useState<{tree: Tree | undefined}>();
+  const [saves, setSaves] = useState(0);
+  const status = useRequest(signal => fetchData<TreesStatus>('api/v1/status/trees', {}, {signal}), [saves]);
   const set = (change: Record<string, string>) => {
     const next = new URLSearchParams(p.params);
     for (const [k, v] of Object.entries(change)) if (v === '') next.delete(k); else next.set(k, v);
@@ -53,8 +56,14 @@ export function Browse(p: {params: URLSearchParams}) {
             <Level path="" search={search} tree={tree} open={open} toggle={toggle} onPick={setPicked} />
           </ul>
         </section>
-        <Trees status={status} />
+        <Trees status={status} onEdit={tree => setEdited({tree})} />
       </div>
+      {edited && (
+        <TreeEditor key={edited.tree?.treeId ?? 0} tree={edited.tree} onClose={() => setEdited(undefined)} onSaved={() => {
+          setEdited(undefined);
+          setSaves(saves + 1);
+        }} />
+      )}
       {picked !== '' && <Names subject={picked} onClose={() => setPicked('')} onUse={(id, text) => explore(id, text)} />}
     </>
   );

@@ -15,3 +15,10 @@ export function version(): string {
 
 /** whyReadOnly tells people why buttons are off. */
 export const whyReadOnly = 'Start the adapter with --web.enable-admin-api to change something here.';
+
+/** edits reports whether trees may be saved. */
+export function edits(): boolean {
+  return meta('edits') === 'true';
+}
+
+export const whyNoEdits = 'Saving needs --web.enable-admin-api and --opentsdb.allow-edits.';

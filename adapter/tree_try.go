@@ -1,0 +1,108 @@
+package adapter
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+
+	"github.com/tsdbridge/tsdbridge/prometheus/reply"
+	"github.com/tsdbridge/tsdbridge/storage"
+	"github.com/tsdbridge/tsdbridge/storage/schema"
+	"github.com/tsdbridge/tsdbridge/tree"
+)
+
+// Limits of a trial: bytes of the request, series, rules.
+const (
+	maxTryBytes    = 256 << 10
+	maxTrySubjects = 200
+	maxTryRules    = 1000
+)
+
+// A trial is a tree that is not stored, and the series to place in it.
+type trial struct {
+	StrictMatch bool        `json:"strictMatch"`
+	Rules       []ruleState `json:"rules"`
+	Series      []string    `json:"series"` // dotted names, label sets or TSUIDs
+}
+
+// A placed series is one result of a trial.
+type placed struct {
+	Name      string   `json:"name"`
+	Path      string   `json:"path"` // empty: the tree has no place for it
+	Outcome   string   `json:"outcome"`
+	Unmatched string   `json:"unmatched,omitempty"`
+	Sharing   int      `json:"seriesOnPath"` // of the trial
+	Messages  []string `json:"messages"`
+}
+
+// try tells where the rules of a tree would place series:
+//
+//	POST /api/v1/status/trees/try {"strictMatch": false, "rules": [{"type": "TAGK", "field": "dc", "level": 0}], "series": ["up{dc=\"lga\"}"]}
+//
+// It stores nothing.
+func (a *treeAPI) try(w http.ResponseWriter, r *http.Request) {
+	var t trial
+	if err := json.NewDecoder(http.MaxBytesReader(w, r.Body, maxTryBytes)).Decode(&t); err != nil {
+		badRequest(w, fmt.Errorf("the request: %w", err))
+		return
+	}
+	all, err := a.place(r, t)
+	switch {
+	case err == nil:
+		reply.JSON(w, http.StatusOK, reply.Frame{Status: "success", Data: all})
+	case errors.Is(err, storage.ErrInvalid):
+		badRequest(w, err)
+	default:
+		reply.JSON(w, http.StatusServiceUnavailable, reply.Frame{Status: "error", ErrorType: "unavailable", Error: err.Error()})
+	}
+}
+
+func (a *treeAPI) place(r *http.Request, t trial) ([]placed, error) {
+	if len(t.Series) > maxTrySubjects || len(t.Rules) > maxTryRules {
+		return nil, fmt.Errorf("%w: %d series and %d rules, at most %d and %d are tried", storage.ErrInvalid, len(t.Series), len(t.Rules), maxTrySubjects, maxTryRules)
+	}
+	d := tree.Definition{ID: triedTree, Tree: schema.Tree{Name: "tried", StrictMatch: t.StrictMatch, Enabled: true}}
+	for _, rule := range t.Rules {
+		d.Rules = append(d.Rules, schema.TreeRule{
+			Type: rule.Type, Field: rule.Field, CustomField: rule.CustomField, Regex: rule.Regex, RegexGroupIdx: rule.RegexGroupIdx,
+			Separator: rule.Separator, DisplayFormat: rule.DisplayFormat, Level: rule.Level, Order: rule.Order, TreeID: triedTree,
+		})
+	}
+	if err := tree.Check(d); err != nil {
+		return nil, fmt.Errorf("%w: %w", storage.ErrInvalid, err)
+	}
+	series := make([]storage.NewSeries, len(t.Series))
+	for i, name := range t.Series {
+		var err error
+		if series[i], err = a.subject(r.Context(), name, &routing{}); err != nil {
+			return nil, err
+		}
+	}
+	explained, err := a.forest.Try(r.Context(), d, series)
+	if err != nil {
+		return nil, err
+	}
+	return placedAll(t.Series, explained), nil
+}
+
+// triedTree is the id of a tree that is tried. It is in no table.
+const triedTree = 65535
+
+func placedAll(names []string, explained []tree.Explanation) []placed {
+	sharing := map[string]int{}
+	for _, x := range explained {
+		sharing[x.Path()]++
+	}
+	all := make([]placed, len(explained))
+	for i, x := range explained {
+		all[i] = placed{Name: names[i], Path: x.Path(), Outcome: x.Route.Outcome.String(), Unmatched: x.Route.Unmatched, Messages: x.Messages}
+		if all[i].Path != "" {
+			all[i].Sharing = sharing[all[i].Path]
+		}
+		if all[i].Messages == nil {
+			all[i].Messages = []string{}
+		}
+	}
+	return all
+}

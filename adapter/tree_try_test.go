@@ -1,0 +1,67 @@
+package adapter
+
+import (
+	"encoding/json"
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// Rules that are stored nowhere place series; what is wrong with them is told.
+func TestTreeTry(t *testing.T) {
+	a, _ := runAdapter(t, laterOptions(t, ""))
+	try := func(body string) (int, string) {
+		req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, "http://"+a.Addr()+treeTryPath, strings.NewReader(body))
+		if err != nil {
+			t.Fatal(err)
+		}
+		r, err := http.DefaultClient.Do(req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer r.Body.Close()
+		text, err := io.ReadAll(r.Body)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return r.StatusCode, string(text)
+	}
+	status, text := try(`{"strictMatch":true,"rules":[{"type":"TAGK","field":"dc"},{"type":"METRIC","level":1,"separator":"\\."}],
+		"series":["sys.cpu{dc=\"lga\",host=\"a\"}","sys.cpu{dc=\"lga\",host=\"b\"}","sys.cpu{host=\"c\"}"]}`)
+	var got struct{ Data []placed }
+	if err := json.Unmarshal([]byte(text), &got); err != nil || status != http.StatusOK {
+		t.Fatalf("%d %v %s", status, err, text)
+	}
+	for i := range got.Data {
+		if len(got.Data[i].Messages) == 0 {
+			t.Errorf("%s has no messages", got.Data[i].Name)
+		}
+		got.Data[i].Messages, got.Data[i].Unmatched = nil, ""
+	}
+	want := []placed{
+		{Name: `sys.cpu{dc="lga",host="a"}`, Path: "lga.sys.cpu", Outcome: "stored", Sharing: 2},
+		{Name: `sys.cpu{dc="lga",host="b"}`, Path: "lga.sys.cpu", Outcome: "stored", Sharing: 2},
+		{Name: `sys.cpu{host="c"}`, Outcome: got.Data[2].Outcome},
+	}
+	if diff := cmp.Diff(want, got.Data); diff != "" || got.Data[2].Outcome == "stored" {
+		t.Errorf("-want +got:\n%s", diff)
+	}
+	for body, want := range map[string]string{
+		"":                            "the request",
+		`{"rules":[]}`:                "no rules",
+		`{"rules":[{"type":"TAGV"}]}`: "TAGV",
+		`{"rules":[{"type":"TAGK","field":"a","regex":"("}]}`:                             "rule 0:0",
+		`{"rules":[{"type":"METRIC"}],"series":["a{b}"]}`:                                 "a{b}",
+		`{"rules":[{"type":"METRIC"}],"series":[` + strings.Repeat(`"a",`, 200) + `"a"]}`: "201 series",
+	} {
+		if status, text := try(body); status != http.StatusBadRequest || !strings.Contains(text, want) {
+			t.Errorf("%.100s: %d %s, want %s", body, status, text, want)
+		}
+	}
+	if text := getText(t, a, treeStatusPath); strings.Contains(text, "tried") {
+		t.Errorf("a trial is stored: %s", text)
+	}
+}
