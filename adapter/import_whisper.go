@@ -129,7 +129,7 @@ func (i ImportFilesOptions) run(ctx context.Context, console Console, files *gra
 func (r remoteImport) part(ctx context.Context, p *graphite.ImportPart) error {
 	body, err := p.AppendTo(nil)
 	if err != nil {
-		return transfer.FinalError{Err: err}
+		return err
 	}
 	req, err := adapterRequest(ctx, http.MethodPost, r.base, importPartPath, bytes.NewReader(body))
 	if err != nil {

@@ -35,7 +35,7 @@ func readLines[T any](t *testing.T, name string, use func(T)) {
 	}
 	defer func() { _ = f.Close() }()
 	lines := bufio.NewScanner(f)
-	lines.Buffer(nil, 1<<20)
+	lines.Buffer(nil, 4<<20)
 	n := 0
 	for ; lines.Scan(); n++ {
 		var one T
@@ -129,6 +129,57 @@ func TestImportedIsWhatWhisperReads(t *testing.T) {
 	readLines(t, "fetches.jsonl", func(one whisperFetch) { w.wantFetch(t, one) })
 	importAll(t, f) // again, which is harmless
 	readLines(t, "fetches.jsonl", func(one whisperFetch) { w.wantFetch(t, one) })
+}
+
+// What /render answers of imported files of go-carbon, which are compressed, is what go-whisper reads of them.
+func TestImportedIsWhatGoWhisperReads(t *testing.T) {
+	w, f := importFixture(t, AllArchives)
+	points := 0
+	readLines(t, "compressed/points.jsonl", func(one struct {
+		File     string
+		Archives [][2]int64
+		End      int64
+		Points   [][][2]uint64
+	},
+	) {
+		data, err := os.ReadFile(filepath.Join(whisperFiles, "compressed", one.File+".wsp"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := f.Whisper(t.Context(), "c/"+one.File+".wsp", data); err != nil {
+			t.Fatalf("%s: %v", one.File, err)
+		}
+		if one.End == 0 {
+			return // it has no points
+		}
+		for level, archive := range one.Archives {
+			from := one.End - archive[0]*archive[1]
+			out := w.get(fmt.Sprintf("/render?target=c.%s&format=json&from=%d&until=%[3]d&now=%[3]d", one.File, from, one.End))
+			var got []struct{ Datapoints [][2]*float64 }
+			if err := json.Unmarshal([]byte(strings.NewReplacer("-1e9999", "null", "1e9999", "null").Replace(out.Body.String())), &got); err != nil || len(got) != 1 {
+				t.Fatalf("%s: %v %s", one.File, err, out.Body)
+			}
+			want := map[int64]float64{}
+			for _, p := range one.Points[level] {
+				want[int64(p[0])] = math.Float64frombits(p[1])
+			}
+			for _, series := range got {
+				for _, p := range series.Datapoints {
+					if len(one.Points[level]) > 0 && uint64(*p[1]) < one.Points[level][0][0] {
+						continue // go-whisper was asked a little later
+					}
+					v, ok := want[int64(*p[1])]
+					if ok = ok && !math.IsInf(v, 0); ok != (p[0] != nil) || ok && math.Float64bits(v) != math.Float64bits(*p[0]) {
+						t.Fatalf("%s, archive %d: %s at %v, want %v, %v", one.File, level, slotText(p[0]), *p[1], v, ok)
+					}
+					points++
+				}
+			}
+		}
+	})
+	if points < 1000 {
+		t.Errorf("%d points", points)
+	}
 }
 
 // A series that was deleted is imported anew, by the same importer.

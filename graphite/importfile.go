@@ -6,6 +6,9 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
+
+	"golang.org/x/sync/semaphore"
 
 	"github.com/tsdbridge/tsdbridge/graphite/conf"
 	"github.com/tsdbridge/tsdbridge/graphite/source"
@@ -56,6 +59,28 @@ type FileImport struct {
 	Tagged map[whisper.Hash]string
 	// Store stores a part, as an Importer does.
 	Store func(ctx context.Context, p *ImportPart) error
+
+	held heldSlots
+}
+
+// heldSlots bounds the points in memory of files that are imported at once: compressed files may have many in a few bytes.
+type heldSlots struct {
+	once sync.Once
+	free *semaphore.Weighted
+}
+
+// mostHeldSlots is that of the largest file, whose points take 700 MiB.
+const mostHeldSlots = whisper.MaxBytes / 12
+
+// take waits for the memory that the points of some archives need. The caller calls back when they are no longer needed.
+func (h *heldSlots) take(ctx context.Context, archives []conf.Archive) (back func(), err error) {
+	h.once.Do(func() { h.free = semaphore.NewWeighted(mostHeldSlots) })
+	n := int64(0)
+	for _, a := range archives {
+		n += a.Points
+	}
+	n = min(n, mostHeldSlots)
+	return func() { h.free.Release(n) }, h.free.Acquire(ctx, n)
 }
 
 // mostPartPoints bounds the points of a part.
@@ -75,19 +100,24 @@ func (f *FileImport) Whisper(ctx context.Context, path string, data []byte) (poi
 	if err != nil {
 		return 0, transfer.SkipError{Err: err}
 	}
-	kept, runs, misplaced, err := f.runs(file)
+	back, err := f.held.take(ctx, file.Archives)
+	if err != nil {
+		return 0, err
+	}
+	defer back()
+	kept, runs, leftOut, err := f.runs(file)
 	if err != nil {
 		return 0, transfer.SkipError{Err: err}
 	}
 	points, err = f.parts(ctx, name, kept.String(), runs)
-	if err == nil && misplaced > 0 {
-		err = transfer.SkipError{Err: fmt.Errorf("%w: %d slots hold times that do not belong there and are left out", whisper.ErrDamaged, misplaced), Points: points}
+	if err == nil && leftOut > 0 {
+		err = transfer.SkipError{Err: fmt.Errorf("%w: %d slots or blocks hold what does not belong there and are left out", whisper.ErrDamaged, leftOut), Points: points}
 	}
 	return points, err
 }
 
 // runs returns the points of the chosen archives of a file, and what is to be kept of its header.
-func (f *FileImport) runs(file *whisper.File) (kept *source.Kept, runs []ImportRun, misplaced int, err error) {
+func (f *FileImport) runs(file *whisper.File) (kept *source.Kept, runs []ImportRun, leftOut int, err error) {
 	kept = &source.Kept{Archives: file.Archives}
 	if kept.Aggregation, err = conf.NewAggregation(file.Method, fmt.Sprint(float32(file.XFF))); err != nil {
 		return nil, nil, 0, err
@@ -95,7 +125,7 @@ func (f *FileImport) runs(file *whisper.File) (kept *source.Kept, runs []ImportR
 	finest := int64(-1) // newest slot
 	for level, a := range file.Archives {
 		p := file.Points(level)
-		misplaced += p.Misplaced
+		leftOut += p.LeftOut
 		if n := len(p.Times); n > 0 {
 			// The newest point is in the finest archive, if carbon did not write into the past.
 			switch newest := p.Times[n-1]; {
@@ -115,7 +145,7 @@ func (f *FileImport) runs(file *whisper.File) (kept *source.Kept, runs []ImportR
 		}
 		runs = append(runs, run)
 	}
-	return kept, runs, misplaced, nil
+	return kept, runs, leftOut, nil
 }
 
 // parts stores runs in parts.

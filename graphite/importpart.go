@@ -49,20 +49,36 @@ type runHeader struct {
 
 const (
 	partPointBytes = 12
-	// maxPartRuns bounds the runs of a part, maxPartHeader the bytes of its first line.
+	// maxPartRuns bounds the runs of a part, maxPartText the bytes of its name and of what it keeps, maxPartHeader
+	// those of its first line, where each of them may take six.
 	maxPartRuns   = 1024
-	maxPartHeader = 64 << 10
+	maxPartText   = 12 << 10
+	maxPartHeader = 128 << 10
 )
 
-// AppendTo appends the part as bytes.
+// check returns what makes a part too large to be sent.
+func (h *partHeader) check() error {
+	if len(h.Runs) > maxPartRuns {
+		return fmt.Errorf("%w: a part of an import of %d runs", storage.ErrInvalid, len(h.Runs))
+	}
+	if n := len(h.Name) + len(h.Kept); n > maxPartText {
+		return fmt.Errorf("%w: the name and the archives of %.100q… have %d bytes; at most %d are imported", storage.ErrInvalid, h.Name, n, maxPartText)
+	}
+	return nil
+}
+
+// AppendTo appends the part as bytes. An error is a storage.ErrInvalid.
 func (p *ImportPart) AppendTo(dst []byte) ([]byte, error) {
 	h := partHeader{Name: p.Name, Kept: p.Kept}
 	for i := range p.Runs {
 		h.Runs = append(h.Runs, runHeader{p.Runs[i].Step, len(p.Runs[i].Times)})
 	}
+	if err := h.check(); err != nil {
+		return dst, err
+	}
 	text, err := json.Marshal(h)
 	if err != nil {
-		return dst, err
+		return dst, fmt.Errorf("%w: %w", storage.ErrInvalid, err)
 	}
 	dst = append(append(dst, text...), '\n')
 	for i := range p.Runs {
@@ -84,8 +100,8 @@ func ParseImportPart(b []byte) (*ImportPart, error) {
 	if err := json.Unmarshal(line, &h); err != nil {
 		return nil, fmt.Errorf("%w: the header of a part of an import: %w", storage.ErrInvalid, err)
 	}
-	if len(h.Runs) > maxPartRuns {
-		return nil, fmt.Errorf("%w: a part of an import of %d runs", storage.ErrInvalid, len(h.Runs))
+	if err := h.check(); err != nil {
+		return nil, err
 	}
 	p := &ImportPart{Name: h.Name, Kept: h.Kept}
 	for _, run := range h.Runs {

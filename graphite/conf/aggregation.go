@@ -115,6 +115,8 @@ func joins(method string) func(known []float64, slots int) float64 {
 		return func(known []float64, _ int) float64 { return sumOf(known) }
 	case "last":
 		return func(known []float64, _ int) float64 { return known[len(known)-1] }
+	case "first": // go-carbon's
+		return func(known []float64, _ int) float64 { return known[0] }
 	case "avg_zero":
 		return func(known []float64, slots int) float64 { return sumOf(known) / float64(slots) }
 	case "max":

@@ -9,6 +9,8 @@
 //	          archive: offset(4) step(4, seconds) slots(4)
 //	archive = for each slot: time(4, seconds; 0: none) value(8, float)
 //
+// go-carbon's compressed files are read, too (packedheader.go).
+//
 // All numbers are big-endian. The first slot of an archive says where all others belong: the time t is in
 // the slot (t - time of the first slot) / step, modulo the number of slots.
 package whisper

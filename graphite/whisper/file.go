@@ -1,6 +1,8 @@
 package whisper
 
 import (
+	"bytes"
+	"cmp"
 	"encoding/binary"
 	"fmt"
 	"math"
@@ -10,17 +12,29 @@ import (
 // A File is a whisper file in memory.
 type File struct {
 	Header
-	data    []byte
-	offsets []int
+	archives []archive
 }
 
-// Parse reads a file. It keeps data. Errors are an ErrDamaged.
+// An archive is one of a file. points may be called by several at once.
+type archive interface{ points() Points }
+
+// Parse reads a file, also a compressed one. It keeps data. Errors are an ErrDamaged.
 func Parse(data []byte) (*File, error) {
+	if len(data) > MaxBytes {
+		return nil, damaged("%d bytes; at most %d are read", len(data), MaxBytes)
+	}
+	if bytes.HasPrefix(data, []byte(packedMagic)) {
+		return parsePacked(data)
+	}
 	h, offsets, err := parseHeader(data)
 	if err != nil {
 		return nil, err
 	}
-	return &File{Header: h, data: data, offsets: offsets}, nil
+	f := &File{Header: h}
+	for i, a := range h.Archives {
+		f.archives = append(f.archives, &ring{data[offsets[i] : offsets[i]+int(a.Points)*slotBytes], uint32(a.Step)})
+	}
+	return f, nil
 }
 
 // Points are those of one archive: ascending times (epoch seconds, multiples of the step), and their
@@ -28,81 +42,41 @@ func Parse(data []byte) (*File, error) {
 type Points struct {
 	Times  []int64
 	Values []float64
-	// Misplaced is how many slots hold a time that does not belong there: whisper does not read them.
-	Misplaced int
+	// LeftOut is how many slots hold a time that does not belong there, which whisper does not read; of a
+	// compressed file, how many blocks, and slots of buffers, cannot be read.
+	LeftOut int
 }
 
-// Points returns the points of an archive, by its place in the header. They are what whisper would read
-// of it: older ones than it reaches back, too, that nothing has overwritten yet. NaN is no point.
-func (f *File) Points(level int) (p Points) {
-	slots, step := f.slots(level), uint32(f.Archives[level].Step)
-	first := binary.BigEndian.Uint32(slots)
-	newest, newestAt := uint32(0), 0
-	for i := range len(slots) / slotBytes {
-		if t := binary.BigEndian.Uint32(slots[i*slotBytes:]); t > newest {
-			newest, newestAt = t, i
-		}
-	}
-	if newest == 0 {
-		return p
-	}
-	// In a ring that has no gaps the oldest slot follows the newest.
-	cut := (newestAt + 1) * slotBytes
-	p.Times, p.Values = make([]int64, 0, len(slots)/slotBytes), make([]float64, 0, len(slots)/slotBytes)
-	p.take(slots[cut:], newestAt+1, first, step, len(slots)/slotBytes)
-	p.take(slots[:cut], 0, first, step, len(slots)/slotBytes)
-	p.sort()
-	return p
-}
+// Points returns the points of an archive, by its place in the header. Of coarser archives of a compressed file
+// they are those, too, that are yet to be made of the finer points in its buffers.
+func (f *File) Points(level int) Points { return f.archives[level].points() }
 
-// slots returns the bytes of an archive.
-func (f *File) slots(level int) []byte {
-	at := f.offsets[level]
-	return f.data[at : at+int(f.Archives[level].Points)*slotBytes]
-}
-
-// take adds the points of some slots, of which the first is number at of n.
-func (p *Points) take(slots []byte, at int, first, step uint32, n int) {
-	for ; len(slots) >= slotBytes; slots, at = slots[slotBytes:], at+1 {
-		t := binary.BigEndian.Uint32(slots)
-		if t == 0 {
-			continue
-		}
-		if first == 0 || t%step != 0 || first%step != 0 || ringPlace(t, first, step, n) != at {
-			p.Misplaced++
-			continue
-		}
-		if v := math.Float64frombits(binary.BigEndian.Uint64(slots[4:])); !math.IsNaN(v) {
-			p.Times, p.Values = append(p.Times, int64(t)), append(p.Values, v)
-		}
-	}
-}
-
-// ringPlace returns the slot of a time.
-func ringPlace(t, first, step uint32, n int) int {
-	at := (int64(t) - int64(first)) / int64(step) % int64(n)
-	if at < 0 {
-		at += int64(n)
-	}
-	return int(at)
-}
-
-// sort sorts the points by time, unless they are: those that are left of an earlier turn of the ring
-// stand among later ones.
+// sort sorts the points by time, unless they are. Of several points of one time the last stays.
 func (p *Points) sort() {
-	if slices.IsSorted(p.Times) {
+	if ascending(p.Times) {
 		return
 	}
 	order := make([]int, len(p.Times))
 	for i := range order {
 		order[i] = i
 	}
-	slices.SortFunc(order, func(a, b int) int { return int(p.Times[a] - p.Times[b]) })
-	times, values := make([]int64, len(order)), make([]float64, len(order))
-	for to, from := range order {
-		times[to], values[to] = p.Times[from], p.Values[from]
+	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(p.Times[a], p.Times[b]) })
+	times, values := make([]int64, 0, len(order)), make([]float64, 0, len(order))
+	for i, from := range order {
+		if i+1 == len(order) || p.Times[order[i+1]] > p.Times[from] {
+			times, values = append(times, p.Times[from]), append(values, p.Values[from])
+		}
 	}
 	p.Times, p.Values = times, values
+}
+
+func ascending(times []int64) bool {
+	for i := 1; i < len(times); i++ {
+		if times[i] <= times[i-1] {
+			return false
+		}
+	}
+	return true
 }
 
 // Encode returns a file. Of the points of each archive, whose times are multiples of its step and ascend, the
@@ -111,15 +85,17 @@ func Encode(h Header, archives []Points) ([]byte, error) {
 	if err := h.check(); err != nil {
 		return nil, err
 	}
-	size := h.size()
+	size, method := h.size(), slices.Index(methods, h.Method)+1
 	switch {
+	case method == 0:
+		return nil, fmt.Errorf("whisper has no aggregation method %q", h.Method)
 	case size > MaxBytes:
 		return nil, fmt.Errorf("a whisper file of %d bytes; at most %d are written", size, MaxBytes)
 	case len(archives) > len(h.Archives):
 		return nil, fmt.Errorf("points of %d archives for %d", len(archives), len(h.Archives))
 	}
 	data := make([]byte, size)
-	binary.BigEndian.PutUint32(data, uint32(slices.Index(methods, h.Method)+1))
+	binary.BigEndian.PutUint32(data, uint32(method))
 	binary.BigEndian.PutUint32(data[4:], uint32(h.Archives[len(h.Archives)-1].Retention()))
 	binary.BigEndian.PutUint32(data[8:], math.Float32bits(float32(h.XFF)))
 	binary.BigEndian.PutUint32(data[12:], uint32(len(h.Archives)))

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"math"
 	"slices"
-	"strings"
 
 	"github.com/tsdbridge/tsdbridge/graphite/conf"
 )
@@ -17,9 +16,6 @@ const (
 	archiveBytes = 12
 	slotBytes    = 12
 )
-
-// compressedMagic begins the compressed files of go-carbon.
-const compressedMagic = "whisper_compressed"
 
 // Bounds of what is read.
 const (
@@ -53,12 +49,6 @@ var methods = []string{"average", "sum", "last", "max", "min", "avg_zero", "absm
 func parseHeader(data []byte) (h Header, offsets []int, err error) {
 	if len(data) < headerBytes {
 		return h, nil, damaged("%d bytes are no header", len(data))
-	}
-	if len(data) > MaxBytes {
-		return h, nil, damaged("%d bytes; at most %d are read", len(data), MaxBytes)
-	}
-	if strings.HasPrefix(string(data[:headerBytes]), compressedMagic[:headerBytes]) {
-		return h, nil, damaged("it is compressed, as go-carbon does it, which is not read")
 	}
 	method, longest := binary.BigEndian.Uint32(data), binary.BigEndian.Uint32(data[4:])
 	h.XFF = float64(math.Float32frombits(binary.BigEndian.Uint32(data[8:])))
@@ -109,7 +99,7 @@ func (h *Header) check() error {
 		return fmt.Errorf("%d archives", len(h.Archives))
 	case !(h.XFF >= 0 && h.XFF <= 1):
 		return fmt.Errorf("xFilesFactor %v", h.XFF)
-	case !slices.Contains(methods, h.Method):
+	case !slices.Contains(methods, h.Method) && !slices.Contains(packedMethods, h.Method):
 		return fmt.Errorf("aggregation method %q", h.Method)
 	}
 	return nil
