@@ -60,6 +60,7 @@ func (a *api) endpoints() []route {
 		{path: "/tags/delSeries", endpoint: "del_series", answer: a.delSeries, methods: post, changes: true, jsonErrors: true},
 		{path: "/functions", endpoint: "functions", answer: a.listFunctions, methods: get, jsonErrors: true, instant: true},
 		{path: "/functions/{name}", endpoint: "functions", answer: a.showFunction, methods: get, jsonErrors: true, instant: true},
+		{path: "/info", endpoint: "info", answer: a.info, methods: both},
 		{path: "/_internal/capabilities", endpoint: "capabilities", answer: a.capabilities, instant: true},
 		{path: "/version", endpoint: "version", answer: a.version, instant: true},
 	}...)

@@ -93,7 +93,7 @@ var errForeignPage = refuse(http.StatusForbidden, "pages of other origins cannot
 
 // parameters reads the parameters, and a body that is none of them, in the time that the request has.
 func (a *api) parameters(ctx context.Context, w http.ResponseWriter, r *http.Request, route route) (form, []byte, error) {
-	if end, ok := ctx.Deadline(); ok && r.Method == http.MethodPost {
+	if end, ok := ctx.Deadline(); ok && r.ContentLength != 0 {
 		control := http.NewResponseController(w)
 		_ = control.SetReadDeadline(end) // of a test's recorder there is none
 		defer func() { _ = control.SetReadDeadline(time.Time{}) }()

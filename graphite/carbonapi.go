@@ -9,6 +9,7 @@ import (
 	"github.com/tsdbridge/tsdbridge/budget"
 	"github.com/tsdbridge/tsdbridge/graphite/carbonapi"
 	"github.com/tsdbridge/tsdbridge/graphite/eval"
+	"github.com/tsdbridge/tsdbridge/graphite/expr"
 )
 
 // carbonapi and other servers in front of this one ask for series by protobuf messages, at the paths of /render and
@@ -17,45 +18,88 @@ import (
 // asksProtobuf reports whether the body of a request is such a message.
 func (f form) asksProtobuf() bool { return f.get("format") == carbonapi.Format }
 
-// fetch answers what /render is asked for by a message. Series are evaluated as targets; those of a question with
-// maxDataPoints are consolidated.
+// fetch answers what /render is asked for by a message, or by parameters where there is none. maxDataPoints is left
+// to who asks: carbonapi consolidates after it has applied its functions.
 func (a *api) fetch(r *request) (*reply, error) {
+	if len(r.body) == 0 {
+		d, err := a.renderRequest(r.form)
+		if err != nil {
+			return nil, err
+		}
+		return a.listed(r, d.targets, func(ctx context.Context) (*reply, error) { return a.fetchTargets(ctx, d) })
+	}
 	asked, err := carbonapi.ParseFetches(r.body)
 	if err != nil {
 		return nil, invalidParams("the request is no MultiFetchRequest: %v", err)
 	}
-	targets := make([]string, len(asked))
+	names := make([]string, len(asked))
 	for i := range asked {
-		targets[i] = cmp.Or(asked[i].Expression, asked[i].Name)
+		names[i] = cmp.Or(asked[i].Name, asked[i].Expression)
 	}
-	return a.listed(r, targets, func(ctx context.Context) (*reply, error) { return a.fetched(ctx, asked) })
+	return a.listed(r, names, func(ctx context.Context) (*reply, error) { return a.fetchNames(ctx, names, asked) })
 }
 
-func (a *api) fetched(ctx context.Context, asked []carbonapi.Fetch) (*reply, error) {
+// fetchNames answers a message. Series of the same times are read together.
+func (a *api) fetchNames(ctx context.Context, names []string, asked []carbonapi.Fetch) (*reply, error) {
+	now := a.o.Now()
 	var out []byte
-	for i := range asked {
-		q := &asked[i]
-		d := &renderRequest{targets: []string{cmp.Or(q.Expression, q.Name)}, most: -1}
-		if q.MaxDataPoints > 0 {
-			d.most = int(q.MaxDataPoints)
+	for len(asked) > 0 {
+		f, same := asked[0], 1
+		for same < len(asked) && asked[same].Start == f.Start && asked[same].Stop == f.Stop {
+			same++
 		}
-		if q.Start >= q.Stop || q.Start < 0 || q.Stop > mostSeconds {
-			return nil, invalidParams("%s: invalid times from %d to %d", quoted(d.targets[0]), q.Start, q.Stop)
+		if f.Start >= f.Stop || f.Start < 0 || f.Stop > mostSeconds {
+			return nil, invalidParams("%s: invalid times from %d to %d", quoted(names[0]), f.Start, f.Stop)
 		}
-		now := a.o.Now()
-		d.request = a.between(q.Start, q.Stop, now, a.o.Location, now)
-		list, err := a.evaluated(ctx, d)
-		if err == nil {
-			list, err = d.consolidated(list)
-		}
+		d := &renderRequest{targets: names[:same], most: -1, request: a.between(f.Start, f.Stop, now, a.o.Location, now)}
+		nodes, err := a.parseNames(ctx, d)
 		if err != nil {
-			return nil, d.explain(err)
+			return nil, err
 		}
-		if out, err = appendSeries(ctx, out, q, list); err != nil {
+		if out, err = a.appendFetched(ctx, out, d, nodes, asked[:same]); err != nil {
+			return nil, err
+		}
+		names, asked = names[same:], asked[same:]
+	}
+	return messageReply(out, carbonapi.ContentType), nil
+}
+
+// fetchTargets answers parameters.
+func (a *api) fetchTargets(ctx context.Context, d *renderRequest) (*reply, error) {
+	nodes, err := a.parseTargets(ctx, d)
+	if err != nil {
+		return nil, err
+	}
+	asked := make([]carbonapi.Fetch, len(nodes))
+	for i, target := range d.targets {
+		asked[i] = carbonapi.Fetch{Name: target, Start: d.request.From, Stop: d.request.Until}
+	}
+	out, err := a.appendFetched(ctx, nil, d, nodes, asked)
+	return messageReply(out, carbonapi.ContentType), err
+}
+
+// appendFetched appends the series of targets to an answer.
+func (a *api) appendFetched(ctx context.Context, out []byte, d *renderRequest, nodes []expr.Node, asked []carbonapi.Fetch) ([]byte, error) {
+	lists, err := a.evaluatedEach(ctx, d, nodes)
+	if err != nil {
+		return nil, err
+	}
+	for i, list := range lists {
+		if out, err = appendSeries(ctx, out, &asked[i], list); err != nil {
 			return nil, err
 		}
 	}
-	return messageReply(out), nil
+	return out, nil
+}
+
+// parseNames parses what is asked for by messages: names of series, as they are, among the targets.
+func (a *api) parseNames(ctx context.Context, d *renderRequest) ([]expr.Node, error) {
+	return a.parseEach(ctx, d, func(n expr.Node, err error, name string) (expr.Node, error) {
+		if p, ok := n.(*expr.Path); err != nil || ok && len(p.Text)+strings.Count(name, `\`) < len(name) {
+			return &expr.Path{Text: name}, nil
+		}
+		return n, nil
+	})
 }
 
 // mostSeconds is the last time of a row's key, in epoch seconds.
@@ -89,11 +133,11 @@ func appendSeries(ctx context.Context, out []byte, q *carbonapi.Fetch, list []*e
 	return out, nil
 }
 
-// globs answers what /metrics/find is asked for by a message.
+// globs answers what /metrics/find is asked for by a message, or by parameters where there is none.
 func (a *api) globs(r *request) (*reply, error) {
-	patterns, err := carbonapi.ParseGlobs(r.body)
+	patterns, err := askedNames(r, "query")
 	if err != nil {
-		return nil, invalidParams("the request is no MultiGlobRequest: %v", err)
+		return nil, err
 	}
 	var out []byte
 	for _, p := range patterns {
@@ -108,14 +152,27 @@ func (a *api) globs(r *request) (*reply, error) {
 		}
 		out = g.Append(out)
 	}
-	return messageReply(out), nil
+	return messageReply(out, carbonapi.ContentType), nil
+}
+
+// askedNames returns the names of a MultiGlobRequest or, as it is the same, of a MultiMetricsInfoRequest. Without
+// a message they are the values of a parameter.
+func askedNames(r *request, parameter string) ([]string, error) {
+	if len(r.body) == 0 {
+		return r.form[parameter], nil
+	}
+	names, err := carbonapi.ParseGlobs(r.body)
+	if err != nil {
+		return nil, invalidParams("the request is no MultiGlobRequest: %v", err)
+	}
+	return names, nil
 }
 
 // capabilities tells carbonapi which formats it may use.
 func (a *api) capabilities(*request) (*reply, error) {
-	return messageReply(carbonapi.AppendCapabilities(nil, "tsdbridge")), nil
+	return messageReply(carbonapi.AppendCapabilities(nil, "tsdbridge"), carbonapi.ContentType), nil
 }
 
-func messageReply(message []byte) *reply {
-	return &reply{contentType: carbonapi.ContentType, raw: true, write: func(j *jsonWriter) { j.buf = append(j.buf, message...) }}
+func messageReply(message []byte, contentType string) *reply {
+	return &reply{contentType: contentType, raw: true, write: func(j *jsonWriter) { j.buf = append(j.buf, message...) }}
 }

@@ -42,18 +42,20 @@ func (f form) list(key string) []string {
 func (f form) encode() string { return url.Values(f).Encode() }
 
 // readForm reads the parameters. A body counts for POST alone: in the two types that forms have, or,
-// where a route says so (bodyBytes) or the format is protobuf, as it is. Other bodies are not read.
+// where a route says so (bodyBytes), as it is. Where the format is protobuf it is read as it is in any request:
+// carbonapi sends it with GET. Other bodies are not read.
 func readForm(w http.ResponseWriter, r *http.Request, bodyBytes int) (form, []byte, error) {
 	f := form{}
 	if err := budget.From(r.Context()).Take(textCopies * int64(len(r.URL.RawQuery))); err != nil {
 		return nil, nil, err
 	}
 	err := f.add(r.URL.RawQuery)
-	if r.Method != http.MethodPost || err != nil {
+	protobuf := f.asksProtobuf()
+	if err != nil || r.Method != http.MethodPost && !protobuf {
 		return f, nil, err
 	}
 	var raw []byte
-	if f.asksProtobuf() {
+	if protobuf {
 		bodyBytes = maxBody
 	}
 	limit := maxBody

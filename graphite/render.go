@@ -85,12 +85,18 @@ func (a *api) evaluated(ctx context.Context, d *renderRequest) ([]*eval.Series, 
 	if err != nil {
 		return nil, err
 	}
+	lists, err := a.evaluatedEach(ctx, d, nodes)
+	return slices.Concat(lists...), err
+}
+
+// evaluatedEach computes the series of parsed targets, with a list for each.
+func (a *api) evaluatedEach(ctx context.Context, d *renderRequest, nodes []expr.Node) ([][]*eval.Series, error) {
 	source := &countedSource{Source: a.sources.Open(), metrics: a.metrics, events: a.o.Events, mostEvents: a.o.Limits.Series}
-	list, err := a.evaluator.Eval(ctx, nodes, d.request, source)
+	lists, err := a.evaluator.EvalEach(ctx, nodes, d.request, source)
 	if err != nil {
 		return nil, d.explain(err)
 	}
-	return list, nil
+	return lists, nil
 }
 
 // mostShown is how much of the targets a list of queries shows, in bytes.
@@ -195,6 +201,16 @@ func (a *api) parseTargets(ctx context.Context, d *renderRequest) ([]expr.Node, 
 	if most := a.o.Limits.Targets; most > 0 && len(d.targets) > most {
 		return nil, refuse(http.StatusUnprocessableEntity, "%d targets, at most %d are computed in one request", len(d.targets), most)
 	}
+	return a.parseEach(ctx, d, func(n expr.Node, err error, text string) (expr.Node, error) {
+		if err != nil {
+			return nil, &eval.InputError{Reason: err.Error(), Target: eval.Excerpt(text, eval.MaxExcerpt)}
+		}
+		return n, nil
+	})
+}
+
+// parseEach parses targets; choose decides what each is, or why none.
+func (a *api) parseEach(ctx context.Context, d *renderRequest, choose func(n expr.Node, err error, text string) (expr.Node, error)) ([]expr.Node, error) {
 	nodes := make([]expr.Node, len(d.targets))
 	for i, text := range d.targets {
 		if err := ctx.Err(); err != nil {
@@ -204,10 +220,9 @@ func (a *api) parseTargets(ctx context.Context, d *renderRequest) ([]expr.Node, 
 			return nil, err
 		}
 		n, err := expr.Parser{UTF8Metrics: a.o.UTF8Metrics}.Parse(text)
-		if err != nil {
-			return nil, &eval.InputError{Reason: err.Error(), Target: eval.Excerpt(text, eval.MaxExcerpt)}
+		if nodes[i], err = choose(n, err, text); err != nil {
+			return nil, err
 		}
-		nodes[i] = n
 	}
 	return nodes, nil
 }

@@ -15,16 +15,18 @@ import (
 const (
 	Format      = "carbonapi_v3_pb"
 	ContentType = "application/x-carbonapi-v3-pb"
+	// OlderType is the type of messages in carbonapi_v2_pb.
+	OlderType = "application/x-carbonapi-v2-pb"
 )
 
 // mostRequests bounds the questions of a message.
 const mostRequests = 10_000
 
-// A Fetch asks for the series of an expression between two times, in epoch seconds.
+// A Fetch asks for the series that a name matches between two times, in epoch seconds. Expression is what the answer
+// is said to be for: the pattern of a target that Name is one of the series of.
 type Fetch struct {
 	Name, Expression string
 	Start, Stop      int64
-	MaxDataPoints    int64 // 0: all
 }
 
 // A Series answers a Fetch. Times are epoch seconds; a value that is NaN is none.
@@ -120,15 +122,13 @@ func parseFetch(message []byte) (f Fetch, err error) {
 			return integer(&f.Stop, rest)
 		case n == 5 && t == protowire.BytesType:
 			return text(&f.Expression, rest)
-		case n == 7 && t == protowire.VarintType:
-			return integer(&f.MaxDataPoints, rest)
 		}
 		return 0, nil
 	})
 	return f, err
 }
 
-// ParseGlobs reads the patterns of a MultiGlobRequest.
+// ParseGlobs reads the patterns of a MultiGlobRequest, or the names of a MultiMetricsInfoRequest.
 func ParseGlobs(message []byte) (patterns []string, err error) {
 	err = fields(message, func(n protowire.Number, t protowire.Type, rest []byte) (int, error) {
 		if n != 1 || t != protowire.BytesType {
@@ -180,14 +180,43 @@ func appendMessage(b []byte, n protowire.Number, write func(b []byte) []byte) []
 	return b
 }
 
+// An Info tells how a series is kept.
+type Info struct {
+	Name, Consolidation string
+	XFilesFactor        float64
+	MaxRetention        int64 // in seconds
+	Retentions          []Retention
+}
+
+// A Retention is an archive of a series.
+type Retention struct{ SecondsPerPoint, Points int64 }
+
+// Append appends the info to a MultiMetricsInfoResponse.
+func (i *Info) Append(b []byte) []byte { return appendMessage(b, 1, i.AppendFields) }
+
+// AppendFields appends the info as an InfoResponse of the older format carbonapi_v2_pb.
+func (i *Info) AppendFields(b []byte) []byte {
+	b = appendText(appendText(b, 1, i.Name), 2, i.Consolidation)
+	b = appendFactor(appendInteger(b, 3, i.MaxRetention), 4, i.XFilesFactor)
+	for _, r := range i.Retentions {
+		b = appendMessage(b, 5, func(b []byte) []byte { return appendInteger(appendInteger(b, 1, r.SecondsPerPoint), 2, r.Points) })
+	}
+	return b
+}
+
+func appendFactor(b []byte, n protowire.Number, v float64) []byte {
+	if v == 0 {
+		return b
+	}
+	return protowire.AppendFixed32(protowire.AppendTag(b, n, protowire.Fixed32Type), math.Float32bits(float32(v)))
+}
+
 // Append appends the series to a MultiFetchResponse.
 func (s *Series) Append(b []byte) []byte {
 	return appendMessage(b, 1, func(b []byte) []byte {
 		b = appendText(appendText(appendText(b, 1, s.Name), 2, s.Expression), 3, s.Consolidation)
 		b = appendInteger(appendInteger(appendInteger(b, 4, s.Start), 5, s.Stop), 6, s.Step)
-		if s.XFilesFactor != 0 {
-			b = protowire.AppendFixed32(protowire.AppendTag(b, 7, protowire.Fixed32Type), math.Float32bits(float32(s.XFilesFactor)))
-		}
+		b = appendFactor(b, 7, s.XFilesFactor)
 		if len(s.Values) > 0 {
 			b = protowire.AppendVarint(protowire.AppendTag(b, 9, protowire.BytesType), uint64(8*len(s.Values)))
 			for _, v := range s.Values {

@@ -23,7 +23,7 @@ func TestMessages(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := []Fetch{{Name: "a.*", Expression: "a.*", Start: 1356998400, Stop: 1356998700, MaxDataPoints: 100}, {Name: "b", Start: -1}}
+	want := []Fetch{{Name: "a.*", Expression: "a.*", Start: 1356998400, Stop: 1356998700}, {Name: "b", Start: -1}}
 	if d := cmp.Diff(want, fetches); d != "" {
 		t.Error(d)
 	}
@@ -62,7 +62,7 @@ func FuzzParse(f *testing.F) {
 			for _, one := range fetches {
 				b = appendMessage(b, 1, func(b []byte) []byte {
 					b = appendInteger(appendInteger(appendText(b, 1, one.Name), 2, one.Start), 3, one.Stop)
-					return appendInteger(appendText(b, 5, one.Expression), 7, one.MaxDataPoints)
+					return appendText(b, 5, one.Expression)
 				})
 			}
 			again, err := ParseFetches(b)

@@ -133,18 +133,23 @@ const maxDepth = 1000
 // Eval computes targets, in order, into one list. The series may share values; they belong to the
 // caller.
 func (e *Evaluator) Eval(ctx context.Context, targets []expr.Node, request Request, source Source) ([]*Series, error) {
+	lists, err := e.EvalEach(ctx, targets, request, source)
+	return slices.Concat(lists...), err
+}
+
+// EvalEach is Eval with a list for each target.
+func (e *Evaluator) EvalEach(ctx context.Context, targets []expr.Node, request Request, source Source) ([][]*Series, error) {
 	r := &run{ctx: ctx, ev: e, request: request, source: source, fetched: map[fetchKey][]*Series{}, account: budget.From(ctx), turn: turns.From(ctx)}
 	s := &scope{run: r, window: request.window(), xff: request.XFilesFactor}
 	if err := s.prefetch(targets...); err != nil {
 		return nil, err
 	}
-	var out []*Series
-	for _, t := range targets {
-		list, err := s.target(t)
-		if err != nil {
+	out := make([][]*Series, len(targets))
+	for i, t := range targets {
+		var err error
+		if out[i], err = s.target(t); err != nil {
 			return nil, err
 		}
-		out = append(out, list...)
 	}
 	return out, nil
 }
