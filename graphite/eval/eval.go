@@ -65,12 +65,15 @@ func (r Request) clock() time.Time {
 type window struct {
 	from, until             int64
 	fromOffset, untilOffset int64
+	// fromSaves and untilSaves tell whether these offsets are those of daylight saving time.
+	fromSaves, untilSaves bool
 }
 
 func (r Request) window() window {
-	_, from := time.Unix(r.From, 0).In(r.zone()).Zone()
-	_, until := time.Unix(r.Until, 0).In(r.zone()).Zone()
-	return window{r.From, r.Until, int64(from), int64(until)}
+	from, until := time.Unix(r.From, 0).In(r.zone()), time.Unix(r.Until, 0).In(r.zone())
+	_, fromOffset := from.Zone()
+	_, untilOffset := until.Zone()
+	return window{r.From, r.Until, int64(fromOffset), int64(untilOffset), from.IsDST(), until.IsDST()}
 }
 
 // moved returns the window, both ends moved.

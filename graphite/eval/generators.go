@@ -48,7 +48,7 @@ func (c *call) generate(start, end int64, f func(at int64) float64) ([]*Series, 
 		return nil, c.err
 	}
 	values := make([]float64, 0, max(0, (w.until-w.from)/step+1))
-	first := c.wall(w.from, w.fromOffset)
+	first := c.wallFrom(w)
 	for at := w.from; at < w.until; at += step {
 		values = append(values, f(first+at-w.from))
 	}
@@ -57,7 +57,7 @@ func (c *call) generate(start, end int64, f func(at int64) float64) ([]*Series, 
 
 func timeFunction(c *call) ([]*Series, error) {
 	w := c.scope.window
-	return c.generate(c.wall(w.from, w.fromOffset), c.wall(w.until, w.untilOffset), func(at int64) float64 { return float64(at) })
+	return c.generate(c.wallFrom(w), c.wallUntil(w), func(at int64) float64 { return float64(at) })
 }
 
 func sinFunction(c *call) ([]*Series, error) {

@@ -30,13 +30,14 @@ func integral(c *call) ([]*Series, error) {
 	return out, nil
 }
 
-// integralByInterval counts intervals from the start of the request.
+// integralByInterval counts intervals from the start of the request, as graphite-web computes it: by a clock of its own
+// time zone that shows what one of the request's zone does.
 func integralByInterval(c *call) ([]*Series, error) {
 	interval := c.offset("intervalUnit")
 	if interval = max(interval, -interval); interval == 0 {
 		return nil, crash("intervalUnit must not be zero")
 	}
-	unit, origin := c.string("intervalUnit"), c.scope.window.from
+	unit, origin := c.string("intervalUnit"), c.wallFrom(c.scope.window)
 	var out []*Series
 	for s := range c.over(c.series("seriesList")) {
 		values := make([]float64, len(s.Values))

@@ -24,13 +24,6 @@ func (c *call) localTime(name string) time.Time {
 	return t
 }
 
-// wall is Python's time.mktime(t.timetuple()): the time that the clock of the window shows, taken
-// for the server's.
-func (c *call) wall(unix, offset int64) int64 {
-	t := time.Unix(unix+offset, 0).UTC()
-	return time.Date(t.Year(), t.Month(), t.Day(), t.Hour(), t.Minute(), t.Second(), 0, c.scope.request.local()).Unix()
-}
-
 func regressionWindows(c *call) ([]window, error) {
 	w := c.scope.window
 	if c.has("startSourceAt") {
@@ -57,8 +50,8 @@ func linearRegression(c *call) ([]*Series, error) {
 	if err != nil {
 		return nil, err
 	}
-	from := strconv.FormatInt(c.wall(w.from, w.fromOffset), 10)
-	until := strconv.FormatInt(c.wall(w.until, w.untilOffset), 10)
+	from := strconv.FormatInt(c.wallFrom(w), 10)
+	until := strconv.FormatInt(c.wallUntil(w), 10)
 	var out []*Series
 	for i, s := range list[:min(len(list), len(sources))] {
 		if !c.tick(100 + 2*len(s.Values)) {

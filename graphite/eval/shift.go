@@ -55,12 +55,10 @@ func shiftWindows(c *call) ([]window, error) {
 // daylightShift returns an hour when one of two windows lies in daylight saving time of the
 // server's zone and the other does not, so that the same hours of the day are compared.
 func (c *call) daylightShift(shifted window) int64 {
-	saving := func(unix, offset int64) bool {
-		return c.scope.request.localTime(c.wall(unix, offset)).IsDST()
-	}
+	saving := func(unix int64) bool { return c.scope.request.localTime(unix).IsDST() }
 	w := c.scope.window
-	from, until := saving(w.from, w.fromOffset), saving(w.until, w.untilOffset)
-	oldFrom, oldUntil := saving(shifted.from, shifted.fromOffset), saving(shifted.until, shifted.untilOffset)
+	from, until := saving(c.wallFrom(w)), saving(c.wallUntil(w))
+	oldFrom, oldUntil := saving(c.wallFrom(shifted)), saving(c.wallUntil(shifted))
 	switch {
 	case from && until && !oldFrom && !oldUntil:
 		return int64(hour)
@@ -146,7 +144,7 @@ func timeSlice(c *call) ([]*Series, error) {
 	for s := range c.over(list) {
 		s.Tags["timeSliceStart"], s.Tags["timeSliceEnd"] = start, end
 		s.rename("timeSlice(" + s.Name + ", " + start + ", " + end + ")")
-		now := c.wall(c.scope.window.from, c.scope.window.fromOffset)
+		now := c.wallFrom(c.scope.window)
 		c.replace(s, func(v float64) float64 {
 			if now < from || now > until {
 				v = None()
