@@ -17,7 +17,7 @@ import (
 // not exist.
 var doors = map[string][]string{
 	".":                       {"adapter", "nearest", "opentsdb/conf"},
-	"adapter":                 {"adapter/webconfig", "budget", "graphite", "graphite/tagspec", "graphite/whisper", "ingest/listen", "opentsdb", "opentsdb/client", "opentsdb/compare", "opentsdb/query", "phrase", "prometheus", "prometheus/reply", "running", "storage", "storage/fill", "storage/fsck", "storage/hbase", "storage/kv", "storage/log", "storage/pebble", "storage/rollup", "storage/schema", "transfer", "translate", "tree", "web"},
+	"adapter":                 {"adapter/webconfig", "budget", "graphite", "graphite/tagspec", "graphite/whisper", "ingest/listen", "lastlog", "opentsdb", "opentsdb/client", "opentsdb/compare", "opentsdb/query", "phrase", "prometheus", "prometheus/reply", "running", "storage", "storage/fill", "storage/fsck", "storage/hbase", "storage/kv", "storage/log", "storage/pebble", "storage/rollup", "storage/schema", "transfer", "translate", "tree", "web"},
 	"adapter/webconfig":       {},
 	"budget":                  {},
 	"decimal":                 {},
@@ -39,6 +39,7 @@ var doors = map[string][]string{
 	"graphite/tagspec":        {"graphite/eval", "graphite/pyregexp", "storage", "translate"},
 	"ingest":                  {"storage", "storage/intern"},
 	"ingest/listen":           {"retry"},
+	"lastlog":                 {},
 	"nearest":                 {},
 	"opentsdb":                {"budget", "decimal", "ingest", "ingest/listen", "opentsdb/aggregate", "opentsdb/api", "opentsdb/client", "opentsdb/query", "opentsdb/reply", "running", "storage", "storage/rollup", "storage/schema", "transfer", "tree", "tree/javaregexp", "turns"},
 	"opentsdb/aggregate":      {"storage/schema"},

@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"net"
 	"net/http"
 	"time"
@@ -19,6 +20,7 @@ import (
 	"github.com/tsdbridge/tsdbridge/adapter/webconfig"
 	"github.com/tsdbridge/tsdbridge/budget"
 	"github.com/tsdbridge/tsdbridge/graphite"
+	"github.com/tsdbridge/tsdbridge/lastlog"
 	"github.com/tsdbridge/tsdbridge/opentsdb"
 	prom "github.com/tsdbridge/tsdbridge/prometheus"
 	"github.com/tsdbridge/tsdbridge/running"
@@ -44,6 +46,7 @@ type Adapter struct {
 	budget     *budget.Budget    // of all queries
 	running    *running.Registry // of all queries
 	started    time.Time
+	log        *lastlog.Log
 	server     *http.Server
 	listener   net.Listener // nil when the address is empty
 
@@ -55,7 +58,9 @@ func New(o Options) (*Adapter, error) {
 	if err := o.Validate(); err != nil {
 		return nil, err
 	}
-	a := &Adapter{o: o, registry: prometheus.NewRegistry(), running: running.New(), started: o.Now()}
+	log, handler := lastlog.Watch(o.Logger.Handler(), keptLog)
+	o.Logger = slog.New(handler)
+	a := &Adapter{o: o, log: log, registry: prometheus.NewRegistry(), running: running.New(), started: o.Now()}
 	a.running.Watch(o.QuerySlow, a.tellSlow)
 	registerBuildInfo(a.registry)
 	a.names, _ = o.translator() // checked by Validate

@@ -52,6 +52,7 @@ func (a *Adapter) routes() (http.Handler, error) {
 	if a.o.AdminAPI {
 		(&adminAPI{o: a.o, store: a.store, engine: a.db, syncTrees: trees.sync, importer: a.importer(), parts: a.graphite.Importer(), files: a.exportFiles, exports: a.exportOptions(), fsck: newFsckAPI(a), uidTables: a.uidTables()}).mount(r)
 	}
+	r.Get(lastLogPath, a.lastLog)
 	r.Get("/-/healthy", status.healthy)
 	r.Head("/-/healthy", status.healthy)
 	r.Get("/-/ready", status.isReady)

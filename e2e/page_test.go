@@ -81,6 +81,7 @@ func feedPage(t *testing.T, a *adapter) {
 		}
 		fmt.Fprintf(&lines, "page.%s.load;tag=%s 1 %d\n", url.PathEscape("x"), strings.ReplaceAll(hostile, " ", "/"), at)
 	}
+	fmt.Fprintf(&lines, "refused %s\n", hostile)
 	sendCarbon(t, "tcp", a.carbonAddr(t), lines.String())
 	tsd := client{http: a.http, base: "http://" + a.opentsdbAddr(t)}
 	tsd.Post(t, "/api/put", map[string]string{"Content-Type": "application/json"}, []byte("["+strings.Join(puts, ",")+"]"))
@@ -303,6 +304,7 @@ func testPageStatus(t *testing.T, p *pageTest) {
 	p.b.open(t, p.base+"#/status")
 	p.b.wait(t, `document.querySelector('.good')?.textContent === 'Ready' && [...document.querySelectorAll('tr')].some(r => /^Carbon\d[\d.k]*\D?2\D?40|^Carbon.*\d/.test(r.textContent))`)
 	p.b.wait(t, `[...document.querySelectorAll('section')].some(s => s.textContent.includes('Embedded engine'))`)
+	p.b.wait(t, `document.querySelector('[aria-label="Warnings and errors"]')?.textContent.includes('refused <img')`)
 	p.b.picture(t, "status")
 	p.b.open(t, p.base+"#/migrate")
 	p.b.wait(t, `document.body.textContent.includes('tsdbridge import whisper')`)

@@ -44,7 +44,7 @@ export function TreeEditor(p: {tree: Tree | undefined; onClose(): void; onSaved(
         {!p.tree && <label>Name <input type="text" value={name} onInput={e => setName(e.currentTarget.value)} /></label>}
         <label><input type="checkbox" checked={strict} onChange={e => setStrict(e.currentTarget.checked)} /> Strict: a series that a level does not match is not placed</label>
       </div>
-      <div class="scroll"><table class="rules-table">
+      <div class="scroll" tabIndex={0}><table class="rules-table">
         <thead><tr><th>Level</th><th>Order</th><th>Type</th><th>Field</th><th>Custom field</th><th>Expression</th><th>Group</th><th>Separator</th><th>Display</th><th><span class="unseen">Remove</span></th></tr></thead>
         <tbody>{rules.map((r, i) => (
           <tr key={i}>
@@ -80,7 +80,7 @@ function Results(p: {all: Placed[]}) {
   return (
     <>
       <p class="dim">{p.all.length} series tried: {p.all.length - without} with a place, {without} without, {shared} that share a path.</p>
-      <div class="scroll"><table>
+      <div class="scroll" tabIndex={0}><table>
         <thead><tr><th>Series</th><th>Path</th><th>Remark</th></tr></thead>
         <tbody>{p.all.map(r => (
           <tr key={r.name}>

@@ -10,7 +10,7 @@ export function Table(p: {series: Series[]; utc: boolean; onPick(index: number):
   const keys = useMemo(() => [...new Set(p.series.flatMap(s => Object.keys(s.labels)))].sort(), [p.series]);
   const rows = useMemo(() => p.series.map((s, index) => ({s, index, at: s.values.findLastIndex(v => v !== null)})), [p.series]);
   return (
-    <div class="scroll">
+    <div class="scroll" tabIndex={0}>
       <table>
         <thead><tr><th>Series</th>{keys.map(k => <th key={k}>{k === '__name__' ? 'metric' : k}</th>)}<th>Time</th><th class="number">Value</th></tr></thead>
         <tbody>

@@ -48,7 +48,7 @@ export function Doors(p: {now: Scrape; before: Scrape | undefined}) {
           );
         })}</tbody>
       </table>
-      {reasons.length > 0 && <p class="note">Carbon lines that were refused: {reasons.map(s => `${s.labels['reason']} ${formatCount(s.value)}`).join(', ')}. The log has samples of them.</p>}
+      {reasons.length > 0 && <p class="note">Carbon lines that were refused: {reasons.map(s => `${s.labels['reason']} ${formatCount(s.value)}`).join(', ')}. Samples are among the warnings above.</p>}
     </section>
   );
 }

@@ -29,7 +29,7 @@ export function SlowQueries(p: {turn: number}) {
       <h2>Slow queries</h2>
       {request.error !== '' && <p class="error" role="alert">{request.error}</p>}
       {all.length === 0 ? <p class="dim">None took longer than --query.slow-after since the start.</p> : (
-        <div class="scroll short"><table>
+        <div class="scroll short" tabIndex={0}><table>
           <thead><tr><th>Ended</th><th>Language</th><th>Query</th><th>Client</th><th class="number">Time</th><th class="number">Memory</th><th class="number">Samples</th><th>Failure</th></tr></thead>
           <tbody>{all.map(q => (
             <tr key={q.id}>
@@ -65,7 +65,7 @@ export function Queries(p: {turn: number; admin: boolean}) {
       <h2>Running queries</h2>
       {(failed || request.error) !== '' && <p class="error" role="alert">{failed || request.error}</p>}
       {all.length === 0 ? <p class="dim">None.</p> : (
-        <div class="scroll"><table>
+        <div class="scroll" tabIndex={0}><table>
           <thead><tr><th>Language</th><th>Query</th><th>Client</th><th class="number">Time</th><th class="number">Memory</th><th class="number">Samples</th><th /></tr></thead>
           <tbody>{all.map(q => (
             <tr key={q.id}>

@@ -6,6 +6,7 @@ import {useEvery, useRequest} from '../lib/request.ts';
 import {admin} from '../lib/server.ts';
 import {Doors} from './doors.tsx';
 import {Scrape} from './exposition.ts';
+import {LastLog} from './lastlog.tsx';
 import {Queries, SlowQueries} from './queries.tsx';
 
 /** Status tells how the process is, a second ago and since it began. */
@@ -25,6 +26,7 @@ export function Status() {
       </section>
       <Queries turn={turn} admin={admin()} />
       <SlowQueries turn={turn} />
+      <LastLog turn={turn} />
       {now && <Doors now={now} before={before} />}
       {now && (
         <div class="columns">
