@@ -17,14 +17,15 @@ import (
 // not exist.
 var doors = map[string][]string{
 	".":                       {"adapter", "nearest", "opentsdb/conf"},
-	"adapter":                 {"adapter/webconfig", "budget", "graphite", "graphite/tagspec", "graphite/whisper", "ingest/listen", "lastlog", "opentsdb", "opentsdb/client", "opentsdb/compare", "opentsdb/query", "phrase", "prometheus", "prometheus/reply", "running", "storage", "storage/fill", "storage/fsck", "storage/hbase", "storage/kv", "storage/log", "storage/pebble", "storage/rollup", "storage/schema", "transfer", "translate", "tree", "web"},
+	"adapter":                 {"adapter/webconfig", "budget", "graphite", "graphite/ceres", "graphite/tagspec", "graphite/whisper", "ingest/listen", "lastlog", "opentsdb", "opentsdb/client", "opentsdb/compare", "opentsdb/query", "phrase", "prometheus", "prometheus/reply", "running", "storage", "storage/fill", "storage/fsck", "storage/hbase", "storage/kv", "storage/log", "storage/pebble", "storage/rollup", "storage/schema", "transfer", "translate", "tree", "web"},
 	"adapter/webconfig":       {},
 	"budget":                  {},
 	"decimal":                 {},
-	"graphite":                {"budget", "decimal", "graphite/aggregator", "graphite/carbon", "graphite/carbonapi", "graphite/conf", "graphite/eval", "graphite/events", "graphite/expr", "graphite/forward", "graphite/pickle", "graphite/picture", "graphite/pyregexp", "graphite/source", "graphite/tagspec", "graphite/whisper", "ingest", "ingest/listen", "recent", "retry", "running", "storage", "transfer", "translate", "tree", "turns"},
+	"graphite":                {"budget", "decimal", "graphite/aggregator", "graphite/carbon", "graphite/carbonapi", "graphite/ceres", "graphite/conf", "graphite/eval", "graphite/events", "graphite/expr", "graphite/forward", "graphite/pickle", "graphite/picture", "graphite/pyregexp", "graphite/source", "graphite/tagspec", "graphite/whisper", "ingest", "ingest/listen", "recent", "retry", "running", "storage", "transfer", "translate", "tree", "turns"},
 	"graphite/aggregator":     {"graphite/conf"},
 	"graphite/carbon":         {"decimal", "graphite/pickle", "ingest/listen", "retry", "turns"},
 	"graphite/carbonapi":      {},
+	"graphite/ceres":          {"graphite/conf", "graphite/whisper"},
 	"graphite/conf":           {"graphite/pyregexp", "recent"},
 	"graphite/eval":           {"budget", "decimal", "graphite/expr", "graphite/pyregexp", "nearest", "turns"},
 	"graphite/events":         {"storage"},

@@ -29,6 +29,7 @@ const (
 
 	commandImportOpenTSDB = "import opentsdb"
 	commandImportWhisper  = "import whisper"
+	commandImportCeres    = "import ceres"
 	commandExportOpenTSDB = "export opentsdb"
 	commandExportWhisper  = "export whisper"
 	commandFsck           = "fsck"

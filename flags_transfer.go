@@ -31,19 +31,30 @@ func (p *parser) importCommands() {
 		}
 		return i.Validate()
 	})
-	p.importWhisperCommand(all)
+	p.importFilesCommands(all)
 }
 
-// importWhisperCommand defines "import whisper".
-func (p *parser) importWhisperCommand(all *kingpin.CmdClause) {
+// importFilesCommands defines "import whisper" and "import ceres".
+func (p *parser) importFilesCommands(all *kingpin.CmdClause) {
 	i := &p.importFiles
 	*i = adapter.DefaultImportFilesOptions()
 	c := all.Command("whisper", "Import the whisper files (*.wsp) below a directory, such as carbon's /opt/graphite/storage/whisper. The finest archive of a file becomes points, the coarser ones are kept beside them for Graphite. Files that cannot be read are printed and skipped; the exit code is then 3.")
+	p.importFilesFlags(c, false)
+	c.Flag("tagged-names", "File of names of series with tags, one in a line: carbon names the files of these by hashes, from which names do not follow.").PlaceHolder("FILE").StringVar(&i.TaggedNames)
+	c = all.Command("ceres", "Import the series of ceres below a directory, such as carbon's /opt/graphite/storage/ceres, as \"import whisper\" does.")
+	p.importFilesFlags(c, true)
+}
+
+// importFilesFlags are the flags of both.
+func (p *parser) importFilesFlags(c *kingpin.CmdClause, ceres bool) {
+	i := &p.importFiles
 	c.Arg("dir", "Directory.").Required().StringVar(&i.Dir)
 	importFlags(c, &i.ImportOptions, "Files that are imported at once.")
 	c.Flag("archives", "Archives that are imported: all, finest, or a list of steps such as 1m,1h.").Default(i.Archives).StringVar(&i.Archives)
-	c.Flag("tagged-names", "File of names of series with tags, one in a line: carbon names the files of these by hashes, from which names do not follow.").PlaceHolder("FILE").StringVar(&i.TaggedNames)
-	c.Action(func(*kingpin.ParseContext) error { return i.Validate() })
+	c.Action(func(*kingpin.ParseContext) error {
+		i.Ceres = ceres
+		return i.Validate()
+	})
 }
 
 // importFlags are the flags of every import.

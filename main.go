@@ -58,8 +58,8 @@ func run(args []string, stdout, stderr io.Writer) int {
 		err = adapter.TestTree(ctx, c.options, c.trees.sync.URL, c.trees.name, c.trees.names, stdout)
 	case commandImportOpenTSDB:
 		err = adapter.ImportOpenTSDB(ctx, c.options, c.imports, console(stdout, stderr))
-	case commandImportWhisper:
-		err = adapter.ImportWhisper(ctx, c.options, c.importFiles, console(stdout, stderr))
+	case commandImportWhisper, commandImportCeres:
+		err = adapter.ImportFiles(ctx, c.options, c.importFiles, console(stdout, stderr))
 	case commandExportOpenTSDB:
 		err = adapter.ExportOpenTSDB(ctx, c.options, c.exports, console(stdout, stderr))
 	case commandExportWhisper:

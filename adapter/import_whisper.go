@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/tsdbridge/tsdbridge/graphite"
+	"github.com/tsdbridge/tsdbridge/graphite/ceres"
 	"github.com/tsdbridge/tsdbridge/graphite/whisper"
 	prom "github.com/tsdbridge/tsdbridge/prometheus"
 	"github.com/tsdbridge/tsdbridge/prometheus/reply"
@@ -28,6 +29,7 @@ const importPartPath = prom.APIPrefix + "/admin/import/graphite"
 type ImportFilesOptions struct {
 	ImportOptions // Skip and Files are not used
 
+	Ceres       bool   // the files are those of ceres, otherwise of whisper
 	Dir         string // argument
 	Archives    string // --archives: all, finest or steps
 	TaggedNames string // --tagged-names: a file of names; empty: none
@@ -46,10 +48,10 @@ func (i ImportFilesOptions) Validate() error {
 	return i.ImportOptions.Validate()
 }
 
-// ImportWhisper imports the whisper files below a directory into the tables, or into the adapter that has them
-// open.
-func ImportWhisper(ctx context.Context, o Options, i ImportFilesOptions, console Console) error {
-	files := &graphite.FileImport{}
+// ImportFiles imports the whisper files, or the series of ceres, below a directory into the tables, or into the adapter
+// that has them open.
+func ImportFiles(ctx context.Context, o Options, i ImportFilesOptions, console Console) error {
+	files := &graphite.FileImport{Dir: i.Dir}
 	files.Archives, _ = graphite.ParseArchiveChoice(i.Archives) // checked by Validate
 	var err error
 	if files.Tagged, err = readTaggedNames(i.TaggedNames); err != nil {
@@ -96,6 +98,9 @@ func (i ImportFilesOptions) run(ctx context.Context, console Console, files *gra
 	to := transfer.DefaultTreeOptions()
 	to.Dir, to.Suffix, to.Store, to.Parallel, to.State, to.Target, to.Patience = i.Dir, whisper.Suffix, files.Whisper, i.Parallel, i.State, target, i.Patience
 	to.What = "archives: " + i.Archives
+	if i.Ceres {
+		to.Suffix, to.Store, to.What = ceres.NodeFile, files.Ceres, "ceres, "+to.What
+	}
 	to.Skipped = func(path string, err error) { fmt.Fprintln(line, strings.ToValidUTF8(path+": "+err.Error(), "?")) }
 	to.Failed = func(err error) { fmt.Fprintf(line, "waiting for the store: %v\n", err) }
 	if console.Terminal || i.Every > 0 {

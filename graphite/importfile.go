@@ -55,6 +55,7 @@ func (c *ArchiveChoice) has(level int, step int64) bool {
 // FileImport imports files of Graphite's databases.
 type FileImport struct {
 	Archives ArchiveChoice
+	Dir      string // of the files, for Ceres
 	// Tagged are the names of series with tags whose files are named by hashes alone.
 	Tagged map[whisper.Hash]string
 	// Store stores a part, as an Importer does.
@@ -105,26 +106,32 @@ func (f *FileImport) Whisper(ctx context.Context, path string, data []byte) (poi
 		return 0, err
 	}
 	defer back()
-	kept, runs, leftOut, err := f.runs(file)
-	if err != nil {
-		return 0, transfer.SkipError{Err: err}
-	}
-	points, err = f.parts(ctx, name, kept.String(), runs)
+	points, leftOut, err := f.archives(ctx, name, &file.Header, file.Points)
 	if err == nil && leftOut > 0 {
 		err = transfer.SkipError{Err: fmt.Errorf("%w: %d slots or blocks hold what does not belong there and are left out", whisper.ErrDamaged, leftOut), Points: points}
 	}
 	return points, err
 }
 
-// runs returns the points of the chosen archives of a file, and what is to be kept of its header.
-func (f *FileImport) runs(file *whisper.File) (kept *source.Kept, runs []ImportRun, leftOut int, err error) {
-	kept = &source.Kept{Archives: file.Archives}
-	if kept.Aggregation, err = conf.NewAggregation(file.Method, fmt.Sprint(float32(file.XFF))); err != nil {
+// archives stores the points of the chosen archives of a series.
+func (f *FileImport) archives(ctx context.Context, name string, h *whisper.Header, of func(level int) whisper.Points) (points int64, leftOut int, err error) {
+	kept, runs, leftOut, err := f.runs(h, of)
+	if err != nil {
+		return 0, 0, transfer.SkipError{Err: err}
+	}
+	points, err = f.parts(ctx, name, kept.String(), runs)
+	return points, leftOut, err
+}
+
+// runs returns the points of the chosen archives of a series, and what is to be kept of its header.
+func (f *FileImport) runs(h *whisper.Header, of func(level int) whisper.Points) (kept *source.Kept, runs []ImportRun, leftOut int, err error) {
+	kept = &source.Kept{Archives: h.Archives}
+	if kept.Aggregation, err = conf.NewAggregation(h.Method, fmt.Sprint(float32(h.XFF))); err != nil {
 		return nil, nil, 0, err
 	}
 	finest := int64(-1) // newest slot
-	for level, a := range file.Archives {
-		p := file.Points(level)
+	for level, a := range h.Archives {
+		p := of(level)
 		leftOut += p.LeftOut
 		if n := len(p.Times); n > 0 {
 			// The newest point is in the finest archive, if carbon did not write into the past.
