@@ -22,7 +22,7 @@ func main() {
 }
 
 // run executes the program and returns its exit code: 0 for success, 1 for an error while running,
-// 2 for an invalid command line or configuration. Some commands have more; see docs/opentsdb.md.
+// 2 for an invalid command line or configuration. Some commands have more; see docs/flags.md.
 func run(args []string, stdout, stderr io.Writer) int {
 	c, err := parseCommand(args, stdout, stderr)
 	if err != nil {
