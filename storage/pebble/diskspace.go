@@ -165,7 +165,21 @@ func (f spaceFS) Create(name string, category vfs.DiskWriteCategory) (vfs.File, 
 	if err != nil {
 		return nil, fmt.Errorf("create %s: %w", name, err)
 	}
-	return f.FS.Create(name, category)
+	file, err := f.FS.Create(name, category)
+	if err != nil && category == "pebble-memtable-flush" {
+		f.space.rest()
+	}
+	return file, err
+}
+
+// rest makes a flush that failed wait, because Pebble tries again at once.
+func (r *diskSpace) rest() {
+	wait := time.NewTimer(waitEvery)
+	defer wait.Stop()
+	select {
+	case <-r.ending:
+	case <-wait.C:
+	}
 }
 
 // Unwrap implements vfs.FS.

@@ -1,6 +1,7 @@
 package pebble
 
 import (
+	"errors"
 	"sync"
 	"time"
 
@@ -14,6 +15,10 @@ const (
 	startQuiet = 5 * time.Second
 	// grantInterval is the interval between two looks for compactions that may begin.
 	grantInterval = 100 * time.Millisecond
+	// firstPause is how long no compaction begins after one that failed, and longestPause how long at
+	// most: each failure without a success in between doubles the pause. Pebble itself tries again
+	// at once, which keeps a core busy for as long as the reason lasts, such as a deleted folder.
+	firstPause, longestPause = 200 * time.Millisecond, time.Minute
 )
 
 // scheduler decides when compactions begin: as many at once as Pebble's limits allow, and none
@@ -27,6 +32,8 @@ type scheduler struct {
 	running int
 	held    bool
 	ended   bool
+	pause   time.Duration // the last one; 0: the last compaction did not fail
+	until   time.Time     // of the pause
 }
 
 func newScheduler(held bool) *scheduler {
@@ -52,6 +59,21 @@ func (s *scheduler) release() {
 	s.held = false
 	s.mu.Unlock()
 	s.UpdateGetAllowedWithoutPermission()
+}
+
+// compacted notes the end of a compaction; err is why it failed. A nil scheduler has none.
+func (s *scheduler) compacted(err error) {
+	if s == nil || errors.Is(err, pebble.ErrCancelledCompaction) {
+		return
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if err == nil {
+		s.pause = 0
+		return
+	}
+	s.pause = min(max(2*s.pause, firstPause), longestPause)
+	s.until = time.Now().Add(s.pause)
 }
 
 // Register implements pebble.CompactionScheduler.
@@ -113,7 +135,7 @@ func (s *scheduler) grant() bool {
 func (s *scheduler) begin() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.ended || s.held || s.running >= s.db.GetAllowedWithoutPermission() {
+	if s.ended || s.held || s.pause > 0 && time.Now().Before(s.until) || s.running >= s.db.GetAllowedWithoutPermission() {
 		return false
 	}
 	s.running++

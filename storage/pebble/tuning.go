@@ -2,7 +2,9 @@ package pebble
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io/fs"
 	"log/slog"
 	"time"
 
@@ -73,9 +75,10 @@ func (e *Engine) listener(log *slog.Logger) *pebble.EventListener {
 	return &pebble.EventListener{
 		BackgroundError: func(err error) {
 			if !e.closing.Load() {
-				log.Error("embedded store: background work", "err", err)
+				log.Error("embedded store: background work failed, it is tried again", "err", err, "advice", e.advice(err))
 			}
 		},
+		CompactionEnd:  func(info pebble.CompactionInfo) { e.begins.Load().compacted(info.Err) },
 		DataCorruption: func(info pebble.DataCorruptionInfo) { e.damages.met(info.Path, info.Details) },
 		DiskSlow: func(info pebble.DiskSlowInfo) {
 			if !e.space.short.Load() { // otherwise our own flushes wait
@@ -87,6 +90,17 @@ func (e *Engine) listener(log *slog.Logger) *pebble.EventListener {
 			log.Warn("embedded store: writes held up", "detail", info.Reason)
 		},
 	}
+}
+
+// advice is what to do about an error of background work, empty if nothing is known.
+func (e *Engine) advice(err error) string {
+	if !errors.Is(err, fs.ErrNotExist) {
+		return ""
+	}
+	if _, gone := e.files.Stat(e.path); errors.Is(gone, fs.ErrNotExist) {
+		return "the folder of the store was deleted: stop the process, restore a backup, and start it again"
+	}
+	return "files of the store were deleted: stop the process, and run \"tsdbridge store check\""
 }
 
 func orDiscard(log *slog.Logger) *slog.Logger {
