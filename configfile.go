@@ -1,10 +1,14 @@
 package main
 
 import (
+	"bytes"
+	"errors"
 	"fmt"
+	"io"
 	"os"
+	"regexp"
 	"slices"
-	"strings"
+	"strconv"
 
 	"github.com/alecthomas/kingpin/v2"
 	"gopkg.in/yaml.v3"
@@ -19,96 +23,222 @@ const (
 	rollupsKey   = "rollups"   // which rollup tables are filled from points
 )
 
-// fromFile returns the flags that the configuration file sets and the command line does not.
-func (p *parser) fromFile(given *kingpin.ParseContext) ([]string, error) {
-	set := map[string]bool{}
-	path := ""
-	for _, e := range given.Elements {
-		if f, ok := e.Clause.(*kingpin.FlagClause); ok {
-			name := f.Model().Name
-			set[name] = true
-			if name == "config.file" && e.Value != nil {
-				path = *e.Value
-			}
-		}
+// configFlag names the configuration file.
+const configFlag = "config.file"
+
+// A setting is a flag with the value that something other than the command line gives it.
+type setting struct {
+	name, value string
+	where       string // "line 3" of the file, or an environment variable
+	secret      bool   // the value has the content of a file
+}
+
+func (s setting) flag() string { return "--" + s.name + "=" + s.value }
+
+// A configFile is the content of the configuration file.
+type configFile struct {
+	path     string // empty: there is none
+	settings []setting
+	lists    adapter.ConfigLists
+	err      error // what is wrong with it
+}
+
+// at adds the path to errors, which may be several.
+func (c *configFile) at(err error) error {
+	var errs []error
+	for _, one := range eachError(err) {
+		errs = append(errs, fmt.Errorf("--%s=%s: %w", configFlag, c.path, one))
 	}
+	return errors.Join(errs...)
+}
+
+// eachError returns the errors that were joined.
+func eachError(err error) []error {
+	if err == nil {
+		return nil
+	}
+	joined, ok := err.(interface{ Unwrap() []error })
+	if !ok {
+		return []error{err}
+	}
+	var all []error
+	for _, one := range joined.Unwrap() {
+		all = append(all, eachError(one)...)
+	}
+	return all
+}
+
+// readConfig reads a configuration file.
+func (p *parser) readConfig(path string, environment map[string]string) *configFile {
+	c := &configFile{path: path}
 	if path == "" {
-		return nil, nil
+		return c
 	}
 	text, err := os.ReadFile(path)
 	if err != nil {
-		return nil, fmt.Errorf("--config.file: %w", err)
+		c.err = fmt.Errorf("--%s: %w", configFlag, err)
+		return c
 	}
-	flags, err := p.parseConfig(text)
-	if err != nil {
-		return nil, fmt.Errorf("--config.file=%s: %w", path, err)
-	}
-	return slices.DeleteFunc(flags, func(flag string) bool {
-		name, _, _ := strings.Cut(strings.TrimPrefix(flag, "--"), "=")
-		return set[strings.TrimPrefix(name, "no-")] || set[name]
-	}), nil
+	c.err = c.at(p.parseConfig(c, text, environment))
+	return c
 }
 
-// parseConfig converts YAML into flags of the form --name=value. Keys are names of flags; "a.b: x"
-// and "a: {b: x}" are equal.
-func (p *parser) parseConfig(text []byte) ([]string, error) {
-	var root yaml.Node
-	if err := yaml.Unmarshal(text, &root); err != nil {
-		return nil, err
+// parseConfig converts YAML into settings. Keys are names of flags; "a.b: x" and "a: {b: x}" are equal.
+func (p *parser) parseConfig(c *configFile, text []byte, environment map[string]string) error {
+	var root, second yaml.Node
+	decoder := yaml.NewDecoder(bytes.NewReader(text))
+	if err := decoder.Decode(&root); errors.Is(err, io.EOF) {
+		return nil // an empty file
+	} else if err != nil {
+		return err
 	}
-	if len(root.Content) == 0 {
-		return nil, nil // an empty file
+	if err := decoder.Decode(&second); err == nil {
+		return fmt.Errorf("line %d: a second document; one is read", second.Line)
+	} else if !errors.Is(err, io.EOF) {
+		return err
 	}
-	return p.flatten(nil, "", root.Content[0])
+	e := &expander{environment: environment, secrets: map[*yaml.Node]bool{}}
+	e.nodes(&root)
+	r := configReader{parser: p, configFile: c, secrets: e.secrets, lines: map[string]int{}, errs: e.errs}
+	if top := root.Content[0]; top.Kind == yaml.MappingNode {
+		r.flatten("", top)
+	} else if top.Tag != "!!null" {
+		r.fail(top, "want keys and values")
+	}
+	return errors.Join(r.errs...)
 }
 
-func (p *parser) flatten(flags []string, name string, node *yaml.Node) ([]string, error) {
-	var err error
+// A configReader collects settings and errors of a file.
+type configReader struct {
+	*parser
+	*configFile
+
+	secrets map[*yaml.Node]bool
+	lines   map[string]int // of the keys that were met
+	errs    []error
+}
+
+func (r *configReader) fail(node *yaml.Node, format string, args ...any) {
+	r.errs = append(r.errs, fmt.Errorf("line %d: %w", node.Line, fmt.Errorf(format, args...)))
+}
+
+func (r *configReader) flatten(name string, node *yaml.Node) {
 	switch node.Kind {
 	case yaml.MappingNode:
-		for i := 0; i+1 < len(node.Content) && err == nil; i += 2 {
-			key := node.Content[i].Value
-			if name == "" && key == treesKey {
-				p.options.Graphite.Trees, err = adapter.ParseTrees(node.Content[i+1])
-				continue
+		for i := 0; i+1 < len(node.Content); i += 2 {
+			key, value := node.Content[i], node.Content[i+1]
+			switch {
+			case name != "":
+				r.flatten(name+"."+key.Value, value)
+			case !r.list(key, value):
+				r.flatten(key.Value, value)
 			}
-			if name == "" && key == retentionKey {
-				p.options.RetentionRules, err = adapter.ParseRetention(node.Content[i+1])
-				continue
-			}
-			if name == "" && key == rollupsKey {
-				p.options.FillRules, err = adapter.ParseFill(node.Content[i+1])
-				continue
-			}
-			if name != "" {
-				key = name + "." + key
-			}
-			flags, err = p.flatten(flags, key, node.Content[i+1])
 		}
-		return flags, err
 	case yaml.SequenceNode:
 		for _, item := range node.Content {
 			if item.Kind != yaml.ScalarNode {
-				return nil, fmt.Errorf("line %d: %s: want a list of plain values", item.Line, name)
+				r.fail(item, "%s: want a list of plain values", name)
+				return
 			}
-			if flags, err = p.flatten(flags, name, item); err != nil {
-				return nil, err
-			}
+			r.flatten(name, item)
 		}
-		return flags, nil
 	case yaml.ScalarNode:
-		if err := retiredError("", name); err != nil {
-			return nil, fmt.Errorf("line %d: %w", node.Line, err)
-		}
-		if p.app.GetFlag(name) == nil || name == "config.file" || name == "help" {
-			return nil, p.withNeighbour(fmt.Errorf("line %d: there is no option %q", node.Line, name), "", name, p.flagNames(nil))
-		}
-		flag := "--" + name + "="
-		repeated := slices.ContainsFunc(flags, func(f string) bool { return strings.HasPrefix(f, flag) })
-		if list, ok := p.app.GetFlag(name).Model().Value.(interface{ IsCumulative() bool }); repeated && (!ok || !list.IsCumulative()) {
-			return nil, fmt.Errorf("line %d: option %q is set twice", node.Line, name)
-		}
-		return append(flags, flag+node.Value), nil
+		r.scalar(name, node)
+	default:
+		r.fail(node, "%s: want a plain value", name)
 	}
-	return nil, fmt.Errorf("line %d: %s: want a plain value", node.Line, name)
+}
+
+// list reads a list that is no flag, and reports whether the key is of one.
+func (r *configReader) list(key, value *yaml.Node) bool {
+	var err error
+	switch key.Value {
+	case treesKey:
+		r.lists.Trees, err = adapter.ParseTrees(value)
+	case retentionKey:
+		r.lists.Retention, err = adapter.ParseRetention(value)
+	case rollupsKey:
+		r.lists.Fill, err = adapter.ParseFill(value)
+	default:
+		return false
+	}
+	if r.lines[key.Value] > 0 {
+		r.fail(key, "%s is set twice", key.Value)
+	}
+	r.lines[key.Value] = key.Line
+	r.errs = append(r.errs, err)
+	return true
+}
+
+// scalar reads the value of a flag.
+func (r *configReader) scalar(name string, node *yaml.Node) {
+	if err := retiredError("", name); err != nil {
+		r.fail(node, "%w", err)
+		return
+	}
+	if r.app.GetFlag(name) == nil || name == configFlag || name == "help" || name == "version" {
+		names := append(r.flagNames(nil), treesKey, retentionKey, rollupsKey)
+		r.fail(node, "%w", r.withNeighbour(fmt.Errorf("there is no option %q", name), "", name, names))
+		return
+	}
+	s := setting{name: name, value: node.Value, where: "line " + strconv.Itoa(node.Line), secret: r.secrets[node]}
+	again := slices.ContainsFunc(r.settings, func(before setting) bool { return before.name == name })
+	if again && !cumulative(r.app.GetFlag(name)) {
+		r.fail(node, "option %q is set twice", name)
+		return
+	}
+	if err := r.try(s); err != nil {
+		r.fail(node, "%w", err)
+		return
+	}
+	r.settings = append(r.settings, s)
+}
+
+// cumulative reports whether a flag may be given several times.
+func cumulative(flag *kingpin.FlagClause) bool {
+	list, ok := flag.Model().Value.(interface{ IsCumulative() bool })
+	return ok && list.IsCumulative()
+}
+
+// try returns why a flag does not take a value.
+func (p *parser) try(s setting) error {
+	flag := p.app.GetFlag(s.name)
+	if flag.Model().IsBoolFlag() {
+		_, err := p.plainBools([]string{s.flag()})
+		return err
+	}
+	err := flag.Model().Value.Set(s.value)
+	switch {
+	case err == nil:
+		return nil
+	case s.secret: // the error may have the value
+		return fmt.Errorf("--%s: the content of the file is no value of it", s.name)
+	}
+	return fmt.Errorf("%s: %w", s.flag(), err)
+}
+
+// with adds errors about values to those of the file, with the lines that set the values. If the file
+// has errors, others may follow from them: only those with a line are added.
+func (c *configFile) with(err error) error {
+	all := []error{c.err}
+	for _, one := range eachError(err) {
+		switch line := c.lineOf(one); {
+		case line != "":
+			all = append(all, c.at(fmt.Errorf("%s: %w", line, one)))
+		case c.err == nil:
+			all = append(all, one)
+		}
+	}
+	return errors.Join(all...)
+}
+
+// lineOf returns the line that sets the flag which an error names, empty without one.
+func (c *configFile) lineOf(err error) string {
+	for _, m := range regexp.MustCompile(`--([a-z0-9.-]+[a-z0-9])`).FindAllStringSubmatch(err.Error(), -1) {
+		i := slices.IndexFunc(c.settings, func(s setting) bool { return s.name == m[1] })
+		if i >= 0 {
+			return c.settings[i].where
+		}
+	}
+	return ""
 }

@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"io"
+	"os"
 	"slices"
 	"strconv"
 	"strings"
@@ -37,7 +38,9 @@ const (
 	commandUIDMetaSync    = "uid metasync"
 	commandUIDTreeSync    = "uid treesync"
 	commandQuery          = "query"
-	commandCheckTSD       = "check"
+	commandCheckTSD       = "check tsd" // "check" is short for it
+	commandCheckConfig    = "check config"
+	commandCheckWebConfig = "check web-config"
 	commandSearchLookup   = "search lookup"
 )
 
@@ -53,6 +56,8 @@ type command struct {
 	fsck    adapter.FsckOptions
 	ask     adapter.AskOptions
 	checks  adapter.CheckTSDOptions
+	checked string      // file of "check config" and "check web-config"
+	file    *configFile // that was read
 
 	metaSync adapter.FsckOptions
 	uid      adapter.UIDOptions
@@ -71,11 +76,14 @@ type treeFlags struct {
 	names []string // test: in which trees
 }
 
-// tsdConfigFlag names a TSD's configuration file.
-const tsdConfigFlag = "--opentsdb.config="
-
-// parseCommand reads the command line and the configuration file that it names.
+// parseCommand reads the command line, the environment and the configuration file that they name.
 func parseCommand(args []string, stdout, stderr io.Writer) (command, error) {
+	return parseCommandIn(variables(os.Environ()), args, stdout, stderr)
+}
+
+// parseCommandIn is parseCommand in an environment. The command line wins over the environment, that
+// over the configuration file, and that over a TSD's.
+func parseCommandIn(environment map[string]string, args []string, stdout, stderr io.Writer) (command, error) {
 	p := newParser(stdout)
 	args, err := p.plainBools(args)
 	if err != nil {
@@ -85,22 +93,14 @@ func parseCommand(args []string, stdout, stderr io.Writer) (command, error) {
 	if p.terminated || err != nil {
 		return command{}, p.suggestFlag(given, args, err)
 	}
-	set, err := p.fromFile(given)
+	read, err := p.readSettings(given, environment)
 	if err != nil {
 		return command{}, err
 	}
-	settings := append(set, givenFlags(given)...)
-	if i := slices.IndexFunc(settings, func(f string) bool { return strings.HasPrefix(f, tsdConfigFlag) }); i >= 0 {
-		tsd, err := p.fromTSD(strings.TrimPrefix(settings[i], tsdConfigFlag), settings)
-		if err != nil {
-			return command{}, err
-		}
-		set = append(tsd, set...)
-	}
-	trees, retention, rollups, unused := p.options.Graphite.Trees, p.options.RetentionRules, p.options.FillRules, p.unusedKeys
 	p = newParser(stdout)
-	p.options.Graphite.Trees, p.options.RetentionRules, p.options.FillRules = trees, retention, rollups
-	if set, err = p.plainBools(set); err != nil {
+	p.options.Graphite.Trees, p.options.RetentionRules, p.options.FillRules = read.file.lists.Trees, read.file.lists.Retention, read.file.lists.Fill
+	set, err := p.plainBools(read.flags())
+	if err != nil {
 		return command{}, err
 	}
 	all := append(set, args...)
@@ -109,21 +109,28 @@ func parseCommand(args []string, stdout, stderr io.Writer) (command, error) {
 		return command{}, nameFlag(all, err)
 	}
 	p.spreadFuture()
-	c := command{name: name, options: p.options, tables: p.tables, store: p.store, trees: p.trees, imports: p.imports, exports: p.exports, fsck: p.fsck, metaSync: p.metaSync, uid: p.uid, ask: p.ask, checks: p.checkTSD, importFiles: p.importFiles, exportFiles: p.exportFiles}
+	c := p.command(name)
+	c.file = read.file
 	if c.options.Logger, err = newLogger(stderr, p.logLevel, p.logFormat); err != nil {
-		return command{}, err
+		return command{}, read.file.with(err)
 	}
-	if len(unused) > 0 {
-		c.options.Logger.Info("keys of --opentsdb.config that mean nothing here", "keys", strings.Join(unused, " "))
-	}
-	c.options.Flags = p.values()
-	if name != commandVersion {
-		err = c.options.Validate()
+	read.tell(c.options.Logger)
+	c.options.Flags = p.values(read.secrets())
+	if name != commandVersion && name != commandCheckConfig && name != commandCheckWebConfig {
+		err = read.file.with(c.options.Validate())
 	}
 	if c.uid.Command != "" && err == nil {
 		err = c.uid.Validate()
 	}
 	return c, err
+}
+
+// command returns what was parsed.
+func (p *parser) command(name string) command {
+	return command{
+		name: name, options: p.options, tables: p.tables, store: p.store, trees: p.trees, imports: p.imports, exports: p.exports, fsck: p.fsck, metaSync: p.metaSync,
+		uid: p.uid, ask: p.ask, checks: p.checkTSD, importFiles: p.importFiles, exportFiles: p.exportFiles, checked: p.checked,
+	}
 }
 
 // plainBools writes --flag=true and --flag=false, as a configuration file has them, as --flag and --no-flag.
@@ -201,9 +208,9 @@ type parser struct {
 	uid         adapter.UIDOptions
 	ask         adapter.AskOptions
 	checkTSD    adapter.CheckTSDOptions
+	checked     string // file of "check config" and "check web-config"
 	configFile  string
 	tsdConfig   string
-	unusedKeys  []string // of a TSD's configuration file
 
 	future, carbonFuture, opentsdbFuture bool // the flag was given
 	logLevel                             string
@@ -456,11 +463,16 @@ func (p *parser) treeSyncFlags(sync *kingpin.CmdClause) {
 	sync.Flag("progress", "Time between two lines of progress.").Default(s.Every.String()).DurationVar(&s.Every)
 }
 
-// values returns all flags with their values, for the status page of the API.
-func (p *parser) values() map[string]string {
+// values returns all flags with their values, for the status page of the API. The values of secrets
+// are not shown.
+func (p *parser) values(secrets map[string]bool) map[string]string {
 	all := map[string]string{}
 	for _, f := range p.app.Model().Flags {
-		if f.Value != nil {
+		switch {
+		case f.Value == nil:
+		case secrets[f.Name]:
+			all[f.Name] = adapter.Hidden
+		default:
 			all[f.Name] = f.Value.String()
 		}
 	}

@@ -116,7 +116,12 @@ func (p *parser) askCommands() {
 func (p *parser) checkCommands() {
 	k := &p.checkTSD
 	*k = adapter.DefaultCheckTSDOptions()
-	c := p.app.Command("check", "Ask a TSD and an adapter the same queries, and print what differs. It only reads. Exit codes: 0 all equal, 1 differences, 2 something could not be asked.")
+	all := p.app.Command("check", "Check files of configuration, or the answers of an adapter.")
+	config := all.Command("config", "Check a configuration file and the files that it names. It prints all errors, each with its line. The exit code is 0 if there are none, 1 if there are some.")
+	config.Arg("file", "YAML file for --config.file.").Required().StringVar(&p.checked)
+	web := all.Command("web-config", "Check a file with TLS and passwords, and the certificates that it names. Exit codes as those of check config.")
+	web.Arg("file", "File for --web.config.file.").Required().StringVar(&p.checked)
+	c := all.Command("tsd", "Ask a TSD and an adapter the same queries, and print what differs. It only reads. Exit codes: 0 all equal, 1 differences, 2 something could not be asked.").Default()
 	c.Flag("tsd", "URL of the TSD.").PlaceHolder("URL").StringVar(&k.TSD)
 	c.Flag("adapter", "URL of the adapter: of its port for OpenTSDB, or of its web port.").PlaceHolder("URL").StringVar(&k.Adapter)
 	c.Flag("queries", "File of requests of /api/query, one in a line: JSON, or URLs, also in lines of an access log; - is the standard input. Default: random queries.").PlaceHolder("FILE").StringVar(&k.Queries)

@@ -72,6 +72,10 @@ func run(args []string, stdout, stderr io.Writer) int {
 		err = adapter.QueryOpenTSDB(ctx, c.options, c.ask, console(stdout, stderr))
 	case commandSearchLookup:
 		err = adapter.SearchLookup(ctx, c.options, c.ask, console(stdout, stderr))
+	case commandCheckConfig:
+		return checkConfig(c.checked, args, stdout, stderr)
+	case commandCheckWebConfig:
+		return checkWebConfig(c.checked, stdout, stderr)
 	case commandCheckTSD:
 		err = adapter.CheckTSD(ctx, c.checks, console(stdout, stderr))
 	default:

@@ -156,15 +156,15 @@ func histogramCodecs(s string) (string, error) {
 }
 
 // fromTSD returns the flags that a TSD's configuration file sets and neither the command line nor
-// --config.file, whose flags are have. It notes the keys that mean nothing here.
-func (p *parser) fromTSD(path string, have []string) (flags []string, err error) {
+// --config.file, whose flags are have. It also returns the keys that mean nothing here.
+func fromTSD(path string, have []string) (flags, unused []string, err error) {
 	text, err := os.ReadFile(path)
 	if err != nil {
-		return nil, fmt.Errorf("--opentsdb.config: %w", err)
+		return nil, nil, fmt.Errorf("--opentsdb.config: %w", err)
 	}
 	properties, err := conf.Parse(string(text))
 	if err != nil {
-		return nil, fmt.Errorf("--opentsdb.config=%s: %w", path, err)
+		return nil, nil, fmt.Errorf("--opentsdb.config=%s: %w", path, err)
 	}
 	given := map[string]string{}
 	for _, flag := range have {
@@ -184,7 +184,7 @@ func (p *parser) fromTSD(path string, have []string) (flags []string, err error)
 			continue // a later line wins
 		}
 		if err := r.read(property); err != nil {
-			return nil, fmt.Errorf("--opentsdb.config=%s: line %d: %s: %w", path, property.Line, property.Key, err)
+			return nil, nil, fmt.Errorf("--opentsdb.config=%s: line %d: %s: %w", path, property.Line, property.Key, err)
 		}
 	}
 	r.port()
@@ -193,8 +193,7 @@ func (p *parser) fromTSD(path string, have []string) (flags []string, err error)
 	}
 	r.set("storage.engine", "hbase", r.last["tsd.storage.hbase.zk_quorum"].Value != "")
 	r.appends()
-	p.unusedKeys = r.unused
-	return r.flags, nil
+	return r.flags, r.unused, nil
 }
 
 // tsdReader turns properties into flags.

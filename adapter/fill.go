@@ -42,14 +42,24 @@ func ParseFill(node *yaml.Node) ([]FillConfig, error) {
 	return yamlRules(node, "rollups", parseFillRule, func(r FillConfig) string { return fmt.Sprintf("matcher %q", r.Matcher) })
 }
 
-func parseFillRule(node *yaml.Node) (FillConfig, error) {
-	r := FillConfig{Delay: defaultFillDelay, Back: defaultFillBack}
-	delay, back := "", ""
-	fields := yamlFields{
-		"matcher": yamlText(&r.Matcher), "intervals": yamlTexts(&r.Intervals), "delay": yamlText(&delay), "back": yamlText(&back),
+// A fillReader reads the keys of a rule.
+type fillReader struct {
+	rule        FillConfig
+	delay, back string
+}
+
+func (f *fillReader) fields() yamlFields {
+	return yamlFields{
+		"matcher": yamlText(&f.rule.Matcher), "intervals": yamlTexts(&f.rule.Intervals), "delay": yamlText(&f.delay), "back": yamlText(&f.back),
 	}
-	if err := fields.read(node, "a rule"); err != nil {
-		return r, err
+}
+
+func parseFillRule(node *yaml.Node) (FillConfig, error) {
+	keys := fillReader{rule: FillConfig{Delay: defaultFillDelay, Back: defaultFillBack}}
+	read := keys.fields().read(node, "a rule")
+	r, delay, back := keys.rule, keys.delay, keys.back
+	if read != nil {
+		return r, read
 	}
 	var err error
 	if r.Matcher != "" {

@@ -107,8 +107,21 @@ func DefaultOptions() Options {
 	}
 }
 
-// Validate returns an error that names the flag which cannot work.
+// Validate returns errors that name the flags which cannot work: all of them, joined.
 func (o Options) Validate() error {
+	_, translator := o.translator()
+	errs := []error{
+		o.validateEngine(), o.validateRetention(), o.validateNumbers(), o.validateWeb(), o.prometheusOptions().Validate(), o.Carbon.Validate(),
+		o.validateRollups(), o.OpenTSDB.Validate(), o.Graphite.Validate(), translator,
+	}
+	if err := errors.Join(errs...); err != nil {
+		return err
+	}
+	return o.storageOptions().Validate()
+}
+
+// validateEngine checks where the tables are.
+func (o Options) validateEngine() error {
 	switch o.Engine {
 	case EngineEmbedded:
 		if o.Path == "" {
@@ -122,66 +135,59 @@ func (o Options) Validate() error {
 	default:
 		return fmt.Errorf("--storage.engine=%s: want embedded, memory or hbase", o.Engine)
 	}
-	if err := o.validateRetention(); err != nil {
-		return err
-	}
+	return nil
+}
+
+// validateNumbers checks the numbers, sizes and durations that no protocol checks.
+func (o Options) validateNumbers() error {
+	var errs []error
 	if _, err := schema.ParseValues(o.Values); err != nil {
-		return fmt.Errorf("--storage.values: %w", err)
+		errs = append(errs, fmt.Errorf("--storage.values: %w", err))
 	}
-	for _, positive := range []struct {
+	for _, number := range []struct {
 		flag  string
 		value int64
+		least int64
 	}{
-		{"--storage.series-cache", int64(o.SeriesCache)},
-		{"--storage.index-refresh", int64(o.IndexRefresh)},
-		{"--hbase.timeout", int64(o.HBaseTimeout)},
-		{"--web.max-connections", int64(o.MaxConnections)},
-		{"--web.max-body-bytes", int64(o.WebBodyBytes)},
+		{"--storage.series-cache", int64(o.SeriesCache), 1},
+		{"--storage.index-refresh", int64(o.IndexRefresh), 1},
+		{"--hbase.timeout", int64(o.HBaseTimeout), 1},
+		{"--web.max-connections", int64(o.MaxConnections), 1},
+		{"--web.max-body-bytes", int64(o.WebBodyBytes), 1},
+		{"--query.slow-after", int64(o.QuerySlow), 0},
+		{budget.Flag, o.QueryMemory, 0},
+		{"--web.shutdown-grace", int64(o.ShutdownGrace), 0},
 	} {
-		if positive.value <= 0 {
-			return fmt.Errorf("%s must be above 0", positive.flag)
+		switch {
+		case number.value >= number.least:
+		case number.least > 0:
+			errs = append(errs, fmt.Errorf("%s must be above 0", number.flag))
+		default:
+			errs = append(errs, fmt.Errorf("%s must not be negative", number.flag))
 		}
 	}
-	if _, err := web.Prefix(o.ExternalURL); err != nil {
-		return fmt.Errorf("--web.external-url: %w", err)
-	}
-	if o.QuerySlow < 0 {
-		return errors.New("--query.slow-after must not be negative")
-	}
-	if o.QueryMemory < 0 {
-		return errors.New(budget.Flag + " must not be negative")
-	}
-	if o.ShutdownGrace < 0 {
-		return errors.New("--web.shutdown-grace must not be negative")
-	}
-	if err := o.prometheusOptions().Validate(); err != nil {
-		return err
-	}
 	if o.QuerySeries < 0 {
-		return fmt.Errorf("--query.max-series=%d: must not be negative; 0 means no limit", o.QuerySeries)
+		errs = append(errs, fmt.Errorf("--query.max-series=%d: must not be negative; 0 means no limit", o.QuerySeries))
 	}
 	if o.ActiveSeries < -1 {
-		return fmt.Errorf("--write.max-active-series=%d: must not be below -1, which means no limit", o.ActiveSeries)
+		errs = append(errs, fmt.Errorf("--write.max-active-series=%d: must not be below -1, which means no limit", o.ActiveSeries))
 	}
 	if o.NewSeries < 0 {
-		return fmt.Errorf("--write.max-new-series-per-second=%d: must not be negative", o.NewSeries)
+		errs = append(errs, fmt.Errorf("--write.max-new-series-per-second=%d: must not be negative", o.NewSeries))
 	}
-	if err := o.Carbon.Validate(); err != nil {
-		return err
+	return errors.Join(errs...)
+}
+
+// validateWeb checks what concerns the HTTP port.
+func (o Options) validateWeb() error {
+	var errs []error
+	if _, err := web.Prefix(o.ExternalURL); err != nil {
+		errs = append(errs, fmt.Errorf("--web.external-url: %w", err))
 	}
-	if err := o.validateRollups(); err != nil {
-		return err
+	if _, err := o.corsOrigin(); err != nil {
+		errs = append(errs, err)
 	}
-	if err := o.OpenTSDB.Validate(); err != nil {
-		return err
-	}
-	if err := o.Graphite.Validate(); err != nil {
-		return err
-	}
-	if _, err := o.translator(); err != nil {
-		return err
-	}
-	return o.storageOptions().Validate()
+	return errors.Join(errs...)
 }
 
 // validateRetention refuses a retention on other engines than the embedded one. HBase expires cells

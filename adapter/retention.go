@@ -53,12 +53,21 @@ func yamlRules[R any](node *yaml.Node, key string, parse func(*yaml.Node) (R, er
 	return rules, errors.Join(errs...)
 }
 
+// A retentionReader reads the keys of a rule.
+type retentionReader struct{ matcher, age string }
+
+func (r *retentionReader) fields() yamlFields {
+	return yamlFields{"matcher": yamlText(&r.matcher), "age": yamlText(&r.age)}
+}
+
 func parseRetentionRule(node *yaml.Node) (r RetentionConfig, err error) {
-	var age string
-	fields := yamlFields{"matcher": yamlText(&r.Matcher), "age": yamlText(&age)}
-	if err := fields.read(node, "a rule"); err != nil {
+	var keys retentionReader
+	err = keys.fields().read(node, "a rule")
+	r.Matcher = keys.matcher
+	if err != nil {
 		return r, err
 	}
+	age := keys.age
 	if r.Matcher == "" {
 		return r, errors.New("a rule has no matcher")
 	}

@@ -51,7 +51,7 @@ func (o Options) validateRollups() error {
 	}
 	names, err := o.translator()
 	if err != nil {
-		return err
+		return nil // Validate reports it
 	}
 	_, err = fillRules(o.FillRules, names, c)
 	return err

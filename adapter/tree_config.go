@@ -59,16 +59,27 @@ func ParseTrees(node *yaml.Node) ([]TreeConfig, error) {
 	return trees, errors.Join(errs...)
 }
 
-func parseTree(node *yaml.Node) (TreeConfig, error) {
-	t := TreeConfig{Line: node.Line}
-	t.ID, t.Enabled = 1, true // the table assigns the id
-	var rules *yaml.Node
-	f := yamlFields{
+// A treeReader reads the keys of a tree.
+type treeReader struct {
+	tree  TreeConfig
+	rules *yaml.Node
+}
+
+func (r *treeReader) fields() yamlFields {
+	t := &r.tree
+	return yamlFields{
 		"name": yamlText(&t.Name), "description": yamlText(&t.Description), "notes": yamlText(&t.Notes), "strict": yamlFlag(&t.StrictMatch),
 		"enabled": yamlFlag(&t.Enabled), "storeFailures": yamlFlag(&t.StoreFailures), "path": yamlText(&t.Path), "several": yamlSeveral(&t.Sum),
-		"rules": func(n *yaml.Node) error { rules = n; return nil },
+		"rules": func(n *yaml.Node) error { r.rules = n; return nil },
 	}
-	err := f.read(node, "a tree")
+}
+
+func parseTree(node *yaml.Node) (TreeConfig, error) {
+	var r treeReader
+	r.tree.Line = node.Line
+	r.tree.ID, r.tree.Enabled = 1, true // the table assigns the id
+	err := r.fields().read(node, "a tree")
+	t, rules := r.tree, r.rules
 	where := fmt.Sprintf("line %d: tree %s", t.Line, t.Name)
 	switch {
 	case t.Name == "" && err == nil:
@@ -120,17 +131,23 @@ func (t *TreeConfig) parseRules(node *yaml.Node) error {
 	return errors.Join(errs...)
 }
 
-func parseRule(node *yaml.Node, level int) (schema.TreeRule, error) {
-	r := schema.TreeRule{Level: level}
-	f := yamlFields{
+// A ruleReader reads the keys of a rule of a tree.
+type ruleReader struct{ schema.TreeRule }
+
+func (r *ruleReader) fields() yamlFields {
+	return yamlFields{
 		"level": yamlNumber(&r.Level), "order": yamlNumber(&r.Order), "type": yamlText(&r.Type), "field": yamlText(&r.Field),
 		"separator": yamlText(&r.Separator), "regex": yamlText(&r.Regex), "regexGroup": yamlNumber(&r.RegexGroupIdx),
 		"displayFormat": yamlText(&r.DisplayFormat), "customField": yamlText(&r.CustomField),
 		"description": yamlText(&r.Description), "notes": yamlText(&r.Notes),
 	}
-	err := f.read(node, "a rule")
+}
+
+func parseRule(node *yaml.Node, level int) (schema.TreeRule, error) {
+	r := ruleReader{schema.TreeRule{Level: level}}
+	err := r.fields().read(node, "a rule")
 	r.Type = strings.ToUpper(r.Type) // as a TSD prints it
-	return r, err
+	return r.TreeRule, err
 }
 
 // yamlFields are the keys that a mapping may have, and what reads their values.

@@ -27,6 +27,11 @@ const (
 	flagAggregation = "--carbon.aggregation-rules"
 )
 
+// nameFiles are those of the flags.
+func (o CarbonOptions) nameFiles() nameFiles {
+	return nameFiles{o.Whitelist, o.Blacklist, o.Rewrites, o.Aggregation.Rules}
+}
+
 // any reports whether there is a file.
 func (f nameFiles) any() bool { return f.Whitelist+f.Blacklist+f.Rewrites+f.Aggregation != "" }
 

@@ -89,17 +89,36 @@ func DefaultOptions() Options {
 
 // Validate names the flag that cannot work.
 func (o Options) Validate() error {
-	if _, err := time.LoadLocation(o.TimeZone); err != nil {
-		return fmt.Errorf("--graphite.time-zone=%s: %w", o.TimeZone, err)
+	_, zone := time.LoadLocation(o.TimeZone)
+	if zone != nil {
+		zone = fmt.Errorf("--graphite.time-zone=%s: %w", o.TimeZone, zone)
 	}
-	if _, err := o.schemas(); err != nil {
-		return err
+	_, schemas := o.schemas()
+	_, templates := o.templates()
+	_, aggregations := o.aggregations()
+	return errors.Join(zone, schemas, templates, aggregations)
+}
+
+// CheckFiles reads carbon's files that Validate does not, and logs what is passed over in all of them.
+func (o Options) CheckFiles() error {
+	schemas, err := o.schemas()
+	if err != nil {
+		return nil // Validate reports it
 	}
-	if _, err := o.templates(); err != nil {
-		return err
+	aggregations, err := o.aggregations()
+	if err != nil {
+		return nil
 	}
-	_, err := o.aggregations()
-	return err
+	o.warnSkipped(schemas, aggregations)
+	_, err = newNameRules(o.Carbon.nameFiles(), o.Logger)
+	return err // it names the flag
+}
+
+// warnSkipped logs the sections that carbon passes over, too.
+func (o Options) warnSkipped(schemas *conf.Schemas, aggregations *conf.Aggregations) {
+	for _, skipped := range append(schemas.Skipped(), aggregations.Skipped()...) {
+		o.Logger.Warn("a section of carbon's configuration is not a rule, as in carbon", "err", skipped)
+	}
 }
 
 // templates reads the looks of pictures.
@@ -169,9 +188,7 @@ func New(o Options) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	for _, skipped := range append(schemas.Skipped(), aggregations.Skipped()...) {
-		o.Logger.Warn("a section of carbon's configuration is not a rule, as in carbon", "err", skipped)
-	}
+	o.warnSkipped(schemas, aggregations)
 	templates, err := o.templates()
 	if err != nil {
 		return nil, err
@@ -180,7 +197,7 @@ func New(o Options) (*Server, error) {
 	if err != nil {
 		return nil, errors.Join(errors.New("--graphite.time-zone"), err)
 	}
-	names, err := newNameRules(nameFiles{o.Carbon.Whitelist, o.Carbon.Blacklist, o.Carbon.Rewrites, o.Carbon.Aggregation.Rules}, o.Logger)
+	names, err := newNameRules(o.Carbon.nameFiles(), o.Logger)
 	if err != nil {
 		return nil, err // it names the flag
 	}

@@ -38,6 +38,13 @@ const limitsEvery = time.Minute
 // mostLimits bounds the list, which each query passes through.
 const mostLimits = 1000
 
+// CheckFiles reads the files that the options name.
+func (o Options) CheckFiles() error {
+	o.Now = time.Now
+	_, err := newLimits(&o)
+	return err
+}
+
 // newLimits reads the file, if there is one.
 func newLimits(o *Options) (*limits, error) {
 	l := &limits{path: o.LimitsFile, others: o.MaxPoints, logger: o.Logger, now: o.Now, read: o.Now()}

@@ -1,0 +1,143 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+
+	"gopkg.in/yaml.v3"
+)
+
+// maxSecret bounds the file of a secret, in bytes.
+const maxSecret = 64 << 10
+
+// An expander replaces, in the values of a configuration file:
+//
+//	${NAME}            the environment variable; it is an error if it is not set
+//	${NAME:-default}   the same, or the default if it is not set or empty
+//	${file:/path}      the content of a file without the line break at its end; it is a secret
+//	$$                 a dollar sign
+//
+// Another dollar sign stays: regular expressions have them. What is put in is not expanded again, and
+// cannot add keys: values are expanded after the YAML was read.
+type expander struct {
+	environment map[string]string
+	secrets     map[*yaml.Node]bool // the values with the content of a file
+	errs        []error
+}
+
+// nodes expands all values below a node.
+func (e *expander) nodes(node *yaml.Node) {
+	switch node.Kind {
+	case yaml.ScalarNode:
+		e.scalar(node)
+	case yaml.MappingNode:
+		for i := 1; i < len(node.Content); i += 2 {
+			e.nodes(node.Content[i])
+		}
+	default:
+		for _, below := range node.Content {
+			e.nodes(below)
+		}
+	}
+}
+
+func (e *expander) scalar(node *yaml.Node) {
+	text, secret, err := e.text(node.Value)
+	switch {
+	case err != nil:
+		e.errs = append(e.errs, fmt.Errorf("line %d: %w", node.Line, err))
+		return
+	case text == node.Value:
+		return
+	}
+	node.Value, node.Tag, node.Style = text, "", 0 // "${UDP}" may have become a boolean
+	if secret {
+		e.secrets[node] = true
+	}
+}
+
+// text expands a value, and reports whether it has the content of a file.
+func (e *expander) text(value string) (expanded string, secret bool, err error) {
+	var b strings.Builder
+	for {
+		before, rest, found := strings.Cut(value, "$")
+		b.WriteString(before)
+		if !found {
+			return b.String(), secret, nil
+		}
+		if value = rest; strings.HasPrefix(rest, "$") {
+			b.WriteByte('$')
+			value = rest[1:]
+			continue
+		}
+		if !strings.HasPrefix(rest, "{") {
+			b.WriteByte('$')
+			continue
+		}
+		name, after, closed := strings.Cut(rest[1:], "}")
+		if !closed {
+			return "", false, fmt.Errorf("${%s has no closing brace; a dollar sign before a brace is written $$", name)
+		}
+		put, isFile, err := e.reference(name)
+		if err != nil {
+			return "", false, err
+		}
+		b.WriteString(put)
+		value, secret = after, secret || isFile
+	}
+}
+
+// reference returns what stands for ${name}.
+func (e *expander) reference(name string) (text string, isFile bool, err error) {
+	if path, ok := strings.CutPrefix(name, "file:"); ok {
+		text, err = readSecret(path)
+		return text, true, err
+	}
+	name, otherwise, hasDefault := strings.Cut(name, ":-")
+	if !isVariable(name) {
+		return "", false, fmt.Errorf("${%s}: want ${NAME}, ${NAME:-default} or ${file:PATH}; a dollar sign before a brace is written $$", name)
+	}
+	text, ok := e.environment[name]
+	switch {
+	case hasDefault && text == "":
+		return otherwise, false, nil
+	case !ok:
+		return "", false, fmt.Errorf("the environment variable %s is not set (${%s:-default} has a default)", name, name)
+	}
+	return text, false, nil
+}
+
+// isVariable reports whether a text is the name of an environment variable.
+func isVariable(name string) bool {
+	for i, c := range name {
+		switch {
+		case c == '_', c >= 'a' && c <= 'z', c >= 'A' && c <= 'Z':
+		case i > 0 && c >= '0' && c <= '9':
+		default:
+			return false
+		}
+	}
+	return name != ""
+}
+
+// readSecret returns the content of a file without the line break at its end.
+func readSecret(path string) (string, error) {
+	info, err := os.Stat(path)
+	if err != nil {
+		return "", err
+	}
+	if info.Size() > maxSecret {
+		return "", fmt.Errorf("%s has %d bytes; at most %d are read as a value", path, info.Size(), maxSecret)
+	}
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return "", err
+	}
+	value := strings.TrimSuffix(strings.TrimSuffix(string(text), "\n"), "\r")
+	if value == "" {
+		return "", errors.New(path + " is empty")
+	}
+	return value, nil
+}
