@@ -55,6 +55,7 @@ var doors = map[string][]string{
 	"opentsdb/reply":          {},
 	"phrase":                  {"graphite/expr", "opentsdb/query"},
 	"prometheus":              {"budget", "prometheus/query", "prometheus/queryable", "prometheus/read", "prometheus/reply", "prometheus/write", "running", "storage", "translate"},
+	"prometheus/appendable":   {"ingest", "prometheus/object", "storage"},
 	"prometheus/bounds":       {},
 	"prometheus/object":       {"prometheus/wire", "storage", "storage/schema"},
 	"prometheus/promtest":     {"budget", "prometheus/object", "prometheus/reply", "storage", "storage/kv", "storage/pebble", "storage/storetest"},

@@ -23,6 +23,7 @@ import (
 const (
 	snapshotPath = prom.APIPrefix + "/admin/tsdb/snapshot"
 	compactPath  = prom.APIPrefix + "/admin/tsdb/compact"
+	cleanPath    = prom.APIPrefix + "/admin/tsdb/clean_tombstones"
 )
 
 // snapshotsDir is the directory of snapshots in --storage.path, as in Prometheus' data directory.
@@ -57,7 +58,7 @@ type (
 )
 
 func (a *adminAPI) mount(r chi.Router) {
-	for path, serve := range map[string]func(*http.Request) (any, error){snapshotPath: a.snapshot, compactPath: a.compact, treeSyncPath: a.syncTrees} {
+	for path, serve := range map[string]func(*http.Request) (any, error){snapshotPath: a.snapshot, compactPath: a.compact, cleanPath: a.clean, treeSyncPath: a.syncTrees} {
 		// A page of another origin cannot have a browser start an operation.
 		handler := http.NewCrossOriginProtection().Handler(a.alone(serve))
 		r.Method(http.MethodPost, path, handler)
@@ -68,7 +69,7 @@ func (a *adminAPI) mount(r chi.Router) {
 	}
 }
 
-// alone answers with the result of serve, unless another operation is under way.
+// alone answers with the result of serve, 204 if there is none, unless another operation is under way.
 func (a *adminAPI) alone(serve func(*http.Request) (any, error)) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		if !a.busy.TryLock() {
@@ -79,6 +80,10 @@ func (a *adminAPI) alone(serve func(*http.Request) (any, error)) http.HandlerFun
 		data, err := serve(r)
 		if err != nil {
 			a.fail(w, r, err)
+			return
+		}
+		if data == nil {
+			w.WriteHeader(http.StatusNoContent)
 			return
 		}
 		reply.JSON(w, http.StatusOK, reply.Frame{Status: "success", Data: data})
@@ -120,6 +125,13 @@ func (a *adminAPI) compact(r *http.Request) (any, error) {
 	reply.After = diskBytes(a.engine)
 	a.o.Logger.InfoContext(r.Context(), "store compacted", "bytes_before", reply.Before, "bytes_after", reply.After)
 	return reply, nil
+}
+
+// clean gives the space of what was deleted back, as Prometheus' API has it: a compaction, answered
+// with 204.
+func (a *adminAPI) clean(r *http.Request) (any, error) {
+	_, err := a.compact(r)
+	return nil, err
 }
 
 // wantEmbedded returns an error for other engines, which names their own way to do it.

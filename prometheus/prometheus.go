@@ -66,6 +66,7 @@ type Store interface {
 	queryable.Windows
 	Plan(q storage.Query) ([]storage.Plan, error)
 	Read(from, to int64) (*storage.Reading, bool)
+	query.Deleter
 }
 
 // Documents keeps the metadata of metrics.
@@ -142,7 +143,7 @@ func (o Options) readOptions(shown *queryable.Store) read.Options {
 func (o Options) queryOptions(shown *queryable.Store) query.Options {
 	q := o.Query
 	q.Planner, q.Catalog, q.Metadata, q.Names, q.Queryable, q.Running = o.Store, o.Catalog, o.Documents, o.Names, shown, o.Running
-	q.Changes, q.Budget = o.Store, o.Budget
+	q.Changes, q.Budget, q.Deleter = o.Store, o.Budget, o.Store
 	q.Origins, q.Flags, q.Started, q.Revision = o.Origins, o.Flags, o.Started, o.Revision
 	q.Logger, q.Registerer, q.Gatherer = o.Logger, o.Registerer, o.Gatherer
 	return q

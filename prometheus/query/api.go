@@ -61,7 +61,7 @@ func ownHandlers(o Options, engine promql.QueryEngine) map[string]http.Handler {
 	if o.Catalog != nil {
 		own[Prefix+"/status/tsdb"] = &tsdbStatusHandler{store: o.Catalog, names: o.Names, cors: o.Origins}
 	}
-	for path, text := range notServed() {
+	for path, text := range notServed(o.Admin) {
 		own[Prefix+path] = notFoundHandler(text)
 	}
 	return own
@@ -96,6 +96,10 @@ func (a *API) answer(w http.ResponseWriter, r *http.Request) {
 	}
 	if h := a.own[r.URL.Path]; h != nil && r.Method != http.MethodOptions {
 		h.ServeHTTP(w, r)
+		return
+	}
+	if r.URL.Path == Prefix+deletePath {
+		sameOrigin(a.module).ServeHTTP(w, r)
 		return
 	}
 	a.module.ServeHTTP(w, r)

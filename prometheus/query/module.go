@@ -86,9 +86,9 @@ func newModuleAPI(o Options, engine promql.QueryEngine, promParser parser.Parser
 		v1.GlobalURLOptions{},
 		// the store's errors report that it is not ready
 		func(f http.HandlerFunc) http.HandlerFunc { return f },
-		noAdmin{},
-		"",    // directory of the TSDB
-		false, // admin
+		&deletions{shown: o.Queryable, deleter: o.Deleter, logger: o.Logger},
+		"", // directory of the TSDB
+		o.Admin,
 		false, // search
 		0,     // limit of search
 		o.Logger,

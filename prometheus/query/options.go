@@ -52,8 +52,10 @@ type Options struct {
 	Catalog  cardinalityReader
 	// Running holds the queries of all languages that are being answered. It may be nil.
 	Running *running.Registry
-	// Admin is --web.enable-admin-api: queries may be ended by their id.
+	// Admin is --web.enable-admin-api: queries may be ended by their id, and series deleted.
 	Admin bool
+	// Deleter is of the same store. It must be given with Admin.
+	Deleter Deleter
 	// Origins matches the origins of scripts that may send requests.
 	Origins *regexp.Regexp
 	// Flags are shown under status/flags.

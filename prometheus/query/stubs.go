@@ -1,12 +1,10 @@
 package query
 
 import (
-	"context"
 	"errors"
 	"net/url"
 
 	"github.com/prometheus/prometheus/config"
-	"github.com/prometheus/prometheus/model/labels"
 	"github.com/prometheus/prometheus/rules"
 	"github.com/prometheus/prometheus/scrape"
 	"github.com/prometheus/prometheus/tsdb"
@@ -23,7 +21,7 @@ var (
 	_ v1.TargetRetriever       = noTargets{}
 	_ v1.AlertmanagerRetriever = noTargets{}
 	_ v1.RulesRetriever        = noTargets{}
-	_ v1.TSDBAdminStats        = noAdmin{}
+	_ v1.TSDBAdminStats        = (*deletions)(nil)
 )
 
 func (noTargets) ScrapePools() []string { return []string{} }
@@ -46,23 +44,19 @@ func (noTargets) ScrapePoolConfig(string) (*config.ScrapeConfig, error) {
 	return nil, errors.New("nothing is scraped here")
 }
 
-// noAdmin implements the admin methods of a TSDB, which does not exist here.
-type noAdmin struct{}
+// noTSDB implements what the module's API wants of a TSDB, which does not exist here.
+type noTSDB struct{}
 
 var errNoTSDB = errors.New("there is no TSDB here")
 
-func (noAdmin) CleanTombstones() error { return errNoTSDB }
+func (noTSDB) CleanTombstones() error { return errNoTSDB }
 
-func (noAdmin) Delete(context.Context, int64, int64, ...*labels.Matcher) error {
-	return errNoTSDB
-}
+func (noTSDB) Snapshot(string, bool) error { return errNoTSDB }
 
-func (noAdmin) Snapshot(string, bool) error { return errNoTSDB }
-
-func (noAdmin) Stats(string, int) (*tsdb.Stats, error) {
+func (noTSDB) Stats(string, int) (*tsdb.Stats, error) {
 	return &tsdb.Stats{IndexPostingStats: &index.PostingsStats{}}, nil
 }
 
-func (noAdmin) WALReplayStatus() (tsdb.WALReplayStatus, error) { return tsdb.WALReplayStatus{}, nil }
+func (noTSDB) WALReplayStatus() (tsdb.WALReplayStatus, error) { return tsdb.WALReplayStatus{}, nil }
 
-func (noAdmin) BlockMetas() ([]tsdb.BlockMeta, error) { return []tsdb.BlockMeta{}, nil }
+func (noTSDB) BlockMetas() ([]tsdb.BlockMeta, error) { return []tsdb.BlockMeta{}, nil }

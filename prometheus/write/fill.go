@@ -1,13 +1,10 @@
 package write
 
 import (
-	"errors"
 	"fmt"
-	"math"
 	"slices"
 
 	"github.com/prometheus/prometheus/model/exemplar"
-	"github.com/prometheus/prometheus/model/histogram"
 
 	"github.com/tsdbridge/tsdbridge/prometheus/object"
 	"github.com/tsdbridge/tsdbridge/storage"
@@ -45,15 +42,7 @@ func (r *message) counts() kindCounts {
 func (j *job) storable(time int64) bool { return time >= 0 && time <= j.latest }
 
 // timeError returns why a time cannot be stored.
-func (j *job) timeError(time int64) error {
-	switch {
-	case time < 0:
-		return fmt.Errorf("timestamp %d is negative", time)
-	case time > storage.MaxTime:
-		return fmt.Errorf("timestamp %d is after the year 2106", time)
-	}
-	return fmt.Errorf("timestamp %d is more than %v in the future (--write.max-future)", time, j.o.Future)
-}
+func (j *job) timeError(time int64) error { return object.TimeError(time, j.o.Future) }
 
 // holdsGood reports whether a series has anything that will be stored if its labels are good.
 func (j *job) holdsGood(i int) bool {
@@ -77,33 +66,13 @@ func (j *job) validateHistograms() {
 			continue // too large
 		}
 		if h.ints != nil {
-			h.err = validate(h.ints, h.ints.Schema, h.ints.ZeroThreshold)
+			h.err = object.Check(h.ints, h.ints.Schema, h.ints.ZeroThreshold)
 			h.checkBuckets(h.ints.PositiveSpans, h.ints.NegativeSpans)
 		} else {
-			h.err = validate(h.floats, h.floats.Schema, h.floats.ZeroThreshold)
+			h.err = object.Check(h.floats, h.floats.Schema, h.floats.ZeroThreshold)
 			h.checkBuckets(h.floats.PositiveSpans, h.floats.NegativeSpans)
 		}
 	}
-}
-
-// validate reduces the resolutions that Prometheus reserves for later, 9 to 52, to the finest that
-// it supports, as Prometheus does itself.
-func validate(h interface {
-	ReduceResolution(schema int32) error
-	Validate() error
-}, schema int32, zeroThreshold float64,
-) error {
-	if math.IsNaN(zeroThreshold) {
-		// Validate accepts it, but Prometheus' engine loops forever when it adds two such
-		// histograms (as of v0.315.0).
-		return errors.New("zero threshold is NaN")
-	}
-	if schema > histogram.ExponentialSchemaMax && histogram.IsExponentialSchemaReserved(schema) {
-		if err := h.ReduceResolution(histogram.ExponentialSchemaMax); err != nil {
-			return err
-		}
-	}
-	return h.Validate()
 }
 
 // fill moves what is good into the batch and refuses the rest.

@@ -10,6 +10,7 @@ import (
 
 	"github.com/tsdbridge/tsdbridge/ingest"
 	"github.com/tsdbridge/tsdbridge/ingest/listen"
+	"github.com/tsdbridge/tsdbridge/prometheus/object"
 	"github.com/tsdbridge/tsdbridge/prometheus/reply"
 	"github.com/tsdbridge/tsdbridge/storage"
 	"github.com/tsdbridge/tsdbridge/turns"
@@ -101,7 +102,7 @@ func (j *job) decode() error {
 // store stores what can be stored; j.refused is the rest. After an error it is not known what has
 // been stored.
 func (j *job) store(ctx context.Context) error {
-	j.latest = j.lastTime()
+	j.latest = object.LastTime(j.o.Now, j.o.Future)
 	j.validateHistograms()
 	if err := j.findSeries(ctx); err != nil {
 		return err
@@ -113,14 +114,6 @@ func (j *job) store(ctx context.Context) error {
 		}
 	}
 	return nil
-}
-
-// lastTime returns the last time that can be stored now, in milliseconds.
-func (j *job) lastTime() int64 {
-	if j.o.Future == 0 {
-		return storage.MaxTime
-	}
-	return min(storage.MaxTime, j.o.Now().Add(j.o.Future).UnixMilli())
 }
 
 // append stores samples, histograms and exemplars.

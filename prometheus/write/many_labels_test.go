@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/tsdbridge/tsdbridge/prometheus/object"
 	"github.com/tsdbridge/tsdbridge/prometheus/promtest"
 )
 
@@ -32,10 +33,10 @@ func TestWriteManyEmptyLabels(t *testing.T) {
 // Validate accepts them.
 func TestNaNZeroThreshold(t *testing.T) {
 	h := promtest.Fine(0)
-	if err := validate(h, h.Schema, h.ZeroThreshold); err != nil {
+	if err := object.Check(h, h.Schema, h.ZeroThreshold); err != nil {
 		t.Fatal(err)
 	}
-	if err := validate(h, h.Schema, math.NaN()); err == nil {
+	if err := object.Check(h, h.Schema, math.NaN()); err == nil {
 		t.Error("a histogram with a zero threshold of NaN is taken")
 	}
 }

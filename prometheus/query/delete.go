@@ -1,0 +1,76 @@
+package query
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"strings"
+
+	"github.com/prometheus/prometheus/model/labels"
+
+	"github.com/tsdbridge/tsdbridge/budget"
+	"github.com/tsdbridge/tsdbridge/prometheus/queryable"
+	"github.com/tsdbridge/tsdbridge/prometheus/reply"
+	"github.com/tsdbridge/tsdbridge/storage"
+)
+
+// deletePath is Prometheus' own.
+const deletePath = "/admin/tsdb/delete_series"
+
+// Deleter deletes points of series, or whole series. A storage.Store is one.
+type Deleter interface {
+	Delete(ctx context.Context, d storage.Deletion) (storage.Deleted, error)
+}
+
+// deletions deletes what matchers select. It is what the module's API wants of a TSDB for that.
+type deletions struct {
+	noTSDB
+
+	shown   *queryable.Store
+	deleter Deleter
+	logger  *slog.Logger
+}
+
+// refBytes is the memory of a series in the list of those to delete.
+const refBytes = 8
+
+// Delete deletes the points of all series that satisfy the matchers from mint to maxt, in
+// milliseconds, both inclusive: samples, histograms, exemplars, rolled up values and annotations.
+// Where that is all of time, the series go as well.
+func (d *deletions) Delete(ctx context.Context, mint, maxt int64, matchers ...*labels.Matcher) error {
+	deletion := storage.Deletion{Start: max(mint, 0), End: min(maxt, storage.MaxTime), Whole: mint <= 0 && maxt >= storage.MaxTime}
+	if deletion.Start > deletion.End {
+		return nil
+	}
+	err := d.shown.EachRef(ctx, mint, maxt, matchers, func(_ labels.Labels, ref storage.Ref) {
+		deletion.Refs = append(deletion.Refs, ref)
+	})
+	if err != nil || len(deletion.Refs) == 0 {
+		return err
+	}
+	if err := budget.From(ctx).Take(int64(len(deletion.Refs)) * refBytes); err != nil {
+		return reply.QueryError(ctx, "delete series", err)
+	}
+	// A deletion that has begun is finished, whatever becomes of the request.
+	if _, err := d.deleter.Delete(context.WithoutCancel(ctx), deletion); err != nil {
+		return reply.StoreError{Err: fmt.Errorf("delete series: %w", err)}
+	}
+	d.logger.InfoContext(ctx, "series deleted", "matchers", selector(matchers), "series", len(deletion.Refs), "start", deletion.Start, "end", deletion.End, "whole", deletion.Whole)
+	return nil
+}
+
+// maxSelector is how much of a selector is logged, in bytes.
+const maxSelector = 1000
+
+// selector prints matchers as PromQL does.
+func selector(matchers []*labels.Matcher) string {
+	texts := make([]string, len(matchers))
+	for i, m := range matchers {
+		texts[i] = m.String()
+	}
+	return reply.Cut("{"+strings.Join(texts, ",")+"}", maxSelector)
+}
+
+// sameOrigin refuses requests that a page of another origin makes a browser send.
+func sameOrigin(next http.Handler) http.Handler { return http.NewCrossOriginProtection().Handler(next) }

@@ -1,0 +1,113 @@
+package query
+
+import (
+	"encoding/json"
+	"net/http"
+	"net/url"
+	"strings"
+	"testing"
+
+	"github.com/tsdbridge/tsdbridge/prometheus/promtest"
+)
+
+// deletable returns a server that deletes from a store on an engine, with demo data in it.
+func deletable(t *testing.T, engine string) (base string) {
+	t.Helper()
+	store := promtest.OpenStore(t, promtest.Engines()[engine](t))
+	promtest.WriteDemo(t, newPromStorage(store))
+	o := testAPIOptions(t, store)
+	o.Admin, o.Deleter = true, store
+	return apiServer(t, o).URL + Prefix
+}
+
+// count returns how many samples a selector has over all of the demo's time.
+func count(t *testing.T, base, selector string) string {
+	t.Helper()
+	_, body := promtest.Do(t, http.MethodPost, base+"/query", url.Values{"query": {"sum(count_over_time(" + selector + "[3h]))"}, "time": {"7200"}})
+	var answer struct {
+		Data struct {
+			Result []struct{ Value [2]any }
+		}
+	}
+	if err := json.Unmarshal([]byte(body), &answer); err != nil {
+		t.Fatalf("%s: %v", body, err)
+	}
+	if len(answer.Data.Result) == 0 {
+		return ""
+	}
+	return answer.Data.Result[0].Value[1].(string)
+}
+
+// TestDeleteSeries deletes samples, histograms and exemplars by matchers and time.
+func TestDeleteSeries(t *testing.T) {
+	for engine := range promtest.Engines() {
+		t.Run(engine, func(t *testing.T) {
+			base := deletable(t, engine)
+			request := func(form url.Values) (int, string) {
+				t.Helper()
+				return promtest.Do(t, http.MethodPost, base+deletePath, form)
+			}
+			others := count(t, base, `temperature`)
+			for _, form := range []url.Values{
+				{"match[]": {`requests_total{instance="a"}`, `latency{instance=~"a|b"}`}, "start": {"0"}, "end": {"3600"}},
+				{"match[]": {`in_use`}},
+			} {
+				if status, body := request(form); status != http.StatusNoContent {
+					t.Fatalf("%v: %d %s", form, status, body)
+				}
+			}
+			for selector, want := range map[string]string{`in_use`: "", `temperature`: others} {
+				if got := count(t, base, selector); got != want {
+					t.Errorf("%s: %q samples, want %q", selector, got, want)
+				}
+			}
+			first := func(selector string) string {
+				_, body := promtest.Do(t, http.MethodPost, base+"/query", url.Values{"query": {"min_over_time(timestamp(" + selector + ")[3h:15s]) > bool 3600"}, "time": {"7200"}})
+				return body
+			}
+			if body := first(`requests_total{instance="a"}`); !strings.Contains(body, `"1"]`) {
+				t.Errorf("samples of the first hour are left: %s", body)
+			}
+			if body := first(`requests_total{instance="b"}`); !strings.Contains(body, `"0"]`) {
+				t.Errorf("samples of another series are gone: %s", body)
+			}
+			if _, body := promtest.Do(t, http.MethodGet, base+`/series?match[]=in_use`, nil); !strings.Contains(body, `"data":[]`) {
+				t.Errorf("a series is left: %s", body)
+			}
+			_, body := promtest.Do(t, http.MethodGet, base+`/query_exemplars?query=requests_total&start=0&end=3600`, nil)
+			if strings.Contains(body, `"trace_id":"a"`) || !strings.Contains(body, `"trace_id":"b"`) {
+				t.Errorf("exemplars: %s", body)
+			}
+		})
+	}
+}
+
+// TestDeleteSeriesRefused sends requests that delete nothing.
+func TestDeleteSeriesRefused(t *testing.T) {
+	base := deletable(t, "memory")
+	for _, tc := range []struct {
+		form url.Values
+		want string
+	}{
+		{nil, "no match[] parameter provided"},
+		{url.Values{"match[]": {"{"}}, "invalid parameter"},
+		{url.Values{"match[]": {"up"}, "start": {"x"}}, "start"},
+	} {
+		if status, body := promtest.Do(t, http.MethodPost, base+deletePath, tc.form); status != http.StatusBadRequest || !strings.Contains(body, tc.want) {
+			t.Errorf("%v: %d %s, want %q", tc.form, status, body, tc.want)
+		}
+	}
+	r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, base+deletePath+"?match[]=temperature", http.NoBody)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Header.Set("Origin", "https://elsewhere.example")
+	answer, err := http.DefaultClient.Do(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer answer.Body.Close()
+	if answer.StatusCode != http.StatusForbidden || count(t, base, "temperature") == "" {
+		t.Errorf("a page of another origin: %s", answer.Status)
+	}
+}
