@@ -127,7 +127,7 @@ func testPageLanguages(t *testing.T, p *pageTest) {
 			t.Errorf("panel %d shows %s, want %s", i+1, got, want)
 		}
 	}
-	if n := eval[int](t, p.b, `document.querySelectorAll('.chart canvas').length`); n != 3 {
+	if n := eval[int](t, p.b, `document.querySelectorAll('.chart .axes canvas').length`); n != 3 {
 		t.Errorf("%d graphs, want 3", n)
 	}
 	p.b.picture(t, "explore")
@@ -294,7 +294,7 @@ func testPageTreeEditor(t *testing.T, p *pageTest) {
 
 func testPageMetrics(t *testing.T, p *pageTest) {
 	p.b.open(t, p.base+"#/metrics")
-	p.b.wait(t, `document.querySelector('.figures dd') && document.body.textContent.includes('page.requests')`)
+	p.b.wait(t, `document.querySelector('.tiles dd') && document.body.textContent.includes('page.requests')`)
 	p.b.picture(t, "metrics")
 	p.b.open(t, p.base+"#/metrics?metric=page.requests")
 	p.b.wait(t, `document.body.textContent.includes('3 series, 3 of them with points') && document.querySelector('[aria-label="Label host"]')?.textContent.includes('web2')`)

@@ -68,15 +68,15 @@ func TestPolicy(t *testing.T) {
 	}
 }
 
-// All files that the page names are there, in the weight that it may have.
+// All files of the page are there, in the weight that it may have.
 func TestAssets(t *testing.T) {
 	page := body(t, ask(t, Page{}, http.MethodGet, "/", nil))
 	named := regexp.MustCompile(`assets/([\w.]+)`).FindAllStringSubmatch(page, -1)
 	if len(named) != 3 {
 		t.Fatalf("the page names %q", named)
 	}
-	weight := 0
-	for _, m := range named {
+	weight := len(page)
+	for _, m := range append(named, []string{"", "worker.js"}) {
 		path := "/assets/" + m[1]
 		answer := ask(t, Page{}, http.MethodGet, path, nil)
 		plain := body(t, answer)

@@ -4,7 +4,7 @@ import {build} from 'esbuild';
 import {copyFileSync} from 'node:fs';
 
 await build({
-  entryPoints: {app: 'src/main.tsx'},
+  entryPoints: {app: 'src/main.tsx', worker: 'src/language/worker.ts'},
   outdir: '../dist',
   bundle: true,
   minify: true,

@@ -1,8 +1,10 @@
 import type {ComponentType} from 'preact';
-import {useEffect, useState} from 'preact/hooks';
+import {useEffect} from 'preact/hooks';
 import {Browse} from './browse/browse.tsx';
 import {Explore} from './explore/explore.tsx';
 import {useRoute} from './lib/route.ts';
+import {admin, whyReadOnly} from './lib/server.ts';
+import {themes, useTheme} from './lib/theme.ts';
 import {Metrics} from './metrics/metrics.tsx';
 import {Migrate} from './migrate/migrate.tsx';
 import {Status} from './status/status.tsx';
@@ -34,6 +36,7 @@ export function Shell() {
         <nav aria-label="Pages">
           {pages.map(p => <a key={p.id} href={`#/${p.id}`} {...(p === page ? {'aria-current': 'page' as const} : {})}>{p.title}</a>)}
         </nav>
+        {!admin() && <span class="badge" title={whyReadOnly}>read-only</span>}
         <Theme />
       </header>
       <main tabIndex={-1}><page.show params={route.params} /></main>
@@ -41,18 +44,12 @@ export function Shell() {
   );
 }
 
-const themes = ['auto', 'light', 'dark'] as const;
-
 /** Theme chooses light or dark; auto follows the system. */
 function Theme() {
-  const [theme, set] = useState(() => localStorage.getItem('tsdbridge.theme') ?? 'auto');
-  useEffect(() => {
-    localStorage.setItem('tsdbridge.theme', theme);
-    document.documentElement.dataset['theme'] = theme;
-  }, [theme]);
+  const [theme, set] = useTheme();
   return (
-    <label class="theme">Colours <select value={theme} onChange={e => set(e.currentTarget.value)}>
-      {themes.map(t => <option key={t} value={t}>{t}</option>)}
-    </select></label>
+    <span class="theme"><select aria-label="Colours" title="Colours" value={theme} onChange={e => set(e.currentTarget.value)}>
+      {themes.map(t => <option key={t} value={t}>{t === 'auto' ? 'auto colours' : t}</option>)}
+    </select></span>
   );
 }

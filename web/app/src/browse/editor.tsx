@@ -41,7 +41,7 @@ export function TreeEditor(p: {tree: Tree | undefined; onClose(): void; onSaved(
     <section class="panel" aria-label="Tree editor">
       <h2>{p.tree ? `Rules of ${p.tree.name}` : 'A new tree'}</h2>
       <div class="toolbar">
-        {!p.tree && <label>Name <input type="text" value={name} onInput={e => setName(e.currentTarget.value)} /></label>}
+        {!p.tree && <label class="field">Name <input type="text" value={name} onInput={e => setName(e.currentTarget.value)} /></label>}
         <label><input type="checkbox" checked={strict} onChange={e => setStrict(e.currentTarget.checked)} /> Strict: a series that a level does not match is not placed</label>
       </div>
       <div class="scroll" tabIndex={0}><table class="rules-table">
@@ -68,7 +68,7 @@ export function TreeEditor(p: {tree: Tree | undefined; onClose(): void; onSaved(
         {!edits() && <span class="dim">{whyNoEdits}</span>}
       </p>
       {(failed || trial.error || sample.error) !== '' && <p class="error" role="alert">{failed || trial.error || sample.error}</p>}
-      <label>Try on <input type="text" size={40} value={selector} onChange={e => setSelector(e.currentTarget.value)} /></label>
+      <label class="field">Try on <input type="text" size={40} value={selector} onChange={e => setSelector(e.currentTarget.value)} /></label>
       <Results all={trial.answer ?? []} />
     </section>
   );
@@ -84,7 +84,7 @@ function Results(p: {all: Placed[]}) {
         <thead><tr><th>Series</th><th>Path</th><th>Remark</th></tr></thead>
         <tbody>{p.all.map(r => (
           <tr key={r.name}>
-            <td>{r.name}</td><td>{r.path}</td>
+            <td class="name">{r.name}</td><td class="name">{r.path}</td>
             <td class={r.path === '' || r.seriesOnPath > 1 ? 'warn' : 'dim'}>
               {r.path === '' ? r.unmatched || r.outcome : r.seriesOnPath > 1 ? `${r.seriesOnPath} of these series have this path` : r.outcome === 'stored' ? '' : r.outcome}
             </td>

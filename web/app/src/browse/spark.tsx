@@ -1,5 +1,5 @@
 import {useEffect, useRef, useState} from 'preact/hooks';
-import {fetchJSON} from '../lib/http.ts';
+import {fetchJSON, isAbort} from '../lib/http.ts';
 import {formatNumber} from '../lib/format.ts';
 
 const width = 120;
@@ -11,14 +11,19 @@ export function Spark(p: {target: string}) {
   const [points, setPoints] = useState<[number, number][]>();
   useEffect(() => {
     const control = new AbortController();
+    let timer = 0;
     const seen = new IntersectionObserver(all => {
-      if (!all.some(e => e.isIntersecting)) return;
+      clearTimeout(timer);
+      if (all.at(-1)!.isIntersecting) timer = window.setTimeout(draw, 150); // what is scrolled past is not asked for
+    });
+    const draw = () => {
       seen.disconnect();
       fetchJSON<{datapoints: [number | null, number][]}[]>('render', {target: p.target, from: '-6h', maxDataPoints: width / 2, format: 'json'}, {signal: control.signal})
-        .then(all => setPoints((all[0]?.datapoints ?? []).filter(d => d[0] !== null).map(d => [d[1], d[0]!])), () => setPoints([]));
-    });
+        .then(all => setPoints((all[0]?.datapoints ?? []).filter(d => d[0] !== null).map(d => [d[1], d[0]!])), e => { if (!isAbort(e)) setPoints([]); });
+    };
     seen.observe(box.current!);
     return () => {
+      clearTimeout(timer);
       seen.disconnect();
       control.abort();
     };

@@ -40,16 +40,15 @@ export function Trees(p: {status: Request<TreesStatus>; onEdit(tree: Tree | unde
   const s = p.status.answer;
   return (
     <section class="panel" aria-label="Trees">
-      <h2>Trees</h2>
+      <header><h2>Trees</h2><button class="small end" onClick={() => p.onEdit(undefined)}>New tree</button></header>
       {p.status.error !== '' && <p class="error" role="alert">{p.status.error}</p>}
       {s && !s.loaded && <p class="note">The trees are being read: names may be missing until they are.</p>}
       {s?.sync.running && <p class="note">Existing series are being added: {formatCount(s.sync.series)} of {formatCount(s.sync.of)}.</p>}
       {s?.broken.map(b => <p class="error" key={b.treeId}>Tree {b.treeId} ({b.name}) cannot be used: {b.error}</p>)}
       {s?.trees.map(t => <One key={t.treeId} tree={t} onEdit={() => p.onEdit(t)} />)}
-      <p><button onClick={() => p.onEdit(undefined)}>New tree</button></p>
       {s && !s.trees.some(t => t.enabled) && (
         <p class="dim">Names without tags, as carbon sends them, are found under themselves. Series with tags are in no tree yet:
-          make one below, or declare one in the configuration file (<code>trees:</code>). All series are in <a href="#/metrics">Metrics</a>.</p>
+          make one, or declare one in the configuration file (<code>trees:</code>). All series are in <a href="#/metrics">Metrics</a>.</p>
       )}
     </section>
   );
@@ -59,14 +58,14 @@ function One(p: {tree: Tree; onEdit(): void}) {
   const t = p.tree;
   return (
     <details class="one-tree">
-      <summary><b>{t.name}</b> <span class="dim">{t.default ? 'dotted names' : t.enabled ? 'enabled' : 'not enabled'}</span>
-        {t.collidedSeries > 0 && <span class="warn"> {formatCount(t.collidedSeries)} share a path</span>}</summary>
+      <summary><b>{t.name}</b> <span class="badge">{t.default ? 'dotted names' : t.enabled ? 'enabled' : 'not enabled'}</span>
+        {t.collidedSeries > 0 && <span class="badge warn">{formatCount(t.collidedSeries)} share a path</span>}</summary>
       {t.description !== '' && <p>{t.description}</p>}
       <table>
         <thead><tr><th>Level</th><th>Order</th><th>Rule</th></tr></thead>
         <tbody>{t.rules.map(r => <tr key={`${r.level}.${r.order}`}><td>{r.level}</td><td>{r.order}</td><td>{ruleText(r)}</td></tr>)}</tbody>
       </table>
-      {!t.default && <p><button onClick={p.onEdit}>Try and edit the rules</button></p>}
+      {!t.default && <p><button class="small" onClick={p.onEdit}>Try and edit the rules</button></p>}
       {t.strictMatch && <p class="dim">Strict: a series that a level does not match is not placed.</p>}
       {t.noInverse && <p class="dim">Dotted names do not become metric and tags by this tree: {t.noInverse}</p>}
       {t.collidedSeries > 0 && (

@@ -1,108 +1,56 @@
-import type {ComponentChildren} from 'preact';
+import type {LanguageID} from '../language/language.ts';
 import {fetchData} from '../lib/http.ts';
 import {formatBytes, formatCount, formatSeconds} from '../lib/format.ts';
 import {useRequest} from '../lib/request.ts';
-import {stepFor, type Instants} from '../lib/time.ts';
-
-interface Node {
-  id: number;
-  operator: string;
-  expression: string;
-  series: number;
-  samples: number;
-  seconds: number;
-  inputs?: Node[];
-  reads?: number[];
-}
-
-interface Way {
-  kind: string;
-  metric: string;
-  rows?: number;
-  rowsOfMetric?: number;
-  reads?: number;
-  costMillis?: Record<string, number>;
-}
-
-interface Read {
-  selector: string;
-  start: string;
-  end: string;
-  series: number;
-  samples: number;
-  seconds: number;
-  bytes?: number;
-  plans?: Way[];
-}
+import type {Instants} from '../lib/time.ts';
+import {Failed, Waiting} from '../lib/waiting.tsx';
+import {Operator, ReadOf, Ways, type Node, type Read, type Way} from './plan.tsx';
+import {explainParams} from './question.ts';
 
 interface Explained {
-  path: string;
+  path?: string;
+  left?: string;
   why?: string;
   seconds: number;
   series: number;
   samples: number;
   memoryBytes: number;
+  rows?: number;
+  bytes?: number;
+  ways?: Way[];
   plan?: Node;
   reads?: Read[];
+  warnings?: string[];
+  infos?: string[];
 }
 
-/** Explain evaluates a PromQL query and shows the tree of its operators with what each has done. */
-export function Explain(p: {text: string; range: Instants; turn: number}) {
-  const step = stepFor(p.range, 600);
-  const start = Math.floor(p.range.start / 1000 / step) * step;
+/** Explain evaluates a query and shows the tree of its parts, with what each has done and how its series were read. */
+export function Explain(p: {language: LanguageID; text: string; range: Instants; turn: number}) {
   const request = useRequest(
-    signal => fetchData<Explained>('api/v1/status/explain', {query: p.text, start, end: Math.floor(p.range.end / 1000), step}, {signal}),
-    [p.text, start, p.range.end, p.turn],
+    signal => fetchData<Explained>(`api/v1/status/explain?lang=${p.language}`, explainParams(p.language, p.text, p.range), {signal}),
+    [p.language, p.text, p.range.start, p.range.end], p.turn,
   );
-  if (request.error !== '') return <p class="error" role="alert">{request.error}</p>;
   const e = request.answer;
-  if (!e) return <p class="dim">Evaluating…</p>;
+  if (request.error !== '') return <Failed error={request.error} />;
+  if (!e) return <Waiting what="Evaluating" />;
   return (
     <div class="explain">
       <p>
-        {e.path === 'columns' ? 'Evaluated over columns' : `Evaluated by Prometheus' engine${e.why ? ` (${e.why})` : ''}`} in {formatSeconds(e.seconds)}:
-        {' '}{formatCount(e.series)} series, {formatCount(e.samples)} values, {formatBytes(e.memoryBytes)} of memory.
+        {pathOf(e)} in <b>{formatSeconds(e.seconds)}</b>: {formatCount(e.series)} series, {formatCount(e.samples)} values
+        {e.memoryBytes > 0 && <>, {formatBytes(e.memoryBytes)} of memory</>}
+        {e.bytes !== undefined && <>, <b>{formatBytes(e.bytes)}</b> read{e.rows !== undefined && ` in ${formatCount(e.rows)} rows`}</>}.
       </p>
+      <Ways all={e.ways ?? []} />
+      {[...e.warnings ?? [], ...e.infos ?? []].map((n, i) => <p class="note" key={i}>{n}</p>)}
       {e.plan && <ul class="tree"><Operator node={e.plan} reads={e.reads ?? []} /></ul>}
       {!e.plan && e.reads?.map((r, i) => <ReadOf key={i} read={r} />)}
     </div>
   );
 }
 
-function Operator(p: {node: Node; reads: Read[]}) {
-  const n = p.node;
-  return (
-    <li>
-      <Line title={n.operator} text={n.expression}>{formatCount(n.series)} series · {formatCount(n.samples)} values · {formatSeconds(n.seconds)}</Line>
-      {(n.inputs || n.reads) && (
-        <ul>
-          {n.inputs?.map(i => <Operator key={i.id} node={i} reads={p.reads} />)}
-          {n.reads?.map(at => p.reads[at] && <li key={`r${at}`}><ReadOf read={p.reads[at]!} /></li>)}
-        </ul>
-      )}
-    </li>
-  );
-}
-
-function ReadOf(p: {read: Read}) {
-  const r = p.read;
-  return (
-    <>
-      <Line title="read" text={r.selector}>
-        {formatCount(r.series)} series · {formatCount(r.samples)} samples{r.bytes ? ` · ${formatBytes(r.bytes)}` : ''} · {formatSeconds(r.seconds)}
-      </Line>
-      {r.plans?.map((w, i) => (
-        <p class="dim" key={i}>
-          {w.metric}: {ways[w.kind] ?? w.kind}, {formatCount(w.rows ?? 0)} of {formatCount(w.rowsOfMetric ?? 0)} rows
-          {w.costMillis && `; estimated: ${Object.entries(w.costMillis).map(([k, ms]) => `${ways[k] ?? k} ${formatSeconds(ms / 1000)}`).join(', ')}`}
-        </p>
-      ))}
-    </>
-  );
-}
-
-const ways: Record<string, string> = {near: 'seeks to rows near each other', rows: 'rows by their keys', range: 'scan of the range', fuzzy: 'scan with a filter', regexp: 'scan with an expression on row keys'};
-
-function Line(p: {title: string; text: string; children: ComponentChildren}) {
-  return <div class="node"><b>{p.title}</b> <code>{p.text}</code> <span class="dim">{p.children}</span></div>;
+function pathOf(e: Explained): string {
+  if (e.path === undefined || e.path === '') return 'Evaluated';
+  if (e.path === 'columns') return 'Evaluated over columns';
+  const why = e.left || e.why;
+  return `Evaluated by Prometheus' engine${why ? ` (${why})` : ''}`;
 }

@@ -45,14 +45,14 @@ export function Legend(p: Props) {
             <tr key={r.index} class={p.shown[r.index] ? '' : 'hidden-line'}>
               <td><button class="swatch-button" aria-pressed={p.shown[r.index]} aria-label={`Draw ${r.name}`} title="Hide or show; with Ctrl: this one alone"
                 onClick={e => toggle(r.index, e.ctrlKey || e.metaKey)}><i class="swatch" style={{background: colourOf(r.index)}} /></button></td>
-              <td class="name"><button class="plain" onClick={() => p.onPick(r.index)}>{r.name}</button></td>
+              <td class="name wide"><button class="plain" onClick={() => p.onPick(r.index)}><bdi>{r.name}</bdi></button></td>
               {[r.last, r.min, r.max, r.mean].map((v, i) => <td class="number" key={i}>{v === null ? '–' : formatNumber(v)}</td>)}
               <td class="number">{r.points}</td>
             </tr>
           ))}
         </tbody>
       </table>
-      {sorted.length > most && <button onClick={() => setMost(most + 500)}>Show {Math.min(500, sorted.length - most)} more of {sorted.length}</button>}
+      {sorted.length > most && <button class="small more" onClick={() => setMost(most + 500)}>Show {Math.min(500, sorted.length - most)} more of {sorted.length}</button>}
     </div>
   );
 }

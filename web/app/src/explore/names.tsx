@@ -1,6 +1,8 @@
 import {fetchData} from '../lib/http.ts';
 import {useRequest} from '../lib/request.ts';
+import {CopyButton} from '../lib/copy.tsx';
 import {Dialog} from '../lib/dialog.tsx';
+import {Failed, Waiting} from '../lib/waiting.tsx';
 import type {LanguageID} from '../language/language.ts';
 
 export interface Routing {
@@ -28,8 +30,8 @@ export function Names(p: Props) {
   const r = request.answer;
   return (
     <Dialog title="One series, three names" onClose={p.onClose}>
-      {request.error !== '' && <p class="error" role="alert">{request.error}</p>}
-      {!r && request.error === '' && <p class="dim">Looking…</p>}
+      <Failed error={request.error} />
+      {!r && request.error === '' && <Waiting what="Looking" />}
       {r && (
         <>
           <dl class="names">
@@ -63,8 +65,8 @@ function Name(p: {title: string; text: string; onUse?: () => void}) {
       <dd>
         <code>{p.text}</code>
         <span class="buttons">
-          <button onClick={() => { void navigator.clipboard?.writeText(p.text); }}>Copy</button>
-          {p.onUse && <button onClick={p.onUse}>Query</button>}
+          <CopyButton text={p.text} />
+          {p.onUse && <button class="small" onClick={p.onUse}>Query</button>}
         </span>
       </dd>
     </>

@@ -2,23 +2,24 @@ import {useEffect, useMemo, useRef, useState} from 'preact/hooks';
 import {Editor} from '../language/editor.tsx';
 import {languageOf, languages, type LanguageID} from '../language/language.ts';
 import {formatCount, formatSeconds} from '../lib/format.ts';
-import {useRequest} from '../lib/request.ts';
+import {useRequest, useSeconds} from '../lib/request.ts';
 import {parseDuration, type Instants} from '../lib/time.ts';
-import {Chart} from './chart.tsx';
-import {Explain} from './explain.tsx';
-import {Legend} from './legend.tsx';
+import {Failed} from '../lib/waiting.tsx';
+import {Examples} from './examples.tsx';
 import {Names} from './names.tsx';
 import {Phrases} from './phrases.tsx';
-import {Raw} from './raw.tsx';
+import {Result} from './result.tsx';
 import type {Nulls, Panel as State, View} from './state.ts';
-import {Table} from './table.tsx';
 
 interface Props {
   number: number;
   state: State;
   range: Instants;
   utc: boolean;
-  /** turn grows when all panels are to ask again. */
+  /** choice is the range as it was chosen: it stays while "now" goes on. */
+  choice: string;
+  /** run grows when a person wants new answers, turn when the clock does. */
+  run: number;
   turn: number;
   onState(state: State): void;
   onRange(range: Instants): void;
@@ -35,15 +36,17 @@ export function Panel(p: Props) {
   const language = languageOf(state.language);
   const set = (change: Partial<State>) => p.onState({...state, ...change});
   const [picked, setPicked] = useState('');
+  const [stopped, setStopped] = useState('');
   const body = useRef<HTMLElement>(null);
 
   const step = state.step === '' ? undefined : parseDuration(state.step) / 1000;
   const badStep = step !== undefined && !(step > 0);
   const asked = state.text.trim();
+  const question = JSON.stringify([asked, state.language, p.choice, state.step, p.run]);
+  const off = asked === '' || badStep || stopped === question;
   const request = useRequest(
-    asked === '' || badStep ? undefined
-      : signal => language.ask(asked, p.range, {points: pointsFor(body.current), ...(step ? {step} : {})}, signal),
-    [asked, state.language, p.range.start, p.range.end, state.step, p.turn],
+    off ? undefined : signal => language.ask(asked, p.range, {points: pointsFor(body.current), ...(step ? {step} : {})}, signal),
+    [off, question], p.turn,
   );
   const series = request.answer?.series ?? [];
   const [shown, setShown] = useShown(series.length);
@@ -57,30 +60,32 @@ export function Panel(p: Props) {
         </select>
         <Editor key={state.language} language={language} value={state.text} label={`${language.title} query of panel ${p.number}`} error={request.error}
           onRun={text => (text === state.text ? p.onRun() : set({text}))} onLeave={text => { if (text !== state.text) set({text}); }} />
-        {p.onRemove && <button onClick={p.onRemove} aria-label={`Remove panel ${p.number}`}>✕</button>}
+        {p.onRemove && <button class="quiet" onClick={p.onRemove} aria-label={`Remove panel ${p.number}`} title="Remove this panel">✕</button>}
       </div>
       <div class="toolbar">
         <span role="group" aria-label="View" class="buttons">
-          {views.filter(([v]) => v !== 'explain' || state.language === 'promql').map(([v, title]) => (
+          {views.map(([v, title]) => (
             <button key={v} aria-pressed={state.view === v} onClick={() => set({view: v})}>{title}</button>
           ))}
         </span>
         {state.view === 'graph' && <GraphOptions state={state} set={set} />}
         {state.language !== 'opentsdb' && (
-          <label>Step <input type="text" size={6} value={state.step} placeholder="auto" aria-invalid={badStep}
+          <label class="field">Step <input type="text" size={6} value={state.step} placeholder="auto" aria-invalid={badStep}
             onChange={e => set({step: e.currentTarget.value.trim()})} /></label>
         )}
         <Phrases language={state.language} text={asked} onUse={(id, text) => p.onAdd({...state, language: id, text})} />
         <span class="dim status" role="status">
-          {request.running ? 'Asking…' : request.answer && request.error === '' ? `${formatCount(series.length)} series in ${formatSeconds(request.seconds)}` : ''}
+          {request.running ? <Running onStop={() => setStopped(question)} />
+            : request.answer && request.error === '' ? `${formatCount(series.length)} series in ${formatSeconds(request.seconds)}` : ''}
         </span>
       </div>
       {badStep && <p class="error" role="alert">The step "{state.step}" is no duration such as 30s or 5m.</p>}
-      {request.error !== '' && <p class="error" role="alert">{request.error}</p>}
+      {stopped === question && <p class="note" role="status">Stopped. Run asks again.</p>}
+      <Failed error={request.error} />
       {request.answer?.notes.map((n, i) => <p class="note" key={i}>{n}</p>)}
-      {asked === '' && <p class="dim empty">Write a query, for example <code>{language.hint}</code>, and press Enter. Ctrl+Space completes.</p>}
+      {asked === '' && <Examples language={language} onUse={text => set({text})} />}
       {asked !== '' && request.error === '' && request.answer && (
-        <Result state={state} series={series} raw={request.answer.raw} range={p.range} utc={p.utc} turn={p.turn} shown={shown}
+        <Result state={state} series={series} raw={request.answer.raw} range={p.range} utc={p.utc} turn={p.run + p.turn} shown={shown}
           onShown={setShown} onRange={p.onRange} onPick={pick} />
       )}
       {picked !== '' && (
@@ -93,36 +98,10 @@ export function Panel(p: Props) {
   );
 }
 
-interface ResultProps {
-  state: State;
-  series: Parameters<typeof Legend>[0]['series'];
-  raw: string;
-  range: Instants;
-  utc: boolean;
-  turn: number;
-  shown: boolean[];
-  onShown(shown: boolean[]): void;
-  onRange(range: Instants): void;
-  onPick(index: number): void;
-}
-
-function Result(p: ResultProps) {
-  const {state, series} = p;
-  const label = useMemo(() => `Graph of ${series.length} series`, [series]);
-  switch (state.view) {
-    case 'table': return <Table series={series} utc={p.utc} onPick={p.onPick} />;
-    case 'raw': return <Raw text={p.raw} />;
-    case 'explain': return <Explain text={state.text.trim()} range={p.range} turn={p.turn} />;
-    default:
-  }
-  if (series.length === 0) return <p class="dim empty">No series has points in this range.</p>;
-  return (
-    <>
-      <Chart series={series} shown={p.shown} range={p.range} utc={p.utc} stack={state.stack} log={state.log} nulls={state.nulls} label={label}
-        onRange={p.onRange} onPick={p.onPick} />
-      <Legend series={series} shown={p.shown} onShown={p.onShown} onPick={p.onPick} />
-    </>
-  );
+/** Running tells how long an answer takes once that is long, and offers to give it up. */
+function Running(p: {onStop(): void}) {
+  const seconds = useSeconds();
+  return <>Asking… {seconds > 1 && <>{seconds} s <button class="small" onClick={p.onStop}>Stop</button></>}</>;
 }
 
 function GraphOptions(p: {state: State; set(change: Partial<State>): void}) {
@@ -130,7 +109,7 @@ function GraphOptions(p: {state: State; set(change: Partial<State>): void}) {
     <>
       <label><input type="checkbox" checked={p.state.stack} onChange={e => p.set({stack: e.currentTarget.checked})} /> Stacked</label>
       <label><input type="checkbox" checked={p.state.log} onChange={e => p.set({log: e.currentTarget.checked})} /> Log</label>
-      <label>Nulls <select value={p.state.nulls} onChange={e => p.set({nulls: e.currentTarget.value as Nulls})}>
+      <label class="field">Nulls <select value={p.state.nulls} onChange={e => p.set({nulls: e.currentTarget.value as Nulls})}>
         <option value="gap">gap</option><option value="connect">connect</option><option value="zero">zero</option>
       </select></label>
     </>

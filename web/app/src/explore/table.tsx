@@ -16,10 +16,10 @@ export function Table(p: {series: Series[]; utc: boolean; onPick(index: number):
         <tbody>
           {rows.slice(0, most).map(({s, index, at}) => (
             <tr key={index}>
-              <td class="name"><button class="plain" onClick={() => p.onPick(index)}>{s.name}</button></td>
+              <td class="name"><button class="plain" onClick={() => p.onPick(index)}><bdi>{s.name}</bdi></button></td>
               {keys.map(k => <td key={k}>{s.labels[k] ?? ''}</td>)}
               <td class="time">{at < 0 ? '–' : formatTime(s.times[at]!, p.utc)}</td>
-              <td class="number">{at < 0 ? '–' : String(s.values[at])}</td>
+              <td class="number">{at < 0 ? '–' : <Value of={s.values[at]!} />}</td>
             </tr>
           ))}
         </tbody>
@@ -27,4 +27,9 @@ export function Table(p: {series: Series[]; utc: boolean; onPick(index: number):
       {rows.length > most && <button onClick={() => setMost(most + 1000)}>Show more of {rows.length}</button>}
     </div>
   );
+}
+
+/** Value is written with the digits that are no noise; the tip has all of them. */
+function Value(p: {of: number}) {
+  return <span title={String(p.of)}>{Number.isFinite(p.of) ? Number(p.of.toPrecision(12)) : String(p.of)}</span>;
 }

@@ -38,14 +38,16 @@ export function TimePicker(p: Props) {
         <button title="Zoom out" aria-label="Zoom out" onClick={() => step(widen)}>−</button>
         <button title="Later" aria-label="Later" onClick={() => step(r => move(r, 0.5))}>→</button>
       </span>
-      <label>Zone <select value={p.utc ? 'utc' : 'local'} onChange={e => p.onUTC(e.currentTarget.value === 'utc')}>
+      <span class="end">
+        <label class="field">Zone <select value={p.utc ? 'utc' : 'local'} onChange={e => p.onUTC(e.currentTarget.value === 'utc')}>
         <option value="local">Local ({Intl.DateTimeFormat().resolvedOptions().timeZone})</option>
         <option value="utc">UTC</option>
       </select></label>
-      <label>Refresh <select value={p.refresh} onChange={e => p.onRefresh(Number(e.currentTarget.value))}>
+        <label class="field">Refresh <select value={p.refresh} onChange={e => p.onRefresh(Number(e.currentTarget.value))}>
         {refreshes.map(([s, title]) => <option key={s} value={s}>{title}</option>)}
       </select></label>
-      <button class="primary" onClick={p.onRun}>Run</button>
+        <button class="primary" onClick={p.onRun}>Run</button>
+      </span>
       {typeof now === 'string' && <p class="error" role="alert">{now}</p>}
     </div>
   );
@@ -65,7 +67,7 @@ function TimeBox(p: {label: string; value: string; utc: boolean; onSet(text: str
     if (typed.trim() !== '' && typed !== value) p.onSet(typed.trim());
   };
   return (
-    <label>{p.label} <input type="text" size={18} value={text ?? value} spellcheck={false}
+    <label class="field">{p.label} <input type="text" size={18} value={text ?? value} spellcheck={false}
       onInput={e => setText(e.currentTarget.value)} onBlur={e => done(e.currentTarget.value)}
       onKeyDown={e => { if (e.key === 'Enter') done(e.currentTarget.value); }} /></label>
   );

@@ -1,31 +1,21 @@
 import {autocompletion, type CompletionContext, type CompletionResult} from '@codemirror/autocomplete';
 import {StreamLanguage} from '@codemirror/language';
-import {fetchJSON, fetchText} from '../lib/http.ts';
-import type {Series} from '../lib/frame.ts';
+import {linesOf} from '../explore/question.ts';
+import {fetchJSON} from '../lib/http.ts';
 import type {Language} from './language.ts';
-
-interface Rendered {
-  target: string;
-  tags?: Record<string, string>;
-  datapoints: [number | null, number][];
-}
+import {ask} from './reader.ts';
 
 export const graphite: Language = {
   id: 'graphite',
   title: 'Graphite',
   hint: 'aliasByNode(servers.*.cpu.user, 1)',
 
-  async ask(text, range, resolution, signal) {
+  ask(text, range, resolution, signal) {
     const params = {
-      target: targets(text), from: Math.floor(range.start / 1000), until: Math.ceil(range.end / 1000), format: 'json',
+      target: linesOf(text), from: Math.floor(range.start / 1000), until: Math.ceil(range.end / 1000), format: 'json',
       maxDataPoints: resolution.step ? Math.ceil((range.end - range.start) / 1000 / resolution.step) : resolution.points,
     };
-    const raw = await fetchText('render', params, {signal});
-    const series = (JSON.parse(raw) as Rendered[]).map((r): Series => ({
-      name: r.target, subject: subjectOf(r), labels: r.tags ?? {},
-      times: r.datapoints.map(p => p[1] * 1000), values: r.datapoints.map(p => p[0]),
-    }));
-    return {series, raw, notes: []};
+    return ask('render', params, {language: 'graphite'}, signal);
   },
 
   editing: () => [grammar, autocompletion({override: [complete]})],
@@ -36,19 +26,6 @@ export const graphite: Language = {
     return named && from >= 0 ? {from, to: from + named.length} : undefined;
   },
 };
-
-/** targets are the lines of the text. */
-function targets(text: string): string[] {
-  return text.split('\n').map(l => l.trim()).filter(l => l !== '');
-}
-
-/** subjectOf returns the path of the series behind an answer, '' if it was computed from several. */
-function subjectOf(r: Rendered): string {
-  const {name = '', aggregatedBy, ...tags} = r.tags ?? {};
-  if (name === '' || aggregatedBy !== undefined || /[\s(),*]/.test(name)) return '';
-  const {summarize: _, summarizeFunction: __, ...own} = tags;
-  return [name, ...Object.entries(own).map(([k, v]) => `${k}=${v}`)].join(';');
-}
 
 const grammar = StreamLanguage.define({
   name: 'graphite',

@@ -1,31 +1,19 @@
 import {autocompletion, type Completion, type CompletionContext, type CompletionResult} from '@codemirror/autocomplete';
 import {StreamLanguage} from '@codemirror/language';
-import {fetchJSON, fetchText} from '../lib/http.ts';
-import type {Series} from '../lib/frame.ts';
+import {linesOf} from '../explore/question.ts';
+import {fetchJSON} from '../lib/http.ts';
 import type {Language} from './language.ts';
-
-interface Group {
-  metric: string;
-  tags: Record<string, string>;
-  aggregateTags: string[];
-  tsuids?: string[];
-  dps: [number, number | string | null][];
-}
+import {ask} from './reader.ts';
 
 export const opentsdb: Language = {
   id: 'opentsdb',
   title: 'OpenTSDB',
   hint: 'sum:1m-avg:rate:http.requests{dc=*}',
 
-  async ask(text, range, _resolution, signal) {
-    const m = text.split('\n').map(l => l.trim().replace(/^m=/, '')).filter(l => l !== '');
+  ask(text, range, _resolution, signal) {
+    const m = linesOf(text).map(l => l.replace(/^m=/, ''));
     const params = {start: Math.floor(range.start), end: Math.ceil(range.end), m, ms: 'true', arrays: 'true', show_tsuids: 'true'};
-    const raw = await fetchText('api/query', params, {signal});
-    const series = (JSON.parse(raw) as Group[]).map((g): Series => ({
-      name: title(g), subject: g.tsuids?.length === 1 ? g.tsuids[0]! : '', labels: {__name__: g.metric, ...g.tags},
-      times: g.dps.map(p => p[0]), values: g.dps.map(p => typeof p[1] === 'number' ? p[1] : p[1] === null ? null : Number(p[1])),
-    }));
-    return {series, raw, notes: []};
+    return ask('api/query', params, {language: 'opentsdb'}, signal);
   },
 
   editing: () => [grammar, autocompletion({override: [complete]})],
@@ -38,12 +26,6 @@ export const opentsdb: Language = {
     return undefined;
   },
 };
-
-function title(g: Group): string {
-  const tags = Object.entries(g.tags).map(([k, v]) => `${k}=${v}`).join(',');
-  const over = g.aggregateTags.length > 0 ? ` over ${g.aggregateTags.join(', ')}` : '';
-  return `${g.metric}{${tags}}${over}`;
-}
 
 const grammar = StreamLanguage.define({
   name: 'opentsdb',

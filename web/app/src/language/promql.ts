@@ -1,40 +1,19 @@
 import {autocompletion} from '@codemirror/autocomplete';
 import {PromQLExtension} from '@prometheus-io/codemirror-promql';
-import {fetchText} from '../lib/http.ts';
-import {showLabels, type Series} from '../lib/frame.ts';
 import {stepFor} from '../lib/time.ts';
 import type {Language} from './language.ts';
-
-interface Matrix {
-  data: {resultType: string; result: {metric: Record<string, string>; values?: [number, string][]; histograms?: [number, {sum: string}][]}[]};
-  warnings?: string[];
-  infos?: string[];
-}
+import {ask} from './reader.ts';
 
 export const promql: Language = {
   id: 'promql',
   title: 'PromQL',
   hint: 'sum by (job) (rate(http_requests_total[5m]))',
 
-  async ask(text, range, resolution, signal) {
+  ask(text, range, resolution, signal) {
     const step = resolution.step ?? stepFor(range, resolution.points);
     const start = Math.floor(range.start / 1000 / step) * step;
     const end = Math.max(start, Math.floor(range.end / 1000));
-    const raw = await fetchText('api/v1/query_range', {query: text, start, end, step}, {signal});
-    const answer = JSON.parse(raw) as Matrix;
-    const times: number[] = [];
-    for (let t = start; t <= end + 1e-6; t += step) times.push(Math.round(t * 1000));
-    const series = answer.data.result.map((r): Series => {
-      const values = new Array<number | null>(times.length).fill(null);
-      const put = (t: number, v: string) => { values[Math.round((t - start) / step)] = Number(v.replace('Inf', 'Infinity')); };
-      for (const [t, v] of r.values ?? []) put(t, v);
-      for (const [t, h] of r.histograms ?? []) put(t, h.sum);
-      const name = showLabels(r.metric);
-      return {name, subject: '__name__' in r.metric ? subjectOf(r.metric) : '', labels: r.metric, times, values};
-    });
-    const notes = [...(answer.warnings ?? []), ...(answer.infos ?? [])];
-    if (answer.data.result.some(r => r.histograms)) notes.push('Of native histograms the sum is shown.');
-    return {series, raw, notes};
+    return ask('api/v1/query_range', {query: text, start, end, step}, {language: 'promql', start, end, step}, signal);
   },
 
   editing() {
@@ -58,10 +37,3 @@ export const promql: Language = {
 function relative(input: RequestInfo, init?: RequestInit): Promise<Response> {
   return fetch(String(input).replace(/^\/+/, ''), {...init, credentials: 'same-origin'});
 }
-
-/** subjectOf writes labels as name{…}, in which the name may be any text. */
-function subjectOf(labels: Record<string, string>): string {
-  const {__name__: name = '', ...rest} = labels;
-  return name + showLabels(rest);
-}
-

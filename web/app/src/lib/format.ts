@@ -36,7 +36,19 @@ export function formatCount(n: number): string {
 
 /** formatSeconds writes a duration with a fitting unit. */
 export function formatSeconds(s: number): string {
+  if (s === 0) return '0 s';
   if (s < 1e-3) return `${trim((s * 1e6).toPrecision(3))} µs`;
   if (s < 1) return `${trim((s * 1e3).toPrecision(3))} ms`;
   return s < 120 ? `${trim(s.toPrecision(3))} s` : `${trim((s / 60).toPrecision(3))} min`;
+}
+
+/** formatAge writes how long something lasts in its two largest units: 3 d 4 h. */
+export function formatAge(s: number): string {
+  const units = [['d', 86400], ['h', 3600], ['min', 60], ['s', 1]] as const;
+  const at = units.findIndex(([, size]) => s >= size);
+  if (at < 0) return '0 s';
+  const [unit, size] = units[at]!;
+  const next = units[at + 1];
+  const rest = next ? Math.floor((s % size) / next[1]) : 0;
+  return `${Math.floor(s / size)} ${unit}${next && rest > 0 ? ` ${rest} ${next[0]}` : ''}`;
 }

@@ -15,7 +15,7 @@ export interface Series {
 export interface Answer {
   series: Series[];
   /** raw is the JSON as it came. */
-  raw: string;
+  raw: Blob;
   /** notes are warnings and infos of the server. */
   notes: string[];
 }

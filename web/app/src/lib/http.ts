@@ -25,26 +25,43 @@ export function encode(params: Params): string {
 /** Longer queries are sent as a form: servers bound the length of a URL. */
 const longestURL = 4000;
 
-/** fetchText returns the text of an answer, or fails with the words of the server. */
-export async function fetchText(path: string, params: Params = {}, init: RequestInit = {}): Promise<string> {
+/** request sends a request and returns the answer, or fails with the words of the server. */
+async function request(path: string, params: Params, init: RequestInit): Promise<Response> {
   const query = encode(params);
   const method = init.method ?? (query.length > longestURL ? 'POST' : 'GET');
   const inBody = method === 'POST' && init.body === undefined;
-  const request: RequestInit = {credentials: 'same-origin', ...init, method};
+  const options: RequestInit = {credentials: 'same-origin', ...init, method};
   if (inBody) {
-    request.body = query;
-    request.headers = {'Content-Type': 'application/x-www-form-urlencoded', ...init.headers};
+    options.body = query;
+    options.headers = {'Content-Type': 'application/x-www-form-urlencoded', ...init.headers};
   }
   let answer: Response;
   try {
-    answer = await fetch(inBody || query === '' ? path : `${path}?${query}`, request);
+    answer = await fetch(inBody || query === '' ? path : `${path}${path.includes('?') ? '&' : '?'}${query}`, options);
   } catch (e) {
-    if ((e as Error).name === 'AbortError') throw e;
-    throw new Failure('The server does not answer. Is it running?', 0);
+    throw isAbort(e) ? e : new Failure('The server does not answer. Is it running?', 0);
   }
-  const text = await answer.text();
-  if (!answer.ok) throw new Failure(reason(text, answer), answer.status);
-  return text;
+  if (!answer.ok) throw new Failure(reason(await answer.text(), answer), answer.status);
+  return answer;
+}
+
+/** body reads all of an answer. */
+async function body<T>(read: Promise<T>): Promise<T> {
+  try {
+    return await read;
+  } catch (e) {
+    throw isAbort(e) ? e : new Failure('The server ended the answer before it was whole.', 0);
+  }
+}
+
+/** fetchText returns the text of an answer. */
+export async function fetchText(path: string, params: Params = {}, init: RequestInit = {}): Promise<string> {
+  return body((await request(path, params, init)).text());
+}
+
+/** fetchBlob returns an answer without reading it. */
+export async function fetchBlob(path: string, params: Params = {}, init: RequestInit = {}): Promise<Blob> {
+  return body((await request(path, params, init)).blob());
 }
 
 /** fetchJSON returns the value of a JSON answer. */
@@ -83,4 +100,14 @@ export function isAbort(e: unknown): boolean {
 /** messageOf returns the text of any failure. */
 export function messageOf(e: unknown): string {
   return e instanceof Error ? e.message : String(e);
+}
+
+/** fetchIfThere is fetchData for what not every store has: undefined if the server does not know the path. */
+export async function fetchIfThere<T>(path: string, params: Params = {}, init: RequestInit = {}): Promise<T | undefined> {
+  try {
+    return await fetchData<T>(path, params, init);
+  } catch (e) {
+    if (e instanceof Failure && e.status === 404) return undefined;
+    throw e;
+  }
 }

@@ -83,3 +83,9 @@ export function move(r: Instants, share: number): Instants {
   const by = Math.round((r.end - r.start) * share);
   return {start: r.start + by, end: r.end + by};
 }
+
+/** rounded returns a range of whole seconds, unless it is so short that parts of a second matter. */
+export function rounded(r: Instants): Instants {
+  const to = r.end - r.start < 60e3 ? 1 : 1000;
+  return {start: Math.round(r.start / to) * to, end: Math.round(r.end / to) * to};
+}

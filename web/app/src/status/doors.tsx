@@ -1,6 +1,7 @@
 import {formatCount, formatNumber} from '../lib/format.ts';
 import type {Scrape} from './exposition.ts';
-import {perSecond} from './status.tsx';
+import {Refused} from './refused.tsx';
+import {perSecond} from './scrapes.ts';
 
 interface Door {
   title: string;
@@ -17,7 +18,7 @@ function door(title: string, prefix: string, labels: Record<string, string>): Do
   };
 }
 
-const doors: Door[] = [
+export const doors: Door[] = [
   door('Remote write 1.0', 'tsdbridge_write_samples', {protocol: 'remote_write_1'}),
   door('Remote write 2.0', 'tsdbridge_write_samples', {protocol: 'remote_write_2'}),
   door('Carbon', 'tsdbridge_graphite_points', {}),
@@ -25,13 +26,13 @@ const doors: Door[] = [
   door('OpenTSDB telnet', 'tsdbridge_opentsdb_points', {protocol: 'telnet'}),
 ];
 
-/** Doors tells what comes in, by protocol. */
-export function Doors(p: {now: Scrape; before: Scrape | undefined}) {
+/** Doors tells what comes in, by protocol, and what was refused. */
+export function Doors(p: {now: Scrape; before: Scrape | undefined; turn: number}) {
   const reasons = p.now.all('tsdbridge_carbon_rejected_lines_total').filter(s => s.value > 0);
   return (
     <section class="panel" aria-label="What comes in">
       <h2>What comes in</h2>
-      <table>
+      <div class="scroll" tabIndex={0}><table>
         <thead><tr><th>Protocol</th><th class="number">Points per second</th><th class="number">Received</th><th class="number">Written</th><th class="number">Rejected</th><th class="number">Failed</th></tr></thead>
         <tbody>{doors.map(d => {
           const now = perSecond(p.now, p.before, ...d.received);
@@ -47,8 +48,9 @@ export function Doors(p: {now: Scrape; before: Scrape | undefined}) {
             </tr>
           );
         })}</tbody>
-      </table>
-      {reasons.length > 0 && <p class="note">Carbon lines that were refused: {reasons.map(s => `${s.labels['reason']} ${formatCount(s.value)}`).join(', ')}. Samples are among the warnings above.</p>}
+      </table></div>
+      {reasons.length > 0 && <p class="note">Carbon lines that were refused: {reasons.map(s => `${s.labels['reason']} ${formatCount(s.value)}`).join(', ')}.</p>}
+      <Refused turn={p.turn} />
     </section>
   );
 }

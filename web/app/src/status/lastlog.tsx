@@ -11,20 +11,20 @@ interface Line {
 
 /** LastLog shows the last warnings and errors of the log. */
 export function LastLog(p: {turn: number}) {
-  const request = useRequest(signal => fetchData<Line[]>('api/v1/status/log', {}, {signal}), [p.turn]);
+  const request = useRequest(signal => fetchData<Line[]>('api/v1/status/log', {}, {signal}), [], p.turn);
   const all = request.answer ?? [];
   return (
     <section class="panel" aria-label="Warnings and errors">
       <h2>Warnings and errors</h2>
       {request.error !== '' && <p class="error" role="alert">{request.error}</p>}
       {all.length === 0 ? <p class="dim">None since the start.</p> : (
-        <div class="scroll short" tabIndex={0}><table>
+        <div class="scroll short" tabIndex={0} role="group" aria-label="Lines of the log"><table>
           <thead><tr><th>Time</th><th>Level</th><th>Message</th></tr></thead>
           <tbody>{all.map((l, i) => (
             <tr key={i}>
               <td class="time">{formatTime(Date.parse(l.time), false).slice(0, 19)}</td>
               <td class={l.level === 'ERROR' ? 'bad' : 'warn'}>{l.level}</td>
-              <td class="name">{l.message} {l.fields.map(f => <span class="field" key={f.key}>{f.key}=<code>{f.value}</code> </span>)}</td>
+              <td class="name wide">{l.message} {l.fields.map(f => <span class="dim" key={f.key}>{f.key}=<code><bdi>{f.value}</bdi></code> </span>)}</td>
             </tr>
           ))}</tbody>
         </table></div>

@@ -1,0 +1,73 @@
+import {useState} from 'preact/hooks';
+import {explore} from '../explore/open.ts';
+import {fetchData} from '../lib/http.ts';
+import {useRequest} from '../lib/request.ts';
+import {Spark} from './spark.tsx';
+
+interface Node {
+  path: string;
+  branch: boolean;
+  series: number;
+  trees: number[];
+}
+
+interface Found {
+  nodes: Node[];
+  more: boolean;
+}
+
+interface Props {
+  path: string;
+  search: string;
+  tree: string;
+  open: ReadonlySet<string>;
+  toggle(path: string): void;
+  onPick(subject: string): void;
+}
+
+/** page is how many nodes are added at a time, most how many of a level are listed at all. */
+const page = 200;
+const most = 5000;
+
+/** Level lists the nodes below a path, at most some hundred at a time. With a search it lists what was found at any depth. */
+export function Level(p: Props) {
+  const [limit, setLimit] = useState(page);
+  const request = useRequest(signal => fetchData<Found>('api/v1/status/trees/browse', {
+    path: p.path, search: p.search, deep: p.search === '' ? undefined : 1, tree: p.tree === '' ? undefined : p.tree, limit,
+  }, {signal}), [p.path, p.search, p.tree, limit]);
+  if (request.error !== '') return <li class="error" role="alert">{request.error}</li>;
+  if (!request.answer) return <li class="dim">…</li>;
+  const {nodes, more} = request.answer;
+  return (
+    <>
+      {nodes.map(n => <NodeOf key={n.path} {...p} node={n} />)}
+      {nodes.length === 0 && <li class="dim">{p.search === '' ? 'No series has a path here.' : 'Nothing was found.'}</li>}
+      {more && limit < most && <li><button class="small more" onClick={() => setLimit(limit + page * 2)}>Show more</button></li>}
+      {more && limit >= most && <li class="dim">There are more: search for a part of the name.</li>}
+    </>
+  );
+}
+
+function NodeOf(p: Props & {node: Node}) {
+  const n = p.node;
+  const name = p.search === '' && p.path !== '' ? n.path.slice(p.path.length + 1) : n.path;
+  const isOpen = p.open.has(n.path);
+  return (
+    <li>
+      <div class="leaf">
+        {n.branch
+          ? <button class="plain fold" aria-expanded={isOpen} onClick={() => p.toggle(n.path)}><span class="arrow" aria-hidden="true">{isOpen ? '▾' : '▸'}</span><bdi>{name}</bdi></button>
+          : <button class="plain" onClick={() => p.onPick(n.path)}><bdi>{name}</bdi></button>}
+        {n.series > 0 && (
+          <span class="leaf-tools">
+            {n.series > 1 && <span class="badge warn" title="These series share the path: only one of them is found by it.">{n.series} series</span>}
+            <Spark target={n.path} />
+            <button class="small" onClick={() => explore('graphite', n.path)} aria-label={`Graph ${n.path}`}>Graph</button>
+            <button class="small" onClick={() => p.onPick(n.path)} aria-label={`Why is ${n.path} here?`}>Why here?</button>
+          </span>
+        )}
+      </div>
+      {n.branch && isOpen && <ul><Level {...p} path={n.path} search="" /></ul>}
+    </li>
+  );
+}

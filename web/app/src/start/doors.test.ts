@@ -1,0 +1,15 @@
+import assert from 'node:assert/strict';
+import test from 'node:test';
+import {doorsOf, reachable} from './doors.ts';
+
+test('a closed door tells how to open it', () => {
+  const [prometheus, carbon, tsd] = doorsOf({'carbon.listen-address': ':2003'}, 'https://metrics.example.org/tsdb/');
+  assert.match(prometheus!.command, /url: https:\/\/metrics\.example\.org\/tsdb\/api\/v1\/write/);
+  assert.match(carbon!.command, /nc -q1 metrics\.example\.org 2003/);
+  assert.equal(tsd!.command, '');
+  assert.match(tsd!.text, /--opentsdb\.listen-address=:4242/);
+});
+
+test('addresses that are listened on', () => {
+  for (const [listens, want] of [[':2003', 'h:2003'], ['0.0.0.0:1', 'h:1'], ['[::]:1', 'h:1'], ['127.0.0.1:9', '127.0.0.1:9'], ['[::1]:9', '[::1]:9']] as const) assert.equal(reachable(listens, 'h'), want);
+});

@@ -1,0 +1,38 @@
+import {fetchIfThere} from '../lib/http.ts';
+import {formatBytes, formatSeconds} from '../lib/format.ts';
+import {useRequest} from '../lib/request.ts';
+import {formatTime} from '../lib/time.ts';
+import {Failed} from '../lib/waiting.tsx';
+
+interface Answer {
+  recorded: boolean;
+  backups: {at: string; path: string; kind: string; bytes: number; seconds: number; there: boolean; verified?: string; failed?: string}[] | null;
+}
+
+/** Backups lists those that were made of this store, the newest first. */
+export function Backups(p: {turn: number}) {
+  const request = useRequest(signal => fetchIfThere<Answer>('api/v1/status/backups', {}, {signal}), [], p.turn);
+  const all = request.answer?.backups ?? [];
+  if (!request.answer && request.error === '') return null;
+  return (
+    <section class="panel" aria-label="Backups">
+      <h2>Backups</h2>
+      <Failed error={request.error} />
+      {request.answer?.recorded === false && <p class="dim">This engine keeps no record of backups.</p>}
+      {request.answer?.recorded && all.length === 0 && <p class="dim">None was made yet.</p>}
+      {all.length > 0 && (
+        <div class="scroll short" tabIndex={0} role="group" aria-label="List of backups"><table>
+          <thead><tr><th>Made</th><th>Where</th><th class="number">Size</th><th class="number">Took</th><th>State</th></tr></thead>
+          <tbody>{all.map((b, i) => (
+            <tr key={i}>
+              <td class="time">{formatTime(Date.parse(b.at), false).slice(0, 19)}</td><td class="name"><code><bdi>{b.path}</bdi></code></td>
+              <td class="number">{formatBytes(b.bytes)}</td><td class="number">{formatSeconds(b.seconds)}</td>
+              <td>{b.failed ? <span class="bad">{b.failed}</span> : !b.there ? <span class="warn">not there any more</span>
+                : b.verified ? <span class="good">verified {formatTime(Date.parse(b.verified), false).slice(0, 10)}</span> : 'there'}</td>
+            </tr>
+          ))}</tbody>
+        </table></div>
+      )}
+    </section>
+  );
+}
