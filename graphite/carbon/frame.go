@@ -32,16 +32,35 @@ type frame struct {
 	bytes  []byte
 	share  listen.Share
 	points []Point // their names are in bytes or in text
+	named  int     // bytes of their names
 	text   []byte
 }
 
+// mostNamed is how many times as long as a frame the names of its points may be together. Points of one series
+// may share a name; a frame of little else than such points would take much longer to store than to send.
+const mostNamed = 64
+
 // full reports whether no more points can be in the frame.
-func (f *frame) full() bool { return len(f.points) > len(f.bytes)/leastPoint }
+func (f *frame) full() bool {
+	return len(f.points) > len(f.bytes)/leastPoint || f.named > mostNamed*len(f.bytes)
+}
+
+// add adds a point.
+func (f *frame) add(p Point) {
+	f.points = append(f.points, p)
+	f.named += len(p.Name)
+}
+
+// empty takes all points out again.
+func (f *frame) empty() {
+	clear(f.points)
+	f.points, f.named = f.points[:0], 0
+}
 
 // release gives back the memory of the frame.
 func (f *frame) release() {
-	clear(f.points)
-	f.points, f.text, f.bytes = f.points[:0], f.text[:0], f.bytes[:0]
+	f.empty()
+	f.text, f.bytes = f.text[:0], f.bytes[:0]
 	if cap(f.bytes)+cap(f.text) > keptFrame || cap(f.points) > maxPoints {
 		f.points, f.text, f.bytes = nil, nil, nil
 	}

@@ -215,8 +215,11 @@ func TestManyPointsOfAFrame(t *testing.T) {
 		s.send(conn, framed(frame.Bytes()))
 	}
 	bomb := "](X\x01\x00\x00\x00mK\x01K\x01\x86\x86" + strings.Repeat("2", 10_000) + "e."
-	s.send(conn, framed([]byte(bomb)))
+	s.send(conn, framed([]byte(bomb))+framed([]byte("](X\x01\x00\x00\x00zK\x01K\x01\x86\x86e.")))
 	s.sink.wait(func() bool { return len(s.sink.points) > 3*n })
+	if last := s.sink.points[3*n]; last != "z 1 @1" {
+		t.Errorf("a point of the bomb: %s", last)
+	}
 	if s.sink.largest > maxPoints {
 		t.Errorf("%d points at once", s.sink.largest)
 	}
@@ -252,6 +255,28 @@ func TestFramesShareMemory(t *testing.T) {
 	<-closed
 }
 
+// FuzzPickleRows: a frame that is read as rows gives the same points, and refuses the same, as one whose values are
+// decoded.
+func FuzzPickleRows(f *testing.F) {
+	for _, frame := range pickles(f) {
+		f.Add(frame)
+	}
+	f.Add([]byte("\x80\x02]q\x00(U\x01aq\x01J\xff\xff\xff\xffG\x7f\xf8\x00\x00\x00\x00\x00\x00\x86q\x02\x86q\x03h\x01K\x01K\x02\x86\x86e."))
+	f.Add([]byte("](h\x00K\x01K\x02\x86\x86X\x00\x00\x00\x00K\x01K\x02\x86\x86e."))
+	parser := newPickleParser()
+	read := func(content []byte, parse func(*frame, int64, func(Reason, []byte)) Reason) string {
+		fr := &frame{bytes: content}
+		var refused [reasons]int
+		reason := parse(fr, testNow, func(reason Reason, _ []byte) { refused[reason]++ })
+		return fmt.Sprintf("%v %v %v", reason, refused, fr.points)
+	}
+	f.Fuzz(func(t *testing.T, content []byte) {
+		if got, want := read(content, parser.parse), read(content, parser.parseValues); got != want {
+			t.Errorf("%q: %s, decoded %s", content, got, want)
+		}
+	})
+}
+
 func FuzzFrames(f *testing.F) {
 	for _, frame := range pickles(f) {
 		f.Add(frame)
@@ -280,14 +305,15 @@ func BenchmarkPickle(b *testing.B) {
 	const n = 500
 	for i := range n {
 		name := fmt.Sprintf("servers.host%04d.cpu.user", i)
-		fmt.Fprintf(&content, "X%s%sq\x01J%sG%sq\x02\x86q\x03\x86q\x04", binary.LittleEndian.AppendUint32(nil, uint32(len(name))), name,
+		fmt.Fprintf(&content, "X%s%sq\x01J%sG%s\x86q\x02\x86q\x03", binary.LittleEndian.AppendUint32(nil, uint32(len(name))), name,
 			binary.LittleEndian.AppendUint32(nil, 1741060000), binary.BigEndian.AppendUint64(nil, math.Float64bits(float64(i)/7)))
 	}
 	content.WriteString("e.")
 	parser := newPickleParser()
 	fr := &frame{}
 	for b.Loop() {
-		fr.bytes, fr.points = content.Bytes(), fr.points[:0]
+		fr.empty()
+		fr.bytes = content.Bytes()
 		if reason := parser.parse(fr, testNow, nil); reason != 0 {
 			b.Fatal(reason)
 		}

@@ -11,22 +11,54 @@ import (
 // pickleParser reads frames of carbon's pickle protocol: a list or a tuple of (name, (time, value)).
 // Its rules are those of MetricPickleReceiver of carbon 1.1.10.
 type pickleParser struct {
+	rows     sync.Pool // of *pickle.Rows
 	decoders sync.Pool // of *pickle.Decoder
 }
 
 // keptDecoder is how many bytes of memory a decoder may have and be used again.
 const keptDecoder = 8 << 20
 
-// mostNamed is how many times as long as a frame the names of its points may be together. Points of one series
-// may share a name; a frame of little else than such points would take much longer to store than to send.
-const mostNamed = 64
-
 func newPickleParser() *pickleParser {
-	return &pickleParser{decoders: sync.Pool{New: func() any { return new(pickle.Decoder) }}}
+	return &pickleParser{
+		rows:     sync.Pool{New: func() any { return new(pickle.Rows) }},
+		decoders: sync.Pool{New: func() any { return new(pickle.Decoder) }},
+	}
 }
 
-// parse adds the points of a frame to it.
+// parse adds the points of a frame to it. What carbon's relays send is read as rows, all else by way of values.
 func (p *pickleParser) parse(f *frame, now int64, refuse func(Reason, []byte)) Reason {
+	if p.parseRows(f, now, refuse) {
+		return 0
+	}
+	f.empty()
+	return p.parseValues(f, now, refuse)
+}
+
+// parseRows returns false if the frame has something in it that is unusual; its points do not count then.
+func (p *pickleParser) parseRows(f *frame, now int64, refuse func(Reason, []byte)) bool {
+	rows := p.rows.Get().(*pickle.Rows)
+	defer p.rows.Put(rows)
+	nans := 0
+	ok := rows.Read(f.bytes, func(name []byte, at, value float64) bool {
+		if f.full() {
+			return false
+		}
+		point, reason := newPoint(name, at, value, now)
+		if reason == ReasonNaN {
+			nans++
+			return true
+		}
+		f.add(point)
+		return reason == 0
+	})
+	for ; ok && nans > 0; nans-- {
+		refuse(ReasonNaN, nil)
+	}
+	return ok
+}
+
+// parseValues reads any pickle.
+func (p *pickleParser) parseValues(f *frame, now int64, refuse func(Reason, []byte)) Reason {
 	if len(f.bytes) == 0 {
 		return 0
 	}
@@ -41,7 +73,6 @@ func (p *pickleParser) parse(f *frame, now int64, refuse func(Reason, []byte)) R
 		return ReasonFrame
 	}
 	defer func() { f.text = d.TakeText(f.text) }() // names are there
-	named := 0
 	switch all.Kind() {
 	case pickle.List, pickle.Tuple:
 	case pickle.Text, pickle.Bytes, pickle.Dict: // Python goes through them, and finds nothing that is a point
@@ -50,15 +81,11 @@ func (p *pickleParser) parse(f *frame, now int64, refuse func(Reason, []byte)) R
 		return ReasonNoList
 	}
 	for _, item := range d.Items(all) {
-		if f.full() || named > mostNamed*len(f.bytes) {
+		if f.full() {
 			return ReasonFrame
 		}
-		before := len(f.points)
 		if reason := addPickled(f, d, item, now, refuse); reason != 0 {
 			return reason
-		}
-		if len(f.points) > before {
-			named += len(f.points[before].Name)
 		}
 	}
 	return 0
@@ -93,7 +120,7 @@ func addPickled(f *frame, d *pickle.Decoder, item pickle.Value, now int64, refus
 		refuse(reason, name)
 		return 0
 	}
-	f.points = append(f.points, point)
+	f.add(point)
 	return 0
 }
 

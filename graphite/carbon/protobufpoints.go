@@ -24,7 +24,7 @@ func parseProtobuf(f *frame, now int64, refuse func(Reason, []byte)) Reason {
 		return number != payloadMetrics || kind != protowire.BytesType || addMetric(f, value, now, refuse)
 	})
 	if !ok {
-		f.points = f.points[:0]
+		f.empty()
 		return ReasonFrame
 	}
 	return 0
@@ -53,7 +53,7 @@ func addMetric(f *frame, message []byte, now int64, refuse func(Reason, []byte))
 		if point, reason := newPoint(name, float64(at), v, now); reason != 0 {
 			refuse(reason, name)
 		} else {
-			f.points = append(f.points, point)
+			f.add(point)
 		}
 		return true
 	})

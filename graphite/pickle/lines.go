@@ -37,7 +37,7 @@ func (d *Decoder) long(op byte) error {
 			v |= uint64(c) << (8 * i)
 		}
 		if shift := 64 - 8*len(b); len(b) > 0 {
-			d.push(Value{kind: Int, number: float64(int64(v<<shift) >> shift)})
+			d.push(numberOf(Int, float64(int64(v<<shift)>>shift)))
 			return nil
 		}
 		d.push(Value{kind: Int})
@@ -61,7 +61,7 @@ func (d *Decoder) pushBig(v *big.Int) {
 		d.push(Value{kind: BigInt})
 		return
 	}
-	d.push(Value{kind: Int, number: f})
+	d.push(numberOf(Int, f))
 }
 
 // numberLine pushes a number that is written as a line.
@@ -76,20 +76,20 @@ func (d *Decoder) numberLine(op byte) error {
 		if err != nil && !(errors.Is(err, strconv.ErrRange) && math.Abs(v) < 1) || bytes.ContainsAny(line, "xX_") {
 			return errNumber
 		}
-		d.push(Value{kind: Float, number: v})
+		d.push(numberOf(Float, v))
 		return nil
 	case op == opIntLine && string(line) == "00":
 		d.push(Value{kind: Bool})
 		return nil
 	case op == opIntLine && string(line) == "01":
-		d.push(Value{kind: Bool, number: 1})
+		d.push(numberOf(Bool, 1))
 		return nil
 	case op == opLongLine:
 		line = bytes.TrimSuffix(line, []byte("L"))
 	}
 	line = bytes.TrimSpace(line)
 	if v, err := strconv.ParseInt(string(line), 10, 64); err == nil {
-		d.push(Value{kind: Int, number: float64(v)})
+		d.push(numberOf(Int, float64(v)))
 		return nil
 	}
 	if len(line) > longestInteger {
@@ -237,6 +237,8 @@ func (d *Decoder) pushOwn(at int) error {
 	if !utf8.Valid(d.text[at:]) {
 		return errUTF8
 	}
-	d.push(Value{kind: Text, own: true, at: uint32(at), n: uint32(len(d.text) - at)})
+	text := spanOf(Text, at, len(d.text)-at)
+	text.own = true
+	d.push(text)
 	return nil
 }

@@ -99,7 +99,7 @@ func (d *Decoder) step(op byte) error {
 	case opNone:
 		d.push(Value{})
 	case opTrue:
-		d.push(Value{kind: Bool, number: 1})
+		d.push(numberOf(Bool, 1))
 	case opFalse:
 		d.push(Value{kind: Bool})
 	case opInt1, opInt2, opInt4, opLong1, opLong4, opFloat, opIntLine, opLongLine, opFloatLine:
@@ -142,13 +142,13 @@ func (d *Decoder) number(op byte) error {
 	case opInt4:
 		b, err := d.take(4)
 		if err == nil {
-			d.push(Value{kind: Int, number: float64(int32(binary.LittleEndian.Uint32(b)))})
+			d.push(numberOf(Int, float64(int32(binary.LittleEndian.Uint32(b)))))
 		}
 		return err
 	case opFloat:
 		b, err := d.take(8)
 		if err == nil {
-			d.push(Value{kind: Float, number: math.Float64frombits(binary.BigEndian.Uint64(b))})
+			d.push(numberOf(Float, math.Float64frombits(binary.BigEndian.Uint64(b))))
 		}
 		return err
 	case opLong1, opLong4:
@@ -162,7 +162,7 @@ func (d *Decoder) number(op byte) error {
 func (d *Decoder) small(size uint64) error {
 	n, err := d.length(size)
 	if err == nil {
-		d.push(Value{kind: Int, number: float64(n)})
+		d.push(numberOf(Int, float64(n)))
 	}
 	return err
 }

@@ -151,16 +151,91 @@ func TestUnsafe(t *testing.T) {
 	}
 }
 
-// TestMemory: a pickle takes memory in proportion to its length, whatever its opcodes are.
+// TestMemory: a pickle takes little memory for its length, whatever its opcodes are.
 func TestMemory(t *testing.T) {
 	const length = 1 << 18
 	for _, piece := range []string{")", "]", "N2", "(", "N\x85", "]N\x94a", "}", "K\x012\x86", "N(NNt", "Nr\x00\x00\x04\x00", "](22222e", "](]]]]e", "\x8c\x01a\x94", "V\xe9\n", "]2a"} {
 		var d Decoder
 		_, _ = d.Decode([]byte(strings.Repeat(piece, length/len(piece)) + "."))
-		if size := d.Size(); size > 128*length {
+		if size := d.Size(); size > 32*length {
 			t.Errorf("%q takes %d bytes a byte", piece, size/length)
 		}
 	}
+}
+
+// rowsOf returns what is read of a pickle as rows.
+func rowsOf(r *Rows, pickle []byte) (rows []any, ok bool) {
+	rows = []any{"list"}
+	ok = r.Read(pickle, func(text []byte, first, second float64) bool {
+		rows = append(rows, fmt.Sprintf("%q %s %s", text, floatText(first), floatText(second)))
+		return true
+	})
+	return rows, ok
+}
+
+// rowsOfValue returns a decoded value as rows; nil: it has another form.
+func rowsOfValue(d *Decoder, v Value) []any {
+	if v.Kind() != List {
+		return nil
+	}
+	rows := []any{"list"}
+	for _, item := range d.Items(v) {
+		pair := d.Items(item)
+		if item.Kind() != Tuple || len(pair) != 2 || pair[0].Kind() != Text || pair[1].Kind() != Tuple || len(d.Items(pair[1])) != 2 {
+			return nil
+		}
+		numbers := d.Items(pair[1])
+		rows = append(rows, fmt.Sprintf("%q %s %s", d.Text(pair[0]), floatText(numbers[0].Number()), floatText(numbers[1].Number())))
+	}
+	return rows
+}
+
+// TestRows: Rows reads the lists of points that Python writes in the protocols 2 to 5, and they are those that
+// Decode reads.
+func TestRows(t *testing.T) {
+	var d Decoder
+	var r Rows
+	read := map[int]int{}
+	for _, one := range recordings(t) {
+		rows, ok := rowsOf(&r, one.Pickle)
+		if !ok {
+			continue
+		}
+		v, err := d.Decode(one.Pickle)
+		if want := rowsOfValue(&d, v); err != nil || fmt.Sprint(rows) != fmt.Sprint(want) {
+			t.Errorf("%.200q: %v, Decode reads %v, %v", one.Pickle, rows, want, err)
+		}
+		if len(rows) > 3 && one.Pickle[0] == opProtocol {
+			read[int(one.Pickle[1])]++
+		}
+	}
+	for protocol := 2; protocol <= highest; protocol++ {
+		if read[protocol] == 0 {
+			t.Errorf("no pickle of points in protocol %d is read", protocol)
+		}
+	}
+}
+
+// FuzzRows: what Rows reads, Decode reads alike.
+func FuzzRows(f *testing.F) {
+	for _, r := range recordings(f) {
+		f.Add(r.Pickle)
+	}
+	f.Add([]byte("\x80\x04\x95\x20\x00\x00\x00\x00\x00\x00\x00]\x94(\x8c\x01a\x94K\x05K\x06\x86\x94\x86\x94h\x01M\x05\x06J\x06\x07\x08\x09\x86\x94\x86\x94e."))
+	f.Add([]byte("\x80\x02]q\x00U\x01aq\x01J\xff\xff\xff\xffG\x00\x00\x00\x00\x00\x00\x00\x00\x86q\x02\x86q\x03a."))
+	f.Add([]byte("]q\x00(X\x01\x00\x00\x00aq\x00j\x00\x00\x00\x00K\x01\x86\x86e."))
+	var d Decoder
+	var r Rows
+	f.Fuzz(func(t *testing.T, pickle []byte) {
+		rows, ok := rowsOf(&r, pickle)
+		if !ok {
+			return
+		}
+		v, err := d.Decode(pickle)
+		if want := rowsOfValue(&d, v); err != nil || fmt.Sprint(rows) != fmt.Sprint(want) {
+			t.Errorf("%q: %v, Decode reads %v, %v", pickle, rows, want, err)
+		}
+	})
 }
 
 func FuzzDecode(f *testing.F) {
@@ -180,6 +255,19 @@ func FuzzDecode(f *testing.F) {
 			t.Errorf("%q is read in another way in fresh memory: %v", pickle, err)
 		}
 	})
+}
+
+// TestManyValues: a pickle with more values than points of its length have is refused before they take much
+// work and memory.
+func TestManyValues(t *testing.T) {
+	const length = 1 << 18
+	for _, piece := range []string{")", "]", "(", "}", "2", "]N\x94a", "N"} {
+		var d Decoder
+		_, err := d.Decode([]byte("N\x94" + strings.Repeat(piece, length/len(piece)) + "."))
+		if !errors.Is(err, errMany) || d.i > length/2+8*freeValues {
+			t.Errorf("%q: %v at byte %d", piece, err, d.i)
+		}
+	}
 }
 
 func BenchmarkDecode(b *testing.B) {
