@@ -5,6 +5,7 @@ import (
 
 	"github.com/tsdbridge/tsdbridge/prometheus/reply"
 	"github.com/tsdbridge/tsdbridge/running"
+	"github.com/tsdbridge/tsdbridge/tally"
 )
 
 // slowLogged is how many bytes of the text of a slow query are logged.
@@ -12,6 +13,8 @@ const slowLogged = 1000
 
 // tellSlow logs a slow query.
 func (a *Adapter) tellSlow(s running.Slow) {
-	a.o.Logger.Info("slow query (--query.slow-after); its plan: /api/v1/status/explain", "language", s.Language, "query", reply.Cut(s.Text, slowLogged),
-		"client", s.Client, "duration", s.Took.Round(time.Millisecond), "samples", s.Samples, "memory_bytes", s.Memory, "failed", s.Failed)
+	read := tally.Sum(s.Ways)
+	a.o.Logger.Info("slow query (--query.slow-after); its plan: /api/v1/status/slow_queries", "language", s.Language, "query", reply.Cut(s.Text, slowLogged),
+		"client", s.Client, "duration", s.Took.Round(time.Millisecond), "samples", s.Samples, "rows", read.Rows,
+		"rows_by_way", tally.Text(s.Ways), "bytes_read", read.Bytes, "memory_bytes", s.Memory, "failed", s.Failed)
 }

@@ -23,6 +23,8 @@ import (
 	"time"
 
 	"github.com/tsdbridge/tsdbridge/budget"
+	"github.com/tsdbridge/tsdbridge/explain"
+	"github.com/tsdbridge/tsdbridge/tally"
 )
 
 // ErrEnded is the cause of the context of a query that End or Cancel has ended.
@@ -60,6 +62,8 @@ type Query struct {
 	ctx      context.Context //nolint:containedctx // its cause tells how the query ended
 	end      context.CancelCauseFunc
 	samples  atomic.Int64
+	tally    *tally.Tally   // of what is read
+	trace    *explain.Trace // of how it is answered
 	// estimated is how many evaluations take memory that was only estimated in advance.
 	estimated atomic.Int64
 }
@@ -72,16 +76,20 @@ type State struct {
 	Started time.Time
 	Memory  int64 // bytes held from the budget
 	Samples int64 // read so far
+	// Ways is what was read from the tables and the head so far.
+	Ways []tally.WayCounts
 }
 
-// Begin registers a query until End is called. Its context ends with the query. The budget's account
-// of ctx is the memory of the query.
+// Begin registers a query until End is called. Its context ends with the query, and has a tally and a
+// trace. The budget's account of ctx is the memory of the query.
 func (r *Registry) Begin(ctx context.Context, d Description) (context.Context, *Query) {
 	if r == nil {
 		return ctx, nil
 	}
 	q := &Query{Description: d, registry: r, started: time.Now(), account: budget.From(ctx)}
 	ctx, q.end = context.WithCancelCause(ctx)
+	ctx, q.tally = tally.Begin(ctx)
+	ctx, q.trace = explain.Begin(ctx)
 	q.ctx = ctx
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -123,7 +131,10 @@ func (r *Registry) List() []State {
 }
 
 func (q *Query) state() State {
-	return State{Description: q.Description, ID: q.id, Started: q.started, Memory: q.account.Held(), Samples: q.samples.Load()}
+	return State{
+		Description: q.Description, ID: q.id, Started: q.started, Memory: q.account.Held(), Samples: q.samples.Load(),
+		Ways: q.tally.Ways(),
+	}
 }
 
 // Cancel ends the context of a query with ErrEnded and returns what the query was doing. ok is false
@@ -155,6 +166,11 @@ func (q *Query) Samples() int64 {
 		return 0
 	}
 	return q.samples.Load()
+}
+
+// IsSlow reports whether the query takes so long that it will be kept as a slow one.
+func (q *Query) IsSlow() bool {
+	return q != nil && q.registry.slowAfter > 0 && time.Since(q.started) >= q.registry.slowAfter
 }
 
 type queryKey struct{}

@@ -4,6 +4,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/tsdbridge/tsdbridge/explain"
 )
 
 // A Slow is a query that took long. State is that of its end, but Memory is the most that it held.
@@ -12,12 +14,17 @@ type Slow struct {
 
 	Took   time.Duration
 	Failed string // why it was ended before its answer, empty if it was not
+	// Plan is how it was answered, as far as its language tells; nil: nothing is known.
+	Plan *explain.Node
 }
 
-// mostSlow is how many slow queries are kept, slowText how many bytes of the text of each.
+// mostSlow is how many slow queries are kept, slowText how many bytes of the text of each, and slowNodes how many
+// nodes of its plan, with nodeText bytes of the text of each.
 const (
-	mostSlow = 100
-	slowText = 4 << 10
+	mostSlow  = 100
+	slowText  = 4 << 10
+	slowNodes = 100
+	nodeText  = 300
 )
 
 // Watch keeps the last queries that take at least so long, and calls tell for each when it ends. It is called before
@@ -44,7 +51,7 @@ func (r *Registry) ended(q *Query, cause error) {
 	if r.slowAfter <= 0 || took < r.slowAfter {
 		return
 	}
-	s := Slow{State: q.state(), Took: took}
+	s := Slow{State: q.state(), Took: took, Plan: q.trace.Plan("query").Small(slowNodes, nodeText)}
 	s.Text, s.Memory = cut(s.Text), q.account.Most()
 	if cause != nil {
 		s.Failed = cause.Error()

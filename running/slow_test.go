@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"github.com/tsdbridge/tsdbridge/budget"
+	"github.com/tsdbridge/tsdbridge/explain"
+	"github.com/tsdbridge/tsdbridge/tally"
 )
 
 // Queries that take long are kept and told when they end, the last hundred of them.
@@ -23,7 +25,17 @@ func TestSlow(t *testing.T) {
 			}
 			account.Give(memory)
 			From(ctx).Read(3)
+			if From(ctx).IsSlow() {
+				t.Error("a query is slow when it begins")
+			}
+			step := explain.From(ctx).Enter("selector", text)
+			tally.From(ctx).Add(tally.Range, tally.Counts{Rows: 7})
 			time.Sleep(took)
+			step.Result(2, 3)
+			step.End()
+			if slow := took >= r.slowAfter && r.slowAfter > 0; From(ctx).IsSlow() != slow {
+				t.Errorf("after %v slow is %t", took, !slow)
+			}
 			q.End()
 		}
 		run("quick", time.Second-1, 1)
@@ -32,6 +44,12 @@ func TestSlow(t *testing.T) {
 		list := r.Slow()
 		if len(list) != 2 || len(told) != 2 || list[1].Text != "slow" || list[1].Took != 2*time.Second || list[1].Memory != 500 || list[1].Samples != 3 || list[1].Failed != "" {
 			t.Errorf("%+v", list)
+		}
+		if p := list[1].Plan; p == nil || p.Expression != "slow" || p.Seconds != 2 || p.Series != 2 || tally.Text(list[1].Ways) != "range=7" {
+			t.Errorf("%+v of ways %v", p, list[1].Ways)
+		}
+		if n := len(list[0].Plan.Expression); n > nodeText+5 {
+			t.Errorf("a text of %d bytes is kept", n)
 		}
 		if n := len(list[0].Text); n > slowText+5 {
 			t.Errorf("a text of %d bytes is kept", n)

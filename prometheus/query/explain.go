@@ -7,18 +7,18 @@ import (
 	"math"
 	"net/http"
 	"strconv"
-	"strings"
 	"time"
 
 	"github.com/prometheus/common/model"
-	"github.com/prometheus/prometheus/model/labels"
 	"github.com/prometheus/prometheus/promql"
 	"github.com/prometheus/prometheus/promql/parser"
 
 	"github.com/tsdbridge/tsdbridge/budget"
+	"github.com/tsdbridge/tsdbridge/explain"
 	"github.com/tsdbridge/tsdbridge/prometheus/queryable"
 	"github.com/tsdbridge/tsdbridge/prometheus/rangeql"
 	"github.com/tsdbridge/tsdbridge/prometheus/reply"
+	"github.com/tsdbridge/tsdbridge/tally"
 )
 
 // explainPath evaluates a query and shows how.
@@ -33,52 +33,6 @@ type explainHandler struct {
 	queryable *queryable.Store
 	plans     *planHandler // nil: reads are shown without their plans
 	now       func() time.Time
-}
-
-// explanation is the data of the answer.
-type explanation struct {
-	Query    string           `json:"query"`
-	Start    time.Time        `json:"start"`
-	End      time.Time        `json:"end"`
-	Step     float64          `json:"step"` // seconds; 0: an instant
-	Path     string           `json:"path"`
-	Left     string           `json:"left,omitempty"`
-	Seconds  float64          `json:"seconds"`
-	Series   int              `json:"series"`
-	Samples  int              `json:"samples"`
-	Memory   int64            `json:"memoryBytes"` // held at once, at most
-	Plan     *explainedStep   `json:"plan,omitempty"`
-	Reads    []*explainedRead `json:"reads"`
-	Warnings []string         `json:"warnings,omitempty"`
-	Infos    []string         `json:"infos,omitempty"`
-}
-
-// explainedStep is an operator.
-type explainedStep struct {
-	ID         int              `json:"id"`
-	Operator   string           `json:"operator"`
-	Expression string           `json:"expression,omitempty"`
-	Shared     int              `json:"shared,omitempty"` // how many operators use it, if several do
-	Again      bool             `json:"again,omitempty"`  // shown before
-	NotDone    bool             `json:"notDone,omitempty"`
-	Series     int              `json:"series"`
-	Samples    int              `json:"samples"`
-	Seconds    float64          `json:"seconds"`
-	Reads      []int            `json:"reads,omitempty"`
-	Inputs     []*explainedStep `json:"inputs,omitempty"`
-}
-
-// explainedRead is the reading of a selector.
-type explainedRead struct {
-	Selector  string      `json:"selector"`
-	Start     time.Time   `json:"start"`
-	End       time.Time   `json:"end"`
-	Series    int         `json:"series"`
-	Samples   int64       `json:"samples"`
-	Summaries int64       `json:"summaries,omitempty"` // intervals of rollup tables, read instead of samples
-	Seconds   float64     `json:"seconds"`
-	Computing float64     `json:"computingSeconds"` // of all cores
-	Plans     []planGroup `json:"plans,omitempty"`
 }
 
 // ServeHTTP evaluates the query and answers with the explanation.
@@ -96,7 +50,7 @@ func (h *explainHandler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	reply.JSON(w, http.StatusOK, reply.Frame{Status: "success", Data: data})
 }
 
-func (h *explainHandler) explain(r *http.Request) (*explanation, error) {
+func (h *explainHandler) explain(r *http.Request) (*explain.Answer, error) {
 	ctx := r.Context()
 	if r.Form.Get("timeout") != "" {
 		timeout, err := formDuration(r, "timeout")
@@ -107,7 +61,7 @@ func (h *explainHandler) explain(r *http.Request) (*explanation, error) {
 		ctx, cancel = context.WithTimeout(ctx, timeout)
 		defer cancel()
 	}
-	x := &explanation{Query: r.Form.Get("query"), Reads: []*explainedRead{}}
+	x := &explain.Answer{Language: "promql", Query: r.Form.Get("query")}
 	query, err := h.query(ctx, r, x)
 	if err != nil {
 		return nil, badData(err)
@@ -120,6 +74,7 @@ func (h *explainHandler) explain(r *http.Request) (*explanation, error) {
 		return nil, evaluationError(result.Err)
 	}
 	x.Memory = budget.From(ctx).Most()
+	x.Count(tally.From(ctx))
 	x.Series, x.Samples = sizeOf(result.Value)
 	x.Warnings, x.Infos = result.Warnings.AsStrings(x.Query, 0, 0)
 	return x, h.describe(ctx, x, rangeql.Explain(query))
@@ -135,7 +90,7 @@ func evaluationError(err error) error {
 }
 
 // query makes the query of a request: for a range, if the request has a start, an end or a step.
-func (h *explainHandler) query(ctx context.Context, r *http.Request, x *explanation) (promql.Query, error) {
+func (h *explainHandler) query(ctx context.Context, r *http.Request, x *explain.Answer) (promql.Query, error) {
 	options := promql.NewPrometheusQueryOpts(false, 0)
 	var err error
 	if !r.Form.Has("start") && !r.Form.Has("end") && !r.Form.Has("step") {
@@ -199,48 +154,18 @@ func sizeOf(v parser.Value) (series, samples int) {
 }
 
 // describe adds the operators and the reads.
-func (h *explainHandler) describe(ctx context.Context, x *explanation, e rangeql.Explanation) error {
-	x.Path, x.Left, x.Plan = e.Path, e.Left, describeStep(e.Plan)
-	for _, r := range e.Reads {
-		read := &explainedRead{
-			Selector: selectorText(r.Matchers), Start: time.UnixMilli(r.Start).UTC(), End: time.UnixMilli(r.End).UTC(),
-			Series: r.Series, Samples: r.Samples, Summaries: r.Summaries, Seconds: r.Took.Seconds(), Computing: r.Computing.Seconds(),
-		}
-		x.Reads = append(x.Reads, read)
-		if h.plans == nil {
-			continue
-		}
+func (h *explainHandler) describe(ctx context.Context, x *explain.Answer, e rangeql.Explanation) error {
+	x.Path, x.Left = e.Path, e.Left
+	x.Plan, x.Reads = e.Shape()
+	if h.plans == nil {
+		return nil
+	}
+	for i, r := range e.Reads {
 		plan, err := h.plans.plan(ctx, []planSelection{{r.Start, r.End, r.Matchers}})
 		if err != nil {
 			return evaluationError(err)
 		}
-		read.Plans = plan.Groups
+		x.Reads[i].Plans = plan.Groups
 	}
 	return nil
-}
-
-func describeStep(s *rangeql.Step) *explainedStep {
-	if s == nil {
-		return nil
-	}
-	out := &explainedStep{
-		ID: s.ID, Operator: s.Operator, Expression: s.Expression, Again: s.Again, NotDone: !s.Done,
-		Series: s.Series, Samples: s.Samples, Seconds: s.Took.Seconds(), Reads: s.Reads,
-	}
-	if s.Shared > 1 {
-		out.Shared = s.Shared
-	}
-	for _, in := range s.Inputs {
-		out.Inputs = append(out.Inputs, describeStep(in))
-	}
-	return out
-}
-
-// selectorText returns a selector as it is written in PromQL.
-func selectorText(matchers []*labels.Matcher) string {
-	texts := make([]string, len(matchers))
-	for i, m := range matchers {
-		texts[i] = m.String()
-	}
-	return "{" + strings.Join(texts, ",") + "}"
 }

@@ -21,6 +21,7 @@ func TestExplainAPI(t *testing.T) {
 			[]string{
 				`"path":"columns"`, `"step":60`, `"operator":"binary operation"`, `"shared":2`, `"again":true`, `"expression":"rate(requests_total[5m])"`,
 				`"selector":"{__name__=\"requests_total\"}"`, `"start":"1970-01-01T00:05:00.001Z"`, `"plans":[{"kind":`, `"computingSeconds":`,
+				`"language":"promql"`, `"ways":[{"way":`,
 			},
 		},
 		{"query=requests_total&time=600", http.StatusOK, []string{`"operator":"selector"`, `"start":"1970-01-01T00:10:00Z"`, `"step":0`, `"memoryBytes":`}},

@@ -5,8 +5,10 @@ import (
 	"strings"
 	"time"
 
+	"github.com/tsdbridge/tsdbridge/explain"
 	"github.com/tsdbridge/tsdbridge/prometheus/reply"
 	"github.com/tsdbridge/tsdbridge/running"
+	"github.com/tsdbridge/tsdbridge/tally"
 )
 
 // queriesPath lists the queries that are being answered. Below it is a path for each, by its id.
@@ -34,15 +36,22 @@ type runningQuery struct {
 	Seconds  float64   `json:"seconds"`
 	Memory   int64     `json:"memoryBytes"`
 	Samples  int64     `json:"samples"`
+	Rows     int64     `json:"rows"` // read from the tables and from memory
+	Cells    int64     `json:"cells"`
+	Bytes    int64     `json:"bytes"`
+
+	Ways []tally.WayCounts `json:"ways"`
 }
 
 // mostShown is how much of the text of a query is shown, in bytes.
 const mostShown = 4 << 10
 
 func (h *queriesHandler) describe(s running.State) runningQuery {
+	read := tally.Sum(s.Ways)
 	return runningQuery{
 		ID: s.ID, Language: s.Language, Query: reply.Cut(s.Text, mostShown), Client: s.Client, Started: s.Started.UTC(),
 		Seconds: h.now().Sub(s.Started).Seconds(), Memory: s.Memory, Samples: s.Samples,
+		Rows: read.Rows, Cells: read.Cells, Bytes: read.Bytes, Ways: s.Ways,
 	}
 }
 
@@ -81,13 +90,14 @@ func (h *queriesHandler) list(w http.ResponseWriter) {
 type slowQuery struct {
 	runningQuery
 
-	Failed string `json:"failed,omitempty"`
+	Failed string        `json:"failed,omitempty"`
+	Plan   *explain.Node `json:"plan,omitempty"`
 }
 
 func (h *queriesHandler) listSlow(w http.ResponseWriter) {
 	list := []slowQuery{}
 	for _, s := range h.running.Slow() {
-		q := slowQuery{h.describe(s.State), s.Failed}
+		q := slowQuery{h.describe(s.State), s.Failed, s.Plan}
 		q.Seconds = s.Took.Seconds()
 		list = append(list, q)
 	}

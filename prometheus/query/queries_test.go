@@ -140,11 +140,11 @@ func TestSlowQueries(t *testing.T) {
 	o.Running = running.New()
 	o.Running.Watch(1, nil)
 	server := apiServer(t, o)
-	if status, body := promtest.Do(t, http.MethodGet, server.URL+Prefix+"/query?query=sum(requests_total)", nil); status != http.StatusOK {
+	if status, body := promtest.Do(t, http.MethodGet, server.URL+Prefix+"/query?time=600&query=sum(requests_total)", nil); status != http.StatusOK {
 		t.Fatal(body)
 	}
 	status, body := promtest.Do(t, http.MethodGet, server.URL+slowPath, nil)
-	if status != http.StatusOK || !strings.Contains(body, `"query":"sum(requests_total)"`) || strings.Contains(body, `"seconds":0,`) {
+	if status != http.StatusOK || !strings.Contains(body, `"query":"sum(requests_total)"`) || strings.Contains(body, `"seconds":0,`) || !strings.Contains(body, `"plan":{"id":1,"operator":"aggregation","expression":"sum(requests_total)"`) || strings.Contains(body, `"bytes":0,`) {
 		t.Errorf("%d %s", status, body)
 	}
 	if status, _ := promtest.Do(t, http.MethodPost, server.URL+slowPath, url.Values{}); status != http.StatusMethodNotAllowed {

@@ -16,7 +16,9 @@ import (
 	"github.com/prometheus/prometheus/util/stats"
 
 	"github.com/tsdbridge/tsdbridge/budget"
+	"github.com/tsdbridge/tsdbridge/explain"
 	"github.com/tsdbridge/tsdbridge/prometheus/bounds"
+	"github.com/tsdbridge/tsdbridge/running"
 )
 
 // Options of an Engine.
@@ -196,12 +198,21 @@ func (q *columnQuery) Exec(ctx context.Context) *promql.Result {
 		q.left = whyLeft(result.Err)
 		q.engine.left.WithLabelValues(q.left).Inc()
 		q.points.free()
+		defer q.tellSlow(ctx)
 		return q.Query.Exec(ctx)
 	}
 	q.engine.columns.Inc()
+	q.tellSlow(ctx)
 	answer := &promql.Result{Err: result.Err, Value: q.value, Warnings: q.warnings}
 	q.shadow(ctx, answer)
 	return answer
+}
+
+// tellSlow gives the trace of a request that has taken long the tree of the query.
+func (q *columnQuery) tellSlow(ctx context.Context) {
+	if running.From(ctx).IsSlow() {
+		explain.From(ctx).Set(q.explain().Shape())
+	}
 }
 
 // Stats returns the statistics of the evaluation that gave the answer.

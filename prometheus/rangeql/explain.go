@@ -4,6 +4,8 @@ import (
 	"time"
 
 	"github.com/prometheus/prometheus/promql"
+
+	"github.com/tsdbridge/tsdbridge/tally"
 )
 
 // An Explanation is how a query was evaluated. Its numbers are collected for each node, series or
@@ -47,6 +49,8 @@ type Read struct {
 	Took      time.Duration
 	// Computing is the time of all cores for the evaluation of samples.
 	Computing time.Duration
+	// Rows is what it read; nil: it was not begun.
+	Rows *tally.Tally
 }
 
 // explainer is a query that knows how it was evaluated.
@@ -96,7 +100,7 @@ func (x explaining) read(r *read) int {
 	if !ok {
 		i = len(x.Reads)
 		x.reads[r] = i
-		x.Reads = append(x.Reads, Read{Selector: r.selector, Series: r.found, Samples: r.samples, Summaries: r.summaries, Took: r.took, Computing: r.computing})
+		x.Reads = append(x.Reads, Read{Selector: r.selector, Series: r.found, Samples: r.samples, Summaries: r.summaries, Took: r.took, Computing: r.computing, Rows: r.rows})
 	}
 	return i
 }

@@ -6,6 +6,8 @@ import (
 	"iter"
 	"slices"
 	"time"
+
+	"github.com/tsdbridge/tsdbridge/tally"
 )
 
 // A read is the samples of one selector, read once for all leaves of the plan that need them.
@@ -22,6 +24,7 @@ type read struct {
 	summaries int64 // that were read
 	took      time.Duration
 	computing time.Duration // of all workers
+	rows      *tally.Tally  // nil before it runs
 }
 
 // needsNewest reports whether no leaf needs more than the newest sample of each series.
@@ -50,7 +53,9 @@ func (r *read) run(e *evaluation) error {
 const partPoints = 1 << 14
 
 func (r *read) all(e *evaluation) error {
-	columns, err := e.source.Columns(e.ctx, r.selector)
+	ctx, rows := tally.Begin(e.ctx)
+	r.rows = rows
+	columns, err := e.source.Columns(ctx, r.selector)
 	if err != nil {
 		return expanding(err)
 	}
@@ -64,7 +69,7 @@ func (r *read) all(e *evaluation) error {
 		}
 	}
 	var workers []*readWorker
-	err = columns.Read(e.ctx, max(1, partPoints/steps), func() ColumnWorker {
+	err = columns.Read(ctx, max(1, partPoints/steps), func() ColumnWorker {
 		w := newReadWorker(r, e)
 		workers = append(workers, w)
 		return w

@@ -10,6 +10,8 @@ import (
 	"github.com/prometheus/prometheus/model/value"
 	"github.com/prometheus/prometheus/promql"
 	"github.com/prometheus/prometheus/promql/parser"
+
+	"github.com/tsdbridge/tsdbridge/tally"
 )
 
 // samplesAnswer is a query for the samples of a range, like up[5m] alone. It is no operator: its
@@ -49,7 +51,9 @@ func (a *samplesAnswer) read(e *evaluation, memory *points) (parser.Value, error
 	a.stats.selector = a.selector
 	watch := e.start()
 	defer func() { a.stats.took = e.stop(watch) }()
-	columns, err := e.source.Columns(e.ctx, a.selector)
+	ctx, rows := tally.Begin(e.ctx)
+	a.stats.rows = rows
+	columns, err := e.source.Columns(ctx, a.selector)
 	if err != nil {
 		return nil, expanding(err)
 	}
@@ -57,7 +61,7 @@ func (a *samplesAnswer) read(e *evaluation, memory *points) (parser.Value, error
 	memory.account = e.account
 	answer := promql.Matrix{}
 	var workers []*samplesWorker
-	err = columns.Read(e.ctx, 0, func() ColumnWorker {
+	err = columns.Read(ctx, 0, func() ColumnWorker {
 		w := &samplesWorker{answer: a, evaluation: e, columns: columns, memory: memory, found: &answer}
 		workers = append(workers, w)
 		return w

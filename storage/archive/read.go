@@ -11,6 +11,7 @@ import (
 	"github.com/tsdbridge/tsdbridge/storage/kv"
 	"github.com/tsdbridge/tsdbridge/storage/schema"
 	"github.com/tsdbridge/tsdbridge/storage/series"
+	"github.com/tsdbridge/tsdbridge/tally"
 )
 
 // A Query asks for slots of one step.
@@ -81,6 +82,8 @@ func (a *Archives) read(ctx context.Context, q *Query, part []wantedRow, use fun
 	if err != nil {
 		return err
 	}
+	counts := tally.Counts{Asked: int64(len(keys))}
+	defer func() { tally.From(ctx).Add(tally.Archive, counts) }()
 	qualifier := schema.ArchiveQualifier(q.Step)
 	var decoder schema.ColumnDecoder
 	var times []int64
@@ -90,6 +93,9 @@ func (a *Archives) read(ctx context.Context, q *Query, part []wantedRow, use fun
 		if cell == nil {
 			continue
 		}
+		counts.Rows++
+		counts.Cells++
+		counts.Bytes += int64(len(cell))
 		if times, values, err = decoder.AppendArchive(times[:0], values[:0], cell, w.base, q.Step); err != nil {
 			return fmt.Errorf("row %X: %w", keys[i], err)
 		}

@@ -91,7 +91,7 @@ func (g *seriesGroup) readTable(ctx context.Context, r *selection) error {
 	g.order(r.Reader, r.refsOf(g))
 	g.plans = r.appendPlans(g.plans[:0], g.members)
 	for _, p := range g.plans {
-		r.metrics.plans[p.kind].Inc()
+		r.chose(p.kind)
 	}
 	g.cut(r)
 	if err := g.readParts(ctx, r, g.parts, func(ctx context.Context, w *partReader, p groupPart) error { return w.read(ctx, r, g, p) }); err != nil {

@@ -9,6 +9,7 @@ import (
 	"github.com/tsdbridge/tsdbridge/storage/kv"
 	"github.com/tsdbridge/tsdbridge/storage/schema"
 	"github.com/tsdbridge/tsdbridge/storage/series"
+	"github.com/tsdbridge/tsdbridge/tally"
 )
 
 // newest is what a partReader needs for the newest samples.
@@ -57,6 +58,10 @@ func (w *partReader) readNewest(ctx context.Context, p plan) error {
 // newestInHead finds the newest samples of the head, and sets since for each member.
 func (w *partReader) newestInHead() {
 	w.newest.since = w.newest.since[:0]
+	rows := int64(0)
+	defer func() {
+		w.tally.Add(tally.Head, tally.Counts{Asked: rows, Rows: rows, Cells: rows, Bytes: rows * sampleBytes})
+	}()
 	for i := range w.members {
 		p := w.points(i)
 		time, value, found, objects := w.inHead(uint32(p.Ref.ID()))
@@ -64,6 +69,7 @@ func (w *partReader) newestInHead() {
 		case objects:
 			w.newest.since = append(w.newest.since, sinceWhole)
 		case found:
+			rows++
 			w.newest.since = append(w.newest.since, schema.Base(time))
 			w.setNewest(p, time, value)
 		default:

@@ -197,7 +197,9 @@ func (w *partReader) get(ctx context.Context, kind planKind, add func(member int
 	defer w.forget()
 	s := w.Reader
 	var inRow error
+	var seen seenRows
 	err := s.o.DB.Rows.GetStored(ctx, s.o.Table, schema.FamilyData, w.keys, kind == planNear, func(i int, cells []kv.StoredCell) error {
+		seen.add(cells)
 		a := w.asked[i]
 		inRow = add(int(a.member), a.base, cells)
 		return inRow
@@ -209,6 +211,7 @@ func (w *partReader) get(ctx context.Context, kind planKind, add func(member int
 		return fmt.Errorf("read %d rows: %w", len(w.keys), err)
 	}
 	s.metrics.selectRows[kind].Add(float64(len(w.keys)))
+	w.count(kind, int64(len(w.keys)), seen)
 	return nil
 }
 
@@ -219,10 +222,14 @@ func (w *partReader) scan(ctx context.Context, p plan) error {
 	scan := row.ScanMetric(s.o.Layout, s.o.Table, w.members[0].bucket, metric, w.first, w.last)
 	scan.Match = w.match(p)
 	var inRow error
-	rows, at := 0, 0
-	defer func() { s.metrics.selectRows[p.kind].Add(float64(rows)) }()
+	var seen seenRows
+	at := 0
+	defer func() {
+		s.metrics.selectRows[p.kind].Add(float64(seen.Rows))
+		w.count(p.kind, seen.Rows, seen)
+	}()
 	err := s.o.DB.Rows.ScanStored(ctx, scan, func(rowKey []byte, cells []kv.StoredCell) error {
-		rows++
+		seen.add(cells)
 		var key schema.RowKey
 		if key, inRow = s.o.Layout.ParseRowKey(rowKey); inRow != nil {
 			return inRow
@@ -346,6 +353,7 @@ func (w *partReader) takeHead() error {
 		}
 		taken = w.head.Size()
 	}
+	w.countHead(w.taken, w.head.Size())
 	return nil
 }
 

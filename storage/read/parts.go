@@ -7,6 +7,7 @@ import (
 
 	"github.com/tsdbridge/tsdbridge/budget"
 	"github.com/tsdbridge/tsdbridge/storage/series"
+	"github.com/tsdbridge/tsdbridge/tally"
 	"github.com/tsdbridge/tsdbridge/turns"
 )
 
@@ -20,7 +21,7 @@ func (s *Reader) SelectParts(ctx context.Context, q series.Query, worker func() 
 	if err != nil {
 		return err
 	}
-	r.account = budget.From(ctx)
+	r.account, r.tally = budget.From(ctx), tally.From(ctx)
 	defer r.end()
 	fewest := r.fewestPart()
 	cores := max(1, min(runtime.GOMAXPROCS(0), (len(q.Refs)+fewest-1)/fewest))

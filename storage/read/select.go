@@ -10,6 +10,7 @@ import (
 	"github.com/tsdbridge/tsdbridge/budget"
 	"github.com/tsdbridge/tsdbridge/storage/schema"
 	"github.com/tsdbridge/tsdbridge/storage/series"
+	"github.com/tsdbridge/tsdbridge/tally"
 )
 
 const (
@@ -37,7 +38,7 @@ func (s *Reader) Select(ctx context.Context, q series.Query) iter.Seq2[series.Po
 		}
 		r, err := s.newSelection(q)
 		if err == nil {
-			r.yield, r.account = yield, budget.From(ctx)
+			r.yield, r.account, r.tally = yield, budget.From(ctx), tally.From(ctx)
 			err = r.read(ctx)
 			r.end()
 		}
@@ -63,6 +64,7 @@ type selection struct {
 	near    map[string]bool
 	outcome outcome
 	account *budget.Account
+	tally   *tally.Tally // of the caller
 }
 
 func (s *Reader) newSelection(q series.Query) (*selection, error) {

@@ -144,6 +144,7 @@ func (s *sweep) takeHead() error {
 			id := uint32(s.q.Refs[shelf.from+i].ID())
 			shelf.taken = append(shelf.taken, s.o.Head.Take(id, s.q.Start, s.q.End, &shelf.head))
 		}
+		s.countHead(shelf.taken, shelf.head.Size())
 		shelf.bytes += int64(shelf.head.Size())
 		if err := s.hold(int64(shelf.head.Size())); err != nil {
 			return err

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync/atomic"
 
 	"github.com/tsdbridge/tsdbridge/storage/kv"
 	"github.com/tsdbridge/tsdbridge/storage/row"
@@ -28,7 +29,7 @@ func (s *sweep) tasks(ctx context.Context) ([]sweepTask, error) {
 		p := &s.plans[i]
 		some := members[:p.series]
 		members = members[p.series:]
-		s.metrics.plans[p.kind].Inc()
+		s.chose(p.kind)
 		if !p.kind.scans() {
 			for from, all := 0, p.series*s.hours(); from < all; from += rowsPerGet {
 				tasks = append(tasks, sweepTask{plan: i, members: some, from: from, rows: min(rowsPerGet, all-from)})
@@ -117,18 +118,24 @@ func (t sweepTask) run(ctx context.Context, s *sweep) error {
 // scanRows keeps the wanted rows of a scan.
 func (t sweepTask) scanRows(ctx context.Context, s *sweep) error {
 	read := &s.reads[t.plan]
+	var seen seenRows
+	var over atomic.Int64 // rows that the server went over
 	if t.scan.Match != nil {
-		t.scan.RowsRead = read
+		t.scan.RowsRead = &over
 	}
-	rows, at, packed := 0, -1, []byte(nil)
+	at, packed := -1, []byte(nil)
 	defer func() {
-		s.metrics.selectRows[s.plans[t.plan].kind].Add(float64(rows))
+		kind := s.plans[t.plan].kind
+		s.metrics.selectRows[kind].Add(float64(seen.Rows))
+		s.count(kind, max(over.Load(), seen.Rows), seen)
 		if t.scan.Match == nil {
-			read.Add(int64(rows))
+			read.Add(seen.Rows)
+		} else {
+			read.Add(over.Load())
 		}
 	}()
 	return s.o.DB.Rows.ScanStored(ctx, t.scan, func(rowKey []byte, cells []kv.StoredCell) error {
-		rows++
+		seen.add(cells)
 		key, err := s.o.Layout.ParseRowKey(rowKey)
 		if err != nil {
 			return err
@@ -161,7 +168,10 @@ func (t sweepTask) get(ctx context.Context, s *sweep) error {
 		keys = append(keys, s.rowKey(at(i)))
 	}
 	var packed []byte
-	err := s.o.DB.Rows.GetStored(ctx, s.o.Table, schema.FamilyData, keys, s.plans[t.plan].kind == planNear, func(i int, cells []kv.StoredCell) error {
+	var seen seenRows
+	kind := s.plans[t.plan].kind
+	err := s.o.DB.Rows.GetStored(ctx, s.o.Table, schema.FamilyData, keys, kind == planNear, func(i int, cells []kv.StoredCell) error {
+		seen.add(cells)
 		m, base := at(i)
 		packed = appendPacked(packed[:0], cells)
 		return s.keep(m.at, base, packed)
@@ -170,6 +180,7 @@ func (t sweepTask) get(ctx context.Context, s *sweep) error {
 		return fmt.Errorf("read %d rows: %w", len(keys), err)
 	}
 	s.reads[t.plan].Add(int64(len(keys)))
-	s.metrics.selectRows[s.plans[t.plan].kind].Add(float64(len(keys)))
+	s.metrics.selectRows[kind].Add(float64(len(keys)))
+	s.count(kind, int64(len(keys)), seen)
 	return nil
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/tsdbridge/tsdbridge/storage/row"
 	"github.com/tsdbridge/tsdbridge/storage/schema"
 	"github.com/tsdbridge/tsdbridge/storage/series"
+	"github.com/tsdbridge/tsdbridge/tally"
 	"github.com/tsdbridge/tsdbridge/turns"
 )
 
@@ -168,8 +169,21 @@ func (w *reader) get(ctx context.Context, bases []uint32) error {
 	return nil
 }
 
+// countsOf counts a row that was asked for or gone over.
+func countsOf(row kv.Row) tally.Counts {
+	c := tally.Counts{Asked: 1, Cells: int64(len(row.Cells))}
+	if len(row.Cells) > 0 {
+		c.Rows = 1
+	}
+	for _, cell := range row.Cells {
+		c.Bytes += int64(len(cell.Qualifier) + len(cell.Value))
+	}
+	return c
+}
+
 // take takes the values of a row, if it is one of a series of the query.
 func (w *reader) take(ctx context.Context, row kv.Row) error {
+	tally.From(ctx).Add(tally.Rollup, countsOf(row))
 	if len(row.Cells) == 0 {
 		return nil
 	}

@@ -1,0 +1,53 @@
+package rangeql
+
+import (
+	"strings"
+	"time"
+
+	"github.com/prometheus/prometheus/model/labels"
+
+	"github.com/tsdbridge/tsdbridge/explain"
+)
+
+// Shape returns an explanation in the shape of all languages.
+func (x Explanation) Shape() (*explain.Node, []*explain.Read) {
+	reads := []*explain.Read{}
+	for _, r := range x.Reads {
+		read := &explain.Read{
+			Selector: SelectorText(r.Matchers), Start: time.UnixMilli(r.Start).UTC(), End: time.UnixMilli(r.End).UTC(),
+			Series: r.Series, Samples: r.Samples, Summaries: r.Summaries, Seconds: r.Took.Seconds(), Computing: r.Computing.Seconds(),
+		}
+		read.Count(r.Rows)
+		reads = append(reads, read)
+	}
+	return x.Plan.shape(reads), reads
+}
+
+func (s *Step) shape(reads []*explain.Read) *explain.Node {
+	if s == nil {
+		return nil
+	}
+	out := &explain.Node{
+		ID: s.ID, Operator: s.Operator, Expression: s.Expression, Again: s.Again, NotDone: !s.Done,
+		Series: s.Series, Samples: s.Samples, Seconds: s.Took.Seconds(), Reads: s.Reads,
+	}
+	if s.Shared > 1 {
+		out.Shared = s.Shared
+	}
+	for _, r := range s.Reads {
+		out.Bytes += reads[r].Bytes
+	}
+	for _, in := range s.Inputs {
+		out.Inputs = append(out.Inputs, in.shape(reads))
+	}
+	return out
+}
+
+// SelectorText returns a selector as it is written in PromQL.
+func SelectorText(matchers []*labels.Matcher) string {
+	texts := make([]string, len(matchers))
+	for i, m := range matchers {
+		texts[i] = m.String()
+	}
+	return "{" + strings.Join(texts, ",") + "}"
+}
