@@ -17,8 +17,8 @@ build:     ## ./tsdbridge
 	@test -e tsdbridge || echo 'Building. The first build compiles all dependencies and takes some minutes.'
 	$(BUILD)
 
-run: build ## the adapter on the embedded store in ./data: http://localhost:9201, carbon's lines at localhost:2003
-	@exec ./tsdbridge --carbon.listen-address=localhost:2003
+run: build ## the adapter on the embedded store in ./data: http://localhost:9201, carbon at localhost:2003, OpenTSDB at localhost:4242
+	@exec ./tsdbridge --carbon.listen-address=localhost:2003 --opentsdb.listen-address=localhost:4242
 
 web:       ## build the page from web/app into web/dist, which is committed (Node 20 or later)
 	cd web/app && npm ci --no-audit --no-fund && npm run --silent check && npm test --silent && npm run --silent build
