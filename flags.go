@@ -323,7 +323,7 @@ func (p *parser) queryFlags() {
 	f("query.cache-max-bytes", "Memory for the answers of PromQL range queries that are kept; 0: none are kept. A query that is asked again later evaluates only its new steps and those that changed points reach. It is part of --query.max-memory-bytes and gives way to queries. Nothing is kept where other processes write to the tables.").Default(bytesText(o.Prometheus.Query.CacheBytes)).SetValue((*byteSize)(&o.Prometheus.Query.CacheBytes))
 	f("query.selector-cache-max-bytes", "Memory for the series that selectors found, with their labels; 0: none are kept. It is part of --query.max-memory-bytes and gives way to queries. Nothing is kept where other processes write to the tables.").Default(bytesText(o.Prometheus.SelectorBytes)).SetValue((*byteSize)(&o.Prometheus.SelectorBytes))
 	f("query.rollup-sums", "Let sum_over_time and avg_over_time add the sums of filled rollup tables where ranges fit these. It is faster over long ranges, and the last digits may differ from Prometheus'.").BoolVar(&o.Prometheus.Query.RollupSums)
-	f("query.promql-shadow", "Percentage of PromQL queries that both engines evaluate. Differences are logged, and counted in tsdbridge_queries_shadowed_total. Such a query takes as long as both.").Default("0").Float64Var(&o.Prometheus.Query.Shadow)
+	f("query.promql-shadow", "Percentage of PromQL queries that both engines evaluate. Differences are logged, and counted in tsdbridge_promql_queries_shadowed_total. Such a query takes as long as both.").Default("0").Float64Var(&o.Prometheus.Query.Shadow)
 }
 
 func (p *parser) carbonFlags() {

@@ -62,6 +62,7 @@ func New(o Options) (*Adapter, error) {
 	o.Logger = slog.New(handler)
 	a := &Adapter{o: o, log: log, registry: prometheus.NewRegistry(), running: running.New(), started: o.Now()}
 	a.running.Watch(o.QuerySlow, a.tellSlow)
+	a.running.Measure(a.registry, "promql", "graphite", "opentsdb", "remote read")
 	registerBuildInfo(a.registry)
 	a.names, _ = o.translator() // checked by Validate
 	a.budget = newBudget(o, a.registry)

@@ -5,7 +5,6 @@ import (
 	"fmt"
 
 	"github.com/grafana/regexp"
-	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/tsdbridge/tsdbridge/opentsdb"
 	prom "github.com/tsdbridge/tsdbridge/prometheus"
@@ -51,9 +50,4 @@ func (o Options) corsOrigin() (*regexp.Regexp, error) {
 		return nil, fmt.Errorf("--web.cors-origin: %w", err)
 	}
 	return origins, nil
-}
-
-// gatherer returns the metrics of the process and of its libraries.
-func (a *Adapter) gatherer() prometheus.Gatherer {
-	return prometheus.Gatherers{a.registry, prometheus.DefaultGatherer}
 }

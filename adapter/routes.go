@@ -30,6 +30,8 @@ func (a *Adapter) routes() (http.Handler, error) {
 	explainer := treeExplainer{forest: a.trees.Forest(), store: a.store.Catalog(), names: a.names}
 	trees := &treeAPI{explainer, a.trees.Follower()}
 	shower := &treeShower{tool: &treeTool{treeExplainer: explainer, o: a.o, db: a.db, tables: a.store}}
+	a.registerState(status)
+	counted := a.responseCounter()
 	r := chi.NewRouter()
 	origins, err := a.o.corsOrigin()
 	if err != nil {
@@ -37,12 +39,12 @@ func (a *Adapter) routes() (http.Handler, error) {
 	}
 	scripts := reply.AllowOrigins(origins)
 	queries := r.With(budget.Accounts(a.budget))
-	a.graphite.Routes(queries.With(scripts))
+	a.graphite.Routes(queries.With(scripts, counted("graphite")))
 	renamed := chi.NewRouter() // Prometheus and Graphite both want /metrics
-	a.graphite.Routes(renamed)
+	a.graphite.Routes(renamed.With(counted("graphite")))
 	graphiteAPI := budget.Accounts(a.budget)(renamed)
-	a.prometheus.Routes(r)
-	a.opentsdb.WebRoutes(r.With(scripts))
+	a.prometheus.Routes(r.With(counted("prometheus")))
+	a.opentsdb.WebRoutes(r.With(scripts, counted("opentsdb")))
 	queries.Get(treeStatusPath, trees.status)
 	queries.Get(treeTestPath, trees.test)
 	queries.Get(treeBrowsePath, trees.browse)

@@ -90,7 +90,7 @@ func TestTreeDeclaredLater(t *testing.T) {
 		t.Errorf("find in a tree that came later: %s", found)
 	}
 	metrics := getText(t, a, "/metrics")
-	for _, want := range []string{"tsdbridge_tree_sync_series 3001", "tsdbridge_tree_sync_running 0", "tsdbridge_tree_sync_waiting_trees 0", "tsdbridge_tree_loaded 1"} {
+	for _, want := range []string{"tsdbridge_tree_sync_done_series 3001", "tsdbridge_tree_sync_running 0", "tsdbridge_tree_sync_waiting_trees 0", "tsdbridge_tree_loaded 1"} {
 		if !strings.Contains(metrics, "\n"+want+"\n") {
 			t.Errorf("/metrics lacks %s", want)
 		}

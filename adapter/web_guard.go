@@ -46,7 +46,7 @@ func webServer(handler http.Handler) *http.Server {
 // webPort returns the HTTP port.
 func (a *Adapter) webPort(l net.Listener) net.Listener {
 	return listen.NewPort(l, listen.PortOptions{
-		What: "http", Flag: "--web.max-connections", Max: a.o.MaxConnections, Reserve: webReserve, HeadBytes: webHeads, Metric: "tsdbridge_web_",
+		What: "http", Flag: "--web.max-connections", Max: a.o.MaxConnections, Reserve: webReserve, HeadBytes: webHeads, Name: "http",
 		Logger: a.o.Logger, Registerer: a.registry,
 	})
 }

@@ -76,7 +76,7 @@ func newAggregation(o AggregationOptions, port Options, sink *carbonSink, relay 
 		f.NewGaugeFunc(prometheus.GaugeOpts{Name: "tsdbridge_carbon_aggregation_" + name, Help: help}, value)
 	}
 	gauge("outputs", "Aggregates that have values in memory.", func() float64 { n, _ := a.Stats(); return float64(n) })
-	gauge("memory_bytes", "Memory of these values, about.", func() float64 { _, bytes := a.Stats(); return float64(bytes) })
+	gauge("memory_bytes", "Memory of the values of aggregates, about.", func() float64 { _, bytes := a.Stats(); return float64(bytes) })
 	return a
 }
 

@@ -41,7 +41,7 @@ func newListener(o listenerOptions, statistics func() []api.Statistic) (*listene
 	}
 	l := &listener{o: o, budget: listen.NewGate(o.MaxConnections, readBudget), turns: turns.New(runtime.GOMAXPROCS(0)), metrics: newListenerMetrics(o.Registerer)}
 	l.tcp = listen.NewPort(tcp, listen.PortOptions{
-		What: "opentsdb", Flag: "--opentsdb.max-connections", Max: o.MaxConnections, Metric: "tsdbridge_opentsdb_", Logger: o.Logger, Registerer: o.Registerer,
+		What: "opentsdb", Flag: "--opentsdb.max-connections", Max: o.MaxConnections, Name: "opentsdb", Logger: o.Logger, Registerer: o.Registerer,
 	})
 	l.about = &about{o: o, host: hostname(), statistics: statistics}
 	return l, nil

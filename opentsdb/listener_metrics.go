@@ -30,8 +30,6 @@ func newListenerMetrics(reg prometheus.Registerer) *listenerMetrics {
 	read := func(name, help string, v *atomic.Int64) {
 		f.NewCounterFunc(prometheus.CounterOpts{Name: "tsdbridge_opentsdb_" + name, Help: help}, func() float64 { return float64(v.Load()) })
 	}
-	f.NewGaugeFunc(prometheus.GaugeOpts{Name: "tsdbridge_opentsdb_connections", Help: "Connections open."},
-		func() float64 { return float64(m.open.Load()) })
 	read("telnet_lines_total", "Lines received by telnet, good or bad, points or not.", &m.lines)
 	read("telnet_bad_lines_total", "Lines of telnet with points that were refused.", &m.bad)
 	protocols := f.NewCounterVec(prometheus.CounterOpts{

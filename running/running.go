@@ -35,6 +35,7 @@ var ErrEnded = errors.New("the query was ended by its id")
 type Registry struct {
 	slowAfter time.Duration // see Watch
 	tell      func(Slow)
+	metrics   metrics // see Measure
 
 	mu      sync.Mutex // guards all below
 	queries map[string]*Query
@@ -97,6 +98,7 @@ func (r *Registry) Begin(ctx context.Context, d Description) (context.Context, *
 		q.id = fmt.Sprintf("%016x", rand.Uint64()) //nolint:gosec // no secret
 	}
 	r.queries[q.id] = q
+	r.metrics.began(q)
 	return context.WithValue(ctx, queryKey{}, q), q
 }
 

@@ -48,6 +48,7 @@ func (r *Registry) Slow() []Slow {
 // ended keeps a query that took long.
 func (r *Registry) ended(q *Query, cause error) {
 	took := time.Since(q.started)
+	r.metrics.ended(q, took)
 	if r.slowAfter <= 0 || took < r.slowAfter {
 		return
 	}

@@ -19,14 +19,14 @@ func newCollector(forest *Forest, follower *Follower) *collector {
 	return &collector{
 		forest:   forest,
 		follower: follower,
-		loaded:   desc("loaded", "1 when the trees were read into memory, 0 before."),
-		branches: desc("branches", "Branches of all trees in memory."),
-		leaves:   desc("leaves", "Series on all trees in memory."),
+		loaded:   desc("loaded", "1 once the trees were read into memory, 0 before."),
+		branches: desc("branches", "Branches of all trees."),
+		leaves:   desc("leaves", "Leaves of all trees, one for each series and tree."),
 		shared:   desc("collided_series", "Series whose path another series of the tree had first; render returns each by itself.", "tree"),
 		running:  desc("sync_running", "1 while existing series are being appended to trees."),
 		waiting:  desc("sync_waiting_trees", "Trees to which not all existing series are appended yet."),
-		done:     desc("sync_series", "Series that the present or last pass over all series has done."),
-		of:       desc("sync_of_series", "Estimated number of series in that pass."),
+		done:     desc("sync_done_series", "Series that the current or last pass over all series has appended or found to be there."),
+		of:       desc("sync_expected_series", "Estimated number of series of that pass."),
 	}
 }
 

@@ -33,8 +33,6 @@ type connection struct {
 // Deliveries go on until writeCtx ends.
 func (l *Listener) serveConnection(ctx, writeCtx context.Context, conn net.Conn, d *delivery) {
 	l.metrics.accepted.Inc()
-	l.metrics.connections.Inc()
-	defer l.metrics.connections.Dec()
 	defer func() { _ = conn.Close() }() // nothing was written that could fail to arrive
 	// The deadline is set after ctx has ended: read looks at ctx after it has set its own.
 	stop := context.AfterFunc(ctx, func() { _ = conn.SetReadDeadline(past) })

@@ -43,8 +43,6 @@ type framedConnection struct {
 // go on until writeCtx ends.
 func (l *Listener) serveFrames(ctx, writeCtx context.Context, port *framedPort, conn net.Conn, d *delivery) {
 	l.metrics.accepted.Inc()
-	l.metrics.connections.Inc()
-	defer l.metrics.connections.Dec()
 	defer func() { _ = conn.Close() }() // nothing was written that could fail to arrive
 	stop := context.AfterFunc(ctx, func() { _ = conn.SetReadDeadline(past) })
 	defer stop()

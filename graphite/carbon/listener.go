@@ -46,7 +46,7 @@ func New(o Options) (*Listener, error) {
 		if err := l.bind(); err != nil {
 			return nil, fmt.Errorf("%s=%s: %w", flagLines, o.Address, err)
 		}
-		l.tcp = l.port(l.tcp, Lines, "tsdbridge_carbon_")
+		l.tcp = l.port(l.tcp, Lines, "carbon")
 	}
 	l.metrics = newListenerMetrics(o.Registerer)
 	for _, port := range []*framedPort{
@@ -60,16 +60,16 @@ func New(o Options) (*Listener, error) {
 		if err != nil {
 			return nil, errors.Join(fmt.Errorf("%s=%s: %w", port.flag, port.address, err), l.Close())
 		}
-		port.tcp = l.port(tcp, port.what(), "tsdbridge_carbon_"+port.protocol+"_")
+		port.tcp = l.port(tcp, port.what(), "carbon_"+port.protocol)
 		l.framed = append(l.framed, port)
 	}
 	return l, nil
 }
 
 // port returns a port that closes silent connections when it is full.
-func (l *Listener) port(tcp net.Listener, what, metric string) net.Listener {
+func (l *Listener) port(tcp net.Listener, what, name string) net.Listener {
 	return listen.NewPort(tcp, listen.PortOptions{
-		What: what, Flag: "--carbon.max-connections", Max: l.o.MaxConnections, Metric: metric, Logger: l.o.Logger, Registerer: l.o.Registerer,
+		What: what, Flag: "--carbon.max-connections", Max: l.o.MaxConnections, Name: name, Logger: l.o.Logger, Registerer: l.o.Registerer,
 	})
 }
 

@@ -141,9 +141,9 @@ func (s *server) checkCounters() {
 	for _, c := range m.rejected[1:] {
 		rejected += testutil.ToFloat64(c)
 	}
-	if lines != points+lost+rejected || testutil.ToFloat64(m.held) != 0 || testutil.ToFloat64(m.connections) != 0 {
-		s.t.Errorf("%v lines; %v points, %v lost, %v rejected, %v held; %v connections", lines, points, lost, rejected,
-			testutil.ToFloat64(m.held), testutil.ToFloat64(m.connections))
+	if lines != points+lost+rejected || testutil.ToFloat64(m.held) != 0 {
+		s.t.Errorf("%v lines; %v points, %v lost, %v rejected, %v held", lines, points, lost, rejected,
+			testutil.ToFloat64(m.held))
 	}
 	if int(points) != len(s.sink.points) {
 		s.t.Errorf("%v points counted, %d in the sink", points, len(s.sink.points))

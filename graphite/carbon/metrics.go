@@ -16,7 +16,6 @@ const (
 // listenerMetrics are the counters of a listener. Lines = points + rejected lines + lost points +
 // held points.
 type listenerMetrics struct {
-	connections                  prometheus.Gauge
 	accepted                     prometheus.Counter
 	tcp, udp, pickle, protobuf   protocolMetrics
 	rejected                     [reasons]prometheus.Counter
@@ -46,7 +45,6 @@ func newListenerMetrics(reg prometheus.Registerer) *listenerMetrics {
 		return protocolMetrics{lines.WithLabelValues(name), bytes.WithLabelValues(name)}
 	}
 	m := &listenerMetrics{
-		connections:      gauge("connections", "Connections open."),
 		accepted:         counter("connections_total", "Connections accepted."),
 		tcp:              protocol(protocolTCP),
 		udp:              protocol(protocolUDP),

@@ -23,7 +23,7 @@ func serve(t *testing.T, headBytes int, h http.HandlerFunc) (addr string) {
 		t.Fatal(err)
 	}
 	port := NewPort(tcp, PortOptions{
-		What: "test", Flag: "--test", Max: 10, HeadBytes: headBytes, Metric: "test_", Logger: slog.New(slog.DiscardHandler), Registerer: prometheus.NewRegistry(),
+		What: "test", Flag: "--test", Max: 10, HeadBytes: headBytes, Name: "test", Logger: slog.New(slog.DiscardHandler), Registerer: prometheus.NewRegistry(),
 	})
 	s := httptest.NewUnstartedServer(h)
 	_ = s.Listener.Close()

@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
-	"github.com/prometheus/client_golang/prometheus/promauto"
 )
 
 // PortOptions of a Port. All fields but Reserve must be given.
@@ -25,8 +24,8 @@ type PortOptions struct {
 	// HeadBytes limits the memory of all heads of requests that are longer than freeHead; 0:
 	// nothing is counted. A head in memory is about ten times as large as on the wire.
 	HeadBytes int
-	// Metric is the beginning of the counter's name.
-	Metric     string
+	// Name is the label port of the metrics.
+	Name       string
 	Logger     *slog.Logger
 	Registerer prometheus.Registerer
 }
@@ -69,9 +68,7 @@ func NewPort(l net.Listener, o PortOptions) *Port {
 	if o.HeadBytes > 0 {
 		p.heads = NewGate(o.Max, o.HeadBytes)
 	}
-	p.displaced = promauto.With(o.Registerer).NewCounter(prometheus.CounterOpts{
-		Name: o.Metric + "displaced_connections_total", Help: "Silent connections closed for new ones, since as many as allowed were open.",
-	})
+	p.displaced = p.measure()
 	return p
 }
 

@@ -25,7 +25,7 @@ func newCrowd(t *testing.T, highest, reserve int) *crowd {
 	t.Helper()
 	c := &crowd{t: t, next: make(chan net.Conn, 100)}
 	c.port = NewPort(c, PortOptions{
-		What: "test", Flag: "--test", Max: highest, Reserve: reserve, Metric: "test_", Logger: slog.New(slog.DiscardHandler), Registerer: prometheus.NewRegistry(),
+		What: "test", Flag: "--test", Max: highest, Reserve: reserve, Name: "test", Logger: slog.New(slog.DiscardHandler), Registerer: prometheus.NewRegistry(),
 	})
 	return c
 }

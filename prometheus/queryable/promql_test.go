@@ -51,7 +51,7 @@ func TestPromQL(t *testing.T) {
 		})
 	}
 	left := 0.0
-	for why, n := range countsOf(t, registry, "tsdbridge_queries_left_total") {
+	for why, n := range countsOf(t, registry, "tsdbridge_promql_queries_left_total") {
 		t.Logf("%v queries were left to the library: %s", n, why)
 		left += n
 	}
@@ -63,7 +63,7 @@ func TestPromQL(t *testing.T) {
 // queriesBy counts the queries that were answered in one of the ways of rangeql.
 func queriesBy(t testing.TB, g prometheus.Gatherer, path string) float64 {
 	t.Helper()
-	return countsOf(t, g, "tsdbridge_queries_total")[path]
+	return countsOf(t, g, "tsdbridge_promql_queries_total")[path]
 }
 
 // countsOf returns the counters of a family by their only label.

@@ -70,7 +70,7 @@ func TestRandomQueries(t *testing.T) {
 	}
 	columns := queriesBy(t, registry, "columns")
 	if columns < float64(2*asked)*0.99 {
-		t.Errorf("%v of %d evaluations were over columns; the others: %v", columns, 2*asked, countsOf(t, registry, "tsdbridge_queries_left_total"))
+		t.Errorf("%v of %d evaluations were over columns; the others: %v", columns, 2*asked, countsOf(t, registry, "tsdbridge_promql_queries_left_total"))
 	}
 	t.Logf("%d of %d queries found something, %v evaluations were from columns", found, queries, columns)
 }

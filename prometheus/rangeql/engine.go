@@ -71,22 +71,26 @@ const (
 // New returns an engine.
 func New(o Options) *Engine {
 	paths := promauto.With(o.Registerer).NewCounterVec(prometheus.CounterOpts{
-		Name: "tsdbridge_queries_total",
+		Name: "tsdbridge_promql_queries_total",
 		Help: "PromQL queries by the way they were answered: from columns, by Prometheus' engine, or handed over to that when columns did not do.",
 	}, []string{"path"})
+	shadows := promauto.With(o.Registerer).NewCounterVec(prometheus.CounterOpts{
+		Name: "tsdbridge_promql_queries_shadowed_total",
+		Help: "PromQL queries that Prometheus' engine answered as well (--query.promql-shadow), by how the answers compare: same, rounded (in the last bits), different.",
+	}, []string{"result"})
+	for _, result := range []string{"same", "rounded", "different"} {
+		shadows.WithLabelValues(result)
+	}
 	if o.NoMemory == nil {
 		o.NoMemory = func(_ context.Context, err error) error { return err }
 	}
 	return &Engine{
 		o: o,
 		left: promauto.With(o.Registerer).NewCounterVec(prometheus.CounterOpts{
-			Name: "tsdbridge_queries_left_total",
+			Name: "tsdbridge_promql_queries_left_total",
 			Help: "PromQL queries that were left to Prometheus' engine, by the reason.",
-		}, []string{"why"}),
-		shadows: promauto.With(o.Registerer).NewCounterVec(prometheus.CounterOpts{
-			Name: "tsdbridge_queries_shadowed_total",
-			Help: "PromQL queries that Prometheus' engine answered as well, by how the answers compare: same, rounded (in the last bits), different.",
-		}, []string{"answers"}),
+		}, []string{"reason"}),
+		shadows:    shadows,
 		columns:    paths.WithLabelValues(pathColumns),
 		library:    paths.WithLabelValues(pathLibrary),
 		handedOver: paths.WithLabelValues(pathHandedOver),

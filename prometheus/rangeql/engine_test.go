@@ -630,7 +630,7 @@ func TestOff(t *testing.T) {
 	off := rangeql.New(rangeql.Options{Library: e.library, MaxSamples: manySamples, Off: true, Registerer: registry})
 	r, query := question{text: "sum(temperature)", start: 1800_000, instant: true}.ask(t, off, columnSource{Queryable: s})
 	defer query.Close()
-	if r.Err != nil || counter(t, registry, "tsdbridge_queries_left_total", "evaluation over columns is off") != 1 {
+	if r.Err != nil || counter(t, registry, "tsdbridge_promql_queries_left_total", "evaluation over columns is off") != 1 {
 		t.Error(r.Err)
 	}
 }
@@ -656,7 +656,7 @@ func TestShadow(t *testing.T) {
 			}
 			query.Close()
 		}
-		if n := counter(t, registry, "tsdbridge_queries_shadowed_total", answers); n != 2 {
+		if n := counter(t, registry, "tsdbridge_promql_queries_shadowed_total", answers); n != 2 {
 			t.Errorf("%v of 2 queries compared as %s", n, answers)
 		}
 	}

@@ -11,7 +11,7 @@ import (
 // An Explanation is how a query was evaluated. Its numbers are collected for each node, series or
 // part, never for each sample, by every evaluation.
 type Explanation struct {
-	// Path is the label of tsdbridge_queries_total, and Left that of tsdbridge_queries_left_total,
+	// Path is the label of tsdbridge_promql_queries_total, and Left that of tsdbridge_promql_queries_left_total,
 	// empty if the query was answered from columns.
 	Path, Left string
 	// Plan is the operators of the query, nil if there is no plan for it. If the query was handed

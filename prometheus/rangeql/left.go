@@ -10,8 +10,8 @@ func (e leftBecause) Error() string { return ErrHandOver.Error() + ": " + string
 // Is makes it an ErrHandOver.
 func (leftBecause) Is(target error) bool { return target == ErrHandOver }
 
-// The reasons why a query that is under way is left to the library. The label why of
-// tsdbridge_queries_left_total shows them, and those of newPlan.
+// The reasons why a query that is under way is left to the library. The label reason of
+// tsdbridge_promql_queries_left_total shows them, and those of newPlan.
 const (
 	errLimit  = leftBecause("near --query.max-samples")
 	errEqual  = leftBecause("series become equal")

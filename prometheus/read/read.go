@@ -33,12 +33,18 @@ type Handler struct {
 	turns    *turns.Turns
 	encoders sync.Pool // of *sampleEncoder
 	inFlight prometheus.Gauge
-	duration *prometheus.HistogramVec
+	// times of requests
+	streamTime, sampleTime prometheus.Observer
 }
 
 // New returns the handler of remote read.
 func New(o Options) *Handler {
 	factory := promauto.With(o.Registerer)
+	duration := factory.NewHistogramVec(prometheus.HistogramOpts{
+		Name:    "tsdbridge_remote_read_duration_seconds",
+		Help:    "Time of remote read requests that were answered or failed while they were, by the type of the response.",
+		Buckets: prometheus.ExponentialBuckets(0.001, 4, 9),
+	}, []string{"response"})
 	return &Handler{
 		Options:  o,
 		turns:    turns.New(o.Concurrency),
@@ -47,11 +53,7 @@ func New(o Options) *Handler {
 			Name: "tsdbridge_remote_read_requests_in_flight",
 			Help: "Remote read requests that are answered or wait for their turn.",
 		}),
-		duration: factory.NewHistogramVec(prometheus.HistogramOpts{
-			Name:    "tsdbridge_remote_read_duration_seconds",
-			Help:    "Time taken by remote read requests, by type of response.",
-			Buckets: prometheus.ExponentialBuckets(0.001, 4, 9),
-		}, []string{"response"}),
+		streamTime: duration.WithLabelValues("streamed_xor_chunks"), sampleTime: duration.WithLabelValues("samples"),
 	}
 }
 
@@ -83,11 +85,11 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	if streamed(req) {
 		h.stream(ctx, w, req)
-		h.duration.WithLabelValues("streamed_xor_chunks").Observe(time.Since(start).Seconds())
+		h.streamTime.Observe(time.Since(start).Seconds())
 		return
 	}
 	h.samples(ctx, w, req)
-	h.duration.WithLabelValues("samples").Observe(time.Since(start).Seconds())
+	h.sampleTime.Observe(time.Since(start).Seconds())
 }
 
 func (h *Handler) deadline(ctx context.Context) (context.Context, context.CancelFunc) {

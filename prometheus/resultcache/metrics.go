@@ -17,10 +17,14 @@ func newMetrics(r prometheus.Registerer, e *spare.Cache[key, entry]) metrics {
 	f.NewGaugeFunc(prometheus.GaugeOpts{
 		Name: "tsdbridge_query_cache_entries", Help: "Answers of range queries that are kept.",
 	}, func() float64 { n, _ := e.Held(); return float64(n) })
-	return metrics{f.NewCounterVec(prometheus.CounterOpts{
+	answered := f.NewCounterVec(prometheus.CounterOpts{
 		Name: "tsdbridge_query_cache_requests_total",
 		Help: "Range queries by how much of the answer was kept: kept (all of it), extended (some steps were evaluated), new (none of it), not_kept (its steps do not stand alone).",
-	}, []string{"answer"})}
+	}, []string{"answer"})
+	for _, answer := range []string{"kept", "extended", "new", "not_kept"} {
+		answered.WithLabelValues(answer)
+	}
+	return metrics{answered}
 }
 
 func (m metrics) count(answer string) { m.answered.WithLabelValues(answer).Inc() }

@@ -33,7 +33,7 @@ func newMetrics(reg prometheus.Registerer, c *Catalog) *metrics {
 		renamed:        counter("renamed_uids_total", "UIDs that another process was seen to give other names."),
 		discoverRows:   counter("discover_rows_total", "Row keys scanned for series that tsdb-meta lacks."),
 		refreshSeconds: f.NewHistogram(prometheus.HistogramOpts{
-			Name: "tsdbridge_store_index_refresh_seconds", Help: "Duration of reading tsdb-meta for new series.",
+			Name: "tsdbridge_store_index_refresh_duration_seconds", Help: "Duration of reading tsdb-meta for new series.",
 			Buckets: prometheus.ExponentialBuckets(0.001, 4, 10),
 		}),
 	}

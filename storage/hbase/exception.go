@@ -90,6 +90,9 @@ func (e *Engine) tooLate(limit time.Duration, reason error) error {
 // cancellation as such, missing tables and families as kv.ErrNoTable, the rest with the reason that
 // HBase gave.
 func (e *Engine) explain(ctx context.Context, operation, table string, err error, limit time.Duration) error {
+	if ctx.Err() == nil {
+		e.metrics.failed(operation)
+	}
 	x, ok := exceptionIn(err)
 	_, typed := errors.AsType[*exception](err)
 	switch {

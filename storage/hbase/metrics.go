@@ -20,6 +20,7 @@ const (
 // metrics are the engine's own; gohbase registers some of its own with the default registry.
 type metrics struct {
 	duration                map[string]prometheus.Observer // by operation
+	failures                *prometheus.CounterVec
 	moved, again            prometheus.Counter
 	resumes                 prometheus.Counter
 	cellsRead, cellsWritten prometheus.Counter
@@ -38,8 +39,12 @@ func newMetrics(reg prometheus.Registerer) *metrics {
 	}, []string{"class"})
 	m := &metrics{
 		duration: map[string]prometheus.Observer{},
-		moved:    retries.WithLabelValues("moved"),
-		again:    retries.WithLabelValues("busy"),
+		failures: factory.NewCounterVec(prometheus.CounterOpts{
+			Name: "tsdbridge_hbase_request_failures_total",
+			Help: "Requests to HBase that failed after all retries: no answer in time, a missing table, or an exception. Those that their caller gave up are not in it.",
+		}, []string{"operation"}),
+		moved: retries.WithLabelValues("moved"),
+		again: retries.WithLabelValues("busy"),
 		resumes: factory.NewCounter(prometheus.CounterOpts{
 			Name: "tsdbridge_hbase_scan_resumes_total",
 			Help: "Scans that lost their scanner (a moved or split region, a lost answer) and went on after the last whole row.",
@@ -55,6 +60,7 @@ func newMetrics(reg prometheus.Registerer) *metrics {
 	}
 	for _, op := range []string{opGet, opHistory, opScan, opApply, opIncrement, opCheckAndPut} {
 		m.duration[op] = duration.WithLabelValues(op)
+		m.failures.WithLabelValues(op)
 	}
 	return m
 }
@@ -63,4 +69,11 @@ func newMetrics(reg prometheus.Registerer) *metrics {
 func (m *metrics) timed(operation string) func() {
 	start := time.Now()
 	return func() { m.duration[operation].Observe(time.Since(start).Seconds()) }
+}
+
+// failed counts a failure of an operation whose time is measured.
+func (m *metrics) failed(operation string) {
+	if _, ok := m.duration[operation]; ok {
+		m.failures.WithLabelValues(operation).Inc()
+	}
 }

@@ -174,9 +174,9 @@ func TestMetrics(t *testing.T) {
 # HELP tsdbridge_log_appends_total Records written and synced.
 # TYPE tsdbridge_log_appends_total counter
 tsdbridge_log_appends_total 4
-# HELP tsdbridge_log_bytes_total Bytes of records written and synced, with their headers.
-# TYPE tsdbridge_log_bytes_total counter
-tsdbridge_log_bytes_total 400
+# HELP tsdbridge_log_written_bytes_total Bytes of records written and synced, with their headers.
+# TYPE tsdbridge_log_written_bytes_total counter
+tsdbridge_log_written_bytes_total 400
 # HELP tsdbridge_log_groups_total Groups of records written and synced together.
 # TYPE tsdbridge_log_groups_total counter
 tsdbridge_log_groups_total 4
@@ -187,7 +187,7 @@ tsdbridge_log_segments 1
 # TYPE tsdbridge_log_size_bytes gauge
 tsdbridge_log_size_bytes 1024
 `
-	if err := testutil.GatherAndCompare(reg, strings.NewReader(want), "tsdbridge_log_appends_total", "tsdbridge_log_bytes_total",
+	if err := testutil.GatherAndCompare(reg, strings.NewReader(want), "tsdbridge_log_appends_total", "tsdbridge_log_written_bytes_total",
 		"tsdbridge_log_groups_total", "tsdbridge_log_segments", "tsdbridge_log_size_bytes"); err != nil {
 		t.Error(err)
 	}

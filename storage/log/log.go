@@ -67,7 +67,7 @@ func Open(opts Options) (*Log, error) {
 		return nil, err
 	}
 	l.turn, l.gather, l.idle = make(chan struct{}, 1), &group{}, &group{}
-	l.metrics = newMetrics(opts.Registerer, func() float64 { return float64(l.Size()) }, l.countSegments, float64(l.cut))
+	l.metrics = newMetrics(opts.Registerer, func() float64 { return float64(l.Size()) }, l.countSegments, float64(opts.MaxBytes), float64(l.cut))
 	l.turn <- struct{}{}
 	return l, nil
 }

@@ -20,7 +20,8 @@ type metrics struct {
 	errors                 map[string]prometheus.Counter
 }
 
-func newMetrics(reg prometheus.Registerer, size, segments func() float64, cut float64) *metrics {
+// newMetrics registers the metrics. limit is Options.MaxBytes.
+func newMetrics(reg prometheus.Registerer, size, segments func() float64, limit, cut float64) *metrics {
 	factory := promauto.With(reg)
 	counter := func(name, help string) prometheus.Counter {
 		return factory.NewCounter(prometheus.CounterOpts{Name: "tsdbridge_log_" + name, Help: help})
@@ -29,15 +30,17 @@ func newMetrics(reg prometheus.Registerer, size, segments func() float64, cut fl
 		factory.NewGaugeFunc(prometheus.GaugeOpts{Name: "tsdbridge_log_" + name, Help: help}, value)
 	}
 	gauge("size_bytes", "Bytes that the files of the log take, reserved ones included.", size)
+	gauge("limit_bytes", "Bytes that the files of the log may take; near it points are refused with 503.",
+		func() float64 { return limit })
 	gauge("segments", "Files of the log that hold records or are ready to.", segments)
 	gauge("cut_bytes", "Bytes that the start cut off after the last record: a write that was never acknowledged, and the reserved space after it.",
 		func() float64 { return cut })
 	m := &metrics{
 		appends: counter("appends_total", "Records written and synced."),
 		groups:  counter("groups_total", "Groups of records written and synced together."),
-		bytes:   counter("bytes_total", "Bytes of records written and synced, with their headers."),
+		bytes:   counter("written_bytes_total", "Bytes of records written and synced, with their headers."),
 		sync: factory.NewHistogram(prometheus.HistogramOpts{
-			Name:    "tsdbridge_log_sync_seconds",
+			Name:    "tsdbridge_log_sync_duration_seconds",
 			Help:    "Time of an fdatasync of the log.",
 			Buckets: []float64{.0001, .0002, .0005, .001, .002, .005, .01, .02, .05, .1, .2, .5, 1, 5},
 		}),
@@ -45,7 +48,7 @@ func newMetrics(reg prometheus.Registerer, size, segments func() float64, cut fl
 	}
 	failures := factory.NewCounterVec(prometheus.CounterOpts{
 		Name: "tsdbridge_log_errors_total",
-		Help: "What the disk, or the limit of bytes, refused. Records that waited for it were not acknowledged.",
+		Help: "Failures of the log: the disk or --write.log.max-bytes is full (full), or the disk failed. Records that waited for it were not acknowledged.",
 	}, []string{"kind"})
 	for _, kind := range []string{failedFull, failedWrite, failedSync, failedCreate, failedRemove} {
 		m.errors[kind] = failures.WithLabelValues(kind)

@@ -53,6 +53,9 @@ const (
 
 func (a *admission) init(o SeriesLimits, known func() int, now func() time.Time, reg prometheus.Registerer) {
 	a.o, a.known, a.now, a.filled, a.tokens = o, known, now, now(), float64(o.PerSecond*burstSeconds)
+	promauto.With(reg).NewGauge(prometheus.GaugeOpts{
+		Name: "tsdbridge_store_series_limit", Help: "Series that the index may have (--write.max-active-series); beyond it new ones are refused. 0: no limit.",
+	}).Set(float64(o.Active))
 	vec := promauto.With(reg).NewCounterVec(prometheus.CounterOpts{
 		Name: "tsdbridge_store_series_refused_total", Help: "New series refused, each time they came: over a limit, or no UID was left.",
 	}, []string{"reason"})

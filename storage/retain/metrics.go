@@ -24,6 +24,6 @@ func newMetrics(reg prometheus.Registerer) metrics {
 		series:  counter("series_total", "Series whose old points were deleted, if they had any, counted in each pass."),
 		rows:    counter("rows_deleted_total", "Rows that the passes deleted."),
 		last:    gauge("last_pass_timestamp_seconds", "End of the last whole pass."),
-		seconds: gauge("pass_seconds", "Duration of the last whole pass, its rests included."),
+		seconds: gauge("last_pass_duration_seconds", "Duration of the last whole pass, its rests included."),
 	}
 }

@@ -30,7 +30,7 @@ func newDeletionMetrics(reg prometheus.Registerer, unfinished func() float64) de
 		rows:   counter("deletion_rows_total", "Rows of points that deletions deleted or changed."),
 		series: counter("deletion_series_total", "Series that were deleted as a whole."),
 		seconds: f.NewHistogram(prometheus.HistogramOpts{
-			Name: "tsdbridge_store_deletion_seconds", Help: "Duration of one deletion.",
+			Name: "tsdbridge_store_deletion_duration_seconds", Help: "Duration of one deletion.",
 			Buckets: prometheus.ExponentialBuckets(0.001, 4, 12),
 		}),
 	}

@@ -72,7 +72,7 @@ func newRetention(o *Options) (*retention, error) {
 			errors:  counter("errors_total", "Passes that ended before they were complete."),
 			ranges:  counter("ranges_deleted_total", "Hours of a metric and salt bucket, or runs of them, that had rows and were deleted."),
 			before:  gauge("deleted_before_timestamp_seconds", "Points of hours before this time were deleted by the last whole pass."),
-			seconds: gauge("pass_seconds", "Duration of the last whole pass."),
+			seconds: gauge("last_pass_duration_seconds", "Duration of the last whole pass."),
 		},
 	}, nil
 }

@@ -50,7 +50,7 @@ export function Engine(p: Props) {
       <Failed error={request.error} />
       {p.now.sum('tsdbridge_embedded_disk_bytes') !== undefined && <EmbeddedFigures now={p.now} />}
       {embedded && <Levels all={embedded.levels ?? []} damaged={embedded.damaged ?? []} />}
-      {p.now.all('tsdbridge_hbase_operations_total').length > 0 && <Operations now={p.now} before={p.before} />}
+      {p.now.all('tsdbridge_hbase_request_duration_seconds_count').length > 0 && <Operations now={p.now} before={p.before} />}
       {hbase && <Servers zookeeper={hbase.zookeeper} root={hbase.root} all={hbase.servers ?? []} tables={hbase.tables ?? []} />}
     </>
   );
@@ -90,8 +90,8 @@ function Levels(p: {all: Level[]; damaged: string[]}) {
 }
 
 function Operations(p: {now: Scrape; before: Scrape | undefined}) {
-  const kinds = [...new Set(p.now.all('tsdbridge_hbase_operations_total').map(s => s.labels['operation'] ?? ''))];
-  return <Figures title="HBase operations" rows={kinds.map(k => [k, `${formatNumber(perSecond(p.now, p.before, 'tsdbridge_hbase_operations_total', {operation: k}) ?? 0)}/s`])} />;
+  const kinds = [...new Set(p.now.all('tsdbridge_hbase_request_duration_seconds_count').map(s => s.labels['operation'] ?? ''))];
+  return <Figures title="HBase operations" rows={kinds.map(k => [k, `${formatNumber(perSecond(p.now, p.before, 'tsdbridge_hbase_request_duration_seconds_count', {operation: k}) ?? 0)}/s`])} />;
 }
 
 function Servers(p: {zookeeper: string; root: string; all: Server[]; tables: {table: string; regions: number}[]}) {
