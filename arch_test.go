@@ -92,7 +92,7 @@ var doors = map[string][]string{
 	"storage/head":            {"storage/row", "storage/schema"},
 	"storage/log":             {"storage/mark"},
 	"storage/log/logtest":     {"storage/log"},
-	"storage":                 {"retry", "storage/annotations", "storage/archive", "storage/catalog", "storage/changes", "storage/closed", "storage/documents", "storage/fill", "storage/fit", "storage/fsck", "storage/index", "storage/kv", "storage/read", "storage/register", "storage/retain", "storage/rollup", "storage/schema", "storage/series", "storage/uid", "storage/write"},
+	"storage":                 {"retry", "storage/annotations", "storage/archive", "storage/catalog", "storage/changes", "storage/closed", "storage/documents", "storage/fill", "storage/fit", "storage/fsck", "storage/index", "storage/kv", "storage/read", "storage/register", "storage/retain", "storage/rollup", "storage/row", "storage/schema", "storage/series", "storage/uid", "storage/write"},
 	"storage/hbase":           {"storage/kv"},
 	"storage/hbase/hbasetest": {},
 	"storage/index":           {"storage/intern", "storage/schema"},

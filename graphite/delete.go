@@ -19,9 +19,10 @@ import (
 	"github.com/tsdbridge/tsdbridge/tree"
 )
 
-// Deleter deletes series with their points. A storage.Store is one.
+// Deleter deletes series with their points, or only series that have none. A storage.Store is one.
 type Deleter interface {
 	Delete(ctx context.Context, d storage.Deletion) (storage.Deleted, error)
+	DeleteEmpty(ctx context.Context, refs []storage.Ref) (storage.Deleted, error)
 }
 
 // errNeedsAdmin is why points are not deleted.
@@ -135,30 +136,22 @@ func (a *api) delSeries(r *request) (*reply, error) {
 	if a.o.Deleter == nil {
 		return nil, errNeedsAdmin
 	}
-	if err := a.mayForget(r.Context(), all); err != nil {
-		return nil, err
-	}
-	if _, err := a.o.Deleter.Delete(r.Context(), storage.Deletion{Refs: all, Whole: true}); err != nil {
+	if err := a.forget(r.Context(), all); err != nil {
 		return nil, err
 	}
 	return r.plainReply(true), nil
 }
 
-// mayForget returns why series may not be deleted.
-func (a *api) mayForget(ctx context.Context, refs []storage.Ref) error {
+// forget deletes series: with their points if that is allowed, else only if they have none.
+func (a *api) forget(ctx context.Context, refs []storage.Ref) (err error) {
 	if a.o.AllowDelete {
-		return nil
+		_, err = a.o.Deleter.Delete(ctx, storage.Deletion{Refs: refs, Whole: true})
+		return err
 	}
-	q := storage.Query{Refs: refs, End: storage.MaxTime, Samples: true, Exemplars: true}
-	for p, err := range a.o.Store.Select(ctx, q) {
-		if err != nil {
-			return err
-		}
-		if len(p.Times)+len(p.Objects) > 0 {
-			return errNeedsAdmin
-		}
+	if _, err = a.o.Deleter.DeleteEmpty(ctx, refs); errors.Is(err, storage.ErrNotEmpty) {
+		return errNeedsAdmin
 	}
-	return nil
+	return err
 }
 
 // refsOf returns the series that have exactly some labels.

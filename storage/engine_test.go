@@ -1,11 +1,14 @@
 package storage_test
 
 import (
+	"context"
+	"errors"
 	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/tsdbridge/tsdbridge/e2e/scale"
+	"github.com/tsdbridge/tsdbridge/storage"
 	"github.com/tsdbridge/tsdbridge/storage/kv"
 	"github.com/tsdbridge/tsdbridge/storage/storetest"
 )
@@ -73,6 +76,11 @@ func TestHistograms(t *testing.T) {
 func newSharedConfig(seeds uint64) storetest.Config {
 	var clock atomic.Int64
 	clock.Store(1_700_000_000_000)
+	return newSharedConfigAt(seeds, &clock)
+}
+
+// newSharedConfigAt is newSharedConfig with a clock of milliseconds.
+func newSharedConfigAt(seeds uint64, clock *atomic.Int64) storetest.Config {
 	return storetest.Config{
 		New: func(*testing.T) storetest.Engine {
 			db := kv.NewShared(storetest.Tables()...)
@@ -81,4 +89,22 @@ func newSharedConfig(seeds uint64) storetest.Config {
 		},
 		Seeds: seeds, Salted: true, Clock: func() time.Time { return time.UnixMilli(clock.Add(1)) },
 	}
+}
+
+func TestDeleteEmpty(t *testing.T) {
+	seeds := scale.Of[uint64](t, "random histories of deletions of empty series", 12, 12, 400)
+	storetest.RunEmpty(t, storetest.Config{New: newMemory, Seeds: seeds, Exclusive: true})
+	var clock atomic.Int64
+	clock.Store(1_700_000_000_000)
+	shared := newSharedConfigAt(seeds, &clock)
+	shared.Follow = func(ctx context.Context, s *storage.Store) error {
+		clock.Add(3 * 60_000) // leases of processes that were killed end
+		if s.Buffered() {
+			if err := s.FlushAll(ctx); err != nil {
+				return err
+			}
+		}
+		return errors.Join(s.VerifyAll(ctx), s.FollowDeletions(ctx))
+	}
+	storetest.RunEmpty(t, shared)
 }

@@ -152,6 +152,7 @@ func (s *Store) openWriter() (err error) {
 		},
 		Follow:     func(ctx context.Context, ids []index.ID) error { return s.registrar.Follow(ctx, ids) },
 		Revive:     func(ctx context.Context, ids []index.ID) error { return s.registrar.Register(ctx, ids) },
+		Stored:     func(ctx context.Context, ids []index.ID) (map[index.ID]bool, error) { return s.stored(ctx, ids, false) },
 		Registerer: o.Registerer,
 	})
 	if err != nil {

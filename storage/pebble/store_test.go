@@ -88,3 +88,9 @@ func TestAnnotations(t *testing.T) {
 func TestHistograms(t *testing.T) {
 	storetest.RunHistograms(t, storetest.Config{Seeds: scale.Of[uint64](t, "random histories of histograms", 12, 24, 300), Exclusive: true, New: newFolder})
 }
+
+// TestDeleteEmpty deletes series without points while others write to them.
+func TestDeleteEmpty(t *testing.T) {
+	seeds := scale.Of[uint64](t, "random histories of deletions of empty series", 4, 8, 200)
+	storetest.RunEmpty(t, storetest.Config{Seeds: seeds, Exclusive: true, New: newFolder})
+}

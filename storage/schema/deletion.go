@@ -35,7 +35,8 @@ const (
 // A Deletion is a record of the journal.
 type Deletion struct {
 	State DeletionState
-	// Start and End are the times of the points that are deleted, milliseconds, inclusive.
+	// Start and End are the times of the points that are deleted, milliseconds, inclusive. With a Start
+	// after End there are none: of the series only those are deleted of which nothing is stored.
 	Start, End int64
 	Whole      bool // the series are deleted too
 	// What was acknowledged until then is deleted, milliseconds.

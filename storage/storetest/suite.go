@@ -1,6 +1,7 @@
 package storetest
 
 import (
+	"context"
 	"fmt"
 	"math/rand/v2"
 	"slices"
@@ -40,6 +41,8 @@ type Config struct {
 	Exclusive bool                        // no other process writes to the tables
 	Salted    bool                        // tables with a salt of one byte
 	Clock     func() time.Time            // nil: the machine's
+	// Follow has a process of shared tables put what it has into them, and follow what others deleted.
+	Follow func(context.Context, *storage.Store) error
 }
 
 // ways are the ways of a point: the flags of a process, and which of the store's two appenders a

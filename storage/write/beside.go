@@ -25,7 +25,7 @@ func (w *Writer) Beside(ctx context.Context, rows []SeriesRow, put func() error)
 	if w.shared != nil {
 		return put()
 	}
-	if err := w.deleter.enterBeside(rows); err != nil {
+	if err := w.deleter.enterBeside(ctx, rows); err != nil {
 		return err
 	}
 	defer w.deleter.leave()
@@ -48,23 +48,43 @@ func (w *Writer) Alone(change func() error) error {
 }
 
 // enterBeside begins a call of Beside. Without an error the caller must leave.
-func (d *deleter) enterBeside(rows []SeriesRow) error {
-	d.order.RLock()
-	if d.count.Load() == 0 {
-		return nil
+func (d *deleter) enterBeside(ctx context.Context, rows []SeriesRow) error {
+	for {
+		d.order.RLock()
+		held := d.held.ofRows(rows)
+		if held == nil && d.count.Load() == 0 {
+			return nil
+		}
+		d.order.RUnlock()
+		if held != nil {
+			if err := held.wait(ctx); err != nil {
+				return err
+			}
+			continue
+		}
+		if entered, err := d.enterUntouched(rows); entered || err != nil {
+			return err
+		}
 	}
-	d.order.RUnlock()
+}
+
+// enterUntouched is enterBeside while there are unfinished deletions; false: a hold has begun.
+func (d *deleter) enterUntouched(rows []SeriesRow) (entered bool, err error) {
 	d.flush.Lock() // before order
 	defer d.flush.Unlock()
 	if touches := d.touches(); touches != nil {
 		for _, r := range rows {
 			if touches(uint32(r.ID), r.Base) {
-				return fmt.Errorf("%w: a deletion of the series is not finished", series.ErrNotReady)
+				return false, fmt.Errorf("%w: a deletion of the series is not finished", series.ErrNotReady)
 			}
 		}
 	}
 	d.order.RLock()
-	return nil
+	if d.held.ofRows(rows) != nil {
+		d.order.RUnlock()
+		return false, nil
+	}
+	return true, nil
 }
 
 // widen has the days of series, if these are registered, cover rows that are about to be put.

@@ -34,14 +34,15 @@ type deleter struct {
 	days     *catalog.Days
 	forget   func(ctx context.Context, ids []index.ID, until int64) error // see Options.Forget
 	revive   func(ctx context.Context, ids []index.ID) error              // see Options.Revive
-	changes  *changes.Log                                                 // see Options.Changes
+	stored   func(ctx context.Context, ids []index.ID) (map[index.ID]bool, error)
+	changes  *changes.Log // see Options.Changes
 	logger   *slog.Logger
 	metrics  deletionMetrics
 
 	// order is held for reading by appends, from their record of the log to the head, and for
 	// writing by deletions.
 	order sync.RWMutex
-	held  heldSeries // guarded by order; of shared tables alone
+	held  heldSeries // guarded by order
 
 	unfinished
 	// replayed are the series of deletions that the log had.
@@ -182,6 +183,11 @@ func (d *deleter) delete(ctx context.Context, deletion Deletion) (Deleted, error
 	if err := d.begin(ctx, deletion); err != nil {
 		return Deleted{}, err
 	}
+	return d.finishBegun(ctx)
+}
+
+// finishBegun carries out the deletions that have begun. The caller has the turn.
+func (d *deleter) finishBegun(ctx context.Context) (Deleted, error) {
 	jobs := slices.Clone(d.jobs)
 	err := d.finish(ctx)
 	for _, j := range jobs {

@@ -14,12 +14,16 @@ type Deletion struct {
 	IDs        []index.ID // of the series
 	Start, End int64      // milliseconds, inclusive
 	// Whole means that all points are deleted and the series themselves too. Start and End are 0
-	// and series.MaxTime then.
+	// and series.MaxTime then; on shared tables also 0 and -1: see onlyEmpty.
 	Whole bool
 	// Repeated means that shared tables have no record of it; see storage.Deletion.
 	Repeated bool
 	until    int64 // on shared tables: what was acknowledged later stays, milliseconds
 }
+
+// onlyEmpty reports whether a deletion from shared tables deletes no points, and only series of which
+// nothing is stored.
+func (d *Deletion) onlyEmpty() bool { return d.Whole && d.Start > d.End }
 
 // Deleted tells what a deletion did.
 type Deleted struct {

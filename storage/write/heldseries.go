@@ -11,8 +11,8 @@ import (
 	"github.com/tsdbridge/tsdbridge/storage/series"
 )
 
-// heldSeries are series to which nothing is appended while a deletion asks the tables for them.
-// Other series are appended to meanwhile, since that may take long.
+// heldSeries are series to which nothing is appended, and beside whose points nothing is put, while a
+// deletion asks the tables for them. Other series are appended to meanwhile, since that may take long.
 type heldSeries struct {
 	order *sync.RWMutex // deleter.order; guards holds
 	holds []*hold
@@ -47,15 +47,27 @@ func (h *heldSeries) while(ctx context.Context, ids []index.ID, act func(ctx con
 // of returns the hold of a series of a batch; nil: there is none. The caller holds order.
 func (h *heldSeries) of(b *series.Batch) *hold {
 	for _, held := range h.holds {
-		has := func(ref series.Ref) bool {
-			_, ok := slices.BinarySearch(held.ids, ref.ID())
-			return ok
-		}
+		has := func(ref series.Ref) bool { return held.has(ref.ID()) }
 		if slices.ContainsFunc(b.Refs, has) || slices.ContainsFunc(b.Objects, func(o series.Object) bool { return has(o.Ref) }) {
 			return held
 		}
 	}
 	return nil
+}
+
+// ofRows is of for rows.
+func (h *heldSeries) ofRows(rows []SeriesRow) *hold {
+	for _, held := range h.holds {
+		if slices.ContainsFunc(rows, func(r SeriesRow) bool { return held.has(r.ID) }) {
+			return held
+		}
+	}
+	return nil
+}
+
+func (h *hold) has(id index.ID) bool {
+	_, ok := slices.BinarySearch(h.ids, id)
+	return ok
 }
 
 // wait returns when the hold is over.

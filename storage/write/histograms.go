@@ -124,7 +124,7 @@ func (d *deleter) enterNew(ctx context.Context, b *series.Batch, rows []SeriesRo
 			return nil
 		}
 		d.leave()
-		if err := d.enterBeside(rows); err != nil {
+		if err := d.enterBeside(ctx, rows); err != nil {
 			return err
 		}
 		if d.registry.Forgotten() == 0 || len(d.gone(b)) == 0 {

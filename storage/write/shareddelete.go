@@ -38,7 +38,8 @@ type sharedDeleter struct {
 	forget   func(ctx context.Context, ids []index.ID, until int64) error // see Options.Forget
 	follow   func(ctx context.Context, ids []index.ID) error              // see Options.Follow
 	revive   func(ctx context.Context, ids []index.ID) error              // see Options.Revive
-	flushing sync.Locker                                                  // Flusher.mu, if there is a log
+	stored   func(ctx context.Context, ids []index.ID) (map[index.ID]bool, error)
+	flushing sync.Locker // Flusher.mu, if there is a log
 	logger   *slog.Logger
 	now      func() time.Time
 
@@ -63,7 +64,7 @@ type lesson struct {
 func newSharedDeleter(o *Options, table *Table, held *heldSeries) *sharedDeleter {
 	return &sharedDeleter{
 		journal: journal.New(o.DB, o.Tables.Tree, o.Now), table: table, order: held.order, held: held, registry: o.Registry,
-		forget: o.Forget, follow: o.Follow, revive: o.Revive, logger: o.Logger, now: o.Now, learned: map[string]*lesson{}, running: make(chan struct{}, 1),
+		forget: o.Forget, follow: o.Follow, revive: o.Revive, stored: o.Stored, logger: o.Logger, now: o.Now, learned: map[string]*lesson{}, running: make(chan struct{}, 1),
 	}
 }
 
@@ -160,6 +161,11 @@ func (s *sharedDeleter) carryOut(ctx context.Context, e *journal.Entry, d Deleti
 		return Deleted{Rows: r.rows}, fmt.Errorf("delete rows: %w", err)
 	}
 	deleted.Rows = r.rows
+	if d.onlyEmpty() {
+		if err := s.findStored(ctx, d.IDs, r.shared); err != nil {
+			return deleted, err
+		}
+	}
 	broken := r.damage()
 	if d.Whole && broken == nil {
 		for ids := range slices.Chunk(d.IDs, rowsPerRead) { // appends to one part wait at a time

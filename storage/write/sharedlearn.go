@@ -315,6 +315,11 @@ func (s *sharedDeleter) lookAgain(ctx context.Context, e *journal.Entry, d Delet
 	if err := r.all(ctx, d.IDs); err != nil || !d.Whole {
 		return err
 	}
+	if d.onlyEmpty() {
+		if err := s.findStored(ctx, d.IDs, r.shared); err != nil {
+			return err
+		}
+	}
 	back := slices.DeleteFunc(d.IDs, func(id index.ID) bool { return !r.shared.left[s.table.index.TSUID(id)] || s.registry.Of(id).Exists() })
 	for some := range slices.Chunk(back, rowsPerRead) {
 		if err := s.revive(ctx, some); err != nil {

@@ -30,6 +30,9 @@ func (t *Table) deleteRows(ctx context.Context, d *Deletion, alone func(change f
 
 // all deletes from the rows of series.
 func (r *removal) all(ctx context.Context, ids []index.ID) error {
+	if r.deletion.Start > r.deletion.End {
+		return nil
+	}
 	remove := r.group
 	if r.shared != nil {
 		remove = r.sharedGroup

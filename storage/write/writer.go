@@ -44,6 +44,9 @@ type Options struct {
 	Follow func(ctx context.Context, ids []index.ID) error
 	// Revive registers series that were forgotten.
 	Revive func(ctx context.Context, ids []index.ID) error
+	// Stored returns those of some series of which the store has anything but their names: points in the
+	// log or the table, annotations, rolled up values, slots of archives.
+	Stored func(ctx context.Context, ids []index.ID) (map[index.ID]bool, error)
 	// Changes is told of every change of points that can be read; nil: nobody asks.
 	Changes *changes.Log
 	// Late is told of points before they are there and when they can be read; nil: nobody asks. An
@@ -95,9 +98,9 @@ func New(o Options) (*Writer, error) {
 	w.deleter = &deleter{
 		db: o.DB, table: w.table, registry: o.Registry, days: o.Days, forget: o.Forget, revive: o.Revive, changes: o.Changes, logger: o.Logger,
 	}
+	w.deleter.stored, w.deleter.held.order = o.Stored, &w.deleter.order
 	w.deleter.metrics = newDeletionMetrics(o.Registerer, func() float64 { return float64(w.deleter.count.Load()) })
 	if o.DB.Versioned != nil {
-		w.deleter.held.order = &w.deleter.order
 		w.shared = newSharedDeleter(&w.o, w.table, &w.deleter.held)
 	}
 	logged, err := w.o.needsLog()
