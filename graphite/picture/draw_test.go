@@ -168,7 +168,7 @@ func TestFrame(t *testing.T) {
 		t.Errorf("%d pixels of a second equal name", n)
 	}
 	black := color.NRGBA{A: 255}
-	if with, without := count("hideAxes=1&title=Hello", black, 5, 25, wave("a", 1, 2, 3)), count("hideAxes=1", black, 5, 25, wave("a", 1, 2, 3)); with < 30 || without > 0 {
+	if with, without := count("hideAxes=1&title=Hello", black, 5, 25, wave("a", 1, 2, 3)), count("hideAxes=1", black, 5, 25, wave("a", 1, 2, 3)); with < 20 || without > 0 {
 		t.Errorf("%d dark pixels in a title, %d without", with, without)
 	}
 	red := color.NRGBA{200, 0, 50, 255}

@@ -17,6 +17,7 @@ import (
 	"codeberg.org/go-fonts/dejavu/dejavuserifbold"
 	"codeberg.org/go-fonts/dejavu/dejavuserifbolditalic"
 	"codeberg.org/go-fonts/dejavu/dejavuserifitalic"
+	"github.com/golang/freetype/truetype"
 	"golang.org/x/image/font/sfnt"
 	"golang.org/x/image/math/fixed"
 )
@@ -76,6 +77,7 @@ type font struct {
 	file                    *sfnt.Font
 	buffer                  *sfnt.Buffer
 	ascent, descent, height float64
+	fitter                  *fitter // of a font that is hinted
 }
 
 // newFont opens a font. hinted: its measures are whole pixels.
@@ -84,11 +86,21 @@ func newFont(face typeface, size float64, hinted bool) (*font, error) {
 	if err != nil {
 		return nil, err
 	}
-	return openFont(file, face, size, hinted)
+	f := &font{face: face, size: size, file: file}
+	if hinted {
+		instructions, err := truetype.Parse(face.file())
+		if err != nil {
+			return nil, err
+		}
+		f.fitter = &fitter{file: instructions}
+	}
+	return f.sized(size, hinted)
 }
 
-func openFont(file *sfnt.Font, face typeface, size float64, hinted bool) (*font, error) {
-	f := &font{face: face, size: size, file: file, buffer: new(sfnt.Buffer)}
+// sized returns the font in another size.
+func (f *font) sized(size float64, hinted bool) (*font, error) {
+	file := f.file
+	f = &font{face: f.face, size: size, file: file, buffer: new(sfnt.Buffer), fitter: f.fitter}
 	// The measures of a unit of an em are those of any size; of a small one they would be rounded.
 	unit := float64(file.UnitsPerEm())
 	m, err := file.Metrics(f.buffer, fixed.Int26_6(file.UnitsPerEm())<<6, 0)
@@ -99,13 +111,9 @@ func openFont(file *sfnt.Font, face typeface, size float64, hinted bool) (*font,
 	f.ascent, f.descent, f.height = float64(m.Ascent)*scale, float64(m.Descent)*scale, float64(m.Height)*scale
 	if hinted {
 		f.ascent, f.descent, f.height = math.Ceil(f.ascent), math.Ceil(f.descent), math.Round(f.height)
+		f.fitter = newFitter(f.fitter.file, f.ppem())
 	}
 	return f, nil
-}
-
-// sized returns the font in another size.
-func (f *font) sized(size float64, hinted bool) (*font, error) {
-	return openFont(f.file, f.face, size, hinted)
 }
 
 func (f *font) ppem() fixed.Int26_6 { return fixed.Int26_6(math.Round(f.size * 64)) }
@@ -130,10 +138,22 @@ func (f *font) advance(r rune, hinted bool) (sfnt.GlyphIndex, float64) {
 func (f *font) width(text string, hinted bool) float64 {
 	sum := 0.0
 	for _, r := range text {
+		if g := f.fitted(r, hinted); g.ok {
+			sum += g.advance
+			continue
+		}
 		_, w := f.advance(r, hinted)
 		sum += w
 	}
 	return sum
+}
+
+// fitted returns the glyph of a letter of a font that is hinted; it may be not ok.
+func (f *font) fitted(r rune, hinted bool) fitted {
+	if !hinted {
+		return fitted{}
+	}
+	return f.fitter.glyph(r)
 }
 
 // outline returns the outlines of a line whose base begins at a point and goes in a direction, as far as
@@ -143,10 +163,18 @@ func (f *font) outline(text string, at point, angle float64, hinted bool, seen i
 	along := 0.0
 	for _, r := range text {
 		index, width := f.advance(r, hinted)
+		glyph := f.fitted(r, hinted)
+		if glyph.ok {
+			width = glyph.advance
+		}
 		origin := at.plus(point{along, 0}.turned(angle))
 		along += width
 		reach := 3 * f.size
 		if origin.x < float64(seen.Min.X)-reach || origin.y < float64(seen.Min.Y)-reach || origin.x > float64(seen.Max.X)+reach || origin.y > float64(seen.Max.Y)+reach {
+			continue
+		}
+		if glyph.ok {
+			glyph.addTo(out, func(x, y float64) point { return origin.plus(point{x, y}.turned(angle)) })
 			continue
 		}
 		segments, err := f.file.LoadGlyph(f.buffer, index, f.ppem(), nil)
