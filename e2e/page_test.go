@@ -45,6 +45,7 @@ func TestPage(t *testing.T) {
 		{"Metrics", testPageMetrics},
 		{"Status", testPageStatus},
 		{"Hostile", testPageHostile},
+		{"Keyboard", testPageKeyboard},
 		{"Accessible", testPageAccessible},
 	} {
 		t.Run(test.name, func(t *testing.T) {

@@ -2,6 +2,9 @@ import type {ComponentType} from 'preact';
 import {useEffect} from 'preact/hooks';
 import {Browse} from './browse/browse.tsx';
 import {Explore} from './explore/explore.tsx';
+import {Guard} from './lib/guard.tsx';
+import {fetchText} from './lib/http.ts';
+import {useEvery, useRequest} from './lib/request.ts';
 import {useRoute} from './lib/route.ts';
 import {admin, whyReadOnly} from './lib/server.ts';
 import {themes, useTheme} from './lib/theme.ts';
@@ -39,9 +42,17 @@ export function Shell() {
         {!admin() && <span class="badge" title={whyReadOnly}>read-only</span>}
         <Theme />
       </header>
-      <main tabIndex={-1}><page.show params={route.params} /></main>
+      {page.id !== 'status' && <NotReady />}
+      <main tabIndex={-1}><Guard key={page.id}><page.show params={route.params} /></Guard></main>
     </>
   );
+}
+
+/** NotReady tells on every page that the store cannot be asked, and why. */
+function NotReady() {
+  const ready = useRequest(signal => fetchText('-/ready', {}, {signal}), [], useEvery(10));
+  if (ready.error === '') return null;
+  return <p class="banner" role="alert">{ready.error} <a href="#/status">Status</a></p>;
 }
 
 /** Theme chooses light or dark; auto follows the system. */

@@ -51,7 +51,7 @@ export function Browse(p: {params: URLSearchParams}) {
             {status.answer && <span class="dim status">{formatCount(status.answer.leaves)} leaves, {formatCount(status.answer.branches)} branches</span>}
           </div>
           <ul class="tree names-tree">
-            <Level path="" search={search} tree={tree} open={open} toggle={toggle} onPick={setPicked} />
+            <Level path="" search={search} tree={tree} loaded={status.answer?.loaded ?? true} open={open} toggle={toggle} onPick={setPicked} />
           </ul>
         </section>
         <Trees status={status} onEdit={tree => setEdited({tree})} />

@@ -20,6 +20,8 @@ interface Props {
   path: string;
   search: string;
   tree: string;
+  /** loaded: the server has read all names. */
+  loaded: boolean;
   open: ReadonlySet<string>;
   toggle(path: string): void;
   onPick(subject: string): void;
@@ -41,7 +43,7 @@ export function Level(p: Props) {
   return (
     <>
       {nodes.map(n => <NodeOf key={n.path} {...p} node={n} />)}
-      {nodes.length === 0 && <li class="dim">{p.search === '' ? 'No series has a path here.' : 'Nothing was found.'}</li>}
+      {nodes.length === 0 && <li class="dim">{!p.loaded ? 'The server has not read the names yet.' : p.search === '' ? 'No series has a path here.' : 'Nothing was found.'}</li>}
       {more && limit < most && <li><button class="small more" onClick={() => setLimit(limit + page * 2)}>Show more</button></li>}
       {more && limit >= most && <li class="dim">There are more: search for a part of the name.</li>}
     </>

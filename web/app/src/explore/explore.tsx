@@ -1,4 +1,5 @@
 import {useMemo, useState} from 'preact/hooks';
+import {Guard} from '../lib/guard.tsx';
 import {useEvery} from '../lib/request.ts';
 import {go} from '../lib/route.ts';
 import {resolve, rounded, type Instants} from '../lib/time.ts';
@@ -28,10 +29,10 @@ export function Explore(p: {params: URLSearchParams}) {
       <TimePicker range={state.range} utc={state.utc} refresh={state.refresh} onRun={run}
         onRange={r => set({range: r})} onUTC={utc => set({utc})} onRefresh={refresh => set({refresh})} />
       {state.panels.map((panel, i) => (
-        <Panel key={i} number={i + 1} state={panel} range={range} utc={state.utc} choice={choice} run={runs} turn={refreshes} onRange={zoom} onRun={run}
+        <Guard key={i}><Panel number={i + 1} state={panel} range={range} utc={state.utc} choice={choice} run={runs} turn={refreshes} onRange={zoom} onRun={run}
           onState={s => setPanels(all => all.with(i, s))}
           onAdd={s => { if (!full) setPanels(all => all.toSpliced(i + 1, 0, s)); }}
-          onRemove={state.panels.length > 1 ? () => setPanels(all => all.toSpliced(i, 1)) : undefined} />
+          onRemove={state.panels.length > 1 ? () => setPanels(all => all.toSpliced(i, 1)) : undefined} /></Guard>
       ))}
       <p><button disabled={full} title={full ? `A page has at most ${mostPanels} panels.` : ''} onClick={() => setPanels(all => [...all, newPanel(all.at(-1)!.language)])}>Add a panel</button></p>
     </>

@@ -1,5 +1,5 @@
 import {useMemo, useState} from 'preact/hooks';
-import {summarize, type Series, type Summary} from '../lib/frame.ts';
+import type {Series, Summary} from '../lib/frame.ts';
 import {formatNumber} from '../lib/format.ts';
 import {colourOf} from './colours.ts';
 
@@ -19,7 +19,7 @@ const page = 50;
 export function Legend(p: Props) {
   const [order, setOrder] = useState<{by: Column; down: boolean}>();
   const [most, setMost] = useState(page);
-  const rows = useMemo(() => p.series.map((s, index) => ({index, name: s.name, ...summarize(s)})), [p.series]);
+  const rows = useMemo(() => p.series.map((s, index) => ({index, name: s.name, ...s.summary})), [p.series]);
   const sorted = useMemo(() => order ? rows.toSorted((a, b) => compare(a[order.by], b[order.by]) * (order.down ? -1 : 1)) : rows, [rows, order]);
 
   const toggle = (index: number, alone: boolean) => {

@@ -11,7 +11,7 @@ export function Phrases(p: {language: LanguageID; text: string; onUse(language: 
     [p.language, p.text],
   );
   const said = request.error === '' ? request.answer : undefined;
-  if (!said) return null;
+  if (!said || !languages.every(l => l.id === p.language || said[l.id])) return null;
   return (
     <span role="group" aria-label="The query in other languages" class="buttons">
       {languages.filter(l => l.id !== p.language).map(l => {

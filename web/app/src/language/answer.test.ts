@@ -6,7 +6,7 @@ test('PromQL: values stand at their steps, gaps are null', () => {
   const {series, notes} = readAnswer({language: 'promql', start: 60, end: 180, step: 60}, JSON.stringify({
     data: {resultType: 'matrix', result: [{metric: {__name__: 'up', job: 'a'}, values: [[60, '1'], [180, '+Inf']]}, {metric: {}, values: [[120, 'NaN']]}]}, warnings: ['careful'],
   }));
-  assert.deepEqual(series[0], {name: 'up{job="a"}', subject: 'up{job="a"}', labels: {__name__: 'up', job: 'a'}, times: [60e3, 120e3, 180e3], values: [1, null, Infinity]});
+  assert.deepEqual(series[0], {name: 'up{job="a"}', subject: 'up{job="a"}', labels: {__name__: 'up', job: 'a'}, times: [60e3, 120e3, 180e3], values: [1, null, Infinity], summary: {last: Infinity, min: 1, max: Infinity, mean: Infinity, points: 2}});
   assert.deepEqual(series[1]!.values, [null, NaN, null]);
   assert.equal(series[1]!.subject, '');
   assert.deepEqual(notes, ['careful']);

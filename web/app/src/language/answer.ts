@@ -1,6 +1,6 @@
 // What the three APIs answer, as series. Nothing here needs the page: it runs in the reader's worker.
 
-import {showLabels, type Series} from '../lib/frame.ts';
+import {showLabels, summarize, type Series} from '../lib/frame.ts';
 
 /** Asked tells how to read an answer: its language, and for PromQL the steps (in seconds) that were asked for. */
 export type Asked = {language: 'graphite' | 'opentsdb'} | {language: 'promql'; start: number; end: number; step: number};
@@ -33,7 +33,7 @@ function readMatrix(start: number, end: number, step: number, answer: Matrix): R
     const put = (t: number, v: string) => { values[Math.round((t - start) / step)] = Number(v.replace('Inf', 'Infinity')); };
     for (const [t, v] of r.values ?? []) put(t, v);
     for (const [t, h] of r.histograms ?? []) put(t, h.sum);
-    return {name: showLabels(r.metric), subject: '__name__' in r.metric ? labelsSubject(r.metric) : '', labels: r.metric, times, values};
+    return {name: showLabels(r.metric), subject: '__name__' in r.metric ? labelsSubject(r.metric) : '', labels: r.metric, times, values, summary: summarize({values})};
   });
   const notes = [...(answer.warnings ?? []), ...(answer.infos ?? [])];
   if (answer.data.result.some(r => r.histograms)) notes.push('Of native histograms the sum is shown.');
@@ -53,9 +53,10 @@ interface Rendered {
 }
 
 function readRendered(r: Rendered): Series {
+  const values = r.datapoints.map(p => p[0]);
   return {
     name: r.target, subject: renderedSubject(r), labels: r.tags ?? {},
-    times: r.datapoints.map(p => p[1] * 1000), values: r.datapoints.map(p => p[0]),
+    times: r.datapoints.map(p => p[1] * 1000), values, summary: summarize({values}),
   };
 }
 
@@ -76,9 +77,10 @@ interface Group {
 }
 
 function readGroup(g: Group): Series {
+  const values = g.dps.map(p => typeof p[1] === 'number' ? p[1] : p[1] === null ? null : Number(p[1]));
   return {
     name: groupTitle(g), subject: g.tsuids?.length === 1 ? g.tsuids[0]! : '', labels: {__name__: g.metric, ...g.tags},
-    times: g.dps.map(p => p[0]), values: g.dps.map(p => typeof p[1] === 'number' ? p[1] : p[1] === null ? null : Number(p[1])),
+    times: g.dps.map(p => p[0]), values, summary: summarize({values}),
   };
 }
 

@@ -1,5 +1,6 @@
 import {autocompletion} from '@codemirror/autocomplete';
 import {PromQLExtension} from '@prometheus-io/codemirror-promql';
+import {urlOf} from '../lib/http.ts';
 import {stepFor} from '../lib/time.ts';
 import type {Language} from './language.ts';
 import {ask} from './reader.ts';
@@ -35,5 +36,5 @@ export const promql: Language = {
 
 /** relative asks below the path of the page: the library's paths begin with a slash. */
 function relative(input: RequestInfo, init?: RequestInit): Promise<Response> {
-  return fetch(String(input).replace(/^\/+/, ''), {...init, credentials: 'same-origin'});
+  return fetch(urlOf(String(input).replace(/^\/+/, '')), {...init, credentials: 'same-origin'});
 }

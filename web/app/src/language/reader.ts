@@ -1,5 +1,5 @@
 import type {Answer, Series} from '../lib/frame.ts';
-import {fetchBlob, Failure, type Params} from '../lib/http.ts';
+import {fetchBlob, Failure, urlOf, type Params} from '../lib/http.ts';
 import {readAnswer, type Asked, type Read} from './answer.ts';
 
 /** Part is a message of the worker: some series, or the end of the answer. */
@@ -40,7 +40,7 @@ function read(asked: Asked, answer: Blob, signal: AbortSignal): Promise<Read> {
 const noWorker = new Error('there is no worker');
 
 function start(): Worker {
-  const w = new Worker('assets/worker.js', {type: 'module'});
+  const w = new Worker(urlOf('assets/worker.js'), {type: 'module'});
   w.addEventListener('message', (e: MessageEvent<Part>) => take(e.data));
   w.addEventListener('error', () => {
     worker = undefined;

@@ -9,6 +9,7 @@ export interface Series {
   labels: Record<string, string>;
   times: number[];
   values: (number | null)[];
+  summary: Summary;
 }
 
 /** Answer is what a query returned. */
@@ -30,7 +31,7 @@ export interface Summary {
 }
 
 /** summarize goes over the values of a series once. */
-export function summarize(s: Series): Summary {
+export function summarize(s: {values: (number | null)[]}): Summary {
   let last: number | null = null;
   let min: number | null = null;
   let max: number | null = null;

@@ -25,6 +25,11 @@ export function encode(params: Params): string {
 /** Longer queries are sent as a form: servers bound the length of a URL. */
 const longestURL = 4000;
 
+/** urlOf returns the URL of a path below the page. That of the page may hold a password, with which nothing may be asked. */
+export function urlOf(path: string): URL {
+  return new URL(path, location.origin + location.pathname);
+}
+
 /** request sends a request and returns the answer, or fails with the words of the server. */
 async function request(path: string, params: Params, init: RequestInit): Promise<Response> {
   const query = encode(params);
@@ -37,7 +42,7 @@ async function request(path: string, params: Params, init: RequestInit): Promise
   }
   let answer: Response;
   try {
-    answer = await fetch(inBody || query === '' ? path : `${path}${path.includes('?') ? '&' : '?'}${query}`, options);
+    answer = await fetch(urlOf(inBody || query === '' ? path : `${path}${path.includes('?') ? '&' : '?'}${query}`), options);
   } catch (e) {
     throw isAbort(e) ? e : new Failure('The server does not answer. Is it running?', 0);
   }

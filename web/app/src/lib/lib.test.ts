@@ -38,7 +38,7 @@ test('numbers', () => {
 });
 
 function series(name: string, times: number[], values: (number | null)[]): Series {
-  return {name, subject: '', labels: {}, times, values};
+  return {name, subject: '', labels: {}, times, values, summary: summarize({values})};
 }
 
 test('series of other times stand side by side, gaps stay gaps', () => {

@@ -1,4 +1,5 @@
 import {formatBytes, formatCount} from '../lib/format.ts';
+import {Guard} from '../lib/guard.tsx';
 import {useEvery} from '../lib/request.ts';
 import {Failed, Waiting} from '../lib/waiting.tsx';
 import {FirstSteps} from '../start/firststeps.tsx';
@@ -29,8 +30,8 @@ export function Overview(p: {onPick(metric: string): void}) {
           <Counts title="Memory by label" all={c.memoryInBytesByLabelName} format={formatBytes} />
         </div>
       </div>
-      <Growth onPick={p.onPick} />
-      <Silent onPick={p.onPick} />
+      <Guard><Growth onPick={p.onPick} /></Guard>
+      <Guard><Silent onPick={p.onPick} /></Guard>
     </>
   );
 }

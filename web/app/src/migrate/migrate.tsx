@@ -1,4 +1,5 @@
 import {Command} from '../lib/copy.tsx';
+import {Guard} from '../lib/guard.tsx';
 import {PageHead} from '../lib/head.tsx';
 import {admin, whyReadOnly} from '../lib/server.ts';
 import {baseURL} from '../start/doors.ts';
@@ -11,7 +12,7 @@ export function Migrate() {
     <>
       <PageHead title="Migrate" text="Bring the data along, and see how far it is." />
       {!admin() && <p class="note">Imports into a running adapter are refused, because it is read-only. {whyReadOnly}</p>}
-      <Transfers />
+      <Guard><Transfers /></Guard>
       <div class="migrations">
         {waysTo(baseURL()).map(w => (
           <section class="panel" key={w.title} aria-label={w.title}>

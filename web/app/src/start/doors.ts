@@ -1,5 +1,7 @@
 // Where clients send data, and what a person can paste to send a first point.
 
+import {urlOf} from '../lib/http.ts';
+
 export interface Door {
   title: string;
   /** text tells what the command does; command is empty if the door is closed. */
@@ -33,5 +35,5 @@ export function reachable(listens: string, host: string): string {
 
 /** baseURL is the URL that paths of the server's API are relative to. */
 export function baseURL(): string {
-  return new URL('.', location.href.replace(/[?#].*/s, '')).href;
+  return urlOf('.').href;
 }

@@ -1,3 +1,4 @@
+import {Guard} from '../lib/guard.tsx';
 import {PageHead} from '../lib/head.tsx';
 import {useEvery} from '../lib/request.ts';
 import {admin} from '../lib/server.ts';
@@ -21,22 +22,22 @@ export function Status() {
   return (
     <>
       <PageHead title="Status" text="How the adapter is, asked anew every five seconds." />
-      <Health turn={turn} />
+      <Guard><Health turn={turn} /></Guard>
       <Failed error={scrapes.error} />
-      <Tiles {...scrapes} />
-      {now && <Doors now={now} before={before} turn={turn} />}
-      <Queries turn={turn} admin={admin()} />
-      <SlowQueries turn={turn} />
-      <LastLog turn={turn} />
+      <Guard><Tiles {...scrapes} /></Guard>
+      {now && <Guard><Doors now={now} before={before} turn={turn} /></Guard>}
+      <Guard><Queries turn={turn} admin={admin()} /></Guard>
+      <Guard><SlowQueries turn={turn} /></Guard>
+      <Guard><LastLog turn={turn} /></Guard>
       {now && (
         <div class="columns">
           <LogAndMemory now={now} before={before} />
           <StoreFigures now={now} before={before} />
-          <Engine now={now} before={before} turn={turn} />
+          <Guard><Engine now={now} before={before} turn={turn} /></Guard>
         </div>
       )}
-      <Backups turn={turn} />
-      <Flags />
+      <Guard><Backups turn={turn} /></Guard>
+      <Guard><Flags /></Guard>
     </>
   );
 }
