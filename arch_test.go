@@ -16,7 +16,7 @@ import (
 // doors lists, for each room (package), the rooms that it may import. A room that is not listed may
 // not exist.
 var doors = map[string][]string{
-	".":                       {"adapter", "nearest", "opentsdb/conf"},
+	".":                       {"adapter", "ingest/listen", "nearest", "opentsdb/conf", "systemd"},
 	"adapter":                 {"adapter/webconfig", "budget", "explain", "graphite", "graphite/ceres", "graphite/tagspec", "graphite/whisper", "ingest/listen", "lastlog", "opentsdb", "opentsdb/client", "opentsdb/compare", "opentsdb/query", "phrase", "prometheus", "prometheus/reply", "running", "storage", "storage/fill", "storage/fsck", "storage/hbase", "storage/kv", "storage/log", "storage/pebble", "storage/rollup", "storage/schema", "tally", "transfer", "translate", "tree", "web"},
 	"adapter/webconfig":       {},
 	"budget":                  {},
@@ -75,6 +75,7 @@ var doors = map[string][]string{
 	"retry":                   {},
 	"running":                 {"budget", "explain", "tally"},
 	"spare":                   {"budget"},
+	"systemd":                 {},
 	"tally":                   {},
 	"turns":                   {},
 	"tree":                    {"budget", "retry", "storage", "storage/fsck", "storage/kv", "storage/schema", "tree/javaregexp", "turns"},

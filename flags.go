@@ -27,6 +27,9 @@ const (
 	commandTreeShow     = "tree show"
 	commandTreeTest     = "tree test"
 	commandVersion      = "version"
+	commandHealth       = "health"
+	commandCompletion   = "completion"
+	commandMan          = "man"
 
 	commandImportOpenTSDB = "import opentsdb"
 	commandImportWhisper  = "import whisper"
@@ -61,6 +64,8 @@ type command struct {
 
 	metaSync adapter.FsckOptions
 	uid      adapter.UIDOptions
+	health   adapter.HealthOptions
+	shell    string // whose completion is printed
 
 	importFiles adapter.ImportFilesOptions
 	exportFiles adapter.ExportFilesOptions
@@ -85,6 +90,10 @@ func parseCommand(args []string, stdout, stderr io.Writer) (command, error) {
 // over the configuration file, and that over a TSD's.
 func parseCommandIn(environment map[string]string, args []string, stdout, stderr io.Writer) (command, error) {
 	p := newParser(stdout)
+	if len(args) > 0 && args[0] == completionFlag { // the rest is no whole command line
+		_, _ = p.app.Parse(completed(args)) // it prints the words
+		return command{}, nil
+	}
 	args, err := p.plainBools(args)
 	if err != nil {
 		return command{}, err
@@ -116,7 +125,7 @@ func parseCommandIn(environment map[string]string, args []string, stdout, stderr
 	}
 	read.tell(c.options.Logger)
 	c.options.Flags = p.values(read.secrets())
-	if name != commandVersion && name != commandCheckConfig && name != commandCheckWebConfig {
+	if !slices.Contains(withoutOptions(), name) {
 		err = read.file.with(c.options.Validate())
 	}
 	if c.uid.Command != "" && err == nil {
@@ -125,11 +134,17 @@ func parseCommandIn(environment map[string]string, args []string, stdout, stderr
 	return c, err
 }
 
+// withoutOptions returns the commands for which the options of the adapter need not be right.
+func withoutOptions() []string {
+	return []string{commandVersion, commandCompletion, commandMan, commandCheckConfig, commandCheckWebConfig}
+}
+
 // command returns what was parsed.
 func (p *parser) command(name string) command {
 	return command{
 		name: name, options: p.options, tables: p.tables, store: p.store, trees: p.trees, imports: p.imports, exports: p.exports, fsck: p.fsck, metaSync: p.metaSync,
 		uid: p.uid, ask: p.ask, checks: p.checkTSD, importFiles: p.importFiles, exportFiles: p.exportFiles, checked: p.checked,
+		health: p.health, shell: p.shell,
 	}
 }
 
@@ -206,6 +221,8 @@ type parser struct {
 	fsck        adapter.FsckOptions
 	metaSync    adapter.FsckOptions
 	uid         adapter.UIDOptions
+	health      adapter.HealthOptions
+	shell       string
 	ask         adapter.AskOptions
 	checkTSD    adapter.CheckTSDOptions
 	checked     string // file of "check config" and "check web-config"
@@ -241,6 +258,7 @@ func newParser(stdout io.Writer) *parser {
 	p.uidCommands()
 	p.askCommands()
 	p.checkCommands()
+	p.packageCommands()
 	return p
 }
 

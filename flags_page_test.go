@@ -77,7 +77,7 @@ func renderCommand(b *strings.Builder, c *kingpin.CmdModel) {
 func renderTable(b *strings.Builder, flags []*kingpin.FlagModel) {
 	b.WriteString("| flag | default | |\n|---|---|---|\n")
 	for _, f := range flags {
-		if f.Hidden || f.Name == "help" || strings.HasPrefix(f.Name, "help-") || strings.HasPrefix(f.Name, "completion-") {
+		if internalFlag(f) {
 			continue
 		}
 		value := ""

@@ -10,11 +10,14 @@ import (
 	"log/slog"
 	"os"
 
+	"github.com/coreos/go-systemd/v22/activation"
 	"go.opentelemetry.io/otel"
 	"go.opentelemetry.io/otel/trace/noop"
 	"golang.org/x/term"
 
 	"github.com/tsdbridge/tsdbridge/adapter"
+	"github.com/tsdbridge/tsdbridge/ingest/listen"
+	"github.com/tsdbridge/tsdbridge/systemd"
 )
 
 func main() {
@@ -37,6 +40,16 @@ func run(args []string, stdout, stderr io.Writer) int {
 	switch c.name {
 	case commandVersion:
 		fmt.Fprintln(stdout, "tsdbridge", adapter.Version())
+		return 0
+	case commandCompletion:
+		err = printCompletion(stdout, c.shell)
+	case commandMan:
+		err = manPage(stdout, newParser(io.Discard).app.Model())
+	case commandHealth:
+		if err = adapter.Health(ctx, c.options, c.health, stdout); err != nil {
+			fmt.Fprintln(stderr, "tsdbridge health:", err)
+			return 1
+		}
 		return 0
 	case commandTablesCreate:
 		err = adapter.CreateTables(ctx, c.options, c.tables, stdout)
@@ -107,11 +120,19 @@ func console(stdout, stderr io.Writer) adapter.Console {
 func serve(ctx context.Context, o adapter.Options) error {
 	// Prometheus' engine traces the steps of each query; nobody reads the traces.
 	otel.SetTracerProvider(noop.NewTracerProvider())
-	a, err := adapter.New(o)
+	manager, err := systemd.New()
 	if err != nil {
 		return err
 	}
+	if o.Sockets, err = listen.NewSockets(activation.Files(true)); err != nil {
+		return err
+	}
+	a, err := adapter.New(o)
+	if err != nil {
+		return errors.Join(err, o.Sockets.Close())
+	}
 	o.Logger.Info("tsdbridge starts", "version", adapter.Version(), "engine", o.Engine)
+	defer manager.Watch(ctx, systemd.Process{Starting: a.Starting, StopTime: a.StopTime(), Logger: o.Logger})()
 	return a.Run(ctx)
 }
 

@@ -106,6 +106,9 @@ func New(o Options) (*Adapter, error) {
 	if err == nil {
 		err = a.listen()
 	}
+	if err == nil {
+		err = a.o.Sockets.Unused()
+	}
 	if err != nil {
 		return nil, errors.Join(withAdvice(err), a.Close())
 	}
@@ -164,7 +167,7 @@ func (a *Adapter) listen() error {
 	if a.o.ListenAddress == "" {
 		return nil
 	}
-	listener, err := net.Listen("tcp", a.o.ListenAddress) //nolint:noctx // it resolves an address of this machine
+	listener, err := a.o.Sockets.Listen(context.Background(), net.ListenConfig{}, a.o.ListenAddress)
 	if err != nil {
 		return fmt.Errorf("--web.listen-address: %w", err)
 	}
@@ -198,6 +201,19 @@ func (a *Adapter) Close() error {
 	}
 	return errors.Join(err, a.engine.Close())
 }
+
+// Starting returns what the start waits for, "" when the adapter serves. HBase may be away for long,
+// and is not waited for.
+func (a *Adapter) Starting() string {
+	if err := a.store.Replayed(); err != nil && a.o.Engine != EngineHBase {
+		return err.Error()
+	}
+	return ""
+}
+
+// StopTime returns how long Run may take when its context has ended: requests, and then the flush,
+// have the grace.
+func (a *Adapter) StopTime() time.Duration { return 2*a.o.ShutdownGrace + 30*time.Second }
 
 // CarbonAddr returns the address of carbon's listener, empty without one.
 func (a *Adapter) CarbonAddr() string { return a.graphite.CarbonAddr() }

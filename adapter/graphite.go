@@ -36,7 +36,7 @@ func (a *Adapter) openGraphite() (err error) {
 	}
 	g.Inverter, g.Prepared = a.trees.Forest(), a.trees.Prepared()
 	g.Deleter, g.AllowDelete = a.store, a.o.AdminAPI
-	g.Running = a.running
+	g.Running, g.Sockets = a.running, a.o.Sockets
 	g.ShutdownGrace, g.Logger, g.Registerer, g.Now = a.o.ShutdownGrace, a.o.Logger, a.registry, a.o.Now
 	if a.graphite, err = graphite.New(g); err != nil {
 		return err

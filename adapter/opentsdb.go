@@ -13,7 +13,7 @@ func (a *Adapter) openOpenTSDB() (err error) {
 	}
 	o.Trees, o.Documents = a.trees, a.store.Documents()
 	o.MaxSeries, o.MaxSamples, o.Timeout, o.Concurrency = a.o.QuerySeries, a.o.QuerySamples, a.o.QueryTimeout, a.o.QueryParallel
-	o.Budget, o.Running, o.Protect = a.budget, a.running, a.protect
+	o.Budget, o.Running, o.Protect, o.Sockets = a.budget, a.running, a.protect, a.o.Sockets
 	o.ShutdownGrace, o.Version, o.Logger, o.Registerer, o.Now = a.o.ShutdownGrace, Version(), a.o.Logger, a.registry, a.o.Now
 	if o.TLS, err = a.tls(); err != nil {
 		return err

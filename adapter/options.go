@@ -8,6 +8,7 @@ import (
 
 	"github.com/tsdbridge/tsdbridge/budget"
 	"github.com/tsdbridge/tsdbridge/graphite"
+	"github.com/tsdbridge/tsdbridge/ingest/listen"
 	"github.com/tsdbridge/tsdbridge/opentsdb"
 	prom "github.com/tsdbridge/tsdbridge/prometheus"
 	"github.com/tsdbridge/tsdbridge/storage"
@@ -88,6 +89,8 @@ type Options struct {
 	Flags  map[string]string // shown under /api/v1/status/flags
 	Logger *slog.Logger
 	Now    func() time.Time
+
+	Sockets *listen.Sockets // bound by the service manager; nil: none
 
 	Command bool // a command has the tables open, not a server
 }

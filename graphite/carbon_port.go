@@ -99,7 +99,7 @@ func newCarbonPort(o Options, names *nameRules) (*carbonPort, error) {
 	lo := carbon.DefaultOptions()
 	lo.PickleAddress, lo.ProtobufAddress, lo.FrameBytes = c.PickleAddress, c.ProtobufAddress, c.FrameBytes
 	lo.Address, lo.UDP, lo.MaxConnections, lo.IdleTimeout, lo.KeepOpen = c.ListenAddress, c.UDP, c.MaxConnections, c.IdleTimeout, c.KeepOpen
-	lo.ShutdownGrace, lo.Logger, lo.Registerer, lo.Now = o.ShutdownGrace, o.Logger, o.Registerer, o.Now
+	lo.Sockets, lo.ShutdownGrace, lo.Logger, lo.Registerer, lo.Now = o.Sockets, o.ShutdownGrace, o.Logger, o.Registerer, o.Now
 	p := &carbonPort{names: names, prepared: o.Prepared, ingest: newCarbonSink(sinkOptions{
 		Names:    names,
 		Appender: treeAppender{o.Points, o.Catalog, o.Inverter, o.Names},

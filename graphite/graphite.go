@@ -23,6 +23,7 @@ import (
 	"github.com/tsdbridge/tsdbridge/graphite/events"
 	"github.com/tsdbridge/tsdbridge/graphite/picture"
 	"github.com/tsdbridge/tsdbridge/graphite/source"
+	"github.com/tsdbridge/tsdbridge/ingest/listen"
 	"github.com/tsdbridge/tsdbridge/running"
 	"github.com/tsdbridge/tsdbridge/storage"
 	"github.com/tsdbridge/tsdbridge/translate"
@@ -74,6 +75,8 @@ type Options struct {
 	// depends on the trees.
 	Prepared <-chan struct{}
 
+	// Sockets are bound already, and taken for the addresses that they have; nil: none.
+	Sockets *listen.Sockets
 	// ShutdownGrace is how long the store may take for carbon's points when the process is told to
 	// stop.
 	ShutdownGrace time.Duration

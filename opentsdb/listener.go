@@ -35,7 +35,7 @@ func newListener(o listenerOptions, statistics func() []api.Statistic) (*listene
 		return nil, err
 	}
 	config := net.ListenConfig{KeepAliveConfig: net.KeepAliveConfig{Enable: true, Idle: time.Minute}}
-	tcp, err := config.Listen(context.Background(), "tcp", o.Address)
+	tcp, err := o.Sockets.Listen(context.Background(), config, o.Address)
 	if err != nil {
 		return nil, fmt.Errorf("--opentsdb.listen-address=%s: %w", o.Address, err)
 	}

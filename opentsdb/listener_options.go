@@ -16,6 +16,8 @@ import (
 type listenerOptions struct {
 	// Address is --opentsdb.listen-address, of telnet and HTTP. Port 0 chooses a free port.
 	Address string
+	// Sockets are bound already, and taken for the addresses that they have.
+	Sockets *listen.Sockets
 	// MaxConnections is --opentsdb.max-connections: connections at once. Others wait to be
 	// accepted.
 	MaxConnections int

@@ -24,6 +24,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/tsdbridge/tsdbridge/budget"
+	"github.com/tsdbridge/tsdbridge/ingest/listen"
 	"github.com/tsdbridge/tsdbridge/opentsdb/api"
 	"github.com/tsdbridge/tsdbridge/opentsdb/query"
 	"github.com/tsdbridge/tsdbridge/running"
@@ -112,6 +113,8 @@ type Options struct {
 	OpenPuts bool
 	// TLS is how the port's connections are encrypted; nil: they are not.
 	TLS *tls.Config
+	// Sockets are bound already, and taken for the addresses that they have; nil: none.
+	Sockets *listen.Sockets
 	// ShutdownGrace is how long requests and the store may take when the process is told to stop.
 	ShutdownGrace time.Duration
 	// Version is the answer to the command version.
@@ -183,7 +186,7 @@ func (o Options) Validate() error {
 func (o Options) listener() listenerOptions {
 	l := defaultListenerOptions()
 	l.Address, l.MaxConnections, l.IdleTimeout = o.ListenAddress, o.MaxConnections, o.IdleTimeout
-	l.TLS = o.TLS
+	l.TLS, l.Sockets = o.TLS, o.Sockets
 	l.ShutdownGrace, l.Version, l.Logger, l.Registerer, l.Now = o.ShutdownGrace, o.Version, o.Logger, o.Registerer, o.Now
 	return l
 }

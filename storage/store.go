@@ -268,6 +268,9 @@ func (s *Store) PinLayout(ctx context.Context) error { return s.tables.pin(ctx) 
 // Series returns how many series the index knows.
 func (s *Store) Series() int { return s.index.Size() }
 
+// Replayed returns nil when the log of an earlier run is in the head; until then reads fail.
+func (s *Store) Replayed() error { return s.writer.Replayed() }
+
 // Refuses returns why points are refused at the moment, or were the last time; nil: they are taken.
 func (s *Store) Refuses() error { return s.writer.Refuses() }
 

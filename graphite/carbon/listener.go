@@ -56,7 +56,7 @@ func New(o Options) (*Listener, error) {
 		if port.address == "" {
 			continue
 		}
-		tcp, err := listenConfig().Listen(context.Background(), "tcp", port.address)
+		tcp, err := o.Sockets.Listen(context.Background(), listenConfig(), port.address)
 		if err != nil {
 			return nil, errors.Join(fmt.Errorf("%s=%s: %w", port.flag, port.address, err), l.Close())
 		}
@@ -73,8 +73,8 @@ func (l *Listener) port(tcp net.Listener, what, name string) net.Listener {
 	})
 }
 
-func listenConfig() *net.ListenConfig {
-	return &net.ListenConfig{KeepAliveConfig: net.KeepAliveConfig{Enable: true, Idle: time.Minute}}
+func listenConfig() net.ListenConfig {
+	return net.ListenConfig{KeepAliveConfig: net.KeepAliveConfig{Enable: true, Idle: time.Minute}}
 }
 
 // bind binds TCP and the same port of UDP. If the port that was picked for TCP is in use for UDP,
@@ -95,7 +95,7 @@ func (l *Listener) bind() error {
 
 func (l *Listener) bindBoth(host string) error {
 	config := listenConfig()
-	tcp, err := config.Listen(context.Background(), "tcp", l.o.Address)
+	tcp, err := l.o.Sockets.Listen(context.Background(), config, l.o.Address)
 	if err != nil {
 		return err
 	}
@@ -104,7 +104,7 @@ func (l *Listener) bindBoth(host string) error {
 		return nil
 	}
 	port := strconv.Itoa(tcp.Addr().(*net.TCPAddr).Port)
-	udp, err := config.ListenPacket(context.Background(), "udp", net.JoinHostPort(host, port))
+	udp, err := l.o.Sockets.ListenPacket(context.Background(), config, net.JoinHostPort(host, port))
 	if err != nil {
 		return errors.Join(err, tcp.Close())
 	}

@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/tsdbridge/tsdbridge/ingest/listen"
 )
 
 // Options of a Listener. Logger, Registerer and Now must be given.
@@ -16,6 +18,8 @@ type Options struct {
 	// PickleAddress is --carbon.pickle-listen-address, ProtobufAddress --carbon.protobuf-listen-address, of
 	// TCP; empty: none.
 	PickleAddress, ProtobufAddress string
+	// Sockets are bound already, and taken for the addresses that they have.
+	Sockets *listen.Sockets
 	// FrameBytes is --carbon.max-frame-bytes: how long a frame of these may be.
 	FrameBytes int
 	// UDP is --carbon.udp: listen for datagrams too.

@@ -1,0 +1,69 @@
+package adapter
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"time"
+)
+
+// HealthOptions are the flags of the command health.
+type HealthOptions struct {
+	URL     string        // --adapter-url; empty: from --web.listen-address
+	Live    bool          // --live: it suffices that the process answers
+	Timeout time.Duration // --timeout
+}
+
+// Health asks a running adapter whether it is ready, and prints its answer. An error means: it is not.
+func Health(ctx context.Context, o Options, h HealthOptions, out io.Writer) error {
+	base := h.URL
+	if base == "" {
+		own, err := o.ownURL()
+		if err != nil {
+			return err
+		}
+		base = own
+	}
+	path := "/-/ready"
+	if h.Live {
+		path = "/-/healthy"
+	}
+	ctx, cancel := context.WithTimeout(ctx, h.Timeout)
+	defer cancel()
+	req, err := adapterRequest(ctx, http.MethodGet, base, path, http.NoBody)
+	if err != nil {
+		return err
+	}
+	resp, err := healthClient(h.URL == "").Do(req)
+	if err != nil {
+		return err
+	}
+	defer resp.Body.Close()
+	text, err := io.ReadAll(io.LimitReader(resp.Body, maxRefusalBytes))
+	switch {
+	case err != nil:
+		return err
+	case resp.StatusCode == http.StatusUnauthorized && h.Live:
+		fmt.Fprintln(out, "tsdbridge answers, and asks for a password.")
+		return nil
+	case resp.StatusCode == http.StatusUnauthorized:
+		return errors.New("it asks for a password: give --adapter-url=http://USER:PASSWORD@HOST:PORT, or ask with --live")
+	case resp.StatusCode != http.StatusOK:
+		return fmt.Errorf("%s: %s", resp.Status, strings.TrimSpace(string(text)))
+	}
+	_, err = out.Write(text)
+	return err
+}
+
+// healthClient returns the client of a check. A certificate is rarely made out to localhost. The check of
+// the own machine sends no secret, and takes any.
+func healthClient(own bool) *http.Client {
+	return &http.Client{Transport: &http.Transport{
+		TLSClientConfig:   &tls.Config{InsecureSkipVerify: own},
+		DisableKeepAlives: true,
+	}}
+}
