@@ -118,6 +118,9 @@ func mentionedMetrics(t *testing.T) map[string]string {
 				t.Fatal(err)
 			}
 			for _, at := range name.FindAllIndex(text, -1) {
+				if at[0] > 0 && text[at[0]-1] == ':' {
+					continue // a recorded one
+				}
 				rest := string(text[at[1]:min(at[1]+3, len(text))])
 				if metric := string(text[at[0]:at[1]]); !beginning.MatchString(rest) || strings.HasPrefix(rest, "{") && !strings.Contains(rest, ",") {
 					found[sampleName.ReplaceAllString(metric, "")] = file
