@@ -122,7 +122,7 @@ func (a *api) renderRequest(f form) (*renderRequest, error) {
 	if n, err := strconv.ParseUint(f.get("maxDataPoints"), 10, 63); err == nil {
 		d.most = int(n)
 	}
-	if d.most == 0 {
+	if d.most == 0 && formatOf(f) == "json" { // the others do not look at it
 		return nil, invalidParams("maxDataPoints must be above 0")
 	}
 	var err error

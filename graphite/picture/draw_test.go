@@ -184,7 +184,7 @@ func TestInvalid(t *testing.T) {
 		"bgcolor=nocolor": "bgcolor=nocolor", "bgcolor=%23fff": "bgcolor", "fgcolor=12345": "fgcolor", "lineMode=curly": "lineMode=curly", "areaMode=some": "areaMode",
 		"fontSize=0": "fontSize", "fontSize=100000": "fontSize", "yDivisors=0": "yDivisors", "yDivisors=4,x": "yDivisors", "logBase=1": "logBase", "minorY=1000": "minorY",
 		"yMin=5&yMax=1": "maximum", "yStep=0": "step", "yStep=-1": "step", "logBase=10&yMin=-1": "logBase", "logBase=1.00001&yMin=1&yMax=1e300": "logBase", "leftColor=x": "leftColor",
-		"colorList=nocolor": "colorList", "margin=1e9": "margin", "lineWidth=-1": "lineWidth", "yMax=inf": "yMax", "title=" + strings.Repeat("x", 5000): "title", "minXStep=-1": "minXStep",
+		"colorList=nocolor": "colorList", "margin=1e9": "margin", "lineWidth=1e9": "lineWidth", "lineMode=connected&connectedLimit=x": "connectedLimit", "yMax=inf": "yMax", "title=" + strings.Repeat("x", 5000): "title", "minXStep=-1": "minXStep",
 	} {
 		o, err := Parse(parameters(query), false, DefaultTemplates(), time.UTC)
 		if err == nil {

@@ -96,10 +96,10 @@ func lineParams() []Param {
 	return []Param{
 		lineOnly("vtitle", "", "Title of the axis of values.", func(o *Options, v value) error { return v.quotedText(&o.VTitle) }),
 		lineOnly("vtitleRight", "", "Title of the second axis of values.", func(o *Options, v value) error { return v.quotedText(&o.VTitleRight) }),
-		lineOnly("thickness", "", "An older word for `lineWidth`.", func(o *Options, v value) error { return v.size(&o.LineWidth) }),
-		lineOnly("lineWidth", "1.2", "Width of lines in pixels.", func(o *Options, v value) error { return v.size(&o.LineWidth) }),
+		lineOnly("thickness", "", "An older word for `lineWidth`.", setLineWidth),
+		lineOnly("lineWidth", "1.2", "Width of lines in pixels.", setLineWidth),
 		lineOnly("lineMode", "slope, staircase, connected", "slope joins neighbours, staircase is level from one point to the next, connected joins over gaps.", func(o *Options, v value) error { return v.word(&o.LineMode, "slope", "staircase", "connected") }),
-		lineOnly("connectedLimit", "", "How many missing points `lineMode=connected` goes over.", func(o *Options, v value) error { return v.float(&o.ConnectedLimit) }),
+		lineOnly("connectedLimit", "", "How many missing points `lineMode=connected` goes over.", setConnectedLimit),
 		lineOnly("areaMode", "none, first, all, stacked", "What is filled below the lines.", func(o *Options, v value) error { return v.word(&o.AreaMode, "none", "first", "all", "stacked") }),
 		lineOnly("drawNullAsZero", "false", "Missing points are 0.", func(o *Options, v value) error { return v.flag(&o.NullAsZero) }),
 		lineOnly("minXStep", "1", "Least distance of points in pixels; points that are nearer are consolidated.", setMinXStep),
@@ -120,7 +120,7 @@ func axisParams() []Param {
 		lineOnly("yAxisSide", "left, right", "Where the axis of values is.", func(o *Options, v value) error { o.OnRight = v == "right"; return nil }),
 		lineOnly("yUnitSystem", "si, binary, sec, msec, none", "Units of labels; an unknown one is si.", setUnits),
 		lineOnly("yDivisors", "4,5,6", "Into how many parts the axis may be cut.", setDivisors),
-		lineOnly("minorY", "1", "How many lines there are between two labels.", func(o *Options, v value) error { return v.integer(&o.MinorY, 0, mostParts) }),
+		lineOnly("minorY", "1", "How many lines there are between two labels.", setMinorY),
 		lineOnly("logBase", "", "A logarithmic axis with a label at each power of this base; e is Euler's number.", setLogBase),
 	}
 	for _, side := range []struct {
@@ -171,6 +171,32 @@ func pieParams() []Param {
 func graphOnlyParams() []Param {
 	const doc = "Lines alone: no title, legend, axes, grid or margin."
 	return []Param{lineOnly("graphOnly", "false", doc, setGraphOnly), lineOnly("graphonly", "false", "The same.", setGraphOnly)}
+}
+
+// setLineWidth takes what is below 0 for 0, as cairo does.
+func setLineWidth(o *Options, v value) error {
+	if f, err := v.number(); err == nil && f < 0 {
+		v = "0"
+	}
+	return v.size(&o.LineWidth)
+}
+
+// setMinorY takes what is below 0 for 0, as graphite-web does.
+func setMinorY(o *Options, v value) error {
+	if f, err := v.number(); err == nil && f < 0 {
+		v = "0"
+	}
+	return v.integer(&o.MinorY, 0, mostParts)
+}
+
+// setConnectedLimit looks at the limit only where it counts.
+func setConnectedLimit(o *Options, v value) error {
+	limit, err := v.number()
+	if o.LineMode != "connected" {
+		return nil
+	}
+	o.ConnectedLimit = limit
+	return err
 }
 
 func setGraphOnly(o *Options, v value) error {
