@@ -4,7 +4,7 @@ E2E_TIMEOUT ?= 50m
 SOAK_TIME ?= 10m
 BENCH ?=
 
-.PHONY: help build run web web-check test acceptance test-short cover race golden fuzz bench bench-go kill-drill soak fmt lint tidy check e2e java python browser
+.PHONY: help build run docs web web-check test acceptance test-short cover race golden fuzz bench bench-go kill-drill soak fmt lint tidy check e2e java python browser
 
 help:      ## this list
 	@grep -E '^[a-z-]+: .*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/' | expand -t 14
@@ -22,6 +22,9 @@ run: build ## the adapter on the embedded store in ./data: http://localhost:9201
 
 web:       ## build the page from web/app into web/dist, which is committed (Node 20 or later)
 	cd web/app && npm ci --no-audit --no-fund && npm run --silent check && npm test --silent && npm run --silent build
+
+docs:      ## the site of the handbook in bin/docs, which the binary serves at /docs/
+	$(GO) run ./docs/build bin/docs
 
 web-check: web ## check that web/dist is what web/app makes
 	@git diff --exit-code --stat -- web/dist || { echo 'web/dist is not what web/app makes: commit it'; exit 1; }
@@ -75,7 +78,7 @@ race:      ## the race detector on the tests that need nothing but Go
 
 golden:    ## rewrite recorded answers and docs/flags.md; review the diff
 	$(GO) test ./storage/... ./translate/... ./adapter ./prometheus/write ./graphite -rewrite
-	$(GO) test . -run FlagsPage -rewrite
+	$(GO) test . -run Page -rewrite
 
 fuzz:      ## every fuzzer for a minute
 	@for p in $$($(GO) list ./...); do for f in $$($(GO) test -list '^Fuzz' $$p | grep '^Fuzz'); do \

@@ -112,7 +112,10 @@ var doors = map[string][]string{
 	"storage/storetest":       {"storage", "storage/kv", "storage/log", "storage/log/logtest", "storage/schema"},
 	"storage/uid":             {"storage/intern", "storage/kv", "storage/schema"},
 	"storage/write":           {"retry", "storage/catalog", "storage/changes", "storage/head", "storage/index", "storage/journal", "storage/kv", "storage/log", "storage/row", "storage/schema", "storage/series"},
-	"web":                     {},
+	"docs":                    {},
+	"docs/build":              {"docs", "docs/site"},
+	"docs/site":               {},
+	"web":                     {"docs", "docs/site"},
 	"e2e":                     {},
 	"e2e/acceptance":          {"e2e/scale"},
 	"e2e/bench":               {"e2e/cluster", "e2e/load"},
@@ -131,7 +134,7 @@ var outside = map[string]string{
 
 // forTests are rooms that no shipped binary contains: servers, fakes and suites of tests.
 var forTests = map[string]bool{
-	"e2e": true, "e2e/acceptance": true, "e2e/bench": true, "e2e/cluster": true, "e2e/load": true, "e2e/scale": true, "graphite/graphitetest": true, "prometheus/promtest": true, "storage/hbase/hbasetest": true, "storage/kv/kvtest": true,
+	"docs/build": true, "e2e": true, "e2e/acceptance": true, "e2e/bench": true, "e2e/cluster": true, "e2e/load": true, "e2e/scale": true, "graphite/graphitetest": true, "prometheus/promtest": true, "storage/hbase/hbasetest": true, "storage/kv/kvtest": true,
 	"storage/log/logtest": true, "storage/storetest": true,
 }
 

@@ -22,6 +22,7 @@ var dist embed.FS
 // mediaTypes are the kinds of files that the page has.
 var mediaTypes = map[string]string{
 	".js": "text/javascript; charset=utf-8", ".css": "text/css; charset=utf-8", ".svg": "image/svg+xml",
+	".html": "text/html; charset=utf-8", ".json": "application/json", ".yaml": "application/yaml",
 }
 
 // An asset is a file of the page.
@@ -57,17 +58,25 @@ func newAsset(name string, content []byte) asset {
 	return asset{mediaTypes[path.Ext(name)], fmt.Sprintf("%q", hex.EncodeToString(sum[:8])), content, small.Bytes()}
 }
 
-// serveAsset answers with a file. Browsers ask again each time, and get 304 while it is the same: a new version of the
-// program is seen at once.
+// assetPolicy is the Content-Security-Policy of files that load nothing.
+const assetPolicy = "default-src 'none'; frame-ancestors 'none'"
+
+// serveAsset answers with a file of the page.
 func serveAsset(w http.ResponseWriter, r *http.Request) {
 	a, ok := assets()[chi.URLParam(r, "name")]
 	if !ok {
 		http.NotFound(w, r)
 		return
 	}
+	a.serve(w, r, assetPolicy)
+}
+
+// serve answers with the file. Browsers ask again each time, and get 304 while it is the same: a new version of the
+// program is seen at once.
+func (a asset) serve(w http.ResponseWriter, r *http.Request, policy string) {
 	h := w.Header()
 	protect(h)
-	h.Set("Content-Security-Policy", "default-src 'none'; frame-ancestors 'none'")
+	h.Set("Content-Security-Policy", policy)
 	h.Set("Cache-Control", "no-cache")
 	h.Set("Vary", "Accept-Encoding")
 	h.Set("ETag", a.tag)

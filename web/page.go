@@ -23,12 +23,13 @@ type Page struct {
 	Edits   bool // trees may be edited too
 }
 
-// Routes serves the page and its files.
+// Routes serves the page, its files and the handbook.
 func (p Page) Routes(r chi.Router) {
 	for _, method := range []string{http.MethodGet, http.MethodHead} {
 		r.MethodFunc(method, "/", p.serve)
 		r.MethodFunc(method, "/assets/{name}", serveAsset)
 	}
+	routeHandbook(r)
 }
 
 // policy is the Content-Security-Policy of the page: scripts, styles and data come from this server alone, and no
