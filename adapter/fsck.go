@@ -13,6 +13,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"github.com/tsdbridge/tsdbridge/graphite"
 	"github.com/tsdbridge/tsdbridge/storage"
 	"github.com/tsdbridge/tsdbridge/storage/fsck"
 	"github.com/tsdbridge/tsdbridge/storage/kv"
@@ -206,7 +207,12 @@ func (c checkers) Check(ctx context.Context, s fsck.Stretch, q fsck.Query, repor
 // checkers returns those of some tables. With mends, trees may be changed.
 func (o Options) checkers(db kv.KV, store *storage.Store, names *translate.Translator, mends bool) checkers {
 	trees := tree.NewChecker(db, tree.CheckOptions{Options: o.treeOptions(names), MetaTable: o.TableMeta, Catalog: store.Catalog(), Mends: mends})
-	return checkers{store.Fsck(), trees, o.TableTree}
+	return checkers{store.Fsck(o.archives()), trees, o.TableTree}
+}
+
+// archives tells how the documents of series list their archives.
+func (o Options) archives() *fsck.Archives {
+	return &fsck.Archives{Table: o.TableArchive, Key: graphite.KeptKey, List: graphite.ListArchive}
 }
 
 // checkers returns those of the tables of a process. On an embedded store only a command mends trees:

@@ -144,7 +144,7 @@ func TestFsck(t *testing.T) {
 
 func TestFsckOptions(t *testing.T) {
 	for want, change := range map[string]func(*FsckOptions){
-		"--table=x: x: want data, meta or tree":                                        func(f *FsckOptions) { f.Tables = "x" },
+		"--table=x: x: want data, meta, tree or archive":                               func(f *FsckOptions) { f.Tables = "x" },
 		"--fix=x: x: no such kind of finding":                                          func(f *FsckOptions) { f.Fix = "x" },
 		"--parallel=0: want 1 to 256":                                                  func(f *FsckOptions) { f.Parallel = 0 },
 		"--progress=-1ns: must not be negative":                                        func(f *FsckOptions) { f.Every = -1 },

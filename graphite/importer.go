@@ -144,3 +144,9 @@ func (i *Importer) keep(ctx context.Context, ref storage.Ref, text string) error
 	}
 	return errors.New("the document of the series does not take its archives: others edit it, or it cannot be read")
 }
+
+// KeptKey is the key under which the document of a series lists its archives.
+const KeptKey = source.KeptKey
+
+// ListArchive returns the list of the archives of a series with that of a step; see source.ListArchive.
+func ListArchive(list string, step uint32) (string, error) { return source.ListArchive(list, step) }

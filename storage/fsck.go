@@ -13,14 +13,14 @@ import (
 )
 
 // Fsck returns what checks and mends the store's tables. It registers series only if the store is
-// ready when it is called.
-func (s *Store) Fsck() *fsck.Checker {
+// ready when it is called. archives tells how documents list archives; nil: their table is not checked.
+func (s *Store) Fsck(archives *fsck.Archives) *fsck.Checker {
 	o := fsck.Options{DB: s.db, Tables: s.o.Tables, Layout: s.layout, Names: s.uids, Alone: s.writer.Alone, Now: s.o.Now}
 	if s.o.Rollups != nil {
 		o.Rolled = s.o.Rollups.Tables()
 	}
 	if s.o.ArchiveTable != "" {
-		o.Rolled = append(o.Rolled, s.o.ArchiveTable)
+		o.Rolled, o.Archives = append(o.Rolled, s.o.ArchiveTable), archives
 	}
 	if s.ready() == nil {
 		o.Register = s.adopt

@@ -70,6 +70,23 @@ func ParseKept(text string) (*Kept, error) {
 	return k, nil
 }
 
+// ListArchive returns the text of a Kept with the archive of a step (seconds) among those whose slots are in
+// the store; the same text if it is. An error means that the series has no coarser archive of that step.
+func ListArchive(text string, step uint32) (string, error) {
+	k, err := ParseKept(text)
+	if err != nil {
+		return text, fmt.Errorf("the document of the series has no archives: %w", err)
+	}
+	if slices.Contains(k.Steps, int64(step)) {
+		return text, nil
+	}
+	if !slices.ContainsFunc(k.Archives[1:], func(a conf.Archive) bool { return a.Step == int64(step) }) {
+		return text, fmt.Errorf("the series has no coarser archive of %d s", step)
+	}
+	k.Steps = slices.Sorted(slices.Values(append(k.Steps, int64(step))))
+	return k.String(), nil
+}
+
 // With returns what a series has that has one file's archives already, and gets another's.
 func (k *Kept) With(old *Kept) *Kept {
 	if old == nil || !slices.Equal(k.Archives, old.Archives) {

@@ -27,6 +27,8 @@ type Options struct {
 	Names  Names
 	// Rolled are the tables of values of longer intervals, which have keys like the data table.
 	Rolled []string
+	// Archives are those of Graphite's series; nil: there are none.
+	Archives *Archives
 	// Alone makes a change of a table that no other process writes to, while no points are put.
 	Alone func(change func() error) error
 	// Register makes a series known whose rows from one base time to another are there; nil: nothing can.
@@ -121,6 +123,10 @@ func (c *Checker) Check(ctx context.Context, s Stretch, q Query, report func(Ste
 		w := &metaCheck{Checker: c, query: q, fix: q.fixes(), report: report}
 		return w.metrics(ctx, s.From, s.To)
 	}
+	if c.o.Archives != nil && s.Table == c.o.Archives.Table {
+		w := &archiveCheck{Checker: c, fix: q.fixes(), report: report}
+		return w.rows(ctx, s.From, s.To)
+	}
 	if s.Table != c.o.Tables.Data {
 		return fmt.Errorf("table %q is not checked", s.Table)
 	}
@@ -178,7 +184,7 @@ func (w *dataCheck) first(ctx context.Context, from, to []byte) ([]byte, error) 
 // rows checks the rows from one key to another.
 func (w *dataCheck) rows(ctx context.Context, from, to []byte) error {
 	for {
-		page, next, err := w.page(ctx, from, to)
+		page, next, err := w.page(ctx, w.o.Tables.Data, from, to)
 		if err != nil {
 			return err
 		}
@@ -199,16 +205,16 @@ func (w *dataCheck) rows(ctx context.Context, from, to []byte) error {
 	}
 }
 
-// page reads some rows, and returns where to continue; nil at the end.
-func (w *dataCheck) page(ctx context.Context, from, to []byte) (page []kv.Row, next []byte, err error) {
+// page reads some rows of a table, and returns where to continue; nil at the end.
+func (c *Checker) page(ctx context.Context, table string, from, to []byte) (page []kv.Row, next []byte, err error) {
 	size := 0
-	for r, err := range w.o.DB.Scan(ctx, kv.Scan{Table: w.o.Tables.Data, Family: schema.FamilyData, Start: from, Stop: to}) {
+	for r, err := range c.o.DB.Scan(ctx, kv.Scan{Table: table, Family: schema.FamilyData, Start: from, Stop: to}) {
 		if err != nil {
-			return nil, nil, fmt.Errorf("read %s: %w", w.o.Tables.Data, err)
+			return nil, nil, fmt.Errorf("read %s: %w", table, err)
 		}
 		page = append(page, r)
-		for _, c := range r.Cells {
-			size += len(c.Qualifier) + len(c.Value) + cellBytes
+		for _, cell := range r.Cells {
+			size += len(cell.Qualifier) + len(cell.Value) + cellBytes
 		}
 		if len(page) == pageRows || size >= pageBytes {
 			return page, append(slices.Clone(r.Key), 0), nil

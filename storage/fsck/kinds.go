@@ -55,6 +55,11 @@ const (
 	MisplacedLeaf  Kind = "misplaced-leaf"
 	LostLeaf       Kind = "lost-leaf"
 	UnknownFailure Kind = "unknown-failure"
+
+	BadArchive      Kind = "bad-archive"
+	LostArchive     Kind = "lost-archive"
+	StrayArchive    Kind = "stray-archive"
+	UnlistedArchive Kind = "unlisted-archive"
 )
 
 // A Mend is what can be done about a finding.
@@ -121,6 +126,10 @@ var kinds = []KindInfo{
 	{MisplacedLeaf, "a leaf where the rules do not place its series any more; it is deleted", Deletes, false},
 	{LostLeaf, "a leaf of a series without a row of tsdb-meta", None, true},
 	{UnknownFailure, "a collision or a refusal of a series whose metric or tags have no names; it is deleted", Deletes, true},
+	{BadArchive, "a cell of a coarse archive that cannot be read, or of another row than its own; it is deleted", Deletes, false},
+	{LostArchive, "a row of coarse archives of a series without a row of tsdb-meta; the row is deleted", Deletes, false},
+	{StrayArchive, "slots of a step that the document of the series has no archive of; they are deleted", Deletes, false},
+	{UnlistedArchive, "slots of an archive of the series that its document does not list as stored, so that they are not read; it lists them", Lossless, false},
 }
 
 // Kinds lists the kinds of findings of the checks there are.

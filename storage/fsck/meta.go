@@ -147,7 +147,7 @@ func (w *metaCheck) load(ctx context.Context, metric, from, end []byte) (*series
 		return r, nil
 	}
 	var tsuid []byte
-	for _, scan := range w.metricScans(&w.query, string(metric)) {
+	for _, scan := range w.metricScans(&w.query, w.o.Tables.Data, string(metric)) {
 		scan.KeysOnly = true
 		for row, err := range w.o.DB.Scan(ctx, scan) {
 			if err != nil {
@@ -170,8 +170,8 @@ func (w *metaCheck) loadRolled(ctx context.Context, r *seriesRange, metric strin
 	}
 	var tsuid []byte
 	for _, table := range w.o.Rolled {
-		for _, scan := range w.metricScans(&w.query, metric) {
-			scan.Table, scan.KeysOnly = table, true
+		for _, scan := range w.metricScans(&w.query, table, metric) {
+			scan.KeysOnly = true
 			for row, err := range w.o.DB.Scan(ctx, scan) {
 				if errors.Is(err, kv.ErrNoTable) {
 					break // that of archives is made when it is needed

@@ -13,9 +13,10 @@ import (
 
 // The words for the tables in a Query.
 const (
-	TableData = "data"
-	TableMeta = "meta"
-	TableTree = "tree" // which package tree checks
+	TableData    = "data"
+	TableMeta    = "meta"
+	TableTree    = "tree" // which package tree checks
+	TableArchive = "archive"
 )
 
 // ParseTables reads the words of tables that are checked, separated by commas.
@@ -23,8 +24,8 @@ func ParseTables(text string) (tables []string, err error) {
 	for word := range strings.SplitSeq(text, ",") {
 		switch word = strings.TrimSpace(word); {
 		case word == "":
-		case word != TableData && word != TableMeta && word != TableTree:
-			return nil, fmt.Errorf("%s: want %s, %s or %s", word, TableData, TableMeta, TableTree)
+		case word != TableData && word != TableMeta && word != TableTree && word != TableArchive:
+			return nil, fmt.Errorf("%s: want %s, %s, %s or %s", word, TableData, TableMeta, TableTree, TableArchive)
 		case !slices.Contains(tables, word):
 			tables = append(tables, word)
 		}
@@ -46,7 +47,7 @@ func (c *Checker) Plan(ctx context.Context, q Query, n int) (all []Stretch, err 
 	for _, t := range []struct {
 		word string
 		plan func(ctx context.Context, q *Query, uids []string, n int) ([]Stretch, error)
-	}{{TableData, c.planData}, {TableMeta, c.planMeta}} {
+	}{{TableData, c.planData}, {TableMeta, c.planMeta}, {TableArchive, c.planArchives}} {
 		if !q.Checks(t.word) {
 			continue
 		}
@@ -74,14 +75,19 @@ func (c *Checker) metricUIDs(ctx context.Context, metrics []string) ([]string, e
 	return uids, nil
 }
 
-// planData cuts the data table where the engine knows a place to cut.
-func (c *Checker) planData(ctx context.Context, q *Query, uids []string, n int) (stretches []Stretch, err error) {
-	whole := []kv.Scan{{Table: c.o.Tables.Data, Family: schema.FamilyData}}
+// planData cuts the data table.
+func (c *Checker) planData(ctx context.Context, q *Query, uids []string, n int) ([]Stretch, error) {
+	return c.planRows(ctx, c.o.Tables.Data, q, uids, n)
+}
+
+// planRows cuts a table of rows of series where the engine knows a place to cut.
+func (c *Checker) planRows(ctx context.Context, table string, q *Query, uids []string, n int) (stretches []Stretch, err error) {
+	whole := []kv.Scan{{Table: table, Family: schema.FamilyData}}
 	if len(uids) > 0 {
 		whole = nil
 	}
 	for _, uid := range uids {
-		whole = append(whole, c.metricScans(q, uid)...)
+		whole = append(whole, c.metricScans(q, table, uid)...)
 	}
 	for _, s := range whole {
 		parts, err := c.split(ctx, s, max(n/len(whole), 1))
@@ -95,11 +101,11 @@ func (c *Checker) planData(ctx context.Context, q *Query, uids []string, n int) 
 	return stretches, nil
 }
 
-// metricScans are the rows of a metric in the hours of a query, in each salt bucket.
-func (c *Checker) metricScans(q *Query, uid string) []kv.Scan {
+// metricScans are the rows of a metric in a table, in the hours of a query, in each salt bucket.
+func (c *Checker) metricScans(q *Query, table, uid string) []kv.Scan {
 	scans := make([]kv.Scan, c.o.Layout.Buckets())
 	for bucket := range scans {
-		scans[bucket] = row.ScanMetric(c.o.Layout, c.o.Tables.Data, bucket, uid, q.From, q.before()-1)
+		scans[bucket] = row.ScanMetric(c.o.Layout, table, bucket, uid, q.From, q.before()-1)
 	}
 	return scans
 }

@@ -63,7 +63,7 @@ func writers(t *testing.T, exclusive bool, seed uint64) {
 	if _, err := s.Annotations().Put(t.Context(), annotations.Merge, []annotations.Annotation{{Start: 1356998410, Notes: "global"}, {Start: 1356998410500}}); err != nil {
 		t.Fatal(err)
 	}
-	checker := s.Fsck()
+	checker := s.Fsck(nil)
 	for _, s := range open {
 		s.End()
 	}
