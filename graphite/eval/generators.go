@@ -37,9 +37,13 @@ func generatorFamily() []Function {
 // generate makes a series over the window with f's value for each slot's time, as the window's
 // clock shows it.
 func (c *call) generate(start, end int64, f func(at int64) float64) ([]*Series, error) {
-	name, step, w := c.string("name"), c.integer("step"), c.scope.window
+	name, seconds, w := c.string("name"), c.float("step"), c.scope.window
 	if c.err != nil {
 		return nil, nil
+	}
+	step := int64(min(max(seconds, 0), math.MaxInt32))
+	if float64(step) != seconds { // graphite-web takes parts of a second, too
+		return nil, crash("a step of %v is no whole number of seconds", seconds)
 	}
 	if step <= 0 || (w.until-w.from)/step > maxMade {
 		return nil, crash("a step of %d does not fit", step)

@@ -195,7 +195,7 @@ func (c *call) reduceGroups(list []*Series, function string, at int64, matchers 
 
 func applyByNode(c *call) ([]*Series, error) {
 	list, at, template := c.series("seriesList"), c.integer("nodeNum"), c.string("templateFunction")
-	if c.err != nil {
+	if c.err != nil || strings.TrimSpace(template) == "" { // a target that is empty has no series
 		return nil, nil
 	}
 	prefixes := groupBy(list, func(s *Series) string {
