@@ -3,7 +3,7 @@ package source
 import "testing"
 
 func TestListArchive(t *testing.T) {
-	const list = "retentions=1m:1d,10m:7d,1h:1y method=average xff=0.5 until=1741046400 steps="
+	const list = "retentions=60:1440,600:1008,3600:8760 method=average xff=0.5 until=1741046400 steps="
 	for _, c := range []struct {
 		list string
 		step uint32
