@@ -22,10 +22,41 @@ import (
 func TestCompose(t *testing.T) {
 	needE2E(t)
 	t.Parallel()
-	p := loadCompose(t)
+	p := loadCompose(t, "docker-compose.yml")
+	checkServices(t, p, "[grafana hbase prometheus tables tsdbridge]")
+	t.Run("command of tables", func(t *testing.T) { checkTablesCommand(t, p.Services["tables"]) })
+	t.Run("command of tsdbridge", func(t *testing.T) { checkServeCommand(t, p.Services["tsdbridge"]) })
+}
+
+// TestComposeEmbedded does so with docker-compose.embedded.yml.
+func TestComposeEmbedded(t *testing.T) {
+	needE2E(t)
+	t.Parallel()
+	p := loadCompose(t, "docker-compose.embedded.yml")
+	checkServices(t, p, "[grafana prometheus tsdbridge]")
+	s := p.Services["tsdbridge"]
+	command := slices.Clone(s.Command)
+	for from, to := range map[string]string{"--storage.path=/data": "--storage.path=" + t.TempDir(), "--carbon.listen-address=:2003": withCarbon} {
+		at := slices.Index(command, from)
+		if at < 0 {
+			t.Fatalf("%q lacks %s", command, from)
+		}
+		command[at] = to
+	}
+	if mounted(t, s, "/data") == "" || !s.ReadOnly {
+		t.Errorf("no volume, or a root that can be written: %+v", s)
+	}
+	a := launchAdapter(t, command...)
+	a.WaitReady(t)
+	a.Stop(t)
+}
+
+// checkServices compares the services with the checkout.
+func checkServices(t *testing.T, p *types.Project, want string) {
+	t.Helper()
 	names := p.ServiceNames()
 	slices.Sort(names)
-	if got, want := fmt.Sprint(names), "[grafana hbase prometheus tables tsdbridge]"; got != want {
+	if got := fmt.Sprint(names); got != want {
 		t.Errorf("services %s, want %s", got, want)
 	}
 	for _, name := range names {
@@ -42,13 +73,11 @@ func TestCompose(t *testing.T) {
 	}
 	t.Run("prometheus.yml", func(t *testing.T) { checkPrometheusFile(t, p) })
 	t.Run("data sources", func(t *testing.T) { checkDataSources(t, p) })
-	t.Run("command of tables", func(t *testing.T) { checkTablesCommand(t, p.Services["tables"]) })
-	t.Run("command of tsdbridge", func(t *testing.T) { checkServeCommand(t, p.Services["tsdbridge"]) })
 }
 
-func loadCompose(t *testing.T) *types.Project {
+func loadCompose(t *testing.T, name string) *types.Project {
 	t.Helper()
-	o, err := cli.NewProjectOptions([]string{filepath.Join(moduleRoot, "docker-compose.yml")}, cli.WithResolvedPaths(true))
+	o, err := cli.NewProjectOptions([]string{filepath.Join(moduleRoot, name)}, cli.WithResolvedPaths(true))
 	if err != nil {
 		t.Fatal(err)
 	}
