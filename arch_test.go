@@ -17,7 +17,7 @@ import (
 // not exist.
 var doors = map[string][]string{
 	".":                       {"adapter", "ingest/listen", "nearest", "opentsdb/conf", "systemd"},
-	"adapter":                 {"adapter/webconfig", "budget", "explain", "graphite", "graphite/ceres", "graphite/tagspec", "graphite/whisper", "ingest/listen", "lastlog", "opentsdb", "opentsdb/client", "opentsdb/compare", "opentsdb/query", "phrase", "prometheus", "prometheus/reply", "running", "storage", "storage/fill", "storage/fsck", "storage/hbase", "storage/kv", "storage/log", "storage/pebble", "storage/rollup", "storage/schema", "tally", "transfer", "translate", "tree", "web"},
+	"adapter":                 {"adapter/webconfig", "budget", "explain", "graphite", "graphite/ceres", "graphite/tagspec", "graphite/whisper", "ingest/listen", "lastlog", "opentsdb", "opentsdb/client", "opentsdb/compare", "opentsdb/query", "phrase", "prometheus", "prometheus/reply", "running", "seldom", "storage", "storage/fill", "storage/fsck", "storage/hbase", "storage/kv", "storage/log", "storage/pebble", "storage/rollup", "storage/schema", "tally", "transfer", "translate", "tree", "web"},
 	"adapter/webconfig":       {},
 	"budget":                  {},
 	"decimal":                 {},
@@ -42,6 +42,7 @@ var doors = map[string][]string{
 	"ingest":                  {"storage", "storage/intern"},
 	"ingest/listen":           {"retry"},
 	"lastlog":                 {},
+	"seldom":                  {},
 	"nearest":                 {},
 	"opentsdb":                {"budget", "decimal", "explain", "ingest", "ingest/listen", "opentsdb/aggregate", "opentsdb/api", "opentsdb/client", "opentsdb/query", "opentsdb/reply", "running", "storage", "storage/rollup", "storage/schema", "transfer", "tree", "tree/javaregexp", "turns"},
 	"opentsdb/aggregate":      {"storage/schema"},

@@ -24,6 +24,7 @@ import (
 	"github.com/tsdbridge/tsdbridge/opentsdb"
 	prom "github.com/tsdbridge/tsdbridge/prometheus"
 	"github.com/tsdbridge/tsdbridge/running"
+	"github.com/tsdbridge/tsdbridge/seldom"
 	"github.com/tsdbridge/tsdbridge/storage"
 	"github.com/tsdbridge/tsdbridge/storage/kv"
 	"github.com/tsdbridge/tsdbridge/translate"
@@ -58,7 +59,7 @@ func New(o Options) (*Adapter, error) {
 	if err := o.Validate(); err != nil {
 		return nil, err
 	}
-	log, handler := lastlog.Watch(o.Logger.Handler(), keptLog)
+	log, handler := lastlog.Watch(seldom.Limit(o.Logger.Handler()), keptLog)
 	o.Logger = slog.New(handler)
 	a := &Adapter{o: o, log: log, registry: prometheus.NewRegistry(), running: running.New(), started: o.Now()}
 	a.running.Watch(o.QuerySlow, a.tellSlow)

@@ -21,7 +21,7 @@ type prometheusServer struct {
 // prometheusConfig scrapes the targets in targets.json each second. remote_write and remote_read
 // follow it.
 const prometheusConfig = `
-global: {scrape_interval: 1s, scrape_timeout: 1s, scrape_native_histograms: true}
+global: {scrape_interval: 1s, scrape_timeout: 1s, evaluation_interval: 1s, scrape_native_histograms: true}
 scrape_configs:
   - job_name: e2e
     file_sd_configs: [{files: [targets.json], refresh_interval: 1s}]

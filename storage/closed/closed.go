@@ -63,8 +63,9 @@ type Compactor struct {
 	mu         sync.Mutex // held by a look; guards reconciler
 	reconciler row.Reconciler
 
-	statusMu sync.Mutex // guards status
+	statusMu sync.Mutex // guards all below
 	status   Status
+	told     time.Time // when it was last logged what the passes did
 }
 
 // Status is what a process last saw of the compaction of closed rows.

@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"log/slog"
 	"math"
 	"time"
 
@@ -186,14 +187,36 @@ func (p *pass) reach(ctx context.Context, at []byte) error {
 	return err
 }
 
-// log reports what a pass did.
+// toldEvery is how often it is logged what the passes did.
+const toldEvery = 24 * time.Hour
+
+// log reports what a pass did: damaged rows at once, the rest once a day, with sums since the start.
 func (p *pass) log(err error) {
 	d := &p.done
-	p.note(func(s *Status) { s.Rows, s.Removed = s.Rows+d.rows, s.Removed+d.removed })
+	var all Status
+	p.note(func(s *Status) { s.Rows, s.Removed = s.Rows+d.rows, s.Removed+d.removed; all = *s })
 	if d.rows == 0 && d.damaged == 0 {
 		return
 	}
-	l := p.lease
-	p.o.Logger.Info("compacted closed rows", "table", p.o.Data, "rows", d.rows, "cells_removed", d.removed, "bytes_before", d.before, "bytes_after", d.after,
+	l, level := p.lease, slog.LevelDebug
+	if d.damaged > 0 {
+		level = slog.LevelWarn
+	}
+	if p.due() {
+		p.o.Logger.Info("compacted closed rows", "table", p.o.Data, "rows", all.Rows, "cells_removed", all.Removed)
+	}
+	p.o.Logger.Log(context.Background(), level, "a pass over closed rows ended; damaged ones are left, look at them with tsdbridge fsck", "table", p.o.Data, "rows", d.rows, "cells_removed", d.removed, "bytes_before", d.before, "bytes_after", d.after,
 		"rows_read", d.read, "rows_damaged", d.damaged, "duration", time.Since(p.begun), "part", hex.EncodeToString(p.start), "walk", p.walks(), "done_until", time.Unix(int64(l.Done), 0).UTC(), "ended_early", err != nil)
+}
+
+// due reports, once in toldEvery, that it is time to log.
+func (c *Compactor) due() bool {
+	c.statusMu.Lock()
+	defer c.statusMu.Unlock()
+	now := c.o.Now()
+	if now.Sub(c.told) < toldEvery {
+		return false
+	}
+	c.told = now
+	return true
 }

@@ -64,6 +64,9 @@ type state struct {
 	// of the pass under way
 	from, to uint32 // its hours, seconds; to is 0 when there is none
 	next     string // metric
+
+	told   time.Time // when it was last logged what the rule deleted
+	untold int       // rows that were deleted since
 }
 
 // New returns a retainer of some rules.
@@ -144,11 +147,20 @@ func (r *Retainer) passRule(ctx context.Context, rule *Rule, s *state) error {
 	}
 	s.done, s.to = s.to, 0
 	if rows > 0 {
-		r.o.Logger.Info("deleted what is older than a rule of the retention",
+		r.o.Logger.Debug("a pass deleted what is older than a rule of the retention",
 			"rule", rule.Name, "before", time.Unix(int64(s.done), 0).UTC(), "series", all, "rows", rows)
+	}
+	s.untold += rows
+	if now := r.o.Now(); s.untold > 0 && now.Sub(s.told) >= toldEvery {
+		r.o.Logger.Info("deleted what is older than a rule of the retention",
+			"rule", rule.Name, "before", time.Unix(int64(s.done), 0).UTC(), "series", all, "rows", s.untold)
+		s.told, s.untold = now, 0
 	}
 	return nil
 }
+
+// toldEvery is how often it is logged what a rule deleted.
+const toldEvery = 24 * time.Hour
 
 // passMetrics deletes points of some metrics.
 func (r *Retainer) passMetrics(ctx context.Context, rule *Rule, metrics []string, start, end int64) (rows, all int, err error) {

@@ -22,6 +22,7 @@ import (
 const (
 	retentionEvery = time.Hour   // a row is an hour, so no pass finds more to do than each hour
 	retentionRetry = time.Minute // after an error
+	toldEvery      = 24 * time.Hour
 	// MinRetention is the shortest: rows go as a whole.
 	MinRetention = time.Hour
 )
@@ -47,6 +48,9 @@ type retention struct {
 	deleter kv.RangeDeleter
 	changes *changes.Log // see Options.Changes
 	metrics retentionMetrics
+
+	told   time.Time // when it was last logged what was deleted
+	untold int       // ranges that were deleted since
 }
 
 type retentionMetrics struct {
@@ -119,9 +123,19 @@ func (r *retention) pass(ctx context.Context) error {
 	r.metrics.before.Set(float64(base))
 	r.metrics.seconds.Set(took.Seconds())
 	if held > 0 {
-		r.logger.Info("deleted what is older than the retention", "before", time.Unix(int64(base), 0).UTC(), "ranges", held, "duration", took)
+		r.logger.Debug("a pass deleted what is older than the retention", "before", time.Unix(int64(base), 0).UTC(), "ranges", held, "duration", took)
 	}
+	r.tell(held, base)
 	return nil
+}
+
+// tell logs what was deleted, once a day: each hour deletes the rows of an hour.
+func (r *retention) tell(ranges int, base uint32) {
+	r.untold += ranges
+	if now := r.now(); r.untold > 0 && now.Sub(r.told) >= toldEvery {
+		r.logger.Info("deleted what is older than the retention", "before", time.Unix(int64(base), 0).UTC(), "ranges", r.untold)
+		r.told, r.untold = now, 0
+	}
 }
 
 // deleteBefore goes from metric to metric, with one look at each. It finds them by their rows, not
