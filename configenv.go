@@ -32,7 +32,7 @@ func (p *parser) fromEnvironment(environment map[string]string) (set []setting, 
 	for _, f := range p.app.Model().Flags {
 		variable := variableOf(f.Name)
 		text, ok := environment[variable]
-		if !ok || f.Name == "help" || f.Name == "version" || f.Hidden {
+		if !ok || !isSetting(f) && f.Name != configFlag {
 			continue
 		}
 		values := []string{text}

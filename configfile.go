@@ -176,7 +176,7 @@ func (r *configReader) scalar(name string, node *yaml.Node) {
 		r.fail(node, "%w", err)
 		return
 	}
-	if r.app.GetFlag(name) == nil || name == configFlag || name == "help" || name == "version" {
+	if flag := r.app.GetFlag(name); flag == nil || !isSetting(flag.Model()) {
 		names := append(r.flagNames(nil), treesKey, retentionKey, rollupsKey)
 		r.fail(node, "%w", r.withNeighbour(fmt.Errorf("there is no option %q", name), "", name, names))
 		return
@@ -192,6 +192,11 @@ func (r *configReader) scalar(name string, node *yaml.Node) {
 		return
 	}
 	r.settings = append(r.settings, s)
+}
+
+// isSetting reports whether a flag is a key of the configuration file.
+func isSetting(f *kingpin.FlagModel) bool {
+	return !f.Hidden && f.Name != configFlag && f.Name != "help" && f.Name != "version"
 }
 
 // cumulative reports whether a flag may be given several times.

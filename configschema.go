@@ -22,7 +22,7 @@ func configSchema() ([]byte, error) {
 	definitions := schemaNode{"expanded": schemaNode{"type": "string", "pattern": `\$\{.*\}`}}
 	var names []string
 	for _, f := range p.app.Model().Flags {
-		if f.Hidden || f.Name == configFlag || f.Name == "help" || f.Name == "version" || strings.HasPrefix(f.Name, "help-") || strings.HasPrefix(f.Name, "completion-") {
+		if !isSetting(f) {
 			continue
 		}
 		names = append(names, f.Name)

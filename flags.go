@@ -120,11 +120,11 @@ func parseCommandIn(environment map[string]string, args []string, stdout, stderr
 	p.spreadFuture()
 	c := p.command(name)
 	c.file = read.file
-	if c.options.Logger, err = newLogger(stderr, p.logLevel, p.logFormat); err != nil {
+	if err := c.setLogger(stderr, p.logLevel, p.logFormat); err != nil {
 		return command{}, read.file.with(err)
 	}
 	read.tell(c.options.Logger)
-	c.options.Flags = p.values(read.secrets())
+	c.options.Flags, c.options.Settings = p.values(read.secrets()), p.values(nil)
 	if !slices.Contains(withoutOptions(), name) {
 		err = read.file.with(c.options.Validate())
 	}
@@ -306,6 +306,7 @@ func (p *parser) webFlags() {
 	f("web.config.file", "File with TLS and basic authentication, in the format of Prometheus' exporter-toolkit.").StringVar(&o.WebConfigFile)
 	f("web.external-url", "URL by which browsers reach the HTTP port, for example https://metrics.example.org/tsdb/ behind a proxy. Paths below its path are served as those below /, with or without the proxy cutting it off.").StringVar(&o.ExternalURL)
 	f("web.enable-admin-api", "Serve the admin API, which the commands backup, tables compact, tree sync, fsck, meta sync and uid use while the adapter runs, and end queries by their id.").Default(strconv.FormatBool(o.AdminAPI)).BoolVar(&o.AdminAPI)
+	f("web.enable-lifecycle", "Load the configuration again when POST /-/reload asks for it. SIGHUP does so in any case.").Default(strconv.FormatBool(o.Lifecycle)).BoolVar(&o.Lifecycle)
 	f("web.cors-origin", "Origins (anchored regular expression) whose scripts may use the HTTP port; empty: none.").StringVar(&o.CORSOrigin)
 	f("web.max-connections", "HTTP connections, and requests, at once. When there are more, the connection that has been silent for longest is closed.").Default(text(o.MaxConnections)).IntVar(&o.MaxConnections)
 	f("web.max-body-bytes", "Size limit of a request other than remote write, as it is sent (413). At most four times as much may be under way at once (503).").Default(bytesText(int64(o.WebBodyBytes))).SetValue((*intByteSize)(&o.WebBodyBytes))

@@ -22,7 +22,7 @@ func TestDefaults(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	ignore := cmpopts.IgnoreFields(adapter.Options{}, "Logger", "Now", "Flags")
+	ignore := cmpopts.IgnoreFields(adapter.Options{}, "Logger", "Now", "Flags", "Settings", "Level")
 	if diff := cmp.Diff(adapter.DefaultOptions(), c.options, ignore); diff != "" {
 		t.Errorf("options without flags (-default +parsed):\n%s", diff)
 	}

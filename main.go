@@ -9,6 +9,8 @@ import (
 	"io"
 	"log/slog"
 	"os"
+	"os/signal"
+	"syscall"
 
 	"github.com/coreos/go-systemd/v22/activation"
 	"go.opentelemetry.io/otel"
@@ -95,7 +97,7 @@ func run(args []string, stdout, stderr io.Writer) int {
 		if c.uid.Command != "" {
 			err = adapter.UIDs(ctx, c.options, c.uid, console(stdout, stderr))
 		} else {
-			err = serve(ctx, c.options)
+			err = serve(ctx, args, c.options)
 		}
 	}
 	if exit, ok := errors.AsType[*adapter.ExitError](err); ok {
@@ -117,7 +119,15 @@ func console(stdout, stderr io.Writer) adapter.Console {
 	return adapter.Console{In: os.Stdin, Out: stdout, Err: stderr, Terminal: ok && term.IsTerminal(int(f.Fd()))}
 }
 
-func serve(ctx context.Context, o adapter.Options) error {
+func serve(ctx context.Context, args []string, o adapter.Options) error {
+	reloads := make(chan os.Signal, 1)
+	signal.Notify(reloads, syscall.SIGHUP)
+	defer signal.Stop(reloads)
+	o.Reloads = reloads
+	o.Configure = func() (adapter.Options, error) {
+		c, err := parseCommand(args, io.Discard, io.Discard)
+		return c.options, err
+	}
 	// Prometheus' engine traces the steps of each query; nobody reads the traces.
 	otel.SetTracerProvider(noop.NewTracerProvider())
 	manager, err := systemd.New()
@@ -136,18 +146,21 @@ func serve(ctx context.Context, o adapter.Options) error {
 	return a.Run(ctx)
 }
 
-// newLogger writes structured lines in logfmt or JSON.
-func newLogger(w io.Writer, level, format string) (*slog.Logger, error) {
-	var l slog.Level
-	if err := l.UnmarshalText([]byte(level)); err != nil {
-		return nil, fmt.Errorf("--log.level=%s: want debug, info, warn or error", level)
+// setLogger sets what writes structured lines in logfmt or JSON, and its level.
+func (c *command) setLogger(w io.Writer, level, format string) error {
+	if err := c.options.LogLevel.UnmarshalText([]byte(level)); err != nil {
+		return fmt.Errorf("--log.level=%s: want debug, info, warn or error", level)
 	}
-	o := &slog.HandlerOptions{Level: l}
+	c.options.Level = &slog.LevelVar{}
+	c.options.Level.Set(c.options.LogLevel)
+	o := &slog.HandlerOptions{Level: c.options.Level}
 	switch format {
 	case "logfmt":
-		return slog.New(slog.NewTextHandler(w, o)), nil
+		c.options.Logger = slog.New(slog.NewTextHandler(w, o))
 	case "json":
-		return slog.New(slog.NewJSONHandler(w, o)), nil
+		c.options.Logger = slog.New(slog.NewJSONHandler(w, o))
+	default:
+		return fmt.Errorf("--log.format=%s: want logfmt or json", format)
 	}
-	return nil, fmt.Errorf("--log.format=%s: want logfmt or json", format)
+	return nil
 }

@@ -12,6 +12,7 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"sync/atomic"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -52,6 +53,12 @@ type Adapter struct {
 	listener   net.Listener // nil when the address is empty
 
 	webConfig *webconfig.File // nil: neither TLS nor passwords
+	admin     *adminAPI       // nil without --web.enable-admin-api
+	status    *statusHandler
+	counted   func(protocol string) func(http.Handler) http.Handler // counts answers
+
+	reloader *reloader
+	live     atomic.Pointer[generation] // what answers requests now
 }
 
 // New opens the store and the listener. Run serves; without Run, call Close.
@@ -64,6 +71,7 @@ func New(o Options) (*Adapter, error) {
 	a := &Adapter{o: o, log: log, registry: prometheus.NewRegistry(), running: running.New(), started: o.Now()}
 	a.running.Watch(o.QuerySlow, a.tellSlow)
 	a.running.Measure(a.registry, "promql", "graphite", "opentsdb", "remote read")
+	a.reloader = newReloader(a)
 	registerBuildInfo(a.registry)
 	a.names, _ = o.translator() // checked by Validate
 	a.budget = newBudget(o, a.registry)
@@ -152,15 +160,16 @@ func (a *Adapter) tls() (*tls.Config, error) {
 }
 
 func (a *Adapter) listen() error {
-	handler, err := a.routes()
-	if err != nil {
+	first := &generation{o: a.o, prometheus: a.prometheus, graphite: a.graphite, opentsdb: a.opentsdb}
+	if err := a.mount(first); err != nil {
 		return err
 	}
+	a.live.Store(first)
 	prefix, err := web.Prefix(a.o.ExternalURL)
 	if err != nil {
 		return fmt.Errorf("--web.external-url: %w", err)
 	}
-	handler = web.Under(prefix, newWebGuard(handler, a.prometheus.Write(), a.o, a.registry))
+	handler := web.Under(prefix, newWebGuard(http.HandlerFunc(a.serveLive), http.HandlerFunc(a.serveWrites), a.o, a.registry))
 	if handler, err = a.protect(handler); err != nil {
 		return err
 	}
@@ -231,6 +240,7 @@ func (a *Adapter) Run(ctx context.Context) error {
 	group.Go(func() error { return a.memoryKeeper().run(storeCtx) })
 	group.Go(func() error { return a.trees.Run(storeCtx) })
 	group.Go(func() error { return a.prometheus.Run(serveCtx) })
+	group.Go(func() error { return a.runReloads(serveCtx) })
 	group.Go(a.serve)
 	graphiteDone, opentsdbDone := make(chan struct{}), make(chan struct{})
 	group.Go(func() error {

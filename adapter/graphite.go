@@ -23,12 +23,25 @@ func (a *Adapter) newTrees(db kv.KV) (*tree.Service, error) {
 
 // openGraphite makes Graphite's protocols and binds carbon's port.
 func (a *Adapter) openGraphite() (err error) {
-	g := a.o.Graphite.Options
-	g.Limits.Series, g.Limits.Points, g.Limits.Nodes = a.o.QuerySeries, a.o.QuerySamples, a.o.QuerySeries
-	g.Limits.Timeout, g.Limits.Concurrency = a.o.QueryTimeout, a.o.QueryParallel
-	g.Carbon = a.o.Carbon
-	g.Carbon.SeriesCache = a.o.SeriesCache
-	g.Carbon.Forward.Path, g.Carbon.Forward.HasSpace = a.o.forwardPath(), a.o.hasSpoolSpace
+	if a.graphite, err = graphite.New(a.graphiteParts(a.o)); err != nil {
+		return err
+	}
+	a.store.Catalog().OnRename(a.graphite.DropCaches)
+	addresses := a.graphite.CarbonAddrs()
+	for _, protocol := range slices.Sorted(maps.Keys(addresses)) {
+		a.o.Logger.Info("listening", "protocol", protocol, "address", addresses[protocol], "udp", a.o.Carbon.UDP && addresses[protocol] == a.graphite.CarbonAddr())
+	}
+	return nil
+}
+
+// graphiteParts returns the settings and parts of Graphite's protocols.
+func (a *Adapter) graphiteParts(o Options) graphite.Options {
+	g := o.Graphite.Options
+	g.Limits.Series, g.Limits.Points, g.Limits.Nodes = o.QuerySeries, o.QuerySamples, o.QuerySeries
+	g.Limits.Timeout, g.Limits.Concurrency = o.QueryTimeout, o.QueryParallel
+	g.Carbon = o.Carbon
+	g.Carbon.SeriesCache = o.SeriesCache
+	g.Carbon.Forward.Path, g.Carbon.Forward.HasSpace = o.forwardPath(), o.hasSpoolSpace
 	g.Store, g.Trees, g.Names, g.Appender, g.Points = a.store, a.trees, a.names, a.store, a.store.Logged()
 	g.Catalog, g.Documents, g.Annotations = a.store.Catalog(), a.store.Documents(), a.store.Annotations()
 	if archives := a.store.Archives(); archives != nil {
@@ -38,13 +51,5 @@ func (a *Adapter) openGraphite() (err error) {
 	g.Deleter, g.AllowDelete = a.store, a.o.AdminAPI
 	g.Running, g.Sockets = a.running, a.o.Sockets
 	g.ShutdownGrace, g.Logger, g.Registerer, g.Now = a.o.ShutdownGrace, a.o.Logger, a.registry, a.o.Now
-	if a.graphite, err = graphite.New(g); err != nil {
-		return err
-	}
-	a.store.Catalog().OnRename(a.graphite.DropCaches)
-	addresses := a.graphite.CarbonAddrs()
-	for _, protocol := range slices.Sorted(maps.Keys(addresses)) {
-		a.o.Logger.Info("listening", "protocol", protocol, "address", addresses[protocol], "udp", a.o.Carbon.UDP && addresses[protocol] == a.graphite.CarbonAddr())
-	}
-	return nil
+	return g
 }

@@ -30,6 +30,7 @@ const metricsPage = "../docs/metrics.md"
 // metricSections are the sections of the page. A metric stands in the one with the longest prefix.
 var metricSections = []struct{ prefix, title, intro string }{
 	{"tsdbridge_", "The process", "Whether it serves, and what it is."},
+	{"tsdbridge_config_", "The configuration", "Whether the file was loaded; see [configuration.md](configuration.md)."},
 	{"tsdbridge_port_", "Ports", "Connections of each port: `http`, `carbon`, `carbon_pickle`, `carbon_protobuf`, `opentsdb`."},
 	{"tsdbridge_web_", "HTTP", "All requests of the HTTP port, but for remote write."},
 	{"tsdbridge_write_", "Remote write", "Received = written + rejected + failed, for each protocol and kind."},

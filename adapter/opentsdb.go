@@ -3,19 +3,9 @@ package adapter
 import "github.com/tsdbridge/tsdbridge/opentsdb"
 
 // openOpenTSDB makes OpenTSDB's protocols and binds their port.
-func (a *Adapter) openOpenTSDB() (err error) {
-	o := a.o.OpenTSDB
-	o.SeriesCache, o.Points = a.o.SeriesCache, a.store.Logged()
-	o.Store, o.Deleter, o.Renamer, o.Catalog, o.Names, o.Layout = a.store, a.store, a.store, a.store.Catalog(), a.store.Names(), a.o.layout()
-	o.Annotations, o.Metadata, o.Histograms = a.store.Annotations(), a.store.Documents(), a.store
-	if rollups := a.store.Rollups(); rollups != nil {
-		o.Rollups = rollups
-	}
-	o.Trees, o.Documents = a.trees, a.store.Documents()
-	o.MaxSeries, o.MaxSamples, o.Timeout, o.Concurrency = a.o.QuerySeries, a.o.QuerySamples, a.o.QueryTimeout, a.o.QueryParallel
-	o.Budget, o.Running, o.Protect, o.Sockets = a.budget, a.running, a.protect, a.o.Sockets
-	o.ShutdownGrace, o.Version, o.Logger, o.Registerer, o.Now = a.o.ShutdownGrace, Version(), a.o.Logger, a.registry, a.o.Now
-	if o.TLS, err = a.tls(); err != nil {
+func (a *Adapter) openOpenTSDB() error {
+	o, err := a.opentsdbParts(a.o)
+	if err != nil {
 		return err
 	}
 	if a.opentsdb, err = opentsdb.New(o); err != nil {
@@ -26,4 +16,21 @@ func (a *Adapter) openOpenTSDB() (err error) {
 		a.o.Logger.Info("listening", "protocol", "opentsdb", "address", address)
 	}
 	return nil
+}
+
+// opentsdbParts returns the settings and parts of OpenTSDB's protocols.
+func (a *Adapter) opentsdbParts(all Options) (o opentsdb.Options, err error) {
+	o = all.OpenTSDB
+	o.SeriesCache, o.Points = all.SeriesCache, a.store.Logged()
+	o.Store, o.Deleter, o.Renamer, o.Catalog, o.Names, o.Layout = a.store, a.store, a.store, a.store.Catalog(), a.store.Names(), a.o.layout()
+	o.Annotations, o.Metadata, o.Histograms = a.store.Annotations(), a.store.Documents(), a.store
+	if rollups := a.store.Rollups(); rollups != nil {
+		o.Rollups = rollups
+	}
+	o.Trees, o.Documents = a.trees, a.store.Documents()
+	o.MaxSeries, o.MaxSamples, o.Timeout, o.Concurrency = all.QuerySeries, all.QuerySamples, all.QueryTimeout, all.QueryParallel
+	o.Budget, o.Running, o.Protect, o.Sockets = a.budget, a.running, a.protect, a.o.Sockets
+	o.ShutdownGrace, o.Version, o.Logger, o.Registerer, o.Now = a.o.ShutdownGrace, Version(), a.o.Logger, a.registry, a.o.Now
+	o.TLS, err = a.tls()
+	return o, err
 }

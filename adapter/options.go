@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"os"
 	"time"
 
 	"github.com/tsdbridge/tsdbridge/budget"
@@ -59,6 +60,7 @@ type Options struct {
 	ExternalURL       string        // --web.external-url; empty: as requests name it
 	CORSOrigin        string        // --web.cors-origin: RE2, anchored
 	AdminAPI          bool          // --web.enable-admin-api
+	Lifecycle         bool          // --web.enable-lifecycle
 	MaxConnections    int           // --web.max-connections
 	WebBodyBytes      int           // --web.max-body-bytes: of one request, except remote write
 	WebInFlightBytes  int           // of all these requests at once; 0: four times WebBodyBytes
@@ -86,9 +88,15 @@ type Options struct {
 	RetentionRules []RetentionConfig // retention in the configuration file
 	FillRules      []FillConfig      // rollups in the configuration file
 
-	Flags  map[string]string // shown under /api/v1/status/flags
-	Logger *slog.Logger
-	Now    func() time.Time
+	Flags    map[string]string // shown under /api/v1/status/flags
+	Settings map[string]string // the same with secrets, which are never shown
+	Logger   *slog.Logger
+	Now      func() time.Time
+
+	LogLevel  slog.Level              // --log.level
+	Level     *slog.LevelVar          // of Logger; nil: it does not change
+	Configure func() (Options, error) // reads the configuration again; nil: there is no reload
+	Reloads   <-chan os.Signal        // asks for reloads
 
 	Sockets *listen.Sockets // bound by the service manager; nil: none
 

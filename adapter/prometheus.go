@@ -12,24 +12,33 @@ import (
 
 // openPrometheus wires Prometheus' protocols to the store.
 func (a *Adapter) openPrometheus() error {
-	o := a.o.prometheusOptions()
-	var err error
-	if o.Origins, err = a.o.corsOrigin(); err != nil {
-		return err
-	}
-	id, ok, err := opentsdb.HistogramCodecs(a.o.OpenTSDB.HistogramCodecs)
+	o, err := a.prometheusParts(a.o)
 	if err != nil {
 		return err
+	}
+	a.prometheus = prom.New(o)
+	a.store.Catalog().OnRename(a.prometheus.DropCaches)
+	return nil
+}
+
+// prometheusParts returns the settings and parts of Prometheus' protocols.
+func (a *Adapter) prometheusParts(all Options) (o prom.Options, err error) {
+	o = all.prometheusOptions()
+	if o.Origins, err = all.corsOrigin(); err != nil {
+		return o, err
+	}
+	id, ok, err := opentsdb.HistogramCodecs(all.OpenTSDB.HistogramCodecs)
+	if err != nil {
+		return o, err
 	}
 	if ok {
 		o.HistogramCodec = &id
 	}
 	o.Store, o.Documents, o.Catalog = a.store, a.store.Documents(), a.store.Catalog()
-	o.Names, o.Budget, o.Running, o.Flags, o.Started, o.Revision = a.names, a.budget, a.running, a.o.Flags, a.started, revision()
+	o.Names, o.Budget, o.Running, o.Flags, o.Started, o.Revision = a.names, a.budget, a.running, all.Flags, a.started, revision()
 	o.Logger, o.Registerer, o.Gatherer, o.Now = a.o.Logger, a.registry, a.gatherer(), a.o.Now
-	a.prometheus = prom.New(o)
-	a.store.Catalog().OnRename(a.prometheus.DropCaches)
-	return nil
+	o.LastReload = a.reloader.outcome
+	return o, nil
 }
 
 // prometheusOptions returns the settings of Prometheus' protocols, including the limits that hold

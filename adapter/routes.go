@@ -24,27 +24,37 @@ func (a *Adapter) ready(ctx context.Context) error {
 // metricsAtOnce is how many scrapes are served at once. Each takes some milliseconds of a core.
 const metricsAtOnce = 8
 
+// mount makes the handlers of HTTP requests of a generation.
+func (a *Adapter) mount(g *generation) (err error) {
+	g.routes, err = a.routes(g)
+	g.writes = g.prometheus.Write()
+	return err
+}
+
 // routes returns the handler of all HTTP requests.
-func (a *Adapter) routes() (http.Handler, error) {
-	status := &statusHandler{ready: a.ready, verbose: a.describe, engine: a.o.engineName()}
+func (a *Adapter) routes(g *generation) (http.Handler, error) {
 	explainer := treeExplainer{forest: a.trees.Forest(), store: a.store.Catalog(), names: a.names}
 	trees := &treeAPI{explainer, a.trees.Follower()}
 	shower := &treeShower{tool: &treeTool{treeExplainer: explainer, o: a.o, db: a.db, tables: a.store}}
-	a.registerState(status)
-	counted := a.responseCounter()
+	if a.status == nil { // all generations have one, with its metrics
+		a.status = &statusHandler{ready: a.ready, verbose: a.describe, engine: a.o.engineName()}
+		a.registerState(a.status)
+		a.counted = a.responseCounter()
+	}
+	status, counted := a.status, a.counted
 	r := chi.NewRouter()
-	origins, err := a.o.corsOrigin()
+	origins, err := g.o.corsOrigin()
 	if err != nil {
 		return nil, err
 	}
 	scripts := reply.AllowOrigins(origins)
 	queries := r.With(budget.Accounts(a.budget))
-	a.graphite.Routes(queries.With(scripts, counted("graphite")))
+	g.graphite.Routes(queries.With(scripts, counted("graphite")))
 	renamed := chi.NewRouter() // Prometheus and Graphite both want /metrics
-	a.graphite.Routes(renamed.With(counted("graphite")))
+	g.graphite.Routes(renamed.With(counted("graphite")))
 	graphiteAPI := budget.Accounts(a.budget)(renamed)
-	a.prometheus.Routes(r.With(counted("prometheus")))
-	a.opentsdb.WebRoutes(r.With(scripts, counted("opentsdb")))
+	g.prometheus.Routes(r.With(counted("prometheus")))
+	g.opentsdb.WebRoutes(r.With(scripts, counted("opentsdb")))
 	queries.Get(treeStatusPath, trees.status)
 	queries.Get(treeTestPath, trees.test)
 	queries.Get(treeBrowsePath, trees.browse)
@@ -52,9 +62,15 @@ func (a *Adapter) routes() (http.Handler, error) {
 	queries.Get(phrasesPath, (&phraseAPI{names: a.names, store: a.store.Catalog()}).serve)
 	queries.Get(treeShowPath, shower.serve)
 	if a.o.AdminAPI {
-		(&adminAPI{o: a.o, store: a.store, engine: a.db, syncTrees: trees.sync, importer: a.importer(), parts: a.graphite.Importer(), files: a.exportFiles, exports: a.exportOptions(), fsck: newFsckAPI(a), uidTables: a.uidTables()}).mount(r)
+		if a.admin == nil { // it holds what its operations share
+			a.admin = &adminAPI{o: a.o, store: a.store, engine: a.db, syncTrees: trees.sync, importer: a.importer(), parts: a.graphite.Importer(), files: a.exportFiles, exports: a.exportOptions(), fsck: newFsckAPI(a), uidTables: a.uidTables()}
+		}
+		a.admin.mount(r)
 	}
 	r.Get(lastLogPath, a.lastLog)
+	reload := http.NewCrossOriginProtection().Handler(http.HandlerFunc(a.serveReload))
+	r.Method(http.MethodPost, ReloadPath, reload)
+	r.Method(http.MethodPut, ReloadPath, reload)
 	r.Get("/-/healthy", status.healthy)
 	r.Head("/-/healthy", status.healthy)
 	r.Get("/-/ready", status.isReady)
@@ -72,6 +88,6 @@ func (a *Adapter) routes() (http.Handler, error) {
 		}
 	})))
 	routeProfiles(r)
-	web.Page{Version: Version(), Admin: a.o.AdminAPI, Edits: a.o.AdminAPI && a.o.OpenTSDB.AllowEdits}.Routes(r)
+	web.Page{Version: Version(), Admin: a.o.AdminAPI, Edits: a.o.AdminAPI && g.o.OpenTSDB.AllowEdits}.Routes(r)
 	return r, nil
 }

@@ -26,7 +26,7 @@ var (
 
 // A Budget is shared by all queries of a process. It is safe for concurrent use.
 type Budget struct {
-	limit   int64
+	limit   atomic.Int64
 	used    atomic.Int64 // in all
 	spare   atomic.Int64 // of it, in spare accounts
 	refused atomic.Int64
@@ -34,10 +34,17 @@ type Budget struct {
 }
 
 // New returns a budget of limit bytes; 0 or less means no limit.
-func New(limit int64) *Budget { return &Budget{limit: limit} }
+func New(limit int64) *Budget {
+	b := &Budget{}
+	b.SetLimit(limit)
+	return b
+}
+
+// SetLimit changes the size of the budget. What queries hold already stays theirs.
+func (b *Budget) SetLimit(limit int64) { b.limit.Store(limit) }
 
 // Limit returns the size of the budget in bytes, 0 or less without a limit.
-func (b *Budget) Limit() int64 { return b.limit }
+func (b *Budget) Limit() int64 { return b.limit.Load() }
 
 // Used returns the bytes that queries hold.
 func (b *Budget) Used() int64 { return max(0, b.used.Load()-b.spare.Load()) }
@@ -89,14 +96,15 @@ const small = 1 << 20
 // so many bytes.
 func (b *Budget) limitFor(held int64) int64 {
 	if held <= small {
-		return b.limit
+		return b.limit.Load()
 	}
-	return b.limit - b.limit/8
+	limit := b.limit.Load()
+	return limit - limit/8
 }
 
 // take takes n bytes if they are there, for a query that has held bytes.
 func (b *Budget) take(n, held int64) bool {
-	if b.limit <= 0 {
+	if b.limit.Load() <= 0 {
 		b.used.Add(n)
 		return true
 	}
@@ -144,17 +152,17 @@ func (a *Account) Take(n int64) error {
 	}
 	b.refused.Add(1)
 	if n > b.limitFor(a.held+n)-a.held {
-		return fmt.Errorf("%w (%d bytes)", ErrTooLarge, b.limit)
+		return fmt.Errorf("%w (%d bytes)", ErrTooLarge, b.limit.Load())
 	}
 	a.busy = true
-	return fmt.Errorf("%w (%d bytes)", ErrBusy, b.limit)
+	return fmt.Errorf("%w (%d bytes)", ErrBusy, b.limit.Load())
 }
 
 // take takes n bytes of the budget. It needs mu.
 func (a *Account) take(n int64) bool {
 	b := a.budget
 	if a.spare {
-		if b.limit > 0 && a.held+n > b.limit/4 || !b.take(n, a.held) {
+		if limit := b.limit.Load(); limit > 0 && a.held+n > limit/4 || !b.take(n, a.held) {
 			return false
 		}
 		b.spare.Add(n)
@@ -193,7 +201,7 @@ func (a *Account) Limit() int64 {
 	if a == nil {
 		return 0
 	}
-	return a.budget.limit
+	return a.budget.limit.Load()
 }
 
 // Held returns the bytes that the account holds.

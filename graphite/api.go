@@ -104,6 +104,14 @@ func newAPI(o apiOptions) *api {
 	}
 }
 
+// with returns an API with other rules and limits.
+func (a *api) with(o apiOptions) *api {
+	other := *a
+	other.o = o
+	other.sources = a.sources.With(o.source())
+	return &other
+}
+
 // source returns the parts and limits of the targets' sources.
 func (o apiOptions) source() source.Options {
 	return source.Options{

@@ -183,35 +183,54 @@ type Server struct {
 
 // New reads carbon's configuration and binds carbon's port. Run serves it; without Run, call Close.
 func New(o Options) (*Server, error) {
-	schemas, err := o.schemas()
+	api, err := o.api()
 	if err != nil {
 		return nil, err
-	}
-	aggregations, err := o.aggregations()
-	if err != nil {
-		return nil, err
-	}
-	o.warnSkipped(schemas, aggregations)
-	templates, err := o.templates()
-	if err != nil {
-		return nil, err
-	}
-	zone, err := time.LoadLocation(o.TimeZone)
-	if err != nil {
-		return nil, errors.Join(errors.New("--graphite.time-zone"), err)
 	}
 	names, err := newNameRules(o.Carbon.nameFiles(), o.Logger)
 	if err != nil {
 		return nil, err // it names the flag
 	}
-	s := &Server{o: o, names: names, api: newAPI(apiOptions{
-		Store: o.Store, Catalog: o.Catalog, Documents: o.Documents, Archives: o.Archives, Trees: o.Trees, Names: o.Names, Events: events.New(o.Annotations), Registrar: o.Appender, Deleter: o.Deleter, AllowDelete: o.AllowDelete, Schemas: schemas, Aggregation: aggregations, Templates: templates,
-		Limits: o.Limits, UTF8Metrics: o.UTF8Metrics, HideAfter: o.HideAfter, Location: zone, Running: o.Running, Logger: o.Logger, Registerer: o.Registerer, Now: o.Now,
-	})}
+	s := &Server{o: o, names: names, api: newAPI(api)}
 	if o.Carbon.Listens() {
 		s.carbon, err = newCarbonPort(o, names)
 	}
 	return s, err
+}
+
+// With reads carbon's configuration again, and returns a Server whose HTTP API has it and other limits.
+// Both share everything else: carbon's port, turns, metrics, and what is known of series.
+func (s *Server) With(o Options) (*Server, error) {
+	api, err := o.api()
+	if err != nil {
+		return nil, err
+	}
+	return &Server{o: o, names: s.names, carbon: s.carbon, api: s.api.with(api)}, nil
+}
+
+// api returns the options of the HTTP API, with the rules of the files.
+func (o Options) api() (apiOptions, error) {
+	schemas, err := o.schemas()
+	if err != nil {
+		return apiOptions{}, err
+	}
+	aggregations, err := o.aggregations()
+	if err != nil {
+		return apiOptions{}, err
+	}
+	o.warnSkipped(schemas, aggregations)
+	templates, err := o.templates()
+	if err != nil {
+		return apiOptions{}, err
+	}
+	zone, err := time.LoadLocation(o.TimeZone)
+	if err != nil {
+		return apiOptions{}, errors.Join(errors.New("--graphite.time-zone"), err)
+	}
+	return apiOptions{
+		Store: o.Store, Catalog: o.Catalog, Documents: o.Documents, Archives: o.Archives, Trees: o.Trees, Names: o.Names, Events: events.New(o.Annotations), Registrar: o.Appender, Deleter: o.Deleter, AllowDelete: o.AllowDelete, Schemas: schemas, Aggregation: aggregations, Templates: templates,
+		Limits: o.Limits, UTF8Metrics: o.UTF8Metrics, HideAfter: o.HideAfter, Location: zone, Running: o.Running, Logger: o.Logger, Registerer: o.Registerer, Now: o.Now,
+	}, nil
 }
 
 // Routes mounts the HTTP API.

@@ -17,6 +17,7 @@ import (
 	"net/http"
 	"slices"
 	"strconv"
+	"sync/atomic"
 	"time"
 
 	"github.com/go-chi/chi/v5"
@@ -197,7 +198,7 @@ type Names interface {
 }
 
 // queries returns the API but for puts, whose statistics and caches are the server's.
-func (o Options) queries(s *Server, l *limits) *api.API {
+func (o Options) queries(s *Server, l *limits) api.Options {
 	q := query.Options{Store: o.Store, Catalog: o.Catalog, Names: o.Names, Notes: o.Annotations, Layout: o.Layout, MaxSeries: o.MaxSeries, MaxPoints: o.MaxSamples, Now: o.Now}
 	q.PointsOf = l.of
 	if c := o.codecs(); c.enabled {
@@ -209,10 +210,10 @@ func (o Options) queries(s *Server, l *limits) *api.API {
 	if o.AllowDelete {
 		q.Deleter = o.Deleter
 	}
-	return api.New(api.Options{
+	return api.Options{
 		Engine: query.NewEngine(q), Names: o.Names, Renamer: o.Renamer, Notes: o.Annotations, Trees: o.trees(), Series: o.Catalog, Documents: o.Documents, Metadata: o.Metadata, Layout: o.Layout, MaxSeries: o.MaxSeries, Version: o.Version, Settings: o.settings(), Concurrency: o.Concurrency, Timeout: o.Timeout, AllowEdits: o.AllowEdits, Mode: o.Mode, SpecialChars: o.SpecialChars, TimeZone: o.location(), Origins: o.origins(),
 		DropCaches: s.dropAsked, Statistics: s.statistics, Host: hostname(), Running: o.Running, Logger: o.Logger, Now: o.Now,
-	})
+	}
 }
 
 // location is the time zone of dates; it was validated.
@@ -277,42 +278,75 @@ func (o Options) puts() putOptions {
 
 // A Server serves OpenTSDB's protocols.
 type Server struct {
-	queries  http.Handler
-	listener *listener // nil without an address, as are the following
+	o        Options
+	queries  *api.API     // of the web port
+	web      http.Handler // of queries
+	others   *portQueries // what the port answers beside puts
+	listener *listener    // nil without an address, as are the following
 	puts     *putStore
 	api      *httpAPI
 }
 
 // New binds the port. Run serves it; without Run, call Close.
 func New(o Options) (*Server, error) {
-	s := &Server{}
+	s := &Server{o: o, others: &portQueries{}}
 	limits, err := newLimits(&o)
 	if err != nil {
 		return nil, err
 	}
-	queries := o.queries(s, limits)
-	handler := compressed(budget.Accounts(o.Budget)(queries))
-	s.queries = o.origins().Handler(handler)
+	s.queries = api.New(o.queries(s, limits))
+	s.web = s.served(o)
+	s.Use(s)
 	if o.ListenAddress == "" {
 		return s, nil
 	}
-	if s.listener, err = newListener(o.listener(), queries.Statistics); err != nil {
+	if s.listener, err = newListener(o.listener(), s.queries.Statistics); err != nil {
 		return nil, err // it names the flag
 	}
 	s.puts = newPutStore(o.puts())
-	s.api = newAPI(defaultAPIOptions(), s.puts, handler, o.origins())
+	s.api = newAPI(defaultAPIOptions(), s.puts, s.others, o.origins())
 	if o.Protect == nil {
 		return s, nil
 	}
 	return s, s.api.protect(o.Protect, o.OpenPuts)
 }
 
+// With reads the file of limits again, and returns a Server that answers queries by other settings. Both
+// share the port, which goes on with the settings that it has until Use. Origins stay.
+func (s *Server) With(o Options) (*Server, error) {
+	limits, err := newLimits(&o)
+	if err != nil {
+		return nil, err
+	}
+	other := *s
+	other.queries = s.queries.With(o.queries(&other, limits))
+	other.web = other.served(o)
+	return &other, nil
+}
+
+// served returns the handler of queries.
+func (s *Server) served(o Options) http.Handler {
+	return o.origins().Handler(compressed(budget.Accounts(o.Budget)(s.queries)))
+}
+
+// Use has the port answer queries as other does, from the next request on.
+func (s *Server) Use(other *Server) {
+	handler := compressed(budget.Accounts(s.o.Budget)(other.queries))
+	s.others.Store(&handler)
+}
+
+// portQueries is the handler of the port's queries as it is now.
+type portQueries struct{ atomic.Pointer[http.Handler] }
+
+// ServeHTTP implements http.Handler.
+func (p *portQueries) ServeHTTP(w http.ResponseWriter, r *http.Request) { (*p.Load()).ServeHTTP(w, r) }
+
 // WebRoutes mounts the API but for puts on a router of the web port, whose paths under /api/v1 are
 // Prometheus'.
 func (s *Server) WebRoutes(r chi.Router) {
 	for _, endpoint := range api.Endpoints() {
-		r.Handle("/api/"+endpoint, s.queries)
-		r.Handle("/api/"+endpoint+"/*", s.queries)
+		r.Handle("/api/"+endpoint, s.web)
+		r.Handle("/api/"+endpoint+"/*", s.web)
 	}
 }
 

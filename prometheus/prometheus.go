@@ -51,6 +51,8 @@ type Options struct {
 	Origins        *regexp.Regexp    // of scripts that may use the API
 	Flags          map[string]string
 	Started        time.Time // when the process was
+	// LastReload tells of the last load of the configuration; nil: there was none after the start.
+	LastReload func() (success bool, last time.Time)
 	Revision       string    // of this program
 	Logger         *slog.Logger
 	Registerer     prometheus.Registerer
@@ -127,6 +129,16 @@ func New(o Options) *Server {
 	}
 }
 
+// With returns a Server with other limits of reads and other origins. Both share everything
+// else, remote write with its limits too.
+func (s *Server) With(o Options) *Server {
+	shown := s.shown.With(queryable.Limits{Series: o.Series, Samples: int64(o.Query.Samples)})
+	return &Server{
+		write: s.write, read: s.read.With(o.readOptions(shown)), query: s.query.With(o.queryOptions(shown)),
+		shown: shown, budget: s.budget, origins: o.Origins,
+	}
+}
+
 func (o Options) writeOptions() write.Options {
 	w := o.Write
 	w.Appender, w.Metadata, w.Names = o.Store, o.Documents, o.Names
@@ -144,7 +156,7 @@ func (o Options) queryOptions(shown *queryable.Store) query.Options {
 	q := o.Query
 	q.Planner, q.Catalog, q.Metadata, q.Names, q.Queryable, q.Running = o.Store, o.Catalog, o.Documents, o.Names, shown, o.Running
 	q.Changes, q.Budget, q.Deleter = o.Store, o.Budget, o.Store
-	q.Origins, q.Flags, q.Started, q.Revision = o.Origins, o.Flags, o.Started, o.Revision
+	q.Origins, q.Flags, q.Started, q.Revision, q.LastReload = o.Origins, o.Flags, o.Started, o.Revision, o.LastReload
 	q.Logger, q.Registerer, q.Gatherer = o.Logger, o.Registerer, o.Gatherer
 	return q
 }

@@ -33,7 +33,7 @@ var ErrEnded = errors.New("the query was ended by its id")
 // A Registry holds the queries that are being answered. It is safe for concurrent use. A nil
 // Registry holds nothing.
 type Registry struct {
-	slowAfter time.Duration // see Watch
+	slowAfter atomic.Int64 // nanoseconds, see Watch
 	tell      func(Slow)
 	metrics   metrics // see Measure
 
@@ -172,7 +172,7 @@ func (q *Query) Samples() int64 {
 
 // IsSlow reports whether the query takes so long that it will be kept as a slow one.
 func (q *Query) IsSlow() bool {
-	return q != nil && q.registry.slowAfter > 0 && time.Since(q.started) >= q.registry.slowAfter
+	return q != nil && q.registry.slowAfter.Load() > 0 && time.Since(q.started) >= time.Duration(q.registry.slowAfter.Load())
 }
 
 type queryKey struct{}

@@ -30,8 +30,12 @@ const (
 // Watch keeps the last queries that take at least so long, and calls tell for each when it ends. It is called before
 // the first query begins. 0 keeps none.
 func (r *Registry) Watch(after time.Duration, tell func(Slow)) {
-	r.slowAfter, r.tell = after, tell
+	r.tell = tell
+	r.SetSlow(after)
 }
+
+// SetSlow changes how long a query takes that is kept; 0 keeps none.
+func (r *Registry) SetSlow(after time.Duration) { r.slowAfter.Store(int64(after)) }
 
 // Slow returns the slow queries of late, the last one first.
 func (r *Registry) Slow() []Slow {
@@ -49,7 +53,7 @@ func (r *Registry) Slow() []Slow {
 func (r *Registry) ended(q *Query, cause error) {
 	took := time.Since(q.started)
 	r.metrics.ended(q, took)
-	if r.slowAfter <= 0 || took < r.slowAfter {
+	if after := time.Duration(r.slowAfter.Load()); after <= 0 || took < after {
 		return
 	}
 	s := Slow{State: q.state(), Took: took, Plan: q.trace.Plan("query").Small(slowNodes, nodeText)}

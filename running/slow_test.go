@@ -33,7 +33,7 @@ func TestSlow(t *testing.T) {
 			time.Sleep(took)
 			step.Result(2, 3)
 			step.End()
-			if slow := took >= r.slowAfter && r.slowAfter > 0; From(ctx).IsSlow() != slow {
+			if slow := took >= time.Duration(r.slowAfter.Load()) && r.slowAfter.Load() > 0; From(ctx).IsSlow() != slow {
 				t.Errorf("after %v slow is %t", took, !slow)
 			}
 			q.End()

@@ -107,11 +107,9 @@ func (s *Store) Tally(ctx context.Context, d Deletion) (t Tally, err error) {
 	return t, nil
 }
 
-// newRetainer returns what deletes points by the rules of the retention; nil: there are none.
+// newRetainer returns what deletes points by the rules of the retention.
 func (s *Store) newRetainer() *retain.Retainer {
-	if len(s.o.RetentionRules) == 0 {
-		return nil
-	}
+	s.retention.Store(&s.o.RetentionRules)
 	return retain.New(retain.Options{
 		Rules: s.o.RetentionRules, Catalog: s.catalog, Now: s.o.Now, Logger: s.o.Logger, Registerer: s.o.Registerer,
 		Delete: func(ctx context.Context, refs []Ref, start, end int64) (int, error) {
@@ -123,8 +121,14 @@ func (s *Store) newRetainer() *retain.Retainer {
 
 // DeleteByRules makes a pass of the rules of the retention, as Run does each hour.
 func (s *Store) DeleteByRules(ctx context.Context) error {
-	if s.retainer == nil {
-		return nil
-	}
 	return s.retainer.Pass(ctx)
 }
+
+// SetRetentionRules replaces the rules of the retention. They must have been checked as those of Options.
+func (s *Store) SetRetentionRules(rules []RetentionRule) {
+	s.retention.Store(&rules)
+	s.retainer.SetRules(rules)
+}
+
+// SetSeriesLimits replaces the limits of new series.
+func (s *Store) SetSeriesLimits(limits SeriesLimits) { s.registrar.SetLimits(limits) }

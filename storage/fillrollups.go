@@ -40,8 +40,9 @@ func (s *Store) newFiller() *fill.Filler {
 // kept returns how long points of a series are kept; 0: for ever.
 func (s *Store) kept(of Series) time.Duration {
 	age := s.o.Retention
-	for i := range s.o.RetentionRules {
-		if r := &s.o.RetentionRules[i]; (age == 0 || r.Age < age) && r.Matches(of) {
+	rules := *s.retention.Load()
+	for i := range rules {
+		if r := &rules[i]; (age == 0 || r.Age < age) && r.Matches(of) {
 			age = r.Age
 		}
 	}

@@ -53,8 +53,9 @@ type Store struct {
 	registrar   *register.Registrar
 	writer      *write.Writer
 	closed      *closed.Compactor // nil: closed rows are not compacted
-	retainer    *retain.Retainer  // nil: there are no rules of the retention
-	filler      *fill.Filler      // nil: rollup tables are not filled
+	retainer    *retain.Retainer
+	retention   atomic.Pointer[[]RetentionRule]
+	filler      *fill.Filler // nil: rollup tables are not filled
 
 	forgotten atomic.Bool // what is known of filled rollup tables; see forgetFilled
 
@@ -318,9 +319,7 @@ func (s *Store) Run(ctx context.Context) error {
 	if s.closed != nil {
 		group.Go(func() error { return s.closed.Run(ctx) })
 	}
-	if s.retainer != nil {
-		group.Go(func() error { return s.retainer.Run(ctx) })
-	}
+	group.Go(func() error { return s.retainer.Run(ctx) })
 	if s.filler != nil {
 		group.Go(func() error { return s.filler.Run(ctx) })
 	}

@@ -43,6 +43,13 @@ func New(o Options) *Sources {
 	return &Sources{shared{o: o, reader: r, steps: newSteps(o, r), archives: newKeptArchives(o)}}
 }
 
+// With returns sources with other rules and limits, which share what is known of series.
+func (s *Sources) With(o Options) *Sources {
+	other := s.shared
+	other.o = o
+	return &Sources{other}
+}
+
 // Run keeps the steps of series that were inferred while requests were answered, until ctx ends.
 // Without it they are inferred again after each restart.
 func (s *Sources) Run(ctx context.Context) error { return s.steps.run(ctx) }

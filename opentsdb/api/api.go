@@ -69,8 +69,8 @@ type API struct {
 	o       Options
 	turns   *turns.Turns
 	routes  map[string]endpoint
-	count   counters
-	history history
+	count   *counters
+	history *history
 	begun   time.Time
 }
 
@@ -82,9 +82,16 @@ type endpoint struct {
 
 // New returns an API.
 func New(o Options) *API {
-	a := &API{o: o, turns: turns.New(o.Concurrency), begun: o.Now()}
+	a := &API{o: o, turns: turns.New(o.Concurrency), count: &counters{}, history: &history{}, begun: o.Now()}
 	a.routes = a.endpoints()
 	return a
+}
+
+// With returns an API with other limits, which shares turns and counters with this one.
+func (a *API) With(o Options) *API {
+	other := &API{o: o, turns: a.turns, count: a.count, history: a.history, begun: a.begun}
+	other.routes = other.endpoints()
+	return other
 }
 
 func (a *API) endpoints() map[string]endpoint {

@@ -3,9 +3,11 @@
 package query
 
 import (
+	"errors"
 	"net/http"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/common/route"
 	"github.com/prometheus/prometheus/promql"
 	"github.com/prometheus/prometheus/promql/parser"
@@ -31,19 +33,63 @@ type API struct {
 	// queries lists and ends queries.
 	queries *queriesHandler
 	module  http.Handler
+
+	parser parser.Parser
+	engine *rangeql.Engine
+	cache  *resultcache.Engine // over engine; nil: no answers are kept
 }
 
 // New returns the query API.
 func New(o Options) *API {
-	router, gate := route.New(), newQueryGate(o.Concurrency)
+	a := &API{o: o, gate: newQueryGate(o.Concurrency), lists: newAPITurns(o.Timeout), parser: parser.NewParser(parser.Options{ExperimentalDurationExpr: true})}
 	registry := features.NewRegistry()
-	promParser := parser.NewParser(parser.Options{ExperimentalDurationExpr: true})
-	engine := newEngine(o, gate, promParser, registry)
-	newModuleAPI(o, withCache(engine, o, promParser), promParser, registry).Register(router)
-	return &API{
-		o: o, gate: gate, lists: newAPITurns(o.Timeout), own: ownHandlers(o, engine),
-		queries: &queriesHandler{o.Running, o.Admin, time.Now},
-		module:  http.StripPrefix(Prefix, asAsked(sendsKept(router))),
+	a.engine = newEngine(o, newLibrary(o, a.gate, a.parser, registry))
+	a.cache = newCache(a.engine, o, a.parser)
+	a.assemble(registry)
+	return a
+}
+
+// With returns an API with other limits, which shares turns, metrics and kept answers with this one. A
+// query that began with this one ends with it.
+func (a *API) With(o Options) *API {
+	other := &API{o: o, gate: a.gate, lists: apiTurns{a.lists.turns, o.Timeout}, parser: a.parser, engine: a.engine, cache: a.cache}
+	registry := features.NewRegistry()
+	if a.o.Samples != o.Samples || a.o.Timeout != o.Timeout {
+		replaced := o
+		replaced.Registerer = replacing{o.Registerer}
+		other.engine = a.engine.With(newLibrary(replaced, a.gate, a.parser, registry), o.Samples, o.Timeout)
+	}
+	if a.cache != nil {
+		other.cache = a.cache.With(other.engine)
+	}
+	other.assemble(registry)
+	return other
+}
+
+// assemble makes the handlers of an API that has its engine.
+func (a *API) assemble(registry features.Collector) {
+	router := route.New()
+	engine := promql.QueryEngine(a.engine)
+	if a.cache != nil {
+		engine = keptEngine{a.cache}
+	}
+	newModuleAPI(a.o, engine, a.parser, registry).Register(router)
+	a.own = ownHandlers(a.o, a.engine)
+	a.queries = &queriesHandler{a.o.Running, a.o.Admin, time.Now}
+	a.module = http.StripPrefix(Prefix, asAsked(sendsKept(router)))
+}
+
+// A replacing registerer has new collectors take the place of those with the same names: Prometheus'
+// engine registers its own, and its limits are fixed when it is made.
+type replacing struct{ prometheus.Registerer }
+
+// MustRegister implements prometheus.Registerer.
+func (r replacing) MustRegister(collectors ...prometheus.Collector) {
+	for _, c := range collectors {
+		if already, ok := errors.AsType[prometheus.AlreadyRegisteredError](r.Register(c)); ok {
+			r.Unregister(already.ExistingCollector)
+			r.Registerer.MustRegister(c)
+		}
 	}
 }
 

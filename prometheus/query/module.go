@@ -28,10 +28,9 @@ const promVersion = "3.15.0"
 // without configuration.
 const defaultStep = time.Minute
 
-// newEngine makes a PromQL engine as the Prometheus server does, under the one that evaluates over
-// columns.
-func newEngine(o Options, gate *queryGate, p parser.Parser, f features.Collector) promql.QueryEngine {
-	library := promql.NewEngine(promql.EngineOpts{
+// newLibrary makes a PromQL engine as the Prometheus server does.
+func newLibrary(o Options, gate *queryGate, p parser.Parser, f features.Collector) *promql.Engine {
+	return promql.NewEngine(promql.EngineOpts{
 		Logger:                   o.Logger,
 		Reg:                      o.Registerer,
 		MaxSamples:               o.Samples,
@@ -45,6 +44,10 @@ func newEngine(o Options, gate *queryGate, p parser.Parser, f features.Collector
 		FeatureRegistry:          f,
 		Parser:                   p,
 	})
+}
+
+// newEngine makes the engine that evaluates over columns.
+func newEngine(o Options, library *promql.Engine) *rangeql.Engine {
 	return rangeql.New(rangeql.Options{
 		Library: library, MaxSamples: o.Samples, DefaultStep: defaultStep, Timeout: o.Timeout, Registerer: o.Registerer,
 		Off:      o.Engine == EnginePrometheus,
@@ -56,17 +59,17 @@ func newEngine(o Options, gate *queryGate, p parser.Parser, f features.Collector
 	})
 }
 
-// withCache keeps the answers of an engine, unless they are not to be kept.
-func withCache(engine promql.QueryEngine, o Options, p parser.Parser) promql.QueryEngine {
+// newCache keeps the answers of an engine; nil: they are not to be kept.
+func newCache(engine promql.QueryEngine, o Options, p parser.Parser) *resultcache.Engine {
 	if o.CacheBytes == 0 || o.Changes == nil {
-		return engine
+		return nil
 	}
-	return keptEngine{resultcache.New(resultcache.Options{
+	return resultcache.New(resultcache.Options{
 		Engine: engine, Parser: p, Store: o.Changes, MaxBytes: o.CacheBytes, Budget: o.Budget,
 		Lookback: o.Lookback, DefaultStep: defaultStep, MetricName: o.Names.FromMetric,
 		Format:   resultcache.Format{Labels: appendHead, Time: appendTimeText, Value: appendPointValue},
 		NoMemory: outOfMemory, Now: time.Now, Registerer: o.Registerer,
-	})}
+	})
 }
 
 func outOfMemory(ctx context.Context, err error) error { return reply.QueryError(ctx, "evaluate", err) }
@@ -124,16 +127,19 @@ func (o Options) buildInfo() *v1.PrometheusVersion {
 	return &v1.PrometheusVersion{Version: promVersion, Revision: o.Revision, GoVersion: runtime.Version()}
 }
 
-// runtimeInfo describes this process. It has no TSDB, and no configuration that could fail to
-// reload.
+// runtimeInfo describes this process. It has no TSDB.
 func (o Options) runtimeInfo() (v1.RuntimeInfo, error) {
+	success, last := true, o.Started
+	if o.LastReload != nil {
+		success, last = o.LastReload()
+	}
 	host, err := os.Hostname()
 	return v1.RuntimeInfo{
 		StartTime:           o.Started,
 		Hostname:            host,
 		ServerTime:          time.Now().UTC(),
-		ReloadConfigSuccess: true,
-		LastConfigTime:      o.Started,
+		ReloadConfigSuccess: success,
+		LastConfigTime:      last,
 		GoroutineCount:      runtime.NumGoroutine(),
 		GOMAXPROCS:          runtime.GOMAXPROCS(0),
 		GOMEMLIMIT:          debug.SetMemoryLimit(-1),

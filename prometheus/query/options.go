@@ -62,6 +62,8 @@ type Options struct {
 	Flags map[string]string
 	// Started is when the process was started.
 	Started time.Time
+	// LastReload tells of the last load of the configuration; nil: there was none after the start.
+	LastReload func() (success bool, last time.Time)
 	// Revision is of this program.
 	Revision string
 	Logger   *slog.Logger

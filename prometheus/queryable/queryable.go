@@ -60,6 +60,13 @@ func New(q storage.Querier, tr Names, limits Limits) *Store {
 	return &Store{store: q, names: tr, limits: limits}
 }
 
+// With returns the same Store with other limits.
+func (p *Store) With(limits Limits) *Store {
+	other := *p
+	other.limits = limits
+	return &other
+}
+
 // Querier returns a querier over [mint, maxt], in milliseconds.
 func (p *Store) Querier(mint, maxt int64) (promstorage.Querier, error) {
 	return p.querier(mint, maxt), nil

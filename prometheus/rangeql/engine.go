@@ -97,6 +97,13 @@ func New(o Options) *Engine {
 	}
 }
 
+// With returns an engine with other limits over another library, which shares metrics with this one.
+func (e *Engine) With(library *promql.Engine, maxSamples int, timeout time.Duration) *Engine {
+	other := *e
+	other.o.Library, other.o.MaxSamples, other.o.Timeout = library, maxSamples, timeout
+	return &other
+}
+
 var _ promql.QueryEngine = (*Engine)(nil)
 
 // NewInstantQuery returns a query for one instant.

@@ -57,6 +57,14 @@ func New(o Options) *Handler {
 	}
 }
 
+// With returns a handler with other limits, which shares turns and metrics with this one.
+func (h *Handler) With(o Options) *Handler {
+	return &Handler{
+		Options: o, turns: h.turns, inFlight: h.inFlight, streamTime: h.streamTime, sampleTime: h.sampleTime,
+		encoders: sync.Pool{New: func() any { return &sampleEncoder{limit: o.Samples} }},
+	}
+}
+
 // ServeHTTP answers a read request with samples or with streamed chunks: the first of the two that
 // the client lists.
 func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {

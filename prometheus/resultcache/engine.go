@@ -60,6 +60,13 @@ func New(o Options) *Engine {
 	return e
 }
 
+// With returns an engine over another one that gives the same answers. Both share what is kept.
+func (e *Engine) With(engine promql.QueryEngine) *Engine {
+	other := *e
+	other.o.Engine = engine
+	return &other
+}
+
 var _ promql.QueryEngine = (*Engine)(nil)
 
 // NewInstantQuery returns a query that is not kept: it has no steps that a later one shares.

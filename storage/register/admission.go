@@ -30,15 +30,15 @@ const burstSeconds = 10
 // admission lets new series in as far as the limits go. What it cannot let in is refused for good:
 // ErrLimit. The zero value has no limits.
 type admission struct {
-	o       SeriesLimits
 	known   func() int // series
 	now     func() time.Time
 	refused [refusalReasons]prometheus.Counter
 
 	mu       sync.Mutex // guards all below
-	promised int        // series let in that may not be known yet
-	tokens   float64    // series that may be made now
-	filled   time.Time  // when tokens was right
+	o        SeriesLimits
+	promised int       // series let in that may not be known yet
+	tokens   float64   // series that may be made now
+	filled   time.Time // when tokens was right
 }
 
 // refusalReason is why a new series was refused.
@@ -64,12 +64,25 @@ func (a *admission) init(o SeriesLimits, known func() int, now func() time.Time,
 	}
 }
 
+// setLimits changes the limits. Series that were let in stay.
+func (a *admission) setLimits(o SeriesLimits) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if o.PerSecond != a.o.PerSecond {
+		a.filled, a.tokens = a.now(), float64(o.PerSecond*burstSeconds)
+	}
+	a.o = o
+}
+
+func (a *admission) limits() SeriesLimits {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.o
+}
+
 // promise lets n new series in; if not, it tells which limit does not. What is promised must be
 // kept or returned.
 func (a *admission) promise(n int) (reason refusalReason, ok bool) {
-	if a.o == (SeriesLimits{}) {
-		return 0, true
-	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if a.o.PerSecond > 0 {
@@ -90,7 +103,7 @@ func (a *admission) promise(n int) (reason refusalReason, ok bool) {
 
 // keep ends a promise of n series, of which so many were made.
 func (a *admission) keep(n, made int) {
-	if a.o == (SeriesLimits{}) || n == 0 {
+	if n == 0 {
 		return
 	}
 	a.mu.Lock()
@@ -101,10 +114,11 @@ func (a *admission) keep(n, made int) {
 
 func (a *admission) refuse(reason refusalReason, s series.Series) error {
 	a.refused[reason].Inc()
+	o := a.limits()
 	if reason == refusedRate {
-		return fmt.Errorf("%w: series %s is new, and more than %d are made in a second (--write.max-new-series-per-second)", series.ErrLimit, shortName(s), a.o.PerSecond)
+		return fmt.Errorf("%w: series %s is new, and more than %d are made in a second (--write.max-new-series-per-second)", series.ErrLimit, shortName(s), o.PerSecond)
 	}
-	return fmt.Errorf("%w: series %s is new, and %d are known already (--write.max-active-series)", series.ErrLimit, shortName(s), a.o.Active)
+	return fmt.Errorf("%w: series %s is new, and %d are known already (--write.max-active-series)", series.ErrLimit, shortName(s), o.Active)
 }
 
 // shortName is the beginning of a series' name, for errors.

@@ -82,3 +82,6 @@ func newCreated(reg prometheus.Registerer) prometheus.Counter {
 		Name: "tsdbridge_store_series_created_total", Help: "Series first seen by this process and written to tsdb-meta.",
 	})
 }
+
+// SetLimits replaces the limits of new series.
+func (r *Registrar) SetLimits(o SeriesLimits) { r.admission.setLimits(o) }

@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -54,8 +55,12 @@ type Retainer struct {
 	o       Options
 	metrics metrics
 
-	mu     sync.Mutex // held during a pass; guards states
-	states []state    // of the rules
+	next atomic.Pointer[[]Rule] // rules that a pass takes over before its next part; nil: none
+	wake chan struct{}          // a pass is made at once
+
+	mu     sync.Mutex // held during a pass; guards the rest
+	rules  []Rule
+	states []state // of the rules
 }
 
 // state is how far the passes of a rule have come.
@@ -71,7 +76,26 @@ type state struct {
 
 // New returns a retainer of some rules.
 func New(o Options) *Retainer {
-	return &Retainer{o: o, states: make([]state, len(o.Rules)), metrics: newMetrics(o.Registerer)}
+	return &Retainer{o: o, wake: make(chan struct{}, 1), rules: o.Rules, states: make([]state, len(o.Rules)), metrics: newMetrics(o.Registerer)}
+}
+
+// SetRules replaces the rules. A pass under way ends before its next part, and another one begins.
+func (r *Retainer) SetRules(rules []Rule) {
+	r.next.Store(&rules)
+	select {
+	case r.wake <- struct{}{}:
+	default: // it has not seen the last call
+	}
+}
+
+// errNewRules ends a pass whose rules no longer hold.
+var errNewRules = errors.New("the rules of the retention have changed")
+
+// takeOver makes rules that were set the current ones. Each is applied to all hours.
+func (r *Retainer) takeOver() {
+	if rules := r.next.Swap(nil); rules != nil {
+		r.rules, r.states = *rules, make([]state, len(*rules))
+	}
 }
 
 // Run makes a pass at once and then each hour until ctx ends.
@@ -80,6 +104,8 @@ func (r *Retainer) Run(ctx context.Context) error {
 	for {
 		wait, err := every, r.Pass(ctx)
 		switch {
+		case errors.Is(err, errNewRules):
+			continue
 		case ctx.Err() != nil:
 			return nil
 		case errors.Is(err, series.ErrNotReady):
@@ -91,19 +117,33 @@ func (r *Retainer) Run(ctx context.Context) error {
 		if passed.Note(ctx, err) {
 			r.o.Logger.Error("deleting what is older than the rules of the retention; trying again", "err", err)
 		}
-		if !retry.Sleep(ctx, wait) {
+		if !r.rest(ctx, wait) {
 			return nil
 		}
 	}
+}
+
+// rest waits until the next pass, and reports whether there is one.
+func (r *Retainer) rest(ctx context.Context, wait time.Duration) bool {
+	timer := time.NewTimer(wait)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+		return false
+	case <-timer.C:
+	case <-r.wake:
+	}
+	return true
 }
 
 // Pass deletes what is too old by any rule. One pass runs at a time.
 func (r *Retainer) Pass(ctx context.Context) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	r.takeOver()
 	begin := r.o.Now()
-	for n := range r.o.Rules {
-		if err := r.passRule(ctx, &r.o.Rules[n], &r.states[n]); err != nil {
+	for n := range r.rules {
+		if err := r.passRule(ctx, &r.rules[n], &r.states[n]); err != nil {
 			return err
 		}
 	}
@@ -138,7 +178,9 @@ func (r *Retainer) passRule(ctx context.Context, rule *Rule, s *state) error {
 		metrics = slices.DeleteFunc(metrics, func(m string) bool { return m < s.next || !rule.mayHave(m) })
 		slices.Sort(metrics)
 		for some := range slices.Chunk(metrics, metricsAtOnce) {
-			s.next = some[0]
+			if s.next = some[0]; r.next.Load() != nil {
+				return errNewRules
+			}
 			n, found, err := r.passMetrics(ctx, rule, some, start, end)
 			if rows, all = rows+n, all+found; err != nil {
 				return err

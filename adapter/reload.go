@@ -1,0 +1,295 @@
+package adapter
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/promauto"
+
+	"github.com/tsdbridge/tsdbridge/graphite"
+	"github.com/tsdbridge/tsdbridge/opentsdb"
+	prom "github.com/tsdbridge/tsdbridge/prometheus"
+	"github.com/tsdbridge/tsdbridge/prometheus/reply"
+)
+
+// ReloadPath is where a reload is asked for.
+const ReloadPath = "/-/reload"
+
+// LiveFlags are the flags whose change a reload applies. The others need a restart: they size what is
+// made at the start, name where the tables are, or decide what names and points become.
+func LiveFlags() []string {
+	return []string{
+		"graphite.graph-templates", "graphite.hide-after", "graphite.storage-aggregation", "graphite.storage-schemas", "graphite.time-zone", "graphite.utf8-metrics",
+		"log.level",
+		"opentsdb.allow-delete", "opentsdb.allow-edits", "opentsdb.limits", "opentsdb.max-points", "opentsdb.time-zone",
+		"query.max-memory-bytes", "query.max-samples", "query.max-series", "query.slow-after", "query.timeout",
+		"web.cors-origin",
+		"write.max-active-series", "write.max-new-series-per-second",
+	}
+}
+
+// withLive returns the options with the values of another configuration for what a reload applies.
+func (o Options) withLive(n Options) Options {
+	g, from := &o.Graphite, n.Graphite
+	g.GraphTemplates, g.HideAfter, g.Aggregation, g.Schemas, g.TimeZone, g.UTF8Metrics = from.GraphTemplates, from.HideAfter, from.Aggregation, from.Schemas, from.TimeZone, from.UTF8Metrics
+	t := &o.OpenTSDB
+	t.AllowDelete, t.AllowEdits, t.LimitsFile, t.MaxPoints, t.TimeZone = n.OpenTSDB.AllowDelete, n.OpenTSDB.AllowEdits, n.OpenTSDB.LimitsFile, n.OpenTSDB.MaxPoints, n.OpenTSDB.TimeZone
+	o.QueryMemory, o.QuerySamples, o.QuerySeries, o.QuerySlow, o.QueryTimeout = n.QueryMemory, n.QuerySamples, n.QuerySeries, n.QuerySlow, n.QueryTimeout
+	o.LogLevel, o.CORSOrigin, o.ActiveSeries, o.NewSeries = n.LogLevel, n.CORSOrigin, n.ActiveSeries, n.NewSeries
+	o.RetentionRules = n.RetentionRules
+	o.Flags, o.Settings = liveValues(o.Flags, n.Flags), liveValues(o.Settings, n.Settings)
+	return o
+}
+
+// liveValues returns the values of flags with those of others for what a reload applies.
+func liveValues(flags, others map[string]string) map[string]string {
+	all := maps.Clone(flags)
+	for _, name := range LiveFlags() {
+		if value, ok := others[name]; ok {
+			all[name] = value
+		}
+	}
+	return all
+}
+
+// A generation is what answers requests by one configuration. A request that begins with one ends with
+// it. It does not change.
+type generation struct {
+	o          Options
+	prometheus *prom.Server
+	graphite   *graphite.Server
+	opentsdb   *opentsdb.Server
+	writes     http.Handler // of remote write
+	routes     http.Handler
+}
+
+// A Change is a setting that differs from the one that holds.
+type Change struct {
+	Name string `json:"name"`
+	From string `json:"from"`
+	To   string `json:"to"`
+}
+
+// A Reloaded is the outcome of a reload.
+type Reloaded struct {
+	Applied []Change `json:"applied"`
+	Restart []Change `json:"needsRestart"` // these keep their value until a restart
+}
+
+// A reloader applies configurations.
+type reloader struct {
+	adapter   *Adapter
+	success   prometheus.Gauge
+	succeeded prometheus.Gauge
+	failed    atomic.Bool  // the last attempt
+	last      atomic.Int64 // good one, nanoseconds since 1970
+
+	mu    sync.Mutex // held during a reload; guards the rest
+	began Options    // of the start, for what needs a restart
+}
+
+func newReloader(a *Adapter) *reloader {
+	f := promauto.With(a.registry)
+	r := &reloader{
+		adapter: a, began: a.o,
+		success:   f.NewGauge(prometheus.GaugeOpts{Name: "tsdbridge_config_last_reload_successful", Help: "Whether the last attempt to load the configuration was successful."}),
+		succeeded: f.NewGauge(prometheus.GaugeOpts{Name: "tsdbridge_config_last_reload_success_timestamp_seconds", Help: "Time of the last successful load of the configuration."}),
+	}
+	r.note(a.started)
+	return r
+}
+
+// note records a good load of the configuration.
+func (r *reloader) note(at time.Time) {
+	r.failed.Store(false)
+	r.last.Store(at.UnixNano())
+	r.success.Set(1)
+	r.succeeded.Set(float64(at.UnixNano()) / 1e9)
+}
+
+// outcome returns whether the last attempt was good, and when the last good one was.
+func (r *reloader) outcome() (bool, time.Time) {
+	return !r.failed.Load(), time.Unix(0, r.last.Load()).UTC()
+}
+
+// Flags returns the flags that hold, without secrets. The caller does not change them.
+func (a *Adapter) Flags() map[string]string { return a.live.Load().o.Flags }
+
+// Reload reads the configuration and applies all of it that can change while the process runs. If
+// anything is wrong with it, nothing changes.
+func (a *Adapter) Reload() (Reloaded, error) {
+	r := a.reloader
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	done, err := r.reload()
+	if err != nil {
+		r.success.Set(0)
+		r.failed.Store(true)
+		a.o.Logger.Error("the configuration was not loaded; the one from before holds", "err", err)
+		return done, err
+	}
+	r.note(a.o.Now())
+	a.o.Logger.Info("configuration loaded", "applied", names(done.Applied))
+	if len(done.Restart) > 0 {
+		a.o.Logger.Warn("settings have changed that hold after a restart only", "settings", names(done.Restart))
+	}
+	return done, nil
+}
+
+func names(changes []Change) string {
+	all := make([]string, len(changes))
+	for i, c := range changes {
+		all[i] = c.Name
+	}
+	return strings.Join(all, " ")
+}
+
+func (r *reloader) reload() (Reloaded, error) {
+	a := r.adapter
+	if a.o.Configure == nil {
+		return Reloaded{}, errors.New("there is no configuration to read")
+	}
+	n, err := a.o.Configure()
+	if err != nil {
+		return Reloaded{}, err
+	}
+	old := a.live.Load()
+	n.Logger = a.o.Logger
+	if err := errors.Join(n.Validate(), n.CheckFiles()); err != nil {
+		return Reloaded{}, err
+	}
+	o := old.o.withLive(n)
+	// What needs a restart may make the rest valid: it must be so without, too.
+	if err := o.Validate(); err != nil {
+		return Reloaded{}, fmt.Errorf("with the settings that need a restart: %w", err)
+	}
+	next, err := a.newGeneration(o)
+	if err != nil {
+		return Reloaded{}, err
+	}
+	a.use(next)
+	return r.changes(old.o, n), nil
+}
+
+// changes compares a configuration with the one from before and, for what needs a restart, with that of
+// the start.
+func (r *reloader) changes(old, n Options) Reloaded {
+	done := Reloaded{Applied: []Change{}, Restart: []Change{}}
+	live := LiveFlags()
+	for _, name := range slices.Sorted(maps.Keys(n.Flags)) {
+		isLive := slices.Contains(live, name)
+		before := r.began
+		if isLive {
+			before = old
+		}
+		change := Change{name, before.Flags[name], n.Flags[name]}
+		same := before.Settings[name] == n.Settings[name]
+		switch {
+		case same:
+		case isLive:
+			done.Applied = append(done.Applied, change)
+		default:
+			done.Restart = append(done.Restart, change)
+		}
+	}
+	for _, list := range []struct {
+		name      string
+		from, to  any
+		isApplied bool
+	}{
+		{"retention", old.RetentionRules, n.RetentionRules, true},
+		{"rollups", r.began.FillRules, n.FillRules, false},
+		{"trees", r.began.Graphite.Trees, n.Graphite.Trees, false},
+	} {
+		from, to := fmt.Sprintf("%+v", list.from), fmt.Sprintf("%+v", list.to)
+		switch {
+		case from == to:
+		case list.isApplied:
+			done.Applied = append(done.Applied, Change{Name: list.name})
+		default:
+			done.Restart = append(done.Restart, Change{Name: list.name})
+		}
+	}
+	return done
+}
+
+// newGeneration makes what answers requests by some options. It fails without a change.
+func (a *Adapter) newGeneration(o Options) (*generation, error) {
+	old := a.live.Load()
+	g := &generation{o: o}
+	p, err := a.prometheusParts(o)
+	if err != nil {
+		return nil, err
+	}
+	g.prometheus = old.prometheus.With(p)
+	if g.graphite, err = old.graphite.With(a.graphiteParts(o)); err != nil {
+		return nil, err
+	}
+	t, err := a.opentsdbParts(o)
+	if err != nil {
+		return nil, err
+	}
+	if g.opentsdb, err = old.opentsdb.With(t); err != nil {
+		return nil, err
+	}
+	return g, a.mount(g)
+}
+
+// use has everything go by a new generation. It cannot fail.
+func (a *Adapter) use(g *generation) {
+	o := g.o
+	a.store.SetSeriesLimits(o.seriesLimits())
+	a.store.SetRetentionRules(retentionRules(o.RetentionRules, a.names))
+	a.budget.SetLimit(o.queryMemory())
+	a.running.SetSlow(o.QuerySlow)
+	if o.Level != nil {
+		o.Level.Set(o.LogLevel)
+	}
+	a.opentsdb.Use(g.opentsdb)
+	a.live.Store(g)
+}
+
+// serveLive answers a request by the configuration that holds when it begins.
+func (a *Adapter) serveLive(w http.ResponseWriter, r *http.Request) {
+	a.live.Load().routes.ServeHTTP(w, r)
+}
+
+// serveWrites is serveLive for remote write.
+func (a *Adapter) serveWrites(w http.ResponseWriter, r *http.Request) {
+	a.live.Load().writes.ServeHTTP(w, r)
+}
+
+// runReloads reloads whenever hup tells to, until ctx ends.
+func (a *Adapter) runReloads(ctx context.Context) error {
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-a.o.Reloads:
+			_, _ = a.Reload() // it logs its errors
+		}
+	}
+}
+
+// serveReload answers a request to reload.
+func (a *Adapter) serveReload(w http.ResponseWriter, _ *http.Request) {
+	if !a.o.Lifecycle {
+		http.Error(w, "--web.enable-lifecycle is not set; SIGHUP reloads as well", http.StatusForbidden)
+		return
+	}
+	done, err := a.Reload()
+	if err != nil {
+		reply.JSON(w, http.StatusInternalServerError, reply.Frame{Status: "error", ErrorType: "config", Error: err.Error()})
+		return
+	}
+	reply.JSON(w, http.StatusOK, reply.Frame{Status: "success", Data: done})
+}
