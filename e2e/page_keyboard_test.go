@@ -39,7 +39,7 @@ func testPageKeyboard(t *testing.T, p *pageTest) {
 				t.Errorf("%s: the focus is at %q, after %q", hash, at, way)
 			}
 		}
-		if want := "skip|tsdbridge|Explore|Browse|Metrics|Status|Migrate|Colours"; !strings.HasPrefix(strings.Join(way, "|"), want) {
+		if want := "skip|tsdbridge|Explore|Browse|Metrics|Status|Migrate|Handbook|Colours"; !strings.HasPrefix(strings.Join(way, "|"), want) {
 			t.Errorf("%s: Tab goes by %q, want %s first", hash, way, want)
 		}
 	}

@@ -25,7 +25,7 @@ const hostile = `<img src=x onerror="document.title='broken'">`
 func TestPage(t *testing.T) {
 	needE2E(t)
 	t.Parallel()
-	a := startAdapter(t, withCarbon, "--opentsdb.listen-address=127.0.0.1:0", "--opentsdb.allow-edits", "--web.enable-admin-api", "--web.external-url=http://example.org/tsdb/")
+	a := startAdapter(t, withCarbon, "--opentsdb.listen-address=127.0.0.1:0", "--opentsdb.allow-edits", "--web.enable-admin-api", "--query.slow-after=1us", "--web.external-url=http://example.org/tsdb/")
 	feedPage(t, a)
 	b := startBrowser(t)
 	p := &pageTest{b: b, base: a.base + "/tsdb/"}
@@ -89,6 +89,12 @@ func feedPage(t *testing.T, a *adapter) {
 	a.Write(t, prompb.TimeSeries{
 		Labels:  []prompb.Label{{Name: "__name__", Value: "hostile"}, {Name: "tag", Value: hostile}},
 		Samples: []prompb.Sample{{Value: 1, Timestamp: now * 1000}},
+	}, prompb.TimeSeries{
+		Labels:  []prompb.Label{{Name: "__name__", Value: "hostile"}, {Name: "tag", Value: strings.Repeat("x", 10_000)}},
+		Samples: []prompb.Sample{{Value: 2, Timestamp: now * 1000}},
+	}, prompb.TimeSeries{
+		Labels:  []prompb.Label{{Name: "__name__", Value: "hostile"}, {Name: "tag", Value: "\u202eevil\u202c"}},
+		Samples: []prompb.Sample{{Value: 3, Timestamp: now * 1000}},
 	})
 	eventually(t, waitTimeout, "the points", func() error {
 		r := a.Get(t, "/render?format=json&from=-2h&target=page.*.load&target="+url.QueryEscape("seriesByTag('name=page.x.load')"))
@@ -328,6 +334,14 @@ func testPageHostile(t *testing.T, p *pageTest) {
 		t.Errorf("the legends show %s: the hostile names are not there", got)
 	}
 	check("graphs")
+	if got := p.legend(t, 0); !strings.Contains(got, `\u202eevil`) || strings.Contains(got, "\u202e") || len(got) > 2000 {
+		t.Errorf("the legend shows %q: long names are cut, characters that turn the direction are seen", got)
+	}
+	p.explore(t, "from=now-2h&to=now", "promql", fmt.Sprintf("hostile{tag=%q}", hostile))
+	p.b.open(t, p.base+"#/status")
+	p.b.wait(t, `document.querySelector('[aria-label="Slow queries"]')?.textContent.includes('onerror')`)
+	check("slow queries")
+	p.explore(t, "from=now-2h&to=now", "promql", "hostile")
 	eval[bool](t, p.b, `document.querySelector('.legend td.name button').click(), true`)
 	p.b.wait(t, `document.querySelectorAll('dialog dd').length >= 4`)
 	check("names")

@@ -39,6 +39,7 @@ export function Shell() {
         <nav aria-label="Pages">
           {pages.map(p => <a key={p.id} href={`#/${p.id}`} {...(p === page ? {'aria-current': 'page' as const} : {})}>{p.title}</a>)}
         </nav>
+        <a class="handbook" href="docs/">Handbook</a>
         {!admin() && <span class="badge" title={whyReadOnly}>read-only</span>}
         <Theme />
       </header>

@@ -3,6 +3,7 @@ import {showLabels} from '../lib/frame.ts';
 import {fetchData, fetchJSON, fetchText, messageOf} from '../lib/http.ts';
 import {useRequest} from '../lib/request.ts';
 import {edits, whyNoEdits} from '../lib/server.ts';
+import {Text} from '../lib/text.tsx';
 import type {Rule, Tree} from './trees.tsx';
 
 interface Placed {
@@ -84,7 +85,7 @@ function Results(p: {all: Placed[]}) {
         <thead><tr><th>Series</th><th>Path</th><th>Remark</th></tr></thead>
         <tbody>{p.all.map(r => (
           <tr key={r.name}>
-            <td class="name">{r.name}</td><td class="name">{r.path}</td>
+            <td class="name"><Text of={r.name} /></td><td class="name"><Text of={r.path} /></td>
             <td class={r.path === '' || r.seriesOnPath > 1 ? 'warn' : 'dim'}>
               {r.path === '' ? r.unmatched || r.outcome : r.seriesOnPath > 1 ? `${r.seriesOnPath} of these series have this path` : r.outcome === 'stored' ? '' : r.outcome}
             </td>

@@ -1,7 +1,9 @@
 import {useState} from 'preact/hooks';
 import {explore} from '../explore/open.ts';
+import {targetOf} from '../language/target.ts';
 import {fetchData} from '../lib/http.ts';
 import {useRequest} from '../lib/request.ts';
+import {Text} from '../lib/text.tsx';
 import {Spark} from './spark.tsx';
 
 interface Node {
@@ -58,14 +60,14 @@ function NodeOf(p: Props & {node: Node}) {
     <li>
       <div class="leaf">
         {n.branch
-          ? <button class="plain fold" aria-expanded={isOpen} onClick={() => p.toggle(n.path)}><span class="arrow" aria-hidden="true">{isOpen ? '▾' : '▸'}</span><bdi>{name}</bdi></button>
-          : <button class="plain" onClick={() => p.onPick(n.path)}><bdi>{name}</bdi></button>}
+          ? <button class="plain fold" aria-expanded={isOpen} onClick={() => p.toggle(n.path)}><span class="arrow" aria-hidden="true">{isOpen ? '▾' : '▸'}</span><Text of={name} /></button>
+          : <button class="plain" onClick={() => p.onPick(n.path)}><Text of={name} /></button>}
         {n.series > 0 && (
           <span class="leaf-tools">
             {n.series > 1 && <span class="badge warn" title="These series share the path: only one of them is found by it.">{n.series} series</span>}
-            <Spark target={n.path} />
-            <button class="small" onClick={() => explore('graphite', n.path)} aria-label={`Graph ${n.path}`}>Graph</button>
-            <button class="small" onClick={() => p.onPick(n.path)} aria-label={`Why is ${n.path} here?`}>Why here?</button>
+            <Spark target={targetOf(n.path)} />
+            <button class="small" onClick={() => explore('graphite', targetOf(n.path))} aria-label={`Graph ${n.path.slice(0, 300)}`}>Graph</button>
+            <button class="small" onClick={() => p.onPick(n.path)} aria-label={`Why is ${n.path.slice(0, 300)} here?`}>Why here?</button>
           </span>
         )}
       </div>

@@ -46,7 +46,7 @@ export function Trees(p: {status: Request<TreesStatus>; onEdit(tree: Tree | unde
       {s?.sync.running && <p class="note">Existing series are being added: {formatCount(s.sync.series)} of {formatCount(s.sync.of)}.</p>}
       {s?.broken.map(b => <p class="error" key={b.treeId}>Tree {b.treeId} ({b.name}) cannot be used: {b.error}</p>)}
       {s?.trees.map(t => <One key={t.treeId} tree={t} onEdit={() => p.onEdit(t)} />)}
-      {s && !s.trees.some(t => t.enabled) && (
+      {s?.loaded && !s.trees.some(t => t.enabled) && (
         <p class="dim">Names without tags, as carbon sends them, are found under themselves. Series with tags are in no tree yet:
           make one, or declare one in the configuration file (<code>trees:</code>). All series are in <a href="#/metrics">Metrics</a>.</p>
       )}

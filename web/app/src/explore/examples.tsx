@@ -1,5 +1,6 @@
 import {useEvery, useRequest} from '../lib/request.ts';
 import type {Language, LanguageID} from '../language/language.ts';
+import {targetOf} from '../language/target.ts';
 import {showLabels} from '../lib/frame.ts';
 import {fetchData} from '../lib/http.ts';
 import {FirstSteps} from '../start/firststeps.tsx';
@@ -33,6 +34,6 @@ function exampleOf(language: LanguageID, name: string): string {
   switch (language) {
     case 'promql': return showLabels({__name__: name});
     case 'opentsdb': return `none:${name}`;
-    default: return name;
+    default: return targetOf(name);
   }
 }

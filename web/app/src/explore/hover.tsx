@@ -1,5 +1,6 @@
 import type {Series} from '../lib/frame.ts';
 import {formatNumber} from '../lib/format.ts';
+import {visible} from '../lib/visible.ts';
 import {formatTime} from '../lib/time.ts';
 import {colourOf} from './colours.ts';
 import type {Near} from './matrix.ts';
@@ -26,7 +27,7 @@ export function HoverTable(p: Hovered & {series: Series[]; utc: boolean; wide: n
       {rows.map(n => (
         <div class={n === p.near[0] ? 'near-row nearest' : 'near-row'} key={n.index}>
           <i class="swatch" style={{background: colourOf(n.index)}} />
-          <bdi class="near-name">{p.series[n.index]?.name}</bdi>
+          <bdi class="near-name">{visible(p.series[n.index]?.name.slice(0, 300) ?? '')}</bdi>
           <b>{formatNumber(n.value)}</b>
         </div>
       ))}

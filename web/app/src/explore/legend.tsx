@@ -1,6 +1,7 @@
 import {useMemo, useState} from 'preact/hooks';
 import type {Series, Summary} from '../lib/frame.ts';
 import {formatNumber} from '../lib/format.ts';
+import {Text} from '../lib/text.tsx';
 import {colourOf} from './colours.ts';
 
 interface Props {
@@ -43,9 +44,9 @@ export function Legend(p: Props) {
         <tbody>
           {sorted.slice(0, most).map(r => (
             <tr key={r.index} class={p.shown[r.index] ? '' : 'hidden-line'}>
-              <td><button class="swatch-button" aria-pressed={p.shown[r.index]} aria-label={`Draw ${r.name}`} title="Hide or show; with Ctrl: this one alone"
+              <td><button class="swatch-button" aria-pressed={p.shown[r.index]} aria-label={`Draw ${r.name.slice(0, 300)}`} title="Hide or show; with Ctrl: this one alone"
                 onClick={e => toggle(r.index, e.ctrlKey || e.metaKey)}><i class="swatch" style={{background: colourOf(r.index)}} /></button></td>
-              <td class="name wide"><button class="plain" onClick={() => p.onPick(r.index)}><bdi>{r.name}</bdi></button></td>
+              <td class="name wide"><button class="plain" onClick={() => p.onPick(r.index)}><Text of={r.name} /></button></td>
               {[r.last, r.min, r.max, r.mean].map((v, i) => <td class="number" key={i}>{v === null ? '–' : formatNumber(v)}</td>)}
               <td class="number">{r.points}</td>
             </tr>

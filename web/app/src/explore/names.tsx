@@ -2,7 +2,9 @@ import {fetchData} from '../lib/http.ts';
 import {useRequest} from '../lib/request.ts';
 import {CopyButton} from '../lib/copy.tsx';
 import {Dialog} from '../lib/dialog.tsx';
+import {visible} from '../lib/visible.ts';
 import {Failed, Waiting} from '../lib/waiting.tsx';
+import {targetOf} from '../language/target.ts';
 import type {LanguageID} from '../language/language.ts';
 
 export interface Routing {
@@ -36,7 +38,7 @@ export function Names(p: Props) {
         <>
           <dl class="names">
             <Name title="PromQL" text={r.labels} onUse={() => p.onUse('promql', r.labels)} />
-            <Name title="Graphite" text={r.path} onUse={() => p.onUse('graphite', graphiteTarget(r.path))} />
+            <Name title="Graphite" text={r.path} onUse={() => p.onUse('graphite', targetOf(r.path))} />
             {r.trees.filter(t => t.enabled && t.path !== '' && t.path !== r.path).map(t => (
               <Name key={t.treeId} title={`Graphite, tree ${t.name}`} text={t.path} onUse={() => p.onUse('graphite', t.path)} />
             ))}
@@ -63,7 +65,7 @@ function Name(p: {title: string; text: string; onUse?: () => void}) {
     <>
       <dt>{p.title}</dt>
       <dd>
-        <code>{p.text}</code>
+        <code><bdi>{visible(p.text)}</bdi></code>
         <span class="buttons">
           <CopyButton text={p.text} />
           {p.onUse && <button class="small" onClick={p.onUse}>Query</button>}
@@ -71,11 +73,4 @@ function Name(p: {title: string; text: string; onUse?: () => void}) {
       </dd>
     </>
   );
-}
-
-/** graphiteTarget returns the target of a path: that of a tagged name is a search for its tags. */
-function graphiteTarget(path: string): string {
-  const [name, ...tags] = path.split(';');
-  if (tags.length === 0) return path;
-  return `seriesByTag(${[`name=${name}`, ...tags].map(t => `'${t.replaceAll("'", "\\'")}'`).join(', ')})`;
 }

@@ -21,6 +21,9 @@ const manyLines = 60;
 /** wantedFrame is how long a frame may take, in milliseconds. */
 const wantedFrame = 24;
 
+/** showEvery is how often a picture that grows is shown, in milliseconds. */
+const showEvery = 120;
+
 /** Painter draws on a canvas. What it shows stays until the next picture is done, unless the scales have changed. */
 export class Painter {
   private readonly front: HTMLCanvasElement;
@@ -40,6 +43,7 @@ export class Painter {
     let below: Float64Array | undefined;
     let budget = 12_000; // points in a slice
     let last = 0;
+    let shown = 0;
     const slice = (now: number) => {
       if (last > 0) budget = now - last > wantedFrame ? Math.max(budget / 2, 3_000) : Math.min(budget * 1.3, 400_000);
       last = now;
@@ -51,7 +55,10 @@ export class Painter {
         below = row;
       }
       const done = next >= s.matrix.rows.length;
-      if (done || fresh) this.show(s);
+      if (done || (fresh && now - shown > showEvery)) {
+        this.show(s);
+        shown = now;
+      }
       if (!done) this.frame = requestAnimationFrame(slice);
     };
     slice(0);
@@ -78,9 +85,14 @@ export function mark(canvas: HTMLCanvasElement, s: Scene, index: number): void {
 
 /** fit gives a canvas the size of a scene and empties it. */
 function fit(canvas: HTMLCanvasElement, s: Scene): CanvasRenderingContext2D {
-  canvas.width = Math.round(s.width * s.dots);
-  canvas.height = Math.round(s.height * s.dots);
+  const [width, height] = [Math.round(s.width * s.dots), Math.round(s.height * s.dots)];
   const pen = canvas.getContext('2d')!;
+  if (canvas.width !== width || canvas.height !== height) {
+    canvas.width = width;
+    canvas.height = height;
+  }
+  pen.setTransform(1, 0, 0, 1, 0, 0);
+  pen.clearRect(0, 0, width, height);
   pen.scale(s.dots, s.dots);
   pen.lineJoin = 'round';
   return pen;

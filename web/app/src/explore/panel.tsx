@@ -30,6 +30,9 @@ interface Props {
 
 const views: [View, string][] = [['graph', 'Graph'], ['table', 'Table'], ['raw', 'JSON'], ['explain', 'Explain']];
 
+/** explained are the languages whose queries the server explains. */
+const explained: LanguageID[] = ['promql'];
+
 /** Panel is one query and its answer. */
 export function Panel(p: Props) {
   const {state} = p;
@@ -64,7 +67,7 @@ export function Panel(p: Props) {
       </div>
       <div class="toolbar">
         <span role="group" aria-label="View" class="buttons">
-          {views.map(([v, title]) => (
+          {views.filter(([v]) => v !== 'explain' || explained.includes(state.language)).map(([v, title]) => (
             <button key={v} aria-pressed={state.view === v} onClick={() => set({view: v})}>{title}</button>
           ))}
         </span>

@@ -2,6 +2,7 @@
 
 import type {ComponentChildren} from 'preact';
 import {formatBytes, formatCount, formatSeconds} from '../lib/format.ts';
+import {Text} from '../lib/text.tsx';
 
 export interface Node {
   id: number;
@@ -109,5 +110,5 @@ function Figures(p: {series: number; samples: number; unit: string; seconds: num
 }
 
 function Line(p: {title: string; text: string; children: ComponentChildren}) {
-  return <div class="node"><b>{p.title}</b> {p.text !== '' && <code>{p.text}</code>} <span class="figures">{p.children}</span></div>;
+  return <div class="node"><b>{p.title}</b> {p.text !== '' && <code><Text of={p.text} /></code>} <span class="figures">{p.children}</span></div>;
 }

@@ -1,13 +1,15 @@
 import {useMemo, useState} from 'preact/hooks';
 import type {Series} from '../lib/frame.ts';
+import {Text} from '../lib/text.tsx';
 import {formatTime} from '../lib/time.ts';
 
 const page = 200;
+const mostColumns = 12;
 
 /** Table shows the newest value of each series, with a column for each label. */
 export function Table(p: {series: Series[]; utc: boolean; onPick(index: number): void}) {
   const [most, setMost] = useState(page);
-  const keys = useMemo(() => [...new Set(p.series.flatMap(s => Object.keys(s.labels)))].sort(), [p.series]);
+  const keys = useMemo(() => [...new Set(p.series.flatMap(s => Object.keys(s.labels)))].sort().slice(0, mostColumns), [p.series]);
   const rows = useMemo(() => p.series.map((s, index) => ({s, index, at: s.values.findLastIndex(v => v !== null)})), [p.series]);
   return (
     <div class="scroll" tabIndex={0}>
@@ -16,8 +18,8 @@ export function Table(p: {series: Series[]; utc: boolean; onPick(index: number):
         <tbody>
           {rows.slice(0, most).map(({s, index, at}) => (
             <tr key={index}>
-              <td class="name"><button class="plain" onClick={() => p.onPick(index)}><bdi>{s.name}</bdi></button></td>
-              {keys.map(k => <td key={k}>{s.labels[k] ?? ''}</td>)}
+              <td class="name"><button class="plain" onClick={() => p.onPick(index)}><Text of={s.name} /></button></td>
+              {keys.map(k => <td class="name" key={k}><Text of={s.labels[k] ?? ''} /></td>)}
               <td class="time">{at < 0 ? '–' : formatTime(s.times[at]!, p.utc)}</td>
               <td class="number">{at < 0 ? '–' : <Value of={s.values[at]!} />}</td>
             </tr>

@@ -1,7 +1,7 @@
 import {autocompletion, type CompletionContext, type CompletionResult} from '@codemirror/autocomplete';
 import {StreamLanguage} from '@codemirror/language';
 import {linesOf} from '../explore/question.ts';
-import {fetchJSON} from '../lib/http.ts';
+import {fetchData, fetchJSON} from '../lib/http.ts';
 import type {Language} from './language.ts';
 import {ask} from './reader.ts';
 
@@ -70,20 +70,34 @@ async function complete(context: CompletionContext): Promise<CompletionResult | 
   const word = context.matchBefore(/[^\s(),'"=]*/);
   if (!word || (word.text === '' && !context.explicit)) return null;
   const dot = word.text.lastIndexOf('.') + 1;
-  const [found, all] = await Promise.all([
-    fetchJSON<Found>('metrics/find', {query: word.text + '*', format: 'completer'}).catch((): Found => ({metrics: []})),
+  const [nodes, all] = await Promise.all([
+    nodesBelow(word.text, dot).catch(() => new Map<string, boolean>()),
     dot === 0 ? functions() : Promise.resolve<Record<string, FunctionInfo>>({}),
   ]);
-  const nodes = new Map(found.metrics.map(m => [m.name, m.is_leaf === '1']));
   const options = [
-    ...[...nodes].slice(0, 500).map(([name, leaf]) => ({
+    ...[...nodes].slice(0, mostNodes).map(([name, leaf]) => ({
       label: name, type: leaf ? 'variable' : 'namespace', apply: leaf ? name : `${name}.`, boost: 1,
     })),
     ...Object.values(all).map(f => ({
       label: f.name, type: 'function', apply: `${f.name}(`, detail: signature(f), info: f.description,
     })),
   ];
-  return {from: word.from + dot, options, validFor: /^[^\s(),.'"]*$/};
+  const whole = nodes.size < mostNodes; // else what is typed next is asked for
+  return {from: word.from + dot, options, ...(whole ? {validFor: /^[^\s(),.'"]*$/} : {})};
+}
+
+/** mostNodes bounds what a completion asks for: a branch may have a million nodes. */
+const mostNodes = 200;
+
+/** nodesBelow returns the nodes that continue a path, and whether each is a leaf. Globs are found by Graphite's own search. */
+async function nodesBelow(text: string, dot: number): Promise<Map<string, boolean>> {
+  if (/[*?{}[\]]/.test(text)) {
+    const found = await fetchJSON<Found>('metrics/find', {query: text + '*', format: 'completer'});
+    return new Map(found.metrics.map(m => [m.name, m.is_leaf === '1']));
+  }
+  const path = text.slice(0, Math.max(dot - 1, 0));
+  const found = await fetchData<{nodes: {path: string; branch: boolean}[]}>('api/v1/status/trees/browse', {path, search: text.slice(dot) + '*', limit: mostNodes});
+  return new Map(found.nodes.map(n => [n.path.slice(dot), !n.branch]));
 }
 
 function signature(f: FunctionInfo): string {

@@ -64,9 +64,24 @@ export async function fetchText(path: string, params: Params = {}, init: Request
   return body((await request(path, params, init)).text());
 }
 
-/** fetchBlob returns an answer without reading it. */
+/** mostBytes is how large an answer may be: some million points. A larger one would take the browser's memory. */
+const mostBytes = 64 << 20;
+
+/** fetchBlob returns an answer without reading it. One that is too large is given up. */
 export async function fetchBlob(path: string, params: Params = {}, init: RequestInit = {}): Promise<Blob> {
-  return body((await request(path, params, init)).blob());
+  const answer = await request(path, params, init);
+  const reader = answer.body!.getReader();
+  const chunks: BlobPart[] = [];
+  for (let size = 0; ;) {
+    const {done, value} = await body(reader.read());
+    if (done) return new Blob(chunks);
+    chunks.push(value);
+    size += value.length;
+    if (size > mostBytes) {
+      void reader.cancel();
+      throw new Failure(`The answer is larger than ${mostBytes >> 20} MiB, too much to draw. Ask for fewer series, a shorter time or a longer step.`, 200);
+    }
+  }
 }
 
 /** fetchJSON returns the value of a JSON answer. */

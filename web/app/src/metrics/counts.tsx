@@ -1,4 +1,5 @@
 import {formatCount} from '../lib/format.ts';
+import {Text} from '../lib/text.tsx';
 import type {Count} from '../start/store.ts';
 
 interface Props {
@@ -19,7 +20,7 @@ export function Counts(p: Props) {
         <tbody>{p.all.map(c => (
           <tr key={c.name}>
             <td class="name wide">
-              {p.onPick ? <button class="plain" onClick={() => p.onPick!(c.name)}><Shown name={c.name} /></button> : <Shown name={c.name} />}
+              {p.onPick ? <button class="plain" onClick={() => p.onPick!(c.name)}><Text of={c.name} none="(none)" /></button> : <Text of={c.name} none="(none)" />}
               <span class="share" style={{width: `${(c.value / most) * 100}%`}} aria-hidden="true" />
             </td>
             <td class="number">{(p.format ?? formatCount)(c.value)}</td>
@@ -29,12 +30,4 @@ export function Counts(p: Props) {
       {p.all.length === 0 && <p class="dim">There are none.</p>}
     </section>
   );
-}
-
-/** longest is how much of a name is shown: names may be as long as a page. */
-const longest = 300;
-
-function Shown(p: {name: string}) {
-  if (p.name === '') return <>(none)</>;
-  return <bdi title={p.name.length > longest ? p.name.slice(0, 4000) : undefined}>{p.name.length > longest ? `${p.name.slice(0, longest)}…` : p.name}</bdi>;
 }

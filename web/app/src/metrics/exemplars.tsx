@@ -1,6 +1,7 @@
 import {showLabels} from '../lib/frame.ts';
 import {fetchData} from '../lib/http.ts';
 import {useRequest} from '../lib/request.ts';
+import {Text} from '../lib/text.tsx';
 import {formatTime} from '../lib/time.ts';
 
 interface Found {
@@ -24,7 +25,7 @@ export function Exemplars(p: {selector: string}) {
         <tbody>{all.map((e, i) => (
           <tr key={i}>
             <td class="time">{formatTime(Math.round(e.timestamp * 1000), false).slice(0, 19)}</td>
-            <td class="name"><bdi>{showLabels(e.series)}</bdi></td><td class="name"><bdi>{showLabels(e.labels)}</bdi></td><td class="number">{e.value}</td>
+            <td class="name"><Text of={showLabels(e.series)} /></td><td class="name"><Text of={showLabels(e.labels)} /></td><td class="number">{e.value}</td>
           </tr>
         ))}</tbody>
       </table></div>

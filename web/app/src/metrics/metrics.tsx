@@ -3,6 +3,7 @@ import {fetchData} from '../lib/http.ts';
 import {PageHead} from '../lib/head.tsx';
 import {useRequest} from '../lib/request.ts';
 import {go} from '../lib/route.ts';
+import {Text} from '../lib/text.tsx';
 import {Failed} from '../lib/waiting.tsx';
 import {OneMetric} from './one.tsx';
 import {Overview} from './overview.tsx';
@@ -37,7 +38,7 @@ function Finder(p: {metric: string}) {
       </p>
       <Failed error={found.error} />
       {text !== '' && found.answer && (
-        <div class="panel"><ul class="found">{found.answer.map(m => <li key={m}><button class="plain" onClick={() => { setText(''); show(m); }}><bdi>{m}</bdi></button></li>)}
+        <div class="panel"><ul class="found">{found.answer.map(m => <li key={m}><button class="plain" onClick={() => { setText(''); show(m); }}><Text of={m} /></button></li>)}
           {found.answer.length === 0 && <li class="dim">No metric has this in its name.</li>}
           {found.answer.length === 50 && <li class="dim">There may be more: write more of the name.</li>}</ul></div>
       )}

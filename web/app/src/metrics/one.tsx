@@ -3,6 +3,7 @@ import {showLabels} from '../lib/frame.ts';
 import {fetchData} from '../lib/http.ts';
 import {formatCount} from '../lib/format.ts';
 import {useRequest} from '../lib/request.ts';
+import {Text} from '../lib/text.tsx';
 import {Failed, Waiting} from '../lib/waiting.tsx';
 import type {Count} from '../start/store.ts';
 import {Counts} from './counts.tsx';
@@ -27,7 +28,7 @@ export function OneMetric(p: {metric: string}) {
     <>
       <section class="panel" aria-label="About">
         <header>
-          <h2><code><bdi>{p.metric.length > 300 ? `${p.metric.slice(0, 300)}…` : p.metric}</bdi></code></h2>
+          <h2><code><Text of={p.metric} /></code></h2>
           {about && about.type !== 'unknown' && <span class="badge">{about.type}</span>}
           {about && about.unit !== '' && <span class="badge">{about.unit}</span>}
           <button class="primary end" onClick={() => explore('promql', selector)}>Graph</button>

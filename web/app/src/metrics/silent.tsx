@@ -4,6 +4,7 @@ import {showLabels} from '../lib/frame.ts';
 import {fetchIfThere} from '../lib/http.ts';
 import {formatCount} from '../lib/format.ts';
 import {useRequest} from '../lib/request.ts';
+import {Text} from '../lib/text.tsx';
 import {Failed} from '../lib/waiting.tsx';
 import {Counts} from './counts.tsx';
 import {counts, type SeriesCount} from './growth.tsx';
@@ -44,7 +45,7 @@ export function Silent(p: {onPick(metric: string): void}) {
               <thead><tr><th>Series</th><th>Last point</th></tr></thead>
               <tbody>{s.examples!.map((e, i) => (
                 <tr key={i}>
-                  <td class="name wide"><button class="plain" onClick={() => explore('promql', showLabels(e.labels))}><bdi>{showLabels(e.labels)}</bdi></button></td>
+                  <td class="name wide"><button class="plain" onClick={() => explore('promql', showLabels(e.labels))}><Text of={showLabels(e.labels)} /></button></td>
                   <td class="time">{e.last === '' ? 'never' : e.last}</td>
                 </tr>
               ))}</tbody>

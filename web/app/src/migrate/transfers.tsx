@@ -1,6 +1,7 @@
 import {fetchIfThere} from '../lib/http.ts';
 import {formatAge, formatBytes, formatCount} from '../lib/format.ts';
 import {useEvery, useRequest} from '../lib/request.ts';
+import {Text} from '../lib/text.tsx';
 import {formatTime} from '../lib/time.ts';
 import {Failed} from '../lib/waiting.tsx';
 
@@ -45,7 +46,7 @@ function One(p: {transfer: Transfer}) {
     <div class="transfer">
       <div class="toolbar">
         <b>{t.kind}</b>
-        {t.source && <code><bdi>{t.source}</bdi></code>}
+        {t.source && <code><Text of={t.source} /></code>}
         <State transfer={t} />
         <span class="dim end">from {t.client}, since {formatTime(Date.parse(t.began), false).slice(0, 19)}</span>
       </div>

@@ -1,6 +1,7 @@
 import {fetchIfThere} from '../lib/http.ts';
 import {formatBytes, formatSeconds} from '../lib/format.ts';
 import {useRequest} from '../lib/request.ts';
+import {Text} from '../lib/text.tsx';
 import {formatTime} from '../lib/time.ts';
 import {Failed} from '../lib/waiting.tsx';
 
@@ -25,7 +26,7 @@ export function Backups(p: {turn: number}) {
           <thead><tr><th>Made</th><th>Where</th><th class="number">Size</th><th class="number">Took</th><th>State</th></tr></thead>
           <tbody>{all.map((b, i) => (
             <tr key={i}>
-              <td class="time">{formatTime(Date.parse(b.at), false).slice(0, 19)}</td><td class="name"><code><bdi>{b.path}</bdi></code></td>
+              <td class="time">{formatTime(Date.parse(b.at), false).slice(0, 19)}</td><td class="name"><code><Text of={b.path} /></code></td>
               <td class="number">{formatBytes(b.bytes)}</td><td class="number">{formatSeconds(b.seconds)}</td>
               <td>{b.failed ? <span class="bad">{b.failed}</span> : !b.there ? <span class="warn">not there any more</span>
                 : b.verified ? <span class="good">verified {formatTime(Date.parse(b.verified), false).slice(0, 10)}</span> : 'there'}</td>

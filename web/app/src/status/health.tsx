@@ -2,6 +2,7 @@ import type {ComponentChildren} from 'preact';
 import {fetchData, fetchText} from '../lib/http.ts';
 import {formatBytes, formatCount, formatAge, formatNumber} from '../lib/format.ts';
 import {useRequest} from '../lib/request.ts';
+import {version} from '../lib/server.ts';
 import {Failed} from '../lib/waiting.tsx';
 import {doors} from './doors.tsx';
 import {perSecond, type Scrapes} from './scrapes.ts';
@@ -20,7 +21,7 @@ export function Health(p: {turn: number}) {
         {ready.error === '' && ready.answer !== undefined && <span class="badge good">Ready</span>}
         {ready.error !== '' && <span class="badge bad">Not ready</span>}
         <span class="dim end">
-          {b && <>Version {b['version']}{b['revision'] ? `, revision ${b['revision'].slice(0, 12)}` : ''}, {b['goVersion']}</>}
+          {b && <>Version {version()}{b['revision'] ? `, revision ${b['revision'].slice(0, 12)}` : ''}, {b['goVersion']}</>}
           {run.answer && <> · {run.answer.hostname}, running for {formatAge((Date.now() - Date.parse(run.answer.startTime)) / 1000)}</>}
         </span>
       </header>

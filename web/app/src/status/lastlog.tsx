@@ -1,5 +1,6 @@
 import {fetchData} from '../lib/http.ts';
 import {useRequest} from '../lib/request.ts';
+import {Text} from '../lib/text.tsx';
 import {formatTime} from '../lib/time.ts';
 
 interface Line {
@@ -24,7 +25,7 @@ export function LastLog(p: {turn: number}) {
             <tr key={i}>
               <td class="time">{formatTime(Date.parse(l.time), false).slice(0, 19)}</td>
               <td class={l.level === 'ERROR' ? 'bad' : 'warn'}>{l.level}</td>
-              <td class="name wide">{l.message} {l.fields.map(f => <span class="dim" key={f.key}>{f.key}=<code><bdi>{f.value}</bdi></code> </span>)}</td>
+              <td class="name wide">{l.message} {l.fields.map(f => <span class="dim" key={f.key}>{f.key}=<code><Text of={f.value} /></code> </span>)}</td>
             </tr>
           ))}</tbody>
         </table></div>

@@ -3,6 +3,7 @@ import {fetchData, fetchText, messageOf} from '../lib/http.ts';
 import {formatBytes, formatCount, formatSeconds} from '../lib/format.ts';
 import {useRequest} from '../lib/request.ts';
 import {whyReadOnly} from '../lib/server.ts';
+import {Text} from '../lib/text.tsx';
 import {Failed} from '../lib/waiting.tsx';
 
 export interface Running {
@@ -41,7 +42,7 @@ export function Queries(p: {turn: number; admin: boolean}) {
           <thead><tr><th>Language</th><th>Query</th><th>Client</th><th class="number">Time</th><th class="number">Memory</th><th class="number">Samples</th><th class="number">Read</th><th><span class="unseen">End</span></th></tr></thead>
           <tbody>{all.map(q => (
             <tr key={q.id}>
-              <td>{q.language}</td><td class="name"><code><bdi>{q.query}</bdi></code></td><td>{q.client}</td>
+              <td>{q.language}</td><td class="name"><code><Text of={q.query} /></code></td><td>{q.client}</td>
               <td class="number">{formatSeconds(q.seconds)}</td><td class="number">{formatBytes(q.memoryBytes)}</td><td class="number">{formatCount(q.samples)}</td>
               <td class="number">{q.bytes === undefined ? '' : formatBytes(q.bytes)}</td>
               <td><button class="small" disabled={!p.admin} title={p.admin ? '' : whyReadOnly} onClick={() => { void kill(q.id); }}>Kill</button></td>

@@ -1,6 +1,7 @@
 import {fetchIfThere} from '../lib/http.ts';
 import {formatCount} from '../lib/format.ts';
 import {useRequest} from '../lib/request.ts';
+import {Text} from '../lib/text.tsx';
 import {formatTime} from '../lib/time.ts';
 import {Failed} from '../lib/waiting.tsx';
 
@@ -25,7 +26,7 @@ export function Refused(p: {turn: number}) {
             <tbody>{samples.map((s, i) => (
               <tr key={i}>
                 <td class="time">{formatTime(Date.parse(s.time), false).slice(0, 19)}</td><td>{s.door}</td><td>{s.client}</td>
-                <td class="name">{s.reason}</td><td class="name"><code><bdi>{s.text}</bdi></code></td><td class="number">{formatCount(s.points)}</td>
+                <td class="name"><Text of={s.reason} /></td><td class="name"><code><Text of={s.text} /></code></td><td class="number">{formatCount(s.points)}</td>
               </tr>
             ))}</tbody>
           </table></div>

@@ -3,6 +3,7 @@ import {fetchData} from '../lib/http.ts';
 import {formatBytes, formatCount, formatSeconds} from '../lib/format.ts';
 import {useRequest} from '../lib/request.ts';
 import {formatTime} from '../lib/time.ts';
+import {Text} from '../lib/text.tsx';
 import {Failed} from '../lib/waiting.tsx';
 import type {Running} from './queries.tsx';
 
@@ -41,7 +42,7 @@ export function SlowQueries(p: {turn: number}) {
 /** Query is the text of a query; its plan is shown on demand. */
 function Query(p: {query: Slow}) {
   const q = p.query;
-  const text = <code><bdi>{q.query}</bdi></code>;
+  const text = <code><Text of={q.query} /></code>;
   return (
     <>
       {q.plan || q.ways?.length ? (
