@@ -15,6 +15,9 @@ import (
 	"github.com/yuin/goldmark/text"
 )
 
+// accessible lets the keyboard scroll what may be wider than the window. A header without a text is none.
+var accessible = strings.NewReplacer("<pre>", `<pre tabindex="0">`, "<table>", `<table tabindex="0">`, "<th></th>", "<td></td>")
+
 // A document is a page as HTML, with what the site shows of it elsewhere.
 type document struct {
 	title    string
@@ -43,6 +46,7 @@ func parse(source []byte) (*document, error) {
 		switch n := n.(type) {
 		case *ast.Heading:
 			d.heading(n, source)
+			return ast.WalkSkipChildren, nil
 		case *ast.Link:
 			if to, inside := siteLink(string(n.Destination)); inside {
 				n.Destination = []byte(to)
@@ -70,7 +74,7 @@ func parse(source []byte) (*document, error) {
 	if err := md.Renderer().Render(&out, source, root); err != nil {
 		return nil, err
 	}
-	d.html = out.String()
+	d.html = accessible.Replace(out.String())
 	return d, nil
 }
 
@@ -117,8 +121,6 @@ func siteLink(to string) (string, bool) {
 	switch file, anchor, _ := strings.Cut(to, "#"); {
 	case strings.Contains(to, "://"), file == "":
 		return to, true
-	case file == "../"+contents:
-		return "index.html", true
 	case strings.HasPrefix(file, "../"):
 		return "", false
 	case path.Ext(file) == ".md" && anchor != "":

@@ -1,0 +1,62 @@
+package e2e_test
+
+import (
+	"context"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/chromedp/cdproto/emulation"
+	"github.com/chromedp/chromedp"
+)
+
+// TestHandbookSite reads the handbook in a real browser, below a prefix and with a strict policy: the contents, the
+// pictures, the search.
+func TestHandbookSite(t *testing.T) {
+	needE2E(t)
+	t.Parallel()
+	a := startAdapter(t, "--web.external-url=http://example.org/tsdb/")
+	b := startBrowser(t)
+	b.open(t, a.base+"/tsdb/docs")
+	b.wait(t, `document.querySelector('nav a[href="trees.html"]') && !document.querySelector('form[role=search]').hidden`)
+	b.picture(t, "handbook")
+	if wide := eval[bool](t, b, `document.documentElement.scrollWidth > innerWidth`); wide {
+		t.Error("the front page is wider than the window")
+	}
+	b.open(t, eval[string](t, b, `document.querySelector('nav a[href="trees.html"]').href`))
+	b.wait(t, `document.querySelector('h1')?.textContent === 'Trees' && [...document.images].length > 2 && [...document.images].every((i) => i.complete && i.naturalWidth > 0)`)
+	b.picture(t, "handbook-trees")
+	b.wait(t, `(() => { const box = document.querySelector('input[type=search]'); box.focus(); box.value = 'password tls'; box.dispatchEvent(new Event('input')); return true })()`)
+	b.wait(t, `document.querySelector('#found a')?.getAttribute('href').startsWith('security.html')`)
+	if marked := eval[string](t, b, `document.querySelector('#found mark').textContent`); !strings.EqualFold(marked, "password") {
+		t.Errorf("the search marks %q", marked)
+	}
+	b.open(t, eval[string](t, b, `document.querySelector('#found a').href`))
+	b.wait(t, `document.querySelector('h1')?.textContent === 'Security'`)
+	for _, page := range []string{"index.html", "statuses.html"} {
+		b.open(t, a.base+"/tsdb/docs/"+page)
+		checkAccessible(t, b, page)
+	}
+	if got := b.complaints(); len(got) > 0 {
+		t.Errorf("the console has %q", got)
+	}
+}
+
+// checkAccessible compares the page that is shown with rules of accessibility, light and dark.
+func checkAccessible(t *testing.T, b *browser, page string) {
+	t.Helper()
+	axe := readFile(t, filepath.Join(moduleRoot, "web", "app", "node_modules", "axe-core", "axe.min.js"))
+	for _, scheme := range []string{"light", "dark"} {
+		b.do(t, scheme, chromedp.Func(func(ctx context.Context, _ *chromedp.Target) error {
+			_, err := chromedp.Call(ctx, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: scheme}}})
+			return err
+		}))
+		b.picture(t, "handbook-"+scheme+"-"+page)
+		eval[bool](t, b, axe+"\n;true")
+		found := eval[string](t, b, `axe.run(document, {runOnly: ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'best-practice']})
+			.then(r => JSON.stringify(r.violations.map(v => [v.id, v.help, v.nodes.slice(0, 3).map(n => n.html.slice(0, 200) + ' ' + n.failureSummary)])))`)
+		if found != "[]" {
+			t.Errorf("%s in %s: %s", page, scheme, found)
+		}
+	}
+}
