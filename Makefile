@@ -4,7 +4,7 @@ E2E_TIMEOUT ?= 50m
 SOAK_TIME ?= 10m
 BENCH ?=
 
-.PHONY: help build run docs web web-check test acceptance test-short cover race golden fuzz bench bench-go kill-drill soak fmt lint tidy check e2e java python browser
+.PHONY: help build run docs web web-check test acceptance test-short cover race golden fuzz bench bench-go kill-drill soak fmt lint tidy check e2e java python browser dist dist-test golden-dist packagers
 
 help:      ## this list
 	@grep -E '^[a-z-]+: .*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/' | expand -t 14
@@ -29,7 +29,7 @@ docs:      ## the site of the handbook in bin/docs, which the binary serves at /
 web-check: web ## check that web/dist is what web/app makes
 	@git diff --exit-code --stat -- web/dist || { echo 'web/dist is not what web/app makes: commit it'; exit 1; }
 
-test: java python browser ## everything, with a real HBase, OpenTSDB and Prometheus (Java 17, Maven, Python 3, Node 20, Chromium)
+test: java python browser dist-test ## everything, with a real HBase, OpenTSDB and Prometheus (Java 17, Maven, Python 3, Node 20, Chromium)
 	TSDBRIDGE_E2E=1 $(GO) test -timeout $(E2E_TIMEOUT) ./...
 
 acceptance: java python browser ## everything at full size: thousands of random queries, long drills, a soak (hours)
@@ -69,6 +69,24 @@ browser:
 	    echo 'Install them (Debian: apt-get install chromium nodejs npm), or run: make test-short'; exit 1; \
 	  fi; }
 	@test -e web/app/node_modules/axe-core || (cd web/app && npm ci --no-audit --no-fund)
+
+dist:      ## ./dist: archives, deb, rpm, bills of materials and checksums of all systems (minutes)
+	cd deploy/dist && $(GO) run . -repository ../.. -out ../../dist
+
+dist-test: packagers ## a release of this machine and the Helm chart, tested
+	cd deploy/dist && TSDBRIDGE_E2E=1 $(GO) test -timeout 20m ./...
+
+golden-dist: ## rewrite deploy/kubernetes from the Helm chart
+	cd deploy/dist && $(GO) test ./chart -rewrite
+
+packagers:
+	@command -v rpm >/dev/null && command -v rpm2cpio >/dev/null && command -v cpio >/dev/null && command -v systemd-analyze >/dev/null && command -v dpkg >/dev/null || { \
+	  echo 'The tests of the packages need dpkg, rpm and systemd.'; \
+	  if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
+	    apt-get update -q && DEBIAN_FRONTEND=noninteractive apt-get install -y -q --no-install-recommends rpm rpm2cpio cpio systemd; \
+	  else \
+	    echo 'Install them (Debian: apt-get install rpm rpm2cpio cpio systemd), or run: make test-short'; exit 1; \
+	  fi; }
 
 cover:     ## the share of each room's statements that its own tests run, against .ci/cover.floors
 	@GO=$(GO) .ci/cover

@@ -117,6 +117,7 @@ var doors = map[string][]string{
 	"docs/build":              {"docs", "docs/site"},
 	"docs/site":               {},
 	"web":                     {"docs", "docs/site"},
+	"deploy/dist":             {},
 	"e2e":                     {},
 	"e2e/acceptance":          {"e2e/scale"},
 	"e2e/bench":               {"e2e/cluster", "e2e/load"},
