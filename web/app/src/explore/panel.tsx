@@ -31,7 +31,7 @@ interface Props {
 const views: [View, string][] = [['graph', 'Graph'], ['table', 'Table'], ['raw', 'JSON'], ['explain', 'Explain']];
 
 /** explained are the languages whose queries the server explains. */
-const explained: LanguageID[] = ['promql'];
+const explained: LanguageID[] = ['promql', 'graphite', 'opentsdb'];
 
 /** Panel is one query and its answer. */
 export function Panel(p: Props) {

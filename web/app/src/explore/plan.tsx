@@ -15,6 +15,8 @@ export interface Node {
   shared?: boolean;
   again?: boolean;
   notDone?: boolean;
+  /** more are inputs that the server left out. */
+  more?: number;
   inputs?: Node[];
   /** reads are indexes of the reads of the query. */
   reads?: number[];
@@ -55,7 +57,7 @@ const mostInputs = 200;
 export function Operator(p: {node: Node; reads: Read[]}) {
   const n = p.node;
   const inputs = n.inputs?.slice(0, mostInputs) ?? [];
-  const left = (n.inputs?.length ?? 0) - inputs.length;
+  const left = (n.inputs?.length ?? 0) - inputs.length + (n.more ?? 0);
   return (
     <li>
       <Line title={n.operator} text={n.expression ?? ''}>
@@ -64,7 +66,7 @@ export function Operator(p: {node: Node; reads: Read[]}) {
         )}
         {n.shared && <span class="badge">shared</span>}
       </Line>
-      {(inputs.length > 0 || n.reads) && (
+      {(inputs.length > 0 || left > 0 || n.reads) && (
         <ul>
           {inputs.map(i => <Operator key={i.id} node={i} reads={p.reads} />)}
           {left > 0 && <li class="dim">and {formatCount(left)} more</li>}

@@ -7,7 +7,7 @@ import {Failed} from '../lib/waiting.tsx';
 
 interface Answer {
   recorded: boolean;
-  backups: {at: string; path: string; kind: string; bytes: number; seconds: number; there: boolean; verified?: string; failed?: string}[] | null;
+  backups: {at: string; path: string; kind: string; bytes: number; seconds: number; there: boolean; failed?: string}[] | null;
 }
 
 /** Backups lists those that were made of this store, the newest first. */
@@ -28,8 +28,7 @@ export function Backups(p: {turn: number}) {
             <tr key={i}>
               <td class="time">{formatTime(Date.parse(b.at), false).slice(0, 19)}</td><td class="name"><code><Text of={b.path} /></code></td>
               <td class="number">{formatBytes(b.bytes)}</td><td class="number">{formatSeconds(b.seconds)}</td>
-              <td>{b.failed ? <span class="bad">{b.failed}</span> : !b.there ? <span class="warn">not there any more</span>
-                : b.verified ? <span class="good">verified {formatTime(Date.parse(b.verified), false).slice(0, 10)}</span> : 'there'}</td>
+              <td>{b.failed ? <span class="bad">{b.failed}</span> : b.there ? 'there' : <span class="warn">not there any more</span>}</td>
             </tr>
           ))}</tbody>
         </table></div>

@@ -21,8 +21,6 @@ interface Server {
   regions: number;
   requests: number;
   errors: number;
-  retries: number;
-  inFlight: number;
   p50Millis: number;
   p99Millis: number;
   lastError?: string;
@@ -101,12 +99,12 @@ function Servers(p: {zookeeper: string; root: string; all: Server[]; tables: {ta
       <p class="dim">{p.tables.map(t => `${t.table}: ${formatCount(t.regions)} regions`).join(' · ')}</p>
       {p.all.length === 0 ? <p class="dim">No region server was asked yet.</p> : (
         <div class="scroll short" tabIndex={0} role="group" aria-label="Region servers"><table>
-          <thead><tr><th>Region server</th><th class="number">Regions</th><th class="number">Requests</th><th class="number">Retries</th><th class="number">Errors</th><th class="number">In flight</th><th class="number">Median</th><th class="number">99 %</th></tr></thead>
+          <thead><tr><th>Region server</th><th class="number">Regions</th><th class="number">Requests</th><th class="number">Errors</th><th class="number">Median</th><th class="number">99 %</th></tr></thead>
           <tbody>{p.all.map(s => (
             <tr key={s.server}>
               <td class="name">{s.server}{s.lastError && <div class="bad">{s.lastErrorAt ? `${formatTime(Date.parse(s.lastErrorAt), false).slice(0, 19)} ` : ''}{s.lastError}</div>}</td>
-              <td class="number">{formatCount(s.regions)}</td><td class="number">{formatCount(s.requests)}</td><td class="number">{formatCount(s.retries)}</td>
-              <td class={s.errors > 0 ? 'number bad' : 'number'}>{formatCount(s.errors)}</td><td class="number">{formatCount(s.inFlight)}</td>
+              <td class="number">{formatCount(s.regions)}</td><td class="number">{formatCount(s.requests)}</td>
+              <td class={s.errors > 0 ? 'number bad' : 'number'}>{formatCount(s.errors)}</td>
               <td class="number">{formatNumber(s.p50Millis)} ms</td><td class="number">{formatNumber(s.p99Millis)} ms</td>
             </tr>
           ))}</tbody>
