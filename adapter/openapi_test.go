@@ -79,7 +79,7 @@ func TestOpenAPIRoutes(t *testing.T) {
 	o := DefaultOptions()
 	o.Engine, o.AdminAPI = EngineMemory, true
 	a, _ := runAdapter(t, o)
-	handler, err := a.routes()
+	handler, err := a.routes(a.live.Load())
 	if err != nil {
 		t.Fatal(err)
 	}
