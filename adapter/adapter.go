@@ -24,6 +24,7 @@ import (
 	"github.com/tsdbridge/tsdbridge/lastlog"
 	"github.com/tsdbridge/tsdbridge/opentsdb"
 	prom "github.com/tsdbridge/tsdbridge/prometheus"
+	"github.com/tsdbridge/tsdbridge/refused"
 	"github.com/tsdbridge/tsdbridge/running"
 	"github.com/tsdbridge/tsdbridge/seldom"
 	"github.com/tsdbridge/tsdbridge/storage"
@@ -49,6 +50,8 @@ type Adapter struct {
 	running    *running.Registry // of all queries
 	started    time.Time
 	log        *lastlog.Log
+	refused    *refused.Log // of all doors
+	transfers  *transfers
 	server     *http.Server
 	listener   net.Listener // nil when the address is empty
 
@@ -72,6 +75,8 @@ func New(o Options) (*Adapter, error) {
 	a.running.Watch(o.QuerySlow, a.tellSlow)
 	a.running.Measure(a.registry, "promql", "graphite", "opentsdb", "remote read")
 	a.reloader = newReloader(a)
+	a.refused = refused.New(o.Logger, o.Now)
+	a.transfers = &transfers{now: o.Now}
 	registerBuildInfo(a.registry)
 	a.names, _ = o.translator() // checked by Validate
 	a.budget = newBudget(o, a.registry)

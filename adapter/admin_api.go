@@ -44,6 +44,7 @@ type adminAPI struct {
 	exports   opentsdb.ExportOptions
 	fsck      *fsckAPI
 	uidTables uidTables
+	transfers *transfers
 }
 
 // snapshotReply and compactReply are the data of answers.
@@ -65,7 +66,7 @@ func (a *adminAPI) mount(r chi.Router) {
 		r.Method(http.MethodPut, path, handler)
 	}
 	for path, serve := range map[string]http.HandlerFunc{importPath: a.importBlock, importPartPath: a.importPart, exportWhisperPath: a.exportWhisper, exportPath: a.exportRange, exportRangesPath: a.exportRanges, exportBehindPath: a.exportBehind, fsckPlanPath: a.planFsck, fsckCheckPath: a.checkFsck, uidPath: a.uids} {
-		r.Method(http.MethodPost, path, http.NewCrossOriginProtection().Handler(serve))
+		r.Method(http.MethodPost, path, http.NewCrossOriginProtection().Handler(a.transfers.watched(path, serve)))
 	}
 }
 
@@ -106,11 +107,13 @@ func (a *adminAPI) snapshot(r *http.Request) (any, error) {
 	if err := a.o.wantEmbedded("a snapshot"); err != nil {
 		return nil, err
 	}
+	begin := a.o.Now()
 	name := fmt.Sprintf("%s-%016x", a.o.Now().UTC().Format("20060102T150405Z0700"), rand.Int64())
 	if err := a.store.Backup(r.Context(), filepath.Join(a.o.Path, snapshotsDir, name)); err != nil {
 		return nil, err
 	}
 	a.o.Logger.InfoContext(r.Context(), "snapshot made", "name", name)
+	a.o.noteBackup("snapshot", filepath.Join(a.o.Path, snapshotsDir, name), "", begin)
 	return snapshotReply{name}, nil
 }
 

@@ -69,7 +69,7 @@ func openAnswer(req *http.Request) (*http.Response, error) {
 	if resp.StatusCode != http.StatusOK {
 		defer resp.Body.Close()
 		text, _ := io.ReadAll(io.LimitReader(resp.Body, maxRefusalBytes)) // it explains the status
-		return nil, refused(req.URL, resp, reasonOf(text))
+		return nil, refusedBy(req.URL, resp, reasonOf(text))
 	}
 	return resp, nil
 }
@@ -93,7 +93,7 @@ func answerOf(req *http.Request, data any) error {
 	}{data}
 	// An answer that is not JSON comes from another server. Its text identifies that.
 	if err := json.Unmarshal(body, &answer); err != nil || resp.StatusCode != http.StatusOK {
-		return refused(req.URL, resp, reasonOf(body))
+		return refusedBy(req.URL, resp, reasonOf(body))
 	}
 	return nil
 }
@@ -117,8 +117,8 @@ func callAdapter(ctx context.Context, method, base, path string) (*http.Response
 	return ask(req)
 }
 
-// refused returns the error of a refusal, with advice for the usual reason.
-func refused(asked *url.URL, answer *http.Response, reason string) error {
+// refusedBy returns the error of a refusal, with advice for the usual reason.
+func refusedBy(asked *url.URL, answer *http.Response, reason string) error {
 	if strings.Contains(reason, "admin APIs disabled") || answer.StatusCode == http.StatusNotFound {
 		reason += " (the adapter runs without --web.enable-admin-api: run it with that, or stop it)"
 	}

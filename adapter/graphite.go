@@ -49,7 +49,7 @@ func (a *Adapter) graphiteParts(o Options) graphite.Options {
 	}
 	g.Inverter, g.Prepared = a.trees.Forest(), a.trees.Prepared()
 	g.Deleter, g.AllowDelete = a.store, a.o.AdminAPI
-	g.Running, g.Sockets = a.running, a.o.Sockets
+	g.Running, g.Refused, g.Sockets = a.running, a.refused, a.o.Sockets
 	g.ShutdownGrace, g.Logger, g.Registerer, g.Now = a.o.ShutdownGrace, a.o.Logger, a.registry, a.o.Now
 	return g
 }

@@ -55,15 +55,18 @@ func (a *Adapter) routes(g *generation) (http.Handler, error) {
 	graphiteAPI := budget.Accounts(a.budget)(renamed)
 	g.prometheus.Routes(r.With(counted("prometheus")))
 	g.opentsdb.WebRoutes(r.With(scripts, counted("opentsdb")))
+	queries.Handle(explainPath, g.explained(scripts))
 	queries.Get(treeStatusPath, trees.status)
 	queries.Get(treeTestPath, trees.test)
 	queries.Get(treeBrowsePath, trees.browse)
 	queries.Post(treeTryPath, trees.try)
 	queries.Get(phrasesPath, (&phraseAPI{names: a.names, store: a.store.Catalog()}).serve)
 	queries.Get(treeShowPath, shower.serve)
+	r.Get(transfersPath, a.transfers.serve)
+	r.Get(backupsPath, a.showBackups)
 	if a.o.AdminAPI {
 		if a.admin == nil { // it holds what its operations share
-			a.admin = &adminAPI{o: a.o, store: a.store, engine: a.db, syncTrees: trees.sync, importer: a.importer(), parts: a.graphite.Importer(), files: a.exportFiles, exports: a.exportOptions(), fsck: newFsckAPI(a), uidTables: a.uidTables()}
+			a.admin = &adminAPI{o: a.o, store: a.store, engine: a.db, syncTrees: trees.sync, importer: a.importer(), parts: a.graphite.Importer(), files: a.exportFiles, exports: a.exportOptions(), fsck: newFsckAPI(a), uidTables: a.uidTables(), transfers: a.transfers}
 		}
 		a.admin.mount(r)
 	}
@@ -71,6 +74,10 @@ func (a *Adapter) routes(g *generation) (http.Handler, error) {
 	reload := http.NewCrossOriginProtection().Handler(http.HandlerFunc(a.serveReload))
 	r.Method(http.MethodPost, ReloadPath, reload)
 	r.Method(http.MethodPut, ReloadPath, reload)
+	r.Get(refusedPath, a.showRefused)
+	r.Get(enginePath, a.showEngine)
+	queries.Get(growthPath, a.showGrowth)
+	queries.Get(silentPath, a.showSilent)
 	r.Get("/-/healthy", status.healthy)
 	r.Head("/-/healthy", status.healthy)
 	r.Get("/-/ready", status.isReady)

@@ -84,13 +84,15 @@ func Backup(ctx context.Context, o Options, s StoreOptions, out io.Writer) error
 	if _, err := os.Lstat(s.Dir); !errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("%s: %w", s.Dir, errors.Join(err, fs.ErrExist))
 	}
+	moved := ""
 	err := backupStopped(ctx, o, s.Dir)
 	if errors.Is(err, pebble.ErrInUse) {
-		err = backupRunning(ctx, o, s)
+		moved, err = backupRunning(ctx, o, s)
 	}
 	if err != nil {
 		return err
 	}
+	o.noteBackup("backup", s.Dir, moved, begin)
 	size, files, err := folderSize(s.Dir)
 	if err != nil {
 		return err
@@ -99,25 +101,25 @@ func Backup(ctx context.Context, o Options, s StoreOptions, out io.Writer) error
 	return nil
 }
 
-// backupRunning makes the adapter write a snapshot inside of the store, and moves it away.
-func backupRunning(ctx context.Context, o Options, s StoreOptions) error {
+// backupRunning makes the adapter write a snapshot inside of the store, and moves it away. It returns where it was.
+func backupRunning(ctx context.Context, o Options, s StoreOptions) (snapshot string, err error) {
 	url, err := o.adminURL(s.URL)
 	if err != nil {
-		return err
+		return "", err
 	}
 	var made snapshotReply
 	if err := adminCall(ctx, url, snapshotPath, &made); err != nil {
-		return err
+		return "", err
 	}
 	// The name comes from another process and must not lead out of the directory.
 	if made.Name == "" || made.Name != filepath.Base(made.Name) {
-		return fmt.Errorf("%s answers with a snapshot named %q", url, made.Name)
+		return "", fmt.Errorf("%s answers with a snapshot named %q", url, made.Name)
 	}
-	snapshot := filepath.Join(o.Path, snapshotsDir, made.Name)
+	snapshot = filepath.Join(o.Path, snapshotsDir, made.Name)
 	if _, err := os.Stat(snapshot); err != nil {
-		return fmt.Errorf("%s made a snapshot that is not in --storage.path=%s: %w", url, o.Path, err)
+		return "", fmt.Errorf("%s made a snapshot that is not in --storage.path=%s: %w", url, o.Path, err)
 	}
-	return moveFolder(ctx, snapshot, s.Dir)
+	return snapshot, moveFolder(ctx, snapshot, s.Dir)
 }
 
 // backupStopped copies a store that no process has open. First it puts the log that a crash has

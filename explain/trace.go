@@ -82,6 +82,13 @@ func (s *Step) Uses(read int) {
 	s.node.Bytes += s.trace.reads[read].Bytes
 }
 
+// Uses notes that the node that was begun last shows series of a read.
+func (t *Trace) Uses(read int) {
+	if t != nil {
+		t.at.Uses(read)
+	}
+}
+
 // End ends the node, and those in it that did not end.
 func (s *Step) End() {
 	if s == nil {

@@ -100,11 +100,12 @@ func newCarbonPort(o Options, names *nameRules) (*carbonPort, error) {
 	lo.PickleAddress, lo.ProtobufAddress, lo.FrameBytes = c.PickleAddress, c.ProtobufAddress, c.FrameBytes
 	lo.Address, lo.UDP, lo.MaxConnections, lo.IdleTimeout, lo.KeepOpen = c.ListenAddress, c.UDP, c.MaxConnections, c.IdleTimeout, c.KeepOpen
 	lo.Sockets, lo.ShutdownGrace, lo.Logger, lo.Registerer, lo.Now = o.Sockets, o.ShutdownGrace, o.Logger, o.Registerer, o.Now
+	lo.Refused = o.Refused
 	p := &carbonPort{names: names, prepared: o.Prepared, ingest: newCarbonSink(sinkOptions{
 		Names:    names,
 		Appender: treeAppender{o.Points, o.Catalog, o.Inverter, o.Names},
 		Paths:    func(name string) storage.Series { return seriesOf(o.Names, name) }, CacheEntries: c.SeriesCache, MaxFuture: c.MaxFuture,
-		Logger: o.Logger, Registerer: o.Registerer, Now: o.Now,
+		Refused: o.Refused, Logger: o.Logger, Registerer: o.Registerer, Now: o.Now,
 	})}
 	var err error
 	if p.intake, err = newCarbonIntake(o, names, p.ingest); err != nil {

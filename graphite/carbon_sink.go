@@ -11,6 +11,7 @@ import (
 
 	"github.com/tsdbridge/tsdbridge/graphite/carbon"
 	"github.com/tsdbridge/tsdbridge/ingest"
+	"github.com/tsdbridge/tsdbridge/refused"
 	"github.com/tsdbridge/tsdbridge/storage"
 )
 
@@ -30,6 +31,7 @@ type sinkOptions struct {
 	// in carbon.
 	MaxFuture time.Duration
 
+	Refused    *refused.Log // may be nil
 	Logger     *slog.Logger
 	Registerer prometheus.Registerer
 	Now        func() time.Time
@@ -48,7 +50,7 @@ var _ carbon.Sink = (*carbonSink)(nil)
 
 // newCarbonSink returns a carbonSink over a store.
 func newCarbonSink(o sinkOptions) *carbonSink {
-	in := &carbonSink{o: o, refused: newRefusedNames(o.Logger), counters: newSinkCounters(o.Registerer), filtered: newFilteredCounters(o.Registerer)}
+	in := &carbonSink{o: o, refused: newRefusedNames(o.Logger, o.Refused), counters: newSinkCounters(o.Registerer), filtered: newFilteredCounters(o.Registerer)}
 	in.Ingest = in.newIngest()
 	return in
 }

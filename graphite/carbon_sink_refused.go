@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/tsdbridge/tsdbridge/recent"
+	"github.com/tsdbridge/tsdbridge/refused"
 )
 
 const (
@@ -27,14 +28,15 @@ const (
 type refusedNames struct {
 	names  *recent.Map[string, time.Time] // when they were refused
 	logger *slog.Logger
+	kept   *refused.Log
 
 	mu         sync.Mutex // guards all below
 	silent     time.Time  // until then
 	suppressed int
 }
 
-func newRefusedNames(logger *slog.Logger) *refusedNames {
-	return &refusedNames{names: recent.NewWeighted[string, time.Time](refusedBytes, func(name string) int { return len(name) + refusedCost }), logger: logger}
+func newRefusedNames(logger *slog.Logger, kept *refused.Log) *refusedNames {
+	return &refusedNames{kept: kept, names: recent.NewWeighted[string, time.Time](refusedBytes, func(name string) int { return len(name) + refusedCost }), logger: logger}
 }
 
 // holds reports whether a name was refused lately.
@@ -46,11 +48,13 @@ func (r *refusedNames) holds(name string, now time.Time) bool {
 // add remembers a name, and logs it unless another was logged just now.
 func (r *refusedNames) add(ctx context.Context, name string, err error, now time.Time) {
 	r.names.Put(name, now)
+	r.kept.Keep(refused.Sample{Door: refused.Carbon, Reason: err.Error(), Points: 1}, func() string { return name })
 	r.log(ctx, now, "graphite series refused", "name", strconv.QuoteToASCII(name[:min(len(name), loggedName)]), "err", err)
 }
 
 // logPoints logs points that were refused without a name.
 func (r *refusedNames) logPoints(ctx context.Context, points int, err error, now time.Time) {
+	r.kept.Keep(refused.Sample{Door: refused.Carbon, Reason: err.Error(), Points: points}, nil)
 	r.log(ctx, now, "graphite points refused", "points", points, "err", err)
 }
 

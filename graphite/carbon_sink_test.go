@@ -202,7 +202,7 @@ func TestIngestRefusedNames(t *testing.T) {
 
 // The memory of refused names is bounded, however many there are.
 func TestIngestRefusedMemory(t *testing.T) {
-	r := newRefusedNames(slog.New(slog.DiscardHandler))
+	r := newRefusedNames(slog.New(slog.DiscardHandler), nil)
 	now, long := time.Unix(1741060000, 0), strings.Repeat("x", 16<<10)
 	for i := range 1000 {
 		r.add(t.Context(), fmt.Sprint(long, i), storage.ErrInvalid, now)

@@ -24,6 +24,7 @@ import (
 	"github.com/tsdbridge/tsdbridge/graphite/picture"
 	"github.com/tsdbridge/tsdbridge/graphite/source"
 	"github.com/tsdbridge/tsdbridge/ingest/listen"
+	"github.com/tsdbridge/tsdbridge/refused"
 	"github.com/tsdbridge/tsdbridge/running"
 	"github.com/tsdbridge/tsdbridge/storage"
 	"github.com/tsdbridge/tsdbridge/translate"
@@ -69,6 +70,8 @@ type Options struct {
 	Points storage.Appender
 	// Running holds the queries of all languages that are being answered. It may be nil.
 	Running *running.Registry
+	// Refused keeps samples of what carbon's ports refuse; nil: nothing is kept.
+	Refused *refused.Log
 	// Inverter is of Trees.
 	Inverter Inverter
 	// Prepared is closed when Trees are known. Carbon's points wait for it: what a name means

@@ -67,7 +67,7 @@ func (s *server) serve(ctx, writeCtx context.Context, conn net.Conn) {
 
 func (s *server) connection(conn net.Conn) *connection {
 	l := newLines(s.o.ReadBuffer, s.o.MaxLine, s.budget)
-	return &connection{server: s, conn: conn, place: listen.PortConn(conn), lines: l, telnet: telnet{puts: s.puts, about: s.about, turn: s.turns.Lasting()}}
+	return &connection{server: s, conn: conn, place: listen.PortConn(conn), lines: l, telnet: telnet{puts: s.puts, about: s.about, turn: s.turns.Lasting(), client: conn.RemoteAddr().String()}}
 }
 
 // handshake begins TLS on a connection whose first bytes were read.

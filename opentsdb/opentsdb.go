@@ -25,9 +25,11 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/tsdbridge/tsdbridge/budget"
+	"github.com/tsdbridge/tsdbridge/explain"
 	"github.com/tsdbridge/tsdbridge/ingest/listen"
 	"github.com/tsdbridge/tsdbridge/opentsdb/api"
 	"github.com/tsdbridge/tsdbridge/opentsdb/query"
+	"github.com/tsdbridge/tsdbridge/refused"
 	"github.com/tsdbridge/tsdbridge/running"
 	"github.com/tsdbridge/tsdbridge/storage"
 	"github.com/tsdbridge/tsdbridge/storage/schema"
@@ -108,6 +110,8 @@ type Options struct {
 	// Budget bounds the memory of queries, Running lists them.
 	Budget  *budget.Budget
 	Running *running.Registry
+	// Refused keeps samples of what is refused; nil: nothing is kept.
+	Refused *refused.Log
 	// Protect, if set, has a handler ask for passwords. OpenPuts is --opentsdb.open-puts: HTTP puts need
 	// none, as those of telnet.
 	Protect  func(http.Handler) (http.Handler, error)
@@ -266,7 +270,7 @@ func (o Options) puts() putOptions {
 	p.MaxTags, p.MaxFuture, p.CacheEntries = o.MaxTags, o.MaxFuture, o.SeriesCache
 	p.Appender, p.Registerer, p.Now, p.ReadOnly = o.Points, o.Registerer, o.Now, o.Mode == ModeReadOnly
 	p.Codecs, p.SpecialChars = o.codecs(), o.SpecialChars
-	p.Histograms = o.Histograms
+	p.Histograms, p.Refused = o.Histograms, o.Refused
 	if o.Rollups != nil {
 		p.Rollups, p.Rollup = o.Rollups, o.Rollup
 	}
@@ -348,6 +352,12 @@ func (s *Server) WebRoutes(r chi.Router) {
 		r.Handle("/api/"+endpoint, s.web)
 		r.Handle("/api/"+endpoint+"/*", s.web)
 	}
+}
+
+// Explain computes the answer to a request with the parameters of GET /api/query, whose context has an account of the
+// budget, and returns how that was done. After an error it returns the status of an answer and a text.
+func (s *Server) Explain(w http.ResponseWriter, r *http.Request) (x *explain.Answer, status int, text string) {
+	return s.queries.Explain(w, r)
 }
 
 // Routes mounts the HTTP API of the port. It answers every path.

@@ -14,6 +14,7 @@ import (
 	"github.com/tsdbridge/tsdbridge/ingest/listen"
 	"github.com/tsdbridge/tsdbridge/opentsdb/api"
 	"github.com/tsdbridge/tsdbridge/opentsdb/reply"
+	"github.com/tsdbridge/tsdbridge/refused"
 	"github.com/tsdbridge/tsdbridge/storage"
 )
 
@@ -198,12 +199,12 @@ func (p *putRequest) answer(r *http.Request) *putAnswer {
 	ctx, cancel := listen.WithTimeout(context.WithoutCancel(r.Context()), p.api.o.Timeout)
 	if !p.flags.limited {
 		defer cancel()
-		return p.outcome(p.store(ctx))
+		return p.outcome(r, p.store(ctx))
 	}
 	answer := make(chan *putAnswer, 1)
 	go func() {
 		defer cancel()
-		answer <- p.outcome(p.store(ctx))
+		answer <- p.outcome(r, p.store(ctx))
 	}()
 	timer := time.NewTimer(p.flags.timeout)
 	defer timer.Stop()
@@ -242,13 +243,28 @@ func (p *putRequest) storeHistograms(ctx context.Context) error {
 }
 
 // outcome turns what the store said into an answer.
-func (p *putRequest) outcome(err error) *putAnswer {
+func (p *putRequest) outcome(r *http.Request, err error) *putAnswer {
+	keepBad(p.api.puts.o.Refused, r, p.content.bytes, p.points.bad)
 	a := newPutAnswer(p.flags, p.points.points, len(p.points.bad), err)
 	if p.flags.details {
 		a.explain(p.content.bytes, p.points.bad, func(b []byte) any { return echo(b, p.points.histograms != nil) })
 	}
 	p.points.job.Release()
 	return a
+}
+
+// keptBad is how many bad points of a request are kept.
+const keptBad = 5
+
+// keepBad keeps the first points of a body that were refused. All are counted with the first.
+func keepBad(kept *refused.Log, r *http.Request, body []byte, bad []badPoint) {
+	points := len(bad)
+	for _, b := range bad[:min(len(bad), keptBad)] {
+		kept.Add(r.Context(), refused.Sample{Door: refused.OpenTSDBHTTP, Client: r.RemoteAddr, Reason: b.err.Error(), Points: points}, func() string {
+			return string(body[b.from:min(b.to, b.from+maxKept)])
+		})
+		points = 0
+	}
 }
 
 // explain adds what is wrong with points of a body, in their order there. echo returns one as a TSD shows

@@ -8,6 +8,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/tsdbridge/tsdbridge/ingest"
+	"github.com/tsdbridge/tsdbridge/refused"
 	"github.com/tsdbridge/tsdbridge/storage"
 )
 
@@ -33,6 +34,7 @@ type putOptions struct {
 	Rollup  RollupConfig
 	// ReadOnly refuses all points.
 	ReadOnly bool
+	Refused  *refused.Log // may be nil
 	// Now is needed with MaxFuture.
 	Now        func() time.Time
 	Registerer prometheus.Registerer

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/tsdbridge/tsdbridge/ingest/listen"
+	"github.com/tsdbridge/tsdbridge/refused"
 	"github.com/tsdbridge/tsdbridge/storage"
 	"github.com/tsdbridge/tsdbridge/turns"
 )
@@ -24,6 +25,7 @@ type telnet struct {
 	answer     []byte // Latin-1
 	pipeline   listen.Pipeline
 	turn       *turns.Turn // to parse
+	client     string      // its address
 	// late answers points that the store refused while more was read. It is called by the pipeline.
 	late    func(answer string)
 	rolled  []lineRollup
@@ -46,13 +48,19 @@ func (t *telnet) take(ctx context.Context, l *listen.Lines, d *delivery) (open b
 	// The store's refusals of new series are answered before more is read.
 	if open && len(t.answer) == 0 && len(t.histograms.list) == 0 && j.NewSeries() == 0 && len(j.Batch.Refs) >= listen.PipelinePoints {
 		t.pipeline.Begin(func() {
-			d.write(ctx, j, func(_ int, err error) { t.late(refusalText(err)) })
+			d.write(ctx, j, func(_ int, err error) {
+				t.keepLine(nil, err)
+				t.late(refusalText(err))
+			})
 			j.Release()
 		})
 		return true
 	}
 	t.pipeline.Wait()
-	d.write(ctx, j, func(_ int, err error) { t.refused(err) })
+	d.write(ctx, j, func(_ int, err error) {
+		t.keepLine(nil, err)
+		t.refused(err)
+	})
 	d.writeHistograms(ctx, j, &t.histograms, func(err error) { t.refusedHistogram(storeError{err}) })
 	j.Release()
 	return open
@@ -94,10 +102,21 @@ func (t *telnet) plain(l *listen.Lines) {
 			t.job.add(ref, p)
 		} else if err := t.unknown(key, p); err != nil {
 			t.job.Refused++
+			t.keepLine(key, err)
 			t.refused(err)
 		}
 	}
 }
+
+// keepLine keeps a line that was refused, or the series of it.
+func (t *telnet) keepLine(line []byte, err error) {
+	t.puts.o.Refused.Add(context.Background(), refused.Sample{Door: refused.OpenTSDBTelnet, Client: t.client, Reason: err.Error(), Points: 1}, func() string {
+		return latin1(line[:min(len(line), maxKept)])
+	})
+}
+
+// maxKept is how many bytes of a refused line are kept at most.
+const maxKept = 1 << 10
 
 func (t *telnet) unknown(key []byte, p point) error {
 	return t.job.addUnknown(key, p, t.lines, func(string) (storage.Series, error) { return putSeries(key, t.puts.o.names()) })
@@ -149,6 +168,7 @@ func (t *telnet) unknownCommand(word string) {
 func (t *telnet) put(line []byte) {
 	if err := t.add(line); err != nil {
 		t.job.Refused++
+		t.keepLine(line, err)
 		t.refused(err)
 	}
 }

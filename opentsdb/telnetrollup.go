@@ -18,6 +18,7 @@ func (t *telnet) rollup(line []byte) {
 		return
 	}
 	t.puts.telnet.CountPoints(1, 1, nil)
+	t.keepLine(line, err)
 	t.refusedRollup(err)
 }
 

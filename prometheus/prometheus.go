@@ -172,6 +172,9 @@ func (s *Server) Routes(r chi.Router) {
 	queries.Handle(APIPrefix+"/*", s.query)
 }
 
+// Query returns the handler of the query API.
+func (s *Server) Query() http.Handler { return s.query }
+
 // Write returns the handler of remote write, for requests that need no router.
 func (s *Server) Write() http.Handler { return reply.AllowOrigins(s.origins)(s.write) }
 

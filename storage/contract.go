@@ -1,6 +1,8 @@
 package storage
 
 import (
+	"time"
+
 	"github.com/tsdbridge/tsdbridge/storage/annotations"
 	"github.com/tsdbridge/tsdbridge/storage/archive"
 	"github.com/tsdbridge/tsdbridge/storage/catalog"
@@ -58,6 +60,14 @@ type (
 	SeriesVersion = catalog.Version
 	// Cardinality is the numbers of series by names.
 	Cardinality = catalog.Cardinality
+	// Growth tells when the series were registered that there are.
+	Growth = catalog.Growth
+	// GrowthQuery asks for that.
+	GrowthQuery = catalog.GrowthQuery
+	// Silence tells which series have no points since a day.
+	Silence = catalog.Silence
+	// SeriesShares is how many of some series have a metric, a tag key, a tag.
+	SeriesShares = catalog.Shares
 	// NamedCount is a name with a number of series.
 	NamedCount = catalog.NamedCount
 	// Metadata is the description of a metric.
@@ -128,3 +138,6 @@ const (
 	FormDouble  = series.FormDouble
 	FormMillis  = series.FormMillis
 )
+
+// DayOf returns the number of the day of a time; see package catalog.
+func DayOf(t time.Time) int { return catalog.DayOf(t) }

@@ -106,6 +106,12 @@ func (s *Store) openCatalog() {
 	s.loader = &catalog.Loader{Catalog: s.catalog, BeforeAll: s.tables.pinAgain}
 }
 
+// noteNew notes that a series was registered.
+func (s *Store) noteNew(id index.ID) bool {
+	s.days.Born(id, s.o.Now())
+	return s.writer.NoteNew(id)
+}
+
 // newCompactor returns what compacts closed rows of shared tables; nil: nothing does.
 func (s *Store) newCompactor() *closed.Compactor {
 	if s.db.Versioned == nil || s.o.CompactAfter == 0 {
@@ -162,7 +168,7 @@ func (s *Store) openWriter() (err error) {
 	s.registrar = register.New(register.Options{
 		DB: s.db, Table: o.Tables.Meta, Layout: s.layout, UIDs: s.uids, Series: s.index, Registry: s.registry, Days: s.days,
 		Catalog: s.catalog, UIDUsage: s.uidUsage, NewSeries: o.NewSeries, Observer: o.Observer,
-		NoteNew: s.writer.NoteNew, CheckFit: s.tables.check, Now: o.Now, Registerer: o.Registerer,
+		NoteNew: s.noteNew, CheckFit: s.tables.check, Now: o.Now, Registerer: o.Registerer,
 	})
 	s.documents = documents.New(documents.Options{
 		DB: s.db, Tables: o.Tables, Layout: s.layout, UIDs: s.uids, Series: s.index, Registrar: s.registrar,

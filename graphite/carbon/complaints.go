@@ -6,6 +6,8 @@ import (
 	"strconv"
 	"sync"
 	"time"
+
+	"github.com/tsdbridge/tsdbridge/refused"
 )
 
 const (
@@ -17,8 +19,9 @@ const (
 
 // complaints logs bad lines, at most one of each reason in complaintPause.
 type complaints struct {
-	logger *slog.Logger
-	now    func() time.Time
+	logger  *slog.Logger
+	samples *refused.Log // may be nil
+	now     func() time.Time
 
 	mu    sync.Mutex // guards all below
 	until [reasons]time.Time
@@ -30,6 +33,7 @@ func (c *complaints) about(ctx context.Context, reason Reason, line []byte, prot
 	if reason == ReasonNaN {
 		return // as carbon: many senders have them and mean nothing by it
 	}
+	c.samples.Keep(refused.Sample{Door: refused.Carbon, Client: from(), Reason: reason.String(), Points: 1}, func() string { return string(line[:min(len(line), complaintBytes)]) })
 	suppressed, ok := c.turn(reason)
 	if !ok {
 		return

@@ -40,7 +40,7 @@ func New(o Options) (*Listener, error) {
 	if err := o.Validate(); err != nil {
 		return nil, err
 	}
-	l := &Listener{o: o, frames: listen.NewGate(o.MaxConnections, cmp.Or(o.frameBudget, frameBudget)), complaints: complaints{logger: o.Logger, now: o.Now}, budget: listen.NewGate(o.MaxConnections, readBudget), turns: turns.New(runtime.GOMAXPROCS(0))}
+	l := &Listener{o: o, frames: listen.NewGate(o.MaxConnections, cmp.Or(o.frameBudget, frameBudget)), complaints: complaints{logger: o.Logger, samples: o.Refused, now: o.Now}, budget: listen.NewGate(o.MaxConnections, readBudget), turns: turns.New(runtime.GOMAXPROCS(0))}
 	l.points.New = func() any { return new([]Point) }
 	if o.Address != "" {
 		if err := l.bind(); err != nil {

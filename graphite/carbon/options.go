@@ -9,6 +9,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/tsdbridge/tsdbridge/ingest/listen"
+	"github.com/tsdbridge/tsdbridge/refused"
 )
 
 // Options of a Listener. Logger, Registerer and Now must be given.
@@ -48,6 +49,7 @@ type Options struct {
 
 	frameBudget int // bytes of the frames of all connections; 0: frameBudget
 
+	Refused    *refused.Log // samples of bad lines; may be nil
 	Logger     *slog.Logger
 	Registerer prometheus.Registerer
 	Now        func() time.Time

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/tsdbridge/tsdbridge/budget"
+	"github.com/tsdbridge/tsdbridge/explain"
 	"github.com/tsdbridge/tsdbridge/graphite/expr"
 	"github.com/tsdbridge/tsdbridge/turns"
 )
@@ -109,8 +110,10 @@ type run struct {
 	request Request
 	source  Source
 	fetched map[fetchKey][]*Series
-	account *budget.Account // of the request; nil has no limit
-	turn    *turns.Turn     // of the request, to compute
+	account *budget.Account  // of the request; nil has no limit
+	turn    *turns.Turn      // of the request, to compute
+	trace   *explain.Trace   // of the request
+	reads   map[fetchKey]int // numbers in the trace
 	series  int
 	points  int
 	settled int // calls whose results were charged
@@ -142,7 +145,7 @@ func (e *Evaluator) Eval(ctx context.Context, targets []expr.Node, request Reque
 
 // EvalEach is Eval with a list for each target.
 func (e *Evaluator) EvalEach(ctx context.Context, targets []expr.Node, request Request, source Source) ([][]*Series, error) {
-	r := &run{ctx: ctx, ev: e, request: request, source: source, fetched: map[fetchKey][]*Series{}, account: budget.From(ctx), turn: turns.From(ctx)}
+	r := &run{ctx: ctx, ev: e, request: request, source: source, fetched: map[fetchKey][]*Series{}, account: budget.From(ctx), turn: turns.From(ctx), trace: explain.From(ctx), reads: map[fetchKey]int{}}
 	s := &scope{run: r, window: request.window(), xff: request.XFilesFactor}
 	if err := s.prefetch(targets...); err != nil {
 		return nil, err
@@ -245,6 +248,34 @@ func (s *scope) call(n *expr.Call, piped func() (expr.Node, any, error)) (any, e
 		return nil, invalid("calls nested deeper than %d", maxDepth)
 	}
 	defer func() { s.depth-- }()
+	step := s.trace.Enter(n.Name, n.Raw)
+	defer step.End()
+	v, err := s.called(fn, n, piped)
+	if err == nil {
+		step.Result(sizeOf(v))
+	}
+	return v, err
+}
+
+// sizeOf returns how many series and points a value has.
+func sizeOf(v any) (series, points int) {
+	switch v := v.(type) {
+	case []*Series:
+		for _, s := range v {
+			points += len(s.Values)
+		}
+		return len(v), points
+	case [][]*Series:
+		for _, list := range v {
+			n, of := sizeOf(list)
+			series, points = series+n, points+of
+		}
+	}
+	return series, points
+}
+
+// called evaluates the arguments of a function, and calls it.
+func (s *scope) called(fn *Function, n *expr.Call, piped func() (expr.Node, any, error)) (any, error) {
 	c := &call{scope: s, fn: fn}
 	var args []any
 	if piped != nil {

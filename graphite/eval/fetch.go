@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/tsdbridge/tsdbridge/graphite/expr"
+	"github.com/tsdbridge/tsdbridge/running"
 )
 
 // Fetch is what a target needs to read: the series that Pattern names, or with Tags those that
@@ -97,7 +98,7 @@ func (s *scope) prefetch(nodes ...expr.Node) error {
 	if s.window.from > s.window.until {
 		return crash("Invalid time interval: from time '%d' is after until time '%d'", s.window.from, s.window.until)
 	}
-	results, err := s.source.Fetch(s.ctx, missing)
+	results, err := s.read(missing)
 	if err != nil {
 		return err
 	}
@@ -107,6 +108,39 @@ func (s *scope) prefetch(nodes ...expr.Node) error {
 		}
 	}
 	return nil
+}
+
+// read reads fetches of one window, and notes them in the trace.
+func (s *scope) read(list []Fetch) ([][]*Series, error) {
+	query := running.From(s.ctx)
+	before := query.Samples()
+	ctx, reading := s.trace.Reading(s.ctx, patternsOf(list), s.window.from*1000, s.window.until*1000)
+	results, err := s.source.Fetch(ctx, list)
+	found := 0
+	for _, of := range results {
+		found += len(of)
+	}
+	n := reading.End(found, query.Samples()-before)
+	for _, f := range list {
+		s.reads[fetchKey{f.Pattern, f.From, f.Until}] = n
+	}
+	return results, err
+}
+
+// patternsOf names fetches, as far as explanations show them.
+func patternsOf(list []Fetch) string {
+	if len(list) == 1 {
+		return list[0].Pattern
+	}
+	var names strings.Builder
+	for _, f := range list {
+		if names.Len() > MaxExcerpt {
+			break
+		}
+		names.WriteString(f.Pattern)
+		names.WriteByte(' ')
+	}
+	return strings.TrimSuffix(names.String(), " ")
 }
 
 // mentioned collects paths without further windows.
@@ -180,6 +214,11 @@ func (s *scope) keep(f Fetch, list []*Series) error {
 // fetch returns what was read for a path in the scope's window, as series of its own.
 func (s *scope) fetch(path string) ([]*Series, error) {
 	kept := s.fetched[s.key(path)]
+	step := s.trace.Enter("series", path)
+	defer step.End()
+	if n, ok := s.reads[s.key(path)]; ok {
+		step.Uses(n)
+	}
 	if err := s.account.Take(int64(len(kept)) * seriesBytes); err != nil {
 		return nil, err
 	}
@@ -187,5 +226,6 @@ func (s *scope) fetch(path string) ([]*Series, error) {
 	for i, k := range kept {
 		out[i] = k.fetched(path, s.xff)
 	}
+	step.Result(sizeOf(out))
 	return out, nil
 }

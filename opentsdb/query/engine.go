@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/tsdbridge/tsdbridge/budget"
+	"github.com/tsdbridge/tsdbridge/explain"
 	"github.com/tsdbridge/tsdbridge/opentsdb/aggregate"
 	"github.com/tsdbridge/tsdbridge/storage"
 	"github.com/tsdbridge/tsdbridge/storage/schema"
@@ -79,14 +80,21 @@ func (e *Engine) Answer(ctx context.Context, r *Request) (*Answer, error) {
 // answer answers one sub query, or if whole with all that was read for it.
 func (e *Engine) answer(ctx context.Context, r *Request, index int, whole bool) (groups []Group, err error) {
 	q := &r.Queries[index]
+	step := explain.From(ctx).Enter("query", q.String())
+	defer step.End()
 	for _, from := range e.sources(q) {
 		q.readFrom = from
 		if groups, err = e.answerFrom(ctx, r, q, whole); err != nil || len(groups) > 0 {
 			break
 		}
 	}
+	points := 0
 	for i := range groups {
 		groups[i].query = index
+		points += groups[i].Points.Len()
+	}
+	if err == nil {
+		step.Result(len(groups), points)
 	}
 	return groups, err
 }
@@ -103,7 +111,12 @@ func (e *Engine) answerFrom(ctx context.Context, r *Request, q *SubQuery, whole 
 		}
 		start, end = e.o.Catalog.RolledTimes(plan.Range.ScanStart, q.lastRead(plan))
 	}
+	finding := explain.From(ctx).Enter("find series", "")
 	found, err := e.find(ctx, q, start, end)
+	if err == nil {
+		finding.Result(len(found), 0)
+	}
+	finding.End()
 	if err == nil && rolled {
 		err = e.canRead(q)
 	}
@@ -130,7 +143,7 @@ func (e *Engine) answerFrom(ctx context.Context, r *Request, q *SubQuery, whole 
 }
 
 func (e *Engine) answerPoints(ctx context.Context, r *reading, whole bool) ([]Group, error) {
-	if err := e.read(ctx, r); err != nil {
+	if err := r.traced(ctx, func(ctx context.Context) error { return e.read(ctx, r) }); err != nil {
 		return nil, err
 	}
 	return r.computed(ctx, whole)

@@ -64,7 +64,10 @@ func (e *Engine) answerHistograms(ctx context.Context, r *reading, whole bool) (
 		return nil, nil
 	}
 	h := &histogramReading{reading: r, codec: *e.o.HistogramCodec, groups: make([]histogramGroup, r.of.groups)}
-	if err := e.readInto(ctx, r, storage.Query{Histograms: true}, func() storage.PartWorker { return &histogramWorker{histogramReading: h} }); err != nil {
+	err := r.traced(ctx, func(ctx context.Context) error {
+		return e.readInto(ctx, r, storage.Query{Histograms: true}, func() storage.PartWorker { return &histogramWorker{histogramReading: h} })
+	})
+	if err != nil {
 		return nil, err
 	}
 	return h.results(ctx, whole)

@@ -133,7 +133,7 @@ func seconds(r aggregate.Range) (from, to uint32) {
 
 // answerRolled answers a sub query from the values of an interval.
 func (e *Engine) answerRolled(ctx context.Context, r *reading, whole bool) ([]Group, error) {
-	if err := e.readRolled(ctx, r); err != nil {
+	if err := r.traced(ctx, func(ctx context.Context) error { return e.readRolled(ctx, r) }); err != nil {
 		return nil, err
 	}
 	return r.computed(ctx, whole)

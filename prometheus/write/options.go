@@ -7,6 +7,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"github.com/tsdbridge/tsdbridge/refused"
 	"github.com/tsdbridge/tsdbridge/storage"
 )
 
@@ -44,6 +45,7 @@ type Options struct {
 	// Metadata is of the same store.
 	Metadata   metadataWriter
 	Names      Names
+	Refused    *refused.Log // samples of what is refused; may be nil
 	Logger     *slog.Logger
 	Registerer prometheus.Registerer
 	Now        func() time.Time

@@ -18,9 +18,12 @@ const (
 type refusals struct {
 	series   int // refused as a whole
 	data     kindCounts
-	culprits []string
+	culprits []culprit
 	more     int // culprits not named
 }
+
+// A culprit is what was refused, and why.
+type culprit struct{ who, why string }
 
 // name records what was refused and why. The name is made only when it is needed.
 func (r *refusals) name(who func() string, err error) {
@@ -28,7 +31,7 @@ func (r *refusals) name(who func() string, err error) {
 		r.more++
 		return
 	}
-	r.culprits = append(r.culprits, who()+": "+err.Error())
+	r.culprits = append(r.culprits, culprit{who(), err.Error()})
 }
 
 func (r *refusals) any() bool { return len(r.culprits) > 0 }
@@ -52,7 +55,12 @@ func (r *refusals) text(received kindCounts) string {
 		b.WriteString("; the rest is stored")
 	}
 	b.WriteString(": ")
-	b.WriteString(strings.Join(r.culprits, "; "))
+	for i, c := range r.culprits {
+		if i > 0 {
+			b.WriteString("; ")
+		}
+		b.WriteString(c.who + ": " + c.why)
+	}
 	tail := ""
 	if r.more > 0 {
 		tail = fmt.Sprintf("; and %d more", r.more)

@@ -19,6 +19,7 @@ import (
 	"github.com/tsdbridge/tsdbridge/ingest"
 	"github.com/tsdbridge/tsdbridge/ingest/listen"
 	"github.com/tsdbridge/tsdbridge/prometheus/reply"
+	"github.com/tsdbridge/tsdbridge/refused"
 	"github.com/tsdbridge/tsdbridge/storage"
 	"github.com/tsdbridge/tsdbridge/turns"
 )
@@ -103,12 +104,14 @@ func (h *Handler) serve(w http.ResponseWriter, r *http.Request) answer {
 	h.metrics.count(version, o)
 	if err != nil {
 		h.logFailure(r.Context(), version, err)
+		h.keepFailure(r, o, err)
 		return reply.failed(err)
 	}
 	reply.written, reply.status = o.written, http.StatusNoContent
 	if j.refused.any() {
 		reply.status, reply.text = http.StatusBadRequest, j.refused.text(j.received)
 		h.o.Logger.DebugContext(r.Context(), "remote write refused in part", "protocol", reply.protocol, "reason", reply.text)
+		h.keepRefusals(r, j)
 	}
 	return reply
 }
@@ -164,6 +167,24 @@ func (h *Handler) logFailure(ctx context.Context, v version, err error) {
 		return
 	}
 	h.o.Logger.WarnContext(ctx, "remote write not stored, the sender is asked to try again", "protocol", v.String(), "err", err)
+}
+
+// keepFailure keeps a request that was refused as a whole.
+func (h *Handler) keepFailure(r *http.Request, o outcome, err error) {
+	status := reply.Error{}
+	if !errors.As(err, &status) || status.Status/100 != 4 || status.Status == http.StatusTooManyRequests {
+		return
+	}
+	h.o.Refused.Add(r.Context(), refused.Sample{Door: refused.RemoteWrite, Client: r.RemoteAddr, Reason: err.Error(), Points: max(1, o.rejected.total())}, nil)
+}
+
+// keepRefusals keeps the first parts of a request that were refused. All points are counted with the first of them.
+func (h *Handler) keepRefusals(r *http.Request, j *job) {
+	points := j.refused.data.total()
+	for _, c := range j.refused.culprits {
+		h.o.Refused.Add(r.Context(), refused.Sample{Door: refused.RemoteWrite, Client: r.RemoteAddr, Reason: c.why, Points: points}, func() string { return c.who })
+		points = 0
+	}
 }
 
 // failed returns the answer to an error: the status of the error, or 503 for all errors of the

@@ -87,6 +87,7 @@ type metaRows struct {
 	tsuids []byte // one after the other
 	ends   []int  // of the TSUIDs
 	days   []days
+	born   []uint32
 }
 
 // metaRowsAtOnce is how many rows are added to the index under one lock.
@@ -101,6 +102,7 @@ func (l *Loader) readMeta(ctx context.Context, scan kv.Scan, to chan<- *metaRows
 		case to <- r:
 			r = <-done
 			r.tsuids, r.ends, r.days = r.tsuids[:0], r.ends[:0], r.days[:0]
+			r.born = r.born[:0]
 			return nil
 		case <-ctx.Done():
 			return ctx.Err()
@@ -113,6 +115,7 @@ func (l *Loader) readMeta(ctx context.Context, scan kv.Scan, to chan<- *metaRows
 		r.tsuids = append(r.tsuids, key...)
 		r.ends = append(r.ends, len(r.tsuids))
 		r.days = append(r.days, l.days.ofRow(cells))
+		r.born = append(r.born, bornOfRow(cells))
 		if len(r.ends) < metaRowsAtOnce {
 			return nil
 		}
@@ -130,6 +133,7 @@ func (l *Loader) addRows(ids []index.ID, r *metaRows) []index.ID {
 	for i, id := range ids {
 		l.registry.Note(id)
 		l.days.keep(id, r.days[i])
+		l.days.born.Of(id).Store(r.born[i])
 	}
 	return ids
 }

@@ -122,6 +122,7 @@ type caller interface {
 type Engine struct {
 	o       Options
 	metrics *metrics
+	servers *servers // that answered
 	writer  caller
 	readers []caller
 	turn    atomic.Uint32 // of the readers
@@ -149,12 +150,13 @@ func New(o Options) (*Engine, error) {
 	e := &Engine{
 		o:       o,
 		metrics: newMetrics(o.Registerer),
-		writer:  o.newClient(),
+		servers: newServers(),
 		writes:  make(chan struct{}, o.Batches), writeGate: newGate(o.InFlight),
 		reads: make(chan struct{}, o.Batches), readGate: newGate(o.InFlight),
 	}
+	e.writer = observed{o.newClient(), e.servers}
 	for range o.Readers {
-		e.readers = append(e.readers, o.newClient())
+		e.readers = append(e.readers, observed{o.newClient(), e.servers})
 	}
 	return e, nil
 }

@@ -1,0 +1,184 @@
+package adapter
+
+import (
+	"fmt"
+	"net/http"
+	"strconv"
+	"time"
+
+	"github.com/tsdbridge/tsdbridge/prometheus/reply"
+	"github.com/tsdbridge/tsdbridge/storage"
+)
+
+// Paths about which series there are since when, and which have no points any more:
+//
+//	GET /api/v1/status/growth[?days=30][&from=DAY][&to=DAY][&limit=20]
+//	GET /api/v1/status/silent[?days=7][&limit=20]
+const (
+	growthPath = "/api/v1/status/growth"
+	silentPath = "/api/v1/status/silent"
+)
+
+// The bounds of these requests.
+const (
+	usualShares, mostShares = 20, 1000
+	usualDays, mostDays     = 30, 3660
+	usualSilent             = 7
+)
+
+// dayFormat is how days are written, in UTC.
+const dayFormat = time.DateOnly
+
+// A dayCount is how many series were registered in a day.
+type dayCount struct {
+	Day    string `json:"day"`
+	Series int    `json:"series"`
+}
+
+// A shareCount is how many series have a metric, a label or a value.
+type shareCount struct {
+	Name   string `json:"name"`
+	Label  string `json:"label,omitempty"` // of values
+	Value  string `json:"value,omitempty"`
+	Series int    `json:"series"`
+}
+
+// shares is what most of some series have.
+type shares struct {
+	ByMetric []shareCount `json:"byMetric"`
+	ByLabel  []shareCount `json:"byLabel"`
+	ByValue  []shareCount `json:"byValue"`
+}
+
+// growthAnswer is the data of growthPath.
+type growthAnswer struct {
+	Known      bool       `json:"known"` // false where other processes write to the tables
+	Series     int        `json:"series"`
+	Days       []dayCount `json:"days"`    // the last one last
+	Unknown    int        `json:"unknown"` // series of which the day is not known
+	From       string     `json:"from"`
+	To         string     `json:"to"`
+	Registered int        `json:"registered"` // from From to To
+
+	shares
+}
+
+// silentAnswer is the data of silentPath.
+type silentAnswer struct {
+	Known    bool            `json:"known"`
+	Days     int             `json:"days"`
+	Since    string          `json:"since"`
+	Series   int             `json:"series"`
+	Silent   int             `json:"silent"`
+	Never    int             `json:"never"` // without points at all
+	Examples []silentExample `json:"examples"`
+
+	shares
+}
+
+type silentExample struct {
+	Labels map[string]string `json:"labels"`
+	Last   string            `json:"last"` // a day at or after that of the last point; empty: there are no points
+}
+
+func (a *Adapter) showGrowth(w http.ResponseWriter, r *http.Request) {
+	today := storage.DayOf(a.o.Now())
+	q := storage.GrowthQuery{Last: today}
+	days, err := numberOf(r, "days", usualDays, mostDays)
+	if err == nil {
+		q.Limit, err = numberOf(r, "limit", usualShares, mostShares)
+	}
+	if err == nil {
+		q.From, err = dayOf(r, "from", today)
+	}
+	if err == nil {
+		q.To, err = dayOf(r, "to", max(today, q.From))
+	}
+	if err != nil {
+		badRequest(w, err)
+		return
+	}
+	q.First = today - days + 1
+	g, err := a.store.Catalog().Growth(r.Context(), q)
+	if err != nil {
+		unavailable(w, err)
+		return
+	}
+	x := growthAnswer{Known: g.Known, Series: g.Series, Unknown: g.Unknown, From: dayText(q.From), To: dayText(q.To), Registered: g.Registered.Series, shares: a.sharesOf(g.Registered)}
+	for i, n := range g.ByDay {
+		x.Days = append(x.Days, dayCount{dayText(q.First + i), n})
+	}
+	reply.JSON(w, http.StatusOK, reply.Frame{Status: "success", Data: x})
+}
+
+func (a *Adapter) showSilent(w http.ResponseWriter, r *http.Request) {
+	days, err := numberOf(r, "days", usualSilent, mostDays)
+	limit := 0
+	if err == nil {
+		limit, err = numberOf(r, "limit", usualShares, mostShares)
+	}
+	if err != nil {
+		badRequest(w, err)
+		return
+	}
+	since := storage.DayOf(a.o.Now()) - days + 1
+	s, err := a.store.Catalog().Silence(r.Context(), since, limit)
+	if err != nil {
+		unavailable(w, err)
+		return
+	}
+	x := silentAnswer{
+		Known: s.Known, Days: days, Since: dayText(since), Series: s.Series, Silent: s.Silent.Series, Never: s.Never, shares: a.sharesOf(s.Silent),
+		Examples: []silentExample{},
+	}
+	for _, e := range s.Examples {
+		last := ""
+		if e.Last >= 0 {
+			last = dayText(e.Last)
+		}
+		x.Examples = append(x.Examples, silentExample{a.names.ToLabels(e.Series).Map(), last})
+	}
+	reply.JSON(w, http.StatusOK, reply.Frame{Status: "success", Data: x})
+}
+
+// unavailable answers that the store cannot tell now.
+func unavailable(w http.ResponseWriter, err error) {
+	reply.JSON(w, http.StatusServiceUnavailable, reply.Frame{Status: "error", ErrorType: "unavailable", Error: err.Error()})
+}
+
+// sharesOf names shares as Prometheus does.
+func (a *Adapter) sharesOf(s storage.SeriesShares) shares {
+	x := shares{[]shareCount{}, []shareCount{}, []shareCount{}}
+	for _, n := range s.ByMetric {
+		if name := a.names.FromMetric(n.Key); name != "" {
+			x.ByMetric = append(x.ByMetric, shareCount{Name: name, Series: n.Count})
+		}
+	}
+	for _, n := range s.ByKey {
+		if name, ok := a.names.Label(n.Key); ok {
+			x.ByLabel = append(x.ByLabel, shareCount{Name: name, Series: n.Count})
+		}
+	}
+	for _, n := range s.ByTag {
+		if name, ok := a.names.Label(n.Key); ok {
+			value := a.names.LabelValue(n.Value)
+			x.ByValue = append(x.ByValue, shareCount{Name: name + "=" + value, Label: name, Value: value, Series: n.Count})
+		}
+	}
+	return x
+}
+
+// dayOf reads a parameter that is a day.
+func dayOf(r *http.Request, name string, usual int) (int, error) {
+	text := r.URL.Query().Get(name)
+	if text == "" {
+		return usual, nil
+	}
+	day, err := time.Parse(dayFormat, text)
+	if err != nil || day.Year() < 1970 {
+		return 0, fmt.Errorf("%s=%s is no day such as 2026-01-31", name, strconv.Quote(reply.Cut(text, 40)))
+	}
+	return storage.DayOf(day), nil
+}
+
+func dayText(day int) string { return time.Unix(int64(day)*24*3600, 0).UTC().Format(dayFormat) }

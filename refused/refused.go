@@ -1,0 +1,158 @@
+// Package refused keeps samples of what was refused at the doors of the process, for people who want to know what is wrong
+// with what their clients send, and logs some of it. It refuses nothing itself.
+package refused
+
+import (
+	"context"
+	"log/slog"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+)
+
+// The doors.
+const (
+	RemoteWrite    = "remote write"
+	Carbon         = "carbon"
+	OpenTSDBTelnet = "opentsdb telnet"
+	OpenTSDBHTTP   = "opentsdb http"
+)
+
+// A Sample is something that was refused.
+type Sample struct {
+	Time   time.Time `json:"time"`
+	Door   string    `json:"door"`
+	Client string    `json:"client,omitempty"` // its address, if it is known
+	Reason string    `json:"reason"`
+	Text   string    `json:"text,omitempty"` // the line or the series, shortened
+	Points int       `json:"points"`         // how many were refused with it
+}
+
+// A Door tells how much was refused at a door since the start.
+type Door struct {
+	Door    string    `json:"door"`
+	Refused int64     `json:"refused"` // points, or lines that are none
+	Last    time.Time `json:"last"`
+}
+
+// What is kept: samples of each door, no more of them in a second than burst, and bytes of each text.
+const (
+	mostSamples = 100
+	burst       = 20
+	mostText    = 256
+	// mostDoors bounds the doors.
+	mostDoors = 16
+	// logPause is how long the log omits further refusals at a door.
+	logPause = 10 * time.Second
+)
+
+// A Log keeps the last samples of each door. It is safe for concurrent use. A nil Log keeps nothing.
+type Log struct {
+	logger *slog.Logger
+	now    func() time.Time
+
+	mu    sync.Mutex // guards all below
+	doors map[string]*door
+}
+
+type door struct {
+	Door
+
+	samples    []Sample // the last one last
+	second     int64    // in which kept were kept
+	kept       int
+	silent     time.Time // the log omits refusals until then
+	suppressed int64     // since the last one that was logged
+}
+
+// New returns a log that keeps nothing yet.
+func New(logger *slog.Logger, now func() time.Time) *Log {
+	return &Log{logger: logger, now: now, doors: map[string]*door{}}
+}
+
+// Add counts points that were refused together, keeps a sample of them unless there were many in this second, and logs it
+// unless one of the door was logged a short while ago. text is called for samples that are kept alone; nil: there is none.
+func (l *Log) Add(ctx context.Context, at Sample, text func() string) {
+	if kept, suppressed, log := l.add(at, text); log {
+		l.logger.WarnContext(ctx, "points refused", "door", kept.Door, "client", kept.Client, "reason", kept.Reason, "text", kept.Text, "points", kept.Points, "suppressed", suppressed)
+	}
+}
+
+// Keep is Add for doors that log refusals themselves.
+func (l *Log) Keep(at Sample, text func() string) { l.add(at, text) }
+
+func (l *Log) add(at Sample, text func() string) (kept Sample, suppressed int64, log bool) {
+	if l == nil {
+		return kept, 0, false
+	}
+	now := l.now()
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	d := l.doors[at.Door]
+	if d == nil {
+		if len(l.doors) == mostDoors {
+			return kept, 0, false
+		}
+		d = &door{Door: Door{Door: at.Door}}
+		l.doors[at.Door] = d
+	}
+	d.Refused += int64(at.Points)
+	d.Last = now.UTC()
+	if second := now.Unix(); second != d.second {
+		d.second, d.kept = second, 0
+	}
+	log = !now.Before(d.silent)
+	if d.kept++; d.kept > burst && !log {
+		d.suppressed += int64(at.Points)
+		return kept, 0, false
+	}
+	at.Time, at.Client, at.Reason = d.Last, cut(at.Client), cut(at.Reason)
+	if text != nil {
+		at.Text = cut(text())
+	}
+	if d.samples = append(d.samples, at); len(d.samples) > mostSamples {
+		d.samples = slices.Delete(d.samples, 0, len(d.samples)-mostSamples)
+	}
+	if !log {
+		d.suppressed += int64(at.Points)
+		return at, 0, false
+	}
+	suppressed, d.suppressed, d.silent = d.suppressed, 0, now.Add(logPause)
+	return at, suppressed, true
+}
+
+// Doors returns the doors at which something was refused, by their names.
+func (l *Log) Doors() []Door {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	list := make([]Door, 0, len(l.doors))
+	for _, d := range l.doors {
+		list = append(list, d.Door)
+	}
+	slices.SortFunc(list, func(a, b Door) int { return strings.Compare(a.Door, b.Door) })
+	return list
+}
+
+// Samples returns the last samples of a door (empty: of all), at most so many, the last one first.
+func (l *Log) Samples(of string, most int) []Sample {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	list := []Sample{}
+	for name, d := range l.doors {
+		if of == "" || of == name {
+			list = append(list, d.samples...)
+		}
+	}
+	slices.Reverse(list) // of one time the later one comes first
+	slices.SortStableFunc(list, func(a, b Sample) int { return b.Time.Compare(a.Time) })
+	return list[:min(len(list), most)]
+}
+
+// cut shortens a text, and lets go of the memory of a long one.
+func cut(text string) string {
+	if len(text) <= mostText {
+		return strings.ToValidUTF8(strings.Clone(text), "\uFFFD")
+	}
+	return strings.ToValidUTF8(strings.Clone(text[:mostText]), "") + "…"
+}
