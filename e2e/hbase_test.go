@@ -38,6 +38,7 @@ func TestHBase(t *testing.T) {
 		{"TSDMistaken", testTSDMistaken},
 		{"TSDFsck", testTSDFsck},
 		{"TSDQueries", testTSDQueries},
+		{"TSDEvents", testTSDEvents},
 		{"TSDHistograms", testTSDHistograms},
 		{"TSDRollups", testTSDRollups},
 		{"TSDFill", testTSDFill},
