@@ -80,7 +80,8 @@ type api struct {
 	turns     *turns.Turns
 	metrics   *apiMetrics
 	sources   *source.Sources
-	lately    *recent.Map[string, int64]  // by TSUID: a time of a point, in epoch milliseconds
+	lately    *recent.Map[string, int64] // by TSUID: a time of a point, in epoch milliseconds
+	branches  *recent.Map[string, lateBranch]
 	foreign   *http.CrossOriginProtection // knows requests of pages of other origins
 }
 
@@ -100,7 +101,8 @@ func newAPI(o apiOptions) *api {
 	}
 	return &api{
 		o: o, evaluator: eval.New(), turns: turns.New(o.Limits.Concurrency), metrics: newAPIMetrics(o.Registerer), sources: source.New(o.source()), lately: recent.New[string, int64](latelyKept),
-		foreign: http.NewCrossOriginProtection(),
+		branches: recent.NewWeighted[string, lateBranch](branchesKept, func(path string) int { return len(path) + branchBytes }),
+		foreign:  http.NewCrossOriginProtection(),
 	}
 }
 

@@ -26,6 +26,8 @@ func (t trees) Find(ctx context.Context, _ string, _ tree.FindOptions) ([]tree.N
 	return t.find(ctx)
 }
 
+func (t trees) Edition() (tree.Edition, bool) { return tree.Edition{}, false }
+
 func (t trees) Display(uint16) (tree.Display, bool) { return tree.Display{}, false }
 
 func withTrees(find func(context.Context) ([]tree.Node, error)) func(*apiOptions) {

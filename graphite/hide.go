@@ -21,7 +21,7 @@ func (a *api) shown(ctx context.Context, query string, options tree.FindOptions)
 	if err != nil || a.o.HideAfter <= 0 {
 		return nodes, err
 	}
-	h := hider{api: a, branches: map[string]bool{}}
+	h := a.newHider()
 	if err := h.leaves(ctx, nodes); err != nil {
 		return nil, err
 	}
@@ -38,11 +38,47 @@ func (a *api) shown(ctx context.Context, query string, options tree.FindOptions)
 // time is shown until --graphite.hide-after later, whatever else it sends.
 const latelyKept = 1 << 17
 
+// A lateBranch is a branch below which a leaf was found that had sent lately.
+type lateBranch struct {
+	newest  int64        // a time of a point of the leaf, in epoch milliseconds
+	edition tree.Edition // of the trees, before the leaf was found
+}
+
+// branchesKept is how many bytes the branches that are remembered take, and branchBytes is how many
+// one takes besides its path.
+const (
+	branchesKept = 4 << 20
+	branchBytes  = 100
+)
+
 // A hider finds out which branches have leaves that are shown.
 type hider struct {
 	*api
 
+	since    int64           // the newest point of a leaf that is shown is not before it, in epoch milliseconds
 	branches map[string]bool // by their paths: whether they have one
+	edition  tree.Edition    // of the trees when the search began
+	editions bool            // it is known: branches can be remembered
+}
+
+func (a *api) newHider() *hider {
+	h := &hider{api: a, since: a.o.Now().Add(-a.o.HideAfter).UnixMilli(), branches: map[string]bool{}}
+	h.edition, h.editions = a.o.Trees.Edition()
+	return h
+}
+
+// known reports whether a branch is remembered, and its leaf is still there and shown.
+func (h *hider) known(path string) bool {
+	late, ok := h.api.branches.Get(path)
+	return ok && h.editions && late.edition == h.edition && late.newest >= h.since
+}
+
+// note remembers that a leaf below a branch is shown.
+func (h *hider) note(path, tsuid string) {
+	h.branches[path] = true
+	if newest, ok := h.lately.Get(tsuid); ok && h.editions {
+		h.api.branches.Put(path, lateBranch{newest, h.edition})
+	}
 }
 
 // leaves takes the series that are hidden out of nodes.
@@ -85,6 +121,8 @@ func (h *hider) look(ctx context.Context, nodes []tree.Node) (err error) {
 		case !n.Branch:
 		case strings.Contains("."+n.Path+".", ".."):
 			h.branches[n.Path] = true // no pattern names it
+		case h.known(n.Path):
+			h.branches[n.Path] = true
 		default:
 			open = append(open, n.Path)
 		}
@@ -119,7 +157,7 @@ func (h *hider) lookAt(ctx context.Context, open []string, first int) (more []st
 		for i, path := range some {
 			for _, leaf := range leaves[begin:ends[i]] {
 				if live[string(leaf)] {
-					h.branches[path] = true
+					h.note(path, string(leaf))
 					break
 				}
 			}
@@ -151,17 +189,16 @@ func (h *hider) below(ctx context.Context, path string, first int) (tsuids [][]b
 // live returns which of some series have sent points lately: their newest one is not too old.
 func (h *hider) live(ctx context.Context, tsuids [][]byte) (map[string]bool, error) {
 	live := map[string]bool{}
-	since := h.o.Now().Add(-h.o.HideAfter).UnixMilli()
 	var unknown [][]byte
 	for _, tsuid := range tsuids {
-		if newest, ok := h.lately.Get(string(tsuid)); ok && newest >= since {
+		if newest, ok := h.lately.Get(string(tsuid)); ok && newest >= h.since {
 			live[string(tsuid)] = true
 		} else {
 			unknown = append(unknown, tsuid)
 		}
 	}
 	for some := range slices.Chunk(unknown, hideChunk) {
-		if err := h.ask(ctx, some, since, live); err != nil {
+		if err := h.ask(ctx, some, live); err != nil {
 			return nil, err
 		}
 	}
@@ -169,7 +206,7 @@ func (h *hider) live(ctx context.Context, tsuids [][]byte) (map[string]bool, err
 }
 
 // ask reads the newest points of series.
-func (h *hider) ask(ctx context.Context, tsuids [][]byte, since int64, live map[string]bool) error {
+func (h *hider) ask(ctx context.Context, tsuids [][]byte, live map[string]bool) error {
 	refs, _ := h.o.Catalog.Refs(tsuids) // those of no series have no points either
 	names := map[storage.Ref]string{}
 	for i, ref := range refs {
@@ -177,7 +214,7 @@ func (h *hider) ask(ctx context.Context, tsuids [][]byte, since int64, live map[
 			names[ref] = string(tsuids[i])
 		}
 	}
-	q := storage.Query{Refs: slices.Sorted(maps.Keys(names)), Start: max(since, 0), End: storage.MaxTime, Samples: true, Newest: true}
+	q := storage.Query{Refs: slices.Sorted(maps.Keys(names)), Start: max(h.since, 0), End: storage.MaxTime, Samples: true, Newest: true}
 	for p, err := range h.o.Store.Select(ctx, q) {
 		if err != nil {
 			return err
@@ -185,7 +222,7 @@ func (h *hider) ask(ctx context.Context, tsuids [][]byte, since int64, live map[
 		if len(p.Times)+len(p.Objects) == 0 {
 			continue
 		}
-		newest := since
+		newest := h.since
 		if len(p.Times) > 0 {
 			newest = p.Times[len(p.Times)-1]
 		}

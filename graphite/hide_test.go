@@ -15,8 +15,11 @@ import (
 // such; they are drawn, and are found again when they send.
 func TestHidden(t *testing.T) {
 	old, lately := webNow-3601, webNow-3600
+	now := int64(webNow)
 	for name, store := range map[string]*graphitetest.Store{"local": graphitetest.New(t), "shared": graphitetest.Shared(t, kv.NewShared(graphitetest.Families()...))} {
-		w := newWebOver(store, func(o *apiOptions) { o.HideAfter, o.AllowDelete = time.Hour, true })
+		w := newWebOver(store, func(o *apiOptions) {
+			o.HideAfter, o.AllowDelete, o.Now = time.Hour, true, func() time.Time { return time.Unix(now, 0) }
+		})
 		w.Add(t, strings.NewReader(fmt.Sprintf("a.dead.x 1 %d\na.dead.y 1 %d\na.both.x 1 %d\na.both.y 1 %d\na.live 1 %d\nb.c.d 1 %d\n", old, old, old, lately, lately, old)))
 		check := func(url, want string) {
 			t.Helper()
@@ -49,5 +52,11 @@ func TestHidden(t *testing.T) {
 			t.Errorf("%s: deletion answers %s", name, got.Body)
 		}
 		check("/metrics/expand?query=m.*", `{"results": []}`)
+		check("/metrics/expand?query=*", `{"results": ["a", "b"]}`)
+		// A branch that is remembered is forgotten when its leaf gets old.
+		now++
+		check("/metrics/expand?query=*", `{"results": []}`)
+		now--
+		check("/metrics/expand?query=*", `{"results": ["a", "b"]}`)
 	}
 }

@@ -62,4 +62,5 @@ func (f *Forest) dropOutdated() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.index, f.complete, f.cleared = NewIndex(f.o.Shown), false, clearedOf(f.trees, f.broken)
+	f.indexes++
 }

@@ -115,6 +115,7 @@ func (x *Index) hide(tree uint16, id uint32) {
 	}
 	if own, ok := x.collided[collidedID(tree, x.at(x.entries[id].tsuid))]; ok && own != id {
 		x.hidden[id] = true
+		x.gone++
 		x.leafCount--
 	}
 }

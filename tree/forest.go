@@ -68,6 +68,7 @@ type Forest struct {
 	cleared   map[uint16]string // clearedOf the trees that the index is of
 	inverse   []inverseTree
 	index     *Index
+	indexes   int   // that were in use before it
 	latest    int64 // Loaded.Latest of the index
 	// complete is true when the index had all rows once. With Exclusive it then has all rows for
 	// good.
@@ -152,6 +153,7 @@ func (f *Forest) written() int {
 func (f *Forest) replace(ctx context.Context, index *Index, loaded Loaded, before int) error {
 	f.mu.Lock()
 	f.index, f.latest, f.complete = index, loaded.Latest, before == f.writes
+	f.indexes++
 	clear(f.unsure)
 	f.mu.Unlock()
 	for {

@@ -36,6 +36,7 @@ type Index struct {
 	rowless          map[uint32]bool // branches that only collided leaves need
 	failing          map[string]bool // rows of failures that have cells
 	removed          int             // entries that are no longer used
+	gone             int             // see Edition
 	byTSUID          *tsuidTable     // nil before the first series is forgotten
 }
 
@@ -220,6 +221,7 @@ func (x *Index) replaceLeaf(tree uint16, id uint32, tsuid []byte) error {
 		return err
 	}
 	x.entries[id].tsuid = place
+	x.gone++
 	x.noteTSUID(id)
 	if x.hidden[id] {
 		delete(x.hidden, id)

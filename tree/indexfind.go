@@ -37,8 +37,12 @@ func (x *Index) roots(trees []uint16) []root[uint32] {
 	return roots
 }
 
-// listPage is how many entries are read under one hold of the lock.
-const listPage = 256
+// firstPage is how many entries of a branch are read at first, and listPage is how many are read at
+// most under one hold of the lock: a search that wants few leaves reads few.
+const (
+	firstPage = 16
+	listPage  = 256
+)
 
 // list implements source.
 func (x *Index) list(ctx context.Context, branch uint32, ranges []nameRange, visit func(child[uint32]) error) error {
@@ -46,11 +50,11 @@ func (x *Index) list(ctx context.Context, branch uint32, ranges []nameRange, vis
 	turn := turns.From(ctx)
 	for _, r := range ranges {
 		from := child[uint32]{name: []byte(r.first), tsuid: []byte{}}
-		for {
+		for size := firstPage; ; size = listPage {
 			if err := turn.Yield(ctx); err != nil {
 				return err
 			}
-			if page = x.page(page[:0], branch, from, r.end); len(page) == 0 {
+			if page = x.page(page[:0], size, branch, from, r.end); len(page) == 0 {
 				break
 			}
 			// visit may list other branches, with a page of its own.
@@ -59,7 +63,7 @@ func (x *Index) list(ctx context.Context, branch uint32, ranges []nameRange, vis
 					return err
 				}
 			}
-			if len(page) < listPage {
+			if len(page) < size {
 				break
 			}
 			from = page[len(page)-1]
@@ -69,8 +73,8 @@ func (x *Index) list(ctx context.Context, branch uint32, ranges []nameRange, vis
 	return nil
 }
 
-// page reads entries of a branch from one on, up to a name.
-func (x *Index) page(page []child[uint32], branch uint32, from child[uint32], end string) []child[uint32] {
+// page reads so many entries of a branch from one on, up to a name.
+func (x *Index) page(page []child[uint32], size int, branch uint32, from child[uint32], end string) []child[uint32] {
 	x.mu.RLock()
 	defer x.mu.RUnlock()
 	x.byName.ascend(x.before(branch, from.name, from.tsuid == nil, from.branch), func(it item) bool {
@@ -88,7 +92,7 @@ func (x *Index) page(page []child[uint32], branch uint32, from child[uint32], en
 		if len(x.hidden) == 0 || !x.hidden[it.entry] {
 			page = append(page, c)
 		}
-		return len(page) < listPage
+		return len(page) < size
 	})
 	return page
 }

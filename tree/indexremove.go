@@ -13,6 +13,7 @@ func (x *Index) remove(id uint32) {
 	x.byName.remove(item{e.parent, id}, x.before(e.parent, x.at(e.name), e.tsuid == 0, id))
 	x.entries[id] = entry{}
 	x.removed++
+	x.gone++
 }
 
 // worn reports whether most of the index is of entries that were removed.

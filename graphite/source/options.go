@@ -22,6 +22,9 @@ type Catalog interface {
 // Trees are walked by paths.
 type Trees interface {
 	Find(ctx context.Context, pattern string, o tree.FindOptions) ([]tree.Node, error)
+	// Edition says whether leaves that Find returned before are still there: as long as it stays the same.
+	// ok is false when it does not know.
+	Edition() (e tree.Edition, ok bool)
 	// Display returns what the paths of a tree show. ok is false when there is no such tree.
 	Display(id uint16) (d tree.Display, ok bool)
 }

@@ -32,6 +32,8 @@ func (l leaves) Find(_ context.Context, pattern string, _ tree.FindOptions) ([]t
 	return nodes, nil
 }
 
+func (l leaves) Edition() (tree.Edition, bool) { return tree.Edition{}, false }
+
 func (l leaves) Display(uint16) (tree.Display, bool) { return tree.Display{}, false }
 
 // counting counts the selected series.
