@@ -2,6 +2,7 @@ package adapter
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -9,6 +10,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"github.com/tsdbridge/tsdbridge/budget"
@@ -16,6 +18,7 @@ import (
 	"github.com/tsdbridge/tsdbridge/graphite/whisper"
 	prom "github.com/tsdbridge/tsdbridge/prometheus"
 	"github.com/tsdbridge/tsdbridge/storage"
+	"github.com/tsdbridge/tsdbridge/transfer"
 )
 
 // exportWhisperPath answers with whisper files.
@@ -27,6 +30,7 @@ type ExportFilesOptions struct {
 
 	Dir   string        // argument
 	URL   string        // --adapter-url
+	State string        // --state: file that keeps how far the export is
 	Every time.Duration // --progress
 }
 
@@ -48,9 +52,9 @@ type filesSource func(ctx context.Context, q graphite.ExportQuery, use func(*gra
 func ExportWhisper(ctx context.Context, o Options, e ExportFilesOptions, console Console) error {
 	return o.aloneOrAsked(e.URL, func() error {
 		return o.runAlone(ctx, func(ctx context.Context, a *Adapter) error {
-			return e.run(ctx, console, a.exportFiles)
+			return e.run(ctx, console, a.exportFiles, o.target())
 		})
-	}, func(base string) error { return e.run(ctx, console, remoteFiles(base)) })
+	}, func(base string) error { return e.run(ctx, console, remoteFiles(base), cmp.Or(e.URL, o.target())) })
 }
 
 // exportFiles is a filesSource of the tables.
@@ -60,57 +64,126 @@ func (a *Adapter) exportFiles(ctx context.Context, q graphite.ExportQuery, use f
 	return a.graphite.Export(budget.With(ctx, account), q, use)
 }
 
-// run writes the files of a source.
-func (e ExportFilesOptions) run(ctx context.Context, console Console, source filesSource) error {
-	line := &statusLine{console: console}
-	var files, leftOut int
-	var points int64
-	begun := time.Now()
-	told, every := begun, e.Every
-	if every == 0 {
-		every = time.Second
+// named names what is exported, for the state.
+func (e ExportFilesOptions) named(target string) string {
+	text := "all names"
+	if len(e.Match) > 0 {
+		text = strings.Join(e.Match, " ")
 	}
-	err := source(ctx, e.ExportQuery, func(f *graphite.ExportedFile) error {
-		if f.Reason != "" {
-			leftOut++
-			fmt.Fprintf(line, "%s: %s\n", f.Path, f.Reason)
-			return nil
-		}
-		if err := writeWhole(filepath.Join(e.Dir, filepath.FromSlash(f.Path)), f.Data); err != nil {
-			return err
-		}
-		files++
-		points += f.Points
-		if now := time.Now(); (console.Terminal || e.Every > 0) && now.Sub(told) >= every {
-			told = now
-			line.print(fmt.Sprintf("%d points of %d files", points, files))
-		}
-		return nil
-	})
-	line.close()
+	if e.Retentions != "" {
+		text += ", retentions " + e.Retentions
+	}
+	if e.Named {
+		text += ", tagged by name"
+	}
+	return text + " in " + target
+}
+
+// run writes the files of a source.
+func (e ExportFilesOptions) run(ctx context.Context, console Console, source filesSource, target string) error {
+	state, err := transfer.OpenFilesState(e.State, e.named(target), e.Dir, time.Now)
 	if err != nil {
+		return fmt.Errorf("state: %w", err)
+	}
+	w := &filesWriter{ExportFilesOptions: e, console: console, line: &statusLine{console: console}, state: state, begun: time.Now()}
+	var ended bool
+	if w.After, w.before, ended = state.Before(); !ended {
+		err = source(ctx, w.ExportQuery, w.write)
+		err = errors.Join(err, state.Close(err == nil))
+	}
+	w.line.close()
+	took := time.Since(w.begun)
+	if err != nil {
+		fmt.Fprintf(console.Err, "%s were exported in %v; %s\n", w.sum(), took.Round(time.Millisecond), w.hint())
 		if ctx.Err() != nil {
 			return errors.New("interrupted")
 		}
 		return err
 	}
-	fmt.Fprintf(console.Out, "%d points of %d files exported in %v\n", points, files, time.Since(begun).Round(time.Millisecond))
+	return w.end(took)
+}
+
+// A filesWriter writes files of an export, and tells of it.
+type filesWriter struct {
+	ExportFilesOptions
+	console      Console
+	line         *statusLine
+	state        *transfer.FilesState
+	begun, told  time.Time
+	before, done transfer.FilesDone // by earlier runs, by this one
+}
+
+func (w *filesWriter) write(f *graphite.ExportedFile) error {
+	one := transfer.FilesDone{Files: 1, Points: f.Points}
+	if f.Reason != "" {
+		one = transfer.FilesDone{LeftOut: 1}
+		fmt.Fprintf(w.line, "%s: %s\n", f.Path, f.Reason)
+	} else if err := writeWhole(filepath.Join(w.Dir, filepath.FromSlash(f.Path)), f.Data, w.state.Kept()); err != nil {
+		return err
+	}
+	if err := w.state.Finish(f.At, one); err != nil {
+		return fmt.Errorf("state: %w", err)
+	}
+	w.done.Add(one)
+	w.tell(f)
+	return nil
+}
+
+// tell prints the progress, if it is time.
+func (w *filesWriter) tell(f *graphite.ExportedFile) {
+	every := cmp.Or(w.Every, time.Second)
+	if now := time.Now(); (w.console.Terminal || w.Every > 0) && now.Sub(w.told) >= every {
+		w.told = now
+		w.line.print(fmt.Sprintf("%s, %.0f/s, at %s", w.sum(), w.rate(now.Sub(w.begun)), strings.ToValidUTF8(f.At.Name, "?")))
+	}
+}
+
+func (w *filesWriter) sum() string {
+	return fmt.Sprintf("%d points of %d files", w.done.Points, w.done.Files)
+}
+
+func (w *filesWriter) rate(took time.Duration) float64 {
+	return float64(w.done.Points) / max(took.Seconds(), 0.001)
+}
+
+// hint is what to do about an export that ended early.
+func (w *filesWriter) hint() string {
+	return transfer.ExportHint(transfer.ExportOptions{State: w.State, Files: []string{w.Dir}})
+}
+
+// end tells of an export that is complete.
+func (w *filesWriter) end(took time.Duration) error {
+	fmt.Fprintf(w.console.Out, "%s exported in %v, %.0f/s", w.sum(), took.Round(time.Millisecond), w.rate(took))
+	if w.before.Files > 0 {
+		fmt.Fprintf(w.console.Out, "; %d points of %d files before", w.before.Points, w.before.Files)
+	}
+	fmt.Fprintln(w.console.Out)
+	all := w.before
+	all.Add(w.done)
 	switch {
-	case leftOut > 0:
-		return &ExitError{ExitIncomplete, fmt.Errorf("%d series were left out", leftOut)}
-	case files == 0:
+	case all.LeftOut > 0:
+		return &ExitError{ExitIncomplete, fmt.Errorf("%d series were left out", all.LeftOut)}
+	case all.Files == 0:
 		return errors.New("no series was found")
 	}
 	return nil
 }
 
-// writeWhole writes a file, which is never there in part.
-func writeWhole(name string, data []byte) error {
+// writeWhole writes a file, which is never there in part. Durable means that it is there after a crash too.
+func writeWhole(name string, data []byte, durable bool) error {
 	if err := os.MkdirAll(filepath.Dir(name), 0o777); err != nil {
 		return err
 	}
 	part := name + ".part"
-	if err := os.WriteFile(part, data, 0o666); err != nil {
+	f, err := os.OpenFile(part, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o666)
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(data)
+	if durable && err == nil {
+		err = f.Sync()
+	}
+	if err = errors.Join(err, f.Close()); err != nil {
 		return err
 	}
 	return os.Rename(part, name)
@@ -119,12 +192,13 @@ func writeWhole(name string, data []byte) error {
 // A fileFrame is a line of JSON, which is followed by Bytes of a file. The last one of an answer has Done or
 // Error; without it the answer is not complete.
 type fileFrame struct {
-	Path   string `json:"path,omitempty"`
-	Bytes  int    `json:"bytes"`
-	Points int64  `json:"points,omitempty"`
-	Reason string `json:"reason,omitempty"`
-	Done   bool   `json:"done,omitempty"`
-	Error  string `json:"error,omitempty"`
+	At     transfer.FilePlace `json:"at"`
+	Path   string             `json:"path,omitempty"`
+	Bytes  int                `json:"bytes"`
+	Points int64              `json:"points,omitempty"`
+	Reason string             `json:"reason,omitempty"`
+	Done   bool               `json:"done,omitempty"`
+	Error  string             `json:"error,omitempty"`
 }
 
 // remoteFiles are the files of a running adapter.
@@ -161,7 +235,7 @@ func readFiles(from *bufio.Reader, use func(*graphite.ExportedFile) error) error
 		case f.Bytes < 0 || f.Bytes > whisper.MaxBytes || f.Reason == "" && !filepath.IsLocal(filepath.FromSlash(f.Path)):
 			return fmt.Errorf("a file %q of %d bytes", f.Path, f.Bytes)
 		}
-		file := &graphite.ExportedFile{Path: f.Path, Points: f.Points, Reason: f.Reason, Data: make([]byte, f.Bytes)}
+		file := &graphite.ExportedFile{At: f.At, Path: f.Path, Points: f.Points, Reason: f.Reason, Data: make([]byte, f.Bytes)}
 		if err := readData(from, file.Data); err != nil {
 			return err
 		}
@@ -188,7 +262,7 @@ func (a *adminAPI) exportWhisper(w http.ResponseWriter, r *http.Request) {
 		return writeFrame(w, f, data)
 	}
 	err = a.files(r.Context(), q, func(f *graphite.ExportedFile) error {
-		return send(fileFrame{Path: f.Path, Points: f.Points, Reason: f.Reason}, f.Data)
+		return send(fileFrame{At: f.At, Path: f.Path, Points: f.Points, Reason: f.Reason}, f.Data)
 	})
 	last := fileFrame{Done: true}
 	if err != nil {

@@ -9,6 +9,7 @@ import (
 	"github.com/tsdbridge/tsdbridge/graphite/eval"
 	"github.com/tsdbridge/tsdbridge/graphite/source"
 	"github.com/tsdbridge/tsdbridge/graphite/whisper"
+	"github.com/tsdbridge/tsdbridge/transfer"
 )
 
 // An ExportQuery is what is exported as whisper files.
@@ -20,6 +21,8 @@ type ExportQuery struct {
 	Retentions string `json:"retentions,omitempty"`
 	// Named names the files of series with tags by their names, and not by hashes.
 	Named bool `json:"named,omitempty"`
+	// After is where an earlier export ended; the first file is the one behind it.
+	After transfer.FilePlace `json:"after"`
 }
 
 // Validate returns what cannot work.
@@ -33,6 +36,7 @@ func (q *ExportQuery) Validate() error {
 
 // An ExportedFile is a whisper file. Without Data it could not be made, for a Reason.
 type ExportedFile struct {
+	At     transfer.FilePlace
 	Path   string // with slashes
 	Data   []byte
 	Points int64
@@ -70,15 +74,18 @@ func (s *Server) Export(ctx context.Context, q ExportQuery, use func(*ExportedFi
 		fetches = append(fetches, plain, tagged)
 	}
 	seen := map[string]bool{}
-	for _, f := range fetches {
-		err := s.api.sources.Open().Export(ctx, f, fallback, func(e *source.Exported) error {
-			if len(q.Match) > 1 && seen[e.Name] {
-				return nil
-			}
+	for part, f := range fetches {
+		skip := func(name string) bool {
+			again := seen[name]
 			if len(q.Match) > 1 {
-				seen[e.Name] = true
+				seen[name] = true
 			}
-			return use(fileOf(e, !q.Named))
+			return again || transfer.FilePlace{Part: part, Name: name}.Reached(q.After)
+		}
+		err := s.api.sources.Open().Export(ctx, f, fallback, skip, func(e *source.Exported) error {
+			file := fileOf(e, !q.Named)
+			file.At = transfer.FilePlace{Part: part, Name: e.Name}
+			return use(file)
 		})
 		if err != nil {
 			return err

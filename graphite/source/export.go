@@ -2,6 +2,7 @@ package source
 
 import (
 	"context"
+	"slices"
 
 	"github.com/tsdbridge/tsdbridge/graphite/conf"
 	"github.com/tsdbridge/tsdbridge/graphite/eval"
@@ -29,13 +30,15 @@ const exportedAtOnce = 16
 // yearSeconds is how far back a series of an unknown retention is exported.
 const yearSeconds = 365 * 86400
 
-// Export calls use with what a fetch finds, in the order of the names, with all archives at the time f.Now. Series that
-// no rule and no imported file gives archives have those of fallback; without these, one of their own step for a year.
-func (s *Source) Export(ctx context.Context, f eval.Fetch, fallback []conf.Archive, use func(*Exported) error) error {
+// Export calls use with what a fetch finds, in the order of the names, with all archives at the time f.Now; names that
+// skip tells of are not read. Series that no rule and no imported file gives archives have those of fallback; without
+// these, one of their own step for a year.
+func (s *Source) Export(ctx context.Context, f eval.Fetch, fallback []conf.Archive, skip func(name string) bool, use func(*Exported) error) error {
 	targets, err := s.find(ctx, f)
 	if err != nil {
 		return err
 	}
+	targets = slices.DeleteFunc(targets, func(l *targetSeries) bool { return skip(l.name) })
 	for len(targets) > 0 {
 		n := min(len(targets), exportedAtOnce)
 		if err := s.lay(ctx, targets[:n], span{f.From, f.Until, f.Now}); err != nil {
