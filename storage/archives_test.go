@@ -46,7 +46,7 @@ func TestArchives(t *testing.T) {
 			w := &archived{t: t, s: s, rng: rand.New(rand.NewPCG(1, 2)), values: map[archiveSlot]float64{}}
 			w.series = []storage.Series{storetest.Series("a.b", "-_", "1"), storetest.Series("a.b", "host", "x"), storetest.Series("c", "-_", "1")}
 			w.refs = storetest.Resolve(t, s.Store, w.series...)
-			for range 120 {
+			for range 600 {
 				w.step()
 			}
 			w.check()
@@ -76,7 +76,9 @@ func (w *archived) time() int64 { return 1_600_000_000 + w.rng.Int64N(archiveSpa
 
 func (w *archived) step() {
 	n := w.rng.IntN(len(w.refs))
-	switch w.rng.IntN(8) {
+	switch w.rng.IntN(9) {
+	case 8:
+		w.retain(n)
 	case 0:
 		w.delete(n, w.time(), w.time(), false)
 	case 1:
@@ -121,6 +123,14 @@ func (w *archived) delete(n int, from, to int64, whole bool) {
 	})
 	if whole {
 		w.refs[n] = storetest.Resolve(w.t, w.s.Store, w.series[n])[0]
+	}
+}
+
+// retain deletes what is older than a time, as a retention does: points alone.
+func (w *archived) retain(n int) {
+	d := storage.Deletion{Refs: w.refs[n : n+1], End: w.time() * 1000, Repeated: true}
+	if _, err := w.s.Delete(w.t.Context(), d); err != nil {
+		w.t.Fatal(err)
 	}
 }
 
