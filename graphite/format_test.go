@@ -27,7 +27,7 @@ func encoded(write func(*jsonWriter, []*eval.Series, *time.Location), list []*ev
 func TestPickleFormat(t *testing.T) {
 	values := make([]float64, 20_000)
 	for i := range values {
-		if values[i] = float64(i) / 8; i%3 == 0 {
+		if values[i] = float64(i) / 8; i%10 == 0 {
 			values[i] = math.NaN()
 		}
 	}
