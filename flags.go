@@ -350,7 +350,7 @@ func (p *parser) carbonFlags() {
 	f("carbon.listen-address", "Address of the listener for carbon's plaintext lines, such as :2003; empty: none.").Default(o.ListenAddress).StringVar(&o.ListenAddress)
 	f("carbon.pickle-listen-address", "Address of the listener for carbon's pickle protocol, which carbon-relay and carbon-aggregator send, such as :2004; empty: none.").Default(o.PickleAddress).StringVar(&o.PickleAddress)
 	f("carbon.protobuf-listen-address", "Address of the listener for carbon's protobuf protocol; empty: none.").Default(o.ProtobufAddress).StringVar(&o.ProtobufAddress)
-	f("carbon.max-frame-bytes", "Length of a frame of pickle or protobuf. A sender of a longer one is disconnected.").Default(bytesText(int64(o.FrameBytes))).SetValue((*intByteSize)(&o.FrameBytes))
+	f("carbon.max-frame-bytes", "Length of a frame of pickle or protobuf, at most 64MiB. A sender of a longer one is disconnected. While a frame of pickle is read, it may take up to 32 times its length of memory, on each core.").Default(bytesText(int64(o.FrameBytes))).SetValue((*intByteSize)(&o.FrameBytes))
 	f("carbon.whitelist", "File whitelist.conf of carbon: regular expressions, a line each. Points of names in which none is found are dropped and counted. It is read again when it changes; so are the next two.").Default(o.Whitelist).StringVar(&o.Whitelist)
 	f("carbon.blacklist", "File blacklist.conf of carbon: points of names in which one of its regular expressions is found are dropped and counted.").Default(o.Blacklist).StringVar(&o.Blacklist)
 	f("carbon.rewrite-rules", "File rewrite-rules.conf of carbon: what is replaced in names, in its sections [pre] and [post].").Default(o.Rewrites).StringVar(&o.Rewrites)

@@ -29,7 +29,7 @@ type reply struct {
 	write       func(*jsonWriter) // the body
 	pretty      bool              // the body is indented
 	raw         bool              // the body's texts may hold more than ASCII
-	jsonp       string            // the body is the argument of a call of this
+	call        string            // the body is the argument of a call that begins so; see form.call
 }
 
 // serve wraps an endpoint in what all have in common: parameters, limits, metrics, errors.
@@ -137,7 +137,7 @@ func (a *api) send(w http.ResponseWriter, r *http.Request, p *reply) {
 		w.Header().Set(k, v)
 	}
 	contentType := p.contentType
-	if p.jsonp != "" {
+	if p.call != "" {
 		contentType = strings.Replace(contentType, jsonType, "text/javascript", 1)
 	}
 	w.Header().Set("Content-Type", contentType)
@@ -150,11 +150,11 @@ func (a *api) send(w http.ResponseWriter, r *http.Request, p *reply) {
 	defer paced.done()
 	body := newJSONWriter(paced)
 	body.pretty, body.raw = p.pretty, p.raw
-	if p.jsonp != "" {
-		body.text(p.jsonp + "(")
+	if p.call != "" {
+		body.text(p.call)
 	}
 	p.write(body)
-	if p.jsonp != "" {
+	if p.call != "" {
 		body.text(")")
 	}
 	body.flush()

@@ -48,7 +48,7 @@ func (a *api) events(r *request) (*reply, error) {
 
 // eventData answers /events/get_data.
 func (a *api) eventData(r *request) (*reply, error) {
-	jsonp, err := r.form.jsonp()
+	call, err := r.form.call()
 	if err != nil {
 		return nil, err
 	}
@@ -56,7 +56,7 @@ func (a *api) eventData(r *request) (*reply, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &reply{contentType: jsonType, jsonp: jsonp, write: func(j *jsonWriter) {
+	return &reply{contentType: jsonType, call: call, write: func(j *jsonWriter) {
 		array(j, list, func(e events.Event) {
 			j.value(object{{"when", e.Seconds()}, {"what", e.What}, {"data", e.Data}, {"tags", e.Words()}, {"id", e.ID}})
 		})

@@ -19,7 +19,7 @@ func (a *api) expand(r *request) (*reply, error) {
 	if err != nil {
 		return nil, err
 	}
-	if _, err := r.form.jsonp(); err != nil {
+	if _, err := r.form.call(); err != nil {
 		return nil, err
 	}
 	var all []string

@@ -59,7 +59,7 @@ func (a *api) find(r *request) (*reply, error) {
 	}
 	out, err := r.metricsReply(body)
 	if kind, ok := binaryTypes[s.format]; ok && err == nil {
-		out.contentType, out.jsonp = kind, ""
+		out.contentType, out.call = kind, ""
 	}
 	return out, err
 }
@@ -265,12 +265,15 @@ func emptyEnd(query string) (parent string, only bool) {
 // metricsReply returns a reply of an endpoint below /metrics: for a client that sends Accept, text
 // is not escaped.
 func (r *request) metricsReply(write func(*jsonWriter)) (*reply, error) {
-	jsonp, err := r.form.jsonp()
+	call, err := r.form.call()
 	if err != nil {
 		return nil, err
 	}
+	if call == "(" {
+		call = "" // Here an empty name is none, as in graphite-web.
+	}
 	out := &reply{
-		contentType: jsonType, jsonp: jsonp, pretty: r.form.pretty(), write: write,
+		contentType: jsonType, call: call, pretty: r.form.pretty(), write: write,
 		header: map[string]string{"Cache-Control": "no-cache", "Pragma": "no-cache"},
 	}
 	if accept := r.Header.Get("Accept"); accept != "" && accept != jsonType {

@@ -77,7 +77,7 @@ func (d *renderRequest) formatted(format renderFormat, list []*eval.Series) (*re
 		write: func(j *jsonWriter) { format.write(j, list, d.request.Zone) },
 	}
 	if format.isJSON {
-		out.jsonp = d.jsonp
+		out.call = d.call
 	}
 	return out, nil
 }

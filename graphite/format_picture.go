@@ -114,8 +114,8 @@ func (d *renderRequest) drawn(options *picture.Options, body []byte, err error) 
 		return nil, invalidParams("%s", bad.Reason)
 	case err != nil:
 		return nil, d.explain(err)
-	case options.Format == "svg" && d.jsonp != "":
-		return &reply{contentType: jsonType, header: neverCached(), jsonp: d.jsonp, write: func(j *jsonWriter) { j.string(string(body)) }}, nil
+	case options.Format == "svg" && d.call != "":
+		return &reply{contentType: jsonType, header: neverCached(), call: d.call, write: func(j *jsonWriter) { j.string(string(body)) }}, nil
 	}
 	return &reply{contentType: pictureTypes()[options.Format], header: neverCached(), write: func(j *jsonWriter) { j.bytes(body) }}, nil
 }

@@ -19,6 +19,8 @@ func TestPictureTypes(t *testing.T) {
 		"target=test.h1.a&format=pdf":                           {"application/x-pdf", "%PDF"},
 		"target=test.h1.a&format=png&outputFormat=svg":          {"image/svg+xml", "<?xml"},
 		"target=test.h1.a&format=svg&jsonp=draw":                {"text/javascript", `draw("<?xml`},
+		"target=test.h1.a&format=svg&jsonp=":                    {"text/javascript", `("<?xml`},
+		"target=test.h1.a&format=json&jsonp=":                   {"text/javascript", `([{"target"`},
 		"target=test.h1.a&format=png&jsonp=draw":                {"image/png", "\x89PNG"},
 		"target=test.h1.a&noCache=true&cacheTimeout=60":         {"image/png", "\x89PNG"},
 		"target=test.h1.*&graphType=pie":                        {"image/png", "\x89PNG"},

@@ -96,8 +96,12 @@ func (f form) at(key, otherwise string, zone *time.Location, now time.Time) (tim
 // longestJSONP bounds the name of a function.
 const longestJSONP = 1000
 
-// jsonp returns the function that JSON is to be an argument of, or none.
-func (f form) jsonp() (string, error) {
+// call returns how the call begins that JSON is to be the argument of: the function of jsonp= and a
+// bracket, which stands alone when the name is empty. Without jsonp it returns nothing.
+func (f form) call() (string, error) {
+	if !f.has("jsonp") {
+		return "", nil
+	}
 	name := f.get("jsonp")
 	if len(name) > longestJSONP {
 		return "", invalidParams("jsonp is longer than %d bytes", longestJSONP)
@@ -107,7 +111,7 @@ func (f form) jsonp() (string, error) {
 			return "", invalidParams("jsonp is no name of a function: %s", quoted(name))
 		}
 	}
-	return name, nil
+	return name + "(", nil
 }
 
 // pretty reports whether JSON is to be indented.

@@ -25,7 +25,7 @@ type renderRequest struct {
 	// most is maxDataPoints, -1 without.
 	most    int
 	noNulls bool
-	jsonp   string
+	call    string // see reply
 	pretty  bool
 }
 
@@ -62,7 +62,7 @@ func (a *api) rendered(ctx context.Context, f form, d *renderRequest) (*reply, e
 		return nil, d.explain(err)
 	}
 	return &reply{
-		contentType: jsonType, header: neverCached(), jsonp: d.jsonp, pretty: d.pretty,
+		contentType: jsonType, header: neverCached(), call: d.call, pretty: d.pretty,
 		write: func(j *jsonWriter) { d.write(j, list) },
 	}, nil
 }
@@ -135,7 +135,7 @@ func (a *api) renderRequest(f form) (*renderRequest, error) {
 	if d.request.XFilesFactor, err = xFilesFactor(f); err != nil {
 		return nil, err
 	}
-	d.jsonp, err = f.jsonp()
+	d.call, err = f.call()
 	return d, err
 }
 
