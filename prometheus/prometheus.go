@@ -53,11 +53,11 @@ type Options struct {
 	Started        time.Time // when the process was
 	// LastReload tells of the last load of the configuration; nil: there was none after the start.
 	LastReload func() (success bool, last time.Time)
-	Revision       string    // of this program
-	Logger         *slog.Logger
-	Registerer     prometheus.Registerer
-	Gatherer       prometheus.Gatherer
-	Now            func() time.Time
+	Revision   string // of this program
+	Logger     *slog.Logger
+	Registerer prometheus.Registerer
+	Gatherer   prometheus.Gatherer
+	Now        func() time.Time
 }
 
 // Store is what the protocols need of storage.Store. Remote write calls Appender, everything else
