@@ -11,15 +11,16 @@ import (
 	"os"
 	"os/signal"
 	"syscall"
+	"time"
 
 	"github.com/coreos/go-systemd/v22/activation"
 	"go.opentelemetry.io/otel"
-	"go.opentelemetry.io/otel/trace/noop"
 	"golang.org/x/term"
 
 	"github.com/tsdbridge/tsdbridge/adapter"
 	"github.com/tsdbridge/tsdbridge/ingest/listen"
 	"github.com/tsdbridge/tsdbridge/systemd"
+	"github.com/tsdbridge/tsdbridge/tracing"
 )
 
 func main() {
@@ -128,8 +129,11 @@ func serve(ctx context.Context, args []string, o adapter.Options) error {
 		c, err := parseCommand(args, io.Discard, io.Discard)
 		return c.options, err
 	}
-	// Prometheus' engine traces the steps of each query; nobody reads the traces.
-	otel.SetTracerProvider(noop.NewTracerProvider())
+	tracer, err := startTracing(ctx, &o)
+	if err != nil {
+		return err
+	}
+	defer endTracing(ctx, tracer)
 	manager, err := systemd.New()
 	if err != nil {
 		return err
@@ -144,6 +148,30 @@ func serve(ctx context.Context, args []string, o adapter.Options) error {
 	o.Logger.Info("tsdbridge starts", "version", adapter.Version(), "engine", o.Engine)
 	defer manager.Watch(ctx, systemd.Process{Starting: a.Starting, StopTime: a.StopTime(), Logger: o.Logger})()
 	return a.Run(ctx)
+}
+
+// traceGrace is how long the last spans may take when the process ends.
+const traceGrace = 3 * time.Second
+
+// startTracing makes the tracer of o, which is also that of Prometheus' engine: it traces the steps
+// of each query.
+func startTracing(ctx context.Context, o *adapter.Options) (*tracing.Tracer, error) {
+	o.Tracing.Version, o.Tracing.Logger = adapter.Version(), o.Logger
+	tracer, err := tracing.New(ctx, o.Tracing)
+	if err != nil {
+		return nil, err
+	}
+	o.Tracer = tracer
+	otel.SetTracerProvider(tracer.Provider())
+	otel.SetErrorHandler(otel.ErrorHandlerFunc(func(error) {})) // the tracer logs what fails
+	return tracer, nil
+}
+
+// endTracing sends the last spans.
+func endTracing(ctx context.Context, t *tracing.Tracer) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), traceGrace)
+	defer cancel()
+	_ = t.Close(ctx) // failures are logged where they happen
 }
 
 // setLogger sets what writes structured lines in logfmt or JSON, and its level.

@@ -175,7 +175,7 @@ func (a *Adapter) listen() error {
 		return fmt.Errorf("--web.external-url: %w", err)
 	}
 	handler := web.Under(prefix, newWebGuard(http.HandlerFunc(a.serveLive), http.HandlerFunc(a.serveWrites), a.o, a.registry))
-	if handler, err = a.protect(handler); err != nil {
+	if handler, err = a.protect(a.o.Tracer.Handler(handler)); err != nil {
 		return err
 	}
 	a.server = webServer(newHeadGuard(handler))

@@ -15,6 +15,7 @@ import (
 	"github.com/tsdbridge/tsdbridge/storage"
 	"github.com/tsdbridge/tsdbridge/storage/pebble"
 	"github.com/tsdbridge/tsdbridge/storage/schema"
+	"github.com/tsdbridge/tsdbridge/tracing"
 	"github.com/tsdbridge/tsdbridge/translate"
 	"github.com/tsdbridge/tsdbridge/web"
 )
@@ -93,6 +94,9 @@ type Options struct {
 	Logger   *slog.Logger
 	Now      func() time.Time
 
+	Tracing tracing.Options // --tracing.*
+	Tracer  *tracing.Tracer // of requests; nil: none
+
 	LogLevel  slog.Level              // --log.level
 	Level     *slog.LevelVar          // of Logger; nil: it does not change
 	Configure func() (Options, error) // reads the configuration again; nil: there is no reload
@@ -106,7 +110,8 @@ type Options struct {
 // DefaultOptions returns the options without any flag.
 func DefaultOptions() Options {
 	return Options{
-		Engine: EngineEmbedded, Path: "./data", CacheBytes: pebble.DefaultCacheBytes, MinFreeBytes: 256 << 20, HBaseRoot: "/hbase", HBaseTimeout: 15 * time.Second, HBaseCompactAfter: 2 * time.Hour,
+		Tracing: tracing.Options{Fraction: 0.01},
+		Engine:  EngineEmbedded, Path: "./data", CacheBytes: pebble.DefaultCacheBytes, MinFreeBytes: 256 << 20, HBaseRoot: "/hbase", HBaseTimeout: 15 * time.Second, HBaseCompactAfter: 2 * time.Hour,
 		TableData: "tsdb", TableUID: "tsdb-uid", TableMeta: "tsdb-meta", TableTree: "tsdb-tree", TableArchive: "tsdb-archive",
 		MetricWidth: 3, TagkWidth: 3, TagvWidth: 3, SaltBuckets: 20, Values: "auto",
 		SeriesIndex: "auto", IndexRefresh: 30 * time.Second, SeriesCache: storage.DefaultOptions().SeriesCache,
@@ -123,7 +128,7 @@ func (o Options) Validate() error {
 	_, translator := o.translator()
 	errs := []error{
 		o.validateEngine(), o.validateRetention(), o.validateNumbers(), o.validateWeb(), o.prometheusOptions().Validate(), o.Carbon.Validate(),
-		o.validateRollups(), o.OpenTSDB.Validate(), o.Graphite.Validate(), translator,
+		o.validateRollups(), o.OpenTSDB.Validate(), o.Graphite.Validate(), o.Tracing.Validate(), translator,
 	}
 	if err := errors.Join(errs...); err != nil {
 		return err

@@ -14,7 +14,11 @@ const slowLogged = 1000
 // tellSlow logs a slow query.
 func (a *Adapter) tellSlow(s running.Slow) {
 	read := tally.Sum(s.Ways)
-	a.o.Logger.Info("slow query (--query.slow-after); its plan: /api/v1/status/slow_queries", "language", s.Language, "query", reply.Cut(s.Text, slowLogged),
+	logger := a.o.Logger
+	if s.Trace != "" {
+		logger = logger.With("trace_id", s.Trace)
+	}
+	logger.Info("slow query (--query.slow-after); its plan: /api/v1/status/slow_queries", "language", s.Language, "query", reply.Cut(s.Text, slowLogged),
 		"client", s.Client, "duration", s.Took.Round(time.Millisecond), "samples", s.Samples, "rows", read.Rows,
 		"rows_by_way", tally.Text(s.Ways), "bytes_read", read.Bytes, "memory_bytes", s.Memory, "failed", s.Failed)
 }

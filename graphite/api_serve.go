@@ -11,6 +11,7 @@ import (
 
 	"github.com/tsdbridge/tsdbridge/budget"
 	"github.com/tsdbridge/tsdbridge/graphite/eval"
+	"github.com/tsdbridge/tsdbridge/tracing"
 	"github.com/tsdbridge/tsdbridge/turns"
 )
 
@@ -148,6 +149,8 @@ func (a *api) send(w http.ResponseWriter, r *http.Request, p *reply) {
 	defer turn.End()
 	paced := newPacedWriter(r.Context(), w, turn)
 	defer paced.done()
+	_, encoding := tracing.Start(r.Context(), "encode")
+	defer encoding.End(nil)
 	body := newJSONWriter(paced)
 	body.pretty, body.raw = p.pretty, p.raw
 	if p.call != "" {

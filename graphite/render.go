@@ -16,6 +16,7 @@ import (
 	"github.com/tsdbridge/tsdbridge/graphite/events"
 	"github.com/tsdbridge/tsdbridge/graphite/expr"
 	"github.com/tsdbridge/tsdbridge/running"
+	"github.com/tsdbridge/tsdbridge/tracing"
 )
 
 // renderRequest is what a render request asks for.
@@ -81,7 +82,9 @@ func (a *api) listed(r *request, targets []string, compute func(ctx context.Cont
 
 // evaluated computes the series of all targets.
 func (a *api) evaluated(ctx context.Context, d *renderRequest) ([]*eval.Series, error) {
+	_, parsing := tracing.Start(ctx, "parse")
 	nodes, err := a.parseTargets(ctx, d)
+	parsing.End(err)
 	if err != nil {
 		return nil, err
 	}
@@ -92,7 +95,9 @@ func (a *api) evaluated(ctx context.Context, d *renderRequest) ([]*eval.Series, 
 // evaluatedEach computes the series of parsed targets, with a list for each.
 func (a *api) evaluatedEach(ctx context.Context, d *renderRequest, nodes []expr.Node) ([][]*eval.Series, error) {
 	source := &countedSource{Source: a.sources.Open(), metrics: a.metrics, events: a.o.Events, mostEvents: a.o.Limits.Series}
+	ctx, evaluating := tracing.Start(ctx, "evaluate")
 	lists, err := a.evaluator.EvalEach(ctx, nodes, d.request, source)
+	evaluating.End(err)
 	if err != nil {
 		return nil, d.explain(err)
 	}

@@ -25,6 +25,7 @@ import (
 	"github.com/tsdbridge/tsdbridge/budget"
 	"github.com/tsdbridge/tsdbridge/explain"
 	"github.com/tsdbridge/tsdbridge/tally"
+	"github.com/tsdbridge/tsdbridge/tracing"
 )
 
 // ErrEnded is the cause of the context of a query that End or Cancel has ended.
@@ -63,6 +64,7 @@ type Query struct {
 	ctx      context.Context //nolint:containedctx // its cause tells how the query ended
 	end      context.CancelCauseFunc
 	samples  atomic.Int64
+	span     tracing.Span
 	tally    *tally.Tally   // of what is read
 	trace    *explain.Trace // of how it is answered
 	// estimated is how many evaluations take memory that was only estimated in advance.
@@ -88,6 +90,9 @@ func (r *Registry) Begin(ctx context.Context, d Description) (context.Context, *
 		return ctx, nil
 	}
 	q := &Query{Description: d, registry: r, started: time.Now(), account: budget.From(ctx)}
+	ctx, q.span = tracing.Start(ctx, "query")
+	q.span.Text("query.language", d.Language)
+	q.span.Text("query.text", d.Text)
 	ctx, q.end = context.WithCancelCause(ctx)
 	ctx, q.tally = tally.Begin(ctx)
 	ctx, q.trace = explain.Begin(ctx)
@@ -108,6 +113,9 @@ func (q *Query) End() {
 		return
 	}
 	cause := context.Cause(q.ctx)
+	q.span.Number("query.samples", q.samples.Load())
+	q.span.Number("query.memory_bytes", q.account.Most())
+	q.span.End(cause)
 	q.end(nil)
 	q.registry.mu.Lock()
 	delete(q.registry.queries, q.id)

@@ -6,12 +6,14 @@ import (
 	"time"
 
 	"github.com/tsdbridge/tsdbridge/explain"
+	"github.com/tsdbridge/tsdbridge/tracing"
 )
 
 // A Slow is a query that took long. State is that of its end, but Memory is the most that it held.
 type Slow struct {
 	State
 
+	Trace  string // id of its trace, if it was sampled
 	Took   time.Duration
 	Failed string // why it was ended before its answer, empty if it was not
 	// Plan is how it was answered, as far as its language tells; nil: nothing is known.
@@ -56,7 +58,7 @@ func (r *Registry) ended(q *Query, cause error) {
 	if after := time.Duration(r.slowAfter.Load()); after <= 0 || took < after {
 		return
 	}
-	s := Slow{State: q.state(), Took: took, Plan: q.trace.Plan("query").Small(slowNodes, nodeText)}
+	s := Slow{State: q.state(), Took: took, Trace: tracing.ID(q.ctx), Plan: q.trace.Plan("query").Small(slowNodes, nodeText)}
 	s.Text, s.Memory = cut(s.Text), q.account.Most()
 	if cause != nil {
 		s.Failed = cause.Error()

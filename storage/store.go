@@ -28,6 +28,7 @@ import (
 	"github.com/tsdbridge/tsdbridge/storage/series"
 	"github.com/tsdbridge/tsdbridge/storage/uid"
 	"github.com/tsdbridge/tsdbridge/storage/write"
+	"github.com/tsdbridge/tsdbridge/tracing"
 )
 
 // Store is the one implementation of Appender and Querier: the OpenTSDB schema over a table engine.
@@ -193,25 +194,61 @@ func (s *Store) openWriter() (err error) {
 
 // Resolve implements Appender.
 func (s *Store) Resolve(ctx context.Context, series []Series) ([]Ref, []error) {
-	return s.registrar.Resolve(ctx, series)
+	ctx, span := tracing.Start(ctx, "resolve")
+	span.Number("series", int64(len(series)))
+	refs, errs := s.registrar.Resolve(ctx, series)
+	span.End(nil)
+	return refs, errs
 }
 
 // Append implements Appender.
-func (s *Store) Append(ctx context.Context, b *Batch) error { return s.writer.Append(ctx, b) }
+func (s *Store) Append(ctx context.Context, b *Batch) error {
+	ctx, span := tracing.Start(ctx, "append")
+	span.Number("points", int64(len(b.Refs)))
+	err := s.writer.Append(ctx, b)
+	span.End(err)
+	return err
+}
 
 // Find implements Querier.
 func (s *Store) Find(ctx context.Context, filters []Filter, start, end int64, limit int) ([]Found, error) {
-	return s.catalog.Find(ctx, filters, start, end, limit)
+	ctx, span := tracing.Start(ctx, "find")
+	found, err := s.catalog.Find(ctx, filters, start, end, limit)
+	span.Number("series", int64(len(found)))
+	span.End(err)
+	return found, err
 }
 
 // Select implements Querier.
 func (s *Store) Select(ctx context.Context, q Query) iter.Seq2[Points, error] {
-	return s.reader.Select(ctx, q)
+	ctx, span := tracing.Start(ctx, "select")
+	if !span.On() {
+		return s.reader.Select(ctx, q)
+	}
+	return s.tracedSelect(ctx, span, q)
+}
+
+// tracedSelect ends the span with the sequence. It is apart, since what a closure holds takes memory.
+func (s *Store) tracedSelect(ctx context.Context, span tracing.Span, q Query) iter.Seq2[Points, error] {
+	span.Number("series", int64(len(q.Refs)))
+	return func(yield func(Points, error) bool) {
+		var failed error
+		for p, err := range s.reader.Select(ctx, q) {
+			if failed = err; !yield(p, err) {
+				break
+			}
+		}
+		span.End(failed)
+	}
 }
 
 // SelectParts implements Querier.
 func (s *Store) SelectParts(ctx context.Context, q Query, worker func() PartWorker) error {
-	return s.reader.SelectParts(ctx, q, worker)
+	ctx, span := tracing.Start(ctx, "select")
+	span.Number("series", int64(len(q.Refs)))
+	err := s.reader.SelectParts(ctx, q, worker)
+	span.End(err)
+	return err
 }
 
 // Metrics implements Querier.

@@ -19,6 +19,7 @@ import (
 	"github.com/tsdbridge/tsdbridge/explain"
 	"github.com/tsdbridge/tsdbridge/prometheus/bounds"
 	"github.com/tsdbridge/tsdbridge/running"
+	"github.com/tsdbridge/tsdbridge/tracing"
 )
 
 // Options of an Engine.
@@ -202,7 +203,7 @@ func (q *columnQuery) Exec(ctx context.Context) *promql.Result {
 		ctx, cancel = context.WithTimeout(ctx, q.engine.o.Timeout)
 		defer cancel()
 	}
-	result := q.run.Exec(ctx)
+	result := q.traced(ctx)
 	if errors.Is(result.Err, ErrHandOver) {
 		q.handedOver = true
 		q.engine.handedOver.Inc()
@@ -217,6 +218,19 @@ func (q *columnQuery) Exec(ctx context.Context) *promql.Result {
 	answer := &promql.Result{Err: result.Err, Value: q.value, Warnings: q.warnings}
 	q.shadow(ctx, answer)
 	return answer
+}
+
+// traced computes the query from columns, in a span of its own. That another engine takes the query
+// over is no failure.
+func (q *columnQuery) traced(ctx context.Context) *promql.Result {
+	ctx, span := tracing.Start(ctx, "evaluate")
+	result := q.run.Exec(ctx)
+	if errors.Is(result.Err, ErrHandOver) {
+		span.End(nil)
+	} else {
+		span.End(result.Err)
+	}
+	return result
 }
 
 // tellSlow gives the trace of a request that has taken long the tree of the query.

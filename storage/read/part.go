@@ -11,6 +11,7 @@ import (
 	"github.com/tsdbridge/tsdbridge/storage/row"
 	"github.com/tsdbridge/tsdbridge/storage/schema"
 	"github.com/tsdbridge/tsdbridge/storage/series"
+	"github.com/tsdbridge/tsdbridge/tracing"
 )
 
 // rowsPerGet bounds the rows that are asked for by key at once.
@@ -48,10 +49,22 @@ type asked struct {
 func (w *partReader) read(ctx context.Context, r *selection, g *seriesGroup, p groupPart) error {
 	w.begin(r, g)
 	w.members = p.members
-	if w.newestAlone() {
-		return w.readNewest(ctx, p.plan)
+	ctx, span := tracing.Start(ctx, "read rows")
+	err := w.readPart(ctx, p.plan)
+	if span.On() {
+		span.Text("plan", p.kind.String())
+		span.Number("series", int64(len(p.members)))
+		span.Number("samples", int64(w.samples))
 	}
-	if err := w.readAll(ctx, p.plan); err != nil {
+	span.End(err)
+	return err
+}
+
+func (w *partReader) readPart(ctx context.Context, p plan) error {
+	if w.newestAlone() {
+		return w.readNewest(ctx, p)
+	}
+	if err := w.readAll(ctx, p); err != nil {
 		return err
 	}
 	return w.end()
