@@ -106,7 +106,7 @@ func TestMetricNames(t *testing.T) {
 func mentionedMetrics(t *testing.T) map[string]string {
 	t.Helper()
 	found := map[string]string{}
-	name := regexp.MustCompile(`tsdbridge_[a-z0-9_]*[a-z0-9]\b`)
+	name := regexp.MustCompile(`tsdbridge_[a-z][a-z0-9_]*[a-z0-9]\b`)
 	beginning := regexp.MustCompile(`_$|…|[{]`) // of several names
 	for _, pattern := range []string{"../docs/*.md", "../README.md", "../web/app/src/*/*.tsx"} {
 		files, err := filepath.Glob(pattern)
