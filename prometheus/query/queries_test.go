@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/tsdbridge/tsdbridge/budget"
+	"github.com/tsdbridge/tsdbridge/explain"
 	"github.com/tsdbridge/tsdbridge/prometheus/promtest"
 	"github.com/tsdbridge/tsdbridge/running"
 	"github.com/tsdbridge/tsdbridge/storage"
@@ -143,9 +144,21 @@ func TestSlowQueries(t *testing.T) {
 	if status, body := promtest.Do(t, http.MethodGet, server.URL+Prefix+"/query?time=600&query=sum(requests_total)", nil); status != http.StatusOK {
 		t.Fatal(body)
 	}
-	status, body := promtest.Do(t, http.MethodGet, server.URL+slowPath, nil)
-	if status != http.StatusOK || !strings.Contains(body, `"query":"sum(requests_total)"`) || strings.Contains(body, `"seconds":0,`) || !strings.Contains(body, `"plan":{"id":1,"operator":"aggregation","expression":"sum(requests_total)"`) || strings.Contains(body, `"bytes":0,`) {
-		t.Errorf("%d %s", status, body)
+	_, body := promtest.Do(t, http.MethodGet, server.URL+slowPath, nil)
+	var answer struct {
+		Data []struct {
+			Query   string
+			Seconds float64
+			Bytes   int64
+			Plan    explain.Node
+		}
+	}
+	if err := json.Unmarshal([]byte(body), &answer); err != nil || len(answer.Data) != 1 {
+		t.Fatalf("%v %s", err, body)
+	}
+	const query = "sum(requests_total)"
+	if q := answer.Data[0]; q.Query != query || q.Seconds == 0 || q.Bytes == 0 || q.Plan.ID != 1 || q.Plan.Operator != "aggregation" || q.Plan.Expression != query {
+		t.Errorf("%s", body)
 	}
 	if status, _ := promtest.Do(t, http.MethodPost, server.URL+slowPath, url.Values{}); status != http.StatusMethodNotAllowed {
 		t.Errorf("POST: %d", status)
