@@ -1,8 +1,8 @@
 package e2e_test
 
 import (
-	"errors"
 	"bufio"
+	"errors"
 	"fmt"
 	"maps"
 	"os/exec"
