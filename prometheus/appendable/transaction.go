@@ -252,9 +252,3 @@ func (t *Transaction) dropRefused(refs []storage.Ref) {
 	}
 	add(len(old.Refs))
 }
-
-// Series returns how many series the transaction has.
-func (t *Transaction) Series() int { return len(t.series) }
-
-// Samples returns how many samples and other data the transaction has.
-func (t *Transaction) Samples() int { return len(t.batch.Refs) + len(t.batch.Objects) }
