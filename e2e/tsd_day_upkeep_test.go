@@ -78,8 +78,11 @@ func (d *day) compactRows(selector string, hour int64, means func(s *daySeries) 
 			keys[u.key(dayRow{s, hour})] = true
 		}
 	}
+	ask := oneByOne(func() reply {
+		return d.readTSD(http.MethodGet, selector, hour, hour+time.Hour.Milliseconds()-1)
+	})
 	eventually(d.t, waitTimeout, "compaction of "+selector, func() error {
-		r := d.readTSD(http.MethodGet, selector, hour, hour+time.Hour.Milliseconds()-1)
+		r := ask()
 		if isDuplicate(r) || !d.compacts(hour) {
 			d.tell("TSD: %s of %d: %d", selector, hour, r.status)
 			return nil
