@@ -17,7 +17,7 @@ import (
 // not exist.
 var doors = map[string][]string{
 	".":                       {"adapter", "ingest/listen", "nearest", "opentsdb/conf", "systemd", "tracing"},
-	"adapter":                 {"adapter/webconfig", "budget", "explain", "graphite", "graphite/ceres", "graphite/tagspec", "graphite/whisper", "ingest/listen", "lastlog", "opentsdb", "opentsdb/client", "opentsdb/compare", "opentsdb/query", "phrase", "prometheus", "prometheus/reply", "refused", "running", "seldom", "statefile", "storage", "storage/fill", "storage/fsck", "storage/hbase", "storage/kv", "storage/log", "storage/pebble", "storage/rollup", "storage/schema", "tally", "tracing", "transfer", "translate", "tree", "web"},
+	"adapter":                 {"adapter/webconfig", "budget", "explain", "graphite", "graphite/ceres", "graphite/tagspec", "graphite/whisper", "ingest/listen", "lastlog", "opentsdb", "opentsdb/client", "opentsdb/compare", "opentsdb/query", "phrase", "prometheus", "prometheus/reply", "prometheus/rules", "refused", "running", "seldom", "statefile", "storage", "storage/fill", "storage/fsck", "storage/hbase", "storage/kv", "storage/log", "storage/pebble", "storage/rollup", "storage/schema", "tally", "tracing", "transfer", "translate", "tree", "web"},
 	"adapter/webconfig":       {},
 	"budget":                  {},
 	"decimal":                 {},
@@ -56,7 +56,7 @@ var doors = map[string][]string{
 	"opentsdb/query":          {"budget", "explain", "opentsdb/aggregate", "opentsdb/reply", "running", "storage", "storage/rollup", "storage/schema", "tree/javaregexp", "turns"},
 	"opentsdb/reply":          {},
 	"phrase":                  {"graphite/expr", "opentsdb/query"},
-	"prometheus":              {"budget", "prometheus/query", "prometheus/queryable", "prometheus/read", "prometheus/reply", "prometheus/write", "running", "storage", "translate"},
+	"prometheus":              {"budget", "prometheus/appendable", "prometheus/query", "prometheus/queryable", "prometheus/read", "prometheus/reply", "prometheus/rules", "prometheus/write", "running", "storage", "translate"},
 	"prometheus/appendable":   {"ingest", "prometheus/object", "storage"},
 	"prometheus/bounds":       {},
 	"prometheus/object":       {"prometheus/wire", "storage", "storage/schema"},
@@ -67,6 +67,7 @@ var doors = map[string][]string{
 	"prometheus/read":         {"budget", "prometheus/bounds", "prometheus/object", "prometheus/queryable", "prometheus/rangeql", "prometheus/reply", "prometheus/wire", "running", "storage", "turns"},
 	"prometheus/reply":        {"budget", "prometheus/bounds", "storage"},
 	"prometheus/resultcache":  {"budget", "prometheus/rangeql", "spare", "storage", "turns"},
+	"prometheus/rules":        {"budget", "retry"},
 	"prometheus/wire":         {},
 	"prometheus/write":        {"ingest", "ingest/listen", "prometheus/object", "prometheus/reply", "prometheus/wire", "refused", "storage", "turns"},
 	"statefile":               {},

@@ -2,6 +2,7 @@ package main
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -48,6 +49,13 @@ func printErrors(w io.Writer, file string, err error) {
 	}
 	var all []found
 	for _, one := range eachError(err) {
+		if _, ok := errors.AsType[interface {
+			error
+			Place() (file string, line int)
+		}](one); ok { // it names its file
+			all = append(all, found{0, one.Error()})
+			continue
+		}
 		text := strings.TrimPrefix(one.Error(), "--"+configFlag+"="+file+": ")
 		if rest, ok := strings.CutPrefix(text, "line "); ok {
 			number, after, _ := strings.Cut(rest, ": ")

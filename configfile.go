@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strconv"
@@ -105,6 +106,8 @@ func (p *parser) parseConfig(c *configFile, text []byte, environment map[string]
 	} else if top.Tag != "!!null" {
 		r.fail(top, "want keys and values")
 	}
+	prom, err := adapter.ParsePromConfig(r.prom, filepath.Dir(c.path))
+	r.lists.Prom, r.errs = prom, append(r.errs, err)
 	return errors.Join(r.errs...)
 }
 
@@ -115,6 +118,7 @@ type configReader struct {
 
 	secrets map[*yaml.Node]bool
 	lines   map[string]int // of the keys that were met
+	prom    []*yaml.Node   // keys and values of a Prometheus' configuration
 	errs    []error
 }
 
@@ -160,7 +164,12 @@ func (r *configReader) list(key, value *yaml.Node) bool {
 	case rollupsKey:
 		r.lists.Fill, err = adapter.ParseFill(value)
 	default:
-		return false
+		if !adapter.IsPromKey(key.Value) {
+			return false
+		}
+		if r.lines[key.Value] == 0 {
+			r.prom = append(r.prom, key, value)
+		}
 	}
 	if r.lines[key.Value] > 0 {
 		r.fail(key, "%s is set twice", key.Value)
@@ -178,6 +187,7 @@ func (r *configReader) scalar(name string, node *yaml.Node) {
 	}
 	if flag := r.app.GetFlag(name); flag == nil || !isSetting(flag.Model()) {
 		names := append(r.flagNames(nil), treesKey, retentionKey, rollupsKey)
+		names = append(names, adapter.PromKeys()...)
 		r.fail(node, "%w", r.withNeighbour(fmt.Errorf("there is no option %q", name), "", name, names))
 		return
 	}

@@ -32,10 +32,27 @@ func configSchema() ([]byte, error) {
 	for key, list := range adapter.ConfigListKeys() {
 		root["properties"].(schemaNode)[key] = listSchema(list)
 	}
+	for key, schema := range promSchemas() {
+		root["properties"].(schemaNode)[key] = schema
+	}
 	root["$schema"], root["$defs"] = "http://json-schema.org/draft-07/schema#", definitions
 	root["title"] = "Configuration of tsdbridge (--config.file)"
 	text, err := json.MarshalIndent(root, "", " ")
 	return append(text, '\n'), err
+}
+
+// promSchemas are the schemas of the keys of a Prometheus' configuration. What the Prometheus module
+// checks alone is any value here.
+func promSchemas() map[string]schemaNode {
+	duration := schemaNode{"type": "string", "pattern": `^([0-9]+(ms|[smhdwy]))+$|^0$`}
+	scalar := schemaNode{"type": []string{"string", "number", "boolean"}}
+	return map[string]schemaNode{
+		"global": {"type": []string{"object", "null"}, "additionalProperties": false, "description": "What holds for all rules; docs/rules.md", "properties": schemaNode{
+			"evaluation_interval": duration, "rule_query_offset": duration,
+			"external_labels": schemaNode{"type": []string{"object", "null"}, "additionalProperties": scalar},
+		}},
+		"rule_files": {"type": []string{"array", "null"}, "items": schemaNode{"type": "string"}, "description": "Rule files of Prometheus, or patterns of their paths, relative to the configuration file; docs/rules.md"},
+	}
 }
 
 // schemaBelow is the schema of the keys below a prefix. Of a.b.c there are the keys a.b.c, a (with b.c or

@@ -108,6 +108,7 @@ func parseCommandIn(environment map[string]string, args []string, stdout, stderr
 	}
 	p = newParser(stdout)
 	p.options.Graphite.Trees, p.options.RetentionRules, p.options.FillRules = read.file.lists.Trees, read.file.lists.Retention, read.file.lists.Fill
+	p.options.PromConfig = read.file.lists.Prom
 	set, err := p.plainBools(read.flags())
 	if err != nil {
 		return command{}, err
@@ -246,6 +247,7 @@ func newParser(stdout io.Writer) *parser {
 	p.webFlags()
 	p.writeFlags()
 	p.queryFlags()
+	p.ruleFlags()
 	p.carbonFlags()
 	p.graphiteFlags()
 	p.opentsdbFlags()
@@ -349,6 +351,13 @@ func (p *parser) queryFlags() {
 	f("query.selector-cache-max-bytes", "Memory for the series that selectors found, with their labels; 0: none are kept. It is part of --query.max-memory-bytes and gives way to queries. Nothing is kept where other processes write to the tables.").Default(bytesText(o.Prometheus.SelectorBytes)).SetValue((*byteSize)(&o.Prometheus.SelectorBytes))
 	f("query.rollup-sums", "Let sum_over_time and avg_over_time add the sums of filled rollup tables where ranges fit these. It is faster over long ranges, and the last digits may differ from Prometheus'.").BoolVar(&o.Prometheus.Query.RollupSums)
 	f("query.promql-shadow", "Percentage of PromQL queries that both engines evaluate. Differences are logged, and counted in tsdbridge_promql_queries_shadowed_total. Such a query takes as long as both.").Default("0").Float64Var(&o.Prometheus.Query.Shadow)
+}
+
+func (p *parser) ruleFlags() {
+	o, f := &p.options.Prometheus.Rules, p.app.Flag
+	f("rules.alert.for-outage-tolerance", "Longest outage after which the state of alerts with \"for\" is restored.").Default(o.OutageTolerance.String()).DurationVar(&o.OutageTolerance)
+	f("rules.alert.for-grace-period", "Shortest time between a restored state of an alert and its firing. Only alerts with a longer \"for\" are restored.").Default(o.GracePeriod.String()).DurationVar(&o.GracePeriod)
+	f("rules.alert.resend-delay", "Shortest time before an alert is sent to an Alertmanager again.").Default(o.ResendDelay.String()).DurationVar(&o.ResendDelay)
 }
 
 func (p *parser) carbonFlags() {

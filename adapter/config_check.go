@@ -18,7 +18,8 @@ func (o Options) CheckFiles() error {
 			errs = append(errs, fmt.Errorf("--web.config.file: %w", err))
 		}
 	}
-	return errors.Join(errs...)
+	_, err := o.ruleSet()
+	return errors.Join(append(errs, err)...)
 }
 
 // CheckWebConfig reads a file with TLS and passwords, and the certificates that it names.

@@ -10,6 +10,7 @@ type ConfigLists struct {
 	Trees     []TreeConfig      // trees
 	Retention []RetentionConfig // retention
 	Fill      []FillConfig      // rollups
+	Prom      *PromConfig       // keys of a Prometheus' configuration
 }
 
 // Hidden is shown instead of the value of a secret.

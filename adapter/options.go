@@ -88,6 +88,7 @@ type Options struct {
 
 	RetentionRules []RetentionConfig // retention in the configuration file
 	FillRules      []FillConfig      // rollups in the configuration file
+	PromConfig     *PromConfig       // global, rule_files and the like in the configuration file; nil: none of them
 
 	Flags    map[string]string // shown under /api/v1/status/flags
 	Settings map[string]string // the same with secrets, which are never shown

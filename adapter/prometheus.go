@@ -39,6 +39,13 @@ func (a *Adapter) prometheusParts(all Options) (o prom.Options, err error) {
 	o.Logger, o.Registerer, o.Gatherer, o.Now = a.o.Logger, a.registry, a.gatherer(), a.o.Now
 	o.Write.Refused = a.refused
 	o.LastReload = a.reloader.outcome
+	o.Ready = a.ready
+	if o.ExternalURL, err = all.alertURL(); err != nil {
+		return o, err
+	}
+	if o.RuleSet, err = all.ruleSet(); err != nil {
+		return o, err
+	}
 	return o, nil
 }
 

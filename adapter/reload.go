@@ -45,7 +45,7 @@ func (o Options) withLive(n Options) Options {
 	t.AllowDelete, t.AllowEdits, t.LimitsFile, t.MaxPoints, t.TimeZone = n.OpenTSDB.AllowDelete, n.OpenTSDB.AllowEdits, n.OpenTSDB.LimitsFile, n.OpenTSDB.MaxPoints, n.OpenTSDB.TimeZone
 	o.QueryMemory, o.QuerySamples, o.QuerySeries, o.QuerySlow, o.QueryTimeout = n.QueryMemory, n.QuerySamples, n.QuerySeries, n.QuerySlow, n.QueryTimeout
 	o.LogLevel, o.CORSOrigin, o.ActiveSeries, o.NewSeries = n.LogLevel, n.CORSOrigin, n.ActiveSeries, n.NewSeries
-	o.RetentionRules = n.RetentionRules
+	o.RetentionRules, o.PromConfig = n.RetentionRules, n.PromConfig
 	o.Flags, o.Settings = liveValues(o.Flags, n.Flags), liveValues(o.Settings, n.Settings)
 	return o
 }
@@ -176,8 +176,12 @@ func (r *reloader) reload() (Reloaded, error) {
 	if err != nil {
 		return Reloaded{}, err
 	}
+	done := r.changes(old.o, n)
+	if !next.prometheus.SameRules(old.prometheus) {
+		done.Applied = append(done.Applied, Change{Name: "rules"})
+	}
 	a.use(next)
-	return r.changes(old.o, n), nil
+	return done, nil
 }
 
 // changes compares a configuration with the one from before and, for what needs a restart, with that of
@@ -219,6 +223,9 @@ func (r *reloader) changes(old, n Options) Reloaded {
 			done.Restart = append(done.Restart, Change{Name: list.name})
 		}
 	}
+	for _, key := range old.PromConfig.changed(n.PromConfig) {
+		done.Applied = append(done.Applied, Change{Name: key})
+	}
 	return done
 }
 
@@ -256,6 +263,7 @@ func (a *Adapter) use(g *generation) {
 	}
 	a.opentsdb.Use(g.opentsdb)
 	a.live.Store(g)
+	g.prometheus.Use()
 }
 
 // serveLive answers a request by the configuration that holds when it begins.

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"log/slog"
 	"net/http"
+	"net/url"
 	"time"
 
 	"github.com/go-chi/chi/v5"
@@ -15,10 +16,12 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/tsdbridge/tsdbridge/budget"
+	"github.com/tsdbridge/tsdbridge/prometheus/appendable"
 	"github.com/tsdbridge/tsdbridge/prometheus/query"
 	"github.com/tsdbridge/tsdbridge/prometheus/queryable"
 	"github.com/tsdbridge/tsdbridge/prometheus/read"
 	"github.com/tsdbridge/tsdbridge/prometheus/reply"
+	"github.com/tsdbridge/tsdbridge/prometheus/rules"
 	"github.com/tsdbridge/tsdbridge/prometheus/write"
 	"github.com/tsdbridge/tsdbridge/running"
 	"github.com/tsdbridge/tsdbridge/storage"
@@ -34,10 +37,18 @@ type Options struct {
 	Write  write.Options
 	Read   read.Options
 	Query  query.Options
+	Rules  rules.Options
 	Series int // --query.max-series: that one selector may find; 0: no limit
 	// SelectorBytes is --query.selector-cache-max-bytes: the memory for series that selectors found, by
 	// labels; 0: none are kept.
 	SelectorBytes int64
+
+	// RuleSet has the rules that Run evaluates; nil: there are none.
+	RuleSet *rules.Set
+	// ExternalURL is where users find this server. Alerts link to it.
+	ExternalURL *url.URL
+	// Ready returns nil when the store answers queries.
+	Ready func(ctx context.Context) error
 
 	Store Store
 	// HistogramCodec is the id of the codec of OpenTSDB's histograms, which are shown as native histograms; nil: there
@@ -85,7 +96,7 @@ type Catalog interface {
 
 // DefaultOptions returns the settings without any flag.
 func DefaultOptions() Options {
-	return Options{Write: write.DefaultOptions(), Read: read.DefaultOptions(), Query: query.DefaultOptions(), Series: 1_000_000, SelectorBytes: 128 << 20}
+	return Options{Write: write.DefaultOptions(), Read: read.DefaultOptions(), Query: query.DefaultOptions(), Rules: rules.DefaultOptions(), Series: 1_000_000, SelectorBytes: 128 << 20}
 }
 
 // Validate names the flag that cannot work.
@@ -94,6 +105,9 @@ func (o Options) Validate() error {
 		return err
 	}
 	if err := o.Read.Validate(); err != nil {
+		return err
+	}
+	if err := o.Rules.Validate(); err != nil {
 		return err
 	}
 	if o.SelectorBytes < 0 {
@@ -107,6 +121,8 @@ type Server struct {
 	write   *write.Handler
 	read    *read.Handler
 	query   *query.API
+	rules   *rules.Service // shared by all generations
+	set     *rules.Set
 	shown   *queryable.Store
 	budget  *budget.Budget
 	origins *regexp.Regexp
@@ -123,10 +139,13 @@ func New(o Options) *Server {
 	if o.SelectorBytes > 0 {
 		shown.Keep(o.Catalog, o.Budget, o.SelectorBytes)
 	}
-	return &Server{
-		write: write.New(o.writeOptions()), read: read.New(o.readOptions(shown)), query: query.New(o.queryOptions(shown)),
-		shown: shown, budget: o.Budget, origins: o.Origins,
+	s := &Server{
+		write: write.New(o.writeOptions()), read: read.New(o.readOptions(shown)), rules: rules.New(o.ruleOptions(shown)),
+		set: o.RuleSet, shown: shown, budget: o.Budget, origins: o.Origins,
 	}
+	s.query = query.New(o.queryOptions(shown, s.rules))
+	s.Use()
+	return s
 }
 
 // With returns a Server with other limits of reads and other origins. Both share everything
@@ -134,8 +153,8 @@ func New(o Options) *Server {
 func (s *Server) With(o Options) *Server {
 	shown := s.shown.With(queryable.Limits{Series: o.Series, Samples: int64(o.Query.Samples)})
 	return &Server{
-		write: s.write, read: s.read.With(o.readOptions(shown)), query: s.query.With(o.queryOptions(shown)),
-		shown: shown, budget: s.budget, origins: o.Origins,
+		write: s.write, read: s.read.With(o.readOptions(shown)), query: s.query.With(o.queryOptions(shown, s.rules)),
+		rules: s.rules, set: o.RuleSet, shown: shown, budget: s.budget, origins: o.Origins,
 	}
 }
 
@@ -152,8 +171,20 @@ func (o Options) readOptions(shown *queryable.Store) read.Options {
 	return r
 }
 
-func (o Options) queryOptions(shown *queryable.Store) query.Options {
+func (o Options) ruleOptions(shown *queryable.Store) rules.Options {
+	r := o.Rules
+	w := o.Write
+	r.Appendable = appendable.New(appendable.Options{
+		SeriesBytes: w.SeriesBytes, SeriesCache: w.SeriesCache, Future: w.Future,
+		Appender: o.Store, Metadata: o.Documents, Names: o.Names, Now: o.Now,
+	})
+	r.Queryable, r.Ready, r.Budget, r.ExternalURL, r.Logger, r.Registerer = shown, o.Ready, o.Budget, o.ExternalURL, o.Logger, o.Registerer
+	return r
+}
+
+func (o Options) queryOptions(shown *queryable.Store, r *rules.Service) query.Options {
 	q := o.Query
+	q.Rules = r
 	q.Planner, q.Catalog, q.Metadata, q.Names, q.Queryable, q.Running = o.Store, o.Catalog, o.Documents, o.Names, shown, o.Running
 	q.Changes, q.Budget, q.Deleter = o.Store, o.Budget, o.Store
 	q.Origins, q.Flags, q.Started, q.Revision, q.LastReload = o.Origins, o.Flags, o.Started, o.Revision, o.LastReload
@@ -198,11 +229,14 @@ func (s *Server) serveRead(w http.ResponseWriter, r *http.Request) {
 // write has limits of its own for bodies.
 func ReadsBody(path string) bool { return path == APIPrefix+writePath || path == writePath }
 
-// Run blocks until ctx ends. Requests do all the work of these protocols; nothing runs in the background.
-func (s *Server) Run(ctx context.Context) error {
-	<-ctx.Done()
-	return nil
-}
+// Use has rules evaluated as this Server says, in the place of the one from before.
+func (s *Server) Use() { s.rules.Use(s.set, s.query) }
+
+// SameRules reports whether two Servers have the same rule files with the same text.
+func (s *Server) SameRules(other *Server) bool { return s.set.Equal(other.set) }
+
+// Run evaluates rules until ctx ends. Requests do all other work of these protocols.
+func (s *Server) Run(ctx context.Context) error { return s.rules.Run(ctx) }
 
 // DropCaches forgets which series the label blocks of remote write and the selectors of queries name.
 func (s *Server) DropCaches() {

@@ -41,7 +41,7 @@ type API struct {
 
 // New returns the query API.
 func New(o Options) *API {
-	a := &API{o: o, gate: newQueryGate(o.Concurrency), lists: newAPITurns(o.Timeout), parser: parser.NewParser(parser.Options{ExperimentalDurationExpr: true})}
+	a := &API{o: o, gate: newQueryGate(o.Concurrency), lists: newAPITurns(o.Timeout), parser: o.Parser()}
 	registry := features.NewRegistry()
 	a.engine = newEngine(o, newLibrary(o, a.gate, a.parser, registry))
 	a.cache = newCache(a.engine, o, a.parser)

@@ -95,7 +95,7 @@ func newModuleAPI(o Options, engine promql.QueryEngine, promParser parser.Parser
 		false, // search
 		0,     // limit of search
 		o.Logger,
-		func(context.Context) v1.RulesRetriever { return noTargets{} },
+		o.rules,
 		0, 1, 0, // remote read of the module; ours is used
 		false, // agent
 		o.Origins,

@@ -1,6 +1,7 @@
 package query
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -8,6 +9,7 @@ import (
 
 	"github.com/grafana/regexp"
 	"github.com/prometheus/client_golang/prometheus"
+	v1 "github.com/prometheus/prometheus/web/api/v1"
 
 	"github.com/tsdbridge/tsdbridge/budget"
 	"github.com/tsdbridge/tsdbridge/prometheus/queryable"
@@ -50,6 +52,8 @@ type Options struct {
 	Metadata metadataReader
 	Planner  planner
 	Catalog  cardinalityReader
+	// Rules shows the rules that are evaluated; nil: there are none.
+	Rules v1.RulesRetriever
 	// Running holds the queries of all languages that are being answered. It may be nil.
 	Running *running.Registry
 	// Admin is --web.enable-admin-api: queries may be ended by their id, and series deleted.
@@ -78,6 +82,14 @@ const (
 	EngineColumns    = "columns"
 	EnginePrometheus = "prometheus"
 )
+
+// rules returns what shows the rules.
+func (o Options) rules(context.Context) v1.RulesRetriever {
+	if o.Rules == nil {
+		return noTargets{}
+	}
+	return o.Rules
+}
 
 // DefaultOptions returns the limits without any flag.
 func DefaultOptions() Options {

@@ -1,0 +1,177 @@
+package adapter
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"log/slog"
+	"maps"
+	"net"
+	"net/url"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/grafana/regexp"
+	"github.com/prometheus/prometheus/config"
+	"gopkg.in/yaml.v3"
+
+	"github.com/tsdbridge/tsdbridge/prometheus/rules"
+)
+
+// PromConfig is what the configuration file has of a Prometheus' configuration.
+type PromConfig struct {
+	config.Config
+
+	texts map[string]string // of the keys
+}
+
+// promKeys are the keys of a Prometheus' configuration that are read. Those with a list have no other
+// keys below them.
+func promKeys() map[string][]string {
+	return map[string][]string{
+		"global":     {"evaluation_interval", "external_labels", "rule_query_offset"},
+		"rule_files": nil,
+	}
+}
+
+// PromKeys returns the keys of a Prometheus' configuration that the configuration file may have.
+func PromKeys() []string { return slices.Sorted(maps.Keys(promKeys())) }
+
+// IsPromKey reports whether a key of the configuration file is one of a Prometheus' configuration.
+func IsPromKey(key string) bool {
+	_, ok := promKeys()[key]
+	return ok
+}
+
+// ParsePromConfig reads the keys of a Prometheus' configuration: nodes of keys and values in turn, as the
+// Prometheus module reads them. Paths are relative to a directory. Errors begin with their lines.
+func ParsePromConfig(pairs []*yaml.Node, dir string) (*PromConfig, error) {
+	if len(pairs) == 0 {
+		return nil, nil //nolint:nilnil // there is none
+	}
+	if err := checkPromKeys(pairs); err != nil {
+		return nil, err
+	}
+	c := &PromConfig{texts: map[string]string{}}
+	for i := 0; i < len(pairs); i += 2 {
+		text, err := yaml.Marshal(pairs[i+1])
+		if err != nil {
+			return nil, fmt.Errorf("line %d: %s: %w", pairs[i].Line, pairs[i].Value, err)
+		}
+		c.texts[pairs[i].Value] = string(text)
+	}
+	top := &yaml.Node{Kind: yaml.MappingNode, Content: pairs}
+	var text bytes.Buffer
+	if err := yaml.NewEncoder(&text).Encode(top); err != nil {
+		return nil, err
+	}
+	read, err := config.Load(text.String(), slog.New(slog.DiscardHandler))
+	if err != nil {
+		return nil, linesAsWritten(err, top, text.Bytes())
+	}
+	read.SetDirectory(dir)
+	c.Config = *read
+	return c, nil
+}
+
+// checkPromKeys refuses keys that would have no effect.
+func checkPromKeys(pairs []*yaml.Node) error {
+	var errs []error
+	for i := 0; i < len(pairs); i += 2 {
+		key, value := pairs[i], pairs[i+1]
+		known := promKeys()[key.Value]
+		if known == nil || value.Kind != yaml.MappingNode {
+			continue
+		}
+		for j := 0; j < len(value.Content); j += 2 {
+			if below := value.Content[j]; !slices.Contains(known, below.Value) {
+				errs = append(errs, fmt.Errorf("line %d: %s has no key %q here: want %s", below.Line, key.Value, below.Value, strings.Join(known, ", ")))
+			}
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// linesAsWritten replaces the lines in an error about an encoded text by those of its nodes in their
+// file.
+func linesAsWritten(err error, top *yaml.Node, encoded []byte) error {
+	var read yaml.Node
+	if yaml.Unmarshal(encoded, &read) != nil || len(read.Content) != 1 {
+		return err
+	}
+	lines := map[int]int{}
+	matchLines(read.Content[0], top, lines)
+	var errs []error
+	for _, m := range regexp.MustCompile(`(?m)line (\d+): (.*)$`).FindAllStringSubmatch(err.Error(), -1) {
+		number, _ := strconv.Atoi(m[1])
+		errs = append(errs, fmt.Errorf("line %d: %s", lines[number], m[2]))
+	}
+	if len(errs) == 0 {
+		return fmt.Errorf("line %d: %w", top.Content[0].Line, err)
+	}
+	return errors.Join(errs...)
+}
+
+// matchLines notes the lines of nodes by those of equal nodes.
+func matchLines(encoded, written *yaml.Node, lines map[int]int) {
+	if lines[encoded.Line] == 0 {
+		lines[encoded.Line] = written.Line
+	}
+	for i := range min(len(encoded.Content), len(written.Content)) {
+		matchLines(encoded.Content[i], written.Content[i], lines)
+	}
+}
+
+// changed returns the keys whose texts differ.
+func (c *PromConfig) changed(other *PromConfig) []string {
+	var keys []string
+	for _, key := range slices.Sorted(maps.Keys(promKeys())) {
+		if c.text(key) != other.text(key) {
+			keys = append(keys, key)
+		}
+	}
+	return keys
+}
+
+func (c *PromConfig) text(key string) string {
+	if c == nil {
+		return ""
+	}
+	return c.texts[key]
+}
+
+// ruleSet loads the rule files.
+func (o Options) ruleSet() (*rules.Set, error) {
+	p := o.prometheusOptions().Query.Parser()
+	if o.PromConfig == nil {
+		return rules.Load(rules.Config{}, p)
+	}
+	g := o.PromConfig.GlobalConfig
+	return rules.Load(rules.Config{
+		Files: o.PromConfig.RuleFiles, Interval: time.Duration(g.EvaluationInterval), QueryOffset: time.Duration(g.RuleQueryOffset),
+		ExternalLabels: g.ExternalLabels,
+	}, p)
+}
+
+// alertURL returns where users find this server: --web.external-url, or the host and the port.
+func (o Options) alertURL() (*url.URL, error) {
+	if o.ExternalURL != "" {
+		u, err := url.Parse(o.ExternalURL)
+		if err != nil {
+			return nil, fmt.Errorf("--web.external-url: %w", err)
+		}
+		return u, nil
+	}
+	host, err := os.Hostname()
+	if err != nil {
+		host = "localhost"
+	}
+	_, port, err := net.SplitHostPort(o.ListenAddress)
+	if err != nil {
+		return &url.URL{Scheme: "http", Host: host}, nil //nolint:nilerr // the listener reports it
+	}
+	return &url.URL{Scheme: "http", Host: net.JoinHostPort(host, port)}, nil
+}

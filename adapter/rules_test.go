@@ -1,0 +1,159 @@
+package adapter
+
+import (
+	"fmt"
+	"net/http"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"gopkg.in/yaml.v3"
+)
+
+// parsePromText reads the keys of a Prometheus' configuration.
+func parsePromText(t *testing.T, dir, text string) (*PromConfig, error) {
+	t.Helper()
+	var top yaml.Node
+	if err := yaml.Unmarshal([]byte(text), &top); err != nil {
+		t.Fatal(err)
+	}
+	return ParsePromConfig(top.Content[0].Content, dir)
+}
+
+func mustParseProm(t *testing.T, dir, text string) *PromConfig {
+	t.Helper()
+	c, err := parsePromText(t, dir, text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+func writeText(t *testing.T, file, text string) {
+	t.Helper()
+	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// await waits until an answer has a part.
+func (r *reloadable) await(path, part string) string {
+	r.t.Helper()
+	for deadline := time.Now().Add(time.Minute); ; {
+		_, _, body := r.get(http.MethodGet, path, "")
+		if strings.Contains(body, part) {
+			return body
+		}
+		if time.Now().After(deadline) {
+			r.t.Fatalf("%s lacks %s: %s", path, part, body)
+		}
+	}
+}
+
+const rulesOfTest = `
+groups:
+  - name: one
+    rules:
+      - {record: 'two', expr: 'vector(2)'}
+      - {alert: Always, expr: 'two > 1', labels: {severity: page}, annotations: {summary: 'two is {{ $value }}, here {{ $externalLabels.site }}'}}
+  - name: other
+    limit: 5
+    rules:
+      - {record: 'three', expr: 'vector(3)'}
+`
+
+// Rules come from the configuration file, are shown by Prometheus' API, and follow a reload.
+func TestRules(t *testing.T) {
+	dir := t.TempDir()
+	file := filepath.Join(dir, "a.yml")
+	writeText(t, file, rulesOfTest)
+	const config = "global: {evaluation_interval: 50ms, external_labels: {site: here}}\nrule_files: ['*.yml']\n"
+	r, o := newReloadable(t, func(o *Options) { o.PromConfig = mustParseProm(t, dir, config) })
+	instant := func(text string) string { return "/api/v1/query?query=" + url.QueryEscape(text) }
+	r.await(instant("two"), `"value":[`)
+	r.await(instant(`ALERTS`), `"alertname":"Always","alertstate":"firing","severity":"page"`)
+	r.await("/api/v1/alerts", `"annotations":{"summary":"two is 2, here here"},"state":"firing"`)
+	all := r.await("/api/v1/rules", `"health":"ok"`)
+	for _, part := range []string{`"name":"one","file":"` + file, `"interval":0.05,"limit":0`, `"interval":0.05,"limit":5`, `"type":"recording"`, `"type":"alerting"`, `"state":"firing","name":"Always","query":"two \u003e 1"`} {
+		if !strings.Contains(all, part) {
+			t.Errorf("/api/v1/rules lacks %s: %s", part, all)
+		}
+	}
+	for _, c := range []struct{ query, has, lacks string }{
+		{"type=alert", "Always", "recording"},
+		{"type=record", "three", "Always"},
+		{"rule_name[]=two", "two", `"name":"three"`},
+		{"rule_group[]=other", "three", `"name":"one"`},
+		{"file[]=nothing", `"groups":[]`, "one"},
+		{"match[]={severity=\"page\"}", "Always", "three"},
+		{"exclude_alerts=true", "Always", "activeAt"},
+		{"group_limit=1", `"groupNextToken":"`, "three"},
+		{"type=x", `not supported value \"x\"`, "groups"},
+	} {
+		_, _, body := r.get(http.MethodGet, "/api/v1/rules?"+strings.NewReplacer("{", "%7B", "}", "%7D", `"`, "%22").Replace(c.query), "")
+		if !strings.Contains(body, c.has) || strings.Contains(body, c.lacks) {
+			t.Errorf("%s: %s", c.query, body)
+		}
+	}
+	waitMetric(t, r.Adapter, `prometheus_rule_evaluations_total{rule_group="`+file+`;one"} [1-9]`)
+
+	// a bad file changes nothing
+	writeText(t, file, "groups:\n- name: x\n  rules: [{record: a, expr: 'sum('}]\n")
+	r.set(o, nil)
+	if body := r.reload(500); !strings.Contains(body, file+":3: group") {
+		t.Errorf("the reload reports %s", body)
+	}
+	r.await("/api/v1/rules", `"name":"Always"`)
+
+	writeText(t, file, strings.ReplaceAll(rulesOfTest, "vector(3)", "vector(4)"))
+	n := o
+	n.PromConfig = mustParseProm(t, dir, strings.ReplaceAll(config, "here", "there"))
+	r.set(n, nil)
+	if body := r.reload(200); !strings.Contains(body, `"applied":[{"name":"global"`) || !strings.Contains(body, `{"name":"rules"`) {
+		t.Errorf("the reload reports %s", body)
+	}
+	r.await(instant("three"), `"4"]`)
+	// what is the same again is applied without a word
+	if body := r.reload(200); !strings.Contains(body, `"applied":[]`) {
+		t.Errorf("the reload reports %s", body)
+	}
+	n.PromConfig = nil
+	r.set(n, nil)
+	r.reload(200)
+	r.await("/api/v1/rules", `"groups":[]`)
+	r.await(instant("three"), `"result":[]`)
+}
+
+func TestBadRulesRefuseStart(t *testing.T) {
+	o := DefaultOptions()
+	o.Engine, o.ListenAddress = EngineMemory, ""
+	o.PromConfig = mustParseProm(t, t.TempDir(), "rule_files: [nothing.yml]")
+	if a, err := New(o); err == nil || !strings.Contains(err.Error(), "nothing.yml") {
+		t.Errorf("New = %v, %v", a, err)
+	}
+}
+
+func TestPromConfig(t *testing.T) {
+	for text, want := range map[string]string{
+		"global: {scrape_interval: 5s}":                      `line 1: global has no key "scrape_interval" here: want evaluation_interval, external_labels, rule_query_offset`,
+		"# a\n\nglobal:\n\n  evaluation_interval: soon\n":    "line 3: ", // the module tells no line
+		"global:\n  # a\n  external_labels:\n\n    a: [1]\n": "line 5: ",
+		"rule_files: 5":                  "line 1: ",
+		"rule_files:\n\n- 'a/*/b.yml'\n": "line 1: invalid rule file path",
+		"# b\nrule_files: [a.yml]\nglobal: {rule_query_offset: 5s}":            "",
+		"global: {external_labels: {a: '1', b: two}, evaluation_interval: 1m}": "",
+	} {
+		c, err := parsePromText(t, "/dir", text)
+		switch {
+		case (err == nil) != (want == ""):
+			t.Errorf("%q: %v, want %s", text, err, want)
+		case err != nil && !strings.HasPrefix(err.Error(), want):
+			t.Errorf("%q: %v, want %s", text, err, want)
+		case err == nil && len(c.RuleFiles) > 0 && fmt.Sprint(c.RuleFiles) != "[/dir/a.yml]":
+			t.Errorf("%q: rule files %v", text, c.RuleFiles)
+		}
+	}
+}

@@ -1,0 +1,55 @@
+package query
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/prometheus/prometheus/promql"
+	"github.com/prometheus/prometheus/promql/parser"
+
+	"github.com/tsdbridge/tsdbridge/budget"
+	"github.com/tsdbridge/tsdbridge/prometheus/bounds"
+	"github.com/tsdbridge/tsdbridge/prometheus/reply"
+	"github.com/tsdbridge/tsdbridge/running"
+)
+
+// Parser parses the queries of an API with these options.
+func (Options) Parser() parser.Parser {
+	return parser.NewParser(parser.Options{ExperimentalDurationExpr: true})
+}
+
+// Instant evaluates a query at an instant for somebody in this process, with the bounds and the turns of
+// a request from outside. A scalar becomes a sample without labels. What the evaluation takes is in
+// the account of ctx.
+func (a *API) Instant(ctx context.Context, text, client string, at time.Time) (promql.Vector, error) {
+	if a.o.Timeout > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, a.o.Timeout)
+		defer cancel()
+	}
+	if err := bounds.Text(text); err != nil {
+		return nil, err
+	}
+	if err := budget.From(ctx).Take(int64(len(text)) * textCost); err != nil {
+		return nil, reply.QueryError(ctx, "parse", err)
+	}
+	ctx, running := a.o.Running.Begin(a.gate.admit(ctx), running.Description{Language: "promql", Text: text, Client: client})
+	defer running.End()
+	query, err := a.engine.NewInstantQuery(ctx, a.o.Queryable, promql.NewPrometheusQueryOpts(false, 0), text, at)
+	if err != nil {
+		return nil, err
+	}
+	defer query.Close()
+	result := query.Exec(ctx)
+	if result.Err != nil {
+		return nil, result.Err
+	}
+	switch v := result.Value.(type) {
+	case promql.Vector:
+		return v, nil
+	case promql.Scalar:
+		return promql.Vector{{T: v.T, F: v.V}}, nil
+	}
+	return nil, fmt.Errorf("the result is a %s, not a vector or a scalar", result.Value.Type())
+}

@@ -1,0 +1,79 @@
+package rules
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/prometheus/prometheus/promql"
+	promrules "github.com/prometheus/prometheus/rules"
+	promstorage "github.com/prometheus/prometheus/storage"
+
+	"github.com/tsdbridge/tsdbridge/budget"
+)
+
+// groupKey finds the name of the group that is evaluated in a context.
+type groupKey struct{}
+
+// iterate evaluates a group once. All its rules share an account of the budget; a rule gives its
+// memory back when its samples are durable.
+func (s *Service) iterate(ctx context.Context, g *promrules.Group, at time.Time) {
+	account := s.o.Budget.Open()
+	defer account.Close()
+	ctx = context.WithValue(budget.With(ctx, account), groupKey{}, g.Name())
+	promrules.DefaultEvalIterationFunc(ctx, g, at)
+}
+
+// query evaluates the query of a rule or of a template. What the evaluation took besides its result
+// goes back at once.
+func (s *Service) query(ctx context.Context, text string, at time.Time) (promql.Vector, error) {
+	name, _ := ctx.Value(groupKey{}).(string)
+	account := budget.From(ctx)
+	before := account.Held()
+	v, err := (*s.evaluator.Load()).Instant(ctx, text, fmt.Sprintf("rule group %q", name), at)
+	account.Give(account.Held() - before)
+	if err != nil {
+		return nil, err
+	}
+	return v, account.Take(vectorBytes(v))
+}
+
+// sampleBytes is about what a sample takes besides its labels, in the result and in the transaction.
+const sampleBytes = 256
+
+func vectorBytes(v promql.Vector) int64 {
+	n := int64(0)
+	for _, s := range v {
+		n += sampleBytes + 2*int64(s.Metric.ByteSize())
+		if s.H != nil {
+			n += int64(s.H.Size())
+		}
+	}
+	return n
+}
+
+// appendable gives the memory of a rule back when its samples are durable.
+type appendable struct{ promstorage.Appendable }
+
+// Appender implements storage.Appendable of the module.
+func (a appendable) Appender(ctx context.Context) promstorage.Appender {
+	return appender{a.Appendable.Appender(ctx), budget.From(ctx)}
+}
+
+type appender struct {
+	promstorage.Appender
+	account *budget.Account
+}
+
+// Commit implements storage.Appender of the module.
+func (a appender) Commit() error {
+	defer func() { a.account.Give(a.account.Held()) }()
+	return a.Appender.Commit()
+}
+
+// independent tells the manager nothing about rules that use each other: rules of a group are
+// evaluated in their order.
+type independent struct{}
+
+// AnalyseRules implements rules.RuleDependencyController of the module.
+func (independent) AnalyseRules([]promrules.Rule) {}

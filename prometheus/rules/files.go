@@ -1,0 +1,220 @@
+package rules
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/grafana/regexp"
+	"github.com/prometheus/common/model"
+	"github.com/prometheus/prometheus/model/labels"
+	"github.com/prometheus/prometheus/model/rulefmt"
+	"github.com/prometheus/prometheus/promql/parser"
+	"gopkg.in/yaml.v3"
+)
+
+// A Config says which rules are evaluated, and how.
+type Config struct {
+	Files          []string      // paths, or patterns of paths
+	Interval       time.Duration // of groups that have none; 0: a minute
+	QueryOffset    time.Duration // of groups that have none
+	ExternalLabels labels.Labels
+}
+
+// A Set is the rules of some files, as they were when it was loaded. It does not change.
+type Set struct {
+	config Config
+	parser parser.Parser
+	files  []string // in order
+	groups map[string]*rulefmt.RuleGroups
+	text   map[string]string
+}
+
+// defaultInterval is Prometheus' evaluation interval.
+const defaultInterval = time.Minute
+
+func (s *Set) interval() time.Duration {
+	if s.config.Interval > 0 {
+		return s.config.Interval
+	}
+	return defaultInterval
+}
+
+// Equal reports whether two sets have the same files with the same text.
+func (s *Set) Equal(other *Set) bool {
+	if s == nil || other == nil {
+		return s == other
+	}
+	return slices.Equal(s.files, other.files) && !slices.ContainsFunc(s.files, func(f string) bool { return s.text[f] != other.text[f] })
+}
+
+// A FileError is what is wrong with a rule file.
+type FileError struct {
+	File string
+	Line int // 0: it is not known
+	Err  error
+}
+
+// Error begins with FILE:LINE, by which editors find the place.
+func (e *FileError) Error() string {
+	if e.Line == 0 {
+		return e.File + ": " + e.Err.Error()
+	}
+	return e.File + ":" + strconv.Itoa(e.Line) + ": " + e.Err.Error()
+}
+
+// Place returns where the error is.
+func (e *FileError) Place() (file string, line int) { return e.File, e.Line }
+
+// Unwrap returns the error without its place.
+func (e *FileError) Unwrap() error { return e.Err }
+
+// Load reads and checks the rule files of a configuration. It reports all errors at once. A path
+// without a pattern must exist.
+func Load(c Config, p parser.Parser) (*Set, error) {
+	s := &Set{config: c, parser: p, groups: map[string]*rulefmt.RuleGroups{}, text: map[string]string{}}
+	var errs []error
+	for _, pattern := range c.Files {
+		files, err := filepath.Glob(pattern)
+		switch {
+		case err != nil:
+			errs = append(errs, fmt.Errorf("rule_files: %q: %w", pattern, err))
+		case len(files) == 0 && !strings.ContainsAny(pattern, `*?[\`):
+			errs = append(errs, fmt.Errorf("rule_files: %q: there is no such file", pattern))
+		}
+		for _, file := range files {
+			if s.groups[file] == nil {
+				errs = append(errs, s.load(file))
+			}
+		}
+	}
+	return s, errors.Join(errs...)
+}
+
+// maxFile bounds a rule file, in bytes.
+const maxFile = 16 << 20
+
+func (s *Set) load(file string) error {
+	text, err := readFile(file)
+	if err != nil {
+		return fmt.Errorf("rule_files: %w", err)
+	}
+	groups, err := Parse(file, text, s.parser)
+	if err != nil {
+		return err
+	}
+	s.files = append(s.files, file)
+	s.groups[file], s.text[file] = groups, string(text)
+	return nil
+}
+
+func readFile(file string) ([]byte, error) {
+	f, err := os.Open(file)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	text, err := io.ReadAll(io.LimitReader(f, maxFile+1))
+	if err == nil && len(text) > maxFile {
+		err = fmt.Errorf("%s: more than %d bytes", file, maxFile)
+	}
+	return text, err
+}
+
+// Parse parses and checks the text of a rule file. The errors are FileErrors, joined.
+func Parse(file string, text []byte, p parser.Parser) (*rulefmt.RuleGroups, error) {
+	top, err := oneDocument(text)
+	if err != nil {
+		return nil, fileError(file, err)
+	}
+	groups, errs := rulefmt.Parse(text, false, model.UTF8Validation, p, slog.New(slog.DiscardHandler))
+	for i, err := range errs {
+		e := fileError(file, err)
+		if of, ok := errors.AsType[*rulefmt.Error](err); ok && e.Line == 0 {
+			e.Line = ruleLine(top, of.Group, of.Rule)
+		}
+		errs[i] = e
+	}
+	return groups, errors.Join(errs...)
+}
+
+// oneDocument refuses a second document, which the module would leave out.
+func oneDocument(text []byte) (*yaml.Node, error) {
+	var first, second yaml.Node
+	decoder := yaml.NewDecoder(bytes.NewReader(text))
+	if err := decoder.Decode(&first); err != nil {
+		if errors.Is(err, io.EOF) {
+			return &first, nil
+		}
+		return nil, err
+	}
+	switch err := decoder.Decode(&second); {
+	case errors.Is(err, io.EOF):
+		return &first, nil
+	case err != nil:
+		return nil, err
+	}
+	return nil, fmt.Errorf("line %d: a second document; one is read", second.Line)
+}
+
+// ruleLine returns the line of a rule, which counts from 1, of a group; 0 if it is not found.
+func ruleLine(top *yaml.Node, group string, number int) int {
+	if len(top.Content) == 0 {
+		return 0
+	}
+	groups := below(top.Content[0], "groups")
+	for _, g := range groups.Content {
+		if rules := below(g, "rules").Content; below(g, "name").Value == group && number >= 1 && number <= len(rules) {
+			return rules[number-1].Line
+		}
+	}
+	return 0
+}
+
+// below returns the value of a key of a mapping, an empty node without one.
+func below(node *yaml.Node, key string) *yaml.Node {
+	for i := 0; node.Kind == yaml.MappingNode && i+1 < len(node.Content); i += 2 {
+		if node.Content[i].Value == key {
+			return node.Content[i+1]
+		}
+	}
+	return &yaml.Node{}
+}
+
+// fileError finds the line in an error of the module or of YAML.
+func fileError(file string, err error) *FileError {
+	text := err.Error()
+	e := &FileError{File: file, Err: err}
+	for _, place := range []string{`^(\d+):\d+: (?:\d+:\d+: )?`, `^yaml: line (\d+): `, `^line (\d+): `, `^yaml: unmarshal errors:\n  line (\d+): `} {
+		if m := regexp.MustCompile(place).FindStringSubmatch(text); m != nil {
+			e.Line, _ = strconv.Atoi(m[1])
+			e.Err = errors.New(text[len(m[0]):])
+			return e
+		}
+	}
+	return e
+}
+
+// loader gives the manager the groups of the set.
+type loader struct{ s *Service }
+
+// Load implements rules.GroupLoader of the module.
+func (l loader) Load(file string, _ bool, _ model.ValidationScheme) (*rulefmt.RuleGroups, []error) {
+	if groups := l.s.set.Load().groups[file]; groups != nil {
+		return groups, nil
+	}
+	return nil, []error{fmt.Errorf("%s was not loaded", file)}
+}
+
+// Parse implements rules.GroupLoader of the module.
+func (l loader) Parse(query string) (parser.Expr, error) {
+	return l.s.set.Load().parser.ParseExpr(query)
+}

@@ -1,0 +1,204 @@
+// Package rules evaluates recording and alerting rules with the manager of the Prometheus module,
+// over the engine and the store of this process. It knows no HTTP and no configuration file.
+package rules
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"net/url"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/prometheus/promql"
+	promrules "github.com/prometheus/prometheus/rules"
+	promstorage "github.com/prometheus/prometheus/storage"
+
+	"github.com/tsdbridge/tsdbridge/budget"
+	"github.com/tsdbridge/tsdbridge/retry"
+)
+
+// Options are the settings and the parts of a Service. DefaultOptions sets the settings; the parts
+// must be given.
+type Options struct {
+	// OutageTolerance is --rules.alert.for-outage-tolerance: the state of "for" is restored after an
+	// outage that was not longer.
+	OutageTolerance time.Duration
+	// GracePeriod is --rules.alert.for-grace-period: an alert with a restored state fires after this
+	// at the earliest. The state of alerts with a shorter "for" is not restored.
+	GracePeriod time.Duration
+	// ResendDelay is --rules.alert.resend-delay: how long an alert is not sent again.
+	ResendDelay time.Duration
+	// StopTime is how long evaluations may take when the process stops.
+	StopTime time.Duration
+
+	// Ready returns nil when the store answers queries. Nothing is evaluated before; nil: it does now.
+	Ready      func(ctx context.Context) error
+	Appendable promstorage.Appendable // durable at Commit
+	Queryable  promstorage.Queryable
+	Budget     *budget.Budget // of all queries
+	// Notify sends alerts; nil: nobody gets them.
+	Notify      promrules.NotifyFunc
+	ExternalURL *url.URL // in templates and alerts
+	Logger      *slog.Logger
+	Registerer  prometheus.Registerer // may be nil: no metrics
+}
+
+// DefaultOptions returns the settings of Prometheus.
+func DefaultOptions() Options {
+	return Options{OutageTolerance: time.Hour, GracePeriod: 10 * time.Minute, ResendDelay: time.Minute, StopTime: 10 * time.Second}
+}
+
+// Validate names the flag that cannot work.
+func (o Options) Validate() error {
+	for _, d := range []struct {
+		flag  string
+		value time.Duration
+	}{
+		{"--rules.alert.for-outage-tolerance", o.OutageTolerance},
+		{"--rules.alert.for-grace-period", o.GracePeriod},
+		{"--rules.alert.resend-delay", o.ResendDelay},
+	} {
+		if d.value < 0 {
+			return fmt.Errorf("%s must not be negative", d.flag)
+		}
+	}
+	return nil
+}
+
+// An Evaluator evaluates a query at an instant. The memory of the result is in the account of ctx.
+// The client is who asks.
+type Evaluator interface {
+	Instant(ctx context.Context, text, client string, at time.Time) (promql.Vector, error)
+}
+
+// A Service evaluates a set of rules. It is safe for concurrent use.
+type Service struct {
+	o         Options
+	metrics   *promrules.Metrics
+	evaluator atomic.Pointer[Evaluator]
+	set       atomic.Pointer[Set]
+	manager   atomic.Pointer[promrules.Manager] // nil before Run has begun
+
+	applying sync.Mutex // held while the manager gets a set
+}
+
+// New returns a Service without rules.
+func New(o Options) *Service {
+	if o.Notify == nil {
+		o.Notify = func(context.Context, string, ...*promrules.Alert) {}
+	}
+	o.Logger = slog.New(warnings{o.Logger.Handler()})
+	s := &Service{o: o, metrics: promrules.NewGroupMetrics(o.Registerer)}
+	s.set.Store(&Set{})
+	return s
+}
+
+// Use evaluates a set of rules by an evaluator from now on, in the place of the ones from before.
+// Alerts stay active where the new set has their rules. It waits until groups that end have been
+// evaluated.
+func (s *Service) Use(set *Set, e Evaluator) {
+	if set == nil {
+		set = &Set{}
+	}
+	s.applying.Lock()
+	defer s.applying.Unlock()
+	s.set.Store(set)
+	s.evaluator.Store(&e)
+	if m := s.manager.Load(); m != nil {
+		s.apply(m)
+	}
+}
+
+// apply gives the manager the set. It needs applying.
+func (s *Service) apply(m *promrules.Manager) {
+	set := s.set.Load()
+	err := m.Update(set.interval(), set.files, set.config.ExternalLabels, s.externalURL(), s.iterate)
+	if err != nil { // the groups have been parsed: this cannot be
+		s.o.Logger.Error("rules were not applied", "err", err)
+	}
+}
+
+func (s *Service) externalURL() string {
+	if s.o.ExternalURL == nil {
+		return ""
+	}
+	return s.o.ExternalURL.String()
+}
+
+// pauses are between attempts at a store that is not there yet.
+func pauses() retry.Pauses {
+	return retry.Pauses{First: 100 * time.Millisecond, Longest: 5 * time.Second}
+}
+
+// Run evaluates until ctx ends. It begins when the store is ready. Evaluations under way may end
+// within StopTime.
+func (s *Service) Run(ctx context.Context) error {
+	if !retry.Until(ctx, pauses(), func() bool { return s.o.Ready == nil || s.o.Ready(ctx) == nil }) {
+		return nil
+	}
+	evaluating, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	defer cancel()
+	m := promrules.NewManager(s.managerOptions(evaluating))
+	s.applying.Lock()
+	s.apply(m)
+	s.manager.Store(m)
+	s.applying.Unlock()
+	stopped := make(chan struct{})
+	go func() {
+		defer close(stopped)
+		<-ctx.Done()
+		defer time.AfterFunc(s.o.StopTime, cancel).Stop()
+		s.applying.Lock()
+		defer s.applying.Unlock()
+		m.Stop()
+	}()
+	m.Run() // until Stop
+	<-stopped
+	return nil
+}
+
+func (s *Service) managerOptions(ctx context.Context) *promrules.ManagerOptions {
+	return &promrules.ManagerOptions{
+		Context: ctx, ExternalURL: s.o.ExternalURL, QueryFunc: s.query, NotifyFunc: s.o.Notify,
+		Appendable: appendable{s.o.Appendable}, Queryable: patient{s.o.Queryable, ctx},
+		OutageTolerance: s.o.OutageTolerance, ForGracePeriod: s.o.GracePeriod, ResendDelay: s.o.ResendDelay,
+		DefaultRuleQueryOffset: func() time.Duration { return s.set.Load().config.QueryOffset },
+		GroupLoader:            loader{s}, RuleDependencyController: independent{},
+		Logger: s.o.Logger, Metrics: s.metrics,
+	}
+}
+
+// RuleGroups returns the groups that are evaluated, by file and name.
+func (s *Service) RuleGroups() []*promrules.Group {
+	if m := s.manager.Load(); m != nil {
+		return m.RuleGroups()
+	}
+	return []*promrules.Group{}
+}
+
+// AlertingRules returns the alerting rules that are evaluated.
+func (s *Service) AlertingRules() []*promrules.AlertingRule {
+	if m := s.manager.Load(); m != nil {
+		return m.AlertingRules()
+	}
+	return []*promrules.AlertingRule{}
+}
+
+// warnings leaves out what the module logs about its normal work.
+type warnings struct{ slog.Handler }
+
+// Enabled implements slog.Handler.
+func (w warnings) Enabled(ctx context.Context, level slog.Level) bool {
+	return level >= slog.LevelWarn && w.Handler.Enabled(ctx, level)
+}
+
+// WithAttrs implements slog.Handler.
+func (w warnings) WithAttrs(attrs []slog.Attr) slog.Handler {
+	return warnings{w.Handler.WithAttrs(attrs)}
+}
+
+// WithGroup implements slog.Handler.
+func (w warnings) WithGroup(name string) slog.Handler { return warnings{w.Handler.WithGroup(name)} }
