@@ -77,15 +77,15 @@ dist-test: packagers ## a release of this machine and the Helm chart, tested
 	cd deploy/dist && TSDBRIDGE_E2E=1 $(GO) test -timeout 20m ./...
 
 golden-dist: ## rewrite deploy/kubernetes from the Helm chart
-	cd deploy/dist && $(GO) test ./chart -rewrite
+	cd deploy/dist && $(GO) test ./chart -run TestVariants -rewrite
 
 packagers:
-	@command -v rpm >/dev/null && command -v rpm2cpio >/dev/null && command -v cpio >/dev/null && command -v systemd-analyze >/dev/null && command -v dpkg >/dev/null || { \
-	  echo 'The tests of the packages need dpkg, rpm and systemd.'; \
+	@command -v rpm >/dev/null && command -v rpm2cpio >/dev/null && command -v cpio >/dev/null && command -v systemd-analyze >/dev/null && command -v dpkg >/dev/null && command -v zsh >/dev/null && command -v fish >/dev/null || { \
+	  echo 'The tests of the packages need dpkg, rpm, systemd, zsh and fish.'; \
 	  if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
-	    apt-get update -q && DEBIAN_FRONTEND=noninteractive apt-get install -y -q --no-install-recommends rpm rpm2cpio cpio systemd; \
+	    apt-get update -q && DEBIAN_FRONTEND=noninteractive apt-get install -y -q --no-install-recommends rpm rpm2cpio cpio systemd zsh fish; \
 	  else \
-	    echo 'Install them (Debian: apt-get install rpm rpm2cpio cpio systemd), or run: make test-short'; exit 1; \
+	    echo 'Install them (Debian: apt-get install rpm rpm2cpio cpio systemd zsh fish), or run: make test-short'; exit 1; \
 	  fi; }
 
 cover:     ## the share of each room's statements that its own tests run, against .ci/cover.floors
@@ -121,6 +121,7 @@ fmt:       ## format the source
 
 lint:      ## golangci-lint by .golangci.yml, in the version that tools/go.mod pins
 	$(LINT) run ./...
+	cd deploy/dist && $(GO) tool -modfile=../../tools/go.mod golangci-lint run ./...
 
 tidy:      ## check that go.mod and go.sum fit the source
 	$(GO) mod tidy -diff

@@ -12,10 +12,11 @@ function __tsdbridge_complete
         set word $parts[2]
     end
     set -l words ($program --completion-bash $given $word 2>/dev/null)
-    if test (count $words) -gt 0
+    # The binary answers with all words that may stand here. If none of them fits, it is a file.
+    if string match -qr -- '^'(string escape --style=regex -- $word) $words
         printf '%s\n' $before$words
     else
-        __fish_complete_path $word
+        printf '%s\n' $before(__fish_complete_path $word)
     end
 end
 complete -c tsdbridge -f -a '(__tsdbridge_complete)'

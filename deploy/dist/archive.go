@@ -33,7 +33,9 @@ func (t *target) contents() ([]file, error) {
 	for from, to := range map[string]string{
 		"LICENSE": "LICENSE", "README.md": "README.md", "CHANGELOG.md": "CHANGELOG.md", "deploy/tsdbridge.yml": "tsdbridge.yml",
 		"deploy/packages/tsdbridge.service": "systemd/tsdbridge.service", "deploy/packages/tsdbridge.socket": "systemd/tsdbridge.socket",
-		"deploy/packages/sysusers.conf": "systemd/sysusers.conf",
+		"deploy/packages/sysusers.conf":      "systemd/sysusers.conf",
+		"deploy/prometheus/rules/alerts.yml": "prometheus/alerts.yml", "deploy/prometheus/rules/recording.yml": "prometheus/recording.yml",
+		"deploy/grafana/dashboards/tsdbridge.json": "grafana/tsdbridge.json",
 	} {
 		text, err := os.ReadFile(filepath.Join(t.source.dir, filepath.FromSlash(from)))
 		if err != nil {

@@ -7,7 +7,6 @@ import (
 	"compress/gzip"
 	"context"
 	"crypto/sha256"
-	"debug/elf"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -57,7 +56,7 @@ func TestRelease(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		t.Skip("deb and rpm are for Linux")
 	}
-	needPrograms(t, "dpkg", "dpkg-deb", "rpm", "rpm2cpio", "cpio", "systemd-analyze", "systemd-sysusers")
+	needPrograms(t, "dpkg", "dpkg-deb", "rpm", "rpm2cpio", "cpio", "systemd-analyze", "systemd-sysusers", "zsh", "fish")
 	out := built(t)
 	t.Run("sums", func(t *testing.T) { checkSums(t, out) })
 	t.Run("archive", func(t *testing.T) { checkArchive(t, out) })
@@ -149,7 +148,7 @@ func checkArchive(t *testing.T, out string) {
 	}
 	want := []string{
 		"CHANGELOG.md", "LICENSE", "README.md", "THIRD-PARTY-NOTICES", "completion/_tsdbridge", "completion/tsdbridge.bash", "completion/tsdbridge.fish",
-		"man/tsdbridge.1", "systemd/sysusers.conf", "systemd/tsdbridge.service", "systemd/tsdbridge.socket", "tsdbridge", "tsdbridge.yml",
+		"grafana/tsdbridge.json", "man/tsdbridge.1", "prometheus/alerts.yml", "prometheus/recording.yml", "systemd/sysusers.conf", "systemd/tsdbridge.service", "systemd/tsdbridge.socket", "tsdbridge", "tsdbridge.yml",
 	}
 	if !slices.Equal(names, want) {
 		t.Errorf("archive of %v, want %v", names, want)
@@ -157,20 +156,8 @@ func checkArchive(t *testing.T, out string) {
 	if version := output(t, filepath.Join(dir, "tsdbridge"), "--version"); !regexp.MustCompile(`^tsdbridge \d+\.\d+\.\d+\+[0-9a-f]{12}\n$`).MatchString(version) {
 		t.Errorf("version %q has no revision", version)
 	}
-	checkStatic(t, filepath.Join(dir, "tsdbridge"))
-}
-
-// checkStatic checks that a binary needs no library and no interpreter.
-func checkStatic(t *testing.T, name string) {
-	t.Helper()
-	f, err := elf.Open(name)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer f.Close()
-	libraries, err := f.ImportedLibraries()
-	if len(libraries) > 0 || f.Section(".interp") != nil {
-		t.Errorf("not static: %v, %v", libraries, err)
+	if err := checkELF(filepath.Join(dir, "tsdbridge"), runtime.GOARCH); err != nil {
+		t.Error(err)
 	}
 }
 
@@ -240,8 +227,23 @@ func checkInstalled(t *testing.T, root string) {
 			t.Errorf("%s is empty", name)
 		}
 	}
+	checkWatching(t, root)
+	checkCompletion(t, root)
 	checkUnits(t, root)
 	checkUpgrade(t, root)
+}
+
+// checkWatching checks that what watches the adapter comes with it, as it is in the checkout.
+func checkWatching(t *testing.T, root string) {
+	t.Helper()
+	for from, to := range map[string]string{
+		"deploy/prometheus/rules/alerts.yml": "prometheus/alerts.yml", "deploy/prometheus/rules/recording.yml": "prometheus/recording.yml",
+		"deploy/grafana/dashboards/tsdbridge.json": "grafana/tsdbridge.json",
+	} {
+		if !bytes.Equal(readFile(t, filepath.Join(root, "usr/share/tsdbridge", to)), readFile(t, filepath.Join(checkout, from))) {
+			t.Errorf("%s is not %s", to, from)
+		}
+	}
 }
 
 // checkUnits has systemd read the units, and rate the service.
@@ -337,6 +339,32 @@ func TestVersionOf(t *testing.T) {
 		if got, err := versionOf(c.said, s); got != c.want || (err != nil) != (c.want == "") {
 			t.Errorf("%s: %q, %v, want %q", c.said, got, err, c.want)
 		}
+	}
+}
+
+// A binary of another system, or one that needs libraries, is not released.
+func TestFormats(t *testing.T) {
+	dir := t.TempDir()
+	for _, c := range []struct{ goos, goarch, as string }{{"linux", "arm64", "amd64"}, {"darwin", "amd64", "arm64"}, {"darwin", "arm64", "amd64"}} {
+		name := filepath.Join(dir, c.goos+c.goarch)
+		if err := os.WriteFile(name+".go", []byte("package main\n\nfunc main() { println(1) }\n"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		build := exec.CommandContext(t.Context(), "go", "build", "-o", name, name+".go")
+		build.Env = append(os.Environ(), "CGO_ENABLED=0", "GOOS="+c.goos, "GOARCH="+c.goarch)
+		if said, err := build.CombinedOutput(); err != nil {
+			t.Fatalf("%v\n%s", err, said)
+		}
+		check := map[string]func(name, goarch string) error{"linux": checkELF, "darwin": checkMachO}
+		if err := check[c.goos](name, c.goarch); err != nil {
+			t.Error(err)
+		}
+		if check[c.goos](name, c.as) == nil || checkELF(name, c.as) == nil {
+			t.Errorf("%s/%s passes for another system", c.goos, c.goarch)
+		}
+	}
+	if shell, err := exec.LookPath("sh"); err == nil && checkELF(shell, runtime.GOARCH) == nil {
+		t.Error("a binary with libraries passes for a static one")
 	}
 }
 

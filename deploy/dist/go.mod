@@ -7,6 +7,7 @@ require (
 	github.com/google/licensecheck v0.3.1
 	github.com/google/uuid v1.6.0
 	github.com/goreleaser/nfpm/v2 v2.45.2
+	github.com/grafana/grafana-foundation-sdk/go v0.0.22
 	golang.org/x/mod v0.43.0
 	helm.sh/helm/v4 v4.3.1
 	k8s.io/api v0.37.2

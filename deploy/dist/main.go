@@ -61,6 +61,9 @@ func (r *release) make(ctx context.Context, goos, goarch string) error {
 	if err := t.build(ctx); err != nil {
 		return err
 	}
+	if err := t.check(); err != nil {
+		return err
+	}
 	if err := t.readModules(ctx); err != nil {
 		return err
 	}

@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"compress/gzip"
+	"maps"
 	"os"
 	"path/filepath"
 	"strings"
@@ -74,9 +75,7 @@ func (t *target) writePackaged() error {
 		return err
 	}
 	files := map[string][]byte{"tsdbridge.1.gz": manual.Bytes(), "THIRD-PARTY-NOTICES": t.notices()}
-	for name, text := range t.texts {
-		files[name] = text
-	}
+	maps.Copy(files, t.texts)
 	for name, text := range files {
 		if err := os.WriteFile(filepath.Join(t.dir, name), text, 0o644); err != nil { //nolint:gosec // for everybody
 			return err

@@ -9,6 +9,7 @@ import (
 	"io"
 	"maps"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -158,12 +159,42 @@ func TestVariants(t *testing.T) {
 			if slices.Contains(plain(), name) {
 				checkPlain(t, name, manifests)
 			}
-			if dir := os.Getenv("TSDBRIDGE_CONFIGS"); dir != "" {
-				if err := os.WriteFile(filepath.Join(dir, name+".yml"), []byte(r.config.Data["tsdbridge.yml"]), 0o600); err != nil {
-					t.Fatal(err)
-				}
-			}
 		})
+	}
+}
+
+// The configuration of each variant is one that the adapter takes.
+func TestConfigurations(t *testing.T) {
+	dir := t.TempDir()
+	binary, web := filepath.Join(dir, "tsdbridge"), filepath.Join(dir, "web.yml")
+	build := exec.CommandContext(t.Context(), "go", "build", "-o", binary, ".")
+	build.Dir, build.Env = "../../..", append(os.Environ(), "GOWORK=off")
+	if said, err := build.CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, said)
+	}
+	writeFile(t, web, "basic_auth_users: {}\n")
+	all := variants()
+	all["refused"] = "{config: {querry.timeout: 1m}}"
+	for name, values := range all {
+		manifests, err := render(t, values)
+		if err != nil {
+			t.Fatal(err)
+		}
+		// The Secret is no file of this machine.
+		text := strings.ReplaceAll(gather(t, decode(t, manifests)).config.Data["tsdbridge.yml"], "/etc/tsdbridge-web/web.yml", web)
+		file := filepath.Join(dir, name+".yml")
+		writeFile(t, file, text)
+		said, err := exec.CommandContext(t.Context(), binary, "check", "config", file).CombinedOutput()
+		if (err == nil) == (name == "refused") {
+			t.Errorf("check config of %s: %v\n%s\n%s", name, err, said, text)
+		}
+	}
+}
+
+func writeFile(t *testing.T, name, text string) {
+	t.Helper()
+	if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
 	}
 }
 
@@ -328,7 +359,7 @@ func TestRefused(t *testing.T) {
 		"{engine: hbase, hbase: {zookeeper: 'z:1'}, persistence: {enabled: false}, opentsdb: {enabled: true}}": "what they acknowledge is in a log",
 		"{config: {storage.path: /elsewhere}}": "config has storage.path",
 		"{engine: memory}":                     "engine",
-		"{persistance: {size: 1Gi}}":           "persistance",
+		"{persistences: {size: 1Gi}}":          "persistences",
 		"{persistence: {sise: 1Gi}}":           "sise",
 		"{persistence: {size: big}}":           "size",
 		"{probes: {scheme: FTP}}":              "scheme",
