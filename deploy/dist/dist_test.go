@@ -342,6 +342,27 @@ func TestVersionOf(t *testing.T) {
 	}
 }
 
+// The option that keeps the compiler from joining operations does so. It is one for debugging the compiler: a later Go may
+// have another one.
+func TestUnfused(t *testing.T) {
+	name := filepath.Join(t.TempDir(), "f.go")
+	if err := os.WriteFile(name, []byte("package f\n\nfunc F(a, b, c float64) float64 { return a*b + c }\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		options []string
+		fused   bool
+	}{{nil, true}, {unfused("arm64"), false}} {
+		args := append([]string{"build", "-o", os.DevNull}, c.options...)
+		build := exec.CommandContext(t.Context(), "go", append(args, "-gcflags=command-line-arguments=-S "+strings.TrimPrefix(strings.Join(c.options, " "), "-gcflags=all="), name)...)
+		build.Env = append(os.Environ(), "GOOS=linux", "GOARCH=arm64")
+		said, err := build.CombinedOutput()
+		if err != nil || strings.Contains(string(said), "FMADD") != c.fused || !strings.Contains(string(said), "F(SB)") {
+			t.Errorf("%v: %v\n%s, want fused %t", c.options, err, said, c.fused)
+		}
+	}
+}
+
 // A binary of another system, or one that needs libraries, is not released.
 func TestFormats(t *testing.T) {
 	dir := t.TempDir()

@@ -52,7 +52,7 @@ func percentile(factor float64) *method {
 		add:  func(v *interval, x float64) { v.values = append(v.values, x) },
 		value: func(v *interval) float64 {
 			slices.Sort(v.values)
-			rank := factor * float64(len(v.values)-1)
+			rank := float64(factor * float64(len(v.values)-1))
 			left, right := math.Floor(rank), math.Ceil(rank)
 			if left == right {
 				return v.values[int(left)]

@@ -202,7 +202,7 @@ func deviation(values []float64) float64 {
 	t := 0.0
 	for _, v := range values {
 		if !IsNone(v) {
-			t += (v - mean) * (v - mean)
+			t += float64((v - mean) * (v - mean))
 		}
 	}
 	return math.Sqrt(t / float64(n))
@@ -269,7 +269,7 @@ func (c *call) percentile(points []float64, n float64, interpolate bool) (float6
 	if !order(c, sorted, cmp.Compare) {
 		return None(), c.err
 	}
-	fractional := n / 100 * float64(len(sorted)+1)
+	fractional := float64(n / 100 * float64(len(sorted)+1))
 	if math.Abs(fractional) > 1<<53 {
 		return 0, crash("percentile %s is out of range", general(n))
 	}
@@ -288,7 +288,7 @@ func (c *call) percentile(points []float64, n float64, interpolate bool) (float6
 	if interpolate && ok && rank != int64(len(sorted)) {
 		var next float64
 		next, ok = item(sorted, rank)
-		value += fraction * (next - value)
+		value += float64(fraction * (next - value))
 	}
 	if !ok {
 		return 0, crash("percentile %s is out of range", general(n))

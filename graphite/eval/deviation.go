@@ -79,7 +79,7 @@ func windowDeviation(valid, total, squares float64, points int64, tolerance floa
 	if err != nil {
 		return 0, err
 	}
-	variance := valid*squares - sq
+	variance := float64(valid*squares) - sq
 	if variance < 0 {
 		return None(), nil
 	}

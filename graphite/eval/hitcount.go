@@ -136,5 +136,5 @@ func (b *buckets) add(i int64, hits float64) {
 	if IsNone(b.values[i]) {
 		b.values[i] = 0
 	}
-	b.values[i] += hits
+	b.values[i] += float64(hits)
 }

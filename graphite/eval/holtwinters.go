@@ -88,14 +88,14 @@ func (h *holtWinters) add(i int, actual float64) {
 		}
 	}
 	season := before(h.seasonal, int64(i)-h.season)
-	level := alpha*(actual-season) + (1-alpha)*(intercept+slope)
-	trend := beta*(level-intercept) + (1-beta)*slope
-	seasonal := gamma*(actual-level) + (1-gamma)*season
+	level := float64(alpha*(actual-season)) + float64((1-alpha)*(intercept+slope))
+	trend := float64(beta*(level-intercept)) + float64((1-beta)*slope)
+	seasonal := float64(gamma*(actual-level)) + float64((1-gamma)*season)
 	expected := prediction
 	if IsNone(expected) {
 		expected = 0
 	}
-	deviation := gamma*math.Abs(actual-expected) + (1-gamma)*before(h.deviations, int64(i)-h.season)
+	deviation := float64(gamma*math.Abs(actual-expected)) + float64((1-gamma)*before(h.deviations, int64(i)-h.season))
 	next := int64(i) + 1 - h.season
 	h.push(level, trend, seasonal, prediction, deviation)
 	h.next = level + trend + before(h.seasonal, next)
@@ -164,7 +164,7 @@ func holtWintersConfidenceBands(c *call) ([]*Series, error) {
 			for i, v := range forecast {
 				values[i] = v
 				if !IsNone(v) {
-					values[i] = v + band.sign*(delta*deviation[i])
+					values[i] = v + float64(band.sign*(delta*deviation[i]))
 				}
 			}
 			b := s.derive("holtWintersConfidence"+band.name+"("+s.Name+")", values)

@@ -199,7 +199,7 @@ func exponentialMovingAverage(c *call) ([]*Series, error) {
 				return nil, crash("a window of %d points is too long", points)
 			}
 			if !IsNone(v) {
-				ema = weight*v + (1-weight)*ema
+				ema = float64(weight*v) + float64((1-weight)*ema)
 				v = roundTo(ema, 6)
 			}
 			values = append(values, v)

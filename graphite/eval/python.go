@@ -103,7 +103,7 @@ func roundTo(v float64, digits int) float64 {
 	}
 	if digits == 6 {
 		// What perSecond needs for each point: exact unless v is close to a tie.
-		scaled := v * 1e6
+		scaled := float64(v * 1e6)
 		if part := math.Abs(scaled - math.Floor(scaled) - 0.5); math.Abs(scaled) < 1e12 && part > 1e-3 {
 			return math.Round(scaled) / 1e6
 		}

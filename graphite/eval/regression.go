@@ -64,7 +64,7 @@ func linearRegression(c *call) ([]*Series, error) {
 		}
 		values := make([]float64, len(s.Values))
 		for j := range values {
-			values[j] = offset + float64(s.Start+int64(j)*s.Step)*factor
+			values[j] = offset + float64(float64(s.Start+int64(j)*s.Step)*factor)
 		}
 		r := s.derive("linearRegression("+s.Name+", "+from+", "+until+")", values)
 		r.ConsolidationFunc = "average"
@@ -81,12 +81,12 @@ func regression(s *Series) (factor, offset float64, ok bool) {
 			continue
 		}
 		at := float64(i)
-		n, sumI, sumV, sumII, sumIV = n+1, sumI+at, sumV+v, sumII+at*at, sumIV+at*v
+		n, sumI, sumV, sumII, sumIV = n+1, sumI+at, sumV+v, sumII+float64(at*at), sumIV+float64(at*v)
 	}
-	denominator := n*sumII - sumI*sumI
+	denominator := float64(n*sumII) - float64(sumI*sumI)
 	if denominator == 0 {
 		return 0, 0, false
 	}
-	factor = (n*sumIV - sumI*sumV) / denominator / float64(s.Step)
-	return factor, (sumII*sumV-sumIV*sumI)/denominator - factor*float64(s.Start), true
+	factor = (float64(n*sumIV) - float64(sumI*sumV)) / denominator / float64(s.Step)
+	return factor, (float64(sumII*sumV)-float64(sumIV*sumI))/denominator - float64(factor*float64(s.Start)), true
 }
