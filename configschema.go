@@ -51,6 +51,10 @@ func promSchemas() map[string]schemaNode {
 			"evaluation_interval": duration, "rule_query_offset": duration,
 			"external_labels": schemaNode{"type": []string{"object", "null"}, "additionalProperties": scalar},
 		}},
+		"alerting": {"type": []string{"object", "null"}, "additionalProperties": false, "description": "Alertmanagers that get alerts; docs/rules.md", "properties": schemaNode{
+			"alert_relabel_configs": schemaNode{"type": []string{"array", "null"}, "items": schemaNode{"type": "object"}},
+			"alertmanagers":         schemaNode{"type": []string{"array", "null"}, "items": schemaNode{"type": "object"}},
+		}},
 		"rule_files": {"type": []string{"array", "null"}, "items": schemaNode{"type": "string"}, "description": "Rule files of Prometheus, or patterns of their paths, relative to the configuration file; docs/rules.md"},
 	}
 }

@@ -358,6 +358,7 @@ func (p *parser) ruleFlags() {
 	f("rules.alert.for-outage-tolerance", "Longest outage after which the state of alerts with \"for\" is restored.").Default(o.OutageTolerance.String()).DurationVar(&o.OutageTolerance)
 	f("rules.alert.for-grace-period", "Shortest time between a restored state of an alert and its firing. Only alerts with a longer \"for\" are restored.").Default(o.GracePeriod.String()).DurationVar(&o.GracePeriod)
 	f("rules.alert.resend-delay", "Shortest time before an alert is sent to an Alertmanager again.").Default(o.ResendDelay.String()).DurationVar(&o.ResendDelay)
+	f("alertmanager.notification-queue-capacity", "Alerts that wait for an Alertmanager at most. The oldest give way; they are sent again after the resend delay.").Default(text(o.QueueCapacity)).IntVar(&o.QueueCapacity)
 }
 
 func (p *parser) carbonFlags() {

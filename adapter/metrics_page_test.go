@@ -268,7 +268,7 @@ func renderMetrics(t *testing.T, all map[string]document) string {
 
 The %d metrics of `+"`/metrics`"+`. Counters begin at 0 when the process starts. Bytes are bytes, times are seconds. The last column
 has the [alerts](monitoring.md#alerts) that use a metric: their text tells what to do. Metrics of Go (`+"`go_`"+`), of the process (`+"`process_`"+`),
-of Prometheus' engine (`+"`prometheus_engine_`"+`), of [rules](rules.md) (`+"`prometheus_rule_`"+`) and, on HBase, of its client (`+"`gohbase_`"+`) are there in addition.
+of Prometheus' engine (`+"`prometheus_engine_`"+`), of [rules](rules.md) (`+"`prometheus_rule_`, `prometheus_notifications_`"+`) and, on HBase, of its client (`+"`gohbase_`"+`) are there in addition.
 `, len(all))
 	for _, s := range metricSections {
 		if len(sections[s.prefix]) == 0 {

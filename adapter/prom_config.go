@@ -32,6 +32,7 @@ type PromConfig struct {
 // keys below them.
 func promKeys() map[string][]string {
 	return map[string][]string{
+		"alerting":   {"alert_relabel_configs", "alertmanagers"},
 		"global":     {"evaluation_interval", "external_labels", "rule_query_offset"},
 		"rule_files": nil,
 	}
@@ -152,7 +153,7 @@ func (o Options) ruleSet() (*rules.Set, error) {
 	g := o.PromConfig.GlobalConfig
 	return rules.Load(rules.Config{
 		Files: o.PromConfig.RuleFiles, Interval: time.Duration(g.EvaluationInterval), QueryOffset: time.Duration(g.RuleQueryOffset),
-		ExternalLabels: g.ExternalLabels,
+		ExternalLabels: g.ExternalLabels, Alerting: o.PromConfig.AlertingConfig,
 	}, p)
 }
 

@@ -8,6 +8,7 @@ import (
 
 	"github.com/tsdbridge/tsdbridge/opentsdb"
 	prom "github.com/tsdbridge/tsdbridge/prometheus"
+	"github.com/tsdbridge/tsdbridge/web"
 )
 
 // openPrometheus wires Prometheus' protocols to the store.
@@ -40,6 +41,7 @@ func (a *Adapter) prometheusParts(all Options) (o prom.Options, err error) {
 	o.Write.Refused = a.refused
 	o.LastReload = a.reloader.outcome
 	o.Ready = a.ready
+	o.Rules.Link = func(language, query string) string { return web.QueryURL(o.ExternalURL.String(), language, query) }
 	if o.ExternalURL, err = all.alertURL(); err != nil {
 		return o, err
 	}

@@ -138,6 +138,10 @@ func TestBadRulesRefuseStart(t *testing.T) {
 
 func TestPromConfig(t *testing.T) {
 	for text, want := range map[string]string{
+		"alerting:\n  alertmanagers:\n  - static_configs: [{targets: ['a:1']}]\n    dns_sd_configs: []\n": "line 4: field dns_sd_configs not found",
+		"alerting: {alertmanagers: [{static_configs: [{targets: ['http://a:1']}]}]}":                      "line 1: ",
+		"alerting: {alertmanagers: [{static_configs: [{targets: ['a:1']}], basic_auth: {username: a}}]}":  "",
+		"alerting: {alert_relabel_configs: [{regex: '('}]}":                                               "line 1: ",
 		"global: {scrape_interval: 5s}":                      `line 1: global has no key "scrape_interval" here: want evaluation_interval, external_labels, rule_query_offset`,
 		"# a\n\nglobal:\n\n  evaluation_interval: soon\n":    "line 3: ", // the module tells no line
 		"global:\n  # a\n  external_labels:\n\n    a: [1]\n": "line 5: ",

@@ -28,6 +28,7 @@ func (p Page) Routes(r chi.Router) {
 	for _, method := range []string{http.MethodGet, http.MethodHead} {
 		r.MethodFunc(method, "/", p.serve)
 		r.MethodFunc(method, "/assets/{name}", serveAsset)
+		r.MethodFunc(method, graphPath, showGraph)
 	}
 	routeHandbook(r)
 }

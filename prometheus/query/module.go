@@ -83,7 +83,7 @@ func newModuleAPI(o Options, engine promql.QueryEngine, promParser parser.Parser
 		o.Queryable,
 		func(context.Context) v1.ScrapePoolsRetriever { return noTargets{} },
 		func(context.Context) v1.TargetRetriever { return noTargets{} },
-		func(context.Context) v1.AlertmanagerRetriever { return noTargets{} },
+		o.alertmanagers,
 		func() config.Config { return config.DefaultConfig },
 		o.Flags,
 		v1.GlobalURLOptions{},

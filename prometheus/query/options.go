@@ -52,8 +52,8 @@ type Options struct {
 	Metadata metadataReader
 	Planner  planner
 	Catalog  cardinalityReader
-	// Rules shows the rules that are evaluated; nil: there are none.
-	Rules v1.RulesRetriever
+	// Rules shows the rules that are evaluated, and where alerts are sent; nil: there are none.
+	Rules Rules
 	// Running holds the queries of all languages that are being answered. It may be nil.
 	Running *running.Registry
 	// Admin is --web.enable-admin-api: queries may be ended by their id, and series deleted.
@@ -83,8 +83,21 @@ const (
 	EnginePrometheus = "prometheus"
 )
 
+// Rules are the rules that are evaluated, and where alerts are sent.
+type Rules interface {
+	v1.RulesRetriever
+	v1.AlertmanagerRetriever
+}
+
 // rules returns what shows the rules.
 func (o Options) rules(context.Context) v1.RulesRetriever {
+	if o.Rules == nil {
+		return noTargets{}
+	}
+	return o.Rules
+}
+
+func (o Options) alertmanagers(context.Context) v1.AlertmanagerRetriever {
 	if o.Rules == nil {
 		return noTargets{}
 	}

@@ -15,6 +15,7 @@ import (
 
 	"github.com/grafana/regexp"
 	"github.com/prometheus/common/model"
+	"github.com/prometheus/prometheus/config"
 	"github.com/prometheus/prometheus/model/labels"
 	"github.com/prometheus/prometheus/model/rulefmt"
 	"github.com/prometheus/prometheus/promql/parser"
@@ -27,6 +28,7 @@ type Config struct {
 	Interval       time.Duration // of groups that have none; 0: a minute
 	QueryOffset    time.Duration // of groups that have none
 	ExternalLabels labels.Labels
+	Alerting       config.AlertingConfig // where alerts are sent
 }
 
 // A Set is the rules of some files, as they were when it was loaded. It does not change.
@@ -81,7 +83,7 @@ func (e *FileError) Unwrap() error { return e.Err }
 // without a pattern must exist.
 func Load(c Config, p parser.Parser) (*Set, error) {
 	s := &Set{config: c, parser: p, groups: map[string]*rulefmt.RuleGroups{}, text: map[string]string{}}
-	var errs []error
+	errs := []error{c.checkAlerting()}
 	for _, pattern := range c.Files {
 		files, err := filepath.Glob(pattern)
 		switch {

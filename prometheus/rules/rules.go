@@ -4,6 +4,7 @@ package rules
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"net/url"
@@ -31,7 +32,11 @@ type Options struct {
 	GracePeriod time.Duration
 	// ResendDelay is --rules.alert.resend-delay: how long an alert is not sent again.
 	ResendDelay time.Duration
-	// StopTime is how long evaluations may take when the process stops.
+	// QueueCapacity is --alertmanager.notification-queue-capacity: how many alerts wait for an
+	// Alertmanager. The oldest give way.
+	QueueCapacity int
+	// StopTime is how long evaluations may take when the process stops, and then what waits for
+	// Alertmanagers.
 	StopTime time.Duration
 
 	// Ready returns nil when the store answers queries. Nothing is evaluated before; nil: it does now.
@@ -39,16 +44,18 @@ type Options struct {
 	Appendable promstorage.Appendable // durable at Commit
 	Queryable  promstorage.Queryable
 	Budget     *budget.Budget // of all queries
-	// Notify sends alerts; nil: nobody gets them.
+	// Notify gets alerts in the place of the Alertmanagers of the set; nil: these do.
 	Notify      promrules.NotifyFunc
-	ExternalURL *url.URL // in templates and alerts
-	Logger      *slog.Logger
-	Registerer  prometheus.Registerer // may be nil: no metrics
+	ExternalURL *url.URL // in templates
+	// Link returns where a query is shown to users, for alerts; nil: they have no link.
+	Link       func(language, query string) string
+	Logger     *slog.Logger
+	Registerer prometheus.Registerer // may be nil: no metrics
 }
 
 // DefaultOptions returns the settings of Prometheus.
 func DefaultOptions() Options {
-	return Options{OutageTolerance: time.Hour, GracePeriod: 10 * time.Minute, ResendDelay: time.Minute, StopTime: 10 * time.Second}
+	return Options{OutageTolerance: time.Hour, GracePeriod: 10 * time.Minute, ResendDelay: time.Minute, QueueCapacity: 10_000, StopTime: 10 * time.Second}
 }
 
 // Validate names the flag that cannot work.
@@ -64,6 +71,9 @@ func (o Options) Validate() error {
 		if d.value < 0 {
 			return fmt.Errorf("%s must not be negative", d.flag)
 		}
+	}
+	if o.QueueCapacity <= 0 {
+		return errors.New("--alertmanager.notification-queue-capacity must be above 0")
 	}
 	return nil
 }
@@ -82,16 +92,18 @@ type Service struct {
 	set       atomic.Pointer[Set]
 	manager   atomic.Pointer[promrules.Manager] // nil before Run has begun
 
+	alertmanagers *alertmanagers
+
 	applying sync.Mutex // held while the manager gets a set
 }
 
 // New returns a Service without rules.
 func New(o Options) *Service {
-	if o.Notify == nil {
-		o.Notify = func(context.Context, string, ...*promrules.Alert) {}
-	}
 	o.Logger = slog.New(warnings{o.Logger.Handler()})
-	s := &Service{o: o, metrics: promrules.NewGroupMetrics(o.Registerer)}
+	s := &Service{o: o, metrics: promrules.NewGroupMetrics(o.Registerer), alertmanagers: newAlertmanagers(o.QueueCapacity, o.Link, o.Registerer, o.Logger)}
+	if s.o.Notify == nil {
+		s.o.Notify = s.alertmanagers.notify
+	}
 	s.set.Store(&Set{})
 	return s
 }
@@ -115,6 +127,9 @@ func (s *Service) Use(set *Set, e Evaluator) {
 // apply gives the manager the set. It needs applying.
 func (s *Service) apply(m *promrules.Manager) {
 	set := s.set.Load()
+	if err := s.alertmanagers.use(set.config); err != nil { // the set has been checked: this cannot be
+		s.o.Logger.Error("alertmanagers were not applied", "err", err)
+	}
 	err := m.Update(set.interval(), set.files, set.config.ExternalLabels, s.externalURL(), s.iterate)
 	if err != nil { // the groups have been parsed: this cannot be
 		s.o.Logger.Error("rules were not applied", "err", err)
@@ -136,6 +151,15 @@ func pauses() retry.Pauses {
 // Run evaluates until ctx ends. It begins when the store is ready. Evaluations under way may end
 // within StopTime.
 func (s *Service) Run(ctx context.Context) error {
+	noMore, sent := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(sent)
+		s.alertmanagers.run(noMore, s.o.StopTime)
+	}()
+	defer func() {
+		close(noMore)
+		<-sent
+	}()
 	if !retry.Until(ctx, pauses(), func() bool { return s.o.Ready == nil || s.o.Ready(ctx) == nil }) {
 		return nil
 	}
