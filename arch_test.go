@@ -17,7 +17,7 @@ import (
 // not exist.
 var doors = map[string][]string{
 	".":                       {"adapter", "ingest/listen", "nearest", "opentsdb/conf", "systemd", "tracing"},
-	"adapter":                 {"adapter/webconfig", "budget", "explain", "graphite", "graphite/ceres", "graphite/tagspec", "graphite/whisper", "ingest/listen", "lastlog", "opentsdb", "opentsdb/client", "opentsdb/compare", "opentsdb/query", "phrase", "prometheus", "prometheus/reply", "prometheus/rules", "refused", "running", "seldom", "statefile", "storage", "storage/fill", "storage/fsck", "storage/hbase", "storage/kv", "storage/log", "storage/pebble", "storage/rollup", "storage/schema", "tally", "tracing", "transfer", "translate", "tree", "web"},
+	"adapter":                 {"adapter/webconfig", "budget", "explain", "graphite", "graphite/ceres", "graphite/tagspec", "graphite/whisper", "ingest/listen", "lastlog", "opentsdb", "opentsdb/client", "opentsdb/compare", "opentsdb/query", "phrase", "prometheus", "prometheus/appendable", "prometheus/blocks", "prometheus/columns", "prometheus/reply", "prometheus/rules", "refused", "running", "seldom", "statefile", "storage", "storage/fill", "storage/fsck", "storage/hbase", "storage/kv", "storage/log", "storage/pebble", "storage/rollup", "storage/schema", "tally", "tracing", "transfer", "translate", "tree", "web"},
 	"adapter/webconfig":       {},
 	"budget":                  {},
 	"decimal":                 {},
@@ -57,8 +57,10 @@ var doors = map[string][]string{
 	"opentsdb/reply":          {},
 	"phrase":                  {"graphite/expr", "opentsdb/query"},
 	"prometheus":              {"budget", "prometheus/appendable", "prometheus/query", "prometheus/queryable", "prometheus/read", "prometheus/reply", "prometheus/rules", "prometheus/write", "running", "storage", "translate"},
-	"prometheus/appendable":   {"ingest", "prometheus/object", "storage"},
+	"prometheus/appendable":   {"ingest", "prometheus/columns", "prometheus/object", "storage"},
+	"prometheus/blocks":       {"prometheus/columns", "prometheus/object", "storage"},
 	"prometheus/bounds":       {},
+	"prometheus/columns":      {"storage"},
 	"prometheus/object":       {"prometheus/wire", "storage", "storage/schema"},
 	"prometheus/promtest":     {"budget", "prometheus/object", "prometheus/reply", "storage", "storage/kv", "storage/pebble", "storage/storetest"},
 	"prometheus/query":        {"budget", "decimal", "explain", "prometheus/bounds", "prometheus/queryable", "prometheus/rangeql", "prometheus/reply", "prometheus/resultcache", "running", "storage", "tally", "turns"},

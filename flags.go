@@ -34,6 +34,7 @@ const (
 	commandImportOpenTSDB = "import opentsdb"
 	commandImportWhisper  = "import whisper"
 	commandImportCeres    = "import ceres"
+	commandImportBlocks   = "import prometheus"
 	commandExportOpenTSDB = "export opentsdb"
 	commandExportWhisper  = "export whisper"
 	commandFsck           = "fsck"
@@ -69,6 +70,8 @@ type command struct {
 
 	importFiles adapter.ImportFilesOptions
 	exportFiles adapter.ExportFilesOptions
+
+	importBlocks adapter.ImportBlocksOptions
 }
 
 // treeFlags are the flags and arguments of the tree commands.
@@ -145,7 +148,7 @@ func (p *parser) command(name string) command {
 	return command{
 		name: name, options: p.options, tables: p.tables, store: p.store, trees: p.trees, imports: p.imports, exports: p.exports, fsck: p.fsck, metaSync: p.metaSync,
 		uid: p.uid, ask: p.ask, checks: p.checkTSD, importFiles: p.importFiles, exportFiles: p.exportFiles, checked: p.checked,
-		health: p.health, shell: p.shell,
+		health: p.health, shell: p.shell, importBlocks: p.importBlocks,
 	}
 }
 
@@ -210,25 +213,26 @@ func nameFlag(args []string, err error) error {
 
 // parser defines the command line and holds its values.
 type parser struct {
-	app         *kingpin.Application
-	options     adapter.Options
-	tables      adapter.TableOptions
-	store       adapter.StoreOptions
-	trees       treeFlags
-	imports     adapter.ImportOptions
-	importFiles adapter.ImportFilesOptions
-	exportFiles adapter.ExportFilesOptions
-	exports     adapter.ExportOptions
-	fsck        adapter.FsckOptions
-	metaSync    adapter.FsckOptions
-	uid         adapter.UIDOptions
-	health      adapter.HealthOptions
-	shell       string
-	ask         adapter.AskOptions
-	checkTSD    adapter.CheckTSDOptions
-	checked     string // file of "check config" and "check web-config"
-	configFile  string
-	tsdConfig   string
+	app          *kingpin.Application
+	options      adapter.Options
+	tables       adapter.TableOptions
+	store        adapter.StoreOptions
+	trees        treeFlags
+	imports      adapter.ImportOptions
+	importFiles  adapter.ImportFilesOptions
+	exportFiles  adapter.ExportFilesOptions
+	exports      adapter.ExportOptions
+	fsck         adapter.FsckOptions
+	metaSync     adapter.FsckOptions
+	uid          adapter.UIDOptions
+	health       adapter.HealthOptions
+	shell        string
+	ask          adapter.AskOptions
+	checkTSD     adapter.CheckTSDOptions
+	importBlocks adapter.ImportBlocksOptions
+	checked      string // file of "check config" and "check web-config"
+	configFile   string
+	tsdConfig    string
 
 	future, carbonFuture, opentsdbFuture bool // the flag was given
 	logLevel                             string

@@ -32,6 +32,28 @@ func (p *parser) importCommands() {
 		return i.Validate()
 	})
 	p.importFilesCommands(all)
+	p.importBlocksCommand(all)
+}
+
+// importBlocksCommand defines "import prometheus".
+func (p *parser) importBlocksCommand(all *kingpin.CmdClause) {
+	i := &p.importBlocks
+	*i = adapter.DefaultImportBlocksOptions()
+	c := all.Command("prometheus", "Import a data directory of Prometheus: its blocks and its write-ahead log, from a snapshot or a copy. Blocks of Thanos and Mimir too. It is only read. What is damaged is printed and left out; the exit code is then 3.")
+	c.Arg("dir", "Directory.").Required().StringVar(&i.Dir)
+	seriesChoice(c, &i.SeriesChoice)
+	c.Flag("external-labels", "Add the external labels that Thanos keeps in its blocks.").Default("true").BoolVar(&i.External)
+	c.Flag("temp-dir", "Where a temporary directory is made, of links and of what the write-ahead log becomes in memory-mapped files. Default: that of the system.").PlaceHolder("DIR").StringVar(&i.Temp)
+	importFlags(c, &i.ImportOptions, "Parts of blocks that are imported at once.")
+	c.Action(func(*kingpin.ParseContext) error { return i.Validate(time.Now()) })
+}
+
+// seriesChoice are the flags that select series as PromQL does.
+func seriesChoice(c *kingpin.CmdClause, s *adapter.SeriesChoice) {
+	c.Flag("match", "Series, as a selector of PromQL. It may be repeated: series of any of them. Default: all series.").PlaceHolder("SELECTOR").StringsVar(&s.Match)
+	c.Flag("from", "Time of the first samples: 2026-01-31T12:00:00Z, 2026/01/31-12:00:00 (UTC), 1356998400, 30d-ago.").PlaceHolder("TIME").StringVar(&s.From)
+	c.Flag("to", "Time of the last samples.").PlaceHolder("TIME").StringVar(&s.To)
+	c.Flag("label", "Label that each series gets in addition, in place of one of that name. It may be repeated.").PlaceHolder("NAME=VALUE").StringsVar(&s.Labels)
 }
 
 // importFilesCommands defines "import whisper" and "import ceres".

@@ -76,6 +76,8 @@ func run(args []string, stdout, stderr io.Writer) int {
 		err = adapter.ImportOpenTSDB(ctx, c.options, c.imports, console(stdout, stderr))
 	case commandImportWhisper, commandImportCeres:
 		err = adapter.ImportFiles(ctx, c.options, c.importFiles, console(stdout, stderr))
+	case commandImportBlocks:
+		err = adapter.ImportBlocks(ctx, c.options, c.importBlocks, console(stdout, stderr))
 	case commandExportOpenTSDB:
 		err = adapter.ExportOpenTSDB(ctx, c.options, c.exports, console(stdout, stderr))
 	case commandExportWhisper:

@@ -13,6 +13,7 @@ import (
 	"github.com/tsdbridge/tsdbridge/graphite"
 	"github.com/tsdbridge/tsdbridge/opentsdb"
 	prom "github.com/tsdbridge/tsdbridge/prometheus"
+	"github.com/tsdbridge/tsdbridge/prometheus/appendable"
 	"github.com/tsdbridge/tsdbridge/prometheus/reply"
 	"github.com/tsdbridge/tsdbridge/storage"
 	"github.com/tsdbridge/tsdbridge/storage/kv"
@@ -40,6 +41,7 @@ type adminAPI struct {
 	syncTrees func(*http.Request) (any, error)
 	importer  *opentsdb.Importer
 	parts     *graphite.Importer
+	columns   *appendable.Appendable
 	files     filesSource
 	exports   opentsdb.ExportOptions
 	fsck      *fsckAPI
@@ -65,7 +67,7 @@ func (a *adminAPI) mount(r chi.Router) {
 		r.Method(http.MethodPost, path, handler)
 		r.Method(http.MethodPut, path, handler)
 	}
-	for path, serve := range map[string]http.HandlerFunc{importPath: a.importBlock, importPartPath: a.importPart, exportWhisperPath: a.exportWhisper, exportPath: a.exportRange, exportRangesPath: a.exportRanges, exportBehindPath: a.exportBehind, fsckPlanPath: a.planFsck, fsckCheckPath: a.checkFsck, uidPath: a.uids} {
+	for path, serve := range map[string]http.HandlerFunc{importPath: a.importBlock, importPartPath: a.importPart, importColumnsPath: a.importColumns, exportWhisperPath: a.exportWhisper, exportPath: a.exportRange, exportRangesPath: a.exportRanges, exportBehindPath: a.exportBehind, fsckPlanPath: a.planFsck, fsckCheckPath: a.checkFsck, uidPath: a.uids} {
 		r.Method(http.MethodPost, path, http.NewCrossOriginProtection().Handler(a.transfers.watched(path, serve)))
 	}
 }

@@ -48,7 +48,7 @@ type transfers struct {
 // transferKinds are the paths of transfers.
 func transferKinds() map[string]string {
 	return map[string]string{
-		importPath: "import", importPartPath: "import of files", exportPath: "export", exportRangesPath: "export",
+		importPath: "import", importPartPath: "import of files", importColumnsPath: "import of samples", exportPath: "export", exportRangesPath: "export",
 		exportBehindPath: "export", exportWhisperPath: "export of whisper files",
 	}
 }

@@ -9,13 +9,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"sync"
 	"time"
-
-	"golang.org/x/sync/errgroup"
-	"golang.org/x/sync/semaphore"
-
-	"github.com/tsdbridge/tsdbridge/retry"
 )
 
 // A FileStore makes the points of a whole file durable, and returns when they are. path is relative to the
@@ -67,170 +61,66 @@ func DefaultTreeOptions() TreeOptions {
 // ImportTree imports the files below a directory. When it returns without an error, all points are durable but
 // those of the files that were skipped.
 func ImportTree(ctx context.Context, o TreeOptions) (Progress, error) {
-	t := &treeRun{TreeOptions: o, begun: o.Now(), memory: semaphore.NewWeighted(o.HeldBytes)}
-	var err error
-	if t.state, err = openTreeState(o); err != nil {
-		return Progress{}, fmt.Errorf("state: %w", err)
-	}
-	if err := t.list(ctx); err != nil {
+	files, err := o.list(ctx)
+	if err != nil {
 		return Progress{}, err
 	}
-	if err := t.state.begin(t.files); err != nil {
+	source, err := filepath.Abs(o.Dir)
+	if err != nil {
 		return Progress{}, err
 	}
-	err = t.all(ctx)
-	return t.progress(), errors.Join(err, t.state.save())
-}
-
-// treeRun is an import of a directory.
-type treeRun struct {
-	TreeOptions
-	state  *treeState
-	begun  time.Time
-	memory *semaphore.Weighted
-	files  []treeFile // by path
-
-	mu   sync.Mutex // guards what follows
-	read int64      // bytes of files that are done
-	done int
-	now  Progress // points and skipped files of this run
-}
-
-// A treeFile is a file to import.
-type treeFile struct {
-	path string
-	size int64
+	p := PiecesOptions{
+		Pieces: files, Parallel: o.Parallel, HeldBytes: o.HeldBytes, Patience: o.Patience, State: o.State, Source: source, Target: o.Target,
+		What: o.What, Skipped: o.Skipped, Failed: o.Failed, Progress: o.Progress, Every: o.Every, Now: o.Now,
+	}
+	p.Store = func(ctx context.Context, i int) (int64, error) { return o.store(ctx, p.asking(), files[i]) }
+	return ImportPieces(ctx, p)
 }
 
 // list finds the files. Links to directories are not followed.
-func (t *treeRun) list(ctx context.Context) error {
-	err := filepath.WalkDir(t.Dir, func(path string, entry fs.DirEntry, err error) error {
+func (o *TreeOptions) list(ctx context.Context) (files []Piece, err error) {
+	err = filepath.WalkDir(o.Dir, func(path string, entry fs.DirEntry, err error) error {
 		if err == nil {
 			err = ctx.Err()
 		}
 		if err != nil {
 			return err
 		}
-		if entry.IsDir() || !strings.HasSuffix(entry.Name(), t.Suffix) {
+		if entry.IsDir() || !strings.HasSuffix(entry.Name(), o.Suffix) {
 			return nil
 		}
 		info, err := os.Stat(path) // of what a link shows
 		if err != nil || !info.Mode().IsRegular() {
 			return nil //nolint:nilerr // it is gone, or a link to nothing
 		}
-		rel, err := filepath.Rel(t.Dir, path)
-		t.files = append(t.files, treeFile{filepath.ToSlash(rel), info.Size()})
+		rel, err := filepath.Rel(o.Dir, path)
+		files = append(files, Piece{Name: filepath.ToSlash(rel), Size: info.Size(), Held: info.Size()})
 		return err
 	})
 	if err != nil {
-		return err
+		return nil, err
 	}
-	if len(t.files) == 0 {
-		return fmt.Errorf("%s: no file's name ends with %s", t.Dir, t.Suffix)
+	if len(files) == 0 {
+		return nil, fmt.Errorf("%s: no file's name ends with %s", o.Dir, o.Suffix)
 	}
-	slices.SortFunc(t.files, func(a, b treeFile) int { return strings.Compare(a.path, b.path) })
-	return nil
-}
-
-func (t *treeRun) progress() Progress {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	p := t.now
-	p.Files, p.Done, p.Read, p.Took = len(t.files), t.done, t.read, t.Now().Sub(t.begun)
-	for _, f := range t.files {
-		p.Size += f.size
-	}
-	var skipped int64
-	p.Before, skipped = t.state.before()
-	p.Size -= t.state.doneBytes
-	p.Skipped += skipped
-	return p
-}
-
-func (t *treeRun) all(ctx context.Context) error {
-	watch, stop := context.WithCancel(ctx)
-	var watching sync.WaitGroup
-	watching.Go(func() { t.watch(watch) })
-	defer watching.Wait()
-	defer stop()
-	group, groupCtx := errgroup.WithContext(ctx)
-	group.SetLimit(t.Parallel)
-	for i, f := range t.files {
-		if t.state.isDone(i) {
-			t.mu.Lock()
-			t.done++
-			t.mu.Unlock()
-			continue
-		}
-		held := min(f.size, t.HeldBytes)
-		if err := t.memory.Acquire(groupCtx, held); err != nil {
-			break
-		}
-		group.Go(func() error {
-			defer t.memory.Release(held)
-			if err := t.file(groupCtx, i); err != nil {
-				return fmt.Errorf("%s: %w", f.path, err)
-			}
-			return nil
-		})
-	}
-	if err := group.Wait(); err != nil {
-		return err
-	}
-	return ctx.Err()
-}
-
-// watch writes the state, and tells of the progress, until ctx ends.
-func (t *treeRun) watch(ctx context.Context) {
-	for told := t.begun; retry.Sleep(ctx, saveEvery); {
-		_ = t.state.saveChanged() // the end of the import tells of an error that stays
-		if t.Progress != nil && t.Now().Sub(told) >= t.Every {
-			told = t.Now()
-			t.Progress(t.progress())
-		}
-	}
-}
-
-// file imports one file.
-func (t *treeRun) file(ctx context.Context, i int) error {
-	f := t.files[i]
-	points, err := t.store(ctx, f)
-	skip, skipped := errors.AsType[SkipError](err)
-	if err != nil && !skipped {
-		return err
-	}
-	if skipped {
-		points = skip.Points
-		if t.Skipped != nil {
-			t.Skipped(f.path, skip.Err)
-		}
-	}
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.done++
-	t.read += f.size
-	t.now.Points += points
-	if skipped {
-		t.now.Skipped++
-	}
-	t.state.finish(i, points, skipped)
-	return nil
+	slices.SortFunc(files, func(a, b Piece) int { return strings.Compare(a.Name, b.Name) })
+	return files, nil
 }
 
 // store reads a file and stores it.
-func (t *treeRun) store(ctx context.Context, f treeFile) (points int64, err error) {
+func (o *TreeOptions) store(ctx context.Context, again asking, f Piece) (points int64, err error) {
 	if ctx.Err() != nil {
 		return 0, ctx.Err()
 	}
-	if f.size > t.FileBytes {
-		return 0, SkipError{Err: fmt.Errorf("it has %d bytes; at most %d are read", f.size, t.FileBytes)}
+	if f.Size > o.FileBytes {
+		return 0, SkipError{Err: fmt.Errorf("it has %d bytes; at most %d are read", f.Size, o.FileBytes)}
 	}
-	data, err := os.ReadFile(filepath.Join(t.Dir, filepath.FromSlash(f.path)))
+	data, err := os.ReadFile(filepath.Join(o.Dir, filepath.FromSlash(f.Name)))
 	if err != nil {
 		return 0, SkipError{Err: plainCause(err)}
 	}
-	err = asking{t.Patience, t.Failed, t.Now}.do(ctx, func() (err error) {
-		points, err = t.Store(ctx, f.path, data)
+	err = again.do(ctx, func() (err error) {
+		points, err = o.Store(ctx, f.Name, data)
 		if skip, ok := errors.AsType[SkipError](err); ok {
 			return FinalError{skip}
 		}

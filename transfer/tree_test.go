@@ -90,7 +90,7 @@ func TestImportTree(t *testing.T) {
 		t.Errorf("%+v, %v", done, err)
 	}
 	for want, change := range map[string]func(*TreeOptions){
-		"into there": func(o *TreeOptions) { o.Target = "there" }, "(finest)": func(o *TreeOptions) { o.What = "finest" }, "is the state of": func(o *TreeOptions) { o.Dir = t.TempDir() },
+		"into there": func(o *TreeOptions) { o.Target = "there" }, "(finest)": func(o *TreeOptions) { o.What = "finest" }, "is the state of": func(o *TreeOptions) { o.Dir = filepath.Dir(o.Dir) },
 		"no file's name ends with .csv": func(o *TreeOptions) { o.Suffix, o.State = ".csv", "" }, "no such file": func(o *TreeOptions) { o.Dir, o.State = "nowhere", "" },
 	} {
 		other := o

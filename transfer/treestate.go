@@ -2,7 +2,6 @@ package transfer
 
 import (
 	"fmt"
-	"path/filepath"
 	"slices"
 
 	"github.com/tsdbridge/tsdbridge/statefile"
@@ -14,7 +13,7 @@ type treeState struct {
 	document
 	doc treeDoc
 	// of this run; guarded as the document is
-	paths     []treeFile
+	paths     []Piece
 	finished  []bool
 	first     int   // the first that is not finished
 	doneBytes int64 // of files that earlier runs have done
@@ -34,12 +33,8 @@ type treeDoc struct {
 }
 
 // openTreeState reads a state. Without a name it is not kept.
-func openTreeState(o TreeOptions) (*treeState, error) {
-	dir, err := filepath.Abs(o.Dir)
-	if err != nil {
-		return nil, err
-	}
-	s := &treeState{document: document{name: o.State}, doc: treeDoc{Target: o.Target, Dir: dir, What: o.What}}
+func openTreeState(o PiecesOptions) (*treeState, error) {
+	s := &treeState{document: document{name: o.State}, doc: treeDoc{Target: o.Target, Dir: o.Source, What: o.What}}
 	if o.State == "" {
 		return s, nil
 	}
@@ -52,17 +47,17 @@ func openTreeState(o TreeOptions) (*treeState, error) {
 		return nil, err
 	case !found:
 		return s, s.save() // that it can be written shows before anything is imported
-	case doc.Target != s.doc.Target || doc.Dir != dir || doc.What != o.What:
-		return nil, fmt.Errorf("%s is the state of an import of %s (%s) into %s, not of %s (%s) into %s", o.State, doc.Dir, doc.What, doc.Target, dir, o.What, o.Target)
+	case doc.Target != s.doc.Target || doc.Dir != o.Source || doc.What != o.What:
+		return nil, fmt.Errorf("%s is the state of an import of %s (%s) into %s, not of %s (%s) into %s", o.State, doc.Dir, doc.What, doc.Target, o.Source, o.What, o.Target)
 	}
 	s.doc, s.earlier = doc, doc
 	return s, nil
 }
 
 // begin notes the files of a run, which are in order, and which of them earlier runs have done.
-func (s *treeState) begin(files []treeFile) error {
+func (s *treeState) begin(files []Piece) error {
 	before := 0
-	for before < len(files) && s.doc.Through != "" && files[before].path <= s.doc.Through {
+	for before < len(files) && s.doc.Through != "" && files[before].Name <= s.doc.Through {
 		before++
 	}
 	if before != s.doc.Files {
@@ -70,9 +65,9 @@ func (s *treeState) begin(files []treeFile) error {
 	}
 	s.paths, s.finished = files, make([]bool, len(files))
 	for i, f := range files {
-		if i < before || slices.Contains(s.doc.Done, f.path) {
+		if i < before || slices.Contains(s.doc.Done, f.Name) {
 			s.finished[i] = true
-			s.doneBytes += f.size
+			s.doneBytes += f.Size
 		}
 	}
 	s.advance()
@@ -103,7 +98,7 @@ func (s *treeState) finish(i int, points int64, skipped bool) {
 // advance moves the path before which all files are durable.
 func (s *treeState) advance() {
 	for s.first < len(s.finished) && s.finished[s.first] {
-		s.doc.Through = s.paths[s.first].path
+		s.doc.Through = s.paths[s.first].Name
 		s.first++
 	}
 	s.doc.Files = s.first
@@ -114,7 +109,7 @@ func (s *treeState) save() error {
 		s.doc.Done = s.doc.Done[:0]
 		for i := s.first; i < len(s.finished); i++ {
 			if s.finished[i] {
-				s.doc.Done = append(s.doc.Done, s.paths[i].path)
+				s.doc.Done = append(s.doc.Done, s.paths[i].Name)
 			}
 		}
 		return s.doc

@@ -61,16 +61,17 @@ const maxCulprits = 5
 
 // A RefusedError tells which series of a transaction can never be stored. The rest is durable.
 type RefusedError struct {
-	Series, Samples int
-	culprits        []string
-	first           error
+	Series   int      `json:"series"`
+	Samples  int      `json:"samples"`
+	Culprits []string `json:"culprits"` // some of the series, each with the reason
+	first    error
 }
 
 func (e *RefusedError) add(ls labels.Labels, err error, samples int) {
 	e.Series++
 	e.Samples += samples
-	if len(e.culprits) < maxCulprits {
-		e.culprits = append(e.culprits, shorten(ls.String())+": "+err.Error())
+	if len(e.Culprits) < maxCulprits {
+		e.Culprits = append(e.Culprits, shorten(ls.String())+": "+err.Error())
 	}
 	if e.first == nil {
 		e.first = err
@@ -96,8 +97,8 @@ func (e *RefusedError) orNil() error {
 
 // Error names some of the series.
 func (e *RefusedError) Error() string {
-	text := fmt.Sprintf("refused %d series with %d samples: %s", e.Series, e.Samples, strings.Join(e.culprits, "; "))
-	if more := e.Series - len(e.culprits); more > 0 {
+	text := fmt.Sprintf("refused %d series with %d samples: %s", e.Series, e.Samples, strings.Join(e.Culprits, "; "))
+	if more := e.Series - len(e.Culprits); more > 0 {
 		text += fmt.Sprintf("; and %d more", more)
 	}
 	return text

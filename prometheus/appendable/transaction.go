@@ -42,7 +42,7 @@ func (t *Transaction) Append(_ promstorage.SeriesRef, ls labels.Labels, start, a
 	if err := t.checkTime(at); err != nil {
 		return 0, err
 	}
-	data, err := histogramData(h, fh)
+	data, err := object.Data(h, fh)
 	if err != nil {
 		return 0, err
 	}
@@ -60,25 +60,6 @@ func (t *Transaction) Append(_ promstorage.SeriesRef, ls labels.Labels, start, a
 	}
 	t.addMetadata(ls, o)
 	return promstorage.SeriesRef(ref) + 1, t.addExemplars(ref, o.Exemplars)
-}
-
-// histogramData returns a histogram as it is stored, nil if there is none.
-func histogramData(h *histogram.Histogram, fh *histogram.FloatHistogram) ([]byte, error) {
-	switch {
-	case fh != nil:
-		fh = fh.Copy() // the resolution may be reduced
-		if err := object.Check(fh, fh.Schema, fh.ZeroThreshold); err != nil {
-			return nil, err
-		}
-		return object.EncodeFloatHistogram(fh), nil
-	case h != nil:
-		h = h.Copy()
-		if err := object.Check(h, h.Schema, h.ZeroThreshold); err != nil {
-			return nil, err
-		}
-		return object.EncodeHistogram(h), nil
-	}
-	return nil, nil
 }
 
 // checkTime returns why a time cannot be stored.

@@ -26,3 +26,23 @@ func Check(h interface {
 	}
 	return h.Validate()
 }
+
+// Data returns a histogram as it is stored, nil if there is none, or why it cannot be stored. One of
+// both is given. It is not changed.
+func Data(h *histogram.Histogram, fh *histogram.FloatHistogram) ([]byte, error) {
+	switch {
+	case fh != nil:
+		fh = fh.Copy() // the resolution may be reduced
+		if err := Check(fh, fh.Schema, fh.ZeroThreshold); err != nil {
+			return nil, err
+		}
+		return EncodeFloatHistogram(fh), nil
+	case h != nil:
+		h = h.Copy()
+		if err := Check(h, h.Schema, h.ZeroThreshold); err != nil {
+			return nil, err
+		}
+		return EncodeHistogram(h), nil
+	}
+	return nil, nil
+}

@@ -1,0 +1,157 @@
+package adapter
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/tsdbridge/tsdbridge/prometheus/blocks"
+	"github.com/tsdbridge/tsdbridge/prometheus/columns"
+	"github.com/tsdbridge/tsdbridge/transfer"
+)
+
+// ImportBlocksOptions are the flags of "import prometheus".
+type ImportBlocksOptions struct {
+	ImportOptions // Skip and Files are not used
+	SeriesChoice
+
+	Dir      string // argument
+	Temp     string // --temp-dir
+	External bool   // --external-labels
+}
+
+// DefaultImportBlocksOptions returns the options without a flag.
+func DefaultImportBlocksOptions() ImportBlocksOptions {
+	return ImportBlocksOptions{ImportOptions: DefaultImportOptions(), External: true}
+}
+
+// Validate names the flag that cannot work.
+func (i *ImportBlocksOptions) Validate(now time.Time) error {
+	if err := i.SeriesChoice.Validate(now); err != nil {
+		return err
+	}
+	return i.ImportOptions.Validate()
+}
+
+// ImportBlocks imports a data directory of Prometheus into the tables, or into the adapter that has
+// them open.
+func ImportBlocks(ctx context.Context, o Options, i ImportBlocksOptions, console Console) error {
+	return o.aloneOrAsked(i.URL, func() error {
+		return o.runAlone(ctx, func(ctx context.Context, a *Adapter) error {
+			return i.run(ctx, console, a.appendable().Store, o.target())
+		})
+	}, func(base string) error {
+		return i.run(ctx, console, remoteImport{base}.columns, cmp.Or(i.URL, o.target()))
+	})
+}
+
+// source are the options of what is read.
+func (i *ImportBlocksOptions) source() blocks.Options {
+	return blocks.Options{
+		Dir: i.Dir, Temp: i.Temp, Match: i.match, From: i.from, To: i.to, Labels: i.labels, External: i.External,
+	}
+}
+
+// run imports the directory by the store of an import.
+func (i *ImportBlocksOptions) run(ctx context.Context, console Console, store columnsStore, target string) (err error) {
+	line := &statusLine{console: console}
+	fmt.Fprintf(line, "opening %s\n", i.Dir)
+	dir, err := blocks.Open(i.source())
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, dir.Close()) }()
+	for _, d := range dir.Damaged() {
+		fmt.Fprintln(line, strings.ToValidUTF8(d.Error(), "?"))
+	}
+	source, err := filepath.Abs(i.Dir)
+	if err != nil {
+		return err
+	}
+	to := i.pieces(line, dir)
+	to.State, to.Source, to.Target, to.What = i.State, source, target, i.what()
+	s := &storing{again: to.Again, store: store, tell: func(text string) { fmt.Fprintln(line, text) }}
+	to.Store = func(ctx context.Context, piece int) (points int64, err error) {
+		damaged, err := dir.Read(ctx, piece, func(b *columns.Batch) error {
+			samples, err := s.give(ctx, b)
+			points += samples
+			return err
+		})
+		if err == nil && len(damaged) > 0 {
+			err = transfer.SkipError{Err: damageOf(damaged), Points: points}
+		}
+		return points, err
+	}
+	done, err := transfer.ImportPieces(ctx, to)
+	line.close()
+	return i.end(ctx, console, done, err, len(dir.Damaged()), s)
+}
+
+// pieces returns the options of an import in the pieces of a directory.
+func (i *ImportBlocksOptions) pieces(line *statusLine, dir *blocks.Dir) transfer.PiecesOptions {
+	d := transfer.DefaultTreeOptions()
+	to := transfer.PiecesOptions{Parallel: i.Parallel, HeldBytes: 1, Patience: i.Patience, Every: d.Every, Now: d.Now}
+	for n := range dir.Pieces() {
+		name, size := dir.Piece(n)
+		to.Pieces = append(to.Pieces, transfer.Piece{Name: name, Size: size})
+	}
+	i.watch(&to, line)
+	return to
+}
+
+// watch has an import tell of what it does.
+func (i *ImportOptions) watch(to *transfer.PiecesOptions, line *statusLine) {
+	to.Skipped = func(name string, err error) { fmt.Fprintln(line, strings.ToValidUTF8(name+": "+err.Error(), "?")) }
+	to.Failed = func(err error) { fmt.Fprintf(line, "waiting for the store: %v\n", err) }
+	if line.console.Terminal || i.Every > 0 {
+		to.Progress = func(p transfer.Progress) { line.print(p.String()) }
+	}
+	to.Every = cmp.Or(i.Every, to.Every)
+}
+
+// mostDamageTold is how many places of a piece are named.
+const mostDamageTold = 10
+
+// damageOf returns the error of what cannot be read of a piece.
+func damageOf(all []blocks.Damage) error {
+	var errs []error
+	for _, d := range all[:min(len(all), mostDamageTold)] {
+		errs = append(errs, d)
+	}
+	if more := len(all) - len(errs); more > 0 {
+		errs = append(errs, fmt.Errorf("and %d more", more))
+	}
+	return errors.Join(errs...)
+}
+
+// end tells how an import ended.
+func (i *ImportOptions) end(ctx context.Context, console Console, done transfer.Progress, err error, damaged int, s *storing) error {
+	took := done.Took.Round(time.Millisecond)
+	if err != nil {
+		fmt.Fprintf(console.Err, "%d samples were imported in %v; %s\n", done.Points, took, transfer.Hint(transfer.ImportOptions{State: i.State}))
+		if ctx.Err() != nil {
+			return errors.New("interrupted")
+		}
+		return err
+	}
+	fmt.Fprintf(console.Out, "%d samples imported in %v, %.0f/s", done.Points, took, done.Rate())
+	if done.Before > 0 {
+		fmt.Fprintf(console.Out, "; %d before", done.Before)
+	}
+	fmt.Fprintln(console.Out)
+	var left []string
+	if n := damaged + int(done.Skipped); n > 0 {
+		left = append(left, fmt.Sprintf("%d parts could not be read, or not whole", n))
+	}
+	if n := s.refusedSeries.Load(); n > 0 {
+		left = append(left, fmt.Sprintf("%d series with %d samples were refused", n, s.refusedSamples.Load()))
+	}
+	if len(left) > 0 {
+		return &ExitError{ExitIncomplete, errors.New(strings.Join(left, "; "))}
+	}
+	return nil
+}

@@ -1,0 +1,92 @@
+package blocks
+
+import (
+	"fmt"
+
+	"github.com/prometheus/prometheus/model/histogram"
+	"github.com/prometheus/prometheus/tsdb/chunkenc"
+	"github.com/prometheus/prometheus/tsdb/tombstones"
+
+	"github.com/tsdbridge/tsdbridge/prometheus/columns"
+	"github.com/tsdbridge/tsdbridge/prometheus/object"
+	"github.com/tsdbridge/tsdbridge/storage"
+)
+
+// A filler adds the samples of iterators to a batch. It keeps memory between them.
+type filler struct {
+	batch    *columns.Batch
+	from, to int64 // times of samples that are taken, inclusive
+	// deleted are times that are not.
+	deleted tombstones.Intervals
+
+	ints   *histogram.Histogram
+	floats *histogram.FloatHistogram
+}
+
+// add adds what follows in an iterator to a series of the batch. What comes before an error stays
+// added. A histogram that cannot be stored is an error too; all others are added.
+func (f *filler) add(ref storage.Ref, it chunkenc.Iterator) error {
+	var bad error
+	for {
+		kind := it.Next()
+		if kind == chunkenc.ValNone {
+			break
+		}
+		t := it.AtT()
+		if t < f.from || t > f.to || len(f.deleted) > 0 && f.isDeleted(t) {
+			continue
+		}
+		if kind == chunkenc.ValFloat {
+			_, v := it.At()
+			p := &f.batch.Points
+			p.Refs, p.Times, p.Values = append(p.Refs, ref), append(p.Times, t), append(p.Values, v)
+		} else if err := f.addHistogram(ref, it, kind); err != nil {
+			bad = fmt.Errorf("histogram at %d: %w", t, err)
+			continue
+		}
+		if st := it.AtST(); st != 0 {
+			f.batch.Points.AddObject(ref, t, storage.KindStartTime, object.AppendStartTime(nil, st-t))
+		}
+	}
+	if err := it.Err(); err != nil {
+		return err
+	}
+	return bad
+}
+
+func (f *filler) isDeleted(t int64) bool {
+	for _, d := range f.deleted {
+		if d.InBounds(t) {
+			return true
+		}
+	}
+	return false
+}
+
+// addHistogram adds the histogram at an iterator. That it was no reset is what a chunk tells of all
+// but its first one. A reader of the store finds it out by itself, as the chunk's writer did.
+func (f *filler) addHistogram(ref storage.Ref, it chunkenc.Iterator, kind chunkenc.ValueType) error {
+	var t int64
+	var data []byte
+	var err error
+	if kind == chunkenc.ValHistogram {
+		t, f.ints = it.AtHistogram(f.ints)
+		f.ints.CounterResetHint = kept(f.ints.CounterResetHint)
+		data, err = object.Data(f.ints, nil)
+	} else {
+		t, f.floats = it.AtFloatHistogram(f.floats)
+		f.floats.CounterResetHint = kept(f.floats.CounterResetHint)
+		data, err = object.Data(nil, f.floats)
+	}
+	if err == nil {
+		f.batch.Points.AddObject(ref, t, storage.KindHistogram, data)
+	}
+	return err
+}
+
+func kept(h histogram.CounterResetHint) histogram.CounterResetHint {
+	if h == histogram.NotCounterReset {
+		return histogram.UnknownCounterReset
+	}
+	return h
+}
