@@ -125,8 +125,7 @@ func startShown(t *testing.T, blocks []fencedBlock) *shownServer {
 	a := startAdapter(t, args...)
 	ports := []string{"localhost:9201", a.addr}
 	replace := func(shown, addr string) {
-		host, port, _ := strings.Cut(addr, ":")
-		ports = append(ports, "localhost:"+shown, addr, "localhost "+shown, host+" "+port)
+		ports = append(ports, "localhost:"+shown, addr, "localhost/"+shown, strings.Replace(addr, ":", "/", 1))
 	}
 	if strings.Contains(command, "--carbon.listen-address") {
 		replace("2003", a.carbonAddr(t))
@@ -147,8 +146,7 @@ func makeRun(t *testing.T) string {
 	return m[1]
 }
 
-// readersPath returns a PATH with tsdbridge, and with an nc that is the same on every machine. Commands that look for
-// the adapter at the port that the pages show find it.
+// readersPath returns a PATH with tsdbridge. Commands that look for the adapter at the port that the pages show find it.
 func readersPath(t *testing.T, adapter string) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -157,8 +155,6 @@ func readersPath(t *testing.T, adapter string) string {
 		t.Fatal(err)
 	}
 	for name, script := range map[string]string{
-		"nc": `[ "$1" = -q1 ] && exec cat >"/dev/tcp/$2/$3"
-exit 2`,
 		"tsdbridge": `case "$1" in version | check) exec "` + binary + `" "$@" ;; esac
 exec "` + binary + `" "$@" --adapter-url=` + adapter,
 	} {
