@@ -207,7 +207,9 @@ func (s *Server) Routes(r chi.Router) {
 func (s *Server) Query() http.Handler { return s.query }
 
 // Write returns the handler of remote write, for requests that need no router.
-func (s *Server) Write() http.Handler { return reply.AllowOrigins(s.origins)(s.write) }
+func (s *Server) Write() http.Handler {
+	return reply.AllowOrigins(s.origins)(reply.RefuseForeign(s.origins)(s.write))
+}
 
 const (
 	writePath = "/write"

@@ -61,4 +61,18 @@ func TestRoutes(t *testing.T) {
 			t.Errorf("%s %s: %d %q %s, want %d %q", c.method, c.path, w.Code, got, w.Body, c.status, c.allowed)
 		}
 	}
+	for header, want := range map[[2]string]int{
+		{"Origin", "https://evil"}:        http.StatusForbidden,
+		{"Sec-Fetch-Site", "cross-site"}:  http.StatusForbidden,
+		{"Sec-Fetch-Site", "same-origin"}: http.StatusNoContent,
+		{"User-Agent", "Prometheus/3.15"}: http.StatusNoContent,
+	} {
+		for _, path := range []string{"/api/v1/write", "/write"} {
+			req, w := httptest.NewRequestWithContext(t.Context(), http.MethodPost, path, bytes.NewReader(nothing)), httptest.NewRecorder()
+			req.Header.Set(header[0], header[1])
+			if r.ServeHTTP(w, req); w.Code != want {
+				t.Errorf("POST %s with %v: %d %s, want %d", path, header, w.Code, w.Body, want)
+			}
+		}
+	}
 }

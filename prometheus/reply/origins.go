@@ -21,3 +21,18 @@ func AllowOrigins(origins *regexp.Regexp) func(http.Handler) http.Handler {
 		})
 	}
 }
+
+// RefuseForeign is middleware for handlers that change something. It refuses what a page of another origin has a
+// browser send, unless scripts of that origin may use the API. Programs that are no browsers send no origin.
+func RefuseForeign(origins *regexp.Regexp) func(http.Handler) http.Handler {
+	return func(next http.Handler) http.Handler {
+		guarded := http.NewCrossOriginProtection().Handler(next)
+		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if origin := r.Header.Get("Origin"); origin != "" && origins != nil && origins.MatchString(origin) {
+				next.ServeHTTP(w, r)
+				return
+			}
+			guarded.ServeHTTP(w, r)
+		})
+	}
+}
