@@ -274,10 +274,11 @@ func (p *parser) generalFlags() {
 	f("log.level", "Lowest level that is logged: debug, info, warn, error.").Default("info").StringVar(&p.logLevel)
 	t := &p.options.Tracing
 	f("tracing.endpoint", "Where spans of requests are sent: host:port of an OpenTelemetry collector for OTLP over gRPC, or a URL such as http://localhost:4318/v1/traces for OTLP over HTTP; empty: nowhere.").StringVar(&t.Endpoint)
-	f("tracing.sampling-fraction", "Fraction of requests that are traced, between 0 and 1. A request with a traceparent has its client's decision.").Default("0.01").Float64Var(&t.Fraction)
+	f("tracing.sampling-fraction", "Fraction of requests that are traced, between 0 and 1. A request with a traceparent has its client's decision, see --tracing.client-traces-per-second.").Default("0.01").Float64Var(&t.Fraction)
+	f("tracing.client-traces-per-second", "How many requests in a second are traced because their client says so in a traceparent; of the others the fraction. 0: none.").Default("10").Float64Var(&t.ClientTraces)
 	f("tracing.insecure", "Send spans over gRPC without TLS.").BoolVar(&t.Insecure)
 	f("tracing.tls-ca-file", "File with the certificates that sign the collector's; empty: the system's.").PlaceHolder("FILE").StringVar(&t.CAFile)
-	f("tracing.header", "NAME=VALUE of a header for the collector, such as Authorization=Bearer TOKEN; repeatable. It is a secret.").PlaceHolder("NAME=VALUE").StringsVar(&t.Headers)
+	f(tracingHeaderFlag, "NAME=VALUE of a header for the collector, such as Authorization=Bearer TOKEN; repeatable. It is a secret.").PlaceHolder("NAME=VALUE").StringsVar(&t.Headers)
 	f("log.format", "Format of the log: logfmt or json.").Default("logfmt").StringVar(&p.logFormat)
 }
 
@@ -509,7 +510,7 @@ func (p *parser) values(secrets map[string]bool) map[string]string {
 	for _, f := range p.app.Model().Flags {
 		switch {
 		case f.Value == nil:
-		case secrets[f.Name], f.Name == "tracing.header" && secrets != nil && len(p.options.Tracing.Headers) > 0:
+		case secrets[f.Name] && f.Value.String() != "":
 			all[f.Name] = adapter.Hidden
 		default:
 			all[f.Name] = f.Value.String()

@@ -11,6 +11,9 @@ import (
 // tsdConfigFlag names a TSD's configuration file.
 const tsdConfigFlag = "opentsdb.config"
 
+// tracingHeaderFlag has the passwords of the collector of traces.
+const tracingHeaderFlag = "tracing.header"
+
 // settings are the flags that are set in other ways than on the command line.
 type settings struct {
 	file       *configFile
@@ -88,9 +91,10 @@ func (s *settings) flags() []string {
 	return all
 }
 
-// secrets returns the flags whose value is not shown.
+// secrets returns the flags whose value is not shown: those with the content of a file, and those that
+// are secrets wherever they are set.
 func (s *settings) secrets() map[string]bool {
-	names := map[string]bool{}
+	names := map[string]bool{tracingHeaderFlag: true}
 	for _, one := range s.others {
 		if one.secret {
 			names[one.name] = true

@@ -78,6 +78,7 @@ func New(o Options) (*Adapter, error) {
 	a.refused = refused.New(o.Logger, o.Now)
 	a.transfers = &transfers{now: o.Now}
 	registerBuildInfo(a.registry)
+	a.registry.MustRegister(o.Tracer)
 	a.names, _ = o.translator() // checked by Validate
 	a.budget = newBudget(o, a.registry)
 	wait := lockWait

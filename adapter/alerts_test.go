@@ -1,6 +1,7 @@
 package adapter
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -26,6 +27,7 @@ import (
 	"github.com/tsdbridge/tsdbridge/storage"
 	"github.com/tsdbridge/tsdbridge/storage/hbase/hbasetest"
 	"github.com/tsdbridge/tsdbridge/storage/pebble"
+	"github.com/tsdbridge/tsdbridge/tracing"
 )
 
 // scraper does what a Prometheus does with an adapter: it stores /metrics every ten seconds, evaluates the recording
@@ -320,6 +322,19 @@ var causes = []struct {
 			sendRemoteWrite(t, a, `{__name__="m"} `+manySamplesText(1), 1)
 			a := fill()
 			waitMetric(t, a, "tsdbridge_retention_rules_errors_total [1-9]")
+			return a
+		}
+	}},
+	{"SpansDropped", func(t *testing.T) (*Adapter, func() *Adapter) {
+		o := storeTestOptions(t, storage.WriteBuffered)
+		var err error
+		o.Tracer, err = tracing.New(t.Context(), tracing.Options{Endpoint: "http://127.0.0.1:1/v1/traces", Fraction: 1, Logger: o.Logger})
+		must(t, err)
+		t.Cleanup(func() { _ = o.Tracer.Close(context.WithoutCancel(t.Context())) })
+		a, _ := runAdapter(t, o)
+		return a, func() *Adapter {
+			getText(t, a, "/api/v1/labels")
+			waitMetric(t, a, `tsdbridge_tracing_spans_dropped_total{reason="export_failed"} [1-9]`)
 			return a
 		}
 	}},

@@ -53,6 +53,7 @@ var metricSections = []struct{ prefix, title, intro string }{
 	{"tsdbridge_retention_", "Retention", "With `--storage.retention`; see [maintenance.md](maintenance.md)."},
 	{"tsdbridge_retention_rules_", "Rules of the retention", "With `retention` in the configuration file; see [maintenance.md](maintenance.md)."},
 	{"tsdbridge_rollup_fill_", "Filling of rollup tables", "With `rollups` in the configuration file; see [rollups.md](rollups.md)."},
+	{"tsdbridge_tracing_", "Traces", "With `--tracing.endpoint`; see [tracing.md](tracing.md)."},
 	{"tsdbridge_tree_", "Trees", "See [trees.md](trees.md)."},
 }
 

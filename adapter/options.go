@@ -111,7 +111,7 @@ type Options struct {
 // DefaultOptions returns the options without any flag.
 func DefaultOptions() Options {
 	return Options{
-		Tracing: tracing.Options{Fraction: 0.01},
+		Tracing: tracing.Options{Fraction: 0.01, ClientTraces: 10},
 		Engine:  EngineEmbedded, Path: "./data", CacheBytes: pebble.DefaultCacheBytes, MinFreeBytes: 256 << 20, HBaseRoot: "/hbase", HBaseTimeout: 15 * time.Second, HBaseCompactAfter: 2 * time.Hour,
 		TableData: "tsdb", TableUID: "tsdb-uid", TableMeta: "tsdb-meta", TableTree: "tsdb-tree", TableArchive: "tsdb-archive",
 		MetricWidth: 3, TagkWidth: 3, TagvWidth: 3, SaltBuckets: 20, Values: "auto",

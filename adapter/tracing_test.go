@@ -96,7 +96,7 @@ func TestTraces(t *testing.T) {
 	received := &spanReceiver{}
 	server := httptest.NewServer(received)
 	t.Cleanup(server.Close)
-	tracer, err := tracing.New(t.Context(), tracing.Options{Endpoint: server.URL + "/v1/traces", Headers: []string{"Authorization=Bearer x"}, Logger: slog.New(slog.DiscardHandler)})
+	tracer, err := tracing.New(t.Context(), tracing.Options{Endpoint: server.URL + "/v1/traces", ClientTraces: 10, Headers: []string{"Authorization=Bearer x"}, Logger: slog.New(slog.DiscardHandler)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -118,9 +118,9 @@ func TestTraces(t *testing.T) {
 		path string
 		want []string
 	}{
-		"0af7651916cd43dd8448eb211c80319c": {"/api/v1/query?query=sum(up)", []string{"GET /api/v1/query\n query\n", "evaluate\n", "find\n", "select\n", "read rows\n"}},
+		"0af7651916cd43dd8448eb211c80319c": {"/api/v1/query?query=sum(up)", []string{"GET /api/v1/query\n query\n", "evaluate\n", "find\n", "select\n", "read rows\n", "get rows\n", "encode\n"}},
 		"1af7651916cd43dd8448eb211c80319c": {"/render?target=seriesByTag('name=up')&format=json", []string{"GET /render\n", " query\n", "  parse\n", "  evaluate\n", "find\n", "select\n", "read rows\n", "encode\n"}},
-		"2af7651916cd43dd8448eb211c80319c": {"/api/query?start=1h-ago&m=sum:up", []string{"GET /api/query\n query\n", "find\n", "select\n", "read rows\n"}},
+		"2af7651916cd43dd8448eb211c80319c": {"/api/query?start=1h-ago&m=sum:up", []string{"GET /api/query\n encode\n parse\n query\n  evaluate\n", "find\n", "select\n", "read rows\n"}},
 	} {
 		req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://"+a.Addr()+c.path, nil)
 		if err != nil {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/tsdbridge/tsdbridge/graphite/eval"
 	"github.com/tsdbridge/tsdbridge/graphite/picture"
+	"github.com/tsdbridge/tsdbridge/tracing"
 )
 
 // pictureTypes are the content types of pictures, by format.
@@ -30,7 +31,9 @@ func (a *api) picture(ctx context.Context, f form, d *renderRequest) (*reply, er
 	for i, s := range list {
 		series[i] = drawnSeries(s)
 	}
+	ctx, drawing := tracing.Start(ctx, "draw")
 	body, err := picture.Draw(ctx, options, series)
+	drawing.End(err)
 	return d.drawn(options, body, err)
 }
 
@@ -68,7 +71,9 @@ func (a *api) pie(ctx context.Context, f form, d *renderRequest) (*reply, error)
 			parts = append(parts, picture.Slice{Name: textName(s), Value: sliceValue(s.Values, mode)})
 		}
 	}
+	ctx, drawing := tracing.Start(ctx, "draw")
 	body, err := picture.DrawPie(ctx, options, parts)
+	drawing.End(err)
 	return d.drawn(options, body, err)
 }
 

@@ -37,7 +37,7 @@ func (t *Tracer) Handler(next http.Handler) http.Handler {
 		span.SetAttributes(attribute.String("http.request.method", r.Method), attribute.String("url.path", short(path)), attribute.String("client.address", r.RemoteAddr))
 		w.Header().Set(Header, span.SpanContext().TraceID().String())
 		counted := &countedWriter{ResponseWriter: w, status: http.StatusOK}
-		next.ServeHTTP(counted, r.WithContext(ctx))
+		next.ServeHTTP(counted, r.WithContext(t.bounded(ctx, mostSpans)))
 		span.SetAttributes(attribute.Int("http.response.status_code", counted.status), attribute.Int64("http.response.body.size", counted.bytes))
 		if counted.status >= http.StatusInternalServerError {
 			span.SetStatus(codes.Error, http.StatusText(counted.status))

@@ -43,7 +43,7 @@ func TestNoTracer(t *testing.T) {
 func TestHandlerSamples(t *testing.T) {
 	collector := httptest.NewServer(http.NotFoundHandler())
 	t.Cleanup(collector.Close)
-	tracer, err := New(t.Context(), Options{Endpoint: collector.URL, Logger: slog.New(slog.DiscardHandler)})
+	tracer, err := New(t.Context(), Options{Endpoint: collector.URL, ClientTraces: 10, Logger: slog.New(slog.DiscardHandler)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -73,6 +73,7 @@ func TestValidate(t *testing.T) {
 		want string
 	}{
 		{Options{Fraction: 7}, "--tracing.sampling-fraction"},
+		{Options{ClientTraces: -1}, "--tracing.client-traces-per-second"},
 		{Options{Headers: []string{"secret"}}, ""}, // there is no endpoint
 		{Options{Endpoint: "localhost:4317", Fraction: 1}, ""},
 		{Options{Endpoint: "ftp://localhost"}, "--tracing.endpoint"},

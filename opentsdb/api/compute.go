@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/tsdbridge/tsdbridge/running"
+	"github.com/tsdbridge/tsdbridge/tracing"
 	"github.com/tsdbridge/tsdbridge/turns"
 )
 
@@ -41,5 +42,8 @@ func (a *API) inTurn(ctx context.Context, compute func(context.Context) error) e
 		return err
 	}
 	defer turn.End()
-	return compute(turns.With(ctx, turn))
+	ctx, evaluating := tracing.Start(turns.With(ctx, turn), "evaluate")
+	err = compute(ctx)
+	evaluating.End(err)
+	return err
 }

@@ -6,7 +6,9 @@ import (
 
 	"github.com/tsdbridge/tsdbridge/budget"
 	"github.com/tsdbridge/tsdbridge/opentsdb/expression"
+	"github.com/tsdbridge/tsdbridge/opentsdb/query"
 	"github.com/tsdbridge/tsdbridge/opentsdb/reply"
+	"github.com/tsdbridge/tsdbridge/tracing"
 	"github.com/tsdbridge/tsdbridge/turns"
 )
 
@@ -16,11 +18,9 @@ func (a *API) exp(w http.ResponseWriter, r *request) error {
 	if err != nil {
 		return err
 	}
-	parsed, err := expression.Parse(body)
-	if err != nil {
-		return err
-	}
-	queries, err := parsed.Check(a.o.Now(), a.o.TimeZone)
+	_, parsing := tracing.Start(r.Context(), "parse")
+	parsed, queries, err := a.parseExp(body)
+	parsing.End(err)
 	if err != nil {
 		return err
 	}
@@ -37,9 +37,21 @@ func (a *API) exp(w http.ResponseWriter, r *request) error {
 	if err != nil {
 		return err
 	}
+	_, encoding := tracing.Start(r.Context(), "encode")
+	defer encoding.End(nil)
 	w.Header().Set("Content-Type", reply.ContentType)
 	_, _ = answer.WriteTo(w) // a client that is gone loses the answer
 	return nil
+}
+
+// parseExp reads expressions, and the queries of their metrics.
+func (a *API) parseExp(body []byte) (*expression.Request, *query.Request, error) {
+	parsed, err := expression.Parse(body)
+	if err != nil {
+		return nil, nil, err
+	}
+	queries, err := parsed.Check(a.o.Now(), a.o.TimeZone)
+	return parsed, queries, err
 }
 
 // means are what the computation of a request may use: its turn and its memory.

@@ -6,6 +6,7 @@ import (
 
 	"github.com/tsdbridge/tsdbridge/opentsdb/expression"
 	"github.com/tsdbridge/tsdbridge/opentsdb/query"
+	"github.com/tsdbridge/tsdbridge/tracing"
 )
 
 // gexp answers /api/query/gexp: the functions in exp of the metrics in them.
@@ -14,10 +15,12 @@ func (a *API) gexp(w http.ResponseWriter, r *request) error {
 		return query.RequestError{Message: "Expressions are in the parameter exp of a GET"}
 	}
 	var trees []*expression.Tree
+	_, parsing := tracing.Start(r.Context(), "parse")
 	parsed, err := query.ParseParameters(r.URL.Query(), func(texts []string) (metrics []string, err error) {
 		trees, metrics, err = expression.ParseTrees(texts)
 		return metrics, err
 	})
+	parsing.End(err)
 	if err != nil {
 		return err
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/tsdbridge/tsdbridge/budget"
 	"github.com/tsdbridge/tsdbridge/opentsdb/graph"
 	"github.com/tsdbridge/tsdbridge/opentsdb/query"
+	"github.com/tsdbridge/tsdbridge/tracing"
 )
 
 // oldQuery answers /q: as text with a point in each line, as a picture, or with what a picture would show.
@@ -26,6 +27,8 @@ func (a *API) oldQuery(w http.ResponseWriter, r *request) error {
 	if err != nil {
 		return writeOldError(w, statusOf(err).Status, err.Error())
 	}
+	_, encoding := tracing.Start(r.Context(), "encode")
+	defer encoding.End(nil)
 	switch {
 	case v.Has("ascii"):
 		w.Header().Set("Content-Type", "text/plain")
@@ -46,7 +49,9 @@ func (a *API) oldQuery(w http.ResponseWriter, r *request) error {
 }
 
 func (a *API) oldAnswer(r *request, v url.Values) (*query.Answer, error) {
+	_, parsing := tracing.Start(r.Context(), "parse")
 	parsed, err := query.ParseParameters(v, nil)
+	parsing.End(err)
 	if err != nil {
 		return nil, err
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/tsdbridge/tsdbridge/opentsdb/expression"
 	"github.com/tsdbridge/tsdbridge/opentsdb/query"
 	"github.com/tsdbridge/tsdbridge/opentsdb/reply"
+	"github.com/tsdbridge/tsdbridge/tracing"
 )
 
 // maxQueryBytes bounds the body of a query.
@@ -29,7 +30,9 @@ func (a *API) query(w http.ResponseWriter, r *request) error {
 	case len(r.path) > 0 && strings.EqualFold(r.path[0], "gexp"):
 		return a.gexp(w, r)
 	}
+	_, parsing := tracing.Start(r.Context(), "parse")
 	parsed, text, err := parseQuery(w, r)
+	parsing.End(err)
 	if err != nil {
 		return err
 	}
@@ -51,6 +54,8 @@ func (a *API) query(w http.ResponseWriter, r *request) error {
 
 // writeAnswer prints an answer, in the call of a function if the request names one.
 func writeAnswer(w http.ResponseWriter, r *request, answer *query.Answer) {
+	_, encoding := tracing.Start(r.Context(), "encode")
+	defer encoding.End(nil)
 	before, after := reply.JSONP(r.Request)
 	w.Header().Set("Content-Type", reply.ContentType)
 	// A client that is gone loses the answer.

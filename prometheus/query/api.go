@@ -73,10 +73,10 @@ func (a *API) assemble(registry features.Collector) {
 	if a.cache != nil {
 		engine = keptEngine{a.cache}
 	}
-	newModuleAPI(a.o, engine, a.parser, registry).Register(router)
+	newModuleAPI(a.o, encodedEngine{engine}, a.parser, registry).Register(router)
 	a.own = ownHandlers(a.o, a.engine)
 	a.queries = &queriesHandler{a.o.Running, a.o.Admin, time.Now}
-	a.module = http.StripPrefix(Prefix, asAsked(sendsKept(router)))
+	a.module = http.StripPrefix(Prefix, asAsked(tracesEncoding(sendsKept(router))))
 }
 
 // A replacing registerer has new collectors take the place of those with the same names: Prometheus'

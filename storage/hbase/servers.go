@@ -9,6 +9,8 @@ import (
 
 	"github.com/tsuna/gohbase/hrpc"
 	"google.golang.org/protobuf/proto"
+
+	"github.com/tsdbridge/tsdbridge/tracing"
 )
 
 const (
@@ -65,16 +67,21 @@ type observed struct {
 
 // SendRPC implements gohbase.RPCClient.
 func (o observed) SendRPC(rpc hrpc.Call) (proto.Message, error) {
+	_, span := tracing.Start(rpc.Context(), "hbase "+rpc.Name())
 	begin := time.Now()
 	msg, err := o.caller.SendRPC(rpc)
 	region := rpc.Region()
 	if region == nil {
+		span.End(err)
 		return msg, err // it was sent nowhere
 	}
 	at := regionAt{table: string(region.Table()), last: time.Now()}
 	if client := region.Client(); client != nil {
 		at.server = client.Addr()
 	}
+	span.Text("table", at.table)
+	span.Text("server", at.server)
+	span.End(err)
 	o.servers.note(string(region.Name()), at, at.last.Sub(begin), err)
 	return msg, err
 }

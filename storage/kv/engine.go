@@ -33,6 +33,7 @@ func NewEngine(db KV, exclusive bool) *Engine {
 	if c, ok := db.(Coster); ok {
 		e.Costs = c.Costs()
 	}
+	e.Rows = tracedViewer{e.Rows}
 	return e
 }
 
