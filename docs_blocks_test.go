@@ -94,6 +94,19 @@ func TestCommandsShown(t *testing.T) {
 	}
 }
 
+// curl takes brackets and braces of an address for patterns, unless it is told not to (-g).
+func TestAddressesShown(t *testing.T) {
+	pattern := regexp.MustCompile(`^curl .*https?://[^'" ]*[][{}]`)
+	option := regexp.MustCompile(` -[a-zA-Z]*g[a-zA-Z]* `)
+	for _, b := range blocks(t) {
+		for line := range strings.Lines(b.text) {
+			if line = strings.TrimSpace(line); pattern.MatchString(line) && !option.MatchString(line) {
+				t.Errorf("%s: %s: want -g", b, line)
+			}
+		}
+	}
+}
+
 // takes returns an error if the program refuses a command line. "…" stands for further flags.
 func takes(line string) error {
 	words, err := shellWords(line)
