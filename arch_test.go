@@ -62,6 +62,7 @@ var doors = map[string][]string{
 	"prometheus/bounds":       {},
 	"prometheus/columns":      {"storage"},
 	"prometheus/object":       {"prometheus/wire", "storage", "storage/schema"},
+	"prometheus/openmetrics":  {},
 	"prometheus/promtest":     {"budget", "prometheus/object", "prometheus/reply", "storage", "storage/kv", "storage/pebble", "storage/storetest"},
 	"prometheus/query":        {"budget", "decimal", "explain", "prometheus/bounds", "prometheus/queryable", "prometheus/rangeql", "prometheus/reply", "prometheus/resultcache", "running", "storage", "tally", "tracing", "turns"},
 	"prometheus/queryable":    {"budget", "prometheus/bounds", "prometheus/object", "prometheus/rangeql", "prometheus/reply", "recent", "running", "spare", "storage", "storage/schema", "translate", "turns"},
