@@ -55,6 +55,9 @@ func promSchemas() map[string]schemaNode {
 			"alert_relabel_configs": schemaNode{"type": []string{"array", "null"}, "items": schemaNode{"type": "object"}},
 			"alertmanagers":         schemaNode{"type": []string{"array", "null"}, "items": schemaNode{"type": "object"}},
 		}},
+		"remote_write": {"type": []string{"array", "null"}, "description": "Servers that everything which is stored is sent on to, as in Prometheus; docs/forwarding.md", "items": schemaNode{
+			"type": "object", "required": []string{"url"}, "properties": schemaNode{"url": schemaNode{"type": "string"}, "name": schemaNode{"type": "string"}},
+		}},
 		"rule_files": {"type": []string{"array", "null"}, "items": schemaNode{"type": "string"}, "description": "Rule files of Prometheus, or patterns of their paths, relative to the configuration file; docs/rules.md"},
 	}
 }

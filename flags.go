@@ -252,6 +252,7 @@ func newParser(stdout io.Writer) *parser {
 	p.writeFlags()
 	p.queryFlags()
 	p.ruleFlags()
+	p.remoteWriteFlags()
 	p.carbonFlags()
 	p.graphiteFlags()
 	p.opentsdbFlags()
@@ -356,6 +357,12 @@ func (p *parser) queryFlags() {
 	f("query.selector-cache-max-bytes", "Memory for the series that selectors found, with their labels; 0: none are kept. It is part of --query.max-memory-bytes and gives way to queries. Nothing is kept where other processes write to the tables.").Default(bytesText(o.Prometheus.SelectorBytes)).SetValue((*byteSize)(&o.Prometheus.SelectorBytes))
 	f("query.rollup-sums", "Let sum_over_time and avg_over_time add the sums of filled rollup tables where ranges fit these. It is faster over long ranges, and the last digits may differ from Prometheus'.").BoolVar(&o.Prometheus.Query.RollupSums)
 	f("query.promql-shadow", "Percentage of PromQL queries that both engines evaluate. Differences are logged, and counted in tsdbridge_promql_queries_shadowed_total. Such a query takes as long as both.").Default("0").Float64Var(&o.Prometheus.Query.Shadow)
+}
+
+func (p *parser) remoteWriteFlags() {
+	o, f := &p.options.RemoteWrite, p.app.Flag
+	f("remote-write.path", "Directory of the spools of what is sent on by remote_write (configuration file); empty: remote-write in --storage.path.").StringVar(&o.Path)
+	f("remote-write.max-bytes", "Size limit of the spool of each destination of remote_write. What a full one does not take is stored, but not sent, and counted.").Default(bytesText(o.MaxBytes)).SetValue((*byteSize)(&o.MaxBytes))
 }
 
 func (p *parser) ruleFlags() {

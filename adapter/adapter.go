@@ -24,6 +24,7 @@ import (
 	"github.com/tsdbridge/tsdbridge/lastlog"
 	"github.com/tsdbridge/tsdbridge/opentsdb"
 	prom "github.com/tsdbridge/tsdbridge/prometheus"
+	"github.com/tsdbridge/tsdbridge/prometheus/forward"
 	"github.com/tsdbridge/tsdbridge/refused"
 	"github.com/tsdbridge/tsdbridge/running"
 	"github.com/tsdbridge/tsdbridge/seldom"
@@ -58,6 +59,7 @@ type Adapter struct {
 	webConfig *webconfig.File // nil: neither TLS nor passwords
 	admin     *adminAPI       // nil without --web.enable-admin-api
 	status    *statusHandler
+	forward   *forward.Manager                                      // nil: a command
 	counted   func(protocol string) func(http.Handler) http.Handler // counts answers
 
 	reloader *reloader
@@ -95,6 +97,7 @@ func New(o Options) (*Adapter, error) {
 	if a.trees, err = a.newTrees(db); err != nil {
 		return nil, errors.Join(err, a.Close())
 	}
+	so.Appended = a.appended
 	so.Observer, so.RetentionRules = a.trees, retentionRules(o.RetentionRules, a.names)
 	if so.FillRules, err = fillRules(o.FillRules, a.names, so.Rollups); err != nil {
 		return nil, errors.Join(err, a.Close())
@@ -107,6 +110,9 @@ func New(o Options) (*Adapter, error) {
 	}
 	if err == nil {
 		a.trees.Follow(a.store.Catalog(), a.store.Series)
+		err = a.openRemoteWrite()
+	}
+	if err == nil {
 		err = a.openGraphite()
 	}
 	if err == nil {
@@ -207,7 +213,7 @@ func (a *Adapter) Close() error {
 		err = a.listener.Close()
 	}
 	if a.store != nil {
-		err = errors.Join(err, a.store.Close(context.Background()))
+		err = errors.Join(err, a.store.Close(context.Background()), a.closeRemoteWrite())
 	}
 	if a.opentsdb != nil {
 		err = errors.Join(err, a.opentsdb.Close())
@@ -246,6 +252,9 @@ func (a *Adapter) Run(ctx context.Context) error {
 	group.Go(func() error { return a.memoryKeeper().run(storeCtx) })
 	group.Go(func() error { return a.trees.Run(storeCtx) })
 	group.Go(func() error { return a.prometheus.Run(serveCtx) })
+	if a.forward != nil {
+		group.Go(func() error { return a.forward.Run(serveCtx) })
+	}
 	group.Go(func() error { return a.runReloads(serveCtx) })
 	group.Go(a.serve)
 	graphiteDone, opentsdbDone := make(chan struct{}), make(chan struct{})
@@ -276,7 +285,7 @@ func (a *Adapter) Run(ctx context.Context) error {
 	if closeErr := a.store.Close(flushCtx); closeErr != nil {
 		a.o.Logger.Warn("some points in memory were not put into the table; the next start reads them from the log", "err", closeErr)
 	}
-	err = errors.Join(err, a.engine.Close())
+	err = errors.Join(err, a.closeRemoteWrite(), a.engine.Close())
 	a.o.Logger.Info("stopped")
 	return err
 }

@@ -43,6 +43,7 @@ var metricSections = []struct{ prefix, title, intro string }{
 	{"tsdbridge_quer", "Queries", "All languages: PromQL, Graphite's targets, OpenTSDB's queries, remote read. The memory is that of `--query.max-memory-bytes`."},
 	{"tsdbridge_query_cache_", "Kept answers of range queries", "See [promql.md](promql.md)."},
 	{"tsdbridge_promql_", "PromQL", "See [promql.md](promql.md)."},
+	{"tsdbridge_remote_write_", "Sending on by remote write", "With `remote_write` in the configuration file, for each destination; see [forwarding.md](forwarding.md)."},
 	{"tsdbridge_remote_read_", "Remote read", "See [prometheus.md](prometheus.md)."},
 	{"tsdbridge_log_", "The log", "The log of points, which a start replays (`points`), and that of new series of the embedded store (`series`)."},
 	{"tsdbridge_head_", "Points in memory, and their flush", "Points are in the log and in memory until a flush puts their rows into the tables; see [durability.md](durability.md)."},
@@ -226,6 +227,7 @@ func adapterWithEverything(t *testing.T, engine string) *Adapter {
 	o.Carbon.Aggregation.Rules, o.Carbon.Forward.Addresses = rules, []string{"carbon:2003"}
 	o.OpenTSDB.ListenAddress = "127.0.0.1:0"
 	o.Rollups = fillTestTables
+	o.PromConfig = mustParseProm(t, dir, "remote_write: [{url: 'http://mirror:9201/api/v1/write'}]")
 	var err error
 	if o.RetentionRules, err = parseRetentionText(t, `- {matcher: "{job=\"a\"}", age: 1d}`); err != nil {
 		t.Fatal(err)

@@ -88,7 +88,8 @@ type Options struct {
 
 	RetentionRules []RetentionConfig // retention in the configuration file
 	FillRules      []FillConfig      // rollups in the configuration file
-	PromConfig     *PromConfig       // global, rule_files and the like in the configuration file; nil: none of them
+	RemoteWrite    RemoteWriteOptions
+	PromConfig     *PromConfig // global, rule_files and the like in the configuration file; nil: none of them
 
 	Flags    map[string]string // shown under /api/v1/status/flags
 	Settings map[string]string // the same with secrets, which are never shown
@@ -119,7 +120,7 @@ func DefaultOptions() Options {
 		ListenAddress: ":9201", MaxConnections: 512, WebBodyBytes: 16 << 20, ShutdownGrace: 30 * time.Second,
 		WriteMode: WriteAuto, LogBytes: 4 << 30, HeadBytes: 1 << 30,
 		QueryTimeout: 2 * time.Minute, QuerySlow: 5 * time.Second, QuerySeries: 1_000_000, QuerySamples: 50_000_000, QueryParallel: 20,
-		Prometheus: prom.DefaultOptions(), Carbon: graphite.DefaultCarbonOptions(), OpenTSDB: opentsdb.DefaultOptions(), Graphite: DefaultGraphiteOptions(),
+		RemoteWrite: DefaultRemoteWriteOptions(), Prometheus: prom.DefaultOptions(), Carbon: graphite.DefaultCarbonOptions(), OpenTSDB: opentsdb.DefaultOptions(), Graphite: DefaultGraphiteOptions(),
 		Logger: slog.New(slog.DiscardHandler), Now: time.Now,
 	}
 }
@@ -129,7 +130,7 @@ func (o Options) Validate() error {
 	_, translator := o.translator()
 	errs := []error{
 		o.validateEngine(), o.validateRetention(), o.validateNumbers(), o.validateWeb(), o.prometheusOptions().Validate(), o.Carbon.Validate(),
-		o.validateRollups(), o.OpenTSDB.Validate(), o.Graphite.Validate(), o.Tracing.Validate(), translator,
+		o.validateRollups(), o.OpenTSDB.Validate(), o.Graphite.Validate(), o.Tracing.Validate(), o.validateRemoteWrite(), translator,
 	}
 	if err := errors.Join(errs...); err != nil {
 		return err

@@ -67,6 +67,14 @@ func (o Options) forwardPath() string {
 	return filepath.Join(o.Path, "forward")
 }
 
+// remoteWritePath returns the directory of the spools of remote_write; empty: there is none.
+func (o Options) remoteWritePath() string {
+	if o.RemoteWrite.Path != "" || o.Path == "" {
+		return o.RemoteWrite.Path
+	}
+	return filepath.Join(o.Path, "remote-write")
+}
+
 // hasSpoolSpace reports whether a disk has space for spools: they leave the store twice the space at which it
 // takes no more writes. A disk that cannot be asked has.
 func (o Options) hasSpoolSpace(dir string) bool {

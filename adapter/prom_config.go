@@ -32,9 +32,10 @@ type PromConfig struct {
 // keys below them.
 func promKeys() map[string][]string {
 	return map[string][]string{
-		"alerting":   {"alert_relabel_configs", "alertmanagers"},
-		"global":     {"evaluation_interval", "external_labels", "rule_query_offset"},
-		"rule_files": nil,
+		"alerting":     {"alert_relabel_configs", "alertmanagers"},
+		"global":       {"evaluation_interval", "external_labels", "rule_query_offset"},
+		"remote_write": nil,
+		"rule_files":   nil,
 	}
 }
 

@@ -176,6 +176,11 @@ func (r *reloader) reload() (Reloaded, error) {
 	if err != nil {
 		return Reloaded{}, err
 	}
+	if a.forward != nil {
+		if err := a.forward.Apply(o.remoteWrite()); err != nil { // the last that may fail
+			return Reloaded{}, err
+		}
+	}
 	done := r.changes(old.o, n)
 	if !next.prometheus.SameRules(old.prometheus) {
 		done.Applied = append(done.Applied, Change{Name: "rules"})

@@ -86,6 +86,8 @@ type Options struct {
 	FillRules []FillRule
 	// Observer, if any, is told of each new series before its tsdb-meta row is written.
 	Observer register.Observer
+	// Appended, if any, is told of each batch when it is durable, before it is acknowledged. It does not keep the batch.
+	Appended func(b *Batch)
 	// Now is the clock.
 	Now        func() time.Time
 	Logger     *slog.Logger

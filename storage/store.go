@@ -154,7 +154,7 @@ func (s *Store) openWriter() (err error) {
 	s.writer, err = write.New(write.Options{
 		DB: s.db, Tables: o.Tables, Layout: s.layout, Values: o.Values, AppendCells: o.AppendCells, Series: s.index, Registry: s.registry, Days: s.days,
 		Mode: o.Mode, LogUnacknowledged: o.LogUnacknowledged, Buffer: o.Buffer,
-		Changes: s.changes, Late: s.noteLate(), Retention: o.Retention, Now: o.Now, Logger: o.Logger,
+		Changes: s.changes, Late: s.noteLate(), Appended: o.Appended, Retention: o.Retention, Now: o.Now, Logger: o.Logger,
 		Forget: func(ctx context.Context, ids []index.ID, since int64) error {
 			return s.registrar.Forget(ctx, ids, since)
 		},

@@ -4,11 +4,22 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/tsdbridge/tsdbridge/storage/index"
 	"github.com/tsdbridge/tsdbridge/storage/series"
 )
 
 // TSUIDOf returns the TSUID of a series that was resolved or found.
 func (cat *Catalog) TSUIDOf(ref series.Ref) []byte { return []byte(cat.index.TSUID(ref.ID())) }
+
+// TSUIDsOf appends the TSUIDs of series that were resolved or found to dst, in order. They never change, and must not
+// be changed.
+func (cat *Catalog) TSUIDsOf(dst [][]byte, refs []series.Ref) [][]byte {
+	ids := make([]index.ID, len(refs))
+	for i, ref := range refs {
+		ids[i] = ref.ID()
+	}
+	return cat.index.TSUIDBytes(dst, ids)
+}
 
 // Refs returns the refs of series that are known by their TSUIDs (the leaves of trees), in order.
 // One that the index lacks is added: a TSD without meta tracking may have appended it to a tree. A

@@ -70,6 +70,9 @@ func (w *Writer) append(ctx context.Context, b *series.Batch, throughLog bool) e
 		}
 	}
 	w.metrics.appended(b, begin)
+	if w.o.Appended != nil {
+		w.o.Appended(b)
+	}
 	return nil
 }
 

@@ -52,6 +52,9 @@ type Options struct {
 	// Late is told of points before they are there and when they can be read; nil: nobody asks. An
 	// error before refuses them.
 	Late func(ctx context.Context, b *series.Batch) error
+	// Appended is told of each batch when it is durable, before it is acknowledged, and does not keep it; nil: nobody
+	// asks.
+	Appended func(b *series.Batch)
 	// Retention is how long rows of points are kept, 0: for ever.
 	Retention  time.Duration
 	Now        func() time.Time

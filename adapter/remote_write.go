@@ -1,0 +1,73 @@
+package adapter
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/prometheus/prometheus/model/labels"
+
+	"github.com/tsdbridge/tsdbridge/prometheus/forward"
+	"github.com/tsdbridge/tsdbridge/storage"
+)
+
+// RemoteWriteOptions are the flags of what is sent on by remote write.
+type RemoteWriteOptions struct {
+	Path     string // --remote-write.path: the directory of the spools
+	MaxBytes int64  // --remote-write.max-bytes, of the spool of each destination
+}
+
+// DefaultRemoteWriteOptions returns the settings without any flag.
+func DefaultRemoteWriteOptions() RemoteWriteOptions { return RemoteWriteOptions{MaxBytes: 8 << 30} }
+
+// remoteWrite returns the destinations of remote_write.
+func (o Options) remoteWrite() forward.Settings {
+	if o.PromConfig == nil {
+		return forward.Settings{External: labels.EmptyLabels()}
+	}
+	return forward.Settings{Remotes: o.PromConfig.RemoteWriteConfigs, External: o.PromConfig.GlobalConfig.ExternalLabels}
+}
+
+// validateRemoteWrite names the setting that cannot work.
+func (o Options) validateRemoteWrite() error {
+	s := o.remoteWrite()
+	switch {
+	case o.RemoteWrite.MaxBytes < forward.MinBytes:
+		return fmt.Errorf("--remote-write.max-bytes=%d: must be at least %d", o.RemoteWrite.MaxBytes, forward.MinBytes)
+	case len(s.Remotes) > 0 && o.remoteWritePath() == "":
+		return errors.New("remote_write needs --remote-write.path, since there is no --storage.path")
+	}
+	return s.Validate()
+}
+
+// openRemoteWrite opens the spools of the destinations. A command sends nothing on.
+func (a *Adapter) openRemoteWrite() error {
+	if a.o.Command {
+		return nil
+	}
+	forwarder := forward.NewManager(forward.Options{
+		Dir: a.o.remoteWritePath(), MaxBytes: a.o.RemoteWrite.MaxBytes, HasSpace: a.o.hasSpoolSpace,
+		Catalog: a.store.Catalog(), Metadata: a.store.Documents(), Labels: a.names.ToLabels,
+		Logger: a.o.Logger, Registerer: a.registry, Now: a.o.Now,
+	})
+	if err := forwarder.Apply(a.o.remoteWrite()); err != nil {
+		return errors.Join(err, forwarder.Close())
+	}
+	a.forward = forwarder
+	a.store.Catalog().OnRename(forwarder.DropCaches)
+	return nil
+}
+
+// appended hands a batch that the store has to the spools of remote_write.
+func (a *Adapter) appended(b *storage.Batch) {
+	if a.forward != nil {
+		a.forward.Appended(b)
+	}
+}
+
+// closeRemoteWrite closes the spools. The store appends nothing any more.
+func (a *Adapter) closeRemoteWrite() error {
+	if a.forward == nil {
+		return nil
+	}
+	return a.forward.Close()
+}

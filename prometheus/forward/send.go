@@ -1,0 +1,269 @@
+package forward
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"sync/atomic"
+	"time"
+
+	remoteapi "github.com/prometheus/client_golang/exp/api/remote"
+	"github.com/prometheus/prometheus/config"
+	"github.com/prometheus/prometheus/model/labels"
+	"github.com/prometheus/prometheus/storage/remote"
+	"golang.org/x/sync/errgroup"
+
+	"github.com/tsdbridge/tsdbridge/retry"
+	"github.com/tsdbridge/tsdbridge/storage"
+	"github.com/tsdbridge/tsdbridge/storage/log"
+)
+
+// A sender sends what is in the spool of a destination, by some settings.
+type sender struct {
+	d        *destination
+	config   *config.RemoteWriteConfig
+	external labels.Labels
+	client   remote.WriteClient
+
+	outcome   retry.Outcome // of requests
+	reading   retry.Outcome // of the spool and the names
+	metadata  map[string]storage.Metadata
+	described time.Time   // when the metadata were asked for
+	failing   atomic.Bool // requests
+}
+
+func newSender(d *destination, r *config.RemoteWriteConfig, external labels.Labels) *sender {
+	return &sender{d: d, config: r, external: external}
+}
+
+// connect makes the client, which opens no connection yet.
+func (s *sender) connect() error {
+	r := s.config
+	client, err := remote.NewWriteClient(s.d.name, &remote.ClientConfig{
+		URL: r.URL, WriteProtoMsg: r.ProtobufMessage, Timeout: r.RemoteTimeout, HTTPClientConfig: r.HTTPClientConfig,
+		SigV4Config: r.SigV4Config, AzureADConfig: r.AzureADConfig, GoogleIAMConfig: r.GoogleIAMConfig,
+		Headers: r.Headers, RetryOnRateLimit: true, RoundRobinDNS: r.RoundRobinDNS,
+	})
+	if err != nil {
+		return err
+	}
+	if c, ok := client.(*remote.Client); ok {
+		c.Client.Transport = statusKeeper{c.Client.Transport}
+	}
+	s.client = client
+	return nil
+}
+
+// run sends until ctx ends.
+func (s *sender) run(ctx context.Context) {
+	q := s.config.QueueConfig
+	r := &round{shards: make([][]item, q.MaxShards), next: s.d.position()}
+	for ctx.Err() == nil {
+		ok := retry.Until(ctx, s.pauses(), func() bool {
+			err := s.round(ctx, r)
+			if s.reading.Note(ctx, err) {
+				s.d.m.o.Logger.WarnContext(ctx, "samples for a destination of remote_write cannot be read from the spool or named; they are kept and tried again", "destination", s.d.name, "err", err)
+			}
+			return err == nil
+		})
+		if !ok {
+			return
+		}
+	}
+}
+
+func (s *sender) pauses() retry.Pauses {
+	q := s.config.QueueConfig
+	return retry.Pauses{First: time.Duration(q.MinBackoff), Longest: max(time.Duration(q.MaxBackoff), time.Duration(q.MinBackoff))}
+}
+
+// round reads some of the spool, sends it, and confirms it.
+func (s *sender) round(ctx context.Context, r *round) error {
+	r.reset()
+	r.next = s.d.position()
+	if err := s.gather(ctx, r); err != nil {
+		if errors.Is(err, log.ErrCorrupt) {
+			return s.skipDamage(ctx, err)
+		}
+		return err
+	}
+	s.describe(ctx)
+	if err := s.sendRound(ctx, r); err != nil {
+		return err
+	}
+	s.d.confirm(ctx, r.next)
+	return nil
+}
+
+// gather reads a round. It waits until there is a request's worth, or something has waited long enough.
+func (s *sender) gather(ctx context.Context, r *round) error {
+	var deadline <-chan time.Time
+	for {
+		more, err := s.read(ctx, r)
+		if err != nil || more || r.entries >= s.config.QueueConfig.MaxSamplesPerSend {
+			return err
+		}
+		if r.entries == 0 {
+			s.d.reading(0)
+			s.d.confirm(ctx, r.next) // what there was is not sent
+		} else if deadline == nil {
+			timer := time.NewTimer(time.Duration(s.config.QueueConfig.BatchSendDeadline))
+			defer timer.Stop()
+			deadline = timer.C
+		}
+		select {
+		case <-s.d.spooled:
+		case <-deadline:
+			return nil
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+}
+
+// skipDamage gives up what the spool holds and cannot be read.
+func (s *sender) skipDamage(ctx context.Context, err error) error {
+	at := s.d.log.End()
+	s.d.m.o.Logger.ErrorContext(ctx, "the spool is damaged, the samples in it are not sent; copy this time from the store", "destination", s.d.name, "bytes", s.d.waiting(), "err", err)
+	s.d.metrics.drop(dropDamage, 1)
+	s.d.confirm(ctx, at)
+	return nil
+}
+
+// sendRound sends the shards of a round. Some of them at once, so many as its entries need.
+func (s *sender) sendRound(ctx context.Context, r *round) error {
+	q := s.config.QueueConfig
+	at := (r.entries + q.MaxSamplesPerSend - 1) / q.MaxSamplesPerSend
+	at = max(q.MinShards, min(at, q.MaxShards))
+	s.d.metrics.shards.Set(float64(at))
+	group, ctx := errgroup.WithContext(ctx)
+	for n := range at {
+		// The entries of a series are in one list, and so in one goroutine.
+		var items []item
+		for i := n; i < len(r.shards); i += at {
+			items = append(items, r.shards[i]...)
+		}
+		group.Go(func() error { return s.sendItems(ctx, items) })
+	}
+	return group.Wait()
+}
+
+// sendItems sends items in order.
+func (s *sender) sendItems(ctx context.Context, items []item) error {
+	e := encoder{s: s, metadata: s.metadata}
+	items = s.wanted(items)
+	for some := range slices.Chunk(items, s.config.QueueConfig.MaxSamplesPerSend) {
+		r, err := e.encode(some)
+		if err != nil {
+			return fmt.Errorf("encode: %w", err) // never: there is nothing that cannot be written
+		}
+		if err := s.post(ctx, r); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// wanted leaves out what the settings do not send.
+func (s *sender) wanted(items []item) []item {
+	return slices.DeleteFunc(items, func(it item) bool {
+		switch it.kind {
+		case storage.KindExemplar:
+			return !s.config.SendExemplars
+		case storage.KindHistogram:
+			return !s.config.SendNativeHistograms && s.config.ProtobufMessage != remoteapi.WriteV2MessageType
+		}
+		return false
+	})
+}
+
+// post sends a request, again and again until the server has taken or refused it, or ctx ends.
+func (s *sender) post(ctx context.Context, r request) error {
+	m, attempt := s.d.metrics, 0
+	ok := retry.Until(ctx, s.pauses(), func() bool {
+		begun, status := time.Now(), 0
+		_, err := s.client.Store(context.WithValue(ctx, statusKey{}, &status), r.body, attempt)
+		m.took.Observe(time.Since(begun).Seconds())
+		attempt++
+		switch {
+		case err == nil:
+			m.sent(r)
+			s.recovered(ctx)
+			return true
+		case ctx.Err() != nil:
+			return false
+		case final(status):
+			m.drop(dropRefused, r.samples+r.histograms+r.exemplars)
+			s.d.m.o.Logger.WarnContext(ctx, "a destination of remote_write refuses samples, which are not sent again; its answer tells why", "destination", s.d.name, "samples", r.samples, "histograms", r.histograms, "err", err)
+			return true
+		}
+		m.retried.Inc()
+		if s.outcome.Note(ctx, err) && !s.failing.Swap(true) {
+			s.d.m.o.Logger.WarnContext(ctx, "a destination of remote_write takes no samples, which wait in the spool; its answer tells why", "destination", s.d.name, "err", err)
+		}
+		return false
+	})
+	if !ok {
+		return ctx.Err()
+	}
+	return nil
+}
+
+// recovered notes that the server takes samples.
+func (s *sender) recovered(ctx context.Context) {
+	if s.failing.Swap(false) {
+		s.outcome.Set(nil)
+		s.d.m.o.Logger.InfoContext(ctx, "a destination of remote_write takes samples again", "destination", s.d.name, "bytes", s.d.waiting())
+	}
+}
+
+// final reports whether an answer is about what was sent. Any other failure passes, or is put right by an
+// operator (an address, a password), and nothing is lost until then.
+func final(status int) bool {
+	switch status {
+	case http.StatusBadRequest, http.StatusConflict, http.StatusRequestEntityTooLarge, http.StatusUnprocessableEntity:
+		return true
+	}
+	return false
+}
+
+// describe asks for the metadata from time to time, and sends them by remote write 1.0. Failures are tried
+// again the next time.
+func (s *sender) describe(ctx context.Context) {
+	c, now := s.config.MetadataConfig, s.d.m.o.Now()
+	if !c.Send || now.Sub(s.described) < time.Duration(c.SendInterval) {
+		return
+	}
+	s.described = now
+	all, err := s.d.m.o.Metadata.Metadata(ctx)
+	if err != nil {
+		return
+	}
+	s.metadata = all
+	if s.config.ProtobufMessage == remoteapi.WriteV2MessageType {
+		return
+	}
+	requests, err := metadataRequests(all, nameOfMetric(s.d.m.o.Labels), c.MaxSamplesPerSend)
+	for _, r := range requests {
+		if err == nil {
+			_, err = s.client.Store(ctx, r.body, 0)
+		}
+	}
+}
+
+// statusKey is the key of an *int in a context, which gets the status of an answer.
+type statusKey struct{}
+
+// A statusKeeper keeps the status of an answer.
+type statusKeeper struct{ next http.RoundTripper }
+
+// RoundTrip implements http.RoundTripper.
+func (k statusKeeper) RoundTrip(r *http.Request) (*http.Response, error) {
+	resp, err := k.next.RoundTrip(r)
+	if status, ok := r.Context().Value(statusKey{}).(*int); ok && err == nil {
+		*status = resp.StatusCode
+	}
+	return resp, err
+}
