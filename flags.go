@@ -339,6 +339,10 @@ func (p *parser) writeFlags() {
 	f("write.max-concurrency", "Remote write requests at once; more get 503.").Default(text(l.Requests)).IntVar(&l.Requests)
 	f("write.max-in-flight-bytes", "Size limit of the bodies of all remote write requests at once; more get 503.").Default(bytesText(int64(l.InFlightBytes))).SetValue((*intByteSize)(&l.InFlightBytes))
 	f("write.max-future", "How far ahead of the clock a sample of remote write may be; 0: any time. If set, it also holds for carbon and OpenTSDB unless their flag is set.").Default(l.Future.String()).IsSetByUser(&p.future).DurationVar(&l.Future)
+	f("write.dedup.cluster-label", "Label that tells from which HA pair of Prometheus servers a series comes. With --write.dedup.replica-label one replica of each pair is stored. Empty: all are.").StringVar(&l.Dedup.ClusterLabel)
+	f("write.dedup.replica-label", "Label that tells from which server of an HA pair a series comes. It is removed.").StringVar(&l.Dedup.ReplicaLabel)
+	f("write.dedup.failover-timeout", "Silence of the stored replica after which another one of its pair is stored.").Default(l.Dedup.Failover.String()).DurationVar(&l.Dedup.Failover)
+	f("write.dedup.max-clusters", "HA pairs that are known at once; series of more are refused by name. One that was silent for 30m gives its place to a new one.").Default(text(l.Dedup.Clusters)).IntVar(&l.Dedup.Clusters)
 	f("write.max-active-series", "Series that the process may know. New series beyond it are refused by name; known ones never are. 0: as many as fit a third of the memory of the machine or cgroup; -1: no limit.").Default(text(o.ActiveSeries)).IntVar(&o.ActiveSeries)
 	f("write.max-new-series-per-second", "New series for each second, on average over 10 seconds; more are refused by name. 0: no limit.").Default(text(o.NewSeries)).IntVar(&o.NewSeries)
 }

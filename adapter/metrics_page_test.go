@@ -33,7 +33,8 @@ var metricSections = []struct{ prefix, title, intro string }{
 	{"tsdbridge_config_", "The configuration", "Whether the file was loaded; see [configuration.md](configuration.md)."},
 	{"tsdbridge_port_", "Ports", "Connections of each port: `http`, `carbon`, `carbon_pickle`, `carbon_protobuf`, `opentsdb`."},
 	{"tsdbridge_web_", "HTTP", "All requests of the HTTP port, but for remote write."},
-	{"tsdbridge_write_", "Remote write", "Received = written + rejected + failed, for each protocol and kind."},
+	{"tsdbridge_write_", "Remote write", "Received = written + rejected + failed + deduplicated, for each protocol and kind."},
+	{"tsdbridge_write_dedup_", "HA pairs", "With `--write.dedup.cluster-label`; see [ha.md](ha.md)."},
 	{"tsdbridge_carbon_", "Carbon's listener", "Lines = points + rejected lines + lost points + held points. A point of a frame of pickle or protobuf counts as a line."},
 	{"tsdbridge_carbon_aggregation_", "Carbon's aggregation", "With `--carbon.aggregation-rules`. Inputs = those in aggregates + dropped ones; see [carbon.md](carbon.md)."},
 	{"tsdbridge_carbon_forward_", "Sending on to other carbons", "With `--carbon.forward`, for each destination; see [carbon.md](carbon.md)."},
@@ -226,6 +227,7 @@ func adapterWithEverything(t *testing.T, engine string) *Adapter {
 	o.Carbon.ListenAddress, o.Carbon.PickleAddress, o.Carbon.ProtobufAddress = "127.0.0.1:0", "127.0.0.1:0", "127.0.0.1:0"
 	o.Carbon.Aggregation.Rules, o.Carbon.Forward.Addresses = rules, []string{"carbon:2003"}
 	o.OpenTSDB.ListenAddress = "127.0.0.1:0"
+	o.Prometheus.Write.Dedup.ClusterLabel, o.Prometheus.Write.Dedup.ReplicaLabel = "cluster", "replica"
 	o.Rollups = fillTestTables
 	o.PromConfig = mustParseProm(t, dir, "remote_write: [{url: 'http://mirror:9201/api/v1/write'}]")
 	var err error

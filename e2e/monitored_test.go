@@ -23,7 +23,7 @@ var monitoredShows = []struct {
 	{"not ready, scrapes", `count_over_time(tsdbridge_ready[5m]) - sum_over_time(tsdbridge_ready[5m])`, 0, 1000},
 	{"refuses points, scrapes", `sum_over_time(tsdbridge_store_refuses_writes[5m])`, 0, 1000},
 	{"points received in a second", `sum(rate(tsdbridge_write_samples_received_total[5m]))`, 1, 1e9},
-	{"points received and neither written nor refused", `sum(tsdbridge_write_samples_received_total) - sum(tsdbridge_write_samples_written_total) - sum(tsdbridge_write_samples_rejected_total) - sum(tsdbridge_write_samples_failed_total)`, 0, 0},
+	{"points received and neither written nor refused", `sum(tsdbridge_write_samples_received_total) - sum(tsdbridge_write_samples_written_total) - sum(tsdbridge_write_samples_rejected_total) - sum(tsdbridge_write_samples_failed_total) - sum(tsdbridge_write_samples_deduplicated_total)`, 0, 0},
 	{"points refused for good", `sum(tsdbridge_write_samples_rejected_total)`, 0, 0},
 	{"write, p99 in seconds", `histogram_quantile(0.99, sum by (le) (rate(tsdbridge_write_request_duration_seconds_bucket[5m])))`, 0, 60},
 	{"sync of the log, p99 in seconds", `histogram_quantile(0.99, sum by (le) (rate(tsdbridge_log_sync_duration_seconds_bucket[5m])))`, 0, 60},

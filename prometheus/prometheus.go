@@ -17,6 +17,7 @@ import (
 
 	"github.com/tsdbridge/tsdbridge/budget"
 	"github.com/tsdbridge/tsdbridge/prometheus/appendable"
+	"github.com/tsdbridge/tsdbridge/prometheus/pairs"
 	"github.com/tsdbridge/tsdbridge/prometheus/query"
 	"github.com/tsdbridge/tsdbridge/prometheus/queryable"
 	"github.com/tsdbridge/tsdbridge/prometheus/read"
@@ -54,8 +55,9 @@ type Options struct {
 	// HistogramCodec is the id of the codec of OpenTSDB's histograms, which are shown as native histograms; nil: there
 	// are none.
 	HistogramCodec *byte
-	Documents      Documents // of the same store
-	Catalog        Catalog   // of the same store
+	Documents      Documents  // of the same store
+	Elections      pairs.Book // of the same store
+	Catalog        Catalog    // of the same store
 	Names          *translate.Translator
 	Budget         *budget.Budget    // of all queries
 	Running        *running.Registry // of all queries
@@ -119,6 +121,7 @@ func (o Options) Validate() error {
 // A Server serves Prometheus' protocols.
 type Server struct {
 	write   *write.Handler
+	pairs   *pairs.Tracker // nil: nothing is deduplicated
 	read    *read.Handler
 	query   *query.API
 	rules   *rules.Service // shared by all generations
@@ -139,8 +142,9 @@ func New(o Options) *Server {
 	if o.SelectorBytes > 0 {
 		shown.Keep(o.Catalog, o.Budget, o.SelectorBytes)
 	}
+	tracker := o.tracker()
 	s := &Server{
-		write: write.New(o.writeOptions()), read: read.New(o.readOptions(shown)), rules: rules.New(o.ruleOptions(shown)),
+		write: write.New(o.writeOptions(tracker)), pairs: tracker, read: read.New(o.readOptions(shown)), rules: rules.New(o.ruleOptions(shown)),
 		set: o.RuleSet, shown: shown, budget: o.Budget, origins: o.Origins,
 	}
 	s.query = query.New(o.queryOptions(shown, s.rules))
@@ -153,13 +157,22 @@ func New(o Options) *Server {
 func (s *Server) With(o Options) *Server {
 	shown := s.shown.With(queryable.Limits{Series: o.Series, Samples: int64(o.Query.Samples)})
 	return &Server{
-		write: s.write, read: s.read.With(o.readOptions(shown)), query: s.query.With(o.queryOptions(shown, s.rules)),
+		write: s.write, pairs: s.pairs, read: s.read.With(o.readOptions(shown)), query: s.query.With(o.queryOptions(shown, s.rules)),
 		rules: s.rules, set: o.RuleSet, shown: shown, budget: s.budget, origins: o.Origins,
 	}
 }
 
-func (o Options) writeOptions() write.Options {
+// tracker returns what elects the replicas of HA pairs; nil: nothing does.
+func (o Options) tracker() *pairs.Tracker {
+	if !o.Write.Dedup.Enabled() {
+		return nil
+	}
+	return pairs.New(o.Write.Dedup, pairs.Parts{Book: o.Elections, Logger: o.Logger, Registerer: o.Registerer, Now: o.Now})
+}
+
+func (o Options) writeOptions(tracker *pairs.Tracker) write.Options {
 	w := o.Write
+	w.Pairs = tracker
 	w.Appender, w.Metadata, w.Names = o.Store, o.Documents, o.Names
 	w.Logger, w.Registerer, w.Now = o.Logger, o.Registerer, o.Now
 	return w
@@ -200,6 +213,7 @@ func (s *Server) Routes(r chi.Router) {
 		r.Handle(prefix+writePath, s.Write())
 		queries.HandleFunc(prefix+readPath, s.serveRead)
 	}
+	r.Get(APIPrefix+pairsPath, s.servePairs)
 	queries.Handle(APIPrefix+"/*", s.query)
 }
 
@@ -214,6 +228,7 @@ func (s *Server) Write() http.Handler {
 const (
 	writePath = "/write"
 	readPath  = "/read"
+	pairsPath = "/status/ha"
 )
 
 // serveRead leaves what a browser asks before it sends (OPTIONS) to the API, which answers it for
@@ -225,6 +240,15 @@ func (s *Server) serveRead(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	s.read.ServeHTTP(w, r)
+}
+
+// servePairs tells which replica of each HA pair is elected.
+func (s *Server) servePairs(w http.ResponseWriter, _ *http.Request) {
+	known := []pairs.Pair{}
+	if s.pairs != nil {
+		known = s.pairs.Pairs()
+	}
+	reply.JSON(w, http.StatusOK, reply.Frame{Status: "success", Data: known})
 }
 
 // ReadsBody reports whether the handler of a path reads the body by itself, as it comes: remote

@@ -7,8 +7,10 @@ import (
 	"github.com/tsdbridge/tsdbridge/storage/archive"
 	"github.com/tsdbridge/tsdbridge/storage/catalog"
 	"github.com/tsdbridge/tsdbridge/storage/documents"
+	"github.com/tsdbridge/tsdbridge/storage/election"
 	"github.com/tsdbridge/tsdbridge/storage/read"
 	"github.com/tsdbridge/tsdbridge/storage/register"
+	"github.com/tsdbridge/tsdbridge/storage/schema"
 	"github.com/tsdbridge/tsdbridge/storage/series"
 	"github.com/tsdbridge/tsdbridge/storage/write"
 )
@@ -47,6 +49,11 @@ type (
 	CodedHistogram = series.CodedHistogram
 	// NewSeries is a series with its TSUID.
 	NewSeries = series.NewSeries
+
+	// Election is which of several senders of the same data is listened to.
+	Election = schema.Election
+	// ElectionEntry is an Election as it was read.
+	ElectionEntry = election.Entry
 
 	// Plan is how the rows of a metric would be read.
 	Plan = read.Plan

@@ -17,6 +17,7 @@ import (
 	"github.com/tsdbridge/tsdbridge/storage/changes"
 	"github.com/tsdbridge/tsdbridge/storage/closed"
 	"github.com/tsdbridge/tsdbridge/storage/documents"
+	"github.com/tsdbridge/tsdbridge/storage/election"
 	"github.com/tsdbridge/tsdbridge/storage/fill"
 	"github.com/tsdbridge/tsdbridge/storage/index"
 	"github.com/tsdbridge/tsdbridge/storage/kv"
@@ -288,6 +289,9 @@ func (s *Store) PutHistograms(ctx context.Context, all []CodedHistogram) error {
 
 // Rollups returns the values of longer intervals; nil: there are no tables for them.
 func (s *Store) Rollups() *rollup.Rollups { return s.rollups }
+
+// Elections returns who of several senders of the same data is listened to.
+func (s *Store) Elections() *election.Book { return election.New(s.db, s.o.Tables.Tree) }
 
 // Archives returns the coarse archives of Graphite's series; nil: there is no table for them.
 func (s *Store) Archives() *archive.Archives { return s.archives }

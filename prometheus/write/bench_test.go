@@ -40,11 +40,11 @@ func (*nullStore) PutMetadata(context.Context, map[string]storage.Metadata) erro
 
 // senderText returns a batch as Prometheus sends it: n series with one sample each and labels of
 // usual length.
-func senderText(n int) promtest.WriteText {
+func senderText(n int, more ...prompb.Label) promtest.WriteText {
 	var q promtest.WriteText
 	for i := range n {
 		q.Series = append(q.Series, promtest.WriteTextSeries{
-			Labels: []prompb.Label{
+			Labels: append([]prompb.Label{
 				{Name: "__name__", Value: "node_cpu_seconds_total"},
 				{Name: "cpu", Value: fmt.Sprint(i % 64)},
 				{Name: "env", Value: "production"},
@@ -52,19 +52,19 @@ func senderText(n int) promtest.WriteText {
 				{Name: "job", Value: "node-exporter"},
 				{Name: "mode", Value: []string{"idle", "user", "system"}[i%3]},
 				{Name: "region", Value: "eu-central-1"},
-			},
+			}, more...),
 			Samples: []writev2.Sample{{Value: float64(i) * 1.25, Timestamp: 1_767_225_600_000}},
 		})
 	}
 	return q
 }
 
-func senderBody(t testing.TB, v version, n int) []byte {
+func senderBody(t testing.TB, v version, n int, more ...prompb.Label) []byte {
 	if v == version2 {
-		m := senderText(n).V2()
+		m := senderText(n, more...).V2()
 		return snappy.Encode(nil, promtest.Marshal(t, &m))
 	}
-	m := senderText(n).V1()
+	m := senderText(n, more...).V1()
 	return snappy.Encode(nil, promtest.Marshal(t, &m))
 }
 
@@ -82,15 +82,22 @@ func (w *nullWriter) WriteHeader(status int) { w.status = status }
 
 // poster returns a function that posts one body again and again, with little overhead.
 func poster(t testing.TB, v version, n int) (post func(), reset func()) {
+	return bodyPoster(t, v, senderBody(t, v, n), nil)
+}
+
+func bodyPoster(t testing.TB, v version, sent []byte, change func(*Options)) (post func(), reset func()) {
 	store := &nullStore{}
 	newHandler := func() http.Handler {
 		o := DefaultOptions()
 		o.Appender, o.Metadata, o.Names = store, store, plainNames{}
 		o.Logger, o.Registerer, o.Now = slog.New(slog.DiscardHandler), prometheus.NewRegistry(), promtest.Now
+		if change != nil {
+			change(&o)
+		}
 		return New(o)
 	}
 	h := newHandler()
-	body := bytes.NewReader(senderBody(t, v, n))
+	body := bytes.NewReader(sent)
 	r := httptest.NewRequest(http.MethodPost, "/api/v1/write", body)
 	if v == version2 {
 		r.Header.Set("Content-Type", "application/x-protobuf;proto="+protoV2)

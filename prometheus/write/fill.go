@@ -81,6 +81,9 @@ func (j *job) fill() {
 	j.batch.Refs, j.batch.Times, j.batch.Values = slices.Grow(j.batch.Refs, n), slices.Grow(j.batch.Times, n), slices.Grow(j.batch.Values, n)
 	for i := range j.req.series {
 		d := j.req.data(i)
+		if j.isDropped(i) {
+			continue
+		}
 		if j.refs[i] == 0 && j.bad[i] != nil {
 			j.refuseSeries(i, d)
 			continue

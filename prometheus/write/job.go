@@ -37,6 +37,9 @@ type job struct {
 	starts   []byte // data of the start times in batch
 	metadata map[string]newMetadata
 
+	dropped      []bool // by series of the request; empty: none is
+	deduplicated kindCounts
+
 	received kindCounts
 	refused  refusals
 	appended bool
@@ -63,7 +66,8 @@ func (j *job) reset(v version) {
 	j.batch.Reset()
 	j.body, j.decoded, j.starts = j.body[:0], j.decoded[:0], j.starts[:0]
 	j.refs, j.missing, j.labels = j.refs[:0], j.missing[:0], j.labels[:0]
-	j.received, j.refused, j.appended = kindCounts{}, refusals{}, false
+	j.dropped = j.dropped[:0]
+	j.received, j.refused, j.deduplicated, j.appended = kindCounts{}, refusals{}, kindCounts{}, false
 }
 
 // pooledJob is how much memory a kept job may have, in bytes. Ordinary requests take one or two
@@ -74,7 +78,7 @@ func (j *job) footprint() int {
 	return cap(j.body) + cap(j.decoded) + cap(j.req.keys) + cap(j.starts) + 4*(cap(j.req.refs)+cap(j.req.exemplarRefs)) +
 		24*(cap(j.req.samples)+cap(j.req.symbols)+cap(j.batch.Refs)) + 96*cap(j.req.series) +
 		64*(len(j.bad)+cap(j.req.exemplars)+cap(j.req.histograms)+cap(j.batch.Objects)+cap(j.req.metadata)+j.unknown.Cap()+cap(j.missing)) +
-		32*cap(j.unknown.tags)
+		32*cap(j.unknown.tags) + cap(j.dropped)
 }
 
 // decode walks over the whole body, so that a request with any malformed part is refused before
@@ -103,6 +107,9 @@ func (j *job) decode() error {
 // been stored.
 func (j *job) store(ctx context.Context) error {
 	j.latest = object.LastTime(j.o.Now, j.o.Future)
+	if err := j.deduplicate(ctx); err != nil {
+		return err
+	}
 	j.validateHistograms()
 	if err := j.findSeries(ctx); err != nil {
 		return err
@@ -127,7 +134,7 @@ func (j *job) append(ctx context.Context) error {
 		if err != nil {
 			// The error does not name the refused ones, so none is reported as written.
 			metadata := j.refused.data[kindMetadata]
-			j.refused.data = j.received
+			j.refused.data = j.received.minus(j.deduplicated)
 			j.refused.data[kindMetadata] = metadata
 			j.refused.name(func() string { return "samples" }, err)
 		}
@@ -140,7 +147,8 @@ func (j *job) append(ctx context.Context) error {
 func (j *job) outcome(err error) outcome {
 	o := outcome{received: j.received}
 	if err == nil {
-		o.rejected, o.written = j.refused.data, j.received.minus(j.refused.data)
+		o.rejected, o.deduplicated = j.refused.data, j.deduplicated
+		o.written = j.received.minus(o.rejected).minus(o.deduplicated)
 		return o
 	}
 	o.failed = j.received
@@ -149,10 +157,10 @@ func (j *job) outcome(err error) outcome {
 		return o
 	}
 	if j.appended { // the metadata failed
-		o.rejected = j.refused.data
-		o.rejected[kindMetadata] = 0
+		o.rejected, o.deduplicated = j.refused.data, j.deduplicated
+		o.rejected[kindMetadata], o.deduplicated[kindMetadata] = 0, 0
 		o.failed = kindCounts{kindMetadata: j.received[kindMetadata]}
-		o.written = j.received.minus(o.rejected).minus(o.failed)
+		o.written = j.received.minus(o.rejected).minus(o.failed).minus(o.deduplicated)
 	}
 	return o
 }

@@ -74,7 +74,7 @@ func (j *job) putMetadata(ctx context.Context) error {
 		j.addMetadata(m.family, metadataType(m.kind), m.help, m.unit)
 	}
 	for i := range j.req.series {
-		if j.bad[i] == nil && j.req.hasMetadata(i) {
+		if j.bad[i] == nil && !j.isDropped(i) && j.req.hasMetadata(i) {
 			j.addSeriesMetadata(i)
 		}
 	}

@@ -43,6 +43,13 @@ func (c kindCounts) minus(o kindCounts) kindCounts {
 	return c
 }
 
+func (c kindCounts) plus(o kindCounts) kindCounts {
+	for k := range c {
+		c[k] += o[k]
+	}
+	return c
+}
+
 func (v version) String() string {
 	if v == version2 {
 		return "remote_write_2"
@@ -51,11 +58,12 @@ func (v version) String() string {
 }
 
 // doorMetrics are the metrics of remote write. For each kind and version, received = written +
-// rejected + failed.
+// rejected + failed + deduplicated.
 type doorMetrics struct {
-	received, written, rejected, failed [version2 + 1][dataKinds]prometheus.Counter
-	duration                            *prometheus.HistogramVec
-	successes                           [version2 + 1]atomic.Pointer[prometheus.Observer] // of duration; nil before the first
+	received, written, rejected, failed, deduplicated [version2 + 1][dataKinds]prometheus.Counter
+
+	duration  *prometheus.HistogramVec
+	successes [version2 + 1]atomic.Pointer[prometheus.Observer] // of duration; nil before the first
 }
 
 func newDoorMetrics(reg prometheus.Registerer, gate *listen.Gate) *doorMetrics {
@@ -74,10 +82,11 @@ func newDoorMetrics(reg prometheus.Registerer, gate *listen.Gate) *doorMetrics {
 	factory.NewGaugeFunc(prometheus.GaugeOpts{Name: "tsdbridge_write_in_flight_bytes", Help: "Bodies of the writes being served, compressed and decompressed."},
 		func() float64 { return float64(gate.Bytes()) })
 	return &doorMetrics{
-		received: count("received", "Data in requests that could be decoded."),
-		written:  count("written", "Data that the store acknowledged."),
-		rejected: count("rejected", "Data refused for good: the sender's mistake or over a limit."),
-		failed:   count("failed", "Data not acknowledged for a reason of ours; the sender sends them again."),
+		received:     count("received", "Data in requests that could be decoded."),
+		written:      count("written", "Data that the store acknowledged."),
+		rejected:     count("rejected", "Data refused for good: the sender's mistake or over a limit."),
+		failed:       count("failed", "Data not acknowledged for a reason of ours; the sender sends them again."),
+		deduplicated: count("deduplicated", "Data of replicas that are not elected (--write.dedup.*): acknowledged and not stored."),
 		duration: factory.NewHistogramVec(prometheus.HistogramOpts{
 			Name: "tsdbridge_write_request_duration_seconds", Help: "Time from the request's head to its answer.",
 			Buckets: prometheus.ExponentialBuckets(0.0005, 2, 17),
@@ -86,7 +95,7 @@ func newDoorMetrics(reg prometheus.Registerer, gate *listen.Gate) *doorMetrics {
 }
 
 // outcome is what became of the data of a request.
-type outcome struct{ received, written, rejected, failed kindCounts }
+type outcome struct{ received, written, rejected, failed, deduplicated kindCounts }
 
 func (m *doorMetrics) count(v version, o outcome) {
 	for k := range dataKinds {
@@ -97,6 +106,7 @@ func (m *doorMetrics) count(v version, o outcome) {
 		m.written[v][k].Add(float64(o.written[k]))
 		m.rejected[v][k].Add(float64(o.rejected[k]))
 		m.failed[v][k].Add(float64(o.failed[k]))
+		m.deduplicated[v][k].Add(float64(o.deduplicated[k]))
 	}
 }
 

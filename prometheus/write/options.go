@@ -7,6 +7,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"github.com/tsdbridge/tsdbridge/prometheus/pairs"
 	"github.com/tsdbridge/tsdbridge/refused"
 	"github.com/tsdbridge/tsdbridge/storage"
 )
@@ -41,6 +42,11 @@ type Options struct {
 	// Timeout is how long the store may take.
 	Timeout time.Duration
 
+	// Dedup is --write.dedup.*: which labels name the replicas of HA pairs.
+	Dedup pairs.Options
+	// Pairs elects the replicas; nil: all are stored.
+	Pairs *pairs.Tracker
+
 	Appender storage.Appender
 	// Metadata is of the same store.
 	Metadata   metadataWriter
@@ -56,7 +62,7 @@ func DefaultOptions() Options {
 	return Options{
 		BodyBytes: 32 << 20, RequestSeries: 500_000, RequestData: 2_000_000,
 		SeriesBytes: 1 << 20, LabelBytes: 64 << 20, Requests: 256, InFlightBytes: 256 << 20, SeriesCache: 2_000_000,
-		Future: 10 * time.Minute, Timeout: 20 * time.Second,
+		Future: 10 * time.Minute, Timeout: 20 * time.Second, Dedup: pairs.DefaultOptions(),
 	}
 }
 
@@ -89,7 +95,7 @@ func (o Options) Validate() error {
 	case o.InFlightBytes < o.BodyBytes+o.decodedBytes():
 		return fmt.Errorf("--write.max-in-flight-bytes=%d: one request may take %d+%d", o.InFlightBytes, o.BodyBytes, o.decodedBytes())
 	}
-	return nil
+	return o.Dedup.Validate()
 }
 
 // decodedBytes returns how many bytes a request may have, decompressed.

@@ -88,6 +88,9 @@ func (j *job) findKnown() error {
 	j.cache.Begin(&j.lookup)
 	defer j.lookup.End()
 	for i := range j.req.series {
+		if j.passedOver(i) {
+			continue
+		}
 		key, err := j.req.seriesKey(i, limits.SeriesBytes)
 		if err != nil {
 			j.bad[i] = err
@@ -128,7 +131,7 @@ func (j *job) nameMissing(m *missingSeries) (err error) {
 	if !good {
 		return nil // A good sample creates a series, a bad one or metadata does not.
 	}
-	m.unknown = j.unknown.add(m.key, ls, j.o.Names)
+	m.unknown = j.unknown.add(m.key, j.withoutReplica(ls), j.o.Names)
 	return nil
 }
 

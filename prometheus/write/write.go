@@ -107,7 +107,7 @@ func (h *Handler) serve(w http.ResponseWriter, r *http.Request) answer {
 		h.keepFailure(r, o, err)
 		return reply.failed(err)
 	}
-	reply.written, reply.status = o.written, http.StatusNoContent
+	reply.written, reply.status = o.written.plus(o.deduplicated), http.StatusNoContent
 	if j.refused.any() {
 		reply.status, reply.text = http.StatusBadRequest, j.refused.text(j.received)
 		h.o.Logger.DebugContext(r.Context(), "remote write refused in part", "protocol", reply.protocol, "reason", reply.text)

@@ -1,0 +1,247 @@
+package pairs
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/testutil"
+
+	"github.com/tsdbridge/tsdbridge/storage"
+	"github.com/tsdbridge/tsdbridge/storage/election"
+	"github.com/tsdbridge/tsdbridge/storage/kv"
+	"github.com/tsdbridge/tsdbridge/storage/schema"
+)
+
+// clock is a clock that tests move.
+type clock struct{ millis atomic.Int64 }
+
+func newClock() *clock {
+	c := &clock{}
+	c.millis.Store(1_700_000_000_000)
+	return c
+}
+
+func (c *clock) now() time.Time          { return time.UnixMilli(c.millis.Load()) }
+func (c *clock) advance(d time.Duration) { c.millis.Add(d.Milliseconds()) }
+
+// table is a table that several processes write to.
+func table() *kv.Shared {
+	return kv.NewShared(kv.Table{Name: "tsdb-tree", Families: []string{schema.FamilyData}})
+}
+
+func bookOf(db kv.KV) Book { return election.New(kv.NewEngine(db, false), "tsdb-tree") }
+
+func options() Options {
+	o := DefaultOptions()
+	o.ClusterLabel, o.ReplicaLabel = "cluster", "__replica__"
+	return o
+}
+
+// process is a Tracker as of one adapter.
+type process struct {
+	*Tracker
+	t        testing.TB
+	registry *prometheus.Registry
+}
+
+func start(t testing.TB, book Book, c *clock, o Options) process {
+	registry := prometheus.NewPedanticRegistry()
+	tracker := New(o, Parts{Book: book, Logger: slog.New(slog.DiscardHandler), Registerer: registry, Now: c.now})
+	return process{tracker, t, registry}
+}
+
+func (p process) want(cluster, replica string, want bool) {
+	p.t.Helper()
+	if keep, err := p.Keep(p.t.Context(), []byte(cluster), []byte(replica)); err != nil || keep != want {
+		p.t.Errorf("Keep(%s, %s) = %v, %v; want %v", cluster, replica, keep, err, want)
+	}
+}
+
+func TestElection(t *testing.T) {
+	c := newClock()
+	p := start(t, bookOf(table()), c, options())
+	p.want("one", "a", true)
+	p.want("one", "b", false)
+	p.want("two", "b", true) // clusters have nothing to do with each other
+	c.advance(30 * time.Second)
+	p.want("one", "b", false) // silent for exactly the timeout
+	c.advance(time.Millisecond)
+	p.want("one", "b", true)
+	p.want("one", "a", false) // it comes back too late
+	for range 10 {            // it stays elected while it is heard
+		c.advance(29 * time.Second)
+		p.want("one", "b", true)
+		p.want("one", "a", false)
+	}
+	if pairs := p.Pairs(); len(pairs) != 2 || pairs[0].Elected != "b" || pairs[0].Dropped != 13 {
+		t.Errorf("%+v", pairs)
+	}
+	if err := testutil.GatherAndCompare(p.registry, strings.NewReader(`
+# HELP tsdbridge_write_dedup_elections_total Replicas that were elected, the first of a cluster too.
+# TYPE tsdbridge_write_dedup_elections_total counter
+tsdbridge_write_dedup_elections_total 3
+`), "tsdbridge_write_dedup_elections_total"); err != nil {
+		t.Error(err)
+	}
+}
+
+// Who is elected is known after a restart, and an outage of ours is silence as well.
+func TestRestart(t *testing.T) {
+	c, db := newClock(), table()
+	start(t, bookOf(db), c, options()).want("one", "a", true)
+	c.advance(20 * time.Second)
+	p := start(t, bookOf(db), c, options())
+	p.want("one", "b", false)
+	p.want("one", "a", true)
+	c.advance(31 * time.Second)
+	start(t, bookOf(db), c, options()).want("one", "b", true)
+}
+
+// Each replica sends to an adapter of its own: both know who is elected.
+func TestTwoProcesses(t *testing.T) {
+	c, db := newClock(), table()
+	first, second := start(t, bookOf(db), c, options()), start(t, bookOf(db), c, options())
+	first.want("one", "a", true)
+	for range 40 {
+		c.advance(5 * time.Second)
+		first.want("one", "a", true)
+		second.want("one", "b", false)
+	}
+	for range 3 { // the first process heard a once more than the record tells
+		c.advance(5 * time.Second)
+		second.want("one", "b", false)
+	}
+	c.advance(30 * time.Second)
+	second.want("one", "b", true)
+	first.want("one", "a", false)
+	first.want("one", "b", true)
+}
+
+// Of replicas that come at once, to several processes, one is elected.
+func TestRace(t *testing.T) {
+	c, db := newClock(), table()
+	for round := range 20 {
+		var kept atomic.Int32
+		var all sync.WaitGroup
+		for n := range 8 {
+			p := start(t, bookOf(db), c, options())
+			all.Go(func() {
+				keep, err := p.Keep(t.Context(), []byte("one"), fmt.Appendf(nil, "%d of %d", n, round))
+				if err != nil {
+					t.Error(err)
+				}
+				if keep {
+					kept.Add(1)
+				}
+			})
+		}
+		all.Wait()
+		if kept.Load() != 1 {
+			t.Fatalf("round %d: %d replicas are elected", round, kept.Load())
+		}
+		c.advance(31 * time.Second)
+	}
+}
+
+func TestLimits(t *testing.T) {
+	c, db := newClock(), table()
+	o := options()
+	o.Clusters = 2
+	p := start(t, bookOf(db), c, o)
+	p.want("one", "a", true)
+	p.want("two", "a", true)
+	if _, err := p.Keep(t.Context(), []byte("three"), []byte("a")); !errors.Is(err, storage.ErrLimit) || !strings.Contains(err.Error(), "--write.dedup.max-clusters") {
+		t.Error(err)
+	}
+	c.advance(idle)
+	p.want("two", "a", true)
+	p.want("three", "a", true) // in the place of one
+	if e, err := bookOf(db).Read(t.Context(), "one"); err != nil || e.Elected != "" {
+		t.Error("a forgotten cluster is still in the table:", e, err)
+	}
+	if _, err := p.Keep(t.Context(), []byte("one"), []byte("a")); !errors.Is(err, storage.ErrLimit) {
+		t.Error(err)
+	}
+	long := []byte(strings.Repeat("x", maxName+1))
+	for _, pair := range [][2][]byte{{long, []byte("a")}, {[]byte("two"), long}} {
+		if _, err := p.Keep(t.Context(), pair[0], pair[1]); !errors.Is(err, storage.ErrInvalid) {
+			t.Error(err)
+		}
+	}
+}
+
+// away is a book that can be away.
+type away struct {
+	Book
+	err atomic.Pointer[error]
+}
+
+func (b *away) Read(ctx context.Context, name string) (storage.ElectionEntry, error) {
+	if err := b.err.Load(); err != nil {
+		return storage.ElectionEntry{}, *err
+	}
+	return b.Book.Read(ctx, name)
+}
+
+// Without the book the elected replica goes on as long as no other process can elect another one.
+func TestBookAway(t *testing.T) {
+	c, gone := newClock(), errors.New("gone")
+	book := &away{Book: bookOf(table())}
+	p := start(t, book, c, options())
+	p.want("one", "a", true)
+	book.err.Store(&gone)
+	c.advance(20 * time.Second)
+	p.want("one", "a", true)
+	p.want("one", "b", false)
+	c.advance(11 * time.Second)
+	for _, replica := range []string{"a", "b"} {
+		_, err := p.Keep(t.Context(), []byte("one"), []byte(replica))
+		if replica == "a" && (err == nil || storage.IsRefusal(err)) {
+			t.Errorf("%s: %v", replica, err)
+		}
+	}
+	if _, err := p.Keep(t.Context(), []byte("new"), []byte("a")); err == nil || storage.IsRefusal(err) {
+		t.Error(err)
+	}
+	book.err.Store(nil)
+	p.want("one", "a", true)
+	p.want("new", "b", true)
+}
+
+func TestValidate(t *testing.T) {
+	for flag, change := range map[string]func(*Options){
+		"need each other":  func(o *Options) { o.ReplicaLabel = "" },
+		"are both":         func(o *Options) { o.ReplicaLabel = o.ClusterLabel },
+		"__name__":         func(o *Options) { o.ReplicaLabel = "__name__" },
+		"failover-timeout": func(o *Options) { o.Failover = 0 },
+		"max-clusters":     func(o *Options) { o.Clusters = 0 },
+	} {
+		o := options()
+		change(&o)
+		if err := o.Validate(); err == nil || !strings.Contains(err.Error(), flag) {
+			t.Errorf("%s: %v", flag, err)
+		}
+	}
+	if err := options().Validate(); err != nil {
+		t.Error(err)
+	}
+	if err := DefaultOptions().Validate(); err != nil || DefaultOptions().Enabled() {
+		t.Error(err)
+	}
+}
+
+func BenchmarkKeep(b *testing.B) {
+	c := newClock()
+	p := start(b, bookOf(table()), c, options())
+	for range b.N {
+		p.want("one", "a", true)
+	}
+}

@@ -1,0 +1,69 @@
+// Package election keeps in a table who was elected for a name, where all processes that share the
+// tables see it. It elects nobody.
+package election
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+
+	"github.com/tsdbridge/tsdbridge/storage/kv"
+	"github.com/tsdbridge/tsdbridge/storage/schema"
+)
+
+// A Book holds the elections in a table, which is that of the trees. It is safe for concurrent use.
+type Book struct {
+	db    *kv.Engine
+	table string
+}
+
+// New returns the book in a table.
+func New(db *kv.Engine, table string) *Book { return &Book{db: db, table: table} }
+
+// An Entry is an election as it was read, or written last.
+type Entry struct {
+	schema.Election
+	record []byte // nil: there is none
+}
+
+// Read returns the election of a name, the zero value if there was none. A record that is damaged
+// counts as one of nobody.
+func (b *Book) Read(ctx context.Context, name string) (Entry, error) {
+	rows, err := b.db.Get(ctx, b.table, schema.FamilyData, [][]byte{schema.ElectionKey(name)})
+	if err != nil {
+		return Entry{}, fmt.Errorf("read the election of %q in %s: %w", name, b.table, err)
+	}
+	for _, cell := range rows[0].Cells {
+		if string(cell.Qualifier) == schema.ElectionQualifier {
+			e, _ := schema.ParseElection(cell.Value)
+			return Entry{e, cell.Value}, nil
+		}
+	}
+	return Entry{}, nil
+}
+
+// Replace puts an election in place of the one that was read. It is false if another process was
+// faster.
+func (b *Book) Replace(ctx context.Context, name string, read Entry, next schema.Election) (Entry, bool, error) {
+	column := kv.Column{Table: b.table, Family: schema.FamilyData, Row: schema.ElectionKey(name), Qualifier: []byte(schema.ElectionQualifier)}
+	entry := Entry{next, next.Record()}
+	put, err := b.db.CheckAndPut(ctx, column, read.record, entry.record)
+	if err == nil && !put { // the answer to a first attempt may have been lost
+		var is Entry
+		is, err = b.Read(ctx, name)
+		put = bytes.Equal(is.record, entry.record)
+	}
+	if err != nil {
+		return Entry{}, false, fmt.Errorf("write the election of %q in %s: %w", name, b.table, err)
+	}
+	return entry, put, nil
+}
+
+// Forget removes the election of a name.
+func (b *Book) Forget(ctx context.Context, name string) error {
+	rows := []kv.Mutation{{Key: schema.ElectionKey(name), DeleteRow: true}}
+	if err := b.db.Apply(ctx, b.table, schema.FamilyData, rows); err != nil {
+		return fmt.Errorf("remove the election of %q in %s: %w", name, b.table, err)
+	}
+	return nil
+}

@@ -1,0 +1,84 @@
+package election
+
+import (
+	"errors"
+	"testing"
+
+	"github.com/tsdbridge/tsdbridge/storage/kv"
+	"github.com/tsdbridge/tsdbridge/storage/schema"
+)
+
+const table = "tsdb-tree"
+
+func engines() map[string]*kv.Engine {
+	tables := kv.Table{Name: table, Families: []string{schema.FamilyData}}
+	return map[string]*kv.Engine{
+		"local":  kv.NewEngine(kv.NewMem(tables), true),
+		"shared": kv.NewEngine(kv.NewShared(tables), false),
+	}
+}
+
+func TestBook(t *testing.T) {
+	for name, db := range engines() {
+		t.Run(name, func(t *testing.T) {
+			ctx, one, other := t.Context(), New(db, table), New(db, table)
+			none, err := one.Read(ctx, "c")
+			if err != nil || none.Election != (schema.Election{}) {
+				t.Fatal(none, err)
+			}
+			first, put, err := one.Replace(ctx, "c", none, schema.Election{Elected: "a", Since: 1, Heard: 1})
+			if err != nil || !put {
+				t.Fatal(put, err)
+			}
+			if _, put, err = other.Replace(ctx, "c", none, schema.Election{Elected: "b", Since: 1, Heard: 1}); err != nil || put {
+				t.Fatal("two processes have elected:", put, err)
+			}
+			read, err := other.Read(ctx, "c")
+			if err != nil || read.Election != first.Election {
+				t.Fatal(read, err)
+			}
+			if _, put, err = other.Replace(ctx, "c", read, schema.Election{Elected: "b", Since: 2, Heard: 2}); err != nil || !put {
+				t.Fatal(put, err)
+			}
+			if _, put, err = one.Replace(ctx, "c", first, schema.Election{Elected: "a", Since: 1, Heard: 3}); err != nil || put {
+				t.Fatal("one that is elected no more goes on:", put, err)
+			}
+			if err = one.Forget(ctx, "c"); err != nil {
+				t.Fatal(err)
+			}
+			if read, err = other.Read(ctx, "c"); err != nil || read.Election != (schema.Election{}) {
+				t.Fatal(read, err)
+			}
+		})
+	}
+}
+
+// A record that nobody understands is replaced by the next election.
+func TestDamagedRecord(t *testing.T) {
+	db := engines()["local"]
+	column := kv.Column{Table: table, Family: schema.FamilyData, Row: schema.ElectionKey("c"), Qualifier: []byte(schema.ElectionQualifier)}
+	if _, err := db.CheckAndPut(t.Context(), column, nil, []byte("?")); err != nil {
+		t.Fatal(err)
+	}
+	b := New(db, table)
+	read, err := b.Read(t.Context(), "c")
+	if err != nil || read.Elected != "" {
+		t.Fatal(read, err)
+	}
+	if _, put, err := b.Replace(t.Context(), "c", read, schema.Election{Elected: "a"}); err != nil || !put {
+		t.Fatal(put, err)
+	}
+}
+
+func TestErrors(t *testing.T) {
+	b := New(kv.NewEngine(kv.NewMem(), true), table)
+	if _, err := b.Read(t.Context(), "c"); !errors.Is(err, kv.ErrNoTable) {
+		t.Error(err)
+	}
+	if _, _, err := b.Replace(t.Context(), "c", Entry{}, schema.Election{}); !errors.Is(err, kv.ErrNoTable) {
+		t.Error(err)
+	}
+	if err := b.Forget(t.Context(), "c"); !errors.Is(err, kv.ErrNoTable) {
+		t.Error(err)
+	}
+}

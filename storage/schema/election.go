@@ -1,0 +1,58 @@
+package schema
+
+import (
+	"encoding/hex"
+	"fmt"
+	"strconv"
+	"strings"
+)
+
+// Elections lie in tsdb-tree beside the leases, in rows that no TSD reads.
+const (
+	electionPrefix = "\x00\x00tsdbridge.elected:"
+	// ElectionQualifier is the column of an election.
+	ElectionQualifier = "tsdbridge.election"
+)
+
+// An Election is which of several senders of the same data is listened to.
+type Election struct {
+	Elected string // empty: nobody was
+	Since   int64  // when it was elected, milliseconds
+	Heard   int64  // when it was heard last, as of the record, milliseconds
+}
+
+// ElectionKey is the row of the election of a name.
+func ElectionKey(name string) []byte { return append([]byte(electionPrefix), name...) }
+
+// Record returns the election in the form that ParseElection reads.
+func (e Election) Record() []byte {
+	return fmt.Appendf(nil, "elected=%x since=%d heard=%d", e.Elected, e.Since, e.Heard)
+}
+
+// ParseElection reads a record. Fields of later versions are passed over.
+func ParseElection(record []byte) (e Election, err error) {
+	for field := range strings.FieldsSeq(string(record)) {
+		key, value, ok := strings.Cut(field, "=")
+		if ok {
+			err = e.set(key, value)
+		}
+		if !ok || err != nil {
+			return Election{}, fmt.Errorf("election %q: field %q is not understood", clip(record), field)
+		}
+	}
+	return e, nil
+}
+
+func (e *Election) set(key, value string) (err error) {
+	switch key {
+	case "elected":
+		var elected []byte
+		elected, err = hex.DecodeString(value)
+		e.Elected = string(elected)
+	case "since":
+		e.Since, err = strconv.ParseInt(value, 10, 64)
+	case "heard":
+		e.Heard, err = strconv.ParseInt(value, 10, 64)
+	}
+	return err
+}
