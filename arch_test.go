@@ -17,9 +17,10 @@ import (
 // not exist.
 var doors = map[string][]string{
 	".":                       {"adapter", "ingest/listen", "nearest", "opentsdb/conf", "systemd", "tracing"},
-	"adapter":                 {"adapter/webconfig", "budget", "explain", "graphite", "graphite/ceres", "graphite/tagspec", "graphite/whisper", "ingest/listen", "lastlog", "opentsdb", "opentsdb/client", "opentsdb/compare", "opentsdb/query", "phrase", "prometheus", "prometheus/appendable", "prometheus/blocks", "prometheus/columns", "prometheus/forward", "prometheus/reply", "prometheus/rules", "refused", "running", "seldom", "statefile", "storage", "storage/fill", "storage/fsck", "storage/hbase", "storage/kv", "storage/log", "storage/pebble", "storage/rollup", "storage/schema", "tally", "tracing", "transfer", "translate", "tree", "web"},
+	"adapter":                 {"adapter/webconfig", "budget", "copying", "explain", "graphite", "graphite/ceres", "graphite/tagspec", "graphite/whisper", "ingest/listen", "lastlog", "opentsdb", "opentsdb/client", "opentsdb/compare", "opentsdb/query", "phrase", "prometheus", "prometheus/appendable", "prometheus/blocks", "prometheus/columns", "prometheus/forward", "prometheus/reply", "prometheus/rules", "refused", "running", "seldom", "statefile", "storage", "storage/fill", "storage/fsck", "storage/hbase", "storage/kv", "storage/log", "storage/pebble", "storage/rollup", "storage/schema", "tally", "tracing", "transfer", "translate", "tree", "web"},
 	"adapter/webconfig":       {},
 	"budget":                  {},
+	"copying":                 {"budget", "recent", "retry", "statefile", "storage", "storage/archive", "storage/rollup", "storage/schema", "transfer", "tree"},
 	"decimal":                 {},
 	"explain":                 {"tally"},
 	"graphite":                {"budget", "decimal", "explain", "graphite/aggregator", "graphite/carbon", "graphite/carbonapi", "graphite/ceres", "graphite/conf", "graphite/eval", "graphite/events", "graphite/expr", "graphite/forward", "graphite/pickle", "graphite/picture", "graphite/pyregexp", "graphite/source", "graphite/tagspec", "graphite/whisper", "ingest", "ingest/listen", "recent", "refused", "retry", "running", "storage", "tally", "tracing", "transfer", "translate", "tree", "turns"},

@@ -37,6 +37,7 @@ const (
 	commandImportBlocks   = "import prometheus"
 	commandExportOpenTSDB = "export opentsdb"
 	commandExportWhisper  = "export whisper"
+	commandCopy           = "copy"
 	commandFsck           = "fsck"
 	commandMetaSync       = "meta sync"
 	commandUIDMetaSync    = "uid metasync"
@@ -57,6 +58,7 @@ type command struct {
 	trees   treeFlags
 	imports adapter.ImportOptions
 	exports adapter.ExportOptions
+	copies  adapter.CopyOptions
 	fsck    adapter.FsckOptions
 	ask     adapter.AskOptions
 	checks  adapter.CheckTSDOptions
@@ -146,7 +148,7 @@ func withoutOptions() []string {
 // command returns what was parsed.
 func (p *parser) command(name string) command {
 	return command{
-		name: name, options: p.options, tables: p.tables, store: p.store, trees: p.trees, imports: p.imports, exports: p.exports, fsck: p.fsck, metaSync: p.metaSync,
+		name: name, options: p.options, tables: p.tables, store: p.store, trees: p.trees, imports: p.imports, exports: p.exports, copies: p.copies, fsck: p.fsck, metaSync: p.metaSync,
 		uid: p.uid, ask: p.ask, checks: p.checkTSD, importFiles: p.importFiles, exportFiles: p.exportFiles, checked: p.checked,
 		health: p.health, shell: p.shell, importBlocks: p.importBlocks,
 	}
@@ -222,6 +224,7 @@ type parser struct {
 	importFiles  adapter.ImportFilesOptions
 	exportFiles  adapter.ExportFilesOptions
 	exports      adapter.ExportOptions
+	copies       adapter.CopyOptions
 	fsck         adapter.FsckOptions
 	metaSync     adapter.FsckOptions
 	uid          adapter.UIDOptions
@@ -260,6 +263,7 @@ func newParser(stdout io.Writer) *parser {
 	p.treeCommands()
 	p.importCommands()
 	p.exportCommands()
+	p.copyCommand()
 	p.fsckCommand()
 	p.metaCommands()
 	p.uidCommands()

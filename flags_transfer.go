@@ -156,3 +156,22 @@ func (p *parser) checkCommands() {
 	c.Flag("tolerance", "Relative difference up to which two values are equal.").Default("0").Float64Var(&k.Tolerance)
 	c.Flag("show", "Series of a request, and instants of a series, that are shown of those that differ.").Default(text(k.Show)).IntVar(&k.Show)
 }
+
+// copyCommand defines "copy".
+func (p *parser) copyCommand() {
+	o := &p.copies
+	*o = adapter.DefaultCopyOptions()
+	c := p.app.Command("copy", "Copy all that a store holds into another one, whatever engines, UID widths and salts they have: points, histograms, exemplars, annotations, metadata, trees, archives and rolled up values. What the other store has in addition stays.")
+	const side = "a configuration file of tsdbridge that names it, or the URL of an adapter that has it open (it needs --web.enable-admin-api). Default: the store of the flags of this command."
+	c.Flag("from", "Store that is read: "+side).PlaceHolder("FILE|URL").StringVar(&o.From.Given)
+	c.Flag("to", "Store that is written: "+side).PlaceHolder("FILE|URL").StringVar(&o.To.Given)
+	c.Flag("match", "Series: metric{tag=filter,...} as in m= of a query; * is any metric. It may be repeated. Default: all series, and what belongs to none.").PlaceHolder("SERIES").StringsVar(&o.Match)
+	c.Flag("from-time", "Time of the first points, as in a query of OpenTSDB: 2026/01/31-12:00:00 (UTC), 1356998400, 30d-ago.").PlaceHolder("TIME").StringVar(&o.Start)
+	c.Flag("to-time", "Time of the last points.").PlaceHolder("TIME").StringVar(&o.End)
+	c.Flag("state", "File that keeps how far the copy is. The same command goes on there after an interruption.").PlaceHolder("FILE").StringVar(&o.State)
+	c.Flag("rate", "Points that are copied in a second at most; 0: no limit.").Default("0").IntVar(&o.Rate)
+	c.Flag("parallel", "Ranges that are copied at once. Default: the number of cores.").PlaceHolder("N").IntVar(&o.Parallel)
+	c.Flag("patience", "How long a store that fails is asked again before the copy ends.").Default(o.Patience.String()).DurationVar(&o.Patience)
+	c.Flag("progress", "Time between two lines of progress on the standard error. Default: each second on a terminal, otherwise none.").Default("0s").DurationVar(&o.Every)
+	c.Action(func(*kingpin.ParseContext) error { return o.Validate(time.Now()) })
+}

@@ -82,6 +82,8 @@ func run(args []string, stdout, stderr io.Writer) int {
 		err = adapter.ExportOpenTSDB(ctx, c.options, c.exports, console(stdout, stderr))
 	case commandExportWhisper:
 		err = adapter.ExportWhisper(ctx, c.options, c.exportFiles, console(stdout, stderr))
+	case commandCopy:
+		err = copyStores(ctx, c, console(stdout, stderr))
 	case commandFsck:
 		err = adapter.Fsck(ctx, c.options, c.fsck, console(stdout, stderr))
 	case commandMetaSync, commandUIDMetaSync:

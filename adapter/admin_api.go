@@ -47,6 +47,7 @@ type adminAPI struct {
 	fsck      *fsckAPI
 	uidTables uidTables
 	transfers *transfers
+	copies    *localCopy
 }
 
 // snapshotReply and compactReply are the data of answers.
@@ -67,7 +68,10 @@ func (a *adminAPI) mount(r chi.Router) {
 		r.Method(http.MethodPost, path, handler)
 		r.Method(http.MethodPut, path, handler)
 	}
-	for path, serve := range map[string]http.HandlerFunc{importPath: a.importBlock, importPartPath: a.importPart, importColumnsPath: a.importColumns, exportWhisperPath: a.exportWhisper, exportPath: a.exportRange, exportRangesPath: a.exportRanges, exportBehindPath: a.exportBehind, fsckPlanPath: a.planFsck, fsckCheckPath: a.checkFsck, uidPath: a.uids} {
+	for path, serve := range map[string]http.HandlerFunc{
+		importPath: a.importBlock, importPartPath: a.importPart, importColumnsPath: a.importColumns, exportWhisperPath: a.exportWhisper, exportPath: a.exportRange, exportRangesPath: a.exportRanges, exportBehindPath: a.exportBehind, fsckPlanPath: a.planFsck, fsckCheckPath: a.checkFsck, uidPath: a.uids,
+		copyPartsPath: a.answerCopy(copyParts), copyRangesPath: a.answerCopy(copyRanges), copyReadPath: a.copyRead, copyWritePath: a.copyWrite,
+	} {
 		r.Method(http.MethodPost, path, http.NewCrossOriginProtection().Handler(a.transfers.watched(path, serve)))
 	}
 }

@@ -50,6 +50,7 @@ func transferKinds() map[string]string {
 	return map[string]string{
 		importPath: "import", importPartPath: "import of files", importColumnsPath: "import of samples", exportPath: "export", exportRangesPath: "export",
 		exportBehindPath: "export", exportWhisperPath: "export of whisper files",
+		copyPartsPath: "copy from here", copyRangesPath: "copy from here", copyReadPath: "copy from here", copyWritePath: "copy into here",
 	}
 }
 

@@ -19,6 +19,9 @@ var (
 	ErrDamaged  = series.ErrDamaged
 )
 
+// A RowError is the error of a row whose cells cannot be read; see package series.
+type RowError = series.RowError
+
 // Errors of Rename; see package uid.
 var (
 	ErrName     = uid.ErrName

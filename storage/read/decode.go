@@ -78,7 +78,9 @@ func (d *decoder) addHistograms(cells []kv.StoredCell) {
 			continue
 		}
 		if offset, ok := schema.ForeignOffset(c.Qualifier); ok && offset < schema.RowSeconds*1000 {
-			d.content.Objects = append(d.content.Objects, row.Object{Object: schema.Object{Offset: offset, Kind: schema.ObjectCoded, Data: c.Value}})
+			d.content.Objects = append(d.content.Objects, row.Object{
+				Object: schema.Object{Offset: offset, Kind: schema.ObjectCoded, Data: c.Value}, Millis: len(c.Qualifier) > 3,
+			})
 		}
 	}
 	if len(d.content.Objects) > n {
@@ -172,7 +174,7 @@ func (d *decoder) addObject(out *series.Points, time int64, o row.Object) {
 			d.addFloat(out, time, v)
 		}
 	case d.q.Wants(o.Kind):
-		out.Objects = append(out.Objects, series.Object{Ref: out.Ref, Time: time, Kind: o.Kind, Data: bytes.Clone(o.Data)})
+		out.Objects = append(out.Objects, series.Object{Ref: out.Ref, Time: time, Kind: o.Kind, Millis: o.Millis, Data: bytes.Clone(o.Data)})
 	}
 }
 

@@ -321,7 +321,7 @@ func (w *partReader) add(member int, base uint32, cells []kv.StoredCell) error {
 func (w *partReader) decode(p *series.Points, base uint32, cells []kv.StoredCell) error {
 	if err := w.decoder.add(p, base, cells); err != nil {
 		key := w.o.Layout.AppendRowKey(nil, []byte(w.o.Index.TSUID(p.Ref.ID())), base)
-		return fmt.Errorf("row %x of %s: %w", key, w.decoder.table, err)
+		return series.RowError{Err: fmt.Errorf("row %x of %s: %w", key, w.decoder.table, err)}
 	}
 	return nil
 }

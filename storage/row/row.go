@@ -28,6 +28,7 @@ type Point struct {
 // An Object is an object with the time of its cell.
 type Object struct {
 	schema.Object
+	Millis  bool // a histogram of OpenTSDB whose qualifier counts milliseconds
 	written int64
 }
 
@@ -100,7 +101,7 @@ func (r *Row) add(c kv.Cell) (err error) {
 		r.Points = append(r.Points, Point{p, c.Time})
 	}
 	for _, o := range r.cellObjects {
-		r.Objects = append(r.Objects, Object{o, c.Time})
+		r.Objects = append(r.Objects, Object{Object: o, written: c.Time})
 	}
 	return err
 }

@@ -6,7 +6,9 @@ type Object struct {
 	Ref  Ref
 	Time int64 // milliseconds
 	Kind Kind
-	Data []byte
+	// Millis tells, in answers, of a histogram of OpenTSDB that its time came in milliseconds.
+	Millis bool
+	Data   []byte
 
 	// after is how many points of the batch come before it.
 	after int

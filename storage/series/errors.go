@@ -21,3 +21,12 @@ var (
 	// does not help; what else there is can be read.
 	ErrDamaged = kv.ErrDamaged
 )
+
+// A RowError is the error of a row whose cells cannot be read. Asking again does not help; other rows can be read.
+type RowError struct{ Err error }
+
+// Error returns the text of the error.
+func (e RowError) Error() string { return e.Err.Error() }
+
+// Unwrap returns the error.
+func (e RowError) Unwrap() error { return e.Err }

@@ -1,0 +1,495 @@
+package adapter
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"fmt"
+	"maps"
+	"math"
+	"math/rand/v2"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	gocmp "github.com/google/go-cmp/cmp"
+
+	"github.com/tsdbridge/tsdbridge/storage"
+	"github.com/tsdbridge/tsdbridge/storage/archive"
+	"github.com/tsdbridge/tsdbridge/storage/hbase/hbasetest"
+	"github.com/tsdbridge/tsdbridge/storage/kv"
+	"github.com/tsdbridge/tsdbridge/storage/rollup"
+	"github.com/tsdbridge/tsdbridge/storage/schema"
+	"github.com/tsdbridge/tsdbridge/tree"
+)
+
+const copyRollups = `{"aggregationIds": {"sum": 0, "count": 1, "max": 2}, "intervals": [
+ {"table": "tsdb", "preAggregationTable": "p", "interval": "1m", "rowSpan": "1h", "defaultInterval": true},
+ {"table": "t1h", "preAggregationTable": "p1h", "interval": "1h", "rowSpan": "1d"}]}`
+
+// copyOptions returns the options of a store of an engine, with layouts that differ.
+func copyOptions(t *testing.T, engine string, n int) Options {
+	t.Helper()
+	o := DefaultOptions()
+	o.ListenAddress, o.AdminAPI = "127.0.0.1:0", true
+	o.Path, o.Rollups = filepath.Join(t.TempDir(), "store"), copyRollups
+	o.Engine = engine
+	o.MetricWidth, o.TagkWidth, o.TagvWidth = []int{3, 4, 2}[n%3], []int{3, 2, 8}[n%3], []int{3, 4, 5}[n%3]
+	o.SaltWidth, o.SaltBuckets = []int{0, 1, 0}[n%3], []int{20, 3, 20}[n%3]
+	if engine == EngineHBase {
+		tables := map[string][]string{}
+		for _, table := range o.tables() {
+			tables[table.Name] = table.Families
+		}
+		o.ZooKeeper = hbasetest.Start(t, tables).ZooKeeper()
+	}
+	return o
+}
+
+// A filler puts random things of all kinds into a store.
+type filler struct {
+	t   *testing.T
+	rng *rand.Rand
+	a   *Adapter
+}
+
+// copyBegin is the time of the first points.
+const copyBegin = 1_700_000_000_000
+
+func (f *filler) series(n int) storage.Series {
+	return storage.Series{
+		Metric: fmt.Sprintf("m\u00e4.%d", n%5),
+		Tags:   []storage.Tag{{Key: "host", Value: fmt.Sprint("h", n/5)}, {Key: "zone", Value: []string{"a", "b"}[n%2]}},
+	}
+}
+
+func (f *filler) check(err error) {
+	f.t.Helper()
+	if err != nil {
+		f.t.Fatal(err)
+	}
+}
+
+func (f *filler) at() int64 {
+	t := copyBegin + f.rng.Int64N(40*24)*3_600_000 + f.rng.Int64N(3600)*1000
+	if f.rng.IntN(3) == 0 {
+		t += f.rng.Int64N(1000)
+	}
+	return t
+}
+
+func (f *filler) value() float64 {
+	switch f.rng.IntN(8) {
+	case 0:
+		return math.Inf(1 - 2*f.rng.IntN(2))
+	case 1:
+		return math.Float64frombits(0x7ff0000000000002) // stale
+	case 2:
+		return math.Float64frombits(0x7ff8000000000001 + f.rng.Uint64N(100))
+	case 3:
+		return math.Copysign(0, -1)
+	case 4:
+		return f.rng.NormFloat64() * 1e300
+	case 5:
+		return float64(f.rng.IntN(100))
+	}
+	return f.rng.NormFloat64()
+}
+
+// fill puts things of so many series.
+func (f *filler) fill(count int) {
+	f.t.Helper()
+	ctx, s := f.t.Context(), f.a.store
+	var all []storage.Series
+	for n := range count {
+		all = append(all, f.series(n))
+	}
+	refs, errs := s.Resolve(ctx, all)
+	if errs != nil {
+		f.t.Fatal(errs)
+	}
+	b := &storage.Batch{}
+	var coded []storage.CodedHistogram
+	var notes []storage.Annotation
+	var rolled []rollup.Point
+	hour, _ := s.Rollups().Config().Interval("1h")
+	for n, ref := range refs[:count*4/5] {
+		for range 1 + f.rng.IntN(60) {
+			f.point(b, ref)
+		}
+		if n%3 == 0 {
+			at := f.at()
+			coded = append(coded, storage.CodedHistogram{Ref: ref, Time: at, Value: []byte{0, byte(n), 1, 2}})
+			if at%1000 == 0 { // two of one instant
+				coded = append(coded, storage.CodedHistogram{Ref: ref, Time: at, Millis: true, Value: []byte{0, byte(n), 3}})
+			}
+			notes = append(notes, storage.Annotation{
+				TSUID: schema.FormatTSUID(s.Catalog().TSUIDOf(ref)), Start: f.at() / 1000, Description: fmt.Sprint("n\u00f6te ", n), Custom: map[string]string{"k": "v"},
+			})
+		}
+		if n%4 == 0 {
+			f.check(s.Archives().Put(ctx, ref, []storage.ArchiveSlots{{Step: 300, Times: []int64{copyBegin / 1000 / 300 * 300, copyBegin/1000/300*300 + 300*5000}, Values: []float64{1.5, float64(n)}}}))
+			v, _ := schema.FloatPoint(0, f.rng.Float64(), schema.ValuesAuto)
+			rolled = append(rolled,
+				rollup.Point{Series: ref, Time: copyBegin / 1000, Interval: hour, Aggregation: "sum", Value: v},
+				rollup.Point{Series: ref, Time: copyBegin/1000 + 86400, Interval: hour, Aggregation: "max", Value: schema.IntPoint(0, int64(n)), Group: true})
+		}
+	}
+	notes = append(notes, storage.Annotation{Start: f.at(), Description: "an event", Custom: map[string]string{"id": "7", "tags": "a b"}})
+	f.check(s.Append(ctx, b))
+	f.check(s.PutHistograms(ctx, coded))
+	_, err := s.Annotations().Put(ctx, storage.ReplaceAnnotation, notes)
+	f.check(err)
+	f.check(s.Rollups().Put(ctx, rolled))
+	f.documents(refs)
+	f.tree()
+}
+
+// point adds a random point or object.
+func (f *filler) point(b *storage.Batch, ref storage.Ref) {
+	at := f.at()
+	switch f.rng.IntN(8) {
+	case 0:
+		b.AddForm(ref, at, math.Float64frombits(f.rng.Uint64()), storage.FormInteger)
+	case 1:
+		b.AddForm(ref, at, f.rng.Float64(), storage.FormDouble)
+	case 2:
+		b.AddObject(ref, at, storage.KindHistogram, []byte(fmt.Sprint("histogram ", f.rng.IntN(1000))))
+	case 3:
+		b.AddObject(ref, at, storage.KindExemplar, []byte(fmt.Sprint("exemplar ", f.rng.IntN(1000))))
+		b.AddObject(ref, at, storage.KindExemplar, []byte(fmt.Sprint("exemplar ", f.rng.IntN(1000))))
+	case 4:
+		b.Add(ref, at, f.value())
+		b.AddObject(ref, at, storage.KindStartTime, []byte{byte(f.rng.IntN(100))})
+	default:
+		b.Add(ref, at, f.value())
+	}
+}
+
+// documents edits documents of series and names.
+func (f *filler) documents(refs []storage.Ref) {
+	ctx, d := f.t.Context(), f.a.store.Documents()
+	f.check(d.PutMetadata(ctx, map[string]storage.Metadata{f.series(0).Metric: {Type: "counter", Help: "help \"me\"", Unit: "seconds"}}))
+	edit, err := schema.ParseTSMetaEdit([]byte(`{"displayName":"shown","custom":{"a":"b"},"max":3.5}`))
+	f.check(err)
+	f.check(d.EditSeriesMeta(ctx, f.a.store.Catalog().TSUIDOf(refs[1]), &edit, false))
+	f.check(d.SetSeriesCustom(ctx, "step", []storage.CustomEdit{{Ref: refs[2], New: "60"}}))
+	_, errs := f.a.store.Names().Assign(ctx, schema.Tagk, []string{"unused"})
+	f.check(errsOf(errs))
+}
+
+func errsOf(errs []error) error {
+	for _, err := range errs {
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// tree makes a tree with two rules.
+func (f *filler) tree() {
+	e := f.a.trees.Editor()
+	id, err := e.Create(f.t.Context(), schema.Tree{Name: "by host", Description: "d", StoreFailures: true})
+	f.check(err)
+	rule := func(r schema.TreeRule) tree.RuleEdit {
+		return tree.RuleEdit{Level: r.Level, Change: func(schema.TreeRule, bool) (schema.TreeRule, error) { return r, nil }}
+	}
+	f.check(e.EditRules(f.t.Context(), id, []tree.RuleEdit{
+		rule(schema.TreeRule{Type: "TAGK", Field: "host"}), rule(schema.TreeRule{Type: "METRIC", Level: 1, Separator: "\\."}),
+	}))
+	f.check(e.Edit(f.t.Context(), id, func(t *schema.Tree) { t.Enabled = true }))
+}
+
+// dump returns all that a store holds as text, under names that do not depend on UIDs.
+func dump(t *testing.T, a *Adapter) map[string]string {
+	t.Helper()
+	d := &dumper{t: t, a: a, all: map[string]string{}}
+	d.series()
+	d.global()
+	return d.all
+}
+
+type dumper struct {
+	t   *testing.T
+	a   *Adapter
+	all map[string]string
+}
+
+func (d *dumper) check(err error) {
+	d.t.Helper()
+	if err != nil {
+		d.t.Fatal(err)
+	}
+}
+
+func (d *dumper) add(key, format string, args ...any) {
+	d.all[key] += fmt.Sprintf(format, args...) + "\n"
+}
+
+// series dumps series by series.
+func (d *dumper) series() {
+	ctx, s := d.t.Context(), d.a.store
+	d.check(s.Catalog().EachTSUID(ctx, storage.SeriesScan{}, func(tsuids [][]byte) error {
+		named, err := s.Catalog().NameSeries(ctx, tsuids)
+		d.check(err)
+		for _, one := range named {
+			d.one(one)
+		}
+		return nil
+	}))
+}
+
+func (d *dumper) one(one storage.NewSeries) {
+	ctx, s, name := d.t.Context(), d.a.store, one.String()
+	refs, err := s.Catalog().Refs([][]byte{one.TSUID})
+	d.check(err)
+	meta, ok, err := s.Documents().SeriesMeta(ctx, one.TSUID)
+	d.check(err)
+	meta.TSUID = ""
+	d.add(name, "document %v %s", ok, meta.AppendTo(nil))
+	q := storage.Query{Refs: refs, End: storage.MaxTime, Samples: true, Integers: true, Exemplars: true, Histograms: true}
+	for p, err := range s.Select(ctx, q) {
+		d.check(err)
+		for i, at := range p.Times {
+			d.add(name, "%d %016x", at, math.Float64bits(p.Values[i]))
+		}
+		for _, i := range p.Integers {
+			d.add(name, "integer %d %d", i.Time, i.Value)
+		}
+		slices.SortStableFunc(p.Objects, func(a, b storage.Object) int {
+			return cmp.Or(cmp.Compare(a.Time, b.Time), bytes.Compare(a.Data, b.Data))
+		})
+		for _, o := range p.Objects {
+			d.add(name, "object %d %d %v %q", o.Time, o.Kind, o.Millis, o.Data)
+		}
+	}
+	notes, err := s.Annotations().List(ctx, storage.AnnotationRange{TSUID: schema.FormatTSUID(one.TSUID), From: 0, To: storage.MaxTime}, 0)
+	d.check(err)
+	for _, note := range notes {
+		note.TSUID = ""
+		d.add(name, "annotation %s", note.AppendTo(nil))
+	}
+}
+
+// global dumps what is of no series, and what is found by rows.
+func (d *dumper) global() {
+	ctx, s := d.t.Context(), d.a.store
+	names := func(tsuid []byte) string {
+		named, err := s.Catalog().NameSeries(ctx, [][]byte{tsuid})
+		if err != nil || len(named) != 1 {
+			d.t.Fatal(named, err)
+		}
+		return named[0].String()
+	}
+	d.check(s.Archives().Each(ctx, nil, func(row archive.SeriesSlots) error {
+		for _, slots := range row.Slots {
+			d.add("archive "+names(row.TSUID), "%v", slots)
+		}
+		return row.Bad
+	}))
+	for _, part := range s.Rollups().Config().Parts() {
+		metrics, err := s.Metrics(ctx, 0, storage.MaxTime)
+		d.check(err)
+		uids, err := s.Names().Lookup(ctx, schema.Metric, metrics)
+		d.check(err)
+		for _, uid := range uids {
+			for row, err := range s.Rollups().Rows(ctx, part, uid, 0, math.MaxUint32) {
+				d.check(err)
+				for _, v := range row.Values {
+					d.add(part.String()+" "+names(row.TSUID), "%s %d %d %x", v.Aggregation, v.Time, v.Point.Flags, v.Point.Bits)
+				}
+			}
+		}
+	}
+	notes, err := s.Annotations().List(ctx, storage.AnnotationRange{From: 0, To: storage.MaxTime}, 0)
+	d.check(err)
+	for _, note := range notes {
+		d.add("annotations", "%s", note.AppendTo(nil))
+	}
+	kinds := schema.Kinds()
+	d.check(s.Names().Each(ctx, kinds[:], func(m storage.Mapping) error {
+		documents, err := s.Documents().UIDDocuments(ctx, m.Kind, []string{string(m.UID)})
+		d.add("name "+m.Name, "%s %s", m.Kind, documents[0])
+		return err
+	}))
+	trees, err := d.a.trees.Editor().All(ctx)
+	d.check(err)
+	for _, one := range trees {
+		for i := range one.Rules {
+			one.Rules[i].TreeID = 0
+		}
+		d.add("tree "+one.Name, "%+v %+v", one.Tree, one.Rules)
+	}
+}
+
+// copyAll copies one store into another and returns what is printed.
+func copyAll(t *testing.T, from, to CopySide, change ...func(*CopyOptions)) (code int, out string) {
+	t.Helper()
+	c := DefaultCopyOptions()
+	c.From, c.To, c.Patience = from, to, time.Second
+	c.From.Given, c.To.Given = cmp.Or(from.Given, "from"), cmp.Or(to.Given, "to")
+	for _, f := range change {
+		f(&c)
+	}
+	if err := c.Validate(time.Now()); err != nil {
+		t.Fatal(err)
+	}
+	return runCheck(t, func(console Console) error { return Copy(t.Context(), c, console) })
+}
+
+// opened calls use with an adapter of options.
+func opened(t *testing.T, o Options, use func(a *Adapter)) {
+	t.Helper()
+	err := o.runAlone(t.Context(), func(_ context.Context, a *Adapter) error {
+		for a.trees.Ready() != nil {
+			time.Sleep(time.Millisecond)
+		}
+		use(a)
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func dumped(t *testing.T, o Options) (all map[string]string) {
+	t.Helper()
+	opened(t, o, func(a *Adapter) { all = dump(t, a) })
+	return all
+}
+
+// Everything is equal in all bits after a copy through stores of all engines and other layouts.
+func TestCopyAround(t *testing.T) {
+	for n, engines := range [][]string{
+		{EngineEmbedded, EngineEmbedded, EngineEmbedded},
+		{EngineEmbedded, EngineHBase, EngineEmbedded},
+		{EngineHBase, EngineEmbedded, EngineHBase},
+	} {
+		t.Run(strings.Join(engines, " "), func(t *testing.T) {
+			var sides []CopySide
+			for i, engine := range engines {
+				sides = append(sides, CopySide{Options: copyOptions(t, engine, i)})
+			}
+			var want map[string]string
+			opened(t, sides[0].Options, func(a *Adapter) {
+				(&filler{t, rand.New(rand.NewPCG(uint64(n), 1)), a}).fill(50)
+			})
+			want = dumped(t, sides[0].Options)
+			for i := range sides[1:] {
+				code, out := copyAll(t, sides[i], sides[i+1])
+				if code != 0 {
+					t.Fatal(code, out)
+				}
+				if diff := gocmp.Diff(want, dumped(t, sides[i+1].Options)); diff != "" {
+					t.Fatalf("copy %d: %s\n%s", i, out, diff)
+				}
+			}
+			if len(want) < 100 || !bytes.Contains([]byte(want["annotations"]), []byte("event")) {
+				t.Errorf("not much was copied: %v", slices.Sorted(maps.Keys(want)))
+			}
+		})
+	}
+}
+
+// Running adapters give and take all that their stores hold, also what is only in their memory.
+func TestCopyRemote(t *testing.T) {
+	from, stopFrom := runAdapter(t, copyOptions(t, EngineEmbedded, 0))
+	to, stopTo := runAdapter(t, copyOptions(t, EngineEmbedded, 1))
+	defer stopFrom()
+	defer stopTo()
+	(&filler{t, rand.New(rand.NewPCG(3, 1)), from}).fill(50)
+	want := dump(t, from)
+	code, out := copyAll(t, CopySide{Given: "http://" + from.Addr()}, CopySide{Given: "http://" + to.Addr() + "/"})
+	if code != 0 || !strings.Contains(out, "50 series and") {
+		t.Fatal(code, out)
+	}
+	if diff := gocmp.Diff(want, dump(t, to)); diff != "" {
+		t.Error(diff)
+	}
+	if body := getText(t, to, transfersPath); !strings.Contains(body, `"kind":"copy into here"`) {
+		t.Error(body)
+	}
+	// A store that is in use is reached by way of the adapter that has it open.
+	o := copyOptions(t, EngineEmbedded, 2)
+	used := from.o
+	used.ListenAddress = from.Addr()
+	code, out = copyAll(t, CopySide{Options: used}, CopySide{Options: o})
+	if code != 0 {
+		t.Fatal(code, out)
+	}
+	if diff := gocmp.Diff(want, dumped(t, o)); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// What the target has in addition stays, and what the source has at the same place replaces it.
+func TestCopyIntoOtherData(t *testing.T) {
+	source, target := copyOptions(t, EngineEmbedded, 0), copyOptions(t, EngineEmbedded, 1)
+	put := func(o Options, metrics string, value float64, from, to int) {
+		opened(t, o, func(a *Adapter) {
+			for _, metric := range metrics {
+				refs, errs := a.store.Resolve(t.Context(), []storage.Series{{Metric: string(metric), Tags: []storage.Tag{{Key: "k", Value: "v"}}}})
+				if err := errsOf(errs); err != nil {
+					t.Fatal(err)
+				}
+				b := &storage.Batch{}
+				for n := from; n < to; n++ {
+					b.Add(refs[0], copyBegin+int64(n)*600_000, value)
+				}
+				if err := a.store.Append(t.Context(), b); err != nil {
+					t.Fatal(err)
+				}
+			}
+		})
+	}
+	put(target, "abc", 1, 0, 20)
+	put(source, "bcd", 2, 10, 30)
+	if code, out := copyAll(t, CopySide{Options: source}, CopySide{Options: target}, func(c *CopyOptions) { c.Match, c.Rate = []string{"b", "d{k=v}"}, 100 }); code != 0 {
+		t.Fatal(code, out)
+	}
+	got := dumped(t, target)
+	count := func(metric string, value float64) int {
+		return strings.Count(got[metric+"{k=v}"], fmt.Sprintf(" %016x\n", math.Float64bits(value)))
+	}
+	for metric, want := range map[string][2]int{"a": {20, 0}, "b": {10, 20}, "c": {20, 0}, "d": {0, 20}} {
+		if one, two := count(metric, 1), count(metric, 2); one != want[0] || two != want[1] {
+			t.Errorf("%s has %d and %d points, want %v", metric, one, two, want)
+		}
+	}
+	if code, out := copyAll(t, CopySide{Options: source}, CopySide{Options: source}); code != ExitUsage || !strings.Contains(out, "the same store") {
+		t.Error(code, out)
+	}
+}
+
+// Rows that cannot be read are listed, and all others are copied.
+func TestCopyDamaged(t *testing.T) {
+	source, target := copyOptions(t, EngineHBase, 0), copyOptions(t, EngineEmbedded, 1)
+	opened(t, source, func(a *Adapter) {
+		(&filler{t, rand.New(rand.NewPCG(4, 1)), a}).fill(30)
+	})
+	want := dumped(t, source)
+	var series string
+	opened(t, source, func(a *Adapter) { // an append cell that ends in the middle of a point, in a row of its own
+		s := (&filler{t: t}).series(0)
+		series = s.String()
+		tsuid, _, err := a.store.Catalog().TSUID(t.Context(), s)
+		if err != nil {
+			t.Fatal(err)
+		}
+		key := a.o.layout().AppendRowKey(nil, tsuid, (copyBegin/1000+400*86400)/3600*3600)
+		m := kv.Mutation{Key: key, Puts: []kv.Put{{Qualifier: []byte{5, 0, 0}, Value: []byte{0, 7, 1}}}}
+		if err := a.db.Apply(t.Context(), a.o.TableData, schema.FamilyData, []kv.Mutation{m}); err != nil {
+			t.Fatal(err)
+		}
+	})
+	code, out := copyAll(t, CopySide{Options: source}, CopySide{Options: target})
+	if code != ExitIncomplete || strings.Count(out, "not copied: ") != 1 || !strings.Contains(out, series+" at 2024-12-18T") || !strings.Contains(out, "1 things were not copied") {
+		t.Errorf("%d %s", code, out)
+	}
+	if diff := gocmp.Diff(want, dumped(t, target)); diff != "" {
+		t.Error(diff)
+	}
+}
