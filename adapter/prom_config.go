@@ -100,31 +100,16 @@ func checkPromKeys(pairs []*yaml.Node) error {
 // linesAsWritten replaces the lines in an error about an encoded text by those of its nodes in their
 // file.
 func linesAsWritten(err error, top *yaml.Node, encoded []byte) error {
-	var read yaml.Node
-	if yaml.Unmarshal(encoded, &read) != nil || len(read.Content) != 1 {
-		return err
-	}
-	lines := map[int]int{}
-	matchLines(read.Content[0], top, lines)
+	line := rules.Lines(encoded, top)
 	var errs []error
 	for _, m := range regexp.MustCompile(`(?m)line (\d+): (.*)$`).FindAllStringSubmatch(err.Error(), -1) {
 		number, _ := strconv.Atoi(m[1])
-		errs = append(errs, fmt.Errorf("line %d: %s", lines[number], m[2]))
+		errs = append(errs, fmt.Errorf("line %d: %s", line(number), m[2]))
 	}
 	if len(errs) == 0 {
 		return fmt.Errorf("line %d: %w", top.Content[0].Line, err)
 	}
 	return errors.Join(errs...)
-}
-
-// matchLines notes the lines of nodes by those of equal nodes.
-func matchLines(encoded, written *yaml.Node, lines map[int]int) {
-	if lines[encoded.Line] == 0 {
-		lines[encoded.Line] = written.Line
-	}
-	for i := range min(len(encoded.Content), len(written.Content)) {
-		matchLines(encoded.Content[i], written.Content[i], lines)
-	}
 }
 
 // changed returns the keys whose texts differ.
@@ -149,13 +134,13 @@ func (c *PromConfig) text(key string) string {
 func (o Options) ruleSet() (*rules.Set, error) {
 	p := o.prometheusOptions().Query.Parser()
 	if o.PromConfig == nil {
-		return rules.Load(rules.Config{}, p)
+		return rules.Load(rules.Config{}, p, o.ruleChecks())
 	}
 	g := o.PromConfig.GlobalConfig
 	return rules.Load(rules.Config{
 		Files: o.PromConfig.RuleFiles, Interval: time.Duration(g.EvaluationInterval), QueryOffset: time.Duration(g.RuleQueryOffset),
 		ExternalLabels: g.ExternalLabels, Alerting: o.PromConfig.AlertingConfig,
-	}, p)
+	}, p, o.ruleChecks())
 }
 
 // alertURL returns where users find this server: --web.external-url, or the host and the port.

@@ -45,6 +45,7 @@ func (a *Adapter) prometheusParts(all Options) (o prom.Options, err error) {
 	if o.ExternalURL, err = all.alertURL(); err != nil {
 		return o, err
 	}
+	o.Languages = a.ruleLanguages(all.Prometheus.Query.Lookback)
 	if o.RuleSet, err = all.ruleSet(); err != nil {
 		return o, err
 	}

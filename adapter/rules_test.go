@@ -143,7 +143,7 @@ func TestPromConfig(t *testing.T) {
 		"alerting: {alertmanagers: [{static_configs: [{targets: ['a:1']}], basic_auth: {username: a}}]}":  "",
 		"alerting: {alert_relabel_configs: [{regex: '('}]}":                                               "line 1: ",
 		"global: {scrape_interval: 5s}":                      `line 1: global has no key "scrape_interval" here: want evaluation_interval, external_labels, rule_query_offset`,
-		"# a\n\nglobal:\n\n  evaluation_interval: soon\n":    "line 3: ", // the module tells no line
+		"# a\n\nglobal:\n\n  evaluation_interval: soon\n":    "line 3: ",
 		"global:\n  # a\n  external_labels:\n\n    a: [1]\n": "line 5: ",
 		"rule_files: 5":                  "line 1: ",
 		"rule_files:\n\n- 'a/*/b.yml'\n": "line 1: invalid rule file path",
@@ -159,5 +159,49 @@ func TestPromConfig(t *testing.T) {
 		case err == nil && len(c.RuleFiles) > 0 && fmt.Sprint(c.RuleFiles) != "[/dir/a.yml]":
 			t.Errorf("%q: rule files %v", text, c.RuleFiles)
 		}
+	}
+}
+
+// Rules ask carbon's and OpenTSDB's series in their own languages.
+func TestRuleLanguages(t *testing.T) {
+	dir := t.TempDir()
+	file := filepath.Join(dir, "a.yml")
+	writeText(t, file, `
+groups:
+  - name: pushed
+    rules:
+      - {record: 'load:sum', lang: graphite, expr: 'sumSeries(servers.*.load)'}
+      - {record: 'load:node', lang: graphite, expr: 'aliasByNode(servers.*.load, 1)', labels: {by: rule}}
+      - {record: 'disk:max', lang: graphite, window: 1h, expr: "seriesByTag('name=disk.used')"}
+      - {record: 'cpu:max', lang: opentsdb, window: 2h, expr: 'max:sys.cpu{host=*}'}
+      - {record: 'cpu:short', lang: opentsdb, expr: 'max:sys.cpu'}
+      - {record: 'cpu:sum', lang: opentsdb, expr: 'sum:1h-avg:sys.cpu'}
+      - {record: 'nothing', lang: opentsdb, expr: 'sum:no.such.metric'}
+      - {alert: Load, lang: graphite, expr: 'removeBelowValue(servers.*.load, 2)', annotations: {summary: '{{ $labels.name }} {{ $value }}'}}
+`)
+	r, _ := newReloadable(t, func(o *Options) {
+		o.Carbon.ListenAddress = "127.0.0.1:0"
+		o.PromConfig = mustParseProm(t, dir, "global: {evaluation_interval: 100ms}\nrule_files: [a.yml]\n")
+	})
+	now := time.Now().Unix()
+	text := fmt.Sprintf("servers.a.load 1 %[1]d\nservers.b.load 2 %[1]d\nservers.b.load 9 %[2]d\ndisk.used;host=a 5 %[3]d\nsys.cpu;host=a 6 %[3]d\nsys.cpu;host=b 7 %[3]d\n", now-65, now-3600, now-1800)
+	sendCarbon(t, r.Adapter, text, `sys.cpu [{"host" "b"}]`, (now-1800)*1000)
+	instant := func(text string) string { return "/api/v1/query?query=" + url.QueryEscape(text) }
+	for query, want := range map[string]string{
+		"load:sum":              `{"metric":{"__name__":"load:sum","name":"sumSeries(servers.*.load)"}`,
+		"load:sum == 3":         `{"metric"`,
+		`load:node{name="a"}`:   `{"metric":{"__name__":"load:node","by":"rule","name":"a"}`,
+		"disk:max == 5":         `{"metric":{"__name__":"disk:max","host":"a"}`,
+		`cpu:max{host="b"} > 6`: `{"metric":{"__name__":"cpu:max","host":"b"}`,
+		"cpu:sum == 13":         `{"metric":{"__name__":"cpu:sum"}`,
+		"ALERTS":                `"alertname":"Load","alertstate":"firing","name":"`,
+	} {
+		r.await(instant(query), want)
+	}
+	r.await("/api/v1/alerts", `"summary":"removeBelowValue(servers.b.load, 2) 2"`)
+	r.await(instant("cpu:short or nothing"), `"result":[]`)
+	all := r.await("/api/v1/rules", `"query":"graphite[1h]: seriesByTag('name=disk.used')"`)
+	if strings.Contains(all, "lastError") {
+		t.Errorf("a rule has failed: %s", all)
 	}
 }

@@ -360,6 +360,21 @@ func (s *Server) Explain(w http.ResponseWriter, r *http.Request) (x *explain.Ans
 	return s.queries.Explain(w, r)
 }
 
+// A LatestQuery asks for the last points of a query.
+type LatestQuery = api.LatestQuery
+
+// A LatestPoint is the last point of a group of a query.
+type LatestPoint = api.LatestPoint
+
+// CheckM reports what is wrong with a parameter m=.
+func CheckM(text string) error { return api.CheckM(text) }
+
+// Latest computes a query within the limits of /api/query and returns the last point of each group. The
+// context has an account of the budget.
+func (s *Server) Latest(ctx context.Context, q LatestQuery) ([]LatestPoint, error) {
+	return s.queries.Latest(ctx, q)
+}
+
 // Routes mounts the HTTP API of the port. It answers every path.
 func (s *Server) Routes(r chi.Router) {
 	if s.api == nil {

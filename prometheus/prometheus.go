@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"maps"
 	"net/http"
 	"net/url"
 	"time"
@@ -14,6 +15,7 @@ import (
 	"github.com/go-chi/chi/v5"
 	"github.com/grafana/regexp"
 	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/prometheus/promql"
 
 	"github.com/tsdbridge/tsdbridge/budget"
 	"github.com/tsdbridge/tsdbridge/prometheus/appendable"
@@ -46,6 +48,8 @@ type Options struct {
 
 	// RuleSet has the rules that Run evaluates; nil: there are none.
 	RuleSet *rules.Set
+	// Languages evaluate rules in other languages.
+	Languages rules.Evaluators
 	// ExternalURL is where users find this server. Alerts link to it.
 	ExternalURL *url.URL
 	// Ready returns nil when the store answers queries.
@@ -120,15 +124,17 @@ func (o Options) Validate() error {
 
 // A Server serves Prometheus' protocols.
 type Server struct {
-	write   *write.Handler
-	pairs   *pairs.Tracker // nil: nothing is deduplicated
-	read    *read.Handler
-	query   *query.API
-	rules   *rules.Service // shared by all generations
-	set     *rules.Set
-	shown   *queryable.Store
-	budget  *budget.Budget
-	origins *regexp.Regexp
+	write *write.Handler
+	pairs *pairs.Tracker // nil: nothing is deduplicated
+	read  *read.Handler
+	query *query.API
+	rules *rules.Service // shared by all generations
+	set   *rules.Set
+	// languages evaluate rules in other languages than PromQL
+	languages rules.Evaluators
+	shown     *queryable.Store
+	budget    *budget.Budget
+	origins   *regexp.Regexp
 }
 
 // New wires the protocols over the store.
@@ -145,7 +151,7 @@ func New(o Options) *Server {
 	tracker := o.tracker()
 	s := &Server{
 		write: write.New(o.writeOptions(tracker)), pairs: tracker, read: read.New(o.readOptions(shown)), rules: rules.New(o.ruleOptions(shown)),
-		set: o.RuleSet, shown: shown, budget: o.Budget, origins: o.Origins,
+		set: o.RuleSet, languages: o.Languages, shown: shown, budget: o.Budget, origins: o.Origins,
 	}
 	s.query = query.New(o.queryOptions(shown, s.rules))
 	s.Use()
@@ -158,7 +164,7 @@ func (s *Server) With(o Options) *Server {
 	shown := s.shown.With(queryable.Limits{Series: o.Series, Samples: int64(o.Query.Samples)})
 	return &Server{
 		write: s.write, pairs: s.pairs, read: s.read.With(o.readOptions(shown)), query: s.query.With(o.queryOptions(shown, s.rules)),
-		rules: s.rules, set: o.RuleSet, shown: shown, budget: s.budget, origins: o.Origins,
+		rules: s.rules, set: o.RuleSet, languages: o.Languages, shown: shown, budget: s.budget, origins: o.Origins,
 	}
 }
 
@@ -256,7 +262,22 @@ func (s *Server) servePairs(w http.ResponseWriter, _ *http.Request) {
 func ReadsBody(path string) bool { return path == APIPrefix+writePath || path == writePath }
 
 // Use has rules evaluated as this Server says, in the place of the one from before.
-func (s *Server) Use() { s.rules.Use(s.set, s.query) }
+func (s *Server) Use() {
+	all := maps.Clone(s.languages)
+	if all == nil {
+		all = rules.Evaluators{}
+	}
+	all[rules.PromQL] = ruleQueries{s.query}
+	s.rules.Use(s.set, all)
+}
+
+// ruleQueries evaluates the PromQL of rules.
+type ruleQueries struct{ api *query.API }
+
+// Evaluate implements rules.Evaluator.
+func (q ruleQueries) Evaluate(ctx context.Context, a rules.Question) (promql.Vector, error) {
+	return q.api.Instant(ctx, a.Text, a.Client, a.At)
+}
 
 // SameRules reports whether two Servers have the same rule files with the same text.
 func (s *Server) SameRules(other *Server) bool { return s.set.Equal(other.set) }

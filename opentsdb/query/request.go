@@ -193,6 +193,17 @@ func longOf(n *json.Number, otherwise int64) int64 {
 	return int64(v)
 }
 
+// Interval returns the longest interval of downsampling of a request that was checked, 0 without.
+func (r *Request) Interval() time.Duration {
+	longest := time.Duration(0)
+	for _, q := range r.Queries {
+		if q.downsampling != nil {
+			longest = max(longest, time.Duration(q.downsampling.Interval)*time.Millisecond)
+		}
+	}
+	return longest
+}
+
 // Times returns the first and the last millisecond that a request asks for, after Check.
 func (r *Request) Times() (start, end int64) { return r.start, r.end }
 

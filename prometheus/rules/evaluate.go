@@ -3,6 +3,8 @@ package rules
 import (
 	"context"
 	"fmt"
+	"maps"
+	"slices"
 	"time"
 
 	"github.com/prometheus/prometheus/promql"
@@ -30,12 +32,22 @@ func (s *Service) query(ctx context.Context, text string, at time.Time) (promql.
 	name, _ := ctx.Value(groupKey{}).(string)
 	account := budget.From(ctx)
 	before := account.Held()
-	v, err := (*s.evaluator.Load()).Instant(ctx, text, fmt.Sprintf("rule group %q", name), at)
+	v, err := s.evaluators.Load().evaluate(ctx, Question{Text: text, Client: fmt.Sprintf("rule group %q", name), At: at})
 	account.Give(account.Held() - before)
 	if err != nil {
 		return nil, err
 	}
 	return v, account.Take(vectorBytes(v))
+}
+
+// evaluate evaluates a query in the language that its text says.
+func (e Evaluators) evaluate(ctx context.Context, q Question) (promql.Vector, error) {
+	f, ok := parseForeign(q.Text, slices.Collect(maps.Keys(e)))
+	if !ok {
+		return e[PromQL].Evaluate(ctx, q)
+	}
+	q.Text, q.Window = f.text, f.window
+	return e[f.language].Evaluate(ctx, q)
 }
 
 // sampleBytes is about what a sample takes besides its labels, in the result and in the transaction.

@@ -34,7 +34,7 @@ type Config struct {
 // A Set is the rules of some files, as they were when it was loaded. It does not change.
 type Set struct {
 	config Config
-	parser parser.Parser
+	parser languageParser
 	files  []string // in order
 	groups map[string]*rulefmt.RuleGroups
 	text   map[string]string
@@ -81,8 +81,8 @@ func (e *FileError) Unwrap() error { return e.Err }
 
 // Load reads and checks the rule files of a configuration. It reports all errors at once. A path
 // without a pattern must exist.
-func Load(c Config, p parser.Parser) (*Set, error) {
-	s := &Set{config: c, parser: p, groups: map[string]*rulefmt.RuleGroups{}, text: map[string]string{}}
+func Load(c Config, p parser.Parser, languages Checks) (*Set, error) {
+	s := &Set{config: c, parser: languageParser{p, languages}, groups: map[string]*rulefmt.RuleGroups{}, text: map[string]string{}}
 	errs := []error{c.checkAlerting()}
 	for _, pattern := range c.Files {
 		files, err := filepath.Glob(pattern)
@@ -109,7 +109,7 @@ func (s *Set) load(file string) error {
 	if err != nil {
 		return fmt.Errorf("rule_files: %w", err)
 	}
-	groups, err := Parse(file, text, s.parser)
+	groups, err := s.parser.parse(file, text)
 	if err != nil {
 		return err
 	}
@@ -132,14 +132,29 @@ func readFile(file string) ([]byte, error) {
 }
 
 // Parse parses and checks the text of a rule file. The errors are FileErrors, joined.
-func Parse(file string, text []byte, p parser.Parser) (*rulefmt.RuleGroups, error) {
+func Parse(file string, text []byte, p parser.Parser, languages Checks) (*rulefmt.RuleGroups, error) {
+	return languageParser{p, languages}.parse(file, text)
+}
+
+func (p languageParser) parse(file string, text []byte) (*rulefmt.RuleGroups, error) {
 	top, err := oneDocument(text)
 	if err != nil {
 		return nil, fileError(file, err)
 	}
+	line := func(n int) int { return n }
+	changed, err := p.checks.foreignRules(top)
+	if changed && err == nil {
+		if text, err = yaml.Marshal(top); err == nil {
+			line = Lines(text, top)
+		}
+	}
+	if err != nil {
+		return nil, fileErrors(file, err)
+	}
 	groups, errs := rulefmt.Parse(text, false, model.UTF8Validation, p, slog.New(slog.DiscardHandler))
 	for i, err := range errs {
 		e := fileError(file, err)
+		e.Line = line(e.Line)
 		if of, ok := errors.AsType[*rulefmt.Error](err); ok && e.Line == 0 {
 			e.Line = ruleLine(top, of.Group, of.Rule)
 		}
@@ -189,6 +204,43 @@ func below(node *yaml.Node, key string) *yaml.Node {
 		}
 	}
 	return &yaml.Node{}
+}
+
+// fileErrors is fileError for errors that were joined.
+func fileErrors(file string, err error) error {
+	joined, ok := err.(interface{ Unwrap() []error })
+	if !ok {
+		return fileError(file, err)
+	}
+	var all []error
+	for _, one := range joined.Unwrap() {
+		all = append(all, fileErrors(file, one))
+	}
+	return errors.Join(all...)
+}
+
+// Lines returns a function from lines of an encoded document to those that its nodes were read from, 0
+// for a line that is not known.
+func Lines(encoded []byte, written *yaml.Node) func(line int) int {
+	lines := map[int]int{}
+	var read yaml.Node
+	if yaml.Unmarshal(encoded, &read) == nil && len(read.Content) == 1 {
+		if written.Kind == yaml.DocumentNode {
+			written = written.Content[0]
+		}
+		matchLines(read.Content[0], written, lines)
+	}
+	return func(line int) int { return lines[line] }
+}
+
+// matchLines notes the lines of nodes by those of equal nodes.
+func matchLines(encoded, written *yaml.Node, lines map[int]int) {
+	if lines[encoded.Line] == 0 {
+		lines[encoded.Line] = written.Line
+	}
+	for i := range min(len(encoded.Content), len(written.Content)) {
+		matchLines(encoded.Content[i], written.Content[i], lines)
+	}
 }
 
 // fileError finds the line in an error of the module or of YAML.

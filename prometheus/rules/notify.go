@@ -21,15 +21,16 @@ import (
 
 // alertmanagers sends alerts to the Alertmanagers of the configuration by the module's notifier.
 type alertmanagers struct {
-	manager *notifier.Manager
-	link    func(language, text string) string // may be nil
-	targets chan map[string][]*targetgroup.Group
-	ended   context.Context //nolint:containedctx // requests end with it
-	end     context.CancelFunc
+	manager   *notifier.Manager
+	link      func(language, text string) string // may be nil
+	languages []string                           // besides PromQL
+	targets   chan map[string][]*targetgroup.Group
+	ended     context.Context //nolint:containedctx // requests end with it
+	end       context.CancelFunc
 }
 
 func newAlertmanagers(queue int, link func(language, text string) string, reg prometheus.Registerer, logger *slog.Logger) *alertmanagers {
-	a := &alertmanagers{link: link, targets: make(chan map[string][]*targetgroup.Group)}
+	a := &alertmanagers{link: link, languages: []string{"graphite", "opentsdb"}, targets: make(chan map[string][]*targetgroup.Group)}
 	a.ended, a.end = context.WithCancel(context.Background())
 	a.manager = notifier.NewManager(&notifier.Options{
 		QueueCapacity: queue, DrainOnShutdown: true, Registerer: reg, Do: a.do,
@@ -139,7 +140,10 @@ func (a *alertmanagers) generator(expr string) string {
 	if a.link == nil {
 		return ""
 	}
-	return a.link("promql", expr)
+	if f, ok := parseForeign(expr, a.languages); ok {
+		return a.link(f.language, f.text)
+	}
+	return a.link(PromQL, expr)
 }
 
 // Alertmanagers returns where alerts are sent.

@@ -64,13 +64,13 @@ alertmanagers:
 	if err := os.WriteFile(c.Files[0], []byte(someRules), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	set, err := rules.Load(c, query.DefaultOptions().Parser())
+	set, err := rules.Load(c, query.DefaultOptions().Parser(), testChecks())
 	if err != nil {
 		t.Fatal(err)
 	}
 	h.o.Link = func(language, text string) string { return language + ":" + text }
 	s := rules.New(h.o)
-	s.Use(set, h.api)
+	s.Use(set, h.evaluators())
 	h.write(`{__name__="load", host="b"}`, time.Now(), 2)
 	h.run(s)
 	a := <-got
@@ -93,7 +93,7 @@ alertmanagers:
 		t.Errorf("resolved %v", a.Labels)
 	}
 	// a set without Alertmanagers ends the sending
-	s.Use(h.set(someRules), h.api)
+	s.Use(h.set(someRules), h.evaluators())
 	if all := s.Alertmanagers(); len(all) != 0 {
 		t.Errorf("Alertmanagers %v", all)
 	}
@@ -116,13 +116,13 @@ func TestStopWithoutAlertmanager(t *testing.T) {
 	if err := os.WriteFile(c.Files[0], []byte(someRules), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	set, err := rules.Load(c, query.DefaultOptions().Parser())
+	set, err := rules.Load(c, query.DefaultOptions().Parser(), testChecks())
 	if err != nil {
 		t.Fatal(err)
 	}
 	h.write(`{__name__="load", host="b"}`, time.Now(), 2)
 	s := rules.New(h.o)
-	s.Use(set, h.api)
+	s.Use(set, h.evaluators())
 	stop := h.run(s)
 	<-asked
 	stop()
@@ -135,7 +135,7 @@ func TestCheckAlerting(t *testing.T) {
 		`alertmanagers: [{tls_config: {ca_file: /does/not/exist}, static_configs: [{targets: ["a:9093"]}]}]`:                           "alertmanager 1: unable to",
 		`alertmanagers: [{static_configs: [{targets: ["a:9093"]}], relabel_configs: [{target_label: __address__, replacement: a/b}]}]`: "alertmanager 1: ",
 	} {
-		_, err := rules.Load(rules.Config{Alerting: alerting(t, text)}, query.DefaultOptions().Parser())
+		_, err := rules.Load(rules.Config{Alerting: alerting(t, text)}, query.DefaultOptions().Parser(), testChecks())
 		if (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want %q", text, err, want)
 		}

@@ -13,7 +13,6 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
-	"github.com/prometheus/prometheus/promql"
 	promrules "github.com/prometheus/prometheus/rules"
 	promstorage "github.com/prometheus/prometheus/storage"
 
@@ -78,19 +77,13 @@ func (o Options) Validate() error {
 	return nil
 }
 
-// An Evaluator evaluates a query at an instant. The memory of the result is in the account of ctx.
-// The client is who asks.
-type Evaluator interface {
-	Instant(ctx context.Context, text, client string, at time.Time) (promql.Vector, error)
-}
-
 // A Service evaluates a set of rules. It is safe for concurrent use.
 type Service struct {
-	o         Options
-	metrics   *promrules.Metrics
-	evaluator atomic.Pointer[Evaluator]
-	set       atomic.Pointer[Set]
-	manager   atomic.Pointer[promrules.Manager] // nil before Run has begun
+	o          Options
+	metrics    *promrules.Metrics
+	evaluators atomic.Pointer[Evaluators]
+	set        atomic.Pointer[Set]
+	manager    atomic.Pointer[promrules.Manager] // nil before Run has begun
 
 	alertmanagers *alertmanagers
 
@@ -108,17 +101,17 @@ func New(o Options) *Service {
 	return s
 }
 
-// Use evaluates a set of rules by an evaluator from now on, in the place of the ones from before.
+// Use evaluates a set of rules by evaluators from now on, in the place of the ones from before.
 // Alerts stay active where the new set has their rules. It waits until groups that end have been
 // evaluated.
-func (s *Service) Use(set *Set, e Evaluator) {
+func (s *Service) Use(set *Set, e Evaluators) {
 	if set == nil {
 		set = &Set{}
 	}
 	s.applying.Lock()
 	defer s.applying.Unlock()
 	s.set.Store(set)
-	s.evaluator.Store(&e)
+	s.evaluators.Store(&e)
 	if m := s.manager.Load(); m != nil {
 		s.apply(m)
 	}

@@ -7,6 +7,7 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -65,11 +66,38 @@ func (h *house) set(text string) *rules.Set {
 	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
 		h.Fatal(err)
 	}
-	set, err := rules.Load(rules.Config{Files: []string{file}, Interval: 50 * time.Millisecond}, query.DefaultOptions().Parser())
+	set, err := rules.Load(rules.Config{Files: []string{file}, Interval: 50 * time.Millisecond}, query.DefaultOptions().Parser(), testChecks())
 	if err != nil {
 		h.Fatal(err)
 	}
 	return set
+}
+
+// testChecks are those of a language whose queries are numbers.
+func testChecks() rules.Checks {
+	return rules.Checks{"graphite": func(text string) error {
+		_, err := strconv.ParseFloat(text, 64)
+		return err
+	}}
+}
+
+// numbers evaluates the language of testChecks. The results have the window as a label.
+type numbers struct{}
+
+func (numbers) Evaluate(_ context.Context, q rules.Question) (promql.Vector, error) {
+	v, err := strconv.ParseFloat(q.Text, 64)
+	return promql.Vector{{Metric: labels.FromStrings("window", q.Window.String()), T: q.At.UnixMilli(), F: v}}, err
+}
+
+// promQL evaluates by the query API.
+type promQL struct{ *query.API }
+
+func (p promQL) Evaluate(ctx context.Context, q rules.Question) (promql.Vector, error) {
+	return p.Instant(ctx, q.Text, q.Client, q.At)
+}
+
+func (h *house) evaluators() rules.Evaluators {
+	return rules.Evaluators{rules.PromQL: promQL{h.api}, "graphite": numbers{}}
 }
 
 // run runs a service until stop or the end of the test.
@@ -152,7 +180,7 @@ func TestRules(t *testing.T) {
 		}
 	}
 	s := rules.New(h.o)
-	s.Use(h.set(someRules), h.api)
+	s.Use(h.set(someRules), h.evaluators())
 	if got := len(s.RuleGroups()) + len(s.AlertingRules()); got != 0 {
 		t.Errorf("%d groups and alerts before the service runs", got)
 	}
@@ -174,7 +202,7 @@ func TestRules(t *testing.T) {
 	h.awaitValue(`ALERTS`, "")
 	h.awaitValue("load:double", `{__name__="load:double", by="rule"} 3`+"\n")
 	// so are the series of rules that are there no more
-	s.Use(h.set("groups: []"), h.api)
+	s.Use(h.set("groups: []"), h.evaluators())
 	if got := len(s.RuleGroups()); got != 0 {
 		t.Errorf("%d groups", got)
 	}
@@ -219,7 +247,7 @@ func TestRestore(t *testing.T) {
 	h.write(`{__name__="ALERTS_FOR_STATE", alertname="Waiting", host="b"}`, now.Add(-time.Minute), float64(since.Unix()))
 	h.write(`{__name__="load", host="b"}`, now, 2)
 	s := rules.New(h.o)
-	s.Use(h.set(someRules), h.api)
+	s.Use(h.set(someRules), h.evaluators())
 	h.run(s)
 	h.await("the state is restored", func() bool {
 		for _, r := range s.AlertingRules() {
@@ -242,8 +270,8 @@ func TestRestore(t *testing.T) {
 // slowEvaluator waits until the test ends it.
 type slowEvaluator struct{ began chan string }
 
-func (e slowEvaluator) Instant(ctx context.Context, _, client string, _ time.Time) (promql.Vector, error) {
-	e.began <- client
+func (e slowEvaluator) Evaluate(ctx context.Context, q rules.Question) (promql.Vector, error) {
+	e.began <- q.Client
 	<-ctx.Done()
 	return nil, ctx.Err()
 }
@@ -254,7 +282,7 @@ func TestStop(t *testing.T) {
 	h.o.StopTime = time.Millisecond
 	s := rules.New(h.o)
 	began := make(chan string, 100)
-	s.Use(h.set(someRules), slowEvaluator{began})
+	s.Use(h.set(someRules), rules.Evaluators{rules.PromQL: slowEvaluator{began}})
 	stop := h.run(s)
 	if got := <-began; got != `rule group "first"` {
 		t.Errorf("the client is %s", got)
@@ -267,7 +295,7 @@ func TestNoMemory(t *testing.T) {
 	h := newHouse(t)
 	h.o.Budget = budget.New(100)
 	s := rules.New(h.o)
-	s.Use(h.set(someRules), h.api)
+	s.Use(h.set(someRules), h.evaluators())
 	stop := h.run(s)
 	h.await("the rules fail", func() bool {
 		for _, g := range s.RuleGroups() {
@@ -285,6 +313,36 @@ func TestNoMemory(t *testing.T) {
 	}
 }
 
+// Rules of a group may be in several languages, and so may the queries of templates.
+func TestLanguages(t *testing.T) {
+	h := newHouse(t)
+	s := rules.New(h.o)
+	s.Use(h.set(`
+groups:
+  - name: all
+    lang: graphite
+    window: 7m
+    rules:
+      - {record: a, expr: '42'}
+      - {record: b, expr: '43', lang: graphite, window: 1h}
+      - {record: c, lang: promql, expr: a + 1}
+      - alert: D
+        expr: '45'
+        annotations: {summary: '{{ query "graphite: 46" | first | value }}'}
+`), h.evaluators())
+	h.run(s)
+	h.awaitValue("a", `{__name__="a", window="7m0s"} 42`+"\n")
+	h.awaitValue("b", `{__name__="b", window="1h0m0s"} 43`+"\n")
+	h.awaitValue("c", `{__name__="c", window="7m0s"} 43`+"\n")
+	h.awaitValue("ALERTS", `{__name__="ALERTS", alertname="D", alertstate="firing", window="7m0s"} 1`+"\n")
+	if got := s.AlertingRules()[0].ActiveAlerts()[0].Annotations.Get("summary"); got != "46" {
+		t.Errorf("summary %q", got)
+	}
+	if got := s.RuleGroups()[0].Rules()[1].Query().String(); got != "graphite[1h]: 43" {
+		t.Errorf("the query is shown as %s", got)
+	}
+}
+
 func TestLoad(t *testing.T) {
 	dir := t.TempDir()
 	for name, text := range map[string]string{
@@ -294,21 +352,25 @@ func TestLoad(t *testing.T) {
 		"c.yml":     "groups: []\n---\ngroups: []\n",
 		"d.yml":     "groups: [\n",
 		"empty.yml": "",
+		"l.yml":     "groups:\n# a\n- name: a\n  lang: graphite\n\n  rules:\n  - {record: a, expr: '1'}\n  - {record: b,\n     expr: x}\n  - {record: '', expr: '1'}\n",
+		"m.yml":     "groups:\n- name: a\n  rules:\n  - {record: a, expr: '1', lang: cobol}\n  - {record: a, expr: '1', window: 5m}\n  - {record: a, expr: '1', lang: graphite, window: 0}\n",
 	} {
 		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
 	}
 	for pattern, want := range map[string][]string{
-		"good.yml": nil, "empty.yml": nil, "[eg]*.yml": nil, "nothing*.yml": nil,
+		"good.yml": nil, "empty.yml": nil, "[eg]*[dy].yml": nil, "nothing*.yml": nil,
 		"nothing.yml": {`there is no such file`},
 		"[":           {"syntax error in pattern"},
 		"a.yml":       {`a.yml:5: group "a", rule 1, "x": could not parse expression: `, `a.yml:6: group "a", rule 2, "Y": field 'expr' must be set in rule`},
 		"b.yml":       {`b.yml:3: field rule not found`},
 		"c.yml":       {`c.yml:2: a second document; one is read`},
 		"d.yml":       {`d.yml:`},
+		"l.yml":       {`l.yml:8: group "a", rule 2, "b": could not parse expression: graphite: `, `l.yml:10: group "a", rule 3`},
+		"m.yml":       {`m.yml:4: lang "cobol": want graphite or promql`, `m.yml:5: window: it is for`, `m.yml:6: window "0": want`},
 	} {
-		_, err := rules.Load(rules.Config{Files: []string{filepath.Join(dir, pattern)}}, query.DefaultOptions().Parser())
+		_, err := rules.Load(rules.Config{Files: []string{filepath.Join(dir, pattern)}}, query.DefaultOptions().Parser(), testChecks())
 		if (err != nil) != (want != nil) {
 			t.Errorf("%s: %v, want %v", pattern, err, want)
 		}

@@ -1,0 +1,108 @@
+package api
+
+import (
+	"context"
+	"errors"
+	"math"
+	"net/http"
+	"net/url"
+	"strconv"
+	"time"
+
+	"github.com/tsdbridge/tsdbridge/opentsdb/query"
+	"github.com/tsdbridge/tsdbridge/storage"
+)
+
+// A LatestQuery asks for the last points of a query at an instant.
+type LatestQuery struct {
+	M      string // the parameter m= of /api/query
+	Client string // who asks
+	At     time.Time
+	// Window is how long before the instant a point may be; with a longer downsampling it is two of its
+	// intervals.
+	Window time.Duration
+}
+
+// A LatestPoint is the last point of a group of a query.
+type LatestPoint struct {
+	Series storage.Series // the metric and the tags that are equal in the group
+	Time   int64          // milliseconds since 1970
+	Value  float64
+}
+
+// CheckM reports what is wrong with a parameter m=.
+func CheckM(text string) error {
+	_, err := latestRequest(LatestQuery{M: text, At: time.Unix(1<<30, 0), Window: time.Minute}, time.Unix(1<<30, 0))
+	return err
+}
+
+// latestRequest returns the request over the window.
+func latestRequest(q LatestQuery, now time.Time) (*query.Request, error) {
+	r, err := requestOver(q, q.Window, now)
+	if err != nil {
+		return nil, err
+	}
+	if interval := r.Interval(); 2*interval > q.Window {
+		return requestOver(q, 2*interval, now)
+	}
+	return r, nil
+}
+
+func requestOver(q LatestQuery, window time.Duration, now time.Time) (*query.Request, error) {
+	r, err := query.ParseParameters(url.Values{
+		"m": {q.M}, "start": {strconv.FormatInt(q.At.Add(-window).UnixMilli(), 10)}, "end": {strconv.FormatInt(q.At.UnixMilli(), 10)},
+		"ms": {""}, "no_annotations": {"true"},
+	}, onlyMetrics)
+	if err != nil {
+		return nil, err
+	}
+	return r, r.Check(now)
+}
+
+// Latest computes a query within the limits of /api/query and returns the last point of each group that
+// has one in the window. What it takes is in the account of ctx.
+func (a *API) Latest(ctx context.Context, q LatestQuery) ([]LatestPoint, error) {
+	if !a.serves("query") {
+		return nil, errEndpoint
+	}
+	if a.o.Timeout > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, a.o.Timeout)
+		defer cancel()
+	}
+	parsed, err := latestRequest(q, a.o.Now())
+	if err != nil {
+		return nil, err
+	}
+	var answer *query.Answer
+	of, err := http.NewRequestWithContext(ctx, http.MethodGet, "/", http.NoBody)
+	if err != nil {
+		return nil, err
+	}
+	of.RemoteAddr = q.Client
+	err = a.computed(&request{Request: of}, q.M, func(ctx context.Context) (err error) {
+		answer, err = a.o.Engine.Answer(ctx, parsed)
+		return err
+	})
+	var unknown query.UnknownNameError
+	switch {
+	case errors.As(err, &unknown): // nobody has sent it yet
+		return nil, nil
+	case err != nil:
+		return nil, err
+	}
+	return latestPoints(answer, q), nil
+}
+
+func latestPoints(answer *query.Answer, q LatestQuery) (points []LatestPoint) {
+	for _, g := range answer.Groups {
+		for i := g.Points.Len() - 1; i >= 0; i-- {
+			at, v := g.Points.Times[i], g.Points.Values[i]
+			if at <= q.At.UnixMilli() && !math.IsNaN(v) {
+				points = append(points, LatestPoint{storage.Series{Metric: g.Metric, Tags: g.Tags}, at, v})
+				break
+			}
+		}
+	}
+	return points
+}
