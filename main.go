@@ -112,7 +112,7 @@ func run(args []string, stdout, stderr io.Writer) int {
 		return exit.Code
 	}
 	if err != nil && !errors.Is(err, context.Canceled) {
-		c.options.Logger.Error("tsdbridge ends", "err", err)
+		c.options.Logger.Error("tsdbridge ends; mend what err names, and start it again", "err", err)
 		return 1
 	}
 	return 0

@@ -274,7 +274,7 @@ func (a *Adapter) Run(ctx context.Context) error {
 		graceCtx, cancel := context.WithTimeout(context.WithoutCancel(ctx), a.o.ShutdownGrace)
 		defer cancel()
 		if err := a.server.Shutdown(graceCtx); err != nil {
-			a.o.Logger.Warn("requests were still under way and are cut off unanswered", "err", err)
+			a.o.Logger.Warn("requests were still under way and are cut off unanswered; --web.shutdown-grace gives them longer", "err", err)
 			return a.server.Close()
 		}
 		return nil

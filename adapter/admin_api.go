@@ -98,7 +98,7 @@ func (a *adminAPI) alone(serve func(*http.Request) (any, error)) http.HandlerFun
 }
 
 func (a *adminAPI) fail(w http.ResponseWriter, r *http.Request, err error) {
-	a.o.Logger.WarnContext(r.Context(), "admin request failed", "path", r.URL.Path, "err", err)
+	a.o.Logger.WarnContext(r.Context(), "admin request failed; see /-/ready if the tables are away", "path", r.URL.Path, "err", err)
 	reply.JSON(w, http.StatusServiceUnavailable, reply.Frame{Status: "error", ErrorType: "unavailable", Error: err.Error()})
 }
 

@@ -73,7 +73,7 @@ func (o Options) noteBackup(kind, dir, moved string, begin time.Time) {
 		err = o.recordBackup(madeBackup{At: now.UTC(), Path: path, Kind: kind, Bytes: int64(size), Seconds: now.Sub(begin).Seconds()}, moved)
 	}
 	if err != nil {
-		o.Logger.Warn("the backup is made, and was not recorded for /api/v1/status/backups", "path", dir, "err", err)
+		o.Logger.Warn("the backup is made and good, but /api/v1/status/backups will not list it; see err", "path", dir, "err", err)
 	}
 }
 

@@ -188,7 +188,7 @@ func (a *adminAPI) exportRange(w http.ResponseWriter, r *http.Request) {
 	if err != nil {
 		_, final := errors.AsType[transfer.FinalError](finalExport(err))
 		last = exportFrame{Error: err.Error(), Final: final}
-		a.o.Logger.WarnContext(r.Context(), "admin request failed", "path", r.URL.Path, "err", err)
+		a.o.Logger.WarnContext(r.Context(), "admin request failed; see /-/ready if the tables are away", "path", r.URL.Path, "err", err)
 	}
 	_ = send(last, nil) // the client misses it
 }

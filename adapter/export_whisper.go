@@ -267,7 +267,7 @@ func (a *adminAPI) exportWhisper(w http.ResponseWriter, r *http.Request) {
 	last := fileFrame{Done: true}
 	if err != nil {
 		last = fileFrame{Error: err.Error()}
-		a.o.Logger.WarnContext(r.Context(), "admin request failed", "path", r.URL.Path, "err", err)
+		a.o.Logger.WarnContext(r.Context(), "admin request failed; see /-/ready if the tables are away", "path", r.URL.Path, "err", err)
 	}
 	_ = send(last, nil) // the client misses it
 }

@@ -102,7 +102,7 @@ func (a *adminAPI) checkFsck(w http.ResponseWriter, r *http.Request) {
 	})
 	end := fsckLine{Done: true}
 	if err != nil {
-		a.o.Logger.WarnContext(r.Context(), "checking rows", "table", asked.Stretch.Table, "err", err)
+		a.o.Logger.WarnContext(r.Context(), "rows cannot be checked; see /-/ready if the tables are away", "table", asked.Stretch.Table, "err", err)
 		end = fsckLine{Error: err.Error()}
 	}
 	_ = lines.Encode(end) // the client misses it if it cannot be sent

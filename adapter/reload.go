@@ -134,13 +134,13 @@ func (a *Adapter) Reload() (Reloaded, error) {
 	if err != nil {
 		r.success.Set(0)
 		r.failed.Store(true)
-		a.o.Logger.Error("the configuration was not loaded; the one from before holds", "err", err)
+		a.o.Logger.Error("the configuration was not loaded, the one from before holds; correct it, tsdbridge check config tells all mistakes", "err", err)
 		return done, err
 	}
 	r.note(a.o.Now())
 	a.o.Logger.Info("configuration loaded", "applied", names(done.Applied))
 	if len(done.Restart) > 0 {
-		a.o.Logger.Warn("settings have changed that hold after a restart only", "settings", names(done.Restart))
+		a.o.Logger.Warn("settings have changed that hold after a restart only; restart to apply them", "settings", names(done.Restart))
 	}
 	return done, nil
 }

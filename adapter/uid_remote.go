@@ -47,7 +47,7 @@ func (a *adminAPI) uids(w http.ResponseWriter, r *http.Request) {
 	})
 	end := uidLine{Done: true, Code: code}
 	if err != nil {
-		a.o.Logger.WarnContext(r.Context(), "command about UIDs", "command", u.Command, "err", err)
+		a.o.Logger.WarnContext(r.Context(), "a command about UIDs failed; see /-/ready if the tables are away", "command", u.Command, "err", err)
 		end.Error = err.Error()
 	} else if u.Command != UIDGrep && u.Command != UIDLookup {
 		a.o.Logger.InfoContext(r.Context(), "command about UIDs done", "command", u.Command, "kind", u.Kind, "names", len(u.Names))

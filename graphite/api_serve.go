@@ -78,7 +78,7 @@ func (a *api) answer(route route, w http.ResponseWriter, r *http.Request) (out *
 	}
 	defer func() {
 		if p := recover(); p != nil {
-			a.o.Logger.Error("graphite request panicked", "endpoint", route.endpoint, "query", eval.Excerpt(form.encode(), 1000), "panic", p, "stack", string(debug.Stack()))
+			a.o.Logger.Error("graphite request panicked; report this defect with the stack", "endpoint", route.endpoint, "query", eval.Excerpt(form.encode(), 1000), "panic", p, "stack", string(debug.Stack()))
 			out, err = nil, refuse(http.StatusInternalServerError, "internal error; the log says more")
 		}
 	}()
@@ -117,7 +117,7 @@ func (a *api) fail(w http.ResponseWriter, r *http.Request, route route, err erro
 	}
 	code := statusOf(err)
 	if code >= http.StatusInternalServerError && code != http.StatusNotImplemented && !errors.Is(err, budget.ErrBusy) {
-		a.o.Logger.Error("graphite request failed", "endpoint", route.endpoint, "status", code, "err", err)
+		a.o.Logger.Error("graphite request failed; see /-/ready if the tables are away, otherwise report it", "endpoint", route.endpoint, "status", code, "err", err)
 	}
 	text, contentType := textOf(err), "text/plain; charset=utf-8"
 	if route.jsonErrors {

@@ -102,7 +102,7 @@ func (a *aggregation) take(inputs []aggregator.Input, unstored, missed int) {
 	if dropped := a.Add(inputs); dropped > 0 {
 		a.metrics.noMemory.Add(float64(dropped))
 		if a.complaint.Note(context.Background(), errNoMemory) {
-			a.logger.Warn("points are missing in carbon's aggregates", "err", errNoMemory)
+			a.logger.Warn("points are missing in carbon's aggregates; raise --carbon.aggregation-max-bytes, or narrow the rules", "err", errNoMemory)
 		}
 	}
 }
@@ -162,7 +162,7 @@ func (a *aggregation) storePoints(ctx context.Context, points []carbon.Point) {
 	stored := retry.Until(ctx, resultPauses, func() bool {
 		err := a.sink.Write(ctx, points)
 		if a.outcome.Note(ctx, err) {
-			a.logger.WarnContext(ctx, "carbon's aggregates are not stored, they wait in memory", "err", err)
+			a.logger.WarnContext(ctx, "carbon's aggregates are not stored, they wait in memory; see /-/ready", "err", err)
 		}
 		return err == nil
 	})
@@ -171,5 +171,5 @@ func (a *aggregation) storePoints(ctx context.Context, points []carbon.Point) {
 		return
 	}
 	a.metrics.lost.Add(float64(len(points)))
-	a.logger.ErrorContext(ctx, "carbon's aggregates are lost, the store did not take them in time", "points", len(points), "grace", a.grace)
+	a.logger.ErrorContext(ctx, "carbon's aggregates are lost, the store did not take them in time; --web.shutdown-grace gives it longer", "points", len(points), "grace", a.grace)
 }

@@ -126,7 +126,7 @@ func (r *nameRules) load() (*nameRuleset, error) {
 			return nil, fmt.Errorf("%s: %w", file.flag, err)
 		}
 		for _, skipped := range skips {
-			r.logger.Warn("a line of carbon's configuration is passed over, as in carbon", "err", skipped)
+			r.logger.Warn("a line of carbon's configuration is passed over, as in carbon; correct or remove it", "err", skipped)
 		}
 	}
 	return rules, nil
@@ -157,7 +157,7 @@ func (r *nameRules) watch(ctx context.Context, changed func()) error {
 		rules, err := r.load()
 		if err != nil {
 			if !failing {
-				r.logger.WarnContext(ctx, "carbon's rules of names cannot be read again: the old ones hold", "err", err)
+				r.logger.WarnContext(ctx, "carbon's rules of names cannot be read again, the old ones hold; correct the file", "err", err)
 			}
 			failing = true
 			continue

@@ -58,7 +58,7 @@ func TestNamesOfCarbon(t *testing.T) {
 	if black != 2 || white != 2 || received != 6 || rejected != 2 {
 		t.Errorf("%v points in the blacklist, %v not in the whitelist, %v received, %v rejected", black, white, received, rejected)
 	}
-	if text := d.log.String(); !strings.Contains(text, "black:2") || !strings.Contains(text, flagRewrites) && !strings.Contains(text, "series refused") {
+	if text := d.log.String(); !strings.Contains(text, "black:2") || !strings.Contains(text, flagRewrites) && !strings.Contains(text, "points refused") {
 		t.Errorf("log:\n%s", text)
 	}
 }

@@ -50,7 +50,7 @@ var _ carbon.Sink = (*carbonSink)(nil)
 
 // newCarbonSink returns a carbonSink over a store.
 func newCarbonSink(o sinkOptions) *carbonSink {
-	in := &carbonSink{o: o, refused: newRefusedNames(o.Logger, o.Refused), counters: newSinkCounters(o.Registerer), filtered: newFilteredCounters(o.Registerer)}
+	in := &carbonSink{o: o, refused: newRefusedNames(o.Refused), counters: newSinkCounters(o.Registerer), filtered: newFilteredCounters(o.Registerer)}
 	in.Ingest = in.newIngest()
 	return in
 }
@@ -85,7 +85,7 @@ func (in *carbonSink) Write(ctx context.Context, points []carbon.Point) error {
 	in.counters.Count(j, err)
 	j.EachRefusedSeries(func(name string, err error) { in.refused.add(ctx, name, err, in.o.Now()) })
 	if err != nil && storage.IsRefusal(err) {
-		in.refused.logPoints(ctx, len(points), err, in.o.Now())
+		in.refused.addPoints(ctx, len(points), err)
 		return nil
 	}
 	return err
@@ -115,8 +115,8 @@ func (in *carbonSink) fill(ctx context.Context, j *ingest.Job, points []carbon.P
 	}
 	j.End()
 	if j.Refused += early; early > 0 {
-		in.refused.logPoints(ctx, early,
-			fmt.Errorf("%w: more than %v in the future (--carbon.max-future)", storage.ErrInvalid, in.o.MaxFuture), in.o.Now())
+		in.refused.addPoints(ctx, early,
+			fmt.Errorf("%w: more than %v in the future (--carbon.max-future)", storage.ErrInvalid, in.o.MaxFuture))
 	}
 }
 

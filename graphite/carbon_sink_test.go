@@ -18,6 +18,7 @@ import (
 
 	"github.com/tsdbridge/tsdbridge/graphite/carbon"
 	"github.com/tsdbridge/tsdbridge/ingest"
+	"github.com/tsdbridge/tsdbridge/refused"
 	"github.com/tsdbridge/tsdbridge/storage"
 )
 
@@ -94,6 +95,7 @@ func newIngestDoor(t *testing.T, appends int, change ...func(*sinkOptions)) *ing
 		CacheEntries: 1000, Appends: appends, Logger: slog.New(slog.NewTextHandler(&d.log, nil)), Registerer: prometheus.NewRegistry(),
 		Now: func() time.Time { return d.now },
 	}
+	o.Refused = refused.New(o.Logger, o.Now)
 	for _, c := range change {
 		c(&o)
 	}
@@ -195,14 +197,14 @@ func TestIngestRefusedNames(t *testing.T) {
 		t.Errorf("resolved %s", got)
 	}
 	d.wantCounts(t, 15, 6, 9, 0)
-	if text := d.log.String(); strings.Count(text, "\n") != 2 || !strings.Contains(text, `name="\"bad\""`) || !strings.Contains(text, "suppressed=1") {
+	if text := d.log.String(); strings.Count(text, "\n") != 2 || !strings.Contains(text, "text=bad ") || !strings.Contains(text, "suppressed=1") {
 		t.Errorf("log:\n%s", text)
 	}
 }
 
 // The memory of refused names is bounded, however many there are.
 func TestIngestRefusedMemory(t *testing.T) {
-	r := newRefusedNames(slog.New(slog.DiscardHandler), nil)
+	r := newRefusedNames(nil)
 	now, long := time.Unix(1741060000, 0), strings.Repeat("x", 16<<10)
 	for i := range 1000 {
 		r.add(t.Context(), fmt.Sprint(long, i), storage.ErrInvalid, now)

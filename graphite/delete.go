@@ -90,7 +90,7 @@ func (a *api) leaves(ctx context.Context, query string) (names []string, refs []
 	}
 	found, missing := a.o.Catalog.Refs(tsuids)
 	if missing != nil {
-		a.o.Logger.Warn("leaves of trees without a series in the store are left out", "pattern", query, "err", missing)
+		a.o.Logger.Warn("leaves of trees without a series in the store are left out; run tsdbridge tree sync", "pattern", query, "err", missing)
 	}
 	for _, ref := range found {
 		if ref != 0 {

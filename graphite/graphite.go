@@ -123,7 +123,7 @@ func (o Options) CheckFiles() error {
 // warnSkipped logs the sections that carbon passes over, too.
 func (o Options) warnSkipped(schemas *conf.Schemas, aggregations *conf.Aggregations) {
 	for _, skipped := range append(schemas.Skipped(), aggregations.Skipped()...) {
-		o.Logger.Warn("a section of carbon's configuration is not a rule, as in carbon", "err", skipped)
+		o.Logger.Warn("a section of carbon's configuration is not a rule, as in carbon; correct or remove it", "err", skipped)
 	}
 }
 

@@ -38,7 +38,7 @@ func (s *server) serve(ctx, writeCtx context.Context, conn net.Conn) {
 	if first := c.lines.Rest(); s.o.TLS != nil && len(first) > 0 && first[0] == tlsHandshake {
 		var secure *tls.Conn
 		if secure, err = s.handshake(ctx, conn, bytes.Clone(first)); err != nil {
-			s.o.Logger.DebugContext(ctx, "TLS handshake failed", "remote", conn.RemoteAddr().String(), "err", err)
+			s.o.Logger.DebugContext(ctx, "TLS handshake failed", "client", conn.RemoteAddr().String(), "err", err)
 			stop()
 			closed()
 			_ = conn.Close()
@@ -181,6 +181,6 @@ func (c *connection) end(ctx context.Context, err error) {
 		c.metrics.unfinished.Inc()
 	}
 	if !errors.Is(err, io.EOF) && !errors.Is(err, context.Canceled) && !errors.Is(err, os.ErrDeadlineExceeded) {
-		c.o.Logger.DebugContext(ctx, "telnet connection ended", "remote", c.conn.RemoteAddr().String(), "err", err)
+		c.o.Logger.DebugContext(ctx, "telnet connection ended", "client", c.conn.RemoteAddr().String(), "err", err)
 	}
 }

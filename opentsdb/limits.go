@@ -65,7 +65,7 @@ func (l *limits) of(metric string) int {
 	if now := l.now(); l.path != "" && now.Sub(l.read) >= limitsEvery {
 		l.read = now
 		if err := l.load(); err != nil {
-			l.logger.Error("the limits of queries cannot be read; those from before hold", "file", l.path, "err", err)
+			l.logger.Error("the limits of queries cannot be read, those from before hold; correct the file", "file", l.path, "err", err)
 		}
 	}
 	for _, item := range l.list {

@@ -85,7 +85,7 @@ func (l *listener) Run(ctx context.Context, puts *putStore, api http.Handler) er
 	})
 	err := group.Wait()
 	if lost := s.delivery.lost.Load(); lost > 0 {
-		l.o.Logger.ErrorContext(ctx, "telnet points lost, the store did not take them in time", "points", lost, "grace", l.o.ShutdownGrace)
+		l.o.Logger.ErrorContext(ctx, "telnet points lost, the store did not take them in time; --web.shutdown-grace gives it longer", "points", lost, "grace", l.o.ShutdownGrace)
 	}
 	return err
 }

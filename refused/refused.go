@@ -75,12 +75,9 @@ func New(logger *slog.Logger, now func() time.Time) *Log {
 // unless one of the door was logged a short while ago. text is called for samples that are kept alone; nil: there is none.
 func (l *Log) Add(ctx context.Context, at Sample, text func() string) {
 	if kept, suppressed, log := l.add(at, text); log {
-		l.logger.WarnContext(ctx, "points refused", "door", kept.Door, "client", kept.Client, "reason", kept.Reason, "text", kept.Text, "points", kept.Points, "suppressed", suppressed)
+		l.logger.WarnContext(ctx, "points refused; /api/v1/status/refused shows more of them", "door", kept.Door, "client", kept.Client, "reason", kept.Reason, "text", kept.Text, "points", kept.Points, "suppressed", suppressed)
 	}
 }
-
-// Keep is Add for doors that log refusals themselves.
-func (l *Log) Keep(at Sample, text func() string) { l.add(at, text) }
 
 func (l *Log) add(at Sample, text func() string) (kept Sample, suppressed int64, log bool) {
 	if l == nil {

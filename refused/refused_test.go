@@ -21,10 +21,10 @@ func TestLog(t *testing.T) {
 		if texts != burst || strings.Count(out.String(), "points refused") != 1 {
 			t.Errorf("%d texts are made, the log is %s", texts, out.String())
 		}
-		l.Keep(Sample{Door: Carbon, Reason: "x\xff", Points: 1}, nil)
+		l.Add(t.Context(), Sample{Door: Carbon, Reason: "x\xff", Points: 1}, nil)
 		time.Sleep(logPause)
 		l.Add(t.Context(), Sample{Door: RemoteWrite, Reason: "last", Points: 1}, nil)
-		if n := strings.Count(out.String(), "points refused"); n != 2 || !strings.Contains(out.String(), "suppressed=1998") {
+		if n := strings.Count(out.String(), "points refused"); n != 3 || !strings.Contains(out.String(), "suppressed=1998") {
 			t.Errorf("the log is %s", out.String())
 		}
 		doors := l.Doors()
@@ -43,7 +43,7 @@ func TestLog(t *testing.T) {
 		}
 		for range 2 * mostSamples {
 			time.Sleep(time.Second)
-			l.Keep(Sample{Door: RemoteWrite, Points: 1}, nil)
+			l.Add(t.Context(), Sample{Door: RemoteWrite, Points: 1}, nil)
 		}
 		if list := l.Samples(RemoteWrite, 1000); len(list) != mostSamples {
 			t.Errorf("%d samples are kept", len(list))

@@ -58,7 +58,7 @@ func (t *tableLayout) await(ctx context.Context) error {
 			return nil
 		}
 		if t.loading.Note(ctx, err) {
-			t.logger.Error("looking at the tables; trying again", "err", err)
+			t.logger.Error("the tables cannot be looked at, which is tried again; see /-/ready", "err", err)
 		}
 		if !retry.Sleep(ctx, min(t.refresh, time.Second)) {
 			return nil

@@ -401,7 +401,7 @@ func (s *Store) refreshEvery(ctx context.Context) error {
 			return nil
 		default:
 			if s.loading.Note(ctx, fmt.Errorf("series index: %w", err)) {
-				s.o.Logger.Error("reading the series index; trying again", "table", s.o.Tables.Meta, "err", err)
+				s.o.Logger.Error("the series index cannot be read, which is tried again; queries fail until then, see /-/ready", "table", s.o.Tables.Meta, "err", err)
 			}
 		}
 		if s.o.Exclusive && s.registry.Loaded() {

@@ -126,7 +126,7 @@ func (w *Follower) Run(ctx context.Context) error {
 			}
 		}
 		if appended.Note(ctx, err) {
-			w.o.Logger.Error("appending series to trees; trying again", "err", err)
+			w.o.Logger.Error("series cannot be added to trees, which is tried again; find does not show them until then, see /-/ready", "err", err)
 		}
 	}
 }
@@ -227,7 +227,7 @@ func (w *Follower) progress(ctx context.Context, trees []*Tree, r SyncReport, wh
 	}
 	m := mark{Position: schema.FormatTSUID(r.Position), Owner: w.owner, Time: w.o.Now().Unix()}
 	if err := w.forest.setMarks(ctx, trees, m); err != nil && ctx.Err() == nil {
-		w.o.Logger.Warn("the progress of appending series to trees cannot be stored; a restart begins anew", "err", err)
+		w.o.Logger.Warn("the progress of adding series to trees cannot be stored; a restart begins anew, see /-/ready", "err", err)
 	}
 }
 

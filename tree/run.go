@@ -141,7 +141,7 @@ func (k *keeper) note(ctx context.Context, err error) (ok bool) {
 	}
 	k.forest.setState(err)
 	if k.read.Note(ctx, err) {
-		k.logger.Error("reading the trees; trying again", "table", k.forest.o.TreeTable, "err", err)
+		k.logger.Error("the trees cannot be read, which is tried again; find answers from what was read before, see /-/ready", "table", k.forest.o.TreeTable, "err", err)
 	}
 	if err != nil {
 		return false
@@ -149,7 +149,7 @@ func (k *keeper) note(ctx context.Context, err error) (ok bool) {
 	now := map[uint16]string{}
 	for _, b := range k.forest.Broken() {
 		if now[b.ID] = b.Err.Error(); k.said[b.ID] != now[b.ID] {
-			k.logger.Warn("tree cannot be used", "tree", b.ID, "name", b.Name, "err", b.Err)
+			k.logger.Warn("a tree cannot be used; correct its rules, tsdbridge tree test explains them", "tree", b.ID, "name", b.Name, "err", b.Err)
 		}
 	}
 	k.said = now

@@ -64,7 +64,7 @@ func TestRun(t *testing.T) {
 		if err := <-done; err != nil {
 			t.Error(err)
 		}
-		for text, want := range map[string]int{"tree cannot be used": 1, "reading the trees": 2} {
+		for text, want := range map[string]int{"tree cannot be used": 1, "the trees cannot be read": 2} {
 			if got := strings.Count(log.String(), text); got != want {
 				t.Errorf("%q is logged %d times, want %d:\n%s", text, got, want, log.String())
 			}

@@ -157,7 +157,7 @@ func (s *Service) prepare(ctx context.Context) bool {
 		err = s.forest.LoadTrees(ctx)
 	}
 	if s.preparing.Note(ctx, err) {
-		s.o.Logger.Error("preparing the trees; trying again", "table", s.o.Forest.TreeTable, "err", err)
+		s.o.Logger.Error("the trees cannot be prepared, which is tried again; correct what err names, or see /-/ready", "table", s.o.Forest.TreeTable, "err", err)
 	}
 	return err == nil
 }
@@ -171,7 +171,7 @@ func (s *Service) refreshDefinitions(ctx context.Context) error {
 			err = s.forest.sweep(ctx)
 		}
 		if read.Note(ctx, err) {
-			s.o.Logger.Error("reading the definitions of trees; trying again", "table", s.o.Forest.TreeTable, "err", err)
+			s.o.Logger.Error("the definitions of trees cannot be read, which is tried again; those from before hold, see /-/ready", "table", s.o.Forest.TreeTable, "err", err)
 		}
 		s.forest.dropOutdated()
 	}

@@ -38,7 +38,7 @@ func (f *File) Handler(next http.Handler, logger *slog.Logger) (http.Handler, er
 func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	s, err := h.file.load()
 	if err != nil {
-		h.logger.Error("web configuration not read", "err", err)
+		h.logger.Error("web configuration cannot be read, requests are answered 500; correct --web.config.file", "err", err)
 		http.Error(w, http.StatusText(http.StatusInternalServerError), http.StatusInternalServerError)
 		return
 	}

@@ -105,7 +105,7 @@ func (c *connection) collect(ctx context.Context, b *batch) bool {
 		if reason == 0 {
 			continue
 		}
-		b.refuse(ctx, reason, line, protocolTCP, c.remote)
+		b.refuse(ctx, reason, line, c.remote)
 		if reason.closes() && !c.o.KeepOpen {
 			c.metrics.abandonedBytes.Add(float64(len(c.lines.Unfinished())))
 			return false
@@ -119,10 +119,10 @@ func (c *connection) remote() string { return c.conn.RemoteAddr().String() }
 func (c *connection) end(ctx context.Context, err error) {
 	if rest := c.lines.Unfinished(); len(rest) > 0 {
 		b := c.newBatch(c.delivery, c.metrics.tcp)
-		b.refuse(ctx, ReasonUnfinished, rest, protocolTCP, c.remote)
+		b.refuse(ctx, ReasonUnfinished, rest, c.remote)
 		b.end(ctx)
 	}
 	if !errors.Is(err, io.EOF) && !errors.Is(err, context.Canceled) && !errors.Is(err, os.ErrDeadlineExceeded) {
-		c.o.Logger.DebugContext(ctx, "carbon connection ended", "remote", c.remote(), "err", err)
+		c.o.Logger.DebugContext(ctx, "carbon connection ended", "client", c.remote(), "err", err)
 	}
 }

@@ -82,7 +82,7 @@ func (l *Listener) receive(ctx context.Context, q *datagramQueue) error {
 		n, from, err := l.udp.ReadFromUDPAddrPort(buf)
 		if err != nil {
 			if ctx.Err() == nil {
-				l.o.Logger.WarnContext(ctx, "carbon datagram not received", "err", err)
+				l.o.Logger.WarnContext(ctx, "carbon datagrams are not received, which is tried again; mend what err names", "err", err)
 				retry.Sleep(ctx, pauses.Next())
 			}
 			continue
@@ -134,7 +134,7 @@ func (l *Listener) addDatagram(ctx context.Context, b *batch, bytes []byte, from
 		if reason == 0 {
 			continue
 		}
-		b.refuse(ctx, reason, line, protocolUDP, from.String)
+		b.refuse(ctx, reason, line, from.String)
 		if reason == ReasonTimestampInf && !l.o.KeepOpen {
 			lost = reason
 		}

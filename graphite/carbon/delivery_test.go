@@ -15,6 +15,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/testutil"
 
 	"github.com/tsdbridge/tsdbridge/ingest/listen"
+	"github.com/tsdbridge/tsdbridge/refused"
 )
 
 // sinkFunc is a Sink.
@@ -133,27 +134,22 @@ func TestDeliveryStops(t *testing.T) {
 	})
 }
 
-// For each reason one line is logged in ten seconds, with the number of lines that were not logged.
+// Of bad lines samples are kept, with their reason and client, and one in ten seconds is logged.
 func TestComplaints(t *testing.T) {
 	var log logBuffer
 	now := time.Unix(testNow, 0)
-	c := complaints{logger: slog.New(slog.NewTextHandler(&log, nil)), now: func() time.Time { return now }}
-	from := func() string { return "192.0.2.1:5" }
-	long := []byte(strings.Repeat("x", 200) + "end \x00\xff")
+	kept := refused.New(slog.New(slog.NewTextHandler(&log, nil)), func() time.Time { return now })
+	l := &Listener{o: Options{Refused: kept}}
+	long := []byte(strings.Repeat("x", 200) + "end")
 	for range 5 {
-		c.about(t.Context(), ReasonFields, long, protocolTCP, from)
-		c.about(t.Context(), ReasonValue, []byte("a b\x00 1"), protocolUDP, from)
-		c.about(t.Context(), ReasonNaN, []byte("a nan 1"), protocolTCP, from)
+		l.complain(t.Context(), ReasonFields, long, "192.0.2.1:5")
+		l.complain(t.Context(), ReasonValue, []byte("a b\x00 1"), "192.0.2.1:5")
+		l.complain(t.Context(), ReasonNaN, []byte("a nan 1"), "192.0.2.1:5")
 	}
-	now = now.Add(complaintPause)
-	c.about(t.Context(), ReasonFields, long, protocolTCP, from)
-	text := log.String()
-	for _, want := range []string{"reason=fields", "reason=value", "remote=192.0.2.1:5", `a b\\x00 1`, "bytes=206", "suppressed=0", "suppressed=4", "protocol=udp"} {
-		if !strings.Contains(text, want) {
-			t.Errorf("%s is not in the log", want)
-		}
+	if list := kept.Samples(refused.Carbon, 100); len(list) != 10 || list[0].Text != "a b\x00 1" || list[0].Reason != "value" || len(list[1].Text) != complaintBytes {
+		t.Errorf("%+v", list)
 	}
-	if strings.Count(text, "\n") != 3 || strings.Contains(text, "end") || strings.Contains(text, strings.Repeat("x", complaintBytes+1)) {
+	if text := log.String(); strings.Count(text, "\n") != 1 || !strings.Contains(text, "reason=fields") || !strings.Contains(text, "client=192.0.2.1:5") {
 		t.Errorf("log:\n%s", text)
 	}
 }

@@ -103,7 +103,7 @@ func (c *framedConnection) deliver(ctx context.Context, f *frame) {
 func (c *framedConnection) refuse(ctx context.Context, reason Reason, text []byte) {
 	c.port.metrics.lines.Inc()
 	c.metrics.rejected[reason].Inc()
-	c.complaints.about(ctx, reason, text, c.port.protocol, func() string { return c.conn.RemoteAddr().String() })
+	c.complain(ctx, reason, text, c.conn.RemoteAddr().String())
 }
 
 // end counts a frame that was not read to its end. head is its length as it came.
@@ -118,6 +118,6 @@ func (c *framedConnection) end(ctx context.Context, f *frame, head []byte, err e
 		c.refuse(ctx, ReasonUnfinished, f.bytes)
 	}
 	if !errors.Is(err, context.Canceled) && !errors.Is(err, os.ErrDeadlineExceeded) {
-		c.o.Logger.DebugContext(ctx, "carbon connection ended", "protocol", c.port.protocol, "remote", c.conn.RemoteAddr().String(), "err", err)
+		c.o.Logger.DebugContext(ctx, "carbon connection ended", "protocol", c.port.protocol, "client", c.conn.RemoteAddr().String(), "err", err)
 	}
 }

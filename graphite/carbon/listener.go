@@ -23,16 +23,15 @@ const maxPoints = 8192
 
 // A Listener receives lines on one port, over TCP and UDP, and frames on others.
 type Listener struct {
-	o          Options
-	tcp        net.Listener // nil: no lines
-	udp        *net.UDPConn // nil: none
-	framed     []*framedPort
-	frames     *listen.Gate // of what they read
-	metrics    *listenerMetrics
-	complaints complaints
-	budget     *listen.Gate // of what connections read
-	turns      *turns.Turns // of connections that parse
-	points     sync.Pool    // of *[]Point, empty
+	o       Options
+	tcp     net.Listener // nil: no lines
+	udp     *net.UDPConn // nil: none
+	framed  []*framedPort
+	frames  *listen.Gate // of what they read
+	metrics *listenerMetrics
+	budget  *listen.Gate // of what connections read
+	turns   *turns.Turns // of connections that parse
+	points  sync.Pool    // of *[]Point, empty
 }
 
 // New binds the port. Run serves it; without Run, call Close.
@@ -40,7 +39,7 @@ func New(o Options) (*Listener, error) {
 	if err := o.Validate(); err != nil {
 		return nil, err
 	}
-	l := &Listener{o: o, frames: listen.NewGate(o.MaxConnections, cmp.Or(o.frameBudget, frameBudget)), complaints: complaints{logger: o.Logger, samples: o.Refused, now: o.Now}, budget: listen.NewGate(o.MaxConnections, readBudget), turns: turns.New(runtime.GOMAXPROCS(0))}
+	l := &Listener{o: o, frames: listen.NewGate(o.MaxConnections, cmp.Or(o.frameBudget, frameBudget)), budget: listen.NewGate(o.MaxConnections, readBudget), turns: turns.New(runtime.GOMAXPROCS(0))}
 	l.points.New = func() any { return new([]Point) }
 	if o.Address != "" {
 		if err := l.bind(); err != nil {
@@ -192,7 +191,7 @@ func (l *Listener) Run(ctx context.Context, sink Sink) error {
 	})
 	err := group.Wait()
 	if lost := d.lost.Load(); lost > 0 {
-		l.o.Logger.ErrorContext(ctx, "carbon points lost, the store did not take them in time", "points", lost, "grace", l.o.ShutdownGrace)
+		l.o.Logger.ErrorContext(ctx, "carbon points lost, the store did not take them in time; --web.shutdown-grace gives it longer", "points", lost, "grace", l.o.ShutdownGrace)
 	}
 	return err
 }
@@ -260,10 +259,10 @@ func (b *batch) addPoint(ctx context.Context, p Point) {
 }
 
 // refuse counts a line that is not a point, and logs it perhaps.
-func (b *batch) refuse(ctx context.Context, reason Reason, line []byte, protocol string, from func() string) {
+func (b *batch) refuse(ctx context.Context, reason Reason, line []byte, from func() string) {
 	b.lines++
 	b.listener.metrics.rejected[reason].Inc()
-	b.listener.complaints.about(ctx, reason, line, protocol, from)
+	b.listener.complain(ctx, reason, line, from())
 }
 
 func (b *batch) deliver(ctx context.Context) {

@@ -62,7 +62,7 @@ func (f *Forwarder) send(ctx context.Context) {
 			before := f.position()
 			err := f.connected(ctx)
 			if f.sender.outcome.Note(ctx, err) {
-				f.o.Logger.WarnContext(ctx, "points for another carbon wait in the spool", "address", f.o.Address, "err", err)
+				f.o.Logger.WarnContext(ctx, "points for another carbon wait in the spool; see TsdbridgeForwardLag in docs/monitoring.md", "address", f.o.Address, "err", err)
 			}
 			return f.position() != before // it went well for some time: the pauses begin again
 		})
@@ -157,7 +157,7 @@ func (f *Forwarder) sendRecord(record []byte, next log.Position) error {
 	s := &f.sender
 	milliseconds, points, err := parseRecord(s.points, record)
 	if err != nil {
-		f.o.Logger.Error("a record of the spool cannot be read and is passed over", "address", f.o.Address, "err", err)
+		f.o.Logger.Error("a record of the spool cannot be read and is passed over; look at the disk", "address", f.o.Address, "err", err)
 		f.metrics.drop(dropDamage, 1)
 		s.at = next
 		return nil
@@ -233,7 +233,7 @@ func (f *Forwarder) part(lost <-chan struct{}, err error) {
 
 // skipDamage gives up what the spool holds and cannot be read.
 func (f *Forwarder) skipDamage(err error) {
-	f.o.Logger.Error("the spool is damaged, the points in it are not forwarded", "address", f.o.Address, "bytes", f.log.After(f.sender.at), "err", err)
+	f.o.Logger.Error("the spool is damaged, the points in it are not forwarded; look at the disk", "address", f.o.Address, "bytes", f.log.After(f.sender.at), "err", err)
 	f.metrics.drop(dropDamage, 1)
 	f.sender.at = f.log.End()
 	f.sender.marks = f.sender.marks[:0]

@@ -98,7 +98,7 @@ func (f *Forwarder) noteSpooled(err error, points int) {
 	}
 	f.metrics.drop(reason, points)
 	if r.last.IsZero() {
-		f.o.Logger.Warn("the spool takes no points for another carbon, they are dropped", "address", f.o.Address, "limit", f.o.MaxBytes, "err", err)
+		f.o.Logger.Warn("the spool takes no points for another carbon, they are dropped; see TsdbridgeForwardLag in docs/monitoring.md", "address", f.o.Address, "limit", f.o.MaxBytes, "err", err)
 	}
 	r.last, r.dropped = now, r.dropped+points
 }
@@ -117,6 +117,6 @@ func (f *Forwarder) confirm(at log.Position) {
 		err = f.log.Truncate(at)
 	}
 	if f.metrics.state.Note(context.Background(), err) {
-		f.o.Logger.Warn("how far points were forwarded cannot be kept, they may be sent again", "address", f.o.Address, "err", err)
+		f.o.Logger.Warn("how far points were forwarded cannot be kept, they may be sent again; look at the disk", "address", f.o.Address, "err", err)
 	}
 }

@@ -64,7 +64,7 @@ func (s *Source) byPath(ctx context.Context, pattern string) ([]*targetSeries, e
 	}
 	refs, err := s.o.Catalog.Refs(tsuids)
 	if err != nil {
-		s.o.Logger.Warn("leaves of trees without a series in the store are left out", "pattern", pattern, "err", err)
+		s.o.Logger.Warn("leaves of trees without a series in the store are left out; run tsdbridge tree sync", "pattern", pattern, "err", err)
 	}
 	targets, err := s.targetsOf(ctx, nodes, refs)
 	return sortTargets(targets), err

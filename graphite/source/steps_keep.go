@@ -35,7 +35,7 @@ func (s *steps) run(ctx context.Context) error {
 			batch := s.batch(k)
 			err := s.settle(ctx, batch)
 			if err != nil && !failing && ctx.Err() == nil {
-				s.logger.Warn("steps of series cannot be stored; until that is repaired they are inferred again after each restart",
+				s.logger.Warn("steps of series cannot be stored; they are inferred again after each restart until they can, see /-/ready",
 					"series", len(batch), "err", err)
 			}
 			failing = err != nil

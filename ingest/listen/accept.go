@@ -49,7 +49,7 @@ func Accept(ctx context.Context, l net.Listener, what string, logger *slog.Logge
 			return fmt.Errorf("accept %s connection: %w", what, err)
 		default: // out of file descriptors, most likely
 			pause := pauses.Next()
-			logger.WarnContext(ctx, what+" connection not accepted", "err", err, "pause", pause)
+			logger.WarnContext(ctx, what+" connection not accepted, which is tried again; look at the limit of open files", "err", err, "pause", pause)
 			retry.Sleep(ctx, pause)
 		}
 	}

@@ -223,8 +223,8 @@ const warnPause = 10 * time.Second
 func (p *Port) warn(victim *Conn) {
 	if now := time.Now(); now.Sub(p.warned) >= warnPause {
 		p.warned = now
-		p.o.Logger.Warn("as many connections as allowed are open, silent ones are closed for new ones", "protocol", p.o.What,
-			"limit", p.o.Flag, "connections", p.o.Max, "remote", victim.RemoteAddr().String())
+		p.o.Logger.Warn("as many connections as allowed are open, silent ones are closed for new ones; see TsdbridgePortFull in docs/monitoring.md", "protocol", p.o.What,
+			"limit", p.o.Flag, "connections", p.o.Max, "client", victim.RemoteAddr().String())
 	}
 }
 

@@ -64,7 +64,7 @@ func (r *Retrier) failed(ctx context.Context, err error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.waiting++; r.waiting == 1 {
-		r.Logger.WarnContext(ctx, r.What+" points not stored, holding them and reading no more until they are", "err", err)
+		r.Logger.WarnContext(ctx, r.What+" points not stored, holding them and reading no more until they are; see TsdbridgePointsFailed in docs/monitoring.md", "err", err)
 	}
 	r.Waiting.Set(float64(r.waiting))
 }

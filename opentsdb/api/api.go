@@ -239,7 +239,7 @@ func (a *API) serve(w http.ResponseWriter, r *http.Request) (err error) {
 	}
 	defer func() {
 		if p := recover(); p != nil {
-			a.o.Logger.Error("opentsdb request panicked", "path", r.URL.Path, "panic", p, "stack", string(debug.Stack()))
+			a.o.Logger.Error("opentsdb request panicked; report this defect with the stack", "path", r.URL.Path, "panic", p, "stack", string(debug.Stack()))
 			err = errors.New("internal error; the log says more")
 		}
 	}()

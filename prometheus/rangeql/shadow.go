@@ -37,7 +37,7 @@ func (q *columnQuery) shadow(ctx context.Context, ours *promql.Result) {
 	like, what := compareResults(ours, theirs)
 	e.shadows.WithLabelValues(string(like)).Inc()
 	if like == different && e.o.Logger != nil {
-		e.o.Logger.Error("PromQL over columns and Prometheus' engine answer differently", "query", q.String(), "difference", what)
+		e.o.Logger.Error("PromQL over columns and Prometheus' engine answer differently; set --query.promql-engine=prometheus, and report the query", "query", q.String(), "difference", what)
 	}
 }
 

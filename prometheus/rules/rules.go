@@ -121,11 +121,11 @@ func (s *Service) Use(set *Set, e Evaluators) {
 func (s *Service) apply(m *promrules.Manager) {
 	set := s.set.Load()
 	if err := s.alertmanagers.use(set.config); err != nil { // the set has been checked: this cannot be
-		s.o.Logger.Error("alertmanagers were not applied", "err", err)
+		s.o.Logger.Error("alertmanagers were not applied, those from before hold; report this defect", "err", err)
 	}
 	err := m.Update(set.interval(), set.files, set.config.ExternalLabels, s.externalURL(), s.iterate)
 	if err != nil { // the groups have been parsed: this cannot be
-		s.o.Logger.Error("rules were not applied", "err", err)
+		s.o.Logger.Error("rules were not applied, those from before hold; report this defect", "err", err)
 	}
 }
 

@@ -252,7 +252,7 @@ func (cat *Catalog) Name(ctx context.Context, ids []index.ID) ([]series.Found, e
 		name := named[i]
 		if name.Tags == nil {
 			cat.metrics.seriesNameless.Inc()
-			cat.o.Logger.Warn("a UID of a series has no name in tsdb-uid; the series is left out of answers",
+			cat.o.Logger.Warn("a UID of a series has no name in tsdb-uid, so answers leave the series out; run tsdbridge uid fsck",
 				"tsuid", schema.FormatTSUID([]byte(tsuids[i])))
 			continue
 		}

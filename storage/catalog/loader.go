@@ -152,7 +152,7 @@ func (l *Loader) addMeta(key []byte) {
 func (l *Loader) isTSUID(key []byte) bool {
 	_, _, err := l.o.Layout.ParseTSUID(key)
 	if err != nil {
-		l.o.Logger.Warn("row key in tsdb-meta is not a TSUID of the configured UID widths; skipped", "row", hex.EncodeToString(key), "err", err)
+		l.o.Logger.Warn("row key in tsdb-meta is not a TSUID of the configured UID widths, and is skipped; compare --storage.uid-width.* with the TSD's, or remove the row", "row", hex.EncodeToString(key), "err", err)
 	}
 	return err == nil
 }

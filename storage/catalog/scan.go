@@ -65,7 +65,7 @@ type tableScan struct {
 func (t *tableScan) row(ctx context.Context, key []byte) error {
 	metric, _, err := t.catalog.layout.ParseTSUID(key)
 	if err != nil {
-		t.catalog.o.Logger.Warn("row key in tsdb-meta is not a TSUID of the configured UID widths; skipped", "row", hex.EncodeToString(key), "err", err)
+		t.catalog.o.Logger.Warn("row key in tsdb-meta is not a TSUID of the configured UID widths, and is skipped; compare --storage.uid-width.* with the TSD's, or remove the row", "row", hex.EncodeToString(key), "err", err)
 		return nil
 	}
 	if !bytes.Equal(metric, t.metric) {

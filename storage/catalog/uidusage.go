@@ -29,7 +29,7 @@ func NewUIDUsage(uids *uid.Dictionary, layout schema.Layout, table string, logge
 // Measure asks the table how many are assigned.
 func (u *UIDUsage) Measure(ctx context.Context) {
 	if err := u.uids.Measure(ctx); err != nil {
-		u.logger.WarnContext(ctx, "counters of uids not read", "table", u.table, "err", err)
+		u.logger.WarnContext(ctx, "the counters of UIDs cannot be read, so nothing warns before they run out; see /-/ready", "table", u.table, "err", err)
 		return
 	}
 	u.Warn()
@@ -46,7 +46,7 @@ func (u *UIDUsage) Warn() {
 			}
 		}
 		if reached > warned && u.warned[kind].CompareAndSwap(warned, reached) {
-			u.logger.Warn("UIDs run out: with none left, series with new names are refused", "kind", kind.String(), "used", used,
+			u.logger.Warn("UIDs run out: with none left, series with new names are refused; see TsdbridgeUIDsRunOut in docs/monitoring.md", "kind", kind.String(), "used", used,
 				"bytes", u.layout.Width(kind), "flag", "--storage.uid-width."+kind.String(), "table", u.table)
 		}
 	}

@@ -109,7 +109,7 @@ func (c *Compactor) Run(ctx context.Context) error {
 			c.metrics.errors.Inc()
 		}
 		if looked.Note(ctx, err) {
-			c.o.Logger.Warn("compacting closed rows; trying again", "table", c.o.Data, "err", err)
+			c.o.Logger.Warn("closed rows cannot be compacted, which is tried again; see TsdbridgeUpkeepFailing in docs/monitoring.md", "table", c.o.Data, "err", err)
 		}
 	}
 	return nil

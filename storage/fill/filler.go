@@ -170,7 +170,7 @@ func (f *Filler) Run(ctx context.Context) error {
 			wait = 0
 		}
 		if looked.Note(ctx, err) {
-			f.o.Logger.Error("filling the rollup tables; trying again", "err", err)
+			f.o.Logger.Error("the rollup tables cannot be filled, which is tried again; see /-/ready, and tsdbridge fsck if err names a row", "err", err)
 		}
 		if !retry.Sleep(ctx, wait) {
 			return nil

@@ -133,7 +133,7 @@ func (f *Filler) findDeletions(ctx context.Context, since int64) error {
 		return err
 	}
 	for _, err := range bad {
-		f.o.Logger.Warn("a deletion cannot be read: the rollup tables may have values of deleted points", "err", err)
+		f.o.Logger.Warn("a deletion cannot be read, so the rollup tables may have values of deleted points; run the same version of all adapters, then delete again", "err", err)
 	}
 	for _, e := range entries {
 		err := f.journal.Series(ctx, e, func(tsuids [][]byte) error {

@@ -65,7 +65,7 @@ func (f *Filler) load(ctx context.Context) error {
 			f.record = cell.Value
 			if err := json.Unmarshal(cell.Value, &f.state); err != nil {
 				f.state = state{}
-				f.o.Logger.Warn("the state of the rollup tables cannot be read: they are filled from the beginning", "table", c.Table, "err", err)
+				f.o.Logger.Warn("the state of the rollup tables cannot be read, so they are filled from the beginning; nothing is to be done", "table", c.Table, "err", err)
 			}
 		}
 	}

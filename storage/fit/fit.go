@@ -154,6 +154,6 @@ func (c *Checker) validate(uids uidsFound, data, meta []rowSeen) []string {
 // warnOnce logs that a table has rows that do not fit in addition to rows that do.
 func (c *Checker) warnOnce(table, text string) {
 	if !c.warn.Swap(true) {
-		c.o.Logger.Warn("some rows were written with other UID widths or another salt; reads with these flags do not find them", "table", table, "found", text)
+		c.o.Logger.Warn("some rows were written with other UID widths or another salt, and reads with these flags do not find them; set --storage.uid-width.* and --storage.salt.* as those who wrote them", "table", table, "found", text)
 	}
 }

@@ -65,7 +65,7 @@ func (e *Engine) isDisabled(ctx context.Context, table string) bool {
 	}
 	disabled, err := e.askState(ctx, table)
 	if err != nil {
-		e.o.Logger.Debug("state of a table is not known", "table", table, "error", err)
+		e.o.Logger.Debug("state of a table is not known", "table", table, "err", err)
 		return false
 	}
 	e.states.mu.Lock()

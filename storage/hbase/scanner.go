@@ -192,7 +192,7 @@ func (s *scanner) isServed(ctx context.Context, limit time.Duration) bool {
 func (s *scanner) mendable(err error) bool {
 	if s.open && lostScanner(err) {
 		s.e.metrics.resumes.Inc()
-		s.e.o.Logger.Debug("scan resumed", "table", s.scan.Table, "error", err)
+		s.e.o.Logger.Debug("scan resumed", "table", s.scan.Table, "err", err)
 		return true
 	}
 	x, ok := exceptionIn(err)
@@ -402,7 +402,7 @@ func (s *scanner) close(ctx context.Context) {
 		if err == nil {
 			return
 		}
-		s.e.o.Logger.Debug("scanner not closed", "table", s.scan.Table, "error", err)
+		s.e.o.Logger.Debug("scanner not closed", "table", s.scan.Table, "err", err)
 		if x, ok := exceptionIn(err); !ok || x.class != "LeaseException" || pause.wait(ctx) != nil {
 			return
 		}

@@ -192,7 +192,7 @@ func (l *Log) recover(s *segment) error {
 	}
 	if r.torn() {
 		l.cut = s.size - r.offset
-		l.opts.Logger.Warn("log ends in an incomplete write that was never acknowledged; it is cut off", "file", name, "offset", r.offset)
+		l.opts.Logger.Warn("log ends in an incomplete write that was never acknowledged; it is cut off, nothing is to be done", "file", name, "offset", r.offset)
 	}
 	if r.offset < s.size {
 		l.opts.Logger.Info("log was not closed: cut after its last record", "file", name, "offset", r.offset, "bytes", s.size-r.offset)

@@ -203,7 +203,7 @@ func (l *Log) note() {
 	var space [32]byte
 	if err := l.mark.Put(l.extent().appendTo(space[:0])); err != nil && !l.noted {
 		l.noted = true
-		l.opts.Logger.Warn("the mark of the log cannot be written; a loss of records would go unnoticed", "file", l.opts.MarkPath, "err", err)
+		l.opts.Logger.Warn("the mark of the log cannot be written, so a loss of records would go unnoticed; look at the disk", "file", l.opts.MarkPath, "err", err)
 	}
 }
 

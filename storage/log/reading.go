@@ -68,7 +68,7 @@ func (l *Log) takeToRead(why error) error {
 		err = errors.Join(err, l.lock.Close())
 	}
 	if err == nil {
-		l.opts.Logger.Error("the disk of the log takes no writes; they are refused until it does, and what is there is read", "path", l.opts.Dir, "err", why)
+		l.opts.Logger.Error("the disk of the log takes no writes, which are refused until it does, and what is there is read; free space or repair the disk", "path", l.opts.Dir, "err", why)
 	}
 	return err
 }

@@ -53,7 +53,7 @@ func (l *Log) skipTo(from Position) {
 	if from.Compare(l.end) <= 0 {
 		return
 	}
-	l.opts.Logger.Warn("log ends before the mark: its files were removed or are old", "end", l.end, "mark", from)
+	l.opts.Logger.Warn("log ends before the mark: its files were removed or are old; points that were only in it are lost, see docs/durability.md", "end", l.end, "mark", from)
 	l.end = from
 	l.next = max(l.next, from.Segment+1)
 }

@@ -152,7 +152,7 @@ func (l *Log) cutBack(s *segment) {
 		err = s.file.Allocate(s.size)
 	}
 	if err != nil {
-		l.opts.Logger.Warn("segment not cut back after a failed write", "file", l.path(s.number, suffixLog), "err", err)
+		l.opts.Logger.Warn("a segment of the log is not cut back after a failed write, and takes space until a restart; look at the disk", "file", l.path(s.number, suffixLog), "err", err)
 		l.giveUp(s)
 	}
 }
@@ -193,7 +193,7 @@ func (l *Log) abandon(s *segment, name string) {
 
 func (l *Log) close(s *segment) {
 	if err := s.file.Close(); err != nil {
-		l.opts.Logger.Warn("segment not closed", "file", l.path(s.number, suffixLog), "err", err)
+		l.opts.Logger.Warn("a segment of the log was not closed in order; look at the disk", "file", l.path(s.number, suffixLog), "err", err)
 	}
 	s.file = nil
 }
@@ -203,7 +203,7 @@ func (l *Log) close(s *segment) {
 func (l *Log) remove(name string, size int64) {
 	if err := l.opts.FS.Remove(name); err != nil {
 		l.metrics.failed(failedRemove, err)
-		l.opts.Logger.Warn("file not removed", "file", name, "err", err)
+		l.opts.Logger.Warn("a file of the log cannot be removed, and takes space; look at the disk and at the owner of the file", "file", name, "err", err)
 		l.mu.Lock()
 		l.leftovers = append(l.leftovers, spare{name, size})
 		l.mu.Unlock()

@@ -81,7 +81,7 @@ func (r *diskSpace) look() uint64 {
 	switch short := free < r.min; {
 	case short == r.short.Load():
 	case short && r.short.CompareAndSwap(false, true):
-		r.log.Warn("embedded store: too little free disk space, writes are refused", "free_bytes", free, "want_bytes", r.min)
+		r.log.Warn("embedded store: too little free disk space, writes are refused; free space, or see --storage.min-free-bytes", "free_bytes", free, "want_bytes", r.min)
 	case !short && r.short.CompareAndSwap(true, false):
 		r.log.Info("embedded store: the disk has enough free space again", "free_bytes", free)
 	}

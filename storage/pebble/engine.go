@@ -240,7 +240,7 @@ func (e *Engine) welcome(db *pebble.DB, version uint64, h holding) error {
 	}
 	switch {
 	case h.fresh:
-		e.log.Warn("embedded store: there was none, a new one is created", "path", e.path)
+		e.log.Warn("embedded store: there was none, a new one is created; if there should be one, stop the process and correct --storage.path", "path", e.path)
 	case h.keep != nil && version >= formatMarked:
 		e.damages.met(e.files.PathJoin(e.path, markName), errors.New("it is missing: whether all is there that was acknowledged cannot be told"))
 	}
@@ -342,7 +342,7 @@ func (e *Engine) flushed() bool {
 	}
 	done, err := e.db().AsyncFlush()
 	if err != nil {
-		e.log.Warn("embedded store: memory is not put into tables at the end; the next start reads Pebble's log", "err", err)
+		e.log.Warn("embedded store: memory is not put into tables at the end; nothing is lost, the next start reads Pebble's log", "err", err)
 		return false
 	}
 	late := time.NewTimer(flushTime)
@@ -351,7 +351,7 @@ func (e *Engine) flushed() bool {
 	case <-done:
 		return true
 	case <-late.C:
-		e.log.Warn("embedded store: memory was not put into tables in time; the next start reads Pebble's log", "waited", flushTime)
+		e.log.Warn("embedded store: memory was not put into tables in time; nothing is lost, the next start reads Pebble's log", "waited", flushTime)
 		return false
 	}
 }

@@ -28,7 +28,7 @@ func (r *diskSpace) whileFull(try func() error) error {
 	met := err // err changes below
 	r.stuckBy.Store(&met)
 	if r.stuck.Add(1) == 1 {
-		r.log.Error("embedded store: the disk takes no writes, those under way wait until it does and others are refused", "path", r.path, "err", err)
+		r.log.Error("embedded store: the disk takes no writes, those under way wait until it does and others are refused; free space or repair the disk", "path", r.path, "err", err)
 	}
 	defer func() {
 		if r.stuck.Add(-1) == 0 && err == nil {

@@ -241,7 +241,7 @@ func (o *owned) put(durable bool) {
 	}
 	if err != nil && !o.told {
 		o.told = true
-		o.log.Warn("embedded store: its mark cannot be written; the next start would not notice lost files", "err", err)
+		o.log.Warn("embedded store: its mark cannot be written, and the next start would not notice lost files; look at the disk", "err", err)
 	}
 }
 

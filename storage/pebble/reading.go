@@ -107,9 +107,9 @@ func (e *Engine) openReading(o Options, why error) error {
 	}
 	e.space.refuse(why)
 	// without the stack that Pebble adds
-	e.log.Error("embedded store: the disk takes no writes, they are refused until it does; what is there is read", "path", o.Path, "err", why.Error())
+	e.log.Error("embedded store: the disk takes no writes, they are refused until it does, and what is there is read; free space or repair the disk", "path", o.Path, "err", why.Error())
 	e.readers = &readers{files: e.files, tried: make(chan struct{}), db: e.db()}
-	e.readers.report = func(err error) { e.log.Warn("embedded store: the store that was only read", "err", err) }
+	e.readers.report = func(err error) { e.log.Warn("embedded store: what was open for reading is not closed in order; nothing is to be done", "err", err) }
 	o.LockWait = 0
 	go e.tryWriting(o)
 	return nil
@@ -177,7 +177,7 @@ func (e *Engine) tryWriting(o Options) {
 		e.space.refuse(err)
 		if text := err.Error(); !takesNoWrites(err) && text != said {
 			said = text
-			e.log.Error("embedded store: it cannot be opened for writing; what is there is read", "path", o.Path, "err", text)
+			e.log.Error("embedded store: it cannot be opened for writing, and what is there is read; mend what err names", "path", o.Path, "err", text)
 		}
 	}
 }

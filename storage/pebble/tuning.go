@@ -82,12 +82,12 @@ func (e *Engine) listener(log *slog.Logger) *pebble.EventListener {
 		DataCorruption: func(info pebble.DataCorruptionInfo) { e.damages.met(info.Path, info.Details) },
 		DiskSlow: func(info pebble.DiskSlowInfo) {
 			if !e.space.short.Load() { // otherwise our own flushes wait
-				log.Warn("embedded store: slow disk", "detail", info.String())
+				log.Warn("embedded store: slow disk; look at its load", "detail", info.String())
 			}
 		},
 		WriteStallBegin: func(info pebble.WriteStallBeginInfo) {
 			e.stalls.Add(1)
-			log.Warn("embedded store: writes held up", "detail", info.Reason)
+			log.Warn("embedded store: writes are held up until compactions catch up; look at the load of disk and processors", "detail", info.Reason)
 		},
 	}
 }
@@ -122,7 +122,7 @@ func (l *logger) Infof(format string, args ...any) {
 
 // Errorf implements pebble.Logger.
 func (l *logger) Errorf(format string, args ...any) {
-	l.to.Error("embedded store", "detail", fmt.Sprintf(format, args...))
+	l.to.Error("embedded store: an error of Pebble; see docs/maintenance.md", "detail", fmt.Sprintf(format, args...))
 }
 
 // Fatalf implements pebble.Logger. Pebble calls it when the log cannot be written, and what comes

@@ -115,7 +115,7 @@ func (r *Retainer) Run(ctx context.Context) error {
 			r.metrics.errors.Inc()
 		}
 		if passed.Note(ctx, err) {
-			r.o.Logger.Error("deleting what is older than the rules of the retention; trying again", "err", err)
+			r.o.Logger.Error("what is older than the rules of the retention cannot be deleted, which is tried again; see TsdbridgeUpkeepFailing in docs/monitoring.md", "err", err)
 		}
 		if !r.rest(ctx, wait) {
 			return nil

@@ -158,7 +158,7 @@ func (b *buffer) recover(ctx context.Context, d *deleter, filter *replayFilter) 
 			return err
 		}
 		if err := d.recount(ctx); err != nil {
-			b.logger.Warn("series may be found on days on which their points were deleted", "err", err)
+			b.logger.Warn("the days of series with deleted points cannot be counted; they may be found on days without points, until the next deletion", "err", err)
 		}
 		b.logger.Info("log replayed", "records", records, "points", points, "series", len(b.numbers.ids), "duration", time.Since(begin))
 	}
@@ -213,7 +213,7 @@ func (b *buffer) append(ctx context.Context, batch *series.Batch) error {
 		return err
 	}
 	if err := b.known.reached(at.Segment); err != nil {
-		b.logger.Warn("cannot record in the store where the log ends; the loss of the whole log would go unnoticed", "err", err)
+		b.logger.Warn("cannot record in the store where the log ends, so the loss of the whole log would go unnoticed; look at the disk", "err", err)
 	}
 	b.keep(&j.batch, at.Segment, acknowledged)
 	return nil

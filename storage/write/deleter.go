@@ -301,7 +301,7 @@ func (d *deleter) finishOne(ctx context.Context, j *job) error {
 func (d *deleter) carryOut(ctx context.Context, j *job) error {
 	switch err := d.clear(ctx, j, d.alone); {
 	case errors.Is(err, kv.ErrDamaged): // trying again would hold the log for ever
-		d.logger.Error("deleting points; the deletion is given up", "table", d.table.name, "err", err)
+		d.logger.Error("a deletion meets a damaged file and is given up; see TsdbridgeDamage in docs/monitoring.md, then delete again", "table", d.table.name, "err", err)
 		j.broken = err
 		return nil
 	case err != nil:
@@ -336,7 +336,7 @@ func (d *deleter) clear(ctx context.Context, j *job, alone func(change func() er
 		return fmt.Errorf("delete rows: %w", err)
 	}
 	if j.broken = broken; broken != nil {
-		d.logger.Error("deleting points: "+broken.Error(), "table", d.table.name)
+		d.logger.Error("a row of a deletion cannot be read, its points stay; look at it with tsdbridge fsck, then delete again", "table", d.table.name, "err", broken)
 	}
 	if err := d.db.Flush(ctx); err != nil {
 		return fmt.Errorf("sync what was deleted: %w", err)

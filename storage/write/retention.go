@@ -95,7 +95,7 @@ func (r *retention) run(ctx context.Context) error {
 			r.metrics.errors.Inc()
 		}
 		if passed.Note(ctx, err) {
-			r.logger.Error("deleting what is too old; trying again", "table", r.table, "err", err)
+			r.logger.Error("what is too old cannot be deleted, which is tried again; see TsdbridgeUpkeepFailing in docs/monitoring.md", "table", r.table, "err", err)
 		}
 		if !retry.Sleep(ctx, wait) {
 			return nil

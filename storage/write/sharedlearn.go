@@ -21,7 +21,7 @@ func (s *sharedDeleter) run(ctx context.Context) error {
 	var followed retry.Outcome
 	for {
 		if err := s.step(ctx); followed.Note(ctx, err) {
-			s.logger.Error("following the deletions of other processes; trying again", "err", err)
+			s.logger.Error("the deletions of other processes cannot be read, which is tried again; see /-/ready", "err", err)
 		}
 		if !retry.Sleep(ctx, journalEvery) {
 			return nil
@@ -86,7 +86,7 @@ func (s *sharedDeleter) learnLocked(ctx context.Context) error {
 
 func (s *sharedDeleter) warn(bad []error) {
 	for _, err := range bad {
-		s.logger.Error("a record of the journal of deletions cannot be read; an adapter of a later version may have written it", "err", err)
+		s.logger.Error("a record of the journal of deletions cannot be read; run the same version of all adapters, a later one may have written it", "err", err)
 	}
 }
 
@@ -96,7 +96,7 @@ func (s *sharedDeleter) passLost(err error) error {
 	if !errors.Is(err, journal.ErrLost) {
 		return err
 	}
-	s.logger.Error("a deletion is followed in part; what it deletes of other series may come back", "err", err)
+	s.logger.Error("a deletion is followed in part, and what it deletes of other series may come back; delete the same again", "err", err)
 	return nil
 }
 

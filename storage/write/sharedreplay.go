@@ -69,7 +69,7 @@ func (s *sharedDeleter) untilRead(ctx context.Context, read func() error) error 
 	if !retry.Until(ctx, retry.Pauses{First: 100 * time.Millisecond, Longest: 10 * time.Second}, func() (done bool) {
 		err := read()
 		if outcome.Note(ctx, err) {
-			s.logger.Error("reading the deletions of all processes while the log is replayed; trying again", "err", err)
+			s.logger.Error("the deletions of all processes cannot be read, and the replay of the log waits for them; see /-/ready", "err", err)
 		}
 		return err == nil
 	}) {

@@ -104,7 +104,7 @@ func (d *deleter) run(ctx context.Context) error {
 		n, err := d.finishLeft(ctx)
 		switch {
 		case finished.Note(ctx, err):
-			d.logger.Error("finishing deletions; they are tried again", "table", d.table.name, "err", err)
+			d.logger.Error("deletions cannot be finished, which is tried again; see TsdbridgeDeletionsUnfinished in docs/monitoring.md", "table", d.table.name, "err", err)
 		case err == nil && n > 0:
 			d.logger.Info("deletions finished that were left unfinished", "deletions", n)
 		}

@@ -107,7 +107,7 @@ func (t *Table) verifyEvery(ctx context.Context) error {
 		case <-ticker.C:
 		}
 		if err := t.verifyRows(ctx, t.now()); verified.Note(ctx, err) {
-			t.logger.Warn("looking for instants with two values; tried again later", "table", t.name, "err", err)
+			t.logger.Warn("instants with two values cannot be looked for, which is tried again; see /-/ready", "table", t.name, "err", err)
 		}
 	}
 }
@@ -141,7 +141,7 @@ func (t *Table) verifyLast(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, lastVerify)
 	defer cancel()
 	if err := t.verifyRows(ctx, t.now().Add(everything)); err != nil {
-		t.logger.Warn("looking for instants with two values at the end; rows that others wrote to at the same time may have some", "table", t.name, "err", err)
+		t.logger.Warn("instants with two values were not looked for at the end; rows that others wrote to at the same time may have some, tsdbridge fsck finds them", "table", t.name, "err", err)
 	}
 }
 
