@@ -163,7 +163,7 @@ func (m *Manager) drop(d *destination) {
 		m.o.Logger.Warn("a destination of remote_write was removed with samples that it does not have; they are sent if it comes back, or remove the directory", "destination", d.name, "directory", d.dir, "bytes", left)
 	}
 	if err := d.close(); err != nil {
-		m.o.Logger.Warn("the spool of a removed destination of remote_write could not be closed", "destination", d.name, "err", err)
+		m.o.Logger.Warn("the spool of a removed destination of remote_write could not be closed, its points wait; restart when the disk is well", "destination", d.name, "err", err)
 	}
 	m.metrics.forget(d.name)
 }
