@@ -210,7 +210,7 @@ func (a *adminAPI) copyRead(w http.ResponseWriter, r *http.Request) {
 	if err != nil {
 		_, final := errors.AsType[transfer.FinalError](finalCopy(err))
 		last = copyFrame{Error: err.Error(), Final: final}
-		a.o.Logger.WarnContext(r.Context(), "admin request failed", "path", r.URL.Path, "err", err)
+		a.o.Logger.WarnContext(r.Context(), "admin request failed; see /-/ready if the tables are away", "path", r.URL.Path, "err", err)
 	}
 	_ = writeFrame(w, last, nil) // the client misses it
 }
