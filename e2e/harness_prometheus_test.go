@@ -31,20 +31,17 @@ scrape_configs:
 // the configuration and of the flags, and waits until it is ready. It is killed when the test ends.
 func startPrometheus(t testing.TB, config string, flags ...string) *prometheusServer {
 	t.Helper()
-	return startPrometheusConfig(t, prometheusConfig+config)
+	return startPrometheusConfig(t, prometheusConfig+config, flags...)
 }
 
 // startPrometheusConfig is startPrometheus with a whole configuration.
-func startPrometheusConfig(t testing.TB, config string) *prometheusServer {
+func startPrometheusConfig(t testing.TB, config string, flags ...string) *prometheusServer {
 	t.Helper()
 	p := &prometheusServer{dir: t.TempDir()}
 	p.Scrape(t, nil)
-	p.write(t, "prometheus.yml", []byte(prometheusConfig+config))
+	p.write(t, "prometheus.yml", []byte(config))
 	flags = append([]string{"--config.file=prometheus.yml", "--storage.tsdb.path=data", "--web.listen-address=127.0.0.1:0", "--enable-feature=exemplar-storage"}, flags...)
 	p.process = startProcess(t, p.dir, prometheusBinary(t, "prometheus"), flags...)
-	p.write(t, "prometheus.yml", []byte(config))
-	p.process = startProcess(t, p.dir, prometheusBinary(t, "prometheus"),
-		"--config.file=prometheus.yml", "--storage.tsdb.path=data", "--web.listen-address=127.0.0.1:0", "--enable-feature=exemplar-storage")
 	line, err := p.process.out.line(`msg="Listening on"`)
 	if err != nil {
 		t.Fatalf("start prometheus: %v\n%s", err, p.process.out.tail())
