@@ -3,6 +3,7 @@ package e2e_test
 import (
 	"context"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -33,6 +34,7 @@ func TestHandbookSite(t *testing.T) {
 	}
 	b.open(t, eval[string](t, b, `document.querySelector('#found a').href`))
 	b.wait(t, `document.querySelector('h1')?.textContent === 'Security'`)
+	checkQuestions(t, b)
 	for _, page := range []string{"index.html", "statuses.html"} {
 		b.open(t, a.base+"/tsdb/docs/"+page)
 		checkAccessible(t, b, page)
@@ -40,6 +42,29 @@ func TestHandbookSite(t *testing.T) {
 	if got := b.complaints(); len(got) > 0 {
 		t.Errorf("the console has %q", got)
 	}
+}
+
+// checkQuestions asks the search as readers do who do not know the handbook's words. The answer is among the first three.
+func checkQuestions(t *testing.T, b *browser) {
+	t.Helper()
+	for question, page := range map[string]string{
+		"are samples accepted out of order?":     "faq.html#can-i-write-samples-of-last-year-or-out-of-order",
+		"remote write password":                  "security.html#ports-and-passwords",
+		"how much memory for 2 million series":   "operating.html#memory",
+		"storage-aggregation.conf xFilesFactor":  "faq.html#what-are-storage-schemasconf-and-storage-aggregationconf-for-then",
+		"my carbon metric does not arrive":       "faq.html#my-points-do-not-arrive",
+		"more than 8 tags":                       "faq.html#8-tags-are-too-few",
+		"tsd and tsdbridge write the same point": "sharing.html#which-of-two-writes-stays",
+		"how do I expire old data on hbase":      "faq.html#how-do-i-delete-old-data",
+		"liveness probe with a password":         "monitoring.html#probes",
+		"k8s backup":                             "faq.html#how-do-i-make-a-backup-of-a-pod",
+		"downgrade":                              "install.html#upgrading",
+	} {
+		b.wait(t, `(() => { const box = document.querySelector('input[type=search]'); box.value = `+strconv.Quote(question)+`; box.dispatchEvent(new Event('input')); return true })()`)
+		b.wait(t, `[...document.querySelectorAll('#found a')].slice(0, 3).some((a) => a.getAttribute('href') === `+strconv.Quote(page)+`)`)
+	}
+	b.wait(t, `(() => { const box = document.querySelector('input[type=search]'); box.value = 'xyzzy'; box.dispatchEvent(new Event('input')); return true })()`)
+	b.wait(t, `document.querySelector('#found').textContent === 'Nothing was found.'`)
 }
 
 // checkAccessible compares the page that is shown with rules of accessibility, light and dark.
