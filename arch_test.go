@@ -17,7 +17,7 @@ import (
 // not exist.
 var doors = map[string][]string{
 	".":                       {"adapter", "ingest/listen", "nearest", "opentsdb/conf", "systemd", "tracing"},
-	"adapter":                 {"adapter/webconfig", "budget", "copying", "explain", "graphite", "graphite/ceres", "graphite/tagspec", "graphite/whisper", "ingest/listen", "lastlog", "opentsdb", "opentsdb/client", "opentsdb/compare", "opentsdb/query", "phrase", "prometheus", "prometheus/appendable", "prometheus/blocks", "prometheus/columns", "prometheus/forward", "prometheus/reply", "prometheus/rules", "refused", "running", "seldom", "statefile", "storage", "storage/fill", "storage/fsck", "storage/hbase", "storage/kv", "storage/log", "storage/pebble", "storage/rollup", "storage/schema", "tally", "tracing", "transfer", "translate", "tree", "web"},
+	"adapter":                 {"adapter/webconfig", "budget", "copying", "explain", "graphite", "graphite/ceres", "graphite/tagspec", "graphite/whisper", "ingest/listen", "lastlog", "opentsdb", "opentsdb/client", "opentsdb/compare", "opentsdb/query", "phrase", "prometheus", "prometheus/appendable", "prometheus/blocks", "prometheus/columns", "prometheus/extract", "prometheus/forward", "prometheus/queryable", "prometheus/reply", "prometheus/rules", "refused", "running", "seldom", "statefile", "storage", "storage/fill", "storage/fsck", "storage/hbase", "storage/kv", "storage/log", "storage/pebble", "storage/rollup", "storage/schema", "tally", "tracing", "transfer", "translate", "tree", "web"},
 	"adapter/webconfig":       {},
 	"budget":                  {},
 	"copying":                 {"budget", "recent", "retry", "statefile", "storage", "storage/archive", "storage/rollup", "storage/schema", "transfer", "tree"},
@@ -61,8 +61,9 @@ var doors = map[string][]string{
 	"prometheus/blocks":       {"prometheus/columns", "prometheus/object", "storage"},
 	"prometheus":              {"budget", "prometheus/appendable", "prometheus/pairs", "prometheus/query", "prometheus/queryable", "prometheus/read", "prometheus/reply", "prometheus/rules", "prometheus/write", "running", "storage", "translate"},
 	"prometheus/bounds":       {},
-	"prometheus/columns":      {"storage"},
+	"prometheus/columns":      {"prometheus/object", "storage"},
 	"prometheus/forward":      {"prometheus/object", "recent", "retry", "statefile", "storage", "storage/log"},
+	"prometheus/extract":      {"prometheus/columns", "prometheus/object", "storage"},
 	"prometheus/object":       {"prometheus/wire", "storage", "storage/schema"},
 	"prometheus/openmetrics":  {},
 	"prometheus/pairs":        {"storage"},

@@ -38,6 +38,7 @@ const (
 	commandExportOpenTSDB = "export opentsdb"
 	commandExportWhisper  = "export whisper"
 	commandCopy           = "copy"
+	commandExportBlocks   = "export prometheus"
 	commandFsck           = "fsck"
 	commandMetaSync       = "meta sync"
 	commandUIDMetaSync    = "uid metasync"
@@ -74,6 +75,7 @@ type command struct {
 	exportFiles adapter.ExportFilesOptions
 
 	importBlocks adapter.ImportBlocksOptions
+	exportBlocks adapter.ExportBlocksOptions
 }
 
 // treeFlags are the flags and arguments of the tree commands.
@@ -150,7 +152,7 @@ func (p *parser) command(name string) command {
 	return command{
 		name: name, options: p.options, tables: p.tables, store: p.store, trees: p.trees, imports: p.imports, exports: p.exports, copies: p.copies, fsck: p.fsck, metaSync: p.metaSync,
 		uid: p.uid, ask: p.ask, checks: p.checkTSD, importFiles: p.importFiles, exportFiles: p.exportFiles, checked: p.checked,
-		health: p.health, shell: p.shell, importBlocks: p.importBlocks,
+		health: p.health, shell: p.shell, importBlocks: p.importBlocks, exportBlocks: p.exportBlocks,
 	}
 }
 
@@ -233,6 +235,7 @@ type parser struct {
 	ask          adapter.AskOptions
 	checkTSD     adapter.CheckTSDOptions
 	importBlocks adapter.ImportBlocksOptions
+	exportBlocks adapter.ExportBlocksOptions
 	checked      string // file of "check config" and "check web-config"
 	configFile   string
 	tsdConfig    string

@@ -94,6 +94,7 @@ func (p *parser) exportCommands() {
 	*e = adapter.DefaultExportOptions()
 	all := p.app.Command("export", "Write points of the tables.")
 	p.exportWhisperCommand(all)
+	p.exportBlocksCommand(all)
 	c := all.Command("opentsdb", "Write OpenTSDB's import text: lines of \"metric timestamp value tag=value ...\".")
 	c.Flag("adapter-url", runningAdapter).PlaceHolder("URL").StringVar(&e.URL)
 	c.Flag("format", "What is written: import (text), or raw: the cells of the rows, as \"tsdb scan\" prints them.").Default(e.Format).EnumVar(&e.Format, adapter.ExportText, adapter.ExportRaw)
@@ -108,6 +109,26 @@ func (p *parser) exportCommands() {
 	c.Flag("patience", "How long a store, or an adapter, that fails is asked again before the export ends.").Default(e.Patience.String()).DurationVar(&e.Patience)
 	c.Flag("progress", "Time between two lines of progress on the standard error. Default: each second on a terminal, otherwise none.").Default("0s").DurationVar(&e.Every)
 	c.Action(func(*kingpin.ParseContext) error { return e.Validate(time.Now()) })
+}
+
+// exportBlocksCommand defines "export prometheus".
+func (p *parser) exportBlocksCommand(all *kingpin.CmdClause) {
+	e := &p.exportBlocks
+	*e = adapter.DefaultExportBlocksOptions()
+	c := all.Command("prometheus", "Write blocks of Prometheus: floats and native histograms. Exemplars are left out, since blocks cannot hold them; the exit code is then 3.")
+	c.Arg("dir", "Directory, such as the data directory of a Prometheus. A block that is there from the same export is replaced.").Required().StringVar(&e.Dir)
+	c.Flag("block-duration", "Time of a block: 2h, 6h, 18h, 54h, 162h or 486h.").Default(e.Length.String()).DurationVar(&e.Length)
+	c.Flag("start-times", "Write start times too, in chunks that only a Prometheus reads that knows them (3.15 does).").BoolVar(&e.Starts)
+	seriesChoice(c, &e.SeriesChoice)
+	exportFlags(c, &e.URL, &e.State, &e.Every)
+	c.Action(func(*kingpin.ParseContext) error { return e.Validate(time.Now()) })
+}
+
+// exportFlags are flags of every export that has a state.
+func exportFlags(c *kingpin.CmdClause, url, state *string, every *time.Duration) {
+	c.Flag("adapter-url", runningAdapter).PlaceHolder("URL").StringVar(url)
+	c.Flag("state", "File that keeps how far the export is. The same command goes on there after an interruption.").PlaceHolder("FILE").StringVar(state)
+	c.Flag("progress", "Time between two lines of progress on the standard error. Default: each second on a terminal, otherwise none.").Default("0s").DurationVar(every)
 }
 
 // exportWhisperCommand defines "export whisper".

@@ -78,6 +78,8 @@ func run(args []string, stdout, stderr io.Writer) int {
 		err = adapter.ImportFiles(ctx, c.options, c.importFiles, console(stdout, stderr))
 	case commandImportBlocks:
 		err = adapter.ImportBlocks(ctx, c.options, c.importBlocks, console(stdout, stderr))
+	case commandExportBlocks:
+		err = adapter.ExportBlocks(ctx, c.options, c.exportBlocks, console(stdout, stderr))
 	case commandExportOpenTSDB:
 		err = adapter.ExportOpenTSDB(ctx, c.options, c.exports, console(stdout, stderr))
 	case commandExportWhisper:

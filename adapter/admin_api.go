@@ -42,6 +42,7 @@ type adminAPI struct {
 	importer  *opentsdb.Importer
 	parts     *graphite.Importer
 	columns   *appendable.Appendable
+	samples   columnsSource
 	files     filesSource
 	exports   opentsdb.ExportOptions
 	fsck      *fsckAPI
@@ -70,6 +71,7 @@ func (a *adminAPI) mount(r chi.Router) {
 	}
 	for path, serve := range map[string]http.HandlerFunc{
 		importPath: a.importBlock, importPartPath: a.importPart, importColumnsPath: a.importColumns, exportWhisperPath: a.exportWhisper, exportPath: a.exportRange, exportRangesPath: a.exportRanges, exportBehindPath: a.exportBehind, fsckPlanPath: a.planFsck, fsckCheckPath: a.checkFsck, uidPath: a.uids,
+		exportColumnsPath: a.exportColumns, exportNextPath: a.exportNext, exportMetadataPath: a.exportMetadata,
 		copyPartsPath: a.answerCopy(copyParts), copyRangesPath: a.answerCopy(copyRanges), copyReadPath: a.copyRead, copyWritePath: a.copyWrite,
 	} {
 		r.Method(http.MethodPost, path, http.NewCrossOriginProtection().Handler(a.transfers.watched(path, serve)))

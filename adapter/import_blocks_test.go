@@ -53,6 +53,9 @@ func storedIn(t *testing.T, o Options) (all promtest.Samples) {
 
 func answerOfPrometheus(t *testing.T, dir string) promtest.Samples {
 	t.Helper()
+	if err := os.MkdirAll(filepath.Join(dir, "wal"), 0o755); err != nil { // blocks alone have none
+		t.Fatal(err)
+	}
 	db, err := tsdb.OpenDBReadOnly(dir, t.TempDir(), nil)
 	if err != nil {
 		t.Fatal(err)
@@ -175,4 +178,12 @@ func TestSeriesChoice(t *testing.T) {
 			t.Errorf("%v, want %s", err, want)
 		}
 	}
+}
+
+func mustInt(t *testing.T, text string) (n int64) {
+	t.Helper()
+	if _, err := fmt.Sscan(text, &n); err != nil {
+		t.Fatal(err)
+	}
+	return n
 }

@@ -40,14 +40,8 @@ type SeriesChoice struct {
 
 // Validate names the flag that cannot work.
 func (c *SeriesChoice) Validate(now time.Time) (err error) {
-	p := parser.NewParser(parser.Options{})
-	c.match = nil
-	for _, text := range c.Match {
-		ms, err := p.ParseMetricSelector(text)
-		if err != nil {
-			return fmt.Errorf("--match=%s: %w", text, err)
-		}
-		c.match = append(c.match, ms)
+	if c.match, err = parseMatch(c.Match); err != nil {
+		return fmt.Errorf("--match=%w", err)
 	}
 	c.from, c.to = math.MinInt64, math.MaxInt64
 	if c.From != "" {
@@ -77,6 +71,19 @@ func (c *SeriesChoice) Validate(now time.Time) (err error) {
 		return fmt.Errorf("--label=%s: it is given twice", name)
 	}
 	return nil
+}
+
+// parseMatch reads selectors of PromQL. An error begins with the one that is wrong.
+func parseMatch(all []string) (match [][]*labels.Matcher, err error) {
+	p := parser.NewParser(parser.Options{})
+	for _, text := range all {
+		ms, err := p.ParseMetricSelector(text)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", text, err)
+		}
+		match = append(match, ms)
+	}
+	return match, nil
 }
 
 // parseTime reads a time of RFC 3339, or one of OpenTSDB's queries.

@@ -48,7 +48,7 @@ type transfers struct {
 // transferKinds are the paths of transfers.
 func transferKinds() map[string]string {
 	return map[string]string{
-		importPath: "import", importPartPath: "import of files", importColumnsPath: "import of samples", exportPath: "export", exportRangesPath: "export",
+		importPath: "import", importPartPath: "import of files", importColumnsPath: "import of samples", exportPath: "export", exportColumnsPath: "export of samples", exportNextPath: "export of samples", exportMetadataPath: "export of samples", exportRangesPath: "export",
 		exportBehindPath: "export", exportWhisperPath: "export of whisper files",
 		copyPartsPath: "copy from here", copyRangesPath: "copy from here", copyReadPath: "copy from here", copyWritePath: "copy into here",
 	}

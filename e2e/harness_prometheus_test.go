@@ -37,7 +37,18 @@ func startPrometheus(t testing.TB, config string, flags ...string) *prometheusSe
 // startPrometheusConfig is startPrometheus with a whole configuration.
 func startPrometheusConfig(t testing.TB, config string, flags ...string) *prometheusServer {
 	t.Helper()
+	return startPrometheusOver(t, config, "", flags...)
+}
+
+// startPrometheusOver is startPrometheusConfig with a copy of a data directory, if one is named.
+func startPrometheusOver(t testing.TB, config, data string, flags ...string) *prometheusServer {
+	t.Helper()
 	p := &prometheusServer{dir: t.TempDir()}
+	if data != "" {
+		if err := os.CopyFS(filepath.Join(p.dir, "data"), os.DirFS(data)); err != nil {
+			t.Fatal(err)
+		}
+	}
 	p.Scrape(t, nil)
 	p.write(t, "prometheus.yml", []byte(config))
 	flags = append([]string{"--config.file=prometheus.yml", "--storage.tsdb.path=data", "--web.listen-address=127.0.0.1:0", "--enable-feature=exemplar-storage"}, flags...)

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"sync"
 
-	"github.com/prometheus/common/model"
 	"github.com/prometheus/prometheus/model/labels"
 	"github.com/prometheus/prometheus/storage"
 	"github.com/prometheus/prometheus/tsdb"
@@ -53,7 +52,7 @@ func (b *block) find(ctx context.Context, match [][]*labels.Matcher) (refs []sto
 	}
 	defer func() { err = errors.Join(err, ix.Close()) }()
 	var all []index.Postings
-	for _, ms := range anyOf(match) {
+	for _, ms := range columns.AnyOf(match) {
 		p, err := tsdb.PostingsForMatchers(ctx, ix, ms...)
 		if err != nil {
 			return nil, err
@@ -67,14 +66,6 @@ func (b *block) find(ctx context.Context, match [][]*labels.Matcher) (refs []sto
 	return refs, p.Err()
 }
 
-// anyOf returns the selectors; if there are none, one of all series.
-func anyOf(match [][]*labels.Matcher) [][]*labels.Matcher {
-	if len(match) > 0 {
-		return match
-	}
-	return [][]*labels.Matcher{{labels.MustNewMatcher(labels.MatchRegexp, model.MetricNameLabel, ".*")}}
-}
-
 // A chunkReader reads the chunks of series of one block.
 type chunkReader struct {
 	index      tsdb.IndexReader
@@ -82,7 +73,7 @@ type chunkReader struct {
 	tombstones tombstones.Reader
 	added      labels.Labels
 	from, to   int64
-	filler     filler
+	filler     columns.Filler
 
 	builder labels.ScratchBuilder
 	metas   []chunks.Meta
@@ -90,7 +81,7 @@ type chunkReader struct {
 }
 
 func (b *block) reader(o Options, batch *columns.Batch) (r *chunkReader, err error) {
-	r = &chunkReader{added: b.labels, from: o.From, to: o.To, filler: filler{batch: batch}}
+	r = &chunkReader{added: b.labels, from: o.From, to: o.To, filler: columns.Filler{Batch: batch}}
 	if r.index, err = b.Index(); err != nil {
 		return nil, err
 	}
@@ -136,8 +127,8 @@ func (r *chunkReader) series(id storage.SeriesRef, wanted func(labels.Labels) bo
 			continue
 		}
 		if ls.IsEmpty() {
-			ls = with(r.builder.Labels(), r.added)
-			ref = r.filler.batch.Series(ls)
+			ls = columns.With(r.builder.Labels(), r.added)
+			ref = r.filler.Batch.Series(ls)
 		}
 		if err := r.chunk(ref, meta, deleted); err != nil && bad == nil {
 			bad = fmt.Errorf("%s: chunk of %d to %d: %w", ls, meta.MinTime, meta.MaxTime, err)
@@ -158,11 +149,11 @@ func (r *chunkReader) chunk(ref ours.Ref, meta chunks.Meta, deleted tombstones.I
 		r.it = iterable.Iterator(r.it)
 	}
 	f := &r.filler
-	f.from, f.to, f.deleted = r.from, r.to, f.deleted[:0]
+	f.From, f.To, f.Deleted = r.from, r.to, f.Deleted[:0]
 	for _, d := range deleted {
 		if meta.OverlapsClosedInterval(d.Mint, d.Maxt) {
-			f.deleted = append(f.deleted, d)
+			f.Deleted = append(f.Deleted, d)
 		}
 	}
-	return f.add(ref, r.it)
+	return f.Add(ref, r.it)
 }

@@ -164,13 +164,3 @@ func (o Options) added(meta thanosMeta) labels.Labels {
 	}
 	return b.Labels()
 }
-
-// with returns labels with others, which replace those of the same name.
-func with(ls, added labels.Labels) labels.Labels {
-	if added.IsEmpty() {
-		return ls
-	}
-	b := labels.NewBuilder(ls)
-	added.Range(func(l labels.Label) { b.Set(l.Name, l.Value) })
-	return b.Labels()
-}

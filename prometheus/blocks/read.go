@@ -105,15 +105,15 @@ func (r *reading) merged() (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, q.Close()) }()
-	f := filler{batch: r.batch, from: from, to: to}
+	f := columns.Filler{Batch: r.batch, From: from, To: to}
 	hints := &promstorage.SelectHints{Start: from, End: to, ShardIndex: uint64(r.piece.part), ShardCount: uint64(g.parts)}
-	match := anyOf(r.d.o.Match)
+	match := columns.AnyOf(r.d.o.Match)
 	for n, ms := range match {
 		set := q.Select(r.ctx(), true, hints, ms...)
 		var it chunkenc.Iterator
 		for set.Next() {
 			series := set.At()
-			if anyMatches(match[:n], series.Labels()) {
+			if columns.AnyMatches(match[:n], series.Labels()) {
 				continue
 			}
 			it = series.Iterator(it)
@@ -136,9 +136,9 @@ func (r *reading) merged() (err error) {
 
 // mergedSeries adds a series. If something of it cannot be read, it is read from each block apart: of
 // samples of one time that blocks have otherwise, any stays then.
-func (r *reading) mergedSeries(f *filler, ls labels.Labels, it chunkenc.Iterator) error {
+func (r *reading) mergedSeries(f *columns.Filler, ls labels.Labels, it chunkenc.Iterator) error {
 	points, objects := len(r.batch.Points.Refs), len(r.batch.Points.Objects)
-	err := f.add(r.batch.Series(with(ls, r.piece.group.added)), it)
+	err := f.Add(r.batch.Series(columns.With(ls, r.piece.group.added)), it)
 	if err == nil {
 		return nil
 	}
@@ -173,23 +173,4 @@ func (r *reading) apart(b *block, ls labels.Labels) (err error) {
 		}
 	}
 	return nil
-}
-
-// anyMatches reports whether labels match any of some selectors.
-func anyMatches(match [][]*labels.Matcher, ls labels.Labels) bool {
-	for _, ms := range match {
-		if matches(ms, ls) {
-			return true
-		}
-	}
-	return false
-}
-
-func matches(ms []*labels.Matcher, ls labels.Labels) bool {
-	for _, m := range ms {
-		if !m.Matches(ls.Get(m.Name)) {
-			return false
-		}
-	}
-	return true
 }

@@ -5,9 +5,7 @@ import (
 	"io/fs"
 	"log/slog"
 	"path/filepath"
-	"strings"
 
-	"github.com/prometheus/common/model"
 	"github.com/prometheus/prometheus/model/exemplar"
 	"github.com/prometheus/prometheus/model/labels"
 	"github.com/prometheus/prometheus/model/metadata"
@@ -95,10 +93,10 @@ func (w *walReader) record(rec []byte) (err error) {
 }
 
 func (w *walReader) addSeries() {
-	match := anyOf(w.d.o.Match)
+	match := columns.AnyOf(w.d.o.Match)
 	for _, s := range w.refs {
-		if anyMatches(match, s.Labels) {
-			w.series[s.Ref] = with(s.Labels, w.d.o.Labels)
+		if columns.AnyMatches(match, s.Labels) {
+			w.series[s.Ref] = columns.With(s.Labels, w.d.o.Labels)
 		}
 	}
 }
@@ -118,36 +116,7 @@ func (w *walReader) addMetadata() {
 	for _, m := range w.metadata {
 		if ls, ok := w.series[m.Ref]; ok {
 			kind := record.ToMetricType(m.Type)
-			addMetadata(w.batch, ls, metadata.Metadata{Type: kind, Unit: m.Unit, Help: m.Help})
+			w.batch.AddMetadata(ls, metadata.Metadata{Type: kind, Unit: m.Unit, Help: m.Help})
 		}
 	}
-}
-
-// addMetadata adds the metadata of a series, as those of its metric family.
-func addMetadata(b *columns.Batch, ls labels.Labels, m metadata.Metadata) {
-	if m.IsEmpty() {
-		return
-	}
-	if b.Metadata == nil {
-		b.Metadata = map[string]metadata.Metadata{}
-	}
-	b.Metadata[familyOf(ls.Get(model.MetricNameLabel), m.Type)] = m
-}
-
-// familyOf returns the metric family of a series. Series of a classic histogram or summary have a
-// suffix.
-func familyOf(name string, kind model.MetricType) string {
-	var suffixes []string
-	switch kind {
-	case model.MetricTypeHistogram, model.MetricTypeGaugeHistogram:
-		suffixes = []string{"_bucket", "_sum", "_count", "_gsum", "_gcount"}
-	case model.MetricTypeSummary:
-		suffixes = []string{"_sum", "_count"}
-	}
-	for _, suffix := range suffixes {
-		if short, ok := strings.CutSuffix(name, suffix); ok && short != "" {
-			return short
-		}
-	}
-	return name
 }

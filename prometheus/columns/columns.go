@@ -52,3 +52,20 @@ func (b *Batch) Reset() {
 	b.Points.Reset()
 	clear(b.Metadata)
 }
+
+// With gives each series more labels, in place of those of the same name.
+func (b *Batch) With(added labels.Labels) {
+	for i, ls := range b.Labels {
+		b.Labels[i] = With(ls, added)
+	}
+}
+
+// With returns labels with others, which replace those of the same name.
+func With(ls, added labels.Labels) labels.Labels {
+	if added.IsEmpty() {
+		return ls
+	}
+	b := labels.NewBuilder(ls)
+	added.Range(func(l labels.Label) { b.Set(l.Name, l.Value) })
+	return b.Labels()
+}

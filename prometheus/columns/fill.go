@@ -1,4 +1,4 @@
-package blocks
+package columns
 
 import (
 	"fmt"
@@ -7,25 +7,24 @@ import (
 	"github.com/prometheus/prometheus/tsdb/chunkenc"
 	"github.com/prometheus/prometheus/tsdb/tombstones"
 
-	"github.com/tsdbridge/tsdbridge/prometheus/columns"
 	"github.com/tsdbridge/tsdbridge/prometheus/object"
 	"github.com/tsdbridge/tsdbridge/storage"
 )
 
-// A filler adds the samples of iterators to a batch. It keeps memory between them.
-type filler struct {
-	batch    *columns.Batch
-	from, to int64 // times of samples that are taken, inclusive
-	// deleted are times that are not.
-	deleted tombstones.Intervals
+// A Filler adds the samples of iterators to a batch. It keeps memory between them.
+type Filler struct {
+	Batch    *Batch
+	From, To int64 // times of samples that are taken, inclusive
+	// Deleted are times that are not.
+	Deleted tombstones.Intervals
 
 	ints   *histogram.Histogram
 	floats *histogram.FloatHistogram
 }
 
-// add adds what follows in an iterator to a series of the batch. What comes before an error stays
+// Add adds what follows in an iterator to a series of the batch. What comes before an error stays
 // added. A histogram that cannot be stored is an error too; all others are added.
-func (f *filler) add(ref storage.Ref, it chunkenc.Iterator) error {
+func (f *Filler) Add(ref storage.Ref, it chunkenc.Iterator) error {
 	var bad error
 	for {
 		kind := it.Next()
@@ -33,19 +32,19 @@ func (f *filler) add(ref storage.Ref, it chunkenc.Iterator) error {
 			break
 		}
 		t := it.AtT()
-		if t < f.from || t > f.to || len(f.deleted) > 0 && f.isDeleted(t) {
+		if t < f.From || t > f.To || len(f.Deleted) > 0 && f.isDeleted(t) {
 			continue
 		}
 		if kind == chunkenc.ValFloat {
 			_, v := it.At()
-			p := &f.batch.Points
+			p := &f.Batch.Points
 			p.Refs, p.Times, p.Values = append(p.Refs, ref), append(p.Times, t), append(p.Values, v)
 		} else if err := f.addHistogram(ref, it, kind); err != nil {
 			bad = fmt.Errorf("histogram at %d: %w", t, err)
 			continue
 		}
 		if st := it.AtST(); st != 0 {
-			f.batch.Points.AddObject(ref, t, storage.KindStartTime, object.AppendStartTime(nil, st-t))
+			f.Batch.Points.AddObject(ref, t, storage.KindStartTime, object.AppendStartTime(nil, st-t))
 		}
 	}
 	if err := it.Err(); err != nil {
@@ -54,8 +53,8 @@ func (f *filler) add(ref storage.Ref, it chunkenc.Iterator) error {
 	return bad
 }
 
-func (f *filler) isDeleted(t int64) bool {
-	for _, d := range f.deleted {
+func (f *Filler) isDeleted(t int64) bool {
+	for _, d := range f.Deleted {
 		if d.InBounds(t) {
 			return true
 		}
@@ -65,7 +64,7 @@ func (f *filler) isDeleted(t int64) bool {
 
 // addHistogram adds the histogram at an iterator. That it was no reset is what a chunk tells of all
 // but its first one. A reader of the store finds it out by itself, as the chunk's writer did.
-func (f *filler) addHistogram(ref storage.Ref, it chunkenc.Iterator, kind chunkenc.ValueType) error {
+func (f *Filler) addHistogram(ref storage.Ref, it chunkenc.Iterator, kind chunkenc.ValueType) error {
 	var t int64
 	var data []byte
 	var err error
@@ -79,7 +78,7 @@ func (f *filler) addHistogram(ref storage.Ref, it chunkenc.Iterator, kind chunke
 		data, err = object.Data(nil, f.floats)
 	}
 	if err == nil {
-		f.batch.Points.AddObject(ref, t, storage.KindHistogram, data)
+		f.Batch.Points.AddObject(ref, t, storage.KindHistogram, data)
 	}
 	return err
 }
