@@ -19,6 +19,7 @@ import (
 
 	"github.com/tsdbridge/tsdbridge/budget"
 	"github.com/tsdbridge/tsdbridge/prometheus/appendable"
+	"github.com/tsdbridge/tsdbridge/prometheus/lookback"
 	"github.com/tsdbridge/tsdbridge/prometheus/pairs"
 	"github.com/tsdbridge/tsdbridge/prometheus/query"
 	"github.com/tsdbridge/tsdbridge/prometheus/queryable"
@@ -59,9 +60,10 @@ type Options struct {
 	// HistogramCodec is the id of the codec of OpenTSDB's histograms, which are shown as native histograms; nil: there
 	// are none.
 	HistogramCodec *byte
-	Documents      Documents  // of the same store
-	Elections      pairs.Book // of the same store
-	Catalog        Catalog    // of the same store
+	Documents      Documents      // of the same store
+	Steps          lookback.Steps // of the same store; nil: no steps are known
+	Elections      pairs.Book     // of the same store
+	Catalog        Catalog        // of the same store
 	Names          *translate.Translator
 	Budget         *budget.Budget    // of all queries
 	Running        *running.Registry // of all queries
@@ -203,7 +205,7 @@ func (o Options) ruleOptions(shown *queryable.Store) rules.Options {
 
 func (o Options) queryOptions(shown *queryable.Store, r *rules.Service) query.Options {
 	q := o.Query
-	q.Rules = r
+	q.Rules, q.Steps = r, o.Steps
 	q.Planner, q.Catalog, q.Metadata, q.Names, q.Queryable, q.Running = o.Store, o.Catalog, o.Documents, o.Names, shown, o.Running
 	q.Changes, q.Budget, q.Deleter = o.Store, o.Budget, o.Store
 	q.Origins, q.Flags, q.Started, q.Revision, q.LastReload = o.Origins, o.Flags, o.Started, o.Revision, o.LastReload

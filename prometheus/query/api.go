@@ -73,10 +73,11 @@ func (a *API) assemble(registry features.Collector) {
 	if a.cache != nil {
 		engine = keptEngine{a.cache}
 	}
+	engine = a.lookbacks(engine)
 	newModuleAPI(a.o, encodedEngine{engine}, a.parser, registry).Register(router)
 	a.own = ownHandlers(a.o, a.engine)
 	a.queries = &queriesHandler{a.o.Running, a.o.Admin, time.Now}
-	a.module = http.StripPrefix(Prefix, asAsked(tracesEncoding(sendsKept(router))))
+	a.module = http.StripPrefix(Prefix, asAsked(withLookbacks(tracesEncoding(sendsKept(router)))))
 }
 
 // A replacing registerer has new collectors take the place of those with the same names: Prometheus'

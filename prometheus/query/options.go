@@ -12,6 +12,7 @@ import (
 	v1 "github.com/prometheus/prometheus/web/api/v1"
 
 	"github.com/tsdbridge/tsdbridge/budget"
+	"github.com/tsdbridge/tsdbridge/prometheus/lookback"
 	"github.com/tsdbridge/tsdbridge/prometheus/queryable"
 	"github.com/tsdbridge/tsdbridge/prometheus/resultcache"
 	"github.com/tsdbridge/tsdbridge/running"
@@ -28,6 +29,11 @@ type Options struct {
 	Concurrency int
 	// Lookback is --query.lookback-delta: the age of the oldest sample that an instant still shows.
 	Lookback time.Duration
+
+	// Lookbacks are --query.lookback: rules of metrics with other lookbacks.
+	Lookbacks []string
+	// Steps tells the steps of series; nil: none is known.
+	Steps lookback.Steps
 
 	// Engine is --query.promql-engine: EngineColumns or EnginePrometheus.
 	Engine string
@@ -123,6 +129,9 @@ func (o Options) Validate() error {
 		if positive.value <= 0 {
 			return fmt.Errorf("%s must be above 0", positive.flag)
 		}
+	}
+	if _, err := lookback.Parse(o.Lookbacks); err != nil {
+		return fmt.Errorf("--query.lookback: %w", err)
 	}
 	if o.Engine != EngineColumns && o.Engine != EnginePrometheus {
 		return fmt.Errorf("--query.promql-engine must be %s or %s", EngineColumns, EnginePrometheus)

@@ -124,6 +124,7 @@ func (w *columnWorker) Take(ctx context.Context, p storage.Part) error {
 			if h := histograms[i]; len(h) > 0 {
 				c = withHistograms(c, h)
 			}
+			c = w.columns.ended(s.Ref, c)
 			if len(c.Times)+len(c.Histograms) > 0 && !yield(w.first+p.From+i, c) {
 				return
 			}
@@ -211,4 +212,20 @@ func withHistograms(c rangeql.Column, histograms []promql.HPoint) rangeql.Column
 		}
 	}
 	return only
+}
+
+// ended returns a column with the stale markers of its lookback.
+func (c *foundColumns) ended(ref storage.Ref, column rangeql.Column) rangeql.Column {
+	if c.endings == nil {
+		return column
+	}
+	more := make([]int64, len(column.Histograms))
+	for i, h := range column.Histograms {
+		more[i] = h.T
+	}
+	times, values := c.endings.end(ref, column.Times, column.Values, more, c.span.end)
+	if len(times) != len(column.Times) {
+		column.Times, column.Values, column.Distance = times, values, 0
+	}
+	return column
 }

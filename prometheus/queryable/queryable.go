@@ -48,6 +48,7 @@ type Store struct {
 	kept   *selections // nil: nothing is kept
 	// windows is where windows are read; nil: nowhere.
 	windows Windows
+	endings *endings // nil: all samples count as long as the evaluator says
 }
 
 var (

@@ -237,12 +237,27 @@ func (r *groupReader) add(i int, p storage.Points) error {
 	return nil
 }
 
+// endLookback adds the stale markers of a series' lookback.
+func (r *groupReader) endLookback(ref storage.Ref, data *seriesSamples) {
+	if r.endings == nil {
+		return
+	}
+	more := make([]int64, len(data.hists))
+	for i := range data.hists {
+		more[i] = data.hists[i].time
+	}
+	data.times, data.values = r.endings.end(ref, data.times, data.values, more, r.span.end)
+}
+
 // take takes the memory for the copy of a series' points.
 func (r *groupReader) take(p storage.Points) error {
 	if err := r.options.cost.Samples(len(p.Times) + len(p.Objects)); err != nil {
 		return err
 	}
 	n := int64(len(p.Times)) * sampleBytes
+	if r.endings != nil {
+		n *= 2
+	}
 	for _, o := range p.Objects {
 		n += int64(histogramGrowth * len(o.Data))
 	}
@@ -260,6 +275,9 @@ func (r *groupReader) series(group []labelSet) []promstorage.Series {
 	for _, g := range group {
 		data := r.data[i : i+1+len(g.more)]
 		i += len(data)
+		if len(data) == 1 && data[0] != nil { // joined series count as long as the evaluator says
+			r.endLookback(g.ref, data[0])
+		}
 		if s := mergedSeries(g.labels, data); s != nil {
 			out = append(out, s)
 		}
