@@ -73,6 +73,7 @@ func (a *adminAPI) mount(r chi.Router) {
 		importPath: a.importBlock, importPartPath: a.importPart, importColumnsPath: a.importColumns, exportWhisperPath: a.exportWhisper, exportPath: a.exportRange, exportRangesPath: a.exportRanges, exportBehindPath: a.exportBehind, fsckPlanPath: a.planFsck, fsckCheckPath: a.checkFsck, uidPath: a.uids,
 		exportColumnsPath: a.exportColumns, exportNextPath: a.exportNext, exportMetadataPath: a.exportMetadata,
 		copyPartsPath: a.answerCopy(copyParts), copyRangesPath: a.answerCopy(copyRanges), copyReadPath: a.copyRead, copyWritePath: a.copyWrite,
+		copyChangesPath: a.copyChanges, copyDeletePath: a.copyDelete,
 	} {
 		r.Method(http.MethodPost, path, http.NewCrossOriginProtection().Handler(a.transfers.watched(path, serve)))
 	}

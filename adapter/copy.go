@@ -55,13 +55,27 @@ type CopyOptions struct {
 	Rate       int      // --rate: points in a second; 0: no limit
 	Patience   time.Duration
 	Every      time.Duration // --progress: between two lines; 0: on a terminal, each second
+	Verify     string        // --verify: VerifyNone, VerifySample or VerifyAll
+	Follow     bool          // --follow: copy what changes, until a signal
+	Pause      time.Duration // --follow-every: between two rounds
+	Delete     bool          // --delete: points of the target that the source has no longer
 
 	start, end int64 // milliseconds, after Validate
 }
 
+// What is compared after a copy.
+const (
+	VerifyNone   = "none"
+	VerifySample = "sample"
+	VerifyAll    = "all"
+)
+
+// sampled is the share of the ranges that VerifySample compares.
+const sampled = 0.05
+
 // DefaultCopyOptions returns the options without a flag.
 func DefaultCopyOptions() CopyOptions {
-	return CopyOptions{Parallel: runtime.GOMAXPROCS(0), Patience: transfer.DefaultImportOptions().Patience}
+	return CopyOptions{Parallel: runtime.GOMAXPROCS(0), Patience: transfer.DefaultImportOptions().Patience, Verify: VerifyNone, Pause: 10 * time.Second}
 }
 
 // maxCopies bounds --parallel.
@@ -76,6 +90,8 @@ func (c *CopyOptions) Validate(now time.Time) (err error) {
 		return fmt.Errorf("--rate=%d: must not be negative", c.Rate)
 	case c.Patience < 0:
 		return fmt.Errorf("--patience=%v: must not be negative", c.Patience)
+	case c.Pause <= 0:
+		return fmt.Errorf("--follow-every=%v: must be above 0", c.Pause)
 	case c.Every < 0:
 		return fmt.Errorf("--progress=%v: must not be negative", c.Every)
 	}
@@ -144,6 +160,8 @@ func Copy(ctx context.Context, c CopyOptions, console Console) error {
 // A copySide is an open store.
 type copySide interface {
 	copying.Target
+	copying.Deleter
+	copying.Follower
 	source(q copyQuery) (copying.Source, error)
 }
 
@@ -180,13 +198,14 @@ func (s CopySide) use(ctx context.Context, use func(ctx context.Context, side co
 // localCopy is a store of this process.
 type localCopy struct {
 	*copying.Writer
+	*copying.Watch
 	store copying.Store
 }
 
 // copySide returns the adapter's store.
 func (a *Adapter) copySide() *localCopy {
 	s := copying.Store{Store: a.store, Trees: a.trees.Editor(), Budget: a.budget, Shared: a.o.Engine == EngineHBase}
-	return &localCopy{copying.NewWriter(s), s}
+	return &localCopy{copying.NewWriter(s), copying.NewWatch(s, a.o.Now), s}
 }
 
 func (l *localCopy) source(q copyQuery) (copying.Source, error) {
@@ -199,26 +218,116 @@ func (l *localCopy) source(q copyQuery) (copying.Source, error) {
 
 // run copies from one open store into another.
 func (c *CopyOptions) run(ctx context.Context, from, to copySide, console Console) error {
-	source, err := from.source(copyQuery{Match: c.Match, Start: c.start, End: c.end})
+	if alone, ok := from.(*localCopy); ok && c.Follow && !alone.store.Shared {
+		return &ExitError{ExitUsage, errors.New("--follow: nothing changes in a store that this command alone has open: run the adapter with --web.enable-admin-api, and name its URL by --from")}
+	}
+	if c.Delete && !c.Follow {
+		return &ExitError{ExitUsage, errors.New("--delete: it needs --follow")}
+	}
+	source, err := from.source(c.query())
+	if err != nil {
+		return err
+	}
+	target, err := to.source(c.query())
 	if err != nil {
 		return err
 	}
 	line := &statusLine{console: console}
+	o := c.options(source, to, line)
+	var done copying.Progress
+	if c.Follow {
+		done, err = copying.Follow(ctx, c.following(o, from, to, target, line))
+	} else {
+		done, err = copying.Run(ctx, o)
+	}
+	line.close()
+	if err := c.tell(ctx, done, err, console); err != nil && (done.LostN == 0 || c.Verify == VerifyNone) {
+		return err
+	}
+	if c.Verify == VerifyNone {
+		return nil
+	}
+	return c.verify(context.WithoutCancel(ctx), done.LostN, source, target, console)
+}
+
+func (c *CopyOptions) query() copyQuery {
+	return copyQuery{Match: c.Match, Start: c.start, End: c.end}
+}
+
+// options returns what a copy needs.
+func (c *CopyOptions) options(from copying.Source, to copying.Target, line *statusLine) copying.Options {
 	o := copying.Options{
-		From: source, To: to, FromName: c.From.name(), ToName: c.To.name(), What: c.what(), State: c.State,
+		From: from, To: to, FromName: c.From.name(), ToName: c.To.name(), What: c.what(), State: c.State,
 		Parallel: c.Parallel, Rate: c.Rate, Patience: c.Patience, Every: time.Second, Now: time.Now,
 		Failed: func(err error) { fmt.Fprintf(line, "waiting for a store: %v\n", err) },
 		Lost:   func(l copying.Loss) { fmt.Fprintf(line, "not copied: %s: %s\n", l.What, l.Reason) },
 	}
-	if console.Terminal || c.Every > 0 {
+	if line.console.Terminal || c.Every > 0 {
 		o.Progress = func(p copying.Progress) { line.print(p.String()) }
 	}
 	if c.Every > 0 {
 		o.Every = c.Every
 	}
-	done, err := copying.Run(ctx, o)
+	return o
+}
+
+// restEvery is how often a copy that follows copies all but the points again.
+const restEvery = time.Hour
+
+// following returns what a copy that follows needs in addition.
+func (c *CopyOptions) following(o copying.Options, from, to copySide, target copying.Source, line *statusLine) copying.FollowOptions {
+	f := copying.FollowOptions{
+		Options: o, Changes: from, Target: target, Start: c.start, End: c.end, Pause: c.Pause, Rest: restEvery,
+		Since: func(start int64) (copying.Source, error) {
+			q := c.query()
+			q.Start = start
+			return from.source(q)
+		},
+		Round: func(r copying.Round) { c.tellRound(r, line) },
+	}
+	if c.Delete {
+		f.Deleter = to
+	}
+	return f
+}
+
+// tellRound prints what a round has copied.
+func (c *CopyOptions) tellRound(r copying.Round, line *statusLine) {
+	text := fmt.Sprintf("following: %v behind, %d points in this round", r.Behind.Round(time.Millisecond), r.Points)
+	if r.Pruned > 0 {
+		text += fmt.Sprintf(", %d deleted", r.Pruned)
+	}
+	if r.Last {
+		text += "; this was the last one"
+	}
+	line.print(text)
+}
+
+// verify compares the stores after a copy, which has lost so many things.
+func (c *CopyOptions) verify(ctx context.Context, lost int64, source, target copying.Source, console Console) error {
+	line := &statusLine{console: console}
+	o := copying.VerifyOptions{From: source, To: target, Parallel: c.Parallel, Sample: 1, Differs: func(part, series string, missing int, first int64) {
+		fmt.Fprintf(line, "differs: %s of %s: %d are missing, the first at %s\n", part, series, missing, time.UnixMilli(first).UTC().Format(time.RFC3339))
+	}}
+	if c.Verify == VerifySample {
+		o.Sample = sampled
+	}
+	if console.Terminal {
+		o.Progress = func(v copying.Verified) { line.print(fmt.Sprintf("compared %d ranges, %d points", v.Ranges, v.Points)) }
+	}
+	v, err := copying.Verify(ctx, o)
 	line.close()
-	return c.tell(ctx, done, err, console)
+	if err != nil {
+		return fmt.Errorf("compare the stores: %w", err)
+	}
+	fmt.Fprintf(console.Out, "compared: %d series, %d points of %d ranges; %d series differ, %d points are missing\n", v.Series, v.Points, v.Ranges, v.Differ, v.Missing)
+	switch {
+	case v.Differ > 0:
+		return &ExitError{ExitIncomplete, fmt.Errorf("%d series differ", v.Differ)}
+	case lost > 0:
+		return &ExitError{ExitIncomplete, fmt.Errorf("%d things were not copied", lost)}
+	}
+	return nil
 }
 
 // tell prints what was copied.

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"slices"
 
 	"github.com/tsdbridge/tsdbridge/budget"
 	"github.com/tsdbridge/tsdbridge/copying"
@@ -26,6 +27,9 @@ const (
 	copyRangesPath = copyPath + "/ranges"
 	copyReadPath   = copyPath + "/read"
 	copyWritePath  = copyPath + "/write"
+	// copyChangesPath answers what has changed, copyDeletePath deletes.
+	copyChangesPath = copyPath + "/changes"
+	copyDeletePath  = copyPath + "/delete"
 )
 
 // A copyRequest is the body of all but the last. Range is the one to read, or the one after which others are asked for.
@@ -60,6 +64,73 @@ func (r remoteCopy) Put(ctx context.Context, b *copying.Block) (lost []copying.L
 	}
 	req.Header.Set("Content-Type", "application/octet-stream")
 	return lost, finalRefusal(answerOf(req, &lost))
+}
+
+// Changes implements copying.Follower.
+func (r remoteCopy) Changes(ctx context.Context, since string) (c copying.Changes, err error) {
+	req, err := jsonRequest(ctx, r.base, copyChangesPath, since)
+	if err != nil {
+		return c, err
+	}
+	resp, err := openAnswer(req)
+	if err != nil {
+		return c, finalRefusal(err)
+	}
+	defer resp.Body.Close()
+	err = json.NewDecoder(io.LimitReader(resp.Body, copying.MaxBlockBytes)).Decode(&struct {
+		Data any `json:"data"`
+	}{&c})
+	return c, err
+}
+
+// Delete implements copying.Deleter.
+func (r remoteCopy) Delete(ctx context.Context, list []copying.Deletion) error {
+	for some := range slices.Chunk(list, deletedAtOnce) {
+		req, err := jsonRequest(ctx, r.base, copyDeletePath, some)
+		if err != nil {
+			return err
+		}
+		if err := finalRefusal(answerOf(req, nil)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// deletedAtOnce is how many series are deleted in with one request.
+const deletedAtOnce = 1000
+
+// copyChanges answers what has changed since a moment.
+func (a *adminAPI) copyChanges(w http.ResponseWriter, r *http.Request) {
+	var since string
+	var c copying.Changes
+	err := json.NewDecoder(r.Body).Decode(&since)
+	if err != nil {
+		err = fmt.Errorf("%w: %w", storage.ErrInvalid, err)
+	} else {
+		c, err = a.copies.Changes(r.Context(), since)
+	}
+	if err != nil {
+		a.failExport(w, r, err)
+		return
+	}
+	reply.JSON(w, http.StatusOK, reply.Frame{Status: "success", Data: c})
+}
+
+// copyDelete deletes points that the source of a copy has no longer.
+func (a *adminAPI) copyDelete(w http.ResponseWriter, r *http.Request) {
+	var list []copying.Deletion
+	err := json.NewDecoder(r.Body).Decode(&list)
+	if err != nil {
+		err = fmt.Errorf("%w: %w", storage.ErrInvalid, err)
+	} else {
+		err = a.copies.Delete(r.Context(), list)
+	}
+	if err != nil {
+		a.failExport(w, r, err)
+		return
+	}
+	reply.JSON(w, http.StatusOK, reply.Frame{Status: "success"})
 }
 
 // remoteReader reads the store of a running adapter.

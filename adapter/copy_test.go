@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -491,5 +492,128 @@ func TestCopyDamaged(t *testing.T) {
 	}
 	if diff := gocmp.Diff(want, dumped(t, target)); diff != "" {
 		t.Error(diff)
+	}
+}
+
+// A comparison finds each point that the target lacks, and minds nothing that it has in addition.
+func TestCopyVerify(t *testing.T) {
+	source, target := copyOptions(t, EngineEmbedded, 0), copyOptions(t, EngineEmbedded, 1)
+	opened(t, source, func(a *Adapter) {
+		(&filler{t, rand.New(rand.NewPCG(5, 1)), a}).fill(30)
+	})
+	all := func(c *CopyOptions) { c.Verify, c.State = VerifyAll, filepath.Join(filepath.Dir(source.Path), "state") }
+	code, out := copyAll(t, CopySide{Options: source}, CopySide{Options: target}, all)
+	if code != 0 || !strings.Contains(out, "compared: 30 series, ") || !strings.Contains(out, "; 0 series differ, 0 points are missing") {
+		t.Fatal(code, out)
+	}
+	name := (&filler{t: t}).series(3)
+	change := func(o Options, at int64, value float64) {
+		opened(t, o, func(a *Adapter) {
+			refs, errs := a.store.Resolve(t.Context(), []storage.Series{name})
+			if err := errsOf(errs); err != nil {
+				t.Fatal(err)
+			}
+			b := &storage.Batch{}
+			b.Add(refs[0], at, value)
+			if err := a.store.Append(t.Context(), b); err != nil {
+				t.Fatal(err)
+			}
+		})
+	}
+	change(target, copyBegin+1, 5) // in addition
+	if code, out := copyAll(t, CopySide{Options: source}, CopySide{Options: target}, all); code != 0 || !strings.Contains(out, "0 points copied") {
+		t.Error(code, out)
+	}
+	change(source, copyBegin+2, 5)
+	code, out = copyAll(t, CopySide{Options: source}, CopySide{Options: target}, all)
+	if code != ExitIncomplete || !strings.Contains(out, "differs: points of "+name.String()+": 1 are missing, the first at 2023-11-14T22:13:20Z") || !strings.Contains(out, "1 series differ, 1 points are missing") {
+		t.Error(code, out)
+	}
+}
+
+// lines are the output of a command, which others wait for.
+type lines struct {
+	mu   sync.Mutex
+	text strings.Builder
+	news chan struct{}
+}
+
+func (l *lines) Write(b []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.text.Write(b)
+	select {
+	case l.news <- struct{}{}:
+	default:
+	}
+	return len(b), nil
+}
+
+// rounds waits until so many more rounds have ended than now.
+func (l *lines) rounds(t *testing.T, more int) {
+	t.Helper()
+	count := func() int {
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		return strings.Count(l.text.String(), "following: ")
+	}
+	for want := count() + more; count() < want; {
+		select {
+		case <-l.news:
+		case <-t.Context().Done():
+			t.Fatal(l.text.String())
+		case <-time.After(time.Minute):
+			t.Fatal("no further round: " + l.text.String())
+		}
+	}
+}
+
+// What is written, corrected and deleted while a copy follows arrives, whatever engine the source has.
+func TestCopyFollow(t *testing.T) {
+	for _, engine := range []string{EngineEmbedded, EngineHBase} {
+		t.Run(engine, func(t *testing.T) {
+			from, stopFrom := runAdapter(t, copyOptions(t, engine, 0))
+			to, stopTo := runAdapter(t, copyOptions(t, EngineEmbedded, 1))
+			defer stopFrom()
+			defer stopTo()
+			f := &filler{t, rand.New(rand.NewPCG(6, 1)), from}
+			f.fill(20)
+			c := DefaultCopyOptions()
+			c.From.Given, c.To.Given = "http://"+from.Addr(), "http://"+to.Addr()
+			c.Follow, c.Delete, c.Pause, c.State, c.Verify = true, true, 10*time.Millisecond, filepath.Join(t.TempDir(), "state"), VerifyAll
+			if err := c.Validate(time.Now()); err != nil {
+				t.Fatal(err)
+			}
+			out := &lines{news: make(chan struct{}, 1)}
+			ctx, cancel := context.WithCancel(t.Context())
+			ended := make(chan error, 1)
+			go func() { ended <- Copy(ctx, c, Console{Out: out, Err: out}) }()
+			out.rounds(t, 1)
+
+			refs, errs := from.store.Resolve(t.Context(), []storage.Series{f.series(0), f.series(100), f.series(1)})
+			f.check(errsOf(errs))
+			b := &storage.Batch{}
+			b.Add(refs[0], time.Now().UnixMilli(), 1)   // recent
+			b.Add(refs[1], copyBegin-86_400_000_000, 2) // long ago, of a series that is new
+			b.Add(refs[0], copyBegin, 3)
+			f.check(from.store.Append(t.Context(), b))
+			out.rounds(t, 2)
+			b.Reset()
+			b.Add(refs[0], copyBegin, 4) // a correction
+			f.check(from.store.Append(t.Context(), b))
+			_, err := from.store.Delete(t.Context(), storage.Deletion{Refs: refs[2:], Start: copyBegin, End: copyBegin + 20*86_400_000})
+			f.check(err)
+			out.rounds(t, 2)
+			cancel()
+			if err := <-ended; err != nil {
+				t.Fatal(err, out.text.String())
+			}
+			if !strings.Contains(out.text.String(), "; this was the last one") || !strings.Contains(out.text.String(), " deleted") || !strings.Contains(out.text.String(), "0 series differ") {
+				t.Error(out.text.String())
+			}
+			if diff := gocmp.Diff(dump(t, from), dump(t, to)); diff != "" {
+				t.Errorf("%s\n%s", diff, out.text.String())
+			}
+		})
 	}
 }

@@ -50,7 +50,7 @@ func transferKinds() map[string]string {
 	return map[string]string{
 		importPath: "import", importPartPath: "import of files", importColumnsPath: "import of samples", exportPath: "export", exportColumnsPath: "export of samples", exportNextPath: "export of samples", exportMetadataPath: "export of samples", exportRangesPath: "export",
 		exportBehindPath: "export", exportWhisperPath: "export of whisper files",
-		copyPartsPath: "copy from here", copyRangesPath: "copy from here", copyReadPath: "copy from here", copyWritePath: "copy into here",
+		copyPartsPath: "copy from here", copyRangesPath: "copy from here", copyReadPath: "copy from here", copyWritePath: "copy into here", copyChangesPath: "copy from here", copyDeletePath: "copy into here",
 	}
 }
 

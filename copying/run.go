@@ -72,12 +72,17 @@ func Run(ctx context.Context, o Options) (Progress, error) {
 	if err != nil {
 		return Progress{}, fmt.Errorf("state: %w", err)
 	}
+	r := newRun(o, kept)
+	err = r.all(ctx)
+	return r.progress(), err
+}
+
+func newRun(o Options, kept *state) *run {
 	r := &run{Options: o, state: kept, begun: o.Now(), before: kept.total()}
 	if o.Rate > 0 {
 		r.limit = rate.NewLimiter(rate.Limit(o.Rate), o.Rate)
 	}
-	err = r.all(ctx)
-	return r.progress(), err
+	return r
 }
 
 // A run is one copy.

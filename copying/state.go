@@ -28,6 +28,8 @@ type stateDoc struct {
 	After transfer.Range    `json:"after"`
 	Open  []*transfer.Range `json:"open,omitempty"`
 	Done  bool              `json:"done,omitempty"` // all is copied
+	// Moment is that of the source since which changes are not copied, of a copy that follows.
+	Moment string `json:"moment,omitempty"`
 	Total
 	Lost []Loss `json:"lost,omitempty"` // the first ones
 }

@@ -53,6 +53,29 @@ func (w *Writer) Put(ctx context.Context, b *Block) ([]Loss, error) {
 	return p.lost, nil
 }
 
+// Delete implements Deleter. A series that is not there has nothing to delete.
+func (w *Writer) Delete(ctx context.Context, list []Deletion) error {
+	for _, d := range list {
+		tsuid, ok, err := w.s.Store.Catalog().TSUID(ctx, d.Series)
+		if err != nil {
+			return err
+		}
+		if !ok {
+			continue
+		}
+		refs, err := w.s.Store.Catalog().Refs([][]byte{tsuid})
+		if err != nil {
+			return err
+		}
+		for _, s := range d.Spans {
+			if _, err := w.s.Store.Delete(ctx, storage.Deletion{Refs: refs, Start: s.From, End: s.To}); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
 func (p *put) lose(what string, reason any) {
 	p.lost = append(p.lost, Loss{what, fmt.Sprint(reason)})
 }

@@ -2,6 +2,8 @@ package storage
 
 import (
 	"context"
+	"maps"
+	"slices"
 
 	"github.com/tsdbridge/tsdbridge/storage/changes"
 	"github.com/tsdbridge/tsdbridge/storage/schema"
@@ -31,6 +33,30 @@ func (r *Reading) Changed(ctx context.Context, wanted func(metric string) bool) 
 		names, err := r.store.uids.Names(ctx, schema.Metric, []string{uid})
 		return err != nil || names[0] == "" || wanted(names[0])
 	})
+}
+
+// Changes are what has changed since a reading began.
+type Changes = changes.Details
+
+// ChangesByName returns what has changed since the reading began, metrics by their names; ok is false if it has ended. Points
+// whose append or deletion has not returned yet may count or not.
+func (r *Reading) ChangesByName(ctx context.Context) (d Changes, ok bool, err error) {
+	if d, ok = r.Details(); !ok {
+		return d, false, nil
+	}
+	uids := slices.Collect(maps.Keys(d.Metrics))
+	names, err := r.store.uids.Names(ctx, schema.Metric, uids)
+	if err != nil {
+		return d, false, err
+	}
+	named := make(map[string]int64, len(uids))
+	for i, name := range names {
+		if name != "" {
+			named[name] = d.Metrics[uids[i]]
+		}
+	}
+	d.Metrics = named
+	return d, true, nil
 }
 
 // metricOf returns the UID of the metric of a series.

@@ -30,6 +30,8 @@ type Log struct {
 	moment   uint64
 	readings map[*Reading]struct{}
 	all      marks            // of all metrics
+	recent   marks            // those of them that are of recent points
+	spans    spans            // those that are of whole times
 	metrics  map[string]marks // by UID
 }
 
@@ -64,6 +66,7 @@ func (l *Log) Batch(b *series.Batch) {
 	}
 	if n.first != math.MaxInt64 {
 		l.all.note(l.moment, n.first)
+		l.recent.note(l.moment, n.first)
 	}
 }
 
@@ -120,4 +123,5 @@ func (l *Log) Times(from, to int64) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.all.note(l.moment, from)
+	l.spans.note(l.moment, from, to)
 }

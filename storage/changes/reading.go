@@ -73,6 +73,8 @@ func (l *Log) watchLess() {
 	l.from.Store(from)
 	l.to.Store(to)
 	l.all.forget(oldest)
+	l.recent.forget(oldest)
+	l.spans.forget(oldest)
 	for uid, m := range l.metrics {
 		if m.forget(oldest); len(m) == 0 {
 			delete(l.metrics, uid)

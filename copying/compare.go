@@ -1,0 +1,371 @@
+package copying
+
+import (
+	"context"
+	"encoding/binary"
+	"hash/maphash"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"sync"
+	"sync/atomic"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/tsdbridge/tsdbridge/storage"
+	"github.com/tsdbridge/tsdbridge/storage/schema"
+	"github.com/tsdbridge/tsdbridge/transfer"
+)
+
+// Verified is what a comparison found.
+type Verified struct {
+	Ranges  int64 // that were compared
+	Series  int64 // of them, in all ranges together
+	Points  int64 // of the source
+	Differ  int64 // series of ranges that the target has not as the source has them
+	Missing int64 // points of these
+}
+
+// A digest tells what a series has, in any order.
+type digest struct {
+	count int64
+	sum   uint64
+}
+
+// A comparison compares stores.
+type comparison struct {
+	from, to Source
+	seed     maphash.Seed
+}
+
+// item hashes a thing of a series.
+func (c *comparison) item(kind byte, at int64, bits uint64, data []byte) uint64 {
+	var b [17]byte
+	b[0] = kind
+	binary.LittleEndian.PutUint64(b[1:], uint64(at))
+	binary.LittleEndian.PutUint64(b[9:], bits)
+	var h maphash.Hash
+	h.SetSeed(c.seed)
+	_, _ = h.Write(b[:])
+	_, _ = h.Write(data)
+	return h.Sum64()
+}
+
+// each calls see with the things of a series, each with its time.
+func (c *comparison) each(s *Series, see func(at int64, item uint64)) {
+	integers := s.Integers
+	for i, t := range s.Times {
+		for len(integers) > 0 && integers[0].Time < t {
+			integers = integers[1:]
+		}
+		if len(integers) > 0 && integers[0].Time == t {
+			see(t, c.item('i', t, uint64(integers[0].Value), nil))
+		} else {
+			see(t, c.item('f', t, math.Float64bits(s.Values[i]), nil))
+		}
+	}
+	for i := range s.Objects {
+		see(s.Objects[i].Time, c.item('o', s.Objects[i].Time, uint64(s.Objects[i].Kind), s.Objects[i].Data))
+	}
+	for _, document := range s.Notes {
+		if note, err := schema.ParseAnnotation(document); err == nil {
+			note.TSUID = ""
+			see(schema.MillisOf(note.Start), c.item('n', note.Start, 0, note.AppendTo(nil)))
+		}
+	}
+	for _, slots := range s.Slots {
+		for i, t := range slots.Times {
+			see(t*1000, c.item('s', t, math.Float64bits(slots.Values[i]), binary.LittleEndian.AppendUint32(nil, slots.Step)))
+		}
+	}
+	for i := range s.Rolled {
+		r := &s.Rolled[i]
+		text := append([]byte(r.Interval+"/"+r.Aggregation), r.Value.Flags)
+		see(r.Time, c.item('r', r.Time, r.Value.Bits, text))
+	}
+}
+
+// digests returns what the series of a range have, by the hashes of their names.
+func (c *comparison) digests(ctx context.Context, from Source, about transfer.Range) (all map[uint64]digest, err error) {
+	all = map[uint64]digest{}
+	err = from.Read(ctx, about, func(b *Block) error {
+		for i := range b.Series {
+			s := &b.Series[i]
+			key := maphash.String(c.seed, s.Name.String())
+			d := all[key]
+			c.each(s, func(_ int64, item uint64) { d.count++; d.sum += item })
+			all[key] = d
+		}
+		var events Series
+		events.Notes = b.Notes
+		if len(b.Notes) > 0 {
+			d := all[0]
+			c.each(&events, func(_ int64, item uint64) { d.count++; d.sum += item })
+			all[0] = d
+		}
+		for i := range b.Names {
+			all[maphash.String(c.seed, b.Names[i].Kind.String()+" "+b.Names[i].Name)] = digest{}
+		}
+		return nil
+	})
+	return all, err
+}
+
+// itemsAtOnce bounds the things of series that differ, which are compared one by one.
+const itemsAtOnce = 4 << 20
+
+// A difference is what one store has of a series and the other has not.
+type difference struct {
+	name    storage.Series
+	missing []int64 // times of things of the source that the target lacks
+	extra   []int64 // times of things of the target that the source lacks
+	source  []int64 // times of all things of the source, ascending
+}
+
+// compare calls see with the series of a range that differ. With extra, series count that only the target has, and things that
+// only it has of other series.
+func (c *comparison) compare(ctx context.Context, about transfer.Range, extra bool, see func(difference) error) (v Verified, err error) {
+	var a, b map[uint64]digest
+	group, both := errgroup.WithContext(ctx)
+	group.Go(func() (err error) { a, err = c.digests(both, c.from, about); return err })
+	group.Go(func() (err error) { b, err = c.digests(both, c.to, about); return err })
+	if err := group.Wait(); err != nil {
+		return v, err
+	}
+	v.Ranges, v.Series = 1, int64(len(a))
+	var differ []uint64
+	for key, d := range a {
+		v.Points += d.count
+		if other, ok := b[key]; !ok || other != d {
+			differ = append(differ, key)
+		}
+	}
+	for key := range b {
+		if _, ok := a[key]; extra && !ok {
+			differ = append(differ, key)
+		}
+	}
+	slices.Sort(differ)
+	for len(differ) > 0 {
+		n, items := 0, int64(0)
+		for n < len(differ) && (n == 0 || items < itemsAtOnce) {
+			items += a[differ[n]].count + b[differ[n]].count
+			n++
+		}
+		if err := c.details(ctx, about, differ[:n], func(d difference) error {
+			if len(d.missing) > 0 {
+				v.Differ++
+				v.Missing += int64(len(d.missing))
+			} else if !extra || len(d.extra) == 0 {
+				return nil
+			}
+			return see(d)
+		}); err != nil {
+			return v, err
+		}
+		differ = differ[n:]
+	}
+	return v, nil
+}
+
+// things are those of a series, by their hashes, with their times.
+type things struct {
+	name storage.Series
+	of   map[uint64]int64
+}
+
+// details compares series of a range, by the hashes of their names, one by one.
+func (c *comparison) details(ctx context.Context, about transfer.Range, keys []uint64, see func(difference) error) error {
+	read := func(from Source) (map[uint64]*things, error) {
+		all := map[uint64]*things{}
+		add := func(key uint64, s *Series) {
+			if _, ok := slices.BinarySearch(keys, key); !ok {
+				return
+			}
+			if all[key] == nil {
+				all[key] = &things{s.Name, map[uint64]int64{}}
+			}
+			c.each(s, func(at int64, item uint64) { all[key].of[item] = at })
+		}
+		err := from.Read(ctx, about, func(b *Block) error {
+			for i := range b.Series {
+				add(maphash.String(c.seed, b.Series[i].Name.String()), &b.Series[i])
+			}
+			if len(b.Notes) > 0 {
+				add(0, &Series{Notes: b.Notes})
+			}
+			for i := range b.Names {
+				n := &b.Names[i]
+				add(maphash.String(c.seed, n.Kind.String()+" "+n.Name), &Series{Name: storage.Series{Metric: n.Kind.String() + " " + n.Name}})
+			}
+			return nil
+		})
+		return all, err
+	}
+	source, err := read(c.from)
+	if err != nil {
+		return err
+	}
+	target, err := read(c.to)
+	if err != nil {
+		return err
+	}
+	for _, key := range keys {
+		a, b := source[key], target[key]
+		d := difference{}
+		switch {
+		case a == nil && b == nil:
+			continue // both were deleted
+		case a == nil:
+			d.name, a = b.name, &things{}
+		case b == nil:
+			d.name, b = a.name, &things{}
+			if len(a.of) == 0 { // the series is not registered, or the name has no UID
+				d.missing = []int64{0}
+			}
+		default:
+			d.name = a.name
+		}
+		for item, at := range a.of {
+			d.source = append(d.source, at)
+			if _, ok := b.of[item]; !ok {
+				d.missing = append(d.missing, at)
+			}
+		}
+		for item, at := range b.of {
+			if _, ok := a.of[item]; !ok {
+				d.extra = append(d.extra, at)
+			}
+		}
+		slices.Sort(d.source)
+		slices.Sort(d.missing)
+		slices.Sort(d.extra)
+		if err := see(d); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// VerifyOptions are what a comparison of two stores needs.
+type VerifyOptions struct {
+	From, To Source
+	Parallel int
+	// Sample is the share of the ranges that are compared, at random: 1 are all. Series and names are compared in any case.
+	Sample float64
+	// Differs is told of a series that the target has not as the source has it: how many points of it are missing there, and
+	// the first one's time.
+	Differs func(part, series string, missing int, first int64)
+	// Progress, if set, is called after each range.
+	Progress func(Verified)
+}
+
+// Verify compares what a source has with what a target has of it. What the target has in addition does not matter.
+func Verify(ctx context.Context, o VerifyOptions) (v Verified, err error) {
+	c := &comparison{from: o.From, to: o.To, seed: maphash.MakeSeed()}
+	parts, err := o.From.Parts(ctx)
+	if err != nil {
+		return v, err
+	}
+	has, err := o.To.Parts(ctx)
+	if err != nil {
+		return v, err
+	}
+	var mu sync.Mutex // guards v, and what is told
+	for _, part := range parts {
+		if part == PartTrees || !slices.Contains(has, part) {
+			continue // the copy has listed what the target does not take
+		}
+		group, ctx := errgroup.WithContext(ctx)
+		group.SetLimit(o.Parallel)
+		err := eachRange(ctx, o.From, part, func(about transfer.Range) {
+			if part != PartSeries && part != PartNames && rand.Float64() >= o.Sample {
+				return
+			}
+			group.Go(func() error {
+				one, err := c.compare(ctx, about, false, func(d difference) error {
+					mu.Lock()
+					defer mu.Unlock()
+					o.Differs(about.Part, d.name.String(), len(d.missing), d.missing[0])
+					return nil
+				})
+				mu.Lock()
+				defer mu.Unlock()
+				v.Ranges += one.Ranges
+				if v.Points += one.Points; about.Part == PartSeries {
+					v.Series += one.Series
+				}
+				v.Differ += one.Differ
+				v.Missing += one.Missing
+				if o.Progress != nil {
+					o.Progress(v)
+				}
+				return err
+			})
+		})
+		if err := group.Wait(); err != nil {
+			return v, err
+		}
+		if err != nil {
+			return v, err
+		}
+	}
+	return v, nil
+}
+
+// eachRange calls use with the ranges of a part.
+func eachRange(ctx context.Context, from Source, part string, use func(transfer.Range)) error {
+	for after := (transfer.Range{Part: part}); ; {
+		ranges, err := from.Ranges(ctx, after)
+		if err != nil || len(ranges) == 0 {
+			return err
+		}
+		for _, after = range ranges {
+			use(after)
+		}
+	}
+}
+
+// A Deletion is times (milliseconds, both included) of a series.
+type Deletion struct {
+	Series storage.Series `json:"series"`
+	Spans  []Span         `json:"spans"`
+}
+
+// A Deleter deletes what a target has in addition.
+type Deleter interface {
+	Delete(ctx context.Context, list []Deletion) error
+}
+
+// prune deletes points of a range that only the target has. It returns how many there were.
+func (c *comparison) prune(ctx context.Context, about transfer.Range, to Deleter) (int64, error) {
+	var list []Deletion
+	var pruned atomic.Int64
+	_, err := c.compare(ctx, about, true, func(d difference) error {
+		if spans := spansBetween(d.extra, d.source); len(spans) > 0 {
+			list = append(list, Deletion{d.name, spans})
+			pruned.Add(int64(len(d.extra)))
+		}
+		return nil
+	})
+	if err != nil || len(list) == 0 {
+		return 0, err
+	}
+	return pruned.Load(), to.Delete(ctx, list)
+}
+
+// spansBetween joins times into spans without a time that is kept. A time that is kept is not deleted. Both ascend.
+func spansBetween(times, kept []int64) (spans []Span) {
+	for _, t := range times {
+		at, found := slices.BinarySearch(kept, t)
+		if found {
+			continue // the copy has put another thing there
+		}
+		if n := len(spans); n > 0 && (at == 0 || kept[at-1] < spans[n-1].From) {
+			spans[n-1].To = t
+			continue
+		}
+		spans = append(spans, Span{"", t, t})
+	}
+	return spans
+}
