@@ -22,15 +22,17 @@ function load() {
 
 // small are words that tell nothing. same are words of readers, and what the handbook calls it.
 const small = new Set(('a about after all an and any are as at be before between by can could do does for from get has have how i if in into is it its '
-  + 'just long make many me much my need not of on one or our should so than that the their them then there they this to too tsdbridge use used using want was we what when '
-  + 'where which who why will with without you your').split(' '));
+  + 'just long make many me much my need not of on one or our should so than that the their them then there they this to too '
+  + 'tsdbridge use used using want was we what when where which who why will with without you your').split(' '));
 const same = {
-  auth: 'password', authentication: 'password', login: 'password', user: 'password', ssl: 'tls', https: 'tls', certificate: 'tls', k8s: 'kubernetes',
-  helm: 'kubernetes', docker: 'container', remove: 'delete', erase: 'delete', purge: 'delete', drop: 'delete', expire: 'retention', ttl: 'retention',
-  keep: 'retention', kept: 'retention', rollback: 'upgrade', downgrade: 'upgrade', cardinality: 'series', oom: 'memory', ram: 'memory', restore: 'backup',
-  snapshot: 'backup', downsample: 'rollup', downsampling: 'rollup', availability: 'ha', redundancy: 'ha', replica: 'ha', slow: 'explain',
-  latency: 'slow', corrupt: 'damage', broken: 'damage', lost: 'lose', loss: 'lose', move: 'migrating', migration: 'migrating', migrate: 'migrating',
-  install: 'installing', alerting: 'alert', space: 'disk', annotation: 'event', statsd: 'carbon', collectd: 'carbon', telegraf: 'carbon',
+  auth: 'password', authentication: 'password', login: 'password', user: 'password', ssl: 'tls', https: 'tls', certificate: 'tls',
+  k8s: 'kubernetes', helm: 'kubernetes', docker: 'container', remove: 'delete', erase: 'delete', purge: 'delete', drop: 'delete',
+  expire: 'retention', ttl: 'retention', keep: 'retention', kept: 'retention', rollback: 'going', downgrade: 'going',
+  cardinality: 'series', oom: 'memory', ram: 'memory', restore: 'backup', snapshot: 'backup', downsample: 'rollup',
+  downsampling: 'rollup', availability: 'ha', redundancy: 'ha', replica: 'ha', slow: 'explain', latency: 'slow', corrupt: 'damage',
+  broken: 'damage', lost: 'lose', loss: 'lose', move: 'migrating', migration: 'migrating', migrate: 'migrating', install: 'installing',
+  alerting: 'alert', space: 'disk', down: 'away', offline: 'away', unavailable: 'away', outage: 'away', secure: 'password',
+  annotation: 'event', statsd: 'carbon', collectd: 'carbon', telegraf: 'carbon',
 };
 
 // stem cuts the ends of long words, so that "deleting" finds "delete". Names with dots and dashes stay.
