@@ -46,6 +46,7 @@ func configSchema() ([]byte, error) {
 func promSchemas() map[string]schemaNode {
 	duration := schemaNode{"type": "string", "pattern": `^([0-9]+(ms|[smhdwy]))+$|^0$`}
 	scalar := schemaNode{"type": []string{"string", "number", "boolean"}}
+	strs, boolean := schemaNode{"type": []string{"array", "null"}, "items": schemaNode{"type": "string"}}, schemaNode{"type": "boolean"}
 	return map[string]schemaNode{
 		"global": {"type": []string{"object", "null"}, "additionalProperties": false, "description": "What holds for all rules; docs/rules.md", "properties": schemaNode{
 			"evaluation_interval": duration, "rule_query_offset": duration,
@@ -54,6 +55,12 @@ func promSchemas() map[string]schemaNode {
 		"alerting": {"type": []string{"object", "null"}, "additionalProperties": false, "description": "Alertmanagers that get alerts; docs/rules.md", "properties": schemaNode{
 			"alert_relabel_configs": schemaNode{"type": []string{"array", "null"}, "items": schemaNode{"type": "object"}},
 			"alertmanagers":         schemaNode{"type": []string{"array", "null"}, "items": schemaNode{"type": "object"}},
+		}},
+		"otlp": {"type": []string{"object", "null"}, "additionalProperties": false, "description": "How series of OTLP are named, as in Prometheus; docs/otlp.md", "properties": schemaNode{
+			"translation_strategy":        schemaNode{"enum": []string{"UnderscoreEscapingWithSuffixes", "UnderscoreEscapingWithoutSuffixes", "NoUTF8EscapingWithSuffixes", "NoTranslation"}},
+			"promote_resource_attributes": strs, "ignore_resource_attributes": strs, "promote_all_resource_attributes": boolean,
+			"keep_identifying_resource_attributes": boolean, "convert_histograms_to_nhcb": boolean, "promote_scope_metadata": boolean,
+			"label_name_underscore_sanitization": boolean, "label_name_preserve_multiple_underscores": boolean,
 		}},
 		"remote_write": {"type": []string{"array", "null"}, "description": "Servers that everything which is stored is sent on to, as in Prometheus; docs/forwarding.md", "items": schemaNode{
 			"type": "object", "required": []string{"url"}, "properties": schemaNode{"url": schemaNode{"type": "string"}, "name": schemaNode{"type": "string"}},

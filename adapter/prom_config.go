@@ -35,6 +35,10 @@ func promKeys() map[string][]string {
 		"alerting":     {"alert_relabel_configs", "alertmanagers"},
 		"global":       {"evaluation_interval", "external_labels", "rule_query_offset"},
 		"remote_write": nil,
+		"otlp": {
+			"convert_histograms_to_nhcb", "ignore_resource_attributes", "keep_identifying_resource_attributes", "label_name_preserve_multiple_underscores",
+			"label_name_underscore_sanitization", "promote_all_resource_attributes", "promote_resource_attributes", "promote_scope_metadata", "translation_strategy",
+		},
 		"rule_files":   nil,
 	}
 }

@@ -58,6 +58,9 @@ func (a *Adapter) prometheusParts(all Options) (o prom.Options, err error) {
 func (o Options) prometheusOptions() prom.Options {
 	p := o.Prometheus
 	p.Series, p.Write.SeriesCache = o.QuerySeries, o.SeriesCache
+	if o.PromConfig != nil {
+		p.OTLP.Config = o.PromConfig.OTLPConfig
+	}
 	p.Query.Admin = o.AdminAPI
 	p.Query.Timeout, p.Query.Samples, p.Query.Concurrency = o.QueryTimeout, o.QuerySamples, o.QueryParallel
 	p.Read.Timeout, p.Read.Samples, p.Read.Concurrency = o.QueryTimeout, cmp.Or(o.ReadSamples, o.QuerySamples), o.QueryParallel

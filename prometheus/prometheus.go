@@ -15,11 +15,13 @@ import (
 	"github.com/go-chi/chi/v5"
 	"github.com/grafana/regexp"
 	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/prometheus/config"
 	"github.com/prometheus/prometheus/promql"
 
 	"github.com/tsdbridge/tsdbridge/budget"
 	"github.com/tsdbridge/tsdbridge/prometheus/appendable"
 	"github.com/tsdbridge/tsdbridge/prometheus/lookback"
+	"github.com/tsdbridge/tsdbridge/prometheus/otlp"
 	"github.com/tsdbridge/tsdbridge/prometheus/pairs"
 	"github.com/tsdbridge/tsdbridge/prometheus/query"
 	"github.com/tsdbridge/tsdbridge/prometheus/queryable"
@@ -42,7 +44,8 @@ type Options struct {
 	Read   read.Options
 	Query  query.Options
 	Rules  rules.Options
-	Series int // --query.max-series: that one selector may find; 0: no limit
+	OTLP   otlp.Options // the limits of requests are those of Write
+	Series int          // --query.max-series: that one selector may find; 0: no limit
 	// SelectorBytes is --query.selector-cache-max-bytes: the memory for series that selectors found, by
 	// labels; 0: none are kept.
 	SelectorBytes int64
@@ -104,7 +107,7 @@ type Catalog interface {
 
 // DefaultOptions returns the settings without any flag.
 func DefaultOptions() Options {
-	return Options{Write: write.DefaultOptions(), Read: read.DefaultOptions(), Query: query.DefaultOptions(), Rules: rules.DefaultOptions(), Series: 1_000_000, SelectorBytes: 128 << 20}
+	return Options{Write: write.DefaultOptions(), Read: read.DefaultOptions(), Query: query.DefaultOptions(), Rules: rules.DefaultOptions(), OTLP: otlp.DefaultOptions(), Series: 1_000_000, SelectorBytes: 128 << 20}
 }
 
 // Validate names the flag that cannot work.
@@ -116,6 +119,9 @@ func (o Options) Validate() error {
 		return err
 	}
 	if err := o.Rules.Validate(); err != nil {
+		return err
+	}
+	if err := o.OTLP.Validate(); err != nil {
 		return err
 	}
 	if o.SelectorBytes < 0 {
@@ -131,7 +137,10 @@ type Server struct {
 	read  *read.Handler
 	query *query.API
 	rules *rules.Service // shared by all generations
+	otlp  *otlp.Handler  // shared by all generations
 	set   *rules.Set
+	// naming is how series of OTLP are named.
+	naming config.OTLPConfig
 	// languages evaluate rules in other languages than PromQL
 	languages rules.Evaluators
 	shown     *queryable.Store
@@ -155,6 +164,7 @@ func New(o Options) *Server {
 		write: write.New(o.writeOptions(tracker)), pairs: tracker, read: read.New(o.readOptions(shown)), rules: rules.New(o.ruleOptions(shown)),
 		set: o.RuleSet, languages: o.Languages, shown: shown, budget: o.Budget, origins: o.Origins,
 	}
+	s.otlp, s.naming = otlp.New(o.otlpOptions(s.write)), o.OTLP.Config
 	s.query = query.New(o.queryOptions(shown, s.rules))
 	s.Use()
 	return s
@@ -166,7 +176,7 @@ func (s *Server) With(o Options) *Server {
 	shown := s.shown.With(queryable.Limits{Series: o.Series, Samples: int64(o.Query.Samples)})
 	return &Server{
 		write: s.write, pairs: s.pairs, read: s.read.With(o.readOptions(shown)), query: s.query.With(o.queryOptions(shown, s.rules)),
-		rules: s.rules, set: o.RuleSet, languages: o.Languages, shown: shown, budget: s.budget, origins: o.Origins,
+		rules: s.rules, otlp: s.otlp, naming: o.OTLP.Config, set: o.RuleSet, languages: o.Languages, shown: shown, budget: s.budget, origins: o.Origins,
 	}
 }
 
@@ -184,6 +194,16 @@ func (o Options) writeOptions(tracker *pairs.Tracker) write.Options {
 	w.Appender, w.Metadata, w.Names = o.Store, o.Documents, o.Names
 	w.Logger, w.Registerer, w.Now = o.Logger, o.Registerer, o.Now
 	return w
+}
+
+func (o Options) otlpOptions(w *write.Handler) otlp.Options {
+	p := o.OTLP
+	p.BodyBytes, p.SeriesBytes, p.LabelBytes, p.SeriesCache = o.Write.BodyBytes, o.Write.SeriesBytes, o.Write.LabelBytes, o.Write.SeriesCache
+	p.RequestPoints, p.RequestSamples, p.InFlightBytes = o.Write.RequestSeries, o.Write.RequestData, o.Write.InFlightBytes
+	p.Future, p.Timeout, p.Lookback, p.Gate, p.Refused = o.Write.Future, o.Write.Timeout, o.Query.Lookback, w.Gate(), o.Write.Refused
+	p.Appender, p.Reader, p.Metadata, p.Names = o.Store, o.Store, o.Documents, o.Names
+	p.Logger, p.Registerer, p.Now = o.Logger, o.Registerer, o.Now
+	return p
 }
 
 func (o Options) readOptions(shown *queryable.Store) read.Options {
@@ -221,6 +241,7 @@ func (s *Server) Routes(r chi.Router) {
 		r.Handle(prefix+writePath, s.Write())
 		queries.HandleFunc(prefix+readPath, s.serveRead)
 	}
+	r.Handle(APIPrefix+otlpPath, s.Write())
 	r.Get(APIPrefix+pairsPath, s.servePairs)
 	queries.Handle(APIPrefix+"/*", s.query)
 }
@@ -228,13 +249,23 @@ func (s *Server) Routes(r chi.Router) {
 // Query returns the handler of the query API.
 func (s *Server) Query() http.Handler { return s.query }
 
-// Write returns the handler of remote write, for requests that need no router.
+// Write returns the handler of all paths that ReadsBody tells of, for requests that need no router.
 func (s *Server) Write() http.Handler {
-	return reply.AllowOrigins(s.origins)(reply.RefuseForeign(s.origins)(s.write))
+	return reply.AllowOrigins(s.origins)(reply.RefuseForeign(s.origins)(http.HandlerFunc(s.serveWrite)))
+}
+
+func (s *Server) serveWrite(w http.ResponseWriter, r *http.Request) {
+	switch r.URL.Path {
+	case APIPrefix + otlpPath:
+		s.otlp.ServeHTTP(w, r)
+	default:
+		s.write.ServeHTTP(w, r)
+	}
 }
 
 const (
 	writePath = "/write"
+	otlpPath  = "/otlp/v1/metrics"
 	readPath  = "/read"
 	pairsPath = "/status/ha"
 )
@@ -259,11 +290,18 @@ func (s *Server) servePairs(w http.ResponseWriter, _ *http.Request) {
 	reply.JSON(w, http.StatusOK, reply.Frame{Status: "success", Data: known})
 }
 
-// ReadsBody reports whether the handler of a path reads the body by itself, as it comes: remote
-// write has limits of its own for bodies.
-func ReadsBody(path string) bool { return path == APIPrefix+writePath || path == writePath }
+// ReadsBody reports whether the handler of a path reads the body by itself, as it comes: what writes
+// samples has limits of its own for bodies.
+func ReadsBody(path string) bool {
+	switch path {
+	case APIPrefix + writePath, writePath, APIPrefix + otlpPath:
+		return true
+	}
+	return false
+}
 
-// Use has rules evaluated as this Server says, in the place of the one from before.
+// Use has rules evaluated and series of OTLP named as this Server says, in the place of the one from
+// before.
 func (s *Server) Use() {
 	all := maps.Clone(s.languages)
 	if all == nil {
@@ -271,6 +309,7 @@ func (s *Server) Use() {
 	}
 	all[rules.PromQL] = ruleQueries{s.query}
 	s.rules.Use(s.set, all)
+	s.otlp.Use(s.naming)
 }
 
 // ruleQueries evaluates the PromQL of rules.
@@ -287,8 +326,9 @@ func (s *Server) SameRules(other *Server) bool { return s.set.Equal(other.set) }
 // Run evaluates rules until ctx ends. Requests do all other work of these protocols.
 func (s *Server) Run(ctx context.Context) error { return s.rules.Run(ctx) }
 
-// DropCaches forgets which series the label blocks of remote write and the selectors of queries name.
+// DropCaches forgets which series the label blocks of remote write, the attributes of OTLP and the selectors of queries name.
 func (s *Server) DropCaches() {
 	s.write.DropCaches()
+	s.otlp.DropCaches()
 	s.shown.DropCaches()
 }

@@ -14,6 +14,7 @@ import (
 // The doors.
 const (
 	RemoteWrite    = "remote write"
+	OTLP           = "otlp"
 	Carbon         = "carbon"
 	OpenTSDBTelnet = "opentsdb telnet"
 	OpenTSDBHTTP   = "opentsdb http"

@@ -77,7 +77,7 @@ func checkObject(o *storage.Object) error {
 		if err != nil {
 			return err
 		}
-		return checkExemplar(e.Labels)
+		return CheckExemplar(e.Labels)
 	case storage.KindStartTime:
 		_, err := object.DecodeStartTime(o.Data)
 		return err

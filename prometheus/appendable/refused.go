@@ -11,11 +11,15 @@ import (
 	"github.com/prometheus/prometheus/model/labels"
 )
 
-// check refuses labels that remote write refuses too: those without a metric name, with an empty or
-// repeated name, and with bytes that are not UTF-8.
 func (a *Appendable) check(ls labels.Labels, size int) error {
-	if size > a.o.SeriesBytes {
-		return fmt.Errorf("labels of more than %d bytes", a.o.SeriesBytes)
+	return CheckLabels(ls, size, a.o.SeriesBytes)
+}
+
+// CheckLabels refuses labels that remote write refuses too: those without a metric name, with an
+// empty or repeated name, with bytes that are not UTF-8, and those of more bytes than limit.
+func CheckLabels(ls labels.Labels, size, limit int) error {
+	if size > limit {
+		return fmt.Errorf("labels of more than %d bytes", limit)
 	}
 	if err := checkNames(ls); err != nil {
 		return err
@@ -43,8 +47,8 @@ func checkNames(ls labels.Labels) error {
 	})
 }
 
-// checkExemplar checks the labels of an exemplar by the rules of OpenMetrics; it may have none.
-func checkExemplar(ls labels.Labels) error {
+// CheckExemplar checks the labels of an exemplar by the rules of OpenMetrics; it may have none.
+func CheckExemplar(ls labels.Labels) error {
 	if err := checkNames(ls); err != nil {
 		return err
 	}

@@ -100,7 +100,7 @@ func (t *Transaction) addExemplar(ref storage.Ref, e exemplar.Exemplar) error {
 	if err := t.checkTime(e.Ts); err != nil {
 		return fmt.Errorf("exemplar: %w", err)
 	}
-	if err := checkExemplar(e.Labels); err != nil {
+	if err := CheckExemplar(e.Labels); err != nil {
 		return fmt.Errorf("exemplar: %w", err)
 	}
 	t.batch.AddObject(ref, e.Ts, storage.KindExemplar, object.EncodeExemplar(e))

@@ -60,6 +60,9 @@ func New(o Options) *Handler {
 	return h
 }
 
+// Gate returns what bounds the requests and their bytes. Other doors for writes share it.
+func (h *Handler) Gate() *listen.Gate { return h.gate }
+
 // DropCaches forgets the series of label blocks. Each series is resolved again when it occurs next.
 func (h *Handler) DropCaches() {
 	for v := range h.caches {

@@ -1,0 +1,113 @@
+package otlp
+
+import (
+	"errors"
+	"fmt"
+	"mime"
+	"net/http"
+
+	"go.opentelemetry.io/collector/pdata/pmetric/pmetricotlp"
+
+	"github.com/tsdbridge/tsdbridge/ingest/listen"
+	"github.com/tsdbridge/tsdbridge/prometheus/reply"
+)
+
+// A format is how requests and their answers are encoded.
+type format int
+
+const (
+	formatProto format = iota
+	formatJSON
+)
+
+func (f format) String() string {
+	if f == formatJSON {
+		return "application/json"
+	}
+	return "application/x-protobuf"
+}
+
+func formatOf(r *http.Request) (format, error) {
+	header := r.Header.Get("Content-Type")
+	switch mediaType, _, _ := mime.ParseMediaType(header); mediaType {
+	case "application/x-protobuf":
+		return formatProto, nil
+	case "application/json":
+		return formatJSON, nil
+	}
+	return 0, reply.WithStatus(http.StatusUnsupportedMediaType, fmt.Errorf("content type %.100q: want application/x-protobuf or application/json", header))
+}
+
+// receive reads the body and decompresses it.
+func (j *job) receive(w http.ResponseWriter, r *http.Request, f format) error {
+	coding, err := listen.CodingOf(r)
+	if err != nil {
+		return reply.WithStatus(http.StatusUnsupportedMediaType, err)
+	}
+	if r.ContentLength > int64(j.o.BodyBytes) {
+		return reply.WithStatus(http.StatusRequestEntityTooLarge, fmt.Errorf("body of %d bytes, more than %d (--write.max-body-bytes)", r.ContentLength, j.o.BodyBytes))
+	}
+	if j.body, err = listen.Receive(j.body[:0], w, r, j.o.BodyBytes, &j.share); err != nil {
+		return j.bodyError(err)
+	}
+	j.decoded = j.body
+	if coding != listen.Plain {
+		if err := j.unpack(coding); err != nil {
+			return err
+		}
+	}
+	if f == formatJSON {
+		return j.fromJSON()
+	}
+	return nil
+}
+
+// unpack decompresses the body.
+func (j *job) unpack(coding listen.Coding) error {
+	j.packed.Reset(j.body)
+	unpacked, err := coding.Reader(&j.packed)
+	if err == nil {
+		j.unpacked, err = listen.Body{Claimed: -1, Limit: j.o.BodyBytes, Share: &j.share}.ReadBody(j.unpacked[:0], unpacked)
+	}
+	j.decoded = j.unpacked
+	return j.bodyError(err)
+}
+
+// bodyError returns the answer to a body that could not be read.
+func (j *job) bodyError(err error) error {
+	switch {
+	case errors.Is(err, listen.ErrTooLarge):
+		return reply.WithStatus(http.StatusRequestEntityTooLarge, fmt.Errorf("body of more than %d bytes (--write.max-body-bytes)", j.o.BodyBytes))
+	case errors.Is(err, listen.ErrBusy):
+		return errBusy
+	case err != nil:
+		return reply.WithStatus(http.StatusBadRequest, fmt.Errorf("read body: %w", err))
+	}
+	return nil
+}
+
+// jsonMemory is about how many bytes the module's decoder takes for a byte of JSON.
+const jsonMemory = 8
+
+// fromJSON encodes a body of JSON as protobuf.
+func (j *job) fromJSON() error {
+	if err := checkJSONDepth(j.decoded); err != nil {
+		return reply.WithStatus(http.StatusBadRequest, err)
+	}
+	if most := j.o.InFlightBytes / (2 * jsonMemory); len(j.decoded) > most {
+		return reply.WithStatus(http.StatusRequestEntityTooLarge, fmt.Errorf("JSON of more than %d bytes (a sixteenth of --write.max-in-flight-bytes)", most))
+	}
+	if !j.share.Take(jsonMemory * len(j.decoded)) {
+		return errBusy
+	}
+	req := pmetricotlp.NewExportRequest()
+	if err := req.UnmarshalJSON(j.decoded); err != nil {
+		return reply.WithStatus(http.StatusBadRequest, fmt.Errorf("JSON: %w", err))
+	}
+	b, err := req.MarshalProto()
+	if err != nil {
+		return reply.WithStatus(http.StatusBadRequest, err)
+	}
+	j.decoded = b
+	return nil
+}

@@ -1,0 +1,287 @@
+package otlp
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+
+	"github.com/prometheus/prometheus/model/exemplar"
+	"github.com/prometheus/prometheus/model/histogram"
+	"github.com/prometheus/prometheus/model/labels"
+	promstorage "github.com/prometheus/prometheus/storage"
+	"github.com/prometheus/prometheus/storage/remote/otlptranslator/prometheusremotewrite"
+	"go.opentelemetry.io/collector/pdata/pmetric/pmetricotlp"
+
+	"github.com/tsdbridge/tsdbridge/prometheus/appendable"
+	"github.com/tsdbridge/tsdbridge/prometheus/reply"
+	"github.com/tsdbridge/tsdbridge/prometheus/wire"
+	"github.com/tsdbridge/tsdbridge/storage"
+)
+
+// A convertedSample is what the module makes of a point, or of a part of it.
+type convertedSample struct {
+	labels    labels.Labels
+	histogram *histogram.Histogram
+	exemplars []exemplar.Exemplar
+	options   promstorage.AppendV2Options
+}
+
+// capture is an appender that keeps what the module's converter appends.
+type capture struct{ samples []convertedSample }
+
+func (c *capture) reset() {
+	clear(c.samples)
+	c.samples = c.samples[:0]
+}
+
+// Append implements storage.AppenderV2 of the module.
+func (c *capture) Append(_ promstorage.SeriesRef, ls labels.Labels, _, _ int64, _ float64, h *histogram.Histogram, _ *histogram.FloatHistogram, o promstorage.AppendV2Options) (promstorage.SeriesRef, error) {
+	s := convertedSample{labels: ls, histogram: h, options: o}
+	if len(o.Exemplars) > 0 {
+		s.exemplars = append(s.exemplars, o.Exemplars...) // the converter uses the memory again
+	}
+	s.options.Exemplars = nil
+	c.samples = append(c.samples, s)
+	return 0, nil
+}
+
+// Commit does nothing.
+func (*capture) Commit() error { return nil }
+
+// Rollback does nothing.
+func (*capture) Rollback() error { return nil }
+
+// groupPoints is how many points of a scope are converted at once.
+const groupPoints = 1000
+
+// convert has the module convert the points of unknown series, and those that become histograms or
+// have exemplars. Points of one scope are converted together.
+func (j *job) convert() error {
+	for len(j.numbers) < len(j.refs) {
+		j.numbers = append(j.numbers, -1)
+	}
+	group, scope := j.group[:0], -1
+	for i := range j.points {
+		p := &j.points[i]
+		if !j.toConvert(p) {
+			continue
+		}
+		if of := j.metrics[p.metric].scope; of != scope || len(group) == groupPoints {
+			if err := j.convertGroup(group); err != nil {
+				return err
+			}
+			group, scope = group[:0], of
+		}
+		group = append(group, p)
+	}
+	err := j.convertGroup(group)
+	clear(group)
+	j.group = group[:0]
+	return err
+}
+
+func (j *job) toConvert(p *point) bool {
+	if p.bad != nil {
+		return false
+	}
+	if p.exemplars || j.native(&j.metrics[p.metric]) {
+		return true
+	}
+	return slices.Contains(j.refs[p.refs.from:p.refs.to], 0)
+}
+
+// attributeFields returns where data points of a kind have attributes and exemplars.
+func attributeFields(kind int32) (attributes, exemplars int32) {
+	switch kind {
+	case kindHistogram:
+		return 9, 8
+	case kindExponential:
+		return 1, 11
+	case kindSummary:
+		return 7, 0
+	}
+	return 7, 5
+}
+
+// convertGroup converts points of one scope. If the module refuses one of them, each half is
+// converted by itself.
+func (j *job) convertGroup(points []*point) error {
+	points, err := j.checkGroup(points)
+	if err != nil || len(points) == 0 {
+		return err
+	}
+	first, want := len(j.captured.samples), 0
+	for _, p := range points {
+		want += p.refs.to - p.refs.from
+	}
+	err = j.runConverter(points)
+	if own := (reply.Error{}); errors.As(err, &own) {
+		return err
+	}
+	if err == nil && len(j.captured.samples)-first == want {
+		return j.spread(points, first)
+	}
+	clear(j.captured.samples[first:])
+	j.captured.samples = j.captured.samples[:first]
+	if len(points) == 1 {
+		if err == nil {
+			err = errors.New("the data point cannot be converted")
+		}
+		j.refuse(points[0], err)
+		return nil
+	}
+	half := len(points) / 2
+	if err := j.convertGroup(points[:half]); err != nil {
+		return err
+	}
+	return j.convertGroup(points[half:])
+}
+
+// checkGroup refuses points whose attributes the module cannot decode safely, and returns the
+// others.
+func (j *job) checkGroup(points []*point) ([]*point, error) {
+	if len(points) == 0 {
+		return nil, nil
+	}
+	s := &j.scopes[j.metrics[points[0].metric].scope]
+	if err := checkAttributes(j.resources[s.resource].raw, 1, 0); err != nil {
+		return nil, reply.WithStatus(http.StatusBadRequest, fmt.Errorf("resource: %w", err))
+	}
+	if err := checkAttributes(s.raw, 3, 0); err != nil {
+		return nil, reply.WithStatus(http.StatusBadRequest, fmt.Errorf("scope: %w", err))
+	}
+	good := points[:0]
+	for _, p := range points {
+		attributes, exemplars := attributeFields(j.metrics[p.metric].kind)
+		if err := checkAttributes(p.raw, attributes, exemplars); err != nil {
+			j.refuse(p, err)
+			continue
+		}
+		good = append(good, p)
+	}
+	return good, nil
+}
+
+// decodedMemory is about how many bytes the module takes for a byte of a request.
+const decodedMemory = 10
+
+// convertedBytes is how many bytes of a request are converted. Resources count with each group of
+// their points.
+const convertedBytes = 512 << 20
+
+// runConverter has the module convert points; captured gets what it makes of them.
+func (j *job) runConverter(points []*point) error {
+	b := j.encodeGroup(points)
+	if j.converted += len(b); j.converted > convertedBytes {
+		return reply.WithStatus(http.StatusBadRequest, fmt.Errorf("resources of more than %d bytes, counted for each %d data points", convertedBytes, groupPoints))
+	}
+	if !j.share.Take(decodedMemory * len(b)) {
+		return errBusy
+	}
+	defer j.share.Give(decodedMemory * len(b))
+	return j.runModule(b, j.of.settings)
+}
+
+func (j *job) runModule(b []byte, s prometheusremotewrite.Settings) error {
+	req := pmetricotlp.NewExportRequest()
+	if err := req.UnmarshalProto(b); err != nil {
+		return err
+	}
+	j.converter.Reset(&j.captured)
+	defer j.converter.Reset(nil)
+	_, err := j.converter.FromMetrics(context.Background(), req.Metrics(), s)
+	return err
+}
+
+// encodeGroup encodes a request of some points of a scope.
+func (j *job) encodeGroup(points []*point) []byte {
+	s := &j.scopes[j.metrics[points[0].metric].scope]
+	b := appendMessage(nil, 1, s.raw)
+	for len(points) > 0 {
+		n := 1
+		for n < len(points) && points[n].metric == points[0].metric {
+			n++
+		}
+		b = appendMessage(b, 2, j.encodeMetric(points[:n]))
+		points = points[n:]
+	}
+	return encodeRequest(j.resources[s.resource].raw, appendMessage(b, 3, s.schema))
+}
+
+// encodeMetric encodes some points of a metric.
+func (j *job) encodeMetric(points []*point) []byte {
+	m := &j.metrics[points[0].metric]
+	var data []byte
+	for _, p := range points {
+		data = appendMessage(data, 1, p.raw)
+	}
+	if m.kind != kindGauge && m.kind != kindSummary {
+		data = wire.AppendUint(data, 2, temporalityCumulative) // deltas are summed up
+	}
+	if m.monotonic {
+		data = wire.AppendUint(data, 3, 1)
+	}
+	of := appendMessage(nil, 1, m.name)
+	of = appendMessage(of, 2, m.description)
+	of = appendMessage(of, 3, m.unit)
+	return appendMessage(of, int(m.kind), data)
+}
+
+// encodeRequest encodes a request of one resource and its ScopeMetrics.
+func encodeRequest(resource, scopes []byte) []byte {
+	return appendMessage(nil, 1, appendMessage(appendMessage(nil, 1, resource), 2, scopes))
+}
+
+func appendMessage(b []byte, field int, m []byte) []byte {
+	b = binary.AppendUvarint(wire.AppendTag(b, field, wire.Bytes), uint64(len(m)))
+	return append(b, m...)
+}
+
+// spread gives the converted samples to their points. It translates the labels of unknown series.
+func (j *job) spread(points []*point, first int) error {
+	for _, p := range points {
+		p.converted = first
+		n := p.refs.to - p.refs.from
+		if err := j.nameSeries(p, j.captured.samples[first:first+n]); err != nil {
+			return err
+		}
+		first += n
+	}
+	return nil
+}
+
+// nameSeries translates the labels of the unknown series of a point.
+func (j *job) nameSeries(p *point, samples []convertedSample) error {
+	for n := range samples {
+		at := p.refs.from + n
+		if j.refs[at] != 0 {
+			continue
+		}
+		s := &samples[n]
+		size := s.labels.ByteSize()
+		if err := appendable.CheckLabels(s.labels, int(size), j.o.SeriesBytes); err != nil {
+			j.refuse(p, err)
+			return nil
+		}
+		if j.labels += int(size); j.labels > j.o.LabelBytes {
+			return reply.WithStatus(http.StatusBadRequest, fmt.Errorf("labels of more than %d bytes", j.o.LabelBytes))
+		}
+		if !j.share.Take(2 * int(size)) {
+			return errBusy
+		}
+		j.numbers[at] = j.unknown.Add(string(j.pointKey(p, n)), j.o.Names.FromLabels(s.labels))
+		j.describe(s)
+		s.labels = labels.EmptyLabels()
+	}
+	return nil
+}
+
+// describe keeps the metadata of the metric of a new series.
+func (j *job) describe(s *convertedSample) {
+	if m := s.options.Metadata; !m.IsEmpty() {
+		j.metadata[j.o.Names.MetricName(s.options.MetricFamilyName)] = storage.Metadata{Type: string(m.Type), Help: m.Help, Unit: m.Unit}
+	}
+}

@@ -1,0 +1,166 @@
+package otlp
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"math"
+	"net/http"
+
+	"github.com/prometheus/prometheus/model/histogram"
+
+	"github.com/tsdbridge/tsdbridge/prometheus/object"
+	"github.com/tsdbridge/tsdbridge/prometheus/reply"
+)
+
+var (
+	errNoName      = errors.New("no metric name")
+	errTemporality = errors.New("neither cumulative nor delta temporality")
+)
+
+// check refuses points that the Prometheus module does not convert, or whose times cannot be stored.
+// The module would leave out all points that come after such a one.
+func (j *job) check() {
+	for i := range j.points {
+		p := &j.points[i]
+		if err := j.checkPoint(p); err != nil {
+			j.refuse(p, err)
+		}
+	}
+}
+
+func (j *job) checkPoint(p *point) error {
+	m := &j.metrics[p.metric]
+	if p.at < 0 || p.at > j.latest {
+		return object.TimeError(p.at, j.o.Future)
+	}
+	if p.start < 0 {
+		return fmt.Errorf("start: %w", object.TimeError(p.start, 0))
+	}
+	switch {
+	case len(m.name) == 0:
+		return errNoName
+	case m.kind != kindGauge && m.kind != kindSummary && m.temporality != temporalityCumulative && m.temporality != temporalityDelta:
+		return errTemporality
+	case m.kind == kindExponential && j.extras[p.extra].scale < histogram.ExponentialSchemaMin:
+		return fmt.Errorf("scale %d is below %d", j.extras[p.extra].scale, histogram.ExponentialSchemaMin)
+	case p.attributes > maxAttributes:
+		return errAttributes
+	}
+	return nil
+}
+
+// native reports whether a point becomes a native histogram.
+func (j *job) native(m *metric) bool {
+	return m.kind == kindExponential || m.kind == kindHistogram && j.of.settings.ConvertHistogramsToNHCB
+}
+
+// Suffixes of keys of points with several series.
+const (
+	seriesSum      = 's'
+	seriesCount    = 'c'
+	seriesBucket   = 'b' // and the bits of the bound
+	seriesInfinity = 'i'
+	seriesQuantile = 'q' // and the bits of the quantile
+)
+
+// find sets the refs of all series that are known.
+func (j *job) find() error {
+	for i := range j.scopes {
+		j.key = j.appendScopeKey(j.key[:0], &j.scopes[i])
+		j.families = append(j.families, j.of.family(j.key))
+	}
+	for i := range j.metrics {
+		m := &j.metrics[i]
+		j.key = appendFamilyKey(j.key[:0], j.families[m.scope], m)
+		m.family = j.of.family(j.key)
+	}
+	j.of.cache.Begin(&j.lookup)
+	defer j.lookup.End()
+	for i := range j.points {
+		p := &j.points[i]
+		if p.bad != nil {
+			continue
+		}
+		p.refs.from = len(j.refs)
+		j.findPoint(p)
+		p.refs.to = len(j.refs)
+		if len(j.refs) > j.o.RequestSamples {
+			return reply.WithStatus(http.StatusBadRequest, fmt.Errorf("data points of more than %d samples", j.o.RequestSamples))
+		}
+	}
+	return nil
+}
+
+func (j *job) findPoint(p *point) {
+	m := &j.metrics[p.metric]
+	key := j.keys[p.key.from:p.key.to:p.key.to]
+	binary.LittleEndian.PutUint64(key, m.family.number)
+	if m.cumulative() {
+		binary.LittleEndian.PutUint64(key[8:], uint64(p.start))
+	}
+	if m.kind == kindGauge || m.kind == kindSum || j.native(m) {
+		j.refs = append(j.refs, j.lookup.Find(key))
+		return
+	}
+	j.key = append(j.key[:0], key...)
+	j.eachSuffix(p, func(suffix byte, bits uint64) {
+		j.refs = append(j.refs, j.lookup.Find(j.suffixed(len(key), suffix, bits)))
+	})
+}
+
+// suffixed returns the key of n bytes in j.key with a suffix.
+func (j *job) suffixed(n int, suffix byte, bits uint64) []byte {
+	j.key = append(j.key[:n], suffix)
+	if suffix == seriesBucket || suffix == seriesQuantile {
+		j.key = binary.LittleEndian.AppendUint64(j.key, bits)
+	}
+	return j.key
+}
+
+// eachSuffix calls f for each series of a histogram or summary, in the order in which the module
+// makes them.
+func (j *job) eachSuffix(p *point, f func(suffix byte, bits uint64)) {
+	e := &j.extras[p.extra]
+	summary := j.metrics[p.metric].kind == kindSummary
+	if summary || e.hasSum {
+		f(seriesSum, 0)
+	}
+	f(seriesCount, 0)
+	if summary {
+		for _, q := range e.quantiles {
+			f(seriesQuantile, math.Float64bits(q))
+		}
+		return
+	}
+	for i := range e.buckets() {
+		f(seriesBucket, e.bound(i))
+	}
+	f(seriesInfinity, 0)
+}
+
+// pointKey returns the key of a series of a point, by its number in the point.
+func (j *job) pointKey(p *point, number int) []byte {
+	key := j.keys[p.key.from:p.key.to:p.key.to]
+	m := &j.metrics[p.metric]
+	if m.kind == kindGauge || m.kind == kindSum || j.native(m) {
+		return key
+	}
+	j.key = append(j.key[:0], key...)
+	e := &j.extras[p.extra]
+	if m.kind == kindSummary || e.hasSum {
+		if number == 0 {
+			return j.suffixed(len(key), seriesSum, 0)
+		}
+		number--
+	}
+	switch number--; {
+	case number < 0:
+		return j.suffixed(len(key), seriesCount, 0)
+	case m.kind == kindSummary:
+		return j.suffixed(len(key), seriesQuantile, math.Float64bits(e.quantiles[number]))
+	case number < e.buckets():
+		return j.suffixed(len(key), seriesBucket, e.bound(number))
+	}
+	return j.suffixed(len(key), seriesInfinity, 0)
+}

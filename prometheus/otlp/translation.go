@@ -1,0 +1,90 @@
+package otlp
+
+import (
+	"encoding/binary"
+	"reflect"
+	"sync/atomic"
+
+	"github.com/prometheus/prometheus/config"
+	"github.com/prometheus/prometheus/storage/remote/otlptranslator/prometheusremotewrite"
+
+	"github.com/tsdbridge/tsdbridge/ingest"
+	"github.com/tsdbridge/tsdbridge/recent"
+)
+
+// A translation is what series are named by, and the series that it has named.
+type translation struct {
+	config   config.OTLPConfig
+	settings prometheusremotewrite.Settings
+	cache    *ingest.Cache                // by keys of points
+	families *recent.Map[string, *family] // by their bytes in requests
+	targets  *recent.Map[string, *target] // target_info, by the bytes of resources
+	last     atomic.Uint64                // number of a family
+}
+
+// A family is a metric of a scope of a resource. Its number begins the keys of its points.
+type family struct{ number uint64 }
+
+// contextBytes is how many bytes of resources and metrics are remembered in each generation.
+const contextBytes = 32 << 20
+
+func newTranslation(c config.OTLPConfig, o Options) *translation {
+	weight := func(key string) int { return len(key) + 64 }
+	return &translation{
+		config: c,
+		settings: prometheusremotewrite.Settings{
+			DisableTargetInfo:                    true, // it is made for a resource at once
+			AddMetricSuffixes:                    c.TranslationStrategy.ShouldAddSuffixes(),
+			AllowUTF8:                            !c.TranslationStrategy.ShouldEscape(),
+			PromoteResourceAttributes:            prometheusremotewrite.NewPromoteResourceAttributes(c),
+			KeepIdentifyingResourceAttributes:    c.KeepIdentifyingResourceAttributes,
+			ConvertHistogramsToNHCB:              c.ConvertHistogramsToNHCB,
+			PromoteScopeMetadata:                 c.PromoteScopeMetadata,
+			LabelNameUnderscoreSanitization:      c.LabelNameUnderscoreSanitization,
+			LabelNamePreserveMultipleUnderscores: c.LabelNamePreserveMultipleUnderscores,
+		},
+		cache:    ingest.NewCache(o.SeriesCache),
+		families: recent.NewWeighted[string, *family](contextBytes, weight),
+		targets:  recent.NewWeighted[string, *target](contextBytes, weight),
+	}
+}
+
+// Use has the series of later requests named as c tells.
+func (h *Handler) Use(c config.OTLPConfig) {
+	if before := h.translit.Load(); before == nil || !reflect.DeepEqual(before.config, c) {
+		h.translit.Store(newTranslation(c, h.o))
+	}
+}
+
+// family returns the family of a metric.
+func (t *translation) family(key []byte) *family {
+	if f, ok := t.families.Get(string(key)); ok {
+		return f
+	}
+	f := &family{number: t.last.Add(1)}
+	t.families.Put(string(key), f)
+	return f
+}
+
+// appendScopeKey appends what names the scope of a resource.
+func (m *message) appendScopeKey(b []byte, s *scope) []byte {
+	return appendParts(b, m.resources[s.resource].raw, s.raw, s.schema)
+}
+
+// appendFamilyKey appends what names a metric of a scope.
+func appendFamilyKey(b []byte, scope *family, of *metric) []byte {
+	monotonic := byte(0)
+	if of.monotonic {
+		monotonic = 1
+	}
+	b = binary.LittleEndian.AppendUint64(append(b, byte(of.kind), monotonic), scope.number)
+	return appendParts(b, of.name, of.unit, of.description)
+}
+
+func appendParts(b []byte, parts ...[]byte) []byte {
+	for _, part := range parts {
+		b = binary.AppendUvarint(b, uint64(len(part)))
+		b = append(b, part...)
+	}
+	return b
+}
