@@ -72,6 +72,15 @@ func printErrors(w io.Writer, file string, err error) {
 	}
 }
 
+// checkRules checks rule files.
+func checkRules(c command, stdout, stderr io.Writer) int {
+	if err := adapter.CheckRules(c.options, c.ruleFiles, console(stdout, stderr)); err != nil {
+		printErrors(stderr, "rules", err)
+		return checkedBad
+	}
+	return checkedGood
+}
+
 // checkWebConfig checks a file with TLS and passwords.
 func checkWebConfig(file string, stdout, stderr io.Writer) int {
 	if err := adapter.CheckWebConfig(file); err != nil {

@@ -46,25 +46,29 @@ const (
 	commandQuery          = "query"
 	commandCheckTSD       = "check tsd" // "check" is short for it
 	commandCheckConfig    = "check config"
+	commandCheckRules     = "check rules"
+	commandRulesBackfill  = "rules backfill"
 	commandCheckWebConfig = "check web-config"
 	commandSearchLookup   = "search lookup"
 )
 
 // command is a parsed command line.
 type command struct {
-	name    string
-	options adapter.Options
-	tables  adapter.TableOptions
-	store   adapter.StoreOptions
-	trees   treeFlags
-	imports adapter.ImportOptions
-	exports adapter.ExportOptions
-	copies  adapter.CopyOptions
-	fsck    adapter.FsckOptions
-	ask     adapter.AskOptions
-	checks  adapter.CheckTSDOptions
-	checked string      // file of "check config" and "check web-config"
-	file    *configFile // that was read
+	name      string
+	options   adapter.Options
+	tables    adapter.TableOptions
+	store     adapter.StoreOptions
+	trees     treeFlags
+	imports   adapter.ImportOptions
+	exports   adapter.ExportOptions
+	copies    adapter.CopyOptions
+	fsck      adapter.FsckOptions
+	ask       adapter.AskOptions
+	checks    adapter.CheckTSDOptions
+	backfill  adapter.BackfillOptions
+	ruleFiles []string    // of "check rules"
+	checked   string      // file of "check config" and "check web-config"
+	file      *configFile // that was read
 
 	metaSync adapter.FsckOptions
 	uid      adapter.UIDOptions
@@ -144,14 +148,14 @@ func parseCommandIn(environment map[string]string, args []string, stdout, stderr
 
 // withoutOptions returns the commands for which the options of the adapter need not be right.
 func withoutOptions() []string {
-	return []string{commandVersion, commandCompletion, commandMan, commandCheckConfig, commandCheckWebConfig}
+	return []string{commandVersion, commandCompletion, commandMan, commandCheckConfig, commandCheckRules, commandCheckWebConfig}
 }
 
 // command returns what was parsed.
 func (p *parser) command(name string) command {
 	return command{
 		name: name, options: p.options, tables: p.tables, store: p.store, trees: p.trees, imports: p.imports, exports: p.exports, copies: p.copies, fsck: p.fsck, metaSync: p.metaSync,
-		uid: p.uid, ask: p.ask, checks: p.checkTSD, importFiles: p.importFiles, exportFiles: p.exportFiles, checked: p.checked,
+		uid: p.uid, ask: p.ask, checks: p.checkTSD, backfill: p.backfill, ruleFiles: p.ruleFiles, importFiles: p.importFiles, exportFiles: p.exportFiles, checked: p.checked,
 		health: p.health, shell: p.shell, importBlocks: p.importBlocks, exportBlocks: p.exportBlocks,
 	}
 }
@@ -234,6 +238,8 @@ type parser struct {
 	shell        string
 	ask          adapter.AskOptions
 	checkTSD     adapter.CheckTSDOptions
+	backfill     adapter.BackfillOptions
+	ruleFiles    []string // of "check rules"
 	importBlocks adapter.ImportBlocksOptions
 	exportBlocks adapter.ExportBlocksOptions
 	checked      string // file of "check config" and "check web-config"
@@ -272,6 +278,7 @@ func newParser(stdout io.Writer) *parser {
 	p.uidCommands()
 	p.askCommands()
 	p.checkCommands()
+	p.ruleCommands()
 	p.packageCommands()
 	return p
 }

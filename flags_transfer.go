@@ -163,6 +163,8 @@ func (p *parser) checkCommands() {
 	all := p.app.Command("check", "Check files of configuration, or the answers of an adapter.")
 	config := all.Command("config", "Check a configuration file and the files that it names. It prints all errors, each with its line. The exit code is 0 if there are none, 1 if there are some.")
 	config.Arg("file", "YAML file for --config.file.").Required().StringVar(&p.checked)
+	ruleFiles := all.Command("rules", "Check rule files, as promtool does, with the languages of rules that it does not know. Exit codes as those of check config.")
+	ruleFiles.Arg("file", "Rule files.").Required().StringsVar(&p.ruleFiles)
 	web := all.Command("web-config", "Check a file with TLS and passwords, and the certificates that it names. Exit codes as those of check config.")
 	web.Arg("file", "File for --web.config.file.").Required().StringVar(&p.checked)
 	c := all.Command("tsd", "Ask a TSD and an adapter the same queries, and print what differs. It only reads. Exit codes: 0 all equal, 1 differences, 2 something could not be asked.").Default()
@@ -176,6 +178,18 @@ func (p *parser) checkCommands() {
 	c.Flag("timeout", "How long a request may take.").Default(k.Timeout.String()).DurationVar(&k.Timeout)
 	c.Flag("tolerance", "Relative difference up to which two values are equal.").Default("0").Float64Var(&k.Tolerance)
 	c.Flag("show", "Series of a request, and instants of a series, that are shown of those that differ.").Default(text(k.Show)).IntVar(&k.Show)
+}
+
+// ruleCommands defines "rules".
+func (p *parser) ruleCommands() {
+	b := &p.backfill
+	c := p.app.Command("rules", "Recording rules and alerts.").Command("backfill", "Fill the recording rules of files for the past: they are evaluated at all instants of a time, and a running adapter stores the results. Alerts are left out. It may be run again: the same instants get the same points.")
+	c.Flag("start", "First instant, such as 2026-01-01T00:00:00Z, or seconds since 1970.").Required().PlaceHolder("TIME").StringVar(&b.Start)
+	c.Flag("end", "Last instant. Default: now.").PlaceHolder("TIME").StringVar(&b.End)
+	c.Flag("eval-interval", "Interval of groups that have none.").Default("1m").DurationVar(&b.Interval)
+	c.Flag("adapter-url", "URL of the adapter (it needs --web.enable-admin-api). Default: the one on this machine at --web.listen-address.").PlaceHolder("URL").StringVar(&b.URL)
+	c.Arg("file", "Rule files.").Required().StringsVar(&b.Files)
+	c.Action(func(*kingpin.ParseContext) error { return b.Validate() })
 }
 
 // copyCommand defines "copy".

@@ -94,6 +94,10 @@ func run(args []string, stdout, stderr io.Writer) int {
 		err = adapter.QueryOpenTSDB(ctx, c.options, c.ask, console(stdout, stderr))
 	case commandSearchLookup:
 		err = adapter.SearchLookup(ctx, c.options, c.ask, console(stdout, stderr))
+	case commandRulesBackfill:
+		err = adapter.BackfillRules(ctx, c.options, c.backfill, console(stdout, stderr))
+	case commandCheckRules:
+		return checkRules(c, stdout, stderr)
 	case commandCheckConfig:
 		return checkConfig(c.checked, args, stdout, stderr)
 	case commandCheckWebConfig:

@@ -69,6 +69,7 @@ func (a *Adapter) routes(g *generation) (http.Handler, error) {
 			a.admin = &adminAPI{o: a.o, store: a.store, engine: a.db, syncTrees: trees.sync, importer: a.importer(), parts: a.graphite.Importer(), columns: a.appendable(), samples: a.columnsSource(), files: a.exportFiles, exports: a.exportOptions(), fsck: newFsckAPI(a), uidTables: a.uidTables(), transfers: a.transfers, copies: a.copySide()}
 		}
 		a.admin.mount(r)
+		r.Method(http.MethodPost, backfillPath, http.NewCrossOriginProtection().Handler(http.HandlerFunc(a.backfill)))
 	}
 	r.Get(lastLogPath, a.lastLog)
 	reload := http.NewCrossOriginProtection().Handler(http.HandlerFunc(a.serveReload))

@@ -137,19 +137,20 @@ func TestBadRulesRefuseStart(t *testing.T) {
 }
 
 func TestPromConfig(t *testing.T) {
-	for text, want := range map[string]string{
-		"alerting:\n  alertmanagers:\n  - static_configs: [{targets: ['a:1']}]\n    dns_sd_configs: []\n": "line 4: field dns_sd_configs not found",
-		"alerting: {alertmanagers: [{static_configs: [{targets: ['http://a:1']}]}]}":                      "line 1: ",
-		"alerting: {alertmanagers: [{static_configs: [{targets: ['a:1']}], basic_auth: {username: a}}]}":  "",
-		"alerting: {alert_relabel_configs: [{regex: '('}]}":                                               "line 1: ",
-		"global: {scrape_interval: 5s}":                      `line 1: global has no key "scrape_interval" here: want evaluation_interval, external_labels, rule_query_offset`,
-		"# a\n\nglobal:\n\n  evaluation_interval: soon\n":    "line 3: ",
-		"global:\n  # a\n  external_labels:\n\n    a: [1]\n": "line 5: ",
-		"rule_files: 5":                  "line 1: ",
-		"rule_files:\n\n- 'a/*/b.yml'\n": "line 1: invalid rule file path",
-		"# b\nrule_files: [a.yml]\nglobal: {rule_query_offset: 5s}":            "",
-		"global: {external_labels: {a: '1', b: two}, evaluation_interval: 1m}": "",
+	for _, tc := range []struct{ text, want string }{
+		{"alerting:\n  alertmanagers:\n  - static_configs: [{targets: ['a:1']}]\n    dns_sd_configs: []\n", "line 4: field dns_sd_configs not found"},
+		{"alerting: {alertmanagers: [{static_configs: [{targets: ['http://a:1']}]}]}", "line 1: "},
+		{"alerting: {alertmanagers: [{static_configs: [{targets: ['a:1']}], basic_auth: {username: a}}]}", ""},
+		{"alerting: {alert_relabel_configs: [{regex: '('}]}", "line 1: "},
+		{"global: {scrape_interval: 5s}", `line 1: global has no key "scrape_interval" here: want evaluation_interval, external_labels, rule_query_offset`},
+		{"# a\n\nglobal:\n\n  evaluation_interval: soon\n", "line 3: "},
+		{"global:\n  # a\n  external_labels:\n\n    a: [1]\n", "line 5: "},
+		{"rule_files: 5", "line 1: "},
+		{"rule_files:\n\n- 'a/*/b.yml'\n", "line 1: invalid rule file path"},
+		{"# b\nrule_files: [a.yml]\nglobal: {rule_query_offset: 5s}", ""},
+		{"global: {external_labels: {a: '1', b: two}, evaluation_interval: 1m}", ""},
 	} {
+		text, want := tc.text, tc.want
 		c, err := parsePromText(t, "/dir", text)
 		switch {
 		case (err == nil) != (want == ""):
@@ -203,5 +204,49 @@ groups:
 	all := r.await("/api/v1/rules", `"query":"graphite[1h]: seriesByTag('name=disk.used')"`)
 	if strings.Contains(all, "lastError") {
 		t.Errorf("a rule has failed: %s", all)
+	}
+}
+
+// The command has a running adapter fill recording rules of the past.
+func TestBackfillCommand(t *testing.T) {
+	dir := t.TempDir()
+	file, bad := filepath.Join(dir, "a.yml"), filepath.Join(dir, "bad.yml")
+	writeText(t, file, "groups: [{name: g, rules: [{record: filled, lang: graphite, window: 10m, expr: 'sumSeries(load.*)'}, {record: one, expr: vector(1)}]}]\n")
+	writeText(t, bad, "groups: [{name: g, rules: [{record: filled, expr: 'sum('}]}]\n")
+	r, o := newReloadable(t, func(o *Options) { o.Carbon.ListenAddress, o.AdminAPI = "127.0.0.1:0", true })
+	then := time.Now().Add(-2 * time.Hour).Truncate(time.Minute)
+	sendCarbon(t, r.Adapter, fmt.Sprintf("load.a 1 %d\nload.b 2 %d\n", then.Unix(), then.Unix()), `load.b [{"-_" "1"}]`, then.UnixMilli())
+	b := BackfillOptions{Files: []string{file}, Start: then.Format(time.RFC3339), End: then.Add(20 * time.Minute).Format(time.RFC3339), Interval: time.Minute, URL: "http://" + r.Addr()}
+	if err := b.Validate(); err != nil {
+		t.Fatal(err)
+	}
+	var out strings.Builder
+	if err := BackfillRules(t.Context(), o, b, Console{Out: &out}); err != nil {
+		t.Fatal(err)
+	}
+	if !strings.Contains(out.String(), `group "g": 20 of 20 instants, `) && !strings.Contains(out.String(), `group "g": 21 of 21 instants, `) {
+		t.Errorf("printed %s", out.String())
+	}
+	query := "/api/v1/query?time=" + fmt.Sprint(then.Add(9*time.Minute).Unix()) + "&query="
+	r.await(query+"filled", `"name":"sumSeries(load.*)"},"value":[`+fmt.Sprint(then.Add(9*time.Minute).Unix())+`,"3"]`)
+	r.await("/api/v1/query?time="+fmt.Sprint(then.Add(12*time.Minute).Unix())+"&query=filled", `"result":[]`)
+	for _, c := range []struct {
+		change func(*BackfillOptions)
+		want   string
+	}{
+		{func(b *BackfillOptions) { b.Files = []string{bad} }, "bad.yml:1: "},
+		{func(b *BackfillOptions) { b.Files = []string{filepath.Join(dir, "none.yml")} }, "none.yml"},
+		{func(b *BackfillOptions) { b.Start = "soon" }, "--start"},
+		{func(b *BackfillOptions) { b.End = b.Start }, "--end"},
+	} {
+		wrong := b
+		c.change(&wrong)
+		if err := BackfillRules(t.Context(), o, wrong, Console{Out: &out}); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%v, want %s", err, c.want)
+		}
+	}
+	out.Reset()
+	if err := CheckRules(o, []string{file, bad}, Console{Out: &out}); err == nil || !strings.Contains(err.Error(), "bad.yml:1: ") || !strings.Contains(out.String(), "a.yml: 2 rules") {
+		t.Errorf("CheckRules: %v, %s", err, out.String())
 	}
 }

@@ -61,6 +61,12 @@ func remoteUIDs(ctx context.Context, base string, u UIDOptions, printLine func(s
 	if err != nil {
 		return 0, err
 	}
+	return readLines(req, printLine)
+}
+
+// readLines sends a request whose answer is lines of JSON, and prints them as they come. It returns the code
+// and the error of the end.
+func readLines(req *http.Request, printLine func(string) error) (code int, err error) {
 	resp, err := openAnswer(req)
 	if err != nil {
 		return 0, err

@@ -320,6 +320,11 @@ func (q ruleQueries) Evaluate(ctx context.Context, a rules.Question) (promql.Vec
 	return q.api.Instant(ctx, a.Text, a.Client, a.At)
 }
 
+// Backfill fills recording rules for the past.
+func (s *Server) Backfill(ctx context.Context, b rules.Backfill) error {
+	return s.rules.Backfill(ctx, b)
+}
+
 // SameRules reports whether two Servers have the same rule files with the same text.
 func (s *Server) SameRules(other *Server) bool { return s.set.Equal(other.set) }
 

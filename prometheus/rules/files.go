@@ -101,6 +101,22 @@ func Load(c Config, p parser.Parser, languages Checks) (*Set, error) {
 	return s, errors.Join(errs...)
 }
 
+// ParseSet returns the rules of the text of one file.
+func ParseSet(c Config, file string, text []byte, p parser.Parser, languages Checks) (*Set, error) {
+	s := &Set{config: c, parser: languageParser{p, languages}, groups: map[string]*rulefmt.RuleGroups{}, text: map[string]string{}}
+	return s, s.add(file, text)
+}
+
+// Rules returns the number of rules.
+func (s *Set) Rules() (n int) {
+	for _, groups := range s.groups {
+		for _, g := range groups.Groups {
+			n += len(g.Rules)
+		}
+	}
+	return n
+}
+
 // maxFile bounds a rule file, in bytes.
 const maxFile = 16 << 20
 
@@ -109,6 +125,10 @@ func (s *Set) load(file string) error {
 	if err != nil {
 		return fmt.Errorf("rule_files: %w", err)
 	}
+	return s.add(file, text)
+}
+
+func (s *Set) add(file string, text []byte) error {
 	groups, err := s.parser.parse(file, text)
 	if err != nil {
 		return err
@@ -131,11 +151,7 @@ func readFile(file string) ([]byte, error) {
 	return text, err
 }
 
-// Parse parses and checks the text of a rule file. The errors are FileErrors, joined.
-func Parse(file string, text []byte, p parser.Parser, languages Checks) (*rulefmt.RuleGroups, error) {
-	return languageParser{p, languages}.parse(file, text)
-}
-
+// parse parses and checks the text of a rule file. The errors are FileErrors, joined.
 func (p languageParser) parse(file string, text []byte) (*rulefmt.RuleGroups, error) {
 	top, err := oneDocument(text)
 	if err != nil {
