@@ -23,6 +23,7 @@ import (
 	"github.com/tsdbridge/tsdbridge/prometheus/lookback"
 	"github.com/tsdbridge/tsdbridge/prometheus/otlp"
 	"github.com/tsdbridge/tsdbridge/prometheus/pairs"
+	"github.com/tsdbridge/tsdbridge/prometheus/push"
 	"github.com/tsdbridge/tsdbridge/prometheus/query"
 	"github.com/tsdbridge/tsdbridge/prometheus/queryable"
 	"github.com/tsdbridge/tsdbridge/prometheus/read"
@@ -138,6 +139,7 @@ type Server struct {
 	query *query.API
 	rules *rules.Service // shared by all generations
 	otlp  *otlp.Handler  // shared by all generations
+	push  *push.Handler  // shared by all generations
 	set   *rules.Set
 	// naming is how series of OTLP are named.
 	naming config.OTLPConfig
@@ -165,6 +167,7 @@ func New(o Options) *Server {
 		set: o.RuleSet, languages: o.Languages, shown: shown, budget: o.Budget, origins: o.Origins,
 	}
 	s.otlp, s.naming = otlp.New(o.otlpOptions(s.write)), o.OTLP.Config
+	s.push = push.New(o.pushOptions(s.write))
 	s.query = query.New(o.queryOptions(shown, s.rules))
 	s.Use()
 	return s
@@ -176,7 +179,7 @@ func (s *Server) With(o Options) *Server {
 	shown := s.shown.With(queryable.Limits{Series: o.Series, Samples: int64(o.Query.Samples)})
 	return &Server{
 		write: s.write, pairs: s.pairs, read: s.read.With(o.readOptions(shown)), query: s.query.With(o.queryOptions(shown, s.rules)),
-		rules: s.rules, otlp: s.otlp, naming: o.OTLP.Config, set: o.RuleSet, languages: o.Languages, shown: shown, budget: s.budget, origins: o.Origins,
+		rules: s.rules, otlp: s.otlp, push: s.push, naming: o.OTLP.Config, set: o.RuleSet, languages: o.Languages, shown: shown, budget: s.budget, origins: o.Origins,
 	}
 }
 
@@ -206,6 +209,19 @@ func (o Options) otlpOptions(w *write.Handler) otlp.Options {
 	return p
 }
 
+func (o Options) pushOptions(w *write.Handler) push.Options {
+	return push.Options{Appendable: o.appendable(), Gate: w.Gate(), Refused: o.Write.Refused, Logger: o.Logger, Registerer: o.Registerer, Now: o.Now}
+}
+
+// appendable returns what takes samples in the terms of the module.
+func (o Options) appendable() *appendable.Appendable {
+	w := o.Write
+	return appendable.New(appendable.Options{
+		SeriesBytes: w.SeriesBytes, SeriesCache: w.SeriesCache, Future: w.Future,
+		Appender: o.Store, Metadata: o.Documents, Names: o.Names, Now: o.Now,
+	})
+}
+
 func (o Options) readOptions(shown *queryable.Store) read.Options {
 	r := o.Read
 	r.Queryable, r.Running, r.Logger, r.Registerer = shown, o.Running, o.Logger, o.Registerer
@@ -214,11 +230,7 @@ func (o Options) readOptions(shown *queryable.Store) read.Options {
 
 func (o Options) ruleOptions(shown *queryable.Store) rules.Options {
 	r := o.Rules
-	w := o.Write
-	r.Appendable = appendable.New(appendable.Options{
-		SeriesBytes: w.SeriesBytes, SeriesCache: w.SeriesCache, Future: w.Future,
-		Appender: o.Store, Metadata: o.Documents, Names: o.Names, Now: o.Now,
-	})
+	r.Appendable = o.appendable()
 	r.Queryable, r.Ready, r.Budget, r.ExternalURL, r.Logger, r.Registerer = shown, o.Ready, o.Budget, o.ExternalURL, o.Logger, o.Registerer
 	return r
 }
@@ -242,6 +254,7 @@ func (s *Server) Routes(r chi.Router) {
 		queries.HandleFunc(prefix+readPath, s.serveRead)
 	}
 	r.Handle(APIPrefix+otlpPath, s.Write())
+	r.Handle(APIPrefix+pushPath, s.Write())
 	r.Get(APIPrefix+pairsPath, s.servePairs)
 	queries.Handle(APIPrefix+"/*", s.query)
 }
@@ -258,6 +271,8 @@ func (s *Server) serveWrite(w http.ResponseWriter, r *http.Request) {
 	switch r.URL.Path {
 	case APIPrefix + otlpPath:
 		s.otlp.ServeHTTP(w, r)
+	case APIPrefix + pushPath:
+		s.push.ServeHTTP(w, r)
 	default:
 		s.write.ServeHTTP(w, r)
 	}
@@ -266,6 +281,7 @@ func (s *Server) serveWrite(w http.ResponseWriter, r *http.Request) {
 const (
 	writePath = "/write"
 	otlpPath  = "/otlp/v1/metrics"
+	pushPath  = "/import/openmetrics"
 	readPath  = "/read"
 	pairsPath = "/status/ha"
 )
@@ -294,7 +310,7 @@ func (s *Server) servePairs(w http.ResponseWriter, _ *http.Request) {
 // samples has limits of its own for bodies.
 func ReadsBody(path string) bool {
 	switch path {
-	case APIPrefix + writePath, writePath, APIPrefix + otlpPath:
+	case APIPrefix + writePath, writePath, APIPrefix + otlpPath, APIPrefix + pushPath:
 		return true
 	}
 	return false

@@ -15,6 +15,7 @@ import (
 const (
 	RemoteWrite    = "remote write"
 	OTLP           = "otlp"
+	ImportText     = "import text"
 	Carbon         = "carbon"
 	OpenTSDBTelnet = "opentsdb telnet"
 	OpenTSDBHTTP   = "opentsdb http"

@@ -1,0 +1,279 @@
+// Package push takes samples as text over HTTP, in OpenMetrics or in the text format of Prometheus,
+// and appends them as they come. It reads nothing back.
+package push
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"math/rand/v2"
+	"mime"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/promauto"
+	"github.com/prometheus/common/model"
+	"github.com/prometheus/prometheus/model/labels"
+
+	"github.com/tsdbridge/tsdbridge/ingest/listen"
+	"github.com/tsdbridge/tsdbridge/prometheus/appendable"
+	"github.com/tsdbridge/tsdbridge/prometheus/openmetrics"
+	"github.com/tsdbridge/tsdbridge/prometheus/reply"
+	"github.com/tsdbridge/tsdbridge/refused"
+)
+
+// Options are the parts of a Handler. All must be given but Refused.
+type Options struct {
+	Appendable *appendable.Appendable
+	Gate       *listen.Gate // of all writes
+	Refused    *refused.Log
+	Logger     *slog.Logger
+	Registerer prometheus.Registerer
+	Now        func() time.Time
+}
+
+// A Handler receives text. It answers 200 when all of it is durable, 400 with the lines that can
+// never be stored when the rest is, and 503 when the sender should send it again.
+type Handler struct {
+	o       Options
+	samples *prometheus.CounterVec
+}
+
+// New returns the handler.
+func New(o Options) *Handler {
+	return &Handler{o: o, samples: promauto.With(o.Registerer).NewCounterVec(prometheus.CounterOpts{
+		Name: "tsdbridge_import_text_samples_total", Help: "Samples of POST /api/v1/import/openmetrics, by what became of them: written or rejected.",
+	}, []string{"outcome"})}
+}
+
+// requestMemory is what a request takes at most, in bytes: lines, and the samples of a batch.
+const requestMemory = 8 << 20
+
+// ServeHTTP implements http.Handler.
+func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if r.Method != http.MethodPost {
+		w.Header().Set("Allow", http.MethodPost)
+		http.Error(w, "import wants POST", http.StatusMethodNotAllowed)
+		return
+	}
+	p := &pass{h: h, ctx: r.Context, client: r.RemoteAddr, now: h.o.Now().UnixMilli()}
+	err := h.receive(w, r, p)
+	h.samples.WithLabelValues("written").Add(float64(p.Written))
+	h.samples.WithLabelValues("rejected").Add(float64(p.Rejected))
+	p.answer(w, err)
+}
+
+func (h *Handler) receive(w http.ResponseWriter, r *http.Request, p *pass) error {
+	if err := p.parameters(r); err != nil {
+		return reply.WithStatus(http.StatusBadRequest, err)
+	}
+	coding, err := listen.CodingOf(r)
+	if err != nil {
+		return reply.WithStatus(http.StatusUnsupportedMediaType, err)
+	}
+	share := &listen.Share{Gate: h.o.Gate}
+	defer share.Release()
+	if !h.o.Gate.Enter() {
+		return errBusy
+	}
+	defer h.o.Gate.Leave()
+	if !share.Take(requestMemory) {
+		return errBusy
+	}
+	control := http.NewResponseController(w)
+	defer func() { _ = control.SetReadDeadline(time.Time{}) }()
+	body, err := coding.Reader(patient{r.Body, control})
+	if err != nil {
+		return reply.WithStatus(http.StatusBadRequest, fmt.Errorf("read body: %w", err))
+	}
+	return p.read(body, r)
+}
+
+var errBusy = reply.WithStatus(http.StatusServiceUnavailable, errors.New("too many writes at once, try again later"))
+
+// patient gives each piece of a body its own time to come.
+type patient struct {
+	r       io.Reader
+	control *http.ResponseController
+}
+
+func (p patient) Read(b []byte) (int, error) {
+	// a server without deadlines (tests) has slow senders wait
+	_ = p.control.SetReadDeadline(time.Now().Add(listen.BodyTimeout))
+	return p.r.Read(b)
+}
+
+// pass is one request.
+type pass struct {
+	h        *Handler
+	ctx      func() context.Context
+	client   string
+	now      int64 // the time of samples without one, milliseconds
+	extra    []labels.Label
+	detected bool // the format was found in the text
+
+	transaction *appendable.Transaction
+	pending     int   // samples in transaction
+	failed      error // of the store
+
+	Written  int      `json:"written"`  // samples that are durable
+	Rejected int      `json:"rejected"` // lines that can never be stored, and samples of refused series
+	Errors   []string `json:"errors,omitempty"`
+}
+
+// parameters reads the labels that all samples get.
+func (p *pass) parameters(r *http.Request) error {
+	for _, text := range r.URL.Query()["extra_label"] {
+		name, value, ok := strings.Cut(text, "=")
+		if !ok || !model.UTF8Validation.IsValidLabelName(name) || name == model.MetricNameLabel {
+			return fmt.Errorf("extra_label=%.100q: want name=value", text)
+		}
+		p.extra = append(p.extra, labels.Label{Name: name, Value: value})
+	}
+	return nil
+}
+
+// detectBytes is how much of a text is searched for signs of its format.
+const detectBytes = 64 << 10
+
+// format returns the format of a text: what the parameter or the content type says, else
+// OpenMetrics if the text has signs of it.
+func (p *pass) format(r *http.Request, b *bufio.Reader) (openmetrics.Format, error) {
+	if name := r.URL.Query().Get("format"); name != "" {
+		f, err := openmetrics.ParseFormat(name)
+		if err != nil {
+			err = reply.WithStatus(http.StatusBadRequest, err)
+		}
+		return f, err
+	}
+	switch mediaType, _, _ := mime.ParseMediaType(r.Header.Get("Content-Type")); mediaType {
+	case "application/openmetrics-text":
+		return openmetrics.OpenMetrics, nil
+	case "text/plain":
+		return openmetrics.Text, nil
+	}
+	begin, _ := b.Peek(detectBytes) // an error comes again
+	for _, sign := range []string{"# EOF", "# UNIT "} {
+		if bytes.HasPrefix(begin, []byte(sign)) || bytes.Contains(begin, []byte("\n"+sign)) {
+			return openmetrics.OpenMetrics, nil
+		}
+	}
+	p.detected = true
+	return openmetrics.Text, nil
+}
+
+func (p *pass) read(body io.Reader, r *http.Request) error {
+	b := bufio.NewReaderSize(body, detectBytes)
+	f, err := p.format(r, b)
+	if err != nil {
+		return err
+	}
+	p.transaction = p.h.o.Appendable.Begin(p.ctx())
+	err = openmetrics.Read(b, openmetrics.Options{Format: f}, p)
+	if commit := p.commit(); err == nil {
+		err = commit
+	}
+	if err != nil && p.failed == nil {
+		err = reply.WithStatus(http.StatusBadRequest, fmt.Errorf("read body: %w", err))
+	}
+	return err
+}
+
+// firstMillisecond is where times of OpenMetrics, in seconds, do not reach before the year 5138.
+const firstMillisecond = 100_000_000_000
+
+// Sample implements openmetrics.Visitor.
+func (p *pass) Sample(s *openmetrics.Sample) error {
+	at := s.Time
+	switch {
+	case !s.Timed:
+		at = p.now
+	case p.detected && at > 0 && at < firstMillisecond:
+		return p.refuse(s.Line, string(s.Raw), fmt.Errorf("timestamp %d is in the year %d if it is milliseconds; ?format=openmetrics has seconds, ?format=text takes it", at, time.UnixMilli(at).Year()))
+	}
+	ls := s.Labels()
+	if len(p.extra) > 0 {
+		b := labels.NewBuilder(ls)
+		for _, l := range p.extra {
+			b.Set(l.Name, l.Value)
+		}
+		ls = b.Labels()
+	}
+	if err := p.append(s, ls, at); err != nil {
+		return p.refuse(s.Line, string(s.Raw), err)
+	}
+	if p.pending++; p.pending >= batchSamples {
+		return p.commit()
+	}
+	return nil
+}
+
+// batchSamples is how many samples are made durable at once.
+const batchSamples = 10_000
+
+// Bad implements openmetrics.Visitor.
+func (p *pass) Bad(b *openmetrics.BadLine) error { return p.refuse(b.Line, b.Text, b.Err) }
+
+// maxErrors is how many lines are named.
+const maxErrors = 20
+
+// refuse counts a line that cannot be stored.
+func (p *pass) refuse(line int, text string, err error) error {
+	p.Rejected++
+	if len(p.Errors) < maxErrors {
+		p.Errors = append(p.Errors, reply.Cut(fmt.Sprintf("line %d: %v: %.120q", line, err, text), 400))
+	}
+	p.h.o.Refused.Add(p.ctx(), refused.Sample{Door: refused.ImportText, Client: p.client, Reason: err.Error(), Points: 1}, func() string { return text })
+	return nil
+}
+
+// commit makes the samples durable that have been read.
+func (p *pass) commit() error {
+	n := p.pending
+	p.pending = 0
+	err := p.transaction.Commit()
+	p.transaction = p.h.o.Appendable.Begin(p.ctx())
+	if lost, ok := errors.AsType[*appendable.RefusedError](err); ok {
+		p.Rejected += lost.Samples
+		n -= lost.Samples
+		p.Errors = append(p.Errors, lost.Culprits[:min(len(lost.Culprits), max(0, maxErrors-len(p.Errors)))]...)
+		err = nil
+	}
+	if err != nil {
+		p.failed = err
+		return err
+	}
+	p.Written += n
+	return nil
+}
+
+// answer tells what became of the samples.
+func (p *pass) answer(w http.ResponseWriter, err error) {
+	frame := reply.Frame{Status: "success", Data: p}
+	status := http.StatusOK
+	switch own := (reply.Error{}); {
+	case errors.As(err, &own):
+		status = own.Status
+	case err != nil:
+		status = http.StatusServiceUnavailable
+	case p.Rejected > 0:
+		status = http.StatusBadRequest
+		err = fmt.Errorf("refused %d samples or lines, the rest is stored", p.Rejected)
+	}
+	if err != nil {
+		frame.Status, frame.ErrorType, frame.Error = "error", "bad_data", reply.Cut(err.Error(), 1000)
+	}
+	if status == http.StatusServiceUnavailable {
+		frame.ErrorType = "unavailable"
+		w.Header().Set("Retry-After", strconv.Itoa(1+rand.IntN(5)))
+		p.h.o.Logger.Warn("import of text not stored, the sender is asked to try again", "err", err)
+	}
+	reply.JSON(w, status, frame)
+}
