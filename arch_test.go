@@ -17,7 +17,7 @@ import (
 // not exist.
 var doors = map[string][]string{
 	".":                       {"adapter", "ingest/listen", "nearest", "opentsdb/conf", "systemd", "tracing"},
-	"adapter":                 {"adapter/webconfig", "budget", "copying", "explain", "graphite", "graphite/ceres", "graphite/tagspec", "graphite/whisper", "ingest/listen", "lastlog", "opentsdb", "opentsdb/client", "opentsdb/compare", "opentsdb/query", "phrase", "prometheus", "prometheus/appendable", "prometheus/blocks", "prometheus/columns", "prometheus/extract", "prometheus/forward", "prometheus/queryable", "prometheus/reply", "prometheus/rules", "refused", "running", "seldom", "statefile", "storage", "storage/fill", "storage/fsck", "storage/hbase", "storage/kv", "storage/log", "storage/pebble", "storage/rollup", "storage/schema", "tally", "tracing", "transfer", "translate", "tree", "web"},
+	"adapter":                 {"adapter/webconfig", "budget", "copying", "explain", "graphite", "graphite/ceres", "graphite/tagspec", "graphite/whisper", "ingest/listen", "lastlog", "opentsdb", "opentsdb/client", "opentsdb/compare", "opentsdb/query", "phrase", "prometheus", "prometheus/appendable", "prometheus/blocks", "prometheus/columns", "prometheus/extract", "prometheus/fetch", "prometheus/forward", "prometheus/jsonlines", "prometheus/object", "prometheus/openmetrics", "prometheus/queryable", "prometheus/reply", "prometheus/rules", "refused", "running", "seldom", "statefile", "storage", "storage/fill", "storage/fsck", "storage/hbase", "storage/kv", "storage/log", "storage/pebble", "storage/rollup", "storage/schema", "tally", "tracing", "transfer", "translate", "tree", "web"},
 	"adapter/webconfig":       {},
 	"budget":                  {},
 	"copying":                 {"budget", "recent", "retry", "statefile", "storage", "storage/archive", "storage/rollup", "storage/schema", "transfer", "tree"},
@@ -65,6 +65,8 @@ var doors = map[string][]string{
 	"prometheus/forward":      {"prometheus/object", "recent", "retry", "statefile", "storage", "storage/log"},
 	"prometheus/extract":      {"prometheus/columns", "prometheus/object", "storage"},
 	"prometheus/lookback":     {"prometheus/resultcache", "storage"},
+	"prometheus/fetch":        {"prometheus/columns"},
+	"prometheus/jsonlines":    {},
 	"prometheus/object":       {"prometheus/wire", "storage", "storage/schema"},
 	"prometheus/openmetrics":  {},
 	"prometheus/otlp":         {"ingest", "ingest/listen", "prometheus/appendable", "prometheus/object", "prometheus/reply", "prometheus/wire", "recent", "refused", "storage", "turns"},

@@ -35,6 +35,11 @@ const (
 	commandImportWhisper  = "import whisper"
 	commandImportCeres    = "import ceres"
 	commandImportBlocks   = "import prometheus"
+	commandImportText     = "import openmetrics"
+	commandImportLines    = "import victoriametrics"
+	commandImportFetch    = "import remote-read"
+	commandExportLines    = "export victoriametrics"
+	commandExportText     = "export openmetrics"
 	commandExportOpenTSDB = "export opentsdb"
 	commandExportWhisper  = "export whisper"
 	commandCopy           = "copy"
@@ -80,6 +85,11 @@ type command struct {
 
 	importBlocks adapter.ImportBlocksOptions
 	exportBlocks adapter.ExportBlocksOptions
+	importText   adapter.ImportTextOptions
+	importLines  adapter.ImportOptions
+	importFetch  adapter.ImportFetchOptions
+	exportLines  adapter.ExportLinesOptions
+	exportText   adapter.ExportTextOptions
 }
 
 // treeFlags are the flags and arguments of the tree commands.
@@ -157,6 +167,7 @@ func (p *parser) command(name string) command {
 		name: name, options: p.options, tables: p.tables, store: p.store, trees: p.trees, imports: p.imports, exports: p.exports, copies: p.copies, fsck: p.fsck, metaSync: p.metaSync,
 		uid: p.uid, ask: p.ask, checks: p.checkTSD, backfill: p.backfill, ruleFiles: p.ruleFiles, importFiles: p.importFiles, exportFiles: p.exportFiles, checked: p.checked,
 		health: p.health, shell: p.shell, importBlocks: p.importBlocks, exportBlocks: p.exportBlocks,
+		importText: p.importText, importLines: p.importLines, importFetch: p.importFetch, exportLines: p.exportLines, exportText: p.exportText,
 	}
 }
 
@@ -242,6 +253,11 @@ type parser struct {
 	ruleFiles    []string // of "check rules"
 	importBlocks adapter.ImportBlocksOptions
 	exportBlocks adapter.ExportBlocksOptions
+	importText   adapter.ImportTextOptions
+	importLines  adapter.ImportOptions
+	importFetch  adapter.ImportFetchOptions
+	exportLines  adapter.ExportLinesOptions
+	exportText   adapter.ExportTextOptions
 	checked      string // file of "check config" and "check web-config"
 	configFile   string
 	tsdConfig    string

@@ -20,19 +20,13 @@ func (p *parser) importCommands() {
 	*i = adapter.DefaultImportOptions()
 	all := p.app.Command("import", "Bring points into the tables.")
 	c := all.Command("opentsdb", "Import OpenTSDB's text: lines of \"metric timestamp value tag=value ...\", as files, compressed with gzip or not, or from the standard input.")
-	c.Arg("file", "File; - is the standard input, as is no file at all.").StringsVar(&i.Files)
+	filesArgument(c, &i.Files)
 	importFlags(c, i, "Files that are imported at once. The lines of one file are stored in their order.")
 	c.Flag("skip-errors", "Print bad lines and go on. Otherwise the first one ends the import.").BoolVar(&i.Skip)
-	c.Action(func(*kingpin.ParseContext) error {
-		for n, file := range i.Files {
-			if file == "" { // what kingpin makes of a lone -
-				i.Files[n] = "-"
-			}
-		}
-		return i.Validate()
-	})
+	c.Action(func(*kingpin.ParseContext) error { return i.Validate() })
 	p.importFilesCommands(all)
 	p.importBlocksCommand(all)
+	p.importSamplesCommands(all)
 }
 
 // importBlocksCommand defines "import prometheus".
@@ -46,6 +40,76 @@ func (p *parser) importBlocksCommand(all *kingpin.CmdClause) {
 	c.Flag("temp-dir", "Where a temporary directory is made, of links and of what the write-ahead log becomes in memory-mapped files. Default: that of the system.").PlaceHolder("DIR").StringVar(&i.Temp)
 	importFlags(c, &i.ImportOptions, "Parts of blocks that are imported at once.")
 	c.Action(func(*kingpin.ParseContext) error { return i.Validate(time.Now()) })
+}
+
+// importSamplesCommands defines the imports of texts, and of what a server answers.
+func (p *parser) importSamplesCommands(all *kingpin.CmdClause) {
+	i := &p.importText
+	*i = adapter.DefaultImportTextOptions()
+	c := all.Command("openmetrics", "Import samples in OpenMetrics, as promtool's create-blocks-from reads them, or in the text format of Prometheus. Each sample needs a timestamp.")
+	filesArgument(c, &i.Files)
+	c.Flag("format", "openmetrics, or text: the text format, with timestamps in milliseconds.").Default(i.Format).EnumVar(&i.Format, "openmetrics", "text")
+	c.Flag("label", "Label that each series gets in addition, in place of one of that name. It may be repeated.").PlaceHolder("NAME=VALUE").StringsVar(&i.Labels)
+	c.Flag("skip-errors", "Go on after bad lines, and print the first of them at the end of a file. Otherwise the first one ends the import.").BoolVar(&i.Skip)
+	importFlags(c, &i.ImportOptions, "Files that are imported at once.")
+	c.Action(func(*kingpin.ParseContext) error { return i.Validate() })
+
+	l := &p.importLines
+	*l = adapter.DefaultImportOptions()
+	l.Parallel = 1
+	c = all.Command("victoriametrics", "Import series as lines of JSON, as VictoriaMetrics' /api/v1/export answers, as files, compressed with gzip or not, or from the standard input. A line has at most 64 MiB: ask for max_rows_per_line=100000.")
+	filesArgument(c, &l.Files)
+	c.Flag("skip-errors", "Print bad lines and go on. Otherwise the first one ends the import.").BoolVar(&l.Skip)
+	importFlags(c, l, "Files that are imported at once.")
+	c.Action(func(*kingpin.ParseContext) error { return l.Validate() })
+
+	f := &p.importFetch
+	*f = adapter.DefaultImportFetchOptions()
+	c = all.Command("remote-read", "Import what a server answers by Prometheus' remote read: floats and native histograms.")
+	c.Arg("url", "URL of the server's remote read, such as http://prometheus:9090/api/v1/read, with a user and a password if it wants them.").Required().StringVar(&f.Server)
+	seriesChoice(c, &f.SeriesChoice)
+	c.Flag("header", "Header of all requests, such as \"X-Scope-OrgID: tenant\". It may be repeated.").PlaceHolder("NAME: VALUE").StringsVar(&f.Headers)
+	c.Flag("window", "Time of one request.").Default(f.Window.String()).DurationVar(&f.Window)
+	c.Flag("timeout", "How long a request may take.").Default(f.Timeout.String()).DurationVar(&f.Timeout)
+	importFlags(c, &f.ImportOptions, "Requests at once.")
+	c.Action(func(*kingpin.ParseContext) error { return f.Validate(time.Now()) })
+}
+
+// filesArgument is the argument of commands that read files, or the standard input.
+func filesArgument(c *kingpin.CmdClause, files *[]string) {
+	c.Arg("file", "File; - is the standard input, as is no file at all.").StringsVar(files)
+	c.Action(func(*kingpin.ParseContext) error {
+		for n, file := range *files {
+			if file == "" { // what kingpin makes of a lone -
+				(*files)[n] = "-"
+			}
+		}
+		return nil
+	})
+}
+
+// exportLinesCommand defines "export openmetrics" and "export victoriametrics".
+func (p *parser) exportLinesCommand(all *kingpin.CmdClause) {
+	x := &p.exportText
+	*x = adapter.DefaultExportTextOptions()
+	c := all.Command("openmetrics", "Write floats in OpenMetrics, as promtool's create-blocks-from reads them. The rest is left out and counted; the exit code is then 3.")
+	seriesChoice(c, &x.SeriesChoice)
+	c.Flag("output", "File. Default: the standard output.").PlaceHolder("FILE").StringVar(&x.Output)
+	c.Flag("gzip", "Compress with gzip, as if the name of the file ended with .gz.").BoolVar(&x.Gzip)
+	c.Flag("patience", "How long a store, or an adapter, that fails is asked again before the export ends.").Default(x.Patience.String()).DurationVar(&x.Patience)
+	exportFlags(c, &x.URL, &x.State, &x.Every)
+	c.Action(func(*kingpin.ParseContext) error { return x.Validate(time.Now()) })
+
+	e := &p.exportLines
+	*e = adapter.DefaultExportLinesOptions()
+	c = all.Command("victoriametrics", "Write series as lines of JSON, as VictoriaMetrics' /api/v1/import takes them: floats. The rest is left out and counted; the exit code is then 3.")
+	seriesChoice(c, &e.SeriesChoice)
+	c.Flag("output", "File, or a directory that gets a numbered file for each of --parallel: one that exists, or a name with a slash at its end. Default: the standard output.").PlaceHolder("PATH").StringVar(&e.Output)
+	c.Flag("gzip", "Compress with gzip, as if the name of the file ended with .gz.").BoolVar(&e.Gzip)
+	c.Flag("parallel", "Files that are written at once into a directory.").Default(text(e.Parallel)).IntVar(&e.Parallel)
+	c.Flag("patience", "How long a store, or an adapter, that fails is asked again before the export ends.").Default(e.Patience.String()).DurationVar(&e.Patience)
+	exportFlags(c, &e.URL, &e.State, &e.Every)
+	c.Action(func(*kingpin.ParseContext) error { return e.Validate(time.Now()) })
 }
 
 // seriesChoice are the flags that select series as PromQL does.
@@ -95,6 +159,7 @@ func (p *parser) exportCommands() {
 	all := p.app.Command("export", "Write points of the tables.")
 	p.exportWhisperCommand(all)
 	p.exportBlocksCommand(all)
+	p.exportLinesCommand(all)
 	c := all.Command("opentsdb", "Write OpenTSDB's import text: lines of \"metric timestamp value tag=value ...\".")
 	c.Flag("adapter-url", runningAdapter).PlaceHolder("URL").StringVar(&e.URL)
 	c.Flag("format", "What is written: import (text), or raw: the cells of the rows, as \"tsdb scan\" prints them.").Default(e.Format).EnumVar(&e.Format, adapter.ExportText, adapter.ExportRaw)

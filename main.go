@@ -78,6 +78,16 @@ func run(args []string, stdout, stderr io.Writer) int {
 		err = adapter.ImportFiles(ctx, c.options, c.importFiles, console(stdout, stderr))
 	case commandImportBlocks:
 		err = adapter.ImportBlocks(ctx, c.options, c.importBlocks, console(stdout, stderr))
+	case commandImportText:
+		err = adapter.ImportText(ctx, c.options, c.importText, console(stdout, stderr))
+	case commandImportLines:
+		err = adapter.ImportLines(ctx, c.options, c.importLines, console(stdout, stderr))
+	case commandImportFetch:
+		err = adapter.ImportFetch(ctx, c.options, c.importFetch, console(stdout, stderr))
+	case commandExportLines:
+		err = adapter.ExportLines(ctx, c.options, c.exportLines, console(stdout, stderr))
+	case commandExportText:
+		err = adapter.ExportOpenMetrics(ctx, c.options, c.exportText, console(stdout, stderr))
 	case commandExportBlocks:
 		err = adapter.ExportBlocks(ctx, c.options, c.exportBlocks, console(stdout, stderr))
 	case commandExportOpenTSDB:

@@ -21,6 +21,8 @@ type ImportOptions struct {
 	State    string        // --state: file that keeps what is durable
 	Patience time.Duration // --patience: how long a failing store is asked again
 	Every    time.Duration // --progress: between two lines; 0: on a terminal, each second
+
+	block int // bytes of the longest line; 0: the default
 }
 
 // DefaultImportOptions returns the options without a flag.
@@ -87,7 +89,7 @@ func (i ImportOptions) run(ctx context.Context, console Console, store transfer.
 	line := &statusLine{console: console}
 	to := transfer.DefaultImportOptions()
 	to.Files, to.Stdin, to.Store, to.Skip, to.Parallel, to.State, to.Target = i.Files, console.In, store, i.Skip, i.Parallel, i.State, target
-	to.Patience = i.Patience
+	to.Patience, to.BlockBytes = i.Patience, cmp.Or(i.block, to.BlockBytes)
 	to.Bad = transfer.Lines(line)
 	to.Failed = func(err error) { fmt.Fprintf(line, "waiting for the store: %v\n", err) }
 	if console.Terminal || i.Every > 0 {

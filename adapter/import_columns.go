@@ -57,20 +57,8 @@ func (c *SeriesChoice) Validate(now time.Time) (err error) {
 	if c.from > c.to {
 		return fmt.Errorf("--to=%s: it is before --from=%s", c.To, c.From)
 	}
-	b := labels.NewScratchBuilder(len(c.Labels))
-	for _, text := range c.Labels {
-		name, v, ok := strings.Cut(text, "=")
-		if !ok || name == "" {
-			return fmt.Errorf("--label=%s: want name=value", text)
-		}
-		b.Add(name, v)
-	}
-	b.Sort()
-	c.labels = b.Labels()
-	if name, twice := c.labels.HasDuplicateLabelNames(); twice {
-		return fmt.Errorf("--label=%s: it is given twice", name)
-	}
-	return nil
+	c.labels, err = parseLabels(c.Labels)
+	return err
 }
 
 // parseMatch reads selectors of PromQL. An error begins with the one that is wrong.

@@ -1,0 +1,204 @@
+package adapter
+
+import (
+	"maps"
+	"math"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/prometheus/prometheus/model/value"
+
+	"github.com/tsdbridge/tsdbridge/prometheus/promtest"
+	"github.com/tsdbridge/tsdbridge/storage"
+)
+
+// filled returns the options of an embedded store with what a data directory has, and that.
+func filled(t *testing.T) (Options, promtest.Samples) {
+	t.Helper()
+	dir := promtest.DataDir(t)
+	o := storeTestOptions(t, storage.WriteBuffered)
+	if code, out := runCheck(t, func(c Console) error { return ImportBlocks(t.Context(), o, blocksOf(t, dir), c) }); code != 0 {
+		t.Fatal(out)
+	}
+	return o, answerOfPrometheus(t, dir)
+}
+
+// TestImportFetch: what comes by remote read of an adapter is what it has, in all bits. An import that was
+// interrupted goes on.
+func TestImportFetch(t *testing.T) {
+	from, want := filled(t)
+	a, stop := runAdapter(t, from)
+	defer stop()
+	i := DefaultImportFetchOptions()
+	i.Server, i.From, i.To, i.State = "http://"+a.Addr()+"/api/v1/read", "2023-11-14T00:00:00Z", "2023-11-16T00:00:00Z", filepath.Join(t.TempDir(), "state")
+	if err := i.Validate(time.Now()); err != nil {
+		t.Fatal(err)
+	}
+	o := storeTestOptions(t, storage.WriteBuffered)
+	code, out := runCheck(t, func(c Console) error { return ImportFetch(t.Context(), o, i, c) })
+	if code != 0 || !strings.HasPrefix(out, strconv.Itoa(len(want))+" samples imported") {
+		t.Errorf("%d: %s", code, out)
+	}
+	if diff := cmp.Diff(want, storedIn(t, o)); diff != "" {
+		t.Error(diff)
+	}
+	if code, out = runCheck(t, func(c Console) error { return ImportFetch(t.Context(), o, i, c) }); code != 0 || !strings.Contains(out, "; "+strconv.Itoa(len(want))+" before") {
+		t.Errorf("%d: %s", code, out)
+	}
+	for wanted, change := range map[string]func(*ImportFetchOptions){
+		"both are needed": func(i *ImportFetchOptions) { i.To = "" }, "--window=1s": func(i *ImportFetchOptions) { i.Window = time.Second },
+		"--header=x": func(i *ImportFetchOptions) { i.Headers = []string{"x"} }, "more than 1048576": func(i *ImportFetchOptions) { i.From, i.Window = "1970-01-02T00:00:00Z", time.Minute },
+	} {
+		other := i
+		change(&other)
+		if err := other.Validate(time.Now()); err == nil || !strings.Contains(err.Error(), wanted) {
+			t.Errorf("%v, want %s", err, wanted)
+		}
+	}
+	i.Server = "http://127.0.0.1:1/api/v1/read"
+	i.Patience, i.State = 0, ""
+	var text strings.Builder
+	if err := ImportFetch(t.Context(), o, i, Console{Out: &text, Err: &text}); err == nil || !strings.Contains(err.Error(), "refused") {
+		t.Errorf("%v", err)
+	}
+}
+
+// TestLines: floats that go out as lines of JSON come back with the same bits; NaNs stay.
+func TestLines(t *testing.T) {
+	from, want := filled(t)
+	maps.DeleteFunc(want, func(_, text string) bool { return strings.Contains(text, "nil") }) // histograms
+	for key, text := range want {
+		bits, err := strconv.ParseUint(text, 16, 64)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if math.IsNaN(math.Float64frombits(bits)) {
+			delete(want, key)
+		}
+	}
+	e := DefaultExportLinesOptions()
+	e.Output = filepath.Join(t.TempDir(), "lines.gz")
+	if err := e.Validate(time.Now()); err != nil {
+		t.Fatal(err)
+	}
+	code, out := runCheck(t, func(c Console) error { return ExportLines(t.Context(), from, e, c) })
+	if code != ExitIncomplete || !strings.Contains(out, "lines of JSON cannot hold native histograms") || !strings.HasPrefix(out, strconv.Itoa(len(want))+" points exported") {
+		t.Errorf("%d: %s", code, out)
+	}
+	o := storeTestOptions(t, storage.WriteBuffered)
+	i := DefaultImportOptions()
+	i.Files = []string{e.Output}
+	code, out = runCheck(t, func(c Console) error { return ImportLines(t.Context(), o, i, c) })
+	if code != 0 || !strings.HasPrefix(out, strconv.Itoa(len(want))+" points imported") {
+		t.Errorf("%d: %s", code, out)
+	}
+	if diff := cmp.Diff(want, storedIn(t, o)); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// textFile writes a file and returns its name.
+func textFile(t *testing.T, text string) string {
+	t.Helper()
+	name := filepath.Join(t.TempDir(), "file")
+	if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return name
+}
+
+// TestBadLines: a bad line ends an import of lines of JSON, or is skipped and printed; so is a series that the store
+// refuses.
+func TestBadLines(t *testing.T) {
+	good := `{"metric":{"__name__":"m"},"values":[1,2],"timestamps":[1700000000000,1700000001000]}` + "\n"
+	for name, c := range map[string]struct {
+		bad, want string
+	}{
+		"no JSON":    {"{", "file:2: unexpected end of JSON input"},
+		"no name":    {`{"metric":{"a":"b"},"values":[1],"timestamps":[1]}`, "no metric name"},
+		"other size": {`{"metric":{"__name__":"a"},"values":[1],"timestamps":[]}`, "file:2: 1 values, and 0 timestamps"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			o := storeTestOptions(t, storage.WriteBuffered)
+			i := DefaultImportOptions()
+			i.Files = []string{textFile(t, good+c.bad+"\n"+strings.Replace(good, `"m"`, `"n"`, 1))}
+			var text strings.Builder
+			if err := ImportLines(t.Context(), o, i, Console{Out: &text, Err: &text}); err == nil || !strings.Contains(err.Error(), c.want) {
+				t.Errorf("%v, want %s", err, c.want)
+			}
+			i.Skip = true
+			code, out := runCheck(t, func(c Console) error { return ImportLines(t.Context(), o, i, c) })
+			if code != ExitIncomplete || !strings.Contains(out, c.want) || !strings.Contains(out, "1 bad lines") {
+				t.Errorf("%d: %s", code, out)
+			}
+			if n := len(storedIn(t, o)); n != 4 {
+				t.Errorf("%d samples", n)
+			}
+		})
+	}
+}
+
+// TestImportText imports OpenMetrics, and what is wrong in it.
+func TestImportText(t *testing.T) {
+	const text = "# TYPE a counter\n# HELP a Some.\na_total{x=\"1\"} 2 1600000000.5 # {trace=\"t\"} 0.5 1600000000\nb NaN 1600000001\nbad\nc 1\n# EOF\n"
+	o := storeTestOptions(t, storage.WriteBuffered)
+	i := DefaultImportTextOptions()
+	i.Files, i.Labels = []string{textFile(t, text)}, []string{"from=x"}
+	if err := i.Validate(); err != nil {
+		t.Fatal(err)
+	}
+	var said strings.Builder
+	if err := ImportText(t.Context(), o, i, Console{Out: &said, Err: &said}); err == nil || !strings.Contains(err.Error(), "line 5: ") {
+		t.Errorf("%v", err)
+	}
+	i.Skip = true
+	code, out := runCheck(t, func(c Console) error { return ImportText(t.Context(), o, i, c) })
+	if code != ExitIncomplete || !strings.Contains(out, "2 samples imported") || !strings.Contains(out, "line 5: ") || !strings.Contains(out, "line 6: the sample has no timestamp") {
+		t.Errorf("%d: %s", code, out)
+	}
+	want := promtest.Samples{`{__name__="a_total", from="x", x="1"} 1600000000500`: "4000000000000000", `{__name__="b", from="x"} 1600000001000`: "7ff8000000000001"}
+	if diff := cmp.Diff(want, storedIn(t, o)); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// TestText: floats that go out as OpenMetrics come back with the same bits, but for stale markers and the bits of NaNs.
+func TestText(t *testing.T) {
+	from, want := filled(t)
+	maps.DeleteFunc(want, func(_, text string) bool {
+		return strings.Contains(text, "nil") || text == strconv.FormatUint(value.StaleNaN, 16)
+	})
+	for key, text := range want {
+		if bits, _ := strconv.ParseUint(text, 16, 64); math.IsNaN(math.Float64frombits(bits)) {
+			want[key] = strconv.FormatUint(math.Float64bits(math.NaN()), 16)
+		}
+	}
+	e := DefaultExportTextOptions()
+	e.Output = filepath.Join(t.TempDir(), "text.gz")
+	if err := e.Validate(time.Now()); err != nil {
+		t.Fatal(err)
+	}
+	code, out := runCheck(t, func(c Console) error { return ExportOpenMetrics(t.Context(), from, e, c) })
+	if code != ExitIncomplete || !strings.HasPrefix(out, strconv.Itoa(len(want))+" points exported") {
+		t.Errorf("%d: %s", code, out)
+	}
+	o := storeTestOptions(t, storage.WriteBuffered)
+	i := DefaultImportTextOptions()
+	i.Files = []string{e.Output}
+	code, out = runCheck(t, func(c Console) error { return ImportText(t.Context(), o, i, c) })
+	if code != 0 {
+		t.Errorf("%d: %s", code, out)
+	}
+	if diff := cmp.Diff(want, storedIn(t, o)); diff != "" {
+		t.Error(diff)
+	}
+	e.Output = "dir/"
+	if err := e.Validate(time.Now()); err == nil || !strings.Contains(err.Error(), "--output=dir/") {
+		t.Errorf("%v", err)
+	}
+}

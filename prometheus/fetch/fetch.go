@@ -1,0 +1,87 @@
+// Package fetch reads samples of another server by remote read, into columns. It stores nothing.
+package fetch
+
+import (
+	"context"
+	"fmt"
+	"net/url"
+	"time"
+
+	config "github.com/prometheus/common/config"
+	"github.com/prometheus/common/model"
+	"github.com/prometheus/prometheus/model/labels"
+	"github.com/prometheus/prometheus/storage/remote"
+	"github.com/prometheus/prometheus/tsdb/chunkenc"
+
+	"github.com/tsdbridge/tsdbridge/prometheus/columns"
+)
+
+// Options tell how a server is asked.
+type Options struct {
+	URL     string // of its remote read, with a user and a password if it wants them
+	Headers map[string]string
+	Timeout time.Duration // of a request
+}
+
+// A Client asks a server. It is safe for concurrent use.
+type Client struct{ read remote.ReadClient }
+
+// frameBytes bounds a frame of an answer.
+const frameBytes = 64 << 20
+
+// New returns a client.
+func New(o Options) (*Client, error) {
+	u, err := url.Parse(o.URL)
+	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
+		return nil, fmt.Errorf("%s is not a URL of http or https", o.URL)
+	}
+	c := &remote.ClientConfig{Timeout: model.Duration(o.Timeout), Headers: o.Headers, ChunkedReadLimit: frameBytes}
+	c.HTTPClientConfig = config.DefaultHTTPClientConfig
+	if u.User != nil {
+		password, _ := u.User.Password()
+		c.HTTPClientConfig.BasicAuth = &config.BasicAuth{Username: u.User.Username(), Password: config.Secret(password)}
+		u.User = nil
+	}
+	c.URL = &config.URL{URL: u}
+	read, err := remote.NewReadClient("tsdbridge", c)
+	if err != nil {
+		return nil, err
+	}
+	return &Client{read}, nil
+}
+
+// batchSize is how large a batch is that is given, about in samples.
+const batchSize = 100_000
+
+// Read gives the samples of series that match all of some matchers, from one time to another in milliseconds, both
+// included. It uses the batch again when give returns. An error may come after some of them.
+func (c *Client) Read(ctx context.Context, from, to int64, match []*labels.Matcher, give func(*columns.Batch) error) error {
+	query, err := remote.ToQuery(from, to, match, nil)
+	if err != nil {
+		return err
+	}
+	set, err := c.read.Read(ctx, query, false)
+	if err != nil {
+		return err
+	}
+	b := &columns.Batch{}
+	f := columns.Filler{Batch: b, From: from, To: to}
+	var it chunkenc.Iterator
+	for set.Next() {
+		series := set.At()
+		it = series.Iterator(it)
+		if err := f.Add(b.Series(series.Labels()), it); err != nil {
+			return fmt.Errorf("%s: %w", series.Labels(), err)
+		}
+		if b.Size() >= batchSize {
+			if err := give(b); err != nil {
+				return err
+			}
+			b.Reset()
+		}
+	}
+	if err := set.Err(); err != nil || b.Empty() {
+		return err
+	}
+	return give(b)
+}
