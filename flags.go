@@ -510,7 +510,7 @@ func (p *parser) storeCommands(tables *kingpin.CmdClause) {
 	backup := backups.Command("make", "Copy the embedded store into a directory that does not exist yet, while an adapter uses it or not.").Default()
 	backup.Flag("adapter-url", running).PlaceHolder("URL").StringVar(&p.store.URL)
 	backup.Arg("dir", "Directory of the backup.").Required().StringVar(&p.store.Dir)
-	verify := backups.Command("verify", "Read a backup and compare it with its checksums.")
+	verify := backups.Command("verify", "Read a backup and compare it with its checksums. The result is kept beside it, in DIR.verified.json.")
 	verify.Arg("dir", "Directory of the backup; it is not changed.").Required().StringVar(&p.store.Dir)
 	check := p.app.Command("store", "The embedded store.").Command("check", "Read a store that no adapter uses, and print what is damaged and what is lost.")
 	check.Flag("fix", "Also make the store whole without what is lost. Damaged files are kept in the directory \"aside\" of --storage.path.").BoolVar(&p.store.Fix)

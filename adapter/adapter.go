@@ -53,6 +53,7 @@ type Adapter struct {
 	log        *lastlog.Log
 	refused    *refused.Log // of all doors
 	transfers  *transfers
+	backups    backupTimes
 	server     *http.Server
 	listener   net.Listener // nil when the address is empty
 
@@ -81,6 +82,9 @@ func New(o Options) (*Adapter, error) {
 	a.transfers = &transfers{now: o.Now}
 	registerBuildInfo(a.registry)
 	a.registry.MustRegister(o.Tracer)
+	if o.Engine == EngineEmbedded {
+		a.backups.register(a.registry)
+	}
 	a.names, _ = o.translator() // checked by Validate
 	a.budget = newBudget(o, a.registry)
 	wait := lockWait
@@ -256,6 +260,7 @@ func (a *Adapter) Run(ctx context.Context) error {
 		group.Go(func() error { return a.forward.Run(serveCtx) })
 	}
 	group.Go(func() error { return a.runReloads(serveCtx) })
+	group.Go(func() error { return a.watchBackups(serveCtx) })
 	group.Go(a.serve)
 	graphiteDone, opentsdbDone := make(chan struct{}), make(chan struct{})
 	group.Go(func() error {

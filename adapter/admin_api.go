@@ -63,6 +63,7 @@ type (
 )
 
 func (a *adminAPI) mount(r chi.Router) {
+	r.Method(http.MethodPost, toldPath, http.NewCrossOriginProtection().Handler(http.HandlerFunc(a.transfers.told)))
 	for path, serve := range map[string]func(*http.Request) (any, error){snapshotPath: a.snapshot, compactPath: a.compact, cleanPath: a.clean, treeSyncPath: a.syncTrees} {
 		// A page of another origin cannot have a browser start an operation.
 		handler := http.NewCrossOriginProtection().Handler(a.alone(serve))

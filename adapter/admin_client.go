@@ -33,6 +33,9 @@ func adapterRequest(ctx context.Context, method, base, path string, body io.Read
 	if err != nil {
 		return nil, transfer.FinalError{Err: fmt.Errorf("--adapter-url: %w", err)}
 	}
+	if id, ok := ctx.Value(transferIDKey{}).(string); ok {
+		req.Header.Set(transferHeader, id)
+	}
 	return req, nil
 }
 

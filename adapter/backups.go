@@ -33,7 +33,8 @@ type madeBackup struct {
 type shownBackup struct {
 	madeBackup
 
-	There bool `json:"there"` // this machine has the folder still
+	There    bool            `json:"there"`              // this machine has the folder still
+	Verified *verifiedBackup `json:"verified,omitempty"` // what the last verification found
 }
 
 // backupsAnswer is the data of the answer.
@@ -81,15 +82,15 @@ func (a *Adapter) showBackups(w http.ResponseWriter, _ *http.Request) {
 	x := backupsAnswer{Recorded: a.o.Engine == EngineEmbedded, Backups: []shownBackup{}}
 	var list []madeBackup
 	if x.Recorded {
-		if _, err := statefile.Read(filepath.Join(a.o.Path, snapshotsDir, backupsFile), &list); err != nil {
+		var err error
+		if list, err = a.o.backupsRecord(); err != nil {
 			unavailable(w, err)
 			return
 		}
 	}
 	slices.Reverse(list)
 	for _, b := range list {
-		_, err := os.Stat(b.Path)
-		x.Backups = append(x.Backups, shownBackup{b, err == nil})
+		x.Backups = append(x.Backups, b.shown())
 	}
 	reply.JSON(w, http.StatusOK, reply.Frame{Status: "success", Data: x})
 }

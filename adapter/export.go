@@ -31,7 +31,8 @@ type ExportOptions struct {
 	Patience   time.Duration
 	Every      time.Duration // --progress: between two lines; 0: on a terminal, each second
 
-	start, end int64 // milliseconds, after Validate
+	start, end int64           // milliseconds, after Validate
+	teller     *transferTeller // of the adapter that exports; nil: the tables are opened
 }
 
 // What is exported: lines of points that an import takes, or rows of the table for people.
@@ -147,7 +148,8 @@ func ExportOpenTSDB(ctx context.Context, o Options, e ExportOptions, console Con
 			}, o.target())
 		})
 	}, func(base string) error {
-		return e.run(ctx, console, remoteExport(base, &e), cmp.Or(e.URL, o.target()))
+		e.teller = newTransferTeller(base, "export opentsdb")
+		return e.run(e.teller.with(ctx), console, remoteExport(base, &e), cmp.Or(e.URL, o.target()))
 	})
 }
 
@@ -192,6 +194,18 @@ func finalExport(err error) error {
 	return err
 }
 
+// progress returns what is done with the progress of an export, each second: it is printed if it is shown, and told to the adapter.
+func (e *ExportOptions) progress(ctx context.Context, line *statusLine, shown bool) func(transfer.ExportProgress) {
+	var printed time.Duration
+	return func(p transfer.ExportProgress) {
+		if shown && p.Took-printed >= e.Every {
+			printed = p.Took
+			line.print(p.String())
+		}
+		e.teller.tell(ctx, toldExport(p))
+	}
+}
+
 // run exports the points of a source.
 func (e *ExportOptions) run(ctx context.Context, console Console, source func(start, end int64) (exportSource, error), target string) error {
 	files, err := e.files()
@@ -209,13 +223,9 @@ func (e *ExportOptions) run(ctx context.Context, console Console, source func(st
 		Gzip: e.Gzip || strings.HasSuffix(e.Output, ".gz"), Patience: e.Patience, Every: time.Second, Now: time.Now,
 		Failed: func(err error) { fmt.Fprintf(line, "waiting for the store: %v\n", err) },
 	}
-	if console.Terminal && len(files) > 0 || e.Every > 0 {
-		x.Progress = func(p transfer.ExportProgress) { line.print(p.String()) }
-	}
-	if e.Every > 0 {
-		x.Every = e.Every
-	}
+	x.Progress = e.progress(ctx, line, console.Terminal && len(files) > 0 || e.Every > 0)
 	done, err := transfer.Export(ctx, x)
+	e.teller.end(ctx, toldExport(done), err)
 	line.close()
 	took := done.Took.Round(time.Millisecond)
 	if err != nil {

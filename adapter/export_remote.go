@@ -182,12 +182,14 @@ func (a *adminAPI) exportRange(w http.ResponseWriter, r *http.Request) {
 		return writeFrame(w, f, text)
 	}
 	err = x.Read(r.Context(), about, func(b transfer.Block) error {
+		countTransfer(r.Context(), b.Points, b.LeftOut)
 		return send(exportFrame{Points: b.Points, LeftOut: b.LeftOut, Reason: b.Reason, Until: b.Until}, b.Text)
 	})
 	last := exportFrame{Done: true}
 	if err != nil {
 		_, final := errors.AsType[transfer.FinalError](finalExport(err))
 		last = exportFrame{Error: err.Error(), Final: final}
+		failTransfer(r.Context())
 		a.o.Logger.WarnContext(r.Context(), "admin request failed; see /-/ready if the tables are away", "path", r.URL.Path, "err", err)
 	}
 	_ = send(last, nil) // the client misses it

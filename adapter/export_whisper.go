@@ -32,6 +32,8 @@ type ExportFilesOptions struct {
 	URL   string        // --adapter-url
 	State string        // --state: file that keeps how far the export is
 	Every time.Duration // --progress
+
+	teller *transferTeller // of the adapter that exports; nil: the tables are opened
 }
 
 // Validate names the flag that cannot work.
@@ -54,7 +56,10 @@ func ExportWhisper(ctx context.Context, o Options, e ExportFilesOptions, console
 		return o.runAlone(ctx, func(ctx context.Context, a *Adapter) error {
 			return e.run(ctx, console, a.exportFiles, o.target())
 		})
-	}, func(base string) error { return e.run(ctx, console, remoteFiles(base), cmp.Or(e.URL, o.target())) })
+	}, func(base string) error {
+		e.teller = newTransferTeller(base, "export whisper")
+		return e.run(e.teller.with(ctx), console, remoteFiles(base), cmp.Or(e.URL, o.target()))
+	})
 }
 
 // exportFiles is a filesSource of the tables.
@@ -88,11 +93,12 @@ func (e ExportFilesOptions) run(ctx context.Context, console Console, source fil
 	w := &filesWriter{ExportFilesOptions: e, console: console, line: &statusLine{console: console}, state: state, begun: time.Now()}
 	var ended bool
 	if w.After, w.before, ended = state.Before(); !ended {
-		err = source(ctx, w.ExportQuery, w.write)
+		err = source(ctx, w.ExportQuery, func(f *graphite.ExportedFile) error { return w.write(ctx, f) })
 		err = errors.Join(err, state.Close(err == nil))
 	}
 	w.line.close()
 	took := time.Since(w.begun)
+	e.teller.end(ctx, w.progress(took), err)
 	if err != nil {
 		fmt.Fprintf(console.Err, "%s were exported in %v; %s\n", w.sum(), took.Round(time.Millisecond), w.hint())
 		if ctx.Err() != nil {
@@ -110,10 +116,12 @@ type filesWriter struct {
 	line         *statusLine
 	state        *transfer.FilesState
 	begun, told  time.Time
-	before, done transfer.FilesDone // by earlier runs, by this one
+	toldAdapter  time.Time
+	last         graphite.ExportedFile // without its data
+	before, done transfer.FilesDone    // by earlier runs, by this one
 }
 
-func (w *filesWriter) write(f *graphite.ExportedFile) error {
+func (w *filesWriter) write(ctx context.Context, f *graphite.ExportedFile) error {
 	one := transfer.FilesDone{Files: 1, Points: f.Points}
 	if f.Reason != "" {
 		one = transfer.FilesDone{LeftOut: 1}
@@ -125,17 +133,41 @@ func (w *filesWriter) write(f *graphite.ExportedFile) error {
 		return fmt.Errorf("state: %w", err)
 	}
 	w.done.Add(one)
-	w.tell(f)
+	w.tell(ctx, f)
 	return nil
 }
 
-// tell prints the progress, if it is time.
-func (w *filesWriter) tell(f *graphite.ExportedFile) {
+// tell prints the progress, and tells the adapter of it, if it is time.
+func (w *filesWriter) tell(ctx context.Context, f *graphite.ExportedFile) {
+	w.last = *f
+	w.last.Data = nil
+	if now := time.Now(); now.Sub(w.toldAdapter) >= time.Second {
+		w.toldAdapter = now
+		w.teller.tell(ctx, w.progress(now.Sub(w.begun)))
+	}
 	every := cmp.Or(w.Every, time.Second)
 	if now := time.Now(); (w.console.Terminal || w.Every > 0) && now.Sub(w.told) >= every {
 		w.told = now
 		w.line.print(fmt.Sprintf("%s, %.0f/s, at %s", w.sum(), w.rate(now.Sub(w.begun)), strings.ToValidUTF8(f.At.Name, "?")))
 	}
+}
+
+// progress is what is told of the export.
+func (w *filesWriter) progress(took time.Duration) toldTransfer {
+	x := toldTransfer{
+		Unit: "series", Points: w.done.Points, Before: w.before.Points, Skipped: w.done.LeftOut, At: w.last.At.Name, Seconds: took.Seconds(),
+	}
+	if w.last.Of == 0 {
+		return x
+	}
+	x.Total, x.Done = int64(w.last.Of), int64(w.last.Nth+1)
+	if w.last.Parts > 1 {
+		x.Unit = fmt.Sprintf("series of part %d of %d", w.last.At.Part+1, w.last.Parts)
+	}
+	if w.last.Parts == 1 {
+		x.Left = x.Seconds / float64(x.Done) * float64(x.Total-x.Done)
+	}
+	return x
 }
 
 func (w *filesWriter) sum() string {
@@ -193,6 +225,9 @@ func writeWhole(name string, data []byte, durable bool) error {
 // Error; without it the answer is not complete.
 type fileFrame struct {
 	At     transfer.FilePlace `json:"at"`
+	Nth    int                `json:"nth,omitempty"`
+	Of     int                `json:"of,omitempty"`
+	Parts  int                `json:"parts,omitempty"`
 	Path   string             `json:"path,omitempty"`
 	Bytes  int                `json:"bytes"`
 	Points int64              `json:"points,omitempty"`
@@ -235,7 +270,7 @@ func readFiles(from *bufio.Reader, use func(*graphite.ExportedFile) error) error
 		case f.Bytes < 0 || f.Bytes > whisper.MaxBytes || f.Reason == "" && !filepath.IsLocal(filepath.FromSlash(f.Path)):
 			return fmt.Errorf("a file %q of %d bytes", f.Path, f.Bytes)
 		}
-		file := &graphite.ExportedFile{At: f.At, Path: f.Path, Points: f.Points, Reason: f.Reason, Data: make([]byte, f.Bytes)}
+		file := &graphite.ExportedFile{At: f.At, Nth: f.Nth, Of: f.Of, Parts: f.Parts, Path: f.Path, Points: f.Points, Reason: f.Reason, Data: make([]byte, f.Bytes)}
 		if err := readData(from, file.Data); err != nil {
 			return err
 		}
@@ -262,11 +297,13 @@ func (a *adminAPI) exportWhisper(w http.ResponseWriter, r *http.Request) {
 		return writeFrame(w, f, data)
 	}
 	err = a.files(r.Context(), q, func(f *graphite.ExportedFile) error {
-		return send(fileFrame{At: f.At, Path: f.Path, Points: f.Points, Reason: f.Reason}, f.Data)
+		countTransfer(r.Context(), f.Points, 0)
+		return send(fileFrame{At: f.At, Nth: f.Nth, Of: f.Of, Parts: f.Parts, Path: f.Path, Points: f.Points, Reason: f.Reason}, f.Data)
 	})
 	last := fileFrame{Done: true}
 	if err != nil {
 		last = fileFrame{Error: err.Error()}
+		failTransfer(r.Context())
 		a.o.Logger.WarnContext(r.Context(), "admin request failed; see /-/ready if the tables are away", "path", r.URL.Path, "err", err)
 	}
 	_ = send(last, nil) // the client misses it

@@ -26,6 +26,13 @@ const (
 	usualSilent             = 7
 )
 
+// What is not known of tables that other processes write to, and why; see RATIONALE.md.
+const (
+	sharedGrowth = "Other processes write to these tables, and a TSD that tracks series stamps their rows anew with every point. So the day is known of the series " +
+		"that came while this process ran."
+	sharedSilence = "Other processes write points to these tables and leave no trace of the days. Only reading the rows of all series would tell which have none."
+)
+
 // dayFormat is how days are written, in UTC.
 const dayFormat = time.DateOnly
 
@@ -52,7 +59,9 @@ type shares struct {
 
 // growthAnswer is the data of growthPath.
 type growthAnswer struct {
-	Known      bool       `json:"known"` // false where other processes write to the tables
+	Known      bool       `json:"known"`           // that is, of all series but Unknown ones
+	Since      string     `json:"since,omitempty"` // shared tables: when this process had read which series there are
+	Reason     string     `json:"reason,omitempty"`
 	Series     int        `json:"series"`
 	Days       []dayCount `json:"days"`    // the last one last
 	Unknown    int        `json:"unknown"` // series of which the day is not known
@@ -66,6 +75,7 @@ type growthAnswer struct {
 // silentAnswer is the data of silentPath.
 type silentAnswer struct {
 	Known    bool            `json:"known"`
+	Reason   string          `json:"reason,omitempty"` // why it is not known
 	Days     int             `json:"days"`
 	Since    string          `json:"since"`
 	Series   int             `json:"series"`
@@ -104,7 +114,10 @@ func (a *Adapter) showGrowth(w http.ResponseWriter, r *http.Request) {
 		unavailable(w, err)
 		return
 	}
-	x := growthAnswer{Known: g.Known, Series: g.Series, Unknown: g.Unknown, From: dayText(q.From), To: dayText(q.To), Registered: g.Registered.Series, shares: a.sharesOf(g.Registered)}
+	x := growthAnswer{Known: true, Series: g.Series, Unknown: g.Unknown, From: dayText(q.From), To: dayText(q.To), Registered: g.Registered.Series, shares: a.sharesOf(g.Registered)}
+	if !g.Since.IsZero() {
+		x.Since, x.Reason = g.Since.UTC().Format(time.RFC3339), sharedGrowth
+	}
 	for i, n := range g.ByDay {
 		x.Days = append(x.Days, dayCount{dayText(q.First + i), n})
 	}
@@ -130,6 +143,9 @@ func (a *Adapter) showSilent(w http.ResponseWriter, r *http.Request) {
 	x := silentAnswer{
 		Known: s.Known, Days: days, Since: dayText(since), Series: s.Series, Silent: s.Silent.Series, Never: s.Never, shares: a.sharesOf(s.Silent),
 		Examples: []silentExample{},
+	}
+	if !s.Known {
+		x.Reason = sharedSilence
 	}
 	for _, e := range s.Examples {
 		last := ""

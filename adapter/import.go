@@ -23,6 +23,8 @@ type ImportOptions struct {
 	Every    time.Duration // --progress: between two lines; 0: on a terminal, each second
 
 	block int // bytes of the longest line; 0: the default
+
+	teller *transferTeller // of the adapter that imports; nil: the tables are opened
 }
 
 // DefaultImportOptions returns the options without a flag.
@@ -68,7 +70,8 @@ func ImportOpenTSDB(ctx context.Context, o Options, i ImportOptions, console Con
 			return i.run(ctx, console, a.importer().Store, o.target())
 		})
 	}, func(base string) error {
-		return i.run(ctx, console, remoteImport{base}.store, cmp.Or(i.URL, o.target()))
+		i.teller = newTransferTeller(base, "import opentsdb")
+		return i.run(i.teller.with(ctx), console, remoteImport{base}.store, cmp.Or(i.URL, o.target()))
 	})
 }
 
@@ -84,6 +87,22 @@ func (o Options) target() string {
 	return path
 }
 
+// progress returns what is done with the progress of an import, each second: it is printed and told to the adapter, or neither.
+func (i ImportOptions) progress(ctx context.Context, line *statusLine) func(transfer.Progress) {
+	shown := line.console.Terminal || i.Every > 0
+	if !shown && i.teller == nil {
+		return nil
+	}
+	var printed time.Duration
+	return func(p transfer.Progress) {
+		if shown && p.Took-printed >= i.Every {
+			printed = p.Took
+			line.print(p.String())
+		}
+		i.teller.tell(ctx, toldImport(p))
+	}
+}
+
 // run imports the files by store.
 func (i ImportOptions) run(ctx context.Context, console Console, store transfer.Store, target string) error {
 	line := &statusLine{console: console}
@@ -92,13 +111,9 @@ func (i ImportOptions) run(ctx context.Context, console Console, store transfer.
 	to.Patience, to.BlockBytes = i.Patience, cmp.Or(i.block, to.BlockBytes)
 	to.Bad = transfer.Lines(line)
 	to.Failed = func(err error) { fmt.Fprintf(line, "waiting for the store: %v\n", err) }
-	if console.Terminal || i.Every > 0 {
-		to.Progress = func(p transfer.Progress) { line.print(p.String()) }
-	}
-	if i.Every > 0 {
-		to.Every = i.Every
-	}
+	to.Progress = i.progress(ctx, line)
 	done, err := transfer.Import(ctx, to)
+	i.teller.end(ctx, toldImport(done), err)
 	line.close()
 	took := done.Took.Round(time.Millisecond)
 	if err != nil {

@@ -64,8 +64,17 @@ func ImportFiles(ctx context.Context, o Options, i ImportFilesOptions, console C
 		})
 	}, func(base string) error {
 		files.Store = remoteImport{base}.part
-		return i.run(ctx, console, files, cmp.Or(i.URL, o.target()))
+		i.teller = newTransferTeller(base, i.kind())
+		return i.run(i.teller.with(ctx), console, files, cmp.Or(i.URL, o.target()))
 	})
+}
+
+// kind names the import for people.
+func (i ImportFilesOptions) kind() string {
+	if i.Ceres {
+		return "import ceres"
+	}
+	return "import whisper"
 }
 
 // maxTaggedName bounds a line of --tagged-names, in bytes.
@@ -103,13 +112,9 @@ func (i ImportFilesOptions) run(ctx context.Context, console Console, files *gra
 	}
 	to.Skipped = func(path string, err error) { fmt.Fprintln(line, strings.ToValidUTF8(path+": "+err.Error(), "?")) }
 	to.Failed = func(err error) { fmt.Fprintf(line, "waiting for the store: %v\n", err) }
-	if console.Terminal || i.Every > 0 {
-		to.Progress = func(p transfer.Progress) { line.print(p.String()) }
-	}
-	if i.Every > 0 {
-		to.Every = i.Every
-	}
+	to.Progress = i.progress(ctx, line)
 	done, err := transfer.ImportTree(ctx, to)
+	i.teller.end(ctx, toldImport(done), err)
 	line.close()
 	took := done.Took.Round(time.Millisecond)
 	if err != nil {
@@ -172,9 +177,11 @@ func (a *adminAPI) importPart(w http.ResponseWriter, r *http.Request) {
 	stored := importedPart{Points: part.Points()}
 	if err := a.parts.Store(r.Context(), part); storage.IsRefusal(err) {
 		stored = importedPart{Refused: err.Error()}
+		countTransfer(r.Context(), 0, 1)
 	} else if err != nil {
 		a.fail(w, r, err)
 		return
 	}
+	countTransfer(r.Context(), int64(stored.Points), 0)
 	reply.JSON(w, http.StatusOK, reply.Frame{Status: "success", Data: stored})
 }

@@ -42,6 +42,7 @@ func (a *adminAPI) importBlock(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	stored, err := a.importer.Store(r.Context(), block, r.URL.Query().Get("skip") == "true")
+	countTransfer(r.Context(), int64(stored.Points), int64(stored.Bad))
 	switch {
 	case err == nil:
 		reply.JSON(w, http.StatusOK, reply.Frame{Status: "success", Data: stored})

@@ -50,6 +50,7 @@ var metricSections = []struct{ prefix, title, intro string }{
 	{"tsdbridge_head_", "Points in memory, and their flush", "Points are in the log and in memory until a flush puts their rows into the tables; see [durability.md](durability.md)."},
 	{"tsdbridge_store_", "The store", "Series, UIDs, appends, rows, deletions, and how queries are read."},
 	{"tsdbridge_embedded_", "The embedded engine", "With `--storage.engine=embedded`; see [maintenance.md](maintenance.md)."},
+	{"tsdbridge_backup_", "Backups", "Of the embedded store; see [maintenance.md](maintenance.md)."},
 	{"tsdbridge_hbase_", "HBase", "With `--storage.engine=hbase`; see [hbase.md](hbase.md)."},
 	{"tsdbridge_closed_rows_", "Compaction of closed rows", "With `--storage.engine=hbase`; see [hbase.md](hbase.md)."},
 	{"tsdbridge_retention_", "Retention", "With `--storage.retention`; see [maintenance.md](maintenance.md)."},

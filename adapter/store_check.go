@@ -1,6 +1,7 @@
 package adapter
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -210,14 +211,15 @@ func (c *storeCheck) fixLog(ctx context.Context) error {
 }
 
 // VerifyBackup reads all files of a backup and compares them with the checksums from when it was
-// made.
+// made. What it finds is recorded beside the backup.
 func VerifyBackup(ctx context.Context, o Options, s StoreOptions, out io.Writer) error {
 	begin := o.Now()
-	if err := pebble.Verify(ctx, s.Dir); err != nil {
-		return err
-	}
+	found := pebble.Verify(ctx, s.Dir)
 	size, files, err := folderSize(s.Dir)
-	if err != nil {
+	if err := o.noteVerified(ctx, s.Dir, begin, size, found); err != nil {
+		fmt.Fprintf(out, "that the backup was verified could not be recorded: %v\n", err)
+	}
+	if err := cmp.Or(found, err); err != nil {
 		return err
 	}
 	fmt.Fprintf(out, "%s: %s in %d files are as they were written, in %v\n", s.Dir, sizeText(size), files, took(o, begin))

@@ -1,11 +1,13 @@
 package adapter
 
 import (
+	"context"
 	"io"
 	"net"
 	"net/http"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/tsdbridge/tsdbridge/prometheus/reply"
@@ -22,19 +24,63 @@ const (
 	mostTransfers = 50
 )
 
-// A transferred is the requests of one kind from one client, without a break of more than transferQuiet.
+// A transferred is the requests of one command; of one kind from one client, without a break of more than transferQuiet, if
+// the command does not name itself.
 type transferred struct {
+	ID       string    `json:"id,omitempty"` // that the command gave itself
 	Kind     string    `json:"kind"`
 	Client   string    `json:"client"` // without its port
 	Began    time.Time `json:"began"`
 	Last     time.Time `json:"last"`
 	Requests int64     `json:"requests"`
 	Failed   int64     `json:"failedRequests"`
-	Received int64     `json:"receivedBytes"`
-	Sent     int64     `json:"sentBytes"`
-	Running  bool      `json:"running"`
+	transferSums
+	Running bool          `json:"running"`
+	Told    *toldTransfer `json:"told,omitempty"` // by the command
 
-	active int // requests under way
+	active []*transferCount // of the requests under way
+}
+
+// transferSums is what went through requests. Refused are the lines, series or files of requests that were answered otherwise.
+type transferSums struct {
+	Received int64 `json:"receivedBytes"`
+	Sent     int64 `json:"sentBytes"`
+	Points   int64 `json:"points"`
+	Refused  int64 `json:"refused"`
+}
+
+func (s *transferSums) add(o transferSums) {
+	s.Received += o.Received
+	s.Sent += o.Sent
+	s.Points += o.Points
+	s.Refused += o.Refused
+}
+
+// A transferCount counts what goes through one request. A nil one counts nothing.
+type transferCount struct {
+	received, sent, points, refused atomic.Int64
+	failed                          atomic.Bool
+}
+
+func (c *transferCount) sums() transferSums {
+	return transferSums{c.received.Load(), c.sent.Load(), c.points.Load(), c.refused.Load()}
+}
+
+type transferCountKey struct{}
+
+// countTransfer counts points that a request has brought or taken away, and what of it was refused.
+func countTransfer(ctx context.Context, points, refused int64) {
+	if c, ok := ctx.Value(transferCountKey{}).(*transferCount); ok {
+		c.points.Add(points)
+		c.refused.Add(refused)
+	}
+}
+
+// failTransfer counts a request as failed whose answer has begun with a success.
+func failTransfer(ctx context.Context) {
+	if c, ok := ctx.Value(transferCountKey{}).(*transferCount); ok {
+		c.failed.Store(true)
+	}
 }
 
 // transfers watches the requests of imports and exports. It is safe for concurrent use.
@@ -61,51 +107,73 @@ func (t *transfers) watched(path string, serve http.HandlerFunc) http.HandlerFun
 		return serve
 	}
 	return func(w http.ResponseWriter, r *http.Request) {
-		one := t.begin(kind, r)
-		body := &countedBody{ReadCloser: r.Body}
-		r.Body = body
-		answer := &countedAnswer{ResponseWriter: w}
-		defer func() { t.end(one, body.n, answer) }()
-		serve(answer, r)
+		count := &transferCount{}
+		one := t.begin(kind, r, count)
+		r = r.WithContext(context.WithValue(r.Context(), transferCountKey{}, count))
+		r.Body = &countedBody{ReadCloser: r.Body, n: &count.received}
+		defer t.end(one, count)
+		serve(&countedAnswer{ResponseWriter: w, count: count}, r)
 	}
 }
 
-func (t *transfers) begin(kind string, r *http.Request) *transferred {
-	client, _, err := net.SplitHostPort(r.RemoteAddr)
-	if err != nil {
-		client = r.RemoteAddr
-	}
-	now := t.now().UTC()
+func (t *transfers) begin(kind string, r *http.Request, count *transferCount) *transferred {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	i := slices.IndexFunc(t.list, func(o *transferred) bool { return o.Kind == kind && o.Client == client && o.runs(now) })
+	one := t.of(transferID(r), kind, clientOf(r))
+	one.active = append(one.active, count)
+	return one
+}
+
+func clientOf(r *http.Request) string {
+	client, _, err := net.SplitHostPort(r.RemoteAddr)
+	if err != nil {
+		return r.RemoteAddr
+	}
+	return client
+}
+
+// of returns the transfer of an id; without one, that of a kind and a client. The caller holds mu.
+func (t *transfers) of(id, kind, client string) *transferred {
+	now := t.now().UTC()
+	i := slices.IndexFunc(t.list, func(o *transferred) bool {
+		if id != "" || o.ID != "" {
+			return o.ID == id
+		}
+		return o.Kind == kind && o.Client == client && o.runs(now)
+	})
 	if i < 0 {
-		t.list = append(t.list, &transferred{Kind: kind, Client: client, Began: now})
+		t.list = append(t.list, &transferred{ID: id, Kind: kind, Client: client, Began: now})
 		if i = len(t.list) - 1; i == mostTransfers {
 			t.list, i = slices.Delete(t.list, 0, 1), i-1
 		}
 	}
-	one := t.list[i]
-	one.Last = now
-	one.active++
-	return one
+	t.list[i].Last = now
+	return t.list[i]
 }
 
-func (t *transfers) end(one *transferred, received int64, answer *countedAnswer) {
+func (t *transfers) end(one *transferred, count *transferCount) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	one.active--
+	one.active = slices.DeleteFunc(one.active, func(c *transferCount) bool { return c == count })
 	one.Last = t.now().UTC()
 	one.Requests++
-	one.Received += received
-	one.Sent += answer.n
-	if answer.status >= http.StatusBadRequest {
+	one.add(count.sums())
+	if count.failed.Load() {
 		one.Failed++
 	}
 }
 
 func (o *transferred) runs(now time.Time) bool {
-	return o.active > 0 || now.Sub(o.Last) < transferQuiet
+	return len(o.active) > 0 || now.Sub(o.Last) < transferQuiet && (o.Told == nil || o.Told.State == "")
+}
+
+// shown returns the transfer with what its requests under way have done so far.
+func (o *transferred) shown() transferred {
+	x := *o
+	for _, c := range o.active {
+		x.add(c.sums())
+	}
+	return x
 }
 
 func (t *transfers) serve(w http.ResponseWriter, _ *http.Request) {
@@ -113,7 +181,7 @@ func (t *transfers) serve(w http.ResponseWriter, _ *http.Request) {
 	t.mu.Lock()
 	for _, one := range slices.Backward(t.list) {
 		if one.Running = one.runs(now); one.Running || now.Sub(one.Last) < transferKept {
-			list = append(list, *one)
+			list = append(list, one.shown())
 		}
 	}
 	t.mu.Unlock()
@@ -127,13 +195,13 @@ func (t *transfers) serve(w http.ResponseWriter, _ *http.Request) {
 type countedBody struct {
 	io.ReadCloser
 
-	n int64
+	n *atomic.Int64
 }
 
 // Read implements io.Reader.
 func (b *countedBody) Read(p []byte) (int, error) {
 	n, err := b.ReadCloser.Read(p)
-	b.n += int64(n)
+	b.n.Add(int64(n))
 	return n, err
 }
 
@@ -141,20 +209,21 @@ func (b *countedBody) Read(p []byte) (int, error) {
 type countedAnswer struct {
 	http.ResponseWriter
 
-	n      int64
-	status int
+	count *transferCount
 }
 
 // WriteHeader implements http.ResponseWriter.
 func (a *countedAnswer) WriteHeader(status int) {
-	a.status = status
+	if status >= http.StatusBadRequest {
+		a.count.failed.Store(true)
+	}
 	a.ResponseWriter.WriteHeader(status)
 }
 
 // Write implements io.Writer.
 func (a *countedAnswer) Write(p []byte) (int, error) {
 	n, err := a.ResponseWriter.Write(p)
-	a.n += int64(n)
+	a.count.sent.Add(int64(n))
 	return n, err
 }
 

@@ -9,13 +9,20 @@ import (
 // tsdbridge runs a command to its end and returns what it printed.
 func tsdbridge(t *testing.T, dir string, args ...string) string {
 	t.Helper()
-	cmd := exec.CommandContext(t.Context(), adapterBinary(t), args...)
-	cmd.Dir = dir
-	out, err := cmd.CombinedOutput()
+	out, err := tryTsdbridge(t, dir, args...)
 	if err != nil {
 		t.Fatalf("tsdbridge %v: %v\n%s", args, err, out)
 	}
-	return string(out)
+	return out
+}
+
+// tryTsdbridge runs a command to its end, which may be a failure.
+func tryTsdbridge(t *testing.T, dir string, args ...string) (string, error) {
+	t.Helper()
+	cmd := exec.CommandContext(t.Context(), adapterBinary(t), args...)
+	cmd.Dir = dir
+	out, err := cmd.CombinedOutput()
+	return string(out), err
 }
 
 // TestBackupAndRestore backs up an adapter under load and after it, kills it, restores the last

@@ -37,6 +37,9 @@ func (q *ExportQuery) Validate() error {
 // An ExportedFile is a whisper file. Without Data it could not be made, for a Reason.
 type ExportedFile struct {
 	At     transfer.FilePlace
+	Nth    int // of Of series of this part that were asked for, from 0
+	Of     int
+	Parts  int
 	Path   string // with slashes
 	Data   []byte
 	Points int64
@@ -84,7 +87,7 @@ func (s *Server) Export(ctx context.Context, q ExportQuery, use func(*ExportedFi
 		}
 		err := s.api.sources.Open().Export(ctx, f, fallback, skip, func(e *source.Exported) error {
 			file := fileOf(e, !q.Named)
-			file.At = transfer.FilePlace{Part: part, Name: e.Name}
+			file.At, file.Nth, file.Of, file.Parts = transfer.FilePlace{Part: part, Name: e.Name}, e.Nth, e.Of, len(fetches)
 			return use(file)
 		})
 		if err != nil {

@@ -165,6 +165,7 @@ func (x *Exporter) gather(metrics []string, after transfer.Range, ranges []trans
 			if !ok {
 				break
 			}
+			r.Nth, r.Of = at, len(metrics)
 			ranges = append(ranges, r)
 			from = r.To + 1
 		}

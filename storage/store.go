@@ -42,7 +42,8 @@ type Store struct {
 	index    *index.Index
 	registry *catalog.Registry
 	days     *catalog.Days // nil: others write, and leave none
-	changes  *changes.Log  // nil: others write
+	births   *catalog.Births
+	changes  *changes.Log // nil: others write
 
 	catalog     *catalog.Catalog
 	documents   *documents.Documents
@@ -95,13 +96,14 @@ func New(db kv.KV, o Options) (*Store, error) {
 func (s *Store) openCatalog() {
 	o := s.o
 	s.registry = catalog.NewRegistry(s.index, s.layout, o.Exclusive)
+	s.births = &catalog.Births{}
 	if o.Exclusive {
 		s.days = catalog.NewDays(s.db, o.Tables, s.index, s.registry)
 		s.changes = changes.New(s.metricOf, o.Now)
 	}
 	s.uidUsage = catalog.NewUIDUsage(s.uids, s.layout, o.Tables.UID, o.Logger)
 	s.catalog = catalog.New(catalog.Options{
-		DB: s.db, Tables: o.Tables, Layout: s.layout, UIDs: s.uids, Series: s.index, Registry: s.registry, Days: s.days,
+		DB: s.db, Tables: o.Tables, Layout: s.layout, UIDs: s.uids, Series: s.index, Registry: s.registry, Days: s.days, Births: s.births,
 		Index: o.Index, IndexRefresh: o.IndexRefresh, Ready: s.ready, Describes: func(metric string) bool { return s.documents.Describes(metric) }, OpenRows: s.openRows,
 		Now: o.Now, Logger: o.Logger, Registerer: o.Registerer,
 	})
@@ -110,7 +112,7 @@ func (s *Store) openCatalog() {
 
 // noteNew notes that a series was registered.
 func (s *Store) noteNew(id index.ID) bool {
-	s.days.Born(id, s.o.Now())
+	s.births.Born(id, s.o.Now())
 	return s.writer.NoteNew(id)
 }
 

@@ -44,11 +44,21 @@ type ExportProgress struct {
 	LeftOut int64 // that the format cannot hold, of all runs
 	Reason  string
 	At      Range // the range that was begun last
+	First   int   // Nth of the first range of this run
 	Took    time.Duration
 }
 
 // Rate returns points for each second.
 func (p ExportProgress) Rate() float64 { return float64(p.Points) / max(p.Took.Seconds(), 0.001) }
+
+// Left returns about how long the rest takes, if all names have about as many points; 0: unknown.
+func (p ExportProgress) Left() time.Duration {
+	done := p.At.Nth - p.First
+	if p.At.Part != "" || done < 1 || p.At.Of < p.At.Nth {
+		return 0
+	}
+	return time.Duration(float64(p.Took) / float64(done) * float64(p.At.Of-p.At.Nth)).Round(time.Second)
+}
 
 // String prints one line.
 func (p ExportProgress) String() string {
@@ -59,6 +69,9 @@ func (p ExportProgress) String() string {
 			s += ", " + p.At.Part
 		}
 		s += " from " + time.UnixMilli(p.At.From).UTC().Format("2006/01/02")
+		if p.At.Of > 0 {
+			s += fmt.Sprintf(" (%d of %d)", p.At.Nth+1, p.At.Of)
+		}
 	}
 	if p.LeftOut > 0 {
 		s += fmt.Sprintf(", %d left out", p.LeftOut)
@@ -95,6 +108,7 @@ type exportRun struct {
 	ended  bool       // there are no others
 	reason atomic.Pointer[string]
 	last   atomic.Pointer[Range]
+	first  atomic.Int64
 }
 
 func (r *exportRun) progress() ExportProgress {
@@ -103,7 +117,7 @@ func (r *exportRun) progress() ExportProgress {
 		p.Reason = *reason
 	}
 	if at := r.last.Load(); at != nil {
-		p.At = *at
+		p.At, p.First = *at, int(r.first.Load())
 	}
 	return p
 }
@@ -225,7 +239,9 @@ func (r *exportRun) take(ctx context.Context, to *exportFile) (next Range, ok bo
 		doc.After = next
 		to.Ranges = append(to.Ranges, next)
 	})
-	r.last.Store(&next)
+	if r.last.Swap(&next) == nil {
+		r.first.Store(int64(next.Nth))
+	}
 	return next, true, nil
 }
 

@@ -10,6 +10,9 @@ type Range struct {
 	Name string `json:"name"`
 	From int64  `json:"from"`
 	To   int64  `json:"to"`
+	// Nth of Of names is this one; Of is 0 if the source does not know. They are for people alone.
+	Nth int `json:"nth,omitempty"`
+	Of  int `json:"of,omitempty"`
 }
 
 // A Source has points that are exported. It is safe for concurrent use.

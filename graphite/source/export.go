@@ -15,6 +15,7 @@ type Exported struct {
 	Archives    []conf.Archive
 	Aggregation conf.Aggregation
 	Levels      []Level // by the archives
+	Nth, Of     int     // of the series that are not skipped, from 0
 }
 
 // A Level is slots of one archive: Values[i] begins i steps after Start (epoch seconds). eval.IsNone tells those
@@ -39,12 +40,18 @@ func (s *Source) Export(ctx context.Context, f eval.Fetch, fallback []conf.Archi
 		return err
 	}
 	targets = slices.DeleteFunc(targets, func(l *targetSeries) bool { return skip(l.name) })
+	nth, of := 0, len(targets)
+	numbered := func(e *Exported) error {
+		e.Nth, e.Of = nth, of
+		nth++
+		return use(e)
+	}
 	for len(targets) > 0 {
 		n := min(len(targets), exportedAtOnce)
 		if err := s.lay(ctx, targets[:n], span{f.From, f.Until, f.Now}); err != nil {
 			return err
 		}
-		if err := s.export(ctx, targets[:n], f.Now, fallback, use); err != nil {
+		if err := s.export(ctx, targets[:n], f.Now, fallback, numbered); err != nil {
 			return err
 		}
 		clear(targets[:n])

@@ -27,7 +27,7 @@ func TestExplainAPI(t *testing.T) {
 		{"query=requests_total&time=600", http.StatusOK, []string{`"operator":"selector"`, `"start":"1970-01-01T00:10:00Z"`, `"step":0`, `"memoryBytes":`}},
 		{"query=requests_total[1m]&time=600", http.StatusOK, []string{`"operator":"samples"`, `"expression":"requests_total[1m]"`}},
 		{"query=rate(temperature[5m])&time=600", http.StatusOK, []string{`"infos":["PromQL info: metric might not be a counter`}},
-		{"query=timestamp(requests_total @ 600 offset 1m)", http.StatusOK, []string{`"path":"engine"`, `"left":"timestamp of a selector with @ and offset"`, `"reads":[]`}},
+		{"query=timestamp(requests_total @ 600 offset 1m)", http.StatusOK, []string{`"path":"engine"`, `"left":"timestamp of a selector with @ and offset"`, `"operator":"Prometheus' engine, because: timestamp of a selector`, `"operator":"selector","expression":"{__name__=\"requests_total\"}","series":3,"samples":61,`, `"reads":[0]`, `"reads":[{"selector":`, `"plans":[{"kind":`}},
 		{"query=requests_total %2B on (job) temperature&time=600", http.StatusUnprocessableEntity, []string{`"errorType":"execution"`, "found duplicate series"}},
 		{"query=sum(", http.StatusBadRequest, []string{`"errorType":"bad_data"`, "parse error"}},
 		{"query=1&start=1&end=0&step=1", http.StatusBadRequest, []string{"end timestamp must not be before start time"}},

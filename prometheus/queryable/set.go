@@ -42,6 +42,7 @@ type seriesSet struct {
 	whole  seriesGroup // the whole of group
 	at     promstorage.Series
 	failed error
+	count  int             // of samples that were read
 	unread []labels.Labels // of the series that histograms were left out of, the first ones
 }
 
@@ -134,6 +135,7 @@ func (s *seriesSet) fill() bool {
 		return false
 	}
 	s.group = s.whole.series
+	s.count += s.whole.samples
 	s.unread = append(s.unread, s.whole.unread[:min(len(s.whole.unread), mostUnread-len(s.unread))]...)
 	s.size = nextGroup(len(group), s.whole.samples)
 	return true
@@ -141,6 +143,9 @@ func (s *seriesSet) fill() bool {
 
 // At returns the series; it stays readable after Next.
 func (s *seriesSet) At() promstorage.Series { return s.at }
+
+// Samples returns how many samples were read so far.
+func (s *seriesSet) Samples() int { return s.count }
 
 // Err returns what ended the set early.
 func (s *seriesSet) Err() error { return s.failed }

@@ -109,14 +109,16 @@ var _ promql.QueryEngine = (*Engine)(nil)
 
 // NewInstantQuery returns a query for one instant.
 func (e *Engine) NewInstantQuery(ctx context.Context, q promstorage.Queryable, o promql.QueryOpts, text string, at time.Time) (promql.Query, error) {
-	library, err := e.o.Library.NewInstantQuery(asShort(ctx), q, o, text, at)
-	return e.query(ctx, library, q, o), err
+	w := &watchedQueryable{Queryable: q}
+	library, err := e.o.Library.NewInstantQuery(asShort(ctx), w, o, text, at)
+	return e.query(ctx, library, w, o), err
 }
 
 // NewRangeQuery returns a query for instants that lie a step apart.
 func (e *Engine) NewRangeQuery(ctx context.Context, q promstorage.Queryable, o promql.QueryOpts, text string, start, end time.Time, step time.Duration) (promql.Query, error) {
-	library, err := e.o.Library.NewRangeQuery(asShort(ctx), q, o, text, start, end, step)
-	return e.query(ctx, library, q, o), err
+	w := &watchedQueryable{Queryable: q}
+	library, err := e.o.Library.NewRangeQuery(asShort(ctx), w, o, text, start, end, step)
+	return e.query(ctx, library, w, o), err
 }
 
 type wholeStats struct{}
@@ -127,31 +129,31 @@ func WithStats(ctx context.Context) context.Context {
 }
 
 // query chooses how a query that the library has parsed is evaluated.
-func (e *Engine) query(ctx context.Context, library promql.Query, q promstorage.Queryable, o promql.QueryOpts) promql.Query {
+func (e *Engine) query(ctx context.Context, library promql.Query, w *watchedQueryable, o promql.QueryOpts) promql.Query {
 	if library == nil {
 		return nil
 	}
 	s, ok := library.Statement().(*parser.EvalStmt)
 	if !ok || s.Expr == nil {
-		return counted{library, e.library, nil, ""}
+		return &counted{Query: library, count: e.library, watched: w}
 	}
 	cost, err := bounds.Estimate(s, bounds.Options{MaxSamples: e.o.MaxSamples, DefaultStep: e.o.DefaultStep})
 	if err != nil {
 		return refused{library, err}
 	}
 	bounded := boundedQuery{library, cost, e}
-	source, ok := q.(Source)
+	source, ok := w.Queryable.(Source)
 	switch {
 	case !ok:
-		return e.leave(bounded, "a storage without columns")
+		return e.leave(bounded, w, "a storage without columns")
 	case e.o.Off:
-		return e.leave(bounded, "evaluation over columns is off")
+		return e.leave(bounded, w, "evaluation over columns is off")
 	case ctx.Value(wholeStats{}) != nil || o != nil && o.EnablePerStepStats():
-		return e.leave(bounded, "statistics")
+		return e.leave(bounded, w, "statistics")
 	}
 	p, err := newPlan(s, e.o)
 	if err != nil {
-		return e.leave(bounded, whyLeft(err))
+		return e.leave(bounded, w, whyLeft(err))
 	}
 	c := &columnQuery{Query: bounded, engine: e, source: source, plan: p}
 	// This kind of query runs a function inside everything that surrounds an evaluation in the
@@ -161,8 +163,8 @@ func (e *Engine) query(ctx context.Context, library promql.Query, q promstorage.
 }
 
 // leave leaves a query to the library.
-func (e *Engine) leave(q promql.Query, why string) promql.Query {
-	return counted{q, e.library, e.left.WithLabelValues(why), why}
+func (e *Engine) leave(q promql.Query, w *watchedQueryable, why string) promql.Query {
+	return &counted{Query: q, count: e.library, left: e.left.WithLabelValues(why), why: why, watched: w}
 }
 
 // counted is a query of the library.
@@ -170,14 +172,23 @@ type counted struct {
 	promql.Query
 	count, left prometheus.Counter // left may be nil
 	why         string             // empty: it is no query to be evaluated
+	watched     *watchedQueryable
+	answer      *promql.Result // nil: not evaluated yet
+	took        time.Duration
 }
 
-func (q counted) Exec(ctx context.Context) *promql.Result {
+func (q *counted) Exec(ctx context.Context) *promql.Result {
 	q.count.Inc()
 	if q.left != nil {
 		q.left.Inc()
 	}
-	return q.Query.Exec(ctx)
+	begin := time.Now()
+	q.answer = q.Query.Exec(ctx)
+	q.took = time.Since(begin)
+	if running.From(ctx).IsSlow() {
+		explain.From(ctx).Set(q.explain().Shape())
+	}
+	return q.answer
 }
 
 // columnQuery is a query of a shape that is answered from columns. It embeds the library's query of

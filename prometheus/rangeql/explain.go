@@ -14,8 +14,8 @@ type Explanation struct {
 	// Path is the label of tsdbridge_promql_queries_total, and Left that of tsdbridge_promql_queries_left_total,
 	// empty if the query was answered from columns.
 	Path, Left string
-	// Plan is the operators of the query, nil if there is no plan for it. If the query was handed
-	// over, some were not evaluated.
+	// Plan is the operators of the query, nil if it was not parsed. If the query was handed over, some were not evaluated; if
+	// it was left to the library, the selectors are all that is known.
 	Plan  *Step
 	Reads []Read
 }
@@ -65,7 +65,11 @@ func Explain(q promql.Query) Explanation {
 	return Explanation{Path: pathLibrary}
 }
 
-func (q counted) explain() Explanation { return Explanation{Path: pathLibrary, Left: q.why} }
+func (q *counted) explain() Explanation {
+	x := Explanation{Path: pathLibrary, Left: q.why}
+	q.watched.explain(&x, q.String(), q.answer, q.took)
+	return x
+}
 
 func (q *columnQuery) explain() Explanation {
 	x := Explanation{Path: pathColumns, Left: q.left}

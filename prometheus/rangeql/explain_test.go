@@ -93,7 +93,7 @@ func TestExplainLeft(t *testing.T) {
 	s := teststorage.New(t)
 	e := newEngines(t, manySamples, false)
 	x, _ := explained(t, e, columnSource{Queryable: s}, "timestamp(m @ 600 offset 1m)")
-	if x.Path != "engine" || x.Left != "timestamp of a selector with @ and offset" || x.Plan != nil {
+	if x.Path != "engine" || x.Left != "timestamp of a selector with @ and offset" || x.Plan == nil || len(x.Plan.Inputs) != 1 {
 		t.Errorf("%+v", x)
 	}
 	writeRandom(t, s, rand.New(rand.NewPCG(13, 14)), 30)

@@ -32,8 +32,10 @@ type Options struct {
 	Series   *index.Index
 	Registry *Registry
 	// Days is nil if other processes write to the tables.
-	Days  *Days
-	Index SeriesIndex
+	Days *Days
+	// Births are the days of registration.
+	Births *Births
+	Index  SeriesIndex
 	// IndexRefresh is the interval between two looks for series of other processes.
 	IndexRefresh time.Duration
 	// Ready returns an error while the index lacks series or days.
@@ -57,6 +59,7 @@ type Catalog struct {
 	index    *index.Index
 	registry *Registry
 	days     *Days
+	births   *Births
 	cover    coverage
 	foreign  foreignMetrics
 	unused   unusedKeys
@@ -66,7 +69,7 @@ type Catalog struct {
 
 // New returns a catalogue of the series of an index, which a Loader fills.
 func New(o Options) *Catalog {
-	c := &Catalog{o: o, db: o.DB, layout: o.Layout, uids: o.UIDs, index: o.Series, registry: o.Registry, days: o.Days}
+	c := &Catalog{o: o, db: o.DB, layout: o.Layout, uids: o.UIDs, index: o.Series, registry: o.Registry, days: o.Days, births: o.Births}
 	c.metrics = newMetrics(o.Registerer, c)
 	return c
 }

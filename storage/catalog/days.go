@@ -61,7 +61,6 @@ type Days struct {
 	registry *Registry
 
 	active index.Pages[activeDays]
-	born   index.Pages[bornDay]
 
 	begin sync.Mutex // guards begun and the setting of whole
 	begun bool       // whole is known

@@ -18,8 +18,9 @@ type Shares struct {
 
 // A Growth tells when the series were registered that there are.
 type Growth struct {
-	// Known is false on tables that other processes write to: all below is 0.
-	Known  bool
+	// Since is when this process had read which series there are, if others write to the tables too: of those that
+	// were there before, the day is not known. Zero: of all series it is.
+	Since  time.Time
 	Series int // now
 	// ByDay are the series registered in each day that was asked for, Unknown those of which the day is
 	// not known.
@@ -42,16 +43,18 @@ func DayOf(t time.Time) int { return int(t.UnixMilli() / dayMillis) }
 // Growth counts the series by the days in which they were registered.
 func (cat *Catalog) Growth(ctx context.Context, q GrowthQuery) (Growth, error) {
 	g := Growth{ByDay: make([]int, max(0, q.Last-q.First+1))}
-	if err := cat.o.Ready(); err != nil || cat.days == nil {
+	if err := cat.o.Ready(); err != nil {
 		return g, err
 	}
-	g.Known = true
+	if from := cat.births.from.Load(); from > 0 {
+		g.Since = time.UnixMilli(from)
+	}
 	some := cat.index.Some(func(id index.ID) bool {
 		if !cat.registry.Of(id).Exists() {
 			return false
 		}
 		g.Series++
-		day := cat.days.registered(id)
+		day := cat.births.registered(id)
 		switch {
 		case day < 0:
 			g.Unknown++

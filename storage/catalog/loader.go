@@ -50,6 +50,7 @@ func (l *Loader) loadIndex(ctx context.Context, since int64) error {
 			}
 			l.addMeta(row.Key)
 		}
+		l.births.begin(begin)
 	}
 	l.metrics.refreshSeconds.Observe(l.o.Now().Sub(begin).Seconds())
 	return nil
@@ -133,7 +134,7 @@ func (l *Loader) addRows(ids []index.ID, r *metaRows) []index.ID {
 	for i, id := range ids {
 		l.registry.Note(id)
 		l.days.keep(id, r.days[i])
-		l.days.born.Of(id).Store(r.born[i])
+		l.births.days.Of(id).Store(r.born[i])
 	}
 	return ids
 }
@@ -144,7 +145,10 @@ func (l *Loader) addMeta(key []byte) {
 		return
 	}
 	if id, _, err := l.index.Add(key); err == nil {
-		l.registry.Note(id)
+		known := l.registry.Of(id).Exists()
+		if l.registry.Note(id); !known {
+			l.births.came(id, l.o.Now())
+		}
 	}
 }
 

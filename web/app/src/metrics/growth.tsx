@@ -17,6 +17,8 @@ export function counts(all: SeriesCount[] | null): Count[] {
 
 interface Answer {
   known: boolean;
+  since?: string;
+  reason?: string;
   unknown: number;
   days: {day: string; series: number}[] | null;
   from: string;
@@ -36,12 +38,13 @@ export function Growth(p: {onPick(metric: string): void}) {
   const g = request.answer;
   if (request.error !== '') return <Failed error={request.error} />;
   if (!g) return null;
-  if (!g.known) return <section class="panel" aria-label="Growth"><h2>Growth</h2><p class="dim">When series were registered is not known in this store.</p></section>;
+  if (!g.known) return <section class="panel" aria-label="Growth"><h2>Growth</h2><p class="dim">When series were registered is not known in this store. {g.reason}</p></section>;
   const shown = g.from === g.to ? g.from : `${g.from} to ${g.to}`;
   return (
     <>
       <section class="panel" aria-label="Growth">
-        <header><h2>New series in a day</h2><span class="dim end">the last {days} days, in UTC{g.unknown > 0 && `; of ${formatCount(g.unknown)} older series the day is not known`}</span></header>
+        <header><h2>New series in a day</h2><span class="dim end">the last {days} days, in UTC{g.unknown > 0 && !g.since && `; of ${formatCount(g.unknown)} older series the day is not known`}</span></header>
+        {g.since && <p class="dim">Since {g.since.replace('T', ' ').replace('Z', ' UTC')}; of {formatCount(g.unknown)} series that were there before, the day is not known. {g.reason}</p>}
         <Days all={g.days ?? []} picked={g.from} onPick={setDay} />
       </section>
       <div class="columns">

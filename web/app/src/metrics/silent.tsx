@@ -11,6 +11,7 @@ import {counts, type SeriesCount} from './growth.tsx';
 
 interface Answer {
   known: boolean;
+  reason?: string;
   since: string;
   series: number;
   silent: number;
@@ -36,7 +37,7 @@ export function Silent(p: {onPick(metric: string): void}) {
             {[1, 7, 30, 90].map(d => <option key={d} value={d}>{d === 1 ? 'day' : `${d} days`}</option>)}
           </select></label>
         </header>
-        {!s.known ? <p class="dim">Other programs may write to these tables: when a series got its last point is not known.</p> : (
+        {!s.known ? <p class="dim">Not known here. {s.reason}</p> : (
           <p>{formatCount(s.silent)} of {formatCount(s.series)} series have no points since {s.since}{s.never > 0 && `, ${formatCount(s.never)} of them never had any`}.</p>
         )}
         {(s.examples?.length ?? 0) > 0 && (

@@ -1,0 +1,172 @@
+package adapter
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"net/http"
+	"regexp"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	prom "github.com/tsdbridge/tsdbridge/prometheus"
+	"github.com/tsdbridge/tsdbridge/prometheus/reply"
+	"github.com/tsdbridge/tsdbridge/storage"
+	"github.com/tsdbridge/tsdbridge/transfer"
+)
+
+// toldPath takes what a command tells of its import or export through this adapter.
+const toldPath = prom.APIPrefix + "/admin/transfers"
+
+// transferHeader has the id of the transfer of a request.
+const transferHeader = "Tsdbridge-Transfer"
+
+// A toldTransfer is how far the command of an import or export is. Only the command knows the whole.
+type toldTransfer struct {
+	Unit      string  `json:"unit,omitempty"` // of Total and Done: files, metrics or series
+	Total     int64   `json:"total,omitempty"`
+	Done      int64   `json:"done"`
+	Bytes     int64   `json:"bytes,omitempty"` // of all; 0: not known
+	BytesDone int64   `json:"bytesDone,omitempty"`
+	Points    int64   `json:"points"`
+	Before    int64   `json:"pointsBefore,omitempty"` // by earlier runs with its state
+	Bad       int64   `json:"badLines,omitempty"`
+	Skipped   int64   `json:"skipped,omitempty"` // files, or points of an export
+	At        string  `json:"at,omitempty"`
+	Seconds   float64 `json:"seconds"`
+	Left      float64 `json:"secondsLeft,omitempty"` // 0: not known
+	State     string  `json:"state,omitempty"`       // done or failed; empty: it runs
+	Error     string  `json:"error,omitempty"`
+}
+
+// The states of a toldTransfer that has ended.
+const (
+	toldDone   = "done"
+	toldFailed = "failed"
+)
+
+// Bounds of what is told: of a request, and of each text in it.
+const (
+	maxToldBytes = 16 << 10
+	maxToldText  = 300
+)
+
+// tells is the body of toldPath.
+type tells struct {
+	Kind string `json:"kind"`
+	toldTransfer
+}
+
+// isTransferID tells whether a text can be the id of a transfer.
+func isTransferID(id string) bool { return regexp.MustCompile(`^[0-9a-f]{8,32}$`).MatchString(id) }
+
+// transferID returns the id that a command gave to the transfer of a request; empty: none.
+func transferID(r *http.Request) string {
+	if id := r.Header.Get(transferHeader); isTransferID(id) {
+		return id
+	}
+	return ""
+}
+
+// told notes what a command tells.
+func (t *transfers) told(w http.ResponseWriter, r *http.Request) {
+	var x tells
+	body, err := io.ReadAll(io.LimitReader(r.Body, maxToldBytes))
+	if err == nil {
+		err = json.Unmarshal(body, &x)
+	}
+	id := transferID(r)
+	if err == nil && id == "" {
+		err = fmt.Errorf("the header %s is no id of 8 to 32 hexadecimal digits", transferHeader)
+	}
+	if err == nil && x.State != "" && x.State != toldDone && x.State != toldFailed {
+		err = errors.New("state: want done, failed or nothing")
+	}
+	if err != nil {
+		badRequest(w, fmt.Errorf("%w: %w", storage.ErrInvalid, err))
+		return
+	}
+	for _, text := range []*string{&x.Kind, &x.Unit, &x.At, &x.Error} {
+		*text = reply.Cut(strings.ToValidUTF8(*text, "?"), maxToldText)
+	}
+	t.mu.Lock()
+	one := t.of(id, x.Kind, clientOf(r))
+	one.Kind, one.Told = x.Kind, &x.toldTransfer
+	t.mu.Unlock()
+	w.WriteHeader(http.StatusNoContent)
+}
+
+// A transferTeller tells the adapter that carries out a command how far the command is. A nil one tells nobody.
+type transferTeller struct {
+	base, kind, id string
+
+	off atomic.Bool // the adapter does not want to know
+}
+
+// tellTimeout is how long a command waits for an adapter that it tells something.
+const tellTimeout = 2 * time.Second
+
+func newTransferTeller(base, kind string) *transferTeller {
+	return &transferTeller{base: base, kind: kind, id: fmt.Sprintf("%016x", rand.Uint64())}
+}
+
+type transferIDKey struct{}
+
+// with returns a context whose requests are those of the transfer.
+func (t *transferTeller) with(ctx context.Context) context.Context {
+	return context.WithValue(ctx, transferIDKey{}, t.id)
+}
+
+// tell tells how far the command is. It may be lost: the next one tells all of it again.
+func (t *transferTeller) tell(ctx context.Context, told toldTransfer) {
+	if t == nil || t.off.Load() {
+		return
+	}
+	ctx, cancel := context.WithTimeout(ctx, tellTimeout)
+	defer cancel()
+	req, err := jsonRequest(t.with(ctx), t.base, toldPath, tells{t.kind, told})
+	if err != nil {
+		return
+	}
+	resp, err := ask(req)
+	if err != nil {
+		return
+	}
+	defer resp.Body.Close()
+	if resp.StatusCode == http.StatusNotFound || resp.StatusCode == http.StatusMethodNotAllowed {
+		t.off.Store(true) // it is older than this command
+	}
+}
+
+// end tells how the command ended.
+func (t *transferTeller) end(ctx context.Context, told toldTransfer, err error) {
+	told.State, told.Left = toldDone, 0
+	if err == nil && told.Total > 0 {
+		told.Done = told.Total
+	}
+	if err != nil {
+		told.State, told.Error = toldFailed, reply.Cut(err.Error(), maxToldText)
+	}
+	t.tell(context.WithoutCancel(ctx), told)
+}
+
+// toldExport is what is told of an export.
+func toldExport(p transfer.ExportProgress) toldTransfer {
+	x := toldTransfer{Unit: "metrics", Points: p.Points, Before: p.Before, Skipped: p.LeftOut, At: p.At.Name, Seconds: p.Took.Seconds(), Left: p.Left().Seconds()}
+	if x.Total, x.Done = int64(p.At.Of), int64(p.At.Nth); p.At.Part != "" {
+		x.Unit += " of " + p.At.Part
+	}
+	return x
+}
+
+// toldImport is what is told of an import.
+func toldImport(p transfer.Progress) toldTransfer {
+	return toldTransfer{
+		Unit: "files", Total: int64(p.Files), Done: int64(p.Done), Bytes: p.Size, BytesDone: min(p.Read, p.Size), Points: p.Points, Before: p.Before,
+		Bad: p.Bad, Skipped: p.Skipped, Seconds: p.Took.Seconds(), Left: p.Left().Seconds(),
+	}
+}

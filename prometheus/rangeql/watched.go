@@ -1,0 +1,124 @@
+package rangeql
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"github.com/prometheus/prometheus/model/labels"
+	"github.com/prometheus/prometheus/promql"
+	"github.com/prometheus/prometheus/promql/parser"
+	promstorage "github.com/prometheus/prometheus/storage"
+
+	"github.com/tsdbridge/tsdbridge/tally"
+)
+
+// watchedQueryable is a Queryable for the library that notes what its selectors read. Nothing is noted for a sample.
+type watchedQueryable struct {
+	promstorage.Queryable
+
+	mu    sync.Mutex // guards reads
+	reads []*watchedRead
+}
+
+// mostWatched bounds the reads that are noted of one query.
+const mostWatched = 1000
+
+// A watchedRead is the reading of a selector by the library.
+type watchedRead struct {
+	read Read
+	set  sampleCounter // nil: it does not know
+}
+
+// A sampleCounter is a SeriesSet that knows how many samples it has read.
+type sampleCounter interface{ Samples() int }
+
+// Querier implements storage.Queryable.
+func (w *watchedQueryable) Querier(mint, maxt int64) (promstorage.Querier, error) {
+	q, err := w.Queryable.Querier(mint, maxt)
+	if err != nil {
+		return nil, err
+	}
+	return &watchedQuerier{q, w, mint, maxt}, nil
+}
+
+type watchedQuerier struct {
+	promstorage.Querier
+	queryable  *watchedQueryable
+	mint, maxt int64
+}
+
+// Select implements storage.Querier.
+func (w *watchedQuerier) Select(ctx context.Context, sorted bool, hints *promstorage.SelectHints, matchers ...*labels.Matcher) promstorage.SeriesSet {
+	one := &watchedRead{read: Read{Selector: Selector{Matchers: matchers, Start: w.mint, End: w.maxt}}}
+	if hints != nil {
+		one.read.Start, one.read.End = hints.Start, hints.End
+	}
+	w.queryable.mu.Lock()
+	full := len(w.queryable.reads) >= mostWatched
+	if !full {
+		w.queryable.reads = append(w.queryable.reads, one)
+	}
+	w.queryable.mu.Unlock()
+	if full {
+		return w.Querier.Select(ctx, sorted, hints, matchers...)
+	}
+	begin := time.Now()
+	ctx, one.read.Rows = tally.Begin(ctx)
+	set := w.Querier.Select(ctx, sorted, hints, matchers...)
+	one.read.Took = time.Since(begin)
+	one.set, _ = set.(sampleCounter)
+	return &watchedSet{set, one}
+}
+
+type watchedSet struct {
+	promstorage.SeriesSet
+	read *watchedRead
+}
+
+// Next implements storage.SeriesSet.
+func (s *watchedSet) Next() bool {
+	begin := time.Now()
+	more := s.SeriesSet.Next()
+	s.read.read.Took += time.Since(begin)
+	if more {
+		s.read.read.Series++
+	} else if s.read.set != nil {
+		s.read.read.Samples = int64(s.read.set.Samples())
+	}
+	return more
+}
+
+// explain returns how the library evaluated a query: what each selector read, and the rest as one node, since the library
+// tells nothing of its parts.
+func (w *watchedQueryable) explain(x *Explanation, expr string, answer *promql.Result, took time.Duration) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	root := &Step{ID: 1, Operator: "Prometheus' engine", Expression: expr, Shared: 1, Done: answer != nil && answer.Err == nil, Took: took}
+	if x.Left != "" {
+		root.Operator += ", because: " + x.Left
+	}
+	if root.Done {
+		root.Series, root.Samples = sizeOfAnswer(answer.Value)
+	}
+	for i, r := range w.reads {
+		x.Reads = append(x.Reads, r.read)
+		root.Took = max(0, root.Took-r.read.Took)
+		root.Inputs = append(root.Inputs, &Step{
+			ID: i + 2, Operator: "selector", Expression: SelectorText(r.read.Matchers), Shared: 1, Done: true,
+			Series: r.read.Series, Samples: int(r.read.Samples), Reads: []int{i},
+		})
+	}
+	x.Plan = root
+}
+
+// sizeOfAnswer returns how many series and values an answer has.
+func sizeOfAnswer(v parser.Value) (series, samples int) {
+	switch v := v.(type) {
+	case promql.Vector:
+		return len(v), len(v)
+	case promql.Matrix:
+		return len(v), v.TotalSamples()
+	}
+	return 1, 1
+}
