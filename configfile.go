@@ -41,7 +41,8 @@ type configFile struct {
 	path     string // empty: there is none
 	settings []setting
 	lists    adapter.ConfigLists
-	err      error // what is wrong with it
+	shown    map[string]*yaml.Node // the lists as they are shown
+	err      error                 // what is wrong with it
 }
 
 // at adds the path to errors, which may be several.
@@ -71,7 +72,7 @@ func eachError(err error) []error {
 
 // readConfig reads a configuration file.
 func (p *parser) readConfig(path string, environment map[string]string) *configFile {
-	c := &configFile{path: path}
+	c := &configFile{path: path, shown: map[string]*yaml.Node{}}
 	if path == "" {
 		return c
 	}
@@ -174,9 +175,25 @@ func (r *configReader) list(key, value *yaml.Node) bool {
 	if r.lines[key.Value] > 0 {
 		r.fail(key, "%s is set twice", key.Value)
 	}
+	if !adapter.IsPromKey(key.Value) {
+		r.shown[key.Value] = r.withoutSecrets(value)
+	}
 	r.lines[key.Value] = key.Line
 	r.errs = append(r.errs, err)
 	return true
+}
+
+// withoutSecrets copies a node, without the contents of files.
+func (r *configReader) withoutSecrets(node *yaml.Node) *yaml.Node {
+	c := *node
+	if r.secrets[node] {
+		c.Value, c.Style = adapter.Hidden, 0
+	}
+	c.Content = nil
+	for _, below := range node.Content {
+		c.Content = append(c.Content, r.withoutSecrets(below))
+	}
+	return &c
 }
 
 // scalar reads the value of a flag.

@@ -129,7 +129,7 @@ func parseCommandIn(environment map[string]string, args []string, stdout, stderr
 	}
 	p = newParser(stdout)
 	p.options.Graphite.Trees, p.options.RetentionRules, p.options.FillRules = read.file.lists.Trees, read.file.lists.Retention, read.file.lists.Fill
-	p.options.PromConfig = read.file.lists.Prom
+	p.options.PromConfig, p.options.Lists = read.file.lists.Prom, read.file.shown
 	set, err := p.plainBools(read.flags())
 	if err != nil {
 		return command{}, err
@@ -147,6 +147,7 @@ func parseCommandIn(environment map[string]string, args []string, stdout, stderr
 	}
 	read.tell(c.options.Logger)
 	c.options.Flags, c.options.Settings = p.values(read.secrets()), p.values(nil)
+	c.options.Several, c.options.NotInFile = p.several()
 	if !slices.Contains(withoutOptions(), name) {
 		err = read.file.with(c.options.Validate())
 	}
@@ -562,6 +563,23 @@ func (p *parser) values(secrets map[string]bool) map[string]string {
 		}
 	}
 	return all
+}
+
+// several returns the values of flags that may be given several times, and the flags that are no keys of the
+// configuration file.
+func (p *parser) several() (several map[string][]string, notInFile []string) {
+	several = map[string][]string{}
+	for _, f := range p.app.Model().Flags {
+		if !isSetting(f) {
+			notInFile = append(notInFile, f.Name)
+		}
+		if values, ok := f.Value.(interface{ Get() any }); ok && cumulative(p.app.GetFlag(f.Name)) {
+			if list, ok := values.Get().(*[]string); ok {
+				several[f.Name] = slices.Clone(*list)
+			}
+		}
+	}
+	return several, notInFile
 }
 
 func text(n int) string { return strconv.Itoa(n) }

@@ -60,8 +60,7 @@ type Adapter struct {
 	webConfig *webconfig.File // nil: neither TLS nor passwords
 	admin     *adminAPI       // nil without --web.enable-admin-api
 	status    *statusHandler
-	forward   *forward.Manager                                      // nil: a command
-	counted   func(protocol string) func(http.Handler) http.Handler // counts answers
+	forward   *forward.Manager // nil: a command
 
 	reloader *reloader
 	live     atomic.Pointer[generation] // what answers requests now
@@ -189,7 +188,7 @@ func (a *Adapter) listen() error {
 	if handler, err = a.protect(a.o.Tracer.Handler(handler)); err != nil {
 		return err
 	}
-	a.server = webServer(newHeadGuard(handler))
+	a.server = webServer(newResponseCounter(a.registry).handler(newHeadGuard(handler)))
 	if a.o.ListenAddress == "" {
 		return nil
 	}

@@ -338,6 +338,49 @@ var causes = []struct {
 			return a
 		}
 	}},
+	{"DeletionsUnfinished", func(t *testing.T) (*Adapter, func() *Adapter) {
+		a, fault := adapterOnHBase(t, storage.WriteThrough)
+		postText(t, "http://"+a.Addr(), `{__name__="up"} 1@1000000`)
+		found, err := a.store.Find(t.Context(), []storage.Filter{}, 0, time.Now().UnixMilli(), 0)
+		must(t, err)
+		return a, func() *Adapter {
+			fault.Store(&hbasetest.Fault{RowException: "org.apache.hadoop.hbase.DoNotRetryIOException"})
+			d := storage.Deletion{Start: 0, End: time.Now().UnixMilli()}
+			for _, f := range found {
+				d.Refs = append(d.Refs, f.Ref)
+			}
+			if _, err := a.store.Delete(t.Context(), d); err == nil {
+				t.Error("the deletion succeeds")
+			}
+			return a
+		}
+	}},
+	{"DatagramsDropped", func(t *testing.T) (*Adapter, func() *Adapter) {
+		a, fault := adapterOnHBase(t, storage.WriteBuffered, func(o *Options) { o.Carbon.ListenAddress = "127.0.0.1:0" })
+		return a, func() *Adapter {
+			fault.Store(&hbasetest.Fault{Hold: make(chan struct{})})
+			conn, err := net.Dial("udp", a.CarbonAddr())
+			must(t, err)
+			defer conn.Close()
+			datagram := []byte(strings.Repeat("a.b 1 1700000000\n", 3000))
+			for strings.Contains(getText(t, a, "/metrics"), "\ntsdbridge_carbon_udp_dropped_datagrams_total 0\n") {
+				for range 20 {
+					_, err := conn.Write(datagram)
+					must(t, err)
+				}
+			}
+			return a
+		}
+	}},
+	{"ShadowDiffers", func(t *testing.T) (*Adapter, func() *Adapter) {
+		o := storeTestOptions(t, storage.WriteBuffered)
+		o.Prometheus.Query.Shadow = 100
+		a, _ := runAdapter(t, o)
+		return a, func() *Adapter {
+			writeBetweenEngines(t, a)
+			return a
+		}
+	}},
 	{"NewStore", func(t *testing.T) (*Adapter, func() *Adapter) {
 		o := storeTestOptions(t, storage.WriteBuffered)
 		_, stop := runAdapter(t, o)
@@ -385,7 +428,7 @@ func TestAlerts(t *testing.T) {
 
 // adapterOnHBase returns an adapter on a cluster whose batches of the data table meet a fault, once there is
 // one.
-func adapterOnHBase(t *testing.T, mode storage.WriteMode) (*Adapter, *atomic.Pointer[hbasetest.Fault]) {
+func adapterOnHBase(t *testing.T, mode storage.WriteMode, change ...func(*Options)) (*Adapter, *atomic.Pointer[hbasetest.Fault]) {
 	t.Helper()
 	o := DefaultOptions()
 	tables := map[string][]string{}
@@ -395,6 +438,9 @@ func adapterOnHBase(t *testing.T, mode storage.WriteMode) (*Adapter, *atomic.Poi
 	c := hbasetest.Start(t, tables)
 	o.Engine, o.ZooKeeper, o.HBaseTimeout, o.WriteMode, o.Path = EngineHBase, c.ZooKeeper(), 300*time.Millisecond, string(mode), t.TempDir()
 	o.FlushInterval, o.LogBytes, o.HeadBytes = 50*time.Millisecond, 256<<20, 1<<30
+	for _, c := range change {
+		c(&o)
+	}
 	a, _ := runAdapter(t, o)
 	var fault atomic.Pointer[hbasetest.Fault]
 	c.OnRequest(func(r hbasetest.Request) hbasetest.Fault {
@@ -404,6 +450,36 @@ func adapterOnHBase(t *testing.T, mode storage.WriteMode) (*Adapter, *atomic.Poi
 		return hbasetest.Fault{}
 	})
 	return a, &fault
+}
+
+// writeBetweenEngines writes while queries are answered by both engines, until one of them has seen a sample that the
+// other one had not.
+func writeBetweenEngines(t *testing.T, a *Adapter) {
+	t.Helper()
+	refs, errs := a.store.Resolve(t.Context(), []storage.Series{{Metric: "m", Tags: []storage.Tag{{Key: "a", Value: "b"}}}})
+	must(t, errors.Join(errs...))
+	var writing sync.WaitGroup
+	done := make(chan struct{})
+	defer func() { close(done); writing.Wait() }()
+	writing.Go(func() {
+		for at := int64(1_700_000_000_000); ; at++ {
+			select {
+			case <-done:
+				return
+			default:
+			}
+			if err := a.store.Append(t.Context(), &storage.Batch{Refs: refs, Times: []int64{at}, Values: []float64{1}}); err != nil {
+				t.Error(err)
+				return
+			}
+		}
+	})
+	for deadline := time.Now().Add(time.Minute); strings.Contains(getText(t, a, "/metrics"), `tsdbridge_promql_queries_shadowed_total{result="different"} 0`); {
+		if time.Now().After(deadline) {
+			t.Fatal("both engines see the same for a minute")
+		}
+		getText(t, a, "/api/v1/query?time=1700003000&query=count_over_time(m[1h])")
+	}
 }
 
 // restarted returns an adapter, and how to start it again with other options.

@@ -37,27 +37,48 @@ func truth(is bool) float64 {
 	return 0
 }
 
-// responseCounter counts the answers of the HTTP port by their API and status. Those of remote write, which have
-// metrics of their own, do not come here.
-func (a *Adapter) responseCounter() (of func(api string) func(http.Handler) http.Handler) {
-	vec := promauto.With(a.registry).NewCounterVec(prometheus.CounterOpts{
-		Name: "tsdbridge_web_responses_total", Help: "Answers of the HTTP port, by API and status, but for those of remote write.",
+// A responseCounter counts the answers of the HTTP port, by their API and status.
+type responseCounter struct{ answers *prometheus.CounterVec }
+
+// otherAPI is the label of answers that no API gave: pages, status, and what is refused before.
+const otherAPI = "other"
+
+func newResponseCounter(r prometheus.Registerer) responseCounter {
+	vec := promauto.With(r).NewCounterVec(prometheus.CounterOpts{
+		Name: "tsdbridge_web_responses_total", Help: "Answers of the HTTP port, by API and status.",
 	}, []string{"api", "code"})
-	return func(api string) func(http.Handler) http.Handler {
+	for _, api := range []string{"admin", "graphite", "opentsdb", otherAPI, "prometheus", "remote write"} {
 		vec.WithLabelValues(api, "200")
-		return func(next http.Handler) http.Handler {
-			return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-				answer := middleware.NewWrapResponseWriter(w, r.ProtoMajor)
-				defer func() {
-					code := answer.Status()
-					if code == 0 {
-						code = http.StatusOK
-					}
-					vec.WithLabelValues(api, strconv.Itoa(code)).Inc()
-				}()
-				next.ServeHTTP(answer, r)
-			})
-		}
+	}
+	return responseCounter{vec}
+}
+
+type answeringKey struct{}
+
+// handler counts the answers of next, which is all that answers.
+func (c responseCounter) handler(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		answer, api := middleware.NewWrapResponseWriter(w, r.ProtoMajor), otherAPI
+		defer func() {
+			code := answer.Status()
+			if code == 0 {
+				code = http.StatusOK
+			}
+			c.answers.WithLabelValues(api, strconv.Itoa(code)).Inc()
+		}()
+		next.ServeHTTP(answer, r.WithContext(context.WithValue(r.Context(), answeringKey{}, &api)))
+	})
+}
+
+// answeredBy has the answers of a handler counted as those of an API.
+func answeredBy(api string) func(http.Handler) http.Handler {
+	return func(next http.Handler) http.Handler {
+		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if of, ok := r.Context().Value(answeringKey{}).(*string); ok {
+				*of = api
+			}
+			next.ServeHTTP(w, r)
+		})
 	}
 }
 

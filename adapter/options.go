@@ -7,6 +7,8 @@ import (
 	"os"
 	"time"
 
+	"gopkg.in/yaml.v3"
+
 	"github.com/tsdbridge/tsdbridge/budget"
 	"github.com/tsdbridge/tsdbridge/graphite"
 	"github.com/tsdbridge/tsdbridge/ingest/listen"
@@ -93,8 +95,13 @@ type Options struct {
 
 	Flags    map[string]string // shown under /api/v1/status/flags
 	Settings map[string]string // the same with secrets, which are never shown
-	Logger   *slog.Logger
-	Now      func() time.Time
+	// Several are the values of flags that may be given several times, NotInFile the flags that are no keys of the
+	// configuration file, and Lists its lists, without secrets. The configuration is shown with them.
+	Several   map[string][]string
+	NotInFile []string
+	Lists     map[string]*yaml.Node
+	Logger    *slog.Logger
+	Now       func() time.Time
 
 	Tracing tracing.Options // --tracing.*
 	Tracer  *tracing.Tracer // of requests; nil: none

@@ -40,6 +40,9 @@ func (a *Adapter) prometheusParts(all Options) (o prom.Options, err error) {
 	o.Logger, o.Registerer, o.Gatherer, o.Now = a.o.Logger, a.registry, a.gatherer(), a.o.Now
 	o.Write.Refused, o.Elections = a.refused, a.store.Elections()
 	o.Steps = a.graphite
+	if o.Config, err = all.ShownConfig(); err != nil {
+		return o, err
+	}
 	o.LastReload = a.reloader.outcome
 	o.Ready = a.ready
 	o.Rules.Link = func(language, query string) string { return web.QueryURL(o.ExternalURL.String(), language, query) }

@@ -14,6 +14,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/promauto"
+	"gopkg.in/yaml.v3"
 
 	"github.com/tsdbridge/tsdbridge/graphite"
 	"github.com/tsdbridge/tsdbridge/opentsdb"
@@ -47,19 +48,36 @@ func (o Options) withLive(n Options) Options {
 	o.LogLevel, o.CORSOrigin, o.ActiveSeries, o.NewSeries = n.LogLevel, n.CORSOrigin, n.ActiveSeries, n.NewSeries
 	o.RetentionRules, o.PromConfig = n.RetentionRules, n.PromConfig
 	o.Flags, o.Settings = liveValues(o.Flags, n.Flags), liveValues(o.Settings, n.Settings)
+	o.Several, o.Lists = liveValues(o.Several, n.Several), withList(o.Lists, n.Lists, retentionList)
 	return o
 }
 
 // liveValues returns the values of flags with those of others for what a reload applies.
-func liveValues(flags, others map[string]string) map[string]string {
-	all := maps.Clone(flags)
+func liveValues[V any](flags, others map[string]V) map[string]V {
+	all := map[string]V{}
+	maps.Copy(all, flags)
 	for _, name := range LiveFlags() {
 		if value, ok := others[name]; ok {
 			all[name] = value
+		} else {
+			delete(all, name)
 		}
 	}
 	return all
 }
+
+// withList returns the lists with one of others, or without it.
+func withList(lists, others map[string]*yaml.Node, name string) map[string]*yaml.Node {
+	all := map[string]*yaml.Node{}
+	maps.Copy(all, lists)
+	if delete(all, name); others[name] != nil {
+		all[name] = others[name]
+	}
+	return all
+}
+
+// retentionList is the list of the configuration file that a reload applies.
+const retentionList = "retention"
 
 // A generation is what answers requests by one configuration. A request that begins with one ends with
 // it. It does not change.

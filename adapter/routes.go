@@ -27,7 +27,7 @@ const metricsAtOnce = 8
 // mount makes the handlers of HTTP requests of a generation.
 func (a *Adapter) mount(g *generation) (err error) {
 	g.routes, err = a.routes(g)
-	g.writes = g.prometheus.Write()
+	g.writes = answeredBy("remote write")(g.prometheus.Write())
 	return err
 }
 
@@ -39,9 +39,8 @@ func (a *Adapter) routes(g *generation) (http.Handler, error) {
 	if a.status == nil { // all generations have one, with its metrics
 		a.status = &statusHandler{ready: a.ready, verbose: a.describe, engine: a.o.engineName()}
 		a.registerState(a.status)
-		a.counted = a.responseCounter()
 	}
-	status, counted := a.status, a.counted
+	status := a.status
 	r := chi.NewRouter()
 	origins, err := g.o.corsOrigin()
 	if err != nil {
@@ -49,12 +48,12 @@ func (a *Adapter) routes(g *generation) (http.Handler, error) {
 	}
 	scripts := reply.AllowOrigins(origins)
 	queries := r.With(budget.Accounts(a.budget))
-	g.graphite.Routes(queries.With(scripts, counted("graphite")))
+	g.graphite.Routes(queries.With(scripts, answeredBy("graphite")))
 	renamed := chi.NewRouter() // Prometheus and Graphite both want /metrics
-	g.graphite.Routes(renamed.With(counted("graphite")))
+	g.graphite.Routes(renamed.With(answeredBy("graphite")))
 	graphiteAPI := budget.Accounts(a.budget)(renamed)
-	g.prometheus.Routes(r.With(counted("prometheus")))
-	g.opentsdb.WebRoutes(r.With(scripts, counted("opentsdb")))
+	g.prometheus.Routes(r.With(answeredBy("prometheus")))
+	g.opentsdb.WebRoutes(r.With(scripts, answeredBy("opentsdb")))
 	queries.Handle(explainPath, g.explained(scripts))
 	queries.Get(treeStatusPath, trees.status)
 	queries.Get(treeTestPath, trees.test)
@@ -68,8 +67,9 @@ func (a *Adapter) routes(g *generation) (http.Handler, error) {
 		if a.admin == nil { // it holds what its operations share
 			a.admin = &adminAPI{o: a.o, store: a.store, engine: a.db, syncTrees: trees.sync, importer: a.importer(), parts: a.graphite.Importer(), columns: a.appendable(), samples: a.columnsSource(), files: a.exportFiles, exports: a.exportOptions(), fsck: newFsckAPI(a), uidTables: a.uidTables(), transfers: a.transfers, copies: a.copySide()}
 		}
-		a.admin.mount(r)
-		r.Method(http.MethodPost, backfillPath, http.NewCrossOriginProtection().Handler(http.HandlerFunc(a.backfill)))
+		administered := r.With(answeredBy("admin"))
+		a.admin.mount(administered)
+		administered.Method(http.MethodPost, backfillPath, http.NewCrossOriginProtection().Handler(http.HandlerFunc(a.backfill)))
 	}
 	r.Get(lastLogPath, a.lastLog)
 	reload := http.NewCrossOriginProtection().Handler(http.HandlerFunc(a.serveReload))

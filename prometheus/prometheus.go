@@ -73,6 +73,7 @@ type Options struct {
 	Running        *running.Registry // of all queries
 	Origins        *regexp.Regexp    // of scripts that may use the API
 	Flags          map[string]string
+	Config         string    // as YAML, without secrets
 	Started        time.Time // when the process was
 	// LastReload tells of the last load of the configuration; nil: there was none after the start.
 	LastReload func() (success bool, last time.Time)
@@ -240,7 +241,7 @@ func (o Options) queryOptions(shown *queryable.Store, r *rules.Service) query.Op
 	q.Rules, q.Steps = r, o.Steps
 	q.Planner, q.Catalog, q.Metadata, q.Names, q.Queryable, q.Running = o.Store, o.Catalog, o.Documents, o.Names, shown, o.Running
 	q.Changes, q.Budget, q.Deleter = o.Store, o.Budget, o.Store
-	q.Origins, q.Flags, q.Started, q.Revision, q.LastReload = o.Origins, o.Flags, o.Started, o.Revision, o.LastReload
+	q.Origins, q.Flags, q.Config, q.Started, q.Revision, q.LastReload = o.Origins, o.Flags, o.Config, o.Started, o.Revision, o.LastReload
 	q.Logger, q.Registerer, q.Gatherer = o.Logger, o.Registerer, o.Gatherer
 	return q
 }

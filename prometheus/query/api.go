@@ -98,8 +98,9 @@ func (r replacing) MustRegister(collectors ...prometheus.Collector) {
 func ownHandlers(o Options, engine promql.QueryEngine) map[string]http.Handler {
 	explain := &explainHandler{engine: engine, queryable: o.Queryable, now: time.Now}
 	own := map[string]http.Handler{
-		Prefix + "/metadata": &metadataHandler{metadata: o.Metadata, names: o.Names, cors: o.Origins},
-		explainPath:          explain,
+		Prefix + "/metadata":      &metadataHandler{metadata: o.Metadata, names: o.Names, cors: o.Origins},
+		explainPath:               explain,
+		Prefix + "/status/config": &configHandler{yaml: o.Config, cors: o.Origins},
 	}
 	if o.Planner != nil {
 		explain.plans = &planHandler{queryable: o.Queryable, planner: o.Planner, now: time.Now}

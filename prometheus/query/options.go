@@ -70,6 +70,8 @@ type Options struct {
 	Origins *regexp.Regexp
 	// Flags are shown under status/flags.
 	Flags map[string]string
+	// Config is shown under status/config: the configuration as YAML, without secrets.
+	Config string
 	// Started is when the process was started.
 	Started time.Time
 	// LastReload tells of the last load of the configuration; nil: there was none after the start.

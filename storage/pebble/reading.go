@@ -109,7 +109,9 @@ func (e *Engine) openReading(o Options, why error) error {
 	// without the stack that Pebble adds
 	e.log.Error("embedded store: the disk takes no writes, they are refused until it does, and what is there is read; free space or repair the disk", "path", o.Path, "err", why.Error())
 	e.readers = &readers{files: e.files, tried: make(chan struct{}), db: e.db()}
-	e.readers.report = func(err error) { e.log.Warn("embedded store: what was open for reading is not closed in order; nothing is to be done", "err", err) }
+	e.readers.report = func(err error) {
+		e.log.Warn("embedded store: what was open for reading is not closed in order; nothing is to be done", "err", err)
+	}
 	o.LockWait = 0
 	go e.tryWriting(o)
 	return nil

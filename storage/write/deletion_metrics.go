@@ -13,8 +13,8 @@ type deletionMetrics struct {
 	seconds                    prometheus.Histogram
 }
 
-// newDeletionMetrics registers the figures. unfinished counts the deletions of the log that the
-// table has yet to follow.
+// newDeletionMetrics registers the figures. unfinished counts the deletions that the table has
+// yet to follow.
 func newDeletionMetrics(reg prometheus.Registerer, unfinished func() float64) deletionMetrics {
 	f := promauto.With(reg)
 	counter := func(name, help string) prometheus.Counter {
@@ -22,7 +22,7 @@ func newDeletionMetrics(reg prometheus.Registerer, unfinished func() float64) de
 	}
 	f.NewGaugeFunc(prometheus.GaugeOpts{
 		Name: "tsdbridge_store_deletions_unfinished",
-		Help: "Deletions that are in the log and not carried out in the table. Rows that they touch wait in memory, and the log is kept.",
+		Help: "Deletions that are recorded and not carried out in the table. With the embedded engine rows that they touch wait in memory, and the log is kept. On HBase those of all processes are counted, with the journal read every 10 s.",
 	}, unfinished)
 	return deletionMetrics{
 		made:   counter("deletions_total", "Deletions that succeeded."),

@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/tsdbridge/tsdbridge/retry"
@@ -45,6 +46,8 @@ type sharedDeleter struct {
 
 	// running has room for one: the deletion that is carried out.
 	running chan struct{}
+
+	begun atomic.Int64 // deletions of all processes that are not carried out
 
 	learning sync.Mutex // guards all below
 	since    int64      // the journal was read up to this time of the engine's clock

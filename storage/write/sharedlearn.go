@@ -81,7 +81,19 @@ func (s *sharedDeleter) learnLocked(ctx context.Context) error {
 		l.cut = e.Until
 	}
 	s.since, s.readAt = newest-journalMargin.Milliseconds(), begin
+	s.countBegun()
 	return nil
+}
+
+// countBegun counts the deletions that are not carried out. The caller holds learning.
+func (s *sharedDeleter) countBegun() {
+	n := int64(0)
+	for _, l := range s.learned {
+		if l.State == schema.DeletionBegun {
+			n++
+		}
+	}
+	s.begun.Store(n)
 }
 
 func (s *sharedDeleter) warn(bad []error) {

@@ -102,10 +102,10 @@ func New(o Options) (*Writer, error) {
 		db: o.DB, table: w.table, registry: o.Registry, days: o.Days, forget: o.Forget, revive: o.Revive, changes: o.Changes, logger: o.Logger,
 	}
 	w.deleter.stored, w.deleter.held.order = o.Stored, &w.deleter.order
-	w.deleter.metrics = newDeletionMetrics(o.Registerer, func() float64 { return float64(w.deleter.count.Load()) })
 	if o.DB.Versioned != nil {
 		w.shared = newSharedDeleter(&w.o, w.table, &w.deleter.held)
 	}
+	w.deleter.metrics = newDeletionMetrics(o.Registerer, w.unfinished)
 	logged, err := w.o.needsLog()
 	if err != nil || !logged {
 		return w, err
@@ -231,4 +231,13 @@ func (w *Writer) Replayed() error {
 	default:
 		return fmt.Errorf("%w: the log is being replayed", series.ErrNotReady)
 	}
+}
+
+// unfinished is how many deletions are recorded and not carried out.
+func (w *Writer) unfinished() float64 {
+	n := w.deleter.count.Load()
+	if w.shared != nil {
+		n += w.shared.begun.Load()
+	}
+	return float64(n)
 }

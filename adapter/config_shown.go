@@ -1,0 +1,94 @@
+package adapter
+
+import (
+	"bytes"
+	"maps"
+	"slices"
+
+	"gopkg.in/yaml.v3"
+)
+
+// ShownConfig returns the configuration that holds, as a configuration file: the flags wherever they were set,
+// the lists, and the keys of a Prometheus' configuration. Secrets are hidden.
+func (o Options) ShownConfig() (string, error) {
+	top := &yaml.Node{Kind: yaml.MappingNode}
+	for _, name := range slices.Sorted(maps.Keys(o.Flags)) {
+		if value := o.shownFlag(name); value != nil && !slices.Contains(o.NotInFile, name) {
+			top.Content = append(top.Content, plainNode(name), value)
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(o.Lists)) {
+		top.Content = append(top.Content, plainNode(name), o.Lists[name])
+	}
+	shown, err := o.PromConfig.shown()
+	if err != nil {
+		return "", err
+	}
+	top.Content = append(top.Content, shown...)
+	return encodeYAML(top)
+}
+
+func encodeYAML(node *yaml.Node) (string, error) {
+	var text bytes.Buffer
+	e := yaml.NewEncoder(&text)
+	e.SetIndent(2)
+	err := e.Encode(node)
+	return text.String(), err
+}
+
+// shownFlag returns the value of a flag, or its values; nil: it is not set.
+func (o Options) shownFlag(name string) *yaml.Node {
+	value, several := o.Flags[name], o.Several[name]
+	switch {
+	case value == "":
+		return nil
+	case value == Hidden || several == nil:
+		return plainNode(value)
+	}
+	list := &yaml.Node{Kind: yaml.SequenceNode}
+	for _, one := range several {
+		list.Content = append(list.Content, plainNode(one))
+	}
+	return list
+}
+
+// plainNode is a plain value. It has no type, so it needs no quotes.
+func plainNode(value string) *yaml.Node { return &yaml.Node{Kind: yaml.ScalarNode, Value: value} }
+
+// shown returns the keys of a Prometheus' configuration that are set, and their values as the Prometheus module
+// shows them: with its defaults and without secrets.
+func (c *PromConfig) shown() ([]*yaml.Node, error) {
+	if c == nil {
+		return nil, nil
+	}
+	text, err := yaml.Marshal(&c.Config)
+	if err != nil {
+		return nil, err
+	}
+	var all yaml.Node
+	if err := yaml.Unmarshal(text, &all); err != nil {
+		return nil, err
+	}
+	var shown []*yaml.Node
+	for i, pairs := 0, all.Content[0].Content; i < len(pairs); i += 2 {
+		if key, value := pairs[i], pairs[i+1]; c.texts[key.Value] != "" {
+			keepKeys(value, promKeys()[key.Value])
+			shown = append(shown, key, value)
+		}
+	}
+	return shown, nil
+}
+
+// keepKeys leaves only some keys of a mapping; nil: all of what it is.
+func keepKeys(node *yaml.Node, keys []string) {
+	if keys == nil || node.Kind != yaml.MappingNode {
+		return
+	}
+	var kept []*yaml.Node
+	for i := 0; i < len(node.Content); i += 2 {
+		if slices.Contains(keys, node.Content[i].Value) {
+			kept = append(kept, node.Content[i], node.Content[i+1])
+		}
+	}
+	node.Content = kept
+}

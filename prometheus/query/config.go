@@ -1,0 +1,27 @@
+package query
+
+import (
+	"net/http"
+
+	"github.com/grafana/regexp"
+	"github.com/prometheus/prometheus/util/httputil"
+
+	"github.com/tsdbridge/tsdbridge/prometheus/reply"
+)
+
+// configHandler shows the configuration. The module would show an empty one of a Prometheus.
+type configHandler struct {
+	yaml string
+	cors *regexp.Regexp
+}
+
+// ServeHTTP answers as Prometheus does.
+func (h *configHandler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	httputil.SetCORS(w, h.cors, r)
+	if r.Method != http.MethodGet {
+		w.Header().Set("Allow", http.MethodGet)
+		http.Error(w, http.StatusText(http.StatusMethodNotAllowed), http.StatusMethodNotAllowed)
+		return
+	}
+	reply.JSON(w, http.StatusOK, reply.Frame{Status: "success", Data: map[string]string{"yaml": h.yaml}})
+}
