@@ -241,11 +241,8 @@ func (c *CopyOptions) run(ctx context.Context, from, to copySide, console Consol
 		done, err = copying.Run(ctx, o)
 	}
 	line.close()
-	if err := c.tell(ctx, done, err, console); err != nil && (done.LostN == 0 || c.Verify == VerifyNone) {
-		return err
-	}
-	if c.Verify == VerifyNone {
-		return nil
+	if told := c.tell(ctx, done, err, console); err != nil || c.Verify == VerifyNone {
+		return told
 	}
 	return c.verify(context.WithoutCancel(ctx), done.LostN, source, target, console)
 }

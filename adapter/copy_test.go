@@ -531,6 +531,44 @@ func TestCopyVerify(t *testing.T) {
 	}
 }
 
+// A tree that the target's configuration declares stays, and another one of its name is listed.
+func TestCopyDeclaredTree(t *testing.T) {
+	source, target := copyOptions(t, EngineEmbedded, 0), copyOptions(t, EngineEmbedded, 1)
+	opened(t, source, func(a *Adapter) {
+		e := a.trees.Editor()
+		for _, name := range []string{"servers", "own"} {
+			id, err := e.Create(t.Context(), schema.Tree{Name: name, Enabled: true})
+			if err != nil {
+				t.Fatal(err)
+			}
+			rule := func(schema.TreeRule, bool) (schema.TreeRule, error) { return schema.TreeRule{Type: "METRIC"}, nil }
+			if err := e.EditRules(t.Context(), id, []tree.RuleEdit{{Change: rule}}); err != nil {
+				t.Fatal(err)
+			}
+		}
+	})
+	target.Graphite.Trees = declared(t, serversTree)
+	code, out := copyAll(t, CopySide{Options: source}, CopySide{Options: target})
+	if code != ExitIncomplete || strings.Count(out, "not copied: ") != 1 || !strings.Contains(out, "not copied: the tree servers: ") {
+		t.Error(code, out)
+	}
+	// The default tree, which the first series makes, is that of each configuration.
+	source, target = copyOptions(t, EngineEmbedded, 0), copyOptions(t, EngineEmbedded, 1)
+	opened(t, source, func(a *Adapter) {
+		d := tree.NewDefinitions(a.db, a.o.TableTree)
+		id, err := d.Create(t.Context(), schema.Tree{Name: "graphite", Enabled: true})
+		if err == nil {
+			err = d.PutRule(t.Context(), id, schema.TreeRule{Type: "METRIC", Separator: `\.`})
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	})
+	if code, out := copyAll(t, CopySide{Options: source}, CopySide{Options: target}); code != 0 {
+		t.Error(code, out)
+	}
+}
+
 // lines are the output of a command, which others wait for.
 type lines struct {
 	mu   sync.Mutex
@@ -610,6 +648,22 @@ func TestCopyFollow(t *testing.T) {
 			}
 			if !strings.Contains(out.text.String(), "; this was the last one") || !strings.Contains(out.text.String(), " deleted") || !strings.Contains(out.text.String(), "0 series differ") {
 				t.Error(out.text.String())
+			}
+			if diff := gocmp.Diff(dump(t, from), dump(t, to)); diff != "" {
+				t.Errorf("%s\n%s", diff, out.text.String())
+			}
+
+			// With the same state it goes on with what has changed since.
+			b.Reset()
+			b.Add(refs[0], copyBegin+1, 5)
+			f.check(from.store.Append(t.Context(), b))
+			out = &lines{news: make(chan struct{}, 1)}
+			ctx, cancel = context.WithCancel(t.Context())
+			go func() { ended <- Copy(ctx, c, Console{Out: out, Err: out}) }()
+			out.rounds(t, 1)
+			cancel()
+			if err := <-ended; err != nil || strings.Contains(out.text.String(), "no longer knows") {
+				t.Fatal(err, out.text.String())
 			}
 			if diff := gocmp.Diff(dump(t, from), dump(t, to)); diff != "" {
 				t.Errorf("%s\n%s", diff, out.text.String())

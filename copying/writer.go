@@ -2,6 +2,7 @@ package copying
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math"
 	"reflect"
@@ -99,17 +100,30 @@ func (p *put) trees(ctx context.Context) error {
 		case ok && !sameTree(d, t) && len(d.Rules) > 0:
 			p.lose("the tree "+t.Tree.Name, "there is another one of this name, which stays")
 			continue
-		case ok && sameTree(d, t):
+		case ok && (sameTree(d, t) || len(t.Rules) == 0): // without rules it is one that a configuration declares
 			continue
 		}
-		if err := p.tree(ctx, d.ID, ok, t); err != nil {
-			if !storage.IsRefusal(err) {
+		err := p.tree(ctx, d.ID, ok, t)
+		if errors.Is(err, tree.ErrDeclared) && isDefault(t) {
+			continue // its first series makes it
+		}
+		if err != nil {
+			if !storage.IsRefusal(err) && !errors.Is(err, tree.ErrDeclared) {
 				return err
 			}
 			p.lose("the tree "+t.Tree.Name, err)
 		}
 	}
 	return nil
+}
+
+// isDefault tells whether a tree has the rules of the default tree of a configuration: each part of the metric is a branch.
+func isDefault(t Tree) bool {
+	if len(t.Rules) != 1 {
+		return len(t.Rules) == 0
+	}
+	r := t.Rules[0]
+	return r.Type == "METRIC" && r.Level == 0 && r.Order == 0 && r.Separator == `\.`
 }
 
 // sameTree tells whether two trees place series in the same way.

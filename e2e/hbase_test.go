@@ -42,6 +42,7 @@ func TestHBase(t *testing.T) {
 		{"TSDHistograms", testTSDHistograms},
 		{"TSDRollups", testTSDRollups},
 		{"TSDFill", testTSDFill},
+		{"TSDCopy", testTSDCopy},
 		{"TSDTools", testTSDTools},
 		{"TSDTreeSync", testTSDTreeSync},
 		{"TSDTreeBrowse", testTSDTreeBrowse},
