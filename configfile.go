@@ -72,7 +72,7 @@ func eachError(err error) []error {
 
 // readConfig reads a configuration file.
 func (p *parser) readConfig(path string, environment map[string]string) *configFile {
-	c := &configFile{path: path, shown: map[string]*yaml.Node{}}
+	c := &configFile{path: path}
 	if path == "" {
 		return c
 	}
@@ -99,6 +99,7 @@ func (p *parser) parseConfig(c *configFile, text []byte, environment map[string]
 	} else if !errors.Is(err, io.EOF) {
 		return err
 	}
+	c.shown = map[string]*yaml.Node{}
 	e := &expander{environment: environment, secrets: map[*yaml.Node]bool{}}
 	e.nodes(&root)
 	r := configReader{parser: p, configFile: c, secrets: e.secrets, lines: map[string]int{}, errs: e.errs}
