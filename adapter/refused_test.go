@@ -6,8 +6,10 @@ import (
 	"net"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/tsdbridge/tsdbridge/prometheus/promtest"
 	"github.com/tsdbridge/tsdbridge/refused"
@@ -18,6 +20,7 @@ import (
 func TestRefused(t *testing.T) {
 	o := storeTestOptions(t, storage.WriteThrough)
 	o.OpenTSDB.ListenAddress, o.Carbon.ListenAddress = "127.0.0.1:0", "127.0.0.1:0"
+	o.Carbon.MaxFuture = time.Hour
 	a, stop := runAdapter(t, o)
 	defer stop()
 	port := "http://" + a.opentsdb.Addr()
@@ -48,6 +51,23 @@ func TestRefused(t *testing.T) {
 		}
 		if s := got.Samples[0]; s.Door != door || !strings.HasPrefix(s.Client, "127.0.0.1:") || s.Reason == "" || !strings.Contains(s.Text, text) || s.Points != 1 || s.Time.IsZero() {
 			t.Errorf("%+v", s)
+		}
+	}
+	// What the store refuses, and the rarer forms.
+	long := strings.Repeat("x", 70_000)
+	telnet(t, a.opentsdb.Addr(), "histogram telnet.histogram 1500000000 u=1:0,1=x a=b\nput "+long+" 1500000000 1 a=b\nexit\n")
+	telnet(t, a.CarbonAddr(), "carbon.far 1 4000000000\n")
+	if status, body := post(t, port+"/api/rollup", "application/json", `[{"metric":"rolled.bad","timestamp":1500000000,"value":1,"interval":"7x","aggregator":"sum","tags":{"a":"b"}}]`); status != http.StatusBadRequest {
+		t.Error(status, body)
+	}
+	for door, texts := range map[string][]string{refused.OpenTSDBHTTP: {"rolled.bad"}, refused.OpenTSDBTelnet: {"telnet.histogram", ""}, refused.Carbon: {"carbon.far"}} {
+		samples := list("?door=" + url.QueryEscape(door)).Samples
+		for _, text := range texts {
+			if !slices.ContainsFunc(samples, func(s refused.Sample) bool {
+				return strings.Contains(s.Text, text) && (text != "" || s.Text == "") && strings.HasPrefix(s.Client, "127.0.0.1:") && s.Reason != ""
+			}) {
+				t.Errorf("%s: no sample with %q: %+v", door, text, samples)
+			}
 		}
 	}
 	if status, body := promtest.Do(t, http.MethodGet, "http://"+a.Addr()+refusedPath+"?limit=0", nil); status != http.StatusBadRequest || !strings.Contains(body, "limit=") {

@@ -85,7 +85,7 @@ func (in *carbonSink) Write(ctx context.Context, points []carbon.Point) error {
 	in.counters.Count(j, err)
 	j.EachRefusedSeries(func(name string, err error) { in.refused.add(ctx, name, err, in.o.Now()) })
 	if err != nil && storage.IsRefusal(err) {
-		in.refused.addPoints(ctx, len(points), err)
+		in.refused.addPoints(ctx, len(points), points[0].Name, err)
 		return nil
 	}
 	return err
@@ -94,12 +94,15 @@ func (in *carbonSink) Write(ctx context.Context, points []carbon.Point) error {
 // fill adds points to a job, except those that are refused without asking the store.
 func (in *carbonSink) fill(ctx context.Context, j *ingest.Job, points []carbon.Point) {
 	early := 0
+	var firstEarly []byte // its name
 	j.Begin()
 	latest := j.Latest / 1000
 	for i := range points {
 		p := &points[i]
 		if p.Time > latest {
-			early++
+			if early++; firstEarly == nil {
+				firstEarly = p.Name
+			}
 			continue
 		}
 		ref := j.Find(p.Name)
@@ -115,7 +118,7 @@ func (in *carbonSink) fill(ctx context.Context, j *ingest.Job, points []carbon.P
 	}
 	j.End()
 	if j.Refused += early; early > 0 {
-		in.refused.addPoints(ctx, early,
+		in.refused.addPoints(ctx, early, firstEarly,
 			fmt.Errorf("%w: more than %v in the future (--carbon.max-future)", storage.ErrInvalid, in.o.MaxFuture))
 	}
 }

@@ -17,6 +17,9 @@ const (
 	refusedCost = 64
 )
 
+// keptName is how many bytes of a name are kept.
+const keptName = 256
+
 // refusedNames remembers for a short while which names the store refused.
 type refusedNames struct {
 	names *recent.Map[string, time.Time] // when they were refused
@@ -39,7 +42,7 @@ func (r *refusedNames) add(ctx context.Context, name string, err error, now time
 	r.kept.Add(ctx, refused.Sample{Door: refused.Carbon, Reason: err.Error(), Points: 1}, func() string { return name })
 }
 
-// addPoints keeps that points were refused without a name.
-func (r *refusedNames) addPoints(ctx context.Context, points int, err error) {
-	r.kept.Add(ctx, refused.Sample{Door: refused.Carbon, Reason: err.Error(), Points: points}, nil)
+// addPoints keeps that points were refused together. name is that of the first one.
+func (r *refusedNames) addPoints(ctx context.Context, points int, name []byte, err error) {
+	r.kept.Add(ctx, refused.Sample{Door: refused.Carbon, Reason: err.Error(), Points: points}, func() string { return string(name[:min(len(name), keptName)]) })
 }

@@ -27,9 +27,9 @@ func newDelivery(logger *slog.Logger, m *listenerMetrics, stopping <-chan struct
 }
 
 // write returns when the points of a job are durable, or refused, or when ctx ends: then they are
-// lost. refuse is called with the origin of each point whose series the store refused, and with
-// origin -1 when the store refused all points.
-func (d *delivery) write(ctx context.Context, j job, refuse func(origin int, err error)) {
+// lost. refuse is called for each point whose series the store refused, with its series as it was sent, and
+// with all points and an empty series when the store refused all.
+func (d *delivery) write(ctx context.Context, j job, refuse func(series string, points int, err error)) {
 	n := float64(len(j.Batch.Refs))
 	d.metrics.held.Add(n)
 	defer d.metrics.held.Sub(n)
@@ -41,13 +41,13 @@ func (d *delivery) write(ctx context.Context, j job, refuse func(origin int, err
 		}
 		return err
 	})
-	j.EachRefused(refuse)
+	j.EachRefusedPoint(func(_ int, series string, err error) { refuse(series, 1, err) })
 	switch {
 	case !ok:
 		d.lost.Add(int64(len(j.Batch.Refs)))
 		j.protocol.Count(j.Job, errLost)
 	case refusal != nil:
-		refuse(-1, refusal)
+		refuse("", len(j.Batch.Refs), refusal)
 		j.protocol.Count(j.Job, refusal)
 	default:
 		j.protocol.Count(j.Job, nil)
@@ -55,7 +55,7 @@ func (d *delivery) write(ctx context.Context, j job, refuse func(origin int, err
 }
 
 // writeHistograms is write for histograms.
-func (d *delivery) writeHistograms(ctx context.Context, j job, h *histograms, refuse func(err error)) {
+func (d *delivery) writeHistograms(ctx context.Context, j job, h *histograms, refuse func(series storage.Series, points int, err error)) {
 	if len(h.list) == 0 {
 		j.protocol.countHistograms(h, 0, nil)
 		return
@@ -66,9 +66,9 @@ func (d *delivery) writeHistograms(ctx context.Context, j job, h *histograms, re
 	var refusal error
 	rejected := 0
 	ok := d.Retry(ctx, func() error {
-		err := j.in.storeHistograms(ctx, h, func(_ int, err error) {
+		err := j.in.storeHistograms(ctx, h, func(origin int, err error) {
 			rejected++
-			refuse(err)
+			refuse(h.of(origin), 1, err)
 		})
 		if err != nil && storage.IsRefusal(err) {
 			refusal, err = err, nil
@@ -80,7 +80,7 @@ func (d *delivery) writeHistograms(ctx context.Context, j job, h *histograms, re
 		d.lost.Add(int64(len(h.list)))
 		j.protocol.countHistograms(h, 0, errLost)
 	case refusal != nil:
-		refuse(refusal)
+		refuse(storage.Series{}, len(h.list), refusal)
 		j.protocol.countHistograms(h, 0, refusal)
 	default:
 		j.protocol.countHistograms(h, rejected, nil)

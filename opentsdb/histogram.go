@@ -3,6 +3,7 @@ package opentsdb
 import (
 	"context"
 	"errors"
+	"slices"
 	"fmt"
 	"math"
 	"strconv"
@@ -38,6 +39,14 @@ func (h *histograms) reset() {
 func (h *histograms) add(s storage.Series, at stamp, value []byte, origin int) {
 	h.series, h.origins = append(h.series, s), append(h.origins, origin)
 	h.list = append(h.list, storage.CodedHistogram{Time: at.time, Millis: at.millis, Value: value})
+}
+
+// of returns the series of the first histogram of an origin.
+func (h *histograms) of(origin int) storage.Series {
+	if i := slices.Index(h.origins, origin); i >= 0 {
+		return h.series[i]
+	}
+	return storage.Series{}
 }
 
 // storeHistograms returns when all are durable but those whose series the store refused, which refuse is

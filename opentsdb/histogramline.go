@@ -18,6 +18,7 @@ type storeError struct{ error }
 func (t *telnet) histogram(line []byte) {
 	if err := t.addHistogram(strings.Split(latin1(line), " ")[1:]); err != nil {
 		t.histograms.refused++
+		t.keepLine(line, err)
 		t.refusedHistogram(err)
 	}
 }

@@ -71,7 +71,9 @@ func (a *httpAPI) rollup(w http.ResponseWriter, r *http.Request) (*putAnswer, er
 	}
 	ctx, cancel := listen.WithTimeout(context.WithoutCancel(r.Context()), a.o.Timeout)
 	defer cancel()
-	return q.store(ctx, flags, &a.puts.http), nil
+	answer := q.store(ctx, flags, &a.puts.http)
+	keepBad(a.puts.o.Refused, r, q.b, q.bad)
+	return answer, nil
 }
 
 // parseInTurn reads the values. Only as many bodies are parsed at once as there are cores.

@@ -48,8 +48,8 @@ func (t *telnet) take(ctx context.Context, l *listen.Lines, d *delivery) (open b
 	// The store's refusals of new series are answered before more is read.
 	if open && len(t.answer) == 0 && len(t.histograms.list) == 0 && j.NewSeries() == 0 && len(j.Batch.Refs) >= listen.PipelinePoints {
 		t.pipeline.Begin(func() {
-			d.write(ctx, j, func(_ int, err error) {
-				t.keepLine(nil, err)
+			d.write(ctx, j, func(series string, points int, err error) {
+				t.keepStored([]byte(series), points, err)
 				t.late(refusalText(err))
 			})
 			j.Release()
@@ -57,11 +57,14 @@ func (t *telnet) take(ctx context.Context, l *listen.Lines, d *delivery) (open b
 		return true
 	}
 	t.pipeline.Wait()
-	d.write(ctx, j, func(_ int, err error) {
-		t.keepLine(nil, err)
+	d.write(ctx, j, func(series string, points int, err error) {
+		t.keepStored([]byte(series), points, err)
 		t.refused(err)
 	})
-	d.writeHistograms(ctx, j, &t.histograms, func(err error) { t.refusedHistogram(storeError{err}) })
+	d.writeHistograms(ctx, j, &t.histograms, func(s storage.Series, points int, err error) {
+		t.keepStored(seriesKey(s), points, err)
+		t.refusedHistogram(storeError{err})
+	})
 	j.Release()
 	return open
 }
@@ -109,8 +112,11 @@ func (t *telnet) plain(l *listen.Lines) {
 }
 
 // keepLine keeps a line that was refused, or the series of it.
-func (t *telnet) keepLine(line []byte, err error) {
-	t.puts.o.Refused.Add(context.Background(), refused.Sample{Door: refused.OpenTSDBTelnet, Client: t.client, Reason: err.Error(), Points: 1}, func() string {
+func (t *telnet) keepLine(line []byte, err error) { t.keepStored(line, 1, err) }
+
+// keepStored keeps the series, as it was sent, of points that the store refused.
+func (t *telnet) keepStored(line []byte, points int, err error) {
+	t.puts.o.Refused.Add(context.Background(), refused.Sample{Door: refused.OpenTSDBTelnet, Client: t.client, Reason: err.Error(), Points: points}, func() string {
 		return latin1(line[:min(len(line), maxKept)])
 	})
 }
@@ -219,7 +225,9 @@ func refusalText(err error) string {
 func (t *telnet) tooLong(longest int) {
 	t.job.Refused++
 	t.bad++
-	t.say("put: illegal argument: line of more than " + strconv.Itoa(longest) + " bytes")
+	err := argumentError("line of more than " + strconv.Itoa(longest) + " bytes")
+	t.keepLine(nil, err)
+	t.say("put: illegal argument: " + err.Error())
 }
 
 // maxAnswer bounds the answer to a run of lines. A client that sends nothing but nonsense needs no

@@ -48,14 +48,16 @@ func (t *telnet) storeRollups(ctx context.Context, d *delivery) {
 		}
 		return err
 	})
-	for _, one := range refused {
+	for i, one := range refused {
 		if one != nil && storage.IsRefusal(one) {
 			bad++
+			t.keepStored(seriesKey(series[i]), 1, one)
 			t.refusedRollup(one)
 		}
 	}
 	switch {
 	case err != nil && storage.IsRefusal(err):
+		t.keepStored(nil, len(series), err)
 		t.refusedRollup(err)
 		t.puts.telnet.CountPoints(len(series), len(series), nil)
 	default:

@@ -76,12 +76,20 @@ func New(logger *slog.Logger, now func() time.Time) *Log {
 // Add counts points that were refused together, keeps a sample of them unless there were many in this second, and logs it
 // unless one of the door was logged a short while ago. text is called for samples that are kept alone; nil: there is none.
 func (l *Log) Add(ctx context.Context, at Sample, text func() string) {
-	if kept, suppressed, log := l.add(at, text); log {
+	if kept, suppressed, log := l.add(ctx, at, text); log {
 		l.logger.WarnContext(ctx, "points refused; /api/v1/status/refused shows more of them", "door", kept.Door, "client", kept.Client, "reason", kept.Reason, "text", kept.Text, "points", kept.Points, "suppressed", suppressed)
 	}
 }
 
-func (l *Log) add(at Sample, text func() string) (kept Sample, suppressed int64, log bool) {
+type clientKey struct{}
+
+// WithClient returns a context whose refusals are those of a client, unless they name one. client is called for samples that
+// are kept alone.
+func WithClient(ctx context.Context, client func() string) context.Context {
+	return context.WithValue(ctx, clientKey{}, client)
+}
+
+func (l *Log) add(ctx context.Context, at Sample, text func() string) (kept Sample, suppressed int64, log bool) {
 	if l == nil {
 		return kept, 0, false
 	}
@@ -105,6 +113,9 @@ func (l *Log) add(at Sample, text func() string) (kept Sample, suppressed int64,
 	if d.kept++; d.kept > burst && !log {
 		d.suppressed += int64(at.Points)
 		return kept, 0, false
+	}
+	if client, ok := ctx.Value(clientKey{}).(func() string); ok && at.Client == "" {
+		at.Client = client()
 	}
 	at.Time, at.Client, at.Reason = d.Last, cut(at.Client), cut(at.Reason)
 	if text != nil {

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/tsdbridge/tsdbridge/ingest/listen"
+	"github.com/tsdbridge/tsdbridge/refused"
 	"github.com/tsdbridge/tsdbridge/turns"
 )
 
@@ -38,6 +39,7 @@ func (l *Listener) serveConnection(ctx, writeCtx context.Context, conn net.Conn,
 	stop := context.AfterFunc(ctx, func() { _ = conn.SetReadDeadline(past) })
 	defer stop()
 	c := &connection{Listener: l, conn: conn, place: listen.PortConn(conn), delivery: d, lines: newLines(l.o.ReadBuffer, l.budget), turn: l.turns.Lasting()}
+	writeCtx = refused.WithClient(writeCtx, c.remote)
 	defer c.lines.Close()
 	defer c.pipeline.Wait()
 	for {

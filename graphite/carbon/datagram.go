@@ -2,11 +2,15 @@ package carbon
 
 import (
 	"context"
+	"fmt"
 	"net/netip"
+	"slices"
+	"strings"
 	"sync"
 	"unicode/utf8"
 
 	"github.com/tsdbridge/tsdbridge/ingest/listen"
+	"github.com/tsdbridge/tsdbridge/refused"
 	"github.com/tsdbridge/tsdbridge/retry"
 )
 
@@ -106,6 +110,7 @@ func (l *Listener) serveDatagrams(ctx context.Context, q *datagramQueue, d *deli
 		taken = q.take(taken)
 		b := l.newBatch(d, l.metrics.udp)
 		start := 0
+		ctx := refused.WithClient(ctx, taken.senders)
 		for _, each := range taken.each {
 			l.addDatagram(ctx, b, taken.bytes[start:each.end], each.from)
 			start = each.end
@@ -113,6 +118,26 @@ func (l *Listener) serveDatagrams(ctx context.Context, q *datagramQueue, d *deli
 		b.end(ctx)
 	}
 }
+
+// senders names who sent the datagrams: their points are stored together.
+func (d *datagrams) senders() string {
+	var all []string
+	for _, each := range d.each {
+		if from := each.from.String(); !slices.Contains(all, from) {
+			all = append(all, from)
+		}
+		if len(all) > mostSenders {
+			return fmt.Sprintf("one of %s and others", strings.Join(all[:mostSenders], ", "))
+		}
+	}
+	if len(all) == 1 {
+		return all[0]
+	}
+	return "one of " + strings.Join(all, ", ")
+}
+
+// mostSenders bounds the senders that are named.
+const mostSenders = 4
 
 // addDatagram adds the points of one datagram. A datagram that is not UTF-8 is lost, and so are the
 // lines after an infinite timestamp: carbon does not catch these two errors.

@@ -8,6 +8,7 @@ import (
 	"os"
 
 	"github.com/tsdbridge/tsdbridge/ingest/listen"
+	"github.com/tsdbridge/tsdbridge/refused"
 	"github.com/tsdbridge/tsdbridge/turns"
 )
 
@@ -47,6 +48,7 @@ func (l *Listener) serveFrames(ctx, writeCtx context.Context, port *framedPort, 
 	stop := context.AfterFunc(ctx, func() { _ = conn.SetReadDeadline(past) })
 	defer stop()
 	c := &framedConnection{Listener: l, port: port, conn: conn, place: listen.PortConn(conn), delivery: d, turn: l.turns.Lasting()}
+	writeCtx = refused.WithClient(writeCtx, c.remote)
 	for i := range c.frames {
 		c.frames[i].share.Gate = l.frames
 		defer c.frames[i].release()
@@ -103,8 +105,10 @@ func (c *framedConnection) deliver(ctx context.Context, f *frame) {
 func (c *framedConnection) refuse(ctx context.Context, reason Reason, text []byte) {
 	c.port.metrics.lines.Inc()
 	c.metrics.rejected[reason].Inc()
-	c.complain(ctx, reason, text, c.conn.RemoteAddr().String())
+	c.complain(ctx, reason, text, c.remote())
 }
+
+func (c *framedConnection) remote() string { return c.conn.RemoteAddr().String() }
 
 // end counts a frame that was not read to its end. head is its length as it came.
 func (c *framedConnection) end(ctx context.Context, f *frame, head []byte, err error) {
