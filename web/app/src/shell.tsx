@@ -10,6 +10,8 @@ import {admin, whyReadOnly} from './lib/server.ts';
 import {themes, useTheme} from './lib/theme.ts';
 import {Metrics} from './metrics/metrics.tsx';
 import {Migrate} from './migrate/migrate.tsx';
+import {useRules} from './rules/groups.ts';
+import {Rules} from './rules/rules.tsx';
 import {Status} from './status/status.tsx';
 
 interface Page {
@@ -23,6 +25,7 @@ const pages: Page[] = [
   {id: 'browse', title: 'Browse', show: Browse},
   {id: 'metrics', title: 'Metrics', show: Metrics},
   {id: 'status', title: 'Status', show: Status},
+  {id: 'rules', title: 'Rules', show: Rules},
   {id: 'migrate', title: 'Migrate', show: Migrate},
 ];
 
@@ -30,6 +33,8 @@ const pages: Page[] = [
 export function Shell() {
   const route = useRoute();
   const page = pages.find(p => p.id === route.page) ?? pages[0]!;
+  const rules = useRules(useEvery(60));
+  const shown = pages.filter(p => p.id !== 'rules' || p === page || (rules.answer?.length ?? 0) > 0);
   useEffect(() => { document.title = `${page.title} – tsdbridge`; }, [page]);
   return (
     <>
@@ -37,7 +42,7 @@ export function Shell() {
         <a class="skip" href={location.hash || '#/'} onClick={e => { e.preventDefault(); document.querySelector<HTMLElement>('main')?.focus(); }}>Skip to the content</a>
         <a class="brand" href="#/explore"><img src="assets/icon.svg" alt="" width="24" height="24" /> tsdbridge</a>
         <nav aria-label="Pages">
-          {pages.map(p => <a key={p.id} href={`#/${p.id}`} {...(p === page ? {'aria-current': 'page' as const} : {})}>{p.title}</a>)}
+          {shown.map(p => <a key={p.id} href={`#/${p.id}`} {...(p === page ? {'aria-current': 'page' as const} : {})}>{p.title}</a>)}
         </nav>
         <a class="handbook" href="docs/">Handbook</a>
         {!admin() && <span class="badge" title={whyReadOnly}>read-only</span>}

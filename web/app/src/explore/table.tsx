@@ -9,9 +9,18 @@ const mostColumns = 12;
 /** Table shows the newest value of each series, with a column for each label. */
 export function Table(p: {series: Series[]; utc: boolean; onPick(index: number): void}) {
   const [most, setMost] = useState(page);
-  const keys = useMemo(() => [...new Set(p.series.flatMap(s => Object.keys(s.labels)))].sort().slice(0, mostColumns), [p.series]);
+  const every = useMemo(() => [...new Set(p.series.flatMap(s => Object.keys(s.labels)))].sort(), [p.series]);
+  const [all, setAll] = useState(false);
+  const keys = all ? every : every.slice(0, mostColumns);
   const rows = useMemo(() => p.series.map((s, index) => ({s, index, at: s.values.findLastIndex(v => v !== null)})), [p.series]);
   return (
+    <>
+    {every.length > mostColumns && (
+      <p class="dim">
+        {all ? `All ${every.length} labels have a column.` : `${mostColumns} of ${every.length} labels have a column; the names of the series have all of them.`}{' '}
+        <button onClick={() => setAll(!all)}>{all ? `Show ${mostColumns} columns` : `Show all ${every.length} columns`}</button>
+      </p>
+    )}
     <div class="scroll" tabIndex={0}>
       <table>
         <thead><tr><th>Series</th>{keys.map(k => <th key={k}>{k === '__name__' ? 'metric' : k}</th>)}<th>Time</th><th class="number">Value</th></tr></thead>
@@ -28,6 +37,7 @@ export function Table(p: {series: Series[]; utc: boolean; onPick(index: number):
       </table>
       {rows.length > most && <button onClick={() => setMost(most + 1000)}>Show more of {rows.length}</button>}
     </div>
+    </>
   );
 }
 

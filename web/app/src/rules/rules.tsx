@@ -1,0 +1,84 @@
+import {exploreLink} from '../explore/open.ts';
+import {showLabels} from '../lib/frame.ts';
+import {formatSeconds} from '../lib/format.ts';
+import {PageHead} from '../lib/head.tsx';
+import {useEvery} from '../lib/request.ts';
+import {Text} from '../lib/text.tsx';
+import {formatTime} from '../lib/time.ts';
+import {Failed, Waiting} from '../lib/waiting.tsx';
+import {useRules, type Alert, type Group, type Rule} from './groups.ts';
+
+/** Rules shows the groups of rules, how each went the last time, and the alerts that are pending or fire. */
+export function Rules() {
+  const request = useRules(useEvery(10));
+  const groups = request.answer;
+  return (
+    <>
+      <PageHead title="Rules" text="Recording and alerting rules, and the alerts that are active." />
+      <Failed error={request.error} />
+      {!groups && request.error === '' && <Waiting what="Asking for the rules" />}
+      {groups?.length === 0 && <p class="panel">There are no rules. <code>rule_files</code> in the configuration file names files of them; see <a href="docs/rules.html">the handbook</a>.</p>}
+      {groups?.map(g => <OneGroup key={`${g.file} ${g.name}`} group={g} />)}
+    </>
+  );
+}
+
+function OneGroup(p: {group: Group}) {
+  const g = p.group;
+  return (
+    <section class="panel" aria-label={`Group ${g.name}`}>
+      <header>
+        <h2><Text of={g.name} /></h2>
+        <span class="dim end">each {formatSeconds(g.interval)}, last {timeOf(g.lastEvaluation)}, took {formatSeconds(g.evaluationTime)}; <code><Text of={g.file} /></code></span>
+      </header>
+      {(g.rules ?? []).map((r, i) => <OneRule key={i} rule={r} />)}
+    </section>
+  );
+}
+
+const stateClass: Record<string, string> = {firing: 'bad', pending: 'warn', inactive: 'good'};
+
+function OneRule(p: {rule: Rule}) {
+  const r = p.rule;
+  const alerts = r.alerts ?? [];
+  return (
+    <div class="rule">
+      <div class="toolbar">
+        <b><Text of={r.name} /></b>
+        {r.type === 'alerting' ? <span class={`badge ${stateClass[r.state ?? ''] ?? ''}`}>{r.state ?? 'unknown'}</span> : <span class="badge">recording</span>}
+        {r.health !== 'ok' && <span class={r.health === 'err' ? 'badge bad' : 'badge warn'}>{r.health === 'err' ? 'fails' : 'not evaluated yet'}</span>}
+        <span class="dim end">{(r.duration ?? 0) > 0 && `for ${formatSeconds(r.duration!)}, `}last {timeOf(r.lastEvaluation)}, took {formatSeconds(r.evaluationTime)}</span>
+      </div>
+      <p class="rule-query"><a href={exploreLink('promql', r.query)}><code><Text of={r.query} /></code></a></p>
+      {r.lastError && <p class="error"><Text of={r.lastError} /></p>}
+      {r.labels && Object.keys(r.labels).length > 0 && <p class="dim">Labels: <Text of={showLabels(r.labels)} /></p>}
+      {alerts.length > 0 && <Alerts all={alerts} />}
+    </div>
+  );
+}
+
+/** mostAlerts bounds the alerts of a rule that are drawn. */
+const mostAlerts = 500;
+
+function Alerts(p: {all: Alert[]}) {
+  return (
+    <div class="scroll short" tabIndex={0} role="group" aria-label="Alerts"><table>
+      <thead><tr><th>State</th><th>Labels</th><th>Annotations</th><th>Since</th><th class="number">Value</th></tr></thead>
+      <tbody>{p.all.slice(0, mostAlerts).map((a, i) => (
+        <tr key={i}>
+          <td><span class={`badge ${stateClass[a.state] ?? ''}`}>{a.state}</span></td>
+          <td class="name"><code><Text of={showLabels(a.labels)} /></code></td>
+          <td class="name">{Object.entries(a.annotations ?? {}).map(([k, v]) => <div key={k}><Text of={`${k}: ${v}`} /></div>)}</td>
+          <td class="time">{timeOf(a.activeAt ?? '')}</td><td class="number">{a.value}</td>
+        </tr>
+      ))}
+      {p.all.length > mostAlerts && <tr><td colSpan={5}>and {p.all.length - mostAlerts} more</td></tr>}</tbody>
+    </table></div>
+  );
+}
+
+/** timeOf writes a time of the server; before the first evaluation it is that of the year 1. */
+function timeOf(text: string): string {
+  const at = Date.parse(text);
+  return Number.isNaN(at) || at <= 0 ? 'never' : formatTime(at, false).slice(0, 19);
+}
