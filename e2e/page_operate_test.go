@@ -5,6 +5,9 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
+
+	"github.com/prometheus/prometheus/prompb"
 )
 
 // What runs and what was kept is on the page: imports and exports with their progress, backups and whether they were verified.
@@ -57,5 +60,46 @@ func checkHarmless(t *testing.T, b *browser, where string) {
 	}
 	if n := eval[int](t, b, `document.querySelectorAll('img[src=x]').length`); n > 0 {
 		t.Errorf("%s: %d elements were made of names", where, n)
+	}
+}
+
+// Rules and alerts are on a page of their own, which is there if there are rules. A table of many labels tells how many of
+// them it shows.
+func TestPageRules(t *testing.T) {
+	needE2E(t)
+	t.Parallel()
+	dir := t.TempDir()
+	writeFile(t, dir, "rules.yml", `groups:
+- name: "<img src=x onerror=document.title='broken'>"
+  interval: 1s
+  rules:
+  - record: page:up
+    expr: vector(1)
+  - alert: PageAlert
+    expr: vector(7)
+    labels: {severity: "<img src=x onerror=document.title='broken'>"}
+    annotations: {summary: "value {{ $value }}"}
+`)
+	writeFile(t, dir, "tsdbridge.yml", "rule_files: ["+filepath.Join(dir, "rules.yml")+"]\n")
+	a := startAdapter(t, "--config.file="+filepath.Join(dir, "tsdbridge.yml"))
+	b := startBrowser(t)
+	b.open(t, a.base+"/#/explore")
+	b.wait(t, `[...document.querySelectorAll('nav a')].some(l => l.textContent === 'Rules')`)
+	b.open(t, a.base+"/#/rules")
+	b.wait(t, `document.querySelectorAll('.rule').length === 2 && [...document.querySelectorAll('.rule')].some(r => r.textContent.includes('firing') && r.textContent.includes('value 7') && r.textContent.includes('<img'))`)
+	b.picture(t, "rules")
+	checkHarmless(t, b, "rules")
+
+	labels := []prompb.Label{{Name: "__name__", Value: "wide"}}
+	for n := range 15 {
+		labels = append(labels, prompb.Label{Name: fmt.Sprintf("l%02d", n), Value: "v"})
+	}
+	a.Write(t, prompb.TimeSeries{Labels: labels, Samples: []prompb.Sample{{Value: 1, Timestamp: time.Now().Add(-2 * time.Minute).UnixMilli()}}})
+	b.open(t, a.base+"/#/explore?v0=table&l0=promql&q0=wide")
+	b.wait(t, `document.body.textContent.includes('12 of 16 labels have a column')`)
+	eval[bool](t, b, `[...document.querySelectorAll('button')].find(b => b.textContent === 'Show all 16 columns').click(), true`)
+	b.wait(t, `document.querySelectorAll('.panel th').length === 19`)
+	if got := b.complaints(); len(got) > 0 {
+		t.Errorf("the console has %q", got)
 	}
 }
