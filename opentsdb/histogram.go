@@ -3,9 +3,9 @@ package opentsdb
 import (
 	"context"
 	"errors"
-	"slices"
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 

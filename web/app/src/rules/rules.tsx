@@ -1,6 +1,6 @@
 import {exploreLink} from '../explore/open.ts';
 import {showLabels} from '../lib/frame.ts';
-import {formatSeconds} from '../lib/format.ts';
+import {formatNumber, formatSeconds} from '../lib/format.ts';
 import {PageHead} from '../lib/head.tsx';
 import {useEvery} from '../lib/request.ts';
 import {Text} from '../lib/text.tsx';
@@ -69,7 +69,7 @@ function Alerts(p: {all: Alert[]}) {
           <td><span class={`badge ${stateClass[a.state] ?? ''}`}>{a.state}</span></td>
           <td class="name"><code><Text of={showLabels(a.labels)} /></code></td>
           <td class="name">{Object.entries(a.annotations ?? {}).map(([k, v]) => <div key={k}><Text of={`${k}: ${v}`} /></div>)}</td>
-          <td class="time">{timeOf(a.activeAt ?? '')}</td><td class="number">{a.value}</td>
+          <td class="time">{timeOf(a.activeAt ?? '')}</td><td class="number">{formatNumber(Number(a.value))}</td>
         </tr>
       ))}
       {p.all.length > mostAlerts && <tr><td colSpan={5}>and {p.all.length - mostAlerts} more</td></tr>}</tbody>
