@@ -45,6 +45,9 @@ func (a *Adapter) prometheusParts(all Options) (o prom.Options, err error) {
 	}
 	o.LastReload = a.reloader.outcome
 	o.Ready = a.ready
+	if leases := a.store.Leases(); leases != nil {
+		o.Leases = leases
+	}
 	o.Rules.Link = func(language, query string) string { return web.QueryURL(o.ExternalURL.String(), language, query) }
 	if o.ExternalURL, err = all.alertURL(); err != nil {
 		return o, err

@@ -53,6 +53,8 @@ type Options struct {
 
 	// RuleSet has the rules that Run evaluates; nil: there are none.
 	RuleSet *rules.Set
+	// Leases decide which process evaluates a group of rules; nil: no other process shares the store.
+	Leases rules.Leases
 	// Languages evaluate rules in other languages.
 	Languages rules.Evaluators
 	// ExternalURL is where users find this server. Alerts link to it.
@@ -232,6 +234,7 @@ func (o Options) readOptions(shown *queryable.Store) read.Options {
 func (o Options) ruleOptions(shown *queryable.Store) rules.Options {
 	r := o.Rules
 	r.Appendable = o.appendable()
+	r.Leases = o.Leases
 	r.Queryable, r.Ready, r.Budget, r.ExternalURL, r.Logger, r.Registerer = shown, o.Ready, o.Budget, o.ExternalURL, o.Logger, o.Registerer
 	return r
 }

@@ -21,6 +21,7 @@ import (
 	"github.com/tsdbridge/tsdbridge/storage/fill"
 	"github.com/tsdbridge/tsdbridge/storage/index"
 	"github.com/tsdbridge/tsdbridge/storage/kv"
+	"github.com/tsdbridge/tsdbridge/storage/leases"
 	"github.com/tsdbridge/tsdbridge/storage/read"
 	"github.com/tsdbridge/tsdbridge/storage/register"
 	"github.com/tsdbridge/tsdbridge/storage/retain"
@@ -125,6 +126,14 @@ func (s *Store) newCompactor() *closed.Compactor {
 		DB: s.db, Data: s.o.Tables.Data, Leases: s.o.Tables.Tree, Layout: s.layout, After: s.o.CompactAfter, Quiet: closed.Quiet,
 		Now: s.o.Now, Logger: s.o.Logger, Registerer: s.o.Registerer,
 	})
+}
+
+// Leases returns the leases of the processes that share the tables; nil if no other process does.
+func (s *Store) Leases() *leases.Leases {
+	if s.db.Versioned == nil {
+		return nil
+	}
+	return leases.New(s.db, s.o.Tables.Tree, s.o.Now)
 }
 
 // ClosedRows returns what is known of the compaction of closed rows; false if there is none.

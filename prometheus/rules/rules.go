@@ -43,6 +43,8 @@ type Options struct {
 	Appendable promstorage.Appendable // durable at Commit
 	Queryable  promstorage.Queryable
 	Budget     *budget.Budget // of all queries
+	// Leases are those of the processes that share the store; nil: there is no other one.
+	Leases Leases
 	// Notify gets alerts in the place of the Alertmanagers of the set; nil: these do.
 	Notify      promrules.NotifyFunc
 	ExternalURL *url.URL // in templates
@@ -86,6 +88,7 @@ type Service struct {
 	manager    atomic.Pointer[promrules.Manager] // nil before Run has begun
 
 	alertmanagers *alertmanagers
+	shifts        shifts
 
 	applying sync.Mutex // held while the manager gets a set
 }
@@ -94,6 +97,7 @@ type Service struct {
 func New(o Options) *Service {
 	o.Logger = slog.New(warnings{o.Logger.Handler()})
 	s := &Service{o: o, metrics: promrules.NewGroupMetrics(o.Registerer), alertmanagers: newAlertmanagers(o.QueueCapacity, o.Link, o.Registerer, o.Logger)}
+	s.shifts.leases = o.Leases
 	if s.o.Notify == nil {
 		s.o.Notify = s.alertmanagers.notify
 	}
@@ -171,6 +175,9 @@ func (s *Service) Run(ctx context.Context) error {
 		s.applying.Lock()
 		defer s.applying.Unlock()
 		m.Stop()
+		if s.o.Leases != nil {
+			s.shifts.release(evaluating)
+		}
 	}()
 	m.Run() // until Stop
 	<-stopped

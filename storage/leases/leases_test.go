@@ -1,0 +1,48 @@
+package leases
+
+import (
+	"testing"
+	"time"
+
+	"github.com/tsdbridge/tsdbridge/storage/kv"
+	"github.com/tsdbridge/tsdbridge/storage/schema"
+)
+
+// A lease has one owner until it ends or is given back, and keeps how far the work is.
+func TestLeases(t *testing.T) {
+	now := time.Unix(1000, 0).UTC()
+	clock := func() time.Time { return now }
+	db := kv.NewEngine(kv.NewShared(kv.Table{Name: "tsdb-tree", Families: []string{schema.FamilyData}}), false)
+	a, b := New(db, "tsdb-tree", clock), New(db, "tsdb-tree", clock)
+	hold := func(l *Leases, want bool, far int64) {
+		t.Helper()
+		held, done, err := l.Hold(t.Context(), "group", time.Minute)
+		if err != nil || held != want || far == 0 && !done.IsZero() || far != 0 && done.Unix() != far {
+			t.Errorf("Hold = %v, %s, %v, want %v, %d", held, done, err, want, far)
+		}
+	}
+	note := func(l *Leases, far int64, want bool) {
+		t.Helper()
+		if held, err := l.Note(t.Context(), "group", time.Unix(far, 0), time.Minute); err != nil || held != want {
+			t.Errorf("Note = %v, %v, want %v", held, err, want)
+		}
+	}
+	hold(a, true, 0)
+	hold(b, false, 0)
+	note(a, 990, true)
+	hold(a, true, 990)
+	hold(b, false, 990)
+	now = now.Add(61 * time.Second)
+	hold(b, true, 990)
+	note(a, 1050, false)
+	hold(a, false, 990)
+	note(b, 1060, true)
+	if err := b.Release(t.Context(), "group"); err != nil {
+		t.Fatal(err)
+	}
+	hold(a, true, 1060)
+	if err := b.Release(t.Context(), "group"); err != nil { // not its own any more
+		t.Fatal(err)
+	}
+	hold(b, false, 1060)
+}
