@@ -45,6 +45,7 @@ var metricSections = []struct{ prefix, title, intro string }{
 	{"tsdbridge_query_cache_", "Kept answers of range queries", "See [promql.md](promql.md)."},
 	{"tsdbridge_promql_", "PromQL", "See [promql.md](promql.md)."},
 	{"tsdbridge_remote_write_", "Sending on by remote write", "With `remote_write` in the configuration file, for each destination; see [forwarding.md](forwarding.md)."},
+	{"tsdbridge_federation_", "Federation", "See [prometheus.md](prometheus.md#federation)."},
 	{"tsdbridge_remote_read_", "Remote read", "See [prometheus.md](prometheus.md)."},
 	{"tsdbridge_log_", "The log", "The log of points, which a start replays (`points`), and that of new series of the embedded store (`series`)."},
 	{"tsdbridge_head_", "Points in memory, and their flush", "Points are in the log and in memory until a flush puts their rows into the tables; see [durability.md](durability.md)."},

@@ -68,6 +68,9 @@ func (o Options) prometheusOptions() prom.Options {
 		p.OTLP.Config = o.PromConfig.OTLPConfig
 	}
 	p.Query.Admin = o.AdminAPI
+	if o.PromConfig != nil {
+		p.Query.ExternalLabels = o.PromConfig.GlobalConfig.ExternalLabels
+	}
 	p.Query.Timeout, p.Query.Samples, p.Query.Concurrency = o.QueryTimeout, o.QuerySamples, o.QueryParallel
 	p.Read.Timeout, p.Read.Samples, p.Read.Concurrency = o.QueryTimeout, cmp.Or(o.ReadSamples, o.QuerySamples), o.QueryParallel
 	return p

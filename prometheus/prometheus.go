@@ -261,6 +261,7 @@ func (s *Server) Routes(r chi.Router) {
 	r.Handle(APIPrefix+pushPath, s.Write())
 	r.Get(APIPrefix+pairsPath, s.servePairs)
 	queries.Handle(APIPrefix+"/*", s.query)
+	queries.Handle(query.FederatePath, s.query.Federation())
 }
 
 // Query returns the handler of the query API.

@@ -28,6 +28,9 @@ const promVersion = "3.15.0"
 // without configuration.
 const defaultStep = time.Minute
 
+// searchMost bounds the limit of a search.
+const searchMost = 10_000
+
 // newLibrary makes a PromQL engine as the Prometheus server does.
 func newLibrary(o Options, gate *queryGate, p parser.Parser, f features.Collector) *promql.Engine {
 	return promql.NewEngine(promql.EngineOpts{
@@ -92,8 +95,7 @@ func newModuleAPI(o Options, engine promql.QueryEngine, promParser parser.Parser
 		&deletions{shown: o.Queryable, deleter: o.Deleter, logger: o.Logger},
 		"", // directory of the TSDB
 		o.Admin,
-		false, // search
-		0,     // limit of search
+		true, searchMost,
 		o.Logger,
 		o.rules,
 		0, 1, 0, // remote read of the module; ours is used

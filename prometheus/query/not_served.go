@@ -16,9 +16,6 @@ func notServed(admin bool) map[string]string {
 		"/admin/tsdb/snapshot":         noAdmin,
 		"/admin/tsdb/compact":          noAdmin,
 		"/admin/tsdb/clean_tombstones": noAdmin,
-		"/search/metric_names":         "search is not served here",
-		"/search/label_names":          "search is not served here",
-		"/search/label_values":         "search is not served here",
 	}
 	if !admin {
 		paths[deletePath] = noAdmin

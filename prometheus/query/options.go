@@ -9,6 +9,7 @@ import (
 
 	"github.com/grafana/regexp"
 	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/prometheus/model/labels"
 	v1 "github.com/prometheus/prometheus/web/api/v1"
 
 	"github.com/tsdbridge/tsdbridge/budget"
@@ -66,6 +67,8 @@ type Options struct {
 	Admin bool
 	// Deleter is of the same store. It must be given with Admin.
 	Deleter Deleter
+	// ExternalLabels are added to the series of /federate.
+	ExternalLabels labels.Labels
 	// Origins matches the origins of scripts that may send requests.
 	Origins *regexp.Regexp
 	// Flags are shown under status/flags.

@@ -66,5 +66,8 @@ func newTurnResponse(ctx context.Context, w http.ResponseWriter) *turnResponse {
 // Write implements io.Writer.
 func (t *turnResponse) Write(p []byte) (int, error) { return t.paused.Write(p) }
 
+// Flush implements http.Flusher, which answers of a search ask for.
+func (t *turnResponse) Flush() { _ = http.NewResponseController(t.ResponseWriter).Flush() }
+
 // Unwrap is for http.ResponseController.
 func (t *turnResponse) Unwrap() http.ResponseWriter { return t.ResponseWriter }

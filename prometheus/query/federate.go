@@ -1,0 +1,165 @@
+package query
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"net/http"
+	"slices"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/promauto"
+	"github.com/prometheus/common/expfmt"
+	"github.com/prometheus/common/model"
+	"github.com/prometheus/prometheus/model/labels"
+	"github.com/prometheus/prometheus/model/value"
+	"github.com/prometheus/prometheus/promql"
+	"github.com/prometheus/prometheus/promql/parser"
+	promstorage "github.com/prometheus/prometheus/storage"
+	"github.com/prometheus/prometheus/tsdb/chunkenc"
+
+	"github.com/tsdbridge/tsdbridge/budget"
+	"github.com/tsdbridge/tsdbridge/prometheus/reply"
+)
+
+// FederatePath is where other servers of Prometheus scrape what is stored.
+const FederatePath = "/federate"
+
+// Federation serves the newest samples of series to other servers of Prometheus, as a Prometheus
+// does: those that are not older than the lookback, with their times, and without stale markers.
+type Federation struct {
+	o      Options
+	lists  apiTurns
+	parser parser.Parser
+	failed prometheus.Counter
+	now    func() time.Time
+}
+
+// Federation returns the handler of FederatePath, within the limits of the API.
+func (a *API) Federation() *Federation {
+	return &Federation{o: a.o, lists: a.lists, parser: a.parser, failed: a.federationErrors, now: time.Now}
+}
+
+func newFederationErrors(reg prometheus.Registerer) prometheus.Counter {
+	return promauto.With(reg).NewCounter(prometheus.CounterOpts{
+		Name: "tsdbridge_federation_errors_total", Help: "Answers of /federate that failed.",
+	})
+}
+
+// ServeHTTP implements http.Handler.
+func (f *Federation) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if r.Method != http.MethodGet && r.Method != http.MethodHead {
+		w.Header().Set("Allow", "GET, HEAD")
+		http.Error(w, "method "+r.Method+" is not allowed here", http.StatusMethodNotAllowed)
+		return
+	}
+	f.lists.serve(w, r, http.HandlerFunc(f.answer))
+}
+
+func (f *Federation) answer(w http.ResponseWriter, r *http.Request) {
+	r, cancel, err := f.o.bounded(w, r)
+	defer cancel()
+	if err != nil {
+		f.refuse(w, err, http.StatusBadRequest)
+		return
+	}
+	selectors, err := f.parser.ParseMetricSelectors(r.Form["match[]"])
+	if err != nil {
+		f.refuse(w, err, http.StatusBadRequest)
+		return
+	}
+	samples, err := f.newest(r.Context(), selectors)
+	if err != nil {
+		f.failed.Inc()
+		f.refuse(w, err, http.StatusInternalServerError)
+		return
+	}
+	format := expfmt.NegotiateAccept(r.Header, expfmt.NewFormat(expfmt.TypeProtoDelim), expfmt.NewFormat(expfmt.TypeProtoText),
+		expfmt.NewFormat(expfmt.TypeProtoCompact), expfmt.NewFormat(expfmt.TypeTextPlain))
+	w.Header().Set("Content-Type", string(format))
+	families := newFamilies(expfmt.NewEncoder(w, format), format.FormatType(), f.o.ExternalLabels)
+	if err := families.write(samples); err != nil {
+		f.failed.Inc()
+		f.o.Logger.DebugContext(r.Context(), "an answer of /federate was not sent whole", "err", err)
+		panic(http.ErrAbortHandler) // it must not look complete
+	}
+}
+
+// refuse answers with an error as text, as Prometheus does here.
+func (f *Federation) refuse(w http.ResponseWriter, err error, status int) {
+	if own := (reply.Error{}); errors.As(err, &own) {
+		status = own.Status
+	} else if s, ok := reply.QueryStatus(err); ok {
+		status = s
+	}
+	http.Error(w, err.Error(), status)
+}
+
+// federatedBytes is about what a sample takes until it is written, without its labels.
+const federatedBytes = 96
+
+// newest returns the newest samples of series, sorted by metric.
+func (f *Federation) newest(ctx context.Context, selectors [][]*labels.Matcher) (promql.Vector, error) {
+	now := f.now()
+	start, end := now.Add(-f.o.Lookback).UnixMilli(), now.UnixMilli()
+	q, err := f.o.Queryable.Querier(start, end)
+	if err != nil {
+		return nil, err
+	}
+	defer q.Close()
+	hints := &promstorage.SelectHints{Start: start, End: end}
+	sets := make([]promstorage.SeriesSet, 0, len(selectors))
+	for _, matchers := range selectors {
+		sets = append(sets, q.Select(ctx, true, hints, matchers...))
+	}
+	set := promstorage.NewMergeSeriesSet(sets, 0, promstorage.ChainedSeriesMerge)
+	var samples promql.Vector
+	var it chunkenc.Iterator
+	account := budget.From(ctx)
+	for set.Next() {
+		s := promql.Sample{Metric: set.At().Labels()}
+		it = set.At().Iterator(it)
+		found := last(it, &s)
+		if err := it.Err(); err != nil {
+			return nil, err
+		}
+		if !found || isStale(s) {
+			continue
+		}
+		if err := account.Take(federatedBytes); err != nil {
+			return nil, reply.QueryError(ctx, "federate", err)
+		}
+		samples = append(samples, s)
+	}
+	if err := set.Err(); err != nil {
+		return nil, err
+	}
+	slices.SortStableFunc(samples, func(a, b promql.Sample) int {
+		return cmp.Compare(a.Metric.Get(model.MetricNameLabel), b.Metric.Get(model.MetricNameLabel))
+	})
+	return samples, nil
+}
+
+// last reads to the end of a series, and sets a sample to its last one.
+func last(it chunkenc.Iterator, s *promql.Sample) (found bool) {
+	kind := chunkenc.ValNone
+	for next := it.Next(); next != chunkenc.ValNone; next = it.Next() {
+		if kind = next; kind == chunkenc.ValFloat {
+			s.T, s.F = it.At()
+			continue
+		}
+		s.T, s.H = it.AtFloatHistogram(nil)
+	}
+	if kind == chunkenc.ValFloat {
+		s.H = nil
+	}
+	return kind != chunkenc.ValNone
+}
+
+func isStale(s promql.Sample) bool {
+	if s.H != nil {
+		return value.IsStaleNaN(s.H.Sum)
+	}
+	return value.IsStaleNaN(s.F)
+}

@@ -1,0 +1,84 @@
+package query
+
+import (
+	"fmt"
+	"math"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/prometheus/model/labels"
+	"github.com/prometheus/prometheus/model/value"
+
+	"github.com/tsdbridge/tsdbridge/budget"
+	"github.com/tsdbridge/tsdbridge/prometheus/promtest"
+	"github.com/tsdbridge/tsdbridge/prometheus/queryable"
+	"github.com/tsdbridge/tsdbridge/storage"
+	"github.com/tsdbridge/tsdbridge/storage/kv"
+	"github.com/tsdbridge/tsdbridge/translate"
+)
+
+// TestFederation: the newest samples within the lookback, with their times and the external labels. In e2e the answers
+// are compared with those of a Prometheus.
+func TestFederation(t *testing.T) {
+	store := promtest.OpenStore(t, kv.NewMem(promtest.Tables()...))
+	names, err := translate.New()
+	if err != nil {
+		t.Fatal(err)
+	}
+	now := promtest.Now()
+	at := now.UnixMilli()
+	put := func(ls labels.Labels, times []int64, values ...float64) {
+		refs, errs := store.Resolve(t.Context(), []storage.Series{names.FromLabels(ls)})
+		if errs != nil {
+			t.Fatal(errs)
+		}
+		var b storage.Batch
+		for i, v := range values {
+			b.Add(refs[0], times[i], v)
+		}
+		if err := store.Append(t.Context(), &b); err != nil {
+			t.Fatal(err)
+		}
+	}
+	put(labels.FromStrings("__name__", "up", "job", "a"), []int64{at - 2000, at}, 0, 1)
+	put(labels.FromStrings("__name__", "up", "instance", "x", "region", "us"), []int64{at - 300_000}, 2)
+	put(labels.FromStrings("__name__", "down", "job", "a"), []int64{at - 5}, math.Inf(1))
+	put(labels.FromStrings("__name__", "old"), []int64{at - 300_001}, 1)
+	put(labels.FromStrings("__name__", "late"), []int64{at + 1}, 1)
+	put(labels.FromStrings("__name__", "stale"), []int64{at - 2, at - 1}, 1, math.Float64frombits(value.StaleNaN))
+	o := DefaultOptions()
+	o.Queryable, o.Names, o.Budget = queryable.New(store, names, queryable.Limits{Series: 5}), names, budget.New(1<<30)
+	o.Registerer, o.ExternalLabels = prometheus.NewRegistry(), labels.FromStrings("region", "eu")
+	f := New(o).Federation()
+	f.now = func() time.Time { return now }
+	ask := func(method string, selectors ...string) string {
+		w := httptest.NewRecorder()
+		f.ServeHTTP(w, httptest.NewRequest(method, FederatePath+"?"+url.Values{"match[]": selectors}.Encode(), nil))
+		return fmt.Sprintf("%d %s", w.Code, w.Body)
+	}
+	want := fmt.Sprintf(`200 # TYPE down untyped
+down{job="a",instance="",region="eu"} +Inf %d
+# TYPE up untyped
+up{instance="x",region="us"} 2 %d
+up{job="a",instance="",region="eu"} 1 %d
+`, at-5, at-300_000, at)
+	if diff := cmp.Diff(want, ask(http.MethodGet, `up`, `{job="a"}`, "old", "late", "stale")); diff != "" {
+		t.Errorf("(-want +got)\n%s", diff)
+	}
+	for selector, want := range map[string]string{"": "400 ", "up{": "400 ", `{__name__=~".+"}`: "422 "} {
+		if got := ask(http.MethodGet, selector); got[:4] != want {
+			t.Errorf("%s: %s", selector, got)
+		}
+	}
+	if got := ask(http.MethodGet); got != "200 " {
+		t.Error(got)
+	}
+	if got := ask(http.MethodPost, "up"); got[:3] != "405" {
+		t.Error(got)
+	}
+}
