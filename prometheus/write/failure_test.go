@@ -240,7 +240,7 @@ func TestRemoteWriteReferences(t *testing.T) {
 		{"exemplar odd", `400 written 1/0/0 refused 1 of 1 exemplars; the rest is stored: {__name__="up", job="a"}: exemplar: 1 label references, an odd number`, stored, symbols, []writev2.TimeSeries{{LabelsRefs: good.LabelsRefs, Samples: one, Exemplars: []writev2.Exemplar{{LabelsRefs: []uint32{1}, Timestamp: 1}}}}},
 		{"metadata out of range", `400 written 0/0/0 refused 1 series, 1 of 1 samples, 1 of 1 metadata: {__name__="up", job="a"}: metadata: help: reference to symbol 7 of 5`, "nothing\n", symbols, []writev2.TimeSeries{{LabelsRefs: good.LabelsRefs, Samples: one, Metadata: writev2.Metadata{HelpRef: 7}}}},
 		{"unit out of range", `400 written 1/0/0 refused 1 series, 1 of 2 samples, 1 of 1 metadata; the rest is stored: {__name__="up", job="a"}: metadata: unit: reference to symbol 5 of 5`, stored, symbols, []writev2.TimeSeries{good, {LabelsRefs: good.LabelsRefs, Samples: one, Metadata: writev2.Metadata{UnitRef: 5}}}},
-		{"symbols do not begin with nothing", "400 written 0/0/0 symbols do not begin with the empty string", "nothing\n", symbols[1:], []writev2.TimeSeries{{LabelsRefs: []uint32{0, 1}, Samples: one}}},
+		{"symbols do not begin with nothing", "204 written 1/0/0", stored, symbols[1:], []writev2.TimeSeries{{LabelsRefs: []uint32{0, 1, 2, 3}, Samples: one}}},
 		{"no symbols", "400 written 0/0/0 refused 1 series, 1 of 1 samples: {}: no metric name", "nothing\n", nil, []writev2.TimeSeries{{Samples: one}}},
 	} {
 		d := newTestDoor(nil)

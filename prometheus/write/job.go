@@ -95,10 +95,6 @@ func (j *job) decode() error {
 	if err := j.req.walk(j.decoded, j.o.wire()); err != nil {
 		return reply.WithStatus(http.StatusBadRequest, err)
 	}
-	// The specification demands it: reference 0 is the empty string.
-	if len(j.req.symbols) > 0 && len(j.req.symbols[0]) > 0 {
-		return reply.WithStatus(http.StatusBadRequest, errors.New("symbols do not begin with the empty string"))
-	}
 	j.received = j.req.counts()
 	return nil
 }

@@ -61,7 +61,7 @@ type Options struct {
 func DefaultOptions() Options {
 	return Options{
 		BodyBytes: 32 << 20, RequestSeries: 500_000, RequestData: 2_000_000,
-		SeriesBytes: 1 << 20, LabelBytes: 64 << 20, Requests: 256, InFlightBytes: 256 << 20, SeriesCache: 2_000_000,
+		SeriesBytes: 2 << 20, LabelBytes: 64 << 20, Requests: 256, InFlightBytes: 256 << 20, SeriesCache: 2_000_000,
 		Future: 10 * time.Minute, Timeout: 20 * time.Second, Dedup: pairs.DefaultOptions(),
 	}
 }
