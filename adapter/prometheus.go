@@ -69,7 +69,7 @@ func (o Options) prometheusOptions() prom.Options {
 	}
 	p.Query.Admin = o.AdminAPI
 	if o.PromConfig != nil {
-		p.Query.ExternalLabels = o.PromConfig.GlobalConfig.ExternalLabels
+		p.Query.ExternalLabels = o.PromConfig.GlobalConfig.ExternalLabels.Map()
 	}
 	p.Query.Timeout, p.Query.Samples, p.Query.Concurrency = o.QueryTimeout, o.QuerySamples, o.QueryParallel
 	p.Read.Timeout, p.Read.Samples, p.Read.Concurrency = o.QueryTimeout, cmp.Or(o.ReadSamples, o.QuerySamples), o.QueryParallel

@@ -78,7 +78,7 @@ func (f *Federation) answer(w http.ResponseWriter, r *http.Request) {
 	format := expfmt.NegotiateAccept(r.Header, expfmt.NewFormat(expfmt.TypeProtoDelim), expfmt.NewFormat(expfmt.TypeProtoText),
 		expfmt.NewFormat(expfmt.TypeProtoCompact), expfmt.NewFormat(expfmt.TypeTextPlain))
 	w.Header().Set("Content-Type", string(format))
-	families := newFamilies(expfmt.NewEncoder(w, format), format.FormatType(), f.o.ExternalLabels)
+	families := newFamilies(expfmt.NewEncoder(w, format), format.FormatType(), labels.FromMap(f.o.ExternalLabels))
 	if err := families.write(samples); err != nil {
 		f.failed.Inc()
 		f.o.Logger.DebugContext(r.Context(), "an answer of /federate was not sent whole", "err", err)

@@ -53,7 +53,7 @@ func TestFederation(t *testing.T) {
 	put(labels.FromStrings("__name__", "stale"), []int64{at - 2, at - 1}, 1, math.Float64frombits(value.StaleNaN))
 	o := DefaultOptions()
 	o.Queryable, o.Names, o.Budget = queryable.New(store, names, queryable.Limits{Series: 5}), names, budget.New(1<<30)
-	o.Registerer, o.ExternalLabels = prometheus.NewRegistry(), labels.FromStrings("region", "eu")
+	o.Registerer, o.ExternalLabels = prometheus.NewRegistry(), map[string]string{"region": "eu"}
 	f := New(o).Federation()
 	f.now = func() time.Time { return now }
 	ask := func(method string, selectors ...string) string {

@@ -9,7 +9,6 @@ import (
 
 	"github.com/grafana/regexp"
 	"github.com/prometheus/client_golang/prometheus"
-	"github.com/prometheus/prometheus/model/labels"
 	v1 "github.com/prometheus/prometheus/web/api/v1"
 
 	"github.com/tsdbridge/tsdbridge/budget"
@@ -68,7 +67,7 @@ type Options struct {
 	// Deleter is of the same store. It must be given with Admin.
 	Deleter Deleter
 	// ExternalLabels are added to the series of /federate.
-	ExternalLabels labels.Labels
+	ExternalLabels map[string]string
 	// Origins matches the origins of scripts that may send requests.
 	Origins *regexp.Regexp
 	// Flags are shown under status/flags.
