@@ -39,7 +39,7 @@ func promKeys() map[string][]string {
 			"convert_histograms_to_nhcb", "ignore_resource_attributes", "keep_identifying_resource_attributes", "label_name_preserve_multiple_underscores",
 			"label_name_underscore_sanitization", "promote_all_resource_attributes", "promote_resource_attributes", "promote_scope_metadata", "translation_strategy",
 		},
-		"rule_files":   nil,
+		"rule_files": nil,
 	}
 }
 

@@ -127,7 +127,9 @@ func states(all ...string) string { return strings.Join(all, "\n") }
 func (m *Manager) tell(logger *slog.Logger, state string) bool {
 	sent, err := m.notify(state)
 	if err != nil {
-		m.complain.Do(func() { logger.Warn("the service manager cannot be told how the process is, and may end it; look at NotifyAccess= of the unit", "err", err) })
+		m.complain.Do(func() {
+			logger.Warn("the service manager cannot be told how the process is, and may end it; look at NotifyAccess= of the unit", "err", err)
+		})
 	}
 	return sent || err != nil
 }
