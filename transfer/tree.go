@@ -61,18 +61,22 @@ func DefaultTreeOptions() TreeOptions {
 // ImportTree imports the files below a directory. When it returns without an error, all points are durable but
 // those of the files that were skipped.
 func ImportTree(ctx context.Context, o TreeOptions) (Progress, error) {
-	files, err := o.list(ctx)
-	if err != nil {
-		return Progress{}, err
-	}
 	source, err := filepath.Abs(o.Dir)
 	if err != nil {
 		return Progress{}, err
 	}
 	p := PiecesOptions{
-		Pieces: files, Parallel: o.Parallel, HeldBytes: o.HeldBytes, Patience: o.Patience, State: o.State, Source: source, Target: o.Target,
+		Parallel: o.Parallel, HeldBytes: o.HeldBytes, Patience: o.Patience, State: o.State, Source: source, Target: o.Target,
 		What: o.What, Skipped: o.Skipped, Failed: o.Failed, Progress: o.Progress, Every: o.Every, Now: o.Now,
 	}
+	if _, err := openTreeState(p); err != nil { // before the files: the state of another import tells what is wrong
+		return Progress{}, fmt.Errorf("state: %w", err)
+	}
+	files, err := o.list(ctx)
+	if err != nil {
+		return Progress{}, err
+	}
+	p.Pieces = files
 	p.Store = func(ctx context.Context, i int) (int64, error) { return o.store(ctx, p.asking(), files[i]) }
 	return ImportPieces(ctx, p)
 }
