@@ -25,6 +25,7 @@ type ImportOptions struct {
 	block int // bytes of the longest line; 0: the default
 
 	teller *transferTeller // of the adapter that imports; nil: the tables are opened
+	unit   string          // of the pieces that are told; empty: files
 }
 
 // DefaultImportOptions returns the options without a flag.
@@ -99,7 +100,7 @@ func (i ImportOptions) progress(ctx context.Context, line *statusLine) func(tran
 			printed = p.Took
 			line.print(p.String())
 		}
-		i.teller.tell(ctx, toldImport(p))
+		i.teller.tell(ctx, i.told(p))
 	}
 }
 

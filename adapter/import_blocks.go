@@ -45,7 +45,8 @@ func ImportBlocks(ctx context.Context, o Options, i ImportBlocksOptions, console
 			return i.run(ctx, console, a.appendable().Store, o.target())
 		})
 	}, func(base string) error {
-		return i.run(ctx, console, remoteImport{base}.columns, cmp.Or(i.URL, o.target()))
+		i.teller = newTransferTeller(base, "import prometheus")
+		return i.run(i.teller.with(ctx), console, remoteImport{base}.columns, cmp.Or(i.URL, o.target()))
 	})
 }
 
@@ -72,7 +73,7 @@ func (i *ImportBlocksOptions) run(ctx context.Context, console Console, store co
 	if err != nil {
 		return err
 	}
-	to := i.pieces(line, dir)
+	to := i.pieces(ctx, line, dir)
 	to.State, to.Source, to.Target, to.What = i.State, source, target, i.what()
 	s := &storing{again: to.Again, store: store, tell: func(text string) { fmt.Fprintln(line, text) }}
 	to.Store = func(ctx context.Context, piece int) (points int64, err error) {
@@ -92,25 +93,22 @@ func (i *ImportBlocksOptions) run(ctx context.Context, console Console, store co
 }
 
 // pieces returns the options of an import in the pieces of a directory.
-func (i *ImportBlocksOptions) pieces(line *statusLine, dir *blocks.Dir) transfer.PiecesOptions {
+func (i *ImportBlocksOptions) pieces(ctx context.Context, line *statusLine, dir *blocks.Dir) transfer.PiecesOptions {
 	d := transfer.DefaultTreeOptions()
 	to := transfer.PiecesOptions{Parallel: i.Parallel, HeldBytes: 1, Patience: i.Patience, Every: d.Every, Now: d.Now}
 	for n := range dir.Pieces() {
 		name, size := dir.Piece(n)
 		to.Pieces = append(to.Pieces, transfer.Piece{Name: name, Size: size})
 	}
-	i.watch(&to, line)
+	i.watch(ctx, &to, line)
 	return to
 }
 
 // watch has an import tell of what it does.
-func (i *ImportOptions) watch(to *transfer.PiecesOptions, line *statusLine) {
+func (i *ImportOptions) watch(ctx context.Context, to *transfer.PiecesOptions, line *statusLine) {
 	to.Skipped = func(name string, err error) { fmt.Fprintln(line, strings.ToValidUTF8(name+": "+err.Error(), "?")) }
 	to.Failed = func(err error) { fmt.Fprintf(line, "waiting for the store: %v\n", err) }
-	if line.console.Terminal || i.Every > 0 {
-		to.Progress = func(p transfer.Progress) { line.print(p.String()) }
-	}
-	to.Every = cmp.Or(i.Every, to.Every)
+	to.Progress = i.progress(ctx, line)
 }
 
 // mostDamageTold is how many places of a piece are named.
@@ -130,6 +128,7 @@ func damageOf(all []blocks.Damage) error {
 
 // end tells how an import ended.
 func (i *ImportOptions) end(ctx context.Context, console Console, done transfer.Progress, err error, damaged int, s *storing) error {
+	i.teller.end(ctx, i.told(done), err)
 	took := done.Took.Round(time.Millisecond)
 	if err != nil {
 		fmt.Fprintf(console.Err, "%d samples were imported in %v; %s\n", done.Points, took, transfer.Hint(transfer.ImportOptions{State: i.State}))

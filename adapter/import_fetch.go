@@ -78,7 +78,8 @@ func ImportFetch(ctx context.Context, o Options, i ImportFetchOptions, console C
 			return i.run(ctx, console, client, a.appendable().Store, o.target())
 		})
 	}, func(base string) error {
-		return i.run(ctx, console, client, remoteImport{base}.columns, cmp.Or(i.URL, o.target()))
+		i.teller, i.unit = newTransferTeller(base, "import remote-read"), "windows"
+		return i.run(i.teller.with(ctx), console, client, remoteImport{base}.columns, cmp.Or(i.URL, o.target()))
 	})
 }
 
@@ -102,7 +103,7 @@ func (i *ImportFetchOptions) run(ctx context.Context, console Console, client *f
 		}
 		to.Pieces = append(to.Pieces, transfer.Piece{Name: time.UnixMilli(from).UTC().Format("2006-01-02T15:04:05.000Z"), Size: end - from + 1})
 	}
-	i.watch(&to, line)
+	i.watch(ctx, &to, line)
 	s := &storing{again: to.Again, store: store, tell: func(text string) { fmt.Fprintln(line, text) }}
 	to.Store = func(ctx context.Context, piece int) (points int64, err error) {
 		from, end := i.window(piece)

@@ -26,7 +26,8 @@ func ImportLines(ctx context.Context, o Options, i ImportOptions, console Consol
 			return i.run(ctx, console, linesStore(a.appendable().Store), o.target())
 		})
 	}, func(base string) error {
-		return i.run(ctx, console, linesStore(remoteImport{base}.columns), cmp.Or(i.URL, o.target()))
+		i.teller = newTransferTeller(base, "import victoriametrics")
+		return i.run(i.teller.with(ctx), console, linesStore(remoteImport{base}.columns), cmp.Or(i.URL, o.target()))
 	})
 }
 

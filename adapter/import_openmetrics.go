@@ -53,7 +53,8 @@ func ImportText(ctx context.Context, o Options, i ImportTextOptions, console Con
 			return i.run(ctx, console, a.appendable().Store, o.target())
 		})
 	}, func(base string) error {
-		return i.run(ctx, console, remoteImport{base}.columns, cmp.Or(i.URL, o.target()))
+		i.teller = newTransferTeller(base, "import openmetrics")
+		return i.run(i.teller.with(ctx), console, remoteImport{base}.columns, cmp.Or(i.URL, o.target()))
 	})
 }
 
@@ -75,7 +76,7 @@ func (i *ImportTextOptions) run(ctx context.Context, console Console, store colu
 		to.Pieces = append(to.Pieces, transfer.Piece{Name: path})
 	}
 	slices.SortFunc(to.Pieces, func(a, b transfer.Piece) int { return strings.Compare(a.Name, b.Name) })
-	i.watch(&to, line)
+	i.watch(ctx, &to, line)
 	s := &storing{again: to.Again, store: store, tell: func(text string) { fmt.Fprintln(line, text) }}
 	to.Store = func(ctx context.Context, piece int) (int64, error) {
 		return i.file(ctx, console.In, to.Pieces[piece].Name, s)

@@ -163,6 +163,15 @@ func toldExport(p transfer.ExportProgress) toldTransfer {
 	return x
 }
 
+// told is what is told of an import in pieces: files, or windows of time, which have no bytes.
+func (i *ImportOptions) told(p transfer.Progress) toldTransfer {
+	told := toldImport(p)
+	if i.unit != "" {
+		told.Unit, told.Bytes, told.BytesDone = i.unit, 0, 0
+	}
+	return told
+}
+
 // toldImport is what is told of an import.
 func toldImport(p transfer.Progress) toldTransfer {
 	return toldTransfer{
