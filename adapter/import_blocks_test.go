@@ -92,6 +92,12 @@ func TestImportBlocks(t *testing.T) {
 	if diff := cmp.Diff(want, a.samplesIn(t)); diff != "" {
 		t.Error(diff)
 	}
+	told := getText(t, a, transfersPath)
+	for _, part := range []string{`"kind":"import prometheus"`, `"state":"done"`, fmt.Sprintf(`"points":%d`, len(want))} {
+		if !strings.Contains(told, part) {
+			t.Errorf("the status of transfers lacks %s: %s", part, told)
+		}
+	}
 }
 
 // TestImportBlocksInterrupted ends imports in the middle, again and again. Together they bring everything,
