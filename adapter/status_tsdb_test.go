@@ -102,7 +102,7 @@ func TestMethods(t *testing.T) {
 		}
 	}
 	// No answer names a flag that does not exist.
-	for _, path := range []string{"/api/v1/otlp/v1/metrics", "/api/v1/admin/tsdb/delete_series", "/api/v1/admin/tsdb/snapshot"} {
+	for _, path := range []string{"/api/v1/admin/tsdb/delete_series", "/api/v1/admin/tsdb/snapshot"} {
 		if w := ask(http.MethodPost, path); w.Code != http.StatusNotFound || strings.Contains(w.Body.String(), "otlp-receiver") {
 			t.Errorf("POST %s: %d %s", path, w.Code, w.Body)
 		}
