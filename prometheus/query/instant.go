@@ -6,18 +6,12 @@ import (
 	"time"
 
 	"github.com/prometheus/prometheus/promql"
-	"github.com/prometheus/prometheus/promql/parser"
 
 	"github.com/tsdbridge/tsdbridge/budget"
 	"github.com/tsdbridge/tsdbridge/prometheus/bounds"
 	"github.com/tsdbridge/tsdbridge/prometheus/reply"
 	"github.com/tsdbridge/tsdbridge/running"
 )
-
-// Parser parses the queries of an API with these options.
-func (Options) Parser() parser.Parser {
-	return parser.NewParser(parser.Options{ExperimentalDurationExpr: true})
-}
 
 // Instant evaluates a query at an instant for somebody in this process, with the bounds and the turns of
 // a request from outside. A scalar becomes a sample without labels. What the evaluation takes is in

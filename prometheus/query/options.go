@@ -30,6 +30,8 @@ type Options struct {
 	// Lookback is --query.lookback-delta: the age of the oldest sample that an instant still shows.
 	Lookback time.Duration
 
+	// Features are --query.enable-feature: experimental parts of PromQL; see Features.
+	Features []string
 	// Lookbacks are --query.lookback: rules of metrics with other lookbacks.
 	Lookbacks []string
 	// Steps tells the steps of series; nil: none is known.
@@ -133,6 +135,9 @@ func (o Options) Validate() error {
 		if positive.value <= 0 {
 			return fmt.Errorf("%s must be above 0", positive.flag)
 		}
+	}
+	if err := o.checkFeatures(); err != nil {
+		return err
 	}
 	if _, err := lookback.Parse(o.Lookbacks); err != nil {
 		return fmt.Errorf("--query.lookback: %w", err)

@@ -1,0 +1,41 @@
+package query
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/prometheus/prometheus/promql/parser"
+)
+
+// Names of the experimental parts of PromQL, as Prometheus' --enable-feature has them.
+const (
+	FeatureFunctions      = "promql-experimental-functions"
+	FeatureRangeSelectors = "promql-extended-range-selectors"
+	FeatureFillModifiers  = "promql-binop-fill-modifiers"
+)
+
+// Features returns the names that --query.enable-feature takes.
+func Features() []string {
+	return []string{FeatureFunctions, FeatureRangeSelectors, FeatureFillModifiers}
+}
+
+// Parser parses the queries of an API with these options.
+func (o Options) Parser() parser.Parser {
+	return parser.NewParser(parser.Options{
+		ExperimentalDurationExpr:     true,
+		EnableExperimentalFunctions:  slices.Contains(o.Features, FeatureFunctions),
+		EnableExtendedRangeSelectors: slices.Contains(o.Features, FeatureRangeSelectors),
+		EnableBinopFillModifiers:     slices.Contains(o.Features, FeatureFillModifiers),
+	})
+}
+
+// checkFeatures refuses features that there are not.
+func (o Options) checkFeatures() error {
+	for _, name := range o.Features {
+		if !slices.Contains(Features(), name) {
+			return fmt.Errorf("--query.enable-feature=%s: want one of %s", name, strings.Join(Features(), ", "))
+		}
+	}
+	return nil
+}
