@@ -128,19 +128,7 @@ func matchesOf(texts []string) (matches []copying.Match, err error) {
 }
 
 // what names what is copied, for the state.
-func (c *CopyOptions) what() string {
-	text := "all series"
-	if len(c.Match) > 0 {
-		text = strings.Join(c.Match, " ")
-	}
-	if c.Start != "" {
-		text += " from " + c.Start
-	}
-	if c.End != "" {
-		text += " to " + c.End
-	}
-	return text
-}
+func (c *CopyOptions) what() string { return whatIsChosen(c.Match, c.Start, c.End) }
 
 // Copy copies what a store holds into another one.
 func Copy(ctx context.Context, c CopyOptions, console Console) error {

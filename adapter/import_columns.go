@@ -82,18 +82,24 @@ func parseTime(text string, now time.Time) (int64, error) {
 	return query.ParseTime(text, time.UTC, now)
 }
 
+// whatIsChosen names series and their time, for a state.
+func whatIsChosen(match []string, from, to string) string {
+	text := "all series"
+	if len(match) > 0 {
+		text = strings.Join(match, " ")
+	}
+	if from != "" {
+		text += " from " + from
+	}
+	if to != "" {
+		text += " to " + to
+	}
+	return text
+}
+
 // what names what is chosen, for a state.
 func (c *SeriesChoice) what() string {
-	text := "all series"
-	if len(c.Match) > 0 {
-		text = strings.Join(c.Match, " ")
-	}
-	if c.From != "" {
-		text += " from " + c.From
-	}
-	if c.To != "" {
-		text += " to " + c.To
-	}
+	text := whatIsChosen(c.Match, c.From, c.To)
 	if len(c.Labels) > 0 {
 		text += " with " + strings.Join(c.Labels, " ")
 	}

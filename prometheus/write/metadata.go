@@ -4,11 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
 	"unicode/utf8"
 
 	"github.com/prometheus/common/model"
 
+	"github.com/tsdbridge/tsdbridge/prometheus/object"
 	"github.com/tsdbridge/tsdbridge/storage"
 )
 
@@ -100,25 +100,7 @@ func (j *job) addSeriesMetadata(i int) {
 		return
 	}
 	kind := metadataType(m.kind)
-	j.addMetadata(familyName(metricName(ls), kind), kind, help, unit)
-}
-
-// familyName returns the metric family of a series. Series of a classic histogram or summary have a
-// suffix.
-func familyName(name []byte, kind model.MetricType) []byte {
-	var suffixes []string
-	switch kind {
-	case model.MetricTypeHistogram, model.MetricTypeGaugeHistogram:
-		suffixes = []string{"_bucket", "_sum", "_count", "_gsum", "_gcount"}
-	case model.MetricTypeSummary:
-		suffixes = []string{"_sum", "_count"}
-	}
-	for _, suffix := range suffixes {
-		if len(name) > len(suffix) && strings.HasSuffix(string(name), suffix) {
-			return name[:len(name)-len(suffix)]
-		}
-	}
-	return name
+	j.addMetadata(object.Family(metricName(ls), kind), kind, help, unit)
 }
 
 func (j *job) addMetadata(family []byte, kind model.MetricType, help, unit []byte) {
