@@ -83,6 +83,11 @@ type command struct {
 	importFiles adapter.ImportFilesOptions
 	exportFiles adapter.ExportFilesOptions
 
+	sampleCommands
+}
+
+// sampleCommands are the options of imports and exports of labelled samples.
+type sampleCommands struct {
 	importBlocks adapter.ImportBlocksOptions
 	exportBlocks adapter.ExportBlocksOptions
 	importText   adapter.ImportTextOptions
@@ -167,8 +172,7 @@ func (p *parser) command(name string) command {
 	return command{
 		name: name, options: p.options, tables: p.tables, store: p.store, trees: p.trees, imports: p.imports, exports: p.exports, copies: p.copies, fsck: p.fsck, metaSync: p.metaSync,
 		uid: p.uid, ask: p.ask, checks: p.checkTSD, backfill: p.backfill, ruleFiles: p.ruleFiles, importFiles: p.importFiles, exportFiles: p.exportFiles, checked: p.checked,
-		health: p.health, shell: p.shell, importBlocks: p.importBlocks, exportBlocks: p.exportBlocks,
-		importText: p.importText, importLines: p.importLines, importFetch: p.importFetch, exportLines: p.exportLines, exportText: p.exportText,
+		health: p.health, shell: p.shell, sampleCommands: p.sampleCommands,
 	}
 }
 
@@ -233,35 +237,29 @@ func nameFlag(args []string, err error) error {
 
 // parser defines the command line and holds its values.
 type parser struct {
-	app          *kingpin.Application
-	options      adapter.Options
-	tables       adapter.TableOptions
-	store        adapter.StoreOptions
-	trees        treeFlags
-	imports      adapter.ImportOptions
-	importFiles  adapter.ImportFilesOptions
-	exportFiles  adapter.ExportFilesOptions
-	exports      adapter.ExportOptions
-	copies       adapter.CopyOptions
-	fsck         adapter.FsckOptions
-	metaSync     adapter.FsckOptions
-	uid          adapter.UIDOptions
-	health       adapter.HealthOptions
-	shell        string
-	ask          adapter.AskOptions
-	checkTSD     adapter.CheckTSDOptions
-	backfill     adapter.BackfillOptions
-	ruleFiles    []string // of "check rules"
-	importBlocks adapter.ImportBlocksOptions
-	exportBlocks adapter.ExportBlocksOptions
-	importText   adapter.ImportTextOptions
-	importLines  adapter.ImportOptions
-	importFetch  adapter.ImportFetchOptions
-	exportLines  adapter.ExportLinesOptions
-	exportText   adapter.ExportTextOptions
-	checked      string // file of "check config" and "check web-config"
-	configFile   string
-	tsdConfig    string
+	app         *kingpin.Application
+	options     adapter.Options
+	tables      adapter.TableOptions
+	store       adapter.StoreOptions
+	trees       treeFlags
+	imports     adapter.ImportOptions
+	importFiles adapter.ImportFilesOptions
+	exportFiles adapter.ExportFilesOptions
+	exports     adapter.ExportOptions
+	copies      adapter.CopyOptions
+	fsck        adapter.FsckOptions
+	metaSync    adapter.FsckOptions
+	uid         adapter.UIDOptions
+	health      adapter.HealthOptions
+	shell       string
+	ask         adapter.AskOptions
+	checkTSD    adapter.CheckTSDOptions
+	backfill    adapter.BackfillOptions
+	ruleFiles   []string // of "check rules"
+	sampleCommands
+	checked    string // file of "check config" and "check web-config"
+	configFile string
+	tsdConfig  string
 
 	future, carbonFuture, opentsdbFuture bool // the flag was given
 	logLevel                             string
