@@ -129,23 +129,10 @@ func TestWaitEnds(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				var group sync.WaitGroup
-				for range 3 {
-					group.Go(func() { client(t, l, 10, func() time.Duration { return syncTime / 4 }) })
-				}
-				group.Wait()
-				before, begin := *syncs, time.Now()
 				ctx, cancel := context.WithCancel(t.Context())
 				defer cancel()
-				group.Go(func() {
-					if _, err := l.Append(ctx, make([]byte, 100)); err != nil && !errors.Is(err, context.Canceled) {
-						t.Error(err)
-					}
-				})
-				synctest.Wait()
-				if *syncs > before {
-					t.Fatal("the group did not wait")
-				}
+				group := appendAndWait(ctx, t, l, syncs)
+				begin := time.Now()
 				switch how {
 				case "context":
 					cancel()
@@ -168,6 +155,34 @@ func TestWaitEnds(t *testing.T) {
 			})
 		})
 	}
+}
+
+// appendAndWait has three callers append, and then a single one. It returns when the group of the
+// single one waits for more records; the returned group of goroutines ends with its Append. Where
+// the last of the three waited in vain for the others, the single one does not wait; then they
+// begin again.
+func appendAndWait(ctx context.Context, t *testing.T, l *log.Log, syncs *int) *sync.WaitGroup {
+	t.Helper()
+	for range 100 {
+		var group sync.WaitGroup
+		for range 3 {
+			group.Go(func() { client(t, l, 10, func() time.Duration { return syncTime / 4 }) })
+		}
+		group.Wait()
+		before := *syncs
+		group.Go(func() {
+			if _, err := l.Append(ctx, make([]byte, 100)); err != nil && !errors.Is(err, context.Canceled) {
+				t.Error(err)
+			}
+		})
+		synctest.Wait()
+		if *syncs == before {
+			return &group
+		}
+		group.Wait()
+	}
+	t.Fatal("no group waited")
+	return nil
 }
 
 // TestCallersThatGiveUp appends from callers that come, pause and give up at random, and wants
