@@ -311,6 +311,40 @@ var causes = []struct {
 			return a
 		}
 	}},
+	{"RulesFailing", func(t *testing.T) (*Adapter, func() *Adapter) {
+		a := adapterWithRules(t, "groups: [{name: g, rules: [{record: both, expr: 'up + on () up'}]}]\n", "")
+		waitMetric(t, a, `prometheus_rule_evaluations_total\{.*\} [1-9]`)
+		return a, func() *Adapter {
+			now := time.Now().UnixMilli()
+			postText(t, "http://"+a.Addr(), fmt.Sprintf("{__name__=\"up\", n=\"1\"} 1@%d\n{__name__=\"up\", n=\"2\"} 1@%d", now, now))
+			waitMetric(t, a, `prometheus_rule_evaluation_failures_total\{.*\} [1-9]`)
+			return a
+		}
+	}},
+	{"RulesLate", func(t *testing.T) (*Adapter, func() *Adapter) {
+		rules := strings.Repeat("{record: one, expr: 'sum_over_time(up[3h:1ms])'}, ", 20)
+		a := adapterWithRules(t, "groups: [{name: g, interval: 1s, rules: ["+rules+"]}]\n", "")
+		waitMetric(t, a, `prometheus_rule_group_iterations_missed_total\{.*\} 0`)
+		return a, func() *Adapter {
+			samples := strings.Builder{} // enough that no step of three hours is empty
+			for at := time.Now().Add(-3 * time.Hour); at.Before(time.Now()); at = at.Add(4 * time.Minute) {
+				fmt.Fprintf(&samples, " 1@%d", at.UnixMilli())
+			}
+			sendRemoteWrite(t, a, `{__name__="up"}`+samples.String(), 1)
+			waitMetric(t, a, `prometheus_rule_group_iterations_missed_total\{.*\} [1-9]`)
+			return a
+		}
+	}},
+	{"AlertsNotSent", func(t *testing.T) (*Adapter, func() *Adapter) {
+		a := adapterWithRules(t, "groups: [{name: g, rules: [{alert: Broken, expr: up}]}]\n",
+			"alerting: {alertmanagers: [{static_configs: [{targets: ['127.0.0.1:1']}]}]}\n")
+		waitMetric(t, a, `prometheus_notifications_errors_total\{.*\} 0`)
+		return a, func() *Adapter {
+			postText(t, "http://"+a.Addr(), fmt.Sprintf("{__name__=\"up\"} 1@%d", time.Now().UnixMilli()))
+			waitMetric(t, a, `prometheus_notifications_errors_total\{.*\} [1-9]`)
+			return a
+		}
+	}},
 	{"UpkeepFailing", func(t *testing.T) (*Adapter, func() *Adapter) {
 		o := storeTestOptions(t, storage.WriteBuffered)
 		var err error
@@ -387,6 +421,17 @@ var causes = []struct {
 		stop()
 		return restarted(t, o, func(o *Options) { o.Path = filepath.Join(t.TempDir(), "elsewhere") })
 	}},
+}
+
+// adapterWithRules runs an adapter that evaluates rules all the time.
+func adapterWithRules(t *testing.T, rules, config string) *Adapter {
+	t.Helper()
+	dir := t.TempDir()
+	writeText(t, filepath.Join(dir, "rules.yml"), rules)
+	o := storeTestOptions(t, storage.WriteBuffered)
+	o.PromConfig = mustParseProm(t, dir, "global: {evaluation_interval: 50ms}\nrule_files: [rules.yml]\n"+config)
+	a, _ := runAdapter(t, o)
+	return a
 }
 
 // TestAlerts causes the condition of each alert once.

@@ -43,7 +43,15 @@ func TestDashboards(t *testing.T) {
 	embedded := storeTestOptions(t, storage.WriteBuffered)
 	embedded.Carbon.ListenAddress, embedded.OpenTSDB.ListenAddress = "127.0.0.1:0", "127.0.0.1:0"
 	embedded.Graphite.Trees = declared(t, "- {name: servers, path: 'servers.{host}.{metric...}'}\n")
+	embedded.Prometheus.Write.Dedup.ClusterLabel, embedded.Prometheus.Write.Dedup.ReplicaLabel = "cluster", "replica"
+	dir := t.TempDir()
+	writeText(t, filepath.Join(dir, "rules.yml"), "groups: [{name: g, rules: [{record: r, expr: load}]}]\n")
+	embedded.RemoteWrite.Path = dir
+	embedded.PromConfig = mustParseProm(t, dir, "rule_files: [rules.yml]\n"+
+		"alerting: {alertmanagers: [{static_configs: [{targets: ['127.0.0.1:1']}]}]}\n"+
+		"remote_write: [{url: 'http://127.0.0.1:1/'}]\n")
 	local, _ := runAdapter(t, embedded)
+	waitMetric(t, local, `prometheus_notifications_sent_total\{.*\} 0`)
 	cluster, _ := adapterOnHBase(t, storage.WriteThrough)
 	for range 2 {
 		mixedLoad(t, local)

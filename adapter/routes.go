@@ -95,7 +95,7 @@ func (a *Adapter) routes(g *generation) (http.Handler, error) {
 			http.Error(w, "method "+req.Method+" is not allowed here", http.StatusMethodNotAllowed)
 		}
 	})))
-	routeProfiles(r)
+	routeProfiles(r, a.Flags)
 	web.Page{Version: Version(), Admin: a.o.AdminAPI, Edits: a.o.AdminAPI && g.o.OpenTSDB.AllowEdits}.Routes(r)
 	return r, nil
 }

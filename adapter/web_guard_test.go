@@ -229,7 +229,7 @@ func wantAnswer(t *testing.T, who string, r *bufio.Reader, want int) http.Header
 // One profile runs at a time, and for a limited time.
 func TestWebProfiles(t *testing.T) {
 	r := chi.NewRouter()
-	routeProfiles(r)
+	routeProfiles(r, func() map[string]string { return nil })
 	a := startGuarded(t, nil, r)
 	if got := a.ask(get("/debug/pprof/profile?seconds=121")); !strings.HasPrefix(got, "400 ") {
 		t.Errorf("two minutes: %s", got)
@@ -246,6 +246,21 @@ func TestWebProfiles(t *testing.T) {
 		got := a.ask(get("/debug/pprof/symbol"))
 		if strings.HasPrefix(got, "503 ") {
 			return
+		}
+	}
+}
+
+// TestCommandLineWithoutSecrets: /debug/pprof/cmdline shows no value of a secret, however it was given.
+func TestCommandLineWithoutSecrets(t *testing.T) {
+	flags := map[string]string{"tracing.header": Hidden, "log.level": "info"}
+	for given, want := range map[string]string{
+		"tsdbridge --tracing.header=key=abc --log.level=info": "tsdbridge --tracing.header=<secret> --log.level=info",
+		"tsdbridge --tracing.header key=abc --log.level info": "tsdbridge --tracing.header <secret> --log.level info",
+		"tsdbridge --tracing.header":                          "tsdbridge --tracing.header",
+		"tsdbridge tracing.header=1 --":                       "tsdbridge tracing.header=1 --",
+	} {
+		if got := strings.Join(withoutSecrets(strings.Fields(given), flags), " "); got != want {
+			t.Errorf("%s is shown as %s, want %s", given, got, want)
 		}
 	}
 }

@@ -2,9 +2,13 @@ package adapter
 
 import (
 	"fmt"
+	"io"
 	"net/http"
 	"net/http/pprof"
+	"os"
+	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/go-chi/chi/v5"
 )
@@ -13,8 +17,8 @@ import (
 const profileSeconds = 120
 
 // routeProfiles mounts Go's profiles: one at a time, for a limited time, since each costs the whole
-// process.
-func routeProfiles(r chi.Router) {
+// process. The command line is shown without secrets; flags are those that hold.
+func routeProfiles(r chi.Router, flags func() map[string]string) {
 	turn := make(chan struct{}, 1)
 	one := func(next http.HandlerFunc) http.HandlerFunc {
 		return func(w http.ResponseWriter, r *http.Request) {
@@ -34,7 +38,29 @@ func routeProfiles(r chi.Router) {
 	}
 	r.HandleFunc("/debug/pprof/*", one(pprof.Index))
 	r.HandleFunc("/debug/pprof/profile", one(pprof.Profile))
-	r.HandleFunc("/debug/pprof/cmdline", pprof.Cmdline)
+	r.HandleFunc("/debug/pprof/cmdline", func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("X-Content-Type-Options", "nosniff")
+		w.Header().Set("Content-Type", "text/plain; charset=utf-8")
+		_, _ = io.WriteString(w, strings.Join(withoutSecrets(os.Args, flags()), "\x00"))
+	})
 	r.HandleFunc("/debug/pprof/symbol", one(pprof.Symbol))
 	r.HandleFunc("/debug/pprof/trace", one(pprof.Trace))
+}
+
+// withoutSecrets returns the words of a command line with Hidden for the value of each flag that
+// flags hides.
+func withoutSecrets(args []string, flags map[string]string) []string {
+	args = slices.Clone(args)
+	for i, arg := range args {
+		flag, isFlag := strings.CutPrefix(arg, "--")
+		name, _, hasValue := strings.Cut(flag, "=")
+		switch {
+		case !isFlag || flags[name] != Hidden:
+		case hasValue:
+			args[i] = "--" + name + "=" + Hidden
+		case i+1 < len(args):
+			args[i+1] = Hidden
+		}
+	}
+	return args
 }
