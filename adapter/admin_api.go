@@ -10,6 +10,7 @@ import (
 
 	"github.com/go-chi/chi/v5"
 
+	"github.com/tsdbridge/tsdbridge/adapter/trees"
 	"github.com/tsdbridge/tsdbridge/graphite"
 	"github.com/tsdbridge/tsdbridge/opentsdb"
 	prom "github.com/tsdbridge/tsdbridge/prometheus"
@@ -64,7 +65,7 @@ type (
 
 func (a *adminAPI) mount(r chi.Router) {
 	r.Method(http.MethodPost, toldPath, http.NewCrossOriginProtection().Handler(http.HandlerFunc(a.transfers.told)))
-	for path, serve := range map[string]func(*http.Request) (any, error){snapshotPath: a.snapshot, compactPath: a.compact, cleanPath: a.clean, treeSyncPath: a.syncTrees} {
+	for path, serve := range map[string]func(*http.Request) (any, error){snapshotPath: a.snapshot, compactPath: a.compact, cleanPath: a.clean, trees.SyncPath: a.syncTrees} {
 		// A page of another origin cannot have a browser start an operation.
 		handler := http.NewCrossOriginProtection().Handler(a.alone(serve))
 		r.Method(http.MethodPost, path, handler)
@@ -104,11 +105,6 @@ func (a *adminAPI) alone(serve func(*http.Request) (any, error)) http.HandlerFun
 func (a *adminAPI) fail(w http.ResponseWriter, r *http.Request, err error) {
 	a.o.Logger.WarnContext(r.Context(), "admin request failed; see /-/ready if the tables are away", "path", r.URL.Path, "err", err)
 	reply.JSON(w, http.StatusServiceUnavailable, reply.Frame{Status: "error", ErrorType: "unavailable", Error: err.Error()})
-}
-
-// badRequest answers a request that cannot be carried out as it is.
-func badRequest(w http.ResponseWriter, err error) {
-	reply.JSON(w, http.StatusBadRequest, reply.Frame{Status: "error", ErrorType: "bad_data", Error: err.Error()})
 }
 
 // snapshot copies the store. It ignores Prometheus' skip_head: the copy contains everything

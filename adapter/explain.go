@@ -34,7 +34,7 @@ func (g *generation) explained(scripts func(http.Handler) http.Handler) http.Han
 		case language == "" || language == "promql":
 			g.prometheus.Query().ServeHTTP(w, r)
 		default:
-			badRequest(w, fmt.Errorf("lang=%s is no language of queries: promql, graphite or opentsdb", strconv.Quote(reply.Cut(language, 40))))
+			reply.BadRequest(w, fmt.Errorf("lang=%s is no language of queries: promql, graphite or opentsdb", strconv.Quote(reply.Cut(language, 40))))
 		}
 	})
 }

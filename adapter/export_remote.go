@@ -139,7 +139,7 @@ func (a *adminAPI) exporter(r *http.Request) (x *opentsdb.Exporter, about transf
 // failExport answers before anything is exported.
 func (a *adminAPI) failExport(w http.ResponseWriter, r *http.Request, err error) {
 	if storage.IsRefusal(err) {
-		badRequest(w, err)
+		reply.BadRequest(w, err)
 		return
 	}
 	a.fail(w, r, err)

@@ -17,6 +17,7 @@ import (
 	"github.com/tsdbridge/tsdbridge/graphite"
 	"github.com/tsdbridge/tsdbridge/graphite/whisper"
 	prom "github.com/tsdbridge/tsdbridge/prometheus"
+	"github.com/tsdbridge/tsdbridge/prometheus/reply"
 	"github.com/tsdbridge/tsdbridge/storage"
 	"github.com/tsdbridge/tsdbridge/transfer"
 )
@@ -288,7 +289,7 @@ func (a *adminAPI) exportWhisper(w http.ResponseWriter, r *http.Request) {
 		err = q.Validate()
 	}
 	if err != nil {
-		badRequest(w, fmt.Errorf("%w: %w", storage.ErrInvalid, err))
+		reply.BadRequest(w, fmt.Errorf("%w: %w", storage.ErrInvalid, err))
 		return
 	}
 	w.Header().Set("Content-Type", "application/octet-stream")

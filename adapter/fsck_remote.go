@@ -56,7 +56,7 @@ func (a *adminAPI) fsckRequestOf(w http.ResponseWriter, r *http.Request) (fsckRe
 		err = fmt.Errorf("%d stretches", asked.N)
 	}
 	if err != nil {
-		badRequest(w, err)
+		reply.BadRequest(w, err)
 		return asked, false
 	}
 	if err := a.store.Ready(r.Context()); err != nil {
@@ -75,7 +75,7 @@ func (a *adminAPI) planFsck(w http.ResponseWriter, r *http.Request) {
 	stretches, err := a.fsck.source().Plan(r.Context(), asked.Query, asked.N)
 	switch {
 	case errors.Is(err, fsck.ErrUnknown):
-		badRequest(w, err)
+		reply.BadRequest(w, err)
 	case err != nil:
 		a.fail(w, r, err)
 	default:

@@ -105,7 +105,7 @@ func (a *Adapter) showGrowth(w http.ResponseWriter, r *http.Request) {
 		q.To, err = dayOf(r, "to", max(today, q.From))
 	}
 	if err != nil {
-		badRequest(w, err)
+		reply.BadRequest(w, err)
 		return
 	}
 	q.First = today - days + 1
@@ -131,7 +131,7 @@ func (a *Adapter) showSilent(w http.ResponseWriter, r *http.Request) {
 		limit, err = numberOf(r, "limit", usualShares, mostShares)
 	}
 	if err != nil {
-		badRequest(w, err)
+		reply.BadRequest(w, err)
 		return
 	}
 	since := storage.DayOf(a.o.Now()) - days + 1

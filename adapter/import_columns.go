@@ -154,7 +154,7 @@ func (a *adminAPI) importColumns(w http.ResponseWriter, r *http.Request) {
 		err = appendable.Check(batch)
 	}
 	if err != nil {
-		badRequest(w, err)
+		reply.BadRequest(w, err)
 		return
 	}
 	stored := importedColumns{Samples: batch.Samples()}

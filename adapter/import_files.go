@@ -171,7 +171,7 @@ func (a *adminAPI) importPart(w http.ResponseWriter, r *http.Request) {
 	}
 	part, err := graphite.ParseImportPart(body)
 	if err != nil {
-		badRequest(w, err)
+		reply.BadRequest(w, err)
 		return
 	}
 	stored := importedPart{Points: part.Points()}

@@ -47,7 +47,7 @@ func (a *adminAPI) importBlock(w http.ResponseWriter, r *http.Request) {
 	case err == nil:
 		reply.JSON(w, http.StatusOK, reply.Frame{Status: "success", Data: stored})
 	case storage.IsRefusal(err):
-		badRequest(w, err)
+		reply.BadRequest(w, err)
 	default:
 		a.fail(w, r, err)
 	}

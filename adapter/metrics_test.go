@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/tsdbridge/tsdbridge/adapter/trees"
 	"github.com/tsdbridge/tsdbridge/prometheus/promtest"
 )
 
@@ -22,7 +23,7 @@ func TestResponsesAreCounted(t *testing.T) {
 		{http.MethodGet, "/render?target=a&format=json"},
 		{http.MethodGet, "/metrics?query=*"},
 		{http.MethodGet, "/api/aggregators"},
-		{http.MethodPost, treeSyncPath},
+		{http.MethodPost, trees.SyncPath},
 	} {
 		promtest.Do(t, c.method, "http://"+a.Addr()+c.path, nil)
 	}

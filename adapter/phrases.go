@@ -4,6 +4,7 @@ import (
 	"errors"
 	"net/http"
 
+	"github.com/tsdbridge/tsdbridge/adapter/trees"
 	"github.com/tsdbridge/tsdbridge/graphite/tagspec"
 	"github.com/tsdbridge/tsdbridge/phrase"
 	"github.com/tsdbridge/tsdbridge/prometheus/reply"
@@ -28,13 +29,13 @@ type phrased struct {
 // phraseAPI answers phrasesPath.
 type phraseAPI struct {
 	names *translate.Translator
-	store seriesNames
+	store trees.SeriesNames
 }
 
 func (a *phraseAPI) serve(w http.ResponseWriter, r *http.Request) {
 	language, text := phrase.Language(r.FormValue("language")), r.FormValue("query")
 	if len(text) > maxPhrase {
-		badRequest(w, errors.New("the query is longer than 8 KiB"))
+		reply.BadRequest(w, errors.New("the query is longer than 8 KiB"))
 		return
 	}
 	speaker := phrase.Speaker{Names: a.names, Tag: tagspec.Tag, Dotted: func(metric string) bool {
@@ -43,7 +44,7 @@ func (a *phraseAPI) serve(w http.ResponseWriter, r *http.Request) {
 	}}
 	q, err := speaker.Read(language, text)
 	if err != nil && !errors.Is(err, phrase.ErrUnsaid) {
-		badRequest(w, err)
+		reply.BadRequest(w, err)
 		return
 	}
 	all := map[phrase.Language]phrased{}

@@ -23,7 +23,7 @@ type refusals struct {
 func (a *Adapter) showRefused(w http.ResponseWriter, r *http.Request) {
 	limit, err := limitOf(r, 100, 1000)
 	if err != nil {
-		badRequest(w, err)
+		reply.BadRequest(w, err)
 		return
 	}
 	data := refusals{a.refused.Doors(), a.refused.Samples(r.URL.Query().Get("door"), limit)}

@@ -8,6 +8,7 @@ import (
 	"github.com/go-chi/chi/v5"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
+	"github.com/tsdbridge/tsdbridge/adapter/trees"
 	"github.com/tsdbridge/tsdbridge/budget"
 	"github.com/tsdbridge/tsdbridge/prometheus/reply"
 	"github.com/tsdbridge/tsdbridge/web"
@@ -33,9 +34,7 @@ func (a *Adapter) mount(g *generation) (err error) {
 
 // routes returns the handler of all HTTP requests.
 func (a *Adapter) routes(g *generation) (http.Handler, error) {
-	explainer := treeExplainer{forest: a.trees.Forest(), store: a.store.Catalog(), names: a.names}
-	trees := &treeAPI{explainer, a.trees.Follower()}
-	shower := &treeShower{tool: &treeTool{treeExplainer: explainer, o: a.o, db: a.db, tables: a.store}}
+	shown := &trees.API{Printer: a.o.treePrinter(a.trees.Forest(), a.store, a.names, a.db), Follower: a.trees.Follower()}
 	if a.status == nil { // all generations have one, with its metrics
 		a.status = &statusHandler{ready: a.ready, verbose: a.describe, engine: a.o.engineName()}
 		a.registerState(a.status)
@@ -55,17 +54,13 @@ func (a *Adapter) routes(g *generation) (http.Handler, error) {
 	g.prometheus.Routes(r.With(answeredBy("prometheus")))
 	g.opentsdb.WebRoutes(r.With(scripts, answeredBy("opentsdb")))
 	queries.Handle(explainPath, g.explained(scripts))
-	queries.Get(treeStatusPath, trees.status)
-	queries.Get(treeTestPath, trees.test)
-	queries.Get(treeBrowsePath, trees.browse)
-	queries.Post(treeTryPath, trees.try)
+	shown.Routes(queries)
 	queries.Get(phrasesPath, (&phraseAPI{names: a.names, store: a.store.Catalog()}).serve)
-	queries.Get(treeShowPath, shower.serve)
 	r.Get(transfersPath, a.transfers.serve)
 	r.Get(backupsPath, a.showBackups)
 	if a.o.AdminAPI {
 		if a.admin == nil { // it holds what its operations share
-			a.admin = &adminAPI{o: a.o, store: a.store, engine: a.db, syncTrees: trees.sync, importer: a.importer(), parts: a.graphite.Importer(), columns: a.appendable(), samples: a.columnsSource(), files: a.exportFiles, exports: a.exportOptions(), fsck: newFsckAPI(a), uidTables: a.uidTables(), transfers: a.transfers, copies: a.copySide()}
+			a.admin = &adminAPI{o: a.o, store: a.store, engine: a.db, syncTrees: shown.Sync, importer: a.importer(), parts: a.graphite.Importer(), columns: a.appendable(), samples: a.columnsSource(), files: a.exportFiles, exports: a.exportOptions(), fsck: newFsckAPI(a), uidTables: a.uidTables(), transfers: a.transfers, copies: a.copySide()}
 		}
 		administered := r.With(answeredBy("admin"))
 		a.admin.mount(administered)

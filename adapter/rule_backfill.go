@@ -10,6 +10,7 @@ import (
 	"time"
 
 	prom "github.com/tsdbridge/tsdbridge/prometheus"
+	"github.com/tsdbridge/tsdbridge/prometheus/reply"
 	"github.com/tsdbridge/tsdbridge/prometheus/rules"
 )
 
@@ -70,13 +71,13 @@ const maxBackfillBytes = 32 << 20
 func (a *Adapter) backfill(w http.ResponseWriter, r *http.Request) {
 	var q backfillRequest
 	if err := json.NewDecoder(http.MaxBytesReader(w, r.Body, maxBackfillBytes)).Decode(&q); err != nil {
-		badRequest(w, err)
+		reply.BadRequest(w, err)
 		return
 	}
 	g := a.live.Load()
 	set, err := g.o.parsedRules(q)
 	if err != nil {
-		badRequest(w, err)
+		reply.BadRequest(w, err)
 		return
 	}
 	if err := a.ready(r.Context()); err != nil {

@@ -87,7 +87,7 @@ func (t *transfers) told(w http.ResponseWriter, r *http.Request) {
 		err = errors.New("state: want done, failed or nothing")
 	}
 	if err != nil {
-		badRequest(w, fmt.Errorf("%w: %w", storage.ErrInvalid, err))
+		reply.BadRequest(w, fmt.Errorf("%w: %w", storage.ErrInvalid, err))
 		return
 	}
 	for _, text := range []*string{&x.Kind, &x.Unit, &x.At, &x.Error} {

@@ -12,6 +12,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"github.com/tsdbridge/tsdbridge/adapter/trees"
 	"github.com/tsdbridge/tsdbridge/storage"
 	"github.com/tsdbridge/tsdbridge/storage/kv"
 	"github.com/tsdbridge/tsdbridge/storage/pebble"
@@ -22,9 +23,8 @@ import (
 
 // treeTool is what the tree commands work with: the tables, without a running adapter.
 type treeTool struct {
-	treeExplainer
+	trees.Printer
 	o      Options
-	db     kv.KV
 	engine io.Closer
 	tables *storage.Store
 }
@@ -59,9 +59,14 @@ func openTreeTool(o Options) (*treeTool, error) {
 	if err != nil {
 		return nil, errors.Join(err, engine.Close())
 	}
-	t := &treeTool{o: o, db: db, engine: engine, tables: tables}
-	t.treeExplainer = treeExplainer{forest: tree.New(db, o.treeOptions(names)), store: tables.Catalog(), names: names, alone: true}
+	t := &treeTool{Printer: o.treePrinter(tree.New(db, o.treeOptions(names)), tables, names, db), o: o, engine: engine, tables: tables}
+	t.Alone = true
 	return t, nil
+}
+
+// treePrinter explains and prints the trees of a forest.
+func (o Options) treePrinter(forest *tree.Forest, store *storage.Store, names *translate.Translator, db kv.KV) trees.Printer {
+	return trees.Printer{Explainer: trees.Explainer{Forest: forest, Store: store.Catalog(), Names: names}, DB: db, Table: o.TableTree}
 }
 
 // askAdapter adds to an error what to do when another process has the tables open.
@@ -129,12 +134,12 @@ func SyncTrees(ctx context.Context, o Options, s SyncOptions, out io.Writer) err
 	}
 	declared, err := o.Graphite.definitions()
 	if err == nil {
-		err = tree.Declare(ctx, t.db, o.TableTree, declared)
+		err = tree.Declare(ctx, t.DB, o.TableTree, declared)
 	}
 	if err != nil {
 		return errors.Join(err, t.engine.Close())
 	}
-	report, err := tree.Sync(ctx, t.db, o.treeOptions(t.names), t.tables.Catalog(), so)
+	report, err := tree.Sync(ctx, t.DB, o.treeOptions(t.Names), t.tables.Catalog(), so)
 	err = errors.Join(err, t.engine.Close())
 	if err != nil && len(report.Position) > 0 {
 		err = fmt.Errorf("%w; to go on: tree sync --from=%s", err, schema.FormatTSUID(report.Position))
@@ -147,9 +152,9 @@ func SyncTrees(ctx context.Context, o Options, s SyncOptions, out io.Writer) err
 // rule. The name is a Graphite name, dotted or tagged, a label set such as up{job="x"}, or a TSUID
 // in hexadecimal. url is the URL of the adapter that has the store open; "" means the one on this
 // machine.
-func TestTree(ctx context.Context, o Options, url, name string, trees []string, out io.Writer) error {
+func TestTree(ctx context.Context, o Options, url, name string, asked []string, out io.Writer) error {
 	err := o.withTrees(ctx, func(t *treeTool) error {
-		r, err := t.explain(ctx, name, trees)
+		r, err := t.Explain(ctx, name, asked)
 		if err != nil {
 			return err
 		}
@@ -157,7 +162,7 @@ func TestTree(ctx context.Context, o Options, url, name string, trees []string, 
 		return err
 	})
 	if errors.Is(err, pebble.ErrInUse) {
-		return o.askTest(ctx, url, name, trees, out)
+		return o.askTest(ctx, url, name, asked, out)
 	}
 	return err
 }
@@ -166,41 +171,11 @@ func TestTree(ctx context.Context, o Options, url, name string, trees []string, 
 // for "". With a path, a pattern of Graphite, it prints the branches and leaves up to depth
 // elements below it instead, or all for depth 0; "." is the root. url is as for TestTree.
 func ShowTree(ctx context.Context, o Options, url, nameOrID, path string, depth int, out io.Writer) error {
-	err := o.withTrees(ctx, func(t *treeTool) error { return t.show(ctx, nameOrID, path, depth, out) })
+	err := o.withTrees(ctx, func(t *treeTool) error { return t.Print(ctx, nameOrID, path, depth, out) })
 	if errors.Is(err, pebble.ErrInUse) {
 		return o.askShow(ctx, url, nameOrID, path, depth, out)
 	}
 	return err
-}
-
-func (t *treeTool) show(ctx context.Context, nameOrID, path string, depth int, out io.Writer) error {
-	w := treePrinter{treeTool: t, out: out}
-	found := 0
-	for _, one := range t.forest.Trees() {
-		if nameOrID != "" && !isTree(nameOrID, one.ID(), one.Definition().Name) {
-			continue
-		}
-		found++
-		var err error
-		if path == "" {
-			err = w.tree(ctx, one)
-		} else {
-			err = w.below(ctx, one, path, depth)
-		}
-		if err != nil {
-			return err
-		}
-	}
-	for _, b := range t.forest.Broken() {
-		if nameOrID == "" || isTree(nameOrID, b.ID, b.Name) {
-			found++
-			fmt.Fprintf(out, "tree %d (%s) cannot be used: %v\n", b.ID, b.Name, b.Err)
-		}
-	}
-	if found == 0 && nameOrID != "" {
-		return fmt.Errorf("%w: %s", errNoTree, t.treeless([]string{nameOrID}))
-	}
-	return nil
 }
 
 // withTrees opens the tables, reads the definitions and closes what was opened.
@@ -209,7 +184,7 @@ func (o Options) withTrees(ctx context.Context, use func(*treeTool) error) error
 	if err != nil {
 		return err
 	}
-	err = t.forest.LoadTrees(ctx)
+	err = t.Forest.LoadTrees(ctx)
 	if err == nil {
 		err = use(t)
 	}

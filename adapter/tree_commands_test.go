@@ -12,7 +12,9 @@ import (
 	"time"
 
 	"github.com/cockroachdb/datadriven"
+	"github.com/go-chi/chi/v5"
 
+	"github.com/tsdbridge/tsdbridge/adapter/trees"
 	"github.com/tsdbridge/tsdbridge/storage"
 )
 
@@ -136,27 +138,28 @@ func TestTreeAPI(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer tool.engine.Close()
-	if _, err := tool.forest.Load(t.Context()); err != nil {
+	if _, err := tool.Forest.Load(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	api := &treeAPI{treeExplainer: tool.treeExplainer}
+	routes := chi.NewRouter()
+	(&trees.API{Printer: tool.Printer}).Routes(routes)
 	for _, c := range []struct {
 		name   string
-		handle http.HandlerFunc
+		path   string
 		form   url.Values
 		status int
 		wants  []string
 	}{
-		{"all", api.status, nil, 200, []string{`"leaves":8`, `"name":"by dc"`, `"default":true`, `"noInverse":"strictMatch is off`}},
-		{"one", api.test, url.Values{"name": {"servers.web01.cpu.user"}, "tree": {"servers"}}, 200, []string{
+		{"all", trees.StatusPath, nil, 200, []string{`"leaves":8`, `"name":"by dc"`, `"default":true`, `"noInverse":"strictMatch is off`}},
+		{"one", trees.TestPath, url.Values{"name": {"servers.web01.cpu.user"}, "tree": {"servers"}}, 200, []string{
 			`"inverse":"tree 1 (servers)"`, `"tsuid":"000001000001000001"`, `"path":"servers.web01.cpu.user"`, `"messages":["Processing rule: [1:0:0:METRIC]"`,
 		}},
-		{"no name", api.test, nil, 400, []string{"the name is empty"}},
-		{"bad labels", api.test, url.Values{"name": {"{}}"}}, 400, []string{"bad_data"}},
-		{"no tree", api.test, url.Values{"name": {"a.b"}, "tree": {"7"}}, 404, []string{"have 1 (servers), 2 (by dc)"}},
+		{"no name", trees.TestPath, nil, 400, []string{"the name is empty"}},
+		{"bad labels", trees.TestPath, url.Values{"name": {"{}}"}}, 400, []string{"bad_data"}},
+		{"no tree", trees.TestPath, url.Values{"name": {"a.b"}, "tree": {"7"}}, 404, []string{"have 1 (servers), 2 (by dc)"}},
 	} {
 		w := httptest.NewRecorder()
-		c.handle(w, httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/?"+c.form.Encode(), nil))
+		routes.ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), http.MethodGet, c.path+"?"+c.form.Encode(), nil))
 		for _, want := range c.wants {
 			if !strings.Contains(w.Body.String(), want) {
 				t.Errorf("%s: %s is not in\n%s", c.name, want, w.Body)

@@ -7,25 +7,27 @@ import (
 
 	"github.com/cockroachdb/datadriven"
 	"gopkg.in/yaml.v3"
+
+	"github.com/tsdbridge/tsdbridge/adapter/trees"
 )
 
 // TestParseTrees runs the data file about trees in the configuration: YAML -> what is declared, or
 // what is wrong.
 func TestParseTrees(t *testing.T) {
 	datadriven.RunTest(t, "testdata/trees", func(t *testing.T, d *datadriven.TestData) string {
-		trees, err := parseTreesText(t, d.Input)
+		parsed, err := parseTreesText(t, d.Input)
 		if err != nil {
 			return err.Error()
 		}
 		var out strings.Builder
-		for _, tree := range trees {
+		for _, tree := range parsed {
 			document, err := json.Marshal(tree.Tree)
 			if err != nil {
 				t.Fatal(err)
 			}
 			out.Write(append(document, '\n'))
 			for _, r := range tree.Rules {
-				out.WriteString("  rule " + ruleText(r) + "\n")
+				out.WriteString("  rule " + trees.RuleText(r) + "\n")
 			}
 		}
 		return out.String()
@@ -47,11 +49,11 @@ func FuzzParseTrees(f *testing.F) {
 	f.Add("- {name: a, path: 'servers.{host}.{metric...}'}")
 	f.Add("- &a {name: a, rules: [{type: TAGK, field: *a}]}")
 	f.Fuzz(func(t *testing.T, text string) {
-		trees, err := parseTreesText(t, text)
+		parsed, err := parseTreesText(t, text)
 		if err != nil {
 			return
 		}
-		for _, tree := range trees {
+		for _, tree := range parsed {
 			if tree.Name == "" || len(tree.Rules) == 0 {
 				t.Errorf("%q declares %+v", text, tree)
 			}

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/tsdbridge/tsdbridge/adapter/trees"
 	"github.com/tsdbridge/tsdbridge/prometheus/promtest"
 	"github.com/tsdbridge/tsdbridge/storage"
 )
@@ -184,12 +185,12 @@ func TestTreeSyncNeedsAdmin(t *testing.T) {
 		t.Errorf("sync without the admin API: %v", err)
 	}
 	var status struct {
-		Data treeStatus
+		Data trees.Status
 	}
-	if err := json.Unmarshal([]byte(getText(t, a, treeStatusPath)), &status); err != nil || !status.Data.Loaded || len(status.Data.Sync.Waiting) > 0 {
+	if err := json.Unmarshal([]byte(getText(t, a, trees.StatusPath)), &status); err != nil || !status.Data.Loaded || len(status.Data.Sync.Waiting) > 0 {
 		t.Errorf("status %+v, %v", status, err)
 	}
-	if text := getText(t, a, treeShowPath+"?"+url.Values{"tree": {"servers"}}.Encode()); !strings.Contains(text, "tree 1 (servers), strict match") {
+	if text := getText(t, a, trees.ShowPath+"?"+url.Values{"tree": {"servers"}}.Encode()); !strings.Contains(text, "tree 1 (servers), strict match") {
 		t.Errorf("show: %s", text)
 	}
 }

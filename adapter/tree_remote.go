@@ -11,6 +11,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/tsdbridge/tsdbridge/adapter/trees"
 )
 
 // The commands about trees call the adapter that has the embedded store open.
@@ -39,16 +41,16 @@ func (o Options) askShow(ctx context.Context, given, nameOrID, path string, dept
 	if err != nil {
 		return err
 	}
-	return adapterText(ctx, base, treeShowPath, url.Values{"tree": {nameOrID}, "path": {path}, "depth": {strconv.Itoa(depth)}}, out)
+	return adapterText(ctx, base, trees.ShowPath, url.Values{"tree": {nameOrID}, "path": {path}, "depth": {strconv.Itoa(depth)}}, out)
 }
 
 // askTest prints how a running adapter routes a series.
-func (o Options) askTest(ctx context.Context, given, name string, trees []string, out io.Writer) error {
+func (o Options) askTest(ctx context.Context, given, name string, asked []string, out io.Writer) error {
 	base, err := o.adminURL(given)
 	if err != nil {
 		return err
 	}
-	return adapterText(ctx, base, treeTestPath, url.Values{"name": {name}, "tree": trees, "format": {"text"}}, out)
+	return adapterText(ctx, base, trees.TestPath, url.Values{"name": {name}, "tree": asked, "format": {"text"}}, out)
 }
 
 // askSync makes a running adapter append series to trees, and prints the progress until it is done.
@@ -64,7 +66,7 @@ func (o Options) askSync(ctx context.Context, s SyncOptions, out io.Writer) erro
 	}
 	if !before.Running {
 		form := url.Values{"from": {s.From}, "rows": {strconv.FormatBool(s.Rows)}, "parallel": {strconv.Itoa(s.Parallel)}}
-		if err := adminCall(ctx, base, treeSyncPath+"?"+form.Encode(), &syncState{}); err != nil {
+		if err := adminCall(ctx, base, trees.SyncPath+"?"+form.Encode(), &trees.SyncState{}); err != nil {
 			return err
 		}
 	}
@@ -101,18 +103,18 @@ func waitSync(ctx context.Context, base string, passes int, every time.Duration,
 	}
 }
 
-func askSyncState(ctx context.Context, base string) (syncState, error) {
+func askSyncState(ctx context.Context, base string) (trees.SyncState, error) {
 	var text strings.Builder
-	if err := adapterText(ctx, base, treeStatusPath, nil, &text); err != nil {
-		return syncState{}, err
+	if err := adapterText(ctx, base, trees.StatusPath, nil, &text); err != nil {
+		return trees.SyncState{}, err
 	}
 	var reply struct {
 		Data struct {
-			Sync syncState `json:"sync"`
+			Sync trees.SyncState `json:"sync"`
 		} `json:"data"`
 	}
 	if err := json.Unmarshal([]byte(text.String()), &reply); err != nil {
-		return syncState{}, fmt.Errorf("the answer of %s%s is not an adapter's: %w", base, treeStatusPath, err)
+		return trees.SyncState{}, fmt.Errorf("the answer of %s%s is not an adapter's: %w", base, trees.StatusPath, err)
 	}
 	return reply.Data.Sync, nil
 }

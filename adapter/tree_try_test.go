@@ -8,13 +8,15 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/tsdbridge/tsdbridge/adapter/trees"
 )
 
 // Rules that are stored nowhere place series; what is wrong with them is told.
 func TestTreeTry(t *testing.T) {
 	a, _ := runAdapter(t, laterOptions(t, ""))
 	try := func(body string) (int, string) {
-		req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, "http://"+a.Addr()+treeTryPath, strings.NewReader(body))
+		req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, "http://"+a.Addr()+trees.TryPath, strings.NewReader(body))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -31,7 +33,7 @@ func TestTreeTry(t *testing.T) {
 	}
 	status, text := try(`{"strictMatch":true,"rules":[{"type":"TAGK","field":"dc"},{"type":"METRIC","level":1,"separator":"\\."}],
 		"series":["sys.cpu{dc=\"lga\",host=\"a\"}","sys.cpu{dc=\"lga\",host=\"b\"}","sys.cpu{host=\"c\"}"]}`)
-	var got struct{ Data []placed }
+	var got struct{ Data []trees.Placed }
 	if err := json.Unmarshal([]byte(text), &got); err != nil || status != http.StatusOK {
 		t.Fatalf("%d %v %s", status, err, text)
 	}
@@ -41,7 +43,7 @@ func TestTreeTry(t *testing.T) {
 		}
 		got.Data[i].Messages, got.Data[i].Unmatched = nil, ""
 	}
-	want := []placed{
+	want := []trees.Placed{
 		{Name: `sys.cpu{dc="lga",host="a"}`, Path: "lga.sys.cpu", Outcome: "stored", Sharing: 2},
 		{Name: `sys.cpu{dc="lga",host="b"}`, Path: "lga.sys.cpu", Outcome: "stored", Sharing: 2},
 		{Name: `sys.cpu{host="c"}`, Outcome: got.Data[2].Outcome},
@@ -61,7 +63,7 @@ func TestTreeTry(t *testing.T) {
 			t.Errorf("%.100s: %d %s, want %s", body, status, text, want)
 		}
 	}
-	if text := getText(t, a, treeStatusPath); strings.Contains(text, "tried") {
+	if text := getText(t, a, trees.StatusPath); strings.Contains(text, "tried") {
 		t.Errorf("a trial is stored: %s", text)
 	}
 }

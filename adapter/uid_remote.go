@@ -8,6 +8,7 @@ import (
 	"net/http"
 
 	prom "github.com/tsdbridge/tsdbridge/prometheus"
+	"github.com/tsdbridge/tsdbridge/prometheus/reply"
 )
 
 // uidPath takes a command about UIDs, UIDOptions as JSON. The answer is lines of JSON, uidLine, while it
@@ -33,7 +34,7 @@ func (a *adminAPI) uids(w http.ResponseWriter, r *http.Request) {
 		err = u.Validate()
 	}
 	if err != nil {
-		badRequest(w, err)
+		reply.BadRequest(w, err)
 		return
 	}
 	if err := a.store.Ready(r.Context()); err != nil {

@@ -28,6 +28,11 @@ func JSON(w http.ResponseWriter, status int, body Frame) {
 	_ = json.NewEncoder(w).Encode(body)
 }
 
+// BadRequest answers a request that cannot be carried out as it is.
+func BadRequest(w http.ResponseWriter, err error) {
+	JSON(w, http.StatusBadRequest, Frame{Status: "error", ErrorType: "bad_data", Error: err.Error()})
+}
+
 // APIError answers with an error in the form of Prometheus' API.
 func APIError(w http.ResponseWriter, err error) {
 	status, kind := http.StatusInternalServerError, "internal"

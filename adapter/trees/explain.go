@@ -1,4 +1,4 @@
-package adapter
+package trees
 
 import (
 	"bytes"
@@ -20,24 +20,24 @@ import (
 	"github.com/tsdbridge/tsdbridge/tree"
 )
 
-// seriesNames finds the UIDs of series and the names of UIDs. catalog.Catalog is one.
-type seriesNames interface {
+// SeriesNames finds the UIDs of series and the names of UIDs. catalog.Catalog is one.
+type SeriesNames interface {
 	TSUID(ctx context.Context, series storage.Series) (tsuid []byte, ok bool, err error)
 	Exists(ctx context.Context, series []storage.Series) ([]bool, error)
 	NameSeries(ctx context.Context, tsuids [][]byte) ([]storage.NewSeries, error)
 }
 
-// treeExplainer explains how series are routed.
-type treeExplainer struct {
-	forest *tree.Forest
-	store  seriesNames
-	names  *translate.Translator
-	// alone means that no adapter is running: rows of any width may be read.
-	alone bool
+// An Explainer explains how series are routed.
+type Explainer struct {
+	Forest *tree.Forest
+	Store  SeriesNames
+	Names  *translate.Translator
+	// Alone means that no adapter is running: rows of any width may be read.
+	Alone bool
 }
 
-// A routing is what becomes of one series, in the JSON of /api/v1/status/trees/test.
-type routing struct {
+// A Routing is what becomes of one series, in the JSON of /api/v1/status/trees/test.
+type Routing struct {
 	Name string `json:"name"`
 	// Inverse is the tree that turns a dotted name into metric and tags, empty if none does.
 	Inverse string `json:"inverse,omitempty"`
@@ -46,7 +46,7 @@ type routing struct {
 	Series  string `json:"series"` // as it is stored
 	TSUID   string `json:"tsuid"`  // "" when there is no such series yet
 	// Trees are the routes through the requested trees.
-	Trees []treeRouting `json:"trees"`
+	Trees []Route `json:"trees"`
 
 	// Kept means that the inverse is not used, since the series of the whole name existed before.
 	Kept bool `json:"kept,omitempty"`
@@ -54,7 +54,8 @@ type routing struct {
 	dotted bool // the name is dotted, without tags
 }
 
-type treeRouting struct {
+// A Route is what becomes of a series in one tree.
+type Route struct {
 	ID        uint16 `json:"treeId"`
 	Name      string `json:"name"`
 	Enabled   bool   `json:"enabled"`
@@ -71,23 +72,23 @@ type treeRouting struct {
 	said string
 }
 
-// explain routes a series through trees, all of them when none are named. The name is a Graphite
+// Explain routes a series through trees, all of them when none are named. The name is a Graphite
 // name, dotted or tagged, a label set such as up{job="x"}, or a TSUID in hexadecimal.
-func (e *treeExplainer) explain(ctx context.Context, name string, trees []string) (routing, error) {
-	r := routing{Name: name, Trees: []treeRouting{}}
+func (e *Explainer) Explain(ctx context.Context, name string, trees []string) (Routing, error) {
+	r := Routing{Name: name, Trees: []Route{}}
 	series, err := e.subject(ctx, name, &r)
 	if err != nil {
 		return r, err
 	}
-	ls := e.names.ToLabels(series.Series)
+	ls := e.Names.ToLabels(series.Series)
 	r.Labels, r.Path, r.Series, r.TSUID = ls.String(), translate.LabelsPath(ls), series.String(), schema.FormatTSUID(series.TSUID)
-	all, err := e.forest.Explain(ctx, series)
+	all, err := e.Forest.Explain(ctx, series)
 	if err != nil {
 		return r, err
 	}
 	for _, x := range all {
 		if d := x.Tree.Definition(); len(trees) == 0 || slices.ContainsFunc(trees, func(asked string) bool { return isTree(asked, x.Tree.ID(), d.Name) }) {
-			one := newTreeRouting(x)
+			one := newRoute(x)
 			if err := e.sharers(ctx, x, series.TSUID, &one); err != nil {
 				return r, err
 			}
@@ -95,7 +96,7 @@ func (e *treeExplainer) explain(ctx context.Context, name string, trees []string
 		}
 	}
 	if len(r.Trees) == 0 {
-		return r, fmt.Errorf("%w: %s", errNoTree, e.treeless(trees))
+		return r, fmt.Errorf("%w: %s", ErrNoTree, e.treeless(trees))
 	}
 	return r, nil
 }
@@ -104,11 +105,11 @@ func (e *treeExplainer) explain(ctx context.Context, name string, trees []string
 const mostSharers = 10
 
 // sharers returns the other series that have the path of a series.
-func (e *treeExplainer) sharers(ctx context.Context, x tree.Explanation, tsuid []byte, r *treeRouting) error {
-	if !e.alone && !e.forest.Loaded() {
+func (e *Explainer) sharers(ctx context.Context, x tree.Explanation, tsuid []byte, r *Route) error {
+	if !e.Alone && !e.Forest.Loaded() {
 		return nil
 	}
-	all, err := e.forest.OnPath(ctx, r.ID, x.Route)
+	all, err := e.Forest.OnPath(ctx, r.ID, x.Route)
 	if err != nil {
 		return err
 	}
@@ -117,7 +118,7 @@ func (e *treeExplainer) sharers(ctx context.Context, x tree.Explanation, tsuid [
 	if len(others) == 0 {
 		return nil
 	}
-	named, err := e.store.NameSeries(ctx, others[:min(len(others), mostSharers)])
+	named, err := e.Store.NameSeries(ctx, others[:min(len(others), mostSharers)])
 	if err != nil {
 		return err
 	}
@@ -131,12 +132,12 @@ func (e *treeExplainer) sharers(ctx context.Context, x tree.Explanation, tsuid [
 	return nil
 }
 
-// errNoTree means that there is no tree to route through.
-var errNoTree = errors.New("no such tree")
+// ErrNoTree means that there is no tree to route through.
+var ErrNoTree = errors.New("no such tree")
 
-func (e *treeExplainer) treeless(asked []string) string {
+func (e *Explainer) treeless(asked []string) string {
 	var have []string
-	for _, t := range e.forest.Trees() {
+	for _, t := range e.Forest.Trees() {
 		have = append(have, fmt.Sprintf("%d (%s)", t.ID(), t.Definition().Name))
 	}
 	switch {
@@ -152,9 +153,9 @@ func isTree(asked string, id uint16, name string) bool {
 	return asked == name || asked == strconv.Itoa(int(id))
 }
 
-func newTreeRouting(x tree.Explanation) treeRouting {
+func newRoute(x tree.Explanation) Route {
 	d := x.Tree.Definition()
-	r := treeRouting{
+	r := Route{
 		ID: x.Tree.ID(), Name: d.Name, Enabled: d.Enabled, Outcome: x.Route.Outcome.String(), Path: x.Path(),
 		Unmatched: x.Route.Unmatched, Messages: x.Messages, said: x.String(),
 	}
@@ -168,9 +169,9 @@ func newTreeRouting(x tree.Explanation) treeRouting {
 }
 
 // subject returns the series that a name means.
-func (e *treeExplainer) subject(ctx context.Context, name string, r *routing) (storage.NewSeries, error) {
+func (e *Explainer) subject(ctx context.Context, name string, r *Routing) (storage.NewSeries, error) {
 	if tsuid, err := hex.DecodeString(name); err == nil && len(tsuid) > 0 {
-		if named, err := e.store.NameSeries(ctx, [][]byte{tsuid}); err != nil || len(named) == 1 {
+		if named, err := e.Store.NameSeries(ctx, [][]byte{tsuid}); err != nil || len(named) == 1 {
 			return slices.Concat(named, []storage.NewSeries{{}})[0], err
 		}
 	}
@@ -178,13 +179,13 @@ func (e *treeExplainer) subject(ctx context.Context, name string, r *routing) (s
 	if err != nil {
 		return storage.NewSeries{}, err
 	}
-	tsuid, _, err := e.store.TSUID(ctx, series)
+	tsuid, _, err := e.Store.TSUID(ctx, series)
 	return storage.NewSeries{TSUID: tsuid, Series: series}, err
 }
 
 // series returns what would be stored for a name: a label set is Prometheus', everything else is
 // carbon's.
-func (e *treeExplainer) series(ctx context.Context, name string, r *routing) (storage.Series, error) {
+func (e *Explainer) series(ctx context.Context, name string, r *Routing) (storage.Series, error) {
 	switch {
 	case name == "":
 		return storage.Series{}, fmt.Errorf("%w: the name is empty", storage.ErrInvalid)
@@ -193,25 +194,25 @@ func (e *treeExplainer) series(ctx context.Context, name string, r *routing) (st
 		if err != nil {
 			return storage.Series{}, fmt.Errorf("%w: label set %s: %w", storage.ErrInvalid, name, err)
 		}
-		return e.names.FromLabels(ls), nil
+		return e.Names.FromLabels(ls), nil
 	}
-	whole := e.names.FromPath(name)
-	if r.dotted = e.names.Plain(whole); !r.dotted {
+	whole := e.Names.FromPath(name)
+	if r.dotted = e.Names.Plain(whole); !r.dotted {
 		return whole, nil
 	}
-	shown, by, ok := e.forest.Inverse(e.names.ToPath(whole))
+	shown, by, ok := e.Forest.Inverse(e.Names.ToPath(whole))
 	if !ok {
 		return whole, nil
 	}
 	r.Inverse = fmt.Sprintf("tree %d (%s)", by.ID(), by.Definition().Name)
-	exist, err := e.store.Exists(ctx, []storage.Series{whole})
+	exist, err := e.Store.Exists(ctx, []storage.Series{whole})
 	if err != nil {
 		return whole, err
 	}
 	if r.Kept = exist[0]; r.Kept {
 		return whole, nil
 	}
-	return e.names.FromShown(shown), nil
+	return e.Names.FromShown(shown), nil
 }
 
 // parseLabelSet reads name{label="value",...}. The name may be any text before the brace.
@@ -227,7 +228,7 @@ func parseLabelSet(text string) (labels.Labels, error) {
 }
 
 // String formats the routing for people.
-func (r routing) String() string {
+func (r Routing) String() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "labels  %s\npath    %s\nstored  %s\n", r.Labels, r.Path, r.Series)
 	if r.TSUID != "" {

@@ -1,4 +1,4 @@
-package adapter
+package trees
 
 import (
 	"errors"
@@ -38,7 +38,7 @@ const (
 //	GET /api/v1/status/trees/browse?path=P[&search=TEXT][&deep=1][&tree=ID][&limit=N]
 //
 // deep searches at any depth. A text with wildcards is a pattern of the whole name.
-func (a *treeAPI) browse(w http.ResponseWriter, r *http.Request) {
+func (a *API) browse(w http.ResponseWriter, r *http.Request) {
 	limit := defaultBrowse
 	var o tree.FindOptions
 	for name, to := range map[string]func(n int){
@@ -51,20 +51,20 @@ func (a *treeAPI) browse(w http.ResponseWriter, r *http.Request) {
 		}
 		n, err := strconv.ParseUint(text, 10, 16)
 		if err != nil || n == 0 {
-			badRequest(w, fmt.Errorf("%s=%q: want a number from 1 to 65535", name, text))
+			reply.BadRequest(w, fmt.Errorf("%s=%q: want a number from 1 to 65535", name, text))
 			return
 		}
 		to(int(n))
 	}
 	o.First = limit + 1
 	path := r.FormValue("path")
-	nodes, err := a.forest.Find(r.Context(), browsePattern(path, r.FormValue("search"), r.FormValue("deep") == "1"), o)
+	nodes, err := a.Forest.Find(r.Context(), browsePattern(path, r.FormValue("search"), r.FormValue("deep") == "1"), o)
 	switch {
 	case err == nil:
 		nodes = slices.DeleteFunc(nodes, func(n tree.Node) bool { return path != "" && !strings.HasPrefix(n.Path, path+".") })
 		reply.JSON(w, http.StatusOK, reply.Frame{Status: "success", Data: newBrowsed(nodes, limit)})
 	case errors.Is(err, storage.ErrInvalid), errors.Is(err, storage.ErrLimit):
-		badRequest(w, err)
+		reply.BadRequest(w, err)
 	default:
 		reply.JSON(w, http.StatusServiceUnavailable, reply.Frame{Status: "error", ErrorType: "unavailable", Error: err.Error()})
 	}

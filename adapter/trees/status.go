@@ -1,4 +1,4 @@
-package adapter
+package trees
 
 import (
 	"errors"
@@ -10,33 +10,20 @@ import (
 	"github.com/tsdbridge/tsdbridge/tree"
 )
 
-// treeAPI shows the trees of a running adapter:
-//
-//	GET /api/v1/status/trees                         the trees, their rules and how many leaves they have
-//	GET /api/v1/status/trees/test?name=N[&tree=T]... how a series is routed; tree is an id or a name, repeatable
-//	GET /api/v1/status/trees/show[?tree=T&path=P&depth=N]   what "tree show" prints
-//	POST /api/v1/admin/trees/sync                    appends the existing series to all trees, in the background
-//
-// With format=text, test answers what "tree test" prints.
-type treeAPI struct {
-	treeExplainer
-	follower *tree.Follower
-}
-
-// treeStatus is the answer about all trees.
-type treeStatus struct {
-	Trees    []treeState  `json:"trees"`
-	Broken   []brokenTree `json:"broken"`
-	Branches int          `json:"branches"` // in the index
-	Leaves   int          `json:"leaves"`
+// Status is the answer about all trees.
+type Status struct {
+	Trees    []state  `json:"trees"`
+	Broken   []broken `json:"broken"`
+	Branches int      `json:"branches"` // in the index
+	Leaves   int      `json:"leaves"`
 	// series found in addition to the leaves, whose names share a hash with others
 	CollidedLeaves int       `json:"strays"`
 	Loaded         bool      `json:"loaded"` // the index is complete
-	Sync           syncState `json:"sync"`
+	Sync           SyncState `json:"sync"`
 }
 
-// treeState is a tree in the words of OpenTSDB's API.
-type treeState struct {
+// state is a tree in the words of OpenTSDB's API.
+type state struct {
 	ID            uint16      `json:"treeId"`
 	Name          string      `json:"name"`
 	Description   string      `json:"description"`
@@ -66,33 +53,33 @@ type ruleState struct {
 	DisplayFormat string `json:"displayFormat,omitempty"`
 }
 
-type brokenTree struct {
+type broken struct {
 	ID    uint16 `json:"treeId"`
 	Name  string `json:"name"`
 	Error string `json:"error"`
 }
 
 // status lists the trees.
-func (a *treeAPI) status(w http.ResponseWriter, _ *http.Request) {
-	now := a.forest.Status()
-	s := treeStatus{
-		Trees: []treeState{}, Broken: []brokenTree{}, Branches: now.Branches, Leaves: now.Leaves, CollidedLeaves: now.CollidedLeaves, Loaded: now.Loaded,
+func (a *API) status(w http.ResponseWriter, _ *http.Request) {
+	now := a.Forest.Status()
+	s := Status{
+		Trees: []state{}, Broken: []broken{}, Branches: now.Branches, Leaves: now.Leaves, CollidedLeaves: now.CollidedLeaves, Loaded: now.Loaded,
 	}
-	if a.follower != nil {
-		s.Sync = newSyncState(a.follower)
+	if a.Follower != nil {
+		s.Sync = newSyncState(a.Follower)
 	}
-	for _, t := range a.forest.Trees() {
-		s.Trees = append(s.Trees, newTreeState(t, now.Trees))
+	for _, t := range a.Forest.Trees() {
+		s.Trees = append(s.Trees, newState(t, now.Trees))
 	}
-	for _, b := range a.forest.Broken() {
-		s.Broken = append(s.Broken, brokenTree{b.ID, b.Name, b.Err.Error()})
+	for _, b := range a.Forest.Broken() {
+		s.Broken = append(s.Broken, broken{b.ID, b.Name, b.Err.Error()})
 	}
 	reply.JSON(w, http.StatusOK, reply.Frame{Status: "success", Data: s})
 }
 
-func newTreeState(t *tree.Tree, now []tree.TreeStatus) treeState {
+func newState(t *tree.Tree, now []tree.TreeStatus) state {
 	d := t.Definition()
-	s := treeState{
+	s := state{
 		ID: t.ID(), Name: d.Name, Description: d.Description, Enabled: d.Enabled, StrictMatch: d.StrictMatch,
 		StoreFailures: d.StoreFailures, Rules: []ruleState{}, Sum: t.Display().Sum,
 	}
@@ -118,20 +105,20 @@ func newRuleState(r schema.TreeRule) ruleState {
 }
 
 // test routes the series of a name.
-func (a *treeAPI) test(w http.ResponseWriter, r *http.Request) {
+func (a *API) test(w http.ResponseWriter, r *http.Request) {
 	if err := r.ParseForm(); err != nil {
-		badRequest(w, err)
+		reply.BadRequest(w, err)
 		return
 	}
-	routed, err := a.explain(r.Context(), r.Form.Get("name"), r.Form["tree"])
+	routed, err := a.Explain(r.Context(), r.Form.Get("name"), r.Form["tree"])
 	switch {
 	case err == nil && r.Form.Get("format") == "text":
 		replyRouting(w, routed)
 	case err == nil:
 		reply.JSON(w, http.StatusOK, reply.Frame{Status: "success", Data: routed})
 	case errors.Is(err, storage.ErrInvalid):
-		badRequest(w, err)
-	case errors.Is(err, errNoTree):
+		reply.BadRequest(w, err)
+	case errors.Is(err, ErrNoTree):
 		reply.JSON(w, http.StatusNotFound, reply.Frame{Status: "error", ErrorType: "not_found", Error: err.Error()})
 	default:
 		reply.JSON(w, http.StatusServiceUnavailable, reply.Frame{Status: "error", ErrorType: "unavailable", Error: err.Error()})

@@ -1,4 +1,4 @@
-package adapter
+package trees
 
 import (
 	"context"
@@ -7,18 +7,59 @@ import (
 	"io"
 	"strings"
 
+	"github.com/tsdbridge/tsdbridge/storage/kv"
 	"github.com/tsdbridge/tsdbridge/storage/schema"
 	"github.com/tsdbridge/tsdbridge/translate"
 	"github.com/tsdbridge/tsdbridge/tree"
 )
 
-// treePrinter prints trees.
-type treePrinter struct {
-	*treeTool
+// A Printer prints trees for people.
+type Printer struct {
+	Explainer
+	DB    kv.KV
+	Table string // of the trees
+}
+
+// Print prints trees with their rules and counts: the one with a name or an id, or all of them for
+// "". With a path, a pattern of Graphite, it prints the branches and leaves up to depth elements
+// below it instead, or all for depth 0; "." is the root.
+func (p Printer) Print(ctx context.Context, nameOrID, path string, depth int, out io.Writer) error {
+	w := printing{p, out}
+	found := 0
+	for _, one := range p.Forest.Trees() {
+		if nameOrID != "" && !isTree(nameOrID, one.ID(), one.Definition().Name) {
+			continue
+		}
+		found++
+		var err error
+		if path == "" {
+			err = w.tree(ctx, one)
+		} else {
+			err = w.below(ctx, one, path, depth)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	for _, b := range p.Forest.Broken() {
+		if nameOrID == "" || isTree(nameOrID, b.ID, b.Name) {
+			found++
+			fmt.Fprintf(out, "tree %d (%s) cannot be used: %v\n", b.ID, b.Name, b.Err)
+		}
+	}
+	if found == 0 && nameOrID != "" {
+		return fmt.Errorf("%w: %s", ErrNoTree, p.treeless([]string{nameOrID}))
+	}
+	return nil
+}
+
+// printing is one Print.
+type printing struct {
+	Printer
 	out io.Writer
 }
 
-func (w treePrinter) tree(ctx context.Context, t *tree.Tree) error {
+func (w printing) tree(ctx context.Context, t *tree.Tree) error {
 	d := t.Definition()
 	fmt.Fprintf(w.out, "tree %d (%s)", t.ID(), d.Name)
 	for _, said := range []struct {
@@ -34,9 +75,9 @@ func (w treePrinter) tree(ctx context.Context, t *tree.Tree) error {
 		fmt.Fprintln(w.out, " ", d.Description)
 	}
 	for _, r := range t.Rules() {
-		fmt.Fprintln(w.out, "  rule", ruleText(r))
+		fmt.Fprintln(w.out, "  rule", RuleText(r))
 	}
-	n, err := tree.Count(ctx, w.db, w.o.TableTree, t.ID())
+	n, err := tree.Count(ctx, w.DB, w.Table, t.ID())
 	if err != nil {
 		return err
 	}
@@ -47,8 +88,8 @@ func (w treePrinter) tree(ctx context.Context, t *tree.Tree) error {
 	return nil
 }
 
-// ruleText formats a rule on one line.
-func ruleText(r schema.TreeRule) string {
+// RuleText formats a rule on one line.
+func RuleText(r schema.TreeRule) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%d:%d %s", r.Level, r.Order, r.Type)
 	for _, f := range []struct{ name, value string }{
@@ -67,19 +108,19 @@ func ruleText(r schema.TreeRule) string {
 // below prints a line for each branch and leaf: its path, and for a leaf the TSUID and the series.
 // It reads some levels from the rows that they need. All levels, depth 0, are found faster in a
 // full index.
-func (w treePrinter) below(ctx context.Context, t *tree.Tree, path string, depth int) error {
+func (w printing) below(ctx context.Context, t *tree.Tree, path string, depth int) error {
 	path = strings.Trim(path, ".")
 	only := tree.FindOptions{Trees: []uint16{t.ID()}}
 	if depth == 0 {
-		if !w.forest.Loaded() {
-			if _, err := w.forest.Load(ctx); err != nil {
+		if !w.Forest.Loaded() {
+			if _, err := w.Forest.Load(ctx); err != nil {
 				return err
 			}
 		}
-		nodes, err := w.forest.Find(ctx, strings.TrimPrefix(path+".**", "."), only)
+		nodes, err := w.Forest.Find(ctx, strings.TrimPrefix(path+".**", "."), only)
 		return errors.Join(err, w.nodes(ctx, nodes))
 	}
-	rows := tree.NewRows(w.db, w.o.TableTree, translate.Shown)
+	rows := tree.NewRows(w.DB, w.Table, translate.Shown)
 	for range depth {
 		path = strings.TrimPrefix(path+".*", ".")
 		nodes, err := rows.Find(ctx, path, only)
@@ -90,7 +131,7 @@ func (w treePrinter) below(ctx context.Context, t *tree.Tree, path string, depth
 	return nil
 }
 
-func (w treePrinter) nodes(ctx context.Context, nodes []tree.Node) error {
+func (w printing) nodes(ctx context.Context, nodes []tree.Node) error {
 	for _, n := range nodes {
 		if err := w.node(ctx, n); err != nil {
 			return err
@@ -99,12 +140,12 @@ func (w treePrinter) nodes(ctx context.Context, nodes []tree.Node) error {
 	return nil
 }
 
-func (w treePrinter) node(ctx context.Context, n tree.Node) error {
+func (w printing) node(ctx context.Context, n tree.Node) error {
 	if n.Branch {
 		fmt.Fprintln(w.out, n.Path+".*")
 	}
 	for _, tsuid := range n.Series {
-		named, err := w.tables.Catalog().NameSeries(ctx, [][]byte{tsuid})
+		named, err := w.Store.NameSeries(ctx, [][]byte{tsuid})
 		if err != nil {
 			return err
 		}

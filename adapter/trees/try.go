@@ -1,4 +1,4 @@
-package adapter
+package trees
 
 import (
 	"encoding/json"
@@ -26,8 +26,8 @@ type trial struct {
 	Series      []string    `json:"series"` // dotted names, label sets or TSUIDs
 }
 
-// A placed series is one result of a trial.
-type placed struct {
+// A Placed is what a trial tells of one series.
+type Placed struct {
 	Name      string   `json:"name"`
 	Path      string   `json:"path"` // empty: the tree has no place for it
 	Outcome   string   `json:"outcome"`
@@ -41,10 +41,10 @@ type placed struct {
 //	POST /api/v1/status/trees/try {"strictMatch": false, "rules": [{"type": "TAGK", "field": "dc", "level": 0}], "series": ["up{dc=\"lga\"}"]}
 //
 // It stores nothing.
-func (a *treeAPI) try(w http.ResponseWriter, r *http.Request) {
+func (a *API) try(w http.ResponseWriter, r *http.Request) {
 	var t trial
 	if err := json.NewDecoder(http.MaxBytesReader(w, r.Body, maxTryBytes)).Decode(&t); err != nil {
-		badRequest(w, fmt.Errorf("the request: %w", err))
+		reply.BadRequest(w, fmt.Errorf("the request: %w", err))
 		return
 	}
 	all, err := a.place(r, t)
@@ -52,13 +52,13 @@ func (a *treeAPI) try(w http.ResponseWriter, r *http.Request) {
 	case err == nil:
 		reply.JSON(w, http.StatusOK, reply.Frame{Status: "success", Data: all})
 	case errors.Is(err, storage.ErrInvalid):
-		badRequest(w, err)
+		reply.BadRequest(w, err)
 	default:
 		reply.JSON(w, http.StatusServiceUnavailable, reply.Frame{Status: "error", ErrorType: "unavailable", Error: err.Error()})
 	}
 }
 
-func (a *treeAPI) place(r *http.Request, t trial) ([]placed, error) {
+func (a *API) place(r *http.Request, t trial) ([]Placed, error) {
 	if len(t.Series) > maxTrySubjects || len(t.Rules) > maxTryRules {
 		return nil, fmt.Errorf("%w: %d series and %d rules, at most %d and %d are tried", storage.ErrInvalid, len(t.Series), len(t.Rules), maxTrySubjects, maxTryRules)
 	}
@@ -75,11 +75,11 @@ func (a *treeAPI) place(r *http.Request, t trial) ([]placed, error) {
 	series := make([]storage.NewSeries, len(t.Series))
 	for i, name := range t.Series {
 		var err error
-		if series[i], err = a.subject(r.Context(), name, &routing{}); err != nil {
+		if series[i], err = a.subject(r.Context(), name, &Routing{}); err != nil {
 			return nil, err
 		}
 	}
-	explained, err := a.forest.Try(r.Context(), d, series)
+	explained, err := a.Forest.Try(r.Context(), d, series)
 	if err != nil {
 		return nil, err
 	}
@@ -89,14 +89,14 @@ func (a *treeAPI) place(r *http.Request, t trial) ([]placed, error) {
 // triedTree is the id of a tree that is tried. It is in no table.
 const triedTree = 65535
 
-func placedAll(names []string, explained []tree.Explanation) []placed {
+func placedAll(names []string, explained []tree.Explanation) []Placed {
 	sharing := map[string]int{}
 	for _, x := range explained {
 		sharing[x.Path()]++
 	}
-	all := make([]placed, len(explained))
+	all := make([]Placed, len(explained))
 	for i, x := range explained {
-		all[i] = placed{Name: names[i], Path: x.Path(), Outcome: x.Route.Outcome.String(), Unmatched: x.Route.Unmatched, Messages: x.Messages}
+		all[i] = Placed{Name: names[i], Path: x.Path(), Outcome: x.Route.Outcome.String(), Unmatched: x.Route.Unmatched, Messages: x.Messages}
 		if all[i].Path != "" {
 			all[i].Sharing = sharing[all[i].Path]
 		}

@@ -1,4 +1,4 @@
-package adapter
+package trees
 
 import (
 	"encoding/json"
