@@ -95,7 +95,8 @@ func checkout(ctx context.Context) string {
 // ours returns the adapter on the embedded engine. What it acknowledges is on disk.
 func ours(path, version string) program {
 	return program{
-		name: oursName, path: path, version: version, write: "/api/v1/write", put: "/api/put", one: true, ready: "/-/ready",
+		name: oursName, path: path, version: version, write: "/api/v1/write", otlp: "/api/v1/otlp/v1/metrics", put: "/api/put", one: true,
+		ready: "/-/ready",
 		count: countByReading,
 		args: func(data string, a addresses) []string {
 			return []string{
@@ -118,13 +119,15 @@ func victoriaProgram(ctx context.Context, path string) (program, error) {
 		}
 	}
 	return program{
-		name: victoriaName, path: path, version: version, write: "/api/v1/write", put: "/api/put", ready: "/health",
+		name: victoriaName, path: path, version: version, write: "/api/v1/write", otlp: "/opentelemetry/v1/metrics", put: "/api/put", ready: "/health",
 		count: countByQuery,
 		args: func(data string, a addresses) []string {
 			return []string{
 				"-storageDataPath=" + data, "-retentionPeriod=10y", "-httpListenAddr=" + a.http, "-graphiteListenAddr=" + a.carbon,
 				"-opentsdbListenAddr=" + a.telnet, "-opentsdbHTTPListenAddr=" + a.put, "-search.disableCache", "-search.latencyOffset=0s",
-				"-search.maxUniqueTimeseries=2000000", "-search.maxSeries=2000000", "-search.maxPointsPerTimeseries=100000",
+				// the labels that tsdbridge gives to series of OpenTelemetry, instead of all
+				"-opentelemetry.promoteAllResourceAttributes=false", "-opentelemetry.promoteResourceAttributes=service.name,service.instance.id",
+				"-opentelemetry.promoteScopeMetadata=false", "-search.maxUniqueTimeseries=2000000", "-search.maxSeries=2000000", "-search.maxPointsPerTimeseries=100000",
 			}
 		},
 		settle: func(ctx context.Context, s *server) (int64, error) {
@@ -143,7 +146,7 @@ func victoriaProgram(ctx context.Context, path string) (program, error) {
 
 func prometheusProgram(path, version string) program {
 	return program{
-		name: prometheusName, path: path, version: version, write: "/api/v1/write", ready: "/-/ready",
+		name: prometheusName, path: path, version: version, write: "/api/v1/write", otlp: "/api/v1/otlp/v1/metrics", ready: "/-/ready",
 		count: countByReading,
 		args: func(data string, a addresses) []string {
 			config := filepath.Join(data, "..", "prometheus.yml")
@@ -152,7 +155,7 @@ func prometheusProgram(path, version string) program {
 			}
 			return []string{
 				"--config.file=" + config, "--storage.tsdb.path=" + data, "--storage.tsdb.retention.time=10y", "--web.listen-address=" + a.http,
-				"--web.enable-remote-write-receiver", "--web.enable-admin-api", "--query.max-samples=500000000", "--log.level=warn",
+				"--web.enable-remote-write-receiver", "--web.enable-otlp-receiver", "--web.enable-admin-api", "--query.max-samples=500000000", "--log.level=warn",
 			}
 		},
 		// A snapshot writes what is in memory into a block, as the server itself would at the

@@ -6,9 +6,11 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"regexp"
 	"time"
 
 	"github.com/golang/snappy"
+	"github.com/prometheus/common/model"
 	"github.com/prometheus/prometheus/prompb"
 
 	"github.com/tsdbridge/tsdbridge/e2e/load"
@@ -90,10 +92,27 @@ func (s *server) scan(ctx context.Context, from, to time.Time, piece time.Durati
 	return nil
 }
 
-// countByReading is program.count of servers with remote read.
+// countByReading is program.count of servers with remote read. A histogram counts once.
 func countByReading(ctx context.Context, s *server, shape load.Shape) (n int, err error) {
-	err = s.scan(ctx, shape.Start(), shape.End, time.Hour, func(t *prompb.TimeSeries) { n += len(t.Samples) })
+	parts := regexp.MustCompile("^(?:" + countedTwice + ")$")
+	err = s.scan(ctx, shape.Start(), shape.End, time.Hour, func(t *prompb.TimeSeries) {
+		if !parts.MatchString(nameOf(t)) {
+			n += len(t.Samples) + len(t.Histograms)
+		}
+	})
 	return n, err
+}
+
+// countedTwice matches what servers make of OTLP in addition to a series for each point.
+const countedTwice = "(?:" + load.ExplicitMetric + "|" + load.ExponentialMetric + ")_(?:bucket|sum)|target_info"
+
+func nameOf(t *prompb.TimeSeries) string {
+	for _, l := range t.Labels {
+		if l.Name == model.MetricNameLabel {
+			return l.Value
+		}
+	}
+	return ""
 }
 
 // countByQuery is program.count of VictoriaMetrics, where count_over_time keeps series apart that
@@ -101,7 +120,7 @@ func countByReading(ctx context.Context, s *server, shape load.Shape) (n int, er
 func countByQuery(ctx context.Context, s *server, shape load.Shape) (int, error) {
 	// A range excludes its start and includes its end; a shape includes its start and excludes its
 	// end.
-	expr := fmt.Sprintf(`sum(count_over_time({__name__=~".+"}[%dms]))`, shape.End.Sub(shape.Start()).Milliseconds())
+	expr := fmt.Sprintf(`sum(count_over_time({__name__=~".+",__name__!~"%s"}[%dms]))`, countedTwice, shape.End.Sub(shape.Start()).Milliseconds())
 	v, err := s.instant(ctx, expr, shape.End.Add(-time.Millisecond))
 	if err != nil || len(v) == 0 {
 		return 0, err

@@ -27,6 +27,10 @@ var rows = []row{
 	{"carbon-tagged", writes{format: load.CarbonTagged, steps: 500, batch: 2000, against: []versus{{victoriaName, perSecond, atLeast(1)}}}.measure},
 	{"telnet", writes{format: load.Telnet, steps: 500, batch: 2000, against: []versus{{victoriaName, perSecond, atLeast(1)}}}.measure},
 	{"put2000", writes{format: load.Put, steps: 500, batch: 2000, against: []versus{{victoriaName, perSecond, atLeast(1)}}}.measure},
+	{"otlp", otlpWrites(load.Shape{Series: 10_000, Explicit: 1000, Exponential: 1000}, "all kinds", 300).measure},
+	{"otlp-numbers", otlpWrites(load.Shape{Series: 10_000}, "gauges and sums", 500).measure},
+	{"otlp-explicit", otlpWrites(load.Shape{Explicit: 2000}, "explicit histograms", 1000).measure},
+	{"otlp-exponential", otlpWrites(load.Shape{Exponential: 2000}, "exponential histograms", 1000).measure},
 	{"register", newSeries.measure},
 	{"names", newNames.measure},
 	{"start", startRow},
@@ -69,8 +73,18 @@ const connections = 4
 // writes sends a format to tsdbridge and to the peers of its comparisons.
 type writes struct {
 	format       load.Format
+	shape        load.Shape // of series; the default is 10 000 series
+	what         string     // what distinguishes the row from others of the format
 	steps, batch int
 	against      []versus
+}
+
+// otlpWrites sends data points of OpenTelemetry. A histogram is one of them.
+func otlpWrites(shape load.Shape, what string, steps int) writes {
+	return writes{format: load.OTLP, shape: shape, what: what, steps: steps, batch: 2000, against: []versus{
+		{victoriaName, perSecond, atLeast(1)},
+		{victoriaName, cpuPerMillion, atMost(1)},
+	}}
 }
 
 // end returns the time when the data of a benchmark ends: a moment ago, because servers refuse
@@ -80,7 +94,11 @@ func end() time.Time { return endAt(time.Now()) }
 func endAt(now time.Time) time.Time { return now.Truncate(15 * time.Second).Add(-time.Minute) }
 
 func (w writes) measure(ctx context.Context, r *report) error {
-	shape := load.Shape{Seed: 1, Series: 10_000, Steps: r.scaled(w.steps), Interval: 15 * time.Second, End: end()}
+	shape := w.shape
+	if shape == (load.Shape{}) {
+		shape.Series = 10_000
+	}
+	shape.Seed, shape.Steps, shape.Interval, shape.End = 1, r.scaled(w.steps), 15*time.Second, end()
 	corpus := load.Encode(shape, w.format, connections, w.batch)
 	all := map[string]*ingests{}
 	for range r.runs {
@@ -187,8 +205,11 @@ func (r *report) compare(w writes, all map[string]*ingests) {
 
 // name returns the name of the row: the format and what distinguishes the row from others.
 func (w writes) name() string {
-	if w.format == load.Put {
+	switch {
+	case w.format == load.Put:
 		return fmt.Sprintf("%s, %d a request", w.format, w.batch)
+	case w.what != "":
+		return fmt.Sprintf("%s, %s", w.format, w.what)
 	}
 	return string(w.format)
 }
@@ -208,7 +229,7 @@ func what(u unit) string {
 
 func (r *report) ingestDetails(w writes, c *load.Corpus, all map[string]*ingests) {
 	g := grid{
-		title: fmt.Sprintf("%s: %d series, %d samples of %.1f B on the wire, %d connections", w.name(), c.Shape.Series, c.Samples,
+		title: fmt.Sprintf("%s: %d series, %d samples of %.1f B on the wire, %d connections", w.name(), c.Shape.Series+c.Shape.Explicit+c.Shape.Exponential, c.Samples,
 			float64(c.Bytes)/float64(c.Samples), connections),
 		rows: [][]string{{"server", "samples/s of each run", "CPU-s/M", "of the generator", "RSS / peak MiB", "B/sample", "p50 / p99 ms", "found"}},
 	}

@@ -24,6 +24,8 @@ type program struct {
 	args func(data string, a addresses) []string
 	// write is the path of remote write.
 	write string
+	// otlp is the path of metrics of OpenTelemetry.
+	otlp string
 	// put is the path of OpenTSDB's HTTP put.
 	put string
 	// one reports that telnet and HTTP put share a port, as in a TSD.
@@ -113,6 +115,8 @@ func (s *server) target(f load.Format) load.Target {
 			return load.Target{URL: "http://" + s.telnet + s.program.put}
 		}
 		return load.Target{URL: "http://" + s.addresses.put + s.program.put}
+	case load.OTLP:
+		return load.Target{URL: "http://" + s.http + s.otlp}
 	default:
 		return load.Target{URL: "http://" + s.http + s.write}
 	}

@@ -8,7 +8,7 @@ import (
 // Format is a wire format of samples.
 type Format string
 
-// The formats. Those of OpenTSDB and the tagged format of carbon have the labels as tags;
+// The formats. OTLP is protobuf without compression. Those of OpenTSDB and the tagged format of carbon have the labels as tags;
 // characters that OpenTSDB does not accept are replaced. Carbon's plain names are dc.host.metric
 // and the values of the labels that distinguish the series of a host.
 const (
@@ -18,6 +18,7 @@ const (
 	CarbonTagged Format = "carbon tagged"
 	Telnet       Format = "telnet put"
 	Put          Format = "HTTP put"
+	OTLP         Format = "OTLP"
 )
 
 // Request is an encoded body, or several encoded lines.
@@ -42,8 +43,10 @@ type encoder interface {
 	finish() []byte
 }
 
-func (f Format) encoder() encoder {
+func (f Format) encoder(shape Shape) encoder {
 	switch f {
+	case OTLP:
+		return newOTLP(shape)
 	case RemoteWrite1:
 		return &remoteWrite1{}
 	case RemoteWrite2:
@@ -62,7 +65,7 @@ func Encode(shape Shape, format Format, connections, batch int) *Corpus {
 	var group sync.WaitGroup
 	for i := range lanes {
 		group.Go(func() {
-			c.Lanes[i] = lanes[i].requests(format.encoder(), batch)
+			c.Lanes[i] = lanes[i].requests(format.encoder(shape), batch)
 			lanes[i] = Lane{}
 		})
 	}

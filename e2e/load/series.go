@@ -22,6 +22,8 @@ type Series struct {
 	value float64 // the last one
 	rate  float64 // about how much a counter gains in a step
 	share float64 // of a bucket
+
+	counts []uint64 // of the buckets of a histogram
 }
 
 // Name returns the metric's name.
@@ -113,13 +115,15 @@ func (s *Series) label(labels []Label) {
 type kind uint8
 
 const (
-	constant   kind = iota
-	counter         // whole numbers, 20 % of jitter
-	slow            // whole numbers, one more every twentieth step or so
-	hundredths      // a counter of seconds
-	pages           // a gauge of bytes, multiples of 4096
-	load            // a gauge of hundredths
-	bucket          // a counter, of which the value is a share
+	constant    kind = iota
+	counter          // whole numbers, 20 % of jitter
+	slow             // whole numbers, one more every twentieth step or so
+	hundredths       // a counter of seconds
+	pages            // a gauge of bytes, multiples of 4096
+	load             // a gauge of hundredths
+	bucket           // a counter, of which the value is a share
+	explicit         // a histogram with bounds; the value is its sum
+	exponential      // a histogram with exponential buckets
 )
 
 // begin sets the first value.
@@ -131,6 +135,8 @@ func (s *Series) begin() {
 		}
 	case counter, bucket:
 		s.rate, s.value = math.Exp(10*s.fraction()), math.Floor(s.fraction()*1e9)
+	case explicit, exponential:
+		s.rate = math.Exp(10 * s.fraction())
 	case hundredths:
 		s.rate, s.value = 0.1+14*s.fraction(), math.Floor(s.fraction()*1e6)
 	case pages:
@@ -161,6 +167,8 @@ func (s *Series) next() float64 {
 	case bucket:
 		s.value += math.Floor(s.rate * (0.8 + 0.4*s.fraction()))
 		return math.Floor(s.value * s.share)
+	case explicit, exponential:
+		return s.observe()
 	case constant:
 	}
 	return s.value

@@ -18,6 +18,9 @@ type Shape struct {
 	End      time.Time     // after the last step
 	// Buckets is the number of additional series of BucketMetric, ten for each histogram.
 	Buckets int
+	// Explicit and Exponential are the numbers of additional histograms, which only OTLP can send: those
+	// with fourteen bounds, of ExplicitMetric, and those with exponential buckets, of ExponentialMetric.
+	Explicit, Exponential int
 	// Tail is the number of additional series, of ChurnMetric. They only have samples in the last
 	// TailSteps steps.
 	Tail, TailSteps int
@@ -25,8 +28,10 @@ type Shape struct {
 
 func (s Shape) env() string { return cmp.Or(s.Env, "prod") }
 
-// Samples returns how many samples the shape has.
-func (s Shape) Samples() int { return (s.Series+s.Buckets)*s.Steps + s.Tail*s.TailSteps }
+// Samples returns how many samples the shape has. A histogram is one sample.
+func (s Shape) Samples() int {
+	return (s.Series+s.Buckets+s.Explicit+s.Exponential)*s.Steps + s.Tail*s.TailSteps
+}
 
 // Start returns the time of the first step.
 func (s Shape) Start() time.Time { return s.End.Add(-time.Duration(s.Steps) * s.Interval) }
@@ -58,6 +63,12 @@ func (s Shape) Lanes(n int) []Lane {
 			}
 			for k := s.Buckets * i / n; k < s.Buckets*(i+1)/n; k++ {
 				l.host = append(l.host, bucketSeries(s, k))
+			}
+			for k := s.Explicit * i / n; k < s.Explicit*(i+1)/n; k++ {
+				l.host = append(l.host, distributionSeries(s, ExplicitMetric, explicit, len(explicitBounds)+1, k))
+			}
+			for k := s.Exponential * i / n; k < s.Exponential*(i+1)/n; k++ {
+				l.host = append(l.host, distributionSeries(s, ExponentialMetric, exponential, exponentialBuckets, k))
 			}
 			for k := s.Tail * i / n; k < s.Tail*(i+1)/n; k++ {
 				l.tail = append(l.tail, churnSeries(s, hosts, k))

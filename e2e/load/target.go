@@ -47,6 +47,8 @@ func (f Format) header() http.Header {
 		h.Set("Content-Encoding", "snappy")
 		h.Set("Content-Type", "application/x-protobuf;proto=io.prometheus.write.v2.Request")
 		h.Set("X-Prometheus-Remote-Write-Version", "2.0.0")
+	case OTLP:
+		h.Set("Content-Type", "application/x-protobuf")
 	default:
 		h.Set("Content-Type", "application/json")
 	}

@@ -58,6 +58,30 @@ func BenchmarkHistograms(b *testing.B) {
 	benchmark(b, d, md)
 }
 
+// BenchmarkExponential sends known exponential histograms of 40 buckets.
+func BenchmarkExponential(b *testing.B) {
+	d := newDoor(b, func(o *Options) { o.Appender = keepsNothing{o.Appender} })
+	md, m := one("h")
+	h := m.SetEmptyExponentialHistogram()
+	h.SetAggregationTemporality(pmetric.AggregationTemporalityCumulative)
+	counts := make([]uint64, 40)
+	for i := range counts {
+		counts[i] = uint64(1000 * i)
+	}
+	for n := range 100 {
+		p := h.DataPoints().AppendEmpty()
+		p.SetTimestamp(second(5))
+		p.SetStartTimestamp(second(500))
+		p.Attributes().PutInt("n", int64(n))
+		p.SetScale(2)
+		p.Positive().SetOffset(-40)
+		p.Positive().BucketCounts().FromRaw(counts)
+		p.SetCount(780_000)
+		p.SetSum(1)
+	}
+	benchmark(b, d, md)
+}
+
 func benchmark(b *testing.B, d *door, md pmetric.Metrics) {
 	b.Helper()
 	body := encode(b, md)
