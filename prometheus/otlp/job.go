@@ -130,6 +130,7 @@ func (j *job) append(ctx context.Context) error {
 	if len(j.batch.Refs) > 0 || len(j.batch.Objects) > 0 {
 		if err := j.o.Appender.Append(ctx, &j.batch); err != nil {
 			j.forgetStarts()
+			j.totals.doubt(j.pending)
 			if storage.IsRefusal(err) {
 				return reply.WithStatus(http.StatusBadRequest, fmt.Errorf("append: %w", err))
 			}

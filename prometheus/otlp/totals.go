@@ -2,12 +2,9 @@ package otlp
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"math"
 	"slices"
 	"sync"
-	"time"
 
 	"github.com/prometheus/prometheus/model/histogram"
 	"github.com/prometheus/prometheus/model/value"
@@ -173,6 +170,18 @@ func storedTotal(p *storage.Points) *total {
 	return t
 }
 
+// has reports whether a sum contains the delta of a time, as far as it is remembered.
+func (t *total) has(at int64) bool { return slices.Contains(t.times[:], at) }
+
+// doubt forgets the sums of a request that failed: a part of it may be durable. They are read from
+// the store when they are needed.
+func (t *totals) doubt(pending map[storage.Ref]*total) {
+	known := t.all()
+	for ref := range pending {
+		known.Forget(ref)
+	}
+}
+
 // keep keeps the sums of a request that is durable.
 func (t *totals) keep(pending map[storage.Ref]*total) {
 	if len(pending) == 0 {
@@ -182,134 +191,4 @@ func (t *totals) keep(pending map[storage.Ref]*total) {
 	for ref, sum := range pending {
 		known.Put(ref, sum)
 	}
-}
-
-// errLate says that a delta is older than the sum that has gone on without it.
-var errLate = errors.New("delta is not newer than the last one of its series")
-
-// fillDelta adds a delta to its sums and adds these to the batch.
-func (j *job) fillDelta(p *point) {
-	refs := j.refs[p.refs.from:p.refs.to]
-	leader := j.pending[refs[j.leader(p)]]
-	switch {
-	case leader == nil:
-	case slices.Contains(leader.times[:], p.at):
-		j.duplicates++ // it was sent again, and its sum is stored
-		return
-	case p.at <= leader.last:
-		j.refuse(p, fmt.Errorf("%w: its time is %s, the last is %s", errLate, text(p.at), text(leader.last)))
-		return
-	case p.start != 0 && p.start < leader.start:
-		j.refuse(p, fmt.Errorf("delta starts at %s, before its series does at %s", text(p.start), text(leader.start)))
-		return
-	}
-	if j.native(&j.metrics[p.metric]) {
-		j.fillDeltaHistogram(p, leader)
-		return
-	}
-	goes := leader != nil && !slices.ContainsFunc(refs, func(ref storage.Ref) bool {
-		t := j.pending[ref]
-		return t == nil || t.last != leader.last || t.histogram != nil
-	})
-	n := 0
-	j.eachValue(p, func(v float64) {
-		t := p.total(leader, goes)
-		if t.value = v; goes {
-			t.value += j.pending[refs[n]].value
-		}
-		j.pending[refs[n]] = t
-		j.add(p, n, t.value, t.begins(goes))
-		n++
-	})
-}
-
-// text returns a time as people read it.
-func text(ms int64) string { return time.UnixMilli(ms).UTC().Format("2006-01-02T15:04:05.000Z") }
-
-// leader returns the number of the series whose sum decides: the count of a histogram.
-func (j *job) leader(p *point) int {
-	if m := &j.metrics[p.metric]; m.kind == kindHistogram && !j.native(m) && j.extras[p.extra].hasSum {
-		return 1
-	}
-	return 0
-}
-
-// total returns a sum without its value, after a delta that goes on from one before or begins anew.
-func (p *point) total(before *total, goes bool) *total {
-	t := &total{start: p.start, last: p.at}
-	if goes {
-		t.start = before.start
-	}
-	if before != nil {
-		copy(t.times[1:], before.times[:])
-	}
-	t.times[0] = p.at
-	return t
-}
-
-// begins returns the start time to store with a sum, 0 if an earlier sample has it.
-func (t *total) begins(goes bool) int64 {
-	if goes || t.start > t.last {
-		return 0
-	}
-	return t.start
-}
-
-// fillDeltaHistogram adds a native histogram to its sum.
-func (j *job) fillDeltaHistogram(p *point, before *total) {
-	h := j.captured.samples[p.converted].histogram
-	if _, err := object.Data(h, nil); err != nil {
-		j.refuse(p, err)
-		return
-	}
-	sum := h.ToFloat(nil)
-	goes := before != nil && before.histogram != nil && sameBuckets(before.histogram, sum)
-	if goes {
-		added, _, _, err := before.histogram.Copy().Add(sum)
-		if err != nil {
-			j.refuse(p, err)
-			return
-		}
-		sum = added.Compact(0)
-	}
-	whole := wholeHistogram(sum)
-	if whole == nil {
-		j.refuse(p, errors.New("the sum of the histograms has counts above 2^53"))
-		return
-	}
-	t := p.total(before, goes)
-	t.histogram = sum
-	j.fillHistogram(p, whole, t.begins(goes))
-	if p.bad == nil {
-		j.pending[j.refs[p.refs.from]] = t
-	}
-}
-
-// sameBuckets reports whether two histograms can be added without loss: with custom buckets, these
-// must be the same.
-func sameBuckets(a, b *histogram.FloatHistogram) bool {
-	return a.UsesCustomBuckets() == b.UsesCustomBuckets() && slices.Equal(a.CustomValues, b.CustomValues)
-}
-
-// wholeHistogram returns a histogram whose counts are whole numbers as one of integers; nil: they
-// are too large.
-func wholeHistogram(f *histogram.FloatHistogram) *histogram.Histogram {
-	h := &histogram.Histogram{
-		Schema: f.Schema, ZeroThreshold: f.ZeroThreshold, ZeroCount: uint64(f.ZeroCount), Count: uint64(f.Count), Sum: f.Sum,
-		PositiveSpans: f.PositiveSpans, NegativeSpans: f.NegativeSpans, CustomValues: f.CustomValues,
-		PositiveBuckets: deltasOf(f.PositiveBuckets), NegativeBuckets: deltasOf(f.NegativeBuckets),
-	}
-	if f.Count > 1<<53 || math.IsNaN(f.Count) {
-		return nil
-	}
-	return h
-}
-
-func deltasOf(counts []float64) (deltas []int64) {
-	before := int64(0)
-	for _, c := range counts {
-		deltas = append(deltas, int64(c)-before)
-		before = int64(c)
-	}
-	return deltas
 }

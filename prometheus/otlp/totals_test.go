@@ -175,6 +175,71 @@ func TestHistogramDeltas(t *testing.T) {
 	}
 }
 
+// tearing stores a part of the next batch and then fails, as HBase may when a process is killed.
+type tearing struct {
+	storage.Appender
+	part int // how many samples; negative: all, and no error
+}
+
+func (a *tearing) Append(ctx context.Context, b *storage.Batch) error {
+	if a.part < 0 {
+		return a.Appender.Append(ctx, b)
+	}
+	var torn storage.Batch
+	for i := range a.part {
+		torn.Add(b.Refs[i], b.Times[i], b.Values[i])
+	}
+	a.part = -1
+	return errors.Join(errors.New("torn"), a.Appender.Append(ctx, &torn))
+}
+
+// TestDeltasTorn repeats a request of which a part is durable: after a crash of the process, and in
+// the same process. All sums are as if nothing had happened.
+func TestDeltasTorn(t *testing.T) {
+	const steps = 4
+	want := sendHistogramDeltas(t, steps, -1, false)
+	for _, crash := range []bool{false, true} {
+		for part := range 6 {
+			if got := sendHistogramDeltas(t, steps, part, crash); got != want {
+				t.Errorf("after %d samples were durable (crash: %v), stored\n%swant\n%s", part, crash, got, want)
+			}
+		}
+	}
+}
+
+// sendHistogramDeltas sends deltas of a histogram of six series, the first of which are torn, and
+// returns what is stored.
+func sendHistogramDeltas(t *testing.T, steps, part int, crash bool) string {
+	t.Helper()
+	torn := &tearing{part: -1}
+	d := newDoor(t, func(o *Options) { torn.Appender, o.Appender = o.Appender, torn })
+	for n := range steps {
+		md, m := one("h")
+		h := m.SetEmptyHistogram()
+		h.SetAggregationTemporality(pmetric.AggregationTemporalityDelta)
+		p := h.DataPoints().AppendEmpty()
+		p.SetStartTimestamp(second(100 - 10*n))
+		p.SetTimestamp(second(90 - 10*n))
+		p.SetCount(uint64(6 * (n + 1)))
+		p.SetSum(3)
+		p.BucketCounts().FromRaw([]uint64{1, 2, 3})
+		p.ExplicitBounds().FromRaw([]float64{1, 2})
+		if n == 2 {
+			torn.part = part
+		}
+		for status := 0; status != http.StatusOK; {
+			var text string
+			if status, _, text = send(t, d, md); status != http.StatusOK && status != http.StatusServiceUnavailable {
+				t.Fatal(status, text)
+			}
+			if status != http.StatusOK && crash {
+				d = d.again()
+			}
+		}
+	}
+	return d.dump(t)
+}
+
 func FuzzRequest(f *testing.F) {
 	r := rand.New(rand.NewPCG(1, 1))
 	for i, all := range randomMetrics(r, 1).ResourceMetrics().All() {
