@@ -54,31 +54,13 @@ func (c *Checker) planArchives(ctx context.Context, q *Query, uids []string, n i
 	return stretches, err
 }
 
-// rows checks the rows from one key to another.
+// rows checks the rows from one key to another. There is no table before anything was put.
 func (w *archiveCheck) rows(ctx context.Context, from, to []byte) error {
-	for {
-		page, next, err := w.page(ctx, w.o.Archives.Table, from, to)
-		if errors.Is(err, kv.ErrNoTable) {
-			return nil
-		}
-		if err != nil {
-			return err
-		}
-		step := Step{At: next, Rows: int64(len(page))}
-		if next == nil {
-			step.At = to
-		}
-		for i := range page {
-			step.Cells += int64(len(page[i].Cells))
-		}
-		if step.Findings, err = w.check(ctx, page); err != nil {
-			return err
-		}
-		if err := w.report(step); err != nil || next == nil {
-			return err
-		}
-		from = next
+	err := w.eachPage(ctx, w.o.Archives.Table, from, to, w.check, w.report)
+	if errors.Is(err, kv.ErrNoTable) {
+		return nil
 	}
+	return err
 }
 
 // check checks rows and mends them.

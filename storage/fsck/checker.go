@@ -183,8 +183,17 @@ func (w *dataCheck) first(ctx context.Context, from, to []byte) ([]byte, error) 
 
 // rows checks the rows from one key to another.
 func (w *dataCheck) rows(ctx context.Context, from, to []byte) error {
+	return w.eachPage(ctx, w.o.Tables.Data, from, to, w.check, w.report)
+}
+
+// A checkPage checks rows and mends them.
+type checkPage func(ctx context.Context, page []kv.Row) ([]Finding, error)
+
+// eachPage reads the rows of a table from one key to another, checks them page by page, and reports
+// what is found.
+func (c *Checker) eachPage(ctx context.Context, table string, from, to []byte, check checkPage, report func(Step) error) error {
 	for {
-		page, next, err := w.page(ctx, w.o.Tables.Data, from, to)
+		page, next, err := c.page(ctx, table, from, to)
 		if err != nil {
 			return err
 		}
@@ -195,10 +204,10 @@ func (w *dataCheck) rows(ctx context.Context, from, to []byte) error {
 		for i := range page {
 			step.Cells += int64(len(page[i].Cells))
 		}
-		if step.Findings, err = w.check(ctx, page); err != nil {
+		if step.Findings, err = check(ctx, page); err != nil {
 			return err
 		}
-		if err := w.report(step); err != nil || next == nil {
+		if err := report(step); err != nil || next == nil {
 			return err
 		}
 		from = next
