@@ -39,6 +39,7 @@ func (p *parser) importBlocksCommand(all *kingpin.CmdClause) {
 	c.Flag("external-labels", "Add the external labels that Thanos keeps in its blocks.").Default("true").BoolVar(&i.External)
 	c.Flag("temp-dir", "Where a temporary directory is made, of links and of what the write-ahead log becomes in memory-mapped files. Default: that of the system.").PlaceHolder("DIR").StringVar(&i.Temp)
 	importFlags(c, &i.ImportOptions, "Parts of blocks that are imported at once.")
+	verifyFlag(c, &i.ImportOptions)
 	c.Action(func(*kingpin.ParseContext) error { return i.Validate(time.Now()) })
 }
 
@@ -52,6 +53,7 @@ func (p *parser) importSamplesCommands(all *kingpin.CmdClause) {
 	c.Flag("label", "Label that each series gets in addition, in place of one of that name. It may be repeated.").PlaceHolder("NAME=VALUE").StringsVar(&i.Labels)
 	c.Flag("skip-errors", "Go on after bad lines, and print the first of them at the end of a file. Otherwise the first one ends the import.").BoolVar(&i.Skip)
 	importFlags(c, &i.ImportOptions, "Files that are imported at once.")
+	verifyFlag(c, &i.ImportOptions)
 	c.Action(func(*kingpin.ParseContext) error { return i.Validate() })
 
 	l := &p.importLines
@@ -61,6 +63,7 @@ func (p *parser) importSamplesCommands(all *kingpin.CmdClause) {
 	filesArgument(c, &l.Files)
 	c.Flag("skip-errors", "Print bad lines and go on. Otherwise the first one ends the import.").BoolVar(&l.Skip)
 	importFlags(c, l, "Files that are imported at once.")
+	verifyFlag(c, l)
 	c.Action(func(*kingpin.ParseContext) error { return l.Validate() })
 
 	f := &p.importFetch
@@ -72,6 +75,7 @@ func (p *parser) importSamplesCommands(all *kingpin.CmdClause) {
 	c.Flag("window", "Time of one request.").Default(f.Window.String()).DurationVar(&f.Window)
 	c.Flag("timeout", "How long a request may take.").Default(f.Timeout.String()).DurationVar(&f.Timeout)
 	importFlags(c, &f.ImportOptions, "Requests at once.")
+	verifyFlag(c, &f.ImportOptions)
 	c.Action(func(*kingpin.ParseContext) error { return f.Validate(time.Now()) })
 }
 
@@ -141,6 +145,11 @@ func (p *parser) importFilesFlags(c *kingpin.CmdClause, ceres bool) {
 		i.Ceres = ceres
 		return i.Validate()
 	})
+}
+
+// verifyFlag is a flag of imports of labelled samples.
+func verifyFlag(c *kingpin.CmdClause, i *adapter.ImportOptions) {
+	c.Flag("verify", "What is compared afterwards with what is stored, in all bits: none, sample (a twentieth of the series, at random, and at least 1000), all. What is missing or other is printed; the exit code is then 3.").Default(i.Verify).EnumVar(&i.Verify, adapter.VerifyNone, adapter.VerifySample, adapter.VerifyAll)
 }
 
 // importFlags are the flags of every import.

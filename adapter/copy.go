@@ -291,9 +291,7 @@ func (c *CopyOptions) tellRound(r copying.Round, line *statusLine) {
 // verify compares the stores after a copy, which has lost so many things.
 func (c *CopyOptions) verify(ctx context.Context, lost int64, source, target copying.Source, console Console) error {
 	line := &statusLine{console: console}
-	o := copying.VerifyOptions{From: source, To: target, Parallel: c.Parallel, Sample: 1, Differs: func(part, series string, missing int, first int64) {
-		fmt.Fprintf(line, "differs: %s of %s: %d are missing, the first at %s\n", part, series, missing, time.UnixMilli(first).UTC().Format(time.RFC3339))
-	}}
+	o := copying.VerifyOptions{From: source, To: target, Parallel: c.Parallel, Sample: 1, Differs: differs(line)}
 	if c.Verify == VerifySample {
 		o.Sample = sampled
 	}
@@ -305,7 +303,7 @@ func (c *CopyOptions) verify(ctx context.Context, lost int64, source, target cop
 	if err != nil {
 		return fmt.Errorf("compare the stores: %w", err)
 	}
-	fmt.Fprintf(console.Out, "compared: %d series, %d points of %d ranges; %d series differ, %d points are missing\n", v.Series, v.Points, v.Ranges, v.Differ, v.Missing)
+	fmt.Fprintf(console.Out, "compared: %d series, %d points of %d ranges; %s\n", v.Series, v.Points, v.Ranges, found(v))
 	switch {
 	case v.Differ > 0:
 		return &ExitError{ExitIncomplete, fmt.Errorf("%d series differ", v.Differ)}
@@ -313,6 +311,16 @@ func (c *CopyOptions) verify(ctx context.Context, lost int64, source, target cop
 		return &ExitError{ExitIncomplete, fmt.Errorf("%d things were not copied", lost)}
 	}
 	return nil
+}
+
+// differs prints series that differ.
+func differs(line *statusLine) func(copying.Difference) {
+	return func(d copying.Difference) { fmt.Fprintln(line, strings.ToValidUTF8("differs: "+d.String(), "?")) }
+}
+
+// found tells what a comparison has found.
+func found(v copying.Verified) string {
+	return fmt.Sprintf("%d series differ, %d points are missing, %d are others", v.Differ, v.Missing, v.Other)
 }
 
 // tell prints what was copied.

@@ -22,6 +22,8 @@ type ImportOptions struct {
 	Patience time.Duration // --patience: how long a failing store is asked again
 	Every    time.Duration // --progress: between two lines; 0: on a terminal, each second
 
+	Verify string // --verify: what is compared afterwards; empty: nothing
+
 	block int // bytes of the longest line; 0: the default
 
 	teller *transferTeller // of the adapter that imports; nil: the tables are opened
@@ -31,7 +33,7 @@ type ImportOptions struct {
 // DefaultImportOptions returns the options without a flag.
 func DefaultImportOptions() ImportOptions {
 	d := transfer.DefaultImportOptions()
-	return ImportOptions{Parallel: d.Parallel, Patience: d.Patience}
+	return ImportOptions{Parallel: d.Parallel, Patience: d.Patience, Verify: VerifyNone}
 }
 
 // Validate names the flag that cannot work.
@@ -68,11 +70,14 @@ func ImportOpenTSDB(ctx context.Context, o Options, i ImportOptions, console Con
 	}
 	return o.aloneOrAsked(i.URL, func() error {
 		return o.runAlone(ctx, func(ctx context.Context, a *Adapter) error {
-			return i.run(ctx, console, a.importer().Store, o.target())
+			_, err := i.run(ctx, console, a.importer().Store, o.target())
+			return err
 		})
 	}, func(base string) error {
 		i.teller = newTransferTeller(base, "import opentsdb")
-		return i.run(i.teller.with(ctx), console, remoteImport{base}.store, cmp.Or(i.URL, o.target()))
+		done, err := i.run(i.teller.with(ctx), console, remoteImport{base}.store, cmp.Or(i.URL, o.target()))
+		i.teller.end(ctx, toldImport(done), failure(err))
+		return err
 	})
 }
 
@@ -105,7 +110,7 @@ func (i ImportOptions) progress(ctx context.Context, line *statusLine) func(tran
 }
 
 // run imports the files by store.
-func (i ImportOptions) run(ctx context.Context, console Console, store transfer.Store, target string) error {
+func (i ImportOptions) run(ctx context.Context, console Console, store transfer.Store, target string) (transfer.Progress, error) {
 	line := &statusLine{console: console}
 	to := transfer.DefaultImportOptions()
 	to.Files, to.Stdin, to.Store, to.Skip, to.Parallel, to.State, to.Target = i.Files, console.In, store, i.Skip, i.Parallel, i.State, target
@@ -114,15 +119,14 @@ func (i ImportOptions) run(ctx context.Context, console Console, store transfer.
 	to.Failed = func(err error) { fmt.Fprintf(line, "waiting for the store: %v\n", err) }
 	to.Progress = i.progress(ctx, line)
 	done, err := transfer.Import(ctx, to)
-	i.teller.end(ctx, toldImport(done), err)
 	line.close()
 	took := done.Took.Round(time.Millisecond)
 	if err != nil {
 		fmt.Fprintf(console.Err, "%d points were imported in %v; %s\n", done.Points, took, transfer.Hint(to))
 		if ctx.Err() != nil {
-			return errors.New("interrupted")
+			return done, errors.New("interrupted")
 		}
-		return err
+		return done, err
 	}
 	fmt.Fprintf(console.Out, "%d points imported in %v, %.0f/s", done.Points, took, done.Rate())
 	if done.Before > 0 {
@@ -130,7 +134,7 @@ func (i ImportOptions) run(ctx context.Context, console Console, store transfer.
 	}
 	fmt.Fprintln(console.Out)
 	if done.Bad > 0 {
-		return &ExitError{ExitIncomplete, fmt.Errorf("%d bad lines were skipped", done.Bad)}
+		return done, &ExitError{ExitIncomplete, fmt.Errorf("%d bad lines were skipped", done.Bad)}
 	}
-	return nil
+	return done, nil
 }

@@ -1,7 +1,6 @@
 package adapter
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -40,13 +39,8 @@ func (i *ImportBlocksOptions) Validate(now time.Time) error {
 // ImportBlocks imports a data directory of Prometheus into the tables, or into the adapter that has
 // them open.
 func ImportBlocks(ctx context.Context, o Options, i ImportBlocksOptions, console Console) error {
-	return o.aloneOrAsked(i.URL, func() error {
-		return o.runAlone(ctx, func(ctx context.Context, a *Adapter) error {
-			return i.run(ctx, console, a.appendable().Store, o.target())
-		})
-	}, func(base string) error {
-		i.teller = newTransferTeller(base, "import prometheus")
-		return i.run(i.teller.with(ctx), console, remoteImport{base}.columns, cmp.Or(i.URL, o.target()))
+	return o.intoColumns(ctx, &i.ImportOptions, "import prometheus", func(ctx context.Context, t columnsTarget) error {
+		return i.run(ctx, console, t)
 	})
 }
 
@@ -58,7 +52,7 @@ func (i *ImportBlocksOptions) source() blocks.Options {
 }
 
 // run imports the directory by the store of an import.
-func (i *ImportBlocksOptions) run(ctx context.Context, console Console, store columnsStore, target string) (err error) {
+func (i *ImportBlocksOptions) run(ctx context.Context, console Console, target columnsTarget) (err error) {
 	line := &statusLine{console: console}
 	fmt.Fprintf(line, "opening %s\n", i.Dir)
 	dir, err := blocks.Open(i.source())
@@ -74,8 +68,8 @@ func (i *ImportBlocksOptions) run(ctx context.Context, console Console, store co
 		return err
 	}
 	to := i.pieces(ctx, line, dir)
-	to.State, to.Source, to.Target, to.What = i.State, source, target, i.what()
-	s := &storing{again: to.Again, store: store, tell: func(text string) { fmt.Fprintln(line, text) }}
+	to.State, to.Source, to.Target, to.What = i.State, source, target.name, i.what()
+	s := &storing{again: to.Again, store: target.store, tell: func(text string) { fmt.Fprintln(line, text) }}
 	to.Store = func(ctx context.Context, piece int) (points int64, err error) {
 		damaged, err := dir.Read(ctx, piece, func(b *columns.Batch) error {
 			samples, err := s.give(ctx, b)
@@ -89,7 +83,9 @@ func (i *ImportBlocksOptions) run(ctx context.Context, console Console, store co
 	}
 	done, err := transfer.ImportPieces(ctx, to)
 	line.close()
-	return i.end(ctx, console, done, err, len(dir.Damaged()), s)
+	return i.end(ctx, console, importResult{done, err, len(dir.Damaged()), s}, target, &reread{
+		units: dir.Groups(), by: "groups of blocks", read: dir.ReadGroup,
+	})
 }
 
 // pieces returns the options of an import in the pieces of a directory.
@@ -124,33 +120,4 @@ func damageOf(all []blocks.Damage) error {
 		errs = append(errs, fmt.Errorf("and %d more", more))
 	}
 	return errors.Join(errs...)
-}
-
-// end tells how an import ended.
-func (i *ImportOptions) end(ctx context.Context, console Console, done transfer.Progress, err error, damaged int, s *storing) error {
-	i.teller.end(ctx, i.told(done), err)
-	took := done.Took.Round(time.Millisecond)
-	if err != nil {
-		fmt.Fprintf(console.Err, "%d samples were imported in %v; %s\n", done.Points, took, transfer.Hint(transfer.ImportOptions{State: i.State}))
-		if ctx.Err() != nil {
-			return errors.New("interrupted")
-		}
-		return err
-	}
-	fmt.Fprintf(console.Out, "%d samples imported in %v, %.0f/s", done.Points, took, done.Rate())
-	if done.Before > 0 {
-		fmt.Fprintf(console.Out, "; %d before", done.Before)
-	}
-	fmt.Fprintln(console.Out)
-	var left []string
-	if n := damaged + int(done.Skipped); n > 0 {
-		left = append(left, fmt.Sprintf("%d parts could not be read, or not whole", n))
-	}
-	if n := s.refusedSeries.Load(); n > 0 {
-		left = append(left, fmt.Sprintf("%d series with %d samples were refused", n, s.refusedSamples.Load()))
-	}
-	if len(left) > 0 {
-		return &ExitError{ExitIncomplete, errors.New(strings.Join(left, "; "))}
-	}
-	return nil
 }

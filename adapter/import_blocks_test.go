@@ -114,12 +114,12 @@ func TestImportBlocksInterrupted(t *testing.T) {
 		for most := 1; ; most++ {
 			left := most
 			var text strings.Builder
-			err := i.run(ctx, Console{Out: &text, Err: &text}, func(ctx context.Context, b *columns.Batch) error {
+			err := i.run(ctx, Console{Out: &text, Err: &text}, columnsTarget{name: "there", store: func(ctx context.Context, b *columns.Batch) error {
 				if left--; left < 0 {
 					return errors.New("away")
 				}
 				return store(ctx, b)
-			}, "there")
+			}})
 			if err != nil && !strings.HasSuffix(err.Error(), "away") {
 				t.Error(err)
 			}

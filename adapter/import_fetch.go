@@ -1,7 +1,6 @@
 package adapter
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -73,13 +72,9 @@ func ImportFetch(ctx context.Context, o Options, i ImportFetchOptions, console C
 	if err != nil {
 		return err
 	}
-	return o.aloneOrAsked(i.URL, func() error {
-		return o.runAlone(ctx, func(ctx context.Context, a *Adapter) error {
-			return i.run(ctx, console, client, a.appendable().Store, o.target())
-		})
-	}, func(base string) error {
-		i.teller, i.unit = newTransferTeller(base, "import remote-read"), "windows"
-		return i.run(i.teller.with(ctx), console, client, remoteImport{base}.columns, cmp.Or(i.URL, o.target()))
+	i.unit = "windows"
+	return o.intoColumns(ctx, &i.ImportOptions, "import remote-read", func(ctx context.Context, t columnsTarget) error {
+		return i.run(ctx, console, client, t)
 	})
 }
 
@@ -91,10 +86,10 @@ func (i *ImportFetchOptions) window(piece int) (from, to int64) {
 }
 
 // run imports window by window.
-func (i *ImportFetchOptions) run(ctx context.Context, console Console, client *fetch.Client, store columnsStore, target string) error {
+func (i *ImportFetchOptions) run(ctx context.Context, console Console, client *fetch.Client, target columnsTarget) error {
 	line := &statusLine{console: console}
 	d := transfer.DefaultTreeOptions()
-	to := transfer.PiecesOptions{Parallel: i.Parallel, HeldBytes: 1, Patience: i.Patience, Every: d.Every, Now: d.Now, State: i.State, Target: target}
+	to := transfer.PiecesOptions{Parallel: i.Parallel, HeldBytes: 1, Patience: i.Patience, Every: d.Every, Now: d.Now, State: i.State, Target: target.name}
 	to.Source, to.What = withoutPassword(i.Server), fmt.Sprintf("%s by %v", i.what(), i.Window)
 	for n := 0; ; n++ {
 		from, end := i.window(n)
@@ -104,7 +99,7 @@ func (i *ImportFetchOptions) run(ctx context.Context, console Console, client *f
 		to.Pieces = append(to.Pieces, transfer.Piece{Name: time.UnixMilli(from).UTC().Format("2006-01-02T15:04:05.000Z"), Size: end - from + 1})
 	}
 	i.watch(ctx, &to, line)
-	s := &storing{again: to.Again, store: store, tell: func(text string) { fmt.Fprintln(line, text) }}
+	s := &storing{again: to.Again, store: target.store, tell: func(text string) { fmt.Fprintln(line, text) }}
 	to.Store = func(ctx context.Context, piece int) (points int64, err error) {
 		from, end := i.window(piece)
 		err = to.Again(ctx, func() error { // of the server too
@@ -115,14 +110,21 @@ func (i *ImportFetchOptions) run(ctx context.Context, console Console, client *f
 	}
 	done, err := transfer.ImportPieces(ctx, to)
 	line.close()
-	return i.end(ctx, console, done, err, 0, s)
+	return i.end(ctx, console, importResult{done, err, 0, s}, target, &reread{
+		units: len(to.Pieces), by: "windows", read: func(ctx context.Context, unit int, _ func(labels.Labels) bool, give func(*columns.Batch) error) error {
+			from, end := i.window(unit)
+			_, err := i.fetch(ctx, client, from, end, giving(give))
+			return err
+		},
+	})
 }
 
 // fetch stores what a server has of a window.
 func (i *ImportFetchOptions) fetch(ctx context.Context, client *fetch.Client, from, to int64, s *storing) (points int64, err error) {
 	match := columns.AnyOf(i.match)
-	for _, ms := range match {
-		err := client.Read(ctx, from, to, ms, func(b *columns.Batch) error {
+	for n, ms := range match {
+		q := fetch.Query{From: from, To: to, Match: ms, Not: match[:n]}
+		err := client.Read(ctx, q, func(b *columns.Batch) error {
 			b.With(i.labels)
 			n, err := s.give(ctx, b)
 			points += n

@@ -2,10 +2,11 @@ package adapter
 
 import (
 	"bytes"
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
+
+	"github.com/prometheus/prometheus/model/labels"
 
 	"github.com/tsdbridge/tsdbridge/prometheus/appendable"
 	"github.com/tsdbridge/tsdbridge/prometheus/columns"
@@ -20,14 +21,20 @@ func ImportLines(ctx context.Context, o Options, i ImportOptions, console Consol
 	if len(i.Files) == 0 {
 		i.Files = []string{transfer.Stdin}
 	}
+	if err := i.readable(i.Files); err != nil {
+		return err
+	}
 	i.block = lineBytes
-	return o.aloneOrAsked(i.URL, func() error {
-		return o.runAlone(ctx, func(ctx context.Context, a *Adapter) error {
-			return i.run(ctx, console, linesStore(a.appendable().Store), o.target())
+	return o.intoColumns(ctx, &i, "import victoriametrics", func(ctx context.Context, t columnsTarget) error {
+		done, told := i.run(ctx, console, linesStore(t.store), t.name)
+		return i.compare(ctx, console, done, told, t, &reread{
+			units: len(i.Files), by: "files", read: func(ctx context.Context, unit int, _ func(labels.Labels) bool, give func(*columns.Batch) error) error {
+				return transfer.EachBlock(ctx, i.Files[unit], lineBytes, func(block []byte) error {
+					_, err := linesStore(func(_ context.Context, b *columns.Batch) error { return give(b) })(ctx, block, true)
+					return err
+				})
+			},
 		})
-	}, func(base string) error {
-		i.teller = newTransferTeller(base, "import victoriametrics")
-		return i.run(i.teller.with(ctx), console, linesStore(remoteImport{base}.columns), cmp.Or(i.URL, o.target()))
 	})
 }
 

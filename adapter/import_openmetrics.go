@@ -1,17 +1,14 @@
 package adapter
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 
-	"github.com/klauspost/compress/gzip"
 	"github.com/prometheus/prometheus/model/labels"
 
 	"github.com/tsdbridge/tsdbridge/prometheus/columns"
@@ -48,25 +45,23 @@ func (i *ImportTextOptions) Validate() (err error) {
 
 // ImportText imports files of OpenMetrics into the tables, or into the adapter that has them open.
 func ImportText(ctx context.Context, o Options, i ImportTextOptions, console Console) error {
-	return o.aloneOrAsked(i.URL, func() error {
-		return o.runAlone(ctx, func(ctx context.Context, a *Adapter) error {
-			return i.run(ctx, console, a.appendable().Store, o.target())
-		})
-	}, func(base string) error {
-		i.teller = newTransferTeller(base, "import openmetrics")
-		return i.run(i.teller.with(ctx), console, remoteImport{base}.columns, cmp.Or(i.URL, o.target()))
+	if len(i.Files) == 0 {
+		i.Files = []string{transfer.Stdin}
+	}
+	if err := i.readable(i.Files); err != nil {
+		return err
+	}
+	return o.intoColumns(ctx, &i.ImportOptions, "import openmetrics", func(ctx context.Context, t columnsTarget) error {
+		return i.run(ctx, console, t)
 	})
 }
 
 // run imports the files by the store of an import. Each of them is a piece, since its types hold to its end.
-func (i *ImportTextOptions) run(ctx context.Context, console Console, store columnsStore, target string) error {
+func (i *ImportTextOptions) run(ctx context.Context, console Console, target columnsTarget) error {
 	line := &statusLine{console: console}
 	d := transfer.DefaultTreeOptions()
-	to := transfer.PiecesOptions{Parallel: i.Parallel, HeldBytes: 1, Patience: i.Patience, Every: d.Every, Now: d.Now, State: i.State, Target: target, What: i.Format}
+	to := transfer.PiecesOptions{Parallel: i.Parallel, HeldBytes: 1, Patience: i.Patience, Every: d.Every, Now: d.Now, State: i.State, Target: target.name, What: i.Format}
 	files := slices.Sorted(slices.Values(i.Files))
-	if len(files) == 0 {
-		files = []string{transfer.Stdin}
-	}
 	to.Source = strings.Join(files, " ")
 	for _, name := range files {
 		path := name
@@ -77,33 +72,32 @@ func (i *ImportTextOptions) run(ctx context.Context, console Console, store colu
 	}
 	slices.SortFunc(to.Pieces, func(a, b transfer.Piece) int { return strings.Compare(a.Name, b.Name) })
 	i.watch(ctx, &to, line)
-	s := &storing{again: to.Again, store: store, tell: func(text string) { fmt.Fprintln(line, text) }}
+	s := &storing{again: to.Again, store: target.store, tell: func(text string) { fmt.Fprintln(line, text) }}
 	to.Store = func(ctx context.Context, piece int) (int64, error) {
 		return i.file(ctx, console.In, to.Pieces[piece].Name, s)
 	}
 	done, err := transfer.ImportPieces(ctx, to)
 	line.close()
-	return i.end(ctx, console, done, err, 0, s)
+	again := *i
+	again.Skip = true // bad lines are told
+	return i.end(ctx, console, importResult{done, err, 0, s}, target, &reread{
+		units: len(files), by: "files", read: func(ctx context.Context, unit int, _ func(labels.Labels) bool, give func(*columns.Batch) error) error {
+			_, err := again.file(ctx, nil, to.Pieces[unit].Name, giving(give))
+			if _, bad := errors.AsType[transfer.SkipError](err); bad {
+				return nil
+			}
+			return err
+		},
+	})
 }
 
 // file imports one file, compressed with gzip or not.
 func (i *ImportTextOptions) file(ctx context.Context, stdin io.Reader, name string, s *storing) (int64, error) {
-	from := stdin
-	if name != transfer.Stdin {
-		f, err := os.Open(name)
-		if err != nil {
-			return 0, transfer.FinalError{Err: err}
-		}
-		defer f.Close()
-		from = f
+	from, err := transfer.OpenText(name, stdin)
+	if err != nil {
+		return 0, transfer.FinalError{Err: err}
 	}
-	if strings.HasSuffix(name, ".gz") {
-		zip, err := gzip.NewReader(from)
-		if err != nil {
-			return 0, transfer.FinalError{Err: err}
-		}
-		from = zip
-	}
+	defer func() { _ = from.Close() }() // it was only read
 	format, err := openmetrics.ParseFormat(i.Format)
 	if err != nil {
 		return 0, err

@@ -3,12 +3,15 @@ package copying
 import (
 	"context"
 	"encoding/binary"
+	"fmt"
 	"hash/maphash"
 	"math"
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"golang.org/x/sync/errgroup"
 
@@ -23,7 +26,27 @@ type Verified struct {
 	Series  int64 // of them, in all ranges together
 	Points  int64 // of the source
 	Differ  int64 // series of ranges that the target has not as the source has them
-	Missing int64 // points of these
+	Missing int64 // points of these that the target has not
+	Other   int64 // points of these in whose place the target has another one
+}
+
+// A Difference is a series that the target has not as the source has it.
+type Difference struct {
+	Part, Series   string
+	Missing, Other int   // see Verified
+	First          int64 // time of the first one of both, in milliseconds
+}
+
+// String tells it in a line.
+func (d Difference) String() string {
+	var parts []string
+	if d.Missing > 0 {
+		parts = append(parts, fmt.Sprintf("%d are missing", d.Missing))
+	}
+	if d.Other > 0 {
+		parts = append(parts, fmt.Sprintf("%d are others there", d.Other))
+	}
+	return fmt.Sprintf("%s of %s: %s, the first at %s", d.Part, d.Series, strings.Join(parts, ", "), time.UnixMilli(d.First).UTC().Format(time.RFC3339))
 }
 
 // A digest tells what a series has, in any order.
@@ -36,6 +59,23 @@ type digest struct {
 type comparison struct {
 	from, to Source
 	seed     maphash.Seed
+}
+
+// A thing is something that a series has. A series has one thing at a place.
+type thing struct {
+	at          int64
+	item, place uint64 // hashes: of all of it, and of where it is
+}
+
+// one returns a thing that is alone at its place: what kind it is, its time, and what else tells its place.
+func (c *comparison) one(kind byte, at int64, where, bits uint64, data []byte) thing {
+	return thing{at, c.item(kind, at, bits, data), c.item('@', at, where, []byte{kind})}
+}
+
+// among returns a thing whose place others may have too.
+func (c *comparison) among(kind byte, at int64, bits uint64, data []byte) thing {
+	item := c.item(kind, at, bits, data)
+	return thing{at, item, item}
 }
 
 // item hashes a thing of a series.
@@ -51,37 +91,49 @@ func (c *comparison) item(kind byte, at int64, bits uint64, data []byte) uint64 
 	return h.Sum64()
 }
 
-// each calls see with the things of a series, each with its time.
-func (c *comparison) each(s *Series, see func(at int64, item uint64)) {
+// each calls see with the things of a series.
+func (c *comparison) each(s *Series, see func(thing)) {
 	integers := s.Integers
 	for i, t := range s.Times {
 		for len(integers) > 0 && integers[0].Time < t {
 			integers = integers[1:]
 		}
+		one := thing{at: t, place: c.item('@', t, 0, nil)}
 		if len(integers) > 0 && integers[0].Time == t {
-			see(t, c.item('i', t, uint64(integers[0].Value), nil))
+			one.item = c.item('i', t, uint64(integers[0].Value), nil)
 		} else {
-			see(t, c.item('f', t, math.Float64bits(s.Values[i]), nil))
+			one.item = c.item('f', t, math.Float64bits(s.Values[i]), nil)
 		}
+		see(one)
 	}
 	for i := range s.Objects {
-		see(s.Objects[i].Time, c.item('o', s.Objects[i].Time, uint64(s.Objects[i].Kind), s.Objects[i].Data))
+		o := &s.Objects[i]
+		if o.Kind == storage.KindExemplar {
+			see(c.among('o', o.Time, uint64(o.Kind), o.Data))
+		} else {
+			see(c.one('o', o.Time, uint64(o.Kind), uint64(o.Kind), o.Data))
+		}
 	}
 	for _, document := range s.Notes {
 		if note, err := schema.ParseAnnotation(document); err == nil {
 			note.TSUID = ""
-			see(schema.MillisOf(note.Start), c.item('n', note.Start, 0, note.AppendTo(nil)))
+			one := c.among('n', note.Start, 0, note.AppendTo(nil))
+			one.at = schema.MillisOf(note.Start)
+			see(one)
 		}
 	}
 	for _, slots := range s.Slots {
 		for i, t := range slots.Times {
-			see(t*1000, c.item('s', t, math.Float64bits(slots.Values[i]), binary.LittleEndian.AppendUint32(nil, slots.Step)))
+			one := c.one('s', t, uint64(slots.Step), math.Float64bits(slots.Values[i]), binary.LittleEndian.AppendUint32(nil, slots.Step))
+			one.at = t * 1000
+			see(one)
 		}
 	}
 	for i := range s.Rolled {
 		r := &s.Rolled[i]
-		text := append([]byte(r.Interval+"/"+r.Aggregation), r.Value.Flags)
-		see(r.Time, c.item('r', r.Time, r.Value.Bits, text))
+		text := []byte(r.Interval + "/" + r.Aggregation)
+		place := c.item('p', r.Time, 0, text)
+		see(thing{r.Time, c.item('r', r.Time, r.Value.Bits, append(text, r.Value.Flags)), place})
 	}
 }
 
@@ -93,14 +145,14 @@ func (c *comparison) digests(ctx context.Context, from Source, about transfer.Ra
 			s := &b.Series[i]
 			key := maphash.String(c.seed, s.Name.String())
 			d := all[key]
-			c.each(s, func(_ int64, item uint64) { d.count++; d.sum += item })
+			c.each(s, func(one thing) { d.count++; d.sum += one.item })
 			all[key] = d
 		}
 		var events Series
 		events.Notes = b.Notes
 		if len(b.Notes) > 0 {
 			d := all[0]
-			c.each(&events, func(_ int64, item uint64) { d.count++; d.sum += item })
+			c.each(&events, func(one thing) { d.count++; d.sum += one.item })
 			all[0] = d
 		}
 		for i := range b.Names {
@@ -117,19 +169,26 @@ const itemsAtOnce = 4 << 20
 // A difference is what one store has of a series and the other has not.
 type difference struct {
 	name    storage.Series
-	missing []int64 // times of things of the source that the target lacks
+	missing []int64 // times of things of the source in whose place the target has nothing
+	other   []int64 // times of things of the source in whose place the target has another thing
 	extra   []int64 // times of things of the target that the source lacks
 	source  []int64 // times of all things of the source, ascending
 }
 
-// compare calls see with the series of a range that differ. With extra, series count that only the target has, and things that
+// told is what people are told.
+func (d *difference) told(part string) Difference {
+	return Difference{Part: part, Series: d.name.String(), Missing: len(d.missing), Other: len(d.other), First: slices.Min(append(d.missing, d.other...))}
+}
+
+// compare calls see with the series of a range that differ. The source is read before the target. With extra, series count that only the target has, and things that
 // only it has of other series.
 func (c *comparison) compare(ctx context.Context, about transfer.Range, extra bool, see func(difference) error) (v Verified, err error) {
-	var a, b map[uint64]digest
-	group, both := errgroup.WithContext(ctx)
-	group.Go(func() (err error) { a, err = c.digests(both, c.from, about); return err })
-	group.Go(func() (err error) { b, err = c.digests(both, c.to, about); return err })
-	if err := group.Wait(); err != nil {
+	a, err := c.digests(ctx, c.from, about)
+	if err != nil {
+		return v, err
+	}
+	b, err := c.digests(ctx, c.to, about)
+	if err != nil {
 		return v, err
 	}
 	v.Ranges, v.Series = 1, int64(len(a))
@@ -153,9 +212,10 @@ func (c *comparison) compare(ctx context.Context, about transfer.Range, extra bo
 			n++
 		}
 		if err := c.details(ctx, about, differ[:n], func(d difference) error {
-			if len(d.missing) > 0 {
+			if len(d.missing)+len(d.other) > 0 {
 				v.Differ++
 				v.Missing += int64(len(d.missing))
+				v.Other += int64(len(d.other))
 			} else if !extra || len(d.extra) == 0 {
 				return nil
 			}
@@ -168,10 +228,45 @@ func (c *comparison) compare(ctx context.Context, about transfer.Range, extra bo
 	return v, nil
 }
 
-// things are those of a series, by their hashes, with their times.
+// things are those of a series, by their hashes.
 type things struct {
 	name storage.Series
-	of   map[uint64]int64
+	of   map[uint64]thing
+}
+
+// lost tells the times of the things that others lack, and of those in whose place others have another thing. Of several things that
+// these have at a place, others need one: a source of text may have two samples of one time.
+func (t *things) lost(others *things) (missing, other []int64) {
+	var lost []thing
+	for item, one := range t.of {
+		if _, ok := others.of[item]; !ok {
+			lost = append(lost, one)
+		}
+	}
+	if len(lost) == 0 {
+		return nil, nil
+	}
+	equal, taken := map[uint64]bool{}, map[uint64]bool{}
+	for item, one := range others.of {
+		taken[one.place] = true
+		if _, ok := t.of[item]; ok {
+			equal[one.place] = true
+		}
+	}
+	seen := map[uint64]bool{}
+	for _, one := range lost {
+		switch {
+		case equal[one.place] || seen[one.place]:
+		case taken[one.place]:
+			other = append(other, one.at)
+		default:
+			missing = append(missing, one.at)
+		}
+		seen[one.place] = true
+	}
+	slices.Sort(missing)
+	slices.Sort(other)
+	return missing, other
 }
 
 // details compares series of a range, by the hashes of their names, one by one.
@@ -183,9 +278,9 @@ func (c *comparison) details(ctx context.Context, about transfer.Range, keys []u
 				return
 			}
 			if all[key] == nil {
-				all[key] = &things{s.Name, map[uint64]int64{}}
+				all[key] = &things{s.Name, map[uint64]thing{}}
 			}
-			c.each(s, func(at int64, item uint64) { all[key].of[item] = at })
+			c.each(s, func(one thing) { all[key].of[one.item] = one })
 		}
 		err := from.Read(ctx, about, func(b *Block) error {
 			for i := range b.Series {
@@ -226,19 +321,18 @@ func (c *comparison) details(ctx context.Context, about transfer.Range, keys []u
 		default:
 			d.name = a.name
 		}
-		for item, at := range a.of {
-			d.source = append(d.source, at)
-			if _, ok := b.of[item]; !ok {
-				d.missing = append(d.missing, at)
-			}
+		if d.missing == nil {
+			d.missing, d.other = a.lost(b)
 		}
-		for item, at := range b.of {
+		for _, one := range a.of {
+			d.source = append(d.source, one.at)
+		}
+		for item, one := range b.of {
 			if _, ok := a.of[item]; !ok {
-				d.extra = append(d.extra, at)
+				d.extra = append(d.extra, one.at)
 			}
 		}
 		slices.Sort(d.source)
-		slices.Sort(d.missing)
 		slices.Sort(d.extra)
 		if err := see(d); err != nil {
 			return err
@@ -253,9 +347,8 @@ type VerifyOptions struct {
 	Parallel int
 	// Sample is the share of the ranges that are compared, at random: 1 are all. Series and names are compared in any case.
 	Sample float64
-	// Differs is told of a series that the target has not as the source has it: how many points of it are missing there, and
-	// the first one's time.
-	Differs func(part, series string, missing int, first int64)
+	// Differs is told of each series of a range that the target has not as the source has it.
+	Differs func(Difference)
 	// Progress, if set, is called after each range.
 	Progress func(Verified)
 }
@@ -286,7 +379,7 @@ func Verify(ctx context.Context, o VerifyOptions) (v Verified, err error) {
 				one, err := c.compare(ctx, about, false, func(d difference) error {
 					mu.Lock()
 					defer mu.Unlock()
-					o.Differs(about.Part, d.name.String(), len(d.missing), d.missing[0])
+					o.Differs(d.told(about.Part))
 					return nil
 				})
 				mu.Lock()
@@ -297,6 +390,7 @@ func Verify(ctx context.Context, o VerifyOptions) (v Verified, err error) {
 				}
 				v.Differ += one.Differ
 				v.Missing += one.Missing
+				v.Other += one.Other
 				if o.Progress != nil {
 					o.Progress(v)
 				}

@@ -2,6 +2,7 @@ package transfer
 
 import (
 	"bufio"
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -52,6 +53,43 @@ func open(name string, stdin io.Reader) (*source, error) {
 		return nil, errors.Join(plainCause(err), s.file.Close())
 	}
 	return s, nil
+}
+
+// OpenText opens a file, or the standard input, whose text is compressed with gzip or not.
+func OpenText(name string, stdin io.Reader) (io.ReadCloser, error) {
+	s, err := open(name, stdin)
+	if err != nil {
+		return nil, err
+	}
+	return struct {
+		io.Reader
+		io.Closer
+	}{s.text, s.file}, nil
+}
+
+// EachBlock calls use with the text of a file in blocks of whole lines, which are used again when it returns.
+func EachBlock(ctx context.Context, name string, bytes int, use func(block []byte) error) error {
+	text, err := OpenText(name, nil)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = text.Close() }() // it was only read
+	cut, block := cutter{text: text}, make([]byte, 0, bytes)
+	for ctx.Err() == nil {
+		var end error
+		if block, end = cut.next(block); len(block) > 0 {
+			if err := use(block); err != nil {
+				return err
+			}
+		}
+		switch {
+		case errors.Is(end, io.EOF):
+			return nil
+		case end != nil:
+			return end
+		}
+	}
+	return ctx.Err()
 }
 
 // counted counts what is read of a source's file.

@@ -105,7 +105,7 @@ func (r *chunkReader) close() error {
 	return err
 }
 
-// series adds the samples of a series to the batch, if wanted is nil or takes its labels. The first
+// series adds the samples of a series to the batch, if its labels are wanted. The first
 // chunk that cannot be read is in the error; the others are added.
 func (r *chunkReader) series(id storage.SeriesRef, wanted func(labels.Labels) bool) error {
 	if err := r.index.Series(id, &r.builder, &r.metas); err != nil {
@@ -115,7 +115,8 @@ func (r *chunkReader) series(id storage.SeriesRef, wanted func(labels.Labels) bo
 	if err != nil {
 		return fmt.Errorf("tombstones of series %d: %w", id, err)
 	}
-	if wanted != nil && !wanted(r.builder.Labels()) {
+	own := r.builder.Labels()
+	if !wanted(own) {
 		return nil
 	}
 	var ls labels.Labels
@@ -127,7 +128,7 @@ func (r *chunkReader) series(id storage.SeriesRef, wanted func(labels.Labels) bo
 			continue
 		}
 		if ls.IsEmpty() {
-			ls = columns.With(r.builder.Labels(), r.added)
+			ls = columns.With(own, r.added)
 			ref = r.filler.Batch.Series(ls)
 		}
 		if err := r.chunk(ref, meta, deleted); err != nil && bad == nil {

@@ -19,6 +19,7 @@ type Dir struct {
 	o       Options
 	blocks  []*block
 	views   []*view
+	wanted  []*group // that have something in the wanted time
 	pieces  []piece
 	damaged []Damage
 }
@@ -93,6 +94,15 @@ func (d *Dir) Pieces() int { return len(d.pieces) }
 
 // Piece returns the name and about how many bytes a piece has.
 func (d *Dir) Piece(i int) (name string, bytes int64) { return d.pieces[i].name, d.pieces[i].bytes }
+
+// Groups returns the number of groups of pieces: what may have samples of the same time is in one.
+func (d *Dir) Groups() int { return len(d.wanted) }
+
+// Group returns the name of a group, and the time that its samples are in.
+func (d *Dir) Group(i int) (name string, from, to int64) {
+	g := d.wanted[i]
+	return g.name(), max(g.from, d.o.From), min(g.to, d.o.To)
+}
 
 // Blocks returns how many blocks are read.
 func (d *Dir) Blocks() int { return len(d.blocks) }
@@ -189,6 +199,7 @@ func (d *Dir) plan(groups []*group) {
 		if g.to < d.o.From || g.from > d.o.To {
 			continue
 		}
+		d.wanted = append(d.wanted, g)
 		samples, series, size := d.weigh(g)
 		g.parts = int(min(mostParts, max(1, samples/pieceSamples, uint64(size)/pieceBytes)))
 		if g.wal {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 
 	"github.com/prometheus/prometheus/model/labels"
 	promstorage "github.com/prometheus/prometheus/storage"
@@ -18,20 +19,16 @@ const batchSize = 100_000
 // Read gives the samples of a piece in batches, which it uses again when give returns. An error of
 // give ends it. What cannot be read is in damaged; all else is given.
 func (d *Dir) Read(ctx context.Context, i int, give func(*columns.Batch) error) (damaged []Damage, err error) {
-	p := &d.pieces[i]
-	r := &reading{d: d, piece: p, ctx: func() context.Context { return ctx }, give: give, batch: &columns.Batch{}}
-	switch {
-	case p.group.wal:
-		err = r.wal()
-	case len(p.group.blocks) == 1 && !p.group.head:
-		err = r.block(p.group.blocks[0])
-	default:
-		err = r.merged()
-	}
-	if err == nil {
-		err = r.flush()
-	}
-	return r.damaged, err
+	r := &reading{d: d, piece: &d.pieces[i], ctx: func() context.Context { return ctx }, give: give, batch: &columns.Batch{}}
+	return r.damaged, r.all()
+}
+
+// ReadGroup gives the samples of a group as Read does, of the series with labels that are wanted. What cannot be read is left out.
+func (d *Dir) ReadGroup(ctx context.Context, i int, wanted func(labels.Labels) bool, give func(*columns.Batch) error) error {
+	whole := *d.wanted[i]
+	whole.parts, whole.series = 1, math.MaxInt
+	r := &reading{d: d, piece: &piece{name: whole.name(), group: &whole}, ctx: func() context.Context { return ctx }, give: give, wanted: wanted, batch: &columns.Batch{}}
+	return r.all()
 }
 
 // A reading is the reading of a piece.
@@ -40,8 +37,31 @@ type reading struct {
 	piece   *piece
 	ctx     func() context.Context
 	give    func(*columns.Batch) error
+	wanted  func(labels.Labels) bool // nil: all series are
 	batch   *columns.Batch
 	damaged []Damage
+}
+
+// all reads the piece.
+func (r *reading) all() (err error) {
+	g := r.piece.group
+	switch {
+	case g.wal:
+		err = r.wal()
+	case len(g.blocks) == 1 && !g.head:
+		err = r.block(g.blocks[0])
+	default:
+		err = r.merged()
+	}
+	if err == nil {
+		err = r.flush()
+	}
+	return err
+}
+
+// wants reports whether a series is read, which gets labels in addition.
+func (r *reading) wants(ls, added labels.Labels) bool {
+	return r.wanted == nil || r.wanted(columns.With(ls, added))
 }
 
 func (r *reading) damage(name string, err error) {
@@ -84,9 +104,9 @@ func (r *reading) block(b *block) (err error) {
 	}
 	defer func() { err = errors.Join(err, chunks.close()) }()
 	from := min(r.piece.part*r.piece.group.series, len(refs))
-	to := min(from+r.piece.group.series, len(refs))
+	to := from + min(r.piece.group.series, len(refs)-from)
 	for _, ref := range refs[from:to] {
-		if err := chunks.series(ref, nil); err != nil {
+		if err := chunks.series(ref, func(ls labels.Labels) bool { return r.wants(ls, b.labels) }); err != nil {
 			r.damage(b.name(), err)
 		}
 		if err := r.full(); err != nil {
@@ -113,7 +133,7 @@ func (r *reading) merged() (err error) {
 		var it chunkenc.Iterator
 		for set.Next() {
 			series := set.At()
-			if columns.AnyMatches(match[:n], series.Labels()) {
+			if columns.AnyMatches(match[:n], series.Labels()) || !r.wants(series.Labels(), g.added) {
 				continue
 			}
 			it = series.Iterator(it)

@@ -95,7 +95,7 @@ func (w *walReader) record(rec []byte) (err error) {
 func (w *walReader) addSeries() {
 	match := columns.AnyOf(w.d.o.Match)
 	for _, s := range w.refs {
-		if columns.AnyMatches(match, s.Labels) {
+		if columns.AnyMatches(match, s.Labels) && w.wants(s.Labels, w.d.o.Labels) {
 			w.series[s.Ref] = columns.With(s.Labels, w.d.o.Labels)
 		}
 	}

@@ -53,10 +53,16 @@ func New(o Options) (*Client, error) {
 // batchSize is how large a batch is that is given, about in samples.
 const batchSize = 100_000
 
-// Read gives the samples of series that match all of some matchers, from one time to another in milliseconds, both
-// included. It uses the batch again when give returns. An error may come after some of them.
-func (c *Client) Read(ctx context.Context, from, to int64, match []*labels.Matcher, give func(*columns.Batch) error) error {
-	query, err := remote.ToQuery(from, to, match, nil)
+// A Query selects series that match all of some matchers, and none of others, and times in milliseconds, both included.
+type Query struct {
+	From, To int64
+	Match    []*labels.Matcher
+	Not      [][]*labels.Matcher
+}
+
+// Read gives the samples of series. It uses the batch again when give returns. An error may come after some of them.
+func (c *Client) Read(ctx context.Context, q Query, give func(*columns.Batch) error) error {
+	query, err := remote.ToQuery(q.From, q.To, q.Match, nil)
 	if err != nil {
 		return err
 	}
@@ -65,10 +71,13 @@ func (c *Client) Read(ctx context.Context, from, to int64, match []*labels.Match
 		return err
 	}
 	b := &columns.Batch{}
-	f := columns.Filler{Batch: b, From: from, To: to}
+	f := columns.Filler{Batch: b, From: q.From, To: q.To}
 	var it chunkenc.Iterator
 	for set.Next() {
 		series := set.At()
+		if columns.AnyMatches(q.Not, series.Labels()) {
+			continue
+		}
 		it = series.Iterator(it)
 		if err := f.Add(b.Series(series.Labels()), it); err != nil {
 			return fmt.Errorf("%s: %w", series.Labels(), err)
