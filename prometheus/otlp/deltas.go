@@ -23,10 +23,10 @@ func (j *job) fillDelta(p *point) {
 	torn := j.torn(p, refs)
 	switch {
 	case torn || leader == nil:
-	case leader.has(p.at):
+	case leader.has(p):
 		j.duplicates++ // it was sent again, and its sum is stored
 		return
-	case p.at <= leader.last:
+	case p.nanos <= leader.times[0]:
 		j.refuse(p, fmt.Errorf("%w: its time is %s, the last is %s", errLate, text(p.at), text(leader.last)))
 		return
 	case p.start != 0 && p.start < leader.start:
@@ -117,7 +117,7 @@ func (p *point) total(before *total, goes bool) *total {
 	if before != nil {
 		copy(t.times[1:], before.times[:])
 	}
-	t.times[0] = p.at
+	t.times[0] = p.nanos
 	return t
 }
 

@@ -77,6 +77,7 @@ type point struct {
 	key        span // in keys: room for keyHead bytes, then the attributes
 	attributes int
 	start, at  int64 // milliseconds
+	nanos      int64 // at, nanoseconds
 	value      float64
 	stale      bool // "no recorded value"
 	exemplars  bool
@@ -245,8 +246,16 @@ func (m *message) walkPoint(metric int, b []byte) error {
 	return err
 }
 
-// nanoseconds reads a time, and returns milliseconds.
-func nanoseconds(f *wire.Fields) int64 { return int64(fixed(f)) / 1_000_000 }
+const nanosOfMilli = 1_000_000
+
+// setTime reads the time of a point.
+func (p *point) setTime(f *wire.Fields) {
+	p.nanos = int64(fixed(f))
+	p.at = p.nanos / nanosOfMilli
+}
+
+// setStart reads the start time of a point.
+func (p *point) setStart(f *wire.Fields) { p.start = int64(fixed(f)) / nanosOfMilli }
 
 func fixed(f *wire.Fields) uint64 { return math.Float64bits(f.Double()) }
 
@@ -263,9 +272,9 @@ func (m *message) walkNumber(p *point, b []byte) error {
 	for f.Next() {
 		switch f.Number {
 		case 2:
-			p.start = nanoseconds(&f)
+			p.setStart(&f)
 		case 3:
-			p.at = nanoseconds(&f)
+			p.setTime(&f)
 		case 4:
 			p.value = f.Double()
 		case 5:
@@ -290,9 +299,9 @@ func (m *message) walkHistogram(p *point, b []byte) error {
 	for f.Next() {
 		switch f.Number {
 		case 2:
-			p.start = nanoseconds(&f)
+			p.setStart(&f)
 		case 3:
-			p.at = nanoseconds(&f)
+			p.setTime(&f)
 		case 4:
 			e.count = fixed(&f)
 		case 5:
@@ -340,9 +349,9 @@ func (m *message) walkExponential(p *point, b []byte) error {
 		case 1:
 			m.attribute(p, f.Bytes())
 		case 2:
-			p.start = nanoseconds(&f)
+			p.setStart(&f)
 		case 3:
-			p.at = nanoseconds(&f)
+			p.setTime(&f)
 		case 6:
 			v := uint32(f.Uint())
 			e.scale = int32(v>>1) ^ -int32(v&1)
@@ -364,9 +373,9 @@ func (m *message) walkSummary(p *point, b []byte) error {
 	for f.Next() {
 		switch f.Number {
 		case 2:
-			p.start = nanoseconds(&f)
+			p.setStart(&f)
 		case 3:
-			p.at = nanoseconds(&f)
+			p.setTime(&f)
 		case 4:
 			e.count = fixed(&f)
 		case 5:

@@ -31,11 +31,11 @@ const totalShards = 64
 // lastTimes is how many deltas of a series are remembered, to know them when they are sent again.
 const lastTimes = 4
 
-// A total is the sum of the deltas of a series. It does not change; times are milliseconds.
+// A total is the sum of the deltas of a series. It does not change.
 type total struct {
-	start     int64 // of the first delta
-	last      int64 // of the last delta
-	times     [lastTimes]int64
+	start     int64            // of the first delta, milliseconds
+	last      int64            // of the last delta, milliseconds
+	times     [lastTimes]int64 // of the last deltas, the newest first, nanoseconds
 	value     float64
 	histogram *histogram.FloatHistogram
 }
@@ -166,12 +166,18 @@ func storedTotal(p *storage.Points) *total {
 			}
 		}
 	}
-	t.times[0] = t.last
+	t.times[0] = endOf(t.last)
 	return t
 }
 
-// has reports whether a sum contains the delta of a time, as far as it is remembered.
-func (t *total) has(at int64) bool { return slices.Contains(t.times[:], at) }
+// has reports whether a sum contains a delta, as far as it is remembered.
+func (t *total) has(p *point) bool {
+	return slices.Contains(t.times[:], p.nanos) || slices.Contains(t.times[:], endOf(p.at))
+}
+
+// endOf returns the last nanosecond of a millisecond. It is the time of a delta that was read from the
+// store, which keeps milliseconds: what comes later in the same one is taken for the same delta.
+func endOf(ms int64) int64 { return ms*nanosOfMilli + nanosOfMilli - 1 }
 
 // doubt forgets the sums of a request that failed: a part of it may be durable. They are read from
 // the store when they are needed.

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/prometheus/prometheus/model/labels"
+	"go.opentelemetry.io/collector/pdata/pcommon"
 	"go.opentelemetry.io/collector/pdata/pmetric"
 
 	"github.com/tsdbridge/tsdbridge/prometheus/promtest"
@@ -57,6 +58,23 @@ func TestDeltas(t *testing.T) {
 	}
 	want := deltaLine(90, 5) + deltaLine(80, 7) + deltaLine(70, 8) + deltaLine(40, 12)
 	if got := d.dump(t); got != want {
+		t.Errorf("stored\n%swant\n%s", got, want)
+	}
+}
+
+// TestDeltasWithinMillisecond sends deltas that end in the same millisecond, as an SDK does when it is
+// flushed twice: the store has one sample, with both.
+func TestDeltasWithinMillisecond(t *testing.T) {
+	d := newDoor(t)
+	for n, later := range []int{0, 300, 300, 700} {
+		md := delta(100, 90, float64(n+1))
+		p := md.ResourceMetrics().At(0).ScopeMetrics().At(0).Metrics().At(0).Sum().DataPoints().At(0)
+		p.SetTimestamp(p.Timestamp() + pcommon.Timestamp(later))
+		if status, rejected, text := send(t, d, md); status != http.StatusOK || rejected != 0 {
+			t.Fatal(status, rejected, text)
+		}
+	}
+	if got, want := d.dump(t), deltaLine(90, 1+2+4); got != want {
 		t.Errorf("stored\n%swant\n%s", got, want)
 	}
 }
