@@ -25,9 +25,12 @@ func TestHBaseOutage(t *testing.T) {
 		t.Logf("HBase up again after %v", time.Since(begin).Round(time.Millisecond))
 	}
 	timeout := "--hbase.timeout=2s"
+	config := &ruleRun{dir: t.TempDir()}
+	config.write(t, "rules.yml", "groups: [{name: clock, interval: 1s, rules: [{record: clock, expr: time()}]}]")
+	rules := "--config.file=" + config.write(t, "tsdbridge.yml", "rule_files: [rules.yml]")
 
 	// Before the tables exist.
-	a := launchAdapter(t, s.args(timeout, withCarbon)...)
+	a := launchAdapter(t, s.args(timeout, withCarbon, rules)...)
 	a.waitNotReady(t, "table outage is missing", "tsdbridge tables create")
 	a.refusesWrites(t)
 	s.create(t)
@@ -52,7 +55,7 @@ func TestHBaseOutage(t *testing.T) {
 	a.refusesQueries(t)
 	// Carbon's protocol has no refusals: its lines wait.
 	sendCarbon(t, "tcp", a.carbonAddr(t), fmt.Sprintf("outage.carbon 1 %d\noutage.carbon 2 %d\noutage.new;host=b 3 %d\n", second(0), second(10), second(0)))
-	b := launchAdapter(t, s.args(timeout)...)
+	b := launchAdapter(t, s.args(timeout, rules)...)
 	b.waitNotReady(t, "table outage", c.ZooKeeper())
 	restartHBase()
 	t.Logf("ready %v after HBase was; the adapter started without it %v", a.WaitReady(t), b.WaitReady(t))
@@ -62,6 +65,9 @@ func TestHBaseOutage(t *testing.T) {
 	for _, one := range []*adapter{a, b} {
 		want.check(t, "after the outage", ourPoints(t, one.client, "outage", epoch, epoch.Add(time.Hour)))
 	}
+	// Rules make up all instants that they missed, by one of the adapters.
+	a.reaches(t, "clock", time.Now())
+	a.steady(t, "clock")
 }
 
 // waitNotReady waits until the adapter reports that it is not ready, with these reasons.

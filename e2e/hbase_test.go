@@ -21,6 +21,7 @@ func TestHBase(t *testing.T) {
 	}{
 		{"Basic", testBasic},
 		{"BasicSalted", testBasicSalted},
+		{"Rules", testRules},
 		{"Carbon", testCarbonHBase},
 		{"Put", testPut},
 		{"Whisper", testWhisperHBase},

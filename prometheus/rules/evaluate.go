@@ -2,6 +2,7 @@ package rules
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -9,7 +10,6 @@ import (
 
 	"github.com/prometheus/prometheus/promql"
 	promrules "github.com/prometheus/prometheus/rules"
-	promstorage "github.com/prometheus/prometheus/storage"
 
 	"github.com/tsdbridge/tsdbridge/budget"
 )
@@ -23,7 +23,7 @@ func (s *Service) iterate(ctx context.Context, g *promrules.Group, at time.Time)
 	account := s.o.Budget.Open()
 	defer account.Close()
 	ctx = context.WithValue(budget.With(ctx, account), groupKey{}, g.Name())
-	s.shifts.inTurn(ctx, g, at, func(at time.Time) { promrules.DefaultEvalIterationFunc(ctx, g, at) })
+	s.shifts.inTurn(ctx, g, at, func(ctx context.Context, at time.Time) { promrules.DefaultEvalIterationFunc(ctx, g, at) })
 }
 
 // query evaluates the query of a rule or of a template. What the evaluation took besides its result
@@ -34,6 +34,11 @@ func (s *Service) query(ctx context.Context, text string, at time.Time) (promql.
 	before := account.Held()
 	v, err := s.evaluators.Load().evaluate(ctx, Question{Text: text, Client: fmt.Sprintf("rule group %q", name), At: at})
 	account.Give(account.Held() - before)
+	if p := passOf(ctx); p != nil {
+		if _, ok := errors.AsType[promql.ErrStorage](err); ok {
+			p.failed.Store(true)
+		}
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -62,25 +67,6 @@ func vectorBytes(v promql.Vector) int64 {
 		}
 	}
 	return n
-}
-
-// appendable gives the memory of a rule back when its samples are durable.
-type appendable struct{ promstorage.Appendable }
-
-// Appender implements storage.Appendable of the module.
-func (a appendable) Appender(ctx context.Context) promstorage.Appender {
-	return appender{a.Appendable.Appender(ctx), budget.From(ctx)}
-}
-
-type appender struct {
-	promstorage.Appender
-	account *budget.Account
-}
-
-// Commit implements storage.Appender of the module.
-func (a appender) Commit() error {
-	defer func() { a.account.Give(a.account.Held()) }()
-	return a.Appender.Commit()
 }
 
 // independent tells the manager nothing about rules that use each other: rules of a group are

@@ -2,10 +2,15 @@ package rules
 
 import (
 	"context"
+	"log/slog"
+	"math"
 	"sync"
+	"sync/atomic"
 	"time"
 
+	"github.com/prometheus/prometheus/promql"
 	promrules "github.com/prometheus/prometheus/rules"
+	promstorage "github.com/prometheus/prometheus/storage"
 )
 
 // Leases decide which of the processes that share a store evaluates a group, and keep up to which instant it
@@ -19,78 +24,143 @@ type Leases interface {
 // leaseLength is how long a lease lasts without being renewed: two evaluations may be late.
 func leaseLength(interval time.Duration) time.Duration { return 2*interval + 10*time.Second }
 
-// mostMissed is how many evaluations are made up when a group is taken over.
-const mostMissed = 1000
-
-// shifts remember which groups this process evaluates.
+// shifts know which groups this process evaluates.
 type shifts struct {
-	leases Leases // nil: no other process shares the store
+	leases    Leases // nil: no other process shares the store
+	queryable promstorage.Queryable
+	tolerance time.Duration // Options.OutageTolerance
+	logger    *slog.Logger
+	now       func() time.Time
 
-	mu   sync.Mutex
-	mine map[string]bool // by the key of the group
+	mu    sync.Mutex // guards turns
+	turns map[string]*turn
 }
 
-// set notes whether a group is this process', and reports whether it was.
-func (s *shifts) set(key string, mine bool) (was bool) {
+func newShifts(o Options) *shifts {
+	return &shifts{leases: o.Leases, queryable: o.Queryable, tolerance: o.OutageTolerance, logger: o.Logger, now: o.Now, turns: map[string]*turn{}}
+}
+
+// turn returns what is known of the lease of a group.
+func (s *shifts) turn(g *promrules.Group) *turn {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.mine == nil {
-		s.mine = map[string]bool{}
+	key := promrules.GroupKey(g.File(), g.Name())
+	t := s.turns[key]
+	if t == nil {
+		t = &turn{leases: s.leases, key: key, now: s.now, read: s.now()}
+		s.turns[key] = t
 	}
-	was = s.mine[key]
-	s.mine[key] = mine
-	return was
+	return t
+}
+
+// keepOnly notes which groups there are. One that comes back later begins anew.
+func (s *shifts) keepOnly(groups []*promrules.Group) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	there := map[string]bool{}
+	for _, g := range groups {
+		there[promrules.GroupKey(g.File(), g.Name())] = true
+	}
+	for key, t := range s.turns {
+		if !there[key] {
+			t.set(false, 0)
+		}
+	}
 }
 
 // release gives all leases back.
 func (s *shifts) release(ctx context.Context) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for key, mine := range s.mine {
-		if mine {
-			_ = s.leases.Release(ctx, key) // it ends by itself
-		}
+	for _, t := range s.turns {
+		t.release(ctx)
 	}
-	s.mine = nil
 }
 
-// inTurn evaluates a group if this process has its lease. One that has been taken over is evaluated first at
-// the instants that were missed. If the lease cannot be read, the group is evaluated: twice is better than
-// not at all.
-func (s *shifts) inTurn(ctx context.Context, g *promrules.Group, at time.Time, evaluate func(at time.Time)) {
+// An evaluation evaluates the rules of a group once.
+type evaluation func(ctx context.Context, at time.Time)
+
+// inTurn evaluates a group if this process has its lease, and before that at the instants that were missed
+// since another process had it, or since the store was away.
+func (s *shifts) inTurn(ctx context.Context, g *promrules.Group, at time.Time, evaluate evaluation) {
 	if s.leases == nil {
-		evaluate(at)
+		evaluate(ctx, at)
 		return
 	}
-	key, length := promrules.GroupKey(g.File(), g.Name()), leaseLength(g.Interval())
-	held, done, err := s.leases.Hold(ctx, key, length)
-	if err != nil {
-		evaluate(at)
-		return
+	t := s.turn(g)
+	held, was := t.hold(ctx, leaseLength(g.Interval()))
+	if held {
+		work, stop := t.keep(ctx)
+		s.catchUp(work, t, g, at, evaluate)
+		stop()
 	}
-	was := s.set(key, held)
-	switch {
-	case !held:
-		if was {
-			forgetAlerts(g, at)
-		}
-		return
-	case !was:
-		s.takeOver(ctx, g, missed(done, at, g.Interval()), evaluate)
-	}
-	evaluate(at)
-	if held, err = s.leases.Note(ctx, key, at, length); err == nil && !held {
-		s.set(key, false)
+	if (held || was) && !t.has() {
 		forgetAlerts(g, at)
 	}
 }
 
-// missed returns the instants between the last evaluation and one, the last ones if they are too many.
-func missed(done, at time.Time, interval time.Duration) (all []time.Time) {
+// catchUp evaluates a group at the instants that are missing, and at one. If the group is far behind because it
+// takes longer than its interval, they are left out, as the module does. It stops at an instant at which the group could
+// not be evaluated, which is then missing the next time.
+func (s *shifts) catchUp(ctx context.Context, t *turn, g *promrules.Group, at time.Time, evaluate evaluation) {
+	instants := []time.Time{at}
+	done, ready, behind := t.progress()
+	if !ready || behind > 0 || at.Sub(done) < leaseLength(g.Interval()) {
+		instants = append(missed(g, done, at), at)
+	}
+	if !ready {
+		if !s.takeOver(ctx, t, g, instants[0].Add(-g.Interval()), evaluate) {
+			return
+		}
+		s.logger.Info("group of rules taken over", "group", t.key, "evaluated_until", done, "missed", len(instants)-1)
+	}
+	t.set(true, math.MaxInt)
+	for _, instant := range instants {
+		if !s.once(ctx, t, g, instant, evaluate) {
+			return
+		}
+	}
+	// what was missed in the meantime is made up the next time, while it becomes less
+	left := len(instants) - 1
+	if left >= behind && ready {
+		left = 0
+	}
+	t.set(true, left)
+}
+
+// once evaluates a group at an instant, and notes that. It is false if the group is to be evaluated again at this
+// instant: it was stopped, or the store was away.
+func (s *shifts) once(ctx context.Context, t *turn, g *promrules.Group, at time.Time, evaluate evaluation) bool {
+	begin := time.Now()
+	p := &pass{turn: t, late: s.now().Sub(at)}
+	evaluate(context.WithValue(ctx, passKey{}, p), at)
+	if ctx.Err() != nil || !complete(g, begin) || t.tryAgain(p.failed.Load()) {
+		return false
+	}
+	return t.note(ctx, at)
+}
+
+// complete reports whether all rules of a group were evaluated since an instant. A group that is stopped leaves
+// out the last ones.
+func complete(g *promrules.Group, since time.Time) bool {
+	for _, r := range g.Rules() {
+		if r.GetEvaluationTimestamp().Before(since) {
+			return false
+		}
+	}
+	return true
+}
+
+// mostMissed is how many evaluations are made up.
+const mostMissed = 1000
+
+// missed returns the instants of a group between the last evaluation and one, the last ones if they are too many.
+func missed(g *promrules.Group, done, at time.Time) (all []time.Time) {
 	if done.IsZero() {
 		return nil
 	}
-	from := done.Add(interval)
+	interval := g.Interval()
+	from := g.EvalTimestamp(done.UnixNano()).Add(interval) // the interval may have been another one
 	if first := at.Add(-mostMissed * interval); from.Before(first) {
 		from = first
 	}
@@ -100,31 +170,32 @@ func missed(done, at time.Time, interval time.Duration) (all []time.Time) {
 	return all
 }
 
-// takeOver evaluates the instants that were missed. The state of alerts goes on from what the process before
-// has stored.
-func (s *shifts) takeOver(ctx context.Context, g *promrules.Group, instants []time.Time, evaluate func(at time.Time)) {
-	for i, at := range instants {
-		if ctx.Err() != nil {
-			return
-		}
-		if i == 0 {
-			for _, r := range g.AlertingRules() {
-				r.SetRestored(false)
-			}
-		}
-		evaluate(at)
-		if i == 0 {
-			g.RestoreForState(at)
-		}
-	}
+// passKey finds the pass of an evaluation in its context.
+type passKey struct{}
+
+// A pass is an evaluation of a group by the lease of this process.
+type pass struct {
+	turn   *turn
+	late   time.Duration // since the instant
+	muted  bool          // nothing is written: another process has done that
+	failed atomic.Bool   // the store failed
 }
 
-// forgetAlerts has the manager forget the alerts of a group that another process evaluates: they would come
-// back as they were.
-func forgetAlerts(g *promrules.Group, at time.Time) {
-	for _, r := range g.AlertingRules() {
-		r.ForEachActiveAlert(func(a *promrules.Alert) {
-			a.State, a.ResolvedAt, a.LastSentAt = promrules.StateInactive, time.Unix(1, 0), at
-		})
+func passOf(ctx context.Context) *pass {
+	p, _ := ctx.Value(passKey{}).(*pass)
+	return p
+}
+
+// ended returns the turn of a group that has ended, whose series the manager marks as stale a while later; nil if
+// this process does not have its lease, because another one goes on with the group.
+func (s *shifts) ended(ctx context.Context) *turn {
+	origin, _ := ctx.Value(promql.QueryOrigin{}).(map[string]any)
+	group, _ := origin["ruleGroup"].(map[string]string)
+	s.mu.Lock()
+	t := s.turns[promrules.GroupKey(group["file"], group["name"])]
+	s.mu.Unlock()
+	if t == nil || !t.renew(ctx) {
+		return nil
 	}
+	return t
 }

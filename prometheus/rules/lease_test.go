@@ -7,6 +7,7 @@ import (
 	"math"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -26,6 +27,8 @@ type leaseBook struct {
 	until map[string]time.Time
 	done  map[string]time.Time
 	away  bool
+	held  int       // times that a lease was taken or renewed
+	first time.Time // how far groups are that nobody has evaluated
 }
 
 func newLeaseBook() *leaseBook {
@@ -43,6 +46,10 @@ func (l testLeases) Hold(_ context.Context, name string, length time.Duration) (
 		return false, b.done[name], nil
 	}
 	b.owner[name], b.until[name] = l.owner, time.Now().Add(length)
+	b.held++
+	if b.done[name].IsZero() {
+		b.done[name] = b.first
+	}
 	return true, b.done[name], nil
 }
 
@@ -50,6 +57,9 @@ func (l testLeases) Note(_ context.Context, name string, done time.Time, length 
 	b := l.book
 	b.mu.Lock()
 	defer b.mu.Unlock()
+	if b.away {
+		return false, errors.New("away")
+	}
 	if b.owner[name] != l.owner {
 		return false, nil
 	}
@@ -74,6 +84,36 @@ func (b *leaseBook) take(owner string) {
 	for name := range b.owner {
 		b.owner[name], b.until[name] = owner, time.Now().Add(time.Hour)
 	}
+}
+
+// takeOne gives the lease of a group to somebody.
+func (b *leaseBook) takeOne(group, owner string) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for name := range b.owner {
+		if strings.HasSuffix(name, ";"+group) {
+			b.owner[name], b.until[name] = owner, time.Now().Add(time.Hour)
+		}
+	}
+}
+
+// preset says how far groups are that nobody has evaluated.
+func (b *leaseBook) preset(at time.Time) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.first = at
+}
+
+func (b *leaseBook) setAway(away bool) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.away = away
+}
+
+func (b *leaseBook) renewed() int {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.held
 }
 
 func (b *leaseBook) setDone(at time.Time) {
@@ -146,12 +186,14 @@ func TestLeases(t *testing.T) {
 	})
 }
 
-// A group is evaluated when the leases cannot be read.
+// A group is evaluated when the leases cannot be read for longer than one lasts.
 func TestLeasesAway(t *testing.T) {
 	h := newHouse(t)
 	book := newLeaseBook()
 	book.away = true
 	h.o.Leases = testLeases{book, "a"}
+	var asked atomic.Int64
+	h.o.Now = func() time.Time { return time.Now().Add(time.Duration(asked.Add(1)) * time.Second) }
 	s := rules.New(h.o)
 	s.Use(h.set(someRules), h.evaluators())
 	h.write(`{__name__="load", host="b"}`, time.Now(), 2)

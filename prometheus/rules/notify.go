@@ -118,6 +118,17 @@ func (c Config) checkAlerting() error {
 	return errors.Join(errs...)
 }
 
+// notify implements rules.NotifyFunc of the module. An alert that fires at an instant that is made up fires now:
+// Alertmanager would take the time until when it is valid as its end.
+func (s *Service) notify(ctx context.Context, expr string, alerts ...*promrules.Alert) {
+	if p := passOf(ctx); p != nil && p.late > 0 {
+		for _, a := range alerts { // copies
+			a.ValidUntil = a.ValidUntil.Add(p.late)
+		}
+	}
+	s.o.Notify(ctx, expr, alerts...)
+}
+
 // notify implements rules.NotifyFunc of the module.
 func (a *alertmanagers) notify(_ context.Context, expr string, alerts ...*promrules.Alert) {
 	all := make([]*notifier.Alert, len(alerts))

@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"github.com/prometheus/common/model"
 	"github.com/prometheus/prometheus/model/labels"
 	"github.com/prometheus/prometheus/promql"
 	promstorage "github.com/prometheus/prometheus/storage"
@@ -70,6 +71,11 @@ func newest(set promstorage.SeriesSet) promstorage.SeriesSet {
 		return promstorage.ErrSeriesSet(err)
 	}
 	return all
+}
+
+// alertName is how the labels of a series of the state of an alert are written without the name of the metric.
+func alertName(ls labels.Labels) string {
+	return ls.DropReserved(func(name string) bool { return name == model.MetricNameLabel }).String()
 }
 
 // seriesList is a set of series in memory.

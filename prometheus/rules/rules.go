@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"math"
 	"net/url"
 	"sync"
 	"sync/atomic"
@@ -45,6 +46,7 @@ type Options struct {
 	Budget     *budget.Budget // of all queries
 	// Leases are those of the processes that share the store; nil: there is no other one.
 	Leases Leases
+	Now    func() time.Time // for the leases; nil: time.Now
 	// Notify gets alerts in the place of the Alertmanagers of the set; nil: these do.
 	Notify      promrules.NotifyFunc
 	ExternalURL *url.URL // in templates
@@ -88,16 +90,19 @@ type Service struct {
 	manager    atomic.Pointer[promrules.Manager] // nil before Run has begun
 
 	alertmanagers *alertmanagers
-	shifts        shifts
+	shifts        *shifts
 
 	applying sync.Mutex // held while the manager gets a set
 }
 
 // New returns a Service without rules.
 func New(o Options) *Service {
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	shifts := newShifts(o)
 	o.Logger = slog.New(warnings{o.Logger.Handler()})
-	s := &Service{o: o, metrics: promrules.NewGroupMetrics(o.Registerer), alertmanagers: newAlertmanagers(o.QueueCapacity, o.Link, o.Registerer, o.Logger)}
-	s.shifts.leases = o.Leases
+	s := &Service{o: o, metrics: promrules.NewGroupMetrics(o.Registerer), alertmanagers: newAlertmanagers(o.QueueCapacity, o.Link, o.Registerer, o.Logger), shifts: shifts}
 	if s.o.Notify == nil {
 		s.o.Notify = s.alertmanagers.notify
 	}
@@ -131,6 +136,7 @@ func (s *Service) apply(m *promrules.Manager) {
 	if err != nil { // the groups have been parsed: this cannot be
 		s.o.Logger.Error("rules were not applied, those from before hold; report this defect", "err", err)
 	}
+	s.shifts.keepOnly(m.RuleGroups())
 }
 
 func (s *Service) externalURL() string {
@@ -185,14 +191,25 @@ func (s *Service) Run(ctx context.Context) error {
 }
 
 func (s *Service) managerOptions(ctx context.Context) *promrules.ManagerOptions {
+	queryable := patient{s.o.Queryable, ctx}
+	s.shifts.queryable = queryable
 	return &promrules.ManagerOptions{
-		Context: ctx, ExternalURL: s.o.ExternalURL, QueryFunc: s.query, NotifyFunc: s.o.Notify,
-		Appendable: appendable{s.o.Appendable}, Queryable: patient{s.o.Queryable, ctx},
-		OutageTolerance: s.o.OutageTolerance, ForGracePeriod: s.o.GracePeriod, ResendDelay: s.o.ResendDelay,
+		Context: ctx, ExternalURL: s.o.ExternalURL, QueryFunc: s.query, NotifyFunc: s.notify,
+		Appendable: appendable{s.o.Appendable, s.shifts}, Queryable: queryable,
+		OutageTolerance: s.o.OutageTolerance, ForGracePeriod: s.gracePeriod(), ResendDelay: s.o.ResendDelay,
 		DefaultRuleQueryOffset: func() time.Duration { return s.set.Load().config.QueryOffset },
 		GroupLoader:            loader{s}, RuleDependencyController: independent{},
 		Logger: s.o.Logger, Metrics: s.metrics,
 	}
+}
+
+// gracePeriod is --rules.alert.for-grace-period. With leases the module restores nothing: the one that takes a group
+// over does, and makes up what was missed.
+func (s *Service) gracePeriod() time.Duration {
+	if s.o.Leases != nil {
+		return math.MaxInt64
+	}
+	return s.o.GracePeriod
 }
 
 // RuleGroups returns the groups that are evaluated, by file and name.

@@ -46,3 +46,32 @@ func TestLeases(t *testing.T) {
 	}
 	hold(b, false, 1060)
 }
+
+// The clocks of processes may differ. One that is ahead takes a lease too early, and then has it: it does not go back
+// and forth.
+func TestClocks(t *testing.T) {
+	now := time.Unix(1000, 0).UTC()
+	db := kv.NewEngine(kv.NewShared(kv.Table{Name: "tsdb-tree", Families: []string{schema.FamilyData}}), false)
+	behind := New(db, "tsdb-tree", func() time.Time { return now })
+	ahead := New(db, "tsdb-tree", func() time.Time { return now.Add(5 * time.Minute) })
+	owners := map[string]int{}
+	for range 20 {
+		for name, l := range map[string]*Leases{"behind": behind, "ahead": ahead} {
+			held, _, err := l.Hold(t.Context(), "group", time.Minute)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if held {
+				owners[name]++
+			}
+		}
+		now = now.Add(20 * time.Second)
+	}
+	if owners["behind"] > 1 || owners["ahead"] != 20 {
+		t.Errorf("held %v", owners)
+	}
+	now = now.Add(10 * time.Minute) // the one ahead is dead
+	if held, _, err := behind.Hold(t.Context(), "group", time.Minute); err != nil || !held {
+		t.Errorf("Hold = %v, %v after the end of the lease", held, err)
+	}
+}
