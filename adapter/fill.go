@@ -11,6 +11,7 @@ import (
 	"github.com/prometheus/prometheus/promql/parser"
 	"gopkg.in/yaml.v3"
 
+	"github.com/tsdbridge/tsdbridge/prometheus/pathlabel"
 	"github.com/tsdbridge/tsdbridge/storage"
 	"github.com/tsdbridge/tsdbridge/storage/fill"
 	"github.com/tsdbridge/tsdbridge/storage/rollup"
@@ -64,6 +65,9 @@ func parseFillRule(node *yaml.Node) (FillConfig, error) {
 	var err error
 	if r.Matcher != "" {
 		if r.Matchers, err = parser.NewParser(parser.Options{}).ParseMetricSelector(r.Matcher); err != nil {
+			return r, fmt.Errorf("matcher %s: %w", r.Matcher, err)
+		}
+		if err = pathlabel.Refuse(r.Matchers); err != nil {
 			return r, fmt.Errorf("matcher %s: %w", r.Matcher, err)
 		}
 	}

@@ -1,10 +1,12 @@
 package adapter
 
 import (
+	"context"
 	"maps"
 	"slices"
 
 	"github.com/tsdbridge/tsdbridge/graphite"
+	"github.com/tsdbridge/tsdbridge/storage"
 	"github.com/tsdbridge/tsdbridge/storage/kv"
 	"github.com/tsdbridge/tsdbridge/tree"
 )
@@ -52,4 +54,17 @@ func (a *Adapter) graphiteParts(o Options) graphite.Options {
 	g.Running, g.Refused, g.Sockets = a.running, a.refused, a.o.Sockets
 	g.ShutdownGrace, g.Logger, g.Registerer, g.Now = a.o.ShutdownGrace, a.o.Logger, a.registry, a.o.Now
 	return g
+}
+
+// liveGraphite is Graphite's side by the configuration that holds.
+type liveGraphite struct{ adapter *Adapter }
+
+// Steps returns the steps of series in seconds.
+func (l liveGraphite) Steps(ctx context.Context, names map[storage.Ref]string, start, end int64) (map[storage.Ref]int64, error) {
+	return l.adapter.live.Load().graphite.Steps(ctx, names, start, end)
+}
+
+// PathRefs returns the series that a path pattern names.
+func (l liveGraphite) PathRefs(ctx context.Context, pattern string, start, end int64) ([]storage.Ref, error) {
+	return l.adapter.live.Load().graphite.PathRefs(ctx, pattern, start, end)
 }

@@ -19,6 +19,7 @@ import (
 	prom "github.com/tsdbridge/tsdbridge/prometheus"
 	"github.com/tsdbridge/tsdbridge/prometheus/appendable"
 	"github.com/tsdbridge/tsdbridge/prometheus/columns"
+	"github.com/tsdbridge/tsdbridge/prometheus/pathlabel"
 	"github.com/tsdbridge/tsdbridge/prometheus/reply"
 	"github.com/tsdbridge/tsdbridge/storage"
 	"github.com/tsdbridge/tsdbridge/transfer"
@@ -66,6 +67,9 @@ func parseMatch(all []string) (match [][]*labels.Matcher, err error) {
 	p := parser.NewParser(parser.Options{})
 	for _, text := range all {
 		ms, err := p.ParseMetricSelector(text)
+		if err == nil {
+			err = pathlabel.Refuse(ms)
+		}
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", text, err)
 		}

@@ -39,7 +39,7 @@ func (a *Adapter) prometheusParts(all Options) (o prom.Options, err error) {
 	o.Names, o.Budget, o.Running, o.Flags, o.Started, o.Revision = a.names, a.budget, a.running, all.Flags, a.started, revision()
 	o.Logger, o.Registerer, o.Gatherer, o.Now = a.o.Logger, a.registry, a.gatherer(), a.o.Now
 	o.Write.Refused, o.Elections = a.refused, a.store.Elections()
-	o.Steps = a.graphite
+	o.Steps, o.Paths = liveGraphite{a}, liveGraphite{a}
 	if o.Config, err = all.ShownConfig(); err != nil {
 		return o, err
 	}

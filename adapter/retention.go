@@ -11,6 +11,7 @@ import (
 	"github.com/prometheus/prometheus/promql/parser"
 	"gopkg.in/yaml.v3"
 
+	"github.com/tsdbridge/tsdbridge/prometheus/pathlabel"
 	"github.com/tsdbridge/tsdbridge/storage"
 	"github.com/tsdbridge/tsdbridge/translate"
 )
@@ -72,6 +73,9 @@ func parseRetentionRule(node *yaml.Node) (r RetentionConfig, err error) {
 		return r, errors.New("a rule has no matcher")
 	}
 	if r.Matchers, err = parser.NewParser(parser.Options{}).ParseMetricSelector(r.Matcher); err != nil {
+		return r, fmt.Errorf("matcher %s: %w", r.Matcher, err)
+	}
+	if err := pathlabel.Refuse(r.Matchers); err != nil {
 		return r, fmt.Errorf("matcher %s: %w", r.Matcher, err)
 	}
 	if !slices.ContainsFunc(r.Matchers, func(m *labels.Matcher) bool { return !m.Matches("") }) {

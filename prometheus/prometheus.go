@@ -66,10 +66,11 @@ type Options struct {
 	// HistogramCodec is the id of the codec of OpenTSDB's histograms, which are shown as native histograms; nil: there
 	// are none.
 	HistogramCodec *byte
-	Documents      Documents      // of the same store
-	Steps          lookback.Steps // of the same store; nil: no steps are known
-	Elections      pairs.Book     // of the same store
-	Catalog        Catalog        // of the same store
+	Documents      Documents       // of the same store
+	Steps          lookback.Steps  // of the same store; nil: no steps are known
+	Paths          queryable.Paths // of the same store; nil: there are no trees
+	Elections      pairs.Book      // of the same store
+	Catalog        Catalog         // of the same store
 	Names          *translate.Translator
 	Budget         *budget.Budget    // of all queries
 	Running        *running.Registry // of all queries
@@ -106,6 +107,7 @@ type Documents interface {
 // Catalog counts the series, and knows when those of a metric change.
 type Catalog interface {
 	queryable.Catalog
+	queryable.PathCatalog
 	Cardinality(ctx context.Context, limit int) (storage.Cardinality, error)
 }
 
@@ -161,6 +163,9 @@ func New(o Options) *Server {
 	}
 	shown := queryable.New(store, o.Names, queryable.Limits{Series: o.Series, Samples: int64(o.Query.Samples)})
 	shown.UseWindows(o.Store)
+	if o.Paths != nil {
+		shown.UsePaths(o.Paths, o.Catalog)
+	}
 	if o.SelectorBytes > 0 {
 		shown.Keep(o.Catalog, o.Budget, o.SelectorBytes)
 	}

@@ -40,6 +40,24 @@ func (s *Source) find(ctx context.Context, f eval.Fetch) ([]*targetSeries, error
 	return targets, err
 }
 
+// Refs returns the stored series that a path pattern names, each once, in no order. A series of a tagged name
+// may be left out that has no points from a time until another (seconds).
+func (s *Source) Refs(ctx context.Context, pattern string, from, until int64) ([]storage.Ref, error) {
+	targets, err := s.find(ctx, eval.Fetch{Pattern: pattern, From: from, Until: until, Now: until})
+	if err != nil {
+		return nil, err
+	}
+	if err := s.checkSeries(); err != nil {
+		return nil, err
+	}
+	var refs []storage.Ref
+	for _, l := range targets {
+		refs = append(refs, l.refs...)
+	}
+	slices.Sort(refs)
+	return slices.Compact(refs), nil
+}
+
 // FoundPage is how many series are looked at before others may have their turn.
 const FoundPage = 1024
 

@@ -127,13 +127,20 @@ func (s *Source) Fetch(ctx context.Context, list []eval.Fetch) ([][]*eval.Series
 
 // check applies the limit of series, and gives target series their layouts.
 func (s *Source) check(ctx context.Context, wanted [][]*targetSeries, list []eval.Fetch) error {
-	if limit := s.o.Limits.Series; limit > 0 && len(s.targets) > limit {
-		return fmt.Errorf("%w: the targets need %d series, the limit is %d (--query.max-series)", storage.ErrLimit, len(s.targets), limit)
+	if err := s.checkSeries(); err != nil {
+		return err
 	}
 	for i, f := range list {
 		if err := s.lay(ctx, wanted[i], span{f.From, f.Until, f.Now}); err != nil {
 			return err
 		}
+	}
+	return nil
+}
+
+func (s *Source) checkSeries() error {
+	if limit := s.o.Limits.Series; limit > 0 && len(s.targets) > limit {
+		return fmt.Errorf("%w: the targets need %d series, the limit is %d (--query.max-series)", storage.ErrLimit, len(s.targets), limit)
 	}
 	return nil
 }

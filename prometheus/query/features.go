@@ -6,6 +6,8 @@ import (
 	"strings"
 
 	"github.com/prometheus/prometheus/promql/parser"
+
+	"github.com/tsdbridge/tsdbridge/prometheus/pathlabel"
 )
 
 // Names of the experimental parts of PromQL, as Prometheus' --enable-feature has them.
@@ -22,12 +24,12 @@ func Features() []string {
 
 // Parser parses the queries of an API with these options.
 func (o Options) Parser() parser.Parser {
-	return parser.NewParser(parser.Options{
+	return pathlabel.Parser(parser.NewParser(parser.Options{
 		ExperimentalDurationExpr:     true,
 		EnableExperimentalFunctions:  slices.Contains(o.Features, FeatureFunctions),
 		EnableExtendedRangeSelectors: slices.Contains(o.Features, FeatureRangeSelectors),
 		EnableBinopFillModifiers:     slices.Contains(o.Features, FeatureFillModifiers),
-	})
+	}))
 }
 
 // checkFeatures refuses features that there are not.

@@ -15,6 +15,7 @@ import (
 	"github.com/prometheus/prometheus/util/notifications"
 	v1 "github.com/prometheus/prometheus/web/api/v1"
 
+	"github.com/tsdbridge/tsdbridge/prometheus/pathlabel"
 	"github.com/tsdbridge/tsdbridge/prometheus/rangeql"
 	"github.com/tsdbridge/tsdbridge/prometheus/reply"
 	"github.com/tsdbridge/tsdbridge/prometheus/resultcache"
@@ -45,7 +46,7 @@ func newLibrary(o Options, gate *queryGate, p parser.Parser, f features.Collecto
 		EnableNegativeOffset:     true,
 		EnablePerStepStats:       true,
 		FeatureRegistry:          f,
-		Parser:                   p,
+		Parser:                   pathlabel.Evaluated(p),
 	})
 }
 

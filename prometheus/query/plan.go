@@ -13,6 +13,7 @@ import (
 	"github.com/prometheus/prometheus/model/labels"
 	"github.com/prometheus/prometheus/promql/parser"
 
+	"github.com/tsdbridge/tsdbridge/prometheus/pathlabel"
 	"github.com/tsdbridge/tsdbridge/prometheus/queryable"
 	"github.com/tsdbridge/tsdbridge/prometheus/reply"
 	"github.com/tsdbridge/tsdbridge/storage"
@@ -107,7 +108,7 @@ func (h *planHandler) selections(r *http.Request) ([]planSelection, error) {
 	}
 	var all []planSelection
 	for _, text := range r.Form["match[]"] {
-		matchers, err := parser.NewParser(parser.Options{}).ParseMetricSelector(text)
+		matchers, err := pathlabel.Parser(parser.NewParser(parser.Options{})).ParseMetricSelector(text)
 		if err != nil {
 			return nil, fmt.Errorf("invalid parameter \"match[]\": %w", err)
 		}

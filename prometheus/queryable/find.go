@@ -59,6 +59,11 @@ func (p *Store) findSets(ctx context.Context, span timeSpan, filters []storage.F
 	if err != nil {
 		return nil, reply.QueryError(ctx, "find series", err)
 	}
+	return p.setsOf(ctx, found, matchers)
+}
+
+// setsOf returns the label sets of found series that satisfy every matcher, in their order.
+func (p *Store) setsOf(ctx context.Context, found []storage.Found, matchers []*labels.Matcher) ([]labelSet, error) {
 	if err := budget.From(ctx).Take(int64(len(found)) * labelSetBytes); err != nil {
 		return nil, reply.QueryError(ctx, "find series", err)
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/prometheus/prometheus/util/annotations"
 
 	"github.com/tsdbridge/tsdbridge/budget"
+	"github.com/tsdbridge/tsdbridge/prometheus/pathlabel"
 	"github.com/tsdbridge/tsdbridge/prometheus/reply"
 	"github.com/tsdbridge/tsdbridge/translate"
 )
@@ -34,8 +35,8 @@ func (q *querier) LabelNames(ctx context.Context, hints *promstorage.LabelHints,
 // matchers.
 func (q *querier) LabelValues(ctx context.Context, name string, hints *promstorage.LabelHints, matchers ...*labels.Matcher) ([]string, annotations.Annotations, error) {
 	values := textSet{}
-	listed, err := false, error(nil)
-	if len(matchers) == 0 {
+	listed, err := name == pathlabel.Name, error(nil) // only selectors have it
+	if len(matchers) == 0 && !listed {
 		listed, err = q.listValues(ctx, name, values)
 	}
 	if err == nil && !listed {

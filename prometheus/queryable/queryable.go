@@ -48,7 +48,8 @@ type Store struct {
 	kept   *selections // nil: nothing is kept
 	// windows is where windows are read; nil: nowhere.
 	windows Windows
-	endings *endings // nil: all samples count as long as the evaluator says
+	endings *endings    // nil: all samples count as long as the evaluator says
+	paths   *pathFinder // nil: there are no paths
 }
 
 var (

@@ -3,12 +3,14 @@ package queryable
 import (
 	"context"
 	"encoding/binary"
+	"fmt"
 	"slices"
 	"time"
 
 	"github.com/prometheus/prometheus/model/labels"
 
 	"github.com/tsdbridge/tsdbridge/budget"
+	"github.com/tsdbridge/tsdbridge/prometheus/pathlabel"
 	"github.com/tsdbridge/tsdbridge/prometheus/reply"
 	"github.com/tsdbridge/tsdbridge/recent"
 	"github.com/tsdbridge/tsdbridge/spare"
@@ -125,6 +127,13 @@ func (s scope) allMayHavePoints(ctx context.Context, span timeSpan) bool {
 // sets returns the label sets that satisfy every matcher and may have points in a time, in the order
 // of the store. They must not be changed.
 func (p *Store) sets(ctx context.Context, span timeSpan, matchers []*labels.Matcher) ([]labelSet, error) {
+	patterns, matchers, err := pathlabel.Split(matchers)
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", storage.ErrInvalid, err)
+	}
+	if len(patterns) > 0 {
+		return p.setsOfPaths(ctx, span, patterns, matchers) // not kept: trees change
+	}
 	filters := p.names.Filters(matchers)
 	if p.kept == nil {
 		return p.findSets(ctx, span, filters, matchers)

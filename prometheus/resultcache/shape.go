@@ -7,6 +7,8 @@ import (
 	"github.com/prometheus/common/model"
 	"github.com/prometheus/prometheus/model/labels"
 	"github.com/prometheus/prometheus/promql/parser"
+
+	"github.com/tsdbridge/tsdbridge/prometheus/pathlabel"
 )
 
 // A shape is which points a step of a query depends on.
@@ -21,7 +23,7 @@ type shape struct {
 // shapeOf returns the shape of an expression, and false if its steps do not stand alone:
 //
 //   - the answer depends on the range (start(), end(), range(), @) or on more than its selectors
-//     find (info),
+//     find (info), or trees decide which series these are,
 //   - a function of a range may give several series equal labels, because it drops their names. The
 //     engine refuses that even if they have no step in common.
 //
@@ -95,7 +97,7 @@ func (w *shaper) expr(e parser.Expr, at reach) (names, bool) {
 
 // selector notes what a selector reads for a window of so many milliseconds; 0: for an instant.
 func (w *shaper) selector(s *parser.VectorSelector, at reach, window int64) (names, bool) {
-	if s.Timestamp != nil || s.StartOrEnd != 0 || s.OriginalOffsetExpr != nil {
+	if s.Timestamp != nil || s.StartOrEnd != 0 || s.OriginalOffsetExpr != nil || pathlabel.Has(s.LabelMatchers) {
 		return 0, false
 	}
 	offset := s.OriginalOffset.Milliseconds()

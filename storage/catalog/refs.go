@@ -1,6 +1,7 @@
 package catalog
 
 import (
+	"context"
 	"errors"
 	"fmt"
 
@@ -19,6 +20,16 @@ func (cat *Catalog) TSUIDsOf(dst [][]byte, refs []series.Ref) [][]byte {
 		ids[i] = ref.ID()
 	}
 	return cat.index.TSUIDBytes(dst, ids)
+}
+
+// NameRefs names series that are known by their refs, in order. Those whose UIDs have lost their names
+// are left out.
+func (cat *Catalog) NameRefs(ctx context.Context, refs []series.Ref) ([]series.Found, error) {
+	ids := make([]index.ID, len(refs))
+	for i, ref := range refs {
+		ids[i] = ref.ID()
+	}
+	return cat.Name(ctx, ids)
 }
 
 // Refs returns the refs of series that are known by their TSUIDs (the leaves of trees), in order.
