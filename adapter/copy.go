@@ -220,19 +220,22 @@ func (c *CopyOptions) run(ctx context.Context, from, to copySide, console Consol
 	if err != nil {
 		return err
 	}
-	line := &statusLine{console: console}
-	o := c.options(source, to, line)
+	line, tellers := &statusLine{console: console}, tellersOf(from, to)
+	ctx = tellers.with(ctx)
+	o := c.options(ctx, source, to, line, tellers)
 	var done copying.Progress
 	if c.Follow {
-		done, err = copying.Follow(ctx, c.following(o, from, to, target, line))
+		done, err = copying.Follow(ctx, c.following(ctx, o, from, to, target, line, tellers))
 	} else {
 		done, err = copying.Run(ctx, o)
 	}
 	line.close()
-	if told := c.tell(ctx, done, err, console); err != nil || c.Verify == VerifyNone {
-		return told
+	told := c.tell(ctx, done, err, console)
+	if err == nil && c.Verify != VerifyNone {
+		told = c.verify(context.WithoutCancel(ctx), done, source, target, console, tellers)
 	}
-	return c.verify(context.WithoutCancel(ctx), done.LostN, source, target, console)
+	tellers.end(ctx, toldCopy(done), failure(told))
+	return told
 }
 
 func (c *CopyOptions) query() copyQuery {
@@ -240,18 +243,20 @@ func (c *CopyOptions) query() copyQuery {
 }
 
 // options returns what a copy needs.
-func (c *CopyOptions) options(from copying.Source, to copying.Target, line *statusLine) copying.Options {
+func (c *CopyOptions) options(ctx context.Context, from copying.Source, to copying.Target, line *statusLine, tellers copyTellers) copying.Options {
 	o := copying.Options{
 		From: from, To: to, FromName: c.From.name(), ToName: c.To.name(), What: c.what(), State: c.State,
 		Parallel: c.Parallel, Rate: c.Rate, Patience: c.Patience, Every: time.Second, Now: time.Now,
 		Failed: func(err error) { fmt.Fprintf(line, "waiting for a store: %v\n", err) },
 		Lost:   func(l copying.Loss) { fmt.Fprintf(line, "not copied: %s: %s\n", l.What, l.Reason) },
 	}
-	if line.console.Terminal || c.Every > 0 {
-		o.Progress = func(p copying.Progress) { line.print(p.String()) }
-	}
-	if c.Every > 0 {
-		o.Every = c.Every
+	var printed time.Duration
+	o.Progress = func(p copying.Progress) {
+		if (line.console.Terminal || c.Every > 0) && p.Took-printed >= c.Every {
+			printed = p.Took
+			line.print(p.String())
+		}
+		tellers.tell(ctx, toldCopy(p))
 	}
 	return o
 }
@@ -260,7 +265,8 @@ func (c *CopyOptions) options(from copying.Source, to copying.Target, line *stat
 const restEvery = time.Hour
 
 // following returns what a copy that follows needs in addition.
-func (c *CopyOptions) following(o copying.Options, from, to copySide, target copying.Source, line *statusLine) copying.FollowOptions {
+func (c *CopyOptions) following(ctx context.Context, o copying.Options, from, to copySide, target copying.Source, line *statusLine, tellers copyTellers) copying.FollowOptions {
+	var points int64 // of all rounds
 	f := copying.FollowOptions{
 		Options: o, Changes: from, Target: target, Start: c.start, End: c.end, Pause: c.Pause, Rest: restEvery,
 		Since: func(start int64) (copying.Source, error) {
@@ -268,7 +274,11 @@ func (c *CopyOptions) following(o copying.Options, from, to copySide, target cop
 			q.Start = start
 			return from.source(q)
 		},
-		Round: func(r copying.Round) { c.tellRound(r, line) },
+		Round: func(r copying.Round) {
+			c.tellRound(r, line)
+			points += r.Points
+			tellers.tell(ctx, toldTransfer{Points: points, At: fmt.Sprintf("following: %v behind", r.Behind.Round(time.Millisecond))})
+		},
 	}
 	if c.Delete {
 		f.Deleter = to
@@ -288,15 +298,23 @@ func (c *CopyOptions) tellRound(r copying.Round, line *statusLine) {
 	line.print(text)
 }
 
-// verify compares the stores after a copy, which has lost so many things.
-func (c *CopyOptions) verify(ctx context.Context, lost int64, source, target copying.Source, console Console) error {
+// verify compares the stores after a copy.
+func (c *CopyOptions) verify(ctx context.Context, done copying.Progress, source, target copying.Source, console Console, tellers copyTellers) error {
 	line := &statusLine{console: console}
 	o := copying.VerifyOptions{From: source, To: target, Parallel: c.Parallel, Sample: 1, Differs: differs(line)}
 	if c.Verify == VerifySample {
 		o.Sample = sampled
 	}
-	if console.Terminal {
-		o.Progress = func(v copying.Verified) { line.print(fmt.Sprintf("compared %d ranges, %d points", v.Ranges, v.Points)) }
+	told, last := toldCopy(done), time.Now()
+	o.Progress = func(v copying.Verified) {
+		told.At = fmt.Sprintf("comparing: %d ranges, %d points", v.Ranges, v.Points)
+		if console.Terminal {
+			line.print(told.At)
+		}
+		if time.Since(last) >= time.Second {
+			last = time.Now()
+			tellers.tell(ctx, told)
+		}
 	}
 	v, err := copying.Verify(ctx, o)
 	line.close()
@@ -307,8 +325,8 @@ func (c *CopyOptions) verify(ctx context.Context, lost int64, source, target cop
 	switch {
 	case v.Differ > 0:
 		return &ExitError{ExitIncomplete, fmt.Errorf("%d series differ", v.Differ)}
-	case lost > 0:
-		return &ExitError{ExitIncomplete, fmt.Errorf("%d things were not copied", lost)}
+	case done.LostN > 0:
+		return &ExitError{ExitIncomplete, fmt.Errorf("%d things were not copied", done.LostN)}
 	}
 	return nil
 }

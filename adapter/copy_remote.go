@@ -275,12 +275,14 @@ func (a *adminAPI) copyRead(w http.ResponseWriter, r *http.Request) {
 		if data, err = b.AppendTo(data[:0]); err != nil {
 			return err
 		}
+		countTransfer(r.Context(), b.Points(), int64(len(b.Lost)))
 		return writeFrame(w, copyFrame{Bytes: len(data), Rest: b.Rest}, data)
 	})
 	last := copyFrame{Done: true}
 	if err != nil {
 		_, final := errors.AsType[transfer.FinalError](finalCopy(err))
 		last = copyFrame{Error: err.Error(), Final: final}
+		failTransfer(r.Context())
 		a.o.Logger.WarnContext(r.Context(), "admin request failed; see /-/ready if the tables are away", "path", r.URL.Path, "err", err)
 	}
 	_ = writeFrame(w, last, nil) // the client misses it
@@ -302,5 +304,6 @@ func (a *adminAPI) copyWrite(w http.ResponseWriter, r *http.Request) {
 		a.failExport(w, r, err)
 		return
 	}
+	countTransfer(r.Context(), b.Points(), int64(len(lost)))
 	reply.JSON(w, http.StatusOK, reply.Frame{Status: "success", Data: lost})
 }

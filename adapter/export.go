@@ -32,6 +32,7 @@ type ExportOptions struct {
 	Every      time.Duration // --progress: between two lines; 0: on a terminal, each second
 
 	start, end int64           // milliseconds, after Validate
+	unit       string          // of the ranges that are told; empty: metrics
 	teller     *transferTeller // of the adapter that exports; nil: the tables are opened
 }
 
@@ -202,7 +203,7 @@ func (e *ExportOptions) progress(ctx context.Context, line *statusLine, shown bo
 			printed = p.Took
 			line.print(p.String())
 		}
-		e.teller.tell(ctx, toldExport(p))
+		e.teller.tell(ctx, e.told(p))
 	}
 }
 
@@ -225,7 +226,7 @@ func (e *ExportOptions) run(ctx context.Context, console Console, source func(st
 	}
 	x.Progress = e.progress(ctx, line, console.Terminal && len(files) > 0 || e.Every > 0)
 	done, err := transfer.Export(ctx, x)
-	e.teller.end(ctx, toldExport(done), err)
+	e.teller.end(ctx, e.told(done), err)
 	line.close()
 	took := done.Took.Round(time.Millisecond)
 	if err != nil {

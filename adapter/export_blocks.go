@@ -48,13 +48,14 @@ func (e *ExportBlocksOptions) Validate(now time.Time) error {
 
 // ExportBlocks writes blocks of Prometheus of the tables, or of an adapter that has them open.
 func ExportBlocks(ctx context.Context, o Options, e ExportBlocksOptions, console Console) error {
-	return o.openColumns(ctx, e.URL, func(ctx context.Context, s columnsSource, target string) error {
-		return e.run(ctx, console, s, fmt.Sprintf("%s, blocks of %v, in %s", e.what(), e.Length, target))
+	return o.openColumns(ctx, e.URL, "export prometheus", func(ctx context.Context, s openedColumns) error {
+		return e.run(ctx, console, s, o.Now)
 	})
 }
 
 // run writes the blocks of a source.
-func (e *ExportBlocksOptions) run(ctx context.Context, console Console, s columnsSource, named string) error {
+func (e *ExportBlocksOptions) run(ctx context.Context, console Console, s openedColumns, now func() time.Time) error {
+	named := fmt.Sprintf("%s, blocks of %v, in %s", e.what(), e.Length, s.name)
 	if err := os.MkdirAll(e.Dir, 0o777); err != nil {
 		return err
 	}
@@ -62,7 +63,7 @@ func (e *ExportBlocksOptions) run(ctx context.Context, console Console, s column
 	if err != nil {
 		return fmt.Errorf("state: %w", err)
 	}
-	x := &blocksExport{ExportBlocksOptions: *e, console: console, line: &statusLine{console: console}, source: s, named: named, state: state, begun: time.Now()}
+	x := &blocksExport{ExportBlocksOptions: *e, console: console, line: &statusLine{console: console}, source: s, named: named, now: now, state: state, begun: time.Now()}
 	after, before, ended := state.Before()
 	x.before = before
 	if !ended {
@@ -74,6 +75,7 @@ func (e *ExportBlocksOptions) run(ctx context.Context, console Console, s column
 		err = errors.Join(err, state.Close(err == nil))
 	}
 	x.line.close()
+	s.teller.end(ctx, x.progress(), err)
 	if err != nil {
 		fmt.Fprintf(console.Err, "%s were exported in %v; %s\n", x.sum(), x.took(), transfer.ExportHint(transfer.ExportOptions{State: e.State, Files: []string{e.Dir}}))
 		if ctx.Err() != nil {
@@ -92,10 +94,14 @@ type blocksExport struct {
 	ExportBlocksOptions
 	console      Console
 	line         *statusLine
-	source       columnsSource
+	source       openedColumns
 	named        string
+	now          func() time.Time
+	windows      timeWindows // for people; of length 0: not yet known
+	at           int64       // begin of the last block
 	state        *transfer.FilesState
 	begun, told  time.Time
+	toldAdapter  time.Time
 	before, done transfer.FilesDone
 	exemplars    int64 // that were left out in this run
 	starts       int64
@@ -110,6 +116,9 @@ func (x *blocksExport) all(ctx context.Context, from int64) error {
 			return err
 		}
 		begin := at / length * length
+		if err := x.reach(ctx, begin); err != nil {
+			return err
+		}
 		written, err := x.block(ctx, begin)
 		if err != nil {
 			return fmt.Errorf("block of %s: %w", time.UnixMilli(begin).UTC().Format(time.RFC3339), err)
@@ -124,7 +133,7 @@ func (x *blocksExport) all(ctx context.Context, from int64) error {
 		x.done.Add(one)
 		x.exemplars += written.Exemplars
 		x.starts += written.Starts
-		x.tell(begin)
+		x.tell(ctx)
 		if begin > math.MaxInt64-length {
 			return nil
 		}
@@ -163,12 +172,38 @@ func (x *blocksExport) sum() string {
 	return fmt.Sprintf("%d samples in %d blocks", x.done.Points, x.done.Files)
 }
 
-// tell prints the progress, if it is time.
-func (x *blocksExport) tell(begin int64) {
+// reach notes the begin of a block.
+func (x *blocksExport) reach(ctx context.Context, begin int64) error {
+	x.at = begin
+	if x.windows.length > 0 {
+		return nil
+	}
+	first, _, err := x.source.next(ctx, x.from, x.to)
+	x.windows = newTimeWindows(first, x.to, x.Length.Milliseconds(), x.now())
+	return err
+}
+
+// progress is what is told of the export.
+func (x *blocksExport) progress() toldTransfer {
+	told := toldTransfer{Unit: "blocks", Points: x.done.Points, Before: x.before.Points, Seconds: time.Since(x.begun).Seconds()}
+	if x.windows.length > 0 {
+		nth, of := x.windows.place(x.at)
+		told.Done, told.Total, told.At = int64(nth)+1, int64(of), time.UnixMilli(x.at).UTC().Format(time.RFC3339)
+		told.Left = told.Seconds / float64(told.Done) * float64(told.Total-told.Done)
+	}
+	return told
+}
+
+// tell prints the progress, and tells the adapter of it, if it is time.
+func (x *blocksExport) tell(ctx context.Context) {
+	if now := time.Now(); now.Sub(x.toldAdapter) >= time.Second {
+		x.toldAdapter = now
+		x.source.teller.tell(ctx, x.progress())
+	}
 	every := cmp.Or(x.Every, time.Second)
 	if now := time.Now(); (x.console.Terminal || x.Every > 0) && now.Sub(x.told) >= every {
 		x.told = now
-		x.line.print(fmt.Sprintf("%s, %.0f/s, at %s", x.sum(), x.rate(), time.UnixMilli(begin).UTC().Format(time.RFC3339)))
+		x.line.print(fmt.Sprintf("%s, %.0f/s, at %s", x.sum(), x.rate(), time.UnixMilli(x.at).UTC().Format(time.RFC3339)))
 	}
 }
 

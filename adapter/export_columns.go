@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"time"
 
 	"github.com/prometheus/prometheus/model/metadata"
 
@@ -43,11 +44,37 @@ type columnsSource interface {
 	metadata(ctx context.Context) (map[string]metadata.Metadata, error)
 }
 
+// An openedColumns is the source of an export, and whom it tells how far it is.
+type openedColumns struct {
+	columnsSource
+	name   string          // for the state
+	teller *transferTeller // of the adapter that exports; nil: the tables are opened
+}
+
 // openColumns calls use with the source of an export: the tables, or the adapter that has them open.
-func (o Options) openColumns(ctx context.Context, url string, use func(ctx context.Context, s columnsSource, target string) error) error {
+func (o Options) openColumns(ctx context.Context, url, kind string, use func(ctx context.Context, s openedColumns) error) error {
 	return o.aloneOrAsked(url, func() error {
-		return o.runAlone(ctx, func(ctx context.Context, a *Adapter) error { return use(ctx, a.columnsSource(), o.target()) })
-	}, func(base string) error { return use(ctx, remoteColumns{base}, base) })
+		return o.runAlone(ctx, func(ctx context.Context, a *Adapter) error {
+			return use(ctx, openedColumns{a.columnsSource(), o.target(), nil})
+		})
+	}, func(base string) error {
+		teller := newTransferTeller(base, kind)
+		return use(teller.with(ctx), openedColumns{remoteColumns{base}, base, teller})
+	})
+}
+
+// timeWindows are the windows of time that an export goes through, in milliseconds.
+type timeWindows struct{ first, last, length int64 }
+
+// newTimeWindows returns those from the first samples to the last ones, which are not known but by the end that is asked for, and by now.
+func newTimeWindows(first, to, length int64, now time.Time) timeWindows {
+	return timeWindows{first / length, max(first, min(to, now.UnixMilli())) / length, length}
+}
+
+// place returns which of how many windows the one is that begins at a time.
+func (w timeWindows) place(begin int64) (nth, of int) {
+	n := begin / w.length
+	return int(n - w.first), int(max(w.last, n) - w.first + 1)
 }
 
 // ownColumns reads the tables.
@@ -192,12 +219,14 @@ func (a *adminAPI) exportColumns(w http.ResponseWriter, r *http.Request) {
 	var text []byte
 	err = a.samples.read(r.Context(), q, func(b *columns.Batch) error {
 		text = b.AppendTo(text[:0])
+		countTransfer(r.Context(), int64(b.Samples()), 0)
 		return writeFrame(w, exportFrame{Bytes: len(text), Points: int64(b.Samples())}, text)
 	})
 	last := exportFrame{Done: true}
 	if err != nil {
 		_, final := errors.AsType[transfer.FinalError](finalExport(err))
 		last = exportFrame{Error: err.Error(), Final: final}
+		failTransfer(r.Context())
 		a.o.Logger.WarnContext(r.Context(), "admin request failed; see /-/ready if the tables are away", "path", r.URL.Path, "err", err)
 	}
 	_ = writeFrame(w, last, nil) // the client misses it

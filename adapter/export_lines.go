@@ -40,10 +40,11 @@ func (e *ExportLinesOptions) Validate(now time.Time) error {
 
 // ExportLines writes lines of JSON of the tables, or of an adapter that has them open.
 func ExportLines(ctx context.Context, o Options, e ExportLinesOptions, console Console) error {
-	return o.openColumns(ctx, e.URL, func(ctx context.Context, s columnsSource, target string) error {
+	return o.openColumns(ctx, e.URL, "export victoriametrics", func(ctx context.Context, s openedColumns) error {
+		e.teller, e.unit = s.teller, "days"
 		return e.run(ctx, console, func(start, end int64) (exportSource, error) {
-			return &linesSource{source: s, choice: e.SeriesChoice, from: start, to: end}, nil
-		}, fmt.Sprintf("lines of JSON, %s, in %s", e.what(), target))
+			return &linesSource{source: s, choice: e.SeriesChoice, from: start, to: end, now: o.Now()}, nil
+		}, fmt.Sprintf("lines of JSON, %s, in %s", e.what(), s.name))
 	})
 }
 
@@ -52,6 +53,9 @@ type linesSource struct {
 	source   columnsSource
 	choice   SeriesChoice
 	from, to int64
+	now      time.Time
+
+	windows timeWindows // for people; of length 0: not yet known
 }
 
 // linesWindow is the time of a range, in milliseconds: a series has one line in it.
@@ -71,7 +75,17 @@ func (l *linesSource) Ranges(ctx context.Context, after transfer.Range) ([]trans
 	if begin > math.MaxInt64-linesWindow {
 		return nil, errors.New("a time beyond all")
 	}
-	return []transfer.Range{{Name: "lines", From: max(begin, l.from), To: min(begin+linesWindow-1, l.to)}}, nil
+	if l.windows.length == 0 {
+		first := at
+		if from > l.from { // an export that goes on
+			if first, _, err = l.source.next(ctx, l.from, l.to); err != nil {
+				return nil, err
+			}
+		}
+		l.windows = newTimeWindows(first, l.to, linesWindow, l.now)
+	}
+	nth, of := l.windows.place(begin)
+	return []transfer.Range{{Name: "lines", From: max(begin, l.from), To: min(begin+linesWindow-1, l.to), Nth: nth, Of: of}}, nil
 }
 
 // Read implements transfer.Source.

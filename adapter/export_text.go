@@ -33,14 +33,15 @@ func (e *ExportTextOptions) Validate(now time.Time) error {
 
 // ExportOpenMetrics writes OpenMetrics of the tables, or of an adapter that has them open.
 func ExportOpenMetrics(ctx context.Context, o Options, e ExportTextOptions, console Console) error {
-	return o.openColumns(ctx, e.URL, func(ctx context.Context, s columnsSource, target string) error {
+	return o.openColumns(ctx, e.URL, "export openmetrics", func(ctx context.Context, s openedColumns) error {
+		e.teller = s.teller
 		known, err := s.metadata(ctx)
 		if err != nil {
 			return err
 		}
 		return e.run(ctx, console, func(start, end int64) (exportSource, error) {
 			return &textSource{source: s, choice: e.SeriesChoice, from: start, to: end, known: known}, nil
-		}, fmt.Sprintf("OpenMetrics, %s, in %s", e.what(), target))
+		}, fmt.Sprintf("OpenMetrics, %s, in %s", e.what(), s.name))
 	})
 }
 

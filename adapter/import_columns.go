@@ -171,6 +171,11 @@ func (a *adminAPI) importColumns(w http.ResponseWriter, r *http.Request) {
 		a.fail(w, r, err)
 		return
 	}
+	refused := int64(0)
+	if stored.Refused != nil {
+		refused = int64(stored.Refused.Series)
+	}
+	countTransfer(r.Context(), int64(stored.Samples), refused)
 	reply.JSON(w, http.StatusOK, reply.Frame{Status: "success", Data: stored})
 }
 

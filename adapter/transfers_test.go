@@ -113,6 +113,57 @@ func TestTransfersTold(t *testing.T) {
 	}
 }
 
+// Exports of samples, and copies, tell it too.
+func TestSamplesTold(t *testing.T) {
+	from, _ := filled(t)
+	from.AdminAPI = true
+	a, stop := runAdapter(t, from)
+	defer stop()
+	base, dir, now := "http://"+a.Addr(), t.TempDir(), time.Now()
+	lines, text, blocks := DefaultExportLinesOptions(), DefaultExportTextOptions(), DefaultExportBlocksOptions()
+	lines.URL, lines.Output = base, filepath.Join(dir, "lines")
+	text.URL, text.Output = base, filepath.Join(dir, "text")
+	blocks.URL, blocks.Dir = base, filepath.Join(dir, "blocks")
+	lines.To, blocks.To = "2023-11-15T09:00:00Z", "2023-11-15T09:00:00Z"
+	to, stopTo := runAdapter(t, storeTestOptions(t, storage.WriteBuffered))
+	defer stopTo()
+	copies := DefaultCopyOptions()
+	copies.From.Given, copies.To.Given, copies.Verify = base, "http://"+to.Addr(), VerifyAll
+	for _, err := range []error{lines.Validate(now), text.Validate(now), blocks.Validate(now), copies.Validate(now)} {
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	for n, command := range []func(Console) error{
+		func(c Console) error { return ExportLines(t.Context(), a.o, lines, c) },
+		func(c Console) error { return ExportOpenMetrics(t.Context(), a.o, text, c) },
+		func(c Console) error { return ExportBlocks(t.Context(), a.o, blocks, c) },
+		func(c Console) error { return Copy(t.Context(), copies, c) },
+	} {
+		if code, out := runCheck(t, command); code != 0 && code != ExitIncomplete {
+			t.Error(n, code, out)
+		}
+	}
+	first, second := shownTransfers(t, a), shownTransfers(t, to)
+	if len(first) != 4 || len(second) != 1 {
+		t.Errorf("%d and %d transfers", len(first), len(second))
+	}
+	for _, list := range [][]transferred{first, second} {
+		for _, got := range list {
+			want := map[string]string{
+				"export victoriametrics": "days 2/2 4069", "export openmetrics": "metrics 0/0 4072", "export prometheus": "blocks 17/17 5512", "copy from here": " 0/0 5513", "copy into here": " 0/0 5513",
+			}[got.Kind]
+			if got.Told == nil || got.Running || got.Told.State != toldDone || got.Points == 0 {
+				t.Errorf("%+v %+v", got, got.Told)
+				continue
+			}
+			if have := fmt.Sprintf("%s %d/%d %d", got.Told.Unit, got.Told.Done, got.Told.Total, got.Told.Points); have != want {
+				t.Errorf("%s: %s, want %s", got.Kind, have, want)
+			}
+		}
+	}
+}
+
 // What is told is bounded and checked.
 func TestTransfersToldBadly(t *testing.T) {
 	x := &transfers{now: time.Now}

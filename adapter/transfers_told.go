@@ -163,6 +163,15 @@ func toldExport(p transfer.ExportProgress) toldTransfer {
 	return x
 }
 
+// told is what is told of an export of metrics, or of windows of time.
+func (e *ExportOptions) told(p transfer.ExportProgress) toldTransfer {
+	x := toldExport(p)
+	if e.unit != "" && x.Total > 0 {
+		x.Unit, x.At = e.unit, time.UnixMilli(p.At.From).UTC().Format(time.RFC3339)
+	}
+	return x
+}
+
 // told is what is told of an import in pieces: files, or windows of time, which have no bytes.
 func (i *ImportOptions) told(p transfer.Progress) toldTransfer {
 	told := toldImport(p)

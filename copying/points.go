@@ -54,6 +54,7 @@ func (r *Reader) gather(metrics []string, after transfer.Range, next func(metric
 			if !ok {
 				break
 			}
+			one.Nth, one.Of = at, len(metrics)
 			ranges = append(ranges, one)
 			from = one.To + 1
 		}
