@@ -26,6 +26,9 @@ func (c *cluster) judge(replica string, now time.Time, update, failover time.Dur
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.last = now
+	if c.heard.After(now) { // the clock was put back: the silence is counted from here
+		c.heard = now
+	}
 	switch {
 	case c.entry.Elected == "":
 		return false, false
@@ -35,8 +38,8 @@ func (c *cluster) judge(replica string, now time.Time, update, failover time.Dur
 		}
 		c.dropped++
 		return false, true
-	case now.Sub(time.UnixMilli(c.entry.Heard)) >= update:
-		return false, false
+	case now.Sub(time.UnixMilli(c.entry.Heard)).Abs() >= update:
+		return false, false // it is old, or of a clock that was put back since
 	}
 	c.heard = now
 	return true, true
@@ -47,14 +50,18 @@ func (c *cluster) judge(replica string, now time.Time, update, failover time.Dur
 func (c *cluster) holds(replica string, now time.Time, failover time.Duration) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return c.entry.Elected == replica && now.Sub(time.UnixMilli(c.entry.Heard)) <= failover
+	return c.entry.Elected == replica && now.Sub(time.UnixMilli(c.entry.Heard)).Abs() <= failover
 }
 
-// learn takes over what the book contains. What this process heard itself may be newer.
+// learn takes over what the book contains. What this process heard itself may be newer. A record that
+// did not change tells nothing new, even if its time is in the future, of a clock that was put back.
 func (c *cluster) learn(entry storage.ElectionEntry) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	heard := time.UnixMilli(entry.Heard)
+	if entry.Election == c.entry.Election {
+		heard = c.heard
+	}
 	if entry.Elected != c.entry.Elected || heard.After(c.heard) {
 		c.heard = heard
 	}

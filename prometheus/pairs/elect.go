@@ -60,7 +60,10 @@ func (t *Tracker) vote(ctx context.Context, c *cluster, replica string, now time
 	}
 	next := storage.Election{Elected: replica, Since: now.UnixMilli(), Heard: now.UnixMilli()}
 	if former.Elected == replica {
-		next.Since, next.Heard = former.Since, max(next.Heard, former.Heard)
+		next.Since = former.Since
+		if ahead := time.UnixMilli(former.Heard).Sub(now); ahead > 0 && ahead < t.update {
+			next.Heard = former.Heard // the clocks of two processes differ a little
+		}
 	}
 	entry, put, err := t.parts.Book.Replace(ctx, c.name, entry, next)
 	if err != nil || !put {

@@ -105,6 +105,30 @@ func TestRestart(t *testing.T) {
 	start(t, bookOf(db), c, options()).want("one", "b", true)
 }
 
+// A clock that was put back by an hour delays no election, in the process that heard the elected
+// replica before and in one that only reads the record of the future.
+func TestClockPutBack(t *testing.T) {
+	c, db := newClock(), table()
+	p := start(t, bookOf(db), c, options())
+	p.want("one", "a", true)
+	p.want("two", "a", true)
+	c.advance(-time.Hour)
+	p.want("two", "a", true) // which records the time of today
+	for _, q := range []process{p, start(t, bookOf(db), c, options())} {
+		q.want("one", "b", false)
+		q.want("two", "b", false)
+	}
+	c.advance(29 * time.Second)
+	p.want("two", "a", true)
+	p.want("one", "b", false)
+	c.advance(2 * time.Second)
+	q := start(t, bookOf(db), c, options())
+	p.want("one", "b", true)
+	q.want("one", "b", true)
+	q.want("one", "a", false)
+	q.want("two", "b", false)
+}
+
 // Each replica sends to an adapter of its own: both know who is elected.
 func TestTwoProcesses(t *testing.T) {
 	c, db := newClock(), table()
