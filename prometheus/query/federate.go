@@ -111,6 +111,9 @@ func (f *Federation) newest(ctx context.Context, selectors [][]*labels.Matcher) 
 	hints := &promstorage.SelectHints{Start: start, End: end}
 	sets := make([]promstorage.SeriesSet, 0, len(selectors))
 	for _, matchers := range selectors {
+		if len(matchers) == 0 {
+			continue // nothing to a Prometheus here, and all to our queryable
+		}
 		sets = append(sets, q.Select(ctx, true, hints, matchers...))
 	}
 	set := promstorage.NewMergeSeriesSet(sets, 0, promstorage.ChainedSeriesMerge)

@@ -75,8 +75,10 @@ up{job="a",instance="",region="eu"} 1 %d
 			t.Errorf("%s: %s", selector, got)
 		}
 	}
-	if got := ask(http.MethodGet); got != "200 " {
-		t.Error(got)
+	for _, selectors := range [][]string{nil, {"{}"}} {
+		if got := ask(http.MethodGet, selectors...); got != "200 " {
+			t.Error(selectors, got)
+		}
 	}
 	if got := ask(http.MethodPost, "up"); got[:3] != "405" {
 		t.Error(got)
