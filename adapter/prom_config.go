@@ -147,13 +147,15 @@ func (o Options) ruleSet() (*rules.Set, error) {
 	}, p, o.ruleChecks())
 }
 
-// alertURL returns where users find this server: --web.external-url, or the host and the port.
+// alertURL returns where users find this server: --web.external-url, or the host and the port. It
+// ends without a slash, as templates written for Prometheus expect.
 func (o Options) alertURL() (*url.URL, error) {
 	if o.ExternalURL != "" {
 		u, err := url.Parse(o.ExternalURL)
 		if err != nil {
 			return nil, fmt.Errorf("--web.external-url: %w", err)
 		}
+		u.Path, u.RawPath = strings.TrimRight(u.Path, "/"), strings.TrimRight(u.RawPath, "/")
 		return u, nil
 	}
 	host, err := os.Hostname()
