@@ -22,6 +22,7 @@ func TestHBase(t *testing.T) {
 		{"Basic", testBasic},
 		{"BasicSalted", testBasicSalted},
 		{"Rules", testRules},
+		{"Pairs", testPairs},
 		{"Carbon", testCarbonHBase},
 		{"Put", testPut},
 		{"Whisper", testWhisperHBase},
