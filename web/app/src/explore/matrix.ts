@@ -1,11 +1,7 @@
 // The values of a graph as columns of numbers, ready to be drawn.
 
-import {align, type Series} from '../lib/frame.ts';
+import {align, gap, pass, type Series} from '../lib/frame.ts';
 import type {Nulls} from './state.ts';
-
-/** Two values are not drawn: a gap ends the line, pass is where only other series have a point. */
-export const gap = NaN;
-export const pass = Infinity;
 
 /** Matrix has a row of values for each series, all at the same times. */
 export interface Matrix {
@@ -30,21 +26,17 @@ export interface MatrixOptions {
 /** matrixOf lays out the series. Hidden ones are all gap. */
 export function matrixOf(series: Series[], o: MatrixOptions): Matrix {
   const {times, rows: aligned} = align(series);
-  const values = aligned.map((row, i) => o.shown[i] ? numbers(row, times.length, o) : new Float64Array(times.length).fill(gap));
+  const hidden = new Float64Array(times.length).fill(gap);
+  const values = aligned.map((row, i) => o.shown[i] ? drawn(row, o) : hidden);
   const rows = o.stack ? stacked(values, o.shown) : values;
   return {times: times.map(t => t / 1000), values, rows, ...envelope(rows, times.length)};
 }
 
-function numbers(row: (number | null | undefined)[], wide: number, o: MatrixOptions): Float64Array {
-  const all = new Float64Array(wide);
+/** drawn returns a row as it is drawn. Mostly it is as it came, and is shared. */
+function drawn(row: Float64Array, o: MatrixOptions): Float64Array {
+  if (o.nulls === 'gap' && !o.log) return row;
   const missing = o.nulls === 'zero' ? 0 : o.nulls === 'connect' ? pass : gap;
-  for (let at = 0; at < wide; at++) {
-    const v = row[at];
-    if (v === undefined) all[at] = pass;
-    else if (v === null || !Number.isFinite(v)) all[at] = missing;
-    else all[at] = o.log && v <= 0 ? gap : v;
-  }
-  return all;
+  return row.map(v => v === pass ? pass : v !== v ? missing : o.log && v <= 0 ? gap : v);
 }
 
 /** stacked adds up the rows, the first at the bottom. A missing value counts as nothing, unless all are missing. */
@@ -64,17 +56,17 @@ function stacked(values: Float64Array[], shown: boolean[]): Float64Array[] {
 }
 
 function envelope(rows: Float64Array[], wide: number): {low: (number | null)[]; high: (number | null)[]} {
-  const low = new Array<number | null>(wide).fill(null);
-  const high = new Array<number | null>(wide).fill(null);
+  const low = new Float64Array(wide).fill(Infinity);
+  const high = new Float64Array(wide).fill(-Infinity);
   for (const row of rows) {
     for (let at = 0; at < wide; at++) {
       const v = row[at]!;
-      if (!Number.isFinite(v)) continue;
-      if (low[at] === null || v < low[at]!) low[at] = v;
-      if (high[at] === null || v > high[at]!) high[at] = v;
+      if (v < low[at]!) low[at] = v;
+      if (v > high[at]! && v !== pass) high[at] = v;
     }
   }
-  return {low, high};
+  const none = (v: number) => Number.isFinite(v) ? v : null;
+  return {low: Array.from(low, none), high: Array.from(high, none)};
 }
 
 /** nearest is a series near the pointer. */

@@ -1,7 +1,8 @@
 // Draws the lines of a graph. Many lines are drawn in slices, so that the page answers to the pointer meanwhile.
 
 import {colourOf} from './colours.ts';
-import {pass, type Matrix} from './matrix.ts';
+import {pass} from '../lib/frame.ts';
+import type {Matrix} from './matrix.ts';
 
 /** Scene is what is drawn, and where. */
 export interface Scene {

@@ -12,7 +12,7 @@ export function Table(p: {series: Series[]; utc: boolean; onPick(index: number):
   const every = useMemo(() => [...new Set(p.series.flatMap(s => Object.keys(s.labels)))].sort(), [p.series]);
   const [all, setAll] = useState(false);
   const keys = all ? every : every.slice(0, mostColumns);
-  const rows = useMemo(() => p.series.map((s, index) => ({s, index, at: s.values.findLastIndex(v => v !== null)})), [p.series]);
+  const rows = useMemo(() => p.series.map((s, index) => ({s, index, at: s.lastAt})), [p.series]);
   return (
     <>
     {every.length > mostColumns && (

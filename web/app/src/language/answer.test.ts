@@ -6,8 +6,8 @@ test('PromQL: values stand at their steps, gaps are null', () => {
   const {series, notes} = readAnswer({language: 'promql', start: 60, end: 180, step: 60}, JSON.stringify({
     data: {resultType: 'matrix', result: [{metric: {__name__: 'up', job: 'a'}, values: [[60, '1'], [180, '+Inf']]}, {metric: {}, values: [[120, 'NaN']]}]}, warnings: ['careful'],
   }));
-  assert.deepEqual(series[0], {name: 'up{job="a"}', subject: 'up{job="a"}', labels: {__name__: 'up', job: 'a'}, times: [60e3, 120e3, 180e3], values: [1, null, Infinity], summary: {last: Infinity, min: 1, max: Infinity, mean: Infinity, points: 2}});
-  assert.deepEqual(series[1]!.values, [null, NaN, null]);
+  assert.deepEqual(series[0], {name: 'up{job="a"}', subject: 'up{job="a"}', labels: {__name__: 'up', job: 'a'}, times: [60e3, 120e3, 180e3], values: Float64Array.of(1, NaN, Infinity), lastAt: 2, summary: {last: Infinity, min: 1, max: Infinity, mean: Infinity, points: 2}});
+  assert.deepEqual([[...series[1]!.values], series[1]!.lastAt], [[NaN, NaN, NaN], 1]);
   assert.equal(series[1]!.subject, '');
   assert.deepEqual(notes, ['careful']);
 });
@@ -18,7 +18,7 @@ test('Graphite: the subject is the path with its own tags, none for an aggregate
     {target: 'sum', tags: {name: 'a.b', aggregatedBy: 'sum'}, datapoints: []},
   ]));
   assert.deepEqual(series.map(s => s.subject), ['a.b;host=h', '']);
-  assert.deepEqual([series[0]!.times, series[0]!.values], [[60e3, 120e3], [1, null]]);
+  assert.deepEqual([series[0]!.times, series[0]!.values], [[60e3, 120e3], Float64Array.of(1, NaN)]);
 });
 
 test('OpenTSDB: a group of one series has its TSUID as subject', () => {
@@ -27,7 +27,7 @@ test('OpenTSDB: a group of one series has its TSUID as subject', () => {
     {metric: 'm', tags: {}, aggregateTags: [], tsuids: ['01', '02'], dps: []},
   ]));
   assert.deepEqual(series.map(s => [s.name, s.subject]), [['m{host=a} over dc', '01'], ['m{}', '']]);
-  assert.deepEqual(series[0]!.values, [1, NaN, null]);
+  assert.deepEqual([[...series[0]!.values], series[0]!.lastAt], [[1, NaN, NaN], 1]);
 });
 
 test('what is no answer fails', () => {

@@ -1,6 +1,6 @@
 // What the three APIs answer, as series. Nothing here needs the page: it runs in the reader's worker.
 
-import {showLabels, summarize, type Series} from '../lib/frame.ts';
+import {seriesOf, shareTimes, showLabels, type Series} from '../lib/frame.ts';
 
 /** Asked tells how to read an answer: its language, and for PromQL the steps (in seconds) that were asked for. */
 export type Asked = {language: 'graphite' | 'opentsdb'} | {language: 'promql'; start: number; end: number; step: number};
@@ -14,8 +14,8 @@ export interface Read {
 export function readAnswer(asked: Asked, text: string): Read {
   switch (asked.language) {
     case 'promql': return readMatrix(asked.start, asked.end, asked.step, JSON.parse(text) as Matrix);
-    case 'graphite': return {series: (JSON.parse(text) as Rendered[]).map(readRendered), notes: []};
-    default: return {series: (JSON.parse(text) as Group[]).map(readGroup), notes: []};
+    case 'graphite': return {series: shareTimes((JSON.parse(text) as Rendered[]).map(readRendered)), notes: []};
+    default: return {series: shareTimes((JSON.parse(text) as Group[]).map(readGroup)), notes: []};
   }
 }
 
@@ -33,7 +33,7 @@ function readMatrix(start: number, end: number, step: number, answer: Matrix): R
     const put = (t: number, v: string) => { values[Math.round((t - start) / step)] = Number(v.replace('Inf', 'Infinity')); };
     for (const [t, v] of r.values ?? []) put(t, v);
     for (const [t, h] of r.histograms ?? []) put(t, h.sum);
-    return {name: showLabels(r.metric), subject: '__name__' in r.metric ? labelsSubject(r.metric) : '', labels: r.metric, times, values, summary: summarize({values})};
+    return seriesOf({name: showLabels(r.metric), subject: '__name__' in r.metric ? labelsSubject(r.metric) : '', labels: r.metric}, times, values);
   });
   const notes = [...(answer.warnings ?? []), ...(answer.infos ?? [])];
   if (answer.data.result.some(r => r.histograms)) notes.push('Of native histograms the sum is shown.');
@@ -53,11 +53,8 @@ interface Rendered {
 }
 
 function readRendered(r: Rendered): Series {
-  const values = r.datapoints.map(p => p[0]);
-  return {
-    name: r.target, subject: renderedSubject(r), labels: r.tags ?? {},
-    times: r.datapoints.map(p => p[1] * 1000), values, summary: summarize({values}),
-  };
+  const head = {name: r.target, subject: renderedSubject(r), labels: r.tags ?? {}};
+  return seriesOf(head, r.datapoints.map(p => p[1] * 1000), r.datapoints.map(p => p[0]));
 }
 
 /** renderedSubject returns the path of the series behind an answer, '' if it was computed from several. */
@@ -78,10 +75,8 @@ interface Group {
 
 function readGroup(g: Group): Series {
   const values = g.dps.map(p => typeof p[1] === 'number' ? p[1] : p[1] === null ? null : Number(p[1]));
-  return {
-    name: groupTitle(g), subject: g.tsuids?.length === 1 ? g.tsuids[0]! : '', labels: {__name__: g.metric, ...g.tags},
-    times: g.dps.map(p => p[0]), values, summary: summarize({values}),
-  };
+  const head = {name: groupTitle(g), subject: g.tsuids?.length === 1 ? g.tsuids[0]! : '', labels: {__name__: g.metric, ...g.tags}};
+  return seriesOf(head, g.dps.map(p => p[0]), values);
 }
 
 function groupTitle(g: Group): string {

@@ -8,7 +8,7 @@ const points = 40_000;
 
 addEventListener('message', (e: MessageEvent<{id: number; asked: Asked; answer: Blob}>) => {
   const {id, asked, answer} = e.data;
-  const send = (part: Part) => postMessage(part);
+  const send = (part: Part) => postMessage(part, {transfer: 'series' in part ? part.series.map(s => s.values.buffer) : []});
   answer.text().then(text => {
     const {series, notes} = readAnswer(asked, text);
     for (let from = 0; from < series.length;) {

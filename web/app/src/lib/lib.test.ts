@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
-import {align, showLabels, summarize, type Series} from './frame.ts';
+import {align, seriesOf, showLabels, summarize, type Series} from './frame.ts';
 import {formatBytes, formatNumber} from './format.ts';
 import {formatRoute, parseRoute} from './route.ts';
 import {formatDuration, formatTime, move, parseDuration, parseTime, resolve, stepFor, widen} from './time.ts';
@@ -38,19 +38,19 @@ test('numbers', () => {
 });
 
 function series(name: string, times: number[], values: (number | null)[]): Series {
-  return {name, subject: '', labels: {}, times, values, summary: summarize({values})};
+  return seriesOf({name, subject: '', labels: {}}, times, values);
 }
 
 test('series of other times stand side by side, gaps stay gaps', () => {
   const {times, rows} = align([series('a', [10, 20, 30], [1, null, 3]), series('b', [20, 40], [5, 6])]);
   assert.deepEqual(times, [10, 20, 30, 40]);
-  assert.deepEqual(rows.map(r => Array.from(r)), [[1, null, 3, undefined], [undefined, 5, undefined, 6]]);
+  assert.deepEqual(rows.map(r => Array.from(r)), [[1, NaN, 3, Infinity], [Infinity, 5, Infinity, 6]]);
   assert.deepEqual(align([]), {times: [], rows: []});
 });
 
 test('a summary leaves out what is missing', () => {
-  assert.deepEqual(summarize(series('a', [1, 2, 3], [2, null, 4])), {last: 4, min: 2, max: 4, mean: 3, points: 2});
-  assert.deepEqual(summarize(series('a', [1], [null])), {last: null, min: null, max: null, mean: null, points: 0});
+  assert.deepEqual(summarize({values: [2, null, 4]}), {last: 4, min: 2, max: 4, mean: 3, points: 2});
+  assert.deepEqual(summarize({values: [null]}), {last: null, min: null, max: null, mean: null, points: 0});
 });
 
 test('labels are written as PromQL does', () => {
