@@ -67,21 +67,19 @@ export async function fetchText(path: string, params: Params = {}, init: Request
 /** mostBytes is how large an answer may be: some million points. A larger one would take the browser's memory. */
 const mostBytes = 64 << 20;
 
-/** fetchBlob returns an answer without reading it. One that is too large is given up. */
+/** fetchBlob returns an answer without reading it, and keeps it as it comes. One that is too large is given up. */
 export async function fetchBlob(path: string, params: Params = {}, init: RequestInit = {}): Promise<Blob> {
   const answer = await request(path, params, init);
-  const reader = answer.body!.getReader();
-  const chunks: BlobPart[] = [];
-  for (let size = 0; ;) {
-    const {done, value} = await body(reader.read());
-    if (done) return new Blob(chunks);
-    chunks.push(value);
-    size += value.length;
-    if (size > mostBytes) {
-      void reader.cancel();
-      throw new Failure(`The answer is larger than ${mostBytes >> 20} MiB, too much to draw. Ask for fewer series, a shorter time or a longer step.`, 200);
-    }
-  }
+  const tooLarge = new Failure(`The answer is larger than ${mostBytes >> 20} MiB, too much to draw. Ask for fewer series, a shorter time or a longer step.`, 200);
+  let size = 0;
+  const counted = answer.body!.pipeThrough(new TransformStream<Uint8Array<ArrayBuffer>, Uint8Array<ArrayBuffer>>({
+    transform(chunk, to) {
+      size += chunk.length;
+      if (size > mostBytes) throw tooLarge;
+      to.enqueue(chunk);
+    },
+  }));
+  return body(new Response(counted).blob()).catch(e => { throw size > mostBytes ? tooLarge : e; });
 }
 
 /** fetchJSON returns the value of a JSON answer. */
