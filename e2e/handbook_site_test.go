@@ -60,6 +60,15 @@ func checkQuestions(t *testing.T, b *browser) {
 		"k8s backup":                             "faq.html#how-do-i-make-a-backup-in-kubernetes",
 		"what happens when hbase is down":        "faq.html#hbase-is-away",
 		"downgrade":                              "install.html#going-back",
+		"what happens when the disk is full":     "faq.html#the-disk-is-full",
+		"is there multi-tenancy":                 "faq.html#are-there-tenants-multi-tenancy",
+		"vmalert replacement":                    "faq.html#do-i-need-vmalert-or-a-ruler",
+		"graph shows gaps for hourly points":     "faq.html#a-graph-has-gaps-because-points-come-seldom",
+		"how to take my data back to Prometheus": "faq.html#how-do-i-take-my-data-back-to-prometheus",
+		"how to mirror all data":                 "faq.html#how-do-i-mirror-everything-to-another-server",
+		"move from HBase to local disk":          "faq.html#how-do-i-move-from-hbase-to-a-local-disk-or-back",
+		"backfill a recording rule":              "rules.html#filling-a-new-recording-rule-for-the-past",
+		"federate":                               "prometheus.html#federation",
 	} {
 		b.wait(t, `(() => { const box = document.querySelector('input[type=search]'); box.value = `+strconv.Quote(question)+`; box.dispatchEvent(new Event('input')); return true })()`)
 		b.wait(t, `[...document.querySelectorAll('#found a')].slice(0, 5).some((a) => a.getAttribute('href') === `+strconv.Quote(page)+`)`)

@@ -21,7 +21,7 @@ function load() {
 }
 
 // small are words that tell nothing. same are words of readers, and what the handbook calls it.
-const small = new Set(('a about after all an and any are as at be before between by can could do does for from get has have how i if in into is it its '
+const small = new Set(('a about after all an and any are as at be before between by can could do does for from get happen happens has have how i if in into is it its '
   + 'just long make many me much my need not of on one or our should so than that the their them then there they this to too '
   + 'tsdbridge use used using want was we what when where which who why will with without you your').split(' '));
 const same = {
@@ -75,15 +75,22 @@ function hit(entry, term) {
   return 0;
 }
 
+// share is what a section counts for its kind: the table of contents only refers to others, and long lists, which have every word,
+// are for those who know the name of a flag, a metric or a function.
+function share(path) {
+  if (path.startsWith('index.html')) return 0.5;
+  return /^(flags|metrics|functions|api)\.html/.test(path) ? 0.7 : 1;
+}
+
 // rank returns the best sections for a question. Rare words count more. Sections that lack a word come after those that
-// have all, and the table of contents, which only refers to others, counts half.
+// have all.
 function rank(entries, question) {
   const asked = terms(question);
   const hits = entries.map((entry) => asked.map((term) => hit(entry, term)));
   const rare = asked.map((_, i) => Math.log(1 + entries.length / (1 + hits.filter((h) => h[i] > 0).length)));
   const best = entries.map((entry, k) => {
     const have = hits[k].filter((h) => h > 0).length / asked.length;
-    return { entry, score: have * have * (entry.p.startsWith('index.html') ? 0.5 : 1) * hits[k].reduce((sum, h, i) => sum + h * rare[i], 0) };
+    return { entry, score: have * have * share(entry.p) * hits[k].reduce((sum, h, i) => sum + h * rare[i], 0) };
   });
   return best.filter((e) => e.score > 0).sort((x, y) => y.score - x.score).slice(0, 12).map((e) => e.entry);
 }
