@@ -250,3 +250,33 @@ func remoteRead(t *testing.T, a *Adapter, matchers ...*prompb.LabelMatcher) []*p
 	}
 	return answer.Results[0].Timeseries
 }
+
+// Paths go together with the lookback of series that have points seldom.
+func TestPathSelectorLookback(t *testing.T) {
+	a, ask := pathStore(t, func(o *Options) { o.Prometheus.Query.Lookbacks = []string{`servers\..*=step`} })
+	refs, errs := a.store.Resolve(t.Context(), []storage.Series{a.names.FromLabels(labels.FromStrings("__name__", "servers.web09.hourly"))})
+	if errs != nil {
+		t.Fatal(errs)
+	}
+	var batch storage.Batch
+	now := time.Now()
+	for i := range 24 {
+		batch.Add(refs[0], now.Add(-time.Duration(i)*time.Hour-30*time.Minute).UnixMilli(), float64(i))
+	}
+	if err := a.store.Append(t.Context(), &batch); err != nil {
+		t.Fatal(err)
+	}
+	selector := `{__graphite__="servers.*.hourly"}`
+	for lookback, want := range map[string][]string{"": named("servers.web09.hourly"), "step": named("servers.web09.hourly"), "off": nil} {
+		form := url.Values{"query": {selector}}
+		if lookback != "" {
+			form.Set("lookback", lookback)
+		}
+		if _, body := ask("/api/v1/query", form); !slices.Equal(shownSeries(t, body), want) {
+			t.Errorf("lookback=%s: %s", lookback, body)
+		}
+	}
+	if _, body := ask("/api/v1/status/explain", url.Values{"query": {selector}}); !strings.Contains(body, `"series":1`) {
+		t.Error(body)
+	}
+}

@@ -116,6 +116,9 @@ func (q *query) Exec(ctx context.Context) *promql.Result {
 	return q.Query.Exec(ctx)
 }
 
+// Unwrap returns the query that is run.
+func (q *query) Unwrap() promql.Query { return q.Query }
+
 // Close takes back the memory of the answer.
 func (q *query) Close() {
 	q.Query.Close()

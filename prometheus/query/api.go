@@ -36,6 +36,8 @@ type API struct {
 
 	parser parser.Parser
 	engine *rangeql.Engine
+	// fresh evaluates as engine does, with the lookbacks of the series' rules. No answer of it is kept.
+	fresh promql.QueryEngine
 
 	federationErrors prometheus.Counter
 	cache            *resultcache.Engine // over engine; nil: no answers are kept
@@ -75,9 +77,9 @@ func (a *API) assemble(registry features.Collector) {
 	if a.cache != nil {
 		engine = keptEngine{a.cache}
 	}
-	engine = a.lookbacks(engine)
+	engine, a.fresh = a.lookbacks(engine), a.lookbacks(a.engine)
 	newModuleAPI(a.o, encodedEngine{engine}, a.parser, registry).Register(router)
-	a.own = ownHandlers(a.o, a.engine)
+	a.own = ownHandlers(a.o, a.fresh)
 	a.queries = &queriesHandler{a.o.Running, a.o.Admin, time.Now}
 	a.module = http.StripPrefix(Prefix, asAsked(withLookbacks(tracesEncoding(sendsKept(router)))))
 }
@@ -101,7 +103,7 @@ func ownHandlers(o Options, engine promql.QueryEngine) map[string]http.Handler {
 	explain := &explainHandler{engine: engine, queryable: o.Queryable, now: time.Now}
 	own := map[string]http.Handler{
 		Prefix + "/metadata":      &metadataHandler{metadata: o.Metadata, names: o.Names, cors: o.Origins},
-		explainPath:               explain,
+		explainPath:               withLookbacks(explain),
 		Prefix + "/status/config": &configHandler{yaml: o.Config, cors: o.Origins},
 	}
 	if o.Planner != nil {

@@ -30,7 +30,7 @@ func (a *API) Instant(ctx context.Context, text, client string, at time.Time) (p
 	}
 	ctx, running := a.o.Running.Begin(a.gate.admit(ctx), running.Description{Language: "promql", Text: text, Client: client})
 	defer running.End()
-	query, err := a.engine.NewInstantQuery(ctx, a.o.Queryable, promql.NewPrometheusQueryOpts(false, 0), text, at)
+	query, err := a.fresh.NewInstantQuery(ctx, a.o.Queryable, promql.NewPrometheusQueryOpts(false, 0), text, at)
 	if err != nil {
 		return nil, err
 	}

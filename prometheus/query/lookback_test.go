@@ -11,11 +11,13 @@ import (
 	"net/url"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/prometheus/model/labels"
 
 	"github.com/tsdbridge/tsdbridge/budget"
+	"github.com/tsdbridge/tsdbridge/explain"
 	"github.com/tsdbridge/tsdbridge/prometheus/promtest"
 	"github.com/tsdbridge/tsdbridge/prometheus/queryable"
 	"github.com/tsdbridge/tsdbridge/storage"
@@ -220,4 +222,28 @@ func seriesOf(t *testing.T, answer string) map[string]string {
 		all[s.Metric["i"]] = string(s.Value) + string(s.Values)
 	}
 	return all
+}
+
+// TestLookbackOfRulesAndExplanations: what rules evaluate, and what is explained, has the lookbacks of queries.
+func TestLookbackOfRulesAndExplanations(t *testing.T) {
+	at := int64(lookbackBegin + 2*86400 + 3000) // 50 minutes after the last point of an hour
+	for engine, api := range lookbackAPI(t, "m=step") {
+		want := len(seriesOf(t, askRange(t, api, "m", at, at, 0)))
+		without := len(seriesOf(t, askRange(t, api, "m", at, at, 0, "lookback", "off")))
+		if without == want {
+			t.Fatalf("%d series with and without the rules", want)
+		}
+		v, err := api.Instant(budget.With(t.Context(), budget.New(1<<30).Open()), "m", "a test", time.Unix(at, 0))
+		if err != nil || len(v) != want {
+			t.Errorf("%s: a rule: %v, %v, want %d series", engine, v, err, want)
+		}
+		for more, want := range map[string]int{"": want, "&lookback=off": without, "&lookback=1s": 0} {
+			w := httptest.NewRecorder()
+			api.ServeHTTP(w, httptest.NewRequest(http.MethodGet, fmt.Sprintf("%s?query=m&time=%d%s", explainPath, at, more), nil))
+			var x struct{ Data explain.Answer }
+			if err := json.Unmarshal(w.Body.Bytes(), &x); err != nil || x.Data.Series != want || len(x.Data.Reads) == 0 {
+				t.Errorf("%s: %s: %v %s, want %d series", engine, more, err, w.Body, want)
+			}
+		}
+	}
 }

@@ -59,8 +59,11 @@ type explainer interface{ explain() Explanation }
 // Explain returns how a query of an Engine was evaluated. The query must have been executed, and not
 // closed.
 func Explain(q promql.Query) Explanation {
-	if q, ok := q.(explainer); ok {
+	switch q := q.(type) {
+	case explainer:
 		return q.explain()
+	case interface{ Unwrap() promql.Query }:
+		return Explain(q.Unwrap())
 	}
 	return Explanation{Path: pathLibrary}
 }
