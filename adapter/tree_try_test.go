@@ -2,6 +2,7 @@ package adapter
 
 import (
 	"encoding/json"
+	"fmt"
 	"io"
 	"net/http"
 	"strings"
@@ -62,6 +63,22 @@ func TestTreeTry(t *testing.T) {
 		if status, text := try(body); status != http.StatusBadRequest || !strings.Contains(text, want) {
 			t.Errorf("%.100s: %d %s, want %s", body, status, text, want)
 		}
+	}
+	long := strings.Repeat("x", 8<<10)
+	if status, text := try(`{"rules":[{"type":"METRIC"}],"series":["x` + long + `"]}`); status != http.StatusBadRequest || !strings.Contains(text, "8192 bytes") {
+		t.Errorf("%d %.200s", status, text)
+	}
+	// Rules that would take minutes are given up.
+	rules, series := make([]string, 300), make([]string, 190)
+	for i := range rules {
+		rules[i] = fmt.Sprintf(`{"type":"METRIC","level":%d,"regex":"(x{0,900}x{0,900}x{0,900}y)"}`, i)
+	}
+	for i := range series {
+		series[i] = `"` + long[:600] + `"`
+	}
+	body := `{"rules":[` + strings.Join(rules, ",") + `],"series":[` + strings.Join(series, ",") + `]}`
+	if status, text := try(body); status != http.StatusUnprocessableEntity || !strings.Contains(text, "take too long") {
+		t.Errorf("%d %.200s", status, text)
 	}
 	if text := getText(t, a, trees.StatusPath); strings.Contains(text, "tried") {
 		t.Errorf("a trial is stored: %s", text)

@@ -20,8 +20,11 @@ type Explanation struct {
 }
 
 // Explain runs a series through the rules of one tree. Its path is of stored names.
-func (t *Tree) Explain(s Subject) Explanation {
-	said := &transcript{}
+func (t *Tree) Explain(s Subject) Explanation { return t.explain(s, nil) }
+
+// explain is Explain until done is closed; then it is not whole.
+func (t *Tree) explain(s Subject, done <-chan struct{}) Explanation {
+	said := &transcript{done: done}
 	return Explanation{Tree: t, Route: t.route(s, said), Messages: said.lines, shown: asStored}
 }
 
@@ -35,18 +38,25 @@ func (f *Forest) Explain(ctx context.Context, series NewSeries) ([]Explanation, 
 	}
 	var all []Explanation
 	for _, t := range trees {
-		all = append(all, f.explain(t, series, custom))
+		x, err := f.explain(ctx, t, series, custom)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, x)
 	}
 	return all, nil
 }
 
 // explain runs a series through one tree of the forest.
-func (f *Forest) explain(t *Tree, series NewSeries, custom *customs) Explanation {
-	e := t.Explain(Subject{TSUID: series.TSUID, Series: series.Series, Custom: custom.of, Rest: f.o.Rest})
+func (f *Forest) explain(ctx context.Context, t *Tree, series NewSeries, custom *customs) (Explanation, error) {
+	e := t.explain(Subject{TSUID: series.TSUID, Series: series.Series, Custom: custom.of, Rest: f.o.Rest}, ctx.Done())
+	if err := ctx.Err(); err != nil {
+		return e, fmt.Errorf("run %s through the rules: %w", series.Metric, err)
+	}
 	if e.shown = f.o.Shown; t.plain && f.isPlain(series.Series) {
 		e.Route, e.Messages = plainRoute(series.Metric), []string{"A name without tags: each element is a branch, the last one the leaf"}
 	}
-	return e
+	return e, nil
 }
 
 // Explain runs series through the rules of a tree as the table has it now, enabled or not, and
@@ -121,7 +131,9 @@ func (f *Forest) explainAll(ctx context.Context, t *Tree, series []NewSeries) ([
 	}
 	all := make([]Explanation, len(series))
 	for i := range series {
-		all[i] = f.explain(t, series[i], custom)
+		if all[i], err = f.explain(ctx, t, series[i], custom); err != nil {
+			return nil, err
+		}
 	}
 	return all, nil
 }

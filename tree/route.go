@@ -73,7 +73,7 @@ func (t *Tree) Route(s Subject) Route { return t.route(s, nil) }
 // the rules of a level for one name, and on the way back the names become branches and a leaf.
 func (t *Tree) route(s Subject, said *transcript) Route {
 	w := walk{subject: s, said: said, names: make([]string, 0, 8)}
-	for level := 0; level < len(t.levels); {
+	for level := 0; level < len(t.levels) && !said.ended(); {
 		if r := t.levels[level][0]; r.rest() {
 			w.rest(r, t.display.Tags)
 			level++
@@ -105,7 +105,23 @@ func (t *Tree) route(s Subject, said *transcript) Route {
 
 // A transcript records the messages of a TSD's /api/tree/test, word for word. A nil one records
 // nothing.
-type transcript struct{ lines []string }
+type transcript struct {
+	lines []string
+	done  <-chan struct{} // closed: nobody waits for the rest
+}
+
+// ended reports whether the series need go no further.
+func (t *transcript) ended() bool {
+	if t == nil {
+		return false
+	}
+	select {
+	case <-t.done:
+		return true
+	default:
+		return false
+	}
+}
 
 func (t *transcript) say(parts ...string) {
 	if t != nil {
@@ -133,6 +149,9 @@ func (w *walk) step(level []*rule) (done bool, failed string) {
 	name := ""
 	var last *rule
 	for _, last = range level {
+		if w.said.ended() {
+			break
+		}
 		w.said.say("Processing rule: ", last.label)
 		if name, failed = w.try(last); failed != "" {
 			return false, failed

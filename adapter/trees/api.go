@@ -34,7 +34,8 @@ type API struct {
 	Printer
 	Follower *tree.Follower
 
-	shows sync.Mutex // one caller at a time is shown trees: it may read a whole one
+	shows  sync.Mutex // one caller at a time is shown trees: it may read a whole one
+	trials sync.Mutex // one caller at a time tries rules: their expressions may take long
 }
 
 // Routes mounts the requests that change nothing.

@@ -1,10 +1,12 @@
 package trees
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
+	"time"
 
 	"github.com/tsdbridge/tsdbridge/prometheus/reply"
 	"github.com/tsdbridge/tsdbridge/storage"
@@ -12,11 +14,13 @@ import (
 	"github.com/tsdbridge/tsdbridge/tree"
 )
 
-// Limits of a trial: bytes of the request, series, rules.
+// Limits of a trial: bytes of the request, series, bytes of the name of each, rules, and the time for all.
 const (
 	maxTryBytes    = 256 << 10
 	maxTrySubjects = 200
+	maxTryName     = 8 << 10
 	maxTryRules    = 1000
+	maxTryTime     = 5 * time.Second
 )
 
 // A trial is a tree that is not stored, and the series to place in it.
@@ -40,25 +44,36 @@ type Placed struct {
 //
 //	POST /api/v1/status/trees/try {"strictMatch": false, "rules": [{"type": "TAGK", "field": "dc", "level": 0}], "series": ["up{dc=\"lga\"}"]}
 //
-// It stores nothing.
+// It stores nothing. Expressions may take long, so there is one trial at a time.
 func (a *API) try(w http.ResponseWriter, r *http.Request) {
 	var t trial
 	if err := json.NewDecoder(http.MaxBytesReader(w, r.Body, maxTryBytes)).Decode(&t); err != nil {
 		reply.BadRequest(w, fmt.Errorf("the request: %w", err))
 		return
 	}
-	all, err := a.place(r, t)
+	if !a.trials.TryLock() {
+		w.Header().Set("Retry-After", "1")
+		reply.JSON(w, http.StatusServiceUnavailable, reply.Frame{Status: "error", ErrorType: "unavailable", Error: "rules are being tried for another caller"})
+		return
+	}
+	defer a.trials.Unlock()
+	ctx, cancel := context.WithTimeout(r.Context(), maxTryTime)
+	defer cancel()
+	all, err := a.place(ctx, t)
 	switch {
 	case err == nil:
 		reply.JSON(w, http.StatusOK, reply.Frame{Status: "success", Data: all})
 	case errors.Is(err, storage.ErrInvalid):
 		reply.BadRequest(w, err)
+	case errors.Is(err, context.DeadlineExceeded):
+		text := "the rules take too long: try fewer series, or simpler expressions"
+		reply.JSON(w, http.StatusUnprocessableEntity, reply.Frame{Status: "error", ErrorType: "execution", Error: text})
 	default:
 		reply.JSON(w, http.StatusServiceUnavailable, reply.Frame{Status: "error", ErrorType: "unavailable", Error: err.Error()})
 	}
 }
 
-func (a *API) place(r *http.Request, t trial) ([]Placed, error) {
+func (a *API) place(ctx context.Context, t trial) ([]Placed, error) {
 	if len(t.Series) > maxTrySubjects || len(t.Rules) > maxTryRules {
 		return nil, fmt.Errorf("%w: %d series and %d rules, at most %d and %d are tried", storage.ErrInvalid, len(t.Series), len(t.Rules), maxTrySubjects, maxTryRules)
 	}
@@ -75,11 +90,14 @@ func (a *API) place(r *http.Request, t trial) ([]Placed, error) {
 	series := make([]storage.NewSeries, len(t.Series))
 	for i, name := range t.Series {
 		var err error
-		if series[i], err = a.subject(r.Context(), name, &Routing{}); err != nil {
+		if len(name) > maxTryName {
+			return nil, fmt.Errorf("%w: %.50s...: a name of more than %d bytes", storage.ErrInvalid, name, maxTryName)
+		}
+		if series[i], err = a.subject(ctx, name, &Routing{}); err != nil {
 			return nil, err
 		}
 	}
-	explained, err := a.Forest.Try(r.Context(), d, series)
+	explained, err := a.Forest.Try(ctx, d, series)
 	if err != nil {
 		return nil, err
 	}
