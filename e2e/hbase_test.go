@@ -23,6 +23,7 @@ func TestHBase(t *testing.T) {
 		{"BasicSalted", testBasicSalted},
 		{"Rules", testRules},
 		{"Pairs", testPairs},
+		{"Deletes", testDeletesHBase},
 		{"Carbon", testCarbonHBase},
 		{"Put", testPut},
 		{"Whisper", testWhisperHBase},
