@@ -177,6 +177,7 @@ func TestOpenAPIAnswers(t *testing.T) {
 		{web, "GET", "/api/v1/status/flags", "", ""},
 		{web, "GET", "/api/v1/status/plan?match%5B%5D=up", "", ""},
 		{web, "GET", "/api/v1/status/explain?query=up", "", ""},
+		{web, "GET", "/api/v1/status/selected?match%5B%5D=%7B%22sys.cpu%22%7D", "", ""},
 		{web, "GET", "/api/v1/status/phrases?language=promql&query=up", "", ""},
 		{web, "GET", "/api/v1/status/queries", "", ""},
 		{web, "GET", "/api/v1/status/slow_queries", "", ""},

@@ -1,14 +1,9 @@
 package e2e_test
 
 import (
-	"context"
-	"path/filepath"
 	"strconv"
 	"strings"
 	"testing"
-
-	"github.com/chromedp/cdproto/emulation"
-	"github.com/chromedp/chromedp"
 )
 
 // TestHandbookSite reads the handbook in a real browser, below a prefix and with a strict policy: the contents, the
@@ -35,9 +30,9 @@ func TestHandbookSite(t *testing.T) {
 	b.open(t, eval[string](t, b, `document.querySelector('#found a').href`))
 	b.wait(t, `document.querySelector('h1')?.textContent === 'Security'`)
 	checkQuestions(t, b)
-	for _, page := range []string{"index.html", "statuses.html"} {
+	for _, page := range []string{"index.html", "statuses.html", "flags.html", "trees.html"} {
 		b.open(t, a.base+"/tsdb/docs/"+page)
-		checkAccessible(t, b, page)
+		checkAccessible(t, b, "handbook-"+page)
 	}
 	if got := b.complaints(); len(got) > 0 {
 		t.Errorf("the console has %q", got)
@@ -75,23 +70,4 @@ func checkQuestions(t *testing.T, b *browser) {
 	}
 	b.wait(t, `(() => { const box = document.querySelector('input[type=search]'); box.value = 'xyzzy'; box.dispatchEvent(new Event('input')); return true })()`)
 	b.wait(t, `document.querySelector('#found').textContent === 'Nothing was found.'`)
-}
-
-// checkAccessible compares the page that is shown with rules of accessibility, light and dark.
-func checkAccessible(t *testing.T, b *browser, page string) {
-	t.Helper()
-	axe := readFile(t, filepath.Join(moduleRoot, "web", "app", "node_modules", "axe-core", "axe.min.js"))
-	for _, scheme := range []string{"light", "dark"} {
-		b.do(t, scheme, chromedp.Func(func(ctx context.Context, _ *chromedp.Target) error {
-			_, err := chromedp.Call(ctx, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: scheme}}})
-			return err
-		}))
-		b.picture(t, "handbook-"+scheme+"-"+page)
-		eval[bool](t, b, axe+"\n;true")
-		found := eval[string](t, b, `axe.run(document, {runOnly: ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'best-practice']})
-			.then(r => JSON.stringify(r.violations.map(v => [v.id, v.help, v.nodes.slice(0, 5).map(n => n.html.slice(0, 200) + ' ' + n.failureSummary)])))`)
-		if found != "[]" {
-			t.Errorf("%s in %s: %s", page, scheme, found)
-		}
-	}
 }

@@ -1,18 +1,13 @@
 package e2e_test
 
 import (
-	"context"
-	"encoding/json"
 	"fmt"
 	"math"
 	"net/url"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
-	"github.com/chromedp/cdproto/emulation"
 	"github.com/chromedp/chromedp"
 	"github.com/prometheus/prometheus/prompb"
 )
@@ -353,37 +348,21 @@ func testPageHostile(t *testing.T, p *pageTest) {
 
 // All pages keep the rules of accessibility that axe checks, in light and dark, and fit a phone.
 func testPageAccessible(t *testing.T, p *pageTest) {
-	axe, err := os.ReadFile(filepath.Join(moduleRoot, "web", "app", "node_modules", "axe-core", "axe.min.js"))
-	if err != nil {
-		t.Fatalf("%v: make browser installs it", err)
-	}
 	explore := "explore?from=now-1h&to=now&l0=graphite&q0=page.web*.load&l1=promql&q1=" + url.QueryEscape(`{__name__="page.requests"}`) + "&v1=explain"
-	for _, scheme := range []string{"light", "dark"} {
-		p.b.do(t, scheme, chromedp.Func(func(ctx context.Context, _ *chromedp.Target) error {
-			_, err := chromedp.Call(ctx, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: scheme}}})
-			return err
-		}))
-		for _, hash := range []string{explore, "browse", "metrics", "metrics?metric=page.requests", "status", "migrate"} {
-			p.b.open(t, p.base+"#/"+hash)
-			p.b.wait(t, `document.querySelector('main .panel') && !document.querySelector('.panel.running')`)
-			p.b.picture(t, scheme+"-"+strings.Split(hash, "?")[0])
-			eval[bool](t, p.b, string(axe)+"\n;true")
-			found := eval[string](t, p.b, `axe.run(document, {runOnly: ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'best-practice']})
-				.then(r => JSON.stringify(r.violations.map(v => [v.id, v.help, v.nodes.slice(0, 3).map(n => n.html.slice(0, 200) + ' ' + n.failureSummary)])))`)
-			var violations []any
-			if err := json.Unmarshal([]byte(found), &violations); err != nil || len(violations) > 0 {
-				t.Errorf("%s in %s: %v %s", hash, scheme, err, found)
-			}
-		}
-	}
-	p.b.do(t, "phone", chromedp.EmulateViewport(390, 800))
-	for _, hash := range []string{explore, "browse", "metrics", "status", "migrate"} {
+	pages := []string{explore, "browse", "metrics", "metrics?metric=page.requests", "status", "migrate"}
+	open := func(hash string) {
 		p.b.open(t, p.base+"#/"+hash)
 		p.b.wait(t, `document.querySelector('main .panel') && !document.querySelector('.panel.running')`)
-		if wide := eval[int](t, p.b, `document.documentElement.scrollWidth`); wide > 390 {
-			t.Errorf("%s is %d pixels wide on a phone", hash, wide)
-		}
-		p.b.picture(t, "phone-"+strings.Split(hash, "?")[0])
 	}
-	p.b.do(t, "wide again", chromedp.EmulateViewport(1280, 900))
+	for _, scheme := range []string{"light", "dark"} {
+		p.b.colours(t, scheme)
+		for _, hash := range pages {
+			open(hash)
+			p.b.picture(t, scheme+"-"+strings.Split(hash, "?")[0])
+			p.b.checkAxe(t, hash+" in "+scheme)
+		}
+	}
+	for _, hash := range pages {
+		checkPhone(t, p.b, strings.Split(hash, "?")[0], func() { open(hash) })
+	}
 }

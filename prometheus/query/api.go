@@ -104,6 +104,7 @@ func ownHandlers(o Options, engine promql.QueryEngine) map[string]http.Handler {
 	own := map[string]http.Handler{
 		Prefix + "/metadata":      &metadataHandler{metadata: o.Metadata, names: o.Names, cors: o.Origins},
 		explainPath:               withLookbacks(explain),
+		selectedPath:              &selectedHandler{o.Queryable},
 		Prefix + "/status/config": &configHandler{yaml: o.Config, cors: o.Origins},
 	}
 	if o.Planner != nil {

@@ -111,3 +111,42 @@ func TestDeleteSeriesRefused(t *testing.T) {
 		t.Errorf("a page of another origin: %s", answer.Status)
 	}
 }
+
+// TestSelected counts what a deletion with the same parameters would take.
+func TestSelected(t *testing.T) {
+	for engine := range promtest.Engines() {
+		t.Run(engine, func(t *testing.T) {
+			base := deletable(t, engine)
+			for _, tc := range []struct {
+				form url.Values
+				want string
+			}{
+				{url.Values{"match[]": {`requests_total{instance="a"}`}}, `{"series":1,"metrics":1,"examples":[{"__name__":"requests_total","instance":"a"`},
+				{url.Values{"match[]": {`{__name__=~"requests_total|in_use"}`, `in_use`}, "limit": {"0"}}, `"metrics":2,"examples":[]}`},
+				{url.Values{"match[]": {`in_use{no="such"}`}}, `{"series":0,"metrics":0,"examples":[]}`},
+				{url.Values{"match[]": {`{`}}, `invalid parameter`},
+				{url.Values{"match[]": {`in_use`}, "limit": {"1001"}}, `limit must be a number from 0 to 1000`},
+				{url.Values{"match[]": {`in_use`}, "end": {"x"}}, `invalid parameter`},
+				{nil, `no match[] parameter provided`},
+			} {
+				if _, body := promtest.Do(t, http.MethodGet, base+"/status/selected?"+tc.form.Encode(), nil); !strings.Contains(body, tc.want) {
+					t.Errorf("%v: %s, want %s", tc.form, body, tc.want)
+				}
+			}
+			form := url.Values{"match[]": {`in_use`}}
+			selected := func() string {
+				_, body := promtest.Do(t, http.MethodGet, base+"/status/selected?"+form.Encode(), nil)
+				return body
+			}
+			if body := selected(); strings.Contains(body, `"series":0`) {
+				t.Errorf("before the deletion: %s", body)
+			}
+			if status, body := promtest.Do(t, http.MethodPost, base+deletePath, form); status != http.StatusNoContent {
+				t.Fatalf("%d %s", status, body)
+			}
+			if body := selected(); !strings.Contains(body, `{"series":0,`) {
+				t.Errorf("after the deletion: %s", body)
+			}
+		})
+	}
+}

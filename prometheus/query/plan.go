@@ -99,8 +99,16 @@ func (h *planHandler) selections(r *http.Request) ([]planSelection, error) {
 	if err != nil {
 		return nil, err
 	}
-	start, err := formTime(r, "start", end.Add(-time.Hour))
+	return formSelections(r, end.Add(-time.Hour), end)
+}
+
+// formSelections returns the selectors of a form that is parsed. start and end hold where it has none.
+func formSelections(r *http.Request, start, end time.Time) ([]planSelection, error) {
+	start, err := formTime(r, "start", start)
 	if err != nil {
+		return nil, err
+	}
+	if end, err = formTime(r, "end", end); err != nil {
 		return nil, err
 	}
 	if len(r.Form["match[]"]) == 0 {

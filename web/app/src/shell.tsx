@@ -1,6 +1,7 @@
 import type {ComponentType} from 'preact';
 import {useEffect} from 'preact/hooks';
 import {Browse} from './browse/browse.tsx';
+import {Delete} from './delete/delete.tsx';
 import {Explore} from './explore/explore.tsx';
 import {Guard} from './lib/guard.tsx';
 import {fetchText} from './lib/http.ts';
@@ -18,6 +19,8 @@ interface Page {
   id: string;
   title: string;
   show: ComponentType<{params: URLSearchParams}>;
+  /** under is the page that leads to this one, which has no link above. */
+  under?: string;
 }
 
 const pages: Page[] = [
@@ -27,6 +30,7 @@ const pages: Page[] = [
   {id: 'status', title: 'Status', show: Status},
   {id: 'rules', title: 'Rules', show: Rules},
   {id: 'migrate', title: 'Migrate', show: Migrate},
+  {id: 'delete', title: 'Delete series', show: Delete, under: 'metrics'},
 ];
 
 /** Shell is what all pages share: the way to the others, and the colours. */
@@ -34,7 +38,7 @@ export function Shell() {
   const route = useRoute();
   const page = pages.find(p => p.id === route.page) ?? pages[0]!;
   const rules = useRules(useEvery(60));
-  const shown = pages.filter(p => p.id !== 'rules' || p === page || (rules.answer?.length ?? 0) > 0);
+  const shown = pages.filter(p => !p.under && (p.id !== 'rules' || p === page || (rules.answer?.length ?? 0) > 0));
   useEffect(() => { document.title = `${page.title} – tsdbridge`; }, [page]);
   return (
     <>
@@ -42,7 +46,7 @@ export function Shell() {
         <a class="skip" href={location.hash || '#/'} onClick={e => { e.preventDefault(); document.querySelector<HTMLElement>('main')?.focus(); }}>Skip to the content</a>
         <a class="brand" href="#/explore"><img src="assets/icon.svg" alt="" width="24" height="24" /> tsdbridge</a>
         <nav aria-label="Pages">
-          {shown.map(p => <a key={p.id} href={`#/${p.id}`} {...(p === page ? {'aria-current': 'page' as const} : {})}>{p.title}</a>)}
+          {shown.map(p => <a key={p.id} href={`#/${p.id}`} {...(p === page ? {'aria-current': 'page' as const} : p.id === page.under ? {'aria-current': 'true' as const} : {})}>{p.title}</a>)}
         </nav>
         <a class="handbook" href="docs/">Handbook</a>
         {!admin() && <span class="badge" title={whyReadOnly}>read-only</span>}

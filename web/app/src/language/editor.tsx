@@ -24,6 +24,8 @@ interface Props {
   value: string;
   label: string;
   error: string;
+  /** hint is shown in an empty box in place of the language's own. */
+  hint?: string;
   /** onRun is called for Enter, onLeave when the box is left. */
   onRun(text: string): void;
   onLeave(text: string): void;
@@ -49,7 +51,7 @@ export function Editor(p: Props) {
           EditorView.cspNonce.of(nonce),
           EditorView.contentAttributes.of({'aria-label': p.label, 'aria-multiline': 'true'}),
           EditorView.lineWrapping,
-          history(), bracketMatching(), closeBrackets(), syntaxHighlighting(colours), placeholder(p.language.hint),
+          history(), bracketMatching(), closeBrackets(), syntaxHighlighting(colours), placeholder(p.hint ?? p.language.hint),
           p.language.editing(),
           keymap.of([...completionKeymap, ...closeBracketsKeymap]),
           Prec.high(keymap.of([{key: 'Mod-Enter', run}])),

@@ -35,6 +35,7 @@ function Finder(p: {metric: string}) {
       <p class="toolbar">
         <label class="field">Find <input type="search" value={text} size={40} placeholder="part of a metric's name" onInput={e => setText(e.currentTarget.value)} /></label>
         {p.metric !== '' && <button onClick={() => show('')}>All metrics</button>}
+        {p.metric === '' && <a class="end" href="#/delete">Delete series…</a>}
       </p>
       <Failed error={found.error} />
       {text !== '' && found.answer && (

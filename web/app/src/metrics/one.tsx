@@ -3,6 +3,7 @@ import {showLabels} from '../lib/frame.ts';
 import {fetchData} from '../lib/http.ts';
 import {formatCount} from '../lib/format.ts';
 import {useRequest} from '../lib/request.ts';
+import {formatRoute} from '../lib/route.ts';
 import {Text} from '../lib/text.tsx';
 import {Failed, Waiting} from '../lib/waiting.tsx';
 import type {Count} from '../start/store.ts';
@@ -31,7 +32,8 @@ export function OneMetric(p: {metric: string}) {
           <h2><code><Text of={p.metric} /></code></h2>
           {about && about.type !== 'unknown' && <span class="badge">{about.type}</span>}
           {about && about.unit !== '' && <span class="badge">{about.unit}</span>}
-          <button class="primary end" onClick={() => explore('promql', selector)}>Graph</button>
+          <a class="end" href={formatRoute('delete', new URLSearchParams({match: selector}))}>Delete series…</a>
+          <button class="primary" onClick={() => explore('promql', selector)}>Graph</button>
         </header>
         {about?.help ? <p>{about.help}</p> : metadata.answer && <p class="dim">No metadata was sent.</p>}
         {all.answer ? (
