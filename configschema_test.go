@@ -96,8 +96,8 @@ func TestExample(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	all := regexp.MustCompile(`(?m)^#([a-z][a-z.-]*:|  - )`).ReplaceAllString(string(example), "$1")
-	if strings.Count(all, "\n#") > strings.Count(string(example), "\n#")-20 {
+	all := regexp.MustCompile(`(?m)^#([a-z][a-z._-]*:|  - |  [a-z_]+:)`).ReplaceAllString(string(example), "$1")
+	if strings.Count(all, "\n#") > strings.Count(string(example), "\n#")-35 {
 		t.Fatalf("the settings of the example were not found:\n%s", all)
 	}
 	for name, text := range map[string]string{"as it is": string(example), "all": all} {

@@ -31,7 +31,7 @@ func ConfigListKeys() map[string]ConfigList {
 	trees.Keys = without(keysOf((&treeReader{}).fields()), "rules")
 	retention := ConfigList{About: "How long points of which series are kept; docs/maintenance.md", Keys: keysOf((&retentionReader{}).fields())}
 	retention.Required = retention.Keys
-	fill := ConfigList{About: "Rollup tables that are filled from points; docs/opentsdb.md", Lists: map[string]ConfigList{"intervals": {About: "Of --storage.rollups."}}}
+	fill := ConfigList{About: "Rollup tables that are filled from points; docs/rollups.md", Lists: map[string]ConfigList{"intervals": {About: "Of --storage.rollups."}}}
 	fill.Keys = without(keysOf((&fillReader{}).fields()), "intervals")
 	return map[string]ConfigList{"trees": trees, "retention": retention, "rollups": fill}
 }

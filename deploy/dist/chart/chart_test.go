@@ -49,7 +49,19 @@ func variants() map[string]string {
 		"embedded-all": `
 carbon: {enabled: true}
 opentsdb: {enabled: true}
-config: {storage.retention: 2y, query: {timeout: 1m}, trees: [{name: servers, path: 'servers.{host}.{metric...}'}]}
+config: {storage.retention: 2y, query: {timeout: 1m}, trees: [{name: servers, path: 'servers.{host}.{metric...}'}],
+  write.dedup: {cluster-label: cluster, replica-label: __replica__},
+  otlp: {promote_resource_attributes: [k8s.pod.name]},
+  alerting: {alertmanagers: [{static_configs: [{targets: ["alertmanager:9093"]}]}]},
+  remote_write: [{url: "http://mirror/api/v1/write", basic_auth: {username: us, password_file: /etc/tsdbridge-secrets/mirror/password}}]}
+rules:
+  hosts.yml:
+    groups:
+      - name: hosts
+        rules:
+          - {record: "job:up:sum", expr: sum by (job) (up)}
+          - {alert: Down, expr: up == 0, for: 5m, annotations: {summary: "{{ $labels.instance }} is down"}}
+secrets: [mirror]
 persistence: {storageClass: fast, size: 1Ti, annotations: {a: b}}
 webConfigSecret: web
 probes: {scheme: HTTPS, httpHeaders: [{name: Authorization, value: Basic eDp5}]}
@@ -180,14 +192,31 @@ func TestConfigurations(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		// The Secret is no file of this machine.
-		text := strings.ReplaceAll(gather(t, decode(t, manifests)).config.Data["tsdbridge.yml"], "/etc/tsdbridge-web/web.yml", web)
+		r := gather(t, decode(t, manifests))
+		// What is mounted is no file of this machine.
+		rules := filepath.Join(dir, name)
+		text := strings.NewReplacer("/etc/tsdbridge-web/web.yml", web, "/etc/tsdbridge-rules", rules).Replace(r.config.Data["tsdbridge.yml"])
+		if strings.Contains(text, rules) != (r.rules != nil) {
+			t.Errorf("%s: the rules are not those of the configuration:\n%s", name, text)
+		}
+		writeRules(t, rules, r.rules)
 		file := filepath.Join(dir, name+".yml")
 		writeFile(t, file, text)
 		said, err := exec.CommandContext(t.Context(), binary, "check", "config", file).CombinedOutput()
 		if (err == nil) == (name == "refused") {
 			t.Errorf("check config of %s: %v\n%s\n%s", name, err, said, text)
 		}
+	}
+}
+
+// writeRules makes the directory that a pod mounts.
+func writeRules(t *testing.T, dir string, rules *corev1.ConfigMap) {
+	t.Helper()
+	if err := os.MkdirAll(dir, 0o700); err != nil || rules == nil {
+		return
+	}
+	for name, text := range rules.Data {
+		writeFile(t, filepath.Join(dir, name), text)
 	}
 }
 
@@ -217,6 +246,7 @@ func checkPlain(t *testing.T, name, manifests string) {
 // rendered is what a variant consists of.
 type rendered struct {
 	config   *corev1.ConfigMap
+	rules    *corev1.ConfigMap        // nil: there are none
 	pods     []corev1.PodTemplateSpec // of adapters
 	jobs     []corev1.PodTemplateSpec
 	services []*corev1.Service
@@ -231,7 +261,11 @@ func gather(t *testing.T, all []runtime.Object) *rendered {
 	for _, o := range all {
 		switch o := o.(type) {
 		case *corev1.ConfigMap:
-			r.config = o
+			if strings.HasSuffix(o.Name, "-rules") {
+				r.rules = o
+			} else {
+				r.config = o
+			}
 		case *corev1.Service:
 			r.services = append(r.services, o)
 		case *corev1.ServiceAccount:
@@ -292,7 +326,7 @@ func (r *rendered) checkContainer(t *testing.T, pod corev1.PodTemplateSpec) {
 	var volumes []string
 	for _, v := range pod.Spec.Volumes {
 		volumes = append(volumes, v.Name)
-		if v.ConfigMap != nil && v.ConfigMap.Name != r.config.Name {
+		if v.ConfigMap != nil && v.ConfigMap.Name != r.config.Name && (r.rules == nil || v.ConfigMap.Name != r.rules.Name) {
 			t.Errorf("no config map %s", v.ConfigMap.Name)
 		}
 	}
@@ -355,8 +389,12 @@ func TestRefused(t *testing.T) {
 	for values, want := range map[string]string{
 		"{persistence: {enabled: false}}": "engine=embedded needs persistence.enabled=true",
 		"{engine: hbase}":                 "engine=hbase needs hbase.zookeeper",
-		"{engine: hbase, hbase: {zookeeper: 'z:1'}, persistence: {enabled: false}, carbon: {enabled: true}}":   "what they acknowledge is in a log",
-		"{engine: hbase, hbase: {zookeeper: 'z:1'}, persistence: {enabled: false}, opentsdb: {enabled: true}}": "what they acknowledge is in a log",
+		"{engine: hbase, hbase: {zookeeper: 'z:1'}, persistence: {enabled: false}, carbon: {enabled: true}}":                     "what they acknowledge is in a log",
+		"{engine: hbase, hbase: {zookeeper: 'z:1'}, persistence: {enabled: false}, opentsdb: {enabled: true}}":                   "what they acknowledge is in a log",
+		"{engine: hbase, hbase: {zookeeper: 'z:1'}, persistence: {enabled: false}, config: {remote_write: [{url: 'http://a'}]}}": "would be lost with the pod",
+		"{config: {rule_files: [a]}, rules: {a.yml: {groups: []}}}":                                                              "config has rule_files",
+		"{rules: {a.yml: groups}}":             "a.yml",
+		"{rules: {a.txt: {groups: []}}}":       "a.txt",
 		"{config: {storage.path: /elsewhere}}": "config has storage.path",
 		"{engine: memory}":                     "engine",
 		"{persistences: {size: 1Gi}}":          "persistences",

@@ -60,6 +60,12 @@ app.kubernetes.io/component: adapter
 {{- if and (or .Values.carbon.enabled .Values.opentsdb.enabled) (not .Values.persistence.enabled) }}
 {{- fail "carbon.enabled and opentsdb.enabled need persistence.enabled=true: what they acknowledge is in a log on the disk before it is in HBase" }}
 {{- end }}
+{{- if and .Values.config.remote_write (not .Values.persistence.enabled) }}
+{{- fail "config.remote_write needs persistence.enabled=true: what waits for a destination is in a spool on the disk, which would be lost with the pod" }}
+{{- end }}
+{{- end }}
+{{- if and .Values.rules (hasKey .Values.config "rule_files") }}
+{{- fail "config has rule_files, which the chart sets from rules" }}
 {{- end }}
 {{- range $key := list "storage.engine" "storage.path" "hbase.zookeeper" "web.listen-address" "carbon.listen-address" "opentsdb.listen-address" "web.config.file" }}
 {{- if hasKey $.Values.config $key }}
@@ -82,6 +88,9 @@ app.kubernetes.io/component: adapter
 {{- end }}
 {{- if .Values.webConfigSecret }}
 {{- $_ := set $own "web.config.file" "/etc/tsdbridge-web/web.yml" }}
+{{- end }}
+{{- if .Values.rules }}
+{{- $_ := set $own "rule_files" (list "/etc/tsdbridge-rules/*") }}
 {{- end }}
 {{- merge (deepCopy .Values.config) $own | toYaml }}
 {{- end }}
@@ -124,6 +133,9 @@ metadata:
     {{- end }}
   annotations:
     checksum/config: {{ include "tsdbridge.config" . | sha256sum }}
+    {{- with .Values.rules }}
+    checksum/rules: {{ toYaml . | sha256sum }}
+    {{- end }}
     {{- with .Values.podAnnotations }}
     {{- toYaml . | nindent 4 }}
     {{- end }}
@@ -188,6 +200,12 @@ spec:
         {{- if .Values.webConfigSecret }}
         - {name: web-config, mountPath: /etc/tsdbridge-web, readOnly: true}
         {{- end }}
+        {{- if .Values.rules }}
+        - {name: rules, mountPath: /etc/tsdbridge-rules, readOnly: true}
+        {{- end }}
+        {{- range .Values.secrets }}
+        - {name: {{ printf "secret-%s" . | quote }}, mountPath: {{ printf "/etc/tsdbridge-secrets/%s" . | quote }}, readOnly: true}
+        {{- end }}
   volumes:
     - name: config
       configMap:
@@ -196,6 +214,16 @@ spec:
     - name: web-config
       secret:
         secretName: {{ .Values.webConfigSecret }}
+    {{- end }}
+    {{- if .Values.rules }}
+    - name: rules
+      configMap:
+        name: {{ include "tsdbridge.fullname" . }}-rules
+    {{- end }}
+    {{- range .Values.secrets }}
+    - name: {{ printf "secret-%s" . | quote }}
+      secret:
+        secretName: {{ . | quote }}
     {{- end }}
     {{- if not (include "tsdbridge.stateful" .) }}
     - name: data
