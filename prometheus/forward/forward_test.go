@@ -13,6 +13,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -353,6 +354,29 @@ func TestAbsence(t *testing.T) {
 			t.Errorf("%q comes after %d, %v", line, last[name], err)
 		}
 		last[name] = max(last[name], at)
+	}
+}
+
+// TestRedirect takes no answer to a GET for one to samples, and follows redirects that keep the request.
+func TestRedirect(t *testing.T) {
+	r, w := newReceiver(t), newWorld(t)
+	var posts, gets atomic.Int32
+	front := httptest.NewServer(http.HandlerFunc(func(rw http.ResponseWriter, rq *http.Request) {
+		if rq.Method == http.MethodGet { // a page to log in
+			gets.Add(1)
+			return
+		}
+		to, status := "/login", http.StatusFound
+		if posts.Add(1) > 3 {
+			to, status = r.URL, http.StatusPermanentRedirect
+		}
+		http.Redirect(rw, rq, to, status)
+	}))
+	t.Cleanup(front.Close)
+	w.apply(remoteTo(t, front.URL))
+	r.waitFor(t, w.append(1, 1, 2))
+	if gets.Load() != 0 {
+		t.Errorf("%d requests without samples", gets.Load())
 	}
 }
 

@@ -51,9 +51,26 @@ func (s *sender) connect() error {
 	}
 	if c, ok := client.(*remote.Client); ok {
 		c.Client.Transport = statusKeeper{c.Client.Transport}
+		c.Client.CheckRedirect = keepMethod(c.Client.CheckRedirect)
 	}
 	s.client = client
 	return nil
+}
+
+// keepMethod follows redirects that send a request as it is. After others, such as that to a page to log in,
+// a GET without samples would be asked, and its 200 would be taken for theirs.
+func keepMethod(next func(*http.Request, []*http.Request) error) func(*http.Request, []*http.Request) error {
+	return func(r *http.Request, via []*http.Request) error {
+		switch {
+		case r.Method != via[0].Method:
+			return http.ErrUseLastResponse
+		case next != nil:
+			return next(r, via)
+		case len(via) >= 10:
+			return errors.New("stopped after 10 redirects")
+		}
+		return nil
+	}
 }
 
 // run sends until ctx ends.
