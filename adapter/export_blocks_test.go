@@ -1,6 +1,8 @@
 package adapter
 
 import (
+	"context"
+	"math"
 	"os"
 	"path/filepath"
 	"strings"
@@ -9,6 +11,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/tsdbridge/tsdbridge/prometheus/columns"
+	"github.com/tsdbridge/tsdbridge/prometheus/object"
 	"github.com/tsdbridge/tsdbridge/prometheus/promtest"
 	"github.com/tsdbridge/tsdbridge/storage"
 )
@@ -84,6 +88,57 @@ func TestExportBlocks(t *testing.T) {
 	code, out = runCheck(t, func(c Console) error { return ExportBlocks(t.Context(), again, e, c) })
 	if code != 0 || !strings.Contains(out, "0 samples in 0 blocks exported") || !strings.Contains(out, "in 3 blocks before") {
 		t.Errorf("%d: %s", code, out)
+	}
+}
+
+// TestExportStartTimes: start times go into blocks with --start-times alone, and come back.
+func TestExportStartTimes(t *testing.T) {
+	starts := func(o Options) (n int) {
+		err := o.runAlone(t.Context(), func(ctx context.Context, a *Adapter) error {
+			return a.columnsSource().read(ctx, columnsQuery{To: math.MaxInt64}, func(b *columns.Batch) error {
+				for _, one := range b.Points.Objects {
+					start, err := object.DecodeStartTime(one.Data)
+					if one.Kind == storage.KindStartTime && err == nil && start == -500 {
+						n++
+					}
+				}
+				return nil
+			})
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return n
+	}
+	o := storeTestOptions(t, storage.WriteBuffered)
+	err := o.runAlone(t.Context(), func(ctx context.Context, a *Adapter) error {
+		b := &columns.Batch{}
+		ref := b.Series(promtest.DataLabels(1))
+		for at := promtest.DataBegin; at < promtest.DataBegin+5*promtest.DataHour; at += promtest.DataMinute {
+			b.Points.Add(ref, at, float64(at))
+			b.Points.AddObject(ref, at, storage.KindStartTime, object.AppendStartTime(nil, -500))
+		}
+		return a.appendable().Store(ctx, b)
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, with := range []bool{false, true} {
+		e := exportOf(t, t.TempDir(), func(e *ExportBlocksOptions) { e.Starts = with })
+		wantCode, want, wantText := ExitIncomplete, 0, "300 start times were left out (--start-times)"
+		if with {
+			wantCode, want, wantText = 0, 300, "300 samples in 3 blocks exported"
+		}
+		if code, out := runCheck(t, func(c Console) error { return ExportBlocks(t.Context(), o, e, c) }); code != wantCode || !strings.Contains(out, wantText) {
+			t.Errorf("%d: %s", code, out)
+		}
+		again := storeTestOptions(t, storage.WriteBuffered)
+		if code, out := runCheck(t, func(c Console) error { return ImportBlocks(t.Context(), again, blocksOf(t, e.Dir), c) }); code != 0 {
+			t.Error(out)
+		}
+		if got := starts(again); got != want {
+			t.Errorf("%d start times came back, want %d", got, want)
+		}
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -77,7 +78,11 @@ func (i *ImportBlocksOptions) run(ctx context.Context, console Console, target c
 			return err
 		})
 		if err == nil && len(damaged) > 0 {
-			err = transfer.SkipError{Err: damageOf(damaged), Points: points}
+			var errs []error
+			for _, d := range damaged {
+				errs = append(errs, d)
+			}
+			err = transfer.SkipError{Err: firstOf(errs), Points: points}
 		}
 		return points, err
 	}
@@ -110,12 +115,9 @@ func (i *ImportOptions) watch(ctx context.Context, to *transfer.PiecesOptions, l
 // mostDamageTold is how many places of a piece are named.
 const mostDamageTold = 10
 
-// damageOf returns the error of what cannot be read of a piece.
-func damageOf(all []blocks.Damage) error {
-	var errs []error
-	for _, d := range all[:min(len(all), mostDamageTold)] {
-		errs = append(errs, d)
-	}
+// firstOf returns the first of some errors as one, with how many others there are.
+func firstOf(all []error) error {
+	errs := slices.Clone(all[:min(len(all), mostDamageTold)])
 	if more := len(all) - len(errs); more > 0 {
 		errs = append(errs, fmt.Errorf("and %d more", more))
 	}

@@ -102,10 +102,14 @@ func (i *ImportFetchOptions) run(ctx context.Context, console Console, client *f
 	s := &storing{again: to.Again, store: target.store, tell: func(text string) { fmt.Fprintln(line, text) }}
 	to.Store = func(ctx context.Context, piece int) (points int64, err error) {
 		from, end := i.window(piece)
+		var bad []error
 		err = to.Again(ctx, func() error { // of the server too
-			points, err = i.fetch(ctx, client, from, end, s)
+			points, bad, err = i.fetch(ctx, client, from, end, s)
 			return err
 		})
+		if err == nil && len(bad) > 0 {
+			err = transfer.SkipError{Err: firstOf(bad), Points: points}
+		}
 		return points, err
 	}
 	done, err := transfer.ImportPieces(ctx, to)
@@ -113,17 +117,17 @@ func (i *ImportFetchOptions) run(ctx context.Context, console Console, client *f
 	return i.end(ctx, console, importResult{done, err, 0, s}, target, &reread{
 		units: len(to.Pieces), by: "windows", read: func(ctx context.Context, unit int, _ func(labels.Labels) bool, give func(*columns.Batch) error) error {
 			from, end := i.window(unit)
-			_, err := i.fetch(ctx, client, from, end, giving(give))
+			_, _, err := i.fetch(ctx, client, from, end, giving(give))
 			return err
 		},
 	})
 }
 
-// fetch stores what a server has of a window.
-func (i *ImportFetchOptions) fetch(ctx context.Context, client *fetch.Client, from, to int64, s *storing) (points int64, err error) {
+// fetch stores what a server has of a window. What cannot be stored is in bad.
+func (i *ImportFetchOptions) fetch(ctx context.Context, client *fetch.Client, from, to int64, s *storing) (points int64, bad []error, err error) {
 	match := columns.AnyOf(i.match)
 	for n, ms := range match {
-		q := fetch.Query{From: from, To: to, Match: ms, Not: match[:n]}
+		q := fetch.Query{From: from, To: to, Match: ms, Not: match[:n], Bad: func(err error) { bad = append(bad, err) }}
 		err := client.Read(ctx, q, func(b *columns.Batch) error {
 			b.With(i.labels)
 			n, err := s.give(ctx, b)
@@ -131,10 +135,10 @@ func (i *ImportFetchOptions) fetch(ctx context.Context, client *fetch.Client, fr
 			return err
 		})
 		if err != nil {
-			return points, err
+			return points, bad, err
 		}
 	}
-	return points, nil
+	return points, bad, nil
 }
 
 // withoutPassword returns a URL as it may be kept.

@@ -3,6 +3,8 @@ package adapter
 import (
 	"maps"
 	"math"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -11,7 +13,10 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/klauspost/compress/snappy"
 	"github.com/prometheus/prometheus/model/value"
+	"github.com/prometheus/prometheus/prompb"
+	"github.com/prometheus/prometheus/tsdb/tsdbutil"
 
 	"github.com/tsdbridge/tsdbridge/prometheus/promtest"
 	"github.com/tsdbridge/tsdbridge/storage"
@@ -200,5 +205,52 @@ func TestText(t *testing.T) {
 	e.Output = "dir/"
 	if err := e.Validate(time.Now()); err == nil || !strings.Contains(err.Error(), "--output=dir/") {
 		t.Errorf("%v", err)
+	}
+}
+
+// readServer answers each remote read with the same series, and returns its URL.
+func readServer(t *testing.T, series ...*prompb.TimeSeries) string {
+	t.Helper()
+	answer := &prompb.ReadResponse{Results: []*prompb.QueryResult{{Timeseries: series}}}
+	text, err := answer.Marshal()
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "application/x-protobuf")
+		w.Header().Set("Content-Encoding", "snappy")
+		_, _ = w.Write(snappy.Encode(nil, text))
+	}))
+	t.Cleanup(s.Close)
+	return s.URL
+}
+
+// TestImportFetchBadHistogram: a histogram that cannot be stored is listed, and all else comes in.
+func TestImportFetchBadHistogram(t *testing.T) {
+	bad := tsdbutil.GenerateTestHistogram(1)
+	bad.ZeroThreshold = math.NaN()
+	const at = 1_700_000_000_000
+	labelled := func(name string) []prompb.Label { return []prompb.Label{{Name: "__name__", Value: name}} }
+	hist := prompb.FromIntHistogram
+	i := DefaultImportFetchOptions()
+	i.Server = readServer(
+		t, &prompb.TimeSeries{Labels: labelled("a"), Histograms: []prompb.Histogram{hist(at, tsdbutil.GenerateTestHistogram(1)), hist(at+1, bad), hist(at+2, tsdbutil.GenerateTestHistogram(2)), hist(at+3, bad)}},
+		&prompb.TimeSeries{Labels: labelled("b"), Samples: []prompb.Sample{{Value: 1, Timestamp: at}}},
+	)
+	i.From, i.To, i.Verify = "2023-11-14T22:00:00Z", "2023-11-14T23:00:00Z", VerifyAll
+	if err := i.Validate(time.Now()); err != nil {
+		t.Fatal(err)
+	}
+	o := storeTestOptions(t, storage.WriteBuffered)
+	code, out := runCheck(t, func(c Console) error { return ImportFetch(t.Context(), o, i, c) })
+	for _, want := range []string{
+		"3 samples imported", `2023-11-14T22:00:00.000Z: {__name__="a"}: histogram at 1700000000001: `, ", and 1 others\n", "1 parts could not be read, or not whole", "compared: 2 series, 3 samples", "0 series differ",
+	} {
+		if code != ExitIncomplete || !strings.Contains(out, want) {
+			t.Errorf("%d: %s lacks %s", code, out, want)
+		}
+	}
+	if n := len(storedIn(t, o)); n != 3 {
+		t.Errorf("%d samples are stored", n)
 	}
 }

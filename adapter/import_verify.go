@@ -262,20 +262,14 @@ func (s *scope) add(ls labels.Labels) {
 	}
 }
 
-// exemplarMargin is how far from its exemplars a series may have its samples, in milliseconds.
-const exemplarMargin = int64(time.Hour / time.Millisecond)
-
 // widen adds the times of points.
 func (s *scope) widen(b *storage.Batch) {
 	for _, t := range b.Times {
 		s.from, s.to = min(s.from, t), max(s.to, t)
 	}
 	for i := range b.Objects {
-		o, margin := &b.Objects[i], int64(0)
-		if o.Kind == storage.KindExemplar {
-			s.exemplars, margin = true, exemplarMargin
-		}
-		s.from, s.to = min(s.from, max(o.Time, 0)-margin), max(s.to, min(o.Time, storage.MaxTime)+margin)
+		o := &b.Objects[i]
+		s.from, s.to, s.exemplars = min(s.from, o.Time), max(s.to, o.Time), s.exemplars || o.Kind == storage.KindExemplar
 	}
 }
 

@@ -49,8 +49,9 @@ type Follower interface {
 
 // A Watch is the Follower of a store.
 type Watch struct {
-	s   Store
-	now func() time.Time
+	s       Store
+	now     func() time.Time
+	keptFor time.Duration
 
 	mu   sync.Mutex // guards what follows
 	next int
@@ -61,13 +62,20 @@ type Watch struct {
 type watched struct {
 	moment  string
 	reading *storage.Reading
+	ends    *time.Timer
 }
 
-// mostWatched is how many moments are kept, of all who follow.
-const mostWatched = 16
+// mostWatched is how many moments are kept, of all who follow. One that nobody asks for is kept for watchedFor, so that nothing is noted
+// for a follower that has gone.
+const (
+	mostWatched = 16
+	watchedFor  = 6 * time.Hour
+)
 
 // NewWatch returns the Follower of a store.
-func NewWatch(s Store, now func() time.Time) *Watch { return &Watch{s: s, now: now} }
+func NewWatch(s Store, now func() time.Time) *Watch {
+	return &Watch{s: s, now: now, keptFor: watchedFor}
+}
 
 // Changes implements Follower.
 func (w *Watch) Changes(ctx context.Context, since string) (Changes, error) {
@@ -87,12 +95,29 @@ func (w *Watch) Changes(ctx context.Context, since string) (Changes, error) {
 	}
 	w.next++
 	c.Moment = fmt.Sprintf("%x-%d", w.now().UnixNano(), w.next)
-	w.kept = append(w.kept, &watched{c.Moment, reading})
+	one := &watched{moment: c.Moment, reading: reading}
+	one.ends = time.AfterFunc(w.keptFor, func() { w.forget(one) })
+	w.kept = append(w.kept, one)
 	if len(w.kept) > mostWatched {
-		w.kept[0].reading.End()
-		w.kept = w.kept[1:]
+		w.drop(0)
 	}
 	return c, nil
+}
+
+// forget ends a moment that nobody has asked for.
+func (w *Watch) forget(one *watched) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if at := slices.Index(w.kept, one); at >= 0 {
+		w.drop(at)
+	}
+}
+
+// drop ends a moment. It needs mu.
+func (w *Watch) drop(at int) {
+	w.kept[at].ends.Stop()
+	w.kept[at].reading.End()
+	w.kept = slices.Delete(w.kept, at, at+1)
 }
 
 // local returns what has changed in tables of this process. It needs mu.
@@ -104,6 +129,7 @@ func (w *Watch) local(ctx context.Context, since string) (c Changes, err error) 
 	if at < 0 {
 		return Changes{Forgotten: true}, nil
 	}
+	w.kept[at].ends.Reset(w.keptFor)
 	d, ok, err := w.kept[at].reading.ChangesByName(ctx)
 	if err != nil || !ok {
 		return Changes{Forgotten: !ok}, err

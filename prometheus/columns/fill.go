@@ -22,10 +22,29 @@ type Filler struct {
 	floats *histogram.FloatHistogram
 }
 
+// A BadHistogramsError tells of histograms that cannot be stored.
+type BadHistogramsError struct {
+	N    int
+	Time int64 // of the first one, milliseconds
+	Err  error // about it
+}
+
+// Error tells how many there are, and what is wrong with the first one.
+func (e *BadHistogramsError) Error() string {
+	text := fmt.Sprintf("histogram at %d: %v", e.Time, e.Err)
+	if e.N > 1 {
+		text += fmt.Sprintf(", and %d others", e.N-1)
+	}
+	return text
+}
+
+// Unwrap returns the error.
+func (e *BadHistogramsError) Unwrap() error { return e.Err }
+
 // Add adds what follows in an iterator to a series of the batch. What comes before an error stays
-// added. A histogram that cannot be stored is an error too; all others are added.
+// added. All but the histograms of a *BadHistogramsError is added.
 func (f *Filler) Add(ref storage.Ref, it chunkenc.Iterator) error {
-	var bad error
+	var bad *BadHistogramsError
 	for {
 		kind := it.Next()
 		if kind == chunkenc.ValNone {
@@ -40,7 +59,10 @@ func (f *Filler) Add(ref storage.Ref, it chunkenc.Iterator) error {
 			p := &f.Batch.Points
 			p.Refs, p.Times, p.Values = append(p.Refs, ref), append(p.Times, t), append(p.Values, v)
 		} else if err := f.addHistogram(ref, it, kind); err != nil {
-			bad = fmt.Errorf("histogram at %d: %w", t, err)
+			if bad == nil {
+				bad = &BadHistogramsError{Time: t, Err: err}
+			}
+			bad.N++
 			continue
 		}
 		if st := it.AtST(); st != 0 {
@@ -50,7 +72,10 @@ func (f *Filler) Add(ref storage.Ref, it chunkenc.Iterator) error {
 	if err := it.Err(); err != nil {
 		return err
 	}
-	return bad
+	if bad != nil {
+		return bad
+	}
+	return nil
 }
 
 func (f *Filler) isDeleted(t int64) bool {

@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"math"
+	"slices"
 
 	"github.com/prometheus/common/model"
 	"github.com/prometheus/prometheus/model/exemplar"
@@ -87,11 +88,7 @@ func (r *Reader) Read(ctx context.Context, q Query, give func(*columns.Batch) er
 			if err := f.Add(ref, it); err != nil {
 				return err
 			}
-			for _, e := range exemplars[ls.Hash()] {
-				if labels.Equal(e.SeriesLabels, ls) {
-					addExemplars(batch, ref, e.Exemplars)
-				}
-			}
+			addExemplars(batch, ref, exemplars.take(ls))
 			if batch.Size() >= batchSize {
 				if err := give(batch); err != nil {
 					return err
@@ -103,14 +100,34 @@ func (r *Reader) Read(ctx context.Context, q Query, give func(*columns.Batch) er
 			return err
 		}
 	}
+	for _, all := range exemplars { // of series without samples in this time
+		for _, e := range all {
+			addExemplars(batch, batch.Series(e.SeriesLabels), e.Exemplars)
+		}
+	}
 	if batch.Empty() {
 		return nil
 	}
 	return give(batch)
 }
 
-// exemplars returns those of series that have samples, by the hashes of their labels.
-func (r *Reader) exemplars(ctx context.Context, q Query, from, to int64) (map[uint64][]exemplar.QueryResult, error) {
+// foundExemplars are exemplars by the hashes of the labels of their series.
+type foundExemplars map[uint64][]exemplar.QueryResult
+
+// take removes those of a series and returns them.
+func (f foundExemplars) take(ls labels.Labels) []exemplar.Exemplar {
+	hash := ls.Hash()
+	at := slices.IndexFunc(f[hash], func(e exemplar.QueryResult) bool { return labels.Equal(e.SeriesLabels, ls) })
+	if at < 0 {
+		return nil
+	}
+	found := f[hash][at].Exemplars
+	f[hash] = slices.Delete(f[hash], at, at+1)
+	return found
+}
+
+// exemplars returns those of the selected series.
+func (r *Reader) exemplars(ctx context.Context, q Query, from, to int64) (foundExemplars, error) {
 	if !q.Exemplars {
 		return nil, nil
 	}
@@ -122,7 +139,7 @@ func (r *Reader) exemplars(ctx context.Context, q Query, from, to int64) (map[ui
 	if err != nil {
 		return nil, err
 	}
-	all := make(map[uint64][]exemplar.QueryResult, len(found))
+	all := make(foundExemplars, len(found))
 	for _, one := range found {
 		all[one.SeriesLabels.Hash()] = append(all[one.SeriesLabels.Hash()], one)
 	}

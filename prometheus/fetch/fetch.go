@@ -3,6 +3,7 @@ package fetch
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/url"
 	"time"
@@ -58,6 +59,8 @@ type Query struct {
 	From, To int64
 	Match    []*labels.Matcher
 	Not      [][]*labels.Matcher
+	// Bad is told of histograms that cannot be stored, which are left out; nil: they are an error.
+	Bad func(error)
 }
 
 // Read gives the samples of series. It uses the batch again when give returns. An error may come after some of them.
@@ -80,7 +83,12 @@ func (c *Client) Read(ctx context.Context, q Query, give func(*columns.Batch) er
 		}
 		it = series.Iterator(it)
 		if err := f.Add(b.Series(series.Labels()), it); err != nil {
-			return fmt.Errorf("%s: %w", series.Labels(), err)
+			_, bad := errors.AsType[*columns.BadHistogramsError](err)
+			err = fmt.Errorf("%s: %w", series.Labels(), err)
+			if !bad || q.Bad == nil {
+				return err
+			}
+			q.Bad(err)
 		}
 		if b.Size() >= batchSize {
 			if err := give(b); err != nil {

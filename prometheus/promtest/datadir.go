@@ -121,6 +121,15 @@ func DataDir(t testing.TB) string {
 	return dir
 }
 
+// AddBlocks adds blocks of an hour, each two hours after the one before.
+func AddBlocks(t testing.TB, dir string, from int64, n int) {
+	t.Helper()
+	r := rand.New(rand.NewPCG(3, 4))
+	for i := range n {
+		addBlock(t, dir, from+int64(i)*2*DataHour, r)
+	}
+}
+
 // addBlock adds a block of an hour.
 func addBlock(t testing.TB, dir string, from int64, r *rand.Rand) {
 	t.Helper()
