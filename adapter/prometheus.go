@@ -67,7 +67,7 @@ func (o Options) prometheusOptions() prom.Options {
 	if o.PromConfig != nil {
 		p.OTLP.Config = o.PromConfig.OTLPConfig
 	}
-	p.Query.Admin = o.AdminAPI
+	p.Query.Admin, p.Query.Lifecycle, p.Query.Retention = o.AdminAPI, o.Lifecycle, o.Retention
 	if o.PromConfig != nil {
 		p.Query.ExternalLabels = o.PromConfig.GlobalConfig.ExternalLabels.Map()
 	}

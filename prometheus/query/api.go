@@ -39,6 +39,7 @@ type API struct {
 	// fresh evaluates as engine does, with the lookbacks of the series' rules. No answer of it is kept.
 	fresh promql.QueryEngine
 
+	features         features.Collector // what the engine has, and what is served
 	federationErrors prometheus.Counter
 	cache            *resultcache.Engine // over engine; nil: no answers are kept
 }
@@ -57,10 +58,11 @@ func New(o Options) *API {
 // query that began with this one ends with it.
 func (a *API) With(o Options) *API {
 	other := &API{o: o, gate: a.gate, lists: apiTurns{a.lists.turns, o.Timeout}, parser: a.parser, engine: a.engine, cache: a.cache, federationErrors: a.federationErrors}
-	registry := features.NewRegistry()
+	registry := a.features
 	if a.o.Samples != o.Samples || a.o.Timeout != o.Timeout {
 		replaced := o
 		replaced.Registerer = replacing{o.Registerer}
+		registry = features.NewRegistry()
 		other.engine = a.engine.With(newLibrary(replaced, a.gate, a.parser, registry), o.Samples, o.Timeout)
 	}
 	if a.cache != nil {
@@ -72,6 +74,8 @@ func (a *API) With(o Options) *API {
 
 // assemble makes the handlers of an API that has its engine.
 func (a *API) assemble(registry features.Collector) {
+	a.features = registry
+	a.o.tell(registry)
 	router := route.New()
 	engine := promql.QueryEngine(a.engine)
 	if a.cache != nil {

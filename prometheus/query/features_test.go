@@ -31,9 +31,24 @@ func TestFeatures(t *testing.T) {
 			}
 		}
 	}
-	o := DefaultOptions()
+	o := testAPIOptions(t, store)
+	api := New(o)
+	for name, api := range map[string]*API{"first": api, "after a reload": api.With(o), "with other limits": api.With(withSamples(o, 1000))} {
+		_, body := promtest.Do(t, http.MethodGet, promtest.NewServer(t, api).URL+Prefix+"/features", nil)
+		for _, part := range []string{`"subqueries":true`, `"remote_write_receiver":true`, `"humanize":true`, `"keep_firing_for":true`} {
+			if !strings.Contains(body, part) {
+				t.Errorf("%s: no %s in %s", name, part, body)
+			}
+		}
+	}
+	o = DefaultOptions()
 	o.Features = []string{"delayed"}
 	if err := o.Validate(); err == nil || !strings.Contains(err.Error(), "--query.enable-feature=delayed") {
 		t.Errorf("%v", err)
 	}
+}
+
+func withSamples(o Options, n int) Options {
+	o.Samples = n
+	return o
 }

@@ -3,9 +3,6 @@ package query
 import (
 	"context"
 	"net/http"
-	"os"
-	"runtime"
-	"runtime/debug"
 	"time"
 
 	"github.com/prometheus/prometheus/config"
@@ -123,32 +120,6 @@ func newModuleAPI(o Options, engine promql.QueryEngine, promParser parser.Parser
 	api.ClearCodecs()
 	api.InstallCodec(newResultCodec())
 	return api
-}
-
-// buildInfo returns the version of Prometheus whose API this is, and the revision of this program.
-func (o Options) buildInfo() *v1.PrometheusVersion {
-	return &v1.PrometheusVersion{Version: promVersion, Revision: o.Revision, GoVersion: runtime.Version()}
-}
-
-// runtimeInfo describes this process. It has no TSDB.
-func (o Options) runtimeInfo() (v1.RuntimeInfo, error) {
-	success, last := true, o.Started
-	if o.LastReload != nil {
-		success, last = o.LastReload()
-	}
-	host, err := os.Hostname()
-	return v1.RuntimeInfo{
-		StartTime:           o.Started,
-		Hostname:            host,
-		ServerTime:          time.Now().UTC(),
-		ReloadConfigSuccess: success,
-		LastConfigTime:      last,
-		GoroutineCount:      runtime.NumGoroutine(),
-		GOMAXPROCS:          runtime.GOMAXPROCS(0),
-		GOMEMLIMIT:          debug.SetMemoryLimit(-1),
-		GOGC:                os.Getenv("GOGC"),
-		GODEBUG:             os.Getenv("GODEBUG"),
-	}, err
 }
 
 // overrideStatus is reply.QueryStatus in the form that web/api/v1 wants. The type of its first

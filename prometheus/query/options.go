@@ -80,6 +80,10 @@ type Options struct {
 	Started time.Time
 	// LastReload tells of the last load of the configuration; nil: there was none after the start.
 	LastReload func() (success bool, last time.Time)
+	// Retention is --storage.retention; 0: points are kept for ever.
+	Retention time.Duration
+	// Lifecycle is --web.enable-lifecycle.
+	Lifecycle bool
 	// Revision is of this program.
 	Revision string
 	Logger   *slog.Logger

@@ -81,7 +81,9 @@ func (h *tsdbStatusHandler) status(c storage.Cardinality, limit int) v1.TSDBStat
 	for _, m := range s.SeriesCountByMetricName {
 		s.SeriesCountByLabelValuePair = append(s.SeriesCountByLabelValuePair, v1.TSDBStat{Name: model.MetricNameLabel + "=" + m.Name, Value: m.Value})
 	}
-	s.LabelValueCountByLabelName = append(s.LabelValueCountByLabelName, v1.TSDBStat{Name: model.MetricNameLabel, Value: uint64(c.Metrics)})
+	if c.Metrics > 0 {
+		s.LabelValueCountByLabelName = append(s.LabelValueCountByLabelName, v1.TSDBStat{Name: model.MetricNameLabel, Value: uint64(c.Metrics)})
+	}
 	s.SeriesCountByLabelValuePair, s.LabelValueCountByLabelName = largest(s.SeriesCountByLabelValuePair, limit), largest(s.LabelValueCountByLabelName, limit)
 	return s
 }
