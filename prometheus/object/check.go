@@ -7,6 +7,9 @@ import (
 	"github.com/prometheus/prometheus/model/histogram"
 )
 
+// MaxBuckets is how many buckets of each sign, and custom bounds, a written histogram may have.
+const MaxBuckets = 10_000
+
 // Check returns why a histogram cannot be stored. It reduces the resolutions that Prometheus reserves
 // for later, 9 to 52, to the finest that it supports, as Prometheus does itself.
 func Check(h interface {

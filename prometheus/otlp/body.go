@@ -86,18 +86,24 @@ func (j *job) bodyError(err error) error {
 	return nil
 }
 
-// jsonMemory is about how many bytes the module's decoder takes for a byte of JSON.
-const jsonMemory = 8
+// jsonMemory and objectMemory are about how many bytes the module's decoder takes for a byte of JSON,
+// and in addition for an object or a list: "{}" may become the data of a metric.
+const (
+	jsonMemory   = 8
+	objectMemory = 200
+)
 
 // fromJSON encodes a body of JSON as protobuf.
 func (j *job) fromJSON() error {
-	if err := checkJSONDepth(j.decoded); err != nil {
+	objects, err := checkJSON(j.decoded)
+	if err != nil {
 		return reply.WithStatus(http.StatusBadRequest, err)
 	}
-	if most := j.o.InFlightBytes / (2 * jsonMemory); len(j.decoded) > most {
-		return reply.WithStatus(http.StatusRequestEntityTooLarge, fmt.Errorf("JSON of more than %d bytes (a sixteenth of --write.max-in-flight-bytes)", most))
+	memory := jsonMemory*len(j.decoded) + objectMemory*objects
+	if most := j.o.InFlightBytes / 2; memory > most {
+		return reply.WithStatus(http.StatusRequestEntityTooLarge, fmt.Errorf("JSON of %d bytes would take %d to decode, more than %d (half of --write.max-in-flight-bytes)", len(j.decoded), memory, most))
 	}
-	if !j.share.Take(jsonMemory * len(j.decoded)) {
+	if !j.share.Take(memory) {
 		return errBusy
 	}
 	req := pmetricotlp.NewExportRequest()

@@ -48,14 +48,31 @@ func (c *capture) Append(_ promstorage.SeriesRef, ls labels.Labels, _, _ int64, 
 	return 0, nil
 }
 
+// memory returns about how many bytes the histograms and exemplars of the samples from a number on
+// take.
+func (c *capture) memory(first int) int {
+	sum := 0
+	for i := first; i < len(c.samples); i++ {
+		s := &c.samples[i]
+		if sum += 100 * len(s.exemplars); s.histogram != nil {
+			sum += 300 + 16*(len(s.histogram.PositiveBuckets)+len(s.histogram.NegativeBuckets)+len(s.histogram.CustomValues))
+		}
+	}
+	return sum
+}
+
 // Commit does nothing.
 func (*capture) Commit() error { return nil }
 
 // Rollback does nothing.
 func (*capture) Rollback() error { return nil }
 
-// groupPoints is how many points of a scope are converted at once.
-const groupPoints = 1000
+// groupPoints and groupBytes are how many points of a scope are converted at once, and their size: one
+// point more may come.
+const (
+	groupPoints = 1000
+	groupBytes  = 256 << 10
+)
 
 // convert has the module convert the points of unknown series, and those that become histograms or
 // have exemplars. Points of one scope are converted together.
@@ -63,19 +80,19 @@ func (j *job) convert() error {
 	for len(j.numbers) < len(j.refs) {
 		j.numbers = append(j.numbers, -1)
 	}
-	group, scope := j.group[:0], -1
+	group, scope, size := j.group[:0], -1, 0
 	for i := range j.points {
 		p := &j.points[i]
 		if !j.toConvert(p) {
 			continue
 		}
-		if of := j.metrics[p.metric].scope; of != scope || len(group) == groupPoints {
+		if of := j.metrics[p.metric].scope; of != scope || len(group) == groupPoints || size > groupBytes {
 			if err := j.convertGroup(group); err != nil {
 				return err
 			}
-			group, scope = group[:0], of
+			group, scope, size = group[:0], of, 0
 		}
-		group = append(group, p)
+		group, size = append(group, p), size+len(p.raw)
 	}
 	err := j.convertGroup(group)
 	clear(group)
@@ -87,23 +104,10 @@ func (j *job) toConvert(p *point) bool {
 	if p.bad != nil {
 		return false
 	}
-	if p.exemplars || j.native(&j.metrics[p.metric]) {
+	if p.exemplars > 0 || j.native(&j.metrics[p.metric]) {
 		return true
 	}
 	return slices.Contains(j.refs[p.refs.from:p.refs.to], 0)
-}
-
-// attributeFields returns where data points of a kind have attributes and exemplars.
-func attributeFields(kind int32) (attributes, exemplars int32) {
-	switch kind {
-	case kindHistogram:
-		return 9, 8
-	case kindExponential:
-		return 1, 11
-	case kindSummary:
-		return 7, 0
-	}
-	return 7, 5
 }
 
 // convertGroup converts points of one scope. If the module refuses one of them, each half is
@@ -118,6 +122,9 @@ func (j *job) convertGroup(points []*point) error {
 		want += p.refs.to - p.refs.from
 	}
 	err = j.runConverter(points)
+	if err == nil && !j.share.Take(j.captured.memory(first)) {
+		return errBusy
+	}
 	if own := (reply.Error{}); errors.As(err, &own) {
 		return err
 	}
@@ -147,30 +154,51 @@ func (j *job) checkGroup(points []*point) ([]*point, error) {
 		return nil, nil
 	}
 	s := &j.scopes[j.metrics[points[0].metric].scope]
-	if err := checkAttributes(j.resources[s.resource].raw, 1, 0); err != nil {
+	if max(len(j.resources[s.resource].raw), len(s.raw)) > j.o.PointBytes {
+		return nil, reply.WithStatus(http.StatusBadRequest, fmt.Errorf("resource or scope of more than %d bytes", j.o.PointBytes))
+	}
+	c := attributesCheck{}
+	if err := c.message(j.resources[s.resource].raw, 1, 0); err != nil {
 		return nil, reply.WithStatus(http.StatusBadRequest, fmt.Errorf("resource: %w", err))
 	}
-	if err := checkAttributes(s.raw, 3, 0); err != nil {
+	if err := c.message(s.raw, 3, 0); err != nil {
 		return nil, reply.WithStatus(http.StatusBadRequest, fmt.Errorf("scope: %w", err))
 	}
 	good := points[:0]
 	for _, p := range points {
-		attributes, exemplars := attributeFields(j.metrics[p.metric].kind)
-		if err := checkAttributes(p.raw, attributes, exemplars); err != nil {
+		at := fieldsOfPoint(j.metrics[p.metric].kind)
+		if err := c.message(p.raw, at.attributes, at.exemplars); err != nil {
 			j.refuse(p, err)
 			continue
 		}
 		good = append(good, p)
 	}
+	j.messages = c.messages
 	return good, nil
 }
 
-// decodedMemory is about how many bytes the module takes for a byte of a request.
-const decodedMemory = 10
+// What the module takes to decode and convert, at most, in bytes: for a byte of a request, in addition
+// for a byte of an exponential histogram (the counts of most buckets take one), and for a message.
+const (
+	decodedMemory = 10
+	bucketMemory  = 30
+	messageMemory = 100
+)
+
+// groupMemory returns about how many bytes the module takes for points that are encoded in b.
+func (j *job) groupMemory(points []*point, b []byte) int {
+	sum := decodedMemory*len(b) + messageMemory*j.messages
+	for _, p := range points {
+		if j.metrics[p.metric].kind == kindExponential {
+			sum += bucketMemory * len(p.raw)
+		}
+	}
+	return sum
+}
 
 // convertedBytes is how many bytes of a request are converted. Resources count with each group of
 // their points.
-const convertedBytes = 512 << 20
+const convertedBytes = 256 << 20
 
 // runConverter has the module convert points; captured gets what it makes of them.
 func (j *job) runConverter(points []*point) error {
@@ -178,10 +206,11 @@ func (j *job) runConverter(points []*point) error {
 	if j.converted += len(b); j.converted > convertedBytes {
 		return reply.WithStatus(http.StatusBadRequest, fmt.Errorf("resources of more than %d bytes, counted for each %d data points", convertedBytes, groupPoints))
 	}
-	if !j.share.Take(decodedMemory * len(b)) {
+	memory := j.groupMemory(points, b)
+	if !j.share.Take(memory) {
 		return errBusy
 	}
-	defer j.share.Give(decodedMemory * len(b))
+	defer j.share.Give(memory)
 	return j.runModule(b, j.of.settings)
 }
 
@@ -266,13 +295,14 @@ func (j *job) nameSeries(p *point, samples []convertedSample) error {
 			j.refuse(p, err)
 			return nil
 		}
-		if j.labels += int(size); j.labels > j.o.LabelBytes {
+		key := j.pointKey(p, n)
+		if j.labels += int(size) + len(key); j.labels > j.o.LabelBytes {
 			return reply.WithStatus(http.StatusBadRequest, fmt.Errorf("labels of more than %d bytes", j.o.LabelBytes))
 		}
-		if !j.share.Take(2 * int(size)) {
+		if !j.share.Take(2*int(size) + len(key)) {
 			return errBusy
 		}
-		j.numbers[at] = j.unknown.Add(string(j.pointKey(p, n)), j.o.Names.FromLabels(s.labels))
+		j.numbers[at] = j.unknown.Add(string(key), j.o.Names.FromLabels(s.labels))
 		j.describe(s)
 		s.labels = labels.EmptyLabels()
 	}

@@ -10,17 +10,22 @@ import (
 const (
 	maxDepth      = 16  // of lists and maps in an attribute
 	maxAttributes = 512 // of a resource, a scope, a data point or an exemplar
+	maxExemplars  = 512 // of a data point
 )
 
 var (
 	errDepth      = errors.New("attribute with values nested more than 16 deep")
 	errAttributes = errors.New("more than 512 attributes")
+	errExemplars  = errors.New("more than 512 exemplars")
 	errJSONDepth  = errors.New("JSON nested too deeply")
 )
 
-// checkAttributes checks the attributes of a message that are in a field. Exemplars, in another
-// field (0: none), have attributes too.
-func checkAttributes(b []byte, field, exemplars int32) error {
+// An attributesCheck checks what the module decodes by recursion, and counts its messages.
+type attributesCheck struct{ messages int }
+
+// message checks the attributes of a message that are in a field. Exemplars, in another field (0:
+// none), have attributes too.
+func (c *attributesCheck) message(b []byte, field, exemplars int32) error {
 	n := 0
 	f := wire.FieldsOf(b)
 	for f.Next() {
@@ -30,9 +35,10 @@ func checkAttributes(b []byte, field, exemplars int32) error {
 			if n++; n > maxAttributes {
 				return errAttributes
 			}
-			err = checkKeyValue(f.Bytes(), maxDepth)
+			err = c.keyValue(f.Bytes(), maxDepth)
 		case f.Number == exemplars && f.Type == wire.Bytes:
-			err = checkAttributes(f.Bytes(), exemplarAttributes, 0)
+			c.messages++
+			err = c.message(f.Bytes(), exemplarAttributes, 0)
 		default:
 			f.Skip()
 		}
@@ -45,32 +51,35 @@ func checkAttributes(b []byte, field, exemplars int32) error {
 
 const exemplarAttributes = 7
 
-func checkKeyValue(b []byte, depth int) error { return checkNested(b, 2, depth, checkValue) }
+func (c *attributesCheck) keyValue(b []byte, depth int) error {
+	return c.nested(b, 2, depth, c.value)
+}
 
-// checkValue checks an AnyValue.
-func checkValue(b []byte, depth int) error {
+// value checks an AnyValue.
+func (c *attributesCheck) value(b []byte, depth int) error {
 	if depth == 0 {
 		return errDepth
 	}
 	const list, pairs = 5, 6
-	if err := checkNested(b, list, depth-1, checkList); err != nil {
+	if err := c.nested(b, list, depth-1, c.list); err != nil {
 		return err
 	}
-	return checkNested(b, pairs, depth-1, checkPairs)
+	return c.nested(b, pairs, depth-1, c.pairs)
 }
 
-func checkList(b []byte, depth int) error { return checkNested(b, 1, depth, checkValue) }
+func (c *attributesCheck) list(b []byte, depth int) error { return c.nested(b, 1, depth, c.value) }
 
-func checkPairs(b []byte, depth int) error { return checkNested(b, 1, depth, checkKeyValue) }
+func (c *attributesCheck) pairs(b []byte, depth int) error { return c.nested(b, 1, depth, c.keyValue) }
 
-// checkNested checks the messages in a field.
-func checkNested(b []byte, field int32, depth int, check func([]byte, int) error) error {
+// nested checks the messages in a field.
+func (c *attributesCheck) nested(b []byte, field int32, depth int, check func([]byte, int) error) error {
 	f := wire.FieldsOf(b)
 	for f.Next() {
 		if f.Number != field || f.Type != wire.Bytes {
 			f.Skip()
 			continue
 		}
+		c.messages++
 		if err := check(f.Bytes(), depth); err != nil {
 			return err
 		}
@@ -81,8 +90,9 @@ func checkNested(b []byte, field int32, depth int, check func([]byte, int) error
 // maxJSONDepth is above that of a request with attributes of maxDepth.
 const maxJSONDepth = 80
 
-// checkJSONDepth bounds the recursion of the module's JSON decoder.
-func checkJSONDepth(b []byte) error {
+// checkJSON bounds the recursion of the module's JSON decoder, and returns how many objects and lists
+// it meets.
+func checkJSON(b []byte) (objects int, err error) {
 	depth, quoted := 0, false
 	for i := 0; i < len(b); i++ {
 		switch c := b[i]; {
@@ -93,11 +103,12 @@ func checkJSONDepth(b []byte) error {
 		case quoted:
 		case c == '{' || c == '[':
 			if depth++; depth > maxJSONDepth {
-				return errJSONDepth
+				return 0, errJSONDepth
 			}
+			objects++
 		case c == '}' || c == ']':
 			depth--
 		}
 	}
-	return nil
+	return objects, nil
 }

@@ -46,6 +46,12 @@ func (j *job) checkPoint(p *point) error {
 		return fmt.Errorf("scale %d is below %d", j.extras[p.extra].scale, histogram.ExponentialSchemaMin)
 	case p.attributes > maxAttributes:
 		return errAttributes
+	case p.exemplars > maxExemplars:
+		return errExemplars
+	case j.native(m) && max(j.extras[p.extra].exponential, len(j.extras[p.extra].bounds)/8) > object.MaxBuckets:
+		return fmt.Errorf("histogram of more than %d buckets", object.MaxBuckets)
+	case len(p.raw) > j.o.PointBytes:
+		return fmt.Errorf("data point of more than %d bytes", j.o.PointBytes)
 	}
 	return nil
 }
@@ -66,8 +72,13 @@ const (
 
 // find sets the refs of all series that are known.
 func (j *job) find() error {
+	for i := range j.resources {
+		j.key = appendResourceKey(j.key[:0], &j.resources[i])
+		j.origins = append(j.origins, j.of.family(j.key))
+	}
 	for i := range j.scopes {
-		j.key = j.appendScopeKey(j.key[:0], &j.scopes[i])
+		s := &j.scopes[i]
+		j.key = appendScopeKey(j.key[:0], j.origins[s.resource], s)
 		j.families = append(j.families, j.of.family(j.key))
 	}
 	for i := range j.metrics {
@@ -82,14 +93,34 @@ func (j *job) find() error {
 		if p.bad != nil {
 			continue
 		}
+		n := j.series(p)
+		if len(j.refs)+n > j.o.RequestSamples {
+			return reply.WithStatus(http.StatusBadRequest, fmt.Errorf("data points of more than %d samples", j.o.RequestSamples))
+		}
+		if j.hashed += n * (p.key.to - p.key.from); j.hashed > hashedBytes {
+			return reply.WithStatus(http.StatusBadRequest, fmt.Errorf("attributes of more than %d bytes, counted for each series", hashedBytes))
+		}
 		p.refs.from = len(j.refs)
 		j.findPoint(p)
 		p.refs.to = len(j.refs)
-		if len(j.refs) > j.o.RequestSamples {
-			return reply.WithStatus(http.StatusBadRequest, fmt.Errorf("data points of more than %d samples", j.o.RequestSamples))
-		}
 	}
 	return nil
+}
+
+// hashedBytes is how many bytes of keys are looked up for a request. A histogram's attributes count
+// with each of its series.
+const hashedBytes = 2 << 30
+
+// series returns how many series a point has.
+func (j *job) series(p *point) int {
+	m := &j.metrics[p.metric]
+	switch {
+	case m.kind == kindGauge || m.kind == kindSum || j.native(m):
+		return 1
+	case m.kind == kindSummary:
+		return 2 + len(j.extras[p.extra].quantiles)
+	}
+	return 3 + j.extras[p.extra].buckets()
 }
 
 func (j *job) findPoint(p *point) {

@@ -32,6 +32,7 @@ type job struct {
 	lookup   ingest.Lookup
 	key      []byte
 	families []*family     // of scopes
+	origins  []*family     // of resources
 	refs     []storage.Ref // of the samples of points; 0: not known
 	unknown  ingest.Unknown
 	numbers  []int // of refs in unknown; -1: none. It is as long as refs.
@@ -40,7 +41,9 @@ type job struct {
 	captured  capture
 	group     []*point
 	converted int                         // bytes that were
+	messages  int                         // attributes and exemplars of the group that is converted
 	labels    int                         // bytes of labels that were made
+	hashed    int                         // bytes of keys that were looked up
 	starts    []byte                      // data of start times in batch
 	restarts  map[*family]struct{}        // with start times in batch
 	metadata  map[string]storage.Metadata // by stored names
@@ -71,7 +74,7 @@ func (j *job) reset(of *translation) {
 	clear(m.extras)
 	*m = message{
 		resources: m.resources[:0], scopes: m.scopes[:0], metrics: m.metrics[:0], points: m.points[:0], extras: m.extras[:0], keys: m.keys[:0],
-		room: j.share.Take, maxPoints: j.o.RequestPoints,
+		room: j.share.Take, maxPoints: j.o.RequestPoints, maxSamples: j.o.RequestSamples,
 	}
 	clear(j.batch.Objects)
 	j.batch.Reset()
@@ -80,8 +83,8 @@ func (j *job) reset(of *translation) {
 	clear(j.pending)
 	clear(j.restarts)
 	j.captured.reset()
-	j.of, j.decoded, j.labels, j.converted, j.starts = of, nil, 0, 0, j.starts[:0]
-	j.families, j.refs, j.numbers = j.families[:0], j.refs[:0], j.numbers[:0]
+	j.of, j.decoded, j.labels, j.converted, j.hashed, j.starts = of, nil, 0, 0, 0, j.starts[:0]
+	j.families, j.origins, j.refs, j.numbers = j.families[:0], j.origins[:0], j.refs[:0], j.numbers[:0]
 	j.rejected, j.reasons, j.duplicates, j.culprits, j.appended = 0, 0, 0, j.culprits[:0], false
 }
 

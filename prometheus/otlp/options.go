@@ -46,6 +46,8 @@ type Options struct {
 	BodyBytes int
 	// RequestPoints is how many data points a request may have.
 	RequestPoints int
+	// PointBytes is how many bytes a data point, a resource or a scope may have.
+	PointBytes int
 	// RequestSamples is how many samples they may become.
 	RequestSamples int
 	// SeriesBytes is how many bytes the names and values of the labels of a series may have.
@@ -82,7 +84,7 @@ type Options struct {
 func DefaultOptions() Options {
 	return Options{
 		DeltaSeries: 500_000, DeltaWindow: 24 * time.Hour,
-		BodyBytes: 32 << 20, RequestPoints: 500_000, RequestSamples: 2_000_000, SeriesBytes: 1 << 20, LabelBytes: 64 << 20,
+		BodyBytes: 32 << 20, RequestPoints: 500_000, PointBytes: 1 << 20, RequestSamples: 2_000_000, SeriesBytes: 1 << 20, LabelBytes: 64 << 20,
 		Requests: 256, InFlightBytes: 256 << 20, SeriesCache: 2_000_000, Future: 10 * time.Minute, Timeout: 20 * time.Second,
 		Lookback: 5 * time.Minute, Config: config.DefaultOTLPConfig,
 	}

@@ -22,7 +22,8 @@ type translation struct {
 	last     atomic.Uint64                // number of a family
 }
 
-// A family is a metric of a scope of a resource. Its number begins the keys of its points.
+// A family is a metric of a scope of a resource, or one of these. The number of a metric begins the
+// keys of its points, that of a resource those of its scopes, and so on: what is long is looked up once.
 type family struct{ number uint64 }
 
 // contextBytes is how many bytes of resources and metrics are remembered in each generation.
@@ -66,9 +67,21 @@ func (t *translation) family(key []byte) *family {
 	return f
 }
 
-// appendScopeKey appends what names the scope of a resource.
-func (m *message) appendScopeKey(b []byte, s *scope) []byte {
-	return appendParts(b, m.resources[s.resource].raw, s.raw, s.schema)
+// What keys of families begin with; those of metrics begin with their kinds.
+const (
+	keyOfResource = 'r'
+	keyOfScope    = 's'
+)
+
+// appendResourceKey appends what names a resource.
+func appendResourceKey(b []byte, r *resource) []byte {
+	return append(append(b, keyOfResource), r.raw...)
+}
+
+// appendScopeKey appends what names a scope of a resource.
+func appendScopeKey(b []byte, resource *family, s *scope) []byte {
+	b = binary.LittleEndian.AppendUint64(append(b, keyOfScope), resource.number)
+	return appendParts(b, s.raw, s.schema)
 }
 
 // appendFamilyKey appends what names a metric of a scope.

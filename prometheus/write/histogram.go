@@ -13,8 +13,8 @@ import (
 // Limits of a written histogram. Prometheus itself needs some hundred buckets; clients make up to
 // 160 by default.
 const (
-	maxHistogramBuckets = 10_000 // of each sign, and custom bounds
-	maxHistogramSpans   = 10_000 // of each sign
+	maxHistogramBuckets = object.MaxBuckets // of each sign, and custom bounds
+	maxHistogramSpans   = 10_000            // of each sign
 	// maxBucketIndex bounds the indexes of buckets, which are sums of spans. In the finest schema
 	// no float64 is beyond 2^19.
 	maxBucketIndex = 1 << 20
