@@ -108,7 +108,7 @@ func (r *chunkReader) close() error {
 // series adds the samples of a series to the batch, if its labels are wanted. The first
 // chunk that cannot be read is in the error; the others are added.
 func (r *chunkReader) series(id storage.SeriesRef, wanted func(labels.Labels) bool) error {
-	if err := r.index.Series(id, &r.builder, &r.metas); err != nil {
+	if err := guarded(func() error { return r.index.Series(id, &r.builder, &r.metas) }); err != nil {
 		return fmt.Errorf("series %d of the index: %w", id, err)
 	}
 	deleted, err := r.tombstones.Get(id)
@@ -131,7 +131,7 @@ func (r *chunkReader) series(id storage.SeriesRef, wanted func(labels.Labels) bo
 			ls = columns.With(own, r.added)
 			ref = r.filler.Batch.Series(ls)
 		}
-		if err := r.chunk(ref, meta, deleted); err != nil && bad == nil {
+		if err := guarded(func() error { return r.chunk(ref, meta, deleted) }); err != nil && bad == nil {
 			bad = fmt.Errorf("%s: chunk of %d to %d: %w", ls, meta.MinTime, meta.MaxTime, err)
 		}
 	}

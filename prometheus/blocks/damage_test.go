@@ -83,6 +83,23 @@ func TestDamaged(t *testing.T) {
 				t.Fatal(err)
 			}
 		}, func(n int) bool { return n > 600 && n <= 720 }, "meta.json", 0},
+		"tombstones of 8 bytes": {func(t *testing.T, dir string) { // over which the Prometheus module panics
+			t.Helper()
+			if err := os.Truncate(filepath.Join(blockDirs(t, dir)[0], "tombstones"), 8); err != nil {
+				t.Fatal(err)
+			}
+		}, func(n int) bool { return n > 600 && n <= 720 }, "damaged: ", 0},
+		"the meta.json of another block": {func(t *testing.T, dir string) {
+			t.Helper()
+			dirs := blockDirs(t, dir)
+			text, err := os.ReadFile(filepath.Join(dirs[1], "meta.json"))
+			if err == nil {
+				err = os.WriteFile(filepath.Join(dirs[0], "meta.json"), text, 0o600)
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+		}, func(n int) bool { return n > 600 && n <= 720 }, "meta.json is that of block", 0},
 		"the end of the log": {func(t *testing.T, dir string) {
 			t.Helper()
 			change(t, filepath.Join(dir, "wal", "00000000"), -200)

@@ -132,11 +132,27 @@ func openBlock(dir string, o Options) (*block, error) {
 	if meta.Thanos.Downsample.Resolution > 0 {
 		return nil, errDownsampled
 	}
-	b, err := tsdb.OpenBlock(slog.New(slog.DiscardHandler), dir, nil, nil)
-	if err != nil {
+	var b *tsdb.Block
+	if err := guarded(func() (err error) {
+		b, err = tsdb.OpenBlock(slog.New(slog.DiscardHandler), dir, nil, nil)
+		return err
+	}); err != nil {
 		return nil, err
 	}
+	if id := b.Meta().ULID.String(); id != filepath.Base(dir) {
+		return nil, errors.Join(fmt.Errorf("meta.json is that of block %s", id), b.Close())
+	}
 	return &block{Block: b, labels: o.added(meta)}, nil
+}
+
+// guarded calls a function of the Prometheus module, which may panic over damaged files.
+func guarded(read func() error) (err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("damaged: %v", p)
+		}
+	}()
+	return read()
 }
 
 func readThanos(dir string) (meta thanosMeta, err error) {

@@ -59,7 +59,7 @@ func (w *walReader) segments(r wlog.SegmentRange) (err error) {
 	defer func() { err = errors.Join(err, files.Close()) }()
 	reader := wlog.NewReader(files)
 	for reader.Next() {
-		if err := w.record(reader.Record()); err != nil {
+		if err := guarded(func() error { return w.record(reader.Record()) }); err != nil {
 			w.damage("wal", err)
 			return nil
 		}
