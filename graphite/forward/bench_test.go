@@ -23,7 +23,7 @@ func BenchmarkPut(b *testing.B) {
 	ended, done := make(chan struct{}), make(chan struct{})
 	go func() {
 		defer close(done)
-		f.spool(ended)
+		f.put(ended)
 	}()
 	points := make([]carbon.Point, 1000)
 	for i := range points {
@@ -46,7 +46,7 @@ func BenchmarkPut(b *testing.B) {
 	close(ended)
 	<-done
 	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(n), "ns/point")
-	b.ReportMetric(float64(f.log.After(f.confirmed))/float64(n), "bytes/point")
+	b.ReportMetric(float64(f.spool.Waiting())/float64(n), "bytes/point")
 	if err := f.Close(); err != nil {
 		b.Error(err)
 	}

@@ -228,7 +228,7 @@ func TestForwardOutage(t *testing.T) {
 		t.Errorf("log:\n%s", d.log)
 	}
 	d = open(t, options)
-	if d.lag() <= 0 {
+	if d.spool.Lag() <= 0 {
 		t.Error("no lag after the restart")
 	}
 	want = append(want, d.put(5000, 20_000)...)
@@ -236,7 +236,7 @@ func TestForwardOutage(t *testing.T) {
 	if diff := cmp.Diff(want, o.wait(t, len(want))); diff != "" {
 		t.Error(diff)
 	}
-	for begin := time.Now(); d.Forwarder.log.After(d.position()) > 0; time.Sleep(5 * time.Millisecond) {
+	for begin := time.Now(); d.spool.Waiting() > 0; time.Sleep(5 * time.Millisecond) {
 		if time.Since(begin) > 30*time.Second {
 			t.Fatal("nothing is confirmed")
 		}
@@ -250,7 +250,7 @@ func TestForwardOutage(t *testing.T) {
 		t.Errorf("after a restart: %s", diff)
 	}
 	d.stop() // in order: the other has read all
-	if got := o.received(); len(got) != len(want) || d.Forwarder.log.After(d.position()) != 0 {
+	if got := o.received(); len(got) != len(want) || d.spool.Waiting() != 0 {
 		t.Errorf("%d lines have come, want %d", len(got), len(want))
 	}
 }
@@ -274,7 +274,7 @@ func TestForwardBreaks(t *testing.T) {
 	}()
 	d := open(t, Options{Address: l.Addr().String(), Protocol: Line, Dir: t.TempDir(), confirmAfter: 10 * time.Millisecond})
 	d.put(0, 1000)
-	for begin := time.Now(); d.Forwarder.log.After(d.position()) > 0 || d.lag() > 0; time.Sleep(5 * time.Millisecond) {
+	for begin := time.Now(); d.spool.Waiting() > 0 || d.spool.Lag() > 0; time.Sleep(5 * time.Millisecond) {
 		if time.Since(begin) > 60*time.Second {
 			t.Fatal("the same points are sent for ever")
 		}
@@ -310,7 +310,7 @@ func TestForwardFull(t *testing.T) {
 		}
 	}
 	o := startOther(t, address, Line, 0)
-	for begin := time.Now(); d.lag() > 0; time.Sleep(5 * time.Millisecond) {
+	for begin := time.Now(); d.spool.Lag() > 0; time.Sleep(5 * time.Millisecond) {
 		if time.Since(begin) > 30*time.Second {
 			t.Fatal("the spool does not empty")
 		}
@@ -346,7 +346,7 @@ func TestForwardDamage(t *testing.T) {
 	_ = l.Close()
 	d := open(t, Options{Address: address, Protocol: Line, Dir: dir})
 	d.put(0, 100)
-	for d.Forwarder.log.After(d.position()) == 0 {
+	for d.spool.Waiting() == 0 {
 		time.Sleep(time.Millisecond)
 	}
 	files, err := filepath.Glob(filepath.Join(dir, "*", "spool", "*.log"))

@@ -8,7 +8,6 @@ package forward
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"log/slog"
 	"net"
@@ -20,8 +19,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/tsdbridge/tsdbridge/graphite/carbon"
-	"github.com/tsdbridge/tsdbridge/statefile"
-	"github.com/tsdbridge/tsdbridge/storage/log"
+	"github.com/tsdbridge/tsdbridge/spool"
 )
 
 // Options are the settings of a Forwarder.
@@ -62,23 +60,10 @@ func (o Options) Validate() error {
 // A Forwarder sends points to one carbon.
 type Forwarder struct {
 	o       Options
-	log     *log.Log
-	state   string // a file: how far the other carbon has the points
+	spool   *spool.Spool
 	gather  gather
 	metrics *metrics
-	spooled chan struct{} // holds one when the spool has grown
-	sender  sender        // of the goroutine that sends
-	refusal refusal       // of the goroutine that spools
-
-	mu        sync.Mutex // guards all below
-	confirmed log.Position
-	oldest    int64 // milliseconds: when the first point came that is not sent; 0: all are
-}
-
-// sent is the document of the state.
-type sent struct {
-	Segment uint64 `json:"segment"`
-	Offset  int64  `json:"offset"`
+	sender  sender // of the goroutine that sends
 }
 
 // New opens the spool. Run forwards; without Run, call Close.
@@ -88,44 +73,24 @@ func New(o Options) (*Forwarder, error) {
 	}
 	o.segmentBytes, o.confirmAfter = cmp.Or(o.segmentBytes, segmentBytes), cmp.Or(o.confirmAfter, confirmAfter)
 	dir := filepath.Join(o.Dir, strings.NewReplacer(":", "_", "/", "_", "\\", "_").Replace(o.Address))
-	f := &Forwarder{o: o, state: filepath.Join(dir, "sent.json"), spooled: make(chan struct{}, 1)}
+	f := &Forwarder{o: o}
 	f.gather.init()
 	var err error
-	f.log, err = log.Open(log.Options{
-		Dir: filepath.Join(dir, "spool"), SegmentBytes: o.segmentBytes, MaxBytes: o.MaxBytes, SpareBytes: o.segmentBytes,
-		MaxRecordBytes: 2 * recordPoints, Logger: o.Logger, Now: o.Now,
+	f.spool, err = spool.Open(spool.Options{
+		Dir: dir, SegmentBytes: o.segmentBytes, MaxBytes: o.MaxBytes, MaxRecordBytes: 2 * recordPoints,
+		HasSpace: func() bool { return o.HasSpace == nil || o.HasSpace(o.Dir) }, CameAt: cameAt, Logger: o.Logger, Now: o.Now,
 	})
 	if err != nil {
-		return nil, fmt.Errorf("--carbon.forward=%s: the spool %s: %w", o.Address, dir, err)
+		return nil, fmt.Errorf("--carbon.forward=%s: %w", o.Address, err)
 	}
-	if err := f.loadState(); err != nil {
-		return nil, errors.Join(fmt.Errorf("--carbon.forward=%s: %s: %w", o.Address, f.state, err), f.log.Close())
-	}
-	f.peek()
 	f.metrics = newMetrics(f)
 	return f, nil
 }
 
-var errPeeked = errors.New("one record is enough")
-
-// peek notes when the oldest point came that the spool holds. What cannot be read shows when it is sent.
-func (f *Forwarder) peek() {
-	_ = f.log.Tail(context.Background(), f.confirmed, func(record []byte, _ log.Position) error {
-		f.oldest, _, _ = parseRecord(nil, record)
-		return errPeeked
-	})
-}
-
-// loadState reads how far the other carbon has the points. A state of a spool that is gone counts for nothing.
-func (f *Forwarder) loadState() error {
-	var s sent
-	if found, err := statefile.Read(f.state, &s); !found || err != nil {
-		return err
-	}
-	if at := (log.Position{Segment: s.Segment, Offset: s.Offset}); at.Compare(f.log.End()) <= 0 {
-		f.confirmed = at
-	}
-	return nil
+// cameAt returns when the first point of a record came.
+func cameAt(record []byte) (milliseconds int64, err error) {
+	milliseconds, _, err = parseRecord(nil, record)
+	return milliseconds, err
 }
 
 // Put takes points, and never waits. It does not keep them or their names. It is safe for concurrent use.
@@ -138,11 +103,11 @@ func (f *Forwarder) Put(points []carbon.Point) {
 // Run forwards until ctx ends. It goes on taking points for the spool until ended is closed.
 func (f *Forwarder) Run(ctx context.Context, ended <-chan struct{}) error {
 	var group sync.WaitGroup
-	group.Go(func() { f.spool(ended) })
+	group.Go(func() { f.put(ended) })
 	group.Go(func() { f.send(ctx) })
 	group.Wait()
 	return f.Close()
 }
 
 // Close closes the spool.
-func (f *Forwarder) Close() error { return f.log.Close() }
+func (f *Forwarder) Close() error { return f.spool.Close() }

@@ -1,19 +1,17 @@
 package forward
 
 import (
-	"time"
-
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/promauto"
 
-	"github.com/tsdbridge/tsdbridge/retry"
+	"github.com/tsdbridge/tsdbridge/spool"
 )
 
 // Why points are dropped.
 const (
 	dropMemory = "memory" // they came faster than the disk takes them
-	dropFull   = "full"   // the spool is full
-	dropDisk   = "disk"   // the disk failed, or has little space
+	dropFull   = spool.ReasonFull
+	dropDisk   = spool.ReasonDisk
 	dropForm   = "form"   // the protocol has no form for them
 	dropDamage = "damage" // the spool is damaged; counts records
 )
@@ -23,7 +21,6 @@ type metrics struct {
 	points, bytes, connections prometheus.Counter
 	connected                  prometheus.Gauge
 	dropped                    map[string]prometheus.Counter
-	state                      retry.Outcome // of keeping how far points were sent
 }
 
 func newMetrics(f *Forwarder) *metrics {
@@ -41,8 +38,8 @@ func newMetrics(f *Forwarder) *metrics {
 		connected:   factory.NewGauge(prometheus.GaugeOpts{Name: "tsdbridge_carbon_forward_connected", Help: "1 while there is a connection to the other carbon."}),
 		dropped:     map[string]prometheus.Counter{},
 	}
-	gauge("spooled_bytes", "Bytes of the spool that the other carbon is not known to have.", func() float64 { return float64(f.log.After(f.position())) })
-	gauge("lag_seconds", "How long ago the oldest point came that is not sent.", f.lag)
+	gauge("spooled_bytes", "Bytes of the spool that the other carbon is not known to have.", func() float64 { return float64(f.spool.Waiting()) })
+	gauge("lag_seconds", "How long ago the oldest point came that is not sent.", f.spool.Lag) // while there is no connection the oldest point is the one that was next
 	dropped := factory.NewCounterVec(prometheus.CounterOpts{
 		Name: "tsdbridge_carbon_forward_dropped_points_total",
 		Help: "Points that are not sent: memory (the disk was too slow), full (--carbon.forward-max-bytes), disk (it failed or has little space), form (the protocol has none for them), damage (records that cannot be read).",
@@ -54,14 +51,3 @@ func newMetrics(f *Forwarder) *metrics {
 }
 
 func (m *metrics) drop(reason string, points int) { m.dropped[reason].Add(float64(points)) }
-
-// lag returns seconds. While there is no connection the oldest point is the one that was next.
-func (f *Forwarder) lag() float64 {
-	f.mu.Lock()
-	oldest := f.oldest
-	f.mu.Unlock()
-	if oldest == 0 {
-		return 0
-	}
-	return max(0, f.o.Now().Sub(time.UnixMilli(oldest)).Seconds())
-}

@@ -59,21 +59,14 @@ func (f *Forwarder) send(ctx context.Context) {
 	f.sender.wire.protocol = f.o.Protocol
 	for ctx.Err() == nil {
 		retry.Until(ctx, connectPauses, func() bool {
-			before := f.position()
+			before := f.spool.Position()
 			err := f.connected(ctx)
 			if f.sender.outcome.Note(ctx, err) {
 				f.o.Logger.WarnContext(ctx, "points for another carbon wait in the spool; see TsdbridgeForwardLag in docs/monitoring.md", "address", f.o.Address, "err", err)
 			}
-			return f.position() != before // it went well for some time: the pauses begin again
+			return f.spool.Position() != before // it went well for some time: the pauses begin again
 		})
 	}
-}
-
-// position is up to where the other carbon has the points.
-func (f *Forwarder) position() log.Position {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	return f.confirmed
 }
 
 // connected connects, and sends until the connection breaks or ctx ends. What was not confirmed before is
@@ -90,7 +83,7 @@ func (f *Forwarder) connected(ctx context.Context) error {
 	defer f.metrics.connected.Set(0)
 	if f.sender.outcome.Err() != nil {
 		f.sender.outcome.Set(nil)
-		f.o.Logger.InfoContext(ctx, "connected to another carbon", "address", f.o.Address, "spooled_bytes", f.log.After(f.position()))
+		f.o.Logger.InfoContext(ctx, "connected to another carbon", "address", f.o.Address, "spooled_bytes", f.spool.Waiting())
 	}
 	lost := make(chan struct{})
 	go watch(conn, lost)
@@ -118,11 +111,11 @@ func watch(conn net.Conn, lost chan<- struct{}) {
 
 // sendSpool sends what is in the spool, and what comes, on a connection.
 func (f *Forwarder) sendSpool(ctx context.Context, lost <-chan struct{}) error {
-	f.sender.at = f.position()
+	f.sender.at = f.spool.Position()
 	look := time.NewTicker(confirmEvery)
 	defer look.Stop()
 	for {
-		err := f.log.Tail(ctx, f.sender.at, func(record []byte, next log.Position) error {
+		err := f.spool.Tail(ctx, f.sender.at, func(record []byte, next log.Position) error {
 			select {
 			case <-lost:
 				return errClosed
@@ -139,10 +132,10 @@ func (f *Forwarder) sendSpool(ctx context.Context, lost <-chan struct{}) error {
 		case err != nil:
 			return err
 		default:
-			f.caughtUp()
+			f.spool.Reading(0)
 		}
 		select {
-		case <-f.spooled:
+		case <-f.spool.Grown():
 		case <-look.C:
 		case <-lost:
 			return errClosed
@@ -162,9 +155,7 @@ func (f *Forwarder) sendRecord(record []byte, next log.Position) error {
 		s.at = next
 		return nil
 	}
-	f.mu.Lock()
-	f.oldest = milliseconds
-	f.mu.Unlock()
+	f.spool.Reading(milliseconds)
 	s.points = points
 	bytes, sent, err := s.wire.encode(points)
 	if err != nil {
@@ -209,13 +200,6 @@ func (f *Forwarder) confirmSent() {
 	}
 }
 
-// caughtUp notes that all has been sent.
-func (f *Forwarder) caughtUp() {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	f.oldest = 0
-}
-
 // part ends a connection in order, so that nothing is sent again after the next start: the other side has
 // read all when it closes the connection too.
 func (f *Forwarder) part(lost <-chan struct{}, err error) {
@@ -233,9 +217,9 @@ func (f *Forwarder) part(lost <-chan struct{}, err error) {
 
 // skipDamage gives up what the spool holds and cannot be read.
 func (f *Forwarder) skipDamage(err error) {
-	f.o.Logger.Error("the spool is damaged, the points in it are not forwarded; look at the disk", "address", f.o.Address, "bytes", f.log.After(f.sender.at), "err", err)
+	f.o.Logger.Error("the spool is damaged, the points in it are not forwarded; look at the disk", "address", f.o.Address, "bytes", f.spool.After(f.sender.at), "err", err)
 	f.metrics.drop(dropDamage, 1)
-	f.sender.at = f.log.End()
+	f.sender.at = f.spool.End()
 	f.sender.marks = f.sender.marks[:0]
 	f.confirm(f.sender.at)
 }

@@ -2,10 +2,9 @@ package forward
 
 import (
 	"context"
-	"errors"
 	"time"
 
-	"github.com/tsdbridge/tsdbridge/statefile"
+	"github.com/tsdbridge/tsdbridge/spool"
 	"github.com/tsdbridge/tsdbridge/storage/log"
 )
 
@@ -13,10 +12,8 @@ import (
 // the process is killed.
 const gatherTime = 100 * time.Millisecond
 
-var errNoSpace = errors.New("too little free disk space")
-
-// spool puts points into the spool until ended is closed, and then the rest.
-func (f *Forwarder) spool(ended <-chan struct{}) {
+// put puts points into the spool until ended is closed, and then the rest.
+func (f *Forwarder) put(ended <-chan struct{}) {
 	var taken gathered
 	var scratch []byte
 	for open := true; open; {
@@ -33,9 +30,8 @@ func (f *Forwarder) spool(ended <-chan struct{}) {
 			first, rest, n, err := cutRecord(points)
 			if err == nil {
 				scratch = appendRecord(scratch[:0], taken.first, first)
-				err = f.keep(scratch, taken.first)
 			}
-			if f.noteSpooled(err, n); err != nil && n == 0 {
+			if f.keep(scratch, taken.first, n, err); err != nil && n == 0 {
 				break // never: this package wrote the points
 			}
 			points = rest
@@ -56,67 +52,28 @@ func (f *Forwarder) waitForMore(ended <-chan struct{}) bool {
 	return true
 }
 
-// keep puts a record into the spool, with points that came at a time.
-func (f *Forwarder) keep(record []byte, milliseconds int64) error {
-	if f.o.HasSpace != nil && !f.o.HasSpace(f.o.Dir) {
-		return errNoSpace
+// keep puts a record into the spool, with points that came at a time. Without a record it counts them.
+func (f *Forwarder) keep(record []byte, milliseconds int64, points int, err error) {
+	var k spool.Kept
+	if err != nil {
+		k = f.spool.Refuse(err, points)
+	} else {
+		k = f.spool.Keep([][]byte{record}, milliseconds, points)
 	}
-	if _, err := f.log.Append(context.Background(), record); err != nil {
-		return err
+	if k.Ends {
+		f.o.Logger.Info("the spool takes all points for another carbon again", "address", f.o.Address, "dropped", k.Dropped)
 	}
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if f.oldest == 0 {
-		f.oldest = milliseconds
+	if k.Err != nil {
+		f.metrics.drop(k.Reason, points)
 	}
-	return nil
-}
-
-// refusal is a time in which the spool takes no points, or only some. It is logged once.
-type refusal struct {
-	last    time.Time // zero: there is none
-	dropped int
-}
-
-// quietTime is how long the spool must have taken all points for a refusal to have ended.
-const quietTime = time.Minute
-
-// noteSpooled counts what became of points.
-func (f *Forwarder) noteSpooled(err error, points int) {
-	r, now := &f.refusal, f.o.Now()
-	if err == nil {
-		signal(f.spooled)
-		if !r.last.IsZero() && now.Sub(r.last) >= quietTime {
-			f.o.Logger.Info("the spool takes all points for another carbon again", "address", f.o.Address, "dropped", r.dropped)
-			*r = refusal{}
-		}
-		return
+	if k.Begins {
+		f.o.Logger.Warn("the spool takes no points for another carbon, they are dropped; see TsdbridgeForwardLag in docs/monitoring.md", "address", f.o.Address, "limit", f.o.MaxBytes, "err", k.Err)
 	}
-	reason := dropDisk
-	if errors.Is(err, log.ErrFull) {
-		reason = dropFull
-	}
-	f.metrics.drop(reason, points)
-	if r.last.IsZero() {
-		f.o.Logger.Warn("the spool takes no points for another carbon, they are dropped; see TsdbridgeForwardLag in docs/monitoring.md", "address", f.o.Address, "limit", f.o.MaxBytes, "err", err)
-	}
-	r.last, r.dropped = now, r.dropped+points
 }
 
 // confirm notes that the other carbon has all points before a position, and forgets them.
 func (f *Forwarder) confirm(at log.Position) {
-	f.mu.Lock()
-	same := at == f.confirmed
-	f.confirmed = at
-	f.mu.Unlock()
-	if same {
-		return
-	}
-	err := statefile.Write(f.state, sent{at.Segment, at.Offset})
-	if err == nil {
-		err = f.log.Truncate(at)
-	}
-	if f.metrics.state.Note(context.Background(), err) {
+	if news, err := f.spool.Confirm(context.Background(), at); news {
 		f.o.Logger.Warn("how far points were forwarded cannot be kept, they may be sent again; look at the disk", "address", f.o.Address, "err", err)
 	}
 }

@@ -106,12 +106,12 @@ func (m *Manager) Apply(s Settings) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	before := *m.live.Load()
-	next, opened, err := m.open(before, s)
+	senders, err := newSenders(before, s)
 	if err != nil {
-		for _, d := range opened {
-			m.metrics.forget(d.name)
-			err = errors.Join(err, d.close())
-		}
+		return err
+	}
+	next, err := m.open(before, s)
+	if err != nil {
 		return err
 	}
 	m.live.Store(&next)
@@ -120,10 +120,10 @@ func (m *Manager) Apply(s Settings) error {
 			m.drop(d)
 		}
 	}
-	for i, r := range s.Remotes {
-		if d := next[i]; !d.has(r, s.External) {
+	for i, d := range next {
+		if senders[i] != nil {
 			d.stop()
-			d.use(r, s.External)
+			d.use(senders[i])
 			if m.running != nil {
 				d.start(m.running())
 			}
@@ -132,34 +132,59 @@ func (m *Manager) Apply(s Settings) error {
 	return nil
 }
 
-// open returns the destinations of settings: those that are there, and new ones, which have no sender yet.
-func (m *Manager) open(before []*destination, s Settings) (all, opened []*destination, err error) {
-	for _, r := range s.Remotes {
-		name := nameOf(r)
-		at := slices.IndexFunc(before, func(d *destination) bool { return d.name == name })
-		if at >= 0 {
-			if err := newSender(before[at], r, s.External).connect(); err != nil {
-				return nil, opened, fmt.Errorf("remote_write: %s: %w", name, err)
-			}
-			all = append(all, before[at])
+// find returns the destination of settings, nil if there is none.
+func find(all []*destination, r *config.RemoteWriteConfig) *destination {
+	name := nameOf(r)
+	if at := slices.IndexFunc(all, func(d *destination) bool { return d.name == name }); at >= 0 {
+		return all[at]
+	}
+	return nil
+}
+
+// newSenders returns a sender of each destination, nil where the settings are those of the present one.
+func newSenders(before []*destination, s Settings) ([]*sender, error) {
+	all := make([]*sender, len(s.Remotes))
+	for i, r := range s.Remotes {
+		if d := find(before, r); d != nil && d.has(r, s.External) {
 			continue
 		}
-		d, err := m.newDestination(name)
-		if err != nil {
-			return nil, opened, fmt.Errorf("remote_write: %s: %w", name, err)
-		}
-		all, opened = append(all, d), append(opened, d)
-		if err := newSender(d, r, s.External).connect(); err != nil {
-			return nil, opened, fmt.Errorf("remote_write: %s: %w", name, err)
+		var err error
+		if all[i], err = newSender(nameOf(r), r, s.External); err != nil {
+			return nil, err
 		}
 	}
-	return all, opened, nil
+	return all, nil
+}
+
+// open returns the destinations of settings: those that are there, and new ones, which have no sender yet.
+func (m *Manager) open(before []*destination, s Settings) (all []*destination, err error) {
+	var opened []*destination
+	for _, r := range s.Remotes {
+		d := find(before, r)
+		if d == nil {
+			if d, err = m.newDestination(nameOf(r)); err != nil {
+				return nil, errors.Join(fmt.Errorf("remote_write: %s: %w", nameOf(r), err), m.giveUp(opened))
+			}
+			opened = append(opened, d)
+		}
+		all = append(all, d)
+	}
+	return all, nil
+}
+
+// giveUp closes destinations that were opened in vain.
+func (m *Manager) giveUp(opened []*destination) (err error) {
+	for _, d := range opened {
+		m.metrics.forget(d.name)
+		err = errors.Join(err, d.close())
+	}
+	return err
 }
 
 // drop ends a destination that is not wanted any more. Its spool stays: it may be wanted again.
 func (m *Manager) drop(d *destination) {
 	d.stop()
-	if left := d.waiting(); left > 0 {
+	if left := d.spool.Waiting(); left > 0 {
 		m.o.Logger.Warn("a destination of remote_write was removed with samples that it does not have; they are sent if it comes back, or remove the directory", "destination", d.name, "directory", d.dir, "bytes", left)
 	}
 	if err := d.close(); err != nil {

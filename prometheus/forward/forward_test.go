@@ -102,7 +102,10 @@ func (s *receiver) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		}
 	}
 	w.WriteHeader(status)
-	signal(s.arrived)
+	select {
+	case s.arrived <- struct{}{}:
+	default:
+	}
 }
 
 func (s *receiver) addV1(body []byte) {

@@ -5,12 +5,14 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/promauto"
+
+	"github.com/tsdbridge/tsdbridge/spool"
 )
 
 // Why samples are dropped.
 const (
-	dropFull    = "full"    // the spool is full
-	dropDisk    = "disk"    // the disk failed, or has little space
+	dropFull    = spool.ReasonFull
+	dropDisk    = spool.ReasonDisk
 	dropDamage  = "damage"  // records of the spool that cannot be read
 	dropForm    = "form"    // the protocol has no form for them
 	dropUnnamed = "unnamed" // their series has no name any more
@@ -130,7 +132,7 @@ func (w *waiting) Collect(c chan<- prometheus.Metric) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	for name, d := range w.all {
-		c <- prometheus.MustNewConstMetric(w.bytes, prometheus.GaugeValue, float64(d.waiting()), name)
-		c <- prometheus.MustNewConstMetric(w.lag, prometheus.GaugeValue, d.lag(), name)
+		c <- prometheus.MustNewConstMetric(w.bytes, prometheus.GaugeValue, float64(d.spool.Waiting()), name)
+		c <- prometheus.MustNewConstMetric(w.lag, prometheus.GaugeValue, d.spool.Lag(), name)
 	}
 }

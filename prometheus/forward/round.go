@@ -32,7 +32,7 @@ var errRoundFull = errors.New("the round is full")
 
 // read adds what the spool has to a round, until it is full. It reports whether the spool has more.
 func (s *sender) read(ctx context.Context, r *round) (more bool, err error) {
-	err = s.d.log.Tail(ctx, r.next, func(record []byte, next log.Position) error {
+	err = s.d.spool.Tail(ctx, r.next, func(record []byte, next log.Position) error {
 		if err := s.add(ctx, r, record); err != nil {
 			return err
 		}
@@ -67,7 +67,7 @@ func (s *sender) add(ctx context.Context, r *round, record []byte) error {
 		return err
 	}
 	if came, err := cameAt(record); err == nil && r.entries == 0 {
-		s.d.reading(came)
+		s.d.spool.Reading(came)
 	}
 	oldest := s.oldest()
 	for _, e := range entries {

@@ -34,27 +34,21 @@ type sender struct {
 	failing   atomic.Bool // requests
 }
 
-func newSender(d *destination, r *config.RemoteWriteConfig, external labels.Labels) *sender {
-	return &sender{d: d, config: r, external: external}
-}
-
-// connect makes the client, which opens no connection yet.
-func (s *sender) connect() error {
-	r := s.config
-	client, err := remote.NewWriteClient(s.d.name, &remote.ClientConfig{
+// newSender makes a sender with its client, which opens no connection yet. The destination is the one that uses it.
+func newSender(name string, r *config.RemoteWriteConfig, external labels.Labels) (*sender, error) {
+	client, err := remote.NewWriteClient(name, &remote.ClientConfig{
 		URL: r.URL, WriteProtoMsg: r.ProtobufMessage, Timeout: r.RemoteTimeout, HTTPClientConfig: r.HTTPClientConfig,
 		SigV4Config: r.SigV4Config, AzureADConfig: r.AzureADConfig, GoogleIAMConfig: r.GoogleIAMConfig,
 		Headers: r.Headers, RetryOnRateLimit: true, RoundRobinDNS: r.RoundRobinDNS,
 	})
 	if err != nil {
-		return err
+		return nil, fmt.Errorf("remote_write: %s: %w", name, err)
 	}
 	if c, ok := client.(*remote.Client); ok {
 		c.Client.Transport = statusKeeper{c.Client.Transport}
 		c.Client.CheckRedirect = keepMethod(c.Client.CheckRedirect)
 	}
-	s.client = client
-	return nil
+	return &sender{config: r, external: external, client: client}, nil
 }
 
 // keepMethod follows redirects that send a request as it is. After others, such as that to a page to log in,
@@ -76,7 +70,7 @@ func keepMethod(next func(*http.Request, []*http.Request) error) func(*http.Requ
 // run sends until ctx ends.
 func (s *sender) run(ctx context.Context) {
 	q := s.config.QueueConfig
-	r := &round{shards: make([][]item, q.MaxShards), next: s.d.position()}
+	r := &round{shards: make([][]item, q.MaxShards), next: s.d.spool.Position()}
 	for ctx.Err() == nil {
 		ok := retry.Until(ctx, s.pauses(), func() bool {
 			err := s.round(ctx, r)
@@ -99,7 +93,7 @@ func (s *sender) pauses() retry.Pauses {
 // round reads some of the spool, sends it, and confirms it.
 func (s *sender) round(ctx context.Context, r *round) error {
 	r.reset()
-	r.next = s.d.position()
+	r.next = s.d.spool.Position()
 	if err := s.gather(ctx, r); err != nil {
 		if errors.Is(err, log.ErrCorrupt) {
 			return s.skipDamage(ctx, err)
@@ -123,7 +117,7 @@ func (s *sender) gather(ctx context.Context, r *round) error {
 			return err
 		}
 		if r.entries == 0 {
-			s.d.reading(0)
+			s.d.spool.Reading(0)
 			s.d.confirm(ctx, r.next) // what there was is not sent
 		} else if deadline == nil {
 			timer := time.NewTimer(time.Duration(s.config.QueueConfig.BatchSendDeadline))
@@ -131,7 +125,7 @@ func (s *sender) gather(ctx context.Context, r *round) error {
 			deadline = timer.C
 		}
 		select {
-		case <-s.d.spooled:
+		case <-s.d.spool.Grown():
 		case <-deadline:
 			return nil
 		case <-ctx.Done():
@@ -142,8 +136,8 @@ func (s *sender) gather(ctx context.Context, r *round) error {
 
 // skipDamage gives up what the spool holds and cannot be read.
 func (s *sender) skipDamage(ctx context.Context, err error) error {
-	at := s.d.log.End()
-	s.d.m.o.Logger.ErrorContext(ctx, "the spool is damaged, the samples in it are not sent; copy this time from the store", "destination", s.d.name, "bytes", s.d.waiting(), "err", err)
+	at := s.d.spool.End()
+	s.d.m.o.Logger.ErrorContext(ctx, "the spool is damaged, the samples in it are not sent; copy this time from the store", "destination", s.d.name, "bytes", s.d.spool.Waiting(), "err", err)
 	s.d.metrics.drop(dropDamage, 1)
 	s.d.confirm(ctx, at)
 	return nil
@@ -232,7 +226,7 @@ func (s *sender) post(ctx context.Context, r request) error {
 func (s *sender) recovered(ctx context.Context) {
 	if s.failing.Swap(false) {
 		s.outcome.Set(nil)
-		s.d.m.o.Logger.InfoContext(ctx, "a destination of remote_write takes samples again", "destination", s.d.name, "bytes", s.d.waiting())
+		s.d.m.o.Logger.InfoContext(ctx, "a destination of remote_write takes samples again", "destination", s.d.name, "bytes", s.d.spool.Waiting())
 	}
 }
 

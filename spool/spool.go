@@ -1,0 +1,149 @@
+// Package spool keeps records on the disk until another server has them: a log, and how far of it the server has. It
+// sends nothing, knows nothing of the records, and logs nothing: its users tell what it tells them, in their words.
+package spool
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"github.com/tsdbridge/tsdbridge/retry"
+	"github.com/tsdbridge/tsdbridge/statefile"
+	"github.com/tsdbridge/tsdbridge/storage/log"
+)
+
+// Options are those of a Spool. All must be given.
+type Options struct {
+	// Dir is the directory of the spool, which has it to itself.
+	Dir string
+	// SegmentBytes is the size of a file, MaxBytes that of all of them: four files at least. MaxRecordBytes is the
+	// size of a record.
+	SegmentBytes, MaxBytes, MaxRecordBytes int64
+	// HasSpace reports whether the disk has space for more.
+	HasSpace func() bool
+	// CameAt returns when the oldest data of a record came, in milliseconds.
+	CameAt func(record []byte) (int64, error)
+
+	Logger *slog.Logger // of the log
+	Now    func() time.Time
+}
+
+// A Spool keeps records. It is safe for concurrent use; one caller at a time reads and confirms.
+type Spool struct {
+	o       Options
+	log     *log.Log
+	state   string // a file: how far the server has the records
+	grown   chan struct{}
+	keeping retry.Outcome // of the state
+
+	mu        sync.Mutex // guards all below
+	confirmed log.Position
+	oldest    int64 // milliseconds: when the first data came that are not sent; 0: all are
+	refused   refusal
+}
+
+// sent is the document of the state.
+type sent struct {
+	Segment uint64 `json:"segment"`
+	Offset  int64  `json:"offset"`
+}
+
+// Open opens a spool, or makes it. A state of a spool that is gone counts for nothing.
+func Open(o Options) (*Spool, error) {
+	s := &Spool{o: o, state: filepath.Join(o.Dir, "sent.json"), grown: make(chan struct{}, 1)}
+	var err error
+	s.log, err = log.Open(log.Options{
+		Dir: filepath.Join(o.Dir, "spool"), SegmentBytes: o.SegmentBytes, MaxBytes: o.MaxBytes, SpareBytes: o.SegmentBytes,
+		MaxRecordBytes: o.MaxRecordBytes, Logger: o.Logger, Now: o.Now,
+	})
+	if err != nil {
+		return nil, fmt.Errorf("the spool %s: %w", o.Dir, err)
+	}
+	var at sent
+	if found, err := statefile.Read(s.state, &at); found && err != nil {
+		return nil, errors.Join(fmt.Errorf("%s: %w", s.state, err), s.log.Close())
+	} else if err != nil {
+		return nil, errors.Join(err, s.log.Close())
+	}
+	if p := (log.Position{Segment: at.Segment, Offset: at.Offset}); p.Compare(s.log.End()) <= 0 {
+		s.confirmed = p
+	}
+	s.peek()
+	return s, nil
+}
+
+var errPeeked = errors.New("one record is enough")
+
+// peek notes when the oldest data came that the spool holds. What cannot be read shows when it is sent.
+func (s *Spool) peek() {
+	_ = s.log.Tail(context.Background(), s.confirmed, func(record []byte, _ log.Position) error {
+		s.oldest, _ = s.o.CameAt(record)
+		return errPeeked
+	})
+}
+
+// Close closes the spool. Records stay.
+func (s *Spool) Close() error { return s.log.Close() }
+
+// Grown holds one after the spool has taken records.
+func (s *Spool) Grown() <-chan struct{} { return s.grown }
+
+// Tail calls do with each record from a position on, and the position after it, until there is no other one.
+func (s *Spool) Tail(ctx context.Context, from log.Position, do func(record []byte, next log.Position) error) error {
+	return s.log.Tail(ctx, from, do)
+}
+
+// End is the position after the last record.
+func (s *Spool) End() log.Position { return s.log.End() }
+
+// Position is up to where the server has the records.
+func (s *Spool) Position() log.Position {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.confirmed
+}
+
+// Waiting is how many bytes the server is not known to have.
+func (s *Spool) Waiting() int64 { return s.log.After(s.Position()) }
+
+// After is how many bytes stand after a position.
+func (s *Spool) After(at log.Position) int64 { return s.log.After(at) }
+
+// Reading notes when the oldest data came that are not sent, in milliseconds; 0: all are.
+func (s *Spool) Reading(came int64) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.oldest = came
+}
+
+// Lag returns how many seconds ago the oldest data came that are not sent.
+func (s *Spool) Lag() float64 {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.oldest == 0 {
+		return 0
+	}
+	return max(0, s.o.Now().Sub(time.UnixMilli(s.oldest)).Seconds())
+}
+
+// Confirm notes that the server has all records before a position, and forgets them. An error means that they may be
+// sent again after a restart; news is true if it was another one before.
+func (s *Spool) Confirm(ctx context.Context, at log.Position) (news bool, err error) {
+	s.mu.Lock()
+	same := at == s.confirmed
+	s.confirmed = at
+	s.mu.Unlock()
+	if same {
+		return false, nil
+	}
+	if err = statefile.Write(s.state, sent{at.Segment, at.Offset}); err != nil {
+		err = fmt.Errorf("%s: %w", s.state, err)
+	} else {
+		err = s.log.Truncate(at)
+	}
+	return s.keeping.Note(ctx, err), err
+}
