@@ -146,6 +146,12 @@ func (m *deletesModel) check(s slot, got string) error {
 	return fmt.Errorf("%s of series %d at %d is %q: writes %v, deletions %v", s.kind, s.series, s.at, got, writes, deletions)
 }
 
+func (m *deletesModel) steps() int64 {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.step
+}
+
 // slots returns all that was ever written.
 func (m *deletesModel) slots() (all []slot) {
 	m.mu.Lock()

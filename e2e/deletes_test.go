@@ -101,6 +101,7 @@ func testDeletes(t *testing.T, kills int, adapters ...*adapter) {
 			return nil
 		})
 		killed := adapters[n%len(adapters)]
+		t.Logf("kill %d after %d steps", n+1, d.model.steps())
 		killed.Kill()
 		cancel()
 		workers.Wait()
@@ -112,7 +113,7 @@ func testDeletes(t *testing.T, kills int, adapters ...*adapter) {
 		a.Restart(t)
 	}
 	d.check("after a stop")
-	t.Logf("%d changes of %d slots, %d refused", d.model.step/2, len(d.model.slots()), d.refused.Load())
+	t.Logf("%d changes of %d slots, %d refused", d.model.steps()/2, len(d.model.slots()), d.refused.Load())
 }
 
 func (d *deletesRun) labels(series int) []string {

@@ -214,3 +214,27 @@ func TestAnnotationsGrowOld(t *testing.T) {
 		t.Errorf("%d annotations of the series and %d global ones are left, %v; want one of each", n, len(global), err)
 	}
 }
+
+// An annotation of a series that was deleted registers it again: otherwise no deletion would find it.
+func TestAnnotationOfADeletedSeries(t *testing.T) {
+	p := storetest.StartBuffered(t, kv.NewMem(storetest.Tables()...), logtest.New(5))
+	refs, m := p.Resolve(deleteList), storetest.NewModel(len(deleteList))
+	fill(t, p.Store, refs, m)
+	whole := storage.Deletion{Refs: refs[:1], Whole: true}
+	if _, err := p.Delete(t.Context(), whole); err != nil {
+		t.Fatal(err)
+	}
+	if err := annotate(t, p.Store, refs[0], deleteBegin/1000+45*60); err != nil {
+		t.Fatal(err)
+	}
+	if n := annotated(t, p.Store, refs[0]); n != 1 {
+		t.Errorf("%d annotations", n)
+	}
+	if got, err := p.Delete(t.Context(), whole); err != nil || got.Series != 1 || got.Rows != 1 {
+		t.Errorf("deleted %+v, %v", got, err)
+	}
+	if n := annotated(t, p.Store, refs[0]); n != 0 {
+		t.Errorf("%d annotations are left", n)
+	}
+	p.End()
+}

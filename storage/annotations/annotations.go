@@ -112,7 +112,7 @@ func (a *Annotations) row(p *place) (write.SeriesRow, bool) {
 	if p.tsuid == nil {
 		return write.SeriesRow{}, false
 	}
-	id, ok := a.o.Series.Lookup(p.tsuid)
+	id, ok := a.o.Series.Number(p.tsuid) // Beside registers one that was deleted again
 	return write.SeriesRow{ID: id, Base: p.base}, ok
 }
 

@@ -46,6 +46,15 @@ func (x *Index) Lookup(tsuid []byte) (ID, bool) {
 	return ID(n), ok
 }
 
+// Number returns the number of a TSUID, of a series that was removed too.
+func (x *Index) Number(tsuid []byte) (ID, bool) {
+	hash := x.tsuids.Hash(tsuid)
+	x.mu.RLock()
+	defer x.mu.RUnlock()
+	n, ok := x.tsuids.Find(tsuid, hash)
+	return ID(n), ok
+}
+
 // Add makes a series known and reports whether it is new. One that was removed stays removed until
 // Restore. A TSUID that is not of the layout's widths is an error.
 func (x *Index) Add(tsuid []byte) (id ID, added bool, err error) {

@@ -3,6 +3,7 @@ package write
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"github.com/tsdbridge/tsdbridge/storage/index"
 	"github.com/tsdbridge/tsdbridge/storage/series"
@@ -15,8 +16,8 @@ type SeriesRow struct {
 }
 
 // Beside calls put, which puts cells that are not points into rows of series. The days of the
-// series have the rows before put is called, so that a deletion finds them; no deletion begins until
-// it has returned. While a deletion of one of the rows is unfinished it is an ErrNotReady, because
+// series have the rows before put is called, and series that were deleted are registered again, so
+// that a deletion finds them; no deletion begins until it has returned. While a deletion of one of the rows is unfinished it is an ErrNotReady, because
 // what put puts would be deleted too. On shared tables the times of the cells decide that.
 func (w *Writer) Beside(ctx context.Context, rows []SeriesRow, put func() error) error {
 	if err := w.Replayed(); err != nil {
@@ -47,8 +48,37 @@ func (w *Writer) Alone(change func() error) error {
 	return change()
 }
 
-// enterBeside begins a call of Beside. Without an error the caller must leave.
+// enterBeside begins a call of Beside. Series that were deleted are registered again. Without an error the caller
+// must leave.
 func (d *deleter) enterBeside(ctx context.Context, rows []SeriesRow) error {
+	for {
+		if err := d.enterRows(ctx, rows); err != nil || d.registry.Forgotten() == 0 {
+			return err
+		}
+		gone := d.goneOf(rows)
+		if len(gone) == 0 {
+			return nil
+		}
+		d.leave()
+		if err := d.prepare(ctx, nil, gone); err != nil {
+			return err
+		}
+	}
+}
+
+// goneOf returns the series of rows that were deleted, each once.
+func (d *deleter) goneOf(rows []SeriesRow) (gone []index.ID) {
+	for _, r := range rows {
+		if !d.registry.Of(r.ID).Exists() {
+			gone = append(gone, r.ID)
+		}
+	}
+	slices.Sort(gone)
+	return slices.Compact(gone)
+}
+
+// enterRows is enterBeside, but for series that were deleted.
+func (d *deleter) enterRows(ctx context.Context, rows []SeriesRow) error {
 	for {
 		d.order.RLock()
 		held := d.held.ofRows(rows)
