@@ -141,6 +141,9 @@ func (r *configReader) flatten(name string, node *yaml.Node) {
 			}
 		}
 	case yaml.SequenceNode:
+		if r.unknown(name, node) {
+			return
+		}
 		for _, item := range node.Content {
 			if item.Kind != yaml.ScalarNode {
 				r.fail(item, "%s: want a list of plain values", name)
@@ -197,16 +200,29 @@ func (r *configReader) withoutSecrets(node *yaml.Node) *yaml.Node {
 	return &c
 }
 
+// unknown reports whether there is no flag of a name, and tells the error then.
+func (r *configReader) unknown(name string, node *yaml.Node) bool {
+	if flag := r.app.GetFlag(name); flag != nil && isSetting(flag.Model()) || retiredError("", name) != nil {
+		return false
+	}
+	err := fmt.Errorf("there is no option %q", name)
+	if name == "groups" && node.Kind == yaml.SequenceNode {
+		r.fail(node, "%w: this is a file of rules; tsdbridge check rules checks it, and rule_files names it", err)
+		return true
+	}
+	names := append(r.flagNames(nil), treesKey, retentionKey, rollupsKey)
+	names = append(names, adapter.PromKeys()...)
+	r.fail(node, "%w", r.withNeighbour(err, "", name, names))
+	return true
+}
+
 // scalar reads the value of a flag.
 func (r *configReader) scalar(name string, node *yaml.Node) {
 	if err := retiredError("", name); err != nil {
 		r.fail(node, "%w", err)
 		return
 	}
-	if flag := r.app.GetFlag(name); flag == nil || !isSetting(flag.Model()) {
-		names := append(r.flagNames(nil), treesKey, retentionKey, rollupsKey)
-		names = append(names, adapter.PromKeys()...)
-		r.fail(node, "%w", r.withNeighbour(fmt.Errorf("there is no option %q", name), "", name, names))
+	if r.unknown(name, node) {
 		return
 	}
 	s := setting{name: name, value: node.Value, where: "line " + strconv.Itoa(node.Line), secret: r.secrets[node]}

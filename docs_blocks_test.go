@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
+	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
@@ -43,7 +45,9 @@ func TestBlocksParse(t *testing.T) {
 		var err error
 		switch kind {
 		case "yaml":
-			err = parsesAsYAML(b.text, mark)
+			if err = parsesAsYAML(b.text, mark); err == nil && strings.HasPrefix(b.text, "groups:\n") {
+				err = areRules(t, b.text)
+			}
 		case "json":
 			// … stands for text that differs from one answer to the next.
 			err = parsesAsJSON(strings.ReplaceAll(strings.ReplaceAll(b.text, `"…"`, `"0"`), "…", "0"))
@@ -66,6 +70,20 @@ func parsesAsYAML(text, mark string) error {
 	}
 	var v any
 	return yaml.Unmarshal([]byte(text), &v)
+}
+
+// areRules returns what is wrong with a file of rules.
+func areRules(t *testing.T, text string) error {
+	t.Helper()
+	file := filepath.Join(t.TempDir(), "rules.yml")
+	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	var out strings.Builder
+	if run([]string{"check", "rules", file}, io.Discard, &out) != 0 {
+		return errors.New(out.String())
+	}
+	return nil
 }
 
 func parsesAsJSON(text string) error {

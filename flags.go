@@ -142,6 +142,9 @@ func parseCommandIn(environment map[string]string, args []string, stdout, stderr
 	all := append(set, args...)
 	name, err := p.app.Parse(all)
 	if p.terminated || err != nil {
+		if err != nil && wrongForm(err) {
+			return command{}, p.advise(given, args, err)
+		}
 		return command{}, nameFlag(all, err)
 	}
 	p.spreadFuture()

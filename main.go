@@ -121,17 +121,29 @@ func run(args []string, stdout, stderr io.Writer) int {
 			err = serve(ctx, args, c.options)
 		}
 	}
+	return exitCode(&c, err, stderr)
+}
+
+// exitCode returns the exit code for how a command ended, and tells the error: the adapter in its log, other commands
+// to who called them. A signal ends the adapter well, and other commands before they are done.
+func exitCode(c *command, err error, stderr io.Writer) int {
 	if exit, ok := errors.AsType[*adapter.ExitError](err); ok {
 		if exit.Err != nil {
 			fmt.Fprintln(stderr, "tsdbridge:", exit.Err)
 		}
 		return exit.Code
 	}
-	if err != nil && !errors.Is(err, context.Canceled) {
+	switch {
+	case err == nil || c.name == commandServe && errors.Is(err, context.Canceled):
+		return 0
+	case c.name == commandServe:
 		c.options.Logger.Error("tsdbridge ends; mend what err names, and start it again", "err", err)
-		return 1
+	case errors.Is(err, context.Canceled):
+		fmt.Fprintln(stderr, "tsdbridge: interrupted")
+	default:
+		fmt.Fprintln(stderr, "tsdbridge:", err)
 	}
-	return 0
+	return 1
 }
 
 // console returns what a command reads and prints.

@@ -122,8 +122,12 @@ func callAdapter(ctx context.Context, method, base, path string) (*http.Response
 
 // refusedBy returns the error of a refusal, with advice for the usual reason.
 func refusedBy(asked *url.URL, answer *http.Response, reason string) error {
-	if strings.Contains(reason, "admin APIs disabled") || answer.StatusCode == http.StatusNotFound {
-		reason += " (the adapter runs without --web.enable-admin-api: run it with that, or stop it)"
+	const advice = "the adapter runs without --web.enable-admin-api: run it with that, or stop it"
+	switch {
+	case reason == "404 page not found", strings.Contains(reason, "without --web.enable-admin-api"):
+		reason = advice
+	case strings.Contains(reason, "admin APIs disabled"), answer.StatusCode == http.StatusNotFound:
+		reason += " (" + advice + ")"
 	}
 	return &refusedError{answer.StatusCode, fmt.Errorf("%s answers %s: %s", asked.Redacted(), answer.Status, reason)}
 }
