@@ -2,6 +2,7 @@ package adapter
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -69,6 +70,17 @@ func ParsePromConfig(pairs []*yaml.Node, dir string) (*PromConfig, error) {
 		}
 		c.texts[pairs[i].Value] = string(text)
 	}
+	read, err := loadProm(pairs, pairs[0].Line)
+	if err != nil {
+		return nil, cmp.Or(eachPromError(pairs), err)
+	}
+	read.SetDirectory(dir)
+	c.Config = *read
+	return c, nil
+}
+
+// loadProm reads keys by Prometheus' code. An error without a line is about the given one.
+func loadProm(pairs []*yaml.Node, line int) (*config.Config, error) {
 	top := &yaml.Node{Kind: yaml.MappingNode, Content: pairs}
 	var text bytes.Buffer
 	if err := yaml.NewEncoder(&text).Encode(top); err != nil {
@@ -76,11 +88,35 @@ func ParsePromConfig(pairs []*yaml.Node, dir string) (*PromConfig, error) {
 	}
 	read, err := config.Load(text.String(), slog.New(slog.DiscardHandler))
 	if err != nil {
-		return nil, linesAsWritten(err, top, text.Bytes())
+		return nil, linesAsWritten(err, top, line, text.Bytes())
 	}
-	read.SetDirectory(dir)
-	c.Config = *read
-	return c, nil
+	return read, nil
+}
+
+// eachPromError reads each key by itself, and each item of a list, because Prometheus' code tells one error, often without
+// its place. The errors name the key.
+func eachPromError(pairs []*yaml.Node) error {
+	var errs []error
+	for i := 0; i+1 < len(pairs); i += 2 {
+		key, parts := pairs[i], []*yaml.Node{pairs[i+1]}
+		if key.Value == "remote_write" && parts[0].Kind == yaml.SequenceNode {
+			parts = itemsOf(parts[0])
+		}
+		for _, part := range parts {
+			if _, err := loadProm([]*yaml.Node{key, part}, max(key.Line, part.Line)); err != nil {
+				errs = append(errs, err)
+			}
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// itemsOf returns a list for each item of a list.
+func itemsOf(list *yaml.Node) (all []*yaml.Node) {
+	for _, item := range list.Content {
+		all = append(all, &yaml.Node{Kind: yaml.SequenceNode, Line: item.Line, Content: []*yaml.Node{item}})
+	}
+	return all
 }
 
 // checkPromKeys refuses keys that would have no effect.
@@ -102,18 +138,48 @@ func checkPromKeys(pairs []*yaml.Node) error {
 }
 
 // linesAsWritten replaces the lines in an error about an encoded text by those of its nodes in their
-// file.
-func linesAsWritten(err error, top *yaml.Node, encoded []byte) error {
-	line := rules.Lines(encoded, top)
+// file, and names the key. An error without a line gets the given one.
+func linesAsWritten(err error, top *yaml.Node, line int, encoded []byte) error {
+	written := rules.Lines(encoded, top)
 	var errs []error
 	for _, m := range regexp.MustCompile(`(?m)line (\d+): (.*)$`).FindAllStringSubmatch(err.Error(), -1) {
 		number, _ := strconv.Atoi(m[1])
-		errs = append(errs, fmt.Errorf("line %d: %s", line(number), m[2]))
+		at := written(number)
+		name, text := keyAt(top, at), m[2]
+		if unknown := regexp.MustCompile(`^field (\S+) not found in type \S+$`).FindStringSubmatch(text); unknown != nil {
+			name, _, _ = strings.Cut(name, "."+unknown[1])
+			text = fmt.Sprintf("there is no key %q here", unknown[1])
+		}
+		errs = append(errs, fmt.Errorf("line %d: %s: %s", at, name, text))
 	}
 	if len(errs) == 0 {
-		return fmt.Errorf("line %d: %w", top.Content[0].Line, err)
+		return fmt.Errorf("line %d: %s: %w", line, top.Content[0].Value, err)
 	}
 	return errors.Join(errs...)
+}
+
+// keyAt returns the keys that lead to the last value which begins at a line or before it.
+func keyAt(node *yaml.Node, line int) string {
+	name := ""
+	switch node.Kind {
+	case yaml.MappingNode:
+		for i := 0; i+1 < len(node.Content); i += 2 {
+			if key := node.Content[i]; name == "" || key.Line <= line {
+				name = strings.TrimSuffix(key.Value+"."+keyAt(node.Content[i+1], line), ".")
+			}
+		}
+		if len(node.Content) > 0 && node.Content[0].Line > line {
+			return ""
+		}
+	case yaml.SequenceNode:
+		for _, item := range node.Content {
+			if item.Line <= line {
+				name = keyAt(item, line)
+			}
+		}
+	default:
+	}
+	return name
 }
 
 // changed returns the keys whose texts differ.

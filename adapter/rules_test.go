@@ -138,15 +138,15 @@ func TestBadRulesRefuseStart(t *testing.T) {
 
 func TestPromConfig(t *testing.T) {
 	for _, tc := range []struct{ text, want string }{
-		{"alerting:\n  alertmanagers:\n  - static_configs: [{targets: ['a:1']}]\n    dns_sd_configs: []\n", "line 4: field dns_sd_configs not found"},
+		{"alerting:\n  alertmanagers:\n  - static_configs: [{targets: ['a:1']}]\n    dns_sd_configs: []\n", "line 4: alerting.alertmanagers: there is no key \"dns_sd_configs\" here"},
 		{"alerting: {alertmanagers: [{static_configs: [{targets: ['http://a:1']}]}]}", "line 1: "},
 		{"alerting: {alertmanagers: [{static_configs: [{targets: ['a:1']}], basic_auth: {username: a}}]}", ""},
 		{"alerting: {alert_relabel_configs: [{regex: '('}]}", "line 1: "},
 		{"global: {scrape_interval: 5s}", `line 1: global has no key "scrape_interval" here: want evaluation_interval, external_labels, rule_query_offset`},
-		{"# a\n\nglobal:\n\n  evaluation_interval: soon\n", "line 3: "},
+		{"# a\n\nglobal:\n\n  evaluation_interval: soon\n", "line 5: global: "},
 		{"global:\n  # a\n  external_labels:\n\n    a: [1]\n", "line 5: "},
 		{"rule_files: 5", "line 1: "},
-		{"rule_files:\n\n- 'a/*/b.yml'\n", "line 1: invalid rule file path"},
+		{"rule_files:\n\n- 'a/*/b.yml'\n", "line 3: rule_files: invalid rule file path"},
 		{"# b\nrule_files: [a.yml]\nglobal: {rule_query_offset: 5s}", ""},
 		{"global: {external_labels: {a: '1', b: two}, evaluation_interval: 1m}", ""},
 	} {
