@@ -231,11 +231,22 @@ func nameFlag(args []string, err error) error {
 				}
 			}
 		}
-		if _, err := newParser(io.Discard).app.Parse(alone); err != nil {
-			return fmt.Errorf("%s: %w", flag, err)
+		if _, one := newParser(io.Discard).app.Parse(alone); one != nil && one.Error() == err.Error() {
+			return withFlag(flag, err)
 		}
 	}
 	return err
+}
+
+// withFlag adds a flag with its value to an error that does not begin with it.
+func withFlag(flag string, err error) error {
+	name, _, _ := strings.Cut(flag, "=")
+	for _, begin := range []string{flag + ": ", name + ": "} {
+		if rest, ok := strings.CutPrefix(err.Error(), begin); ok {
+			return fmt.Errorf("%s: %s", flag, rest)
+		}
+	}
+	return fmt.Errorf("%s: %w", flag, err)
 }
 
 // parser defines the command line and holds its values.

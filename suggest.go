@@ -43,6 +43,9 @@ func (p *parser) suggestFlag(given *kingpin.ParseContext, args []string, err err
 // advise adds to what is wrong with a command line where the right form is told. A command that was not written, because it is
 // the default, is not meant.
 func (p *parser) advise(given *kingpin.ParseContext, args []string, err error) error {
+	if m := regexp.MustCompile(`^expected command but got "([^"]*)"(.*)`).FindStringSubmatch(err.Error()); m != nil {
+		err = fmt.Errorf("there is no command %s%s", m[1], m[2])
+	}
 	words, below := "", p.app.Model().Commands
 	if c := selected(given); c != nil {
 		words, below = c.FullCommand, c.Commands
@@ -101,7 +104,7 @@ func ownNames(commands []*kingpin.CmdModel) []string {
 
 // wrongForm reports whether kingpin says that a command line lacks something, or has something too much.
 func wrongForm(err error) bool {
-	return regexp.MustCompile(`^(unexpected |must select a subcommand|required (argument|flag))`).MatchString(err.Error())
+	return regexp.MustCompile(`^(unexpected |expected command |must select a subcommand|required (argument|flag))`).MatchString(err.Error())
 }
 
 // commandNames returns the words of all commands.

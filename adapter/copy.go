@@ -140,9 +140,19 @@ func Copy(ctx context.Context, c CopyOptions, console Console) error {
 	}
 	return c.From.use(ctx, func(ctx context.Context, from copySide) error {
 		return c.To.use(ctx, func(ctx context.Context, to copySide) error {
+			if sameAdapter(from, to) {
+				return &ExitError{ExitUsage, errors.New("--from and --to are the same store: one adapter has it open")}
+			}
 			return c.run(ctx, from, to, console)
 		})
 	})
+}
+
+// sameAdapter reports whether one adapter that runs has both stores.
+func sameAdapter(from, to copySide) bool {
+	a, isRemote := from.(remoteCopy)
+	b, areRemote := to.(remoteCopy)
+	return isRemote && areRemote && a == b
 }
 
 // A copySide is an open store.
