@@ -182,6 +182,7 @@ func TestOpenAPIAnswers(t *testing.T) {
 		{web, "GET", "/api/v1/status/queries", "", ""},
 		{web, "GET", "/api/v1/status/slow_queries", "", ""},
 		{web, "GET", "/api/v1/status/log", "", ""},
+		{web, "GET", "/api/v1/status/leases", "", ""},
 		{web, "GET", "/api/v1/status/trees", "", ""},
 		{web, "GET", "/api/v1/status/trees/browse", "", ""},
 		{web, "GET", "/render?target=seriesByTag('name=sys.cpu')&format=json&from=-5min", "", ""},

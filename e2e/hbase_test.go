@@ -24,6 +24,7 @@ func TestHBase(t *testing.T) {
 		{"Rules", testRules},
 		{"Pairs", testPairs},
 		{"Deletes", testDeletesHBase},
+		{"Page", testPageHBase},
 		{"Carbon", testCarbonHBase},
 		{"Put", testPut},
 		{"Whisper", testWhisperHBase},

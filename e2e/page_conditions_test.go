@@ -7,6 +7,7 @@ import (
 	"net/http/httptest"
 	"net/http/httputil"
 	"net/url"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"sync/atomic"
@@ -28,12 +29,19 @@ func TestPageEmpty(t *testing.T) {
 		b.picture(t, "empty-"+page)
 	}
 	steps := eval[string](t, b, `document.querySelector('[aria-label="First steps"]').textContent`)
-	for _, want := range []string{a.base + "/api/v1/write", "nc -q1 127.0.0.1 ", "--opentsdb.listen-address=:4242"} {
+	for _, want := range []string{a.base + "/api/v1/write", "/api/v1/import/openmetrics", "/dev/tcp/127.0.0.1/", "--opentsdb.listen-address=:4242"} {
 		if !strings.Contains(steps, want) {
 			t.Errorf("the first steps lack %q: %s", want, steps)
 		}
 	}
-	sendCarbon(t, "tcp", a.carbonAddr(t), "demo.greeting 42 -1\n")
+	for _, command := range eval[[]string](t, b, `[...document.querySelectorAll('[aria-label="First steps"] pre')].map(e => e.textContent).filter(c => c.includes('curl') || c.includes('/dev/tcp/'))`) {
+		command = strings.Replace(command, "/dev/tcp/127.0.0.1/0", "/dev/tcp/"+strings.Replace(a.carbonAddr(t), ":", "/", 1), 1) // the flag has port 0
+		if out, err := exec.CommandContext(t.Context(), "sh", "-c", command).CombinedOutput(); err != nil {
+			t.Errorf("%s: %v %s", command, err, out)
+		}
+	}
+	b.open(t, a.base+"/#/explore?l0=promql&q0=")
+	b.wait(t, `document.querySelector('.examples')?.textContent.includes('demo_greeting')`)
 	b.open(t, a.base+"/#/explore?l0=graphite&q0=")
 	b.wait(t, `document.querySelector('.examples')?.textContent.includes('demo.greeting')`)
 	eval[bool](t, b, `document.querySelector('.examples button').click(), true`)

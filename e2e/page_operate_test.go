@@ -75,20 +75,36 @@ func TestPageRules(t *testing.T) {
   rules:
   - record: page:up
     expr: vector(1)
-  - alert: PageAlert
+  - alert: "<img src=x onerror=document.title='broken'>"
     expr: vector(7)
     labels: {severity: "<img src=x onerror=document.title='broken'>"}
-    annotations: {summary: "value {{ $value }}"}
+    annotations: {summary: "value {{ $value }} <img src=x onerror=document.title='broken'>"}
+  - record: page:graphite
+    lang: graphite
+    expr: sumSeries(servers.*.load)
+  - record: page:opentsdb
+    lang: opentsdb
+    window: 10m
+    expr: sum:1m-avg:queue.length{queue=*}
 `)
 	writeFile(t, dir, "tsdbridge.yml", "rule_files: ["+filepath.Join(dir, "rules.yml")+"]\n")
 	a := startAdapter(t, "--config.file="+filepath.Join(dir, "tsdbridge.yml"))
 	b := startBrowser(t)
 	b.open(t, a.base+"/#/explore")
 	b.wait(t, `[...document.querySelectorAll('nav a')].some(l => l.textContent === 'Rules')`)
-	b.open(t, a.base+"/#/rules")
-	b.wait(t, `document.querySelectorAll('.rule').length === 2 && [...document.querySelectorAll('.rule')].some(r => r.textContent.includes('firing') && r.textContent.includes('value 7') && r.textContent.includes('<img'))`)
-	b.picture(t, "rules")
+	openRules := func() {
+		b.open(t, a.base+"/#/rules")
+		b.wait(t, `document.querySelectorAll('.rule').length === 4 && [...document.querySelectorAll('.rule')].some(r => r.textContent.includes('firing') && r.textContent.includes('value 7') && r.textContent.split('<img').length === 6)`)
+	}
+	openRules()
+	links := eval[string](t, b, `[...document.querySelectorAll('.rule-query a')].map(a => (p => p.get('l0') + ' ' + p.get('q0'))(new URLSearchParams(a.getAttribute('href').split('?')[1]))).join('|')`)
+	if want := "promql vector(1)|promql vector(7)|graphite sumSeries(servers.*.load)|opentsdb sum:1m-avg:queue.length{queue=*}"; links != want {
+		t.Errorf("the rules lead to %s, want %s", links, want)
+	}
+	b.wait(t, `[...document.querySelectorAll('.rule-query')].some(r => r.textContent.startsWith('OpenTSDB, values of 10m'))`)
 	checkHarmless(t, b, "rules")
+	checkAccessible(t, b, "rules")
+	checkPhone(t, b, "rules", openRules)
 
 	labels := []prompb.Label{{Name: "__name__", Value: "wide"}}
 	for n := range 15 {

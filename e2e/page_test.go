@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"net/url"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -297,6 +298,9 @@ func testPageTreeEditor(t *testing.T, p *pageTest) {
 func testPageMetrics(t *testing.T, p *pageTest) {
 	p.b.open(t, p.base+"#/metrics")
 	p.b.wait(t, `document.querySelector('.tiles dd') && document.body.textContent.includes('page.requests')`)
+	p.b.wait(t, `/ [1-9]\d* new series$/.test([...document.querySelectorAll('[aria-label="Days"] button')].at(-1)?.ariaLabel ?? '')`)
+	eval[bool](t, p.b, `[...document.querySelectorAll('[aria-label="Days"] button')].at(-1).click(), true`)
+	p.b.wait(t, `document.querySelector('[aria-label="Days"] button[aria-pressed=true]')?.ariaLabel.includes(new Date().toISOString().slice(0, 10)) && document.querySelector('[aria-label="New by metric"]')?.textContent.includes('page.requests3')`)
 	p.b.picture(t, "metrics")
 	p.b.open(t, p.base+"#/metrics?metric=page.requests")
 	p.b.wait(t, `document.body.textContent.includes('3 series, 3 of them with points') && document.querySelector('[aria-label="Label host"]')?.textContent.includes('web2')`)
@@ -310,6 +314,44 @@ func testPageStatus(t *testing.T, p *pageTest) {
 	p.b.picture(t, "status")
 	p.b.open(t, p.base+"#/migrate")
 	p.b.wait(t, `document.body.textContent.includes('tsdbridge import whisper')`)
+	p.checkCommands(t)
+	eval[bool](t, p.b, `[...document.querySelectorAll('[aria-label="Where the data is"] button')].find(b => b.textContent === 'Prometheus').click(), true`)
+	p.b.wait(t, `location.hash === '#/migrate?from=prometheus' && !document.body.textContent.includes('tsdbridge import whisper') && document.body.textContent.includes('tsdbridge import prometheus')`)
+}
+
+// checkCommands looks whether the commands that are shown exist, with these flags.
+func (p *pageTest) checkCommands(t *testing.T) {
+	t.Helper()
+	known := readFile(t, filepath.Join(moduleRoot, "docs", "flags.md"))
+	seen := map[string]bool{}
+	for _, text := range eval[[]string](t, p.b, `[...document.querySelectorAll('main pre')].map(e => e.textContent.replaceAll('\\\n', ' '))`) {
+		for line := range strings.Lines(text) {
+			words := strings.Fields(line)
+			if len(words) < 3 || words[0] != "tsdbridge" || strings.HasPrefix(words[1], "-") {
+				continue
+			}
+			command := words[1]
+			switch command {
+			case "import", "export":
+				command += " " + words[2]
+			case "check": // its page of flags is that of all checks
+				continue
+			}
+			seen[command] = true
+			_, section, found := strings.Cut(known, "\n## tsdbridge "+command+"\n")
+			section, _, _ = strings.Cut(section, "\n## ")
+			for _, word := range words {
+				if flag, _, _ := strings.Cut(word, "="); strings.HasPrefix(flag, "--") && !strings.Contains(section, "| `"+flag+"` |") && !strings.Contains(known, "| `"+flag+"` |") || !found {
+					t.Errorf("%s: there is no such command or flag %s", line, flag)
+				}
+			}
+		}
+	}
+	for _, want := range []string{"import whisper", "import ceres", "import prometheus", "import remote-read", "import victoriametrics", "import openmetrics", "import opentsdb", "copy", "export prometheus", "export openmetrics", "export victoriametrics", "export opentsdb", "export whisper"} {
+		if !seen[want] {
+			t.Errorf("nothing tells of tsdbridge %s", want)
+		}
+	}
 }
 
 // Names that are HTML are shown as text, wherever they appear.

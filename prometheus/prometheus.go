@@ -265,6 +265,7 @@ func (s *Server) Routes(r chi.Router) {
 	r.Handle(APIPrefix+otlpPath, s.Write())
 	r.Handle(APIPrefix+pushPath, s.Write())
 	r.Get(APIPrefix+pairsPath, s.servePairs)
+	r.Get(APIPrefix+leasesPath, s.serveLeases)
 	queries.Handle(APIPrefix+"/*", s.query)
 	queries.Handle(query.FederatePath, s.query.Federation())
 }
@@ -294,6 +295,8 @@ const (
 	pushPath  = "/import/openmetrics"
 	readPath  = "/read"
 	pairsPath = "/status/ha"
+
+	leasesPath = "/status/leases" // of groups of rules
 )
 
 // serveRead leaves what a browser asks before it sends (OPTIONS) to the API, which answers it for
@@ -314,6 +317,11 @@ func (s *Server) servePairs(w http.ResponseWriter, _ *http.Request) {
 		known = s.pairs.Pairs()
 	}
 	reply.JSON(w, http.StatusOK, reply.Frame{Status: "success", Data: known})
+}
+
+// serveLeases tells which groups of rules this process evaluates, where several share a store.
+func (s *Server) serveLeases(w http.ResponseWriter, _ *http.Request) {
+	reply.JSON(w, http.StatusOK, reply.Frame{Status: "success", Data: s.rules.Leases()})
 }
 
 // ReadsBody reports whether the handler of a path reads the body by itself, as it comes: what writes

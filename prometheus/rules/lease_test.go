@@ -152,6 +152,15 @@ func TestLeases(t *testing.T) {
 		return n
 	}
 	h.await("a has alerts", func() bool { return alerts("a") == 2 && len(services["b"].RuleGroups()) == 1 })
+	held := func(name string) string {
+		var all []string
+		for _, l := range services[name].Leases() {
+			all = append(all, fmt.Sprintf("%s %v %v %v", l.Group, l.Held, l.Known, !l.Evaluated.IsZero()))
+		}
+		return strings.Join(all, ",")
+	}
+	group := services["a"].RuleGroups()[0].Name()
+	h.await("both know who evaluates", func() bool { return held("a") == group+" true true true" && held("b") == group+" false true true" })
 	if alerts("b") != 0 {
 		t.Errorf("b has %d alerts beside a", alerts("b"))
 	}
@@ -169,7 +178,9 @@ func TestLeases(t *testing.T) {
 	h.await("a has stored the state", func() bool { return h.value(`ALERTS_FOR_STATE{alertname="Waiting"}`) != "" })
 	book.take("b")
 	h.await("a forgets its alerts", func() bool { return alerts("a") == 0 })
-	h.await("b has them", func() bool { return alerts("b") == 2 })
+	h.await("b has them", func() bool {
+		return alerts("b") == 2 && held("b") == group+" true true true" && held("a") == group+" false true true"
+	})
 	if after := since("b"); math.Abs(after.Sub(before).Seconds()) > 30 {
 		t.Errorf("b waits since %s, a did since %s", after, before)
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"math"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -26,6 +27,8 @@ type turn struct {
 	behind int
 	// failing is since when the store fails; zero: it does not
 	failing time.Time
+
+	shown atomic.Pointer[Lease] // as it was when nobody held mu
 }
 
 // hold takes the lease or renews it. If it cannot be read, the process that had it goes on, and others take the

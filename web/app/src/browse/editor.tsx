@@ -5,15 +5,7 @@ import {useRequest} from '../lib/request.ts';
 import {edits, whyNoEdits} from '../lib/server.ts';
 import {Text} from '../lib/text.tsx';
 import type {Rule, Tree} from './trees.tsx';
-
-interface Placed {
-  name: string;
-  path: string;
-  outcome: string;
-  unmatched?: string;
-  seriesOnPath: number;
-  messages: string[];
-}
+import {canBeTried, tryRules, type Placed} from './trial.ts';
 
 const types = ['METRIC', 'METRIC_CUSTOM', 'TAGK', 'TAGK_CUSTOM', 'TAGV_CUSTOM'];
 
@@ -25,9 +17,9 @@ export function TreeEditor(p: {tree: Tree | undefined; onClose(): void; onSaved(
   const [selector, setSelector] = useState('{__name__!=""}');
   const [failed, setFailed] = useState('');
   const sample = useRequest(signal => fetchData<Record<string, string>[]>('api/v1/series', {'match[]': selector, limit: 50}, {signal}), [selector]);
-  const series = (sample.answer ?? []).map(seriesName);
+  const series = (sample.answer ?? []).map(seriesName).filter(canBeTried);
   const body = useLate(JSON.stringify({strictMatch: strict, rules, series}));
-  const trial = useRequest(signal => fetchData<Placed[]>('api/v1/status/trees/try', {}, {signal, method: 'POST', body}), [body]);
+  const trial = useRequest(signal => tryRules(body, signal), [body]);
   const set = (i: number, change: Partial<Rule>) => setRules(all => all.with(i, {...all[i]!, ...change}));
 
   const save = async () => {

@@ -44,7 +44,7 @@ export function OneMetric(p: {metric: string}) {
       </section>
       <div class="columns">
         {countLabels(series).map(l => (
-          <Counts key={l.name} title={`Label ${l.name}`} note={l.values.length > mostValues ? `${formatCount(l.values.length)} values, those with most series first` : `${formatCount(l.values.length)} values`}
+          <Counts key={l.name} title={`Label ${l.name}`} note={l.values.length > mostValues ? `${formatCount(l.values.length)} values, those with most series first` : `${formatCount(l.values.length)} ${l.values.length === 1 ? 'value' : 'values'}`}
             all={l.values.slice(0, mostValues)} onPick={v => explore('promql', showLabels({__name__: p.metric, [l.name]: v}))} />
         ))}
       </div>

@@ -41,3 +41,19 @@ export function useRules(turn: number) {
     return Array.isArray(answer?.groups) ? answer.groups : [];
   }, [], turn);
 }
+
+/** Lease is what the adapter knows of which one evaluates a group; there are leases where several share a store. */
+export interface Lease {
+  group: string;
+  file: string;
+  held: boolean;
+  known: boolean;
+  until: string;
+  evaluated: string;
+}
+
+/** useLeases asks for the leases of the groups at each turn. */
+export function useLeases(turn: number): Lease[] {
+  const request = useRequest(signal => fetchIfThere<Lease[] | null>('api/v1/status/leases', {}, {signal}), [], turn);
+  return Array.isArray(request.answer) ? request.answer : [];
+}

@@ -3,9 +3,11 @@ import test from 'node:test';
 import {doorsOf, reachable} from './doors.ts';
 
 test('a closed door tells how to open it', () => {
-  const [prometheus, carbon, tsd] = doorsOf({'carbon.listen-address': ':2003'}, 'https://metrics.example.org/tsdb/');
+  const [shell, prometheus, carbon, tsd] = doorsOf({'carbon.listen-address': ':2003'}, 'https://metrics.example.org/tsdb/');
   assert.match(prometheus!.command, /url: https:\/\/metrics\.example\.org\/tsdb\/api\/v1\/write/);
-  assert.match(carbon!.command, /nc -q1 metrics\.example\.org 2003/);
+  assert.match(shell!.command, /^curl https:\/\/metrics\.example\.org\/tsdb\/api\/v1\/import\/openmetrics /);
+  assert.match(carbon!.command, /\/dev\/tcp\/metrics\.example\.org\/2003'$/);
+  assert.match(doorsOf({'carbon.listen-address': '[::1]:2003'}, 'http://h/')[2]!.command, /\/dev\/tcp\/::1\/2003'$/);
   assert.equal(tsd!.command, '');
   assert.match(tsd!.text, /--opentsdb\.listen-address=:4242/);
 });

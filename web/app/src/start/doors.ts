@@ -13,8 +13,10 @@ export interface Door {
 export function doorsOf(flags: Record<string, string>, base: string): Door[] {
   const host = new URL(base).hostname;
   return [
+    {title: 'a shell', text: 'Sends a sample of now with a label, in Prometheus\' text format. Nothing but curl is needed.',
+      command: `curl ${base}api/v1/import/openmetrics \\\n  --data-binary 'demo_greeting{from="me"} 42'`},
     {title: 'Prometheus', text: 'Add this to prometheus.yml and reload it. New samples are here within seconds.', command: `remote_write:\n  - url: ${base}api/v1/write\n    send_native_histograms: true`},
-    door('Graphite', 'carbon.listen-address', ':2003', 'Sends one line as carbon takes them.', flags, address => `echo "demo.greeting 42 $(date +%s)" |\n  nc -q1 ${address.replace(':', ' ')}`, host),
+    door('Graphite', 'carbon.listen-address', ':2003', 'Sends one line as carbon takes them. Bash alone does that.', flags, address => `echo "demo.greeting 42 $(date +%s)" |\n  bash -c 'cat > /dev/tcp/${address.replace(/[[\]]/g, '').replace(/:(\d+)$/, '/$1')}'`, host),
     door('OpenTSDB', 'opentsdb.listen-address', ':4242', 'Sends one point by HTTP. The telnet command put is taken on the same port.', flags,
       address => `curl -H 'Content-Type: application/json' http://${address}/api/put \\\n  -d '{"metric": "demo.greeting", "timestamp": '$(date +%s)', "value": 42, "tags": {"from": "me"}}'`, host),
   ];

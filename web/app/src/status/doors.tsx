@@ -21,6 +21,10 @@ function door(title: string, prefix: string, labels: Record<string, string>): Do
 export const doors: Door[] = [
   door('Remote write 1.0', 'tsdbridge_write_samples', {protocol: 'remote_write_1'}),
   door('Remote write 2.0', 'tsdbridge_write_samples', {protocol: 'remote_write_2'}),
+  {
+    title: 'OpenTelemetry', received: ['tsdbridge_otlp_received_data_points_total', {}], written: ['tsdbridge_otlp_written_data_points_total', {}],
+    rejected: ['tsdbridge_otlp_rejected_data_points_total', {}], failed: ['tsdbridge_otlp_failed_data_points_total', {}],
+  },
   door('Carbon', 'tsdbridge_graphite_points', {}),
   door('OpenTSDB over HTTP', 'tsdbridge_opentsdb_points', {protocol: 'http'}),
   door('OpenTSDB telnet', 'tsdbridge_opentsdb_points', {protocol: 'telnet'}),

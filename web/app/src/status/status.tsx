@@ -8,8 +8,10 @@ import {Doors} from './doors.tsx';
 import {Engine} from './engine.tsx';
 import {LogAndMemory, StoreFigures} from './figures.tsx';
 import {Flags} from './flags.tsx';
+import {Forwarding} from './forwarding.tsx';
 import {Health, Tiles} from './health.tsx';
 import {LastLog} from './lastlog.tsx';
+import {Pairs} from './pairs.tsx';
 import {Queries} from './queries.tsx';
 import {useScrapes} from './scrapes.ts';
 import {SlowQueries} from './slow.tsx';
@@ -26,6 +28,8 @@ export function Status() {
       <Failed error={scrapes.error} />
       <Guard><Tiles {...scrapes} /></Guard>
       {now && <Guard><Doors now={now} before={before} turn={turn} /></Guard>}
+      {now && <Guard><Forwarding now={now} before={before} /></Guard>}
+      <Guard><Pairs turn={turn} /></Guard>
       <Guard><Queries turn={turn} admin={admin()} /></Guard>
       <Guard><SlowQueries turn={turn} /></Guard>
       <Guard><LastLog turn={turn} /></Guard>
