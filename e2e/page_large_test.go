@@ -73,8 +73,12 @@ func testFirstGraph(t *testing.T, a *adapter, b *browser) {
 	}
 }
 
+// mostFrame is how long the page may work on a frame, in milliseconds.
+const mostFrame = 50
+
 // testFrames draws 1000 lines of 800 points, and measures the frames while the pointer is over them, while they are zoomed
-// and while they are moved. One frame in twenty may be longer.
+// and while they are moved, until the answer of the new range is drawn. No frame takes more work of the page than mostFrame.
+// By the clock one frame in twenty may be longer; other work on the machine makes all of them longer.
 func testFrames(t *testing.T, a *adapter, b *browser) {
 	t.Helper()
 	steps := []struct {
@@ -90,31 +94,46 @@ func testFrames(t *testing.T, a *adapter, b *browser) {
 		{"zoom", func(box []float64) { b.drag(t, box, 0.2, 0.8, false) }},
 		{"move", func(box []float64) { b.drag(t, box, 0.6, 0.4, true) }},
 	}
-	limit := 50 * b.contention(t)
-	slow := map[string]float64{}
+	limit := mostFrame * b.contention(t)
+	least := func(of map[string]float64, name string, v float64) {
+		if old, ok := of[name]; !ok || v < old {
+			of[name] = v
+		}
+	}
+	slow, work := map[string]float64{}, map[string]float64{}
 	for range 3 {
 		b.open(t, a.base+"/#/explore?from=now-8000s&to=now&l0=graphite&s0=10s&q0=many.*.load")
 		b.wait(t, `document.querySelector('.legend td.name') && !document.querySelector('.panel.running')`)
-		eval[bool](t, b, `new Promise(done => setTimeout(() => done(true), 1000))`)
+		eval[bool](t, b, rest)
 		for _, s := range steps {
 			box := eval[[]float64](t, b, `(r => [r.left, r.top, r.width, r.height])(document.querySelector('.u-over').getBoundingClientRect())`)
-			eval[bool](t, b, `(window.frames_ = [], (function next(last) { requestAnimationFrame(now => { frames_.push(now - last); next(now); }); })(performance.now()), true)`)
-			s.do(box)
-			eval[bool](t, b, `new Promise(done => setTimeout(() => done(true), 1000))`)
-			b.wait(t, `!document.querySelector('.panel.running')`)
-			frames := eval[[]float64](t, b, `frames_.slice(1)`)
+			var frames []float64
+			most := mostWork(t, b.trace(t, func() { frames = b.frames(t, func() { s.do(box) }) }))
 			slices.Sort(frames)
-			most := frames[len(frames)*95/100]
-			t.Logf("%s: %d frames, median %.0f ms, 95 %% below %.0f ms, longest %.0f ms", s.name, len(frames), frames[len(frames)/2], most, frames[len(frames)-1])
-			if old, ok := slow[s.name]; !ok || most < old {
-				slow[s.name] = most
-			}
+			long := frames[len(frames)*95/100]
+			t.Logf("%s: work of a frame at most %.0f ms, of a task %.0f ms; %d frames, median %.0f ms, 95 %% below %.0f ms, longest %.0f ms", s.name, most.frame, most.task, len(frames), frames[len(frames)/2], long, frames[len(frames)-1])
+			least(slow, s.name, long)
+			least(work, s.name, most.frame)
 		}
-		if slices.Max([]float64{slow["hover"], slow["zoom"], slow["move"]}) <= limit {
+		if slices.Max([]float64{slow["hover"], slow["zoom"], slow["move"]}) <= limit && slices.Max([]float64{work["hover"], work["zoom"], work["move"]}) <= mostFrame {
 			return
 		}
 	}
-	t.Errorf("frames take %v ms at best, want %.0f", slow, limit)
+	t.Errorf("frames take %v ms at best, want %.0f, and %v ms of work, want %d", slow, limit, work, mostFrame)
+}
+
+// rest is a second in which the page may draw.
+const rest = `new Promise(done => setTimeout(() => done(true), 1000))`
+
+// frames returns how long each frame took by the clock while do ran, and until what it began is drawn.
+func (b *browser) frames(t *testing.T, do func()) []float64 {
+	t.Helper()
+	eval[bool](t, b, `(window.frames_ = [], (function next(last, to) { requestAnimationFrame(now => { to.push(now - last); if (to === frames_) next(now, to); }); })(performance.now(), frames_), true)`)
+	do()
+	eval[bool](t, b, rest)
+	b.wait(t, `!document.querySelector('.panel.running')`)
+	eval[bool](t, b, rest)
+	return eval[[]float64](t, b, `(f => { frames_ = undefined; return f.slice(1); })(frames_)`)
 }
 
 // contention returns how much longer the same calculation takes now and then than at best: other work on the machine
