@@ -89,11 +89,12 @@ func (h *Handler) receive(w http.ResponseWriter, r *http.Request, p *pass) error
 	}
 	control := http.NewResponseController(w)
 	defer func() { _ = control.SetReadDeadline(time.Time{}) }()
-	body, err := coding.Reader(patient{r.Body, control})
+	packed := &counted{r: patient{r.Body, control}}
+	body, err := coding.Reader(packed)
 	if err != nil {
 		return reply.WithStatus(http.StatusBadRequest, fmt.Errorf("read body: %w", err))
 	}
-	return p.read(body, r)
+	return p.read(&expanding{counted: counted{r: body}, packed: packed}, r)
 }
 
 var errBusy = reply.WithStatus(http.StatusServiceUnavailable, errors.New("too many writes at once, try again later"))
@@ -121,6 +122,7 @@ type pass struct {
 
 	transaction *appendable.Transaction
 	pending     int   // samples in transaction
+	bad         int   // lines that were refused
 	failed      error // of the store
 
 	Written  int      `json:"written"`  // samples that are durable
@@ -224,13 +226,16 @@ func (p *pass) Bad(b *openmetrics.BadLine) error { return p.refuse(b.Line, b.Tex
 // maxErrors is how many lines are named.
 const maxErrors = 20
 
-// refuse counts a line that cannot be stored.
+// refuse counts a line that cannot be stored. An error ends the request.
 func (p *pass) refuse(line int, text string, err error) error {
 	p.Rejected++
 	if len(p.Errors) < maxErrors {
 		p.Errors = append(p.Errors, reply.Cut(fmt.Sprintf("line %d: %v: %.120q", line, err, text), 400))
 	}
 	p.h.o.Refused.Add(p.ctx(), refused.Sample{Door: refused.ImportText, Client: p.client, Reason: err.Error(), Points: 1}, func() string { return text })
+	if p.bad++; p.bad > maxBad {
+		return errBad
+	}
 	return nil
 }
 
