@@ -385,6 +385,7 @@ func (p *parser) writeFlags() {
 	d := &o.Prometheus.OTLP
 	f("write.delta.max-series", "Series of OTLP with delta temporality whose sums are kept in memory. Sums of others are read from the store when they are needed.").Default(text(d.DeltaSeries)).IntVar(&d.DeltaSeries)
 	f("write.delta.window", "How old the newest sample of a series in the store may be for a sum of deltas to go on from it, if the sum is not in memory.").Default(d.DeltaWindow.String()).DurationVar(&d.DeltaWindow)
+	f("write.type-and-unit-labels", "Give series of OTLP the labels __type__ and __unit__, as Prometheus does with --enable-feature=type-and-unit-labels.").BoolVar(&d.TypeAndUnitLabels)
 	f("write.dedup.cluster-label", "Label that tells from which HA pair of Prometheus servers a series comes. With --write.dedup.replica-label one replica of each pair is stored. Empty: all are.").StringVar(&l.Dedup.ClusterLabel)
 	f("write.dedup.replica-label", "Label that tells from which server of an HA pair a series comes. It is removed.").StringVar(&l.Dedup.ReplicaLabel)
 	f("write.dedup.failover-timeout", "Silence of the stored replica after which another one of its pair is stored.").Default(l.Dedup.Failover.String()).DurationVar(&l.Dedup.Failover)

@@ -40,10 +40,11 @@ func TestLikePrometheus(t *testing.T) {
 			c.PromoteScopeMetadata = true
 		}
 		t.Run(fmt.Sprint(n, strategy), func(t *testing.T) {
-			d := newDoor(t, func(o *Options) { o.Config = c })
+			typed := n == 2 || n == 5
+			d := newDoor(t, func(o *Options) { o.Config, o.TypeAndUnitLabels = c, typed })
 			other := &recording{lines: map[string]string{}}
 			theirs := remote.NewOTLPWriteHandler(slog.New(slog.DiscardHandler), prometheus.NewRegistry(), other, func() config.Config { return config.Config{OTLPConfig: c} },
-				remote.OTLPOptions{ConvertDelta: true})
+				remote.OTLPOptions{ConvertDelta: true, EnableTypeAndUnitLabels: typed})
 			r := rand.New(rand.NewPCG(uint64(n), 7))
 			for step := range 12 {
 				md := randomMetrics(r, step)

@@ -65,6 +65,8 @@ type Options struct {
 	// Lookback is --query.lookback-delta: target_info has two samples in each.
 	Lookback time.Duration
 
+	// TypeAndUnitLabels is --write.type-and-unit-labels: series have the labels __type__ and __unit__.
+	TypeAndUnitLabels bool
 	// Config is the part otlp of a Prometheus' configuration.
 	Config config.OTLPConfig
 

@@ -43,6 +43,7 @@ func newTranslation(c config.OTLPConfig, o Options) *translation {
 			PromoteScopeMetadata:                 c.PromoteScopeMetadata,
 			LabelNameUnderscoreSanitization:      c.LabelNameUnderscoreSanitization,
 			LabelNamePreserveMultipleUnderscores: c.LabelNamePreserveMultipleUnderscores,
+			EnableTypeAndUnitLabels:              o.TypeAndUnitLabels,
 		},
 		cache:    ingest.NewCache(o.SeriesCache),
 		families: recent.NewWeighted[string, *family](contextBytes, weight),
