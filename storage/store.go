@@ -105,10 +105,17 @@ func (s *Store) openCatalog() {
 	s.uidUsage = catalog.NewUIDUsage(s.uids, s.layout, o.Tables.UID, o.Logger)
 	s.catalog = catalog.New(catalog.Options{
 		DB: s.db, Tables: o.Tables, Layout: s.layout, UIDs: s.uids, Series: s.index, Registry: s.registry, Days: s.days, Births: s.births,
-		Index: o.Index, IndexRefresh: o.IndexRefresh, Ready: s.ready, Describes: func(metric string) bool { return s.documents.Describes(metric) }, OpenRows: s.openRows,
+		Index: o.Index, IndexRefresh: o.IndexRefresh, Ready: s.ready, Describes: func(metric string) bool { return s.documents.Describes(metric) }, OpenRows: s.openRows, HeadHours: s.headHours,
 		Now: o.Now, Logger: o.Logger, Registerer: o.Registerer,
 	})
 	s.loader = &catalog.Loader{Catalog: s.catalog, BeforeAll: s.tables.pinAgain}
+}
+
+// headHours calls see with the base times of the hours of a series that the head has.
+func (s *Store) headHours(id index.ID, see func(base uint32)) {
+	if head := s.writer.Head(); head != nil {
+		head.Hours(uint32(id), see)
+	}
 }
 
 // noteNew notes that a series was registered.

@@ -42,6 +42,8 @@ type Options struct {
 	Ready func() error
 	// Describes reports whether a metric has metadata. Such a metric may have no series.
 	Describes func(metric string) bool
+	// HeadHours calls see with the base times of the hours of a series that are in memory.
+	HeadHours func(id index.ID, see func(base uint32))
 	// OpenRows returns how many rows are in memory and not in the table.
 	OpenRows   func() int
 	Now        func() time.Time

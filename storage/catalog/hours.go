@@ -76,33 +76,69 @@ func (cat *Catalog) NextHour(ctx context.Context, metric string, from int64) (ho
 	if err != nil || len(uids) == 0 || from > series.MaxTime {
 		return 0, false, err
 	}
-	begin, next := schema.Base(max(from, 0)), int64(-1)
-	note := func(base uint32) {
-		if next < 0 || int64(base) < next {
-			next = int64(base)
+	begin := schema.Base(max(from, 0))
+	var next earliest
+	if cat.days == nil {
+		err = cat.nextRow(ctx, uids[0], begin, &next)
+	} else {
+		err = cat.nextOwn(ctx, uids[0], begin, &next)
+	}
+	return int64(next.base) * 1000, next.ok, err
+}
+
+// earliest is the first of some hours.
+type earliest struct {
+	base uint32
+	ok   bool
+}
+
+func (e *earliest) note(base uint32) {
+	if !e.ok || base < e.base {
+		*e = earliest{base, true}
+	}
+}
+
+// nextOwn notes the first hour from begin on in which a metric may have points, where no other process
+// writes. The days of its series are its first and its last ones, between which there may be none for
+// years: one sample with the time 0 is enough. Then its rows are looked for, in memory before the table,
+// where a flush puts them.
+func (cat *Catalog) nextOwn(ctx context.Context, metric string, begin uint32, next *earliest) error {
+	ids := cat.index.Candidates([]string{metric}, nil)
+	var may earliest
+	for _, id := range ids {
+		if first, last, ok := cat.days.Hours(id); ok && last >= begin {
+			may.note(max(first, begin))
 		}
 	}
-	if cat.days != nil {
-		for _, id := range cat.index.Candidates(uids, nil) {
-			if first, last, ok := cat.days.Hours(id); ok && last >= begin {
-				note(max(first, begin))
+	if !may.ok || may.base > begin {
+		*next = may
+		return nil
+	}
+	for _, id := range ids {
+		cat.o.HeadHours(id, func(base uint32) {
+			if base >= begin {
+				next.note(base)
 			}
-		}
-		return next * 1000, next >= 0, nil
+		})
 	}
+	return cat.nextRow(ctx, metric, begin, next)
+}
+
+// nextRow notes the hour of the first row of a metric from begin on.
+func (cat *Catalog) nextRow(ctx context.Context, metric string, begin uint32, next *earliest) error {
 	for bucket := range cat.layout.Buckets() {
-		scan := row.ScanMetric(cat.layout, cat.o.Tables.Data, bucket, uids[0], begin, schema.Base(series.MaxTime))
+		scan := row.ScanMetric(cat.layout, cat.o.Tables.Data, bucket, metric, begin, schema.Base(series.MaxTime))
 		scan.KeysOnly, scan.Limit = true, 1
 		for found, err := range cat.db.Scan(ctx, scan) {
 			if err != nil {
-				return 0, false, fmt.Errorf("find the next row of metric %q: %w", metric, err)
+				return fmt.Errorf("find the next row of metric %x: %w", metric, err)
 			}
 			key, err := cat.layout.ParseRowKey(found.Key)
 			if err != nil {
-				return 0, false, err
+				return err
 			}
-			note(key.Base)
+			next.note(key.Base)
 		}
 	}
-	return next * 1000, next >= 0, nil
+	return nil
 }
