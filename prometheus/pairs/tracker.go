@@ -11,6 +11,7 @@ import (
 	"strings"
 	"sync"
 	"time"
+	"unicode/utf8"
 
 	"github.com/prometheus/client_golang/prometheus"
 
@@ -112,6 +113,9 @@ func (t *Tracker) Labels() (cluster, replica string) { return t.o.ClusterLabel, 
 func (t *Tracker) Keep(ctx context.Context, name, replica []byte) (bool, error) {
 	if len(name) > maxName || len(replica) > maxName {
 		return false, fmt.Errorf("%w: label %s or %s of more than %d bytes (--write.dedup)", storage.ErrInvalid, t.o.ClusterLabel, t.o.ReplicaLabel, maxName)
+	}
+	if !utf8.Valid(name) || !utf8.Valid(replica) { // such a series is not stored, so its cluster takes no place
+		return false, fmt.Errorf("%w: label %s or %s is not UTF-8 (--write.dedup)", storage.ErrInvalid, t.o.ClusterLabel, t.o.ReplicaLabel)
 	}
 	c, err := t.cluster(ctx, name)
 	if err != nil {

@@ -195,7 +195,8 @@ func TestLimits(t *testing.T) {
 		t.Error(err)
 	}
 	long := []byte(strings.Repeat("x", maxName+1))
-	for _, pair := range [][2][]byte{{long, []byte("a")}, {[]byte("two"), long}} {
+	broken := []byte("\xff")
+	for _, pair := range [][2][]byte{{long, []byte("a")}, {[]byte("two"), long}, {broken, []byte("a")}, {[]byte("two"), broken}} {
 		if _, err := p.Keep(t.Context(), pair[0], pair[1]); !errors.Is(err, storage.ErrInvalid) {
 			t.Error(err)
 		}
