@@ -621,6 +621,29 @@ func TestLimitRatioOfKinds(t *testing.T) {
 	}
 }
 
+// TestQuantileNotes: quantile tells of histograms where there are some, not where an operator might have given them.
+func TestQuantileNotes(t *testing.T) {
+	s := testSeries{labels: labels.FromStrings(model.MetricNameLabel, "m")}
+	for at := int64(0); at <= 600_000; at += 60_000 {
+		s.histograms = append(s.histograms, promql.HPoint{T: at, H: &histogram.FloatHistogram{Count: 1, Sum: 1}})
+	}
+	e := newEngines(t, manySamples, false)
+	for text, want := range map[string]string{
+		"quantile(0.5, m)":                      "ignored histogram in quantile aggregation (1:15)",
+		"quantile(0.5, histogram_avg(m))":       "",
+		"quantile(NaN, quantile(NaN, m > 1))":   "got NaN (1:10)",
+		"quantile(2, quantile(2, nothing > 1))": "got 2 (1:10)",
+	} {
+		r, query := question{text: text, start: 300_000, end: 600_000, step: time.Minute}.ask(t, e.ours, memorySource{columns: &testColumns{series: []testSeries{s}}})
+		warnings, infos := r.Warnings.AsStrings(text, 0, 0)
+		all := strings.Join(append(warnings, infos...), "; ")
+		if want == "" && all != "" || !strings.Contains(all, want) {
+			t.Errorf("%s: %q, want %q", text, all, want)
+		}
+		query.Close()
+	}
+}
+
 // TestOff: the library evaluates everything if it is told to.
 func TestOff(t *testing.T) {
 	s := teststorage.New(t)

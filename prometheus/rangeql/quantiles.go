@@ -2,7 +2,9 @@ package rangeql
 
 import (
 	"math"
+	"slices"
 
+	"github.com/prometheus/prometheus/model/histogram"
 	"github.com/prometheus/prometheus/promql/parser/posrange"
 	"github.com/prometheus/prometheus/util/annotations"
 )
@@ -24,14 +26,15 @@ func (q *quantiles) eval(e *evaluation) (*block, error) {
 	if err != nil {
 		return nil, err
 	}
-	q.check(e, p)
 	in, err := q.input.block(e)
 	if err != nil {
 		return nil, err
 	}
 	defer e.release(in)
+	q.check(e, p) // after the warnings of the input: of two with the same words the last one stays
 	for i := range in.series {
-		if in.series[i].hists != nil {
+		// Operators that may give histograms have a place for them in all their series.
+		if slices.ContainsFunc(in.series[i].hists, func(h *histogram.FloatHistogram) bool { return h != nil }) {
 			e.warn(annotations.NewHistogramIgnoredInAggregationInfo("quantile", q.vector))
 		}
 	}
