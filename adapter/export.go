@@ -252,7 +252,7 @@ func (e *ExportOptions) run(ctx context.Context, console Console, source func(st
 	if done.LeftOut > 0 {
 		reason := ""
 		if done.Reason != "" {
-			reason = ": " + done.Reason
+			reason = "; the first reason: " + done.Reason
 		}
 		return &ExitError{ExitIncomplete, fmt.Errorf("%d points were left out%s", done.LeftOut, reason)}
 	}
