@@ -17,7 +17,7 @@ import (
 // not exist.
 var doors = map[string][]string{
 	".":                       {"adapter", "ingest/listen", "nearest", "opentsdb/conf", "systemd", "tracing"},
-	"adapter":                 {"adapter/trees", "adapter/webconfig", "budget", "copying", "explain", "graphite", "graphite/ceres", "graphite/tagspec", "graphite/whisper", "ingest/listen", "lastlog", "opentsdb", "opentsdb/client", "opentsdb/compare", "opentsdb/query", "phrase", "prometheus", "prometheus/appendable", "prometheus/blocks", "prometheus/columns", "prometheus/extract", "prometheus/fetch", "prometheus/forward", "prometheus/jsonlines", "prometheus/object", "prometheus/openmetrics", "prometheus/pathlabel", "prometheus/queryable", "prometheus/reply", "prometheus/rules", "refused", "running", "seldom", "statefile", "storage", "storage/fill", "storage/fsck", "storage/hbase", "storage/kv", "storage/log", "storage/pebble", "storage/rollup", "storage/schema", "tally", "tracing", "transfer", "translate", "tree", "web"},
+	"adapter":                 {"adapter/trees", "adapter/webconfig", "budget", "copying", "explain", "graphite", "graphite/ceres", "graphite/tagspec", "graphite/whisper", "ingest/listen", "lastlog", "opentsdb", "opentsdb/client", "opentsdb/compare", "opentsdb/query", "phrase", "prometheus", "prometheus/appendable", "prometheus/blocks", "prometheus/columns", "prometheus/extract", "prometheus/fetch", "prometheus/forward", "prometheus/jsonlines", "prometheus/object", "prometheus/openmetrics", "prometheus/pathlabel", "prometheus/queryable", "prometheus/reply", "prometheus/rules", "prometheus/vmnative", "refused", "running", "seldom", "statefile", "storage", "storage/fill", "storage/fsck", "storage/hbase", "storage/kv", "storage/log", "storage/pebble", "storage/rollup", "storage/schema", "tally", "tracing", "transfer", "translate", "tree", "web"},
 	"adapter/trees":           {"prometheus/reply", "storage", "storage/kv", "storage/schema", "translate", "tree"},
 	"adapter/webconfig":       {},
 	"budget":                  {},
@@ -82,6 +82,7 @@ var doors = map[string][]string{
 	"prometheus/reply":        {"budget", "prometheus/bounds", "storage"},
 	"prometheus/resultcache":  {"budget", "prometheus/pathlabel", "prometheus/rangeql", "spare", "storage", "turns"},
 	"prometheus/rules":        {"budget", "retry"},
+	"prometheus/vmnative":     {},
 	"prometheus/wire":         {},
 	"prometheus/write":        {"ingest", "ingest/listen", "prometheus/object", "prometheus/pairs", "prometheus/reply", "prometheus/wire", "refused", "storage", "turns"},
 	"statefile":               {},

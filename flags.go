@@ -37,6 +37,7 @@ const (
 	commandImportBlocks   = "import prometheus"
 	commandImportText     = "import openmetrics"
 	commandImportLines    = "import victoriametrics"
+	commandImportNative   = "import victoriametrics-native"
 	commandImportFetch    = "import remote-read"
 	commandExportLines    = "export victoriametrics"
 	commandExportText     = "export openmetrics"
@@ -91,6 +92,7 @@ type sampleCommands struct {
 	importBlocks adapter.ImportBlocksOptions
 	exportBlocks adapter.ExportBlocksOptions
 	importText   adapter.ImportTextOptions
+	importNative adapter.ImportTextOptions
 	importLines  adapter.ImportOptions
 	importFetch  adapter.ImportFetchOptions
 	exportLines  adapter.ExportLinesOptions

@@ -66,6 +66,17 @@ func (p *parser) importSamplesCommands(all *kingpin.CmdClause) {
 	verifyFlag(c, l)
 	c.Action(func(*kingpin.ParseContext) error { return l.Validate() })
 
+	n := &p.importNative
+	*n = adapter.DefaultImportNativeOptions()
+	n.Parallel = 2
+	c = all.Command("victoriametrics-native", "Import what VictoriaMetrics' /api/v1/export/native answers, as files, compressed with gzip or not, or from the standard input.")
+	filesArgument(c, &n.Files)
+	c.Flag("label", "Label that each series gets in addition, in place of one of that name. It may be repeated.").PlaceHolder("NAME=VALUE").StringsVar(&n.Labels)
+	c.Flag("skip-errors", "Go on after blocks that cannot be read, and print the first of them at the end of a file. Otherwise the first one ends the import.").BoolVar(&n.Skip)
+	importFlags(c, &n.ImportOptions, "Files that are imported at once.")
+	verifyFlag(c, &n.ImportOptions)
+	c.Action(func(*kingpin.ParseContext) error { return n.Validate() })
+
 	f := &p.importFetch
 	*f = adapter.DefaultImportFetchOptions()
 	c = all.Command("remote-read", "Import what a server answers by Prometheus' remote read: floats and native histograms.")

@@ -82,6 +82,8 @@ func run(args []string, stdout, stderr io.Writer) int {
 		err = adapter.ImportText(ctx, c.options, c.importText, console(stdout, stderr))
 	case commandImportLines:
 		err = adapter.ImportLines(ctx, c.options, c.importLines, console(stdout, stderr))
+	case commandImportNative:
+		err = adapter.ImportNative(ctx, c.options, c.importNative, console(stdout, stderr))
 	case commandImportFetch:
 		err = adapter.ImportFetch(ctx, c.options, c.importFetch, console(stdout, stderr))
 	case commandExportLines:

@@ -77,14 +77,14 @@ func (i *ImportBlocksOptions) run(ctx context.Context, console Console, target c
 			points += samples
 			return err
 		})
-		if err == nil && len(damaged) > 0 {
-			var errs []error
-			for _, d := range damaged {
-				errs = append(errs, d)
-			}
-			err = transfer.SkipError{Err: firstOf(errs), Points: points}
+		if err != nil {
+			return points, err
 		}
-		return points, err
+		var all damageList
+		for _, d := range damaged {
+			all.add(d)
+		}
+		return points, all.skip(points)
 	}
 	done, err := transfer.ImportPieces(ctx, to)
 	line.close()
@@ -115,11 +115,26 @@ func (i *ImportOptions) watch(ctx context.Context, to *transfer.PiecesOptions, l
 // mostDamageTold is how many places of a piece are named.
 const mostDamageTold = 10
 
-// firstOf returns the first of some errors as one, with how many others there are.
-func firstOf(all []error) error {
-	errs := slices.Clone(all[:min(len(all), mostDamageTold)])
-	if more := len(all) - len(errs); more > 0 {
+// A damageList is what cannot be read or stored of a piece.
+type damageList struct {
+	first []error
+	n     int
+}
+
+func (d *damageList) add(err error) {
+	if d.n++; d.n <= mostDamageTold {
+		d.first = append(d.first, err)
+	}
+}
+
+// skip returns the error of a piece of which so many samples are durable; nil: nothing is in the list.
+func (d *damageList) skip(points int64) error {
+	if d.n == 0 {
+		return nil
+	}
+	errs := slices.Clone(d.first)
+	if more := d.n - len(errs); more > 0 {
 		errs = append(errs, fmt.Errorf("and %d more", more))
 	}
-	return errors.Join(errs...)
+	return transfer.SkipError{Err: errors.Join(errs...), Points: points}
 }

@@ -102,13 +102,13 @@ func (i *ImportFetchOptions) run(ctx context.Context, console Console, client *f
 	s := &storing{again: to.Again, store: target.store, tell: func(text string) { fmt.Fprintln(line, text) }}
 	to.Store = func(ctx context.Context, piece int) (points int64, err error) {
 		from, end := i.window(piece)
-		var bad []error
+		var bad damageList
 		err = to.Again(ctx, func() error { // of the server too
 			points, bad, err = i.fetch(ctx, client, from, end, s)
 			return err
 		})
-		if err == nil && len(bad) > 0 {
-			err = transfer.SkipError{Err: firstOf(bad), Points: points}
+		if err == nil {
+			err = bad.skip(points)
 		}
 		return points, err
 	}
@@ -124,10 +124,10 @@ func (i *ImportFetchOptions) run(ctx context.Context, console Console, client *f
 }
 
 // fetch stores what a server has of a window. What cannot be stored is in bad.
-func (i *ImportFetchOptions) fetch(ctx context.Context, client *fetch.Client, from, to int64, s *storing) (points int64, bad []error, err error) {
+func (i *ImportFetchOptions) fetch(ctx context.Context, client *fetch.Client, from, to int64, s *storing) (points int64, bad damageList, err error) {
 	match := columns.AnyOf(i.match)
 	for n, ms := range match {
-		q := fetch.Query{From: from, To: to, Match: ms, Not: match[:n], Bad: func(err error) { bad = append(bad, err) }}
+		q := fetch.Query{From: from, To: to, Match: ms, Not: match[:n], Bad: bad.add}
 		err := client.Read(ctx, q, func(b *columns.Batch) error {
 			b.With(i.labels)
 			n, err := s.give(ctx, b)

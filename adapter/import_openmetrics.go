@@ -37,7 +37,7 @@ func (i *ImportTextOptions) Validate() (err error) {
 	if i.labels, err = parseLabels(i.Labels); err != nil {
 		return err
 	}
-	if _, err := openmetrics.ParseFormat(i.Format); err != nil {
+	if _, err := openmetrics.ParseFormat(i.Format); err != nil && i.Format != nativeFormat {
 		return fmt.Errorf("--format: %w", err)
 	}
 	return i.ImportOptions.Validate()
@@ -45,13 +45,18 @@ func (i *ImportTextOptions) Validate() (err error) {
 
 // ImportText imports files of OpenMetrics into the tables, or into the adapter that has them open.
 func ImportText(ctx context.Context, o Options, i ImportTextOptions, console Console) error {
+	return i.importInto(ctx, o, "import openmetrics", console)
+}
+
+// importInto imports files into the tables, or into the adapter that has them open.
+func (i ImportTextOptions) importInto(ctx context.Context, o Options, kind string, console Console) error {
 	if len(i.Files) == 0 {
 		i.Files = []string{transfer.Stdin}
 	}
 	if err := i.readable(i.Files); err != nil {
 		return err
 	}
-	return o.intoColumns(ctx, &i.ImportOptions, "import openmetrics", func(ctx context.Context, t columnsTarget) error {
+	return o.intoColumns(ctx, &i.ImportOptions, kind, func(ctx context.Context, t columnsTarget) error {
 		return i.run(ctx, console, t)
 	})
 }
@@ -98,17 +103,17 @@ func (i *ImportTextOptions) file(ctx context.Context, stdin io.Reader, name stri
 		return 0, transfer.FinalError{Err: err}
 	}
 	defer func() { _ = from.Close() }() // it was only read
-	format, err := openmetrics.ParseFormat(i.Format)
-	if err != nil {
-		return 0, err
-	}
 	v := &textVisitor{ctx: func() context.Context { return ctx }, storing: s, added: i.labels, skip: i.Skip, refs: map[string]storage.Ref{}}
-	err = openmetrics.Read(from, openmetrics.Options{Format: format}, v)
+	if i.Format == nativeFormat {
+		err = v.native(from)
+	} else {
+		err = v.text(from, i.Format)
+	}
 	if err == nil {
 		err = v.flush()
 	}
-	if err == nil && len(v.bad) > 0 {
-		err = transfer.SkipError{Err: errors.Join(v.bad...), Points: v.samples}
+	if err == nil {
+		err = v.bad.skip(v.samples)
 	}
 	return v.samples, err
 }
@@ -119,12 +124,21 @@ type textVisitor struct {
 	storing *storing
 	added   labels.Labels
 	skip    bool
-	bad     []error
+	bad     damageList
 
 	batch   columns.Batch
 	refs    map[string]storage.Ref // of the batch, by the type and the text of a series
 	key     []byte
 	samples int64
+}
+
+// text stores the samples of a text.
+func (v *textVisitor) text(from io.Reader, name string) error {
+	format, err := openmetrics.ParseFormat(name)
+	if err != nil {
+		return err
+	}
+	return openmetrics.Read(from, openmetrics.Options{Format: format}, v)
 }
 
 var errNoTime = errors.New("the sample has no timestamp, and it is not known when it was")
@@ -158,13 +172,14 @@ func (v *textVisitor) Sample(s *openmetrics.Sample) error {
 }
 
 // Bad implements openmetrics.Visitor.
-func (v *textVisitor) Bad(b *openmetrics.BadLine) error {
+func (v *textVisitor) Bad(b *openmetrics.BadLine) error { return v.leaveOut(b) }
+
+// leaveOut notes what cannot be read, or ends the import there.
+func (v *textVisitor) leaveOut(bad error) error {
 	if !v.skip {
-		return transfer.FinalError{Err: errors.Join(b, v.flush())}
+		return transfer.FinalError{Err: errors.Join(bad, v.flush())}
 	}
-	if len(v.bad) < mostDamageTold {
-		v.bad = append(v.bad, b)
-	}
+	v.bad.add(bad)
 	return nil
 }
 

@@ -254,3 +254,48 @@ func TestImportFetchBadHistogram(t *testing.T) {
 		t.Errorf("%d samples are stored", n)
 	}
 }
+
+// TestImportNative: what VictoriaMetrics exports in its own format is stored as its lines of JSON are. A bad block is left out, if that is
+// wanted.
+func TestImportNative(t *testing.T) {
+	const recorded = "../prometheus/vmnative/testdata/v1.150."
+	lines, want := DefaultImportOptions(), storeTestOptions(t, storage.WriteBuffered)
+	lines.Files = []string{recorded + "jsonl.gz"}
+	if code, out := runCheck(t, func(c Console) error { return ImportLines(t.Context(), want, lines, c) }); code != 0 {
+		t.Fatal(out)
+	}
+	i, o := DefaultImportNativeOptions(), storeTestOptions(t, storage.WriteBuffered)
+	i.Files, i.Verify = []string{recorded + "native"}, VerifyAll
+	if err := i.Validate(); err != nil {
+		t.Fatal(err)
+	}
+	code, out := runCheck(t, func(c Console) error { return ImportNative(t.Context(), o, i, c) })
+	if code != 0 || !strings.Contains(out, "0 series differ, 0 points are missing") {
+		t.Errorf("%d: %s", code, out)
+	}
+	if diff := cmp.Diff(storedIn(t, want), storedIn(t, o)); diff != "" {
+		t.Error(diff)
+	}
+	text, err := os.ReadFile(i.Files[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	bad := textFile(t, string(text[:16])+"\x00\x00\x00\x02m\x01\x00\x00\x00\x01\x07"+string(text[16:]))
+	i.Files = []string{bad}
+	var said strings.Builder
+	if err := ImportNative(t.Context(), o, i, Console{Out: &said, Err: &said}); err == nil || !strings.Contains(err.Error(), "block 1: it is too short") {
+		t.Errorf("%v", err)
+	}
+	i.Skip, o = true, storeTestOptions(t, storage.WriteBuffered)
+	code, out = runCheck(t, func(c Console) error { return ImportNative(t.Context(), o, i, c) })
+	if code != ExitIncomplete || !strings.Contains(out, bad+": block 1: it is too short") || !strings.Contains(out, "1 parts could not be read, or not whole") {
+		t.Errorf("%d: %s", code, out)
+	}
+	if diff := cmp.Diff(storedIn(t, want), storedIn(t, o)); diff != "" {
+		t.Error(diff)
+	}
+	i.Files = []string{textFile(t, string(text[:len(text)-1]))}
+	if err := ImportNative(t.Context(), o, i, Console{Out: &said, Err: &said}); err == nil || !strings.Contains(err.Error(), "unexpected EOF") {
+		t.Errorf("%v", err)
+	}
+}
