@@ -13,6 +13,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/prometheus/prometheus/tsdb/fileutil"
+
 	"github.com/tsdbridge/tsdbridge/budget"
 	"github.com/tsdbridge/tsdbridge/graphite"
 	"github.com/tsdbridge/tsdbridge/graphite/whisper"
@@ -204,7 +206,7 @@ func (w *filesWriter) end(took time.Duration) error {
 
 // writeWhole writes a file, which is never there in part. Durable means that it is there after a crash too.
 func writeWhole(name string, data []byte, durable bool) error {
-	if err := os.MkdirAll(filepath.Dir(name), 0o777); err != nil {
+	if err := makeDir(filepath.Dir(name), durable); err != nil {
 		return err
 	}
 	part := name + ".part"
@@ -219,7 +221,32 @@ func writeWhole(name string, data []byte, durable bool) error {
 	if err = errors.Join(err, f.Close()); err != nil {
 		return err
 	}
+	if durable {
+		return fileutil.Rename(part, name) // it syncs the directory
+	}
 	return os.Rename(part, name)
+}
+
+// makeDir makes a directory, and those that it is in. Durable means that they are there after a crash too.
+func makeDir(dir string, durable bool) error {
+	if !durable {
+		return os.MkdirAll(dir, 0o777)
+	}
+	if _, err := os.Stat(dir); err == nil {
+		return nil
+	}
+	above := filepath.Dir(dir)
+	if err := makeDir(above, durable); err != nil {
+		return err
+	}
+	if err := os.Mkdir(dir, 0o777); err != nil {
+		return err
+	}
+	d, err := fileutil.OpenDir(above)
+	if err != nil {
+		return err
+	}
+	return errors.Join(d.Sync(), d.Close())
 }
 
 // A fileFrame is a line of JSON, which is followed by Bytes of a file. The last one of an answer has Done or
