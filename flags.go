@@ -53,6 +53,7 @@ const (
 	commandCheckTSD       = "check tsd" // "check" is short for it
 	commandCheckConfig    = "check config"
 	commandCheckRules     = "check rules"
+	commandTestRules      = "test rules"
 	commandRulesBackfill  = "rules backfill"
 	commandCheckWebConfig = "check web-config"
 	commandSearchLookup   = "search lookup"
@@ -72,7 +73,8 @@ type command struct {
 	ask       adapter.AskOptions
 	checks    adapter.CheckTSDOptions
 	backfill  adapter.BackfillOptions
-	ruleFiles []string    // of "check rules"
+	ruleFiles []string // of "check rules"
+	ruleTests adapter.RuleTestOptions
 	checked   string      // file of "check config" and "check web-config"
 	file      *configFile // that was read
 
@@ -169,14 +171,14 @@ func parseCommandIn(environment map[string]string, args []string, stdout, stderr
 
 // withoutOptions returns the commands for which the options of the adapter need not be right.
 func withoutOptions() []string {
-	return []string{commandVersion, commandCompletion, commandMan, commandCheckConfig, commandCheckRules, commandCheckWebConfig}
+	return []string{commandVersion, commandCompletion, commandMan, commandCheckConfig, commandCheckRules, commandTestRules, commandCheckWebConfig}
 }
 
 // command returns what was parsed.
 func (p *parser) command(name string) command {
 	return command{
 		name: name, options: p.options, tables: p.tables, store: p.store, trees: p.trees, imports: p.imports, exports: p.exports, copies: p.copies, fsck: p.fsck, metaSync: p.metaSync,
-		uid: p.uid, ask: p.ask, checks: p.checkTSD, backfill: p.backfill, ruleFiles: p.ruleFiles, importFiles: p.importFiles, exportFiles: p.exportFiles, checked: p.checked,
+		uid: p.uid, ask: p.ask, checks: p.checkTSD, backfill: p.backfill, ruleFiles: p.ruleFiles, ruleTests: p.ruleTests, importFiles: p.importFiles, exportFiles: p.exportFiles, checked: p.checked,
 		health: p.health, shell: p.shell, sampleCommands: p.sampleCommands,
 	}
 }
@@ -272,6 +274,7 @@ type parser struct {
 	checkTSD    adapter.CheckTSDOptions
 	backfill    adapter.BackfillOptions
 	ruleFiles   []string // of "check rules"
+	ruleTests   adapter.RuleTestOptions
 	sampleCommands
 	checked    string // file of "check config" and "check web-config"
 	configFile string
@@ -310,6 +313,7 @@ func newParser(stdout io.Writer) *parser {
 	p.askCommands()
 	p.checkCommands()
 	p.ruleCommands()
+	p.testCommand()
 	p.packageCommands()
 	return p
 }

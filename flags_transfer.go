@@ -277,6 +277,15 @@ func (p *parser) ruleCommands() {
 	c.Action(func(*kingpin.ParseContext) error { return b.Validate() })
 }
 
+// testCommand defines "test".
+func (p *parser) testCommand() {
+	t := &p.ruleTests
+	c := p.app.Command("test", "Test what was written.").Command("rules", "Run unit tests of rules: files in promtool's format. The rules and queries are evaluated over empty stores in memory, with the languages of rules that promtool does not know. The exit code is 0 if all tests pass, 1 if some fail.")
+	c.Flag("run", "Only tests whose names match this regular expression (RE2). It may be repeated.").PlaceHolder("REGEXP").StringsVar(&t.Run)
+	c.Arg("file", "Files of tests.").Required().StringsVar(&t.Files)
+	c.Action(func(*kingpin.ParseContext) error { return t.Validate() })
+}
+
 // copyCommand defines "copy".
 func (p *parser) copyCommand() {
 	o := &p.copies

@@ -110,6 +110,8 @@ func run(args []string, stdout, stderr io.Writer) int {
 		err = adapter.BackfillRules(ctx, c.options, c.backfill, console(stdout, stderr))
 	case commandCheckRules:
 		return checkRules(c, stdout, stderr)
+	case commandTestRules:
+		err = adapter.RunRuleTests(ctx, c.options, c.ruleTests, console(stdout, stderr))
 	case commandCheckConfig:
 		return checkConfig(c.checked, args, stdout, stderr)
 	case commandCheckWebConfig:

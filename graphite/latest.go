@@ -99,8 +99,11 @@ func (a *api) latest(ctx context.Context, q LatestQuery) ([]LatestPoint, error) 
 // before evaluates the target over some seconds before the instant.
 func (a *api) before(ctx context.Context, q LatestQuery, seconds int64) ([]*eval.Series, error) {
 	at := q.At.Unix()
-	if seconds <= 0 || seconds > at {
+	if seconds <= 0 {
 		return nil, fmt.Errorf("a window of %d seconds cannot be", seconds)
+	}
+	if seconds = min(seconds, at); seconds <= 0 {
+		return nil, nil // nothing is older than 1970
 	}
 	d := &renderRequest{targets: []string{q.Target}, most: -1}
 	d.request = a.between(at-seconds, at, q.At, a.o.Location, q.At)

@@ -3,10 +3,10 @@ package api
 import (
 	"context"
 	"errors"
+	"fmt"
 	"math"
 	"net/http"
 	"net/url"
-	"strconv"
 	"time"
 
 	"github.com/tsdbridge/tsdbridge/opentsdb/query"
@@ -50,7 +50,7 @@ func latestRequest(q LatestQuery, now time.Time) (*query.Request, error) {
 
 func requestOver(q LatestQuery, window time.Duration, now time.Time) (*query.Request, error) {
 	r, err := query.ParseParameters(url.Values{
-		"m": {q.M}, "start": {strconv.FormatInt(q.At.Add(-window).UnixMilli(), 10)}, "end": {strconv.FormatInt(q.At.UnixMilli(), 10)},
+		"m": {q.M}, "start": {millis(q.At.Add(-window))}, "end": {millis(q.At)},
 		"ms": {""}, "no_annotations": {"true"},
 	}, onlyMetrics)
 	if err != nil {
@@ -59,11 +59,17 @@ func requestOver(q LatestQuery, window time.Duration, now time.Time) (*query.Req
 	return r, r.Check(now)
 }
 
+// millis writes a time with 13 digits, because fewer may be seconds.
+func millis(t time.Time) string { return fmt.Sprintf("%013d", max(t.UnixMilli(), 0)) }
+
 // Latest computes a query within the limits of /api/query and returns the last point of each group that
 // has one in the window. What it takes is in the account of ctx.
 func (a *API) Latest(ctx context.Context, q LatestQuery) ([]LatestPoint, error) {
 	if !a.serves("query") {
 		return nil, errEndpoint
+	}
+	if q.At.UnixMilli() <= 0 {
+		return nil, nil // nothing is older than 1970
 	}
 	if a.o.Timeout > 0 {
 		var cancel context.CancelFunc

@@ -1,6 +1,7 @@
 package query
 
 import (
+	"cmp"
 	"context"
 	"net/http"
 	"time"
@@ -23,8 +24,8 @@ import (
 const promVersion = "3.15.0"
 
 // defaultStep is the step of a subquery without one: the evaluation interval of a Prometheus
-// without configuration.
-const defaultStep = time.Minute
+// without configuration, if there is no other one.
+func (o Options) defaultStep() time.Duration { return cmp.Or(o.DefaultStep, time.Minute) }
 
 // searchMost bounds the limit of a search.
 const searchMost = 10_000
@@ -38,7 +39,7 @@ func newLibrary(o Options, gate *queryGate, p parser.Parser, f features.Collecto
 		Timeout:                  o.Timeout,
 		ActiveQueryTracker:       gate,
 		LookbackDelta:            o.Lookback,
-		NoStepSubqueryIntervalFn: func(int64) int64 { return defaultStep.Milliseconds() },
+		NoStepSubqueryIntervalFn: func(int64) int64 { return o.defaultStep().Milliseconds() },
 		EnableAtModifier:         true,
 		EnableNegativeOffset:     true,
 		EnablePerStepStats:       true,
@@ -50,7 +51,7 @@ func newLibrary(o Options, gate *queryGate, p parser.Parser, f features.Collecto
 // newEngine makes the engine that evaluates over columns.
 func newEngine(o Options, library *promql.Engine) *rangeql.Engine {
 	return rangeql.New(rangeql.Options{
-		Library: library, MaxSamples: o.Samples, DefaultStep: defaultStep, Timeout: o.Timeout, Registerer: o.Registerer,
+		Library: library, MaxSamples: o.Samples, DefaultStep: o.defaultStep(), Timeout: o.Timeout, Registerer: o.Registerer,
 		Off:      o.Engine == EnginePrometheus,
 		Shadow:   o.Shadow,
 		Logger:   o.Logger,
@@ -67,7 +68,7 @@ func newCache(engine promql.QueryEngine, o Options, p parser.Parser) *resultcach
 	}
 	return resultcache.New(resultcache.Options{
 		Engine: engine, Parser: p, Store: o.Changes, MaxBytes: o.CacheBytes, Budget: o.Budget,
-		Lookback: o.Lookback, DefaultStep: defaultStep, MetricName: o.Names.FromMetric,
+		Lookback: o.Lookback, DefaultStep: o.defaultStep(), MetricName: o.Names.FromMetric,
 		Format:   resultcache.Format{Labels: appendHead, Time: appendTimeText, Value: appendPointValue},
 		NoMemory: outOfMemory, Now: time.Now, Registerer: o.Registerer,
 	})

@@ -30,6 +30,9 @@ type Options struct {
 	// Lookback is --query.lookback-delta: the age of the oldest sample that an instant still shows.
 	Lookback time.Duration
 
+	// DefaultStep is the step of a subquery without one; 0: a minute.
+	DefaultStep time.Duration
+
 	// Features are --query.enable-feature: experimental parts of PromQL; see Features.
 	Features []string
 	// Lookbacks are --query.lookback: rules of metrics with other lookbacks.

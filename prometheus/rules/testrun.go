@@ -1,0 +1,184 @@
+package rules
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/prometheus/prometheus/model/labels"
+	"github.com/prometheus/prometheus/promql"
+	"github.com/prometheus/prometheus/promql/parser"
+	promrules "github.com/prometheus/prometheus/rules"
+	promstorage "github.com/prometheus/prometheus/storage"
+
+	"github.com/tsdbridge/tsdbridge/budget"
+)
+
+// A Test is a group of rule unit tests and what it needs of its file.
+type Test struct {
+	File  *TestFile
+	Group *TestGroup
+	Set   *Set // of the rule files
+}
+
+// Test runs a test over the store of the Service, which must be empty. Rules are evaluated by the groups of the
+// module's manager, as Run has them evaluated. It returns what failed.
+func (s *Service) Test(ctx context.Context, t Test) error {
+	r, err := s.newTestRun(ctx, t)
+	if err != nil {
+		return err
+	}
+	if err := r.evaluate(); err != nil {
+		return errors.Join(append(r.failures, err)...)
+	}
+	for _, e := range t.Group.PromQLExprTests {
+		if err := r.expr(e); err != nil {
+			r.failures = append(r.failures, fmt.Errorf("expr: %q, time: %s, %w", e.Expr, e.EvalTime, err))
+		}
+	}
+	return errors.Join(r.failures...)
+}
+
+// A testRun is a test under way.
+type testRun struct {
+	Test
+
+	service  *Service
+	ctx      context.Context //nolint:containedctx // of the run, which is one call
+	parser   parser.Parser
+	groups   []*promrules.Group // in the order of their evaluation
+	input    []testSeries
+	alerts   []alertTest // not checked yet, by time
+	failures []error
+}
+
+// testSeries are samples of the input that are not stored yet.
+type testSeries struct {
+	labels labels.Labels
+	values []parser.SequenceValue
+	next   time.Time // of the first value
+}
+
+func (s *Service) newTestRun(ctx context.Context, t Test) (*testRun, error) {
+	r := &testRun{Test: t, service: s, ctx: ctx, parser: t.Set.parser.Parser, alerts: slices.Clone(t.Group.AlertRuleTests)}
+	slices.SortStableFunc(r.alerts, func(a, b alertTest) int { return cmp.Compare(a.EvalTime, b.EvalTime) })
+	byLabels := map[string]int{}
+	for _, in := range t.Group.InputSeries {
+		ls, values, err := r.parser.ParseSeriesDesc(in.Series + " " + in.Values)
+		if err != nil {
+			return nil, fmt.Errorf("input series %q: %w", in.Series, err)
+		}
+		one := testSeries{ls, values, t.Group.start()}
+		if at, again := byLabels[ls.String()]; again { // the last one counts, as in promtool
+			r.input[at] = one
+			continue
+		}
+		byLabels[ls.String()] = len(r.input)
+		r.input = append(r.input, one)
+	}
+	return r, r.loadGroups()
+}
+
+// loadGroups makes the groups of the rules.
+func (r *testRun) loadGroups() error {
+	s := r.service
+	s.set.Store(r.Set)
+	m := promrules.NewManager(&promrules.ManagerOptions{
+		Context: r.ctx, QueryFunc: s.query, Appendable: s.o.Appendable, Queryable: s.o.Queryable,
+		NotifyFunc:  func(context.Context, string, ...*promrules.Alert) {},
+		GroupLoader: loader{s}, RuleDependencyController: independent{}, Logger: s.o.Logger,
+		Metrics: promrules.NewGroupMetrics(nil),
+	})
+	byKey, errs := m.LoadGroups(time.Duration(r.Group.Interval), r.Group.ExternalLabels, r.Group.ExternalURL, nil, false, r.Set.files...)
+	if len(errs) > 0 {
+		return errors.Join(errs...)
+	}
+	for _, key := range slices.Sorted(maps.Keys(byKey)) {
+		r.groups = append(r.groups, byKey[key])
+	}
+	slices.SortStableFunc(r.groups, func(a, b *promrules.Group) int {
+		return slices.Index(r.File.GroupEvalOrder, a.Name()) - slices.Index(r.File.GroupEvalOrder, b.Name())
+	})
+	for _, g := range r.groups {
+		for _, rule := range g.AlertingRules() {
+			rule.SetRestored(true) // otherwise it has no ALERTS
+		}
+	}
+	return nil
+}
+
+// evaluate evaluates the rules at all instants, and checks the alerts. Its error is that of a rule.
+func (r *testRun) evaluate() error {
+	start, interval := r.Group.start(), time.Duration(r.File.EvaluationInterval)
+	for at := start; !at.After(start.Add(r.Group.last())); at = at.Add(interval) {
+		if err := r.ctx.Err(); err != nil {
+			return err
+		}
+		if err := r.append(at); err != nil {
+			return err
+		}
+		if err := r.instant(at); err != nil {
+			return err
+		}
+		for len(r.alerts) > 0 && start.Add(time.Duration(r.alerts[0].EvalTime)).Before(at.Add(interval)) {
+			if err := r.alert(r.alerts[0]); err != nil {
+				r.failures = append(r.failures, err)
+			}
+			r.alerts = r.alerts[1:]
+		}
+	}
+	return nil
+}
+
+// instant evaluates all rules once.
+func (r *testRun) instant(at time.Time) error {
+	var errs []error
+	for _, g := range r.groups {
+		account := r.service.o.Budget.Open()
+		g.Eval(context.WithValue(budget.With(r.ctx, account), groupKey{}, g.Name()), at)
+		account.Close()
+		for _, rule := range g.Rules() {
+			if err := rule.LastError(); err != nil {
+				errs = append(errs, fmt.Errorf("rule: %s, time: %s, err: %w", rule.Name(), at.Sub(r.Group.start()), err))
+			}
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// append stores the input up to a time: rules must not see what comes later.
+func (r *testRun) append(until time.Time) error {
+	a := r.service.o.Appendable.Appender(r.ctx)
+	for i := range r.input {
+		in := &r.input[i]
+		for len(in.values) > 0 && !in.next.After(until) {
+			if err := appendTest(a, in.labels, in.next.UnixMilli(), in.values[0]); err != nil {
+				return errors.Join(fmt.Errorf("input series %s: %w", in.labels, err), a.Rollback())
+			}
+			in.values, in.next = in.values[1:], in.next.Add(time.Duration(r.Group.Interval))
+		}
+	}
+	return a.Commit()
+}
+
+func appendTest(a promstorage.Appender, ls labels.Labels, at int64, v parser.SequenceValue) (err error) {
+	switch {
+	case v.Omitted:
+	case v.Histogram != nil:
+		_, err = a.AppendHistogram(0, ls, at, nil, v.Histogram)
+	default:
+		_, err = a.Append(0, ls, at, v.Value)
+	}
+	return err
+}
+
+// ask evaluates a query of a test.
+func (r *testRun) ask(text string, at time.Time) (promql.Vector, error) {
+	account := r.service.o.Budget.Open()
+	defer account.Close()
+	return r.service.query(budget.With(r.ctx, account), text, at)
+}
