@@ -19,7 +19,7 @@ func testPageHBase(t *testing.T, s tables) {
 	b.open(t, a.base+"/#/status")
 	b.wait(t, `[...document.querySelectorAll('[aria-label="Region servers"] tbody tr')].map(r => [...r.cells].map(c => c.textContent)).some(c => /^[1-9]/.test(c[1]) && /^[1-9]/.test(c[2]) && /^\d/.test(c[3]) && /[1-9].* ms$/.test(c[4]) && /[1-9].* ms$/.test(c[5]))`)
 	tables := eval[string](t, b, `document.querySelector('[aria-label="HBase"]').textContent`)
-	for _, want := range []string{s.name + ": ", s.name + "-meta: ", " regions"} {
+	for _, want := range []string{s.name + ": ", s.name + "-meta: ", " region"} {
 		if !strings.Contains(tables, want) {
 			t.Errorf("the tables lack %q: %s", want, tables)
 		}

@@ -2,6 +2,8 @@ package hbase
 
 import (
 	"cmp"
+	"context"
+	"errors"
 	"slices"
 	"strings"
 	"sync"
@@ -102,7 +104,11 @@ func (s *servers) note(region string, at regionAt, took time.Duration, err error
 		clear(s.regions)
 	}
 	s.regions[region] = at
-	if of.Requests++; err != nil {
+	of.Requests++
+	if errors.Is(err, context.Canceled) {
+		return // nobody waited for it any more: that is no failure of the server
+	}
+	if err != nil {
 		of.Errors++
 		text := err.Error()
 		of.LastError, of.LastErrorAt = strings.ToValidUTF8(text[:min(len(text), mostErrorText)], ""), at.last

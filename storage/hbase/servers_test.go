@@ -1,7 +1,9 @@
 package hbase
 
 import (
+	"context"
 	"errors"
+	"fmt"
 	"testing"
 	"time"
 )
@@ -14,8 +16,13 @@ func TestServers(t *testing.T) {
 	}
 	s.note("r2", regionAt{"tsdb", "b:1", now.Add(-2 * regionAge)}, time.Second, nil)
 	s.note("r2", regionAt{"tsdb", "", now.Add(-2 * regionAge)}, time.Second, errors.New("gone"))
+	s.note("r1", regionAt{"tsdb", "c:1", now}, time.Hour, fmt.Errorf("scan: %w", context.Canceled))
+	s.note("r1", regionAt{"tsdb", "a:1", now}, time.Hour, context.Canceled)
 	list := s.list(now)
-	if len(list) != 2 || list[0].Server != "a:1" || list[0].Regions != 1 || list[0].Requests != 2*lastTook || list[0].Errors != 0 || list[0].LastError != "" {
+	if c := list[len(list)-1]; c.Server != "c:1" || c.Requests != 1 || c.Errors != 0 || c.LastError != "" || c.P99 != 0 {
+		t.Errorf("requests that were given up: %+v", c)
+	}
+	if len(list) != 3 || list[0].Server != "a:1" || list[0].Regions != 1 || list[0].Requests != 2*lastTook+1 || list[0].Errors != 0 || list[0].LastError != "" {
 		t.Errorf("%+v", list)
 	}
 	if a := list[0]; a.P50 < 600*time.Millisecond || a.P50 > 900*time.Millisecond || a.P99 < time.Second || a.P99 > 1024*time.Millisecond {

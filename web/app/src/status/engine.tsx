@@ -96,7 +96,7 @@ function Servers(p: {zookeeper: string; root: string; all: Server[]; tables: {ta
   return (
     <section class="panel" aria-label="HBase">
       <header><h2>HBase</h2><span class="dim">{p.zookeeper}{p.root}</span></header>
-      <p class="dim">{p.tables.map(t => `${t.table}: ${formatCount(t.regions)} regions`).join(' · ')}</p>
+      <p class="dim">{p.tables.map(t => `${t.table}: ${formatCount(t.regions)} ${t.regions === 1 ? 'region' : 'regions'}`).join(' · ')}</p>
       {p.all.length === 0 ? <p class="dim">No region server was asked yet.</p> : (
         <div class="scroll short" tabIndex={0} role="group" aria-label="Region servers"><table>
           <thead><tr><th>Region server</th><th class="number">Regions</th><th class="number">Requests</th><th class="number">Errors</th><th class="number">Median</th><th class="number">99 %</th></tr></thead>
