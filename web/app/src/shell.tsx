@@ -70,7 +70,7 @@ function Theme() {
   const [theme, set] = useTheme();
   return (
     <span class="theme"><select aria-label="Colours" title="Colours" value={theme} onChange={e => set(e.currentTarget.value)}>
-      {themes.map(t => <option key={t} value={t}>{t === 'auto' ? 'auto colours' : t}</option>)}
+      {themes.map(t => <option key={t} value={t}>◐ {t}</option>)}
     </select></span>
   );
 }
