@@ -238,3 +238,24 @@ func TestAnnotationOfADeletedSeries(t *testing.T) {
 	}
 	p.End()
 }
+
+// OpenTSDB puts an annotation at a whole thousand of seconds into the column of another second. A deletion goes by
+// the time that it tells.
+func TestDeleteAnnotationsByTheirStart(t *testing.T) {
+	p := storetest.StartBuffered(t, kv.NewMem(storetest.Tables()...), logtest.New(5))
+	refs, m := p.Resolve(deleteList), storetest.NewModel(len(deleteList))
+	fill(t, p.Store, refs, m)
+	second := int64(deleteBegin/1000/1000+1) * 1000
+	if err := annotate(t, p.Store, refs[0], second); err != nil {
+		t.Fatal(err)
+	}
+	for _, d := range []struct{ from, to, left int64 }{{-100, -1, 1}, {1, 100, 1}, {-1, 1, 0}} {
+		if _, err := p.Delete(t.Context(), storage.Deletion{Refs: refs[:1], Start: (second + d.from) * 1000, End: (second + d.to) * 1000}); err != nil {
+			t.Fatal(err)
+		}
+		if n := annotated(t, p.Store, refs[0]); int64(n) != d.left {
+			t.Errorf("%d annotations are left after a deletion from %d to %d", n, d.from, d.to)
+		}
+	}
+	p.End()
+}

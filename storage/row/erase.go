@@ -76,7 +76,7 @@ func (r *Reconciler) erase(e *Erasure) (found bool) {
 // foreignCells are the cells of annotations and histograms of OpenTSDB that an erasure deletes.
 func foreignCells(cells []kv.Cell, e *Erasure) (gone []kv.Cell) {
 	for _, c := range cells {
-		if offset, ok := schema.ForeignOffset(c.Qualifier); ok && e.has(offset, c.Time) {
+		if offset, ok := schema.ForeignTime(c.Qualifier, c.Value); ok && e.has(offset, c.Time) {
 			gone = append(gone, c)
 		}
 	}

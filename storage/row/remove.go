@@ -18,7 +18,7 @@ func (r *Row) Remove(key []byte, cells []kv.Cell, from, to uint32) (m kv.Mutatio
 	r.Objects = slices.DeleteFunc(r.Objects, func(o Object) bool { return within(o.Offset) })
 	m = r.Mutation(key, cells, Change{ReplacePoints: len(r.Points) < points, ReplaceObjects: len(r.Objects) < objects})
 	for _, c := range cells {
-		if offset, ok := schema.ForeignOffset(c.Qualifier); ok && within(offset) {
+		if offset, ok := schema.ForeignTime(c.Qualifier, c.Value); ok && within(offset) {
 			m.Deletes = append(m.Deletes, kv.Delete{Qualifier: c.Qualifier})
 		}
 	}

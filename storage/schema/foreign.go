@@ -15,3 +15,16 @@ func ForeignOffset(qualifier []byte) (offset uint32, ok bool) {
 	}
 	return binary.BigEndian.Uint32(qualifier[1:]), true
 }
+
+// ForeignTime is ForeignOffset by what the cell tells: an annotation is at its start. OpenTSDB puts one at a whole
+// thousand of seconds into the column of another second (see AnnotationCell).
+func ForeignTime(qualifier, value []byte) (offset uint32, ok bool) {
+	offset, ok = ForeignOffset(qualifier)
+	if !ok || ClassifyCell(qualifier) != CellAnnotation {
+		return offset, ok
+	}
+	if a, err := ParseAnnotation(value); err == nil && a.Start > 0 {
+		return uint32(MillisOf(a.Start) % (RowSeconds * 1000)), true
+	}
+	return offset, true
+}
