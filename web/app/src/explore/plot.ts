@@ -32,7 +32,7 @@ export function plotOf(box: HTMLElement, o: PlotOptions): uPlot {
   return new uPlot({
     ...sizeOf(box),
     legend: {show: false},
-    padding: [10, 12, 0, 0],
+    padding: [10, 20, 0, 0], // half of a time fits right of the last tick
     cursor: {drag: {x: true, y: false, setScale: false}, points: {show: false}, y: false},
     scales: {
       x: {time: true, auto: false, min: o.range.start / 1000, max: o.range.end / 1000},
