@@ -71,6 +71,7 @@ var doors = map[string][]string{
 	"prometheus/object":       {"prometheus/wire", "storage", "storage/schema"},
 	"prometheus/openmetrics":  {},
 	"prometheus/otlp":         {"ingest", "ingest/listen", "prometheus/appendable", "prometheus/object", "prometheus/reply", "prometheus/wire", "recent", "refused", "storage", "turns"},
+	"prometheus/parquet":      {"prometheus/columns", "storage"},
 	"prometheus/pairs":        {"storage"},
 	"prometheus/promtest":     {"budget", "prometheus/object", "prometheus/reply", "storage", "storage/kv", "storage/pebble", "storage/storetest"},
 	"prometheus/pathlabel":    {},

@@ -45,6 +45,7 @@ const (
 	commandExportWhisper  = "export whisper"
 	commandCopy           = "copy"
 	commandExportBlocks   = "export prometheus"
+	commandExportParquet  = "export parquet"
 	commandFsck           = "fsck"
 	commandMetaSync       = "meta sync"
 	commandUIDMetaSync    = "uid metasync"
@@ -91,14 +92,15 @@ type command struct {
 
 // sampleCommands are the options of imports and exports of labelled samples.
 type sampleCommands struct {
-	importBlocks adapter.ImportBlocksOptions
-	exportBlocks adapter.ExportBlocksOptions
-	importText   adapter.ImportTextOptions
-	importNative adapter.ImportTextOptions
-	importLines  adapter.ImportOptions
-	importFetch  adapter.ImportFetchOptions
-	exportLines  adapter.ExportLinesOptions
-	exportText   adapter.ExportTextOptions
+	importBlocks  adapter.ImportBlocksOptions
+	exportBlocks  adapter.ExportBlocksOptions
+	exportParquet adapter.ExportParquetOptions
+	importText    adapter.ImportTextOptions
+	importNative  adapter.ImportTextOptions
+	importLines   adapter.ImportOptions
+	importFetch   adapter.ImportFetchOptions
+	exportLines   adapter.ExportLinesOptions
+	exportText    adapter.ExportTextOptions
 }
 
 // treeFlags are the flags and arguments of the tree commands.

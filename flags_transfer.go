@@ -179,6 +179,7 @@ func (p *parser) exportCommands() {
 	all := p.app.Command("export", "Write points of the tables.")
 	p.exportWhisperCommand(all)
 	p.exportBlocksCommand(all)
+	p.exportParquetCommand(all)
 	p.exportLinesCommand(all)
 	c := all.Command("opentsdb", "Write OpenTSDB's import text: lines of \"metric timestamp value tag=value ...\".")
 	c.Flag("adapter-url", runningAdapter).PlaceHolder("URL").StringVar(&e.URL)
@@ -193,6 +194,18 @@ func (p *parser) exportCommands() {
 	c.Flag("state", "File that keeps how far the export is. The same command goes on there after an interruption.").PlaceHolder("FILE").StringVar(&e.State)
 	c.Flag("patience", "How long a store, or an adapter, that fails is asked again before the export ends.").Default(e.Patience.String()).DurationVar(&e.Patience)
 	c.Flag("progress", "Time between two lines of progress on the standard error. Default: each second on a terminal, otherwise none.").Default("0s").DurationVar(&e.Every)
+	c.Action(func(*kingpin.ParseContext) error { return e.Validate(time.Now()) })
+}
+
+// exportParquetCommand defines "export parquet".
+func (p *parser) exportParquetCommand(all *kingpin.CmdClause) {
+	e := &p.exportParquet
+	*e = adapter.DefaultExportParquetOptions()
+	c := all.Command("parquet", "Write floats as files of Apache Parquet, a row for each sample: metric, labels, time, value. The rest is left out and counted; the exit code is then 3.")
+	c.Arg("dir", "Directory for the files.").Required().StringVar(&e.Dir)
+	seriesChoice(c, &e.SeriesChoice)
+	c.Flag("file-duration", "Time of each file: a multiple of 2h, at most 744h.").Default(e.Length.String()).DurationVar(&e.Length)
+	exportFlags(c, &e.URL, &e.State, &e.Every)
 	c.Action(func(*kingpin.ParseContext) error { return e.Validate(time.Now()) })
 }
 

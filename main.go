@@ -92,6 +92,8 @@ func run(args []string, stdout, stderr io.Writer) int {
 		err = adapter.ExportOpenMetrics(ctx, c.options, c.exportText, console(stdout, stderr))
 	case commandExportBlocks:
 		err = adapter.ExportBlocks(ctx, c.options, c.exportBlocks, console(stdout, stderr))
+	case commandExportParquet:
+		err = adapter.ExportParquet(ctx, c.options, c.exportParquet, console(stdout, stderr))
 	case commandExportOpenTSDB:
 		err = adapter.ExportOpenTSDB(ctx, c.options, c.exports, console(stdout, stderr))
 	case commandExportWhisper:

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"math"
 	"os"
+	"strings"
 	"time"
 
 	"github.com/tsdbridge/tsdbridge/prometheus/blocks"
@@ -49,13 +50,65 @@ func (e *ExportBlocksOptions) Validate(now time.Time) error {
 // ExportBlocks writes blocks of Prometheus of the tables, or of an adapter that has them open.
 func ExportBlocks(ctx context.Context, o Options, e ExportBlocksOptions, console Console) error {
 	return o.openColumns(ctx, e.URL, "export prometheus", func(ctx context.Context, s openedColumns) error {
-		return e.run(ctx, console, s, o.Now)
+		return e.run(ctx, console, s, e.format, o.Now)
 	})
 }
 
-// run writes the blocks of a source.
-func (e *ExportBlocksOptions) run(ctx context.Context, console Console, s openedColumns, now func() time.Time) error {
-	named := fmt.Sprintf("%s, blocks of %v, in %s", e.what(), e.Length, s.name)
+// A windowWriter writes the samples of a window of time as a file or a directory.
+type windowWriter interface {
+	Add(b *columns.Batch) error
+	Abandon() error
+	// end completes what is written. left is what it has no place for.
+	end(ctx context.Context) (name string, samples int64, left leftOut, err error)
+}
+
+// A windowFormat is what samples are exported as, a window of time after the other.
+type windowFormat struct {
+	unit string // of what is written: blocks
+	open func(begin, end int64) (windowWriter, error)
+	// told returns what people are told of what was left out, "" for nothing.
+	told func(left leftOut) string
+}
+
+// leftOut counts what a format has no place for.
+type leftOut struct{ histograms, exemplars, starts int64 }
+
+func (l *leftOut) add(o leftOut) {
+	l.histograms += o.histograms
+	l.exemplars += o.exemplars
+	l.starts += o.starts
+}
+
+// A blockWriter is a windowWriter of blocks.
+type blockWriter struct{ *blocks.Writer }
+
+func (w blockWriter) end(ctx context.Context) (string, int64, leftOut, error) {
+	written, err := w.Close(ctx)
+	return written.Name, written.Samples, leftOut{exemplars: written.Exemplars, starts: written.Starts}, err
+}
+
+// format writes blocks. named is what is exported.
+func (e *ExportBlocksOptions) format(named string) windowFormat {
+	return windowFormat{"blocks", func(begin, end int64) (windowWriter, error) {
+		w, err := blocks.NewWriter(blocks.WriteOptions{Dir: e.Dir, Source: named, From: begin, To: end, Starts: e.Starts})
+		return blockWriter{w}, err
+	}, func(left leftOut) string {
+		switch {
+		case left.exemplars > 0 && left.starts > 0:
+			return fmt.Sprintf("%d exemplars were left out, which blocks cannot hold, and %d start times (--start-times)", left.exemplars, left.starts)
+		case left.exemplars > 0:
+			return fmt.Sprintf("%d exemplars were left out, which blocks cannot hold", left.exemplars)
+		case left.starts > 0:
+			return fmt.Sprintf("%d start times were left out (--start-times)", left.starts)
+		}
+		return ""
+	}}
+}
+
+// run writes the windows of a source.
+func (e *ExportBlocksOptions) run(ctx context.Context, console Console, s openedColumns, format func(named string) windowFormat, now func() time.Time) error {
+	unit := format("").unit
+	named := fmt.Sprintf("%s, %s of %v, in %s", e.what(), unit, e.Length, s.name)
 	if err := os.MkdirAll(e.Dir, 0o777); err != nil {
 		return err
 	}
@@ -63,7 +116,7 @@ func (e *ExportBlocksOptions) run(ctx context.Context, console Console, s opened
 	if err != nil {
 		return fmt.Errorf("state: %w", err)
 	}
-	x := &blocksExport{ExportBlocksOptions: *e, console: console, line: &statusLine{console: console}, source: s, named: named, now: now, state: state, begun: time.Now()}
+	x := &blocksExport{ExportBlocksOptions: *e, console: console, line: &statusLine{console: console}, source: s, format: format(named), now: now, state: state, begun: time.Now()}
 	after, before, ended := state.Before()
 	x.before = before
 	if !ended {
@@ -89,13 +142,13 @@ func (e *ExportBlocksOptions) run(ctx context.Context, console Console, s opened
 // minBlock is the time of the shortest block, in milliseconds. All others begin at multiples of it.
 const minBlock = int64(2 * time.Hour / time.Millisecond)
 
-// A blocksExport is an export of blocks.
+// A blocksExport is an export of blocks, or of other files of windows of time.
 type blocksExport struct {
 	ExportBlocksOptions
 	console      Console
 	line         *statusLine
 	source       openedColumns
-	named        string
+	format       windowFormat
 	now          func() time.Time
 	windows      timeWindows // for people; of length 0: not yet known
 	at           int64       // begin of the last block
@@ -103,8 +156,7 @@ type blocksExport struct {
 	begun, told  time.Time
 	toldAdapter  time.Time
 	before, done transfer.FilesDone
-	exemplars    int64 // that were left out in this run
-	starts       int64
+	left         leftOut // in this run
 }
 
 // all writes the blocks from a time on.
@@ -119,20 +171,19 @@ func (x *blocksExport) all(ctx context.Context, from int64) error {
 		if err := x.reach(ctx, begin); err != nil {
 			return err
 		}
-		written, err := x.block(ctx, begin)
+		name, samples, left, err := x.window(ctx, begin)
 		if err != nil {
-			return fmt.Errorf("block of %s: %w", time.UnixMilli(begin).UTC().Format(time.RFC3339), err)
+			return fmt.Errorf("%s of %s: %w", strings.TrimSuffix(x.format.unit, "s"), time.UnixMilli(begin).UTC().Format(time.RFC3339), err)
 		}
-		one := transfer.FilesDone{Points: written.Samples}
-		if written.Name != "" {
+		one := transfer.FilesDone{Points: samples}
+		if name != "" {
 			one.Files = 1
 		}
 		if err := x.state.Finish(transfer.FilePlace{Part: int(begin / minBlock), Name: "block"}, one); err != nil {
 			return fmt.Errorf("state: %w", err)
 		}
 		x.done.Add(one)
-		x.exemplars += written.Exemplars
-		x.starts += written.Starts
+		x.left.add(left)
 		x.tell(ctx)
 		if begin > math.MaxInt64-length {
 			return nil
@@ -141,12 +192,12 @@ func (x *blocksExport) all(ctx context.Context, from int64) error {
 	}
 }
 
-// block writes one block.
-func (x *blocksExport) block(ctx context.Context, begin int64) (blocks.Written, error) {
+// window writes one window.
+func (x *blocksExport) window(ctx context.Context, begin int64) (name string, samples int64, left leftOut, err error) {
 	end := begin + x.Length.Milliseconds()
-	w, err := blocks.NewWriter(blocks.WriteOptions{Dir: x.Dir, Source: x.named, From: begin, To: end, Starts: x.Starts})
+	w, err := x.format.open(begin, end)
 	if err != nil {
-		return blocks.Written{}, err
+		return "", 0, left, err
 	}
 	q := columnsQuery{Match: x.Match, From: max(begin, x.from), To: min(end-1, x.to), Exemplars: true}
 	add := w.Add
@@ -157,9 +208,9 @@ func (x *blocksExport) block(ctx context.Context, begin int64) (blocks.Written, 
 		}
 	}
 	if err := x.source.read(ctx, q, add); err != nil {
-		return blocks.Written{}, errors.Join(err, w.Abandon())
+		return "", 0, left, errors.Join(err, w.Abandon())
 	}
-	return w.Close(ctx)
+	return w.end(ctx)
 }
 
 func (x *blocksExport) took() time.Duration { return time.Since(x.begun).Round(time.Millisecond) }
@@ -169,7 +220,7 @@ func (x *blocksExport) rate() float64 {
 }
 
 func (x *blocksExport) sum() string {
-	return fmt.Sprintf("%d samples in %d blocks", x.done.Points, x.done.Files)
+	return fmt.Sprintf("%d samples in %d %s", x.done.Points, x.done.Files, x.format.unit)
 }
 
 // reach notes the begin of a block.
@@ -185,7 +236,7 @@ func (x *blocksExport) reach(ctx context.Context, begin int64) error {
 
 // progress is what is told of the export.
 func (x *blocksExport) progress() toldTransfer {
-	told := toldTransfer{Unit: "blocks", Points: x.done.Points, Before: x.before.Points, Seconds: time.Since(x.begun).Seconds()}
+	told := toldTransfer{Unit: x.format.unit, Points: x.done.Points, Before: x.before.Points, Seconds: time.Since(x.begun).Seconds()}
 	if x.windows.length > 0 {
 		nth, of := x.windows.place(x.at)
 		told.Done, told.Total, told.At = int64(nth)+1, int64(of), time.UnixMilli(x.at).UTC().Format(time.RFC3339)
@@ -211,18 +262,14 @@ func (x *blocksExport) tell(ctx context.Context) {
 func (x *blocksExport) end() error {
 	fmt.Fprintf(x.console.Out, "%s exported in %v, %.0f/s", x.sum(), x.took(), x.rate())
 	if x.before.Files > 0 {
-		fmt.Fprintf(x.console.Out, "; %d samples in %d blocks before", x.before.Points, x.before.Files)
+		fmt.Fprintf(x.console.Out, "; %d samples in %d %s before", x.before.Points, x.before.Files, x.format.unit)
 	}
 	fmt.Fprintln(x.console.Out)
-	switch {
-	case x.before.Files+x.done.Files == 0:
+	if x.before.Files+x.done.Files == 0 {
 		return errors.New("no series was found")
-	case x.exemplars > 0 && x.starts > 0:
-		return &ExitError{ExitIncomplete, fmt.Errorf("%d exemplars were left out, which blocks cannot hold, and %d start times (--start-times)", x.exemplars, x.starts)}
-	case x.exemplars > 0:
-		return &ExitError{ExitIncomplete, fmt.Errorf("%d exemplars were left out, which blocks cannot hold", x.exemplars)}
-	case x.starts > 0:
-		return &ExitError{ExitIncomplete, fmt.Errorf("%d start times were left out (--start-times)", x.starts)}
+	}
+	if told := x.format.told(x.left); told != "" {
+		return &ExitError{ExitIncomplete, errors.New(told)}
 	}
 	return nil
 }
