@@ -96,7 +96,7 @@ race:      ## the race detector on the tests that need nothing but Go
 	$(GO) test -race -short -timeout 20m ./...
 
 golden:    ## rewrite recorded answers and docs/flags.md; review the diff
-	$(GO) test ./storage/... ./translate/... ./adapter ./prometheus/write ./graphite -rewrite
+	$(GO) test $$(grep -rl cockroachdb/datadriven --include='*_test.go' storage translate adapter prometheus graphite | xargs -n1 dirname | sort -u | sed 's,^,./,') -rewrite
 	$(GO) test . -run Page -rewrite
 
 fuzz:      ## every fuzzer for a minute

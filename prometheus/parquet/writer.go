@@ -77,7 +77,7 @@ type Writer struct {
 	path    string
 	file    *os.File
 	buffer  *bufio.Writer
-	table   *pq.Writer
+	table   *pq.GenericWriter[any]
 	rows    []pq.Row
 	prefix  []pq.Value // of the labels of a series
 	written Written
@@ -92,7 +92,7 @@ func NewWriter(o WriteOptions) (*Writer, error) {
 		return nil, err
 	}
 	w.buffer = bufio.NewWriterSize(w.file, 1<<20)
-	w.table = pq.NewWriter(w.buffer, schema(), pq.Compression(&zstd.Codec{}), pq.MaxRowsPerRowGroup(groupRows), pq.CreatedBy("tsdbridge", "", ""))
+	w.table = pq.NewGenericWriter[any](w.buffer, schema(), pq.Compression(&zstd.Codec{}), pq.MaxRowsPerRowGroup(groupRows), pq.CreatedBy("tsdbridge", "", ""))
 	return w, nil
 }
 
