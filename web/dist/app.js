@@ -41,13 +41,15 @@ ${t("prometheus","/prometheus/snapshots/NAME"," --verify=sample")}`},{text:"Let 
   -d max_rows_per_line=100000 \\
   --data-urlencode 'match[]={job="billing"}' |
   gzip > billing.jsonl.gz
-${t("victoriametrics","billing.jsonl.gz")}`},{text:"The way back:",command:`tsdbridge export victoriametrics \\
+${t("victoriametrics","billing.jsonl.gz")}`},{text:"Or in its native format, which is smaller.",command:`curl -G http://vm:8428/api/v1/export/native \\
+  --data-urlencode 'match[]={job="billing"}' > billing.native
+${t("victoriametrics-native","billing.native")}`},{text:"The way back:",command:`tsdbridge export victoriametrics \\
   ${e} --from=30d-ago |
   curl -X POST -T - http://vm:8428/api/v1/import`}]},{id:"opentsdb",title:"OpenTSDB",page:"migrating.html#from-opentsdb",steps:[{text:"On the same tables of HBase: start with the configuration of the TSD. Nothing is copied, and the TSD may go on.",command:`tsdbridge --storage.engine=hbase \\
   --opentsdb.config=/etc/opentsdb/opentsdb.conf`},{text:"Or copy the points into this store.",command:`tsdbridge export opentsdb --storage.engine=hbase \\
   --hbase.zookeeper=zk1:2181 --output=dump/ --gzip
 ${t("opentsdb","dump/*.gz")}`},{text:"Ask both the same, and see the differences.",command:`tsdbridge check --tsd=http://tsd:4242 \\
-  --adapter=http://adapter:4242 --sample=1000`}]},{id:"text",title:"Text, remote read",page:"transfer.html",steps:[{text:"Files in OpenMetrics, as promtool takes them for a backfill; --format=text reads Prometheus' text format.",command:t("openmetrics","FILE")},{text:"Any server with remote read: Prometheus, Thanos, Mimir, Cortex, M3.",command:t("remote-read","http://server:9090/api/v1/read",` \\
+  --adapter=http://adapter:4242 --sample=1000`}]},{id:"text",title:"Text, remote read",page:"transfer.html",steps:[{text:"Files in OpenMetrics, as promtool takes them for a backfill; --format=text reads Prometheus' text format.",command:t("openmetrics","FILE")},{text:"Any server with remote read: Prometheus, Mimir, Cortex, M3.",command:t("remote-read","http://server:9090/api/v1/read",` \\
   --match='{job="billing"}' --from=90d-ago`)}]},{id:"tsdbridge",title:"Another tsdbridge",page:"copy.html",steps:[{text:"Copy a whole store into this one: embedded or HBase, other UIDs, widths and salts. OLD is the URL of an adapter, or a file of configuration that names its store.",command:`tsdbridge copy --from=OLD \\
   --to=${i.replace(/\/$/,"")} \\
   --state=copy.state --progress=10s --verify=sample`},{text:"While the old one goes on receiving: follow what changes there, until you end it.",command:`tsdbridge copy --from=http://old:9201 \\
@@ -61,7 +63,9 @@ ${t("opentsdb","dump/*.gz")}`},{text:"Ask both the same, and see the differences
   --output=billing.om.gz
 tsdbridge export victoriametrics \\
   ${e} \\
-  --from=30d-ago --output=dump/ --gzip`},{text:"Whisper files, or OpenTSDB's import text.",command:`tsdbridge export whisper \\
+  --from=30d-ago --output=dump/ --gzip`},{text:"Files of Apache Parquet, for tools that analyse tables.",command:`tsdbridge export parquet \\
+  ${e} \\
+  --state=export.state --progress=10s files/`},{text:"Whisper files, or OpenTSDB's import text.",command:`tsdbridge export whisper \\
   ${e} DIR
 tsdbridge export opentsdb \\
   ${e} \\

@@ -42,6 +42,8 @@ export function waysTo(base: string): Way[] {
       {text: 'Give vmagent a second address.', command: `-remoteWrite.url=${base}api/v1/write`},
       {text: 'Export lines of JSON, a job or a month at a time, and bring them along.',
         command: `curl -G http://vm:8428/api/v1/export \\\n  -d max_rows_per_line=100000 \\\n  --data-urlencode 'match[]={job="billing"}' |\n  gzip > billing.jsonl.gz\n${bring('victoriametrics', 'billing.jsonl.gz')}`},
+      {text: 'Or in its native format, which is smaller.',
+        command: `curl -G http://vm:8428/api/v1/export/native \\\n  --data-urlencode 'match[]={job="billing"}' > billing.native\n${bring('victoriametrics-native', 'billing.native')}`},
       {text: 'The way back:', command: `tsdbridge export victoriametrics \\\n  ${url} --from=30d-ago |\n  curl -X POST -T - http://vm:8428/api/v1/import`},
     ]},
     {id: 'opentsdb', title: 'OpenTSDB', page: 'migrating.html#from-opentsdb', steps: [
@@ -52,7 +54,7 @@ export function waysTo(base: string): Way[] {
     ]},
     {id: 'text', title: 'Text, remote read', page: 'transfer.html', steps: [
       {text: 'Files in OpenMetrics, as promtool takes them for a backfill; --format=text reads Prometheus\' text format.', command: bring('openmetrics', 'FILE')},
-      {text: 'Any server with remote read: Prometheus, Thanos, Mimir, Cortex, M3.', command: bring('remote-read', 'http://server:9090/api/v1/read', ' \\\n  --match=\'{job="billing"}\' --from=90d-ago')},
+      {text: 'Any server with remote read: Prometheus, Mimir, Cortex, M3.', command: bring('remote-read', 'http://server:9090/api/v1/read', ' \\\n  --match=\'{job="billing"}\' --from=90d-ago')},
     ]},
     {id: 'tsdbridge', title: 'Another tsdbridge', page: 'copy.html', steps: [
       {text: 'Copy a whole store into this one: embedded or HBase, other UIDs, widths and salts. OLD is the URL of an adapter, or a file of configuration that names its store.',
@@ -64,6 +66,7 @@ export function waysTo(base: string): Way[] {
       {text: 'Blocks that a Prometheus, Thanos or Mimir takes.', command: `tsdbridge export prometheus \\\n  ${url} \\\n  --state=export.state --progress=10s blocks/`},
       {text: 'Text in OpenMetrics, or lines of JSON as VictoriaMetrics has them. --match, --from and --to choose.',
         command: `tsdbridge export openmetrics \\\n  ${url} \\\n  --match='{job="billing"}' --from=30d-ago \\\n  --output=billing.om.gz\ntsdbridge export victoriametrics \\\n  ${url} \\\n  --from=30d-ago --output=dump/ --gzip`},
+      {text: 'Files of Apache Parquet, for tools that analyse tables.', command: `tsdbridge export parquet \\\n  ${url} \\\n  --state=export.state --progress=10s files/`},
       {text: 'Whisper files, or OpenTSDB\'s import text.', command: `tsdbridge export whisper \\\n  ${url} DIR\ntsdbridge export opentsdb \\\n  ${url} \\\n  --output=dump/ --gzip`},
     ]},
   ];
