@@ -3,6 +3,7 @@ package adapter
 import (
 	"cmp"
 	"fmt"
+	"time"
 
 	"github.com/grafana/regexp"
 
@@ -69,7 +70,9 @@ func (o Options) prometheusOptions() prom.Options {
 	}
 	p.Query.Admin, p.Query.Lifecycle, p.Query.Retention = o.AdminAPI, o.Lifecycle, o.Retention
 	if o.PromConfig != nil {
-		p.Query.ExternalLabels = o.PromConfig.GlobalConfig.ExternalLabels.Map()
+		global := &o.PromConfig.GlobalConfig
+		p.Query.ExternalLabels = global.ExternalLabels.Map()
+		p.Query.DefaultStep = cmp.Or(p.Query.DefaultStep, time.Duration(global.EvaluationInterval)) // of subqueries, as in Prometheus
 	}
 	p.Query.Timeout, p.Query.Samples, p.Query.Concurrency = o.QueryTimeout, o.QuerySamples, o.QueryParallel
 	p.Read.Timeout, p.Read.Samples, p.Read.Concurrency = o.QueryTimeout, cmp.Or(o.ReadSamples, o.QuerySamples), o.QueryParallel

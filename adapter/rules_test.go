@@ -250,3 +250,21 @@ func TestBackfillCommand(t *testing.T) {
 		t.Errorf("CheckRules: %v, %s", err, out.String())
 	}
 }
+
+// A subquery without a step has that of global.evaluation_interval, as in Prometheus, and of a reload.
+func TestSubqueryStep(t *testing.T) {
+	dir := t.TempDir()
+	r, o := newReloadable(t, func(o *Options) {
+		o.PromConfig = mustParseProm(t, dir, "global: {evaluation_interval: 5s}\n")
+	})
+	const count = "/api/v1/query?time=1700000000&query=count_over_time(vector(1)[1m:])"
+	r.await(count, `"12"]`)
+	o.PromConfig = mustParseProm(t, dir, "global: {evaluation_interval: 20s}\n")
+	r.set(o, nil)
+	r.reload(200)
+	r.await(count, `"3"]`)
+	o.PromConfig = nil
+	r.set(o, nil)
+	r.reload(200)
+	r.await(count, `"1"]`)
+}

@@ -59,14 +59,14 @@ func New(o Options) *API {
 func (a *API) With(o Options) *API {
 	other := &API{o: o, gate: a.gate, lists: apiTurns{a.lists.turns, o.Timeout}, parser: a.parser, engine: a.engine, cache: a.cache, federationErrors: a.federationErrors}
 	registry := a.features
-	if a.o.Samples != o.Samples || a.o.Timeout != o.Timeout {
+	if a.o.Samples != o.Samples || a.o.Timeout != o.Timeout || a.o.defaultStep() != o.defaultStep() {
 		replaced := o
 		replaced.Registerer = replacing{o.Registerer}
 		registry = features.NewRegistry()
-		other.engine = a.engine.With(newLibrary(replaced, a.gate, a.parser, registry), o.Samples, o.Timeout)
+		other.engine = a.engine.With(newLibrary(replaced, a.gate, a.parser, registry), o.Samples, o.Timeout, o.defaultStep())
 	}
 	if a.cache != nil {
-		other.cache = a.cache.With(other.engine)
+		other.cache = a.cache.With(other.engine, o.defaultStep())
 	}
 	other.assemble(registry)
 	return other

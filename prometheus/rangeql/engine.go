@@ -98,10 +98,11 @@ func New(o Options) *Engine {
 	}
 }
 
-// With returns an engine with other limits over another library, which shares metrics with this one.
-func (e *Engine) With(library *promql.Engine, maxSamples int, timeout time.Duration) *Engine {
+// With returns an engine with other limits and another default step over another library, which shares
+// metrics with this one.
+func (e *Engine) With(library *promql.Engine, maxSamples int, timeout, defaultStep time.Duration) *Engine {
 	other := *e
-	other.o.Library, other.o.MaxSamples, other.o.Timeout = library, maxSamples, timeout
+	other.o.Library, other.o.MaxSamples, other.o.Timeout, other.o.DefaultStep = library, maxSamples, timeout, defaultStep
 	return &other
 }
 

@@ -60,10 +60,11 @@ func New(o Options) *Engine {
 	return e
 }
 
-// With returns an engine over another one that gives the same answers. Both share what is kept.
-func (e *Engine) With(engine promql.QueryEngine) *Engine {
+// With returns an engine over another one that gives the same answers, but for the step of subqueries
+// without one. Both share what is kept.
+func (e *Engine) With(engine promql.QueryEngine, defaultStep time.Duration) *Engine {
 	other := *e
-	other.o.Engine = engine
+	other.o.Engine, other.o.DefaultStep = engine, defaultStep
 	return &other
 }
 
@@ -96,7 +97,7 @@ func (e *Engine) NewRangeQuery(ctx context.Context, q promstorage.Queryable, o p
 	}
 	k := &query{
 		engine: e, grid: g, make: makes,
-		key: key{text: text, step: g.step, phase: mod(g.first, g.step), lookback: lookback},
+		key: key{text: text, step: g.step, phase: mod(g.first, g.step), lookback: lookback, inner: e.o.DefaultStep},
 	}
 	if known, ok := e.entries.Get(k.key); ok {
 		k.shape = known.shape

@@ -12,6 +12,7 @@ type key struct {
 	text        string
 	step, phase int64 // milliseconds; the phase is the steps' distance from multiples of the step
 	lookback    time.Duration
+	inner       time.Duration // of subqueries without a step
 }
 
 // An entry is an answer that is kept.
