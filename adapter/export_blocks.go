@@ -1,35 +1,23 @@
 package adapter
 
 import (
-	"cmp"
 	"context"
-	"errors"
 	"fmt"
-	"math"
-	"os"
-	"strings"
 	"time"
 
 	"github.com/tsdbridge/tsdbridge/prometheus/blocks"
-	"github.com/tsdbridge/tsdbridge/prometheus/columns"
-	"github.com/tsdbridge/tsdbridge/transfer"
 )
 
 // ExportBlocksOptions are the flags of "export prometheus".
 type ExportBlocksOptions struct {
-	SeriesChoice
+	ExportWindowsOptions // Length is --block-duration
 
-	Dir    string        // argument
-	Length time.Duration // --block-duration
-	Starts bool          // --start-times
-	URL    string        // --adapter-url
-	State  string        // --state: file that keeps how far the export is
-	Every  time.Duration // --progress
+	Starts bool // --start-times
 }
 
 // DefaultExportBlocksOptions returns the options without a flag.
 func DefaultExportBlocksOptions() ExportBlocksOptions {
-	return ExportBlocksOptions{Length: 2 * time.Hour}
+	return ExportBlocksOptions{ExportWindowsOptions: ExportWindowsOptions{Length: 2 * time.Hour}}
 }
 
 // Validate names the flag that cannot work.
@@ -38,45 +26,15 @@ func (e *ExportBlocksOptions) Validate(now time.Time) error {
 	for length < e.Length {
 		length *= 3
 	}
-	switch {
-	case e.Length != length || length > 31*24*time.Hour:
+	if e.Length != length || length > 31*24*time.Hour {
 		return fmt.Errorf("--block-duration=%v: want 2h, 6h, 18h, 54h, 162h or 486h", e.Length)
-	case e.Every < 0:
-		return fmt.Errorf("--progress=%v: must not be negative", e.Every)
 	}
-	return e.SeriesChoice.Validate(now)
+	return e.ExportWindowsOptions.Validate(now)
 }
 
 // ExportBlocks writes blocks of Prometheus of the tables, or of an adapter that has them open.
 func ExportBlocks(ctx context.Context, o Options, e ExportBlocksOptions, console Console) error {
-	return o.openColumns(ctx, e.URL, "export prometheus", func(ctx context.Context, s openedColumns) error {
-		return e.run(ctx, console, s, e.format, o.Now)
-	})
-}
-
-// A windowWriter writes the samples of a window of time as a file or a directory.
-type windowWriter interface {
-	Add(b *columns.Batch) error
-	Abandon() error
-	// end completes what is written. left is what it has no place for.
-	end(ctx context.Context) (name string, samples int64, left leftOut, err error)
-}
-
-// A windowFormat is what samples are exported as, a window of time after the other.
-type windowFormat struct {
-	unit string // of what is written: blocks
-	open func(begin, end int64) (windowWriter, error)
-	// told returns what people are told of what was left out, "" for nothing.
-	told func(left leftOut) string
-}
-
-// leftOut counts what a format has no place for.
-type leftOut struct{ histograms, exemplars, starts int64 }
-
-func (l *leftOut) add(o leftOut) {
-	l.histograms += o.histograms
-	l.exemplars += o.exemplars
-	l.starts += o.starts
+	return e.export(ctx, o, "export prometheus", e.format(), console)
 }
 
 // A blockWriter is a windowWriter of blocks.
@@ -87,9 +45,9 @@ func (w blockWriter) end(ctx context.Context) (string, int64, leftOut, error) {
 	return written.Name, written.Samples, leftOut{exemplars: written.Exemplars, starts: written.Starts}, err
 }
 
-// format writes blocks. named is what is exported.
-func (e *ExportBlocksOptions) format(named string) windowFormat {
-	return windowFormat{"blocks", func(begin, end int64) (windowWriter, error) {
+// format writes blocks.
+func (e *ExportBlocksOptions) format() windowFormat {
+	return windowFormat{"blocks", func(named string, begin, end int64) (windowWriter, error) {
 		w, err := blocks.NewWriter(blocks.WriteOptions{Dir: e.Dir, Source: named, From: begin, To: end, Starts: e.Starts})
 		return blockWriter{w}, err
 	}, func(left leftOut) string {
@@ -103,173 +61,4 @@ func (e *ExportBlocksOptions) format(named string) windowFormat {
 		}
 		return ""
 	}}
-}
-
-// run writes the windows of a source.
-func (e *ExportBlocksOptions) run(ctx context.Context, console Console, s openedColumns, format func(named string) windowFormat, now func() time.Time) error {
-	unit := format("").unit
-	named := fmt.Sprintf("%s, %s of %v, in %s", e.what(), unit, e.Length, s.name)
-	if err := os.MkdirAll(e.Dir, 0o777); err != nil {
-		return err
-	}
-	state, err := transfer.OpenFilesState(e.State, named, e.Dir, time.Now)
-	if err != nil {
-		return fmt.Errorf("state: %w", err)
-	}
-	x := &blocksExport{ExportBlocksOptions: *e, console: console, line: &statusLine{console: console}, source: s, format: format(named), now: now, state: state, begun: time.Now()}
-	after, before, ended := state.Before()
-	x.before = before
-	if !ended {
-		from := e.from
-		if after.Name != "" {
-			from = max(from, int64(after.Part)*minBlock+e.Length.Milliseconds())
-		}
-		err = x.all(ctx, from)
-		err = errors.Join(err, state.Close(err == nil))
-	}
-	x.line.close()
-	s.teller.end(ctx, x.progress(), err)
-	if err != nil {
-		fmt.Fprintf(console.Err, "%s were exported in %v; %s\n", x.sum(), x.took(), transfer.ExportHint(transfer.ExportOptions{State: e.State, Files: []string{e.Dir}}))
-		if ctx.Err() != nil {
-			return errors.New("interrupted")
-		}
-		return err
-	}
-	return x.end()
-}
-
-// minBlock is the time of the shortest block, in milliseconds. All others begin at multiples of it.
-const minBlock = int64(2 * time.Hour / time.Millisecond)
-
-// A blocksExport is an export of blocks, or of other files of windows of time.
-type blocksExport struct {
-	ExportBlocksOptions
-	console      Console
-	line         *statusLine
-	source       openedColumns
-	format       windowFormat
-	now          func() time.Time
-	windows      timeWindows // for people; of length 0: not yet known
-	at           int64       // begin of the last block
-	state        *transfer.FilesState
-	begun, told  time.Time
-	toldAdapter  time.Time
-	before, done transfer.FilesDone
-	left         leftOut // in this run
-}
-
-// all writes the blocks from a time on.
-func (x *blocksExport) all(ctx context.Context, from int64) error {
-	length := x.Length.Milliseconds()
-	for {
-		at, ok, err := x.source.next(ctx, from, x.to)
-		if err != nil || !ok {
-			return err
-		}
-		begin := at / length * length
-		if err := x.reach(ctx, begin); err != nil {
-			return err
-		}
-		name, samples, left, err := x.window(ctx, begin)
-		if err != nil {
-			return fmt.Errorf("%s of %s: %w", strings.TrimSuffix(x.format.unit, "s"), time.UnixMilli(begin).UTC().Format(time.RFC3339), err)
-		}
-		one := transfer.FilesDone{Points: samples}
-		if name != "" {
-			one.Files = 1
-		}
-		if err := x.state.Finish(transfer.FilePlace{Part: int(begin / minBlock), Name: "block"}, one); err != nil {
-			return fmt.Errorf("state: %w", err)
-		}
-		x.done.Add(one)
-		x.left.add(left)
-		x.tell(ctx)
-		if begin > math.MaxInt64-length {
-			return nil
-		}
-		from = begin + length
-	}
-}
-
-// window writes one window.
-func (x *blocksExport) window(ctx context.Context, begin int64) (name string, samples int64, left leftOut, err error) {
-	end := begin + x.Length.Milliseconds()
-	w, err := x.format.open(begin, end)
-	if err != nil {
-		return "", 0, left, err
-	}
-	q := columnsQuery{Match: x.Match, From: max(begin, x.from), To: min(end-1, x.to), Exemplars: true}
-	add := w.Add
-	if !x.labels.IsEmpty() {
-		add = func(b *columns.Batch) error {
-			b.With(x.labels)
-			return w.Add(b)
-		}
-	}
-	if err := x.source.read(ctx, q, add); err != nil {
-		return "", 0, left, errors.Join(err, w.Abandon())
-	}
-	return w.end(ctx)
-}
-
-func (x *blocksExport) took() time.Duration { return time.Since(x.begun).Round(time.Millisecond) }
-
-func (x *blocksExport) rate() float64 {
-	return float64(x.done.Points) / max(time.Since(x.begun).Seconds(), 0.001)
-}
-
-func (x *blocksExport) sum() string {
-	return fmt.Sprintf("%d samples in %d %s", x.done.Points, x.done.Files, x.format.unit)
-}
-
-// reach notes the begin of a block.
-func (x *blocksExport) reach(ctx context.Context, begin int64) error {
-	x.at = begin
-	if x.windows.length > 0 {
-		return nil
-	}
-	first, _, err := x.source.next(ctx, x.from, x.to)
-	x.windows = newTimeWindows(first, x.to, x.Length.Milliseconds(), x.now())
-	return err
-}
-
-// progress is what is told of the export.
-func (x *blocksExport) progress() toldTransfer {
-	told := toldTransfer{Unit: x.format.unit, Points: x.done.Points, Before: x.before.Points, Seconds: time.Since(x.begun).Seconds()}
-	if x.windows.length > 0 {
-		nth, of := x.windows.place(x.at)
-		told.Done, told.Total, told.At = int64(nth)+1, int64(of), time.UnixMilli(x.at).UTC().Format(time.RFC3339)
-		told.Left = told.Seconds / float64(told.Done) * float64(told.Total-told.Done)
-	}
-	return told
-}
-
-// tell prints the progress, and tells the adapter of it, if it is time.
-func (x *blocksExport) tell(ctx context.Context) {
-	if now := time.Now(); now.Sub(x.toldAdapter) >= time.Second {
-		x.toldAdapter = now
-		x.source.teller.tell(ctx, x.progress())
-	}
-	every := cmp.Or(x.Every, time.Second)
-	if now := time.Now(); (x.console.Terminal || x.Every > 0) && now.Sub(x.told) >= every {
-		x.told = now
-		x.line.print(fmt.Sprintf("%s, %.0f/s, at %s", x.sum(), x.rate(), time.UnixMilli(x.at).UTC().Format(time.RFC3339)))
-	}
-}
-
-// end tells of an export that is complete.
-func (x *blocksExport) end() error {
-	fmt.Fprintf(x.console.Out, "%s exported in %v, %.0f/s", x.sum(), x.took(), x.rate())
-	if x.before.Files > 0 {
-		fmt.Fprintf(x.console.Out, "; %d samples in %d %s before", x.before.Points, x.before.Files, x.format.unit)
-	}
-	fmt.Fprintln(x.console.Out)
-	if x.before.Files+x.done.Files == 0 {
-		return errors.New("no series was found")
-	}
-	if told := x.format.told(x.left); told != "" {
-		return &ExitError{ExitIncomplete, errors.New(told)}
-	}
-	return nil
 }

@@ -11,36 +11,31 @@ import (
 
 // ExportParquetOptions are the flags of "export parquet".
 type ExportParquetOptions struct {
-	ExportBlocksOptions // Length is --file-duration; Starts is not used
+	ExportWindowsOptions // Length is --file-duration
 }
 
 // DefaultExportParquetOptions returns the options without a flag.
 func DefaultExportParquetOptions() ExportParquetOptions {
-	return ExportParquetOptions{ExportBlocksOptions{Length: 24 * time.Hour}}
+	return ExportParquetOptions{ExportWindowsOptions{Length: 24 * time.Hour}}
 }
 
 // Validate names the flag that cannot work.
 func (e *ExportParquetOptions) Validate(now time.Time) error {
-	switch unit := 2 * time.Hour; {
-	case e.Length < unit || e.Length%unit != 0 || e.Length > 31*24*time.Hour:
+	if unit := 2 * time.Hour; e.Length < unit || e.Length%unit != 0 || e.Length > 31*24*time.Hour {
 		return fmt.Errorf("--file-duration=%v: want a multiple of 2h, at most 744h", e.Length)
-	case e.Every < 0:
-		return fmt.Errorf("--progress=%v: must not be negative", e.Every)
 	}
-	return e.SeriesChoice.Validate(now)
+	return e.ExportWindowsOptions.Validate(now)
 }
 
 // ExportParquet writes files of Parquet of the tables, or of an adapter that has them open.
 func ExportParquet(ctx context.Context, o Options, e ExportParquetOptions, console Console) error {
-	return o.openColumns(ctx, e.URL, "export parquet", func(ctx context.Context, s openedColumns) error {
-		return e.run(ctx, console, s, e.format, o.Now)
-	})
+	return e.export(ctx, o, "export parquet", e.format(), console)
 }
 
 // format writes files of Parquet.
-func (e *ExportParquetOptions) format(string) windowFormat {
-	return windowFormat{"files", func(begin, end int64) (windowWriter, error) {
-		w, err := parquet.NewWriter(parquet.WriteOptions{Dir: e.Dir, From: begin, To: end})
+func (e *ExportParquetOptions) format() windowFormat {
+	return windowFormat{"files", func(_ string, begin, _ int64) (windowWriter, error) {
+		w, err := parquet.NewWriter(e.Dir, begin)
 		return parquetWriter{w}, err
 	}, func(left leftOut) string {
 		var all []string

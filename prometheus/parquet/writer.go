@@ -21,14 +21,6 @@ import (
 	"github.com/tsdbridge/tsdbridge/storage"
 )
 
-// WriteOptions are what a file is written with.
-type WriteOptions struct {
-	Dir string // of the file
-	// From and To are the times of the file in milliseconds; To is not included. The file has the
-	// name of From.
-	From, To int64
-}
-
 // Written tells what became of a file.
 type Written struct {
 	Name    string // of the file; empty: it would have no rows
@@ -83,10 +75,11 @@ type Writer struct {
 	written Written
 }
 
-// NewWriter begins a file. Close ends it.
-func NewWriter(o WriteOptions) (*Writer, error) {
-	name := time.UnixMilli(o.From).UTC().Format("20060102T150405Z") + ".parquet"
-	w := &Writer{name: name, path: filepath.Join(o.Dir, name)}
+// NewWriter begins a file in a directory. It has the name of a time, in milliseconds: that of its first
+// samples. Close ends it.
+func NewWriter(dir string, from int64) (*Writer, error) {
+	name := time.UnixMilli(from).UTC().Format("20060102T150405Z") + ".parquet"
+	w := &Writer{name: name, path: filepath.Join(dir, name)}
 	var err error
 	if w.file, err = os.Create(w.path + tmpSuffix); err != nil {
 		return nil, err

@@ -27,7 +27,7 @@ type readRow struct {
 // TestFile: a reader gets the samples that were written, in all groups of rows.
 func TestFile(t *testing.T) {
 	dir := t.TempDir()
-	w, err := NewWriter(WriteOptions{Dir: dir, From: 1_700_000_000_000, To: 1_700_007_200_000})
+	w, err := NewWriter(dir, 1_700_000_000_000)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -76,7 +76,7 @@ func TestFile(t *testing.T) {
 func TestNoFile(t *testing.T) {
 	dir := t.TempDir()
 	for _, end := range []func(*Writer) error{(*Writer).Abandon, func(w *Writer) error { _, err := w.Close(); return err }} {
-		w, err := NewWriter(WriteOptions{Dir: dir})
+		w, err := NewWriter(dir, 0)
 		if err != nil {
 			t.Fatal(err)
 		}
