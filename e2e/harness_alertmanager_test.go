@@ -6,39 +6,25 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"os"
-	"os/exec"
 	"path/filepath"
-	"runtime"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 )
 
 const alertmanagerModule = "github.com/prometheus/alertmanager"
 
-// alertmanagerBuild is where Alertmanager is. It is built once.
-var alertmanagerBuild struct {
-	once sync.Once
-	path string
-	err  error
-}
+// alertmanagerBuild is where Alertmanager is.
+var alertmanagerBuild keptProgram
 
-// alertmanagerBinary returns the path of the Alertmanager of the version that go.mod names. It takes long to build and
-// never changes for a version, so it is kept for later runs.
+// alertmanagerBinary returns the path of the Alertmanager of the version that go.mod names.
 func alertmanagerBinary(t testing.TB) string {
 	t.Helper()
-	b := &alertmanagerBuild
-	b.once.Do(func() {
+	return alertmanagerBuild.path(t, "alertmanager", func() (string, func(work string) error) {
 		source := strings.TrimSpace(goTool(t, "list", "-m", "-f", "{{.Dir}}", alertmanagerModule))
 		version := strings.TrimSpace(goTool(t, "list", "-m", "-f", "{{.Version}}", alertmanagerModule))
-		name := fmt.Sprintf("alertmanager-%s-%s-%s", version, runtime.Version(), runtime.GOARCH)
-		b.path, b.err = keptFolder(name, "alertmanager", func(work string) error { return buildAlertmanager(source, work) })
+		return version, func(work string) error { return buildAlertmanager(source, work) }
 	})
-	if b.err != nil {
-		t.Fatal(b.err)
-	}
-	return filepath.Join(b.path, "alertmanager")
 }
 
 // buildAlertmanager builds a copy of the module with its own go.sum. The module lacks the files of its page, which must
@@ -55,10 +41,8 @@ func buildAlertmanager(source, work string) error {
 	if err := os.WriteFile(filepath.Join(page, "index.html"), nil, 0o600); err != nil {
 		return err
 	}
-	cmd := exec.Command("go", "build", "-mod=readonly", "-buildvcs=false", "-o", filepath.Join(work, "alertmanager"), "./cmd/alertmanager")
-	cmd.Dir, cmd.Env = copied, append(os.Environ(), "CGO_ENABLED=0")
-	if out, err := cmd.CombinedOutput(); err != nil {
-		return fmt.Errorf("build alertmanager: %w\n%s", err, out)
+	if err := goBuild(copied, filepath.Join(work, "alertmanager"), "./cmd/alertmanager"); err != nil {
+		return err
 	}
 	return os.RemoveAll(copied)
 }

@@ -102,6 +102,52 @@ func keptFolder(name, last string, fill func(work string) error) (string, error)
 	return dir, nil
 }
 
+// A keptProgram is built once, and kept for later runs.
+type keptProgram struct {
+	once sync.Once
+	dir  string
+	err  error
+}
+
+// path returns the path of the program. find is called once: its version is what the program depends on, and build makes
+// it in a folder.
+func (k *keptProgram) path(t testing.TB, program string, find func() (version string, build func(work string) error)) string {
+	t.Helper()
+	k.once.Do(func() {
+		version, build := find()
+		k.dir, k.err = keptFolder(fmt.Sprintf("%s-%s-%s-%s", program, version, runtime.Version(), runtime.GOARCH), program, build)
+	})
+	if k.err != nil {
+		t.Fatal(k.err)
+	}
+	return filepath.Join(k.dir, program)
+}
+
+// buildFrom builds a program of a module that is made of files of testdata: their names in the module, and there. "go mod
+// init" and "go get" of the versions made them, so the sums are those that were recorded.
+func buildFrom(work, program, pkg string, files map[string]string) error {
+	for name, from := range files {
+		text, err := os.ReadFile(filepath.Join("testdata", program, from))
+		if err != nil {
+			return err
+		}
+		if err := os.WriteFile(filepath.Join(work, name), text, 0o600); err != nil {
+			return err
+		}
+	}
+	return goBuild(work, filepath.Join(work, program), pkg)
+}
+
+// goBuild builds a package of a module whose files are all there.
+func goBuild(module, to, pkg string) error {
+	cmd := exec.Command("go", "build", "-mod=readonly", "-buildvcs=false", "-o", to, pkg)
+	cmd.Dir, cmd.Env = module, append(os.Environ(), "CGO_ENABLED=0")
+	if out, err := cmd.CombinedOutput(); err != nil {
+		return fmt.Errorf("build %s: %w\n%s", filepath.Base(to), err, out)
+	}
+	return nil
+}
+
 // goTool runs the go command in the module and returns what it prints.
 func goTool(t testing.TB, args ...string) string {
 	t.Helper()

@@ -4,10 +4,7 @@ import (
 	"fmt"
 	"net/http"
 	"os"
-	"os/exec"
 	"path/filepath"
-	"runtime"
-	"sync"
 	"testing"
 )
 
@@ -16,45 +13,17 @@ const (
 	carbonAPIVersion = "v0.18.2"
 )
 
-// carbonAPI is where carbonapi is. It is built once.
-var carbonAPI struct {
-	once sync.Once
-	path string
-	err  error
-}
+// carbonAPI is where carbonapi is.
+var carbonAPI keptProgram
 
-// carbonAPIBinary returns the path of a carbonapi, built in a module of its own and kept for later runs.
+// carbonAPIBinary returns the path of a carbonapi, built in a module of its own.
 func carbonAPIBinary(t testing.TB) string {
 	t.Helper()
-	c := &carbonAPI
-	c.once.Do(func() {
-		name := fmt.Sprintf("carbonapi-%s-%s-%s", carbonAPIVersion, runtime.Version(), runtime.GOARCH)
-		c.path, c.err = keptFolder(name, "carbonapi", buildCarbonAPI)
+	return carbonAPI.path(t, "carbonapi", func() (string, func(work string) error) {
+		return carbonAPIVersion, func(work string) error {
+			return buildFrom(work, "carbonapi", carbonAPIModule+"/cmd/carbonapi", map[string]string{"go.mod": "carbonapi.mod", "go.sum": "carbonapi.sum"})
+		}
 	})
-	if c.err != nil {
-		t.Fatal(c.err)
-	}
-	return filepath.Join(c.path, "carbonapi")
-}
-
-// buildCarbonAPI builds it by testdata/carbonapi, which "go mod init carbonapi" and "go get" of the version made: the sums of
-// its modules are those that were recorded.
-func buildCarbonAPI(work string) error {
-	for name, from := range map[string]string{"go.mod": "carbonapi.mod", "go.sum": "carbonapi.sum"} {
-		text, err := os.ReadFile(filepath.Join("testdata", "carbonapi", from))
-		if err != nil {
-			return err
-		}
-		if err := os.WriteFile(filepath.Join(work, name), text, 0o600); err != nil {
-			return err
-		}
-	}
-	cmd := exec.Command("go", "build", "-mod=readonly", "-o", "carbonapi", carbonAPIModule+"/cmd/carbonapi")
-	cmd.Dir, cmd.Env = work, append(os.Environ(), "CGO_ENABLED=0")
-	if out, err := cmd.CombinedOutput(); err != nil {
-		return fmt.Errorf("build carbonapi: %w\n%s", err, out)
-	}
-	return nil
 }
 
 // startCarbonAPI runs a carbonapi over a server, without caches, and waits until it answers. A batch is how many series

@@ -5,61 +5,28 @@ import (
 	"hash/crc32"
 	"net/http"
 	"os"
-	"os/exec"
 	"path/filepath"
-	"runtime"
-	"sync"
 	"testing"
 )
 
 // collectorVersion is that of testdata/collector/collector.mod.
 const collectorVersion = "v0.160.0"
 
-// collectorBuild is where the OpenTelemetry Collector is. It is built once.
-var collectorBuild struct {
-	once sync.Once
-	path string
-	err  error
-}
+// collectorBuild is where the OpenTelemetry Collector is.
+var collectorBuild keptProgram
 
-// collectorBinary returns the path of an OpenTelemetry Collector with a few parts, built in a module of its own and kept
-// for later runs.
+// collectorBinary returns the path of an OpenTelemetry Collector with a few parts, built in a module of its own.
 func collectorBinary(t testing.TB) string {
 	t.Helper()
-	b := &collectorBuild
-	b.once.Do(func() {
+	return collectorBuild.path(t, "collector", func() (string, func(work string) error) {
 		source, err := os.ReadFile(filepath.Join("testdata", "collector", "main.go"))
-		if err != nil {
-			b.err = err
-			return
+		return fmt.Sprintf("%s-%08x", collectorVersion, crc32.ChecksumIEEE(source)), func(work string) error {
+			if err != nil {
+				return err
+			}
+			return buildFrom(work, "collector", ".", map[string]string{"go.mod": "collector.mod", "go.sum": "collector.sum", "main.go": "main.go"})
 		}
-		name := fmt.Sprintf("collector-%s-%08x-%s-%s", collectorVersion, crc32.ChecksumIEEE(source), runtime.Version(), runtime.GOARCH)
-		b.path, b.err = keptFolder(name, "collector", buildCollector)
 	})
-	if b.err != nil {
-		t.Fatal(b.err)
-	}
-	return filepath.Join(b.path, "collector")
-}
-
-// buildCollector builds testdata/collector. "go mod init" and "go get" of the versions made its module: the sums are
-// those that were recorded.
-func buildCollector(work string) error {
-	for name, from := range map[string]string{"go.mod": "collector.mod", "go.sum": "collector.sum", "main.go": "main.go"} {
-		text, err := os.ReadFile(filepath.Join("testdata", "collector", from))
-		if err != nil {
-			return err
-		}
-		if err := os.WriteFile(filepath.Join(work, name), text, 0o600); err != nil {
-			return err
-		}
-	}
-	cmd := exec.Command("go", "build", "-mod=readonly", "-buildvcs=false", "-o", "collector", ".")
-	cmd.Dir, cmd.Env = work, append(os.Environ(), "CGO_ENABLED=0")
-	if out, err := cmd.CombinedOutput(); err != nil {
-		return fmt.Errorf("build the collector: %w\n%s", err, out)
-	}
-	return nil
 }
 
 // An otelCollector is a running OpenTelemetry Collector. Its client sends to its receiver of OTLP.

@@ -2,11 +2,8 @@ package e2e_test
 
 import (
 	"context"
-	"fmt"
 	"net/http"
 	"strconv"
-	"sync"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -51,67 +48,38 @@ func (o loadOptions) withDefaults() loadOptions {
 // Prometheus, it repeats a request until it is acknowledged. So each writer knows that all its
 // batches up to a number are acknowledged, and that at most one more may be stored.
 type load struct {
-	o       loadOptions
-	t       testing.TB
-	stop    context.CancelFunc
-	writers sync.WaitGroup
-	acked   []atomic.Int64 // batches of each writer
-	retries atomic.Int64
+	*writers // a request is a batch
+
+	o loadOptions
 }
 
 // startLoad begins to write to the first of the clients, and turns to the next one after every
 // failure, until Stop or the end of the test.
 func startLoad(t testing.TB, to ...client) *load {
 	t.Helper()
-	ctx, cancel := context.WithCancel(t.Context())
 	o := loadOptions{}.withDefaults()
-	l := &load{o: o, t: t, stop: cancel, acked: make([]atomic.Int64, o.Writers)}
-	for w := range o.Writers {
-		l.writers.Go(func() { l.write(ctx, w, to) })
-	}
-	t.Cleanup(l.Stop)
+	l := &load{writers: newWriters(t, o.Writers), o: o}
+	l.start(func(ctx context.Context, w int) { l.write(ctx, w, to) })
 	return l
-}
-
-// Stop ends the writers, also in the middle of a request.
-func (l *load) Stop() {
-	l.stop()
-	l.writers.Wait()
 }
 
 // Acked returns how many samples are acknowledged.
 func (l *load) Acked() int64 {
-	var batches int64
-	for w := range l.acked {
-		batches += l.acked[w].Load()
-	}
-	return batches * int64(l.o.Series)
+	return l.Requests() * int64(l.o.Series)
 }
-
-// Retries returns how many requests were not acknowledged.
-func (l *load) Retries() int64 { return l.retries.Load() }
 
 // WaitAcked waits until n more samples are acknowledged.
 func (l *load) WaitAcked(t testing.TB, n int64) {
 	t.Helper()
-	want := l.Acked() + n
-	eventually(t, 2*waitTimeout, fmt.Sprintf("%d more samples acknowledged", n), func() error {
-		if have := l.Acked(); have < want {
-			return fmt.Errorf("%d are missing", want-have)
-		}
-		return nil
-	})
+	waitMore(t, n, "samples", l.Acked)
 }
 
 func (l *load) write(ctx context.Context, w int, to []client) {
 	for n := range l.o.Batches {
 		body := snappied(l.t, &prompb.WriteRequest{Timeseries: l.batch(w, n)})
 		for try := 0; !l.send(ctx, to[try%len(to)], body); try++ {
-			l.retries.Add(1)
-			select {
-			case <-ctx.Done():
+			if !l.again(ctx) {
 				return
-			case <-time.After(20 * time.Millisecond): // a closed port refuses at once
 			}
 		}
 		l.acked[w].Add(1)

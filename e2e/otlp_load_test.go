@@ -4,11 +4,8 @@ import (
 	"bytes"
 	"compress/gzip"
 	"context"
-	"fmt"
 	"net/http"
 	"strconv"
-	"sync"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -26,12 +23,9 @@ const otlpPath = "/api/v1/otlp/v1/metrics"
 // of its own. It repeats a request until it is acknowledged, so all its requests up to a number are
 // acknowledged, and one more may be stored.
 type otlpLoad struct {
-	t       testing.TB
-	start   time.Time
-	stop    context.CancelFunc
-	writers sync.WaitGroup
-	acked   []atomic.Int64 // requests of each writer
-	retries atomic.Int64
+	*writers
+
+	first time.Time // of the first request
 }
 
 // otlpStep is the time between the requests of a writer.
@@ -39,37 +33,15 @@ const otlpStep = 100 * time.Millisecond
 
 func startOTLPLoad(t testing.TB, c client, writers int) *otlpLoad {
 	t.Helper()
-	ctx, cancel := context.WithCancel(t.Context())
-	l := &otlpLoad{t: t, start: time.Now().Add(-3 * time.Hour).Truncate(time.Millisecond), stop: cancel, acked: make([]atomic.Int64, writers)}
-	for w := range writers {
-		l.writers.Go(func() { l.write(ctx, c, w) })
-	}
-	t.Cleanup(l.Stop)
+	l := &otlpLoad{writers: newWriters(t, writers), first: time.Now().Add(-3 * time.Hour).Truncate(time.Millisecond)}
+	l.start(func(ctx context.Context, w int) { l.write(ctx, c, w) })
 	return l
-}
-
-// Stop ends the writers, also in the middle of a request.
-func (l *otlpLoad) Stop() {
-	l.stop()
-	l.writers.Wait()
 }
 
 // WaitAcked waits until n more requests are acknowledged.
 func (l *otlpLoad) WaitAcked(t testing.TB, n int64) {
 	t.Helper()
-	all := func() (sum int64) {
-		for w := range l.acked {
-			sum += l.acked[w].Load()
-		}
-		return sum
-	}
-	want := all() + n
-	eventually(t, 2*waitTimeout, fmt.Sprintf("%d more requests acknowledged", n), func() error {
-		if have := all(); have < want {
-			return fmt.Errorf("%d are missing", want-have)
-		}
-		return nil
-	})
+	waitMore(t, n, "requests", l.Requests)
 }
 
 // write sends requests in turn as protobuf, gzip and JSON.
@@ -77,11 +49,8 @@ func (l *otlpLoad) write(ctx context.Context, c client, w int) {
 	for n := 0; ; n++ {
 		body, header := otlpBody(l.t, l.metrics(w, n), (n+w)%3)
 		for !l.send(ctx, c, header, body) {
-			l.retries.Add(1)
-			select {
-			case <-ctx.Done():
+			if !l.again(ctx) {
 				return
-			case <-time.After(20 * time.Millisecond): // a closed port refuses at once
 			}
 		}
 		l.acked[w].Add(1)
@@ -182,7 +151,7 @@ func addNumber(points pmetric.NumberDataPointSlice, start, at pcommon.Timestamp,
 }
 
 func (l *otlpLoad) at(n int) pcommon.Timestamp {
-	return pcommon.NewTimestampFromTime(l.start.Add(time.Duration(n) * otlpStep))
+	return pcommon.NewTimestampFromTime(l.first.Add(time.Duration(n) * otlpStep))
 }
 
 // otlpValues are what the series of a writer have after request n, by name and bound.
@@ -203,7 +172,7 @@ func (l *otlpLoad) Verify(t testing.TB, c client) {
 	for w := range l.acked {
 		acked := int(l.acked[w].Load())
 		got := map[int]map[string]float64{} // by the number of the request
-		for _, ts := range c.Read(t, l.start.Add(-time.Hour), time.Now(), equals("job", "kill"), equals("instance", strconv.Itoa(w))) {
+		for _, ts := range c.Read(t, l.first.Add(-time.Hour), time.Now(), equals("job", "kill"), equals("instance", strconv.Itoa(w))) {
 			l.collect(t, ts, got)
 		}
 		for n := range acked {
@@ -218,7 +187,7 @@ func (l *otlpLoad) Verify(t testing.TB, c client) {
 		}
 		total += acked
 	}
-	t.Logf("OTLP: %d requests acknowledged, %d sent again", total, l.retries.Load())
+	t.Logf("OTLP: %d requests acknowledged, %d sent again", total, l.Retries())
 }
 
 // collect adds the samples of a series.
@@ -227,7 +196,7 @@ func (l *otlpLoad) collect(t testing.TB, ts *prompb.TimeSeries, to map[int]map[s
 	b := labels.NewScratchBuilder(0)
 	ls := ts.ToLabels(&b, nil)
 	add := func(at int64, name string, v float64) {
-		n := int(timestamp.Time(at).Sub(l.start) / otlpStep)
+		n := int(timestamp.Time(at).Sub(l.first) / otlpStep)
 		if to[n] == nil {
 			to[n] = map[string]float64{}
 		}
