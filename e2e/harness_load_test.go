@@ -15,11 +15,11 @@ type loadOptions struct {
 	Metric  string // default load_total
 	Writers int    // default 4; each has its own series and one request under way
 	Series  int    // of each writer, default 20
-	Batches int    // of each writer at most, default 10000
+	Batches int    // of each writer at most, default 100 000: more than a test lasts
 	// batches until a writer turns to new series, default 40: new series keep coming
 	Generation int
 	Start      time.Time     // of the first sample, default two hours ago
-	Step       time.Duration // between batches, default 250 ms
+	Step       time.Duration // between batches, default 50 ms
 }
 
 func (o loadOptions) withDefaults() loadOptions {
@@ -29,13 +29,13 @@ func (o loadOptions) withDefaults() loadOptions {
 	for _, d := range []struct {
 		field *int
 		value int
-	}{{&o.Writers, 4}, {&o.Series, 20}, {&o.Batches, 10_000}, {&o.Generation, 40}} {
+	}{{&o.Writers, 4}, {&o.Series, 20}, {&o.Batches, 100_000}, {&o.Generation, 40}} {
 		if *d.field == 0 {
 			*d.field = d.value
 		}
 	}
 	if o.Step == 0 {
-		o.Step = 250 * time.Millisecond
+		o.Step = 50 * time.Millisecond
 	}
 	if o.Start.IsZero() {
 		o.Start = time.Now().Add(-2 * time.Hour)

@@ -45,7 +45,7 @@ func (h *metadataHandler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	limit, perMetric, err := metadataLimits(r)
 	if err != nil {
-		reply.JSON(w, http.StatusBadRequest, reply.Frame{Status: "error", ErrorType: "bad_data", Error: err.Error()})
+		reply.BadRequest(w, err)
 		return
 	}
 	all, err := h.metadata.Metadata(r.Context())

@@ -79,7 +79,7 @@ type planSelection struct {
 func (h *planHandler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	selections, err := h.selections(r)
 	if err != nil {
-		reply.JSON(w, http.StatusBadRequest, reply.Frame{Status: "error", ErrorType: "bad_data", Error: err.Error()})
+		reply.BadRequest(w, err)
 		return
 	}
 	answer, err := h.plan(r.Context(), selections)

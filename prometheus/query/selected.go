@@ -41,7 +41,7 @@ type selectedAnswer struct {
 func (h *selectedHandler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	selections, limit, err := h.selections(r)
 	if err != nil {
-		reply.JSON(w, http.StatusBadRequest, reply.Frame{Status: "error", ErrorType: "bad_data", Error: err.Error()})
+		reply.BadRequest(w, err)
 		return
 	}
 	answer, err := h.count(r.Context(), selections, limit)

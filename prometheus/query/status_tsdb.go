@@ -3,6 +3,8 @@ package query
 import (
 	"cmp"
 	"context"
+	"errors"
+	"fmt"
 	"net/http"
 	"slices"
 	"strconv"
@@ -48,11 +50,11 @@ func (h *tsdbStatusHandler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if text := r.FormValue("limit"); text != "" {
 		var err error
 		if limit, err = strconv.Atoi(text); err != nil || limit < 1 {
-			reply.JSON(w, http.StatusBadRequest, reply.Frame{Status: "error", ErrorType: "bad_data", Error: "limit must be a positive number"})
+			reply.BadRequest(w, errors.New("limit must be a positive number"))
 			return
 		}
 		if limit > maxStatusLimit {
-			reply.JSON(w, http.StatusBadRequest, reply.Frame{Status: "error", ErrorType: "bad_data", Error: "limit must not exceed " + strconv.Itoa(maxStatusLimit)})
+			reply.BadRequest(w, fmt.Errorf("limit must not exceed %d", maxStatusLimit))
 			return
 		}
 	}
