@@ -95,7 +95,6 @@ func (s *sdkLoad) count(ctx context.Context, t testing.TB, exporter sdk.Exporter
 	}
 	ending := context.WithoutCancel(ctx)
 	for ctx.Err() == nil {
-		anotherMillisecond()
 		s.counted++
 		counter.Add(ending, 1)
 		histogram.Record(ending, 0.25)
@@ -115,14 +114,6 @@ func (s *sdkLoad) count(ctx context.Context, t testing.TB, exporter sdk.Exporter
 			}
 			time.Sleep(20 * time.Millisecond) // a closed port refuses at once
 		}
-	}
-}
-
-// anotherMillisecond returns when the next millisecond has begun. Of the newest delta of a series the store keeps the
-// millisecond in which it ends: after a restart another one that ends in it is taken for the same.
-func anotherMillisecond() {
-	for now := time.Now().UnixMilli(); time.Now().UnixMilli() == now; {
-		time.Sleep(50 * time.Microsecond)
 	}
 }
 

@@ -192,13 +192,31 @@ func DecodeExemplar(data []byte) (exemplar.Exemplar, error) {
 // milliseconds.
 func AppendStartTime(b []byte, delta int64) []byte { return binary.AppendVarint(b, delta) }
 
-// DecodeStartTime is the inverse of AppendStartTime.
+// AppendSumStart appends the data of a storage.KindStartTime that belongs to a sum of deltas: as
+// AppendStartTime, and how many nanoseconds after the sample's time the last delta ended.
+func AppendSumStart(b []byte, delta int64, nanos int) []byte {
+	return binary.AppendUvarint(AppendStartTime(b, delta), uint64(nanos))
+}
+
+// DecodeStartTime is the inverse of AppendStartTime. It passes over what AppendSumStart adds.
 func DecodeStartTime(data []byte) (delta int64, err error) {
+	delta, _, _, err = DecodeSumStart(data)
+	return delta, err
+}
+
+// DecodeSumStart is the inverse of AppendSumStart; known is false for data of AppendStartTime.
+func DecodeSumStart(data []byte) (delta int64, nanos int, known bool, err error) {
 	delta, n := binary.Varint(data)
-	if n <= 0 || n != len(data) {
-		return 0, fmt.Errorf("%w: start time of %d bytes is not one varint", storage.ErrInvalid, len(data))
+	if n > 0 && n == len(data) {
+		return delta, 0, false, nil
 	}
-	return delta, nil
+	if n > 0 {
+		after, m := binary.Uvarint(data[n:])
+		if m > 0 && n+m == len(data) && after < 1e6 {
+			return delta, int(after), true, nil
+		}
+	}
+	return 0, 0, false, fmt.Errorf("%w: start time of %d bytes is not one varint, or two", storage.ErrInvalid, len(data))
 }
 
 // Field numbers of prometheus.BucketSpan.

@@ -159,8 +159,18 @@ func TestStartTimeRoundTrip(t *testing.T) {
 		if got, err := object.DecodeStartTime(object.AppendStartTime(nil, want)); err != nil || got != want {
 			t.Errorf("decodeStartTime(encodeStartTime(%d)) = %d, %v", want, got, err)
 		}
+		for _, nanos := range []int{0, 1, 127, 128, 999_999} {
+			data := object.AppendSumStart(nil, want, nanos)
+			got, gotNanos, known, err := object.DecodeSumStart(data)
+			if err != nil || got != want || gotNanos != nanos || !known {
+				t.Errorf("DecodeSumStart(AppendSumStart(%d, %d)) = %d, %d, %v, %v", want, nanos, got, gotNanos, known, err)
+			}
+			if got, err := object.DecodeStartTime(data); err != nil || got != want {
+				t.Errorf("DecodeStartTime(AppendSumStart(%d, %d)) = %d, %v", want, nanos, got, err)
+			}
+		}
 	}
-	for _, data := range [][]byte{{}, {0x80}, {1, 1}, binary.AppendUvarint([]byte{0xff}, math.MaxUint64)} {
+	for _, data := range [][]byte{{}, {0x80}, {1, 0x80}, {1, 1, 1}, binary.AppendUvarint([]byte{1}, 1e6), binary.AppendUvarint([]byte{0xff}, math.MaxUint64)} {
 		if got, err := object.DecodeStartTime(data); err == nil {
 			t.Errorf("decodeStartTime(%x) = %d, want an error", data, got)
 		}

@@ -64,7 +64,24 @@ func (j *job) addDelta(p *point, n int, v float64, before *total, goes bool) {
 		t.value += j.pending[ref].value
 	}
 	j.pending[ref] = t
-	j.add(p, n, t.value, t.begins(goes))
+	j.add(p, n, t.value, 0)
+	j.addSumStart(p, ref, t, goes)
+}
+
+// addSumStart adds the start time of a sum, if no earlier sample has it. That of a short delta has the
+// nanoseconds in which it ended.
+func (j *job) addSumStart(p *point, ref storage.Ref, t *total, goes bool) {
+	switch start := t.start; {
+	case p.short() || t.times[1]/nanosOfMilli == p.at:
+		if start > p.at {
+			start = 0
+		}
+		from := len(j.starts)
+		j.starts = object.AppendSumStart(j.starts, start-p.at, int(p.nanos%nanosOfMilli))
+		j.addStartData(ref, p.at, from)
+	case !goes && start != 0 && start <= p.at:
+		j.addStart(ref, p.at, start)
+	}
 }
 
 // torn reports whether some of the sums of a point have its delta and others do not: the store took
@@ -73,7 +90,7 @@ func (j *job) torn(p *point, refs []storage.Ref) bool {
 	have, lack := false, false
 	for _, ref := range refs {
 		switch t := j.pending[ref]; {
-		case t == nil || t.last < p.at:
+		case t.lacks(p):
 			lack = true
 		case t.last == p.at:
 			have = true
@@ -90,7 +107,7 @@ func (j *job) fillTorn(p *point, refs []storage.Ref) {
 	})
 	n := 0
 	j.eachValue(p, func(v float64) {
-		if t := j.pending[refs[n]]; t == nil || t.last < p.at {
+		if t := j.pending[refs[n]]; t.lacks(p) {
 			j.addDelta(p, n, v, t, t != nil && t.histogram == nil && !began)
 		}
 		n++
@@ -110,23 +127,16 @@ func (j *job) leader(p *point) int {
 
 // total returns a sum without its value, after a delta that goes on from one before or begins anew.
 func (p *point) total(before *total, goes bool) *total {
-	t := &total{start: p.start, last: p.at}
+	t := &total{start: p.start, last: p.at, read: -1}
 	if goes {
 		t.start = before.start
 	}
 	if before != nil {
+		t.read = before.read
 		copy(t.times[1:], before.times[:])
 	}
 	t.times[0] = p.nanos
 	return t
-}
-
-// begins returns the start time to store with a sum, 0 if an earlier sample has it.
-func (t *total) begins(goes bool) int64 {
-	if goes || t.start > t.last {
-		return 0
-	}
-	return t.start
 }
 
 // fillDeltaHistogram adds a native histogram to its sum.
@@ -153,9 +163,11 @@ func (j *job) fillDeltaHistogram(p *point, before *total) {
 	}
 	t := p.total(before, goes)
 	t.histogram = sum
-	j.fillHistogram(p, whole, t.begins(goes))
+	j.fillHistogram(p, whole, 0)
 	if p.bad == nil {
-		j.pending[j.refs[p.refs.from]] = t
+		ref := j.refs[p.refs.from]
+		j.pending[ref] = t
+		j.addSumStart(p, ref, t, goes)
 	}
 }
 

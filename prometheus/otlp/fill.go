@@ -66,10 +66,16 @@ func (j *job) add(p *point, n int, v float64, start int64) {
 	}
 }
 
-// addStart adds a start time. The data of all start times share one piece of memory.
+// addStart adds a start time.
 func (j *job) addStart(ref storage.Ref, at, start int64) {
 	from := len(j.starts)
 	j.starts = object.AppendStartTime(j.starts, start-at)
+	j.addStartData(ref, at, from)
+}
+
+// addStartData adds a start time whose data were appended to the starts. The data of all of them share
+// one piece of memory.
+func (j *job) addStartData(ref storage.Ref, at int64, from int) {
 	j.batch.AddObject(ref, at, storage.KindStartTime, j.starts[from:len(j.starts):len(j.starts)])
 }
 

@@ -36,6 +36,7 @@ type total struct {
 	start     int64            // of the first delta, milliseconds
 	last      int64            // of the last delta, milliseconds
 	times     [lastTimes]int64 // of the last deltas, the newest first, nanoseconds
+	read      int64            // time of the last delta when the sum was read from the store, milliseconds; -1: it was not
 	value     float64
 	histogram *histogram.FloatHistogram
 }
@@ -138,7 +139,7 @@ func (t *totals) read(ctx context.Context, j *job, refs []storage.Ref) error {
 
 // storedTotal returns the sum that the newest sample of a series is; nil: it is none.
 func storedTotal(p *storage.Points) *total {
-	t := &total{last: -1}
+	t := &total{last: -1, read: -1}
 	if n := len(p.Times); n > 0 {
 		t.last, t.value = p.Times[n-1], p.Values[n-1]
 	}
@@ -159,25 +160,38 @@ func storedTotal(p *storage.Points) *total {
 	if t.last < 0 || value.IsStaleNaN(t.value) || t.histogram != nil && value.IsStaleNaN(t.histogram.Sum) {
 		return nil
 	}
+	t.read, t.times[0] = t.last, t.last*nanosOfMilli
 	for i := range p.Objects {
 		if o := &p.Objects[i]; o.Kind == storage.KindStartTime && o.Time == t.last {
-			if delta, err := object.DecodeStartTime(o.Data); err == nil {
+			if delta, nanos, _, err := object.DecodeSumStart(o.Data); err == nil {
 				t.start = t.last + delta
+				t.times[0] += int64(nanos)
 			}
 		}
 	}
-	t.times[0] = endOf(t.last)
 	return t
 }
 
-// has reports whether a sum contains a delta, as far as it is remembered.
+// has reports whether a sum contains a delta, as far as it is remembered. Of the deltas that ended in
+// the millisecond that was read from the store, at most one began before it.
 func (t *total) has(p *point) bool {
-	return slices.Contains(t.times[:], p.nanos) || slices.Contains(t.times[:], endOf(p.at))
+	return slices.Contains(t.times[:], p.nanos) || p.at == t.read && !p.short()
 }
 
-// endOf returns the last nanosecond of a millisecond. It is the time of a delta that was read from the
-// store, which keeps milliseconds: what comes later in the same one is taken for the same delta.
-func endOf(ms int64) int64 { return ms*nanosOfMilli + nanosOfMilli - 1 }
+// lacks reports whether a delta is newer than those in a sum, of which there may be none.
+func (t *total) lacks(p *point) bool {
+	return t == nil || !t.has(p) && p.nanos > t.times[0]
+}
+
+// short reports whether a delta begins and ends in one millisecond. The store, whose times are
+// milliseconds, keeps the nanoseconds of those alone: there are no others in practice. A delta that
+// does not tell when it began is taken for one, unless its time is a whole millisecond.
+func (p *point) short() bool {
+	if p.start == 0 {
+		return p.nanos%nanosOfMilli != 0
+	}
+	return p.start == p.at
+}
 
 // doubt forgets the sums of a request that failed: a part of it may be durable. They are read from
 // the store when they are needed.

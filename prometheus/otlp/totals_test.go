@@ -79,6 +79,98 @@ func TestDeltasWithinMillisecond(t *testing.T) {
 	}
 }
 
+// shortDelta is a delta of a histogram that begins and ends so many nanoseconds after an instant.
+func shortDelta(from, to int, native bool) pmetric.Metrics {
+	base := second(90)
+	begin, end := base+pcommon.Timestamp(from), base+pcommon.Timestamp(to)
+	md, m := one("h")
+	if native {
+		h := m.SetEmptyExponentialHistogram()
+		h.SetAggregationTemporality(pmetric.AggregationTemporalityDelta)
+		p := h.DataPoints().AppendEmpty()
+		p.SetStartTimestamp(begin)
+		p.SetTimestamp(end)
+		p.SetCount(1)
+		p.SetSum(1)
+		p.Positive().BucketCounts().FromRaw([]uint64{1})
+		return md
+	}
+	h := m.SetEmptyHistogram()
+	h.SetAggregationTemporality(pmetric.AggregationTemporalityDelta)
+	p := h.DataPoints().AppendEmpty()
+	p.SetStartTimestamp(begin)
+	p.SetTimestamp(end)
+	p.SetCount(1)
+	p.SetSum(1)
+	p.BucketCounts().FromRaw([]uint64{1, 0})
+	p.ExplicitBounds().FromRaw([]float64{1})
+	return md
+}
+
+// TestShortDeltas sends deltas that end in one millisecond, each of them twice, and forgets all sums
+// before each of them.
+func TestShortDeltas(t *testing.T) {
+	for _, native := range []bool{false, true} {
+		d := newDoor(t)
+		for n, step := range []struct{ from, to int }{
+			{-1e9, 200}, {-1e9, 200}, {200, 700}, {200, 700}, {-1e9, 200}, {700, 999_999}, {700, 999_999}, {999_999, 3e9},
+		} {
+			d = d.again()
+			if status, rejected, text := send(t, d, shortDelta(step.from, step.to, native)); status != http.StatusOK || rejected != 0 {
+				t.Fatal(n, status, rejected, text)
+			}
+		}
+		got := d.dump(t)
+		wants := []string{`{__name__="h_count", instance="1", job="shop"} 1767225513000 4 `, `le="1"} 1767225513000 4 `, `{__name__="h_sum", instance="1", job="shop"} 1767225510000 3 `}
+		if native {
+			wants = []string{"1767225510000 schema 0 zero 0 {count:3, sum:3", "1767225513000 schema 0 zero 0 {count:4, sum:4"}
+		}
+		for _, want := range wants {
+			if !strings.Contains(got, want) {
+				t.Errorf("stored\n%s, without %s", got, want)
+			}
+		}
+	}
+}
+
+// TestShortDeltasTorn repeats a short delta of which a part is durable.
+func TestShortDeltasTorn(t *testing.T) {
+	for part := range 4 {
+		torn := &tearing{part: -1, objects: true}
+		d := newDoor(t, func(o *Options) { torn.Appender, o.Appender = o.Appender, torn })
+		for n, step := range []struct{ from, to int }{{-1e9, 200}, {200, 700}, {200, 700}, {700, 900}} {
+			if n == 1 {
+				torn.part = part
+			}
+			status, _, text := send(t, d, shortDelta(step.from, step.to, false))
+			if want := n != 1; want != (status == http.StatusOK) {
+				t.Fatal(n, status, text)
+			}
+			d = d.again()
+		}
+		got := d.dump(t)
+		if n := strings.Count(got, " 1767225510000 3 "); n != 4 {
+			t.Errorf("after %d samples were durable, stored\n%s", part, got)
+		}
+	}
+}
+
+// TestDeltasWithoutStart sends deltas that do not tell when they began.
+func TestDeltasWithoutStart(t *testing.T) {
+	d := newDoor(t)
+	for _, after := range []int{200, 200, 700, 700, 2_000_000} {
+		md := sum("d", pmetric.AggregationTemporalityDelta, 0, second(90)+pcommon.Timestamp(after), 1)
+		d = d.again()
+		if status, rejected, text := send(t, d, md); status != http.StatusOK || rejected != 0 {
+			t.Fatal(after, status, rejected, text)
+		}
+	}
+	want := deltaLine(90, 2) + floatLine(labels.FromStrings("__name__", "d_total", "instance", "1", "job", "shop"), promtest.Now().UnixMilli()-90_000+2, 3)
+	if got := d.dump(t); got != want {
+		t.Errorf("stored\n%swant\n%s", got, want)
+	}
+}
+
 // TestDeltaWindow begins a sum anew when the store has only an old sample.
 func TestDeltaWindow(t *testing.T) {
 	d := newDoor(t, func(o *Options) { o.DeltaWindow = 0 })
@@ -196,7 +288,8 @@ func TestHistogramDeltas(t *testing.T) {
 // tearing stores a part of the next batch and then fails, as HBase may when a process is killed.
 type tearing struct {
 	storage.Appender
-	part int // how many samples; negative: all, and no error
+	part    int  // how many samples; negative: all, and no error
+	objects bool // and their objects
 }
 
 func (a *tearing) Append(ctx context.Context, b *storage.Batch) error {
@@ -206,6 +299,11 @@ func (a *tearing) Append(ctx context.Context, b *storage.Batch) error {
 	var torn storage.Batch
 	for i := range a.part {
 		torn.Add(b.Refs[i], b.Times[i], b.Values[i])
+		for _, o := range b.Objects {
+			if a.objects && o.Ref == b.Refs[i] {
+				torn.AddObject(o.Ref, o.Time, o.Kind, o.Data)
+			}
+		}
 	}
 	a.part = -1
 	return errors.Join(errors.New("torn"), a.Appender.Append(ctx, &torn))

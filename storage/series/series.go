@@ -46,7 +46,8 @@ const (
 	KindHistogram = schema.ObjectHistogram
 	// Data: prometheus.Exemplar of remote write 1.0 without its timestamp.
 	KindExemplar = schema.ObjectExemplar
-	// Data: signed varint, start time minus the sample's time in milliseconds.
+	// Data: signed varint, start time minus the sample's time in milliseconds. At a sum of deltas there may be
+	// an uvarint after it: nanoseconds from the sample's time to the end of the last delta.
 	KindStartTime = schema.ObjectStartTime
 	// A histogram of OpenTSDB, in answers alone; it is put by PutHistograms. Its instant may have a sample
 	// too, or two of them. Data: the id of its codec, and what that has written.
