@@ -44,8 +44,14 @@ func TestHBaseOutage(t *testing.T) {
 	t.Logf("ready %v after HBase was", a.WaitReady(t))
 	want.write(t, a.client, samples(at(2), 2), labels...)
 
+	// Both replicas of a pair send through an outage that is longer than the failover timeout.
+	pair := s.startPair(t, timeout)
+	paired := pairedSamples{pair.adapters[0]}
+	paired.reaches(t, 2*time.Second)
+
 	// HBase is gone: known and new series are refused, queries fail, and another adapter can start.
 	c.KillHBase()
+	begin := time.Now()
 	a.waitNotReady(t, "table outage", c.ZooKeeper())
 	a.refusesWrites(t, labels...)
 	a.refusesWrites(t)
@@ -57,6 +63,12 @@ func TestHBaseOutage(t *testing.T) {
 	sendCarbon(t, "tcp", a.carbonAddr(t), fmt.Sprintf("outage.carbon 1 %d\noutage.carbon 2 %d\noutage.new;host=b 3 %d\n", second(0), second(10), second(0)))
 	b := launchAdapter(t, s.args(timeout, rules)...)
 	b.waitNotReady(t, "table outage", c.ZooKeeper())
+	eventually(t, waitTimeout, "an outage of twice the failover timeout", func() error {
+		if d := time.Since(begin); d < 2*sharedFailover {
+			return fmt.Errorf("%v", d)
+		}
+		return nil
+	})
 	restartHBase()
 	t.Logf("ready %v after HBase was; the adapter started without it %v", a.WaitReady(t), b.WaitReady(t))
 	want.write(t, a.client, samples(at(3), 3), labels...)
@@ -65,6 +77,9 @@ func TestHBaseOutage(t *testing.T) {
 	for _, one := range []*adapter{a, b} {
 		want.check(t, "after the outage", ourPoints(t, one.client, "outage", epoch, epoch.Add(time.Hour)))
 	}
+	paired.reaches(t, 2*time.Second)
+	pair.stop()
+	paired.check(t, 0)
 	// Rules make up all instants that they missed, by one of the adapters.
 	a.reaches(t, "clock", time.Now())
 	a.steady(t, "clock")

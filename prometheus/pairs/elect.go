@@ -3,6 +3,7 @@ package pairs
 import (
 	"context"
 	"errors"
+	"fmt"
 	"time"
 
 	"github.com/tsdbridge/tsdbridge/storage"
@@ -11,69 +12,110 @@ import (
 // attempts is how often an election is tried while other processes are faster.
 const attempts = 4
 
-var errContended = errors.New("which replica is elected changes again and again")
+var (
+	errContended = errors.New("which replica is elected changes again and again")
+	// ErrWait is the error of data whose sender must repeat them: nobody knows yet whether the elected
+	// replica is silent.
+	ErrWait = errors.New("it is not known yet whether the elected replica is silent")
+)
 
 // elect asks the book who is elected, and records that data of a replica came, or that it is elected.
 func (t *Tracker) elect(ctx context.Context, c *cluster, replica string, now time.Time) (bool, error) {
 	if !c.voting.TryLock() {
-		if c.holds(replica, now, t.o.Failover) {
-			return true, nil // another request records it
+		if v := c.meanwhile(replica, now); v != unsure {
+			return v == keep, nil // another request asks
 		}
 		c.voting.Lock()
 	}
 	defer c.voting.Unlock()
-	if keep, sure := c.judge(replica, now, t.update, t.o.Failover); sure {
-		return keep, nil // another request has asked
+	if v := c.judge(replica, now); v != unsure {
+		return t.answer(c, v) // another request has asked
 	}
-	ctx, cancel := context.WithTimeout(ctx, bookTimeout)
-	defer cancel()
-	for range attempts {
-		keep, done, err := t.vote(ctx, c, replica, now)
-		if err == nil && !done {
-			continue
-		}
-		if err == nil {
-			return keep, nil
-		}
-		t.metrics.failures.Inc()
-		if c.holds(replica, now, t.o.Failover) {
-			return true, nil // no other process can have elected another one
-		}
-		return false, err
+	if c.failed.err != nil && c.failed.at.After(now) {
+		return c.without(replica, now, c.failed.err) // another request has asked in vain
 	}
-	return false, errContended
+	v, err := t.ask(ctx, c, replica, now)
+	if err != nil {
+		return c.without(replica, now, err)
+	}
+	return t.answer(c, v)
 }
 
-// vote reads the record of a cluster and changes it if need be; done is false if another process was
+// ask votes until no other process is faster.
+func (t *Tracker) ask(ctx context.Context, c *cluster, replica string, now time.Time) (verdict, error) {
+	within, cancel := context.WithTimeout(ctx, bookTimeout)
+	defer cancel()
+	for range attempts {
+		v, err := t.vote(within, c, replica, now)
+		if err != nil {
+			t.metrics.failures.Inc()
+			if ctx.Err() == nil { // otherwise the client went away
+				c.reach.failed()
+				c.failed = failure{t.parts.Now(), err}
+			}
+			return unsure, err
+		}
+		if v != unsure {
+			return v, nil
+		}
+	}
+	return unsure, errContended
+}
+
+// without decides without the book, which failed: the elected replica goes on while no other process
+// can have elected another one.
+func (c *cluster) without(replica string, now time.Time, err error) (bool, error) {
+	if c.holds(replica, now) {
+		return true, nil
+	}
+	return false, err
+}
+
+// answer returns a verdict as Keep does.
+func (t *Tracker) answer(c *cluster, v verdict) (bool, error) {
+	if v != wait {
+		return v == keep, nil
+	}
+	t.metrics.waits.Inc()
+	p := c.pair()
+	return false, fmt.Errorf("%w (cluster %q, replica %q): the store could not be reached, or tsdbridge was started, within the last %v (--write.dedup.failover-timeout)",
+		ErrWait, p.Cluster, p.Elected, t.o.Failover)
+}
+
+// vote reads the record of a cluster and changes it if need be. It is unsure if another process was
 // faster.
-func (t *Tracker) vote(ctx context.Context, c *cluster, replica string, now time.Time) (keep, done bool, err error) {
+func (t *Tracker) vote(ctx context.Context, c *cluster, replica string, now time.Time) (verdict, error) {
 	entry, err := t.parts.Book.Read(ctx, c.name)
 	if err != nil {
-		return false, false, err
+		return unsure, err
 	}
+	c.reach.answered(t.parts.Now())
 	former := entry.Election
-	c.learn(entry)
+	c.learn(entry, now)
 	if former.Elected != "" && former.Elected != replica {
-		if keep, sure := c.judge(replica, now, t.update, t.o.Failover); sure {
-			return keep, true, nil
+		if v := c.judge(replica, now); v != unsure {
+			return v, nil
+		}
+		if c.reach.span(now) <= c.failover {
+			return wait, nil // it was silent because nobody could hear it
 		}
 	}
 	next := storage.Election{Elected: replica, Since: now.UnixMilli(), Heard: now.UnixMilli()}
 	if former.Elected == replica {
 		next.Since = former.Since
-		if ahead := time.UnixMilli(former.Heard).Sub(now); ahead > 0 && ahead < t.update {
+		if ahead := time.UnixMilli(former.Heard).Sub(now); ahead > 0 && ahead < c.update {
 			next.Heard = former.Heard // the clocks of two processes differ a little
 		}
 	}
 	entry, put, err := t.parts.Book.Replace(ctx, c.name, entry, next)
 	if err != nil || !put {
-		return false, false, err
+		return unsure, err
 	}
-	c.learn(entry)
+	c.learn(entry, now)
 	if former.Elected != replica {
 		t.elected(c.name, former, replica, now)
 	}
-	return true, true, nil
+	return keep, nil
 }
 
 // elected tells of an election.

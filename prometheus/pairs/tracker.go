@@ -90,7 +90,8 @@ type Parts struct {
 type Tracker struct {
 	o       Options
 	parts   Parts
-	update  time.Duration
+	timing  timing
+	reach   reach
 	metrics *metrics
 
 	mu        sync.RWMutex // guards what follows
@@ -100,7 +101,8 @@ type Tracker struct {
 
 // New returns a Tracker that knows nothing but what is in the book.
 func New(o Options, parts Parts) *Tracker {
-	t := &Tracker{o: o, parts: parts, update: min(updateEvery, o.Failover/2), clusters: map[string]*cluster{}}
+	t := &Tracker{o: o, parts: parts, clusters: map[string]*cluster{}, reach: reach{longest: o.Failover}}
+	t.timing = timing{failover: o.Failover, update: min(updateEvery, o.Failover/2), ask: o.Failover / 4}
 	t.metrics = newMetrics(parts.Registerer, t.known)
 	return t
 }
@@ -108,8 +110,9 @@ func New(o Options, parts Parts) *Tracker {
 // Labels returns the labels that name clusters and replicas.
 func (t *Tracker) Labels() (cluster, replica string) { return t.o.ClusterLabel, t.o.ReplicaLabel }
 
-// Keep reports whether data of a replica are to be stored, and notes that they came. An error that
-// storage.IsRefusal tells is about this cluster alone, and is final. Others pass: nobody knows now who is elected.
+// Keep reports whether data of a replica are to be stored, and notes that they came; Done tells what
+// became of those. An error that storage.IsRefusal tells is about this cluster alone, and is final. Others pass: nobody
+// knows now who is elected, or (ErrWait) whether the one that is elected is silent.
 func (t *Tracker) Keep(ctx context.Context, name, replica []byte) (bool, error) {
 	if len(name) > maxName || len(replica) > maxName {
 		return false, fmt.Errorf("%w: label %s or %s of more than %d bytes (--write.dedup)", storage.ErrInvalid, t.o.ClusterLabel, t.o.ReplicaLabel, maxName)
@@ -122,10 +125,21 @@ func (t *Tracker) Keep(ctx context.Context, name, replica []byte) (bool, error) 
 		return false, err
 	}
 	now := t.parts.Now()
-	if keep, sure := c.judge(string(replica), now, t.update, t.o.Failover); sure {
-		return keep, nil
+	if v := c.judge(string(replica), now); v != unsure {
+		return t.answer(c, v)
 	}
 	return t.elect(ctx, c, string(replica), now)
+}
+
+// Done notes whether data of a replica that were kept have been stored. If not, it sends them again,
+// and until then nothing is dropped that another replica sends.
+func (t *Tracker) Done(name, replica []byte, stored bool) {
+	t.mu.RLock()
+	c := t.clusters[string(name)]
+	t.mu.RUnlock()
+	if c != nil {
+		c.done(string(replica), stored, t.parts.Now())
+	}
 }
 
 // cluster returns what is known of a cluster.
@@ -156,7 +170,7 @@ func (t *Tracker) add(name string) (c *cluster, dropped string, err error) {
 			return nil, "", fmt.Errorf("%w: more than %d values of label %s (--write.dedup.max-clusters)", storage.ErrLimit, t.o.Clusters, t.o.ClusterLabel)
 		}
 	}
-	c = &cluster{name: name, last: now}
+	c = &cluster{name: name, timing: t.timing, reach: &t.reach, last: now}
 	t.clusters[name] = c
 	return c, dropped, nil
 }

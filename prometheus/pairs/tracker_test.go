@@ -65,6 +65,33 @@ func (p process) want(cluster, replica string, want bool) {
 	}
 }
 
+// wait checks that data of a replica must come again.
+func (p process) wait(cluster, replica string) {
+	p.t.Helper()
+	if keep, err := p.Keep(p.t.Context(), []byte(cluster), []byte(replica)); err == nil || storage.IsRefusal(err) {
+		p.t.Errorf("Keep(%s, %s) = %v, %v; want an error that passes", cluster, replica, keep, err)
+	}
+}
+
+// neverStored checks that data of a replica are not stored.
+func (p process) neverStored(cluster, replica string) {
+	p.t.Helper()
+	if keep, err := p.Keep(p.t.Context(), []byte(cluster), []byte(replica)); keep {
+		p.t.Errorf("Keep(%s, %s) = true, %v", cluster, replica, err)
+	}
+}
+
+// silence has a replica send again and again while the elected one is silent for longer than a while.
+func (p process) silence(c *clock, cluster, replica string, d time.Duration) {
+	p.t.Helper()
+	p.wait(cluster, replica)
+	for end := c.now().Add(d); c.now().Before(end); {
+		c.advance(min(5*time.Second, end.Sub(c.now())))
+		p.wait(cluster, replica)
+	}
+	c.advance(time.Millisecond)
+}
+
 func TestElection(t *testing.T) {
 	c := newClock()
 	p := start(t, bookOf(table()), c, options())
@@ -93,7 +120,7 @@ tsdbridge_write_dedup_elections_total 3
 	}
 }
 
-// Who is elected is known after a restart, and an outage of ours is silence as well.
+// Who is elected is known after a restart. The time in which nobody listened is no silence.
 func TestRestart(t *testing.T) {
 	c, db := newClock(), table()
 	start(t, bookOf(db), c, options()).want("one", "a", true)
@@ -101,8 +128,98 @@ func TestRestart(t *testing.T) {
 	p := start(t, bookOf(db), c, options())
 	p.want("one", "b", false)
 	p.want("one", "a", true)
-	c.advance(31 * time.Second)
-	start(t, bookOf(db), c, options()).want("one", "b", true)
+	c.advance(time.Hour)
+	p = start(t, bookOf(db), c, options())
+	p.wait("one", "b")
+	p.want("one", "a", true)
+	p.want("one", "b", false)
+	c.advance(time.Hour)
+	p = start(t, bookOf(db), c, options())
+	p.silence(c, "one", "b", 30*time.Second) // a is really gone
+	p.want("one", "b", true)
+	p.want("one", "a", false)
+}
+
+// An outage of the store is no silence of the elected replica, whatever was asked in it, whoever comes first
+// after it, and through whichever process.
+func TestOutage(t *testing.T) {
+	for name, first := range map[string]string{"elected first": "a", "other first": "b"} {
+		t.Run(name, func(t *testing.T) {
+			c, db := newClock(), table()
+			books := [2]*away{{Book: bookOf(db)}, {Book: bookOf(db)}}
+			one, two := start(t, books[0], c, options()), start(t, books[1], c, options())
+			one.want("one", "a", true)
+			two.want("one", "b", false)
+			for _, outage := range []time.Duration{20 * time.Second, 45 * time.Second, time.Hour} {
+				for _, b := range books {
+					b.err.Store(&errGone)
+				}
+				for left := outage; left > 0; left -= 5 * time.Second {
+					c.advance(5 * time.Second)
+					if keep, err := one.Keep(t.Context(), []byte("one"), []byte("a")); keep && err == nil {
+						one.Done([]byte("one"), []byte("a"), false)
+					}
+					// here it may be dropped at first, since this process does not know of the outage
+					if keep, _ := two.Keep(t.Context(), []byte("one"), []byte("b")); keep {
+						t.Fatal("two replicas are elected")
+					}
+					one.wait("one", "b")
+				}
+				for _, b := range books {
+					b.err.Store(nil)
+				}
+				if first == "b" {
+					for range 5 {
+						two.neverStored("one", "b")
+						c.advance(5 * time.Second)
+						one.neverStored("one", "b")
+					}
+				}
+				one.want("one", "a", true)
+				one.Done([]byte("one"), []byte("a"), true)
+				c.advance(10 * time.Second)
+				two.want("one", "b", false)
+				one.want("one", "b", false)
+			}
+		})
+	}
+}
+
+// A replica that dies in an outage is silent from its end on, and nothing that the other one sent
+// since is dropped.
+func TestOutageAndDeath(t *testing.T) {
+	c := newClock()
+	book := &away{Book: bookOf(table())}
+	p := start(t, book, c, options())
+	p.want("one", "a", true)
+	p.Done([]byte("one"), []byte("a"), false) // the outage begins, and it dies
+	book.err.Store(&errGone)
+	for range 20 {
+		c.advance(5 * time.Second)
+		p.wait("one", "b")
+	}
+	book.err.Store(nil)
+	p.silence(c, "one", "b", 30*time.Second)
+	p.want("one", "b", true)
+}
+
+// While the elected replica cannot be stored the other one is not dropped, even if the book answers.
+func TestUnstored(t *testing.T) {
+	c := newClock()
+	p := start(t, bookOf(table()), c, options())
+	p.want("one", "a", true)
+	p.Done([]byte("one"), []byte("a"), false)
+	p.wait("one", "b")
+	c.advance(29 * time.Second) // of a request that ended only now
+	p.Done([]byte("one"), []byte("a"), false)
+	c.advance(29 * time.Second)
+	p.wait("one", "b")
+	p.want("one", "a", true)
+	p.Done([]byte("one"), []byte("a"), true)
+	p.want("one", "b", false)
+	p.Done([]byte("one"), []byte("b"), false) // of a time when it was elected
+	p.want("one", "b", false)
+	p.Done([]byte("unknown"), []byte("b"), false)
 }
 
 // A clock that was put back by an hour delays no election, in the process that heard the elected
@@ -152,11 +269,14 @@ func TestTwoProcesses(t *testing.T) {
 // Of replicas that come at once, to several processes, one is elected.
 func TestRace(t *testing.T) {
 	c, db := newClock(), table()
+	var processes [8]process
+	for n := range processes {
+		processes[n] = start(t, bookOf(db), c, options())
+	}
 	for round := range 20 {
 		var kept atomic.Int32
 		var all sync.WaitGroup
-		for n := range 8 {
-			p := start(t, bookOf(db), c, options())
+		for n, p := range processes {
 			all.Go(func() {
 				keep, err := p.Keep(t.Context(), []byte("one"), fmt.Appendf(nil, "%d of %d", n, round))
 				if err != nil {
@@ -171,7 +291,11 @@ func TestRace(t *testing.T) {
 		if kept.Load() != 1 {
 			t.Fatalf("round %d: %d replicas are elected", round, kept.Load())
 		}
-		c.advance(31 * time.Second)
+		c.advance(16 * time.Second)
+		for _, p := range processes {
+			p.want("one", "another", false)
+		}
+		c.advance(15 * time.Second)
 	}
 }
 
@@ -203,6 +327,8 @@ func TestLimits(t *testing.T) {
 	}
 }
 
+var errGone = errors.New("gone")
+
 // away is a book that can be away.
 type away struct {
 	Book
@@ -218,14 +344,14 @@ func (b *away) Read(ctx context.Context, name string) (storage.ElectionEntry, er
 
 // Without the book the elected replica goes on as long as no other process can elect another one.
 func TestBookAway(t *testing.T) {
-	c, gone := newClock(), errors.New("gone")
+	c := newClock()
 	book := &away{Book: bookOf(table())}
 	p := start(t, book, c, options())
 	p.want("one", "a", true)
-	book.err.Store(&gone)
+	book.err.Store(&errGone)
 	c.advance(20 * time.Second)
 	p.want("one", "a", true)
-	p.want("one", "b", false)
+	p.wait("one", "b")
 	c.advance(11 * time.Second)
 	for _, replica := range []string{"a", "b"} {
 		_, err := p.Keep(t.Context(), []byte("one"), []byte(replica))

@@ -3,9 +3,11 @@ package write
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 
+	"github.com/tsdbridge/tsdbridge/prometheus/pairs"
 	"github.com/tsdbridge/tsdbridge/prometheus/wire"
 	"github.com/tsdbridge/tsdbridge/storage"
 )
@@ -23,9 +25,23 @@ func (j *job) deduplicate(ctx context.Context) error {
 	if j.o.Pairs == nil {
 		return nil
 	}
-	clusterLabel, replicaLabel := j.o.Pairs.Labels()
 	j.dropped = append(j.dropped, make([]bool, len(j.req.series))...)
-	last, verdicts := verdict{keep: true}, map[string]verdict{}
+	j.verdicts = map[string]verdict{}
+	waits, err := j.judgeSeries(ctx)
+	if err != nil || waits == nil {
+		return err
+	}
+	// data of the replica that they wait for may stand after them in the request
+	if waits, err = j.judgeSeries(ctx); err != nil {
+		return err
+	}
+	return waits
+}
+
+// judgeSeries judges all series. It goes on after one whose sender must wait, and returns why.
+func (j *job) judgeSeries(ctx context.Context) (waits, err error) {
+	clusterLabel, replicaLabel := j.o.Pairs.Labels()
+	last := verdict{keep: true}
 	for i := range j.req.series {
 		var v verdict
 		v.cluster, v.replica = j.req.pairOf(i, clusterLabel, replicaLabel)
@@ -33,9 +49,11 @@ func (j *job) deduplicate(ctx context.Context) error {
 			continue
 		}
 		if !bytes.Equal(v.replica, last.replica) || !bytes.Equal(v.cluster, last.cluster) {
-			var err error
-			if last, err = j.judge(ctx, v, verdicts); err != nil {
-				return err
+			switch last, err = j.judge(ctx, v); {
+			case errors.Is(err, pairs.ErrWait):
+				waits = err
+			case err != nil:
+				return nil, err
 			}
 		}
 		switch {
@@ -45,26 +63,39 @@ func (j *job) deduplicate(ctx context.Context) error {
 			j.drop(i)
 		}
 	}
-	return nil
+	return waits, nil
 }
 
 // judge decides of a replica that is another one than that of the series before.
-func (j *job) judge(ctx context.Context, v verdict, verdicts map[string]verdict) (verdict, error) {
+func (j *job) judge(ctx context.Context, v verdict) (verdict, error) {
 	key := fmt.Sprintf("%d %s%s", len(v.cluster), v.cluster, v.replica)
-	if known, ok := verdicts[key]; ok {
+	if known, ok := j.verdicts[key]; ok {
 		return known, nil
 	}
 	keep, err := j.o.Pairs.Keep(ctx, v.cluster, v.replica)
 	if err != nil && !storage.IsRefusal(err) {
+		v.keep = true // nothing of it is dropped
 		return v, fmt.Errorf("elect a replica: %w", err)
 	}
 	v.keep, v.refused = keep, err
-	verdicts[key] = v
+	j.verdicts[key] = v
 	return v, nil
+}
+
+// judged tells of the replicas whose data were kept whether these have been stored.
+func (j *job) judged(stored bool) {
+	for _, v := range j.verdicts {
+		if v.keep {
+			j.o.Pairs.Done(v.cluster, v.replica, stored)
+		}
+	}
 }
 
 // drop has a series of the request passed over and counts its data.
 func (j *job) drop(i int) {
+	if j.dropped[i] {
+		return
+	}
 	j.dropped[i] = true
 	d := j.req.data(i)
 	j.deduplicated[kindSample] += int(d.samples.end - d.samples.start)

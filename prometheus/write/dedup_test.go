@@ -1,6 +1,8 @@
 package write
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"strings"
@@ -15,6 +17,7 @@ import (
 
 	"github.com/tsdbridge/tsdbridge/prometheus/pairs"
 	"github.com/tsdbridge/tsdbridge/prometheus/promtest"
+	"github.com/tsdbridge/tsdbridge/storage"
 	"github.com/tsdbridge/tsdbridge/storage/election"
 	"github.com/tsdbridge/tsdbridge/storage/kv"
 	"github.com/tsdbridge/tsdbridge/storage/schema"
@@ -71,7 +74,7 @@ tsdbridge_write_samples_deduplicated_total{kind="histogram",protocol="remote_wri
 tsdbridge_write_samples_deduplicated_total{kind="metadata",protocol="remote_write_1"} 0
 tsdbridge_write_samples_deduplicated_total{kind="metadata",protocol="remote_write_2"} 1
 tsdbridge_write_samples_deduplicated_total{kind="sample",protocol="remote_write_1"} 0
-tsdbridge_write_samples_deduplicated_total{kind="sample",protocol="remote_write_2"} 5
+tsdbridge_write_samples_deduplicated_total{kind="sample",protocol="remote_write_2"} 7
 `), "tsdbridge_write_samples_deduplicated_total"); err != nil {
 		t.Error(err)
 	}
@@ -91,6 +94,37 @@ func TestDedupAway(t *testing.T) {
 	if text := d.store.String(); text != "nothing\n" {
 		t.Error(text)
 	}
+}
+
+// While data of the elected replica cannot be stored nothing of the other one is dropped.
+func TestDedupUnstored(t *testing.T) {
+	d := newTestDoor(withPairs(promtest.Now, treeTable()))
+	send := func(replica string, want string) {
+		t.Helper()
+		q := promtest.WriteText{Series: []promtest.WriteTextSeries{{
+			Labels:  []prompb.Label{{Name: "__name__", Value: "up"}, {Name: "__replica__", Value: replica}, {Name: "cluster", Value: "one"}},
+			Samples: []writev2.Sample{{Value: 1, Timestamp: 1000}},
+		}}}
+		m := q.V2()
+		if text := describe(t, d.send(version2, promtest.Marshal(t, &m))); !strings.HasPrefix(text, want) {
+			t.Errorf("%s: %s", replica, text)
+		}
+	}
+	failed := func(context.Context) error { return errors.New("the disk is full") }
+	send("a", "204 written 1/0/0")
+	send("b", "204 written 1/0/0")
+	d.store.appendErr = failed
+	send("a", "503 written 0/0/0 append: the disk is full")
+	send("b", "503 written 0/0/0 elect a replica: it is not known yet")
+	d.store.appendErr = func(context.Context) error { return storage.ErrInvalid } // which no sender repeats
+	send("a", "400")
+	send("b", "204")
+	d.store.appendErr = failed
+	send("a", "503")
+	d.store.appendErr = nil
+	send("b", "503")
+	send("a", "204")
+	send("b", "204")
 }
 
 // The labels of a pair are found wherever they stand and however they are encoded.

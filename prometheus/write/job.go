@@ -37,7 +37,8 @@ type job struct {
 	starts   []byte // data of the start times in batch
 	metadata map[string]newMetadata
 
-	dropped      []bool // by series of the request; empty: none is
+	dropped      []bool             // by series of the request; empty: none is
+	verdicts     map[string]verdict // of the replicas in the request
 	deduplicated kindCounts
 
 	received kindCounts
@@ -66,7 +67,7 @@ func (j *job) reset(v version) {
 	j.batch.Reset()
 	j.body, j.decoded, j.starts = j.body[:0], j.decoded[:0], j.starts[:0]
 	j.refs, j.missing, j.labels = j.refs[:0], j.missing[:0], j.labels[:0]
-	j.dropped = j.dropped[:0]
+	j.dropped, j.verdicts = j.dropped[:0], nil
 	j.received, j.refused, j.deduplicated, j.appended = kindCounts{}, refusals{}, kindCounts{}, false
 }
 
@@ -103,9 +104,22 @@ func (j *job) decode() error {
 // been stored.
 func (j *job) store(ctx context.Context) error {
 	j.latest = object.LastTime(j.o.Now, j.o.Future)
-	if err := j.deduplicate(ctx); err != nil {
-		return err
+	err := j.deduplicate(ctx)
+	if err == nil {
+		err = j.storeKept(ctx)
 	}
+	j.judged(err == nil || isFinal(err))
+	return err
+}
+
+// isFinal reports whether an error is an answer that no sender repeats a request after.
+func isFinal(err error) bool {
+	status := reply.Error{}
+	return errors.As(err, &status) && status.Status < http.StatusInternalServerError
+}
+
+// storeKept stores what deduplicate has left.
+func (j *job) storeKept(ctx context.Context) error {
 	j.validateHistograms()
 	if err := j.findSeries(ctx); err != nil {
 		return err
@@ -148,7 +162,7 @@ func (j *job) outcome(err error) outcome {
 		return o
 	}
 	o.failed = j.received
-	if status := (reply.Error{}); errors.As(err, &status) && status.Status < http.StatusInternalServerError {
+	if isFinal(err) {
 		o.failed, o.rejected = kindCounts{}, j.received
 		return o
 	}
