@@ -279,11 +279,7 @@ func (c *CopyOptions) following(ctx context.Context, o copying.Options, from, to
 	var points int64 // of all rounds
 	f := copying.FollowOptions{
 		Options: o, Changes: from, Target: target, Start: c.start, End: c.end, Pause: c.Pause, Rest: restEvery,
-		Since: func(start int64) (copying.Source, error) {
-			q := c.query()
-			q.Start = start
-			return from.source(q)
-		},
+		Since: c.since(from), TargetSince: c.since(to),
 		Round: func(r copying.Round) {
 			c.tellRound(r, line)
 			points += r.Points
@@ -294,6 +290,15 @@ func (c *CopyOptions) following(ctx context.Context, o copying.Options, from, to
 		f.Deleter = to
 	}
 	return f
+}
+
+// since returns a function that returns the Source of what is copied, from a time on.
+func (c *CopyOptions) since(side copySide) func(int64) (copying.Source, error) {
+	return func(start int64) (copying.Source, error) {
+		q := c.query()
+		q.Start = start
+		return side.source(q)
+	}
 }
 
 // tellRound prints what a round has copied.

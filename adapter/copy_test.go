@@ -628,12 +628,14 @@ func TestCopyFollow(t *testing.T) {
 			go func() { ended <- Copy(ctx, c, Console{Out: out, Err: out}) }()
 			out.rounds(t, 1)
 
-			refs, errs := from.store.Resolve(t.Context(), []storage.Series{f.series(0), f.series(100), f.series(1)})
+			refs, errs := from.store.Resolve(t.Context(), []storage.Series{f.series(0), f.series(100), f.series(1), {Metric: "emptied", Tags: f.series(0).Tags}})
 			f.check(errsOf(errs))
 			b := &storage.Batch{}
 			b.Add(refs[0], time.Now().UnixMilli(), 1)   // recent
 			b.Add(refs[1], copyBegin-86_400_000_000, 2) // long ago, of a series that is new
 			b.Add(refs[0], copyBegin, 3)
+			b.Add(refs[3], copyBegin, 1)
+			b.AddObject(refs[0], copyBegin+5, storage.KindExemplar, []byte("deleted"))
 			f.check(from.store.Append(t.Context(), b))
 			out.rounds(t, 2)
 			b.Reset()
@@ -641,6 +643,12 @@ func TestCopyFollow(t *testing.T) {
 			f.check(from.store.Append(t.Context(), b))
 			_, err := from.store.Delete(t.Context(), storage.Deletion{Refs: refs[2:], Start: copyBegin, End: copyBegin + 20*86_400_000})
 			f.check(err)
+			// The only point of a metric, and an exemplar in whose place there is another one.
+			_, err = from.store.Delete(t.Context(), storage.Deletion{Refs: []storage.Ref{refs[0], refs[3]}, Start: copyBegin, End: copyBegin + 5})
+			f.check(err)
+			b.Reset()
+			b.AddObject(refs[0], copyBegin+5, storage.KindExemplar, []byte("kept"))
+			f.check(from.store.Append(t.Context(), b))
 			out.rounds(t, 2)
 			cancel()
 			if err := <-ended; err != nil {
@@ -669,5 +677,42 @@ func TestCopyFollow(t *testing.T) {
 				t.Errorf("%s\n%s", diff, out.text.String())
 			}
 		})
+	}
+}
+
+// A rename in the source has all points copied under the new names.
+func TestCopyFollowRename(t *testing.T) {
+	from, stopFrom := runAdapter(t, copyOptions(t, EngineEmbedded, 0))
+	to, stopTo := runAdapter(t, copyOptions(t, EngineEmbedded, 1))
+	defer stopFrom()
+	defer stopTo()
+	f := &filler{t, rand.New(rand.NewPCG(7, 1)), from}
+	refs, errs := from.store.Resolve(t.Context(), []storage.Series{f.series(0), f.series(1)})
+	f.check(errsOf(errs))
+	b := &storage.Batch{}
+	b.Add(refs[0], copyBegin, 1)
+	b.Add(refs[1], copyBegin, 1)
+	f.check(from.store.Append(t.Context(), b))
+
+	c := DefaultCopyOptions()
+	c.From.Given, c.To.Given = "http://"+from.Addr(), "http://"+to.Addr()
+	c.Follow, c.Delete, c.Pause, c.State, c.Verify = true, true, 10*time.Millisecond, filepath.Join(t.TempDir(), "state"), VerifyAll
+	if err := c.Validate(time.Now()); err != nil {
+		t.Fatal(err)
+	}
+	out := &lines{news: make(chan struct{}, 1)}
+	ctx, cancel := context.WithCancel(t.Context())
+	ended := make(chan error, 1)
+	go func() { ended <- Copy(ctx, c, Console{Out: out, Err: out}) }()
+	out.rounds(t, 1)
+	f.check(from.store.Rename(t.Context(), schema.Metric, f.series(0).Metric, "renamed"))
+	f.check(from.store.Rename(t.Context(), schema.Tagv, "b", "other"))
+	out.rounds(t, 2)
+	cancel()
+	if err := <-ended; err != nil {
+		t.Fatal(err, out.text.String())
+	}
+	if !strings.Contains(out.text.String(), "0 series differ") {
+		t.Error(out.text.String())
 	}
 }

@@ -10,7 +10,6 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -171,7 +170,7 @@ type difference struct {
 	name    storage.Series
 	missing []int64 // times of things of the source in whose place the target has nothing
 	other   []int64 // times of things of the source in whose place the target has another thing
-	extra   []int64 // times of things of the target that the source lacks
+	extra   []int64 // times of things of the target in whose place the source has nothing
 	source  []int64 // times of all things of the source, ascending
 }
 
@@ -324,11 +323,12 @@ func (c *comparison) details(ctx context.Context, about transfer.Range, keys []u
 		if d.missing == nil {
 			d.missing, d.other = a.lost(b)
 		}
+		has := map[uint64]bool{}
 		for _, one := range a.of {
-			d.source = append(d.source, one.at)
+			d.source, has[one.place] = append(d.source, one.at), true
 		}
-		for item, one := range b.of {
-			if _, ok := a.of[item]; !ok {
+		for _, one := range b.of {
+			if !has[one.place] {
 				d.extra = append(d.extra, one.at)
 			}
 		}
@@ -431,29 +431,42 @@ type Deleter interface {
 	Delete(ctx context.Context, list []Deletion) error
 }
 
-// prune deletes points of a range that only the target has. It returns how many there were.
-func (c *comparison) prune(ctx context.Context, about transfer.Range, to Deleter) (int64, error) {
+// prune deletes points of a range that only the target has. It returns how many there were. Where the source has something else at
+// the same instant, such as another exemplar, that is deleted too: again is called with the time of it before, so that it is copied
+// again.
+func (c *comparison) prune(ctx context.Context, about transfer.Range, to Deleter, again func(Span) error) (pruned int64, err error) {
 	var list []Deletion
-	var pruned atomic.Int64
-	_, err := c.compare(ctx, about, true, func(d difference) error {
-		if spans := spansBetween(d.extra, d.source); len(spans) > 0 {
+	shared := Span{about.Name, math.MaxInt64, math.MinInt64}
+	_, err = c.compare(ctx, about, true, func(d difference) error {
+		spans, both := spansBetween(d.extra, d.source)
+		for _, t := range both {
+			spans = append(spans, Span{"", t, t})
+			shared.From, shared.To = min(shared.From, t), max(shared.To, t)
+		}
+		if len(spans) > 0 {
 			list = append(list, Deletion{d.name, spans})
-			pruned.Add(int64(len(d.extra)))
+			pruned += int64(len(d.extra))
 		}
 		return nil
 	})
 	if err != nil || len(list) == 0 {
 		return 0, err
 	}
-	return pruned.Load(), to.Delete(ctx, list)
+	if shared.From <= shared.To {
+		if err := again(shared); err != nil {
+			return 0, err
+		}
+	}
+	return pruned, to.Delete(ctx, list)
 }
 
-// spansBetween joins times into spans without a time that is kept. A time that is kept is not deleted. Both ascend.
-func spansBetween(times, kept []int64) (spans []Span) {
+// spansBetween joins times into spans without a time that is kept. Times that are kept are returned as such. Both ascend.
+func spansBetween(times, kept []int64) (spans []Span, both []int64) {
 	for _, t := range times {
 		at, found := slices.BinarySearch(kept, t)
 		if found {
-			continue // the copy has put another thing there
+			both = append(both, t)
+			continue
 		}
 		if n := len(spans); n > 0 && (at == 0 || kept[at-1] < spans[n-1].From) {
 			spans[n-1].To = t
@@ -461,5 +474,5 @@ func spansBetween(times, kept []int64) (spans []Span) {
 		}
 		spans = append(spans, Span{"", t, t})
 	}
-	return spans
+	return spans, slices.Compact(both)
 }

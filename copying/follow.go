@@ -4,13 +4,16 @@ import (
 	"context"
 	"errors"
 	"hash/maphash"
-	"sync"
+	"math"
+	"slices"
+	"sync/atomic"
 	"time"
 
 	"golang.org/x/sync/errgroup"
 
 	"github.com/tsdbridge/tsdbridge/retry"
 	"github.com/tsdbridge/tsdbridge/storage"
+	"github.com/tsdbridge/tsdbridge/storage/schema"
 	"github.com/tsdbridge/tsdbridge/transfer"
 )
 
@@ -22,8 +25,10 @@ type FollowOptions struct {
 	// Since returns the Source of the points of a query from a time on.
 	Since func(start int64) (Source, error)
 	// Target reads the target, and Deleter deletes in it, if what was deleted in the source is deleted there, too; else nil.
-	Target  Source
-	Deleter Deleter
+	// TargetSince is Since of the target.
+	Target      Source
+	TargetSince func(start int64) (Source, error)
+	Deleter     Deleter
 	// Start and End bound what is copied.
 	Start, End int64
 	// Pause is between two rounds.
@@ -107,25 +112,15 @@ func (f *following) round(ctx context.Context, last bool) error {
 	if c.Recent > 0 {
 		c.Spans = append(c.Spans, Span{"", c.Recent, f.o.End})
 	}
+	c.Spans = append(c.Spans, f.state.again()...) // of a run that was interrupted
 	for _, s := range c.Spans {
-		if err := f.span(ctx, s, f.copyRange); err != nil {
+		if err := f.span(ctx, s, f.o.Since, f.copyRange); err != nil {
 			return err
 		}
 	}
 	if f.o.Deleter != nil {
-		compare := &comparison{from: f.From, to: f.o.Target, seed: maphash.MakeSeed()}
-		var mu sync.Mutex // guards pruned
-		for _, s := range c.Deleted {
-			err := f.span(ctx, s, func(ctx context.Context, about transfer.Range) error {
-				n, err := compare.prune(ctx, about, f.o.Deleter)
-				mu.Lock()
-				defer mu.Unlock()
-				pruned += n
-				return err
-			})
-			if err != nil {
-				return err
-			}
+		if pruned, err = f.prune(ctx, c.Deleted); err != nil {
+			return err
 		}
 	}
 	if last || c.Forgotten || f.Now().Sub(f.rested) >= f.o.Rest {
@@ -134,7 +129,7 @@ func (f *following) round(ctx context.Context, last bool) error {
 		}
 		f.rested = f.Now()
 	}
-	f.state.change(func(doc *stateDoc) { doc.Moment = c.Moment })
+	f.state.change(func(doc *stateDoc) { doc.Moment, doc.Again = c.Moment, nil })
 	after := f.state.total()
 	f.o.Round(Round{
 		Total: Total{after.Points - before.Points, after.Series - before.Series, after.LostN - before.LostN}, Pruned: pruned, Behind: f.Now().Sub(begin), Last: last,
@@ -142,8 +137,64 @@ func (f *following) round(ctx context.Context, last bool) error {
 	return nil
 }
 
-// span calls use with the ranges of points in a time, several at once.
-func (f *following) span(ctx context.Context, s Span, use func(context.Context, transfer.Range) error) error {
+// prune deletes in the target what was deleted in the source, in some times. It returns how many points these were.
+func (f *following) prune(ctx context.Context, deleted []Span) (int64, error) {
+	compare := &comparison{from: f.From, to: f.o.Target, seed: maphash.MakeSeed()}
+	var pruned atomic.Int64
+	known, err := f.knownMetrics(ctx, deleted)
+	if err != nil {
+		return 0, err
+	}
+	for _, s := range deleted {
+		// By the ranges of the target: the source may have no points there any more.
+		err := f.span(ctx, s, f.o.TargetSince, func(ctx context.Context, about transfer.Range) error {
+			if s.Metric == "" && !known[about.Name] {
+				return nil // a metric that the target has from others
+			}
+			n, err := compare.prune(ctx, about, f.o.Deleter, f.copyLater)
+			pruned.Add(n)
+			return err
+		})
+		if err != nil {
+			return 0, err
+		}
+	}
+	for _, s := range f.state.again() {
+		if err := f.span(ctx, s, f.o.Since, f.copyRange); err != nil {
+			return 0, err
+		}
+	}
+	return pruned.Load(), nil
+}
+
+// knownMetrics returns the metrics that the source has ever had, if there are spans of any metric. UIDs stay when all points of a metric
+// are deleted.
+func (f *following) knownMetrics(ctx context.Context, spans []Span) (known map[string]bool, err error) {
+	if !slices.ContainsFunc(spans, func(s Span) bool { return s.Metric == "" }) {
+		return nil, nil
+	}
+	err = f.again(ctx, func() error {
+		known = map[string]bool{}
+		return f.From.Read(ctx, transfer.Range{Part: PartNames, To: math.MaxInt64}, func(b *Block) error {
+			for i := range b.Names {
+				if b.Names[i].Kind == schema.Metric {
+					known[b.Names[i].Name] = true
+				}
+			}
+			return nil
+		})
+	})
+	return known, err
+}
+
+// copyLater has a time copied again in this round, or in the next one if this one is interrupted.
+func (f *following) copyLater(s Span) error {
+	f.state.change(func(doc *stateDoc) { doc.Again = append(doc.Again, s) })
+	return f.state.save()
+}
+
+// span calls use with the ranges of points that a store has in a time, several at once.
+func (f *following) span(ctx context.Context, s Span, since func(start int64) (Source, error), use func(context.Context, transfer.Range) error) error {
 	s.From, s.To = max(s.From, f.o.Start), min(s.To, f.o.End, storage.MaxTime)
 	if s.From > s.To {
 		return nil
@@ -156,11 +207,11 @@ func (f *following) span(ctx context.Context, s Span, use func(context.Context, 
 		})
 		return group.Wait()
 	}
-	source, err := f.o.Since(s.From)
+	store, err := since(s.From)
 	if err != nil {
 		return err
 	}
-	err = eachRange(ctx, source, PartPoints, func(about transfer.Range) {
+	err = eachRange(ctx, store, PartPoints, func(about transfer.Range) {
 		if about.From > s.To {
 			return
 		}

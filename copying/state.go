@@ -30,6 +30,8 @@ type stateDoc struct {
 	Done  bool              `json:"done,omitempty"` // all is copied
 	// Moment is that of the source since which changes are not copied, of a copy that follows.
 	Moment string `json:"moment,omitempty"`
+	// Again are times that are copied again, because something in them is deleted in the target.
+	Again []Span `json:"again,omitempty"`
 	Total
 	Lost []Loss `json:"lost,omitempty"` // the first ones
 }
@@ -102,6 +104,13 @@ func (s *state) total() Total {
 	return s.doc.Total
 }
 
+// again returns the times that are copied again.
+func (s *state) again() []Span {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Clone(s.doc.Again)
+}
+
 // save writes the file if something has changed.
 func (s *state) save() error {
 	s.mu.Lock()
@@ -109,8 +118,9 @@ func (s *state) save() error {
 	if !s.dirty {
 		return nil
 	}
-	s.dirty = false
-	return s.write(s.doc)
+	err := s.write(s.doc)
+	s.dirty = err != nil
+	return err
 }
 
 func (s *state) write(doc stateDoc) error {

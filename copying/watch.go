@@ -140,6 +140,9 @@ func (w *Watch) local(ctx context.Context, since string) (c Changes, err error) 
 	for _, metric := range slices.Sorted(maps.Keys(d.Metrics)) {
 		c.Spans = append(c.Spans, Span{metric, d.Metrics[metric], storage.MaxTime})
 	}
+	if d.Renamed { // all points may have to be put under other names
+		c.Spans = []Span{{"", 0, storage.MaxTime}}
+	}
 	for _, s := range d.Spans {
 		c.Deleted = append(c.Deleted, Span{"", max(s.From, 0), min(s.To, storage.MaxTime)})
 	}

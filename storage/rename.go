@@ -2,7 +2,6 @@ package storage
 
 import (
 	"context"
-	"math"
 
 	"github.com/tsdbridge/tsdbridge/storage/schema"
 )
@@ -16,6 +15,6 @@ func (s *Store) Rename(ctx context.Context, kind schema.Kind, from, to string) e
 // followRenames has all parts of the store follow when UIDs get other names.
 func (s *Store) followRenames() {
 	s.catalog.OnRename(s.documents.Forget)
-	s.catalog.OnRename(func() { s.changes.Times(0, math.MaxInt64) }) // answers that are kept have names
+	s.catalog.OnRename(func() { s.changes.Names() }) // answers that are kept have names
 	s.catalog.FollowRenames(s.registrar.FollowRenames)
 }

@@ -61,6 +61,7 @@ func TestChanged(t *testing.T) {
 		{"a deletion", func(l *changes.Log) { l.Times(2*hour, 3*hour) }, is("1"), 2 * hour},
 		{"a deletion of older points", func(l *changes.Log) { l.Times(0, 1000) }, is("1"), math.MaxInt64},
 		{"a deletion of newer points", func(l *changes.Log) { l.Times(7*hour, 8*hour) }, is("1"), math.MaxInt64},
+		{"a rename", (*changes.Log).Names, is("1"), 0},
 	} {
 		l := changes.New(metricOf, now)
 		c.change(l)
@@ -77,6 +78,7 @@ func TestChanged(t *testing.T) {
 	var none *changes.Log
 	none.Batch(batch(1, 1))
 	none.Times(0, 1)
+	none.Names()
 }
 
 // TestSameAsList: a Log with its few marks tells what a list of all changes tells, or an earlier

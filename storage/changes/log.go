@@ -32,6 +32,7 @@ type Log struct {
 	all      marks            // of all metrics
 	recent   marks            // those of them that are of recent points
 	spans    spans            // those that are of whole times
+	renamed  uint64           // the moment of the last change of names; 0: there was none
 	metrics  map[string]marks // by UID
 }
 
@@ -124,4 +125,15 @@ func (l *Log) Times(from, to int64) {
 	defer l.mu.Unlock()
 	l.all.note(l.moment, from)
 	l.spans.note(l.moment, from, to)
+}
+
+// Names notes that any series may have got another name.
+func (l *Log) Names() {
+	if l == nil {
+		return
+	}
+	l.Times(0, math.MaxInt64)
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.renamed = l.moment
 }

@@ -59,6 +59,7 @@ type Details struct {
 	Recent  int64            // the first time of a point of any metric that came when it was recent; math.MaxInt64: none
 	Metrics map[string]int64 // the first times of other points, by the UIDs of metrics
 	Spans   []Span           // of deletions, and of what else changes points of any metric
+	Renamed bool             // series may have got other names
 }
 
 // Details returns what has changed since the reading began; ok is false if it has ended.
@@ -69,7 +70,7 @@ func (r *Reading) Details() (d Details, ok bool) {
 	if _, open := l.readings[r]; !open {
 		return d, false
 	}
-	d = Details{Recent: l.recent.since(r.moment), Metrics: map[string]int64{}, Spans: l.spans.since(r.moment)}
+	d = Details{Recent: l.recent.since(r.moment), Metrics: map[string]int64{}, Spans: l.spans.since(r.moment), Renamed: l.renamed >= r.moment}
 	for uid, m := range l.metrics {
 		if t := m.since(r.moment); t < d.Recent {
 			d.Metrics[uid] = t
