@@ -78,7 +78,7 @@ func New(o Options) (*Adapter, error) {
 	a.running.Measure(a.registry, "promql", "graphite", "opentsdb", "remote read")
 	a.reloader = newReloader(a)
 	a.refused = refused.New(o.Logger, o.Now)
-	a.transfers = &transfers{now: o.Now}
+	a.transfers = newTransfers(o.Now)
 	registerBuildInfo(a.registry)
 	a.registry.MustRegister(o.Tracer)
 	if o.Engine == EngineEmbedded {

@@ -11,10 +11,7 @@ import (
 	"github.com/go-chi/chi/v5"
 
 	"github.com/tsdbridge/tsdbridge/adapter/trees"
-	"github.com/tsdbridge/tsdbridge/graphite"
-	"github.com/tsdbridge/tsdbridge/opentsdb"
 	prom "github.com/tsdbridge/tsdbridge/prometheus"
-	"github.com/tsdbridge/tsdbridge/prometheus/appendable"
 	"github.com/tsdbridge/tsdbridge/prometheus/reply"
 	"github.com/tsdbridge/tsdbridge/storage"
 	"github.com/tsdbridge/tsdbridge/storage/kv"
@@ -40,16 +37,10 @@ type adminAPI struct {
 	busy   sync.Mutex // held by the one operation under way
 
 	syncTrees func(*http.Request) (any, error)
-	importer  *opentsdb.Importer
-	parts     *graphite.Importer
-	columns   *appendable.Appendable
-	samples   columnsSource
-	files     filesSource
-	exports   opentsdb.ExportOptions
 	fsck      *fsckAPI
 	uidTables uidTables
 	transfers *transfers
-	copies    *localCopy
+	moves     []Operations // of imports, exports and copies
 }
 
 // snapshotReply and compactReply are the data of answers.
@@ -71,14 +62,24 @@ func (a *adminAPI) mount(r chi.Router) {
 		r.Method(http.MethodPost, path, handler)
 		r.Method(http.MethodPut, path, handler)
 	}
-	for path, serve := range map[string]http.HandlerFunc{
-		importPath: a.importBlock, importPartPath: a.importPart, importColumnsPath: a.importColumns, exportWhisperPath: a.exportWhisper, exportPath: a.exportRange, exportRangesPath: a.exportRanges, exportBehindPath: a.exportBehind, fsckPlanPath: a.planFsck, fsckCheckPath: a.checkFsck, uidPath: a.uids,
-		exportColumnsPath: a.exportColumns, exportNextPath: a.exportNext, exportMetadataPath: a.exportMetadata,
-		copyPartsPath: a.answerCopy(copyParts), copyRangesPath: a.answerCopy(copyRanges), copyReadPath: a.copyRead, copyWritePath: a.copyWrite,
-		copyChangesPath: a.copyChanges, copyDeletePath: a.copyDelete,
-	} {
-		r.Method(http.MethodPost, path, http.NewCrossOriginProtection().Handler(a.transfers.watched(path, serve)))
+	for _, o := range a.moves {
+		for path, serve := range o.Handlers() {
+			mountPost(r, path, a.transfers.watched(path, serve))
+		}
 	}
+	for path, serve := range map[string]http.HandlerFunc{fsckPlanPath: a.planFsck, fsckCheckPath: a.checkFsck, uidPath: a.uids} {
+		mountPost(r, path, serve)
+	}
+}
+
+// mountPost mounts an operation that a page of another origin cannot have a browser start.
+func mountPost(r chi.Router, path string, serve http.Handler) {
+	r.Method(http.MethodPost, path, http.NewCrossOriginProtection().Handler(serve))
+}
+
+// fail answers a request that failed.
+func (a *adminAPI) fail(w http.ResponseWriter, r *http.Request, err error) {
+	Fail(a.o.Logger, w, r, err)
 }
 
 // alone answers with the result of serve, 204 if there is none, unless another operation is under way.
@@ -100,11 +101,6 @@ func (a *adminAPI) alone(serve func(*http.Request) (any, error)) http.HandlerFun
 		}
 		reply.JSON(w, http.StatusOK, reply.Frame{Status: "success", Data: data})
 	}
-}
-
-func (a *adminAPI) fail(w http.ResponseWriter, r *http.Request, err error) {
-	a.o.Logger.WarnContext(r.Context(), "admin request failed; see /-/ready if the tables are away", "path", r.URL.Path, "err", err)
-	reply.JSON(w, http.StatusServiceUnavailable, reply.Frame{Status: "error", ErrorType: "unavailable", Error: err.Error()})
 }
 
 // snapshot copies the store. It ignores Prometheus' skip_head: the copy contains everything

@@ -7,14 +7,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
 	"net/url"
 	"strings"
 
-	"github.com/tsdbridge/tsdbridge/adapter/webconfig"
 	"github.com/tsdbridge/tsdbridge/prometheus/reply"
-	"github.com/tsdbridge/tsdbridge/storage/pebble"
 	"github.com/tsdbridge/tsdbridge/transfer"
 )
 
@@ -147,62 +144,4 @@ func reasonOf(body []byte) string {
 		return answer.Error
 	}
 	return strings.TrimSpace(reply.Cut(string(body), 200))
-}
-
-// aloneOrAsked has a command carried out: by the adapter of a given URL; without one, by this process,
-// which opens the tables; or, if another process has them open, by the adapter on this machine.
-func (o Options) aloneOrAsked(given string, alone func() error, asked func(base string) error) error {
-	if given != "" {
-		return asked(given)
-	}
-	err := alone()
-	if !errors.Is(err, pebble.ErrInUse) {
-		return err
-	}
-	base, err := o.adminURL("")
-	if err != nil {
-		return err
-	}
-	return asked(base)
-}
-
-// adminURL returns the URL of the adapter with these options on this machine.
-func (o Options) adminURL(given string) (string, error) {
-	if given != "" {
-		return given, nil
-	}
-	own, err := o.ownURL()
-	if err != nil {
-		return "", fmt.Errorf("the store is in use, and %w", err)
-	}
-	return own, nil
-}
-
-// ownURL returns the URL of the adapter with these options, for clients on the same machine.
-func (o Options) ownURL() (string, error) {
-	host, port, err := net.SplitHostPort(o.ListenAddress)
-	if err != nil || port == "0" {
-		return "", errors.New("--web.listen-address does not say where the adapter is: give --adapter-url")
-	}
-	if ip := net.ParseIP(host); host == "" || ip != nil && ip.IsUnspecified() {
-		host = "localhost"
-	}
-	scheme := "http"
-	if o.encrypts() {
-		scheme = "https"
-	}
-	return scheme + "://" + net.JoinHostPort(host, port), nil
-}
-
-// encrypts reports whether the HTTP port has TLS. A file that cannot be read here most likely sets it.
-func (o Options) encrypts() bool {
-	if o.WebConfigFile == "" {
-		return false
-	}
-	file, err := webconfig.Open(o.WebConfigFile)
-	if err != nil {
-		return true
-	}
-	config, err := file.TLS()
-	return err != nil || config != nil
 }

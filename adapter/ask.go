@@ -46,7 +46,7 @@ func QueryOpenTSDB(ctx context.Context, o Options, a AskOptions, console Console
 	}
 	bodies, err := query.ParseCommandLine(a.Args, zone, o.Now())
 	if err != nil {
-		return &ExitError{ExitUsage, fmt.Errorf("%w: want START [END] FUNC [rate] [counter,MAX,RESET] [downsample MILLISECONDS FUNC] METRIC [tag=value ...]", err)}
+		return &ExitError{Code: ExitUsage, Err: fmt.Errorf("%w: want START [END] FUNC [rate] [counter,MAX,RESET] [downsample MILLISECONDS FUNC] METRIC [tag=value ...]", err)}
 	}
 	return o.asked(ctx, a.URL, func(ctx context.Context, c client.Client) error {
 		out := bufio.NewWriterSize(console.Out, 64<<10)
@@ -67,7 +67,7 @@ func QueryOpenTSDB(ctx context.Context, o Options, a AskOptions, console Console
 func SearchLookup(ctx context.Context, o Options, a AskOptions, console Console) error {
 	body, err := query.ParseLookupArguments(a.Args, a.Limit)
 	if err != nil {
-		return &ExitError{ExitUsage, fmt.Errorf("%w: want [METRIC] [tag=value ...]", err)}
+		return &ExitError{Code: ExitUsage, Err: fmt.Errorf("%w: want [METRIC] [tag=value ...]", err)}
 	}
 	return o.asked(ctx, a.URL, func(ctx context.Context, c client.Client) error {
 		out := bufio.NewWriterSize(console.Out, 64<<10)

@@ -61,7 +61,7 @@ func (c *CheckTSDOptions) Validate() error {
 // differences, ExitUsage if something could not be asked.
 func CheckTSD(ctx context.Context, c CheckTSDOptions, console Console) error {
 	if err := c.Validate(); err != nil {
-		return &ExitError{ExitUsage, err}
+		return &ExitError{Code: ExitUsage, Err: err}
 	}
 	run := &compare.Run{
 		Options: compare.Options{
@@ -74,7 +74,7 @@ func CheckTSD(ctx context.Context, c CheckTSDOptions, console Console) error {
 		if ctx.Err() != nil {
 			err = errors.New("interrupted")
 		}
-		return &ExitError{ExitUsage, err}
+		return &ExitError{Code: ExitUsage, Err: err}
 	}
 	fmt.Fprintln(console.Out, run.Summary)
 	switch {
@@ -83,7 +83,7 @@ func CheckTSD(ctx context.Context, c CheckTSDOptions, console Console) error {
 	case run.Different > 0:
 		return &ExitError{Code: 1}
 	case run.Requests == 0:
-		return &ExitError{ExitUsage, errors.New("there is no request to ask")}
+		return &ExitError{Code: ExitUsage, Err: errors.New("there is no request to ask")}
 	}
 	return nil
 }

@@ -115,33 +115,21 @@ func (c *CopyOptions) Validate(now time.Time) (err error) {
 	return nil
 }
 
-// matchesOf reads what --match says.
-func matchesOf(texts []string) (matches []copying.Match, err error) {
-	for _, text := range texts {
-		m, err := query.ParseMatch(text)
-		if err != nil {
-			return nil, fmt.Errorf("%s: %w", text, err)
-		}
-		matches = append(matches, m)
-	}
-	return matches, nil
-}
-
 // what names what is copied, for the state.
 func (c *CopyOptions) what() string { return whatIsChosen(c.Match, c.Start, c.End) }
 
 // Copy copies what a store holds into another one.
 func Copy(ctx context.Context, c CopyOptions, console Console) error {
 	if c.From.Given == "" && c.To.Given == "" {
-		return &ExitError{ExitUsage, errors.New("--from, --to: one of them at least must name a store; the other is that of the flags of this command")}
+		return &ExitError{Code: ExitUsage, Err: errors.New("--from, --to: one of them at least must name a store; the other is that of the flags of this command")}
 	}
 	if c.From.name() == c.To.name() {
-		return &ExitError{ExitUsage, fmt.Errorf("--from and --to are the same store, %s", c.From.name())}
+		return &ExitError{Code: ExitUsage, Err: fmt.Errorf("--from and --to are the same store, %s", c.From.name())}
 	}
 	return c.From.use(ctx, func(ctx context.Context, from copySide) error {
 		return c.To.use(ctx, func(ctx context.Context, to copySide) error {
 			if sameAdapter(from, to) {
-				return &ExitError{ExitUsage, errors.New("--from and --to are the same store: one adapter has it open")}
+				return &ExitError{Code: ExitUsage, Err: errors.New("--from and --to are the same store: one adapter has it open")}
 			}
 			return c.run(ctx, from, to, console)
 		})
@@ -155,26 +143,11 @@ func sameAdapter(from, to copySide) bool {
 	return isRemote && areRemote && a == b
 }
 
-// A copySide is an open store.
-type copySide interface {
-	copying.Target
-	copying.Deleter
-	copying.Follower
-	source(q copyQuery) (copying.Source, error)
-}
-
-// A copyQuery is what is copied, as a request tells it.
-type copyQuery struct {
-	Match []string `json:"match,omitempty"`
-	Start int64    `json:"start"`
-	End   int64    `json:"end"`
-}
-
 // use calls what uses the store: by the adapter of a URL, by this process, which opens the tables, or by the adapter on this
 // machine that has them open.
 func (s CopySide) use(ctx context.Context, use func(ctx context.Context, side copySide) error) error {
 	if url := s.url(); url != "" {
-		return use(ctx, remoteCopy{url})
+		return use(ctx, remoteCopy{Base: url})
 	}
 	o := s.Options
 	o.ActiveSeries, o.NewSeries = -1, 0 // nothing may be left out
@@ -190,37 +163,16 @@ func (s CopySide) use(ctx context.Context, use func(ctx context.Context, side co
 	if err != nil {
 		return err
 	}
-	return use(ctx, remoteCopy{base})
-}
-
-// localCopy is a store of this process.
-type localCopy struct {
-	*copying.Writer
-	*copying.Watch
-	store copying.Store
-}
-
-// copySide returns the adapter's store.
-func (a *Adapter) copySide() *localCopy {
-	s := copying.Store{Store: a.store, Trees: a.trees.Editor(), Budget: a.budget, Shared: a.o.Engine == EngineHBase}
-	return &localCopy{copying.NewWriter(s), copying.NewWatch(s, a.o.Now), s}
-}
-
-func (l *localCopy) source(q copyQuery) (copying.Source, error) {
-	matches, err := matchesOf(q.Match)
-	if err != nil {
-		return nil, fmt.Errorf("%w: %w", storage.ErrInvalid, err)
-	}
-	return copying.NewReader(l.store, copying.Query{Matches: matches, Start: q.Start, End: q.End}), nil
+	return use(ctx, remoteCopy{Base: base})
 }
 
 // run copies from one open store into another.
 func (c *CopyOptions) run(ctx context.Context, from, to copySide, console Console) error {
-	if alone, ok := from.(*localCopy); ok && c.Follow && !alone.store.Shared {
-		return &ExitError{ExitUsage, errors.New("--follow: nothing changes in a store that this command alone has open: run the adapter with --web.enable-admin-api, and name its URL by --from")}
+	if alone, ok := from.(*localCopy); ok && c.Follow && !alone.shared() {
+		return &ExitError{Code: ExitUsage, Err: errors.New("--follow: nothing changes in a store that this command alone has open: run the adapter with --web.enable-admin-api, and name its URL by --from")}
 	}
 	if c.Delete && !c.Follow {
-		return &ExitError{ExitUsage, errors.New("--delete: it needs --follow")}
+		return &ExitError{Code: ExitUsage, Err: errors.New("--delete: it needs --follow")}
 	}
 	source, err := from.source(c.query())
 	if err != nil {
@@ -339,9 +291,9 @@ func (c *CopyOptions) verify(ctx context.Context, done copying.Progress, source,
 	fmt.Fprintf(console.Out, "compared: %d series, %d points of %d ranges; %s\n", v.Series, v.Points, v.Ranges, found(v))
 	switch {
 	case v.Differ > 0:
-		return &ExitError{ExitIncomplete, fmt.Errorf("%d series differ", v.Differ)}
+		return &ExitError{Code: ExitIncomplete, Err: fmt.Errorf("%d series differ", v.Differ)}
 	case done.LostN > 0:
-		return &ExitError{ExitIncomplete, fmt.Errorf("%d things were not copied", done.LostN)}
+		return &ExitError{Code: ExitIncomplete, Err: fmt.Errorf("%d things were not copied", done.LostN)}
 	}
 	return nil
 }
@@ -372,7 +324,7 @@ func (c *CopyOptions) tell(ctx context.Context, done copying.Progress, err error
 	}
 	fmt.Fprintln(console.Out)
 	if done.LostN > 0 {
-		return &ExitError{ExitIncomplete, fmt.Errorf("%d things were not copied", done.LostN)}
+		return &ExitError{Code: ExitIncomplete, Err: fmt.Errorf("%d things were not copied", done.LostN)}
 	}
 	return nil
 }
@@ -383,4 +335,12 @@ func (c *CopyOptions) hint() string {
 		return "the same command goes on where this one ended (--state=" + c.State + ")"
 	}
 	return "the same command copies all again, which changes nothing that is there; with --state=FILE it goes on where it was interrupted"
+}
+
+// A copySide is an open store.
+type copySide interface {
+	copying.Target
+	copying.Deleter
+	copying.Follower
+	source(q copyQuery) (copying.Source, error)
 }

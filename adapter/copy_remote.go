@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"net/http"
 	"slices"
 
@@ -48,8 +49,9 @@ type copyFrame struct {
 }
 
 // remoteCopy is the store of a running adapter.
-type remoteCopy struct{ base string }
+type remoteCopy struct{ Base string }
 
+// source returns a reader of what is copied.
 func (r remoteCopy) source(q copyQuery) (copying.Source, error) { return remoteReader{r, q}, nil }
 
 // Put implements copying.Target.
@@ -58,7 +60,7 @@ func (r remoteCopy) Put(ctx context.Context, b *copying.Block) (lost []copying.L
 	if err != nil {
 		return nil, transfer.FinalError{Err: err}
 	}
-	req, err := adapterRequest(ctx, http.MethodPost, r.base, copyWritePath, bytes.NewReader(body))
+	req, err := adapterRequest(ctx, http.MethodPost, r.Base, copyWritePath, bytes.NewReader(body))
 	if err != nil {
 		return nil, err
 	}
@@ -68,7 +70,7 @@ func (r remoteCopy) Put(ctx context.Context, b *copying.Block) (lost []copying.L
 
 // Changes implements copying.Follower.
 func (r remoteCopy) Changes(ctx context.Context, since string) (c copying.Changes, err error) {
-	req, err := jsonRequest(ctx, r.base, copyChangesPath, since)
+	req, err := jsonRequest(ctx, r.Base, copyChangesPath, since)
 	if err != nil {
 		return c, err
 	}
@@ -86,7 +88,7 @@ func (r remoteCopy) Changes(ctx context.Context, since string) (c copying.Change
 // Delete implements copying.Deleter.
 func (r remoteCopy) Delete(ctx context.Context, list []copying.Deletion) error {
 	for some := range slices.Chunk(list, deletedAtOnce) {
-		req, err := jsonRequest(ctx, r.base, copyDeletePath, some)
+		req, err := jsonRequest(ctx, r.Base, copyDeletePath, some)
 		if err != nil {
 			return err
 		}
@@ -100,34 +102,51 @@ func (r remoteCopy) Delete(ctx context.Context, list []copying.Deletion) error {
 // deletedAtOnce is how many series are deleted in with one request.
 const deletedAtOnce = 1000
 
+// copies answer a "copy" elsewhere, from and into one store.
+type copies struct {
+	failer
+	Store *localCopy
+}
+
+// newCopies returns those of a store.
+func newCopies(logger *slog.Logger, store *localCopy) *copies { return &copies{failer{logger}, store} }
+
+// Handlers implements Operations.
+func (c *copies) Handlers() map[string]http.HandlerFunc {
+	return map[string]http.HandlerFunc{
+		copyPartsPath: c.answerCopy(copyParts), copyRangesPath: c.answerCopy(copyRanges), copyReadPath: c.copyRead, copyWritePath: c.copyWrite,
+		copyChangesPath: c.copyChanges, copyDeletePath: c.copyDelete,
+	}
+}
+
 // copyChanges answers what has changed since a moment.
-func (a *adminAPI) copyChanges(w http.ResponseWriter, r *http.Request) {
+func (c *copies) copyChanges(w http.ResponseWriter, r *http.Request) {
 	var since string
-	var c copying.Changes
+	var changes copying.Changes
 	err := json.NewDecoder(r.Body).Decode(&since)
 	if err != nil {
 		err = fmt.Errorf("%w: %w", storage.ErrInvalid, err)
 	} else {
-		c, err = a.copies.Changes(r.Context(), since)
+		changes, err = c.Store.Changes(r.Context(), since)
 	}
 	if err != nil {
-		a.failExport(w, r, err)
+		c.refuse(w, r, err)
 		return
 	}
-	reply.JSON(w, http.StatusOK, reply.Frame{Status: "success", Data: c})
+	reply.JSON(w, http.StatusOK, reply.Frame{Status: "success", Data: changes})
 }
 
 // copyDelete deletes points that the source of a copy has no longer.
-func (a *adminAPI) copyDelete(w http.ResponseWriter, r *http.Request) {
+func (c *copies) copyDelete(w http.ResponseWriter, r *http.Request) {
 	var list []copying.Deletion
 	err := json.NewDecoder(r.Body).Decode(&list)
 	if err != nil {
 		err = fmt.Errorf("%w: %w", storage.ErrInvalid, err)
 	} else {
-		err = a.copies.Delete(r.Context(), list)
+		err = c.Store.Delete(r.Context(), list)
 	}
 	if err != nil {
-		a.failExport(w, r, err)
+		c.refuse(w, r, err)
 		return
 	}
 	reply.JSON(w, http.StatusOK, reply.Frame{Status: "success"})
@@ -141,7 +160,7 @@ type remoteReader struct {
 
 // Parts implements copying.Source.
 func (r remoteReader) Parts(ctx context.Context) (parts []string, err error) {
-	req, err := jsonRequest(ctx, r.base, copyPartsPath, copyRequest{copyQuery: r.query})
+	req, err := jsonRequest(ctx, r.Base, copyPartsPath, copyRequest{copyQuery: r.query})
 	if err != nil {
 		return nil, err
 	}
@@ -150,7 +169,7 @@ func (r remoteReader) Parts(ctx context.Context) (parts []string, err error) {
 
 // Ranges implements copying.Source.
 func (r remoteReader) Ranges(ctx context.Context, after transfer.Range) (ranges []transfer.Range, err error) {
-	req, err := jsonRequest(ctx, r.base, copyRangesPath, copyRequest{r.query, after})
+	req, err := jsonRequest(ctx, r.Base, copyRangesPath, copyRequest{r.query, after})
 	if err != nil {
 		return nil, err
 	}
@@ -159,7 +178,7 @@ func (r remoteReader) Ranges(ctx context.Context, after transfer.Range) (ranges 
 
 // Read implements copying.Source.
 func (r remoteReader) Read(ctx context.Context, about transfer.Range, give func(*copying.Block) error) error {
-	req, err := jsonRequest(ctx, r.base, copyReadPath, copyRequest{r.query, about})
+	req, err := jsonRequest(ctx, r.Base, copyReadPath, copyRequest{r.query, about})
 	if err != nil {
 		return err
 	}
@@ -225,25 +244,25 @@ func finalCopy(err error) error {
 }
 
 // copySource reads a request and returns what answers it.
-func (a *adminAPI) copySource(r *http.Request) (source copying.Source, about transfer.Range, err error) {
+func (c *copies) copySource(r *http.Request) (source copying.Source, about transfer.Range, err error) {
 	var req copyRequest
 	if err := json.NewDecoder(r.Body).Decode(&req); err != nil {
 		return nil, about, fmt.Errorf("%w: %w", storage.ErrInvalid, err)
 	}
-	source, err = a.copies.source(req.copyQuery)
+	source, err = c.Store.source(req.copyQuery)
 	return source, req.Range, err
 }
 
 // answerCopy answers with what ask returns.
-func (a *adminAPI) answerCopy(ask func(ctx context.Context, from copying.Source, about transfer.Range) (any, error)) http.HandlerFunc {
+func (c *copies) answerCopy(ask func(ctx context.Context, from copying.Source, about transfer.Range) (any, error)) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
-		source, about, err := a.copySource(r)
+		source, about, err := c.copySource(r)
 		var data any
 		if err == nil {
 			data, err = ask(r.Context(), source, about)
 		}
 		if err != nil {
-			a.failExport(w, r, err)
+			c.refuse(w, r, err)
 			return
 		}
 		reply.JSON(w, http.StatusOK, reply.Frame{Status: "success", Data: data})
@@ -263,10 +282,10 @@ func copyRanges(ctx context.Context, from copying.Source, after transfer.Range) 
 }
 
 // copyRead answers with the blocks of a range, as they are read.
-func (a *adminAPI) copyRead(w http.ResponseWriter, r *http.Request) {
-	source, about, err := a.copySource(r)
+func (c *copies) copyRead(w http.ResponseWriter, r *http.Request) {
+	source, about, err := c.copySource(r)
 	if err != nil {
-		a.failExport(w, r, err)
+		c.refuse(w, r, err)
 		return
 	}
 	w.Header().Set("Content-Type", "application/octet-stream")
@@ -283,25 +302,25 @@ func (a *adminAPI) copyRead(w http.ResponseWriter, r *http.Request) {
 		_, final := errors.AsType[transfer.FinalError](finalCopy(err))
 		last = copyFrame{Error: err.Error(), Final: final}
 		failTransfer(r.Context())
-		a.o.Logger.WarnContext(r.Context(), "admin request failed; see /-/ready if the tables are away", "path", r.URL.Path, "err", err)
+		c.warn(r, err)
 	}
 	_ = writeFrame(w, last, nil) // the client misses it
 }
 
 // copyWrite answers a block when it is durable.
-func (a *adminAPI) copyWrite(w http.ResponseWriter, r *http.Request) {
+func (c *copies) copyWrite(w http.ResponseWriter, r *http.Request) {
 	body, err := io.ReadAll(r.Body)
 	if err != nil {
-		a.fail(w, r, err)
+		c.fail(w, r, err)
 		return
 	}
 	b, err := copying.ParseBlock(body)
 	var lost []copying.Loss
 	if err == nil {
-		lost, err = a.copies.Put(r.Context(), b)
+		lost, err = c.Store.Put(r.Context(), b)
 	}
 	if err != nil {
-		a.failExport(w, r, err)
+		c.refuse(w, r, err)
 		return
 	}
 	countTransfer(r.Context(), b.Points(), int64(len(lost)))

@@ -102,7 +102,7 @@ func (f *filler) value() float64 {
 // fill puts things of so many series.
 func (f *filler) fill(count int) {
 	f.t.Helper()
-	ctx, s := f.t.Context(), f.a.store
+	ctx, s := f.t.Context(), f.a.Store()
 	var all []storage.Series
 	for n := range count {
 		all = append(all, f.series(n))
@@ -171,13 +171,13 @@ func (f *filler) point(b *storage.Batch, ref storage.Ref) {
 
 // documents edits documents of series and names.
 func (f *filler) documents(refs []storage.Ref) {
-	ctx, d := f.t.Context(), f.a.store.Documents()
+	ctx, d := f.t.Context(), f.a.Store().Documents()
 	f.check(d.PutMetadata(ctx, map[string]storage.Metadata{f.series(0).Metric: {Type: "counter", Help: "help \"me\"", Unit: "seconds"}}))
 	edit, err := schema.ParseTSMetaEdit([]byte(`{"displayName":"shown","custom":{"a":"b"},"max":3.5}`))
 	f.check(err)
-	f.check(d.EditSeriesMeta(ctx, f.a.store.Catalog().TSUIDOf(refs[1]), &edit, false))
+	f.check(d.EditSeriesMeta(ctx, f.a.Store().Catalog().TSUIDOf(refs[1]), &edit, false))
 	f.check(d.SetSeriesCustom(ctx, "step", []storage.CustomEdit{{Ref: refs[2], New: "60"}}))
-	_, errs := f.a.store.Names().Assign(ctx, schema.Tagk, []string{"unused"})
+	_, errs := f.a.Store().Names().Assign(ctx, schema.Tagk, []string{"unused"})
 	f.check(errsOf(errs))
 }
 
@@ -192,7 +192,7 @@ func errsOf(errs []error) error {
 
 // tree makes a tree with two rules.
 func (f *filler) tree() {
-	e := f.a.trees.Editor()
+	e := f.a.Trees().Editor()
 	id, err := e.Create(f.t.Context(), schema.Tree{Name: "by host", Description: "d", StoreFailures: true})
 	f.check(err)
 	rule := func(r schema.TreeRule) tree.RuleEdit {
@@ -232,7 +232,7 @@ func (d *dumper) add(key, format string, args ...any) {
 
 // series dumps series by series.
 func (d *dumper) series() {
-	ctx, s := d.t.Context(), d.a.store
+	ctx, s := d.t.Context(), d.a.Store()
 	d.check(s.Catalog().EachTSUID(ctx, storage.SeriesScan{}, func(tsuids [][]byte) error {
 		named, err := s.Catalog().NameSeries(ctx, tsuids)
 		d.check(err)
@@ -244,7 +244,7 @@ func (d *dumper) series() {
 }
 
 func (d *dumper) one(one storage.NewSeries) {
-	ctx, s, name := d.t.Context(), d.a.store, one.String()
+	ctx, s, name := d.t.Context(), d.a.Store(), one.String()
 	refs, err := s.Catalog().Refs([][]byte{one.TSUID})
 	d.check(err)
 	meta, ok, err := s.Documents().SeriesMeta(ctx, one.TSUID)
@@ -277,7 +277,7 @@ func (d *dumper) one(one storage.NewSeries) {
 
 // global dumps what is of no series, and what is found by rows.
 func (d *dumper) global() {
-	ctx, s := d.t.Context(), d.a.store
+	ctx, s := d.t.Context(), d.a.Store()
 	names := func(tsuid []byte) string {
 		named, err := s.Catalog().NameSeries(ctx, [][]byte{tsuid})
 		if err != nil || len(named) != 1 {
@@ -316,7 +316,7 @@ func (d *dumper) global() {
 		d.add("name "+m.Name, "%s %s", m.Kind, documents[0])
 		return err
 	}))
-	trees, err := d.a.trees.Editor().All(ctx)
+	trees, err := d.a.Trees().Editor().All(ctx)
 	d.check(err)
 	for _, one := range trees {
 		for i := range one.Rules {
@@ -338,14 +338,14 @@ func copyAll(t *testing.T, from, to CopySide, change ...func(*CopyOptions)) (cod
 	if err := c.Validate(time.Now()); err != nil {
 		t.Fatal(err)
 	}
-	return runCheck(t, func(console Console) error { return Copy(t.Context(), c, console) })
+	return codeOf(t, func(console Console) error { return Copy(t.Context(), c, console) })
 }
 
 // opened calls use with an adapter of options.
 func opened(t *testing.T, o Options, use func(a *Adapter)) {
 	t.Helper()
 	err := o.runAlone(t.Context(), func(_ context.Context, a *Adapter) error {
-		for a.trees.Ready() != nil {
+		for a.Trees().Ready() != nil {
 			time.Sleep(time.Millisecond)
 		}
 		use(a)
@@ -397,8 +397,8 @@ func TestCopyAround(t *testing.T) {
 
 // Running adapters give and take all that their stores hold, also what is only in their memory.
 func TestCopyRemote(t *testing.T) {
-	from, stopFrom := runAdapter(t, copyOptions(t, EngineEmbedded, 0))
-	to, stopTo := runAdapter(t, copyOptions(t, EngineEmbedded, 1))
+	from, stopFrom := run(t, copyOptions(t, EngineEmbedded, 0))
+	to, stopTo := run(t, copyOptions(t, EngineEmbedded, 1))
 	defer stopFrom()
 	defer stopTo()
 	(&filler{t, rand.New(rand.NewPCG(3, 1)), from}).fill(50)
@@ -410,12 +410,12 @@ func TestCopyRemote(t *testing.T) {
 	if diff := gocmp.Diff(want, dump(t, to)); diff != "" {
 		t.Error(diff)
 	}
-	if body := getText(t, to, transfersPath); !strings.Contains(body, `"kind":"copy into here"`) {
+	if body := textOf(t, to, transfersPath); !strings.Contains(body, `"kind":"copy into here"`) {
 		t.Error(body)
 	}
 	// A store that is in use is reached by way of the adapter that has it open.
 	o := copyOptions(t, EngineEmbedded, 2)
-	used := from.o
+	used := from.Options()
 	used.ListenAddress = from.Addr()
 	code, out = copyAll(t, CopySide{Options: used}, CopySide{Options: o})
 	if code != 0 {
@@ -432,7 +432,7 @@ func TestCopyIntoOtherData(t *testing.T) {
 	put := func(o Options, metrics string, value float64, from, to int) {
 		opened(t, o, func(a *Adapter) {
 			for _, metric := range metrics {
-				refs, errs := a.store.Resolve(t.Context(), []storage.Series{{Metric: string(metric), Tags: []storage.Tag{{Key: "k", Value: "v"}}}})
+				refs, errs := a.Store().Resolve(t.Context(), []storage.Series{{Metric: string(metric), Tags: []storage.Tag{{Key: "k", Value: "v"}}}})
 				if err := errsOf(errs); err != nil {
 					t.Fatal(err)
 				}
@@ -440,7 +440,7 @@ func TestCopyIntoOtherData(t *testing.T) {
 				for n := from; n < to; n++ {
 					b.Add(refs[0], copyBegin+int64(n)*600_000, value)
 				}
-				if err := a.store.Append(t.Context(), b); err != nil {
+				if err := a.Store().Append(t.Context(), b); err != nil {
 					t.Fatal(err)
 				}
 			}
@@ -476,13 +476,13 @@ func TestCopyDamaged(t *testing.T) {
 	opened(t, source, func(a *Adapter) { // an append cell that ends in the middle of a point, in a row of its own
 		s := (&filler{t: t}).series(0)
 		series = s.String()
-		tsuid, _, err := a.store.Catalog().TSUID(t.Context(), s)
+		tsuid, _, err := a.Store().Catalog().TSUID(t.Context(), s)
 		if err != nil {
 			t.Fatal(err)
 		}
-		key := a.o.layout().AppendRowKey(nil, tsuid, (copyBegin/1000+400*86400)/3600*3600)
+		key := a.Options().layout().AppendRowKey(nil, tsuid, (copyBegin/1000+400*86400)/3600*3600)
 		m := kv.Mutation{Key: key, Puts: []kv.Put{{Qualifier: []byte{5, 0, 0}, Value: []byte{0, 7, 1}}}}
-		if err := a.db.Apply(t.Context(), a.o.TableData, schema.FamilyData, []kv.Mutation{m}); err != nil {
+		if err := a.Tables().Apply(t.Context(), a.Options().TableData, schema.FamilyData, []kv.Mutation{m}); err != nil {
 			t.Fatal(err)
 		}
 	})
@@ -509,13 +509,13 @@ func TestCopyVerify(t *testing.T) {
 	name := (&filler{t: t}).series(3)
 	change := func(o Options, at int64, value float64) {
 		opened(t, o, func(a *Adapter) {
-			refs, errs := a.store.Resolve(t.Context(), []storage.Series{name})
+			refs, errs := a.Store().Resolve(t.Context(), []storage.Series{name})
 			if err := errsOf(errs); err != nil {
 				t.Fatal(err)
 			}
 			b := &storage.Batch{}
 			b.Add(refs[0], at, value)
-			if err := a.store.Append(t.Context(), b); err != nil {
+			if err := a.Store().Append(t.Context(), b); err != nil {
 				t.Fatal(err)
 			}
 		})
@@ -535,7 +535,7 @@ func TestCopyVerify(t *testing.T) {
 func TestCopyDeclaredTree(t *testing.T) {
 	source, target := copyOptions(t, EngineEmbedded, 0), copyOptions(t, EngineEmbedded, 1)
 	opened(t, source, func(a *Adapter) {
-		e := a.trees.Editor()
+		e := a.Trees().Editor()
 		for _, name := range []string{"servers", "own"} {
 			id, err := e.Create(t.Context(), schema.Tree{Name: name, Enabled: true})
 			if err != nil {
@@ -547,7 +547,7 @@ func TestCopyDeclaredTree(t *testing.T) {
 			}
 		}
 	})
-	target.Graphite.Trees = declared(t, serversTree)
+	target.Graphite.Trees = treesOf(t, treeOfServers)
 	code, out := copyAll(t, CopySide{Options: source}, CopySide{Options: target})
 	if code != ExitIncomplete || strings.Count(out, "not copied: ") != 1 || !strings.Contains(out, "not copied: the tree servers: ") {
 		t.Error(code, out)
@@ -555,7 +555,7 @@ func TestCopyDeclaredTree(t *testing.T) {
 	// The default tree, which the first series makes, is that of each configuration.
 	source, target = copyOptions(t, EngineEmbedded, 0), copyOptions(t, EngineEmbedded, 1)
 	opened(t, source, func(a *Adapter) {
-		d := tree.NewDefinitions(a.db, a.o.TableTree)
+		d := tree.NewDefinitions(a.Tables(), a.Options().TableTree)
 		id, err := d.Create(t.Context(), schema.Tree{Name: "graphite", Enabled: true})
 		if err == nil {
 			err = d.PutRule(t.Context(), id, schema.TreeRule{Type: "METRIC", Separator: `\.`})
@@ -610,8 +610,8 @@ func (l *lines) rounds(t *testing.T, more int) {
 func TestCopyFollow(t *testing.T) {
 	for _, engine := range []string{EngineEmbedded, EngineHBase} {
 		t.Run(engine, func(t *testing.T) {
-			from, stopFrom := runAdapter(t, copyOptions(t, engine, 0))
-			to, stopTo := runAdapter(t, copyOptions(t, EngineEmbedded, 1))
+			from, stopFrom := run(t, copyOptions(t, engine, 0))
+			to, stopTo := run(t, copyOptions(t, EngineEmbedded, 1))
 			defer stopFrom()
 			defer stopTo()
 			f := &filler{t, rand.New(rand.NewPCG(6, 1)), from}
@@ -628,7 +628,7 @@ func TestCopyFollow(t *testing.T) {
 			go func() { ended <- Copy(ctx, c, Console{Out: out, Err: out}) }()
 			out.rounds(t, 1)
 
-			refs, errs := from.store.Resolve(t.Context(), []storage.Series{f.series(0), f.series(100), f.series(1), {Metric: "emptied", Tags: f.series(0).Tags}})
+			refs, errs := from.Store().Resolve(t.Context(), []storage.Series{f.series(0), f.series(100), f.series(1), {Metric: "emptied", Tags: f.series(0).Tags}})
 			f.check(errsOf(errs))
 			b := &storage.Batch{}
 			b.Add(refs[0], time.Now().UnixMilli(), 1)   // recent
@@ -636,19 +636,19 @@ func TestCopyFollow(t *testing.T) {
 			b.Add(refs[0], copyBegin, 3)
 			b.Add(refs[3], copyBegin, 1)
 			b.AddObject(refs[0], copyBegin+5, storage.KindExemplar, []byte("deleted"))
-			f.check(from.store.Append(t.Context(), b))
+			f.check(from.Store().Append(t.Context(), b))
 			out.rounds(t, 2)
 			b.Reset()
 			b.Add(refs[0], copyBegin, 4) // a correction
-			f.check(from.store.Append(t.Context(), b))
-			_, err := from.store.Delete(t.Context(), storage.Deletion{Refs: refs[2:], Start: copyBegin, End: copyBegin + 20*86_400_000})
+			f.check(from.Store().Append(t.Context(), b))
+			_, err := from.Store().Delete(t.Context(), storage.Deletion{Refs: refs[2:], Start: copyBegin, End: copyBegin + 20*86_400_000})
 			f.check(err)
 			// The only point of a metric, and an exemplar in whose place there is another one.
-			_, err = from.store.Delete(t.Context(), storage.Deletion{Refs: []storage.Ref{refs[0], refs[3]}, Start: copyBegin, End: copyBegin + 5})
+			_, err = from.Store().Delete(t.Context(), storage.Deletion{Refs: []storage.Ref{refs[0], refs[3]}, Start: copyBegin, End: copyBegin + 5})
 			f.check(err)
 			b.Reset()
 			b.AddObject(refs[0], copyBegin+5, storage.KindExemplar, []byte("kept"))
-			f.check(from.store.Append(t.Context(), b))
+			f.check(from.Store().Append(t.Context(), b))
 			out.rounds(t, 2)
 			cancel()
 			if err := <-ended; err != nil {
@@ -664,7 +664,7 @@ func TestCopyFollow(t *testing.T) {
 			// With the same state it goes on with what has changed since.
 			b.Reset()
 			b.Add(refs[0], copyBegin+1, 5)
-			f.check(from.store.Append(t.Context(), b))
+			f.check(from.Store().Append(t.Context(), b))
 			out = &lines{news: make(chan struct{}, 1)}
 			ctx, cancel = context.WithCancel(t.Context())
 			go func() { ended <- Copy(ctx, c, Console{Out: out, Err: out}) }()
@@ -682,17 +682,17 @@ func TestCopyFollow(t *testing.T) {
 
 // A rename in the source has all points copied under the new names.
 func TestCopyFollowRename(t *testing.T) {
-	from, stopFrom := runAdapter(t, copyOptions(t, EngineEmbedded, 0))
-	to, stopTo := runAdapter(t, copyOptions(t, EngineEmbedded, 1))
+	from, stopFrom := run(t, copyOptions(t, EngineEmbedded, 0))
+	to, stopTo := run(t, copyOptions(t, EngineEmbedded, 1))
 	defer stopFrom()
 	defer stopTo()
 	f := &filler{t, rand.New(rand.NewPCG(7, 1)), from}
-	refs, errs := from.store.Resolve(t.Context(), []storage.Series{f.series(0), f.series(1)})
+	refs, errs := from.Store().Resolve(t.Context(), []storage.Series{f.series(0), f.series(1)})
 	f.check(errsOf(errs))
 	b := &storage.Batch{}
 	b.Add(refs[0], copyBegin, 1)
 	b.Add(refs[1], copyBegin, 1)
-	f.check(from.store.Append(t.Context(), b))
+	f.check(from.Store().Append(t.Context(), b))
 
 	c := DefaultCopyOptions()
 	c.From.Given, c.To.Given = "http://"+from.Addr(), "http://"+to.Addr()
@@ -705,8 +705,8 @@ func TestCopyFollowRename(t *testing.T) {
 	ended := make(chan error, 1)
 	go func() { ended <- Copy(ctx, c, Console{Out: out, Err: out}) }()
 	out.rounds(t, 1)
-	f.check(from.store.Rename(t.Context(), schema.Metric, f.series(0).Metric, "renamed"))
-	f.check(from.store.Rename(t.Context(), schema.Tagv, "b", "other"))
+	f.check(from.Store().Rename(t.Context(), schema.Metric, f.series(0).Metric, "renamed"))
+	f.check(from.Store().Rename(t.Context(), schema.Tagv, "b", "other"))
 	out.rounds(t, 2)
 	cancel()
 	if err := <-ended; err != nil {

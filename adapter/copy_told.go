@@ -2,8 +2,6 @@ package adapter
 
 import (
 	"context"
-
-	"github.com/tsdbridge/tsdbridge/copying"
 )
 
 // copyTellers tell the adapters of a copy, its source and its target, how far it is.
@@ -16,9 +14,9 @@ func tellersOf(from, to copySide) (all copyTellers) {
 		if !ok {
 			return
 		}
-		t := newTransferTeller(r.base, kind)
+		t := newTransferTeller(r.Base, kind)
 		if len(all) > 0 {
-			t.id = all[0].id
+			t.ID = all[0].ID
 		}
 		all = append(all, t)
 	}
@@ -45,16 +43,4 @@ func (all copyTellers) end(ctx context.Context, told toldTransfer, err error) {
 	for _, t := range all {
 		t.end(ctx, told, err)
 	}
-}
-
-// toldCopy is what is told of a copy.
-func toldCopy(p copying.Progress) toldTransfer {
-	x := toldTransfer{
-		Points: p.Points - p.Before.Points, Before: p.Before.Points, Skipped: p.LostN, Seconds: p.Took.Seconds(), At: p.At.Part,
-		Total: int64(p.At.Of), Done: int64(p.At.Nth),
-	}
-	if p.At.Of > 0 {
-		x.Unit, x.At = "metrics of "+p.At.Part, p.At.Name
-	}
-	return x
 }

@@ -10,7 +10,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/tsdbridge/tsdbridge/budget"
 	"github.com/tsdbridge/tsdbridge/opentsdb"
 	"github.com/tsdbridge/tsdbridge/opentsdb/query"
 	"github.com/tsdbridge/tsdbridge/storage"
@@ -154,24 +153,6 @@ func ExportOpenTSDB(ctx context.Context, o Options, e ExportOptions, console Con
 	})
 }
 
-// exportOptions returns what an Exporter of the adapter's tables needs.
-func (a *Adapter) exportOptions() opentsdb.ExportOptions {
-	o := opentsdb.ExportOptions{
-		Store: a.store, Catalog: a.store.Catalog(), Names: a.store.Names(), Annotations: a.store.Annotations(), RollupTag: a.o.OpenTSDB.Rollup.TagKey,
-		Shared: a.o.Engine == EngineHBase, SpecialChars: a.o.OpenTSDB.SpecialChars, Budget: a.budget,
-	}
-	if rollups := a.store.Rollups(); rollups != nil {
-		o.Rollups = rollups
-	}
-	return o
-}
-
-// An exportSource is what an export reads. Behind tells what it has that is not exported; "": nothing that is cheap to know.
-type exportSource interface {
-	transfer.Source
-	Behind(ctx context.Context) (string, error)
-}
-
 // finalSource tells errors that stay from those that pass.
 type finalSource struct{ exportSource }
 
@@ -184,15 +165,6 @@ func (f finalSource) Ranges(ctx context.Context, after transfer.Range) ([]transf
 // Read implements transfer.Source.
 func (f finalSource) Read(ctx context.Context, r transfer.Range, give func(transfer.Block) error) error {
 	return finalExport(f.exportSource.Read(ctx, r, give))
-}
-
-func finalExport(err error) error {
-	for _, final := range []error{storage.ErrDamaged, storage.ErrInvalid, storage.ErrLimit, budget.ErrTooLarge} {
-		if errors.Is(err, final) {
-			return transfer.FinalError{Err: err}
-		}
-	}
-	return err
 }
 
 // progress returns what is done with the progress of an export, each second: it is printed if it is shown, and told to the adapter.
@@ -254,7 +226,19 @@ func (e *ExportOptions) run(ctx context.Context, console Console, source func(st
 		if done.Reason != "" {
 			reason = "; the first reason: " + done.Reason
 		}
-		return &ExitError{ExitIncomplete, fmt.Errorf("%d points were left out%s", done.LeftOut, reason)}
+		return &ExitError{Code: ExitIncomplete, Err: fmt.Errorf("%d points were left out%s", done.LeftOut, reason)}
 	}
 	return nil
+}
+
+func remoteExport(base string, e *ExportOptions) func(start, end int64) (exportSource, error) {
+	return func(start, end int64) (exportSource, error) {
+		return remoteSource{Base: base, Query: opentsdb.ExportQuery{Match: e.Match, With: e.With, Start: start, End: end}}, nil
+	}
+}
+
+// An exportSource is what an export reads. Behind tells what it has that is not exported; "": nothing that is cheap to know.
+type exportSource interface {
+	transfer.Source
+	Behind(ctx context.Context) (string, error)
 }

@@ -48,12 +48,12 @@ func blockNames(t *testing.T, dir string) (names []string) {
 func TestExportBlocks(t *testing.T) {
 	dir := promtest.DataDir(t)
 	want := answerOfPrometheus(t, dir)
-	o := storeTestOptions(t, storage.WriteBuffered)
-	if code, out := runCheck(t, func(c Console) error { return ImportBlocks(t.Context(), o, blocksOf(t, dir), c) }); code != 0 {
+	o := storeOptions(t, storage.WriteBuffered)
+	if code, out := codeOf(t, func(c Console) error { return ImportBlocks(t.Context(), o, blocksOf(t, dir), c) }); code != 0 {
 		t.Fatal(out)
 	}
 	e := exportOf(t, t.TempDir())
-	code, out := runCheck(t, func(c Console) error { return ExportBlocks(t.Context(), o, e, c) })
+	code, out := codeOf(t, func(c Console) error { return ExportBlocks(t.Context(), o, e, c) })
 	if code != ExitIncomplete || !strings.Contains(out, "samples in 6 blocks exported") || !strings.Contains(out, "1 exemplars were left out, which blocks cannot hold") {
 		t.Errorf("%d: %s", code, out)
 	}
@@ -62,30 +62,30 @@ func TestExportBlocks(t *testing.T) {
 	}
 	// The same again replaces the blocks.
 	names := blockNames(t, e.Dir) // and wal
-	if code, out := runCheck(t, func(c Console) error { return ExportBlocks(t.Context(), o, e, c) }); code != ExitIncomplete || !cmp.Equal(names, blockNames(t, e.Dir)) {
+	if code, out := codeOf(t, func(c Console) error { return ExportBlocks(t.Context(), o, e, c) }); code != ExitIncomplete || !cmp.Equal(names, blockNames(t, e.Dir)) {
 		t.Errorf("%d: %s, %v", code, out, names)
 	}
 
-	again := storeTestOptions(t, storage.WriteBuffered)
-	if code, out := runCheck(t, func(c Console) error { return ImportBlocks(t.Context(), again, blocksOf(t, e.Dir), c) }); code != 0 {
+	again := storeOptions(t, storage.WriteBuffered)
+	if code, out := codeOf(t, func(c Console) error { return ImportBlocks(t.Context(), again, blocksOf(t, e.Dir), c) }); code != 0 {
 		t.Fatal(out)
 	}
-	a, stop := runAdapter(t, again)
+	a, stop := run(t, again)
 	defer stop()
-	if diff := cmp.Diff(want, a.samplesIn(t)); diff != "" {
+	if diff := cmp.Diff(want, samplesIn(t, a)); diff != "" {
 		t.Error(diff)
 	}
 	e = exportOf(t, t.TempDir(), func(e *ExportBlocksOptions) {
 		e.URL, e.Length, e.State = "http://"+a.Addr(), 6*time.Hour, filepath.Join(t.TempDir(), "state")
 	})
-	code, out = runCheck(t, func(c Console) error { return ExportBlocks(t.Context(), again, e, c) })
+	code, out = codeOf(t, func(c Console) error { return ExportBlocks(t.Context(), again, e, c) })
 	if code != 0 || !strings.Contains(out, "samples in 3 blocks exported") {
 		t.Errorf("%d: %s", code, out)
 	}
 	if diff := cmp.Diff(want, answerOfPrometheus(t, e.Dir)); diff != "" {
 		t.Error(diff)
 	}
-	code, out = runCheck(t, func(c Console) error { return ExportBlocks(t.Context(), again, e, c) })
+	code, out = codeOf(t, func(c Console) error { return ExportBlocks(t.Context(), again, e, c) })
 	if code != 0 || !strings.Contains(out, "0 samples in 0 blocks exported") || !strings.Contains(out, "in 3 blocks before") {
 		t.Errorf("%d: %s", code, out)
 	}
@@ -110,7 +110,7 @@ func TestExportStartTimes(t *testing.T) {
 		}
 		return n
 	}
-	o := storeTestOptions(t, storage.WriteBuffered)
+	o := storeOptions(t, storage.WriteBuffered)
 	err := o.runAlone(t.Context(), func(ctx context.Context, a *Adapter) error {
 		b := &columns.Batch{}
 		ref := b.Series(promtest.DataLabels(1))
@@ -129,11 +129,11 @@ func TestExportStartTimes(t *testing.T) {
 		if with {
 			wantCode, want, wantText = 0, 300, "300 samples in 3 blocks exported"
 		}
-		if code, out := runCheck(t, func(c Console) error { return ExportBlocks(t.Context(), o, e, c) }); code != wantCode || !strings.Contains(out, wantText) {
+		if code, out := codeOf(t, func(c Console) error { return ExportBlocks(t.Context(), o, e, c) }); code != wantCode || !strings.Contains(out, wantText) {
 			t.Errorf("%d: %s", code, out)
 		}
-		again := storeTestOptions(t, storage.WriteBuffered)
-		if code, out := runCheck(t, func(c Console) error { return ImportBlocks(t.Context(), again, blocksOf(t, e.Dir), c) }); code != 0 {
+		again := storeOptions(t, storage.WriteBuffered)
+		if code, out := codeOf(t, func(c Console) error { return ImportBlocks(t.Context(), again, blocksOf(t, e.Dir), c) }); code != 0 {
 			t.Error(out)
 		}
 		if got := starts(again); got != want {
@@ -145,14 +145,14 @@ func TestExportStartTimes(t *testing.T) {
 // TestExportSomeBlocks exports series of selectors in a time, with a label.
 func TestExportSomeBlocks(t *testing.T) {
 	dir := promtest.DataDir(t)
-	o := storeTestOptions(t, storage.WriteBuffered)
-	if code, out := runCheck(t, func(c Console) error { return ImportBlocks(t.Context(), o, blocksOf(t, dir), c) }); code != 0 {
+	o := storeOptions(t, storage.WriteBuffered)
+	if code, out := codeOf(t, func(c Console) error { return ImportBlocks(t.Context(), o, blocksOf(t, dir), c) }); code != 0 {
 		t.Fatal(out)
 	}
 	e := exportOf(t, t.TempDir(), func(e *ExportBlocksOptions) {
 		e.Match, e.Labels, e.From, e.To = []string{`m1{n="1"}`, `{n="3"}`}, []string{"from=x"}, "2023-11-15T00:30:00Z", "2023-11-15T03:00:00Z"
 	})
-	if code, out := runCheck(t, func(c Console) error { return ExportBlocks(t.Context(), o, e, c) }); code != 0 {
+	if code, out := codeOf(t, func(c Console) error { return ExportBlocks(t.Context(), o, e, c) }); code != 0 {
 		t.Fatal(out)
 	}
 	all, from, to := answerOfPrometheus(t, e.Dir), e.from, e.to
@@ -180,7 +180,7 @@ func TestExportBlocksMistakes(t *testing.T) {
 	if err := e.Validate(time.Now()); err == nil || !strings.Contains(err.Error(), "--block-duration=3h0m0s: want 2h, 6h") {
 		t.Errorf("%v", err)
 	}
-	o := storeTestOptions(t, storage.WriteBuffered)
+	o := storeOptions(t, storage.WriteBuffered)
 	var out strings.Builder
 	if err := ExportBlocks(t.Context(), o, exportOf(t, t.TempDir()), Console{Out: &out, Err: &out}); err == nil || err.Error() != "no series was found" {
 		t.Errorf("%v", err)

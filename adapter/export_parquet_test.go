@@ -31,7 +31,9 @@ func parquetFloats(t *testing.T, dir string) promtest.Samples {
 	t.Helper()
 	all := promtest.Samples{}
 	files, err := filepath.Glob(filepath.Join(dir, "*"))
-	must(t, err)
+	if err != nil {
+		t.Fatal(err)
+	}
 	for _, file := range files {
 		table, err := pq.ReadFile[parquetRow](file)
 		if err != nil {
@@ -51,26 +53,28 @@ func parquetFloats(t *testing.T, dir string) promtest.Samples {
 
 // TestExportParquet: files of the tables, and of a running adapter, have the floats of the store.
 func TestExportParquet(t *testing.T) {
-	o := storeTestOptions(t, storage.WriteBuffered)
+	o := storeOptions(t, storage.WriteBuffered)
 	dir := promtest.DataDir(t)
-	if code, out := runCheck(t, func(c Console) error { return ImportBlocks(t.Context(), o, blocksOf(t, dir), c) }); code != 0 {
+	if code, out := codeOf(t, func(c Console) error { return ImportBlocks(t.Context(), o, blocksOf(t, dir), c) }); code != 0 {
 		t.Fatal(out)
 	}
 	e := DefaultExportParquetOptions()
 	e.Dir, e.State = filepath.Join(t.TempDir(), "files"), filepath.Join(t.TempDir(), "state")
-	must(t, e.Validate(time.Now()))
-	code, out := runCheck(t, func(c Console) error { return ExportParquet(t.Context(), o, e, c) })
+	if err := e.Validate(time.Now()); err != nil {
+		t.Fatal(err)
+	}
+	code, out := codeOf(t, func(c Console) error { return ExportParquet(t.Context(), o, e, c) })
 	if code != ExitIncomplete || !strings.Contains(out, "native histograms, 1 exemplars") || !strings.Contains(out, "the files have floats") {
 		t.Errorf("%d: %s", code, out)
 	}
 	// The same command does nothing more.
-	if code, out := runCheck(t, func(c Console) error { return ExportParquet(t.Context(), o, e, c) }); code == 1 || !strings.Contains(out, "before") {
+	if code, out := codeOf(t, func(c Console) error { return ExportParquet(t.Context(), o, e, c) }); code == 1 || !strings.Contains(out, "before") {
 		t.Errorf("%d: %s", code, out)
 	}
 
-	a, stop := runAdapter(t, o)
+	a, stop := run(t, o)
 	defer stop()
-	want := a.samplesIn(t)
+	want := samplesIn(t, a)
 	maps.DeleteFunc(want, func(_, text string) bool { return strings.Contains(text, " ") }) // histograms
 	if diff := cmp.Diff(want, parquetFloats(t, e.Dir)); diff != "" || len(want) == 0 {
 		t.Errorf("-store +files:\n%.2000s", diff)
@@ -78,8 +82,10 @@ func TestExportParquet(t *testing.T) {
 	// The same of shorter files, through the adapter.
 	part := DefaultExportParquetOptions()
 	part.Dir, part.URL, part.Length, part.Labels = t.TempDir(), "http://"+a.Addr(), 2*time.Hour, []string{"site=x"}
-	must(t, part.Validate(time.Now()))
-	if code, out := runCheck(t, func(c Console) error { return ExportParquet(t.Context(), o, part, c) }); code == 1 {
+	if err := part.Validate(time.Now()); err != nil {
+		t.Fatal(err)
+	}
+	if code, out := codeOf(t, func(c Console) error { return ExportParquet(t.Context(), o, part, c) }); code == 1 {
 		t.Errorf("%d: %s", code, out)
 	}
 	got := parquetFloats(t, part.Dir)

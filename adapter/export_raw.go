@@ -19,29 +19,10 @@ func (e *ExportOptions) raw(ctx context.Context, o Options, to io.Writer) error 
 	if o.Engine == EngineMemory {
 		return errors.New("--storage.engine=memory keeps nothing that another process could open")
 	}
-	db, engine, err := o.openTablesThatAre()
-	if err != nil {
-		return err
-	}
-	if o.Engine == EngineEmbedded {
-		err = putLog(ctx, o, db)
-	}
-	if err == nil {
-		err = e.rawRows(ctx, o, db, to)
-	}
-	return errors.Join(err, engine.Close())
+	return o.readTables(ctx, func(db kv.KV, store *storage.Store) error { return e.rawRows(ctx, o, db, store, to) })
 }
 
-func (e *ExportOptions) rawRows(ctx context.Context, o Options, db kv.KV, to io.Writer) error {
-	so := o.storageOptions()
-	so.Mode, so.LogUnacknowledged, so.Buffer.Dir, so.Buffer.MarkDir, so.Retention = storage.WriteThrough, false, "", "", 0
-	store, err := storage.New(db, so)
-	if err != nil {
-		return err
-	}
-	if err := store.PinLayout(ctx); err != nil {
-		return err
-	}
+func (e *ExportOptions) rawRows(ctx context.Context, o Options, db kv.KV, store *storage.Store, to io.Writer) error {
 	r := &rawReader{o: o, db: db, store: store, out: bufio.NewWriterSize(to, 64<<10), first: schema.Base(e.start), last: schema.Base(e.end)}
 	var metrics []string
 	for _, text := range e.Match {
@@ -55,7 +36,7 @@ func (e *ExportOptions) rawRows(ctx context.Context, o Options, db kv.KV, to io.
 		}
 	}
 	if len(r.matches) == 0 || r.all {
-		err = r.scan(ctx, kv.Scan{})
+		err := r.scan(ctx, kv.Scan{})
 		return errors.Join(err, r.out.Flush())
 	}
 	uids, err := store.Names().Lookup(ctx, schema.Metric, metrics)

@@ -6,8 +6,10 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"log/slog"
 	"net/http"
 
+	"github.com/tsdbridge/tsdbridge/budget"
 	"github.com/tsdbridge/tsdbridge/opentsdb"
 	prom "github.com/tsdbridge/tsdbridge/prometheus"
 	"github.com/tsdbridge/tsdbridge/prometheus/reply"
@@ -50,19 +52,13 @@ const (
 
 // remoteSource exports by way of a running adapter.
 type remoteSource struct {
-	base  string
-	query opentsdb.ExportQuery
-}
-
-func remoteExport(base string, e *ExportOptions) func(start, end int64) (exportSource, error) {
-	return func(start, end int64) (exportSource, error) {
-		return remoteSource{base, opentsdb.ExportQuery{Match: e.Match, With: e.With, Start: start, End: end}}, nil
-	}
+	Base  string
+	Query opentsdb.ExportQuery
 }
 
 // Ranges implements transfer.Source.
 func (r remoteSource) Ranges(ctx context.Context, after transfer.Range) (ranges []transfer.Range, err error) {
-	req, err := jsonRequest(ctx, r.base, exportRangesPath, exportRequest{r.query, after})
+	req, err := jsonRequest(ctx, r.Base, exportRangesPath, exportRequest{r.Query, after})
 	if err != nil {
 		return nil, err
 	}
@@ -71,7 +67,7 @@ func (r remoteSource) Ranges(ctx context.Context, after transfer.Range) (ranges 
 
 // Behind implements exportSource.
 func (r remoteSource) Behind(ctx context.Context) (behind string, err error) {
-	req, err := jsonRequest(ctx, r.base, exportBehindPath, exportRequest{ExportQuery: r.query})
+	req, err := jsonRequest(ctx, r.Base, exportBehindPath, exportRequest{ExportQuery: r.Query})
 	if err != nil {
 		return "", err
 	}
@@ -80,7 +76,7 @@ func (r remoteSource) Behind(ctx context.Context) (behind string, err error) {
 
 // Read implements transfer.Source.
 func (r remoteSource) Read(ctx context.Context, about transfer.Range, give func(transfer.Block) error) error {
-	req, err := jsonRequest(ctx, r.base, exportPath, exportRequest{r.query, about})
+	req, err := jsonRequest(ctx, r.Base, exportPath, exportRequest{r.Query, about})
 	if err != nil {
 		return err
 	}
@@ -126,54 +122,66 @@ func readFrames(from *bufio.Reader, give func(transfer.Block) error) error {
 	}
 }
 
+// exports answer exports elsewhere.
+type exports struct {
+	failer
+	Points  opentsdb.ExportOptions
+	Samples columnsSource
+	Files   filesSource
+}
+
+// newExports returns those of a store.
+func newExports(logger *slog.Logger, points opentsdb.ExportOptions, samples columnsSource, files filesSource) *exports {
+	return &exports{failer{logger}, points, samples, files}
+}
+
+// Handlers implements Operations.
+func (e *exports) Handlers() map[string]http.HandlerFunc {
+	return map[string]http.HandlerFunc{
+		exportPath: e.exportRange, exportRangesPath: e.exportRanges, exportBehindPath: e.exportBehind, exportWhisperPath: e.exportWhisper,
+		exportColumnsPath: e.exportColumns, exportNextPath: e.exportNext, exportMetadataPath: e.exportMetadata,
+	}
+}
+
 // exporter reads a request and returns what answers it.
-func (a *adminAPI) exporter(r *http.Request) (x *opentsdb.Exporter, about transfer.Range, err error) {
+func (e *exports) exporter(r *http.Request) (x *opentsdb.Exporter, about transfer.Range, err error) {
 	var req exportRequest
 	if err := json.NewDecoder(r.Body).Decode(&req); err != nil {
 		return nil, about, fmt.Errorf("%w: %w", storage.ErrInvalid, err)
 	}
-	x, err = opentsdb.NewExporter(a.exports, req.ExportQuery)
+	x, err = opentsdb.NewExporter(e.Points, req.ExportQuery)
 	return x, req.Range, err
 }
 
-// failExport answers before anything is exported.
-func (a *adminAPI) failExport(w http.ResponseWriter, r *http.Request, err error) {
-	if storage.IsRefusal(err) {
-		reply.BadRequest(w, err)
-		return
-	}
-	a.fail(w, r, err)
-}
-
 // exportRanges answers with ranges.
-func (a *adminAPI) exportRanges(w http.ResponseWriter, r *http.Request) {
-	a.answerExport(w, r, func(x *opentsdb.Exporter, after transfer.Range) (any, error) { return x.Ranges(r.Context(), after) })
+func (e *exports) exportRanges(w http.ResponseWriter, r *http.Request) {
+	e.answerExport(w, r, func(x *opentsdb.Exporter, after transfer.Range) (any, error) { return x.Ranges(r.Context(), after) })
 }
 
 // exportBehind answers with what is not exported.
-func (a *adminAPI) exportBehind(w http.ResponseWriter, r *http.Request) {
-	a.answerExport(w, r, func(x *opentsdb.Exporter, _ transfer.Range) (any, error) { return x.Behind(r.Context()) })
+func (e *exports) exportBehind(w http.ResponseWriter, r *http.Request) {
+	e.answerExport(w, r, func(x *opentsdb.Exporter, _ transfer.Range) (any, error) { return x.Behind(r.Context()) })
 }
 
 // answerExport answers a request with what ask returns.
-func (a *adminAPI) answerExport(w http.ResponseWriter, r *http.Request, ask func(x *opentsdb.Exporter, about transfer.Range) (any, error)) {
-	x, about, err := a.exporter(r)
+func (e *exports) answerExport(w http.ResponseWriter, r *http.Request, ask func(x *opentsdb.Exporter, about transfer.Range) (any, error)) {
+	x, about, err := e.exporter(r)
 	var data any
 	if err == nil {
 		data, err = ask(x, about)
 	}
 	if err != nil {
-		a.failExport(w, r, err)
+		e.refuse(w, r, err)
 		return
 	}
 	reply.JSON(w, http.StatusOK, reply.Frame{Status: "success", Data: data})
 }
 
 // exportRange answers with the points of a range, as they are read.
-func (a *adminAPI) exportRange(w http.ResponseWriter, r *http.Request) {
-	x, about, err := a.exporter(r)
+func (e *exports) exportRange(w http.ResponseWriter, r *http.Request) {
+	x, about, err := e.exporter(r)
 	if err != nil {
-		a.failExport(w, r, err)
+		e.refuse(w, r, err)
 		return
 	}
 	w.Header().Set("Content-Type", "application/octet-stream")
@@ -190,7 +198,16 @@ func (a *adminAPI) exportRange(w http.ResponseWriter, r *http.Request) {
 		_, final := errors.AsType[transfer.FinalError](finalExport(err))
 		last = exportFrame{Error: err.Error(), Final: final}
 		failTransfer(r.Context())
-		a.o.Logger.WarnContext(r.Context(), "admin request failed; see /-/ready if the tables are away", "path", r.URL.Path, "err", err)
+		e.warn(r, err)
 	}
 	_ = send(last, nil) // the client misses it
+}
+
+func finalExport(err error) error {
+	for _, final := range []error{storage.ErrDamaged, storage.ErrInvalid, storage.ErrLimit, budget.ErrTooLarge} {
+		if errors.Is(err, final) {
+			return transfer.FinalError{Err: err}
+		}
+	}
+	return err
 }

@@ -1,13 +1,10 @@
 package adapter
 
 import (
-	"bufio"
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
@@ -15,17 +12,9 @@ import (
 
 	"github.com/prometheus/prometheus/tsdb/fileutil"
 
-	"github.com/tsdbridge/tsdbridge/budget"
 	"github.com/tsdbridge/tsdbridge/graphite"
-	"github.com/tsdbridge/tsdbridge/graphite/whisper"
-	prom "github.com/tsdbridge/tsdbridge/prometheus"
-	"github.com/tsdbridge/tsdbridge/prometheus/reply"
-	"github.com/tsdbridge/tsdbridge/storage"
 	"github.com/tsdbridge/tsdbridge/transfer"
 )
-
-// exportWhisperPath answers with whisper files.
-const exportWhisperPath = prom.APIPrefix + "/admin/export/whisper"
 
 // ExportFilesOptions are the flags of exports of directories of files.
 type ExportFilesOptions struct {
@@ -50,9 +39,6 @@ func (e ExportFilesOptions) Validate() error {
 	return nil
 }
 
-// A filesSource calls use with each file of an export.
-type filesSource func(ctx context.Context, q graphite.ExportQuery, use func(*graphite.ExportedFile) error) error
-
 // ExportWhisper writes whisper files of the series of the tables, or of an adapter that has them open.
 func ExportWhisper(ctx context.Context, o Options, e ExportFilesOptions, console Console) error {
 	return o.aloneOrAsked(e.URL, func() error {
@@ -63,13 +49,6 @@ func ExportWhisper(ctx context.Context, o Options, e ExportFilesOptions, console
 		e.teller = newTransferTeller(base, "export whisper")
 		return e.run(e.teller.with(ctx), console, remoteFiles(base), cmp.Or(e.URL, o.target()))
 	})
-}
-
-// exportFiles is a filesSource of the tables.
-func (a *Adapter) exportFiles(ctx context.Context, q graphite.ExportQuery, use func(*graphite.ExportedFile) error) error {
-	account := a.budget.Open()
-	defer account.Close()
-	return a.graphite.Export(budget.With(ctx, account), q, use)
 }
 
 // named names what is exported, for the state.
@@ -197,7 +176,7 @@ func (w *filesWriter) end(took time.Duration) error {
 	all.Add(w.done)
 	switch {
 	case all.LeftOut > 0:
-		return &ExitError{ExitIncomplete, fmt.Errorf("%d series were left out", all.LeftOut)}
+		return &ExitError{Code: ExitIncomplete, Err: fmt.Errorf("%d series were left out", all.LeftOut)}
 	case all.Files == 0:
 		return errors.New("no series was found")
 	}
@@ -247,92 +226,4 @@ func makeDir(dir string, durable bool) error {
 		return err
 	}
 	return errors.Join(d.Sync(), d.Close())
-}
-
-// A fileFrame is a line of JSON, which is followed by Bytes of a file. The last one of an answer has Done or
-// Error; without it the answer is not complete.
-type fileFrame struct {
-	At     transfer.FilePlace `json:"at"`
-	Nth    int                `json:"nth,omitempty"`
-	Of     int                `json:"of,omitempty"`
-	Parts  int                `json:"parts,omitempty"`
-	Path   string             `json:"path,omitempty"`
-	Bytes  int                `json:"bytes"`
-	Points int64              `json:"points,omitempty"`
-	Reason string             `json:"reason,omitempty"`
-	Done   bool               `json:"done,omitempty"`
-	Error  string             `json:"error,omitempty"`
-}
-
-// remoteFiles are the files of a running adapter.
-func remoteFiles(base string) filesSource {
-	return func(ctx context.Context, q graphite.ExportQuery, use func(*graphite.ExportedFile) error) error {
-		req, err := jsonRequest(ctx, base, exportWhisperPath, q)
-		if err != nil {
-			return err
-		}
-		resp, err := openAnswer(req)
-		if err != nil {
-			return err
-		}
-		defer resp.Body.Close()
-		if err := readFiles(bufio.NewReaderSize(resp.Body, maxFrameLine), use); err != nil {
-			return fmt.Errorf("the answer of %s: %w", req.URL.Redacted(), err)
-		}
-		return nil
-	}
-}
-
-// readFiles reads the files of an answer.
-func readFiles(from *bufio.Reader, use func(*graphite.ExportedFile) error) error {
-	for {
-		var f fileFrame
-		if err := readHead(from, &f); err != nil {
-			return err
-		}
-		switch {
-		case f.Error != "":
-			return errors.New(f.Error)
-		case f.Done:
-			return nil
-		case f.Bytes < 0 || f.Bytes > whisper.MaxBytes || f.Reason == "" && !filepath.IsLocal(filepath.FromSlash(f.Path)):
-			return fmt.Errorf("a file %q of %d bytes", f.Path, f.Bytes)
-		}
-		file := &graphite.ExportedFile{At: f.At, Nth: f.Nth, Of: f.Of, Parts: f.Parts, Path: f.Path, Points: f.Points, Reason: f.Reason, Data: make([]byte, f.Bytes)}
-		if err := readData(from, file.Data); err != nil {
-			return err
-		}
-		if err := use(file); err != nil {
-			return err
-		}
-	}
-}
-
-// exportWhisper answers with the files of a query, as they are made.
-func (a *adminAPI) exportWhisper(w http.ResponseWriter, r *http.Request) {
-	var q graphite.ExportQuery
-	err := json.NewDecoder(r.Body).Decode(&q)
-	if err == nil {
-		err = q.Validate()
-	}
-	if err != nil {
-		reply.BadRequest(w, fmt.Errorf("%w: %w", storage.ErrInvalid, err))
-		return
-	}
-	w.Header().Set("Content-Type", "application/octet-stream")
-	send := func(f fileFrame, data []byte) error {
-		f.Bytes = len(data)
-		return writeFrame(w, f, data)
-	}
-	err = a.files(r.Context(), q, func(f *graphite.ExportedFile) error {
-		countTransfer(r.Context(), f.Points, 0)
-		return send(fileFrame{At: f.At, Nth: f.Nth, Of: f.Of, Parts: f.Parts, Path: f.Path, Points: f.Points, Reason: f.Reason}, f.Data)
-	})
-	last := fileFrame{Done: true}
-	if err != nil {
-		last = fileFrame{Error: err.Error()}
-		failTransfer(r.Context())
-		a.o.Logger.WarnContext(r.Context(), "admin request failed; see /-/ready if the tables are away", "path", r.URL.Path, "err", err)
-	}
-	_ = send(last, nil) // the client misses it
 }

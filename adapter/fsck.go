@@ -4,14 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"math"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
-
-	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/tsdbridge/tsdbridge/graphite"
 	"github.com/tsdbridge/tsdbridge/storage"
@@ -112,7 +109,7 @@ func Fsck(ctx context.Context, o Options, f FsckOptions, console Console) error 
 	}
 	fmt.Fprintf(console.Out, "%d rows and %d cells checked\n%s", report.Rows, report.Cells, report.Tally)
 	if report.Tally.Errors() > 0 {
-		return &ExitError{exitFindings, nil}
+		return &ExitError{Code: exitFindings}
 	}
 	return nil
 }
@@ -125,7 +122,7 @@ func (f FsckOptions) failed(ctx context.Context, err error) error {
 	if f.State != "" {
 		err = fmt.Errorf("%w; the same command goes on where this one ended (--state=%s)", err, f.State)
 	}
-	return &ExitError{exitFailed, err}
+	return &ExitError{Code: exitFailed, Err: err}
 }
 
 // synced are the kinds of findings that "meta sync" makes rows and cells for.
@@ -155,7 +152,7 @@ func SyncMeta(ctx context.Context, o Options, f FsckOptions, console Console) er
 	}
 	fmt.Fprintf(console.Out, "%d rows of tsdb-meta checked; of series %d rows or cells were missing, %d were made\n", report.Rows, missing, made)
 	if missing > made {
-		return &ExitError{exitFindings, nil}
+		return &ExitError{Code: exitFindings}
 	}
 	return nil
 }
@@ -244,24 +241,11 @@ func (o Options) openFsck(ctx context.Context) (fsck.Source, func() error, error
 	if err != nil {
 		return nil, nil, err
 	}
-	so := o.storageOptions()
-	so.Mode, so.LogUnacknowledged, so.Buffer.Dir, so.Buffer.MarkDir, so.Retention = storage.WriteThrough, false, "", "", 0
-	store, err := storage.New(db, so)
-	if err == nil {
-		err = store.PinLayout(ctx)
-	}
+	store, err := o.storeOver(ctx, db)
 	if err != nil {
 		return nil, nil, errors.Join(err, engine.Close())
 	}
 	return o.checkers(db, store, names, true), engine.Close, nil
-}
-
-// openTablesThatAre opens tables that must exist.
-func (o Options) openTablesThatAre() (kv.KV, io.Closer, error) {
-	if o.Engine == EngineEmbedded {
-		return o.openStoreThatIs()
-	}
-	return o.openEngine(prometheus.NewRegistry(), 0)
 }
 
 // check runs the check and prints what it finds.

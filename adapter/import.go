@@ -5,10 +5,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"path/filepath"
 	"time"
 
-	"github.com/tsdbridge/tsdbridge/opentsdb"
 	"github.com/tsdbridge/tsdbridge/transfer"
 )
 
@@ -49,19 +47,6 @@ func (i ImportOptions) Validate() error {
 	return nil
 }
 
-// importer returns what stores OpenTSDB's import text.
-func (a *Adapter) importer() *opentsdb.Importer {
-	o := opentsdb.ImportOptions{
-		Appender: a.store, Names: a.store.Names(), AutoCreate: a.o.OpenTSDB.AutoCreate, SeriesCache: a.o.SeriesCache,
-		Histograms: a.store, HistogramCodecs: a.o.OpenTSDB.HistogramCodecs, Annotations: a.store.Annotations(), TSUIDOf: a.store.Catalog().TSUIDOf,
-		SpecialChars: a.o.OpenTSDB.SpecialChars, RollupTag: a.o.OpenTSDB.Rollup.TagKey,
-	}
-	if rollups := a.store.Rollups(); rollups != nil {
-		o.Rollups = rollups
-	}
-	return opentsdb.NewImporter(o)
-}
-
 // ImportOpenTSDB imports files of OpenTSDB's import text into the tables, or into the adapter that has
 // them open.
 func ImportOpenTSDB(ctx context.Context, o Options, i ImportOptions, console Console) error {
@@ -75,22 +60,10 @@ func ImportOpenTSDB(ctx context.Context, o Options, i ImportOptions, console Con
 		})
 	}, func(base string) error {
 		i.teller = newTransferTeller(base, "import opentsdb")
-		done, err := i.run(i.teller.with(ctx), console, remoteImport{base}.store, cmp.Or(i.URL, o.target()))
+		done, err := i.run(i.teller.with(ctx), console, remoteImport{Base: base}.store, cmp.Or(i.URL, o.target()))
 		i.teller.end(ctx, toldImport(done), failure(err))
 		return err
 	})
-}
-
-// target names the tables that points are imported into.
-func (o Options) target() string {
-	if o.Engine == EngineHBase {
-		return o.ZooKeeper + o.HBaseRoot + " " + o.TableData
-	}
-	path, err := filepath.Abs(o.Path)
-	if err != nil {
-		return o.Path
-	}
-	return path
 }
 
 // progress returns what is done with the progress of an import, each second: it is printed and told to the adapter, or neither.
@@ -134,7 +107,7 @@ func (i ImportOptions) run(ctx context.Context, console Console, store transfer.
 	}
 	fmt.Fprintln(console.Out)
 	if done.Bad > 0 {
-		return done, &ExitError{ExitIncomplete, fmt.Errorf("%d bad lines were skipped", done.Bad)}
+		return done, &ExitError{Code: ExitIncomplete, Err: fmt.Errorf("%d bad lines were skipped", done.Bad)}
 	}
 	return done, nil
 }

@@ -34,16 +34,16 @@ func blocksOf(t *testing.T, dir string, change ...func(*ImportBlocksOptions)) Im
 }
 
 // samplesIn returns all samples of a store.
-func (a *Adapter) samplesIn(t *testing.T) promtest.Samples {
+func samplesIn(t *testing.T, a *Adapter) promtest.Samples {
 	t.Helper()
-	return promtest.SamplesOf(t, queryable.New(a.store, a.names, queryable.Limits{}))
+	return promtest.SamplesOf(t, queryable.New(a.Store(), a.Names(), queryable.Limits{}))
 }
 
 // storedIn returns all samples of an embedded store that nobody has open.
 func storedIn(t *testing.T, o Options) (all promtest.Samples) {
 	t.Helper()
 	if err := o.runAlone(t.Context(), func(_ context.Context, a *Adapter) error {
-		all = a.samplesIn(t)
+		all = samplesIn(t, a)
 		return nil
 	}); err != nil {
 		t.Fatal(err)
@@ -70,29 +70,29 @@ func TestImportBlocks(t *testing.T) {
 	dir := promtest.DataDir(t)
 	want := answerOfPrometheus(t, dir)
 	i := blocksOf(t, dir, func(i *ImportBlocksOptions) { i.State = filepath.Join(t.TempDir(), "state") })
-	o := storeTestOptions(t, storage.WriteBuffered)
-	code, out := runCheck(t, func(c Console) error { return ImportBlocks(t.Context(), o, i, c) })
+	o := storeOptions(t, storage.WriteBuffered)
+	code, out := codeOf(t, func(c Console) error { return ImportBlocks(t.Context(), o, i, c) })
 	if code != 0 || !strings.Contains(out, fmt.Sprintf("%d samples imported", len(want))) {
 		t.Errorf("%d: %s", code, out)
 	}
 	if diff := cmp.Diff(want, storedIn(t, o)); diff != "" {
 		t.Error(diff)
 	}
-	if code, out = runCheck(t, func(c Console) error { return ImportBlocks(t.Context(), o, i, c) }); code != 0 || !strings.Contains(out, fmt.Sprintf("; %d before", len(want))) {
+	if code, out = codeOf(t, func(c Console) error { return ImportBlocks(t.Context(), o, i, c) }); code != 0 || !strings.Contains(out, fmt.Sprintf("; %d before", len(want))) {
 		t.Errorf("%d: %s", code, out)
 	}
 
-	o = storeTestOptions(t, storage.WriteBuffered)
-	a, stop := runAdapter(t, o)
+	o = storeOptions(t, storage.WriteBuffered)
+	a, stop := run(t, o)
 	defer stop()
 	i.State, i.URL = "", "http://"+a.Addr()
-	if code, out = runCheck(t, func(c Console) error { return ImportBlocks(t.Context(), o, i, c) }); code != 0 {
+	if code, out = codeOf(t, func(c Console) error { return ImportBlocks(t.Context(), o, i, c) }); code != 0 {
 		t.Errorf("%d: %s", code, out)
 	}
-	if diff := cmp.Diff(want, a.samplesIn(t)); diff != "" {
+	if diff := cmp.Diff(want, samplesIn(t, a)); diff != "" {
 		t.Error(diff)
 	}
-	told := getText(t, a, transfersPath)
+	told := textOf(t, a, transfersPath)
 	for _, part := range []string{`"kind":"import prometheus"`, `"state":"done"`, fmt.Sprintf(`"points":%d`, len(want))} {
 		if !strings.Contains(told, part) {
 			t.Errorf("the status of transfers lacks %s: %s", part, told)
@@ -108,7 +108,7 @@ func TestImportBlocksInterrupted(t *testing.T) {
 	i := blocksOf(t, dir, func(i *ImportBlocksOptions) {
 		i.State, i.Parallel, i.Patience = filepath.Join(t.TempDir(), "state"), 1, 0
 	})
-	o := storeTestOptions(t, storage.WriteBuffered)
+	o := storeOptions(t, storage.WriteBuffered)
 	err := o.runAlone(t.Context(), func(ctx context.Context, a *Adapter) error {
 		store := a.appendable().Store
 		for most := 1; ; most++ {
@@ -130,7 +130,7 @@ func TestImportBlocksInterrupted(t *testing.T) {
 				break
 			}
 		}
-		if diff := cmp.Diff(want, a.samplesIn(t)); diff != "" {
+		if diff := cmp.Diff(want, samplesIn(t, a)); diff != "" {
 			t.Error(diff)
 		}
 		return nil
@@ -150,8 +150,8 @@ func TestImportBlocksDamaged(t *testing.T) {
 	if err := os.WriteFile(metas[0], []byte("{"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	o := storeTestOptions(t, storage.WriteBuffered)
-	code, out := runCheck(t, func(c Console) error { return ImportBlocks(t.Context(), o, blocksOf(t, dir), c) })
+	o := storeOptions(t, storage.WriteBuffered)
+	code, out := codeOf(t, func(c Console) error { return ImportBlocks(t.Context(), o, blocksOf(t, dir), c) })
 	if code != ExitIncomplete || !strings.Contains(out, filepath.Base(filepath.Dir(metas[0]))+": meta.json: unexpected end") || !strings.Contains(out, "1 parts could not be read") {
 		t.Errorf("%d: %s", code, out)
 	}
@@ -162,10 +162,10 @@ func TestImportBlocksDamaged(t *testing.T) {
 
 // TestImportBlocksRefused: series that the store does not take are named, and the exit code tells.
 func TestImportBlocksRefused(t *testing.T) {
-	o := storeTestOptions(t, storage.WriteBuffered)
+	o := storeOptions(t, storage.WriteBuffered)
 	o.Prometheus.Write.SeriesBytes = len(promtest.DataLabels(10).Bytes(nil)) - 1
 	i := blocksOf(t, promtest.DataDir(t))
-	code, out := runCheck(t, func(c Console) error { return ImportBlocks(t.Context(), o, i, c) })
+	code, out := codeOf(t, func(c Console) error { return ImportBlocks(t.Context(), o, i, c) })
 	if code != ExitIncomplete || !strings.Contains(out, "were refused") || !strings.Contains(out, `{__name__="m1", n="10"}: labels of more than`) {
 		t.Errorf("%d: %s", code, out)
 	}

@@ -26,7 +26,7 @@ func (o Options) intoColumns(ctx context.Context, i *ImportOptions, kind string,
 		})
 	}, func(base string) error {
 		i.teller = newTransferTeller(base, kind)
-		return use(i.teller.with(ctx), columnsTarget{cmp.Or(i.URL, o.target()), remoteImport{base}.columns, remoteColumns{base}})
+		return use(i.teller.with(ctx), columnsTarget{cmp.Or(i.URL, o.target()), remoteImport{Base: base}.columns, remoteColumns{Base: base}})
 	})
 }
 
@@ -73,7 +73,7 @@ func incomplete(left ...string) error {
 	if len(left) == 0 {
 		return nil
 	}
-	return &ExitError{ExitIncomplete, errors.New(strings.Join(left, "; "))}
+	return &ExitError{Code: ExitIncomplete, Err: errors.New(strings.Join(left, "; "))}
 }
 
 // failure is the error of a command that did not come to its end; nil: it did.

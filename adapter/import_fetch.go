@@ -149,21 +149,3 @@ func withoutPassword(text string) string {
 	}
 	return u.Redacted()
 }
-
-// parseLabels reads labels of --label.
-func parseLabels(all []string) (labels.Labels, error) {
-	b := labels.NewScratchBuilder(len(all))
-	for _, text := range all {
-		name, v, ok := strings.Cut(text, "=")
-		if !ok || name == "" {
-			return labels.EmptyLabels(), fmt.Errorf("--label=%s: want name=value", text)
-		}
-		b.Add(name, v)
-	}
-	b.Sort()
-	ls := b.Labels()
-	if name, twice := ls.HasDuplicateLabelNames(); twice {
-		return ls, fmt.Errorf("--label=%s: it is given twice", name)
-	}
-	return ls, nil
-}

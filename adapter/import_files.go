@@ -2,13 +2,10 @@ package adapter
 
 import (
 	"bufio"
-	"bytes"
 	"cmp"
 	"context"
 	"errors"
 	"fmt"
-	"io"
-	"net/http"
 	"os"
 	"strings"
 	"time"
@@ -16,14 +13,8 @@ import (
 	"github.com/tsdbridge/tsdbridge/graphite"
 	"github.com/tsdbridge/tsdbridge/graphite/ceres"
 	"github.com/tsdbridge/tsdbridge/graphite/whisper"
-	prom "github.com/tsdbridge/tsdbridge/prometheus"
-	"github.com/tsdbridge/tsdbridge/prometheus/reply"
-	"github.com/tsdbridge/tsdbridge/storage"
 	"github.com/tsdbridge/tsdbridge/transfer"
 )
-
-// importPartPath takes parts of files of Graphite's databases.
-const importPartPath = prom.APIPrefix + "/admin/import/graphite"
 
 // ImportFilesOptions are the flags of imports of directories of files.
 type ImportFilesOptions struct {
@@ -59,11 +50,11 @@ func ImportFiles(ctx context.Context, o Options, i ImportFilesOptions, console C
 	}
 	return o.aloneOrAsked(i.URL, func() error {
 		return o.runAlone(ctx, func(ctx context.Context, a *Adapter) error {
-			files.Store = a.graphite.Importer().Store
+			files.Store = a.fileImporter().Store
 			return i.run(ctx, console, files, o.target())
 		})
 	}, func(base string) error {
-		files.Store = remoteImport{base}.part
+		files.Store = remoteImport{Base: base}.part
 		i.teller = newTransferTeller(base, i.kind())
 		return i.run(i.teller.with(ctx), console, files, cmp.Or(i.URL, o.target()))
 	})
@@ -130,58 +121,7 @@ func (i ImportFilesOptions) run(ctx context.Context, console Console, files *gra
 	}
 	fmt.Fprintln(console.Out)
 	if done.Skipped > 0 {
-		return &ExitError{ExitIncomplete, fmt.Errorf("%d files were skipped, or imported in part", done.Skipped)}
+		return &ExitError{Code: ExitIncomplete, Err: fmt.Errorf("%d files were skipped, or imported in part", done.Skipped)}
 	}
 	return nil
-}
-
-// part stores a part of a file by way of a running adapter.
-func (r remoteImport) part(ctx context.Context, p *graphite.ImportPart) error {
-	body, err := p.AppendTo(nil)
-	if err != nil {
-		return err
-	}
-	req, err := adapterRequest(ctx, http.MethodPost, r.base, importPartPath, bytes.NewReader(body))
-	if err != nil {
-		return err
-	}
-	req.Header.Set("Content-Type", "application/octet-stream")
-	var stored importedPart
-	if err := answerOf(req, &stored); err != nil {
-		return finalRefusal(err)
-	}
-	if stored.Refused != "" {
-		return fmt.Errorf("%w: %s", storage.ErrInvalid, stored.Refused)
-	}
-	return nil
-}
-
-// importedPart is the answer to a part.
-type importedPart struct {
-	Points  int    `json:"points"`
-	Refused string `json:"refused,omitempty"` // why the series of the part is not taken
-}
-
-// importPart answers a part of a file when its points are durable.
-func (a *adminAPI) importPart(w http.ResponseWriter, r *http.Request) {
-	body, err := io.ReadAll(r.Body)
-	if err != nil {
-		a.fail(w, r, err)
-		return
-	}
-	part, err := graphite.ParseImportPart(body)
-	if err != nil {
-		reply.BadRequest(w, err)
-		return
-	}
-	stored := importedPart{Points: part.Points()}
-	if err := a.parts.Store(r.Context(), part); storage.IsRefusal(err) {
-		stored = importedPart{Refused: err.Error()}
-		countTransfer(r.Context(), 0, 1)
-	} else if err != nil {
-		a.fail(w, r, err)
-		return
-	}
-	countTransfer(r.Context(), int64(stored.Points), 0)
-	reply.JSON(w, http.StatusOK, reply.Frame{Status: "success", Data: stored})
 }

@@ -39,9 +39,9 @@ type killedImport struct {
 
 // run imports. Each batch is told before it is stored.
 func (k killedImport) run(t *testing.T, told func()) (code int, out string) {
-	o := storeTestOptions(t, storage.WriteBuffered)
+	o := storeOptions(t, storage.WriteBuffered)
 	o.Path = k.Path
-	return runCheck(t, func(c Console) error {
+	return codeOf(t, func(c Console) error {
 		return o.runAlone(t.Context(), func(ctx context.Context, a *Adapter) error {
 			store := a.appendable().Store
 			target := columnsTarget{"there", func(ctx context.Context, b *columns.Batch) error {
@@ -120,7 +120,7 @@ func (k killedImport) killed(t *testing.T, nth int) bool {
 func exemplarsIn(t *testing.T, o Options) (all []string) {
 	t.Helper()
 	if err := o.runAlone(t.Context(), func(ctx context.Context, a *Adapter) error {
-		q, err := queryable.New(a.store, a.names, queryable.Limits{}).ExemplarQuerier(ctx)
+		q, err := queryable.New(a.Store(), a.Names(), queryable.Limits{}).ExemplarQuerier(ctx)
 		if err != nil {
 			return err
 		}
@@ -215,7 +215,7 @@ func TestImportKilled(t *testing.T) {
 			if _, err := fmt.Sscanf(out, "%d ", &points); err != nil || code != 0 || points+before != len(c.want) || before == 0 || kills == 0 {
 				t.Errorf("exit code %d after %d kills, %d and %d samples of %d: %s", code, kills, points, before, len(c.want), out)
 			}
-			o := storeTestOptions(t, storage.WriteBuffered)
+			o := storeOptions(t, storage.WriteBuffered)
 			o.Path = k.Path
 			if diff := cmp.Diff(c.want, storedIn(t, o)); diff != "" {
 				t.Error(diff)

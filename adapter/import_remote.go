@@ -4,9 +4,13 @@ import (
 	"bytes"
 	"context"
 	"io"
+	"log/slog"
 	"net/http"
 
+	"github.com/tsdbridge/tsdbridge/graphite"
+	"github.com/tsdbridge/tsdbridge/opentsdb"
 	prom "github.com/tsdbridge/tsdbridge/prometheus"
+	"github.com/tsdbridge/tsdbridge/prometheus/appendable"
 	"github.com/tsdbridge/tsdbridge/prometheus/reply"
 	"github.com/tsdbridge/tsdbridge/storage"
 	"github.com/tsdbridge/tsdbridge/transfer"
@@ -16,7 +20,7 @@ import (
 const importPath = prom.APIPrefix + "/admin/import/opentsdb"
 
 // remoteImport stores blocks by way of a running adapter.
-type remoteImport struct{ base string }
+type remoteImport struct{ Base string }
 
 // store implements transfer.Store.
 func (r remoteImport) store(ctx context.Context, block []byte, skip bool) (transfer.Stored, error) {
@@ -24,7 +28,7 @@ func (r remoteImport) store(ctx context.Context, block []byte, skip bool) (trans
 	if skip {
 		path += "?skip=true"
 	}
-	req, err := adapterRequest(ctx, http.MethodPost, r.base, path, bytes.NewReader(block))
+	req, err := adapterRequest(ctx, http.MethodPost, r.Base, path, bytes.NewReader(block))
 	if err != nil {
 		return transfer.Stored{}, err
 	}
@@ -34,14 +38,32 @@ func (r remoteImport) store(ctx context.Context, block []byte, skip bool) (trans
 	return stored, finalRefusal(err)
 }
 
+// imports take what imports elsewhere send.
+type imports struct {
+	failer
+	Text    *opentsdb.Importer
+	Parts   *graphite.Importer
+	Columns *appendable.Appendable
+}
+
+// newImports returns those into a store.
+func newImports(logger *slog.Logger, text *opentsdb.Importer, parts *graphite.Importer, columns *appendable.Appendable) *imports {
+	return &imports{failer{logger}, text, parts, columns}
+}
+
+// Handlers implements Operations.
+func (i *imports) Handlers() map[string]http.HandlerFunc {
+	return map[string]http.HandlerFunc{importPath: i.importBlock, importPartPath: i.importPart, importColumnsPath: i.importColumns}
+}
+
 // importBlock answers a block of import text when its points are durable.
-func (a *adminAPI) importBlock(w http.ResponseWriter, r *http.Request) {
+func (i *imports) importBlock(w http.ResponseWriter, r *http.Request) {
 	block, err := io.ReadAll(r.Body)
 	if err != nil {
-		a.fail(w, r, err)
+		i.fail(w, r, err)
 		return
 	}
-	stored, err := a.importer.Store(r.Context(), block, r.URL.Query().Get("skip") == "true")
+	stored, err := i.Text.Store(r.Context(), block, r.URL.Query().Get("skip") == "true")
 	countTransfer(r.Context(), int64(stored.Points), int64(stored.Bad))
 	switch {
 	case err == nil:
@@ -49,6 +71,6 @@ func (a *adminAPI) importBlock(w http.ResponseWriter, r *http.Request) {
 	case storage.IsRefusal(err):
 		reply.BadRequest(w, err)
 	default:
-		a.fail(w, r, err)
+		i.fail(w, r, err)
 	}
 }

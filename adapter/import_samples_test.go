@@ -26,8 +26,8 @@ import (
 func filled(t *testing.T) (Options, promtest.Samples) {
 	t.Helper()
 	dir := promtest.DataDir(t)
-	o := storeTestOptions(t, storage.WriteBuffered)
-	if code, out := runCheck(t, func(c Console) error { return ImportBlocks(t.Context(), o, blocksOf(t, dir), c) }); code != 0 {
+	o := storeOptions(t, storage.WriteBuffered)
+	if code, out := codeOf(t, func(c Console) error { return ImportBlocks(t.Context(), o, blocksOf(t, dir), c) }); code != 0 {
 		t.Fatal(out)
 	}
 	return o, answerOfPrometheus(t, dir)
@@ -37,22 +37,22 @@ func filled(t *testing.T) (Options, promtest.Samples) {
 // interrupted goes on.
 func TestImportFetch(t *testing.T) {
 	from, want := filled(t)
-	a, stop := runAdapter(t, from)
+	a, stop := run(t, from)
 	defer stop()
 	i := DefaultImportFetchOptions()
 	i.Server, i.From, i.To, i.State = "http://"+a.Addr()+"/api/v1/read", "2023-11-14T00:00:00Z", "2023-11-16T00:00:00Z", filepath.Join(t.TempDir(), "state")
 	if err := i.Validate(time.Now()); err != nil {
 		t.Fatal(err)
 	}
-	o := storeTestOptions(t, storage.WriteBuffered)
-	code, out := runCheck(t, func(c Console) error { return ImportFetch(t.Context(), o, i, c) })
+	o := storeOptions(t, storage.WriteBuffered)
+	code, out := codeOf(t, func(c Console) error { return ImportFetch(t.Context(), o, i, c) })
 	if code != 0 || !strings.HasPrefix(out, strconv.Itoa(len(want))+" samples imported") {
 		t.Errorf("%d: %s", code, out)
 	}
 	if diff := cmp.Diff(want, storedIn(t, o)); diff != "" {
 		t.Error(diff)
 	}
-	if code, out = runCheck(t, func(c Console) error { return ImportFetch(t.Context(), o, i, c) }); code != 0 || !strings.Contains(out, "; "+strconv.Itoa(len(want))+" before") {
+	if code, out = codeOf(t, func(c Console) error { return ImportFetch(t.Context(), o, i, c) }); code != 0 || !strings.Contains(out, "; "+strconv.Itoa(len(want))+" before") {
 		t.Errorf("%d: %s", code, out)
 	}
 	for wanted, change := range map[string]func(*ImportFetchOptions){
@@ -91,14 +91,14 @@ func TestLines(t *testing.T) {
 	if err := e.Validate(time.Now()); err != nil {
 		t.Fatal(err)
 	}
-	code, out := runCheck(t, func(c Console) error { return ExportLines(t.Context(), from, e, c) })
+	code, out := codeOf(t, func(c Console) error { return ExportLines(t.Context(), from, e, c) })
 	if code != ExitIncomplete || !strings.Contains(out, "lines of JSON cannot hold native histograms") || !strings.HasPrefix(out, strconv.Itoa(len(want))+" points exported") {
 		t.Errorf("%d: %s", code, out)
 	}
-	o := storeTestOptions(t, storage.WriteBuffered)
+	o := storeOptions(t, storage.WriteBuffered)
 	i := DefaultImportOptions()
 	i.Files = []string{e.Output}
-	code, out = runCheck(t, func(c Console) error { return ImportLines(t.Context(), o, i, c) })
+	code, out = codeOf(t, func(c Console) error { return ImportLines(t.Context(), o, i, c) })
 	if code != 0 || !strings.HasPrefix(out, strconv.Itoa(len(want))+" points imported") {
 		t.Errorf("%d: %s", code, out)
 	}
@@ -129,7 +129,7 @@ func TestBadLines(t *testing.T) {
 		"other size": {`{"metric":{"__name__":"a"},"values":[1],"timestamps":[]}`, "file:2: 1 values, and 0 timestamps"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			o := storeTestOptions(t, storage.WriteBuffered)
+			o := storeOptions(t, storage.WriteBuffered)
 			i := DefaultImportOptions()
 			i.Files = []string{textFile(t, good+c.bad+"\n"+strings.Replace(good, `"m"`, `"n"`, 1))}
 			var text strings.Builder
@@ -137,7 +137,7 @@ func TestBadLines(t *testing.T) {
 				t.Errorf("%v, want %s", err, c.want)
 			}
 			i.Skip = true
-			code, out := runCheck(t, func(c Console) error { return ImportLines(t.Context(), o, i, c) })
+			code, out := codeOf(t, func(c Console) error { return ImportLines(t.Context(), o, i, c) })
 			if code != ExitIncomplete || !strings.Contains(out, c.want) || !strings.Contains(out, "1 bad lines") {
 				t.Errorf("%d: %s", code, out)
 			}
@@ -151,7 +151,7 @@ func TestBadLines(t *testing.T) {
 // TestImportText imports OpenMetrics, and what is wrong in it.
 func TestImportText(t *testing.T) {
 	const text = "# TYPE a counter\n# HELP a Some.\na_total{x=\"1\"} 2 1600000000.5 # {trace=\"t\"} 0.5 1600000000\nb NaN 1600000001\nbad\nc 1\n# EOF\n"
-	o := storeTestOptions(t, storage.WriteBuffered)
+	o := storeOptions(t, storage.WriteBuffered)
 	i := DefaultImportTextOptions()
 	i.Files, i.Labels = []string{textFile(t, text)}, []string{"from=x"}
 	if err := i.Validate(); err != nil {
@@ -162,7 +162,7 @@ func TestImportText(t *testing.T) {
 		t.Errorf("%v", err)
 	}
 	i.Skip = true
-	code, out := runCheck(t, func(c Console) error { return ImportText(t.Context(), o, i, c) })
+	code, out := codeOf(t, func(c Console) error { return ImportText(t.Context(), o, i, c) })
 	if code != ExitIncomplete || !strings.Contains(out, "2 samples imported") || !strings.Contains(out, "line 5: ") || !strings.Contains(out, "line 6: the sample has no timestamp") {
 		t.Errorf("%d: %s", code, out)
 	}
@@ -188,14 +188,14 @@ func TestText(t *testing.T) {
 	if err := e.Validate(time.Now()); err != nil {
 		t.Fatal(err)
 	}
-	code, out := runCheck(t, func(c Console) error { return ExportOpenMetrics(t.Context(), from, e, c) })
+	code, out := codeOf(t, func(c Console) error { return ExportOpenMetrics(t.Context(), from, e, c) })
 	if code != ExitIncomplete || !strings.HasPrefix(out, strconv.Itoa(len(want))+" points exported") {
 		t.Errorf("%d: %s", code, out)
 	}
-	o := storeTestOptions(t, storage.WriteBuffered)
+	o := storeOptions(t, storage.WriteBuffered)
 	i := DefaultImportTextOptions()
 	i.Files = []string{e.Output}
-	code, out = runCheck(t, func(c Console) error { return ImportText(t.Context(), o, i, c) })
+	code, out = codeOf(t, func(c Console) error { return ImportText(t.Context(), o, i, c) })
 	if code != 0 {
 		t.Errorf("%d: %s", code, out)
 	}
@@ -241,8 +241,8 @@ func TestImportFetchBadHistogram(t *testing.T) {
 	if err := i.Validate(time.Now()); err != nil {
 		t.Fatal(err)
 	}
-	o := storeTestOptions(t, storage.WriteBuffered)
-	code, out := runCheck(t, func(c Console) error { return ImportFetch(t.Context(), o, i, c) })
+	o := storeOptions(t, storage.WriteBuffered)
+	code, out := codeOf(t, func(c Console) error { return ImportFetch(t.Context(), o, i, c) })
 	for _, want := range []string{
 		"3 samples imported", `2023-11-14T22:00:00.000Z: {__name__="a"}: histogram at 1700000000001: `, ", and 1 others\n", "1 parts could not be read, or not whole", "compared: 2 series, 3 samples", "0 series differ",
 	} {
@@ -259,17 +259,17 @@ func TestImportFetchBadHistogram(t *testing.T) {
 // wanted.
 func TestImportNative(t *testing.T) {
 	const recorded = "../prometheus/vmnative/testdata/v1.150."
-	lines, want := DefaultImportOptions(), storeTestOptions(t, storage.WriteBuffered)
+	lines, want := DefaultImportOptions(), storeOptions(t, storage.WriteBuffered)
 	lines.Files = []string{recorded + "jsonl.gz"}
-	if code, out := runCheck(t, func(c Console) error { return ImportLines(t.Context(), want, lines, c) }); code != 0 {
+	if code, out := codeOf(t, func(c Console) error { return ImportLines(t.Context(), want, lines, c) }); code != 0 {
 		t.Fatal(out)
 	}
-	i, o := DefaultImportNativeOptions(), storeTestOptions(t, storage.WriteBuffered)
+	i, o := DefaultImportNativeOptions(), storeOptions(t, storage.WriteBuffered)
 	i.Files, i.Verify = []string{recorded + "native"}, VerifyAll
 	if err := i.Validate(); err != nil {
 		t.Fatal(err)
 	}
-	code, out := runCheck(t, func(c Console) error { return ImportNative(t.Context(), o, i, c) })
+	code, out := codeOf(t, func(c Console) error { return ImportNative(t.Context(), o, i, c) })
 	if code != 0 || !strings.Contains(out, "0 series differ, 0 points are missing") {
 		t.Errorf("%d: %s", code, out)
 	}
@@ -286,8 +286,8 @@ func TestImportNative(t *testing.T) {
 	if err := ImportNative(t.Context(), o, i, Console{Out: &said, Err: &said}); err == nil || !strings.Contains(err.Error(), "block 1: it is too short") {
 		t.Errorf("%v", err)
 	}
-	i.Skip, o = true, storeTestOptions(t, storage.WriteBuffered)
-	code, out = runCheck(t, func(c Console) error { return ImportNative(t.Context(), o, i, c) })
+	i.Skip, o = true, storeOptions(t, storage.WriteBuffered)
+	code, out = codeOf(t, func(c Console) error { return ImportNative(t.Context(), o, i, c) })
 	if code != ExitIncomplete || !strings.Contains(out, bad+": block 1: it is too short") || !strings.Contains(out, "1 parts could not be read, or not whole") {
 		t.Errorf("%d: %s", code, out)
 	}

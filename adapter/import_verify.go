@@ -51,7 +51,7 @@ func (i *ImportOptions) verifies() bool { return i.Verify != "" && i.Verify != V
 // readable returns why files cannot be compared afterwards.
 func (i *ImportOptions) readable(files []string) error {
 	if i.verifies() && slices.Contains(files, transfer.Stdin) {
-		return &ExitError{ExitUsage, errors.New("--verify: the standard input cannot be read twice")}
+		return &ExitError{Code: ExitUsage, Err: errors.New("--verify: the standard input cannot be read twice")}
 	}
 	return nil
 }

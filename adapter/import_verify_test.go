@@ -20,13 +20,13 @@ func TestImportVerify(t *testing.T) {
 	dir := promtest.DataDir(t)
 	want := answerOfPrometheus(t, dir)
 	for _, how := range []string{VerifyAll, VerifySample} {
-		o := storeTestOptions(t, storage.WriteBuffered)
-		a, stop := runAdapter(t, o)
+		o := storeOptions(t, storage.WriteBuffered)
+		a, stop := run(t, o)
 		i := blocksOf(t, dir, func(i *ImportBlocksOptions) {
 			i.Verify, i.State, i.Labels = how, filepath.Join(t.TempDir(), "state"), []string{"from=there"}
 		})
 		i.URL = "http://" + a.Addr()
-		code, out := runCheck(t, func(c Console) error { return ImportBlocks(t.Context(), o, i, c) })
+		code, out := codeOf(t, func(c Console) error { return ImportBlocks(t.Context(), o, i, c) })
 		if code != 0 || !strings.Contains(out, fmt.Sprintf("compared: 12 series, %d samples, exemplars and start times; 0 series differ, 0 points are missing, 0 are others\n", len(want)+1)) {
 			t.Errorf("%s: %d: %s", how, code, out)
 		}
@@ -37,11 +37,11 @@ func TestImportVerify(t *testing.T) {
 		if err := a.appendable().Store(t.Context(), b); err != nil {
 			t.Fatal(err)
 		}
-		code, out = runCheck(t, func(c Console) error { return ImportBlocks(t.Context(), o, i, c) })
+		code, out = codeOf(t, func(c Console) error { return ImportBlocks(t.Context(), o, i, c) })
 		if code != ExitIncomplete || !strings.Contains(out, "differs: points of m2{from=there,n=2}: 1 are others there, the first at 2023-11-15T00:00:00Z\n") || !strings.Contains(out, "1 series differ, 0 points are missing, 1 are others\n") {
 			t.Errorf("%s: %d: %s", how, code, out)
 		}
-		if told := getText(t, a, transfersPath); !strings.Contains(told, `"error":"1 series differ"`) {
+		if told := textOf(t, a, transfersPath); !strings.Contains(told, `"error":"1 series differ"`) {
 			t.Error(told)
 		}
 		stop()
@@ -50,10 +50,10 @@ func TestImportVerify(t *testing.T) {
 
 // What the store refuses is missing.
 func TestImportVerifyRefused(t *testing.T) {
-	o := storeTestOptions(t, storage.WriteBuffered)
+	o := storeOptions(t, storage.WriteBuffered)
 	o.Prometheus.Write.SeriesBytes = len(promtest.DataLabels(10).Bytes(nil)) - 1
 	i := blocksOf(t, promtest.DataDir(t), func(i *ImportBlocksOptions) { i.Verify = VerifyAll })
-	code, out := runCheck(t, func(c Console) error { return ImportBlocks(t.Context(), o, i, c) })
+	code, out := codeOf(t, func(c Console) error { return ImportBlocks(t.Context(), o, i, c) })
 	if code != ExitIncomplete || !strings.Contains(out, "differs: points of m1{n=10}: ") || !strings.Contains(out, "were refused; 2 series differ") {
 		t.Errorf("%d: %s", code, out)
 	}
@@ -61,13 +61,13 @@ func TestImportVerifyRefused(t *testing.T) {
 
 // Text is compared as it is now, with what was imported.
 func TestImportTextVerify(t *testing.T) {
-	o := storeTestOptions(t, storage.WriteBuffered)
+	o := storeOptions(t, storage.WriteBuffered)
 	i := DefaultImportTextOptions()
 	i.Verify, i.State, i.Skip = VerifyAll, filepath.Join(t.TempDir(), "state"), true
 	i.Files = []string{textFile(t, "a{x=\"1\"} 2 1600000000 # {trace=\"t\"} 0.5 1600000000\nb 1 1600000001\na{x=\"1\"} 3 1600000000\nbad\n# EOF\n")}
 	check := func(wantCode int, want string) {
 		t.Helper()
-		code, out := runCheck(t, func(c Console) error { return ImportText(t.Context(), o, i, c) })
+		code, out := codeOf(t, func(c Console) error { return ImportText(t.Context(), o, i, c) })
 		if code != wantCode || !strings.Contains(out, want) {
 			t.Errorf("%d: %s, want %s", code, out, want)
 		}
@@ -87,7 +87,7 @@ func TestImportTextVerify(t *testing.T) {
 // Lines of JSON and remote read are compared too.
 func TestOtherVerify(t *testing.T) {
 	from, want := filled(t)
-	a, stop := runAdapter(t, from)
+	a, stop := run(t, from)
 	defer stop()
 	i := DefaultImportFetchOptions()
 	i.Server, i.From, i.To, i.Verify = "http://"+a.Addr()+"/api/v1/read", "2023-11-14T00:00:00Z", "2023-11-16T00:00:00Z", VerifyAll
@@ -95,15 +95,15 @@ func TestOtherVerify(t *testing.T) {
 	if err := i.Validate(time.Now()); err != nil {
 		t.Fatal(err)
 	}
-	o := storeTestOptions(t, storage.WriteBuffered)
-	code, out := runCheck(t, func(c Console) error { return ImportFetch(t.Context(), o, i, c) })
+	o := storeOptions(t, storage.WriteBuffered)
+	code, out := codeOf(t, func(c Console) error { return ImportFetch(t.Context(), o, i, c) })
 	if code != 0 || !strings.Contains(out, fmt.Sprintf("%d samples imported", len(want))) || !strings.Contains(out, fmt.Sprintf("compared: 12 series, %d samples", len(want))) || !strings.Contains(out, "0 series differ") {
 		t.Errorf("%d: %s", code, out)
 	}
 	l := DefaultImportOptions()
 	l.Verify, l.Skip = VerifyAll, true
 	l.Files = []string{textFile(t, `{"metric":{"__name__":"m"},"values":[1,2],"timestamps":[1700000000000,1700000001000]}`+"\nbad\n"+`{"metric":{"a":"b"},"values":[1,2],"timestamps":[1700000000000,1700000001000]}`+"\n")}
-	code, out = runCheck(t, func(c Console) error { return ImportLines(t.Context(), o, l, c) })
+	code, out = codeOf(t, func(c Console) error { return ImportLines(t.Context(), o, l, c) })
 	if code != ExitIncomplete || !strings.Contains(out, "differs: points of {a=b}: 2 are missing") || !strings.Contains(out, "compared: 2 series, 4 samples") || !strings.HasSuffix(out, "2 bad lines were skipped; 1 series differ") {
 		t.Errorf("%d: %s", code, out)
 	}

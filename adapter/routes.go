@@ -60,7 +60,7 @@ func (a *Adapter) routes(g *generation) (http.Handler, error) {
 	r.Get(backupsPath, a.showBackups)
 	if a.o.AdminAPI {
 		if a.admin == nil { // it holds what its operations share
-			a.admin = &adminAPI{o: a.o, store: a.store, engine: a.db, syncTrees: shown.Sync, importer: a.importer(), parts: a.graphite.Importer(), columns: a.appendable(), samples: a.columnsSource(), files: a.exportFiles, exports: a.exportOptions(), fsck: newFsckAPI(a), uidTables: a.uidTables(), transfers: a.transfers, copies: a.copySide()}
+			a.admin = &adminAPI{o: a.o, store: a.store, engine: a.db, syncTrees: shown.Sync, fsck: newFsckAPI(a), uidTables: a.uidTables(), transfers: a.transfers, moves: a.moves()}
 		}
 		administered := r.With(answeredBy("admin"))
 		a.admin.mount(administered)

@@ -91,6 +91,9 @@ type transfers struct {
 	list []*transferred
 }
 
+// newTransfers returns an empty list.
+func newTransfers(now func() time.Time) *transfers { return &transfers{now: now} }
+
 // transferKinds are the paths of transfers.
 func transferKinds() map[string]string {
 	return map[string]string{
@@ -176,6 +179,7 @@ func (o *transferred) shown() transferred {
 	return x
 }
 
+// serve answers with the transfers, the last one first.
 func (t *transfers) serve(w http.ResponseWriter, _ *http.Request) {
 	now, list := t.now(), []transferred{}
 	t.mu.Lock()

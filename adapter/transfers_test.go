@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"slices"
@@ -16,32 +15,6 @@ import (
 	"github.com/tsdbridge/tsdbridge/prometheus/promtest"
 	"github.com/tsdbridge/tsdbridge/storage"
 )
-
-// Backups are recorded, over restarts; requests of imports are counted.
-func TestBackupsAndTransfers(t *testing.T) {
-	o := storeTestOptions(t, storage.WriteThrough)
-	a, stop := runAdapter(t, o)
-	if status, body := promtest.Do(t, http.MethodPost, "http://"+a.Addr()+snapshotPath, nil); status != http.StatusOK {
-		t.Fatal(status, body)
-	}
-	post(t, "http://"+a.Addr()+importPath, "application/octet-stream", "nonsense") // what is wrong with it is in the answer
-	_, body := promtest.Do(t, http.MethodGet, "http://"+a.Addr()+transfersPath, nil)
-	if !strings.Contains(body, `"kind":"import","client":"127.0.0.1"`) || !strings.Contains(body, `"requests":1,"failedRequests":0,"receivedBytes":8,`) || !strings.Contains(body, `"points":0,"refused":1,`) || !strings.Contains(body, `"running":true`) {
-		t.Error(body)
-	}
-	stop()
-	dir := filepath.Join(t.TempDir(), "copy")
-	var out strings.Builder
-	if err := Backup(t.Context(), o, StoreOptions{Dir: dir}, &out); err != nil {
-		t.Fatal(err)
-	}
-	a, stop = runAdapter(t, o)
-	defer stop()
-	status, body := promtest.Do(t, http.MethodGet, "http://"+a.Addr()+backupsPath, nil)
-	if status != http.StatusOK || !strings.Contains(body, `"recorded":true`) || strings.Count(body, `"there":true`) != 2 || !strings.Contains(body, `"kind":"snapshot"`) || !strings.Contains(body, dir) || strings.Contains(body, `"bytes":0,`) {
-		t.Error(status, body)
-	}
-}
 
 // shownTransfers asks an adapter for its transfers.
 func shownTransfers(t *testing.T, a *Adapter) (list []transferred) {
@@ -58,7 +31,7 @@ func shownTransfers(t *testing.T, a *Adapter) (list []transferred) {
 
 // Commands that work by way of a running adapter tell it how far they are, and how they ended.
 func TestTransfersTold(t *testing.T) {
-	a, stop := runAdapter(t, storeTestOptions(t, storage.WriteThrough))
+	a, stop := run(t, storeOptions(t, storage.WriteThrough))
 	defer stop()
 	base := "http://" + a.Addr()
 	dir := t.TempDir()
@@ -70,24 +43,24 @@ func TestTransfersTold(t *testing.T) {
 	}
 	i := DefaultImportOptions()
 	i.URL, i.Files, i.Skip = base, []string{good, bad}, true
-	if code, out := runCheck(t, func(c Console) error { return ImportOpenTSDB(t.Context(), a.o, i, c) }); code != ExitIncomplete {
+	if code, out := codeOf(t, func(c Console) error { return ImportOpenTSDB(t.Context(), a.Options(), i, c) }); code != ExitIncomplete {
 		t.Error(code, out)
 	}
 	i.Skip, i.Files = false, []string{bad}
-	if err := ImportOpenTSDB(t.Context(), a.o, i, Console{Out: io.Discard, Err: io.Discard}); err == nil {
+	if err := ImportOpenTSDB(t.Context(), a.Options(), i, Console{Out: io.Discard, Err: io.Discard}); err == nil {
 		t.Error("a bad line is no error")
 	}
 	e := DefaultExportOptions()
 	e.URL, e.Output = base, filepath.Join(dir, "out.txt")
-	if err := e.Validate(a.o.Now()); err != nil {
+	if err := e.Validate(a.Options().Now()); err != nil {
 		t.Fatal(err)
 	}
-	if code, out := runCheck(t, func(c Console) error { return ExportOpenTSDB(t.Context(), a.o, e, c) }); code != 0 {
+	if code, out := codeOf(t, func(c Console) error { return ExportOpenTSDB(t.Context(), a.Options(), e, c) }); code != 0 {
 		t.Error(code, out)
 	}
 	w := ExportFilesOptions{URL: base, Dir: filepath.Join(dir, "whisper")}
 	w.Match = []string{"**"}
-	if err := ExportWhisper(t.Context(), a.o, w, Console{Out: io.Discard, Err: io.Discard}); err != nil {
+	if err := ExportWhisper(t.Context(), a.Options(), w, Console{Out: io.Discard, Err: io.Discard}); err != nil {
 		t.Log(err) // it may find no name
 	}
 	list := shownTransfers(t, a)
@@ -117,7 +90,7 @@ func TestTransfersTold(t *testing.T) {
 func TestSamplesTold(t *testing.T) {
 	from, _ := filled(t)
 	from.AdminAPI = true
-	a, stop := runAdapter(t, from)
+	a, stop := run(t, from)
 	defer stop()
 	base, dir, now := "http://"+a.Addr(), t.TempDir(), time.Now()
 	lines, text, blocks := DefaultExportLinesOptions(), DefaultExportTextOptions(), DefaultExportBlocksOptions()
@@ -125,7 +98,7 @@ func TestSamplesTold(t *testing.T) {
 	text.URL, text.Output = base, filepath.Join(dir, "text")
 	blocks.URL, blocks.Dir = base, filepath.Join(dir, "blocks")
 	lines.To, blocks.To = "2023-11-15T09:00:00Z", "2023-11-15T09:00:00Z"
-	to, stopTo := runAdapter(t, storeTestOptions(t, storage.WriteBuffered))
+	to, stopTo := run(t, storeOptions(t, storage.WriteBuffered))
 	defer stopTo()
 	copies := DefaultCopyOptions()
 	copies.From.Given, copies.To.Given, copies.Verify = base, "http://"+to.Addr(), VerifyAll
@@ -135,12 +108,12 @@ func TestSamplesTold(t *testing.T) {
 		}
 	}
 	for n, command := range []func(Console) error{
-		func(c Console) error { return ExportLines(t.Context(), a.o, lines, c) },
-		func(c Console) error { return ExportOpenMetrics(t.Context(), a.o, text, c) },
-		func(c Console) error { return ExportBlocks(t.Context(), a.o, blocks, c) },
+		func(c Console) error { return ExportLines(t.Context(), a.Options(), lines, c) },
+		func(c Console) error { return ExportOpenMetrics(t.Context(), a.Options(), text, c) },
+		func(c Console) error { return ExportBlocks(t.Context(), a.Options(), blocks, c) },
 		func(c Console) error { return Copy(t.Context(), copies, c) },
 	} {
-		if code, out := runCheck(t, command); code != 0 && code != ExitIncomplete {
+		if code, out := codeOf(t, command); code != 0 && code != ExitIncomplete {
 			t.Error(n, code, out)
 		}
 	}
@@ -161,28 +134,5 @@ func TestSamplesTold(t *testing.T) {
 				t.Errorf("%s: %s, want %s", got.Kind, have, want)
 			}
 		}
-	}
-}
-
-// What is told is bounded and checked.
-func TestTransfersToldBadly(t *testing.T) {
-	x := &transfers{now: time.Now}
-	for body, want := range map[string]int{`{"kind":"k"}`: 204, `{`: 400, `{"kind":"k","state":"x"}`: 400, `{"kind":"` + strings.Repeat("x", maxToldBytes) + `"}`: 400} {
-		w := httptest.NewRecorder()
-		r := httptest.NewRequest(http.MethodPost, toldPath, strings.NewReader(body))
-		r.Header.Set(transferHeader, "0123456789abcdef")
-		if x.told(w, r); w.Code != want {
-			t.Errorf("%.30s: %d", body, w.Code)
-		}
-	}
-	w := httptest.NewRecorder()
-	if x.told(w, httptest.NewRequest(http.MethodPost, toldPath, strings.NewReader("{}"))); w.Code != http.StatusBadRequest {
-		t.Error("without an id:", w.Code)
-	}
-	for n := range 2 * mostTransfers {
-		x.of(fmt.Sprintf("%08x", n), "k", "c")
-	}
-	if len(x.list) > mostTransfers {
-		t.Error(len(x.list))
 	}
 }

@@ -16,7 +16,6 @@ import (
 	prom "github.com/tsdbridge/tsdbridge/prometheus"
 	"github.com/tsdbridge/tsdbridge/prometheus/reply"
 	"github.com/tsdbridge/tsdbridge/storage"
-	"github.com/tsdbridge/tsdbridge/transfer"
 )
 
 // toldPath takes what a command tells of its import or export through this adapter.
@@ -102,7 +101,9 @@ func (t *transfers) told(w http.ResponseWriter, r *http.Request) {
 
 // A transferTeller tells the adapter that carries out a command how far the command is. A nil one tells nobody.
 type transferTeller struct {
-	base, kind, id string
+	base, kind string
+	// ID names the transfer in requests.
+	ID string
 
 	off atomic.Bool // the adapter does not want to know
 }
@@ -111,14 +112,14 @@ type transferTeller struct {
 const tellTimeout = 2 * time.Second
 
 func newTransferTeller(base, kind string) *transferTeller {
-	return &transferTeller{base: base, kind: kind, id: fmt.Sprintf("%016x", rand.Uint64())}
+	return &transferTeller{base: base, kind: kind, ID: fmt.Sprintf("%016x", rand.Uint64())}
 }
 
 type transferIDKey struct{}
 
 // with returns a context whose requests are those of the transfer.
 func (t *transferTeller) with(ctx context.Context) context.Context {
-	return context.WithValue(ctx, transferIDKey{}, t.id)
+	return context.WithValue(ctx, transferIDKey{}, t.ID)
 }
 
 // tell tells how far the command is. It may be lost: the next one tells all of it again.
@@ -152,39 +153,4 @@ func (t *transferTeller) end(ctx context.Context, told toldTransfer, err error) 
 		told.State, told.Error = toldFailed, reply.Cut(err.Error(), maxToldText)
 	}
 	t.tell(context.WithoutCancel(ctx), told)
-}
-
-// toldExport is what is told of an export.
-func toldExport(p transfer.ExportProgress) toldTransfer {
-	x := toldTransfer{Unit: "metrics", Points: p.Points, Before: p.Before, Skipped: p.LeftOut, At: p.At.Name, Seconds: p.Took.Seconds(), Left: p.Left().Seconds()}
-	if x.Total, x.Done = int64(p.At.Of), int64(p.At.Nth); p.At.Part != "" {
-		x.Unit += " of " + p.At.Part
-	}
-	return x
-}
-
-// told is what is told of an export of metrics, or of windows of time.
-func (e *ExportOptions) told(p transfer.ExportProgress) toldTransfer {
-	x := toldExport(p)
-	if e.unit != "" && x.Total > 0 {
-		x.Unit, x.At = e.unit, time.UnixMilli(p.At.From).UTC().Format(time.RFC3339)
-	}
-	return x
-}
-
-// told is what is told of an import in pieces: files, or windows of time, which have no bytes.
-func (i *ImportOptions) told(p transfer.Progress) toldTransfer {
-	told := toldImport(p)
-	if i.unit != "" {
-		told.Unit, told.Bytes, told.BytesDone = i.unit, 0, 0
-	}
-	return told
-}
-
-// toldImport is what is told of an import.
-func toldImport(p transfer.Progress) toldTransfer {
-	return toldTransfer{
-		Unit: "files", Total: int64(p.Files), Done: int64(p.Done), Bytes: p.Size, BytesDone: min(p.Read, p.Size), Points: p.Points, Before: p.Before,
-		Bad: p.Bad, Skipped: p.Skipped, Seconds: p.Took.Seconds(), Left: p.Left().Seconds(),
-	}
 }

@@ -1,0 +1,15 @@
+package adapter
+
+import (
+	"time"
+
+	"github.com/tsdbridge/tsdbridge/opentsdb/query"
+)
+
+// parseTime reads a time of RFC 3339, or one of OpenTSDB's queries.
+func parseTime(text string, now time.Time) (int64, error) {
+	if t, err := time.Parse(time.RFC3339, text); err == nil {
+		return t.UnixMilli(), nil
+	}
+	return query.ParseTime(text, time.UTC, now)
+}

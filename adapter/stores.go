@@ -1,0 +1,105 @@
+package adapter
+
+import (
+	"context"
+
+	"github.com/tsdbridge/tsdbridge/budget"
+	"github.com/tsdbridge/tsdbridge/copying"
+	"github.com/tsdbridge/tsdbridge/graphite"
+	"github.com/tsdbridge/tsdbridge/opentsdb"
+	"github.com/tsdbridge/tsdbridge/prometheus/appendable"
+	"github.com/tsdbridge/tsdbridge/prometheus/extract"
+	"github.com/tsdbridge/tsdbridge/prometheus/queryable"
+	"github.com/tsdbridge/tsdbridge/storage"
+	"github.com/tsdbridge/tsdbridge/storage/kv"
+	"github.com/tsdbridge/tsdbridge/translate"
+	"github.com/tsdbridge/tsdbridge/tree"
+)
+
+// importer returns what stores OpenTSDB's import text.
+func (a *Adapter) importer() *opentsdb.Importer {
+	o := opentsdb.ImportOptions{
+		Appender: a.store, Names: a.store.Names(), AutoCreate: a.o.OpenTSDB.AutoCreate, SeriesCache: a.o.SeriesCache,
+		Histograms: a.store, HistogramCodecs: a.o.OpenTSDB.HistogramCodecs, Annotations: a.store.Annotations(), TSUIDOf: a.store.Catalog().TSUIDOf,
+		SpecialChars: a.o.OpenTSDB.SpecialChars, RollupTag: a.o.OpenTSDB.Rollup.TagKey,
+	}
+	if rollups := a.store.Rollups(); rollups != nil {
+		o.Rollups = rollups
+	}
+	return opentsdb.NewImporter(o)
+}
+
+// appendable returns what stores batches of labelled samples.
+func (a *Adapter) appendable() *appendable.Appendable {
+	w := &a.o.Prometheus.Write
+	return appendable.New(appendable.Options{
+		SeriesBytes: w.SeriesBytes, SeriesCache: a.o.SeriesCache, Future: w.Future, Appender: a.store, Metadata: a.store.Documents(),
+		Names: a.names, Now: a.o.Now,
+	})
+}
+
+// hours tells when metrics of a store have points.
+type hours struct{ *storage.Store }
+
+// NextHour implements extract.Hours.
+func (h hours) NextHour(ctx context.Context, metric string, from int64) (int64, bool, error) {
+	return h.Catalog().NextHour(ctx, metric, from)
+}
+
+// columnsSource returns what reads labelled samples.
+func (a *Adapter) columnsSource() columnsSource {
+	shown := queryable.New(a.store, a.names, queryable.Limits{})
+	return newOwnColumns(extract.Reader{Store: shown, Hours: hours{a.store}, Documents: a.store.Documents()}, a.budget)
+}
+
+// exportFiles is a filesSource of the tables.
+func (a *Adapter) exportFiles(ctx context.Context, q graphite.ExportQuery, use func(*graphite.ExportedFile) error) error {
+	account := a.budget.Open()
+	defer account.Close()
+	return a.graphite.Export(budget.With(ctx, account), q, use)
+}
+
+// exportOptions returns what an Exporter of the adapter's tables needs.
+func (a *Adapter) exportOptions() opentsdb.ExportOptions {
+	o := opentsdb.ExportOptions{
+		Store: a.store, Catalog: a.store.Catalog(), Names: a.store.Names(), Annotations: a.store.Annotations(), RollupTag: a.o.OpenTSDB.Rollup.TagKey,
+		Shared: a.o.Engine == EngineHBase, SpecialChars: a.o.OpenTSDB.SpecialChars, Budget: a.budget,
+	}
+	if rollups := a.store.Rollups(); rollups != nil {
+		o.Rollups = rollups
+	}
+	return o
+}
+
+// copySide returns the adapter's store.
+func (a *Adapter) copySide() *localCopy {
+	s := copying.Store{Store: a.store, Trees: a.trees.Editor(), Budget: a.budget, Shared: a.o.Engine == EngineHBase}
+	return newLocalCopy(s, a.o.Now)
+}
+
+// moves returns what the adapter does for imports, exports and copies elsewhere.
+func (a *Adapter) moves() []Operations {
+	return []Operations{
+		newImports(a.o.Logger, a.importer(), a.graphite.Importer(), a.appendable()),
+		newExports(a.o.Logger, a.exportOptions(), a.columnsSource(), a.exportFiles),
+		newCopies(a.o.Logger, a.copySide()),
+	}
+}
+
+// fileImporter returns what stores parts of files of Graphite's databases.
+func (a *Adapter) fileImporter() *graphite.Importer { return a.graphite.Importer() }
+
+// Store returns the store.
+func (a *Adapter) Store() *storage.Store { return a.store }
+
+// Tables returns the tables of the store.
+func (a *Adapter) Tables() kv.KV { return a.db }
+
+// Trees returns the trees.
+func (a *Adapter) Trees() *tree.Service { return a.trees }
+
+// Names returns the translator of names.
+func (a *Adapter) Names() *translate.Translator { return a.names }
+
+// Options returns the options that New was given.
+func (a *Adapter) Options() Options { return a.o }
