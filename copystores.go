@@ -9,23 +9,25 @@ import (
 	"strings"
 
 	"github.com/tsdbridge/tsdbridge/adapter"
+	"github.com/tsdbridge/tsdbridge/commands"
+	"github.com/tsdbridge/tsdbridge/commands/migrate"
 )
 
 // copyStores copies one store into another. A side that no flag names is that of the command's own flags.
-func copyStores(ctx context.Context, c command, console adapter.Console) error {
-	for flag, side := range map[string]*adapter.CopySide{"from": &c.copies.From, "to": &c.copies.To} {
+func copyStores(ctx context.Context, c command, console commands.Console) error {
+	for flag, side := range map[string]*migrate.CopySide{"from": &c.copies.From, "to": &c.copies.To} {
 		side.Options = c.options
-		if side.Given == "" || adapter.IsURL(side.Given) {
+		if side.Given == "" || migrate.IsURL(side.Given) {
 			continue
 		}
 		read, err := sideOptions(side.Given, console.Err)
 		if err != nil {
-			return &adapter.ExitError{Code: 2, Err: fmt.Errorf("--%s=%s: %w", flag, side.Given, err)}
+			return &commands.ExitError{Code: 2, Err: fmt.Errorf("--%s=%s: %w", flag, side.Given, err)}
 		}
 		side.Options = read
 		side.Options.Logger = c.options.Logger
 	}
-	return adapter.Copy(ctx, c.copies, console)
+	return migrate.Copy(ctx, c.copies, console)
 }
 
 // sideOptions returns the options of a configuration file. The flags of the command, and the environment variables that stand

@@ -12,6 +12,7 @@ import (
 	"github.com/alecthomas/kingpin/v2"
 
 	"github.com/tsdbridge/tsdbridge/adapter"
+	"github.com/tsdbridge/tsdbridge/commands/migrate"
 )
 
 // The sub-commands.
@@ -67,9 +68,9 @@ type command struct {
 	tables    adapter.TableOptions
 	store     adapter.StoreOptions
 	trees     treeFlags
-	imports   adapter.ImportOptions
-	exports   adapter.ExportOptions
-	copies    adapter.CopyOptions
+	imports   migrate.ImportOptions
+	exports   migrate.ExportOptions
+	copies    migrate.CopyOptions
 	fsck      adapter.FsckOptions
 	ask       adapter.AskOptions
 	checks    adapter.CheckTSDOptions
@@ -84,23 +85,23 @@ type command struct {
 	health   adapter.HealthOptions
 	shell    string // whose completion is printed
 
-	importFiles adapter.ImportFilesOptions
-	exportFiles adapter.ExportFilesOptions
+	importFiles migrate.ImportFilesOptions
+	exportFiles migrate.ExportFilesOptions
 
 	sampleCommands
 }
 
 // sampleCommands are the options of imports and exports of labelled samples.
 type sampleCommands struct {
-	importBlocks  adapter.ImportBlocksOptions
-	exportBlocks  adapter.ExportBlocksOptions
-	exportParquet adapter.ExportParquetOptions
-	importText    adapter.ImportTextOptions
-	importNative  adapter.ImportTextOptions
-	importLines   adapter.ImportOptions
-	importFetch   adapter.ImportFetchOptions
-	exportLines   adapter.ExportLinesOptions
-	exportText    adapter.ExportTextOptions
+	importBlocks  migrate.ImportBlocksOptions
+	exportBlocks  migrate.ExportBlocksOptions
+	exportParquet migrate.ExportParquetOptions
+	importText    migrate.ImportTextOptions
+	importNative  migrate.ImportTextOptions
+	importLines   migrate.ImportOptions
+	importFetch   migrate.ImportFetchOptions
+	exportLines   migrate.ExportLinesOptions
+	exportText    migrate.ExportTextOptions
 }
 
 // treeFlags are the flags and arguments of the tree commands.
@@ -262,11 +263,11 @@ type parser struct {
 	tables      adapter.TableOptions
 	store       adapter.StoreOptions
 	trees       treeFlags
-	imports     adapter.ImportOptions
-	importFiles adapter.ImportFilesOptions
-	exportFiles adapter.ExportFilesOptions
-	exports     adapter.ExportOptions
-	copies      adapter.CopyOptions
+	imports     migrate.ImportOptions
+	importFiles migrate.ImportFilesOptions
+	exportFiles migrate.ExportFilesOptions
+	exports     migrate.ExportOptions
+	copies      migrate.CopyOptions
 	fsck        adapter.FsckOptions
 	metaSync    adapter.FsckOptions
 	uid         adapter.UIDOptions

@@ -6,6 +6,7 @@ import (
 	"github.com/alecthomas/kingpin/v2"
 
 	"github.com/tsdbridge/tsdbridge/adapter"
+	"github.com/tsdbridge/tsdbridge/commands/migrate"
 )
 
 // runningAdapter describes --adapter-url of commands that a running adapter carries out.
@@ -17,7 +18,7 @@ const answeringAdapter = "URL of the running adapter that answers. Default: the 
 // importCommands are the commands that bring points into the tables.
 func (p *parser) importCommands() {
 	i := &p.imports
-	*i = adapter.DefaultImportOptions()
+	*i = migrate.DefaultImportOptions()
 	all := p.app.Command("import", "Bring points into the tables.")
 	c := all.Command("opentsdb", "Import OpenTSDB's text: lines of \"metric timestamp value tag=value ...\", as files, compressed with gzip or not, or from the standard input.")
 	filesArgument(c, &i.Files)
@@ -32,7 +33,7 @@ func (p *parser) importCommands() {
 // importBlocksCommand defines "import prometheus".
 func (p *parser) importBlocksCommand(all *kingpin.CmdClause) {
 	i := &p.importBlocks
-	*i = adapter.DefaultImportBlocksOptions()
+	*i = migrate.DefaultImportBlocksOptions()
 	c := all.Command("prometheus", "Import a data directory of Prometheus: its blocks and its write-ahead log, from a snapshot or a copy. Blocks of Thanos and Mimir too. It is only read. What is damaged is printed and left out; the exit code is then 3.")
 	c.Arg("dir", "Directory.").Required().StringVar(&i.Dir)
 	seriesChoice(c, &i.SeriesChoice)
@@ -46,7 +47,7 @@ func (p *parser) importBlocksCommand(all *kingpin.CmdClause) {
 // importSamplesCommands defines the imports of texts, and of what a server answers.
 func (p *parser) importSamplesCommands(all *kingpin.CmdClause) {
 	i := &p.importText
-	*i = adapter.DefaultImportTextOptions()
+	*i = migrate.DefaultImportTextOptions()
 	c := all.Command("openmetrics", "Import samples in OpenMetrics, as promtool's create-blocks-from reads them, or in the text format of Prometheus. Each sample needs a timestamp.")
 	filesArgument(c, &i.Files)
 	c.Flag("format", "openmetrics, or text: the text format, with timestamps in milliseconds.").Default(i.Format).EnumVar(&i.Format, "openmetrics", "text")
@@ -57,7 +58,7 @@ func (p *parser) importSamplesCommands(all *kingpin.CmdClause) {
 	c.Action(func(*kingpin.ParseContext) error { return i.Validate() })
 
 	l := &p.importLines
-	*l = adapter.DefaultImportOptions()
+	*l = migrate.DefaultImportOptions()
 	l.Parallel = 1
 	c = all.Command("victoriametrics", "Import series as lines of JSON, as VictoriaMetrics' /api/v1/export answers, as files, compressed with gzip or not, or from the standard input. A line has at most 64 MiB: ask for max_rows_per_line=100000.")
 	filesArgument(c, &l.Files)
@@ -67,7 +68,7 @@ func (p *parser) importSamplesCommands(all *kingpin.CmdClause) {
 	c.Action(func(*kingpin.ParseContext) error { return l.Validate() })
 
 	n := &p.importNative
-	*n = adapter.DefaultImportNativeOptions()
+	*n = migrate.DefaultImportNativeOptions()
 	n.Parallel = 2
 	c = all.Command("victoriametrics-native", "Import what VictoriaMetrics' /api/v1/export/native answers, as files, compressed with gzip or not, or from the standard input.")
 	filesArgument(c, &n.Files)
@@ -78,7 +79,7 @@ func (p *parser) importSamplesCommands(all *kingpin.CmdClause) {
 	c.Action(func(*kingpin.ParseContext) error { return n.Validate() })
 
 	f := &p.importFetch
-	*f = adapter.DefaultImportFetchOptions()
+	*f = migrate.DefaultImportFetchOptions()
 	c = all.Command("remote-read", "Import what a server answers by Prometheus' remote read: floats and native histograms.")
 	c.Arg("url", "URL of the server's remote read, such as http://prometheus:9090/api/v1/read, with a user and a password if it wants them.").Required().StringVar(&f.Server)
 	seriesChoice(c, &f.SeriesChoice)
@@ -106,7 +107,7 @@ func filesArgument(c *kingpin.CmdClause, files *[]string) {
 // exportLinesCommand defines "export openmetrics" and "export victoriametrics".
 func (p *parser) exportLinesCommand(all *kingpin.CmdClause) {
 	x := &p.exportText
-	*x = adapter.DefaultExportTextOptions()
+	*x = migrate.DefaultExportTextOptions()
 	c := all.Command("openmetrics", "Write floats in OpenMetrics, as promtool's create-blocks-from reads them. The rest is left out and counted; the exit code is then 3.")
 	seriesChoice(c, &x.SeriesChoice)
 	c.Flag("output", "File. Default: the standard output.").PlaceHolder("FILE").StringVar(&x.Output)
@@ -116,7 +117,7 @@ func (p *parser) exportLinesCommand(all *kingpin.CmdClause) {
 	c.Action(func(*kingpin.ParseContext) error { return x.Validate(time.Now()) })
 
 	e := &p.exportLines
-	*e = adapter.DefaultExportLinesOptions()
+	*e = migrate.DefaultExportLinesOptions()
 	c = all.Command("victoriametrics", "Write series as lines of JSON, as VictoriaMetrics' /api/v1/import takes them: floats. The rest is left out and counted; the exit code is then 3.")
 	seriesChoice(c, &e.SeriesChoice)
 	c.Flag("output", "File, or a directory that gets a numbered file for each of --parallel: one that exists, or a name with a slash at its end. Default: the standard output.").PlaceHolder("PATH").StringVar(&e.Output)
@@ -128,7 +129,7 @@ func (p *parser) exportLinesCommand(all *kingpin.CmdClause) {
 }
 
 // seriesChoice are the flags that select series as PromQL does.
-func seriesChoice(c *kingpin.CmdClause, s *adapter.SeriesChoice) {
+func seriesChoice(c *kingpin.CmdClause, s *migrate.SeriesChoice) {
 	c.Flag("match", "Series, as a selector of PromQL. It may be repeated: series of any of them. Default: all series.").PlaceHolder("SELECTOR").StringsVar(&s.Match)
 	c.Flag("from", "Time of the first samples: 2026-01-31T12:00:00Z, 2026/01/31-12:00:00 (UTC), 1356998400, 30d-ago.").PlaceHolder("TIME").StringVar(&s.From)
 	c.Flag("to", "Time of the last samples.").PlaceHolder("TIME").StringVar(&s.To)
@@ -138,7 +139,7 @@ func seriesChoice(c *kingpin.CmdClause, s *adapter.SeriesChoice) {
 // importFilesCommands defines "import whisper" and "import ceres".
 func (p *parser) importFilesCommands(all *kingpin.CmdClause) {
 	i := &p.importFiles
-	*i = adapter.DefaultImportFilesOptions()
+	*i = migrate.DefaultImportFilesOptions()
 	c := all.Command("whisper", "Import the whisper files (*.wsp) below a directory, such as carbon's /opt/graphite/storage/whisper. The finest archive of a file becomes points, the coarser ones are kept beside them for Graphite. Files that cannot be read are printed and skipped; the exit code is then 3.")
 	p.importFilesFlags(c, false)
 	c.Flag("tagged-names", "File of names of series with tags, one in a line: carbon names the files of these by hashes, from which names do not follow.").PlaceHolder("FILE").StringVar(&i.TaggedNames)
@@ -159,12 +160,12 @@ func (p *parser) importFilesFlags(c *kingpin.CmdClause, ceres bool) {
 }
 
 // verifyFlag is a flag of imports of labelled samples.
-func verifyFlag(c *kingpin.CmdClause, i *adapter.ImportOptions) {
-	c.Flag("verify", "What is compared afterwards with what is stored, in all bits: none, sample (a twentieth of the series, at random, and at least 1000), all. What is missing or other is printed; the exit code is then 3.").Default(i.Verify).EnumVar(&i.Verify, adapter.VerifyNone, adapter.VerifySample, adapter.VerifyAll)
+func verifyFlag(c *kingpin.CmdClause, i *migrate.ImportOptions) {
+	c.Flag("verify", "What is compared afterwards with what is stored, in all bits: none, sample (a twentieth of the series, at random, and at least 1000), all. What is missing or other is printed; the exit code is then 3.").Default(i.Verify).EnumVar(&i.Verify, migrate.VerifyNone, migrate.VerifySample, migrate.VerifyAll)
 }
 
 // importFlags are the flags of every import.
-func importFlags(c *kingpin.CmdClause, i *adapter.ImportOptions, parallel string) {
+func importFlags(c *kingpin.CmdClause, i *migrate.ImportOptions, parallel string) {
 	c.Flag("adapter-url", runningAdapter).PlaceHolder("URL").StringVar(&i.URL)
 	c.Flag("parallel", parallel).Default(text(i.Parallel)).IntVar(&i.Parallel)
 	c.Flag("state", "File that keeps how much of each file is durable. The same command goes on there after an interruption.").PlaceHolder("FILE").StringVar(&i.State)
@@ -175,7 +176,7 @@ func importFlags(c *kingpin.CmdClause, i *adapter.ImportOptions, parallel string
 // exportCommands are the commands that write points of the tables.
 func (p *parser) exportCommands() {
 	e := &p.exports
-	*e = adapter.DefaultExportOptions()
+	*e = migrate.DefaultExportOptions()
 	all := p.app.Command("export", "Write points of the tables.")
 	p.exportWhisperCommand(all)
 	p.exportBlocksCommand(all)
@@ -183,9 +184,9 @@ func (p *parser) exportCommands() {
 	p.exportLinesCommand(all)
 	c := all.Command("opentsdb", "Write OpenTSDB's import text: lines of \"metric timestamp value tag=value ...\".")
 	c.Flag("adapter-url", runningAdapter).PlaceHolder("URL").StringVar(&e.URL)
-	c.Flag("format", "What is written: import (text), or raw: the cells of the rows, as \"tsdb scan\" prints them.").Default(e.Format).EnumVar(&e.Format, adapter.ExportText, adapter.ExportRaw)
+	c.Flag("format", "What is written: import (text), or raw: the cells of the rows, as \"tsdb scan\" prints them.").Default(e.Format).EnumVar(&e.Format, migrate.ExportText, migrate.ExportRaw)
 	c.Flag("match", "Series: metric{tag=filter,...} as in m= of a query; * is any metric. It may be repeated. Default: all series.").PlaceHolder("SERIES").StringsVar(&e.Match)
-	c.Flag("with", "What is written in addition to points: histograms, annotations (the global ones too, without --match), rollups (the values of --storage.rollups). A TSD's import does not take these lines. It may be repeated.").EnumsVar(&e.With, adapter.ExportExtras()...)
+	c.Flag("with", "What is written in addition to points: histograms, annotations (the global ones too, without --match), rollups (the values of --storage.rollups). A TSD's import does not take these lines. It may be repeated.").EnumsVar(&e.With, migrate.ExportExtras()...)
 	c.Flag("start", "Time of the first points, as in a query of OpenTSDB: 2026/01/31-12:00:00 (UTC), 1356998400, 30d-ago.").PlaceHolder("TIME").StringVar(&e.Start)
 	c.Flag("end", "Time of the last points.").PlaceHolder("TIME").StringVar(&e.End)
 	c.Flag("output", "File, or a directory that gets a numbered file for each of --parallel: one that exists, or a name with a slash at its end. Default: the standard output.").PlaceHolder("PATH").StringVar(&e.Output)
@@ -200,7 +201,7 @@ func (p *parser) exportCommands() {
 // exportParquetCommand defines "export parquet".
 func (p *parser) exportParquetCommand(all *kingpin.CmdClause) {
 	e := &p.exportParquet
-	*e = adapter.DefaultExportParquetOptions()
+	*e = migrate.DefaultExportParquetOptions()
 	c := all.Command("parquet", "Write floats as files of Apache Parquet, a row for each sample: metric, labels, time, value. The rest is left out and counted; the exit code is then 3.")
 	c.Arg("dir", "Directory for the files.").Required().StringVar(&e.Dir)
 	seriesChoice(c, &e.SeriesChoice)
@@ -212,7 +213,7 @@ func (p *parser) exportParquetCommand(all *kingpin.CmdClause) {
 // exportBlocksCommand defines "export prometheus".
 func (p *parser) exportBlocksCommand(all *kingpin.CmdClause) {
 	e := &p.exportBlocks
-	*e = adapter.DefaultExportBlocksOptions()
+	*e = migrate.DefaultExportBlocksOptions()
 	c := all.Command("prometheus", "Write blocks of Prometheus: floats and native histograms. Exemplars are left out, since blocks cannot hold them; the exit code is then 3.")
 	c.Arg("dir", "Directory, such as the data directory of a Prometheus. A block that is there from the same export is replaced.").Required().StringVar(&e.Dir)
 	c.Flag("block-duration", "Time of a block: 2h, 6h, 18h, 54h, 162h or 486h.").Default(e.Length.String()).DurationVar(&e.Length)
@@ -302,7 +303,7 @@ func (p *parser) testCommand() {
 // copyCommand defines "copy".
 func (p *parser) copyCommand() {
 	o := &p.copies
-	*o = adapter.DefaultCopyOptions()
+	*o = migrate.DefaultCopyOptions()
 	c := p.app.Command("copy", "Copy all that a store holds into another one, whatever engines, UID widths and salts they have: points, histograms, exemplars, annotations, metadata, trees, archives and rolled up values. What the other store has in addition stays.")
 	const side = "a configuration file of tsdbridge that names it, or the URL of an adapter that has it open (it needs --web.enable-admin-api). Default: the store of the flags of this command."
 	c.Flag("from", "Store that is read: "+side).PlaceHolder("FILE|URL").StringVar(&o.From.Given)
@@ -311,7 +312,7 @@ func (p *parser) copyCommand() {
 	c.Flag("from-time", "Time of the first points, as in a query of OpenTSDB: 2026/01/31-12:00:00 (UTC), 1356998400, 30d-ago.").PlaceHolder("TIME").StringVar(&o.Start)
 	c.Flag("to-time", "Time of the last points.").PlaceHolder("TIME").StringVar(&o.End)
 	c.Flag("state", "File that keeps how far the copy is. The same command goes on there after an interruption.").PlaceHolder("FILE").StringVar(&o.State)
-	c.Flag("verify", "What is compared afterwards: none, sample (all series, and the points of a twentieth of the ranges, at random), all.").Default(o.Verify).EnumVar(&o.Verify, adapter.VerifyNone, adapter.VerifySample, adapter.VerifyAll)
+	c.Flag("verify", "What is compared afterwards: none, sample (all series, and the points of a twentieth of the ranges, at random), all.").Default(o.Verify).EnumVar(&o.Verify, migrate.VerifyNone, migrate.VerifySample, migrate.VerifyAll)
 	c.Flag("follow", "After the copy, copy what changes in the source, until a signal; then once more.").BoolVar(&o.Follow)
 	c.Flag("follow-every", "Time between two rounds of --follow.").Default(o.Pause.String()).DurationVar(&o.Pause)
 	c.Flag("delete", "With --follow: delete points of the copied series in the target where the source has deleted some.").BoolVar(&o.Delete)

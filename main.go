@@ -18,6 +18,8 @@ import (
 	"golang.org/x/term"
 
 	"github.com/tsdbridge/tsdbridge/adapter"
+	"github.com/tsdbridge/tsdbridge/commands"
+	"github.com/tsdbridge/tsdbridge/commands/migrate"
 	"github.com/tsdbridge/tsdbridge/ingest/listen"
 	"github.com/tsdbridge/tsdbridge/systemd"
 	"github.com/tsdbridge/tsdbridge/tracing"
@@ -73,31 +75,31 @@ func run(args []string, stdout, stderr io.Writer) int {
 	case commandTreeTest:
 		err = adapter.TestTree(ctx, c.options, c.trees.sync.URL, c.trees.name, c.trees.names, stdout)
 	case commandImportOpenTSDB:
-		err = adapter.ImportOpenTSDB(ctx, c.options, c.imports, console(stdout, stderr))
+		err = migrate.ImportOpenTSDB(ctx, c.options, c.imports, console(stdout, stderr))
 	case commandImportWhisper, commandImportCeres:
-		err = adapter.ImportFiles(ctx, c.options, c.importFiles, console(stdout, stderr))
+		err = migrate.ImportFiles(ctx, c.options, c.importFiles, console(stdout, stderr))
 	case commandImportBlocks:
-		err = adapter.ImportBlocks(ctx, c.options, c.importBlocks, console(stdout, stderr))
+		err = migrate.ImportBlocks(ctx, c.options, c.importBlocks, console(stdout, stderr))
 	case commandImportText:
-		err = adapter.ImportText(ctx, c.options, c.importText, console(stdout, stderr))
+		err = migrate.ImportText(ctx, c.options, c.importText, console(stdout, stderr))
 	case commandImportLines:
-		err = adapter.ImportLines(ctx, c.options, c.importLines, console(stdout, stderr))
+		err = migrate.ImportLines(ctx, c.options, c.importLines, console(stdout, stderr))
 	case commandImportNative:
-		err = adapter.ImportNative(ctx, c.options, c.importNative, console(stdout, stderr))
+		err = migrate.ImportNative(ctx, c.options, c.importNative, console(stdout, stderr))
 	case commandImportFetch:
-		err = adapter.ImportFetch(ctx, c.options, c.importFetch, console(stdout, stderr))
+		err = migrate.ImportFetch(ctx, c.options, c.importFetch, console(stdout, stderr))
 	case commandExportLines:
-		err = adapter.ExportLines(ctx, c.options, c.exportLines, console(stdout, stderr))
+		err = migrate.ExportLines(ctx, c.options, c.exportLines, console(stdout, stderr))
 	case commandExportText:
-		err = adapter.ExportOpenMetrics(ctx, c.options, c.exportText, console(stdout, stderr))
+		err = migrate.ExportOpenMetrics(ctx, c.options, c.exportText, console(stdout, stderr))
 	case commandExportBlocks:
-		err = adapter.ExportBlocks(ctx, c.options, c.exportBlocks, console(stdout, stderr))
+		err = migrate.ExportBlocks(ctx, c.options, c.exportBlocks, console(stdout, stderr))
 	case commandExportParquet:
-		err = adapter.ExportParquet(ctx, c.options, c.exportParquet, console(stdout, stderr))
+		err = migrate.ExportParquet(ctx, c.options, c.exportParquet, console(stdout, stderr))
 	case commandExportOpenTSDB:
-		err = adapter.ExportOpenTSDB(ctx, c.options, c.exports, console(stdout, stderr))
+		err = migrate.ExportOpenTSDB(ctx, c.options, c.exports, console(stdout, stderr))
 	case commandExportWhisper:
-		err = adapter.ExportWhisper(ctx, c.options, c.exportFiles, console(stdout, stderr))
+		err = migrate.ExportWhisper(ctx, c.options, c.exportFiles, console(stdout, stderr))
 	case commandCopy:
 		err = copyStores(ctx, c, console(stdout, stderr))
 	case commandFsck:
@@ -133,7 +135,7 @@ func run(args []string, stdout, stderr io.Writer) int {
 // exitCode returns the exit code for how a command ended, and tells the error: the adapter in its log, other commands
 // to who called them. A signal ends the adapter well, and other commands before they are done.
 func exitCode(c *command, err error, stderr io.Writer) int {
-	if exit, ok := errors.AsType[*adapter.ExitError](err); ok {
+	if exit, ok := errors.AsType[*commands.ExitError](err); ok {
 		if exit.Err != nil {
 			fmt.Fprintln(stderr, "tsdbridge:", exit.Err)
 		}
@@ -153,9 +155,9 @@ func exitCode(c *command, err error, stderr io.Writer) int {
 }
 
 // console returns what a command reads and prints.
-func console(stdout, stderr io.Writer) adapter.Console {
+func console(stdout, stderr io.Writer) commands.Console {
 	f, ok := stderr.(*os.File)
-	return adapter.Console{In: os.Stdin, Out: stdout, Err: stderr, Terminal: ok && term.IsTerminal(int(f.Fd()))}
+	return commands.Console{In: os.Stdin, Out: stdout, Err: stderr, Terminal: ok && term.IsTerminal(int(f.Fd()))}
 }
 
 func serve(ctx context.Context, args []string, o adapter.Options) error {

@@ -18,6 +18,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"golang.org/x/sync/errgroup"
 
+	"github.com/tsdbridge/tsdbridge/adapter/admin"
 	"github.com/tsdbridge/tsdbridge/adapter/webconfig"
 	"github.com/tsdbridge/tsdbridge/budget"
 	"github.com/tsdbridge/tsdbridge/graphite"
@@ -52,7 +53,7 @@ type Adapter struct {
 	started    time.Time
 	log        *lastlog.Log
 	refused    *refused.Log // of all doors
-	transfers  *transfers
+	transfers  *admin.Transfers
 	backups    backupTimes
 	server     *http.Server
 	listener   net.Listener // nil when the address is empty
@@ -78,7 +79,7 @@ func New(o Options) (*Adapter, error) {
 	a.running.Measure(a.registry, "promql", "graphite", "opentsdb", "remote read")
 	a.reloader = newReloader(a)
 	a.refused = refused.New(o.Logger, o.Now)
-	a.transfers = newTransfers(o.Now)
+	a.transfers = admin.NewTransfers(o.Now)
 	registerBuildInfo(a.registry)
 	a.registry.MustRegister(o.Tracer)
 	if o.Engine == EngineEmbedded {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/go-chi/chi/v5"
 
+	"github.com/tsdbridge/tsdbridge/adapter/admin"
 	"github.com/tsdbridge/tsdbridge/adapter/trees"
 	prom "github.com/tsdbridge/tsdbridge/prometheus"
 	"github.com/tsdbridge/tsdbridge/prometheus/reply"
@@ -39,8 +40,8 @@ type adminAPI struct {
 	syncTrees func(*http.Request) (any, error)
 	fsck      *fsckAPI
 	uidTables uidTables
-	transfers *transfers
-	moves     []Operations // of imports, exports and copies
+	transfers *admin.Transfers
+	moves     []admin.Operations // of imports, exports and copies
 }
 
 // snapshotReply and compactReply are the data of answers.
@@ -55,7 +56,7 @@ type (
 )
 
 func (a *adminAPI) mount(r chi.Router) {
-	r.Method(http.MethodPost, toldPath, http.NewCrossOriginProtection().Handler(http.HandlerFunc(a.transfers.told)))
+	r.Method(http.MethodPost, admin.ToldPath, http.NewCrossOriginProtection().Handler(http.HandlerFunc(a.transfers.Told)))
 	for path, serve := range map[string]func(*http.Request) (any, error){snapshotPath: a.snapshot, compactPath: a.compact, cleanPath: a.clean, trees.SyncPath: a.syncTrees} {
 		// A page of another origin cannot have a browser start an operation.
 		handler := http.NewCrossOriginProtection().Handler(a.alone(serve))
@@ -64,7 +65,7 @@ func (a *adminAPI) mount(r chi.Router) {
 	}
 	for _, o := range a.moves {
 		for path, serve := range o.Handlers() {
-			mountPost(r, path, a.transfers.watched(path, serve))
+			mountPost(r, path, a.transfers.Watched(path, serve))
 		}
 	}
 	for path, serve := range map[string]http.HandlerFunc{fsckPlanPath: a.planFsck, fsckCheckPath: a.checkFsck, uidPath: a.uids} {
@@ -79,7 +80,7 @@ func mountPost(r chi.Router, path string, serve http.Handler) {
 
 // fail answers a request that failed.
 func (a *adminAPI) fail(w http.ResponseWriter, r *http.Request, err error) {
-	Fail(a.o.Logger, w, r, err)
+	admin.Fail(a.o.Logger, w, r, err)
 }
 
 // alone answers with the result of serve, 204 if there is none, unless another operation is under way.

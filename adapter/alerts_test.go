@@ -477,7 +477,7 @@ func adapterOnHBase(t *testing.T, mode storage.WriteMode, change ...func(*Option
 	t.Helper()
 	o := DefaultOptions()
 	tables := map[string][]string{}
-	for _, table := range o.tables() {
+	for _, table := range o.Tables() {
 		tables[table.Name] = table.Families
 	}
 	c := hbasetest.Start(t, tables)

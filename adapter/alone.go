@@ -32,9 +32,9 @@ func (w warnings) Enabled(ctx context.Context, level slog.Level) bool {
 	return level >= slog.LevelWarn && w.Handler.Enabled(ctx, level)
 }
 
-// runAlone opens the tables, calls use when they can be read, and closes them. An embedded store that
+// RunAlone opens the tables, calls use when they can be read, and closes them. An embedded store that
 // another process has open is a pebble.ErrInUse.
-func (o Options) runAlone(ctx context.Context, use func(ctx context.Context, a *Adapter) error) error {
+func (o Options) RunAlone(ctx context.Context, use func(ctx context.Context, a *Adapter) error) error {
 	if o.Engine == EngineMemory {
 		return errors.New("--storage.engine=memory keeps nothing that another process could open: give the --adapter-url of the one that runs")
 	}
@@ -69,7 +69,7 @@ func (a *Adapter) awaitReady(ctx context.Context) error {
 	look := time.NewTicker(10 * time.Millisecond)
 	defer look.Stop()
 	for {
-		if err := a.ready(ctx); err == nil || ctx.Err() != nil {
+		if err := a.Ready(ctx); err == nil || ctx.Err() != nil {
 			return ctx.Err()
 		}
 		select {

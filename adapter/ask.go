@@ -13,6 +13,7 @@ import (
 
 	"github.com/go-chi/chi/v5"
 
+	"github.com/tsdbridge/tsdbridge/commands"
 	"github.com/tsdbridge/tsdbridge/opentsdb"
 	"github.com/tsdbridge/tsdbridge/opentsdb/client"
 	"github.com/tsdbridge/tsdbridge/opentsdb/query"
@@ -27,8 +28,8 @@ type AskOptions struct {
 
 // asked calls use with a client of the adapter that runs, or of the tables.
 func (o Options) asked(ctx context.Context, given string, use func(ctx context.Context, c client.Client) error) error {
-	return o.aloneOrAsked(given, func() error {
-		return o.runAlone(ctx, func(ctx context.Context, a *Adapter) error {
+	return o.AloneOrAsked(given, func() error {
+		return o.RunAlone(ctx, func(ctx context.Context, a *Adapter) error {
 			r := chi.NewRouter()
 			a.opentsdb.WebRoutes(r)
 			return use(ctx, client.Client{URL: "http://tables", HTTP: &http.Client{Transport: client.HandlerTransport{Handler: r}}})
@@ -39,14 +40,14 @@ func (o Options) asked(ctx context.Context, given string, use func(ctx context.C
 }
 
 // QueryOpenTSDB answers the queries of a command line as a TSD's "tsdb query" does.
-func QueryOpenTSDB(ctx context.Context, o Options, a AskOptions, console Console) error {
+func QueryOpenTSDB(ctx context.Context, o Options, a AskOptions, console commands.Console) error {
 	zone, err := time.LoadLocation(o.OpenTSDB.TimeZone)
 	if err != nil {
 		return err
 	}
 	bodies, err := query.ParseCommandLine(a.Args, zone, o.Now())
 	if err != nil {
-		return &ExitError{Code: ExitUsage, Err: fmt.Errorf("%w: want START [END] FUNC [rate] [counter,MAX,RESET] [downsample MILLISECONDS FUNC] METRIC [tag=value ...]", err)}
+		return &commands.ExitError{Code: commands.ExitUsage, Err: fmt.Errorf("%w: want START [END] FUNC [rate] [counter,MAX,RESET] [downsample MILLISECONDS FUNC] METRIC [tag=value ...]", err)}
 	}
 	return o.asked(ctx, a.URL, func(ctx context.Context, c client.Client) error {
 		out := bufio.NewWriterSize(console.Out, 64<<10)
@@ -64,10 +65,10 @@ func QueryOpenTSDB(ctx context.Context, o Options, a AskOptions, console Console
 }
 
 // SearchLookup prints the series that a lookup finds: TSUID, metric and tags.
-func SearchLookup(ctx context.Context, o Options, a AskOptions, console Console) error {
+func SearchLookup(ctx context.Context, o Options, a AskOptions, console commands.Console) error {
 	body, err := query.ParseLookupArguments(a.Args, a.Limit)
 	if err != nil {
-		return &ExitError{Code: ExitUsage, Err: fmt.Errorf("%w: want [METRIC] [tag=value ...]", err)}
+		return &commands.ExitError{Code: commands.ExitUsage, Err: fmt.Errorf("%w: want [METRIC] [tag=value ...]", err)}
 	}
 	return o.asked(ctx, a.URL, func(ctx context.Context, c client.Client) error {
 		out := bufio.NewWriterSize(console.Out, 64<<10)

@@ -10,9 +10,9 @@ import (
 	"github.com/tsdbridge/tsdbridge/storage/pebble"
 )
 
-// aloneOrAsked has a command carried out: by the adapter of a given URL; without one, by this process,
+// AloneOrAsked has a command carried out: by the adapter of a given URL; without one, by this process,
 // which opens the tables; or, if another process has them open, by the adapter on this machine.
-func (o Options) aloneOrAsked(given string, alone func() error, asked func(base string) error) error {
+func (o Options) AloneOrAsked(given string, alone func() error, asked func(base string) error) error {
 	if given != "" {
 		return asked(given)
 	}
@@ -20,15 +20,15 @@ func (o Options) aloneOrAsked(given string, alone func() error, asked func(base 
 	if !errors.Is(err, pebble.ErrInUse) {
 		return err
 	}
-	base, err := o.adminURL("")
+	base, err := o.AdminURL("")
 	if err != nil {
 		return err
 	}
 	return asked(base)
 }
 
-// adminURL returns the URL of the adapter with these options on this machine.
-func (o Options) adminURL(given string) (string, error) {
+// AdminURL returns the URL of the adapter with these options on this machine.
+func (o Options) AdminURL(given string) (string, error) {
 	if given != "" {
 		return given, nil
 	}
@@ -68,8 +68,8 @@ func (o Options) encrypts() bool {
 	return err != nil || config != nil
 }
 
-// target names the tables that points are imported into.
-func (o Options) target() string {
+// Target names the tables that points are imported into.
+func (o Options) Target() string {
 	if o.Engine == EngineHBase {
 		return o.ZooKeeper + o.HBaseRoot + " " + o.TableData
 	}

@@ -10,6 +10,7 @@ import (
 	"os"
 	"time"
 
+	"github.com/tsdbridge/tsdbridge/commands"
 	"github.com/tsdbridge/tsdbridge/opentsdb/client"
 	"github.com/tsdbridge/tsdbridge/opentsdb/compare"
 	"github.com/tsdbridge/tsdbridge/transfer"
@@ -59,9 +60,9 @@ func (c *CheckTSDOptions) Validate() error {
 
 // CheckTSD asks a TSD and an adapter the same queries and prints what differs. Its exit codes are 0 for none, 1 for
 // differences, ExitUsage if something could not be asked.
-func CheckTSD(ctx context.Context, c CheckTSDOptions, console Console) error {
+func CheckTSD(ctx context.Context, c CheckTSDOptions, console commands.Console) error {
 	if err := c.Validate(); err != nil {
-		return &ExitError{Code: ExitUsage, Err: err}
+		return &commands.ExitError{Code: commands.ExitUsage, Err: err}
 	}
 	run := &compare.Run{
 		Options: compare.Options{
@@ -74,16 +75,16 @@ func CheckTSD(ctx context.Context, c CheckTSDOptions, console Console) error {
 		if ctx.Err() != nil {
 			err = errors.New("interrupted")
 		}
-		return &ExitError{Code: ExitUsage, Err: err}
+		return &commands.ExitError{Code: commands.ExitUsage, Err: err}
 	}
 	fmt.Fprintln(console.Out, run.Summary)
 	switch {
 	case run.Failed > 0:
-		return &ExitError{Code: ExitUsage}
+		return &commands.ExitError{Code: commands.ExitUsage}
 	case run.Different > 0:
-		return &ExitError{Code: 1}
+		return &commands.ExitError{Code: 1}
 	case run.Requests == 0:
-		return &ExitError{Code: ExitUsage, Err: errors.New("there is no request to ask")}
+		return &commands.ExitError{Code: commands.ExitUsage, Err: errors.New("there is no request to ask")}
 	}
 	return nil
 }

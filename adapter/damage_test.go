@@ -334,7 +334,7 @@ func startDamaged(t *testing.T, o Options, path string) (out damagedStart) {
 	ended := error(nil)
 	// polling, with a deadline
 	for deadline := time.Now().Add(time.Minute); ended == nil; time.Sleep(2 * time.Millisecond) {
-		err = a.ready(ctx)
+		err = a.Ready(ctx)
 		if err == nil || errors.Is(err, kv.ErrDamaged) || errors.Is(err, log.ErrCorrupt) || time.Now().After(deadline) {
 			break
 		}

@@ -17,8 +17,8 @@ import (
 	"github.com/tsdbridge/tsdbridge/storage/schema"
 )
 
-// tables returns the tables and their families.
-func (o Options) tables() []kv.Table {
+// Tables returns the tables and their families.
+func (o Options) Tables() []kv.Table {
 	tables := []kv.Table{
 		{Name: o.TableData, Families: []string{schema.FamilyData}},
 		{Name: o.TableUID, Families: []string{schema.FamilyID, schema.FamilyName}},
@@ -41,7 +41,7 @@ func (o Options) tables() []kv.Table {
 func (o Options) openEngine(reg prometheus.Registerer, wait time.Duration) (kv.KV, io.Closer, error) {
 	switch o.Engine {
 	case EngineMemory:
-		return kv.NewMem(o.tables()...), noCloser{}, nil
+		return kv.NewMem(o.Tables()...), noCloser{}, nil
 	case EngineHBase:
 		e, err := o.openHBase(reg)
 		if err != nil {
@@ -50,7 +50,7 @@ func (o Options) openEngine(reg prometheus.Registerer, wait time.Duration) (kv.K
 		return e, e, nil
 	}
 	e, err := pebble.Open(pebble.Options{
-		Path: o.Path, CacheBytes: o.CacheBytes, MinFreeBytes: o.MinFreeBytes, Logger: o.Logger, Tables: o.tables(), LockWait: wait,
+		Path: o.Path, CacheBytes: o.CacheBytes, MinFreeBytes: o.MinFreeBytes, Logger: o.Logger, Tables: o.Tables(), LockWait: wait,
 	})
 	if err != nil {
 		return nil, nil, fmt.Errorf("open the store in %s: %w", o.Path, withAdvice(err))

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/tsdbridge/tsdbridge/commands"
 	"github.com/tsdbridge/tsdbridge/graphite"
 	"github.com/tsdbridge/tsdbridge/storage"
 	"github.com/tsdbridge/tsdbridge/storage/fsck"
@@ -102,14 +103,14 @@ const (
 // Fsck checks the rows of the OpenTSDB tables, and mends what it is told to. An adapter that has the
 // embedded store open does it. Its exit codes are 0: nothing was found, 1: something was, 2: it did
 // not come to its end.
-func Fsck(ctx context.Context, o Options, f FsckOptions, console Console) error {
+func Fsck(ctx context.Context, o Options, f FsckOptions, console commands.Console) error {
 	report, err := f.run(ctx, o, console, nil)
 	if err != nil {
 		return f.failed(ctx, err)
 	}
 	fmt.Fprintf(console.Out, "%d rows and %d cells checked\n%s", report.Rows, report.Cells, report.Tally)
 	if report.Tally.Errors() > 0 {
-		return &ExitError{Code: exitFindings}
+		return &commands.ExitError{Code: exitFindings}
 	}
 	return nil
 }
@@ -122,7 +123,7 @@ func (f FsckOptions) failed(ctx context.Context, err error) error {
 	if f.State != "" {
 		err = fmt.Errorf("%w; the same command goes on where this one ended (--state=%s)", err, f.State)
 	}
-	return &ExitError{Code: exitFailed, Err: err}
+	return &commands.ExitError{Code: exitFailed, Err: err}
 }
 
 // synced are the kinds of findings that "meta sync" makes rows and cells for.
@@ -131,7 +132,7 @@ func synced() []fsck.Kind { return []fsck.Kind{fsck.NoMeta, fsck.NoCounter, fsck
 // SyncMeta prints which series that have data have no row of tsdb-meta, or no counter or document in
 // it, and makes these if the options have a Fix. Its exit codes are those of Fsck, but for 0, which
 // also means that all was made.
-func SyncMeta(ctx context.Context, o Options, f FsckOptions, console Console) error {
+func SyncMeta(ctx context.Context, o Options, f FsckOptions, console commands.Console) error {
 	f.Tables = fsck.TableMeta
 	if f.Fix != "" {
 		kinds := make([]string, 0, len(synced()))
@@ -152,13 +153,13 @@ func SyncMeta(ctx context.Context, o Options, f FsckOptions, console Console) er
 	}
 	fmt.Fprintf(console.Out, "%d rows of tsdb-meta checked; of series %d rows or cells were missing, %d were made\n", report.Rows, missing, made)
 	if missing > made {
-		return &ExitError{Code: exitFindings}
+		return &commands.ExitError{Code: exitFindings}
 	}
 	return nil
 }
 
 // run checks, and prints findings of some kinds; nil: of all.
-func (f FsckOptions) run(ctx context.Context, o Options, console Console, kinds []fsck.Kind) (report fsck.Report, err error) {
+func (f FsckOptions) run(ctx context.Context, o Options, console commands.Console, kinds []fsck.Kind) (report fsck.Report, err error) {
 	q, err := f.query()
 	if err != nil {
 		return report, err
@@ -167,9 +168,9 @@ func (f FsckOptions) run(ctx context.Context, o Options, console Console, kinds 
 		report, err = f.check(ctx, o, console, q, source, kinds)
 		return err
 	}
-	err = o.aloneOrAsked(f.URL, func() error {
+	err = o.AloneOrAsked(f.URL, func() error {
 		if slices.Contains(q.Fix, fsck.NoMeta) && q.Checks(fsck.TableMeta) { // series are registered by a whole process
-			return o.runAlone(ctx, func(ctx context.Context, a *Adapter) error { return check(ctx, a.checkers(true)) })
+			return o.RunAlone(ctx, func(ctx context.Context, a *Adapter) error { return check(ctx, a.checkers(true)) })
 		}
 		return o.withFsck(ctx, check)
 	}, func(base string) error { return check(ctx, remoteFsck{base}) })
@@ -249,19 +250,19 @@ func (o Options) openFsck(ctx context.Context) (fsck.Source, func() error, error
 }
 
 // check runs the check and prints what it finds.
-func (f FsckOptions) check(ctx context.Context, o Options, console Console, q fsck.Query, source fsck.Source, kinds []fsck.Kind) (fsck.Report, error) {
-	line := &statusLine{console: console}
-	defer line.close()
+func (f FsckOptions) check(ctx context.Context, o Options, console commands.Console, q fsck.Query, source fsck.Source, kinds []fsck.Kind) (fsck.Report, error) {
+	line := &commands.StatusLine{Console: console}
+	defer line.Close()
 	run := fsck.RunOptions{
-		Query: q, Parallel: f.Parallel, State: f.State, Target: o.target(), Every: time.Second, Now: o.Now,
+		Query: q, Parallel: f.Parallel, State: f.State, Target: o.Target(), Every: time.Second, Now: o.Now,
 		Found: func(found fsck.Finding) {
 			if kinds == nil || slices.Contains(kinds, found.Kind) {
-				line.printAbove(console.Out, found.String())
+				line.PrintAbove(console.Out, found.String())
 			}
 		},
 	}
 	if console.Terminal || f.Every > 0 {
-		run.Progress = func(p fsck.Progress) { line.print(p.String()) }
+		run.Progress = func(p fsck.Progress) { line.Print(p.String()) }
 	}
 	if f.Every > 0 {
 		run.Every = f.Every

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net/http"
 
+	"github.com/tsdbridge/tsdbridge/adapter/admin"
 	prom "github.com/tsdbridge/tsdbridge/prometheus"
 	"github.com/tsdbridge/tsdbridge/prometheus/reply"
 	"github.com/tsdbridge/tsdbridge/storage/fsck"
@@ -113,20 +114,20 @@ type remoteFsck struct{ base string }
 
 // Plan implements fsck.Source.
 func (f remoteFsck) Plan(ctx context.Context, q fsck.Query, n int) (stretches []fsck.Stretch, err error) {
-	req, err := jsonRequest(ctx, f.base, fsckPlanPath, fsckRequest{Query: q, N: n})
+	req, err := admin.JSONRequest(ctx, f.base, fsckPlanPath, fsckRequest{Query: q, N: n})
 	if err != nil {
 		return nil, err
 	}
-	return stretches, answerOf(req, &stretches)
+	return stretches, admin.AnswerOf(req, &stretches)
 }
 
 // Check implements fsck.Source.
 func (f remoteFsck) Check(ctx context.Context, s fsck.Stretch, q fsck.Query, report func(fsck.Step) error) error {
-	req, err := jsonRequest(ctx, f.base, fsckCheckPath, fsckRequest{Query: q, Stretch: s})
+	req, err := admin.JSONRequest(ctx, f.base, fsckCheckPath, fsckRequest{Query: q, Stretch: s})
 	if err != nil {
 		return err
 	}
-	resp, err := openAnswer(req)
+	resp, err := admin.OpenAnswer(req)
 	if err != nil {
 		return err
 	}

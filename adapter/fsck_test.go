@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/tsdbridge/tsdbridge/commands"
 	"github.com/tsdbridge/tsdbridge/storage"
 	"github.com/tsdbridge/tsdbridge/storage/kv"
 	"github.com/tsdbridge/tsdbridge/storage/schema"
@@ -15,7 +16,7 @@ import (
 // runFsck runs the command and returns its exit code and what it printed.
 func runFsck(t *testing.T, o Options, change func(*FsckOptions)) (code int, out string) {
 	t.Helper()
-	return runCheck(t, func(console Console) error {
+	return runCheck(t, func(console commands.Console) error {
 		f := DefaultFsckOptions()
 		f.Tables = "data"
 		change(&f)
@@ -24,11 +25,11 @@ func runFsck(t *testing.T, o Options, change func(*FsckOptions)) (code int, out 
 }
 
 // runCheck runs a command and returns its exit code and what it printed.
-func runCheck(t *testing.T, command func(Console) error) (code int, out string) {
+func runCheck(t *testing.T, command func(commands.Console) error) (code int, out string) {
 	t.Helper()
 	var text, said strings.Builder
-	err := command(Console{Out: &text, Err: &said})
-	if exit, ok := errors.AsType[*ExitError](err); ok {
+	err := command(commands.Console{Out: &text, Err: &said})
+	if exit, ok := errors.AsType[*commands.ExitError](err); ok {
 		return exit.Code, fmt.Sprintf("%s%s%v", text.String(), said.String(), exit.Err)
 	}
 	if err != nil {
@@ -207,7 +208,7 @@ func TestSyncMeta(t *testing.T) {
 	}
 	check := func(o Options, fix string, wantCode int, want string) {
 		t.Helper()
-		code, out := runCheck(t, func(console Console) error {
+		code, out := runCheck(t, func(console commands.Console) error {
 			f := DefaultFsckOptions()
 			f.Fix = fix
 			return SyncMeta(t.Context(), o, f, console)

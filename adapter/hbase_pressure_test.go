@@ -21,7 +21,7 @@ import (
 func TestHBasePressure(t *testing.T) {
 	o := DefaultOptions()
 	tables := map[string][]string{}
-	for _, table := range o.tables() {
+	for _, table := range o.Tables() {
 		tables[table.Name] = table.Families
 	}
 	c := hbasetest.Start(t, tables)

@@ -9,6 +9,8 @@ import (
 	"net/http"
 	"strings"
 	"time"
+
+	"github.com/tsdbridge/tsdbridge/adapter/admin"
 )
 
 // HealthOptions are the flags of the command health.
@@ -34,7 +36,7 @@ func Health(ctx context.Context, o Options, h HealthOptions, out io.Writer) erro
 	}
 	ctx, cancel := context.WithTimeout(ctx, h.Timeout)
 	defer cancel()
-	req, err := adapterRequest(ctx, http.MethodGet, base, path, http.NoBody)
+	req, err := admin.Request(ctx, http.MethodGet, base, path, http.NoBody)
 	if err != nil {
 		return err
 	}
@@ -43,7 +45,7 @@ func Health(ctx context.Context, o Options, h HealthOptions, out io.Writer) erro
 		return err
 	}
 	defer resp.Body.Close()
-	text, err := io.ReadAll(io.LimitReader(resp.Body, maxRefusalBytes))
+	text, err := io.ReadAll(io.LimitReader(resp.Body, admin.MaxRefusalBytes))
 	switch {
 	case err != nil:
 		return err

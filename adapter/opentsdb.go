@@ -22,7 +22,7 @@ func (a *Adapter) openOpenTSDB() error {
 func (a *Adapter) opentsdbParts(all Options) (o opentsdb.Options, err error) {
 	o = all.OpenTSDB
 	o.SeriesCache, o.Points = all.SeriesCache, a.store.Logged()
-	o.Store, o.Deleter, o.Renamer, o.Catalog, o.Names, o.Layout = a.store, a.store, a.store, a.store.Catalog(), a.store.Names(), a.o.layout()
+	o.Store, o.Deleter, o.Renamer, o.Catalog, o.Names, o.Layout = a.store, a.store, a.store, a.store.Catalog(), a.store.Names(), a.o.Layout()
 	o.Annotations, o.Metadata, o.Histograms = a.store.Annotations(), a.store.Documents(), a.store
 	if rollups := a.store.Rollups(); rollups != nil {
 		o.Rollups = rollups

@@ -228,14 +228,15 @@ func (o Options) validateRetention() error {
 	return fmt.Errorf("--storage.retention is for the embedded engine, not for --storage.engine=%s", o.Engine)
 }
 
-func (o Options) layout() schema.Layout {
+// Layout returns the layout of the tables.
+func (o Options) Layout() schema.Layout {
 	return schema.Layout{MetricWidth: o.MetricWidth, TagkWidth: o.TagkWidth, TagvWidth: o.TagvWidth, SaltWidth: o.SaltWidth, SaltBuckets: o.SaltBuckets}
 }
 
 func (o Options) storageOptions() storage.Options {
 	s := storage.DefaultOptions()
 	s.Tables = storage.Tables{Data: o.TableData, UID: o.TableUID, Meta: o.TableMeta, Tree: o.TableTree}
-	s.Layout = o.layout()
+	s.Layout = o.Layout()
 	s.Values, _ = schema.ParseValues(o.Values) // checked by Validate
 	s.Exclusive, s.Retention = o.Engine != EngineHBase, o.Retention
 	s.AppendCells = o.HBaseAppendCells

@@ -45,7 +45,7 @@ func (a *Adapter) prometheusParts(all Options) (o prom.Options, err error) {
 		return o, err
 	}
 	o.LastReload = a.reloader.outcome
-	o.Ready = a.ready
+	o.Ready = a.Ready
 	if leases := a.store.Leases(); leases != nil {
 		o.Leases = leases
 	}

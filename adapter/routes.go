@@ -8,14 +8,15 @@ import (
 	"github.com/go-chi/chi/v5"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
+	"github.com/tsdbridge/tsdbridge/adapter/admin"
 	"github.com/tsdbridge/tsdbridge/adapter/trees"
 	"github.com/tsdbridge/tsdbridge/budget"
 	"github.com/tsdbridge/tsdbridge/prometheus/reply"
 	"github.com/tsdbridge/tsdbridge/web"
 )
 
-// ready returns what prevents the adapter from serving, nil if nothing does.
-func (a *Adapter) ready(ctx context.Context) error {
+// Ready returns what prevents the adapter from serving, nil if nothing does.
+func (a *Adapter) Ready(ctx context.Context) error {
 	if err := a.store.Ready(ctx); err != nil {
 		return err
 	}
@@ -36,7 +37,7 @@ func (a *Adapter) mount(g *generation) (err error) {
 func (a *Adapter) routes(g *generation) (http.Handler, error) {
 	shown := &trees.API{Printer: a.o.treePrinter(a.trees.Forest(), a.store, a.names, a.db), Follower: a.trees.Follower()}
 	if a.status == nil { // all generations have one, with its metrics
-		a.status = &statusHandler{ready: a.ready, verbose: a.describe, engine: a.o.engineName()}
+		a.status = &statusHandler{ready: a.Ready, verbose: a.describe, engine: a.o.engineName()}
 		a.registerState(a.status)
 	}
 	status := a.status
@@ -56,7 +57,7 @@ func (a *Adapter) routes(g *generation) (http.Handler, error) {
 	queries.Handle(explainPath, g.explained(scripts))
 	shown.Routes(queries)
 	queries.Get(phrasesPath, (&phraseAPI{names: a.names, store: a.store.Catalog()}).serve)
-	r.Get(transfersPath, a.transfers.serve)
+	r.Get(admin.TransfersPath, a.transfers.Serve)
 	r.Get(backupsPath, a.showBackups)
 	if a.o.AdminAPI {
 		if a.admin == nil { // it holds what its operations share

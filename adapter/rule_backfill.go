@@ -9,6 +9,8 @@ import (
 	"os"
 	"time"
 
+	"github.com/tsdbridge/tsdbridge/adapter/admin"
+	"github.com/tsdbridge/tsdbridge/commands"
 	prom "github.com/tsdbridge/tsdbridge/prometheus"
 	"github.com/tsdbridge/tsdbridge/prometheus/reply"
 	"github.com/tsdbridge/tsdbridge/prometheus/rules"
@@ -38,13 +40,13 @@ func (b BackfillOptions) Validate() error {
 }
 
 func (b BackfillOptions) times(now time.Time) (start, end time.Time, err error) {
-	from, err := parseTime(b.Start, now)
+	from, err := commands.ParseTime(b.Start, now)
 	if err != nil {
 		return start, end, fmt.Errorf("--start: %w", err)
 	}
 	start, end = time.UnixMilli(from), now
 	if b.End != "" {
-		to, err := parseTime(b.End, now)
+		to, err := commands.ParseTime(b.End, now)
 		if err != nil {
 			return start, end, fmt.Errorf("--end: %w", err)
 		}
@@ -80,7 +82,7 @@ func (a *Adapter) backfill(w http.ResponseWriter, r *http.Request) {
 		reply.BadRequest(w, err)
 		return
 	}
-	if err := a.ready(r.Context()); err != nil {
+	if err := a.Ready(r.Context()); err != nil {
 		a.admin.fail(w, r, err)
 		return
 	}
@@ -108,7 +110,7 @@ func (o Options) parsedRules(q backfillRequest) (*rules.Set, error) {
 }
 
 // BackfillRules has a running adapter fill the recording rules of files for the past.
-func BackfillRules(ctx context.Context, o Options, b BackfillOptions, c Console) error {
+func BackfillRules(ctx context.Context, o Options, b BackfillOptions, c commands.Console) error {
 	start, end, err := b.times(o.Now())
 	if err != nil {
 		return err
@@ -128,7 +130,7 @@ func BackfillRules(ctx context.Context, o Options, b BackfillOptions, c Console)
 		if _, err := o.parsedRules(q); err != nil {
 			return err
 		}
-		req, err := jsonRequest(ctx, base, backfillPath, q)
+		req, err := admin.JSONRequest(ctx, base, backfillPath, q)
 		if err != nil {
 			return err
 		}
@@ -143,7 +145,7 @@ func BackfillRules(ctx context.Context, o Options, b BackfillOptions, c Console)
 }
 
 // CheckRules checks rule files. It prints how many rules each has.
-func CheckRules(o Options, files []string, c Console) error {
+func CheckRules(o Options, files []string, c commands.Console) error {
 	var errs []error
 	for _, file := range files {
 		set, err := rules.Load(rules.Config{Files: []string{file}}, o.prometheusOptions().Query.Parser(), o.ruleChecks())

@@ -11,6 +11,7 @@ import (
 
 	"github.com/grafana/regexp"
 
+	"github.com/tsdbridge/tsdbridge/commands"
 	"github.com/tsdbridge/tsdbridge/prometheus/rules"
 	"github.com/tsdbridge/tsdbridge/storage"
 )
@@ -36,7 +37,7 @@ func (t RuleTestOptions) wanted() (*regexp.Regexp, error) {
 }
 
 // RunRuleTests runs the unit tests of files, and prints what fails.
-func RunRuleTests(ctx context.Context, o Options, t RuleTestOptions, c Console) error {
+func RunRuleTests(ctx context.Context, o Options, t RuleTestOptions, c commands.Console) error {
 	run, err := t.wanted()
 	if err != nil {
 		return err
@@ -52,7 +53,7 @@ func RunRuleTests(ctx context.Context, o Options, t RuleTestOptions, c Console) 
 		fmt.Fprint(c.Out, "  SUCCESS\n\n")
 	}
 	if failed {
-		return &ExitError{Code: 1}
+		return &commands.ExitError{Code: 1}
 	}
 	return nil
 }
@@ -60,7 +61,7 @@ func RunRuleTests(ctx context.Context, o Options, t RuleTestOptions, c Console) 
 func indented(text, by string) string { return by + strings.ReplaceAll(text, "\n", "\n"+by) }
 
 // testRuleFile runs the tests of a file. Its error is what fails.
-func testRuleFile(ctx context.Context, o Options, file string, run *regexp.Regexp, c Console) error {
+func testRuleFile(ctx context.Context, o Options, file string, run *regexp.Regexp, c commands.Console) error {
 	f, missing, err := rules.LoadTests(file)
 	if err != nil {
 		return err
@@ -130,7 +131,7 @@ func (o Options) forRuleTest(interval time.Duration) Options {
 func (a *Adapter) waitReady(ctx context.Context, ended chan error) error {
 	tick := time.NewTicker(time.Millisecond)
 	defer tick.Stop()
-	for a.ready(ctx) != nil {
+	for a.Ready(ctx) != nil {
 		select {
 		case err := <-ended:
 			ended <- nil

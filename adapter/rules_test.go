@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"gopkg.in/yaml.v3"
+
+	"github.com/tsdbridge/tsdbridge/commands"
 )
 
 // parsePromText reads the keys of a Prometheus' configuration.
@@ -221,7 +223,7 @@ func TestBackfillCommand(t *testing.T) {
 		t.Fatal(err)
 	}
 	var out strings.Builder
-	if err := BackfillRules(t.Context(), o, b, Console{Out: &out}); err != nil {
+	if err := BackfillRules(t.Context(), o, b, commands.Console{Out: &out}); err != nil {
 		t.Fatal(err)
 	}
 	if !strings.Contains(out.String(), `group "g": 20 of 20 instants, `) && !strings.Contains(out.String(), `group "g": 21 of 21 instants, `) {
@@ -241,12 +243,12 @@ func TestBackfillCommand(t *testing.T) {
 	} {
 		wrong := b
 		c.change(&wrong)
-		if err := BackfillRules(t.Context(), o, wrong, Console{Out: &out}); err == nil || !strings.Contains(err.Error(), c.want) {
+		if err := BackfillRules(t.Context(), o, wrong, commands.Console{Out: &out}); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%v, want %s", err, c.want)
 		}
 	}
 	out.Reset()
-	if err := CheckRules(o, []string{file, bad}, Console{Out: &out}); err == nil || !strings.Contains(err.Error(), "bad.yml:1: ") || !strings.Contains(out.String(), "a.yml: 2 rules") {
+	if err := CheckRules(o, []string{file, bad}, commands.Console{Out: &out}); err == nil || !strings.Contains(err.Error(), "bad.yml:1: ") || !strings.Contains(out.String(), "a.yml: 2 rules") {
 		t.Errorf("CheckRules: %v, %s", err, out.String())
 	}
 }

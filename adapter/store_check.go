@@ -58,7 +58,7 @@ func (c *storeCheck) find(format string, args ...any) {
 }
 
 func (c *storeCheck) pebble() pebble.Options {
-	return pebble.Options{Path: c.o.Path, CacheBytes: c.o.CacheBytes, Logger: c.o.Logger, Tables: c.o.tables()}
+	return pebble.Options{Path: c.o.Path, CacheBytes: c.o.CacheBytes, Logger: c.o.Logger, Tables: c.o.Tables()}
 }
 
 // look finds what is damaged. It changes nothing.

@@ -11,6 +11,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"github.com/tsdbridge/tsdbridge/adapter/admin"
 	"github.com/tsdbridge/tsdbridge/storage/kv"
 	"github.com/tsdbridge/tsdbridge/storage/pebble"
 )
@@ -27,7 +28,7 @@ func compactAll(ctx context.Context, db kv.KV, o Options) error {
 	if engine == nil {
 		return fmt.Errorf("%s does not compact", o.engineName())
 	}
-	for _, t := range o.tables() {
+	for _, t := range o.Tables() {
 		if err := engine.Compact(ctx, t.Name); err != nil {
 			return err
 		}
@@ -53,11 +54,11 @@ func CompactTables(ctx context.Context, o Options, s StoreOptions, out io.Writer
 	db, engine, err := o.openStoreThatIs()
 	switch {
 	case errors.Is(err, pebble.ErrInUse):
-		url, err := o.adminURL(s.URL)
+		url, err := o.AdminURL(s.URL)
 		if err != nil {
 			return err
 		}
-		if err := adminCall(ctx, url, compactPath, &sizes); err != nil {
+		if err := admin.Call(ctx, url, compactPath, &sizes); err != nil {
 			return err
 		}
 	case err != nil:
@@ -103,12 +104,12 @@ func Backup(ctx context.Context, o Options, s StoreOptions, out io.Writer) error
 
 // backupRunning makes the adapter write a snapshot inside of the store, and moves it away. It returns where it was.
 func backupRunning(ctx context.Context, o Options, s StoreOptions) (snapshot string, err error) {
-	url, err := o.adminURL(s.URL)
+	url, err := o.AdminURL(s.URL)
 	if err != nil {
 		return "", err
 	}
 	var made snapshotReply
-	if err := adminCall(ctx, url, snapshotPath, &made); err != nil {
+	if err := admin.Call(ctx, url, snapshotPath, &made); err != nil {
 		return "", err
 	}
 	// The name comes from another process and must not lead out of the directory.
@@ -152,7 +153,7 @@ func Restore(ctx context.Context, o Options, s StoreOptions, out io.Writer) erro
 	if _, files, err := folderSize(filepath.Join(s.Dir, "log")); err == nil && files > 0 && o.LogPath != "" {
 		return fmt.Errorf("%s is the copy of a store with its log: restore and start it without --write.log.path", s.Dir)
 	}
-	if err := pebble.Restore(ctx, pebble.Options{Path: o.Path, Logger: o.Logger, Tables: o.tables()}, s.Dir); err != nil {
+	if err := pebble.Restore(ctx, pebble.Options{Path: o.Path, Logger: o.Logger, Tables: o.Tables()}, s.Dir); err != nil {
 		return err
 	}
 	size, files, err := folderSize(o.Path)

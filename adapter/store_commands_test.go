@@ -35,7 +35,7 @@ func runAdapter(t *testing.T, o Options) (a *Adapter, stop func()) {
 		}
 	})
 	t.Cleanup(stop)
-	for err := a.ready(t.Context()); err != nil; err = a.ready(t.Context()) {
+	for err := a.Ready(t.Context()); err != nil; err = a.Ready(t.Context()) {
 		if t.Context().Err() != nil {
 			t.Fatal(err)
 		}
@@ -339,12 +339,12 @@ func TestAdminURL(t *testing.T) {
 		"[::1]:80": "http://[::1]:80", "": "", ":0": "", "nothing": "",
 	} {
 		o := Options{ListenAddress: address}
-		if got, err := o.adminURL(""); got != want || (err != nil) != (want == "") {
+		if got, err := o.AdminURL(""); got != want || (err != nil) != (want == "") {
 			t.Errorf("adminURL of %q = %q, %v; want %q", address, got, err, want)
 		}
 	}
 	o := Options{ListenAddress: ":9201", WebConfigFile: "web.yml"}
-	if got, _ := o.adminURL(""); got != "https://localhost:9201" {
+	if got, _ := o.AdminURL(""); got != "https://localhost:9201" {
 		t.Errorf("adminURL with a web configuration = %q", got)
 	}
 }

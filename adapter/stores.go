@@ -3,6 +3,7 @@ package adapter
 import (
 	"context"
 
+	"github.com/tsdbridge/tsdbridge/adapter/admin"
 	"github.com/tsdbridge/tsdbridge/budget"
 	"github.com/tsdbridge/tsdbridge/copying"
 	"github.com/tsdbridge/tsdbridge/graphite"
@@ -16,8 +17,8 @@ import (
 	"github.com/tsdbridge/tsdbridge/tree"
 )
 
-// importer returns what stores OpenTSDB's import text.
-func (a *Adapter) importer() *opentsdb.Importer {
+// Importer returns what stores OpenTSDB's import text.
+func (a *Adapter) Importer() *opentsdb.Importer {
 	o := opentsdb.ImportOptions{
 		Appender: a.store, Names: a.store.Names(), AutoCreate: a.o.OpenTSDB.AutoCreate, SeriesCache: a.o.SeriesCache,
 		Histograms: a.store, HistogramCodecs: a.o.OpenTSDB.HistogramCodecs, Annotations: a.store.Annotations(), TSUIDOf: a.store.Catalog().TSUIDOf,
@@ -29,8 +30,8 @@ func (a *Adapter) importer() *opentsdb.Importer {
 	return opentsdb.NewImporter(o)
 }
 
-// appendable returns what stores batches of labelled samples.
-func (a *Adapter) appendable() *appendable.Appendable {
+// Appendable returns what stores batches of labelled samples.
+func (a *Adapter) Appendable() *appendable.Appendable {
 	w := &a.o.Prometheus.Write
 	return appendable.New(appendable.Options{
 		SeriesBytes: w.SeriesBytes, SeriesCache: a.o.SeriesCache, Future: w.Future, Appender: a.store, Metadata: a.store.Documents(),
@@ -46,21 +47,21 @@ func (h hours) NextHour(ctx context.Context, metric string, from int64) (int64, 
 	return h.Catalog().NextHour(ctx, metric, from)
 }
 
-// columnsSource returns what reads labelled samples.
-func (a *Adapter) columnsSource() columnsSource {
+// Samples returns what reads labelled samples.
+func (a *Adapter) Samples() admin.Samples {
 	shown := queryable.New(a.store, a.names, queryable.Limits{})
-	return newOwnColumns(extract.Reader{Store: shown, Hours: hours{a.store}, Documents: a.store.Documents()}, a.budget)
+	return admin.NewSamples(extract.Reader{Store: shown, Hours: hours{a.store}, Documents: a.store.Documents()}, a.budget)
 }
 
-// exportFiles is a filesSource of the tables.
-func (a *Adapter) exportFiles(ctx context.Context, q graphite.ExportQuery, use func(*graphite.ExportedFile) error) error {
+// WhisperFiles is an admin.FilesSource of the tables.
+func (a *Adapter) WhisperFiles(ctx context.Context, q graphite.ExportQuery, use func(*graphite.ExportedFile) error) error {
 	account := a.budget.Open()
 	defer account.Close()
 	return a.graphite.Export(budget.With(ctx, account), q, use)
 }
 
-// exportOptions returns what an Exporter of the adapter's tables needs.
-func (a *Adapter) exportOptions() opentsdb.ExportOptions {
+// ExportOptions returns what an Exporter of the adapter's tables needs.
+func (a *Adapter) ExportOptions() opentsdb.ExportOptions {
 	o := opentsdb.ExportOptions{
 		Store: a.store, Catalog: a.store.Catalog(), Names: a.store.Names(), Annotations: a.store.Annotations(), RollupTag: a.o.OpenTSDB.Rollup.TagKey,
 		Shared: a.o.Engine == EngineHBase, SpecialChars: a.o.OpenTSDB.SpecialChars, Budget: a.budget,
@@ -71,23 +72,23 @@ func (a *Adapter) exportOptions() opentsdb.ExportOptions {
 	return o
 }
 
-// copySide returns the adapter's store.
-func (a *Adapter) copySide() *localCopy {
+// LocalCopy returns the adapter's store.
+func (a *Adapter) LocalCopy() *admin.LocalCopy {
 	s := copying.Store{Store: a.store, Trees: a.trees.Editor(), Budget: a.budget, Shared: a.o.Engine == EngineHBase}
-	return newLocalCopy(s, a.o.Now)
+	return admin.NewLocalCopy(s, a.o.Now)
 }
 
 // moves returns what the adapter does for imports, exports and copies elsewhere.
-func (a *Adapter) moves() []Operations {
-	return []Operations{
-		newImports(a.o.Logger, a.importer(), a.graphite.Importer(), a.appendable()),
-		newExports(a.o.Logger, a.exportOptions(), a.columnsSource(), a.exportFiles),
-		newCopies(a.o.Logger, a.copySide()),
+func (a *Adapter) moves() []admin.Operations {
+	return []admin.Operations{
+		admin.NewImports(a.o.Logger, a.Importer(), a.graphite.Importer(), a.Appendable()),
+		admin.NewExports(a.o.Logger, a.ExportOptions(), a.Samples(), a.WhisperFiles),
+		admin.NewCopies(a.o.Logger, a.LocalCopy()),
 	}
 }
 
-// fileImporter returns what stores parts of files of Graphite's databases.
-func (a *Adapter) fileImporter() *graphite.Importer { return a.graphite.Importer() }
+// FileImporter returns what stores parts of files of Graphite's databases.
+func (a *Adapter) FileImporter() *graphite.Importer { return a.graphite.Importer() }
 
 // Store returns the store.
 func (a *Adapter) Store() *storage.Store { return a.store }

@@ -30,9 +30,9 @@ func (o Options) storeOver(ctx context.Context, db kv.KV) (*storage.Store, error
 	return store, err
 }
 
-// readTables opens tables that must exist, puts the log of an embedded store into them, and calls use with them and a store
+// ReadTables opens tables that must exist, puts the log of an embedded store into them, and calls use with them and a store
 // over them.
-func (o Options) readTables(ctx context.Context, use func(db kv.KV, store *storage.Store) error) error {
+func (o Options) ReadTables(ctx context.Context, use func(db kv.KV, store *storage.Store) error) error {
 	db, engine, err := o.openTablesThatAre()
 	if err != nil {
 		return err

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/tsdbridge/tsdbridge/adapter/admin"
 	"github.com/tsdbridge/tsdbridge/adapter/trees"
 )
 
@@ -19,7 +20,7 @@ import (
 
 // adapterText copies the answer of a running adapter to out.
 func adapterText(ctx context.Context, base, path string, query url.Values, out io.Writer) error {
-	resp, err := callAdapter(ctx, http.MethodGet, base, path+"?"+query.Encode())
+	resp, err := admin.Get(ctx, http.MethodGet, base, path+"?"+query.Encode())
 	if err != nil {
 		return err
 	}
@@ -27,7 +28,7 @@ func adapterText(ctx context.Context, base, path string, query url.Values, out i
 	asked := resp.Request.URL
 	if resp.StatusCode != http.StatusOK {
 		text, _ := io.ReadAll(io.LimitReader(resp.Body, 1<<16))
-		return fmt.Errorf("%s answers %s: %s", asked.Redacted(), resp.Status, reasonOf(text))
+		return fmt.Errorf("%s answers %s: %s", asked.Redacted(), resp.Status, admin.ReasonOf(text))
 	}
 	if _, err = io.Copy(out, resp.Body); err != nil {
 		return fmt.Errorf("read the answer of %s: %w", asked.Redacted(), err)
@@ -37,7 +38,7 @@ func adapterText(ctx context.Context, base, path string, query url.Values, out i
 
 // askShow prints trees of a running adapter.
 func (o Options) askShow(ctx context.Context, given, nameOrID, path string, depth int, out io.Writer) error {
-	base, err := o.adminURL(given)
+	base, err := o.AdminURL(given)
 	if err != nil {
 		return err
 	}
@@ -46,7 +47,7 @@ func (o Options) askShow(ctx context.Context, given, nameOrID, path string, dept
 
 // askTest prints how a running adapter routes a series.
 func (o Options) askTest(ctx context.Context, given, name string, asked []string, out io.Writer) error {
-	base, err := o.adminURL(given)
+	base, err := o.AdminURL(given)
 	if err != nil {
 		return err
 	}
@@ -56,7 +57,7 @@ func (o Options) askTest(ctx context.Context, given, name string, asked []string
 // askSync makes a running adapter append series to trees, and prints the progress until it is done.
 // If a pass is running already, it waits for that.
 func (o Options) askSync(ctx context.Context, s SyncOptions, out io.Writer) error {
-	base, err := o.adminURL(s.URL)
+	base, err := o.AdminURL(s.URL)
 	if err != nil {
 		return err
 	}
@@ -66,7 +67,7 @@ func (o Options) askSync(ctx context.Context, s SyncOptions, out io.Writer) erro
 	}
 	if !before.Running {
 		form := url.Values{"from": {s.From}, "rows": {strconv.FormatBool(s.Rows)}, "parallel": {strconv.Itoa(s.Parallel)}}
-		if err := adminCall(ctx, base, trees.SyncPath+"?"+form.Encode(), &trees.SyncState{}); err != nil {
+		if err := admin.Call(ctx, base, trees.SyncPath+"?"+form.Encode(), &trees.SyncState{}); err != nil {
 			return err
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"regexp"
 
+	"github.com/tsdbridge/tsdbridge/commands"
 	"github.com/tsdbridge/tsdbridge/storage"
 	"github.com/tsdbridge/tsdbridge/storage/kv"
 	"github.com/tsdbridge/tsdbridge/storage/schema"
@@ -97,26 +98,26 @@ const exitNothing = 1
 // UIDs carries out a command about UIDs. An adapter that has the embedded store open does it. The exit
 // codes are those of OpenTSDB's tool: 0, or 1 if nothing matched, a name does not exist, or fsck found
 // errors that it did not mend.
-func UIDs(ctx context.Context, o Options, u UIDOptions, console Console) error {
+func UIDs(ctx context.Context, o Options, u UIDOptions, console commands.Console) error {
 	printLine := func(line string) error {
 		_, err := fmt.Fprintln(console.Out, line)
 		return err
 	}
 	code, err := o.uids(ctx, u, printLine)
 	if err != nil || code != 0 {
-		return &ExitError{max(code, 1), err}
+		return &commands.ExitError{Code: max(code, 1), Err: err}
 	}
 	return nil
 }
 
 func (o Options) uids(ctx context.Context, u UIDOptions, printLine func(string) error) (code int, err error) {
-	err = o.aloneOrAsked(u.URL, func() error {
+	err = o.AloneOrAsked(u.URL, func() error {
 		if o.Engine == EngineEmbedded {
 			if err := o.wantStore(); err != nil {
 				return err
 			}
 		}
-		return o.runAlone(ctx, func(ctx context.Context, a *Adapter) (err error) {
+		return o.RunAlone(ctx, func(ctx context.Context, a *Adapter) (err error) {
 			code, err = runUIDs(ctx, a.uidTables(), u, printLine)
 			return err
 		})
@@ -137,7 +138,7 @@ type uidTables struct {
 }
 
 func (a *Adapter) uidTables() uidTables {
-	return uidTables{Store: a.store, trees: a.trees, db: a.db, treeTable: a.o.TableTree, layout: a.o.layout()}
+	return uidTables{Store: a.store, trees: a.trees, db: a.db, treeTable: a.o.TableTree, layout: a.o.Layout()}
 }
 
 // runUIDs carries out a command on a store.

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net/http"
 
+	"github.com/tsdbridge/tsdbridge/adapter/admin"
 	prom "github.com/tsdbridge/tsdbridge/prometheus"
 	"github.com/tsdbridge/tsdbridge/prometheus/reply"
 )
@@ -58,7 +59,7 @@ func (a *adminAPI) uids(w http.ResponseWriter, r *http.Request) {
 
 // remoteUIDs has a running adapter carry out a command about UIDs.
 func remoteUIDs(ctx context.Context, base string, u UIDOptions, printLine func(string) error) (code int, err error) {
-	req, err := jsonRequest(ctx, base, uidPath, u)
+	req, err := admin.JSONRequest(ctx, base, uidPath, u)
 	if err != nil {
 		return 0, err
 	}
@@ -68,7 +69,7 @@ func remoteUIDs(ctx context.Context, base string, u UIDOptions, printLine func(s
 // readLines sends a request whose answer is lines of JSON, and prints them as they come. It returns the code
 // and the error of the end.
 func readLines(req *http.Request, printLine func(string) error) (code int, err error) {
-	resp, err := openAnswer(req)
+	resp, err := admin.OpenAnswer(req)
 	if err != nil {
 		return 0, err
 	}

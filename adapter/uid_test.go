@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/tsdbridge/tsdbridge/commands"
 	"github.com/tsdbridge/tsdbridge/storage"
 	"github.com/tsdbridge/tsdbridge/storage/kv"
 	"github.com/tsdbridge/tsdbridge/storage/schema"
@@ -18,8 +19,8 @@ func runUIDCommand(t *testing.T, o Options, u UIDOptions) (code int, out string)
 		t.Fatal(err)
 	}
 	var text, said strings.Builder
-	err := UIDs(t.Context(), o, u, Console{Out: &text, Err: &said})
-	if exit, ok := errors.AsType[*ExitError](err); ok {
+	err := UIDs(t.Context(), o, u, commands.Console{Out: &text, Err: &said})
+	if exit, ok := errors.AsType[*commands.ExitError](err); ok {
 		if exit.Err != nil {
 			fmt.Fprintf(&text, "%v\n", exit.Err)
 		}

@@ -1,0 +1,44 @@
+// Package admin is the admin API of a running adapter: the operations on its store that commands elsewhere ask for, each with
+// the client that asks for it, and the list of imports, exports and copies that do. It opens no store.
+package admin
+
+import (
+	"log/slog"
+	"net/http"
+
+	"github.com/tsdbridge/tsdbridge/prometheus/reply"
+	"github.com/tsdbridge/tsdbridge/storage"
+)
+
+// Operations are what a running adapter does for commands elsewhere.
+type Operations interface {
+	// Handlers returns those of POST requests, by their paths.
+	Handlers() map[string]http.HandlerFunc
+}
+
+// A failer answers requests that fail.
+type failer struct{ logger *slog.Logger }
+
+// Fail answers a request that failed for a reason of the adapter's own, and logs it.
+func Fail(logger *slog.Logger, w http.ResponseWriter, r *http.Request, err error) {
+	failer{logger}.fail(w, r, err)
+}
+
+func (f failer) fail(w http.ResponseWriter, r *http.Request, err error) {
+	f.warn(r, err)
+	reply.JSON(w, http.StatusServiceUnavailable, reply.Frame{Status: "error", ErrorType: "unavailable", Error: err.Error()})
+}
+
+// warn logs a request that failed, whose answer may have begun.
+func (f failer) warn(r *http.Request, err error) {
+	f.logger.WarnContext(r.Context(), "admin request failed; see /-/ready if the tables are away", "path", r.URL.Path, "err", err)
+}
+
+// refuse answers a request that cannot be carried out: the client's fault, or the adapter's.
+func (f failer) refuse(w http.ResponseWriter, r *http.Request, err error) {
+	if storage.IsRefusal(err) {
+		reply.BadRequest(w, err)
+		return
+	}
+	f.fail(w, r, err)
+}

@@ -1,0 +1,147 @@
+package admin
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"strings"
+
+	"github.com/tsdbridge/tsdbridge/prometheus/reply"
+	"github.com/tsdbridge/tsdbridge/transfer"
+)
+
+// Call calls the admin API of a running adapter and decodes the data of its answer into data.
+func Call(ctx context.Context, base, path string, data any) error {
+	req, err := Request(ctx, http.MethodPost, base, path, http.NoBody)
+	if err != nil {
+		return err
+	}
+	return AnswerOf(req, data)
+}
+
+// Request returns a request to a running adapter. A bad URL is a transfer.FinalError.
+func Request(ctx context.Context, method, base, path string, body io.Reader) (*http.Request, error) {
+	req, err := http.NewRequestWithContext(ctx, method, strings.TrimSuffix(base, "/")+path, body)
+	if err != nil {
+		return nil, transfer.FinalError{Err: fmt.Errorf("--adapter-url: %w", err)}
+	}
+	if id, ok := ctx.Value(transferIDKey{}).(string); ok {
+		req.Header.Set(transferHeader, id)
+	}
+	return req, nil
+}
+
+// JSONRequest returns a POST request to a running adapter with a body of JSON.
+func JSONRequest(ctx context.Context, base, path string, about any) (*http.Request, error) {
+	body, err := json.Marshal(about)
+	if err != nil {
+		return nil, err
+	}
+	req, err := Request(ctx, http.MethodPost, base, path, bytes.NewReader(body))
+	if err != nil {
+		return nil, err
+	}
+	req.Header.Set("Content-Type", "application/json")
+	return req, nil
+}
+
+// ask sends a request to a running adapter. The caller closes the body of the answer.
+func ask(req *http.Request) (*http.Response, error) {
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		return nil, fmt.Errorf("ask the adapter that runs (--adapter-url): %w", err)
+	}
+	return resp, nil
+}
+
+// OpenAnswer sends a request to a running adapter whose answer is read as it comes. The caller closes
+// its body. A refusal is a refusedError.
+func OpenAnswer(req *http.Request) (*http.Response, error) {
+	resp, err := ask(req)
+	if err != nil {
+		return nil, err
+	}
+	if resp.StatusCode != http.StatusOK {
+		defer resp.Body.Close()
+		text, _ := io.ReadAll(io.LimitReader(resp.Body, MaxRefusalBytes)) // it explains the status
+		return nil, refusedBy(req.URL, resp, ReasonOf(text))
+	}
+	return resp, nil
+}
+
+// MaxRefusalBytes bounds the text of a refusal.
+const MaxRefusalBytes = 1 << 16
+
+// AnswerOf sends a request to a running adapter and decodes the data of its answer.
+func AnswerOf(req *http.Request, data any) error {
+	resp, err := ask(req)
+	if err != nil {
+		return err
+	}
+	defer resp.Body.Close()
+	body, err := io.ReadAll(io.LimitReader(resp.Body, 1<<20))
+	if err != nil {
+		return fmt.Errorf("read the answer of %s: %w", req.URL.Redacted(), err)
+	}
+	answer := struct {
+		Data any `json:"data"`
+	}{data}
+	// An answer that is not JSON comes from another server. Its text identifies that.
+	if err := json.Unmarshal(body, &answer); err != nil || resp.StatusCode != http.StatusOK {
+		return refusedBy(req.URL, resp, ReasonOf(body))
+	}
+	return nil
+}
+
+// A refusedError is an answer of a running adapter that is not a success.
+type refusedError struct {
+	status int
+	error
+}
+
+// Unwrap returns the error.
+func (e *refusedError) Unwrap() error { return e.error }
+
+// Get sends a request without a body to a running adapter. The caller closes the body of the
+// answer.
+func Get(ctx context.Context, method, base, path string) (*http.Response, error) {
+	req, err := Request(ctx, method, base, path, http.NoBody)
+	if err != nil {
+		return nil, err
+	}
+	return ask(req)
+}
+
+// refusedBy returns the error of a refusal, with advice for the usual reason.
+func refusedBy(asked *url.URL, answer *http.Response, reason string) error {
+	const advice = "the adapter runs without --web.enable-admin-api: run it with that, or stop it"
+	switch {
+	case reason == "404 page not found", strings.Contains(reason, "without --web.enable-admin-api"):
+		reason = advice
+	case strings.Contains(reason, "admin APIs disabled"), answer.StatusCode == http.StatusNotFound:
+		reason += " (" + advice + ")"
+	}
+	return &refusedError{answer.StatusCode, fmt.Errorf("%s answers %s: %s", asked.Redacted(), answer.Status, reason)}
+}
+
+// finalRefusal tells refusals that stay from those that pass.
+func finalRefusal(err error) error {
+	if refusal, ok := errors.AsType[*refusedError](err); ok && refusal.status != http.StatusServiceUnavailable && refusal.status != http.StatusTooManyRequests {
+		return transfer.FinalError{Err: err}
+	}
+	return err
+}
+
+// ReasonOf returns the error of an answer in JSON, else its text.
+func ReasonOf(body []byte) string {
+	var answer struct{ Error string }
+	if json.Unmarshal(body, &answer) == nil && answer.Error != "" {
+		return answer.Error
+	}
+	return strings.TrimSpace(reply.Cut(string(body), 200))
+}

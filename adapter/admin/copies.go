@@ -1,0 +1,328 @@
+package admin
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"slices"
+
+	"github.com/tsdbridge/tsdbridge/budget"
+	"github.com/tsdbridge/tsdbridge/copying"
+	prom "github.com/tsdbridge/tsdbridge/prometheus"
+	"github.com/tsdbridge/tsdbridge/prometheus/reply"
+	"github.com/tsdbridge/tsdbridge/storage"
+	"github.com/tsdbridge/tsdbridge/transfer"
+)
+
+// Paths by which "copy" asks a running adapter: for the parts of its store, the next ranges of one, what a range has, and to
+// put a block.
+const (
+	copyPath       = prom.APIPrefix + "/admin/copy"
+	copyPartsPath  = copyPath + "/parts"
+	copyRangesPath = copyPath + "/ranges"
+	copyReadPath   = copyPath + "/read"
+	copyWritePath  = copyPath + "/write"
+	// copyChangesPath answers what has changed, copyDeletePath deletes.
+	copyChangesPath = copyPath + "/changes"
+	copyDeletePath  = copyPath + "/delete"
+)
+
+// A copyRequest is the body of all but the last. Range is the one to read, or the one after which others are asked for.
+type copyRequest struct {
+	CopyQuery
+	Range transfer.Range `json:"range"`
+}
+
+// A copyFrame is the head of a frame, whose bytes are a block. The last one of an answer has Done or Error.
+type copyFrame struct {
+	Bytes int             `json:"bytes"`
+	Rest  *transfer.Range `json:"rest,omitempty"`
+	Done  bool            `json:"done,omitempty"`
+	Error string          `json:"error,omitempty"`
+	Final bool            `json:"final,omitempty"` // asking again does not help
+}
+
+// RemoteCopy is the store of a running adapter.
+type RemoteCopy struct{ Base string }
+
+// Source returns a reader of what is copied.
+func (r RemoteCopy) Source(q CopyQuery) (copying.Source, error) { return remoteReader{r, q}, nil }
+
+// Put implements copying.Target.
+func (r RemoteCopy) Put(ctx context.Context, b *copying.Block) (lost []copying.Loss, err error) {
+	body, err := b.AppendTo(nil)
+	if err != nil {
+		return nil, transfer.FinalError{Err: err}
+	}
+	req, err := Request(ctx, http.MethodPost, r.Base, copyWritePath, bytes.NewReader(body))
+	if err != nil {
+		return nil, err
+	}
+	req.Header.Set("Content-Type", "application/octet-stream")
+	return lost, finalRefusal(AnswerOf(req, &lost))
+}
+
+// Changes implements copying.Follower.
+func (r RemoteCopy) Changes(ctx context.Context, since string) (c copying.Changes, err error) {
+	req, err := JSONRequest(ctx, r.Base, copyChangesPath, since)
+	if err != nil {
+		return c, err
+	}
+	resp, err := OpenAnswer(req)
+	if err != nil {
+		return c, finalRefusal(err)
+	}
+	defer resp.Body.Close()
+	err = json.NewDecoder(io.LimitReader(resp.Body, copying.MaxBlockBytes)).Decode(&struct {
+		Data any `json:"data"`
+	}{&c})
+	return c, err
+}
+
+// Delete implements copying.Deleter.
+func (r RemoteCopy) Delete(ctx context.Context, list []copying.Deletion) error {
+	for some := range slices.Chunk(list, deletedAtOnce) {
+		req, err := JSONRequest(ctx, r.Base, copyDeletePath, some)
+		if err != nil {
+			return err
+		}
+		if err := finalRefusal(AnswerOf(req, nil)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// deletedAtOnce is how many series are deleted in with one request.
+const deletedAtOnce = 1000
+
+// Copies answer a "copy" elsewhere, from and into one store.
+type Copies struct {
+	failer
+	Store *LocalCopy
+}
+
+// NewCopies returns those of a store.
+func NewCopies(logger *slog.Logger, store *LocalCopy) *Copies { return &Copies{failer{logger}, store} }
+
+// Handlers implements Operations.
+func (c *Copies) Handlers() map[string]http.HandlerFunc {
+	return map[string]http.HandlerFunc{
+		copyPartsPath: c.answerCopy(copyParts), copyRangesPath: c.answerCopy(copyRanges), copyReadPath: c.copyRead, copyWritePath: c.copyWrite,
+		copyChangesPath: c.copyChanges, copyDeletePath: c.copyDelete,
+	}
+}
+
+// copyChanges answers what has changed since a moment.
+func (c *Copies) copyChanges(w http.ResponseWriter, r *http.Request) {
+	var since string
+	var changes copying.Changes
+	err := json.NewDecoder(r.Body).Decode(&since)
+	if err != nil {
+		err = fmt.Errorf("%w: %w", storage.ErrInvalid, err)
+	} else {
+		changes, err = c.Store.Changes(r.Context(), since)
+	}
+	if err != nil {
+		c.refuse(w, r, err)
+		return
+	}
+	reply.JSON(w, http.StatusOK, reply.Frame{Status: "success", Data: changes})
+}
+
+// copyDelete deletes points that the source of a copy has no longer.
+func (c *Copies) copyDelete(w http.ResponseWriter, r *http.Request) {
+	var list []copying.Deletion
+	err := json.NewDecoder(r.Body).Decode(&list)
+	if err != nil {
+		err = fmt.Errorf("%w: %w", storage.ErrInvalid, err)
+	} else {
+		err = c.Store.Delete(r.Context(), list)
+	}
+	if err != nil {
+		c.refuse(w, r, err)
+		return
+	}
+	reply.JSON(w, http.StatusOK, reply.Frame{Status: "success"})
+}
+
+// remoteReader reads the store of a running adapter.
+type remoteReader struct {
+	RemoteCopy
+	query CopyQuery
+}
+
+// Parts implements copying.Source.
+func (r remoteReader) Parts(ctx context.Context) (parts []string, err error) {
+	req, err := JSONRequest(ctx, r.Base, copyPartsPath, copyRequest{CopyQuery: r.query})
+	if err != nil {
+		return nil, err
+	}
+	return parts, finalRefusal(AnswerOf(req, &parts))
+}
+
+// Ranges implements copying.Source.
+func (r remoteReader) Ranges(ctx context.Context, after transfer.Range) (ranges []transfer.Range, err error) {
+	req, err := JSONRequest(ctx, r.Base, copyRangesPath, copyRequest{r.query, after})
+	if err != nil {
+		return nil, err
+	}
+	return ranges, finalRefusal(AnswerOf(req, &ranges))
+}
+
+// Read implements copying.Source.
+func (r remoteReader) Read(ctx context.Context, about transfer.Range, give func(*copying.Block) error) error {
+	req, err := JSONRequest(ctx, r.Base, copyReadPath, copyRequest{r.query, about})
+	if err != nil {
+		return err
+	}
+	resp, err := OpenAnswer(req)
+	if err != nil {
+		return finalRefusal(err)
+	}
+	defer resp.Body.Close()
+	from := bufio.NewReaderSize(resp.Body, maxFrameLine)
+	for {
+		b, err := readCopyFrame(from)
+		if err != nil {
+			return fmt.Errorf("the answer of %s: %w", req.URL.Redacted(), err)
+		}
+		if b == nil {
+			return nil
+		}
+		if err := give(b); err != nil {
+			return err
+		}
+	}
+}
+
+// readCopyFrame reads a block; nil: the answer is complete.
+func readCopyFrame(from *bufio.Reader) (*copying.Block, error) {
+	var f copyFrame
+	if err := readHead(from, &f); err != nil {
+		return nil, err
+	}
+	switch {
+	case f.Error != "" && f.Final:
+		return nil, transfer.FinalError{Err: errors.New(f.Error)}
+	case f.Error != "":
+		return nil, errors.New(f.Error)
+	case f.Done:
+		return nil, nil //nolint:nilnil // it is an answer
+	case f.Bytes < 0 || f.Bytes > copying.MaxBlockBytes:
+		return nil, fmt.Errorf("a block of %d bytes", f.Bytes)
+	}
+	data := make([]byte, f.Bytes)
+	if err := readData(from, data); err != nil {
+		return nil, err
+	}
+	b, err := copying.ParseBlock(data)
+	if err != nil {
+		return nil, transfer.FinalError{Err: err}
+	}
+	b.Rest = f.Rest
+	return b, nil
+}
+
+// finalCopy tells errors of a source that stay from those that pass.
+func finalCopy(err error) error {
+	for _, final := range []error{storage.ErrInvalid, storage.ErrLimit, budget.ErrTooLarge} {
+		if errors.Is(err, final) {
+			return transfer.FinalError{Err: err}
+		}
+	}
+	if copying.Unreadable(err) {
+		return transfer.FinalError{Err: err}
+	}
+	return err
+}
+
+// copySource reads a request and returns what answers it.
+func (c *Copies) copySource(r *http.Request) (source copying.Source, about transfer.Range, err error) {
+	var req copyRequest
+	if err := json.NewDecoder(r.Body).Decode(&req); err != nil {
+		return nil, about, fmt.Errorf("%w: %w", storage.ErrInvalid, err)
+	}
+	source, err = c.Store.Source(req.CopyQuery)
+	return source, req.Range, err
+}
+
+// answerCopy answers with what ask returns.
+func (c *Copies) answerCopy(ask func(ctx context.Context, from copying.Source, about transfer.Range) (any, error)) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		source, about, err := c.copySource(r)
+		var data any
+		if err == nil {
+			data, err = ask(r.Context(), source, about)
+		}
+		if err != nil {
+			c.refuse(w, r, err)
+			return
+		}
+		reply.JSON(w, http.StatusOK, reply.Frame{Status: "success", Data: data})
+	}
+}
+
+func copyParts(ctx context.Context, from copying.Source, _ transfer.Range) (any, error) {
+	return from.Parts(ctx)
+}
+
+func copyRanges(ctx context.Context, from copying.Source, after transfer.Range) (any, error) {
+	ranges, err := from.Ranges(ctx, after)
+	if ranges == nil {
+		ranges = []transfer.Range{}
+	}
+	return ranges, err
+}
+
+// copyRead answers with the blocks of a range, as they are read.
+func (c *Copies) copyRead(w http.ResponseWriter, r *http.Request) {
+	source, about, err := c.copySource(r)
+	if err != nil {
+		c.refuse(w, r, err)
+		return
+	}
+	w.Header().Set("Content-Type", "application/octet-stream")
+	var data []byte
+	err = source.Read(r.Context(), about, func(b *copying.Block) (err error) {
+		if data, err = b.AppendTo(data[:0]); err != nil {
+			return err
+		}
+		countTransfer(r.Context(), b.Points(), int64(len(b.Lost)))
+		return writeFrame(w, copyFrame{Bytes: len(data), Rest: b.Rest}, data)
+	})
+	last := copyFrame{Done: true}
+	if err != nil {
+		_, final := errors.AsType[transfer.FinalError](finalCopy(err))
+		last = copyFrame{Error: err.Error(), Final: final}
+		failTransfer(r.Context())
+		c.warn(r, err)
+	}
+	_ = writeFrame(w, last, nil) // the client misses it
+}
+
+// copyWrite answers a block when it is durable.
+func (c *Copies) copyWrite(w http.ResponseWriter, r *http.Request) {
+	body, err := io.ReadAll(r.Body)
+	if err != nil {
+		c.fail(w, r, err)
+		return
+	}
+	b, err := copying.ParseBlock(body)
+	var lost []copying.Loss
+	if err == nil {
+		lost, err = c.Store.Put(r.Context(), b)
+	}
+	if err != nil {
+		c.refuse(w, r, err)
+		return
+	}
+	countTransfer(r.Context(), b.Points(), int64(len(lost)))
+	reply.JSON(w, http.StatusOK, reply.Frame{Status: "success", Data: lost})
+}

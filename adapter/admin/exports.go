@@ -1,0 +1,214 @@
+package admin
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+
+	"github.com/tsdbridge/tsdbridge/budget"
+	"github.com/tsdbridge/tsdbridge/opentsdb"
+	prom "github.com/tsdbridge/tsdbridge/prometheus"
+	"github.com/tsdbridge/tsdbridge/prometheus/reply"
+	"github.com/tsdbridge/tsdbridge/storage"
+	"github.com/tsdbridge/tsdbridge/transfer"
+)
+
+// exportPath answers with the points of a range, exportRangesPath with the next ranges after one, exportBehindPath with what
+// is not exported.
+const (
+	exportPath       = prom.APIPrefix + "/admin/export/opentsdb"
+	exportRangesPath = exportPath + "/ranges"
+	exportBehindPath = exportPath + "/behind"
+)
+
+// An exportRequest is the body of all. Range is the one to read, or the one after which others are asked for.
+type exportRequest struct {
+	opentsdb.ExportQuery
+	Range transfer.Range `json:"range"`
+}
+
+// An exportFrame is a line of JSON, which is followed by Bytes of text. The last one of an answer has
+// Done or Error; without it the answer is not complete.
+type exportFrame struct {
+	Bytes   int    `json:"bytes"`
+	Points  int64  `json:"points,omitempty"`
+	LeftOut int64  `json:"leftOut,omitempty"`
+	Reason  string `json:"reason,omitempty"`
+	Until   int64  `json:"until,omitempty"`
+	Done    bool   `json:"done,omitempty"`
+	Error   string `json:"error,omitempty"`
+	Final   bool   `json:"final,omitempty"` // asking again does not help
+}
+
+// Bounds of what is read of an adapter: a frame's text, its line, and an answer of ranges.
+const (
+	maxFrameText = 64 << 20
+	maxFrameLine = 64 << 10
+)
+
+// RemoteExport exports by way of a running adapter.
+type RemoteExport struct {
+	Base  string
+	Query opentsdb.ExportQuery
+}
+
+// Ranges implements transfer.Source.
+func (r RemoteExport) Ranges(ctx context.Context, after transfer.Range) (ranges []transfer.Range, err error) {
+	req, err := JSONRequest(ctx, r.Base, exportRangesPath, exportRequest{r.Query, after})
+	if err != nil {
+		return nil, err
+	}
+	return ranges, finalRefusal(AnswerOf(req, &ranges))
+}
+
+// Behind implements exportSource.
+func (r RemoteExport) Behind(ctx context.Context) (behind string, err error) {
+	req, err := JSONRequest(ctx, r.Base, exportBehindPath, exportRequest{ExportQuery: r.Query})
+	if err != nil {
+		return "", err
+	}
+	return behind, AnswerOf(req, &behind)
+}
+
+// Read implements transfer.Source.
+func (r RemoteExport) Read(ctx context.Context, about transfer.Range, give func(transfer.Block) error) error {
+	req, err := JSONRequest(ctx, r.Base, exportPath, exportRequest{r.Query, about})
+	if err != nil {
+		return err
+	}
+	resp, err := OpenAnswer(req)
+	if err != nil {
+		return finalRefusal(err)
+	}
+	defer resp.Body.Close()
+	if err := readFrames(bufio.NewReaderSize(resp.Body, maxFrameLine), give); err != nil {
+		return fmt.Errorf("the answer of %s: %w", req.URL.Redacted(), err)
+	}
+	return nil
+}
+
+// readFrames gives the blocks of an answer.
+func readFrames(from *bufio.Reader, give func(transfer.Block) error) error {
+	var text []byte
+	for {
+		var f exportFrame
+		if err := readHead(from, &f); err != nil {
+			return err
+		}
+		switch {
+		case f.Error != "" && f.Final:
+			return transfer.FinalError{Err: errors.New(f.Error)}
+		case f.Error != "":
+			return errors.New(f.Error)
+		case f.Done:
+			return nil
+		case f.Bytes < 0 || f.Bytes > maxFrameText:
+			return fmt.Errorf("a block of %d bytes", f.Bytes)
+		}
+		if cap(text) < f.Bytes {
+			text = make([]byte, f.Bytes)
+		}
+		text = text[:f.Bytes]
+		if err := readData(from, text); err != nil {
+			return err
+		}
+		if err := give(transfer.Block{Text: text, Points: f.Points, LeftOut: f.LeftOut, Reason: f.Reason, Until: f.Until}); err != nil {
+			return err
+		}
+	}
+}
+
+// Exports answer exports elsewhere.
+type Exports struct {
+	failer
+	Points  opentsdb.ExportOptions
+	Samples Samples
+	Files   FilesSource
+}
+
+// NewExports returns those of a store.
+func NewExports(logger *slog.Logger, points opentsdb.ExportOptions, samples Samples, files FilesSource) *Exports {
+	return &Exports{failer{logger}, points, samples, files}
+}
+
+// Handlers implements Operations.
+func (e *Exports) Handlers() map[string]http.HandlerFunc {
+	return map[string]http.HandlerFunc{
+		exportPath: e.exportRange, exportRangesPath: e.exportRanges, exportBehindPath: e.exportBehind, exportWhisperPath: e.exportWhisper,
+		exportColumnsPath: e.exportColumns, exportNextPath: e.exportNext, exportMetadataPath: e.exportMetadata,
+	}
+}
+
+// exporter reads a request and returns what answers it.
+func (e *Exports) exporter(r *http.Request) (x *opentsdb.Exporter, about transfer.Range, err error) {
+	var req exportRequest
+	if err := json.NewDecoder(r.Body).Decode(&req); err != nil {
+		return nil, about, fmt.Errorf("%w: %w", storage.ErrInvalid, err)
+	}
+	x, err = opentsdb.NewExporter(e.Points, req.ExportQuery)
+	return x, req.Range, err
+}
+
+// exportRanges answers with ranges.
+func (e *Exports) exportRanges(w http.ResponseWriter, r *http.Request) {
+	e.answerExport(w, r, func(x *opentsdb.Exporter, after transfer.Range) (any, error) { return x.Ranges(r.Context(), after) })
+}
+
+// exportBehind answers with what is not exported.
+func (e *Exports) exportBehind(w http.ResponseWriter, r *http.Request) {
+	e.answerExport(w, r, func(x *opentsdb.Exporter, _ transfer.Range) (any, error) { return x.Behind(r.Context()) })
+}
+
+// answerExport answers a request with what ask returns.
+func (e *Exports) answerExport(w http.ResponseWriter, r *http.Request, ask func(x *opentsdb.Exporter, about transfer.Range) (any, error)) {
+	x, about, err := e.exporter(r)
+	var data any
+	if err == nil {
+		data, err = ask(x, about)
+	}
+	if err != nil {
+		e.refuse(w, r, err)
+		return
+	}
+	reply.JSON(w, http.StatusOK, reply.Frame{Status: "success", Data: data})
+}
+
+// exportRange answers with the points of a range, as they are read.
+func (e *Exports) exportRange(w http.ResponseWriter, r *http.Request) {
+	x, about, err := e.exporter(r)
+	if err != nil {
+		e.refuse(w, r, err)
+		return
+	}
+	w.Header().Set("Content-Type", "application/octet-stream")
+	send := func(f exportFrame, text []byte) error {
+		f.Bytes = len(text)
+		return writeFrame(w, f, text)
+	}
+	err = x.Read(r.Context(), about, func(b transfer.Block) error {
+		countTransfer(r.Context(), b.Points, b.LeftOut)
+		return send(exportFrame{Points: b.Points, LeftOut: b.LeftOut, Reason: b.Reason, Until: b.Until}, b.Text)
+	})
+	last := exportFrame{Done: true}
+	if err != nil {
+		_, final := errors.AsType[transfer.FinalError](FinalExport(err))
+		last = exportFrame{Error: err.Error(), Final: final}
+		failTransfer(r.Context())
+		e.warn(r, err)
+	}
+	_ = send(last, nil) // the client misses it
+}
+
+// FinalExport tells errors of an export that stay, which become a transfer.FinalError, from those that pass.
+func FinalExport(err error) error {
+	for _, final := range []error{storage.ErrDamaged, storage.ErrInvalid, storage.ErrLimit, budget.ErrTooLarge} {
+		if errors.Is(err, final) {
+			return transfer.FinalError{Err: err}
+		}
+	}
+	return err
+}
