@@ -210,15 +210,15 @@ func (o Options) writeOptions(tracker *pairs.Tracker) write.Options {
 func (o Options) otlpOptions(w *write.Handler) otlp.Options {
 	p := o.OTLP
 	p.BodyBytes, p.SeriesBytes, p.LabelBytes, p.SeriesCache = o.Write.BodyBytes, o.Write.SeriesBytes, o.Write.LabelBytes, o.Write.SeriesCache
-	p.RequestPoints, p.RequestSamples, p.InFlightBytes = o.Write.RequestSeries, o.Write.RequestData, o.Write.InFlightBytes
-	p.Future, p.Timeout, p.Lookback, p.Gate, p.Refused = o.Write.Future, o.Write.Timeout, o.Query.Lookback, w.Gate(), o.Write.Refused
+	p.RequestPoints, p.RequestSamples = o.Write.RequestSeries, o.Write.RequestData
+	p.Future, p.Lookback, p.Intake, p.Refused = o.Write.Future, o.Query.Lookback, w.Intake(), o.Write.Refused
 	p.Appender, p.Reader, p.Metadata, p.Names = o.Store, o.Store, o.Documents, o.Names
 	p.Logger, p.Registerer, p.Now = o.Logger, o.Registerer, o.Now
 	return p
 }
 
 func (o Options) pushOptions(w *write.Handler) push.Options {
-	return push.Options{Appendable: o.appendable(), Gate: w.Gate(), Refused: o.Write.Refused, Logger: o.Logger, Registerer: o.Registerer, Now: o.Now}
+	return push.Options{Appendable: o.appendable(), Intake: w.Intake(), Refused: o.Write.Refused, Logger: o.Logger, Registerer: o.Registerer, Now: o.Now}
 }
 
 // appendable returns what takes samples in the terms of the module.

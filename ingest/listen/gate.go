@@ -85,6 +85,9 @@ func (s *Share) Take(n int) bool {
 	return true
 }
 
+// Held returns how many bytes the share has.
+func (s *Share) Held() int { return int(s.bytes.Load()) }
+
 // Give returns n bytes that were taken.
 func (s *Share) Give(n int) {
 	s.bytes.Add(-int64(n))

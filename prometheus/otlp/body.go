@@ -1,7 +1,6 @@
 package otlp
 
 import (
-	"errors"
 	"fmt"
 	"mime"
 	"net/http"
@@ -44,44 +43,19 @@ func (j *job) receive(w http.ResponseWriter, r *http.Request, f format) error {
 	if err != nil {
 		return reply.WithStatus(http.StatusUnsupportedMediaType, err)
 	}
-	if r.ContentLength > int64(j.o.BodyBytes) {
-		return reply.WithStatus(http.StatusRequestEntityTooLarge, fmt.Errorf("body of %d bytes, more than %d (--write.max-body-bytes)", r.ContentLength, j.o.BodyBytes))
-	}
-	if j.body, err = listen.Receive(j.body[:0], w, r, j.o.BodyBytes, &j.share); err != nil {
-		return j.bodyError(err)
+	if j.body, err = j.share.Receive(j.body[:0], w, r, j.o.BodyBytes); err != nil {
+		return err
 	}
 	j.decoded = j.body
 	if coding != listen.Plain {
-		if err := j.unpack(coding); err != nil {
+		j.packed.Reset(j.body)
+		if j.unpacked, err = j.share.Unpack(j.unpacked[:0], &j.packed, coding, j.o.BodyBytes); err != nil {
 			return err
 		}
+		j.decoded = j.unpacked
 	}
 	if f == formatJSON {
 		return j.fromJSON()
-	}
-	return nil
-}
-
-// unpack decompresses the body.
-func (j *job) unpack(coding listen.Coding) error {
-	j.packed.Reset(j.body)
-	unpacked, err := coding.Reader(&j.packed)
-	if err == nil {
-		j.unpacked, err = listen.Body{Claimed: -1, Limit: j.o.BodyBytes, Share: &j.share}.ReadBody(j.unpacked[:0], unpacked)
-	}
-	j.decoded = j.unpacked
-	return j.bodyError(err)
-}
-
-// bodyError returns the answer to a body that could not be read.
-func (j *job) bodyError(err error) error {
-	switch {
-	case errors.Is(err, listen.ErrTooLarge):
-		return reply.WithStatus(http.StatusRequestEntityTooLarge, fmt.Errorf("body of more than %d bytes (--write.max-body-bytes)", j.o.BodyBytes))
-	case errors.Is(err, listen.ErrBusy):
-		return errBusy
-	case err != nil:
-		return reply.WithStatus(http.StatusBadRequest, fmt.Errorf("read body: %w", err))
 	}
 	return nil
 }
@@ -100,11 +74,11 @@ func (j *job) fromJSON() error {
 		return reply.WithStatus(http.StatusBadRequest, err)
 	}
 	memory := jsonMemory*len(j.decoded) + objectMemory*objects
-	if most := j.o.InFlightBytes / 2; memory > most {
+	if most := j.intake.MaxBytes() / 2; memory > most {
 		return reply.WithStatus(http.StatusRequestEntityTooLarge, fmt.Errorf("JSON of %d bytes would take %d to decode, more than %d (half of --write.max-in-flight-bytes)", len(j.decoded), memory, most))
 	}
-	if !j.share.Take(memory) {
-		return errBusy
+	if err := j.share.Need(memory); err != nil {
+		return err
 	}
 	req := pmetricotlp.NewExportRequest()
 	if err := req.UnmarshalJSON(j.decoded); err != nil {

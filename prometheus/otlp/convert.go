@@ -122,8 +122,8 @@ func (j *job) convertGroup(points []*point) error {
 		want += p.refs.to - p.refs.from
 	}
 	err = j.runConverter(points)
-	if err == nil && !j.share.Take(j.captured.memory(first)) {
-		return errBusy
+	if err == nil {
+		err = j.share.Need(j.captured.memory(first))
 	}
 	if own := (reply.Error{}); errors.As(err, &own) {
 		return err
@@ -207,8 +207,8 @@ func (j *job) runConverter(points []*point) error {
 		return reply.WithStatus(http.StatusBadRequest, fmt.Errorf("resources of more than %d bytes, counted for each %d data points", convertedBytes, groupPoints))
 	}
 	memory := j.groupMemory(points, b)
-	if !j.share.Take(memory) {
-		return errBusy
+	if err := j.share.Need(memory); err != nil {
+		return err
 	}
 	defer j.share.Give(memory)
 	return j.runModule(b, j.of.settings)
@@ -299,8 +299,8 @@ func (j *job) nameSeries(p *point, samples []convertedSample) error {
 		if j.labels += int(size) + len(key); j.labels > j.o.LabelBytes {
 			return reply.WithStatus(http.StatusBadRequest, fmt.Errorf("labels of more than %d bytes", j.o.LabelBytes))
 		}
-		if !j.share.Take(2*int(size) + len(key)) {
-			return errBusy
+		if err := j.share.Need(2*int(size) + len(key)); err != nil {
+			return err
 		}
 		j.numbers[at] = j.unknown.Add(string(key), j.o.Names.FromLabels(s.labels))
 		j.describe(s)

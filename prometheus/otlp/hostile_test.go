@@ -124,7 +124,7 @@ func sendHostile(t *testing.T, contentType string, body []byte) {
 	if took > 20*time.Second {
 		t.Errorf("it took %v", took)
 	}
-	if held := d.gate.Bytes(); held != 0 {
+	if held := d.intake.Gate().Bytes(); held != 0 {
 		t.Errorf("%d bytes are held", held)
 	}
 }

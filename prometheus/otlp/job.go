@@ -11,7 +11,7 @@ import (
 	"github.com/prometheus/prometheus/storage/remote/otlptranslator/prometheusremotewrite"
 
 	"github.com/tsdbridge/tsdbridge/ingest"
-	"github.com/tsdbridge/tsdbridge/ingest/listen"
+	"github.com/tsdbridge/tsdbridge/prometheus/intake"
 	"github.com/tsdbridge/tsdbridge/prometheus/object"
 	"github.com/tsdbridge/tsdbridge/prometheus/reply"
 	"github.com/tsdbridge/tsdbridge/storage"
@@ -23,7 +23,7 @@ type job struct {
 	*Handler
 	message
 
-	share                   listen.Share
+	share                   *intake.Share
 	packed                  bytes.Reader
 	body, unpacked, decoded []byte
 
@@ -60,7 +60,7 @@ type culprit struct{ who, why string }
 
 func newJob(h *Handler) *job {
 	return &job{
-		Handler: h, share: listen.Share{Gate: h.gate}, converter: prometheusremotewrite.NewPrometheusConverter(nil),
+		Handler: h, share: h.intake.Share(), converter: prometheusremotewrite.NewPrometheusConverter(nil),
 		metadata: map[string]storage.Metadata{}, pending: map[storage.Ref]*total{}, restarts: map[*family]struct{}{},
 	}
 }
@@ -74,7 +74,7 @@ func (j *job) reset(of *translation) {
 	clear(m.extras)
 	*m = message{
 		resources: m.resources[:0], scopes: m.scopes[:0], metrics: m.metrics[:0], points: m.points[:0], extras: m.extras[:0], keys: m.keys[:0],
-		room: j.share.Take, maxPoints: j.o.RequestPoints, maxSamples: j.o.RequestSamples,
+		room: j.share.Need, maxPoints: j.o.RequestPoints, maxSamples: j.o.RequestSamples,
 	}
 	clear(j.batch.Objects)
 	j.batch.Reset()

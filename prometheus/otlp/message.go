@@ -33,7 +33,7 @@ type message struct {
 	points                []point
 	extras                []extra // of histograms and summaries
 	keys                  []byte  // of points
-	room                  func(bytes int) bool
+	room                  func(bytes int) error
 	maxPoints, maxSamples int
 	parts                 int // resources, scopes and metrics
 	quantiles             int // of all summaries
@@ -110,8 +110,8 @@ var errMetricTwice = errors.New("metric with two kinds of data")
 
 // walk reads a request.
 func (m *message) walk(b []byte) error {
-	if !m.room(len(b)) { // keys, and what is merged
-		return errBusy
+	if err := m.room(len(b)); err != nil { // keys, and what is merged
+		return err
 	}
 	f := wire.FieldsOf(b)
 	for f.Next() {
@@ -134,14 +134,20 @@ const partMemory = 200
 
 // part counts a resource, a scope or a metric.
 func (m *message) part() error {
-	switch {
-	case m.parts == m.maxPoints:
+	if m.parts == m.maxPoints {
 		return fmt.Errorf("request of more than %d resources, scopes and metrics", m.maxPoints)
-	case m.parts%roomStep == 0 && !m.room(partMemory*roomStep):
-		return errBusy
 	}
 	m.parts++
-	return nil
+	return m.roomFor(m.parts, partMemory)
+}
+
+// roomFor takes memory for the next entries of a list when it gets the first of them, of so many bytes
+// each.
+func (m *message) roomFor(entries, bytes int) error {
+	if entries%roomStep != 1 {
+		return nil
+	}
+	return m.room(bytes * roomStep)
 }
 
 func (m *message) walkResource(b []byte) error {

@@ -12,7 +12,7 @@ import (
 	"github.com/prometheus/prometheus/config"
 	"github.com/prometheus/prometheus/model/labels"
 
-	"github.com/tsdbridge/tsdbridge/ingest/listen"
+	"github.com/tsdbridge/tsdbridge/prometheus/intake"
 	"github.com/tsdbridge/tsdbridge/refused"
 	"github.com/tsdbridge/tsdbridge/storage"
 )
@@ -54,14 +54,10 @@ type Options struct {
 	SeriesBytes int
 	// LabelBytes is the same for all new series of a request.
 	LabelBytes int
-	// Requests and InFlightBytes are those of the Gate that is made if none is given.
-	Requests, InFlightBytes int
 	// SeriesCache is how many series are found by the bytes of their attributes.
 	SeriesCache int
 	// Future is --write.max-future: how far ahead of the clock a sample may be; 0: no limit.
 	Future time.Duration
-	// Timeout is how long the store may take.
-	Timeout time.Duration
 	// Lookback is --query.lookback-delta: target_info has two samples in each.
 	Lookback time.Duration
 
@@ -70,7 +66,7 @@ type Options struct {
 	// Config is the part otlp of a Prometheus' configuration.
 	Config config.OTLPConfig
 
-	Gate     *listen.Gate // may be shared with other doors; nil: it is made
+	Intake   *intake.Intake // of all doors for writes
 	Appender storage.Appender
 	Reader   selector // of the same store
 	Metadata metadataWriter
@@ -87,7 +83,7 @@ func DefaultOptions() Options {
 	return Options{
 		DeltaSeries: 500_000, DeltaWindow: 24 * time.Hour,
 		BodyBytes: 32 << 20, RequestPoints: 500_000, PointBytes: 1 << 20, RequestSamples: 2_000_000, SeriesBytes: 1 << 20, LabelBytes: 64 << 20,
-		Requests: 256, InFlightBytes: 256 << 20, SeriesCache: 2_000_000, Future: 10 * time.Minute, Timeout: 20 * time.Second,
+		SeriesCache: 2_000_000, Future: 10 * time.Minute,
 		Lookback: 5 * time.Minute, Config: config.DefaultOTLPConfig,
 	}
 }

@@ -8,19 +8,16 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math/rand/v2"
 	"net/http"
-	"runtime"
 	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
 
-	"github.com/tsdbridge/tsdbridge/ingest/listen"
+	"github.com/tsdbridge/tsdbridge/prometheus/intake"
 	"github.com/tsdbridge/tsdbridge/prometheus/reply"
 	"github.com/tsdbridge/tsdbridge/refused"
-	"github.com/tsdbridge/tsdbridge/turns"
 )
 
 // A Handler receives metrics. It answers 200 when all of a request is durable or, with a partial
@@ -28,8 +25,7 @@ import (
 // the sender should send it again. It stores nothing of a malformed request.
 type Handler struct {
 	o        Options
-	gate     *listen.Gate
-	turns    *turns.Turns // of large requests, to decode them
+	intake   *intake.Intake
 	translit atomic.Pointer[translation]
 	totals   *totals
 	counters *doorMetrics
@@ -38,10 +34,7 @@ type Handler struct {
 
 // New returns the handler.
 func New(o Options) *Handler {
-	h := &Handler{o: o, gate: o.Gate, turns: turns.New(runtime.GOMAXPROCS(0) / 2)}
-	if h.gate == nil {
-		h.gate = listen.NewGate(o.Requests, o.InFlightBytes)
-	}
+	h := &Handler{o: o, intake: o.Intake}
 	h.totals = newTotals(o)
 	h.counters = newDoorMetrics(o.Registerer, h.totals)
 	h.jobs.New = func() any { return newJob(h) }
@@ -101,25 +94,13 @@ func (h *Handler) answer(r *http.Request, j *job, f format) answer {
 
 // store stores a request that has been read.
 func (h *Handler) store(ctx context.Context, j *job) error {
-	if !h.gate.Enter() {
-		return errBusy
+	ctx, leave, err := h.intake.Enter(ctx, len(j.decoded))
+	if err != nil {
+		return err
 	}
-	defer h.gate.Leave()
-	ctx, cancel := listen.WithTimeout(ctx, h.o.Timeout)
-	defer cancel()
-	if len(j.decoded) > largeRequest {
-		turn, err := h.turns.Begin(ctx)
-		if err != nil {
-			return errBusy
-		}
-		defer turn.End()
-		ctx = turns.With(ctx, turn)
-	}
+	defer leave()
 	return j.store(ctx)
 }
-
-// largeRequest is the decoded size, in bytes, from which a request waits for a turn to be decoded.
-const largeRequest = 2 << 20
 
 // release gives back what a job holds of the process' limits, and keeps the job unless it has grown
 // large.
@@ -148,9 +129,6 @@ func (h *Handler) keep(r *http.Request, j *job) {
 	}
 }
 
-// errBusy is the answer when a limit of the process is exceeded.
-var errBusy = reply.WithStatus(http.StatusServiceUnavailable, errors.New("too many requests at once, try again later"))
-
 // answer is the answer to a request.
 type answer struct {
 	format   format
@@ -172,12 +150,8 @@ func (a answer) failed(err error) answer {
 	return a
 }
 
-const (
-	// maxAnswer bounds the text of an answer in bytes.
-	maxAnswer = 1000
-	// maxRetryAfter is the longest pause that is asked for, in seconds.
-	maxRetryAfter = 5
-)
+// maxAnswer bounds the text of an answer in bytes.
+const maxAnswer = 1000
 
 func (a answer) send(w http.ResponseWriter) {
 	header := w.Header()
@@ -185,7 +159,7 @@ func (a answer) send(w http.ResponseWriter) {
 		header.Set("Allow", http.MethodPost)
 	}
 	if a.retry {
-		header.Set("Retry-After", strconv.Itoa(1+rand.IntN(maxRetryAfter)))
+		intake.SetRetryAfter(header)
 	}
 	body := a.body()
 	header.Set("Content-Type", a.format.String())

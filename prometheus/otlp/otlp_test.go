@@ -22,6 +22,7 @@ import (
 	"go.opentelemetry.io/collector/pdata/pmetric"
 	"go.opentelemetry.io/collector/pdata/pmetric/pmetricotlp"
 
+	"github.com/tsdbridge/tsdbridge/prometheus/intake"
 	"github.com/tsdbridge/tsdbridge/prometheus/promtest"
 	"github.com/tsdbridge/tsdbridge/prometheus/queryable"
 	"github.com/tsdbridge/tsdbridge/storage"
@@ -46,6 +47,7 @@ func newDoor(t testing.TB, change ...func(*Options)) *door {
 	s := promtest.OpenStore(t, kv.NewMem(promtest.Tables()...))
 	o := DefaultOptions()
 	o.Appender, o.Reader, o.Metadata, o.Names, o.Now = s, s, s.Documents(), names, promtest.Now
+	o.Intake = intake.New(intake.Options{Requests: 256, InFlightBytes: 256 << 20, Timeout: 20 * time.Second})
 	o.Logger, o.Registerer, o.SeriesCache = slog.New(slog.DiscardHandler), prometheus.NewRegistry(), 10_000
 	for _, c := range change {
 		c(&o)
@@ -239,7 +241,7 @@ func TestBadRequests(t *testing.T) {
 		if status, text := post(t, d, tc.contentType, tc.body, header...); status != tc.status || !strings.Contains(text, tc.want) {
 			t.Errorf("%s %.20q: %d %q, want %d %q", tc.contentType, tc.body, status, text, tc.status, tc.want)
 		}
-		if held := d.gate.Bytes(); held != 0 {
+		if held := d.intake.Gate().Bytes(); held != 0 {
 			t.Errorf("%.20q: %d bytes are held", tc.body, held)
 		}
 	}

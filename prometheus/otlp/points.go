@@ -12,17 +12,18 @@ import (
 const pointMemory = 400
 
 func (m *message) walkPoint(metric int, b []byte) error {
-	switch n := len(m.points); {
-	case n == m.maxPoints:
+	n := len(m.points)
+	if n == m.maxPoints {
 		return fmt.Errorf("request of more than %d data points", m.maxPoints)
-	case n%roomStep == 0 && !m.room(pointMemory*roomStep):
-		return errBusy
+	}
+	err := m.roomFor(n+1, pointMemory)
+	if err != nil {
+		return err
 	}
 	m.points = append(m.points, point{metric: metric, raw: b, extra: -1, converted: -1})
 	p := &m.points[len(m.points)-1]
 	p.key.from = len(m.keys)
 	m.keys = append(m.keys, make([]byte, keyHead)...)
-	var err error
 	switch kind := m.metrics[metric].kind; kind {
 	case kindGauge, kindSum:
 		err = m.walkNumber(p, b, fieldsOfPoint(kind))
@@ -61,15 +62,12 @@ const exemplarMemory = 200
 
 // exemplar counts an exemplar of a point.
 func (m *message) exemplar(p *point) error {
-	switch {
-	case m.exemplars == m.maxPoints:
+	if m.exemplars == m.maxPoints {
 		return fmt.Errorf("request of more than %d exemplars", m.maxPoints)
-	case m.exemplars%roomStep == 0 && !m.room(exemplarMemory*roomStep):
-		return errBusy
 	}
 	m.exemplars++
 	p.exemplars++
-	return nil
+	return m.roomFor(m.exemplars, exemplarMemory)
 }
 
 const noRecordedValue = 1
@@ -236,14 +234,11 @@ func (m *message) walkSummary(p *point, b []byte, at pointFields) error {
 const quantileMemory = 32
 
 func (m *message) countQuantile() error {
-	switch {
-	case m.quantiles == m.maxSamples:
+	if m.quantiles == m.maxSamples {
 		return fmt.Errorf("summaries of more than %d quantiles", m.maxSamples)
-	case m.quantiles%roomStep == 0 && !m.room(quantileMemory*roomStep):
-		return errBusy
 	}
 	m.quantiles++
-	return nil
+	return m.roomFor(m.quantiles, quantileMemory)
 }
 
 func (e *extra) quantile(b []byte) error {

@@ -379,7 +379,7 @@ func FuzzRequest(f *testing.F) {
 		if again, text := post(t, d, contentType, body); again != status {
 			t.Errorf("%d, and then %d %s", status, again, text)
 		}
-		if held := d.gate.Bytes(); held != 0 {
+		if held := d.intake.Gate().Bytes(); held != 0 {
 			t.Errorf("%d bytes are held", held)
 		}
 	})

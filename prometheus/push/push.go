@@ -10,10 +10,8 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
-	"math/rand/v2"
 	"mime"
 	"net/http"
-	"strconv"
 	"strings"
 	"time"
 
@@ -24,6 +22,7 @@ import (
 
 	"github.com/tsdbridge/tsdbridge/ingest/listen"
 	"github.com/tsdbridge/tsdbridge/prometheus/appendable"
+	"github.com/tsdbridge/tsdbridge/prometheus/intake"
 	"github.com/tsdbridge/tsdbridge/prometheus/openmetrics"
 	"github.com/tsdbridge/tsdbridge/prometheus/reply"
 	"github.com/tsdbridge/tsdbridge/refused"
@@ -32,7 +31,7 @@ import (
 // Options are the parts of a Handler. All must be given but Refused.
 type Options struct {
 	Appendable *appendable.Appendable
-	Gate       *listen.Gate // of all writes
+	Intake     *intake.Intake // of all doors for writes
 	Refused    *refused.Log
 	Logger     *slog.Logger
 	Registerer prometheus.Registerer
@@ -78,14 +77,15 @@ func (h *Handler) receive(w http.ResponseWriter, r *http.Request, p *pass) error
 	if err != nil {
 		return reply.WithStatus(http.StatusUnsupportedMediaType, err)
 	}
-	share := &listen.Share{Gate: h.o.Gate}
+	share := h.o.Intake.Share()
 	defer share.Release()
-	if !h.o.Gate.Enter() {
-		return errBusy
+	gate := h.o.Intake.Gate() // a text is stored as it comes, which may take longer than other writes
+	if !gate.Enter() {
+		return intake.ErrBusy
 	}
-	defer h.o.Gate.Leave()
-	if !share.Take(requestMemory) {
-		return errBusy
+	defer gate.Leave()
+	if err := share.Need(requestMemory); err != nil {
+		return err
 	}
 	control := http.NewResponseController(w)
 	defer func() { _ = control.SetReadDeadline(time.Time{}) }()
@@ -96,8 +96,6 @@ func (h *Handler) receive(w http.ResponseWriter, r *http.Request, p *pass) error
 	}
 	return p.read(&expanding{counted: counted{r: body}, packed: packed}, r)
 }
-
-var errBusy = reply.WithStatus(http.StatusServiceUnavailable, errors.New("too many writes at once, try again later"))
 
 // patient gives each piece of a body its own time to come.
 type patient struct {
@@ -277,7 +275,7 @@ func (p *pass) answer(w http.ResponseWriter, err error) {
 	}
 	if status == http.StatusServiceUnavailable {
 		frame.ErrorType = "unavailable"
-		w.Header().Set("Retry-After", strconv.Itoa(1+rand.IntN(5)))
+		intake.SetRetryAfter(w.Header())
 		p.h.o.Logger.Warn("import of text not stored, the sender is asked to try again", "err", err)
 	}
 	reply.JSON(w, status, frame)

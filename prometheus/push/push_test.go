@@ -15,8 +15,8 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/prometheus/tsdb/chunkenc"
 
-	"github.com/tsdbridge/tsdbridge/ingest/listen"
 	"github.com/tsdbridge/tsdbridge/prometheus/appendable"
+	"github.com/tsdbridge/tsdbridge/prometheus/intake"
 	"github.com/tsdbridge/tsdbridge/prometheus/promtest"
 	"github.com/tsdbridge/tsdbridge/prometheus/queryable"
 	"github.com/tsdbridge/tsdbridge/storage"
@@ -43,7 +43,7 @@ func post(t *testing.T, fails bool, target, contentType, coding string, body []b
 	}
 	h := New(Options{
 		Appendable: appendable.New(appendable.Options{SeriesBytes: 1 << 10, SeriesCache: 100, Future: 60e9, Appender: to, Metadata: s.Documents(), Names: names, Now: promtest.Now}),
-		Gate:       listen.NewGate(10, 100<<20), Logger: slog.New(slog.DiscardHandler), Registerer: prometheus.NewRegistry(), Now: promtest.Now,
+		Intake:     intake.New(intake.Options{Requests: 10, InFlightBytes: 100 << 20}), Logger: slog.New(slog.DiscardHandler), Registerer: prometheus.NewRegistry(), Now: promtest.Now,
 	})
 	req := httptest.NewRequestWithContext(t.Context(), http.MethodPost, target, bytes.NewReader(body))
 	req.Header.Set("Content-Type", contentType)

@@ -1,19 +1,15 @@
 package write
 
 import (
-	"errors"
 	"fmt"
 	"mime"
 	"net/http"
 
 	"github.com/klauspost/compress/s2"
 
-	"github.com/tsdbridge/tsdbridge/ingest/listen"
+	"github.com/tsdbridge/tsdbridge/prometheus/intake"
 	"github.com/tsdbridge/tsdbridge/prometheus/reply"
 )
-
-// errBusy is the answer when a limit of the process is exceeded.
-var errBusy = reply.WithStatus(http.StatusServiceUnavailable, errors.New("too many writes at once, try again later"))
 
 // Names of the message types in the media type.
 const (
@@ -55,26 +51,13 @@ func versionOf(header http.Header) (version, error) {
 	return v, nil
 }
 
-// bodyError returns the answer to a body that could not be read.
-func bodyError(err error, limit int) error {
-	switch {
-	case errors.Is(err, listen.ErrTooLarge):
-		return reply.WithStatus(http.StatusRequestEntityTooLarge, fmt.Errorf("body of more than %d bytes (--write.max-body-bytes)", limit))
-	case errors.Is(err, listen.ErrBusy):
-		return errBusy
-	case err != nil:
-		return reply.WithStatus(http.StatusBadRequest, fmt.Errorf("read body: %w", err))
-	}
-	return nil
-}
-
 // maxSnappyRatio is how many bytes one byte of snappy can stand for: an element of three bytes
 // copies at most 64. A body that claims more is not snappy, even if a decoder of S2 accepts it.
 const maxSnappyRatio = 22
 
 // decodeBody decompresses a block of snappy into the memory of dst. It checks the length that the
 // block claims before it allocates memory.
-func decodeBody(dst, body []byte, limit int, share *listen.Share) ([]byte, error) {
+func decodeBody(dst, body []byte, limit int, share *intake.Share) ([]byte, error) {
 	n, err := s2.DecodedLen(body)
 	switch {
 	case err != nil:
@@ -83,8 +66,9 @@ func decodeBody(dst, body []byte, limit int, share *listen.Share) ([]byte, error
 		return dst, badBody(fmt.Errorf("decodes to %d bytes, more than %d", n, limit))
 	case n > maxSnappyRatio*len(body):
 		return dst, badBody(fmt.Errorf("%d bytes cannot decode to %d", len(body), n))
-	case !share.Take(n):
-		return dst, errBusy
+	}
+	if err := share.Need(n); err != nil {
+		return dst, err
 	}
 	decoded, err := s2.Decode(dst[:0], body)
 	if err != nil {

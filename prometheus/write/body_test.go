@@ -11,7 +11,7 @@ import (
 
 	"github.com/klauspost/compress/snappy"
 
-	"github.com/tsdbridge/tsdbridge/ingest/listen"
+	"github.com/tsdbridge/tsdbridge/prometheus/intake"
 	"github.com/tsdbridge/tsdbridge/prometheus/promtest"
 )
 
@@ -192,13 +192,13 @@ func TestRemoteWriteSymbolBomb(t *testing.T) {
 }
 
 func TestDecodeBodyUsesItsMemory(t *testing.T) {
-	gate := listen.NewGate(1, 1<<20)
+	in := intake.New(intake.Options{Requests: 1, InFlightBytes: 1 << 20})
 	dst := make([]byte, 0, 4096)
-	out, err := decodeBody(dst, goodV1(t), 4096, &listen.Share{Gate: gate})
+	out, err := decodeBody(dst, goodV1(t), 4096, in.Share())
 	if err != nil || &out[0] != &dst[:1][0] {
 		t.Errorf("decodeBody: %v, other memory: %v", err, &out[0] != &dst[:1][0])
 	}
-	if got := gate.Bytes(); got != int64(len(out)) {
+	if got := in.Gate().Bytes(); got != int64(len(out)) {
 		t.Errorf("%d bytes in flight, want %d", got, len(out))
 	}
 }

@@ -66,7 +66,7 @@ func checkCounters(t testing.TB, d testDoor) map[string]map[string]float64 {
 		}
 	}
 	h := d.Handler.(*Handler)
-	if n, b := h.gate.Requests(), h.gate.Bytes(); n != 0 || b != 0 {
+	if n, b := h.intake.Gate().Requests(), h.intake.Gate().Bytes(); n != 0 || b != 0 {
 		t.Errorf("%d requests of %d bytes are still in flight", n, b)
 	}
 	return c

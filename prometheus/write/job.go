@@ -9,7 +9,7 @@ import (
 	"github.com/prometheus/prometheus/model/labels"
 
 	"github.com/tsdbridge/tsdbridge/ingest"
-	"github.com/tsdbridge/tsdbridge/ingest/listen"
+	"github.com/tsdbridge/tsdbridge/prometheus/intake"
 	"github.com/tsdbridge/tsdbridge/prometheus/object"
 	"github.com/tsdbridge/tsdbridge/prometheus/reply"
 	"github.com/tsdbridge/tsdbridge/storage"
@@ -19,7 +19,7 @@ import (
 // job is one request on its way into the store. Later requests reuse its memory.
 type job struct {
 	*Handler
-	share         listen.Share
+	share         *intake.Share
 	body, decoded []byte
 	req           message
 	latest        int64 // the last time that a sample may have, milliseconds
@@ -48,7 +48,7 @@ type job struct {
 
 func newJob(h *Handler) *job {
 	return &job{
-		Handler: h, share: listen.Share{Gate: h.gate}, bad: map[int]error{}, metadata: map[string]newMetadata{},
+		Handler: h, share: h.intake.Share(), bad: map[int]error{}, metadata: map[string]newMetadata{},
 		builder: labels.NewScratchBuilder(16),
 	}
 }
@@ -87,7 +87,7 @@ func (j *job) footprint() int {
 func (j *job) decode() error {
 	var err error
 	before := cap(j.decoded)
-	if j.decoded, err = decodeBody(j.decoded, j.body, j.o.decodedBytes(), &j.share); err != nil {
+	if j.decoded, err = decodeBody(j.decoded, j.body, j.o.decodedBytes(), j.share); err != nil {
 		return err
 	}
 	if cap(j.decoded) != before {

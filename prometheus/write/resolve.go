@@ -106,8 +106,10 @@ func (j *job) findKnown() error {
 		if j.refs[i] = j.lookup.Find(key); j.refs[i] == 0 {
 			// In 2.0 a short message can refer to long strings many times. Copied and translated,
 			// they take several times their size.
-			if j.req.version == version2 && !j.share.Take(2*len(key)) {
-				return errBusy
+			if j.req.version == version2 {
+				if err := j.share.Need(2 * len(key)); err != nil {
+					return err
+				}
 			}
 			j.missing = append(j.missing, missingSeries{i, key, -1})
 			continue

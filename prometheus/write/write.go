@@ -5,10 +5,7 @@ package write
 import (
 	"context"
 	"errors"
-	"fmt"
-	"math/rand/v2"
 	"net/http"
-	"runtime"
 	"strconv"
 	"sync"
 	"sync/atomic"
@@ -17,11 +14,10 @@ import (
 	"github.com/klauspost/compress/s2"
 
 	"github.com/tsdbridge/tsdbridge/ingest"
-	"github.com/tsdbridge/tsdbridge/ingest/listen"
+	"github.com/tsdbridge/tsdbridge/prometheus/intake"
 	"github.com/tsdbridge/tsdbridge/prometheus/reply"
 	"github.com/tsdbridge/tsdbridge/refused"
 	"github.com/tsdbridge/tsdbridge/storage"
-	"github.com/tsdbridge/tsdbridge/turns"
 )
 
 // Names translates labels into stored names.
@@ -44,24 +40,23 @@ type metadataWriter interface {
 // to a request that should be sent again, because Prometheus drops such a batch.
 type Handler struct {
 	o       Options
-	gate    *listen.Gate
+	intake  *intake.Intake
 	caches  [version2 + 1]atomic.Pointer[ingest.Cache]
-	turns   *turns.Turns // of large requests, to decode them
 	metrics *doorMetrics
 	jobs    sync.Pool // of *job
 }
 
 // New returns the handler of remote write.
 func New(o Options) *Handler {
-	h := &Handler{o: o, gate: listen.NewGate(o.Requests, o.InFlightBytes), turns: turns.New(runtime.GOMAXPROCS(0) / 2)}
+	h := &Handler{o: o, intake: intake.New(intake.Options{Requests: o.Requests, InFlightBytes: o.InFlightBytes, Timeout: o.Timeout})}
 	h.DropCaches()
-	h.metrics = newDoorMetrics(o.Registerer, h.gate)
+	h.metrics = newDoorMetrics(o.Registerer, h.intake.Gate())
 	h.jobs.New = func() any { return newJob(h) }
 	return h
 }
 
-// Gate returns what bounds the requests and their bytes. Other doors for writes share it.
-func (h *Handler) Gate() *listen.Gate { return h.gate }
+// Intake returns what bounds the requests and their bytes. Other doors for writes share it.
+func (h *Handler) Intake() *intake.Intake { return h.intake }
 
 // DropCaches forgets the series of label blocks. Each series is resolved again when it occurs next.
 func (h *Handler) DropCaches() {
@@ -100,7 +95,7 @@ func (h *Handler) serve(w http.ResponseWriter, r *http.Request) answer {
 	j := h.jobs.Get().(*job)
 	defer h.release(j)
 	j.reset(version)
-	if err = h.receive(j, w, r); err == nil {
+	if j.body, err = j.share.Receive(j.body, w, r, h.o.BodyBytes); err == nil {
 		err = h.store(r.Context(), j)
 	}
 	o := j.outcome(err)
@@ -119,41 +114,19 @@ func (h *Handler) serve(w http.ResponseWriter, r *http.Request) answer {
 	return reply
 }
 
-// receive reads the body.
-func (h *Handler) receive(j *job, w http.ResponseWriter, r *http.Request) (err error) {
-	if r.ContentLength > int64(h.o.BodyBytes) {
-		return reply.WithStatus(http.StatusRequestEntityTooLarge, fmt.Errorf("body of %d bytes, more than %d (--write.max-body-bytes)", r.ContentLength, h.o.BodyBytes))
-	}
-	j.body, err = listen.Receive(j.body, w, r, h.o.BodyBytes, &j.share)
-	return bodyError(err, h.o.BodyBytes)
-}
-
-// store decodes the body and stores its data. The request counts as one under way only from here
-// on: a slow sender holds the memory of what has arrived, and blocks no other sender.
+// store decodes the body and stores its data.
 func (h *Handler) store(ctx context.Context, j *job) error {
-	if !h.gate.Enter() {
-		return errBusy
+	n, _ := s2.DecodedLen(j.body) // decode tells of an error
+	ctx, leave, err := h.intake.Enter(ctx, n)
+	if err != nil {
+		return err
 	}
-	defer h.gate.Leave()
-	ctx, cancel := listen.WithTimeout(ctx, h.o.Timeout)
-	defer cancel()
-	if n, err := s2.DecodedLen(j.body); err == nil && n > largeWrite {
-		turn, err := h.turns.Begin(ctx)
-		if err != nil {
-			return errBusy
-		}
-		defer turn.End()
-		ctx = turns.With(ctx, turn)
-	}
+	defer leave()
 	if err := j.decode(); err != nil {
 		return err
 	}
 	return j.store(ctx)
 }
-
-// largeWrite is the decoded size, in bytes, from which a request waits for a turn to be decoded.
-// Prometheus sends a tenth of that.
-const largeWrite = 2 << 20
 
 // release gives back what a job holds of the process' limits, and keeps the job unless it has grown
 // large.
@@ -202,10 +175,6 @@ func (r answer) failed(err error) answer {
 	return r
 }
 
-// maxRetryAfter is the longest pause that is asked for, in seconds: shorter than a sender can
-// buffer, long enough to spread the senders.
-const maxRetryAfter = 5
-
 func (r answer) send(w http.ResponseWriter) {
 	header := w.Header()
 	if r.v2 {
@@ -218,7 +187,7 @@ func (r answer) send(w http.ResponseWriter) {
 		header.Set("Allow", http.MethodPost)
 	}
 	if r.retry {
-		header.Set("Retry-After", strconv.Itoa(1+rand.IntN(maxRetryAfter)))
+		intake.SetRetryAfter(header)
 	}
 	if r.text == "" {
 		w.WriteHeader(r.status)

@@ -1,0 +1,42 @@
+package intake
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"net/http"
+
+	"github.com/tsdbridge/tsdbridge/ingest/listen"
+	"github.com/tsdbridge/tsdbridge/prometheus/reply"
+)
+
+// Receive appends the body of a request to dst, as it was sent, up to limit bytes.
+func (s *Share) Receive(dst []byte, w http.ResponseWriter, r *http.Request, limit int) ([]byte, error) {
+	if r.ContentLength > int64(limit) {
+		return dst, reply.WithStatus(http.StatusRequestEntityTooLarge, fmt.Errorf("body of %d bytes, more than %d (--write.max-body-bytes)", r.ContentLength, limit))
+	}
+	dst, err := listen.Receive(dst, w, r, limit, &s.Share)
+	return dst, bodyError(err, limit)
+}
+
+// Unpack appends what is packed to dst, up to limit bytes.
+func (s *Share) Unpack(dst []byte, packed *bytes.Reader, coding listen.Coding, limit int) ([]byte, error) {
+	unpacked, err := coding.Reader(packed)
+	if err == nil {
+		dst, err = listen.Body{Claimed: -1, Limit: limit, Share: &s.Share}.ReadBody(dst, unpacked)
+	}
+	return dst, bodyError(err, limit)
+}
+
+// bodyError returns the answer to a body that could not be read.
+func bodyError(err error, limit int) error {
+	switch {
+	case errors.Is(err, listen.ErrTooLarge):
+		return reply.WithStatus(http.StatusRequestEntityTooLarge, fmt.Errorf("body of more than %d bytes (--write.max-body-bytes)", limit))
+	case errors.Is(err, listen.ErrBusy):
+		return ErrBusy
+	case err != nil:
+		return reply.WithStatus(http.StatusBadRequest, fmt.Errorf("read body: %w", err))
+	}
+	return nil
+}
