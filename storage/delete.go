@@ -57,31 +57,25 @@ func (s *Store) Delete(ctx context.Context, d Deletion) (Deleted, error) {
 		}
 		defer done()
 	}
-	if err := s.deleteRolled(ctx, &w); err != nil {
-		return Deleted{}, err
-	}
 	return s.writer.Delete(ctx, w)
 }
 
-// deleteRolled deletes the rolled up values and the slots of archives that a deletion covers, before the points: what it did is
-// repeated with it. Values stay that a retention leaves behind, which is what they are for.
-func (s *Store) deleteRolled(ctx context.Context, d *write.Deletion) error {
-	if s.rollups == nil && s.archives == nil || d.Repeated {
+// deleteRolled deletes the rolled up values and the slots of archives that a deletion covers; see
+// write.Options.DeleteRolled.
+func (s *Store) deleteRolled(ctx context.Context, d *write.Deletion, until int64) error {
+	if s.rollups == nil && s.archives == nil {
 		return nil
-	}
-	if err := s.ready(); err != nil {
-		return err
 	}
 	tsuids := s.index.TSUIDBytes(nil, d.IDs)
 	if s.archives != nil {
-		if err := s.archives.Delete(ctx, tsuids, d.Start, d.End); err != nil {
+		if err := s.archives.Delete(ctx, tsuids, d.Start, d.End, until); err != nil {
 			return err
 		}
 	}
 	if s.rollups == nil {
 		return nil
 	}
-	return s.rollups.Delete(ctx, tsuids, d.Start, d.End)
+	return s.rollups.Delete(ctx, tsuids, d.Start, d.End, until)
 }
 
 // A Tally counts what a deletion would delete.

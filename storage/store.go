@@ -177,10 +177,11 @@ func (s *Store) openWriter() (err error) {
 		Forget: func(ctx context.Context, ids []index.ID, since int64) error {
 			return s.registrar.Forget(ctx, ids, since)
 		},
-		Follow:     func(ctx context.Context, ids []index.ID) error { return s.registrar.Follow(ctx, ids) },
-		Revive:     func(ctx context.Context, ids []index.ID) error { return s.registrar.Register(ctx, ids) },
-		Stored:     func(ctx context.Context, ids []index.ID) (map[index.ID]bool, error) { return s.stored(ctx, ids, false) },
-		Registerer: o.Registerer,
+		Follow:       func(ctx context.Context, ids []index.ID) error { return s.registrar.Follow(ctx, ids) },
+		Revive:       func(ctx context.Context, ids []index.ID) error { return s.registrar.Register(ctx, ids) },
+		Stored:       func(ctx context.Context, ids []index.ID) (map[index.ID]bool, error) { return s.stored(ctx, ids, false) },
+		DeleteRolled: s.deleteRolled,
+		Registerer:   o.Registerer,
 	})
 	if err != nil {
 		return err

@@ -94,9 +94,9 @@ func (a *Archives) Put(ctx context.Context, ref series.Ref, all []Slots) error {
 	one := &a.putting[uint64(ref)%uint64(len(a.putting))]
 	one.Lock()
 	defer one.Unlock()
-	a.deleting.RLock()
-	defer a.deleting.RUnlock()
 	err := a.o.Beside(ctx, reach, func() error {
+		a.deleting.RLock() // within Beside: a deletion that keeps others out of it deletes here too
+		defer a.deleting.RUnlock()
 		for i := range all {
 			if err := p.slots(ctx, &all[i]); err != nil {
 				return err

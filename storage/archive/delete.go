@@ -11,11 +11,12 @@ import (
 )
 
 // Delete deletes the slots of series that lie between two times (milliseconds, inclusive) as a whole,
-// durably. TSUIDs are of any metrics. After an error some may be deleted.
-func (a *Archives) Delete(ctx context.Context, tsuids [][]byte, start, end int64) error {
+// durably. On shared tables cells with a later stamp than until (milliseconds) stay. TSUIDs are of any
+// metrics. After an error some may be deleted.
+func (a *Archives) Delete(ctx context.Context, tsuids [][]byte, start, end, until int64) error {
 	a.deleting.Lock()
 	defer a.deleting.Unlock()
-	d := deletion{start: max(start, 0), end: end}
+	d := deletion{start: max(start, 0), end: end, until: until}
 	for metric, of := range row.ByMetric(a.o.Layout, tsuids) {
 		// All rows of a metric that begin before the end: how far one reaches depends on its step.
 		rewrite := row.Rewrite{
@@ -34,6 +35,7 @@ func (a *Archives) Delete(ctx context.Context, tsuids [][]byte, start, end int64
 // A deletion deletes slots that lie between two times.
 type deletion struct {
 	start, end int64 // milliseconds
+	until      int64 // stamps of cells on shared tables, milliseconds
 	encoder    schema.ColumnEncoder
 	decoder    schema.ColumnDecoder
 }
@@ -42,7 +44,7 @@ type deletion struct {
 func (d *deletion) change(base uint32, row kv.Row) (m kv.Mutation, err error) {
 	for _, c := range row.Cells {
 		step, ok := schema.ArchiveStep(c.Qualifier)
-		if !ok {
+		if !ok || c.Time > d.until {
 			continue
 		}
 		if whole := int64(step) * schema.ArchiveSlots * 1000; d.start <= int64(base)*1000 && int64(base)*1000+whole-1 <= d.end {

@@ -13,8 +13,9 @@ import (
 const deletedAtOnce = 1000
 
 // Delete deletes the values of series whose whole intervals lie between two times (milliseconds,
-// inclusive), in all tables, durably. TSUIDs are of any metrics. After an error some may be deleted.
-func (r *Rollups) Delete(ctx context.Context, tsuids [][]byte, start, end int64) error {
+// inclusive), in all tables, durably. On shared tables values with a later stamp than until
+// (milliseconds) stay. TSUIDs are of any metrics. After an error some may be deleted.
+func (r *Rollups) Delete(ctx context.Context, tsuids [][]byte, start, end, until int64) error {
 	metrics := row.ByMetric(r.o.Layout, tsuids)
 	for i := range r.o.Config.Intervals {
 		interval := &r.o.Config.Intervals[i]
@@ -23,7 +24,7 @@ func (r *Rollups) Delete(ctx context.Context, tsuids [][]byte, start, end int64)
 				continue // the points themselves
 			}
 			for metric, of := range metrics {
-				d := deletion{interval: interval, start: start, end: end}
+				d := deletion{interval: interval, start: start, end: end, until: until}
 				rewrite := row.Rewrite{
 					DB: r.o.DB, Layout: r.o.Layout, Table: interval.TableOf(group), Metric: metric, Of: of,
 					Lo: interval.RowStart(uint32(max(0, start) / 1000)), Hi: interval.RowStart(uint32(end / 1000)), AtOnce: deletedAtOnce, Change: d.change,
@@ -41,13 +42,14 @@ func (r *Rollups) Delete(ctx context.Context, tsuids [][]byte, start, end int64)
 type deletion struct {
 	interval   *Interval
 	start, end int64 // milliseconds
+	until      int64 // stamps of cells on shared tables, milliseconds
 }
 
 // change returns what to delete of a row.
 func (d *deletion) change(base uint32, row kv.Row) (m kv.Mutation, err error) {
 	for _, c := range row.Cells {
-		if begin, length, ok := d.spanOf(int64(base)*1000, c.Qualifier); ok && begin >= d.start && begin+length-1 <= d.end {
-			m.Deletes = append(m.Deletes, kv.Delete{Qualifier: c.Qualifier})
+		if begin, length, ok := d.spanOf(int64(base)*1000, c.Qualifier); ok && begin >= d.start && begin+length-1 <= d.end && c.Time <= d.until {
+			m.Deletes = append(m.Deletes, kv.Delete{Qualifier: c.Qualifier, Time: c.Time})
 		}
 	}
 	return m, nil

@@ -17,14 +17,12 @@ type SeriesRow struct {
 
 // Beside calls put, which puts cells that are not points into rows of series. The days of the
 // series have the rows before put is called, and series that were deleted are registered again, so
-// that a deletion finds them; no deletion begins until it has returned. While a deletion of one of the rows is unfinished it is an ErrNotReady, because
-// what put puts would be deleted too. On shared tables the times of the cells decide that.
+// that a deletion finds them; no deletion begins until it has returned. While a deletion of one of
+// the rows is unfinished it is an ErrNotReady, because what put puts would be deleted too. On shared
+// tables the times of the cells decide that.
 func (w *Writer) Beside(ctx context.Context, rows []SeriesRow, put func() error) error {
 	if err := w.Replayed(); err != nil {
 		return err // the log may have deletions
-	}
-	if w.shared != nil {
-		return put()
 	}
 	if err := w.deleter.enterBeside(ctx, rows); err != nil {
 		return err
@@ -33,7 +31,44 @@ func (w *Writer) Beside(ctx context.Context, rows []SeriesRow, put func() error)
 	if err := w.table.widen(ctx, rows); err != nil {
 		return err
 	}
+	if w.shared != nil {
+		w.table.noteBeside(rows)
+	}
 	return put()
+}
+
+// noteBeside remembers that this process puts cells that are not points into rows of series, which
+// deletions of the series by other processes may not have seen.
+func (t *Table) noteBeside(rows []SeriesRow) {
+	for _, r := range rows {
+		st := t.states.Of(r.ID)
+		st.mu.Lock()
+		st.beside = true
+		st.mu.Unlock()
+	}
+}
+
+// besideOf returns those of some series that noteBeside has noted.
+func (t *Table) besideOf(ids []index.ID) (noted []index.ID) {
+	for _, id := range ids {
+		st := t.states.Of(id)
+		st.mu.Lock()
+		if st.beside {
+			noted = append(noted, id)
+		}
+		st.mu.Unlock()
+	}
+	return noted
+}
+
+// forgetBeside forgets what noteBeside has noted of series, which a deletion deletes.
+func (t *Table) forgetBeside(ids []index.ID) {
+	for _, id := range ids {
+		st := t.states.Of(id)
+		st.mu.Lock()
+		st.beside = false
+		st.mu.Unlock()
+	}
 }
 
 // Alone makes a change of the table's rows while no points are appended and nothing is put into the

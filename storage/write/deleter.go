@@ -35,9 +35,13 @@ type deleter struct {
 	forget   func(ctx context.Context, ids []index.ID, until int64) error // see Options.Forget
 	revive   func(ctx context.Context, ids []index.ID) error              // see Options.Revive
 	stored   func(ctx context.Context, ids []index.ID) (map[index.ID]bool, error)
-	changes  *changes.Log // see Options.Changes
-	logger   *slog.Logger
-	metrics  deletionMetrics
+	// deleteRolled: see Options.DeleteRolled. It is called before the points are deleted: what it did is
+	// repeated with the deletion. With series that are deleted as a whole it is called when nothing can
+	// be put beside their points any more, so that nothing is left of a series that is forgotten.
+	deleteRolled func(ctx context.Context, d *Deletion, until int64) error
+	changes      *changes.Log // see Options.Changes
+	logger       *slog.Logger
+	metrics      deletionMetrics
 
 	// order is held for reading by appends, from their record of the log to the head, and for
 	// writing by deletions.
@@ -84,11 +88,18 @@ func (w *Writer) carryOut(ctx context.Context, d Deletion) (Deleted, error) {
 	if w.shared != nil {
 		return w.deleteShared(ctx, d)
 	}
+	if w.buffer != nil {
+		if err := w.buffer.await(ctx); err != nil {
+			return Deleted{}, err
+		}
+	}
+	if !d.Whole && !d.Repeated {
+		if err := w.deleter.deleteRolled(ctx, &d, math.MaxInt64); err != nil {
+			return Deleted{}, err
+		}
+	}
 	if w.buffer == nil {
 		return w.deleter.deleteUnlogged(ctx, d)
-	}
-	if err := w.buffer.await(ctx); err != nil {
-		return Deleted{}, err
 	}
 	if err := w.deleter.take(ctx); err != nil {
 		return Deleted{}, err
@@ -330,6 +341,11 @@ func (d *deleter) alone(change func() error) error {
 // clear deletes from the table, durably.
 func (d *deleter) clear(ctx context.Context, j *job, alone func(change func() error) error) error {
 	defer d.changes.Times(j.Start, j.End) // also after an error: some of it may be done
+	if j.Whole {
+		if err := d.deleteRolled(ctx, &j.Deletion, math.MaxInt64); err != nil {
+			return err
+		}
+	}
 	rows, broken, err := d.table.deleteRows(ctx, &j.Deletion, alone)
 	j.deleted.Rows += rows
 	if err != nil {

@@ -16,7 +16,8 @@ type Deletion struct {
 	// Whole means that all points are deleted and the series themselves too. Start and End are 0
 	// and series.MaxTime then; on shared tables also 0 and -1: see onlyEmpty.
 	Whole bool
-	// Repeated means that shared tables have no record of it; see storage.Deletion.
+	// Repeated means that shared tables have no record of it, and that rolled up values and slots of
+	// archives stay, which are there to outlast their points; see storage.Deletion.
 	Repeated bool
 	until    int64 // on shared tables: what was acknowledged later stays, milliseconds
 }

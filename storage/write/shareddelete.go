@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
+	"math"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -40,9 +42,11 @@ type sharedDeleter struct {
 	follow   func(ctx context.Context, ids []index.ID) error              // see Options.Follow
 	revive   func(ctx context.Context, ids []index.ID) error              // see Options.Revive
 	stored   func(ctx context.Context, ids []index.ID) (map[index.ID]bool, error)
-	flushing sync.Locker // Flusher.mu, if there is a log
-	logger   *slog.Logger
-	now      func() time.Time
+	// deleteRolled: see Options.DeleteRolled. It is called when the journal has the deletion.
+	deleteRolled func(ctx context.Context, d *Deletion, until int64) error
+	flushing     sync.Locker // Flusher.mu, if there is a log
+	logger       *slog.Logger
+	now          func() time.Time
 
 	// running has room for one: the deletion that is carried out.
 	running chan struct{}
@@ -67,7 +71,7 @@ type lesson struct {
 func newSharedDeleter(o *Options, table *Table, held *heldSeries) *sharedDeleter {
 	return &sharedDeleter{
 		journal: journal.New(o.DB, o.Tables.Tree, o.Now), table: table, order: held.order, held: held, registry: o.Registry,
-		forget: o.Forget, follow: o.Follow, revive: o.Revive, stored: o.Stored, logger: o.Logger, now: o.Now, learned: map[string]*lesson{}, running: make(chan struct{}, 1),
+		forget: o.Forget, follow: o.Follow, revive: o.Revive, stored: o.Stored, deleteRolled: o.DeleteRolled, logger: o.Logger, now: o.Now, learned: map[string]*lesson{}, running: make(chan struct{}, 1),
 	}
 }
 
@@ -133,6 +137,7 @@ func (s *sharedDeleter) delete(ctx context.Context, d Deletion) (Deleted, error)
 	s.order.Lock() // everything that was acknowledged here is older, what comes is newer
 	until := s.table.stamps.now()
 	s.table.stamps.raise(until + 1)
+	s.table.forgetBeside(d.IDs)
 	s.order.Unlock()
 	tsuids := s.table.index.TSUIDBytes(nil, d.IDs)
 	e, err := s.journal.Begin(ctx, schema.Deletion{Start: d.Start, End: d.End, Whole: d.Whole, Until: until}, tsuids)
@@ -159,6 +164,9 @@ func (s *sharedDeleter) free() { <-s.running }
 
 // carryOut deletes from the tables, and records that.
 func (s *sharedDeleter) carryOut(ctx context.Context, e *journal.Entry, d Deletion, first bool) (deleted Deleted, err error) {
+	if err := s.clearRolled(ctx, e, &d, first); err != nil {
+		return deleted, err
+	}
 	r := s.removal(e, &d, first)
 	if err := r.all(ctx, d.IDs); err != nil {
 		return Deleted{Rows: r.rows}, fmt.Errorf("delete rows: %w", err)
@@ -195,6 +203,19 @@ func (s *sharedDeleter) carryOut(ctx context.Context, e *journal.Entry, d Deleti
 	return deleted, errors.Join(broken, s.pass(ctx, e))
 }
 
+// clearRolled deletes what was made of the points. The first time, all that stands was put before the
+// deletion was acknowledged.
+func (s *sharedDeleter) clearRolled(ctx context.Context, e *journal.Entry, d *Deletion, first bool) error {
+	if d.onlyEmpty() {
+		return nil
+	}
+	until := e.Until
+	if first {
+		until = math.MaxInt64
+	}
+	return s.deleteRolled(ctx, d, until)
+}
+
 // removal returns what deletes from the table.
 func (s *sharedDeleter) removal(e *journal.Entry, d *Deletion, first bool) *removal {
 	renewed := s.now()
@@ -222,12 +243,15 @@ func (s *sharedDeleter) unrecorded(d *Deletion, until int64, first bool) *remova
 	return r
 }
 
-// forgetUnused deletes series that have no points.
+// forgetUnused deletes series of which nothing is there.
 func (s *sharedDeleter) forgetUnused(ctx context.Context, ids []index.ID, e *erasure) (n int, err error) {
 	ids = slices.DeleteFunc(slices.Clone(ids), func(id index.ID) bool { return e.left[s.table.index.TSUID(id)] })
 	err = s.held.while(ctx, ids, func(ctx context.Context) error {
-		used, err := s.used(ctx, ids)
+		used, err := s.writtenTo(ctx, ids)
 		if err != nil {
+			return err
+		}
+		if err := s.addBeside(ctx, ids, used); err != nil {
 			return err
 		}
 		unused := slices.DeleteFunc(ids, func(id index.ID) bool { return used[id] })
@@ -240,9 +264,23 @@ func (s *sharedDeleter) forgetUnused(ctx context.Context, ids []index.ID, e *era
 	return n, err
 }
 
-// used returns the series into which this process has written what stands: in the head, or in the
-// row that it wrote last.
-func (s *sharedDeleter) used(ctx context.Context, ids []index.ID) (map[index.ID]bool, error) {
+// addBeside adds those of some series beside whose points this process has put what stands.
+func (s *sharedDeleter) addBeside(ctx context.Context, ids []index.ID, used map[index.ID]bool) error {
+	noted := slices.DeleteFunc(s.table.besideOf(ids), func(id index.ID) bool { return used[id] })
+	if len(noted) == 0 {
+		return nil
+	}
+	stored, err := s.stored(ctx, noted)
+	if err != nil {
+		return fmt.Errorf("look what is stored of series: %w", err)
+	}
+	maps.Copy(used, stored)
+	return nil
+}
+
+// writtenTo returns the series into which this process has written points that stand: in the head,
+// or in the row that it wrote last.
+func (s *sharedDeleter) writtenTo(ctx context.Context, ids []index.ID) (map[index.ID]bool, error) {
 	used := map[index.ID]bool{}
 	var keys [][]byte
 	var of []index.ID

@@ -206,16 +206,20 @@ func (s *sharedDeleter) note(e *journal.Entry, change func(l *lesson)) {
 // followSome forgets those of some series that have lost their rows of tsdb-meta, and registers
 // those of them anew into which this process has written since.
 func (s *sharedDeleter) followSome(ctx context.Context, ids []index.ID) error {
+	var gone []index.ID
 	var used map[index.ID]bool
 	err := s.held.while(ctx, ids, func(ctx context.Context) (err error) {
 		if err := s.follow(ctx, ids); err != nil {
 			return err
 		}
-		gone := slices.DeleteFunc(slices.Clone(ids), func(id index.ID) bool { return s.registry.Of(id).Exists() })
-		used, err = s.used(ctx, gone)
+		gone = slices.DeleteFunc(slices.Clone(ids), func(id index.ID) bool { return s.registry.Of(id).Exists() })
+		used, err = s.writtenTo(ctx, gone)
 		return err
 	})
 	if err != nil {
+		return err
+	}
+	if err := s.addBeside(ctx, gone, used); err != nil { // nobody waits for this look
 		return err
 	}
 	ids = slices.DeleteFunc(ids, func(id index.ID) bool { return !used[id] })

@@ -21,6 +21,7 @@ type state struct {
 	// made the series, and no other process writes.
 	newest bool
 	alone  bool // the verifier found nothing of others the last time
+	beside bool // something was put beside the points; see noteBeside
 }
 
 // NoteNew remembers that this process wrote the tsdb-meta row of a series, which had none; true

@@ -47,6 +47,10 @@ type Options struct {
 	// Stored returns those of some series of which the store has anything but their names: points in the
 	// log or the table, annotations, rolled up values, slots of archives.
 	Stored func(ctx context.Context, ids []index.ID) (map[index.ID]bool, error)
+	// DeleteRolled deletes what was made of the points that a deletion deletes: rolled up values and slots
+	// of archives, durably. On shared tables what was put after until (milliseconds) stays. nil: there
+	// are none.
+	DeleteRolled func(ctx context.Context, d *Deletion, until int64) error
 	// Changes is told of every change of points that can be read; nil: nobody asks.
 	Changes *changes.Log
 	// Late is told of points before they are there and when they can be read; nil: nobody asks. An
@@ -86,6 +90,9 @@ type Writer struct {
 
 // New opens the log, if there is to be one or one is left. Run makes the writer ready.
 func New(o Options) (*Writer, error) {
+	if o.DeleteRolled == nil {
+		o.DeleteRolled = func(context.Context, *Deletion, int64) error { return nil }
+	}
 	states, metrics := &index.Pages[state]{}, newMetrics(o.Registerer)
 	w := &Writer{table: newTable(&o, states, metrics), metrics: metrics}
 	var err error
@@ -101,7 +108,7 @@ func New(o Options) (*Writer, error) {
 	w.deleter = &deleter{
 		db: o.DB, table: w.table, registry: o.Registry, days: o.Days, forget: o.Forget, revive: o.Revive, changes: o.Changes, logger: o.Logger,
 	}
-	w.deleter.stored, w.deleter.held.order = o.Stored, &w.deleter.order
+	w.deleter.deleteRolled, w.deleter.stored, w.deleter.held.order = o.DeleteRolled, o.Stored, &w.deleter.order
 	if o.DB.Versioned != nil {
 		w.shared = newSharedDeleter(&w.o, w.table, &w.deleter.held)
 	}
