@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 
+	"github.com/prometheus/common/model"
+	"github.com/prometheus/prometheus/model/labels"
 	promstorage "github.com/prometheus/prometheus/storage"
 
 	"github.com/tsdbridge/tsdbridge/budget"
@@ -24,6 +26,15 @@ type appender struct {
 	promstorage.Appender
 	ctx    context.Context //nolint:containedctx // that of the evaluation, as the module has it
 	shifts *shifts
+}
+
+// Append implements storage.Appender of the module. Alerts of an instant that was evaluated when it was the present stay as
+// they were told then.
+func (a appender) Append(ref promstorage.SeriesRef, ls labels.Labels, t int64, v float64) (promstorage.SeriesRef, error) {
+	if p := passOf(a.ctx); p != nil && p.besideWrote && ls.Get(model.MetricNameLabel) == alertsMetric {
+		return ref, nil
+	}
+	return a.Appender.Append(ref, ls, t, v)
 }
 
 // errLost is what the rules of a group say that another process has taken over meanwhile.

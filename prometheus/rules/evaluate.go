@@ -23,7 +23,7 @@ func (s *Service) iterate(ctx context.Context, g *promrules.Group, at time.Time)
 	account := s.o.Budget.Open()
 	defer account.Close()
 	ctx = context.WithValue(budget.With(ctx, account), groupKey{}, g.Name())
-	s.shifts.inTurn(ctx, g, at, func(ctx context.Context, at time.Time) { promrules.DefaultEvalIterationFunc(ctx, g, at) })
+	s.shifts.inTurn(ctx, g, at, promrules.DefaultEvalIterationFunc)
 }
 
 // query evaluates the query of a rule or of a template. What the evaluation took besides its result

@@ -3,7 +3,6 @@ package rules
 import (
 	"context"
 	"log/slog"
-	"math"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -31,13 +30,15 @@ type shifts struct {
 	tolerance time.Duration // Options.OutageTolerance
 	logger    *slog.Logger
 	now       func() time.Time
+	twin      func(g *promrules.Group) (*promrules.Group, error) // makes another group of the same rules
+	write     promstorage.Appendable
 
 	mu    sync.Mutex // guards turns
 	turns map[string]*turn
 }
 
 func newShifts(o Options) *shifts {
-	return &shifts{leases: o.Leases, queryable: o.Queryable, tolerance: o.OutageTolerance, logger: o.Logger, now: o.Now, turns: map[string]*turn{}}
+	return &shifts{leases: o.Leases, queryable: o.Queryable, tolerance: o.OutageTolerance, write: o.Appendable, logger: o.Logger, now: o.Now, turns: map[string]*turn{}}
 }
 
 // turn returns what is known of the lease of a group.
@@ -64,6 +65,7 @@ func (s *shifts) keepOnly(groups []*promrules.Group) {
 	for key, t := range s.turns {
 		if !there[key] {
 			t.set(false, 0)
+			t.present.Store(nil)
 		}
 	}
 }
@@ -78,66 +80,26 @@ func (s *shifts) release(ctx context.Context) {
 }
 
 // An evaluation evaluates the rules of a group once.
-type evaluation func(ctx context.Context, at time.Time)
+type evaluation func(ctx context.Context, g *promrules.Group, at time.Time)
 
-// inTurn evaluates a group if this process has its lease, and before that at the instants that were missed
-// since another process had it, or since the store was away.
+// inTurn evaluates a group if this process has its lease, and at the instants that were missed since another process
+// had it, or since the store was away.
 func (s *shifts) inTurn(ctx context.Context, g *promrules.Group, at time.Time, evaluate evaluation) {
 	if s.leases == nil {
-		evaluate(ctx, at)
+		evaluate(ctx, g, at)
 		return
 	}
 	t := s.turn(g)
 	held, was := t.hold(ctx, leaseLength(g.Interval()))
 	if held {
 		work, stop := t.keep(ctx)
-		s.catchUp(work, t, g, at, evaluate)
+		s.catchUp(work, t, iteration{g, at, evaluate})
 		stop()
 	}
 	if (held || was) && !t.has() {
+		t.forget()
 		forgetAlerts(g, at)
 	}
-}
-
-// catchUp evaluates a group at the instants that are missing, and at one. If the group is far behind because it
-// takes longer than its interval, they are left out, as the module does. It stops at an instant at which the group could
-// not be evaluated, which is then missing the next time.
-func (s *shifts) catchUp(ctx context.Context, t *turn, g *promrules.Group, at time.Time, evaluate evaluation) {
-	instants := []time.Time{at}
-	done, ready, behind := t.progress()
-	if !ready || behind > 0 || at.Sub(done) < leaseLength(g.Interval()) {
-		instants = append(missed(g, done, at), at)
-	}
-	if !ready {
-		if !s.takeOver(ctx, t, g, instants[0].Add(-g.Interval()), evaluate) {
-			return
-		}
-		s.logger.Info("group of rules taken over", "group", t.key, "evaluated_until", done, "missed", len(instants)-1)
-	}
-	t.set(true, math.MaxInt)
-	for _, instant := range instants {
-		if !s.once(ctx, t, g, instant, evaluate) {
-			return
-		}
-	}
-	// what was missed in the meantime is made up the next time, while it becomes less
-	left := len(instants) - 1
-	if left >= behind && ready {
-		left = 0
-	}
-	t.set(true, left)
-}
-
-// once evaluates a group at an instant, and notes that. It is false if the group is to be evaluated again at this
-// instant: it was stopped, or the store was away.
-func (s *shifts) once(ctx context.Context, t *turn, g *promrules.Group, at time.Time, evaluate evaluation) bool {
-	begin := time.Now()
-	p := &pass{turn: t, late: s.now().Sub(at)}
-	evaluate(context.WithValue(ctx, passKey{}, p), at)
-	if ctx.Err() != nil || !complete(g, begin) || t.tryAgain(p.failed.Load()) {
-		return false
-	}
-	return t.note(ctx, at)
 }
 
 // complete reports whether all rules of a group were evaluated since an instant. A group that is stopped leaves
@@ -175,10 +137,13 @@ type passKey struct{}
 
 // A pass is an evaluation of a group by the lease of this process.
 type pass struct {
-	turn   *turn
-	late   time.Duration // since the instant
-	muted  bool          // nothing is written: another process has done that
-	failed atomic.Bool   // the store failed
+	turn  *turn
+	late  time.Duration // since the instant
+	muted bool          // nothing is written: another process has done that
+	// beside is what evaluates the present meanwhile, nil: nothing does. It has evaluated this instant too if besideWrote.
+	beside      *present
+	besideWrote bool
+	failed      atomic.Bool // the store failed
 }
 
 func passOf(ctx context.Context) *pass {

@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"net/http"
 	"net/url"
+	"slices"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -125,6 +126,10 @@ func (s *Service) notify(ctx context.Context, expr string, alerts ...*promrules.
 		for _, a := range alerts { // copies
 			a.ValidUntil = a.ValidUntil.Add(p.late)
 		}
+	}
+	if p := passOf(ctx); p != nil && p.beside != nil { // what fires at present did not end in the past
+		firing := p.beside.firing()
+		alerts = slices.DeleteFunc(alerts, func(a *promrules.Alert) bool { return firing[a.Labels.String()] })
 	}
 	s.o.Notify(ctx, expr, alerts...)
 }

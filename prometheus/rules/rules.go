@@ -168,7 +168,9 @@ func (s *Service) Run(ctx context.Context) error {
 	}
 	evaluating, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	defer cancel()
-	m := promrules.NewManager(s.managerOptions(evaluating))
+	options := s.managerOptions(evaluating)
+	s.shifts.twin = s.twins(*options)
+	m := promrules.NewManager(options)
 	s.applying.Lock()
 	s.apply(m)
 	s.manager.Store(m)
@@ -212,20 +214,42 @@ func (s *Service) gracePeriod() time.Duration {
 	return s.o.GracePeriod
 }
 
-// RuleGroups returns the groups that are evaluated, by file and name.
-func (s *Service) RuleGroups() []*promrules.Group {
-	if m := s.manager.Load(); m != nil {
-		return m.RuleGroups()
+// twins returns what makes second groups of the same rules, which count in no metrics.
+func (s *Service) twins(o promrules.ManagerOptions) func(g *promrules.Group) (*promrules.Group, error) {
+	o.Metrics, o.Registerer = promrules.NewGroupMetrics(nil), nil
+	m := promrules.NewManager(&o)
+	return func(g *promrules.Group) (*promrules.Group, error) {
+		set := s.set.Load()
+		groups, errs := m.LoadGroups(set.interval(), set.config.ExternalLabels, s.externalURL(), nil, false, g.File())
+		key := promrules.GroupKey(g.File(), g.Name())
+		if len(errs) == 0 && groups[key] == nil {
+			errs = append(errs, fmt.Errorf("group %s is not in its file", key))
+		}
+		return groups[key], errors.Join(errs...)
 	}
-	return []*promrules.Group{}
+}
+
+// RuleGroups returns the groups that are evaluated, by file and name. Of one that is behind, it is the group that evaluates
+// the present.
+func (s *Service) RuleGroups() []*promrules.Group {
+	m := s.manager.Load()
+	if m == nil {
+		return []*promrules.Group{}
+	}
+	groups := m.RuleGroups()
+	for i, g := range groups {
+		groups[i] = s.shifts.shown(g)
+	}
+	return groups
 }
 
 // AlertingRules returns the alerting rules that are evaluated.
 func (s *Service) AlertingRules() []*promrules.AlertingRule {
-	if m := s.manager.Load(); m != nil {
-		return m.AlertingRules()
+	rules := []*promrules.AlertingRule{}
+	for _, g := range s.RuleGroups() {
+		rules = append(rules, g.AlertingRules()...)
 	}
-	return []*promrules.AlertingRule{}
+	return rules
 }
 
 // warnings leaves out what the module logs about its normal work.

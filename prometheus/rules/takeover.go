@@ -14,24 +14,43 @@ import (
 // takeOver puts a group into the state in which the process before left it at an instant: which series there were,
 // so that those that end get stale markers, and which alerts. It evaluates the group without writing. The alerts
 // that fire are sent once more, since that process may have been killed before it could. It is false if this is to be
-// tried again.
-func (s *shifts) takeOver(ctx context.Context, t *turn, g *promrules.Group, last time.Time, evaluate evaluation) bool {
-	failed := false
-	again := func(at time.Time) {
-		p := &pass{turn: t, late: s.now().Sub(at), muted: true}
-		begin := time.Now()
-		evaluate(context.WithValue(ctx, passKey{}, p), at)
-		failed = failed || p.failed.Load() || !complete(g, begin)
+// tried again, or to be gone on with after stop.
+func (s *shifts) takeOver(ctx context.Context, t *turn, i iteration, last, stop time.Time) bool {
+	if t.replay.IsZero() || t.replay.After(last) {
+		// alerts that fire on although their cause has gone
+		at := last.Add(-replayed(i.group) * i.group.Interval())
+		if !s.again(ctx, t, i, at) { // finds the alerts
+			return false
+		}
+		s.restore(ctx, i.group, at)
+		t.replay = at
 	}
-	// alerts that fire on although their cause has gone
-	back := min(longestKeepFiring(g)/g.Interval(), mostMissed)
-	at := last.Add(-back * g.Interval())
-	again(at) // finds the alerts
-	s.restore(ctx, g, at)
-	for ; !at.After(last) && ctx.Err() == nil; at = at.Add(g.Interval()) {
-		again(at)
+	for !t.replay.After(last) {
+		if !s.again(ctx, t, i, t.replay) {
+			t.replay = time.Time{}
+			return false
+		}
+		t.replay = t.replay.Add(i.group.Interval())
+		if t.beside(i.group) != nil && time.Now().After(stop) && !t.replay.After(last) {
+			return false
+		}
 	}
+	t.replay = time.Time{}
+	return true
+}
+
+// again evaluates a group once more at an instant, without writing. It is false if this is to be tried again.
+func (s *shifts) again(ctx context.Context, t *turn, i iteration, at time.Time) bool {
+	p := &pass{turn: t, late: s.now().Sub(at), muted: true, beside: t.beside(i.group)}
+	begin := time.Now()
+	i.evaluate(context.WithValue(ctx, passKey{}, p), i.group, at)
+	failed := p.failed.Load() || !complete(i.group, begin)
 	return ctx.Err() == nil && !t.tryAgain(failed)
+}
+
+// replayed is how many evaluations of a group before the last one are repeated when it is taken over.
+func replayed(g *promrules.Group) time.Duration {
+	return min(longestKeepFiring(g)/g.Interval(), mostMissed)
 }
 
 func longestKeepFiring(g *promrules.Group) (longest time.Duration) {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"math"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -47,10 +48,15 @@ func (h *house) instants(selector string) (times []int64, values []float64) {
 	return times, values
 }
 
-// steady checks that a series has a value at each instant, its time, and returns the first one.
-func (h *house) steady(metric string) int64 {
+// steady checks that a series has a value at each instant up to which its group was evaluated, its time, and returns
+// the first one.
+func (h *house) steady(s *rules.Service, metric string) int64 {
 	h.Helper()
+	evaluated := s.Leases()[0].Evaluated.UnixMilli()
 	times, values := h.instants(metric)
+	for len(times) > 0 && times[len(times)-1] > evaluated {
+		times = times[:len(times)-1]
+	}
 	for i, at := range times {
 		if i > 0 && at-times[i-1] != 50 {
 			h.Errorf("%s: %d ms between instants %d and %d of %d", metric, at-times[i-1], i-1, i, len(times))
@@ -105,10 +111,11 @@ func TestTakeOver(t *testing.T) {
 	s.Use(set, h.evaluators())
 	h.run(s)
 	h.await("the group is evaluated", func() bool {
-		times, _ := h.instants("clock")
-		return len(times) > 0 && times[len(times)-1] > now.UnixMilli()
+		all := s.Leases()
+		return len(all) > 0 && all[0].Evaluated.After(now)
 	})
-	if first := h.steady("clock"); first < last.UnixMilli() || first > last.UnixMilli()+50 {
+	h.await("the group is at the present", func() bool { return len(s.RuleGroups()) == 1 && !s.Behind() })
+	if first := h.steady(s, "clock"); first < last.UnixMilli() || first > last.UnixMilli()+50 {
 		t.Errorf("evaluated from %d on, the other process did until %d", first, last.UnixMilli())
 	}
 	for _, r := range s.AlertingRules() {
@@ -170,7 +177,7 @@ func TestStoreAway(t *testing.T) {
 	book.setAway(false)
 	n = asked.Load()
 	h.await("evaluations", func() bool { return asked.Load() > n+50 })
-	h.steady("clock")
+	h.steady(s, "clock")
 }
 
 // A process that was stopped while another one took its group over writes nothing then.
@@ -246,4 +253,96 @@ func TestLongEvaluation(t *testing.T) {
 	s.Use(h.set("groups: [{name: first, rules: [{record: clock, expr: time()}]}]"), rules.Evaluators{rules.PromQL: long})
 	h.run(s)
 	h.await("an evaluation", func() bool { times, _ := h.instants("clock"); return len(times) > 0 })
+}
+
+// A takeover with a thousand missed instants does not delay the alerts of the present: they are sent first. What
+// was missed is made up beside, and then the alerts are as they would be without the failure.
+func TestTakeOverFarBehind(t *testing.T) {
+	const interval, missed, rulesOf = 500 * time.Millisecond, 300, `
+groups:
+  - name: first
+    interval: 500ms
+    rules:
+      - {record: clock, expr: time()}
+      - {alert: Now, expr: vector(1)}
+      - {alert: Missed, expr: vector(1) unless cause == 0, for: 2m}
+      - {alert: Before, expr: vector(1), for: 1h}
+      - {alert: Kept, expr: vector(1) unless broken == 0, keep_firing_for: 5m}
+`
+	h := newHouse(t)
+	book := newLeaseBook()
+	h.o.Leases = testLeases{book, "a"}
+	firstSent := map[string]time.Time{}
+	var mu sync.Mutex
+	h.o.Notify = func(_ context.Context, _ string, alerts ...*promrules.Alert) {
+		mu.Lock()
+		defer mu.Unlock()
+		for _, a := range alerts {
+			if name := a.Labels.Get("alertname"); firstSent[name].IsZero() {
+				firstSent[name] = time.Now()
+			}
+			if name := a.Labels.Get("alertname"); name == "Now" && !a.ResolvedAt.IsZero() {
+				t.Errorf("an alert that fires was sent as resolved: %+v", a)
+			}
+		}
+	}
+	s := rules.New(h.o)
+	now := time.Now()
+	last := now.Add(-missed * interval)
+	since := last.Add(-30 * time.Minute)
+	for back := 6 * time.Minute; back >= 0; back -= interval {
+		h.write(`{__name__="ALERTS_FOR_STATE", alertname="Before"}`, last.Add(-back), float64(since.Unix()))
+		h.write(`{__name__="cause"}`, last.Add(-back), 0)
+	}
+	h.write(`{__name__="cause"}`, last, math.Float64frombits(value.StaleNaN)) // Missed is active since the failure
+	h.write(`{__name__="broken"}`, last.Add(-time.Second), 0)
+	book.preset(last)
+	s.Use(h.set(rulesOf), h.evaluators())
+	begin := time.Now()
+	h.run(s)
+	sent := func(name string) time.Time {
+		mu.Lock()
+		defer mu.Unlock()
+		return firstSent[name]
+	}
+	h.await("an alert is sent", func() bool { return !sent("Now").IsZero() })
+	if evaluated := s.Leases()[0].Evaluated; evaluated.After(last.Add(missed / 2 * interval)) {
+		t.Errorf("an alert was sent only when the group was evaluated until %v", evaluated)
+	}
+	t.Logf("the first alert was sent after %v", sent("Now").Sub(begin))
+	h.await("the group is at the present", func() bool {
+		all := s.Leases()
+		return !s.Behind() && len(all) > 0 && all[0].Evaluated.After(now)
+	})
+	t.Logf("%d instants were made up after %v", missed, time.Since(begin))
+	times, values := h.instants("clock")
+	for i := range times {
+		if i > 0 && times[i]-times[i-1] != interval.Milliseconds() {
+			t.Errorf("%d ms between instants %d and %d of %d", times[i]-times[i-1], i-1, i, len(times))
+		}
+		if math.Abs(values[i]*1000-float64(times[i])) > 1 {
+			t.Errorf("value %v at %d", values[i], times[i])
+		}
+	}
+	if len(times) < missed {
+		t.Errorf("%d instants", len(times))
+	}
+	active := map[string]time.Time{}
+	for _, r := range s.AlertingRules() {
+		for _, a := range r.ActiveAlerts() {
+			active[r.Name()] = a.ActiveAt
+			if r.Name() == "Missed" && a.State != promrules.StateFiring {
+				t.Errorf("an alert that is due since %v is %s", a.ActiveAt.Add(2*time.Minute), a.State)
+			}
+		}
+	}
+	if got := active["Before"]; got.Unix() != since.Unix() {
+		t.Errorf("Before is active since %v, want %v", got, since)
+	}
+	if got := active["Missed"]; got.Sub(last).Abs() > 2*interval {
+		t.Errorf("Missed is active since %v, want %v", got, last)
+	}
+	if got := active["Kept"]; got.IsZero() {
+		t.Error("Kept was forgotten")
+	}
 }

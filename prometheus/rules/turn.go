@@ -29,6 +29,18 @@ type turn struct {
 	failing time.Time
 
 	shown atomic.Pointer[Lease] // as it was when nobody held mu
+
+	present atomic.Pointer[present] // nil: the group itself evaluates the present
+	// what follows is of the goroutine of the group
+	replay time.Time // up to where the group was taken over; zero: it was not begun, or is done
+	stuck  int       // how many times the missing instants did not become fewer
+	alone  bool      // there is no time to evaluate the present before what is missing
+}
+
+// forget forgets what was begun to catch up.
+func (t *turn) forget() {
+	t.present.Store(nil)
+	t.replay, t.stuck, t.alone = time.Time{}, 0, false
 }
 
 // hold takes the lease or renews it. If it cannot be read, the process that had it goes on, and others take the
@@ -133,7 +145,8 @@ func (t *turn) note(ctx context.Context, at time.Time) bool {
 }
 
 // patienceFailing is how long an instant is evaluated again and again at which the store fails. A rule that always
-// fails must not stop the others.
+// fails must not stop the others. A time in which the leases cannot be read either does not count: then nothing can be
+// evaluated.
 const patienceFailing = time.Minute
 
 // tryAgain reports whether an evaluation is to be repeated.
@@ -142,12 +155,12 @@ func (t *turn) tryAgain(failed bool) bool {
 	defer t.mu.Unlock()
 	now := t.now()
 	switch {
-	case !failed:
+	case !failed, !t.leased:
 		t.failing = time.Time{}
 	case t.failing.IsZero():
 		t.failing = now
 	}
-	return failed && now.Sub(t.failing) < patienceFailing
+	return failed && (t.failing.IsZero() || now.Sub(t.failing) < patienceFailing)
 }
 
 // release gives the lease back, if this process has it.
