@@ -185,7 +185,7 @@ func (a *Adapter) listen() error {
 	if err != nil {
 		return fmt.Errorf("--web.external-url: %w", err)
 	}
-	handler := web.Under(prefix, newWebGuard(http.HandlerFunc(a.serveLive), http.HandlerFunc(a.serveWrites), a.o, a.registry))
+	handler := web.Under(prefix, prom.OtherPaths(newWebGuard(http.HandlerFunc(a.serveLive), http.HandlerFunc(a.serveWrites), a.o, a.registry)))
 	if handler, err = a.protect(a.o.Tracer.Handler(handler)); err != nil {
 		return err
 	}

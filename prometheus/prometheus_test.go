@@ -76,3 +76,31 @@ func TestRoutes(t *testing.T) {
 		}
 	}
 }
+
+// TestOtherPaths asks at the paths of other servers, and at some that are none.
+func TestOtherPaths(t *testing.T) {
+	for asked, want := range map[string]string{
+		"/api/v1/push":                             "/api/v1/write",
+		"/api/prom/push":                           "/api/v1/write",
+		"/api/v1/receive":                          "/api/v1/write",
+		"/otlp/v1/metrics":                         "/api/v1/otlp/v1/metrics",
+		"/prometheus/api/v1/query?query=1":         "/api/v1/query?query=1",
+		"/prometheus/api/v1/read":                  "/api/v1/read",
+		"/api/prom/api/v1/labels":                  "/api/v1/labels",
+		"/prometheus/api/v1/label/U__a%2Fb/values": "/api/v1/label/U__a%2Fb/values",
+		"/prometheus/api/v1":                       "/prometheus/api/v1",
+		"/prometheus/-/ready":                      "/prometheus/-/ready",
+		"/api/v1/push/":                            "/api/v1/push/",
+		"/%61pi/v1/push":                           "/%61pi/v1/push",
+		"/prometheus%2Fapi/v1/query":               "/prometheus%2Fapi/v1/query",
+		"/prometheus/%61pi/v1/query":               "/prometheus/%61pi/v1/query",
+		"/api/v1/query":                            "/api/v1/query",
+	} {
+		got := ""
+		OtherPaths(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { got = r.URL.RequestURI() })).
+			ServeHTTP(httptest.NewRecorder(), httptest.NewRequestWithContext(t.Context(), http.MethodGet, asked, nil))
+		if got != want {
+			t.Errorf("%s is served as %s, want %s", asked, got, want)
+		}
+	}
+}

@@ -71,7 +71,7 @@ func (c *Client) Read(ctx context.Context, q Query, give func(*columns.Batch) er
 	}
 	set, err := c.read.Read(ctx, query, false)
 	if err != nil {
-		return err
+		return fmt.Errorf("remote read: %w", err)
 	}
 	b := &columns.Batch{}
 	f := columns.Filler{Batch: b, From: q.From, To: q.To}
@@ -97,8 +97,11 @@ func (c *Client) Read(ctx context.Context, q Query, give func(*columns.Batch) er
 			b.Reset()
 		}
 	}
-	if err := set.Err(); err != nil || b.Empty() {
-		return err
+	if err := set.Err(); err != nil {
+		return fmt.Errorf("the answer of the remote read: %w", err)
+	}
+	if b.Empty() {
+		return nil
 	}
 	return give(b)
 }
