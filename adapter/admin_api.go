@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"net/http"
 	"path/filepath"
+	"strconv"
 	"sync"
 
 	"github.com/go-chi/chi/v5"
@@ -60,6 +61,7 @@ func (a *adminAPI) mount(r chi.Router) {
 	for path, serve := range map[string]func(*http.Request) (any, error){snapshotPath: a.snapshot, compactPath: a.compact, cleanPath: a.clean, trees.SyncPath: a.syncTrees} {
 		// A page of another origin cannot have a browser start an operation.
 		handler := http.NewCrossOriginProtection().Handler(a.alone(serve))
+		r.HandleFunc(path, notAllowedBut("POST, PUT")) // otherwise the API of Prometheus' module would answer
 		r.Method(http.MethodPost, path, handler)
 		r.Method(http.MethodPut, path, handler)
 	}
@@ -83,6 +85,14 @@ func (a *adminAPI) fail(w http.ResponseWriter, r *http.Request, err error) {
 	admin.Fail(a.o.Logger, w, r, err)
 }
 
+// notAllowedBut refuses a request, since only other methods are allowed.
+func notAllowedBut(methods string) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Allow", methods)
+		http.Error(w, "method "+r.Method+" is not allowed here", http.StatusMethodNotAllowed)
+	}
+}
+
 // alone answers with the result of serve, 204 if there is none, unless another operation is under way.
 func (a *adminAPI) alone(serve func(*http.Request) (any, error)) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
@@ -92,7 +102,11 @@ func (a *adminAPI) alone(serve func(*http.Request) (any, error)) http.HandlerFun
 		}
 		defer a.busy.Unlock()
 		data, err := serve(r)
-		if err != nil {
+		switch {
+		case storage.IsRefusal(err):
+			reply.BadRequest(w, err)
+			return
+		case err != nil:
 			a.fail(w, r, err)
 			return
 		}
@@ -109,6 +123,11 @@ func (a *adminAPI) alone(serve func(*http.Request) (any, error)) http.HandlerFun
 func (a *adminAPI) snapshot(r *http.Request) (any, error) {
 	if err := a.o.wantEmbedded("a snapshot"); err != nil {
 		return nil, err
+	}
+	if skip := r.FormValue("skip_head"); skip != "" {
+		if _, err := strconv.ParseBool(skip); err != nil {
+			return nil, fmt.Errorf("%w: parameter \"skip_head\": unable to parse boolean: %w", storage.ErrInvalid, err)
+		}
 	}
 	begin := a.o.Now()
 	name := fmt.Sprintf("%s-%016x", a.o.Now().UTC().Format("20060102T150405Z0700"), rand.Int64())

@@ -306,7 +306,9 @@ func TestAdminAPI(t *testing.T) {
 			{http.MethodPost, snapshotPath, "", 200, 404},
 			{http.MethodPut, snapshotPath, "same-origin", 200, 404},
 			{http.MethodPost, snapshotPath, "cross-site", 403, 404},
-			{http.MethodGet, snapshotPath, "", 404, 404},
+			{http.MethodGet, snapshotPath, "", 405, 404},
+			{http.MethodDelete, cleanPath, "", 405, 404},
+			{http.MethodPost, snapshotPath + "?skip_head=maybe", "", 400, 404},
 			{http.MethodPost, compactPath, "", 200, 404},
 			{http.MethodPost, compactPath, "cross-site", 403, 404},
 		} {
