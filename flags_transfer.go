@@ -296,6 +296,10 @@ func (p *parser) testCommand() {
 	t := &p.ruleTests
 	c := p.app.Command("test", "Test what was written.").Command("rules", "Run unit tests of rules: files in promtool's format. The rules and queries are evaluated over empty stores in memory, with the languages of rules that promtool does not know. The exit code is 0 if all tests pass, 1 if some fail.")
 	c.Flag("run", "Only tests whose names match this regular expression (RE2). It may be repeated.").PlaceHolder("REGEXP").StringsVar(&t.Run)
+	c.Flag("junit", "File that gets the results in JUnit's format.").PlaceHolder("FILE").StringVar(&t.JUnit)
+	c.Flag("debug", "Tell when a test begins and ends, and list all data after it.").BoolVar(&t.Debug)
+	c.Flag("diff", "Show alerts that differ as a coloured difference.").BoolVar(&t.Diff)
+	c.Flag("ignore-unknown-fields", "Take rule files with fields that nobody knows.").BoolVar(&t.IgnoreUnknown)
 	c.Arg("file", "Files of tests.").Required().StringsVar(&t.Files)
 	c.Action(func(*kingpin.ParseContext) error { return t.Validate() })
 }

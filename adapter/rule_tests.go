@@ -1,15 +1,18 @@
 package adapter
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"log/slog"
+	"os"
 	"path/filepath"
 	"strings"
 	"time"
 
 	"github.com/grafana/regexp"
+	"github.com/prometheus/prometheus/util/junitxml"
 
 	"github.com/tsdbridge/tsdbridge/commands"
 	"github.com/tsdbridge/tsdbridge/prometheus/rules"
@@ -20,6 +23,14 @@ import (
 type RuleTestOptions struct {
 	Files []string
 	Run   []string // only tests whose names match one of these; none: all
+	// JUnit is a file that gets the results in JUnit's format; empty: none does.
+	JUnit string
+	// Debug tells when tests begin and end, and lists all data after each.
+	Debug bool
+	// Diff shows alerts that differ as a coloured difference.
+	Diff bool
+	// IgnoreUnknown takes rule files with fields that nobody knows.
+	IgnoreUnknown bool
 }
 
 // Validate names the flag that cannot work.
@@ -42,15 +53,19 @@ func RunRuleTests(ctx context.Context, o Options, t RuleTestOptions, c commands.
 	if err != nil {
 		return err
 	}
-	failed := false
+	r := ruleTestRun{t, o, run, c}
+	failed, results := false, &junitxml.JUnitXML{}
 	for _, file := range t.Files {
 		fmt.Fprintf(c.Out, "Unit Testing:  %s\n", file)
-		if err := testRuleFile(ctx, o, file, run, c); err != nil {
+		if err := r.file(ctx, file, results.Suite(file)); err != nil {
 			failed = true
 			fmt.Fprintf(c.Out, "  FAILED:\n%s\n\n", indented(err.Error(), "    "))
 			continue
 		}
 		fmt.Fprint(c.Out, "  SUCCESS\n\n")
+	}
+	if err := t.writeResults(results); err != nil {
+		return err
 	}
 	if failed {
 		return &commands.ExitError{Code: 1}
@@ -58,56 +73,106 @@ func RunRuleTests(ctx context.Context, o Options, t RuleTestOptions, c commands.
 	return nil
 }
 
+// writeResults writes the file that is asked for.
+func (t RuleTestOptions) writeResults(results *junitxml.JUnitXML) error {
+	if t.JUnit == "" {
+		return nil
+	}
+	var text bytes.Buffer
+	if err := results.WriteXML(&text); err != nil {
+		return fmt.Errorf("--junit: %w", err)
+	}
+	if err := os.WriteFile(t.JUnit, text.Bytes(), 0o644); err != nil { //nolint:gosec // others may read results of tests
+		return fmt.Errorf("--junit: %w", err)
+	}
+	return nil
+}
+
 func indented(text, by string) string { return by + strings.ReplaceAll(text, "\n", "\n"+by) }
 
-// testRuleFile runs the tests of a file. Its error is what fails.
-func testRuleFile(ctx context.Context, o Options, file string, run *regexp.Regexp, c commands.Console) error {
+// A ruleTestRun runs the tests of files.
+type ruleTestRun struct {
+	RuleTestOptions
+
+	adapter Options
+	wanted  *regexp.Regexp // nil: all
+	console commands.Console
+}
+
+// file runs the tests of a file, and notes their results. Its error is what fails.
+func (r ruleTestRun) file(ctx context.Context, file string, results *junitxml.TestSuite) error {
 	f, missing, err := rules.LoadTests(file)
 	if err != nil {
+		results.Abort(err)
 		return err
 	}
 	for _, pattern := range missing {
-		fmt.Fprintf(c.Err, "  WARNING: no file match pattern %s\n", pattern)
+		fmt.Fprintf(r.console.Err, "  WARNING: no file match pattern %s\n", pattern)
 	}
+	results.Settime(time.Now().Format("2006-01-02T15:04:05"))
 	var errs []error
 	for i := range f.Tests {
 		t := &f.Tests[i]
-		if run != nil && !run.MatchString(t.Name) {
+		if r.wanted != nil && !r.wanted.MatchString(t.Name) {
 			continue
 		}
-		if err := o.testRules(ctx, f, t); err != nil {
-			errs = append(errs, fmt.Errorf("name: %s,\n%s", t.Name, indented(err.Error(), "  ")))
+		results.Case(t.ShownName())
+		failures := r.test(ctx, f, t)
+		for _, err := range failures {
+			results.Fail(err.Error())
+		}
+		if len(failures) > 0 {
+			errs = append(errs, fmt.Errorf("name: %s,\n%s", t.ShownName(), indented(errors.Join(failures...).Error(), "  ")))
 		}
 	}
 	return errors.Join(errs...)
 }
 
-// testRules runs a test over a store of its own.
-func (o Options) testRules(ctx context.Context, f *rules.TestFile, t *rules.TestGroup) (err error) {
-	o = o.forRuleTest(time.Duration(f.EvaluationInterval))
-	files := make([]string, len(f.RuleFiles))
-	for i, file := range f.RuleFiles {
-		files[i] = literalGlob(file)
+// test runs a test over a store of its own, and returns what fails.
+func (r ruleTestRun) test(ctx context.Context, f *rules.TestFile, t *rules.TestGroup) (failures []error) {
+	if r.Debug {
+		begin := time.Now()
+		fmt.Fprintf(r.console.Err, "DEBUG: Starting test %s\n", t.ShownName())
+		defer func() {
+			fmt.Fprintf(r.console.Err, "DEBUG: Test %s finished, took %v\n", t.ShownName(), time.Since(begin))
+		}()
 	}
-	set, err := rules.Load(rules.Config{Files: files, Interval: time.Duration(t.Interval), ExternalLabels: t.ExternalLabels}, o.prometheusOptions().Query.Parser(), o.ruleChecks())
+	o := r.adapter.forRuleTest(time.Duration(f.EvaluationInterval))
+	set, err := r.rules(o, f, t)
 	if err != nil {
-		return err
+		return []error{err}
 	}
 	a, err := New(o)
 	if err != nil {
-		return err
+		return []error{err}
 	}
 	ctx, stop := context.WithCancel(ctx)
 	ended := make(chan error, 1)
 	go func() { ended <- a.Run(ctx) }()
 	defer func() {
 		stop()
-		err = errors.Join(err, <-ended)
+		if err := <-ended; err != nil {
+			failures = append(failures, err)
+		}
 	}()
 	if err := a.waitReady(ctx, ended); err != nil {
-		return err
+		return []error{err}
 	}
-	return a.live.Load().prometheus.TestRules(ctx, rules.Test{File: f, Group: t, Set: set})
+	test := rules.Test{File: f, Group: t, Set: set, Diff: r.Diff}
+	if r.Debug {
+		test.Debug = r.console.Err
+	}
+	return a.live.Load().prometheus.TestRules(ctx, test)
+}
+
+// rules reads the rule files of a test.
+func (r ruleTestRun) rules(o Options, f *rules.TestFile, t *rules.TestGroup) (*rules.Set, error) {
+	files := make([]string, len(f.RuleFiles))
+	for i, file := range f.RuleFiles {
+		files[i] = literalGlob(file)
+	}
+	c := rules.Config{Files: files, Interval: time.Duration(t.Interval), ExternalLabels: t.ExternalLabels, IgnoreUnknown: r.IgnoreUnknown}
+	return rules.Load(c, o.prometheusOptions().Query.Parser(), o.ruleChecks())
 }
 
 // literalGlob returns the pattern that matches one path.

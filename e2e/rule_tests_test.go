@@ -1,10 +1,15 @@
 package e2e_test
 
 import (
+	"encoding/xml"
+	"fmt"
+	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/google/go-cmp/cmp"
 )
 
 // TestRuleTests: tsdbridge and promtool give the same verdict on promtool's own unit tests of rules, some of which fail. long-period.yml is
@@ -33,22 +38,78 @@ func TestRuleTests(t *testing.T) {
 		{"--run=^correct", "rules_run_fuzzy.yml"},
 		{"rules_run_no_fuzzy.yml"},
 		{"rules_run_extrafields.yml"},
+		{"--ignore-unknown-fields", "rules_run_extrafields.yml"},
+		{"--diff", "failing.yml"},
 		{"unittest.yml", "failing.yml"},
 	} {
-		passes := func(binary string) (bool, string) {
-			cmd := exec.CommandContext(t.Context(), binary, append([]string{"test", "rules"}, args...)...)
-			cmd.Dir = directory
-			out, err := cmd.CombinedOutput()
-			return err == nil, string(out)
+		want, got := runRuleTests(t, prometheusBinary(t, "promtool"), directory, args), runRuleTests(t, adapterBinary(t), directory, args)
+		if got.passes != want.passes {
+			t.Errorf("%v: %v, want %v\n%s\npromtool:\n%s", args, got.passes, want.passes, got.out, want.out)
 		}
-		want, theirs := passes(prometheusBinary(t, "promtool"))
-		got, ours := passes(adapterBinary(t))
-		if got != want {
-			t.Errorf("%v: %v, want %v\n%s\npromtool:\n%s", args, got, want, ours, theirs)
+		if diff := cmp.Diff(want.results, got.results); diff != "" {
+			t.Errorf("%v: --junit: (-promtool, +ours)\n%s", args, diff)
 		}
-		verdicts[want]++
+		// promtool lists no more than 10 000 samples
+		if diff := cmp.Diff(want.debug, got.debug); diff != "" && !strings.Contains(want.out, "too many samples into memory") {
+			t.Errorf("%v: --debug: (-promtool, +ours)\n%s", args, diff)
+		}
+		verdicts[want.passes]++
 	}
 	if verdicts[true] < 6 || verdicts[false] < 6 {
 		t.Errorf("verdicts: %v", verdicts)
 	}
+}
+
+// ruleTestResult is what a command tells of tests of rules.
+type ruleTestResult struct {
+	passes  bool
+	out     string
+	debug   []string // lines of --debug
+	results []string // of --junit: suites, and tests with the number of their failures
+}
+
+func runRuleTests(t *testing.T, binary, directory string, args []string) (r ruleTestResult) {
+	t.Helper()
+	file := filepath.Join(t.TempDir(), "junit.xml")
+	all := []string{"test", "rules", "--debug"}
+	if filepath.Base(binary) == "promtool" {
+		all = []string{"test", "--junit=" + file, "rules", "--debug"}
+	} else {
+		all = append(all, "--junit="+file)
+	}
+	cmd := exec.CommandContext(t.Context(), binary, append(all, args...)...)
+	cmd.Dir = directory
+	out, err := cmd.CombinedOutput()
+	r.passes, r.out = err == nil, string(out)
+	for line := range strings.Lines(r.out) {
+		if line, _, _ = strings.Cut(line, ", took"); strings.HasPrefix(line, "DEBUG: ") || strings.Contains(line, " @[") || strings.HasSuffix(line, " =>\n") {
+			r.debug = append(r.debug, line)
+		}
+	}
+	text, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var read struct {
+		Suites []struct {
+			Name     string `xml:"name,attr"`
+			Tests    int    `xml:"tests,attr"`
+			Failures int    `xml:"failures,attr"`
+			Errors   int    `xml:"errors,attr"`
+			Cases    []struct {
+				Name     string   `xml:"name,attr"`
+				Failures []string `xml:"failure"`
+			} `xml:"testcase"`
+		} `xml:"testsuite"`
+	}
+	if err := xml.Unmarshal(text, &read); err != nil {
+		t.Fatal(err)
+	}
+	for _, s := range read.Suites {
+		r.results = append(r.results, fmt.Sprintf("%s: %d tests, %d failures, %d errors", s.Name, s.Tests, s.Failures, s.Errors))
+		for _, c := range s.Cases {
+			r.results = append(r.results, fmt.Sprintf("%s: %d", c.Name, len(c.Failures)))
+		}
+	}
+	return r
 }

@@ -29,6 +29,8 @@ type Config struct {
 	QueryOffset    time.Duration // of groups that have none
 	ExternalLabels labels.Labels
 	Alerting       config.AlertingConfig // where alerts are sent
+	// IgnoreUnknown takes files with fields that nobody knows.
+	IgnoreUnknown bool
 }
 
 // A Set is the rules of some files, as they were when it was loaded. It does not change.
@@ -82,7 +84,7 @@ func (e *FileError) Unwrap() error { return e.Err }
 // Load reads and checks the rule files of a configuration. It reports all errors at once. A path
 // without a pattern must exist.
 func Load(c Config, p parser.Parser, languages Checks) (*Set, error) {
-	s := &Set{config: c, parser: languageParser{p, languages}, groups: map[string]*rulefmt.RuleGroups{}, text: map[string]string{}}
+	s := &Set{config: c, parser: languageParser{p, languages, c.IgnoreUnknown}, groups: map[string]*rulefmt.RuleGroups{}, text: map[string]string{}}
 	errs := []error{c.checkAlerting()}
 	for _, pattern := range c.Files {
 		files, err := filepath.Glob(pattern)
@@ -103,7 +105,7 @@ func Load(c Config, p parser.Parser, languages Checks) (*Set, error) {
 
 // ParseSet returns the rules of the text of one file.
 func ParseSet(c Config, file string, text []byte, p parser.Parser, languages Checks) (*Set, error) {
-	s := &Set{config: c, parser: languageParser{p, languages}, groups: map[string]*rulefmt.RuleGroups{}, text: map[string]string{}}
+	s := &Set{config: c, parser: languageParser{p, languages, c.IgnoreUnknown}, groups: map[string]*rulefmt.RuleGroups{}, text: map[string]string{}}
 	return s, s.add(file, text)
 }
 
@@ -167,7 +169,7 @@ func (p languageParser) parse(file string, text []byte) (*rulefmt.RuleGroups, er
 	if err != nil {
 		return nil, fileErrors(file, err)
 	}
-	groups, errs := rulefmt.Parse(text, false, model.UTF8Validation, p, slog.New(slog.DiscardHandler))
+	groups, errs := rulefmt.Parse(text, p.ignoreUnknown, model.UTF8Validation, p, slog.New(slog.DiscardHandler))
 	for i, err := range errs {
 		e := fileError(file, err)
 		e.Line = line(e.Line)

@@ -97,7 +97,8 @@ func parseForeign(text string, languages []string) (f foreign, ok bool) {
 // A languageParser parses PromQL, and texts of other languages with the language before them.
 type languageParser struct {
 	parser.Parser
-	checks Checks
+	checks        Checks
+	ignoreUnknown bool // fields of rule files
 }
 
 // ParseExpr implements parser.Parser.

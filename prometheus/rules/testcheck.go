@@ -1,6 +1,8 @@
 package rules
 
 import (
+	"cmp"
+	"encoding/json"
 	"fmt"
 	"math"
 	"slices"
@@ -8,41 +10,74 @@ import (
 	"strings"
 	"time"
 
+	"github.com/nsf/jsondiff"
 	"github.com/prometheus/prometheus/model/histogram"
 	"github.com/prometheus/prometheus/model/labels"
 	promrules "github.com/prometheus/prometheus/rules"
 )
 
+// A testAlert is an alert that fires, or that a test expects.
+type testAlert struct{ Labels, Annotations labels.Labels }
+
+func (a testAlert) String() string {
+	return "Labels:" + a.Labels.String() + " Annotations:" + a.Annotations.String()
+}
+
 // alert compares the alerts that fire with those of a test.
 func (r *testRun) alert(t alertTest) error {
-	want := make([]string, 0, len(t.ExpAlerts))
+	want := make([]testAlert, 0, len(t.ExpAlerts))
 	for _, a := range t.ExpAlerts {
 		b := labels.NewBuilder(labels.FromMap(a.ExpLabels)).Set(labels.AlertName, t.Alertname)
-		want = append(want, alertText(b.Labels(), labels.FromMap(a.ExpAnnotations)))
+		want = append(want, testAlert{b.Labels(), labels.FromMap(a.ExpAnnotations)})
 	}
-	got := []string{}
+	got := r.firing(t.Alertname)
+	order := func(a, b testAlert) int { return cmp.Compare(a.String(), b.String()) }
+	slices.SortFunc(want, order)
+	slices.SortFunc(got, order)
+	if slices.EqualFunc(want, got, func(a, b testAlert) bool { return order(a, b) == 0 }) {
+		return nil
+	}
+	if r.Diff {
+		return fmt.Errorf("alertname: %s, time: %s,\n    diff: %s", t.Alertname, t.EvalTime, difference(want, got))
+	}
+	return fmt.Errorf("alertname: %s, time: %s,\n    exp: %s\n    got: %s", t.Alertname, t.EvalTime, listed(texts(want)), listed(texts(got)))
+}
+
+// firing returns the alerts of a name that fire.
+func (r *testRun) firing(name string) []testAlert {
+	all := []testAlert{}
 	for _, g := range r.groups {
 		for _, rule := range g.AlertingRules() {
-			if rule.Name() != t.Alertname {
+			if rule.Name() != name {
 				continue
 			}
 			for _, a := range rule.ActiveAlerts() {
 				if a.State == promrules.StateFiring {
-					got = append(got, alertText(a.Labels, a.Annotations))
+					all = append(all, testAlert{a.Labels, a.Annotations})
 				}
 			}
 		}
 	}
-	slices.Sort(want)
-	slices.Sort(got)
-	if slices.Equal(want, got) {
-		return nil
-	}
-	return fmt.Errorf("alertname: %s, time: %s,\n    exp: %s\n    got: %s", t.Alertname, t.EvalTime, listed(want), listed(got))
+	return all
 }
 
-func alertText(ls, annotations labels.Labels) string {
-	return "Labels:" + ls.String() + " Annotations:" + annotations.String()
+// difference shows in colours how alerts differ from those of a test. Without any, an empty one stands for them, as in
+// promtool.
+func difference(want, got []testAlert) string {
+	var texts [2][]byte
+	for i, alerts := range [][]testAlert{want, got} {
+		if len(alerts) == 0 {
+			alerts = []testAlert{{}}
+		}
+		text, err := json.Marshal(alerts)
+		if err != nil {
+			return err.Error()
+		}
+		texts[i] = text
+	}
+	o := jsondiff.DefaultConsoleOptions()
+	_, text := jsondiff.Compare(texts[0], texts[1], &o)
+	return strings.ReplaceAll(text, "\n", "\n    ")
 }
 
 func listed(texts []string) string {
@@ -127,10 +162,10 @@ func (r *testRun) equal(a, b testSample) bool {
 	return a.value == b.value
 }
 
-func texts(samples []testSample) []string {
-	all := make([]string, len(samples))
-	for i, s := range samples {
-		all[i] = s.String()
+func texts[T fmt.Stringer](all []T) []string {
+	out := make([]string, len(all))
+	for i, one := range all {
+		out[i] = one.String()
 	}
-	return all
+	return out
 }

@@ -34,7 +34,12 @@ type TestGroup struct {
 	ExternalLabels  labels.Labels  `yaml:"external_labels"`
 	ExternalURL     string         `yaml:"external_url"`
 	StartTimestamp  testTime       `yaml:"start_timestamp"`
+
+	shown string // the name, or a number in its place
 }
+
+// ShownName returns the name of a test, or what stands for it.
+func (g *TestGroup) ShownName() string { return g.shown }
 
 type inputSeries struct {
 	Series string `yaml:"series"`
@@ -116,15 +121,15 @@ func (g *TestGroup) complete(number int, interval model.Duration) error {
 	if g.Interval == 0 {
 		g.Interval = interval
 	}
-	if g.Name == "" {
-		g.Name = fmt.Sprintf("unnamed#%d", number)
+	if g.shown = g.Name; g.Name == "" {
+		g.shown = fmt.Sprintf("unnamed#%d", number)
 	}
 	if g.Interval < 0 || interval < 0 {
-		return fmt.Errorf("test %s: an interval must be above 0", g.Name)
+		return fmt.Errorf("test %s: an interval must be above 0", g.shown)
 	}
 	for _, a := range g.AlertRuleTests {
 		if a.Alertname == "" {
-			return fmt.Errorf("test %s: an item under alert_rule_test misses required attribute alertname at eval_time %v", g.Name, a.EvalTime)
+			return fmt.Errorf("test %s: an item under alert_rule_test misses required attribute alertname at eval_time %v", g.shown, a.EvalTime)
 		}
 	}
 	return nil

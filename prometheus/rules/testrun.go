@@ -5,15 +5,19 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"maps"
 	"slices"
 	"time"
 
+	"github.com/prometheus/common/model"
 	"github.com/prometheus/prometheus/model/labels"
+	"github.com/prometheus/prometheus/model/value"
 	"github.com/prometheus/prometheus/promql"
 	"github.com/prometheus/prometheus/promql/parser"
 	promrules "github.com/prometheus/prometheus/rules"
 	promstorage "github.com/prometheus/prometheus/storage"
+	"github.com/prometheus/prometheus/tsdb/chunkenc"
 
 	"github.com/tsdbridge/tsdbridge/budget"
 )
@@ -22,25 +26,75 @@ import (
 type Test struct {
 	File  *TestFile
 	Group *TestGroup
-	Set   *Set // of the rule files
+	Set   *Set      // of the rule files
+	Diff  bool      // alerts that differ are shown as a coloured difference
+	Debug io.Writer // gets all data after the test; nil: nobody does
 }
 
 // Test runs a test over the store of the Service, which must be empty. Rules are evaluated by the groups of the
 // module's manager, as Run has them evaluated. It returns what failed.
-func (s *Service) Test(ctx context.Context, t Test) error {
+func (s *Service) Test(ctx context.Context, t Test) (failures []error) {
 	r, err := s.newTestRun(ctx, t)
 	if err != nil {
-		return err
+		return []error{err}
 	}
 	if err := r.evaluate(); err != nil {
-		return errors.Join(append(r.failures, err)...)
+		return append(r.failures, err)
 	}
 	for _, e := range t.Group.PromQLExprTests {
 		if err := r.expr(e); err != nil {
 			r.failures = append(r.failures, fmt.Errorf("expr: %q, time: %s, %w", e.Expr, e.EvalTime, err))
 		}
 	}
-	return errors.Join(r.failures...)
+	if t.Debug != nil {
+		r.dump(t.Debug)
+	}
+	return r.failures
+}
+
+// dump writes all data, input and what rules made of it, as promtool does.
+func (r *testRun) dump(w io.Writer) {
+	span := (r.Group.last() + time.Second).Truncate(time.Second)
+	start := r.Group.start()
+	matrix, err := r.all(start.UnixMilli()+1, start.Add(span).UnixMilli())
+	if err != nil {
+		fmt.Fprintf(w, "DEBUG: Failed reading all data: %v\n", err)
+		return
+	}
+	fmt.Fprintf(w, "DEBUG: Dump of all data (input_series and rules) at %v:\n%s\n", span, matrix)
+}
+
+// all returns all samples of a time.
+func (r *testRun) all(from, to int64) (promql.Matrix, error) {
+	q, err := r.service.o.Queryable.Querier(from, to)
+	if err != nil {
+		return nil, err
+	}
+	defer q.Close()
+	var matrix promql.Matrix
+	set := q.Select(r.ctx, true, nil, labels.MustNewMatcher(labels.MatchRegexp, model.MetricNameLabel, ".+"))
+	for set.Next() {
+		series := promql.Series{Metric: set.At().Labels()}
+		it := set.At().Iterator(nil)
+		for kind := it.Next(); kind != chunkenc.ValNone; kind = it.Next() {
+			if kind == chunkenc.ValFloat {
+				if at, v := it.At(); !value.IsStaleNaN(v) {
+					series.Floats = append(series.Floats, promql.FPoint{T: at, F: v})
+				}
+				continue
+			}
+			if at, h := it.AtFloatHistogram(nil); !value.IsStaleNaN(h.Sum) {
+				series.Histograms = append(series.Histograms, promql.HPoint{T: at, H: h})
+			}
+		}
+		if err := it.Err(); err != nil {
+			return nil, err
+		}
+		if len(series.Floats)+len(series.Histograms) > 0 {
+			matrix = append(matrix, series)
+		}
+	}
+	return matrix, set.Err()
 }
 
 // A testRun is a test under way.
