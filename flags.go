@@ -389,7 +389,7 @@ func (p *parser) writeFlags() {
 	f("write.buffer.max-bytes", "Memory for points. Beyond it the largest rows are put early; beyond 1.5 times of it writes are refused (503).").Default(bytesText(o.HeadBytes)).SetValue((*byteSize)(&o.HeadBytes))
 	f("write.max-body-bytes", "Size limit of a request of remote write or OTLP, as it is sent and decompressed.").Default(bytesText(int64(l.BodyBytes))).SetValue((*intByteSize)(&l.BodyBytes))
 	f("write.max-concurrency", "Requests of remote write and OTLP at once; more get 503.").Default(text(l.Requests)).IntVar(&l.Requests)
-	f("write.max-in-flight-bytes", "Size limit of the bodies of all requests of remote write and OTLP at once; more get 503.").Default(bytesText(int64(l.InFlightBytes))).SetValue((*intByteSize)(&l.InFlightBytes))
+	f("write.max-in-flight-bytes", "Memory limit of all requests of remote write and OTLP at once: their bodies, and what is made of these; more get 503.").Default(bytesText(int64(l.InFlightBytes))).SetValue((*intByteSize)(&l.InFlightBytes))
 	f("write.max-future", "How far ahead of the clock a sample of remote write or OTLP may be; 0: any time. If set, it also holds for carbon and OpenTSDB unless their flag is set.").Default(l.Future.String()).IsSetByUser(&p.future).DurationVar(&l.Future)
 	d := &o.Prometheus.OTLP
 	f("write.delta.max-series", "Series of OTLP with delta temporality whose sums are kept in memory. Sums of others are read from the store when they are needed.").Default(text(d.DeltaSeries)).IntVar(&d.DeltaSeries)

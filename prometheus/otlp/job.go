@@ -89,7 +89,7 @@ func (j *job) reset(of *translation) {
 }
 
 // pooledJob is how much memory a kept job may have, in bytes.
-const pooledJob = 16 << 20
+const pooledJob = 4 << 20
 
 func (j *job) footprint() int {
 	return cap(j.body) + cap(j.unpacked) + cap(j.keys) + cap(j.starts) + 160*cap(j.points) + 120*cap(j.extras) + 16*cap(j.refs) +

@@ -5,9 +5,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
 	"slices"
 
 	"github.com/tsdbridge/tsdbridge/prometheus/pairs"
+	"github.com/tsdbridge/tsdbridge/prometheus/reply"
 	"github.com/tsdbridge/tsdbridge/prometheus/wire"
 	"github.com/tsdbridge/tsdbridge/storage"
 )
@@ -41,12 +43,15 @@ func (j *job) deduplicate(ctx context.Context) error {
 // judgeSeries judges all series. It goes on after one whose sender must wait, and returns why.
 func (j *job) judgeSeries(ctx context.Context) (waits, err error) {
 	clusterLabel, replicaLabel := j.o.Pairs.Labels()
-	last := verdict{keep: true}
+	last, size := verdict{keep: true}, 0
 	for i := range j.req.series {
 		var v verdict
 		v.cluster, v.replica = j.req.pairOf(i, clusterLabel, replicaLabel)
 		if len(v.cluster) == 0 || len(v.replica) == 0 {
 			continue
+		}
+		if size += len(v.cluster) + len(v.replica); size > j.o.LabelBytes {
+			return nil, reply.WithStatus(http.StatusBadRequest, fmt.Errorf("%w: labels of replicas of more than %d bytes", errTooMany, j.o.LabelBytes))
 		}
 		if !bytes.Equal(v.replica, last.replica) || !bytes.Equal(v.cluster, last.cluster) {
 			switch last, err = j.judge(ctx, v); {

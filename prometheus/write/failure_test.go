@@ -198,7 +198,7 @@ func TestRemoteWriteOverload(t *testing.T) {
 	entered, leave := make(chan struct{}), make(chan struct{})
 	for name, change := range map[string]func(*Options){
 		"requests": func(l *Options) { l.Requests = 1 },
-		"bytes":    func(l *Options) { l.BodyBytes, l.DecodedBytes, l.InFlightBytes = 70, 70, 140 },
+		"bytes":    func(l *Options) { l.BodyBytes, l.DecodedBytes, l.InFlightBytes = 70, 70, 1200 },
 	} {
 		d := newTestDoor(change)
 		d.store.appendErr = func(context.Context) error {

@@ -22,8 +22,8 @@ const (
 
 // tooLarge counts what a prometheus.Histogram of either version contains, before memory is
 // allocated for it. The decoder reports malformed messages; it must not see a histogram with an
-// error.
-func tooLarge(b []byte) (h messageHistogram) {
+// error. numbers are all buckets, bounds and spans.
+func tooLarge(b []byte) (h messageHistogram, numbers int) {
 	var counts [object.HistogramCustomValues + 1]int
 	f := wire.FieldsOf(b)
 	for f.Next() {
@@ -42,7 +42,10 @@ func tooLarge(b []byte) (h messageHistogram) {
 			f.Skip()
 		}
 	}
-	return h
+	for _, n := range counts {
+		numbers += n
+	}
+	return h, numbers
 }
 
 // countNumbers reads a field of buckets and returns how many numbers it holds, packed or not.

@@ -32,6 +32,7 @@ type job struct {
 	unknown unknownSeries
 
 	labels   []rawLabel
+	maxLabel int // how many labels of a series memory was taken for
 	builder  labels.ScratchBuilder
 	batch    storage.Batch
 	starts   []byte // data of the start times in batch
@@ -67,19 +68,28 @@ func (j *job) reset(v version) {
 	j.batch.Reset()
 	j.body, j.decoded, j.starts = j.body[:0], j.decoded[:0], j.starts[:0]
 	j.refs, j.missing, j.labels = j.refs[:0], j.missing[:0], j.labels[:0]
-	j.dropped, j.verdicts = j.dropped[:0], nil
+	j.dropped, j.verdicts, j.maxLabel = j.dropped[:0], nil, 0
 	j.received, j.refused, j.deduplicated, j.appended = kindCounts{}, refusals{}, kindCounts{}, false
 }
 
 // pooledJob is how much memory a kept job may have, in bytes. Ordinary requests take one or two
 // megabytes.
-const pooledJob = 16 << 20
+const pooledJob = 4 << 20
 
 func (j *job) footprint() int {
 	return cap(j.body) + cap(j.decoded) + cap(j.req.keys) + cap(j.starts) + 4*(cap(j.req.refs)+cap(j.req.exemplarRefs)) +
 		24*(cap(j.req.samples)+cap(j.req.symbols)+cap(j.batch.Refs)) + 96*cap(j.req.series) +
 		64*(len(j.bad)+cap(j.req.exemplars)+cap(j.req.histograms)+cap(j.batch.Objects)+cap(j.req.metadata)+j.unknown.Cap()+cap(j.missing)) +
-		32*cap(j.unknown.tags) + cap(j.dropped)
+		32*cap(j.unknown.tags) + 48*cap(j.labels) + cap(j.dropped)
+}
+
+// badMemory is about what the error of a refused series takes, in bytes.
+const badMemory = 150
+
+// setBad records why a series is refused.
+func (j *job) setBad(i int, why error) error {
+	j.bad[i] = why
+	return j.share.Need(badMemory)
 }
 
 // decode walks over the whole body, so that a request with any malformed part is refused before
@@ -93,7 +103,10 @@ func (j *job) decode() error {
 	if cap(j.decoded) != before {
 		j.req.forget() // else it would keep the former memory of the body
 	}
-	if err := j.req.walk(j.decoded, j.o.wire()); err != nil {
+	if err := j.req.walk(j.decoded, j.o.wire(j.share.Need)); err != nil {
+		if own := (reply.Error{}); errors.As(err, &own) {
+			return own
+		}
 		return reply.WithStatus(http.StatusBadRequest, err)
 	}
 	j.received = j.req.counts()

@@ -56,6 +56,19 @@ func (r *message) forgetKey(key []byte) {
 	}
 }
 
+// countLabels returns how many labels a series has.
+func (r *message) countLabels(i int) (n int) {
+	if s := &r.series[i]; r.version == version2 {
+		return int(s.refs.end-s.refs.start) / 2
+	}
+	f := wire.FieldsOf(r.series[i].block.bytes)
+	for f.Next() {
+		f.Skip()
+		n++
+	}
+	return n
+}
+
 func tooLong(limit int) error { return fmt.Errorf("labels of more than %d bytes", limit) }
 
 func (r *message) symbol(ref uint32) ([]byte, error) {
@@ -158,15 +171,24 @@ func metricName(ls []rawLabel) []byte {
 	return nil
 }
 
+var errLongExemplar = fmt.Errorf("labels of more than %d characters", exemplar.ExemplarMaxLabelSetLength)
+
 // checkExemplar checks the labels of an exemplar by the rules of OpenMetrics; it may have none.
 func checkExemplar(ls []rawLabel) error {
+	const limit = exemplar.ExemplarMaxLabelSetLength
+	size := 0
+	for _, l := range ls { // in 2.0, a short message may refer to long labels millions of times
+		if size += len(l.name) + len(l.value); size > utf8.UTFMax*limit {
+			return errLongExemplar
+		}
+	}
 	if err := checkNames(ls); err != nil {
 		return err
 	}
-	size := 0
+	size = 0
 	for _, l := range ls {
-		if size += utf8.RuneCount(l.name) + utf8.RuneCount(l.value); size > exemplar.ExemplarMaxLabelSetLength {
-			return fmt.Errorf("labels of more than %d characters", exemplar.ExemplarMaxLabelSetLength)
+		if size += utf8.RuneCount(l.name) + utf8.RuneCount(l.value); size > limit {
+			return errLongExemplar
 		}
 	}
 	return nil

@@ -23,6 +23,10 @@ type message struct {
 	refs, exemplarRefs []uint32
 	keys               []byte // 2.0: of series, see seriesKey
 	copies             bool   // 1.0: some labels of series are no part of the body
+
+	histogramBytes int // about what the histograms take
+	taken          int // bytes of memory that were taken for the lists
+	checks         int // calls of check
 }
 
 // version is a version of remote write.
@@ -82,15 +86,56 @@ type seriesMetadata struct {
 type rawLabel struct{ name, value []byte }
 
 // messageLimits bound what a walk may collect. A message of empty messages takes many times its
-// size in memory.
-type messageLimits struct{ series, data int }
+// size in memory. room takes so many bytes of it from those of the process; nil: they are not bounded.
+type messageLimits struct {
+	series, data int
+	room         func(bytes int) error
+}
 
 // check is called for each new series and datum.
 func (r *message) check(l messageLimits) error {
 	if len(r.series) > l.series || len(r.samples)+len(r.exemplars)+len(r.metadata)+histogramWeight*len(r.histograms) > l.data {
 		return errTooMany
 	}
-	return nil
+	if r.checks++; r.checks%checksOfMemory != 0 {
+		return nil
+	}
+	return r.takeMemory(l)
+}
+
+// checksOfMemory is how many elements come between two looks at the memory.
+const checksOfMemory = 32
+
+// takeMemory takes the memory that the lists need by now.
+func (r *message) takeMemory(l messageLimits) error {
+	need := r.memory() - r.taken
+	if need <= 0 || l.room == nil {
+		return nil
+	}
+	need = max(need, min(r.taken, roomStep))
+	r.taken += need
+	return l.room(need)
+}
+
+// What elements of a request take until it is stored, in bytes: in the lists here, which are copied
+// when they grow, in those of the batch, and as they are stored.
+const (
+	seriesMemory    = 110
+	sampleMemory    = 60
+	exemplarMemory  = 280
+	metadataMemory  = 120
+	histogramMemory = 600
+	bucketMemory    = 24
+	symbolMemory    = 36
+	refMemory       = 6
+	// roomStep is how much memory is taken at once, in bytes. Small requests take less.
+	roomStep = 16 << 10
+)
+
+// memory returns about how many bytes the request takes in addition to its body.
+func (r *message) memory() int {
+	return seriesMemory*len(r.series) + sampleMemory*len(r.samples) + exemplarMemory*len(r.exemplars) + metadataMemory*len(r.metadata) +
+		symbolMemory*len(r.symbols) + refMemory*(len(r.refs)+len(r.exemplarRefs)) + r.histogramBytes
 }
 
 // histogramWeight is how many samples a histogram counts for: an empty one takes some hundred

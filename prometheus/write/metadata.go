@@ -55,6 +55,19 @@ func (r *message) checkMetadataRefs(i int) error {
 	return nil
 }
 
+// metadataBytes returns how many bytes the metadata of a series of 2.0 have.
+func (r *message) metadataBytes(i int) (n int) {
+	m := &r.series[i].meta
+	if m.help == 0 && m.unit == 0 {
+		return 0
+	}
+	for _, ref := range []uint32{m.help, m.unit} {
+		s, _ := r.symbol(ref) // checkMetadataRefs tells of an error
+		n += len(s)
+	}
+	return n
+}
+
 // refersToText reports whether a reference is invalid or refers to a text that is not empty.
 func (r *message) refersToText(ref uint32) bool {
 	if ref == 0 {
@@ -103,6 +116,11 @@ func (j *job) addSeriesMetadata(i int) {
 	j.addMetadata(object.Family(metricName(ls), kind), kind, help, unit)
 }
 
+// maxFamilies is of how many metrics a request may have metadata: each is put by itself.
+const maxFamilies = 50_000
+
+var errFamilies = fmt.Errorf("metadata of more than %d metrics", maxFamilies)
+
 func (j *job) addMetadata(family []byte, kind model.MetricType, help, unit []byte) {
 	if err := j.checkMetadata(family, help, unit); err != nil {
 		j.refused.data[kindMetadata]++
@@ -110,6 +128,11 @@ func (j *job) addMetadata(family []byte, kind model.MetricType, help, unit []byt
 		return
 	}
 	stored := j.o.Names.MetricName(string(family))
+	if len(j.metadata) >= maxFamilies && j.metadata[stored].times == 0 {
+		j.refused.data[kindMetadata]++
+		j.refused.name(func() string { return "metadata of " + quoteShort(family) }, errFamilies)
+		return
+	}
 	m := newMetadata{family: string(family), times: j.metadata[stored].times + 1}
 	m.Metadata = storage.Metadata{Type: string(kind), Help: string(help), Unit: string(unit)}
 	j.metadata[stored] = m

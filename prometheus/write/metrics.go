@@ -79,7 +79,7 @@ func newDoorMetrics(reg prometheus.Registerer, gate *listen.Gate) *doorMetrics {
 	}
 	factory.NewGaugeFunc(prometheus.GaugeOpts{Name: "tsdbridge_write_requests_in_flight", Help: "Writes being served."},
 		func() float64 { return float64(gate.Requests()) })
-	factory.NewGaugeFunc(prometheus.GaugeOpts{Name: "tsdbridge_write_in_flight_bytes", Help: "Bodies of the writes being served, compressed and decompressed."},
+	factory.NewGaugeFunc(prometheus.GaugeOpts{Name: "tsdbridge_write_in_flight_bytes", Help: "Memory of the writes being served: their bodies, compressed and decompressed, and what is made of them."},
 		func() float64 { return float64(gate.Bytes()) })
 	return &doorMetrics{
 		received:     count("received", "Data in requests that could be decoded."),

@@ -31,8 +31,8 @@ type Options struct {
 	LabelBytes int
 	// Requests is --write.max-concurrency: requests at once.
 	Requests int
-	// InFlightBytes is --write.max-in-flight-bytes: the bodies of all requests at once, compressed
-	// and decompressed.
+	// InFlightBytes is --write.max-in-flight-bytes: of all requests at once the bodies, compressed
+	// and decompressed, and the lists that are made of them.
 	InFlightBytes int
 	// SeriesCache is --storage.series-cache: how many series are found by their bytes, for each
 	// version of the protocol.
@@ -114,6 +114,6 @@ const (
 	maxSeriesBytes = 1<<24 - 1
 )
 
-func (o Options) wire() messageLimits {
-	return messageLimits{series: o.RequestSeries, data: o.RequestData}
+func (o Options) wire(room func(bytes int) error) messageLimits {
+	return messageLimits{series: o.RequestSeries, data: o.RequestData, room: room}
 }

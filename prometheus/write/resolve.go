@@ -83,7 +83,7 @@ func (j *job) findSeries(context.Context) error {
 
 // findKnown looks all series up in the cache.
 func (j *job) findKnown() error {
-	limits, size := &j.o, 0
+	limits, size, metadata := &j.o, 0, 0
 	j.cache = j.caches[j.req.version].Load()
 	j.cache.Begin(&j.lookup)
 	defer j.lookup.End()
@@ -92,16 +92,18 @@ func (j *job) findKnown() error {
 			continue
 		}
 		key, err := j.req.seriesKey(i, limits.SeriesBytes)
+		if err == nil {
+			err = j.req.checkMetadataRefs(i)
+		}
 		if err != nil {
-			j.bad[i] = err
+			if err := j.setBad(i, err); err != nil {
+				return err
+			}
 			continue
 		}
-		if err := j.req.checkMetadataRefs(i); err != nil {
-			j.bad[i] = err
-			continue
-		}
-		if size += len(key); size > limits.LabelBytes {
-			return reply.WithStatus(http.StatusBadRequest, fmt.Errorf("%w: labels of more than %d bytes", errTooMany, limits.LabelBytes))
+		metadata += j.req.metadataBytes(i)
+		if size += len(key); size+metadata > limits.LabelBytes {
+			return reply.WithStatus(http.StatusBadRequest, fmt.Errorf("%w: labels and metadata of more than %d bytes", errTooMany, limits.LabelBytes))
 		}
 		if j.refs[i] = j.lookup.Find(key); j.refs[i] == 0 {
 			// In 2.0 a short message can refer to long strings many times. Copied and translated,
@@ -116,25 +118,48 @@ func (j *job) findKnown() error {
 		}
 		j.req.forgetKey(key)
 	}
-	return nil
+	return j.share.Need(metadata)
 }
 
 // nameMissing checks the labels of a series and translates them.
 func (j *job) nameMissing(m *missingSeries) (err error) {
 	good := j.holdsGood(m.series)
+	if err := j.roomForLabels(m); err != nil {
+		return err
+	}
 	if j.labels, err = j.req.keyLabels(j.labels[:0], m.key); err != nil {
 		return reply.WithStatus(http.StatusBadRequest, fmt.Errorf("labels of time series %d: %w", m.series+1, err))
 	}
 	ls, err := checkSeries(j.labels, j.o.SeriesBytes)
 	if err != nil {
-		j.bad[m.series] = err
-		return nil
+		return j.setBad(m.series, err)
 	}
 	if !good {
 		return nil // A good sample creates a series, a bad one or metadata does not.
 	}
 	m.unknown = j.unknown.add(m.key, j.withoutReplica(ls), j.o.Names)
 	return nil
+}
+
+// What a new series takes until the store knows it, and a label of it, in bytes.
+const (
+	newSeriesMemory = 200
+	newLabelMemory  = 32
+	rawLabelMemory  = 48
+)
+
+// roomForLabels takes the memory for the labels of a new series.
+func (j *job) roomForLabels(m *missingSeries) error {
+	n := j.req.countLabels(m.series)
+	need := newSeriesMemory + newLabelMemory*n
+	if j.req.version == version1 {
+		need += len(m.key) // for their names
+	}
+	if more := n - j.maxLabel; more > 0 {
+		need += rawLabelMemory * more
+		j.maxLabel = n
+	}
+	return j.share.Need(need)
 }
 
 // resolve resolves the unknown series in one call.

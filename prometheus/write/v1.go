@@ -77,7 +77,7 @@ func (r *message) walkSeriesField(s *messageSeries, b []byte, start int) (i int,
 // walkHistogramV1 reads a prometheus.Histogram.
 func (r *message) walkHistogramV1(b []byte) error {
 	var p prompb.Histogram
-	h, err := decodeHistogram(b, &p)
+	h, err := r.decodeHistogram(b, &p)
 	h.time = p.Timestamp
 	r.histograms = append(r.histograms, h)
 	return err

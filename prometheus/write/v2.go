@@ -59,7 +59,7 @@ func (r *message) walkSeriesV2(b []byte, l messageLimits) error {
 // walkHistogramV2 reads an io.prometheus.write.v2.Histogram.
 func (r *message) walkHistogramV2(b []byte) error {
 	var p writev2.Histogram
-	h, err := decodeHistogram(b, &p)
+	h, err := r.decodeHistogram(b, &p)
 	h.time, h.start = p.Timestamp, p.StartTimestamp
 	r.histograms = append(r.histograms, h)
 	return err

@@ -46,13 +46,15 @@ func (r *message) walk(b []byte, l messageLimits) error {
 		case requestSymbolsV2:
 			if r.symbols = append(r.symbols, m); len(r.symbols) > l.data {
 				err = errTooMany
+			} else {
+				err = r.check(l)
 			}
 		}
 		if err != nil {
 			return r.inSeries(err)
 		}
 	}
-	return nil
+	return r.takeMemory(l)
 }
 
 // inSeries adds the number of the current series to an error.
@@ -145,10 +147,12 @@ type protoHistogram interface {
 
 // decodeHistogram reads a histogram, except its times, into p with the generated code: histograms
 // are rare and large.
-func decodeHistogram(b []byte, p protoHistogram) (h messageHistogram, err error) {
-	if h = tooLarge(b); h.err != nil {
+func (r *message) decodeHistogram(b []byte, p protoHistogram) (h messageHistogram, err error) {
+	h, numbers := tooLarge(b)
+	if h.err != nil {
 		return h, nil
 	}
+	r.histogramBytes += histogramMemory + bucketMemory*numbers
 	if err := p.Unmarshal(b); err != nil {
 		return h, fmt.Errorf("%w: histogram: %w", wire.ErrMalformed, err)
 	}
