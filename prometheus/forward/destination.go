@@ -6,6 +6,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
+	"os"
 	"path/filepath"
 	"strings"
 	"sync/atomic"
@@ -63,19 +64,33 @@ func dirOf(name string) string {
 
 // newDestination opens the spool of a destination.
 func (m *Manager) newDestination(name string) (*destination, error) {
-	segment := cmp.Or(m.o.segmentBytes, segmentBytes)
-	dir := filepath.Join(m.o.Dir, dirOf(name))
-	d := &destination{m: m, name: name, dir: dir}
+	d := &destination{m: m, name: name, dir: filepath.Join(m.o.Dir, dirOf(name))}
 	var err error
-	d.spool, err = spool.Open(spool.Options{
-		Dir: dir, SegmentBytes: segment, MaxBytes: max(m.o.MaxBytes, 4*segment), MaxRecordBytes: cmp.Or(m.o.recordBytes, mostRecord),
-		HasSpace: func() bool { return m.o.HasSpace(m.o.Dir) }, CameAt: cameAt, Logger: m.o.Logger, Now: m.o.Now,
-	})
-	if err != nil {
+	if d.spool, err = m.openSpool(d.dir); err != nil {
 		return nil, err
 	}
 	d.metrics = m.metrics.of(d)
 	return d, nil
+}
+
+func (m *Manager) openSpool(dir string) (*spool.Spool, error) {
+	segment := cmp.Or(m.o.segmentBytes, segmentBytes)
+	return spool.Open(spool.Options{
+		Dir: dir, SegmentBytes: segment, MaxBytes: max(m.o.MaxBytes, 4*segment), MaxRecordBytes: cmp.Or(m.o.recordBytes, mostRecord),
+		HasSpace: func() bool { return m.o.HasSpace(m.o.Dir) }, CameAt: cameAt, Logger: m.o.Logger, Now: m.o.Now,
+	})
+}
+
+// waitingIn returns how many bytes wait in a spool that has no destination; 0 if there is no spool.
+func (m *Manager) waitingIn(dir string) (int64, error) {
+	if _, err := os.Stat(filepath.Join(dir, "spool")); err != nil {
+		return 0, nil //nolint:nilerr // the directory is of somebody else
+	}
+	s, err := m.openSpool(dir)
+	if err != nil {
+		return 0, err
+	}
+	return s.Waiting(), s.Close()
 }
 
 // keep puts records into the spool, or counts them.

@@ -11,6 +11,8 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"os"
+	"path/filepath"
 	"reflect"
 	"slices"
 	"sync"
@@ -86,6 +88,7 @@ type Manager struct {
 	metrics   *metrics
 	recorders recorders
 	live      atomic.Pointer[[]*destination] // what takes batches
+	orphans   sync.Once                      // are told of
 
 	mu      sync.Mutex             // guards the next
 	running func() context.Context // of Run; nil: it does not run
@@ -115,6 +118,7 @@ func (m *Manager) Apply(s Settings) error {
 		return err
 	}
 	m.live.Store(&next)
+	m.orphans.Do(m.tellOrphans)
 	for _, d := range before {
 		if !slices.Contains(next, d) {
 			m.drop(d)
@@ -191,6 +195,25 @@ func (m *Manager) drop(d *destination) {
 		m.o.Logger.Warn("the spool of a removed destination of remote_write could not be closed, its points wait; restart when the disk is well", "destination", d.name, "err", err)
 	}
 	m.metrics.forget(d.name)
+}
+
+// tellOrphans tells of the spools that a process before left with samples, whose destinations are in the settings no
+// more: they were removed, or have another name or address.
+func (m *Manager) tellOrphans() {
+	known := map[string]bool{}
+	for _, d := range *m.live.Load() {
+		known[d.dir] = true
+	}
+	all, _ := os.ReadDir(m.o.Dir) // without a directory there are none
+	for _, entry := range all {
+		dir := filepath.Join(m.o.Dir, entry.Name())
+		if known[dir] || !entry.IsDir() {
+			continue
+		}
+		if left, err := m.waitingIn(dir); err != nil || left > 0 {
+			m.o.Logger.Warn("a spool has samples for a destination that remote_write does not have; they are sent if a destination of this name comes back, or remove the directory", "directory", dir, "bytes", left, "err", err)
+		}
+	}
 }
 
 // Appended takes a batch that the store has, and returns when the spools have it too, or when it is counted as

@@ -68,6 +68,7 @@ type receiver struct {
 
 	mu       sync.Mutex // guards what follows
 	answer   func(n int) int
+	header   func(http.Header) // of answers; nil: all is written
 	requests int
 	got      []string
 	metadata []string
@@ -94,8 +95,16 @@ func (s *receiver) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if err != nil {
 		status = http.StatusBadRequest
 	}
+	if s.header != nil {
+		s.header(w.Header())
+	}
 	if status < 300 {
 		if strings.Contains(r.Header.Get("Content-Type"), "v2") {
+			if s.header == nil {
+				w.Header().Set("X-Prometheus-Remote-Write-Samples-Written", "1000000")
+				w.Header().Set("X-Prometheus-Remote-Write-Histograms-Written", "1000000")
+				w.Header().Set("X-Prometheus-Remote-Write-Exemplars-Written", "1000000")
+			}
 			s.addV2(packed)
 		} else {
 			s.addV1(packed)
@@ -395,6 +404,100 @@ func TestRefusal(t *testing.T) {
 	r.waitFor(t, w.append(5, 1, 2))
 	if got := w.dropped(dropRefused); got != 3 || len(r.got) != 2 {
 		t.Errorf("%d are counted as refused, %q were sent", got, r.got)
+	}
+}
+
+// TestInPart counts what a destination of 2.0 has not written, whatever the status of its answer is.
+func TestInPart(t *testing.T) {
+	for _, status := range []int{http.StatusNoContent, http.StatusBadRequest} {
+		r, w := newReceiver(t), newWorld(t)
+		r.answers(func(int) int { return status })
+		r.header = func(h http.Header) { h.Set("X-Prometheus-Remote-Write-Samples-Written", "1") }
+		w.apply(remoteTo(t, r.URL, func(c *config.RemoteWriteConfig) { c.ProtobufMessage = remoteapi.WriteV2MessageType }))
+		w.append(1, 1, 2, 3)
+		for begun := time.Now(); w.dropped(dropRefused) < 2; time.Sleep(time.Millisecond) {
+			if time.Since(begun) > 30*time.Second {
+				t.Fatalf("%d: %d are counted as refused", status, w.dropped(dropRefused))
+			}
+		}
+		if got := testutil.ToFloat64(w.metrics.samples.WithLabelValues("other", "sample")); got != 1 || w.dropped(dropRefused) != 2 {
+			t.Errorf("%d: %v are counted as written, %d as refused", status, got, w.dropped(dropRefused))
+		}
+		w.stop()
+		if !strings.Contains(w.log.String(), "refuses samples") {
+			t.Errorf("%d: the log does not tell it: %s", status, w.log)
+		}
+	}
+}
+
+// TestOldServer keeps what is sent by 2.0 to a server that answers 204 and knows 1.0 alone, until the settings are right.
+func TestOldServer(t *testing.T) {
+	r, w := newReceiver(t), newWorld(t)
+	r.header = func(http.Header) {}
+	v2 := func(c *config.RemoteWriteConfig) { c.ProtobufMessage = remoteapi.WriteV2MessageType }
+	w.apply(remoteTo(t, r.URL, v2))
+	want := w.append(1, 1, 2)
+	r.wait(t, "some requests", func() bool { return r.requests > 2 })
+	w.apply(remoteTo(t, r.URL))
+	r.waitFor(t, want)
+	w.stop()
+	if !strings.Contains(w.log.String(), "takes remote write 1.0 only") {
+		t.Errorf("the log does not tell it: %s", w.log)
+	}
+}
+
+// TestRetryAfter waits as long as a destination asks for.
+func TestRetryAfter(t *testing.T) {
+	r, w := newReceiver(t), newWorld(t)
+	r.answers(func(n int) int {
+		return map[bool]int{true: http.StatusTooManyRequests, false: http.StatusNoContent}[n < 1]
+	})
+	r.header = func(h http.Header) { h.Set("Retry-After", "1") }
+	w.apply(remoteTo(t, r.URL, func(c *config.RemoteWriteConfig) { c.MetadataConfig.Send = false }))
+	begun := time.Now()
+	r.waitFor(t, w.append(1, 1, 2))
+	if took := time.Since(begun); took < time.Second {
+		t.Errorf("sent again after %v", took)
+	}
+	now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+	for header, want := range map[string]time.Duration{"": 0, "x": 0, "120": 2 * time.Minute, "-1": -time.Second, "Thu, 01 Jan 2026 00:00:30 GMT": 30 * time.Second} {
+		if got := retryAfter(header, now); got != want {
+			t.Errorf("retryAfter(%q) = %v, want %v", header, got, want)
+		}
+	}
+	r.answers(func(int) int { return http.StatusTooManyRequests })
+	r.header = func(h http.Header) { h.Set("Retry-After", "100000") }
+	w.append(2, 1)
+	r.wait(t, "a request", func() bool { return r.requests > 0 })
+	w.stop() // does not wait
+}
+
+// TestOrphans tells of samples that wait for a destination that a start does not find in the settings, and sends them
+// when it comes back.
+func TestOrphans(t *testing.T) {
+	r, w := newReceiver(t), newWorld(t)
+	r.answers(func(int) int { return http.StatusServiceUnavailable })
+	to := func(name string) *config.RemoteWriteConfig {
+		return remoteTo(t, r.URL, func(c *config.RemoteWriteConfig) { c.Name = name })
+	}
+	w.apply(to("old"), to("empty"))
+	want := w.append(1, 1, 2)
+	w.stop()
+	w.log.Reset()
+	w.begin()
+	w.apply(to("new"))
+	w.stop()
+	if text := w.log.String(); !strings.Contains(text, "a spool has samples for a destination that remote_write does not have") || !strings.Contains(text, "old") {
+		t.Errorf("the log does not tell it: %s", text)
+	}
+	r.answers(func(int) int { return http.StatusNoContent })
+	w.log.Reset()
+	w.begin()
+	w.apply(to("new"), to("old"), to("empty"))
+	r.waitFor(t, want)
+	w.stop()
+	if strings.Contains(w.log.String(), "a spool has samples") {
+		t.Errorf("a spool that is used is told of: %s", w.log)
 	}
 }
 

@@ -45,7 +45,7 @@ func newSender(name string, r *config.RemoteWriteConfig, external labels.Labels)
 		return nil, fmt.Errorf("remote_write: %s: %w", name, err)
 	}
 	if c, ok := client.(*remote.Client); ok {
-		c.Client.Transport = statusKeeper{c.Client.Transport}
+		c.Client.Transport = answerKeeper{c.Client.Transport}
 		c.Client.CheckRedirect = keepMethod(c.Client.CheckRedirect)
 	}
 	return &sender{config: r, external: external, client: client}, nil
@@ -192,34 +192,70 @@ func (s *sender) wanted(items []item) []item {
 
 // post sends a request, again and again until the server has taken or refused it, or ctx ends.
 func (s *sender) post(ctx context.Context, r request) error {
-	m, attempt := s.d.metrics, 0
+	attempt := 0
 	ok := retry.Until(ctx, s.pauses(), func() bool {
-		begun, status := time.Now(), 0
-		_, err := s.client.Store(context.WithValue(ctx, statusKey{}, &status), r.body, attempt)
-		m.took.Observe(time.Since(begun).Seconds())
+		begun, got := time.Now(), answer{}
+		stats, err := s.client.Store(context.WithValue(ctx, answerKey{}, &got), r.body, attempt)
+		s.d.metrics.took.Observe(time.Since(begun).Seconds())
 		attempt++
+		if err == nil {
+			err = s.checkVersion(stats)
+		}
 		switch {
 		case err == nil:
-			m.sent(r)
 			s.recovered(ctx)
+			s.settle(ctx, r, s.taken(r, stats, r), errInPart)
 			return true
 		case ctx.Err() != nil:
 			return false
-		case final(status):
-			m.drop(dropRefused, r.samples+r.histograms+r.exemplars)
-			s.d.m.o.Logger.WarnContext(ctx, "a destination of remote_write refuses samples, which are not sent again; its answer tells why", "destination", s.d.name, "samples", r.samples, "histograms", r.histograms, "err", err)
+		case final(got.status):
+			s.settle(ctx, r, s.taken(r, stats, request{}), err)
 			return true
 		}
-		m.retried.Inc()
+		s.d.metrics.retried.Inc()
 		if s.outcome.Note(ctx, err) && !s.failing.Swap(true) {
 			s.d.m.o.Logger.WarnContext(ctx, "a destination of remote_write takes no samples, which wait in the spool; its answer tells why", "destination", s.d.name, "err", err)
 		}
+		got.pause(ctx)
 		return false
 	})
 	if !ok {
 		return ctx.Err()
 	}
 	return nil
+}
+
+var (
+	errNotV2  = errors.New("the answer does not tell what was written: the server takes remote write 1.0 only; set protobuf_message to prometheus.WriteRequest")
+	errInPart = errors.New("it answered that it has written less than it was sent")
+)
+
+// checkVersion refuses the good answer of a server that does not know remote write 2.0 and has read nothing.
+func (s *sender) checkVersion(stats remote.WriteResponseStats) error {
+	if s.config.ProtobufMessage == remoteapi.WriteV2MessageType && !stats.Confirmed {
+		return errNotV2
+	}
+	return nil
+}
+
+// taken returns what the server has written of a request. Without numbers in its answer, it is as much as is given.
+func (s *sender) taken(r request, stats remote.WriteResponseStats, otherwise request) request {
+	if s.config.ProtobufMessage != remoteapi.WriteV2MessageType || !stats.Confirmed {
+		return otherwise
+	}
+	return request{samples: min(r.samples, stats.Samples), histograms: min(r.histograms, stats.Histograms), exemplars: min(r.exemplars, stats.Exemplars)}
+}
+
+// settle counts what the server has written of a request, and what it has not, which is not sent again.
+func (s *sender) settle(ctx context.Context, r, written request, why error) {
+	s.d.metrics.sent(request{r.body, written.samples, written.histograms, written.exemplars})
+	samples, histograms, exemplars := r.samples-written.samples, r.histograms-written.histograms, r.exemplars-written.exemplars
+	if samples+histograms+exemplars == 0 {
+		return
+	}
+	s.d.metrics.drop(dropRefused, samples+histograms+exemplars)
+	s.d.m.o.Logger.WarnContext(ctx, "a destination of remote_write refuses samples, which are not sent again; its answer tells why",
+		"destination", s.d.name, "samples", samples, "histograms", histograms, "exemplars", exemplars, "err", why)
 }
 
 // recovered notes that the server takes samples.
@@ -262,19 +298,4 @@ func (s *sender) describe(ctx context.Context) {
 			_, err = s.client.Store(ctx, r.body, 0)
 		}
 	}
-}
-
-// statusKey is the key of an *int in a context, which gets the status of an answer.
-type statusKey struct{}
-
-// A statusKeeper keeps the status of an answer.
-type statusKeeper struct{ next http.RoundTripper }
-
-// RoundTrip implements http.RoundTripper.
-func (k statusKeeper) RoundTrip(r *http.Request) (*http.Response, error) {
-	resp, err := k.next.RoundTrip(r)
-	if status, ok := r.Context().Value(statusKey{}).(*int); ok && err == nil {
-		*status = resp.StatusCode
-	}
-	return resp, err
 }
