@@ -101,7 +101,7 @@ func newAPI(o apiOptions) *api {
 	}
 	return &api{
 		o: o, evaluator: eval.New(), turns: turns.New(o.Limits.Concurrency), metrics: newAPIMetrics(o.Registerer), sources: source.New(o.source()), lately: recent.New[string, int64](latelyKept),
-		branches: recent.NewWeighted[string, lateBranch](branchesKept, func(path string) int { return len(path) + branchBytes }),
+		branches: recent.NewWeighted[string, lateBranch](branchesKept, func(path string, _ lateBranch) int { return len(path) + branchBytes }),
 		foreign:  http.NewCrossOriginProtection(),
 	}
 }

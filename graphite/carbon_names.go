@@ -86,7 +86,7 @@ func newNameRules(files nameFiles, logger *slog.Logger) (*nameRules, error) {
 func (r *nameRules) load() (*nameRuleset, error) {
 	rules := &nameRuleset{
 		read:    map[string]fileVersion{},
-		dropped: recent.NewWeighted[string, error](refusedBytes, func(name string) int { return len(name) + refusedCost }),
+		dropped: recent.NewWeighted[string, error](refusedBytes, func(name string, _ error) int { return len(name) + refusedCost }),
 	}
 	for _, file := range []struct {
 		flag, path string

@@ -27,7 +27,7 @@ type refusedNames struct {
 }
 
 func newRefusedNames(kept *refused.Log) *refusedNames {
-	return &refusedNames{kept: kept, names: recent.NewWeighted[string, time.Time](refusedBytes, func(name string) int { return len(name) + refusedCost })}
+	return &refusedNames{kept: kept, names: recent.NewWeighted[string, time.Time](refusedBytes, func(name string, _ time.Time) int { return len(name) + refusedCost })}
 }
 
 // holds reports whether a name was refused lately.

@@ -9,7 +9,7 @@ import "sync"
 // old generation moves to the young one. A Map is safe for concurrent use.
 type Map[K comparable, V any] struct {
 	limit  int // of the weight of a generation
-	weight func(K) int
+	weight func(K, V) int
 
 	mu         sync.RWMutex // guards all below
 	young, old map[K]V
@@ -18,12 +18,12 @@ type Map[K comparable, V any] struct {
 
 // New returns an empty map with room for so many keys in each of its two generations.
 func New[K comparable, V any](keys int) *Map[K, V] {
-	return NewWeighted[K, V](keys, func(K) int { return 1 })
+	return NewWeighted[K, V](keys, func(K, V) int { return 1 })
 }
 
-// NewWeighted returns an empty map whose generations are full when the weights of their keys reach
-// a limit.
-func NewWeighted[K comparable, V any](limit int, weight func(K) int) *Map[K, V] {
+// NewWeighted returns an empty map whose generations are full when the weights of their entries reach
+// a limit. The weight of an entry must not change.
+func NewWeighted[K comparable, V any](limit int, weight func(K, V) int) *Map[K, V] {
 	return &Map[K, V]{limit: limit, weight: weight}
 }
 
@@ -50,9 +50,10 @@ func (m *Map[K, V]) Put(key K, v V) {
 	if m.young == nil || m.used >= m.limit {
 		m.old, m.young, m.used = m.young, make(map[K]V), 0
 	}
-	if _, has := m.young[key]; !has {
-		m.used += m.weight(key)
+	if before, has := m.young[key]; has {
+		m.used -= m.weight(key, before)
 	}
+	m.used += m.weight(key, v)
 	m.young[key] = v
 }
 
@@ -60,8 +61,8 @@ func (m *Map[K, V]) Put(key K, v V) {
 func (m *Map[K, V]) Forget(key K) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if _, has := m.young[key]; has {
-		m.used -= m.weight(key)
+	if before, has := m.young[key]; has {
+		m.used -= m.weight(key, before)
 	}
 	delete(m.young, key)
 	delete(m.old, key)

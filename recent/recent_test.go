@@ -27,7 +27,7 @@ func TestMap(t *testing.T) {
 
 // Keys of different weights fill a generation by their weights, and no key weighs twice.
 func TestWeighted(t *testing.T) {
-	m := NewWeighted[int, string](100, func(key int) int { return key })
+	m := NewWeighted[int, string](100, func(key int, _ string) int { return key })
 	for range 20 {
 		m.Put(60, "a")
 	}
@@ -45,5 +45,22 @@ func TestWeighted(t *testing.T) {
 	}
 	if _, ok := m.Get(40); ok {
 		t.Error("two generations later a key is known")
+	}
+}
+
+// The weight of an entry is that of its newest value.
+func TestWeightOfValues(t *testing.T) {
+	m := NewWeighted(10, func(_ string, v int) int { return v })
+	for range 100 {
+		m.Put("a", 4)
+		m.Put("a", 1)
+	}
+	m.Put("b", 5)
+	if _, ok := m.old["a"]; ok || len(m.young) != 2 || m.used != 6 {
+		t.Errorf("young %v, old %v, %d used", m.young, m.old, m.used)
+	}
+	m.Forget("b")
+	if m.used != 1 {
+		t.Errorf("%d used after b was forgotten", m.used)
 	}
 }

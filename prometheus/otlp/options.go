@@ -36,7 +36,8 @@ type selector interface {
 // Options are the limits and the parts of OTLP. DefaultOptions sets the limits; the parts must be
 // given. Bytes are bytes in memory, unless the comment names the network.
 type Options struct {
-	// DeltaSeries is --write.delta.max-series: of how many series the sums of deltas are kept in memory.
+	// DeltaSeries is --write.delta.max-series: of how many series the sums of deltas are kept in memory. A
+	// native histogram counts for several.
 	DeltaSeries int
 	// DeltaWindow is --write.delta.window: how old the newest sample in the store may be for a sum of
 	// deltas to go on from it.

@@ -41,6 +41,25 @@ type total struct {
 	histogram *histogram.FloatHistogram
 }
 
+// floatBytes is about what the sum of a series of floats takes, in bytes.
+const floatBytes = 150
+
+// bytes returns about how many bytes the histogram of a sum takes.
+func (t *total) bytes() int {
+	h := t.histogram
+	if h == nil {
+		return 0
+	}
+	return 250 + 8*(len(h.PositiveBuckets)+len(h.NegativeBuckets)+len(h.PositiveSpans)+len(h.NegativeSpans)+len(h.CustomValues))
+}
+
+// weight returns for how many series of floats a sum counts.
+func (t *total) weight() int { return 1 + t.bytes()/floatBytes }
+
+// sumCopies is how many times its size a native histogram takes while a delta is added to it: the sum,
+// which is a copy, as integers, and as it is stored.
+const sumCopies = 3
+
 func newTotals(o Options) *totals {
 	t := &totals{o: o}
 	for i := range t.shards {
@@ -54,7 +73,7 @@ func newTotals(o Options) *totals {
 func (t *totals) forget() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.known = recent.New[storage.Ref, *total](max(1, t.o.DeltaSeries/2))
+	t.known = recent.NewWeighted(max(1, t.o.DeltaSeries/2), func(_ storage.Ref, t *total) int { return t.weight() })
 }
 
 func (t *totals) all() *recent.Map[storage.Ref, *total] {
@@ -115,10 +134,14 @@ func (t *totals) read(ctx context.Context, j *job, refs []storage.Ref) error {
 	var missing []storage.Ref
 	known := t.all()
 	for _, ref := range refs {
-		if have, ok := known.Get(ref); ok {
-			j.pending[ref] = have
-		} else {
+		have, ok := known.Get(ref)
+		if !ok {
 			missing = append(missing, ref)
+			continue
+		}
+		j.pending[ref] = have
+		if err := j.share.Need(sumCopies * have.bytes()); err != nil {
+			return err
 		}
 	}
 	if len(missing) == 0 {
@@ -132,6 +155,9 @@ func (t *totals) read(ctx context.Context, j *job, refs []storage.Ref) error {
 		}
 		if stored := storedTotal(&points); stored != nil {
 			j.pending[points.Ref] = stored
+			if err := j.share.Need((sumCopies + 1) * stored.bytes()); err != nil {
+				return err
+			}
 		}
 	}
 	return nil

@@ -203,6 +203,38 @@ func TestDeltasForgotten(t *testing.T) {
 	}
 }
 
+// TestDeltaBytes has histograms of many buckets, which count as many series.
+func TestDeltaBytes(t *testing.T) {
+	d := newDoor(t, func(o *Options) { o.DeltaSeries = 1000 })
+	const series, buckets = 30, 9000
+	for step := range 2 {
+		for n := range series {
+			md, m := one("h")
+			h := m.SetEmptyExponentialHistogram()
+			h.SetAggregationTemporality(pmetric.AggregationTemporalityDelta)
+			p := h.DataPoints().AppendEmpty()
+			p.SetStartTimestamp(second(100 - 10*step))
+			p.SetTimestamp(second(90 - 10*step))
+			p.Attributes().PutInt("n", int64(n))
+			p.SetCount(buckets)
+			counts := make([]uint64, buckets)
+			for i := range counts {
+				counts[i] = 1
+			}
+			p.Positive().BucketCounts().FromRaw(counts)
+			if status, _, text := send(t, d, md); status != http.StatusOK {
+				t.Fatal(text)
+			}
+		}
+	}
+	if n := d.totals.all().Len(); n > 4 { // each counts as 480
+		t.Errorf("%d sums of %d buckets in memory", n, buckets)
+	}
+	if got := strings.Count(d.dump(t), fmt.Sprintf("{count:%d,", 2*buckets)); got != series {
+		t.Errorf("%d series have the whole sum, want %d", got, series)
+	}
+}
+
 // failing refuses appends for now, at random: before or after they are durable.
 type failing struct {
 	storage.Appender

@@ -29,8 +29,9 @@ type family struct{ number uint64 }
 // contextBytes is how many bytes of resources and metrics are remembered in each generation.
 const contextBytes = 32 << 20
 
+func contextWeight[V any](key string, _ V) int { return len(key) + 64 }
+
 func newTranslation(c config.OTLPConfig, o Options) *translation {
-	weight := func(key string) int { return len(key) + 64 }
 	return &translation{
 		config: c,
 		settings: prometheusremotewrite.Settings{
@@ -46,8 +47,8 @@ func newTranslation(c config.OTLPConfig, o Options) *translation {
 			EnableTypeAndUnitLabels:              o.TypeAndUnitLabels,
 		},
 		cache:    ingest.NewCache(o.SeriesCache),
-		families: recent.NewWeighted[string, *family](contextBytes, weight),
-		targets:  recent.NewWeighted[string, *target](contextBytes, weight),
+		families: recent.NewWeighted(contextBytes, contextWeight[*family]),
+		targets:  recent.NewWeighted(contextBytes, contextWeight[*target]),
 	}
 }
 
