@@ -18,6 +18,7 @@ import (
 	"github.com/prometheus/prometheus/promql/parser"
 	promstorage "github.com/prometheus/prometheus/storage"
 	"github.com/prometheus/prometheus/tsdb/chunkenc"
+	"github.com/prometheus/prometheus/util/httputil"
 
 	"github.com/tsdbridge/tsdbridge/budget"
 	"github.com/tsdbridge/tsdbridge/prometheus/reply"
@@ -54,7 +55,7 @@ func (f *Federation) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, "method "+r.Method+" is not allowed here", http.StatusMethodNotAllowed)
 		return
 	}
-	f.lists.serve(w, r, http.HandlerFunc(f.answer))
+	f.lists.serve(w, r, httputil.CompressionHandler{Handler: http.HandlerFunc(f.answer)})
 }
 
 func (f *Federation) answer(w http.ResponseWriter, r *http.Request) {

@@ -1,7 +1,9 @@
 package query
 
 import (
+	"compress/gzip"
 	"fmt"
+	"io"
 	"math"
 	"net/http"
 	"net/http/httptest"
@@ -82,5 +84,18 @@ up{job="a",instance="",region="eu"} 1 %d
 	}
 	if got := ask(http.MethodPost, "up"); got[:3] != "405" {
 		t.Error(got)
+	}
+
+	r := httptest.NewRequest(http.MethodGet, FederatePath+"?match[]=down", nil)
+	r.Header.Set("Accept-Encoding", "gzip")
+	w := httptest.NewRecorder()
+	f.ServeHTTP(w, r)
+	unpacked, err := gzip.NewReader(w.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := io.ReadAll(unpacked)
+	if want := fmt.Sprintf("# TYPE down untyped\ndown{job=\"a\",instance=\"\",region=\"eu\"} +Inf %d\n", at-5); err != nil || string(text) != want {
+		t.Errorf("compressed: %q, %v, want %q", text, err, want)
 	}
 }
