@@ -56,6 +56,8 @@ type Watch struct {
 	mu   sync.Mutex // guards what follows
 	next int
 	kept []*watched // in the order of their moments
+	// renamed is when this process last heard of a rename, in milliseconds; 0: never. On shared tables a rename leaves no trace in rows.
+	renamed int64
 }
 
 // watched is a moment of tables of one process.
@@ -74,7 +76,24 @@ const (
 
 // NewWatch returns the Follower of a store.
 func NewWatch(s Store, now func() time.Time) *Watch {
-	return &Watch{s: s, now: now, keptFor: watchedFor}
+	w := &Watch{s: s, now: now, keptFor: watchedFor}
+	if s.Shared {
+		s.Store.Catalog().OnRename(w.noteRename)
+	}
+	return w
+}
+
+func (w *Watch) noteRename() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.renamed = w.now().UnixMilli()
+}
+
+// renamedSince reports whether this process has heard of a rename at a time or later.
+func (w *Watch) renamedSince(from int64) bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.renamed > 0 && w.renamed >= from
 }
 
 // Changes implements Follower.
@@ -174,6 +193,10 @@ func (w *Watch) shared(ctx context.Context, since string) (Changes, error) {
 		from, deep = deep-deepMargin.Milliseconds(), now.UnixMilli()
 	}
 	c := Changes{Moment: fmt.Sprintf("%d/%d", now.UnixMilli(), deep)}
+	if w.renamedSince(look) {
+		all := Span{"", 0, storage.MaxTime}
+		c.Spans, c.Deleted = append(c.Spans, all), append(c.Deleted, all)
+	}
 	metrics, err := w.s.Store.Metrics(ctx, 0, storage.MaxTime)
 	if err != nil {
 		return c, err
