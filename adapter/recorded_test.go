@@ -54,6 +54,7 @@ func TestRecordedRequests(t *testing.T) {
 	}
 	defer file.Close()
 	checked := map[string]int{}
+	var metadata []recordedExchange
 	for lines := json.NewDecoder(bufio.NewReader(file)); ; {
 		var e recordedExchange
 		if err := lines.Decode(&e); errors.Is(err, io.EOF) {
@@ -61,22 +62,33 @@ func TestRecordedRequests(t *testing.T) {
 		} else if err != nil {
 			t.Fatal(err)
 		}
-		got := httptest.NewRecorder()
-		a.server.Handler.ServeHTTP(got, e.request(t))
-		if got.Code != e.Status {
-			t.Errorf("%s: %d %s, want %d %s", e.name(), got.Code, got.Body, e.Status, e.AnswerText)
-			continue
+		checked[e.kind()]++
+		e.check(t, a)
+		if e.kind() == "/metadata" {
+			metadata = append(metadata, e)
 		}
-		kind := e.kind()
-		checked[kind]++
-		if err := recordedChecks()[kind](&e, got); err != nil {
-			t.Errorf("%s: %v", e.name(), err)
-		}
+	}
+	for _, e := range metadata { // remote write 2.0 has brought some again by now, and the type alone with other series
+		e.check(t, a)
 	}
 	for kind := range recordedChecks() {
 		if checked[kind] == 0 {
 			t.Errorf("no request of the kind %q was recorded", kind)
 		}
+	}
+}
+
+// check sends a request, and compares the answers.
+func (e *recordedExchange) check(t *testing.T, a *Adapter) {
+	t.Helper()
+	got := httptest.NewRecorder()
+	a.server.Handler.ServeHTTP(got, e.request(t))
+	if got.Code != e.Status {
+		t.Errorf("%s: %d %s, want %d %s", e.name(), got.Code, got.Body, e.Status, e.AnswerText)
+		return
+	}
+	if err := recordedChecks()[e.kind()](e, got); err != nil {
+		t.Errorf("%s: %v", e.name(), err)
 	}
 }
 
@@ -245,7 +257,13 @@ func hasMetadata(e *recordedExchange, r *httptest.ResponseRecorder) error {
 	if err != nil || !ok {
 		return fmt.Errorf("%w: %s", err, r.Body)
 	}
-	if metric := u.Query().Get("metric"); metric != "" && data[metric] == nil || len(data) == 0 {
+	if metric := u.Query().Get("metric"); metric != "" {
+		one, _ := data[metric].([]any)
+		if len(one) != 1 || one[0].(map[string]any)["help"] == "" {
+			return fmt.Errorf("no text for %s: %s", metric, r.Body)
+		}
+	}
+	if len(data) == 0 {
 		return fmt.Errorf("no metadata: %s", r.Body)
 	}
 	return nil

@@ -128,13 +128,17 @@ func (j *job) addMetadata(family []byte, kind model.MetricType, help, unit []byt
 		return
 	}
 	stored := j.o.Names.MetricName(string(family))
-	if len(j.metadata) >= maxFamilies && j.metadata[stored].times == 0 {
+	before := j.metadata[stored]
+	if len(j.metadata) >= maxFamilies && before.times == 0 {
 		j.refused.data[kindMetadata]++
 		j.refused.name(func() string { return "metadata of " + quoteShort(family) }, errFamilies)
 		return
 	}
-	m := newMetadata{family: string(family), times: j.metadata[stored].times + 1}
+	m := newMetadata{family: string(family), times: before.times + 1}
 	m.Metadata = storage.Metadata{Type: string(kind), Help: string(help), Unit: string(unit)}
+	if m.TellsLess(before.Metadata) { // Mimir's clients give the text with the first series of a metric
+		m.Metadata = before.Metadata
+	}
 	j.metadata[stored] = m
 }
 

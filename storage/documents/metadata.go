@@ -15,6 +15,12 @@ import (
 // Metadata describes a metric. It is kept in the metric's UIDMeta document.
 type Metadata struct{ Type, Help, Unit string }
 
+// TellsLess reports whether m has the type alone of what is known better: some clients give the texts with one series of a
+// metric, and the type with all of them.
+func (m Metadata) TellsLess(known Metadata) bool {
+	return m != known && m == Metadata{Type: known.Type}
+}
+
 // Keys in the custom map of a metric's UIDMeta document.
 const (
 	customType = "type"
@@ -92,12 +98,12 @@ func (c *metadataCache) forget() {
 
 // PutMetadata keeps metadata by metric name, in the metrics' UIDMeta documents: help as
 // description, type and unit in the custom map; everything else in a document stays as it is. The
-// newest wins. It returns when all of it is durable.
+// newest wins, but a type alone takes no text away. It returns when all of it is durable.
 func (d *Documents) PutMetadata(ctx context.Context, metadata map[string]Metadata) error {
 	var changed []string
 	moment := d.meta.moment()
 	for metric, m := range metadata {
-		if known, ok := d.meta.get(metric); !ok || known != m {
+		if known, ok := d.meta.get(metric); !ok || known != m && !m.TellsLess(known) {
 			changed = append(changed, metric)
 		}
 	}
@@ -121,34 +127,36 @@ func (d *Documents) PutMetadata(ctx context.Context, metadata map[string]Metadat
 
 func (d *Documents) keepMetadata(ctx context.Context, uid, metric string, m Metadata, moment int) error {
 	defer d.meta.edit(d.db.Exclusive)()
-	if err := d.putMetadata(ctx, uid, m); err != nil {
+	kept, err := d.putMetadata(ctx, uid, m)
+	if err != nil {
 		return err
 	}
-	d.meta.put(metric, m, moment)
+	d.meta.put(metric, kept, moment)
 	return nil
 }
 
 // metadataAttempts is how often an edit is tried against others who edit the same document.
 const metadataAttempts = 5
 
-func (d *Documents) putMetadata(ctx context.Context, uid string, m Metadata) error {
+// putMetadata returns what is kept then.
+func (d *Documents) putMetadata(ctx context.Context, uid string, m Metadata) (kept Metadata, err error) {
 	column := kv.Column{Table: d.o.Tables.UID, Family: schema.FamilyName, Row: []byte(uid), Qualifier: schema.Metric.MetaQualifier()}
 	for range metadataAttempts {
 		raw, document, err := d.readUIDMeta(ctx, column)
 		if err != nil {
-			return err
+			return m, err
 		}
-		if metadataOf(document) == m && raw != nil {
-			return nil
+		if known := metadataOf(document); raw != nil && (known == m || m.TellsLess(known)) {
+			return known, nil
 		}
 		document.Description = m.Help
 		document.Custom = document.Custom.With(customType, m.Type).With(customUnit, m.Unit)
 		// A TSD compares the raw bytes too, so neither loses the other's edit.
 		if done, err := d.db.CheckAndPut(ctx, column, raw, document.AppendTo(nil)); err != nil || done {
-			return err
+			return m, err
 		}
 	}
-	return fmt.Errorf("UIDMeta of %x was edited by others %d times in a row", uid, metadataAttempts)
+	return m, fmt.Errorf("UIDMeta of %x was edited by others %d times in a row", uid, metadataAttempts)
 }
 
 // readUIDMeta returns the stored document and its bytes, nil and a fresh document when there is
