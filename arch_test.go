@@ -67,7 +67,7 @@ var doors = map[string][]string{
 	"prometheus":              {"budget", "prometheus/appendable", "prometheus/lookback", "prometheus/otlp", "prometheus/pairs", "prometheus/push", "prometheus/query", "prometheus/queryable", "prometheus/read", "prometheus/reply", "prometheus/rules", "prometheus/write", "running", "storage", "translate"},
 	"prometheus/bounds":       {},
 	"prometheus/columns":      {"prometheus/object", "storage"},
-	"prometheus/forward":      {"prometheus/object", "recent", "retry", "spool", "storage", "storage/log"},
+	"prometheus/forward":      {"prometheus/object", "prometheus/wire", "recent", "retry", "spool", "storage", "storage/log"},
 	"prometheus/extract":      {"prometheus/columns", "prometheus/object", "storage"},
 	"prometheus/lookback":     {"prometheus/resultcache", "storage"},
 	"prometheus/fetch":        {"prometheus/columns"},

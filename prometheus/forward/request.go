@@ -9,6 +9,7 @@ import (
 	writev2 "github.com/prometheus/prometheus/prompb/io/prometheus/write/v2"
 
 	"github.com/tsdbridge/tsdbridge/prometheus/object"
+	"github.com/tsdbridge/tsdbridge/prometheus/wire"
 	"github.com/tsdbridge/tsdbridge/storage"
 )
 
@@ -46,7 +47,7 @@ func (e *encoder) v1(items []item) (r request, err error) {
 		ts := &w.Timeseries[n]
 		switch it.kind {
 		case kindFloat:
-			ts.Samples = append(ts.Samples, prompb.Sample{Timestamp: it.time, Value: it.value})
+			ts.Samples = append(ts.Samples, prompb.Sample{Timestamp: it.time, Value: it.value, XXX_unrecognized: minusZero(it.value)})
 			r.samples++
 		case storage.KindHistogram:
 			h, fh, err := object.DecodeHistogram(it.data)
@@ -100,7 +101,7 @@ func (e *encoder) v2(items []item) (r request, err error) {
 		switch it.kind {
 		case kindFloat:
 			ts := of(it, false)
-			ts.Samples = append(ts.Samples, writev2.Sample{Timestamp: it.time, Value: it.value, StartTimestamp: start})
+			ts.Samples = append(ts.Samples, writev2.Sample{Timestamp: it.time, Value: it.value, StartTimestamp: start, XXX_unrecognized: minusZero(it.value)})
 			r.samples++
 		case storage.KindHistogram:
 			h, fh, err := object.DecodeHistogram(it.data)
@@ -129,6 +130,18 @@ func (e *encoder) v2(items []item) (r request, err error) {
 	}
 	w.Symbols = symbols.Symbols()
 	return r.packed(w.Marshal())
+}
+
+// sampleValue is the field of a sample's value, in both versions.
+const sampleValue = 1
+
+// minusZero returns the field of a value that is -0, nil for others. The generated code leaves a value
+// out that equals 0, as -0 does. What it does not know of a message it writes as it is.
+func minusZero(v float64) []byte {
+	if v != 0 {
+		return nil
+	}
+	return wire.AppendDouble(nil, sampleValue, v) // nothing for 0
 }
 
 // A place is an instant of a series.
