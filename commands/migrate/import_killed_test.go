@@ -2,8 +2,10 @@ package migrate
 
 import (
 	"bufio"
+	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"math"
@@ -26,6 +28,7 @@ import (
 	"github.com/tsdbridge/tsdbridge/prometheus/jsonlines"
 	"github.com/tsdbridge/tsdbridge/prometheus/promtest"
 	"github.com/tsdbridge/tsdbridge/prometheus/queryable"
+	"github.com/tsdbridge/tsdbridge/prometheus/vmnative"
 	"github.com/tsdbridge/tsdbridge/storage"
 )
 
@@ -34,7 +37,7 @@ const killedEnv = "TSDBRIDGE_TEST_IMPORT_TO_BE_KILLED"
 
 // A killedImport is an import of one kind.
 type killedImport struct {
-	Kind  string // blocks, text or lines
+	Kind  string // blocks, text, native or lines
 	Path  string // of the store
 	State string
 	From  []string // files, or a directory
@@ -55,8 +58,11 @@ func (k killedImport) run(t *testing.T, told func()) (code int, out string) {
 			case "blocks":
 				i := blocksOf(t, k.From[0], func(i *ImportBlocksOptions) { i.State, i.Verify, i.Parallel = k.State, VerifyAll, 1 })
 				return i.run(ctx, c, target)
-			case "text":
+			case "text", nativeFormat:
 				i := DefaultImportTextOptions()
+				if k.Kind == nativeFormat {
+					i = DefaultImportNativeOptions()
+				}
 				i.State, i.Files, i.Verify, i.Parallel = k.State, k.From, VerifyAll, 1
 				return i.run(ctx, c, target)
 			}
@@ -197,10 +203,54 @@ func killedLines(t *testing.T) killedCase {
 	})
 }
 
+// killedNative is a recorded export many times, each with other names of the same length.
+func killedNative(t *testing.T) killedCase {
+	recorded, err := os.ReadFile("../../prometheus/vmnative/testdata/v1.150.native")
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := killedCase{want: promtest.Samples{}}
+	for letter := 'a'; letter < 'a'+20; letter++ {
+		file := recorded
+		for _, name := range []string{"one", "zeros", "special", "names", "large", "many"} {
+			file = bytes.ReplaceAll(file, []byte(name), []byte(name[:len(name)-1]+string(letter)))
+		}
+		name := filepath.Join(t.TempDir(), "file")
+		if err := os.WriteFile(name, file, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		c.from = append(c.from, name)
+		c.addNative(t, file)
+	}
+	return c
+}
+
+// addNative notes what an export has.
+func (c *killedCase) addNative(t *testing.T, file []byte) {
+	t.Helper()
+	r, err := vmnative.NewReader(bytes.NewReader(file))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	for {
+		b, err := r.Next()
+		if errors.Is(err, io.EOF) {
+			return
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		for n, at := range b.Times {
+			c.add(b.Labels, at, b.Values[n])
+		}
+	}
+}
+
 // TestImportKilled: an import that is killed at any moments, and goes on, ends with exactly what it imports: nothing is lost, and nothing is
 // there or counted twice.
 func TestImportKilled(t *testing.T) {
-	for kind, prepare := range map[string]func(*testing.T) killedCase{"blocks": killedBlocks, "text": killedText, "lines": killedLines} {
+	for kind, prepare := range map[string]func(*testing.T) killedCase{"blocks": killedBlocks, "text": killedText, nativeFormat: killedNative, "lines": killedLines} {
 		t.Run(kind, func(t *testing.T) {
 			c := prepare(t)
 			k := killedImport{kind, filepath.Join(t.TempDir(), "store"), filepath.Join(t.TempDir(), "state"), c.from}
