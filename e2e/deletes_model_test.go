@@ -5,6 +5,7 @@ import (
 	"slices"
 	"sync"
 	"testing"
+	"time"
 )
 
 // Kinds of what a series has at an instant.
@@ -30,6 +31,8 @@ type change struct {
 	acked      bool   // false: nobody knows what has become of it
 	// first and last are the milliseconds that a deletion covers
 	first, last int64
+	// sent and answered are when; answered is zero until then
+	sent, answered time.Time
 }
 
 func (c *change) String() string {
@@ -43,6 +46,9 @@ type deletesModel struct {
 	step      int64
 	writes    map[slot][]*change
 	deletions map[int][]*change // by series
+	// others is how long it takes until an adapter finds a series that it has deleted as a whole while another one wrote to
+	// it; 0: there is one adapter
+	others time.Duration
 }
 
 func newDeletesModel() *deletesModel {
@@ -54,7 +60,7 @@ func (m *deletesModel) writing(value string, slots ...slot) (done func(acked boo
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.step++
-	c := &change{value: value, begin: m.step}
+	c := &change{value: value, begin: m.step, sent: time.Now()}
 	for _, s := range slots {
 		m.writes[s] = append(m.writes[s], c)
 	}
@@ -66,7 +72,7 @@ func (m *deletesModel) deleting(first, last int64, series ...int) (done func(ack
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.step++
-	c := &change{first: first, last: last, begin: m.step}
+	c := &change{first: first, last: last, begin: m.step, sent: time.Now()}
 	for _, s := range series {
 		m.deletions[s] = append(m.deletions[s], c)
 	}
@@ -78,7 +84,7 @@ func (m *deletesModel) answered(c *change) func(acked bool) {
 		m.mu.Lock()
 		defer m.mu.Unlock()
 		m.step++
-		c.end, c.acked = m.step, acked
+		c.end, c.acked, c.answered = m.step, acked, time.Now()
 	}
 }
 
@@ -114,6 +120,13 @@ func (m *deletesModel) registered(series int, at *change) bool {
 	return false
 }
 
+// finds reports whether a deletion by matchers surely finds a series.
+func (m *deletesModel) finds(series int, at *change) bool {
+	return m.others == 0 || !slices.ContainsFunc(m.deletions[series], func(d *change) bool {
+		return d != at && d.first == 0 && d.begin < at.end && (!d.acked || d.answered.Add(m.others).After(at.sent))
+	})
+}
+
 // check returns an error if a slot cannot have a value, or nothing ("").
 func (m *deletesModel) check(s slot, got string) error {
 	m.mu.Lock()
@@ -134,7 +147,7 @@ func (m *deletesModel) check(s slot, got string) error {
 	}
 	later := slices.Clone(writes)
 	for _, d := range deletions {
-		if s.kind != kindAnnotation || m.registered(s.series, d) {
+		if m.finds(s.series, d) && (s.kind != kindAnnotation || m.registered(s.series, d)) {
 			later = append(later, d)
 		}
 	}
@@ -189,4 +202,11 @@ func TestDeletesModel(t *testing.T) {
 	ok("both at once", "", "2")
 	m.writing("3", s)(false)
 	ok("a write without an answer", "", "2", "3")
+	m.deleting(0, 1<<62, 1)(true)
+	ok("a deletion of the series", "")
+	m.writing("1", s)(true)
+	m.deleting(0, 1000, 1)(true)
+	ok("another one", "")
+	m.others = time.Hour
+	ok("another one, by an adapter that may not know the series", "", "1")
 }

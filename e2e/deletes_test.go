@@ -67,12 +67,16 @@ type deletesRun struct {
 	serial   atomic.Int64
 	deleted  atomic.Int64 // deletions that were acknowledged since the last kill
 	refused  atomic.Int64
+	wholes   int // of 100 deletions, how many are of three series, and twice as many of one
 }
 
 func testDeletes(t *testing.T, kills int, adapters ...*adapter) {
 	t.Helper()
 	now := time.Now().UnixMilli()
-	d := &deletesRun{t: t, model: newDeletesModel(), adapters: adapters, first: now - now%hourMillis - (deletedHours-1)*hourMillis}
+	d := &deletesRun{t: t, wholes: 10, model: newDeletesModel(), adapters: adapters, first: now - now%hourMillis - (deletedHours-1)*hourMillis}
+	if len(adapters) > 1 {
+		d.model.others, d.wholes = 15*time.Second, 1
+	}
 	d.begin()
 	for n := range kills {
 		ctx, cancel := context.WithCancel(t.Context())
@@ -237,12 +241,12 @@ func (d *deletesRun) deleteSome(ctx context.Context, rng *rand.Rand) {
 		s := []int{rng.IntN(deletedSeries)}
 		form := url.Values{"match[]": {fmt.Sprintf(`deleted{host="%d"}`, s[0])}}
 		first, last := int64(0), int64(1)<<62
-		switch n := rng.IntN(10); {
-		case n == 0:
+		switch n := rng.IntN(100); {
+		case n < d.wholes:
 			form.Set("match[]", `deleted{host=~"0|1|2"}`)
 			s = []int{0, 1, 2}
-		case n < 3:
-		case n < 6:
+		case n < 3*d.wholes:
+		case n < 60:
 			first = d.first + rng.Int64N(deletedHours)*hourMillis
 			last = first + hourMillis*(1+rng.Int64N(2)) - 1
 		default:

@@ -97,6 +97,20 @@ func (r *Reconciler) freeToWrite(puts []kv.Put, stamp int64) int64 {
 	}
 }
 
+// freeToErase is freeWithAges for puts that hold what an erasure leaves of a cell. Their stamp is one
+// that no cell of the row has or had: whoever has read the row before notices by it that points are
+// gone, which the row would have again if he put that cell anew.
+func (r *Reconciler) freeToErase(puts []kv.Put, stamp int64) int64 {
+	for {
+		stamp = r.freeWithAges(puts, stamp)
+		unused := r.unused(stamp)
+		if unused == stamp {
+			return stamp
+		}
+		stamp = unused
+	}
+}
+
 // unused returns the least time, from stamp on, that no cell of the row has or had.
 func (r *Reconciler) unused(stamp int64) int64 {
 	var used []int64
@@ -130,7 +144,7 @@ func (r *Reconciler) cellAt(qualifier []byte) (int, bool) {
 }
 
 // rewrite replaces each cell of points that loses some by one without them. What stays keeps its
-// time.
+// time; after an erasure its cell of ages tells it.
 func (r *Reconciler) rewrite() {
 	for i := range r.cells {
 		c := &r.cells[i]
@@ -149,6 +163,9 @@ func (r *Reconciler) rewrite() {
 			continue
 		}
 		stamp, ages := r.free(puts, c.Time), agesOf(r, c, left)
+		if r.erasing {
+			stamp = r.freeToErase(puts, c.Time+1)
+		}
 		if stamp == c.Time && (c.ages != nil && c.kind != schema.CellAppend || allAt(ages, stamp)) {
 			r.put(puts, stamp)
 			continue
@@ -233,7 +250,11 @@ func (r *Reconciler) replaceObjects(stamp int64) {
 	}
 	slices.SortFunc(all, CompareObjects)
 	puts := appendObjectCells(nil, all)
-	oldest = r.freeToWrite(puts, oldest)
+	if r.erasing {
+		oldest = r.freeToErase(puts, oldest)
+	} else {
+		oldest = r.freeToWrite(puts, oldest)
+	}
 	r.put(puts, oldest)
 	r.noteAges(r.objectAges(stamp), oldest)
 }

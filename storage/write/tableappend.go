@@ -49,7 +49,7 @@ type tableAppend struct {
 	content row.Row
 	keys    []byte // the row keys, one after the other
 	puts    []kv.Mutation
-	changes []appendedRow // in place of puts, where points are put into append cells
+	changes []changedRow  // in place of puts: made only while their rows are as they were read
 	coded   []kv.CodedRow // of a flush: rows that are put in addition to puts
 
 	decoder schema.ColumnDecoder
@@ -414,7 +414,7 @@ func (r *rowWrite) plainPut() kv.Mutation {
 }
 
 // put sends the mutations and notes how far each series' row is written now.
-func (w *tableAppend) put(ctx context.Context, apply func(ctx context.Context, table, family string, rows []kv.Mutation) error) error {
+func (w *tableAppend) put(ctx context.Context, apply applyFunc) error {
 	if n := len(w.puts) + len(w.changes) + len(w.coded); n > 0 {
 		if err := w.keepDays(ctx); err != nil {
 			return err
@@ -440,17 +440,10 @@ func (w *tableAppend) put(ctx context.Context, apply func(ctx context.Context, t
 }
 
 // send sends the mutations and the coded rows. No key is in both.
-func (w *tableAppend) send(ctx context.Context, apply func(ctx context.Context, table, family string, rows []kv.Mutation) error) error {
+func (w *tableAppend) send(ctx context.Context, apply applyFunc) error {
 	t := w.table
-	if len(w.puts) > 0 {
-		if err := apply(ctx, t.name, schema.FamilyData, w.puts); err != nil {
-			return err
-		}
-	}
-	if len(w.changes) > 0 {
-		if err := w.sendAppended(ctx); err != nil {
-			return err
-		}
+	if err := w.sendMutations(ctx, apply); err != nil {
+		return err
 	}
 	if len(w.coded) > 0 {
 		return t.db.Coded.ApplyCoded(ctx, t.name, schema.FamilyData, w.coded)

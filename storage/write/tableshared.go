@@ -9,7 +9,6 @@ import (
 
 	"github.com/tsdbridge/tsdbridge/storage/kv"
 	"github.com/tsdbridge/tsdbridge/storage/row"
-	"github.com/tsdbridge/tsdbridge/storage/schema"
 )
 
 // reconcileRows reads rows of a shared table with their past and makes their mutations.
@@ -127,11 +126,10 @@ func (w *tableAppend) settleRows(ctx context.Context, rows []*rowWrite, apply ap
 		return nil, nil
 	}
 	w.table.metrics.rowsSettled.Add(float64(len(changed)))
-	if w.table.appended {
-		_, err = w.tryAppended(ctx) // all changed rows are looked at again
-		return changed, err
+	if err = w.applyPuts(ctx, apply); err == nil {
+		_, err = w.tryChanges(ctx) // all changed rows are looked at again
 	}
-	if err := apply(ctx, w.table.name, schema.FamilyData, w.puts); err != nil {
+	if err != nil {
 		return nil, fmt.Errorf("settle %d rows: %w", len(changed), err)
 	}
 	return changed, nil
@@ -144,5 +142,3 @@ func (r *rowWrite) stands(cells []kv.Cell) bool {
 		return !ok || cells[at].Time != p.Time || !bytes.Equal(cells[at].Value, p.Value)
 	})
 }
-
-type applyFunc func(ctx context.Context, table, family string, rows []kv.Mutation) error
