@@ -64,6 +64,7 @@ const (
 // command is a parsed command line.
 type command struct {
 	name      string
+	exit      int // without a name
 	options   adapter.Options
 	tables    adapter.TableOptions
 	store     adapter.StoreOptions
@@ -133,7 +134,7 @@ func parseCommandIn(environment map[string]string, args []string, stdout, stderr
 	}
 	given, err := p.app.ParseContext(args)
 	if p.terminated || err != nil {
-		return command{}, p.suggestFlag(given, args, err)
+		return command{exit: p.exit}, p.suggestFlag(given, args, err)
 	}
 	read, err := p.readSettings(given, environment)
 	if err != nil {
@@ -152,7 +153,7 @@ func parseCommandIn(environment map[string]string, args []string, stdout, stderr
 		if err != nil && wrongForm(err) {
 			return command{}, p.advise(given, args, err)
 		}
-		return command{}, nameFlag(all, err)
+		return command{exit: p.exit}, nameFlag(all, err)
 	}
 	p.spreadFuture()
 	c := p.command(name)
@@ -287,6 +288,7 @@ type parser struct {
 	logLevel                             string
 	logFormat                            string
 	terminated                           bool
+	exit                                 int // if terminated
 }
 
 func newParser(stdout io.Writer) *parser {
@@ -294,7 +296,11 @@ func newParser(stdout io.Writer) *parser {
 	p.app.HelpFlag.Short('h')
 	p.app.Version("tsdbridge " + adapter.Version())
 	p.app.UsageWriter(stdout)
-	p.app.Terminate(func(int) { p.terminated = true })
+	p.app.Terminate(func(status int) {
+		if p.terminated = true; status != 0 { // it has told why
+			p.exit = 2
+		}
+	})
 	p.generalFlags()
 	p.storageFlags()
 	p.webFlags()

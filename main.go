@@ -37,8 +37,8 @@ func run(args []string, stdout, stderr io.Writer) int {
 		fmt.Fprintln(stderr, "tsdbridge:", err)
 		return 2
 	}
-	if c.name == "" { // --help was printed
-		return 0
+	if c.name == "" { // help was printed, or that there is no help of something
+		return c.exit
 	}
 	ctx, stop := untilSignal(context.Background())
 	defer stop()
