@@ -11,7 +11,6 @@ import (
 type timing struct {
 	failover time.Duration // of silence, until another replica is elected
 	update   time.Duration // between two records that the elected replica was heard
-	ask      time.Duration // between two looks at a record that is older than update
 }
 
 // cluster is what this process knows of a pair.
@@ -27,7 +26,7 @@ type cluster struct {
 	entry    storage.ElectionEntry
 	heard    time.Time // when data of the elected replica came last, here or as of the book
 	unstored bool      // these could not be stored, so the replica sends them again
-	asked    time.Time // when the book was read last
+	asked    time.Time // when the data came for which the book was read last
 	last     time.Time // when data of any replica came here last
 	dropped  int64
 }
@@ -75,7 +74,7 @@ func (c *cluster) judgeOther(now time.Time) verdict {
 		return unsure
 	case c.unstored:
 		return wait
-	case silent > c.update && now.Sub(c.asked).Abs() >= c.ask:
+	case silent > c.update && !c.asked.Equal(now): // another process may have elected this one
 		return unsure
 	}
 	c.dropped++
@@ -89,7 +88,7 @@ func (c *cluster) meanwhile(replica string, now time.Time) verdict {
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.entry.Elected == "" || c.entry.Elected == replica || c.unstored || now.Sub(c.heard) > c.failover || c.reach.isAway() {
+	if c.entry.Elected == "" || c.entry.Elected == replica || c.unstored || now.Sub(c.heard) > c.update || c.reach.isAway() {
 		return unsure
 	}
 	c.dropped++

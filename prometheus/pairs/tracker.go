@@ -102,7 +102,7 @@ type Tracker struct {
 // New returns a Tracker that knows nothing but what is in the book.
 func New(o Options, parts Parts) *Tracker {
 	t := &Tracker{o: o, parts: parts, clusters: map[string]*cluster{}, reach: reach{longest: o.Failover}}
-	t.timing = timing{failover: o.Failover, update: min(updateEvery, o.Failover/2), ask: o.Failover / 4}
+	t.timing = timing{failover: o.Failover, update: min(updateEvery, o.Failover/2)}
 	t.metrics = newMetrics(parts.Registerer, t.known)
 	return t
 }

@@ -266,6 +266,24 @@ func TestTwoProcesses(t *testing.T) {
 	first.want("one", "b", true)
 }
 
+// A process that has looked at the record just before another one elected a replica drops nothing of that one.
+func TestElectedElsewhere(t *testing.T) {
+	c, db := newClock(), table()
+	first, second := start(t, bookOf(db), c, options()), start(t, bookOf(db), c, options())
+	first.want("one", "a", true)
+	second.want("one", "b", false)
+	c.advance(14 * time.Second)
+	first.want("one", "a", true) // the record does not tell this
+	for range 8 {
+		c.advance(2 * time.Second)
+		second.want("one", "b", false)
+	}
+	first.want("one", "b", false)
+	c.advance(500 * time.Millisecond)
+	second.want("one", "b", true)
+	first.want("one", "b", true)
+}
+
 // Of replicas that come at once, to several processes, one is elected.
 func TestRace(t *testing.T) {
 	c, db := newClock(), table()

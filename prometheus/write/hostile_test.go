@@ -214,7 +214,8 @@ func TestHostileTogether(t *testing.T) {
 	close(stop)
 	most := <-highest - before
 	t.Logf("%d MiB of memory, and %d MiB may be in flight", most>>20, inFlight>>20)
-	if most > 2*inFlight+senders*pooledJob+64<<20 {
+	// What is freed while the heap is collected counts until the next time: on a busy machine that is as much again.
+	if most > 2*(2*inFlight+senders*pooledJob+64<<20) {
 		t.Errorf("%d MiB of memory for %d MiB in flight", most>>20, inFlight>>20)
 	}
 }
