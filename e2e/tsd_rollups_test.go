@@ -107,7 +107,7 @@ func testTSDRollups(t *testing.T, s tables) {
 }
 
 // compareRollups waits until all tables have the same cells under the metrics that the TSD and the adapter
-// wrote.
+// wrote, and under those that the queries ask for (q.), which the TSD wrote too.
 func (s tables) compareRollups(t *testing.T, values []rolledUp) {
 	t.Helper()
 	var names []string
@@ -126,13 +126,18 @@ func (s tables) compareRollups(t *testing.T, values []rolledUp) {
 			of := map[string][]string{}
 			for _, c := range s.cells(t, name) {
 				prefix, metric, _ := strings.Cut(uids[c.row[:3]], ".")
+				if prefix == "q" {
+					metric = "q." + metric
+				}
 				of[prefix] = append(of[prefix], fmt.Sprintf("%s %X %X %X", metric, c.row[3:], c.qualifier, c.value))
 				count++
 			}
 			slices.Sort(of["tsd"])
-			slices.Sort(of["our"])
-			if d := cmp.Diff(of["tsd"], of["our"]); d != "" {
-				return fmt.Errorf("table %s, TSD and ours: %.2000s", name, d)
+			for _, other := range []string{"our", "q"} {
+				slices.Sort(of[other])
+				if d := cmp.Diff(of["tsd"], of[other]); d != "" {
+					return fmt.Errorf("table %s, TSD and %s: %.2000s", name, other, d)
+				}
 			}
 		}
 		if count < len(values) {

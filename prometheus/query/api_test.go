@@ -136,7 +136,7 @@ func TestAPI(t *testing.T) {
 		{"POST admin/tsdb/clean_tombstones", 404, `web.enable-admin-api`},
 		{"POST admin/tsdb/snapshot", 404, `--web.enable-admin-api`},
 		{"POST write", 404, ``},
-		{"POST otlp/v1/metrics", 404, `OTLP is not received here`},
+		{"POST otlp/v1/metrics", 404, `OTLP is received only where`},
 		{"GET no/such/path", 404, ``},
 		{"OPTIONS query", 204, ``},
 	} {

@@ -12,7 +12,7 @@ const noAdmin = "without --web.enable-admin-api there is no admin API"
 // module's own answers would name flags that only Prometheus has.
 func notServed(admin bool) map[string]string {
 	paths := map[string]string{
-		"/otlp/v1/metrics":             "OTLP is not received here; remote write is, at " + Prefix + "/write",
+		"/otlp/v1/metrics":             "OTLP is received only where samples are taken",
 		"/admin/tsdb/snapshot":         noAdmin,
 		"/admin/tsdb/compact":          noAdmin,
 		"/admin/tsdb/clean_tombstones": noAdmin,
