@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"context"
+	"debug/buildinfo"
 	"fmt"
 	"net/http"
 	"os"
@@ -111,12 +112,22 @@ func ours(path, version string) program {
 	}
 }
 
+// builtVersion returns the version of a VictoriaMetrics that prints none: one built from its module, or Debian's.
+func builtVersion(ctx context.Context, path string) string {
+	if info, err := buildinfo.ReadFile(path); err == nil && strings.HasPrefix(info.Main.Version, "v") {
+		return info.Main.Version
+	}
+	version, err := output(ctx, "dpkg-query", "-W", "-f", "${Package} ${Version}", victoriaPackage)
+	if err != nil {
+		return "unknown version"
+	}
+	return version
+}
+
 func victoriaProgram(ctx context.Context, path string) (program, error) {
 	version, err := output(ctx, path, "-version")
-	if err == nil && version == "" { // Debian's build prints no version
-		if version, err = output(ctx, "dpkg-query", "-W", "-f", "${Package} ${Version}", victoriaPackage); err != nil {
-			version, err = "unknown version", nil
-		}
+	if err == nil && version == "" {
+		version = builtVersion(ctx, path)
 	}
 	return program{
 		name: victoriaName, path: path, version: version, write: "/api/v1/write", otlp: "/opentelemetry/v1/metrics", put: "/api/put", ready: "/health",
