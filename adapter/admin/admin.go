@@ -3,6 +3,9 @@
 package admin
 
 import (
+	"encoding/json"
+	"fmt"
+	"io"
 	"log/slog"
 	"net/http"
 
@@ -32,6 +35,23 @@ func (f failer) fail(w http.ResponseWriter, r *http.Request, err error) {
 // warn logs a request that failed, whose answer may have begun.
 func (f failer) warn(r *http.Request, err error) {
 	f.logger.WarnContext(r.Context(), "admin request failed; see /-/ready if the tables are away", "path", r.URL.Path, "err", err)
+}
+
+// answer answers a request with data, or with what keeps it from being carried out.
+func (f failer) answer(w http.ResponseWriter, r *http.Request, data any, err error) {
+	if err != nil {
+		f.refuse(w, r, err)
+		return
+	}
+	reply.JSON(w, http.StatusOK, reply.Frame{Status: "success", Data: data})
+}
+
+// readJSON reads the body of a request. An error is an ErrInvalid.
+func readJSON(body io.Reader, into any) error {
+	if err := json.NewDecoder(body).Decode(into); err != nil {
+		return fmt.Errorf("%w: %w", storage.ErrInvalid, err)
+	}
+	return nil
 }
 
 // refuse answers a request that cannot be carried out: the client's fault, or the adapter's.

@@ -50,6 +50,26 @@ func JSONRequest(ctx context.Context, base, path string, about any) (*http.Reque
 	return req, nil
 }
 
+// askJSON sends a request with a body of JSON to a running adapter and decodes the data of its answer. A
+// refusal that stays is a transfer.FinalError.
+func askJSON(ctx context.Context, base, path string, about, data any) error {
+	req, err := JSONRequest(ctx, base, path, about)
+	if err != nil {
+		return err
+	}
+	return finalRefusal(AnswerOf(req, data))
+}
+
+// openJSON is askJSON for an answer that is read as it comes. The caller closes its body.
+func openJSON(ctx context.Context, base, path string, about any) (*http.Response, error) {
+	req, err := JSONRequest(ctx, base, path, about)
+	if err != nil {
+		return nil, err
+	}
+	resp, err := OpenAnswer(req)
+	return resp, finalRefusal(err)
+}
+
 // ask sends a request to a running adapter. The caller closes the body of the answer.
 func ask(req *http.Request) (*http.Response, error) {
 	resp, err := http.DefaultClient.Do(req)

@@ -70,13 +70,9 @@ func (r RemoteCopy) Put(ctx context.Context, b *copying.Block) (lost []copying.L
 
 // Changes implements copying.Follower.
 func (r RemoteCopy) Changes(ctx context.Context, since string) (c copying.Changes, err error) {
-	req, err := JSONRequest(ctx, r.Base, copyChangesPath, since)
+	resp, err := openJSON(ctx, r.Base, copyChangesPath, since)
 	if err != nil {
 		return c, err
-	}
-	resp, err := OpenAnswer(req)
-	if err != nil {
-		return c, finalRefusal(err)
 	}
 	defer resp.Body.Close()
 	err = json.NewDecoder(io.LimitReader(resp.Body, copying.MaxBlockBytes)).Decode(&struct {
@@ -88,11 +84,7 @@ func (r RemoteCopy) Changes(ctx context.Context, since string) (c copying.Change
 // Delete implements copying.Deleter.
 func (r RemoteCopy) Delete(ctx context.Context, list []copying.Deletion) error {
 	for some := range slices.Chunk(list, deletedAtOnce) {
-		req, err := JSONRequest(ctx, r.Base, copyDeletePath, some)
-		if err != nil {
-			return err
-		}
-		if err := finalRefusal(AnswerOf(req, nil)); err != nil {
+		if err := askJSON(ctx, r.Base, copyDeletePath, some, nil); err != nil {
 			return err
 		}
 	}
@@ -123,33 +115,21 @@ func (c *Copies) Handlers() map[string]http.HandlerFunc {
 func (c *Copies) copyChanges(w http.ResponseWriter, r *http.Request) {
 	var since string
 	var changes copying.Changes
-	err := json.NewDecoder(r.Body).Decode(&since)
-	if err != nil {
-		err = fmt.Errorf("%w: %w", storage.ErrInvalid, err)
-	} else {
+	err := readJSON(r.Body, &since)
+	if err == nil {
 		changes, err = c.Store.Changes(r.Context(), since)
 	}
-	if err != nil {
-		c.refuse(w, r, err)
-		return
-	}
-	reply.JSON(w, http.StatusOK, reply.Frame{Status: "success", Data: changes})
+	c.answer(w, r, changes, err)
 }
 
 // copyDelete deletes points that the source of a copy has no longer.
 func (c *Copies) copyDelete(w http.ResponseWriter, r *http.Request) {
 	var list []copying.Deletion
-	err := json.NewDecoder(r.Body).Decode(&list)
-	if err != nil {
-		err = fmt.Errorf("%w: %w", storage.ErrInvalid, err)
-	} else {
+	err := readJSON(r.Body, &list)
+	if err == nil {
 		err = c.Store.Delete(r.Context(), list)
 	}
-	if err != nil {
-		c.refuse(w, r, err)
-		return
-	}
-	reply.JSON(w, http.StatusOK, reply.Frame{Status: "success"})
+	c.answer(w, r, nil, err)
 }
 
 // remoteReader reads the store of a running adapter.
@@ -160,38 +140,28 @@ type remoteReader struct {
 
 // Parts implements copying.Source.
 func (r remoteReader) Parts(ctx context.Context) (parts []string, err error) {
-	req, err := JSONRequest(ctx, r.Base, copyPartsPath, copyRequest{CopyQuery: r.query})
-	if err != nil {
-		return nil, err
-	}
-	return parts, finalRefusal(AnswerOf(req, &parts))
+	err = askJSON(ctx, r.Base, copyPartsPath, copyRequest{CopyQuery: r.query}, &parts)
+	return parts, err
 }
 
 // Ranges implements copying.Source.
 func (r remoteReader) Ranges(ctx context.Context, after transfer.Range) (ranges []transfer.Range, err error) {
-	req, err := JSONRequest(ctx, r.Base, copyRangesPath, copyRequest{r.query, after})
-	if err != nil {
-		return nil, err
-	}
-	return ranges, finalRefusal(AnswerOf(req, &ranges))
+	err = askJSON(ctx, r.Base, copyRangesPath, copyRequest{r.query, after}, &ranges)
+	return ranges, err
 }
 
 // Read implements copying.Source.
 func (r remoteReader) Read(ctx context.Context, about transfer.Range, give func(*copying.Block) error) error {
-	req, err := JSONRequest(ctx, r.Base, copyReadPath, copyRequest{r.query, about})
+	resp, err := openJSON(ctx, r.Base, copyReadPath, copyRequest{r.query, about})
 	if err != nil {
 		return err
-	}
-	resp, err := OpenAnswer(req)
-	if err != nil {
-		return finalRefusal(err)
 	}
 	defer resp.Body.Close()
 	from := bufio.NewReaderSize(resp.Body, maxFrameLine)
 	for {
 		b, err := readCopyFrame(from)
 		if err != nil {
-			return fmt.Errorf("the answer of %s: %w", req.URL.Redacted(), err)
+			return fmt.Errorf("the answer of %s: %w", resp.Request.URL.Redacted(), err)
 		}
 		if b == nil {
 			return nil
@@ -246,8 +216,8 @@ func finalCopy(err error) error {
 // copySource reads a request and returns what answers it.
 func (c *Copies) copySource(r *http.Request) (source copying.Source, about transfer.Range, err error) {
 	var req copyRequest
-	if err := json.NewDecoder(r.Body).Decode(&req); err != nil {
-		return nil, about, fmt.Errorf("%w: %w", storage.ErrInvalid, err)
+	if err := readJSON(r.Body, &req); err != nil {
+		return nil, about, err
 	}
 	source, err = c.Store.Source(req.CopyQuery)
 	return source, req.Range, err
@@ -261,11 +231,7 @@ func (c *Copies) answerCopy(ask func(ctx context.Context, from copying.Source, a
 		if err == nil {
 			data, err = ask(r.Context(), source, about)
 		}
-		if err != nil {
-			c.refuse(w, r, err)
-			return
-		}
-		reply.JSON(w, http.StatusOK, reply.Frame{Status: "success", Data: data})
+		c.answer(w, r, data, err)
 	}
 }
 

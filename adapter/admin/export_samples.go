@@ -17,7 +17,6 @@ import (
 	"github.com/tsdbridge/tsdbridge/prometheus/columns"
 	"github.com/tsdbridge/tsdbridge/prometheus/extract"
 	"github.com/tsdbridge/tsdbridge/prometheus/pathlabel"
-	"github.com/tsdbridge/tsdbridge/prometheus/reply"
 	"github.com/tsdbridge/tsdbridge/storage"
 	"github.com/tsdbridge/tsdbridge/transfer"
 )
@@ -87,24 +86,16 @@ type nextAnswer struct {
 
 // Next implements Samples.
 func (r RemoteSamples) Next(ctx context.Context, from, to int64) (int64, bool, error) {
-	req, err := JSONRequest(ctx, r.Base, exportNextPath, SamplesQuery{From: from, To: to})
-	if err != nil {
-		return 0, false, err
-	}
 	var a nextAnswer
-	err = AnswerOf(req, &a)
-	return a.At, a.OK, finalRefusal(err)
+	err := askJSON(ctx, r.Base, exportNextPath, SamplesQuery{From: from, To: to}, &a)
+	return a.At, a.OK, err
 }
 
 // Metadata implements Samples.
 func (r RemoteSamples) Metadata(ctx context.Context) (all map[string]metadata.Metadata, err error) {
-	req, err := JSONRequest(ctx, r.Base, exportMetadataPath, SamplesQuery{})
+	resp, err := openJSON(ctx, r.Base, exportMetadataPath, SamplesQuery{})
 	if err != nil {
 		return nil, err
-	}
-	resp, err := OpenAnswer(req)
-	if err != nil {
-		return nil, finalRefusal(err)
 	}
 	defer resp.Body.Close()
 	return all, json.NewDecoder(resp.Body).Decode(&all)
@@ -112,13 +103,9 @@ func (r RemoteSamples) Metadata(ctx context.Context) (all map[string]metadata.Me
 
 // Read implements Samples.
 func (r RemoteSamples) Read(ctx context.Context, q SamplesQuery, give func(*columns.Batch) error) error {
-	req, err := JSONRequest(ctx, r.Base, exportColumnsPath, q)
+	resp, err := openJSON(ctx, r.Base, exportColumnsPath, q)
 	if err != nil {
 		return err
-	}
-	resp, err := OpenAnswer(req)
-	if err != nil {
-		return finalRefusal(err)
 	}
 	defer resp.Body.Close()
 	err = readFrames(bufio.NewReaderSize(resp.Body, maxFrameLine), func(b transfer.Block) error {
@@ -129,14 +116,14 @@ func (r RemoteSamples) Read(ctx context.Context, q SamplesQuery, give func(*colu
 		return give(batch)
 	})
 	if err != nil {
-		return fmt.Errorf("the answer of %s: %w", req.URL.Redacted(), err)
+		return fmt.Errorf("the answer of %s: %w", resp.Request.URL.Redacted(), err)
 	}
 	return nil
 }
 
 func columnsRequest(r *http.Request) (q SamplesQuery, err error) {
-	if err := json.NewDecoder(http.MaxBytesReader(nil, r.Body, maxFrameLine)).Decode(&q); err != nil {
-		return q, fmt.Errorf("%w: %w", storage.ErrInvalid, err)
+	if err := readJSON(http.MaxBytesReader(nil, r.Body, maxFrameLine), &q); err != nil {
+		return q, err
 	}
 	_, err = ParseSelectors(q.Match)
 	if err != nil {
@@ -152,11 +139,7 @@ func (e *Exports) exportNext(w http.ResponseWriter, r *http.Request) {
 	if err == nil {
 		n.At, n.OK, err = e.Samples.Next(r.Context(), q.From, q.To)
 	}
-	if err != nil {
-		e.refuse(w, r, err)
-		return
-	}
-	reply.JSON(w, http.StatusOK, reply.Frame{Status: "success", Data: n})
+	e.answer(w, r, n, err)
 }
 
 // exportMetadata answers with the metadata of metrics.

@@ -3,7 +3,6 @@ package admin
 import (
 	"bufio"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -12,7 +11,6 @@ import (
 	"github.com/tsdbridge/tsdbridge/budget"
 	"github.com/tsdbridge/tsdbridge/opentsdb"
 	prom "github.com/tsdbridge/tsdbridge/prometheus"
-	"github.com/tsdbridge/tsdbridge/prometheus/reply"
 	"github.com/tsdbridge/tsdbridge/storage"
 	"github.com/tsdbridge/tsdbridge/transfer"
 )
@@ -58,11 +56,8 @@ type RemoteExport struct {
 
 // Ranges implements transfer.Source.
 func (r RemoteExport) Ranges(ctx context.Context, after transfer.Range) (ranges []transfer.Range, err error) {
-	req, err := JSONRequest(ctx, r.Base, exportRangesPath, exportRequest{r.Query, after})
-	if err != nil {
-		return nil, err
-	}
-	return ranges, finalRefusal(AnswerOf(req, &ranges))
+	err = askJSON(ctx, r.Base, exportRangesPath, exportRequest{r.Query, after}, &ranges)
+	return ranges, err
 }
 
 // Behind implements exportSource.
@@ -76,17 +71,13 @@ func (r RemoteExport) Behind(ctx context.Context) (behind string, err error) {
 
 // Read implements transfer.Source.
 func (r RemoteExport) Read(ctx context.Context, about transfer.Range, give func(transfer.Block) error) error {
-	req, err := JSONRequest(ctx, r.Base, exportPath, exportRequest{r.Query, about})
+	resp, err := openJSON(ctx, r.Base, exportPath, exportRequest{r.Query, about})
 	if err != nil {
 		return err
 	}
-	resp, err := OpenAnswer(req)
-	if err != nil {
-		return finalRefusal(err)
-	}
 	defer resp.Body.Close()
 	if err := readFrames(bufio.NewReaderSize(resp.Body, maxFrameLine), give); err != nil {
-		return fmt.Errorf("the answer of %s: %w", req.URL.Redacted(), err)
+		return fmt.Errorf("the answer of %s: %w", resp.Request.URL.Redacted(), err)
 	}
 	return nil
 }
@@ -146,8 +137,8 @@ func (e *Exports) Handlers() map[string]http.HandlerFunc {
 // exporter reads a request and returns what answers it.
 func (e *Exports) exporter(r *http.Request) (x *opentsdb.Exporter, about transfer.Range, err error) {
 	var req exportRequest
-	if err := json.NewDecoder(r.Body).Decode(&req); err != nil {
-		return nil, about, fmt.Errorf("%w: %w", storage.ErrInvalid, err)
+	if err := readJSON(r.Body, &req); err != nil {
+		return nil, about, err
 	}
 	x, err = opentsdb.NewExporter(e.Points, req.ExportQuery)
 	return x, req.Range, err
@@ -170,11 +161,7 @@ func (e *Exports) answerExport(w http.ResponseWriter, r *http.Request, ask func(
 	if err == nil {
 		data, err = ask(x, about)
 	}
-	if err != nil {
-		e.refuse(w, r, err)
-		return
-	}
-	reply.JSON(w, http.StatusOK, reply.Frame{Status: "success", Data: data})
+	e.answer(w, r, data, err)
 }
 
 // exportRange answers with the points of a range, as they are read.
