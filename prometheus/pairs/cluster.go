@@ -81,20 +81,6 @@ func (c *cluster) judgeOther(now time.Time) verdict {
 	return drop
 }
 
-// meanwhile decides of data of a replica while another request asks the book.
-func (c *cluster) meanwhile(replica string, now time.Time) verdict {
-	if c.holds(replica, now) {
-		return keep
-	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.entry.Elected == "" || c.entry.Elected == replica || c.unstored || now.Sub(c.heard) > c.update || c.reach.isAway() {
-		return unsure
-	}
-	c.dropped++
-	return drop
-}
-
 // holds reports whether nobody else can have been elected than a replica, by the record that this
 // process knows.
 func (c *cluster) holds(replica string, now time.Time) bool {

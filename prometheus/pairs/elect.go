@@ -22,8 +22,8 @@ var (
 // elect asks the book who is elected, and records that data of a replica came, or that it is elected.
 func (t *Tracker) elect(ctx context.Context, c *cluster, replica string, now time.Time) (bool, error) {
 	if !c.voting.TryLock() {
-		if v := c.meanwhile(replica, now); v != unsure {
-			return v == keep, nil // another request asks
+		if c.holds(replica, now) {
+			return true, nil // while another request asks
 		}
 		c.voting.Lock()
 	}
