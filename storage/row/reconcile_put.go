@@ -80,29 +80,16 @@ func (r *Reconciler) freeWithAges(puts []kv.Put, stamp int64) int64 {
 	}
 }
 
-// freeToWrite is freeWithAges for puts that hold what the row did not have. Their stamp is one that
-// no cell of the row has or had: a compaction of the row that was read before notices them by it.
-// A compaction reads no stamps of now, so a stamp of now is not raised: that would be the future,
-// in which a TSD puts with it.
+// freeToWrite is freeWithAges for puts that hold what the row did not have, or what an erasure leaves.
+// Their stamp is one that no cell of the row has or had: whoever has read the row before notices the
+// change by it, and does not put anew what is gone. Of writes that is a compaction. It reads no
+// stamps of now, so a stamp of now is not raised for a write: that would be the future, in which a
+// TSD puts with it.
 func (r *Reconciler) freeToWrite(puts []kv.Put, stamp int64) int64 {
 	for {
-		if stamp = r.freeWithAges(puts, stamp); stamp == 0 || stamp >= r.clock || r.compacts {
+		if stamp = r.freeWithAges(puts, stamp); stamp == 0 || !r.erasing && (stamp >= r.clock || r.compacts) {
 			return stamp
 		}
-		unused := r.unused(stamp)
-		if unused == stamp {
-			return stamp
-		}
-		stamp = unused
-	}
-}
-
-// freeToErase is freeWithAges for puts that hold what an erasure leaves of a cell. Their stamp is one
-// that no cell of the row has or had: whoever has read the row before notices by it that points are
-// gone, which the row would have again if he put that cell anew.
-func (r *Reconciler) freeToErase(puts []kv.Put, stamp int64) int64 {
-	for {
-		stamp = r.freeWithAges(puts, stamp)
 		unused := r.unused(stamp)
 		if unused == stamp {
 			return stamp
@@ -164,7 +151,7 @@ func (r *Reconciler) rewrite() {
 		}
 		stamp, ages := r.free(puts, c.Time), agesOf(r, c, left)
 		if r.erasing {
-			stamp = r.freeToErase(puts, c.Time+1)
+			stamp = r.freeToWrite(puts, c.Time+1)
 		}
 		if stamp == c.Time && (c.ages != nil && c.kind != schema.CellAppend || allAt(ages, stamp)) {
 			r.put(puts, stamp)
@@ -250,11 +237,7 @@ func (r *Reconciler) replaceObjects(stamp int64) {
 	}
 	slices.SortFunc(all, CompareObjects)
 	puts := appendObjectCells(nil, all)
-	if r.erasing {
-		oldest = r.freeToErase(puts, oldest)
-	} else {
-		oldest = r.freeToWrite(puts, oldest)
-	}
+	oldest = r.freeToWrite(puts, oldest)
 	r.put(puts, oldest)
 	r.noteAges(r.objectAges(stamp), oldest)
 }
