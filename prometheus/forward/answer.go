@@ -5,6 +5,8 @@ import (
 	"net/http"
 	"strconv"
 	"time"
+
+	"github.com/tsdbridge/tsdbridge/retry"
 )
 
 // An answer is what the client of the module does not tell of an answer.
@@ -18,15 +20,7 @@ const longestPause = 5 * time.Minute
 
 // pause waits as long as the server asks for, or until ctx ends.
 func (a answer) pause(ctx context.Context) {
-	if a.after <= 0 {
-		return
-	}
-	timer := time.NewTimer(min(a.after, longestPause))
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-	case <-ctx.Done():
-	}
+	retry.Sleep(ctx, min(a.after, longestPause))
 }
 
 // retryAfter reads the header: seconds, or a time.

@@ -41,7 +41,7 @@ func (s *shifts) catchUp(ctx context.Context, t *turn, i iteration) {
 	}
 	beside := t.beside(i.group)
 	if beside == nil && work > mostBefore && !t.alone {
-		beside = s.beside(ctx, t, i, last)
+		beside = s.openBeside(ctx, t, i, last)
 	}
 	if beside != nil {
 		s.evaluatePresent(ctx, t, beside, i)
@@ -93,7 +93,7 @@ func (s *shifts) makeUp(ctx context.Context, t *turn, i iteration, instants []ti
 		if t.alone || took > i.group.Interval()/4 {
 			continue // there is no time for both
 		}
-		if beside = s.beside(ctx, t, i, instant); beside == nil {
+		if beside = s.openBeside(ctx, t, i, instant); beside == nil {
 			continue
 		}
 		s.evaluatePresent(ctx, t, beside, i)

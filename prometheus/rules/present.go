@@ -45,8 +45,8 @@ func (s *shifts) shown(g *promrules.Group) *promrules.Group {
 	return g
 }
 
-// beside has a second group of the same rules go on from an instant; nil if there is none.
-func (s *shifts) beside(ctx context.Context, t *turn, i iteration, last time.Time) *present {
+// openBeside has a second group of the same rules go on from an instant; nil if there is none.
+func (s *shifts) openBeside(ctx context.Context, t *turn, i iteration, last time.Time) *present {
 	twin, err := s.twin(i.group)
 	if err != nil { // the rules were evaluated before: this cannot be
 		s.logger.Error("the present of a group of rules waits until what is missing is made up; report this defect", "group", t.key, "err", err)
