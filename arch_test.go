@@ -23,7 +23,7 @@ var doors = map[string][]string{
 	"adapter/webconfig":       {},
 	"budget":                  {},
 	"commands":                {"opentsdb/query"},
-	"commands/commandstest":   {"adapter", "commands", "storage"},
+	"commands/commandstest":   {"commands"},
 	"commands/migrate":        {"adapter", "adapter/admin", "commands", "copying", "graphite", "graphite/ceres", "graphite/whisper", "opentsdb", "opentsdb/query", "prometheus/appendable", "prometheus/blocks", "prometheus/columns", "prometheus/fetch", "prometheus/jsonlines", "prometheus/object", "prometheus/openmetrics", "prometheus/parquet", "prometheus/vmnative", "storage", "storage/kv", "storage/pebble", "storage/schema", "transfer"},
 	"copying":                 {"budget", "recent", "retry", "statefile", "storage", "storage/archive", "storage/rollup", "storage/schema", "transfer", "tree"},
 	"decimal":                 {},

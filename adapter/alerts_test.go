@@ -23,6 +23,7 @@ import (
 	"github.com/prometheus/prometheus/promql"
 	"github.com/prometheus/prometheus/util/teststorage"
 
+	"github.com/tsdbridge/tsdbridge/commands/commandstest"
 	"github.com/tsdbridge/tsdbridge/prometheus/promtest"
 	"github.com/tsdbridge/tsdbridge/storage"
 	"github.com/tsdbridge/tsdbridge/storage/hbase/hbasetest"
@@ -367,7 +368,7 @@ var causes = []struct {
 		t.Cleanup(func() { _ = o.Tracer.Close(context.WithoutCancel(t.Context())) })
 		a, _ := runAdapter(t, o)
 		return a, func() *Adapter {
-			getText(t, a, "/api/v1/labels")
+			commandstest.Text(t, a, "/api/v1/labels")
 			waitMetric(t, a, `tsdbridge_tracing_spans_dropped_total{reason="export_failed"} [1-9]`)
 			return a
 		}
@@ -397,7 +398,7 @@ var causes = []struct {
 			must(t, err)
 			defer conn.Close()
 			datagram := []byte(strings.Repeat("a.b 1 1700000000\n", 3000))
-			for strings.Contains(getText(t, a, "/metrics"), "\ntsdbridge_carbon_udp_dropped_datagrams_total 0\n") {
+			for strings.Contains(commandstest.Text(t, a, "/metrics"), "\ntsdbridge_carbon_udp_dropped_datagrams_total 0\n") {
 				for range 20 {
 					_, err := conn.Write(datagram)
 					must(t, err)
@@ -520,11 +521,11 @@ func writeBetweenEngines(t *testing.T, a *Adapter) {
 			}
 		}
 	})
-	for deadline := time.Now().Add(time.Minute); strings.Contains(getText(t, a, "/metrics"), `tsdbridge_promql_queries_shadowed_total{result="different"} 0`); {
+	for deadline := time.Now().Add(time.Minute); strings.Contains(commandstest.Text(t, a, "/metrics"), `tsdbridge_promql_queries_shadowed_total{result="different"} 0`); {
 		if time.Now().After(deadline) {
 			t.Fatal("both engines see the same for a minute")
 		}
-		getText(t, a, "/api/v1/query?time=1700003000&query=count_over_time(m[1h])")
+		commandstest.Text(t, a, "/api/v1/query?time=1700003000&query=count_over_time(m[1h])")
 	}
 }
 
@@ -546,7 +547,7 @@ func restarted(t *testing.T, o Options, change func(*Options)) (*Adapter, func()
 func waitMetric(t *testing.T, a *Adapter, line string) {
 	t.Helper()
 	want := regexp.MustCompile("(?m)^" + line)
-	for deadline := time.Now().Add(time.Minute); !want.MatchString(getText(t, a, "/metrics")); {
+	for deadline := time.Now().Add(time.Minute); !want.MatchString(commandstest.Text(t, a, "/metrics")); {
 		if time.Now().After(deadline) {
 			t.Fatalf("/metrics has no line %s", line)
 		}

@@ -2,12 +2,12 @@ package adapter
 
 import (
 	"errors"
-	"fmt"
 	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/tsdbridge/tsdbridge/commands"
+	"github.com/tsdbridge/tsdbridge/commands/commandstest"
 	"github.com/tsdbridge/tsdbridge/storage"
 	"github.com/tsdbridge/tsdbridge/storage/kv"
 	"github.com/tsdbridge/tsdbridge/storage/schema"
@@ -16,26 +16,12 @@ import (
 // runFsck runs the command and returns its exit code and what it printed.
 func runFsck(t *testing.T, o Options, change func(*FsckOptions)) (code int, out string) {
 	t.Helper()
-	return runCheck(t, func(console commands.Console) error {
+	return commandstest.Code(t, func(console commands.Console) error {
 		f := DefaultFsckOptions()
 		f.Tables = "data"
 		change(&f)
 		return Fsck(t.Context(), o, f, console)
 	})
-}
-
-// runCheck runs a command and returns its exit code and what it printed.
-func runCheck(t *testing.T, command func(commands.Console) error) (code int, out string) {
-	t.Helper()
-	var text, said strings.Builder
-	err := command(commands.Console{Out: &text, Err: &said})
-	if exit, ok := errors.AsType[*commands.ExitError](err); ok {
-		return exit.Code, fmt.Sprintf("%s%s%v", text.String(), said.String(), exit.Err)
-	}
-	if err != nil {
-		t.Fatalf("not an exit code: %v", err)
-	}
-	return 0, text.String() + said.String()
 }
 
 // damageRows puts an instant in a second cell of each row, and makes a row of nothing.
@@ -208,7 +194,7 @@ func TestSyncMeta(t *testing.T) {
 	}
 	check := func(o Options, fix string, wantCode int, want string) {
 		t.Helper()
-		code, out := runCheck(t, func(console commands.Console) error {
+		code, out := commandstest.Code(t, func(console commands.Console) error {
 			f := DefaultFsckOptions()
 			f.Fix = fix
 			return SyncMeta(t.Context(), o, f, console)

@@ -6,6 +6,8 @@ import (
 	"net/http"
 	"net/url"
 	"testing"
+
+	"github.com/tsdbridge/tsdbridge/commands/commandstest"
 )
 
 // A query is said in the other languages, a dotted name as the path that it is; what cannot be said has a reason.
@@ -20,7 +22,7 @@ func TestPhrases(t *testing.T) {
 			`{"graphite":{"query":"sumSeries(a.*)"},"opentsdb":{"why":"OpenTSDB's queries name one metric"},"promql":{"query":"sum({__name__=~\"a\\\\.[^.]*\"})"}}`,
 		},
 	} {
-		text := getText(t, a, phrasesPath+"?language="+test.language+"&query="+url.QueryEscape(test.query))
+		text := commandstest.Text(t, a, phrasesPath+"?language="+test.language+"&query="+url.QueryEscape(test.query))
 		var got struct{ Data json.RawMessage }
 		if err := json.Unmarshal([]byte(text), &got); err != nil || string(got.Data) != test.want {
 			t.Errorf("%s: %v\n got %s\nwant %s", test.query, err, got.Data, test.want)

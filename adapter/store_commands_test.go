@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/tsdbridge/tsdbridge/commands/commandstest"
 	"github.com/tsdbridge/tsdbridge/storage"
 )
 
@@ -25,22 +26,7 @@ func runAdapter(t *testing.T, o Options) (a *Adapter, stop func()) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	ctx, cancel := context.WithCancel(t.Context())
-	done := make(chan error, 1)
-	go func() { done <- a.Run(ctx) }()
-	stop = sync.OnceFunc(func() {
-		cancel()
-		if err := <-done; err != nil {
-			t.Error(err)
-		}
-	})
-	t.Cleanup(stop)
-	for err := a.Ready(t.Context()); err != nil; err = a.Ready(t.Context()) {
-		if t.Context().Err() != nil {
-			t.Fatal(err)
-		}
-	}
-	return a, stop
+	return a, commandstest.Serve(t, a)
 }
 
 // storeTestOptions returns a store of its own that is written through a log.

@@ -5,6 +5,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/tsdbridge/tsdbridge/commands/commandstest"
 )
 
 // Trees that are made over OpenTSDB's API have the series that there were, are found by Graphite's
@@ -41,7 +43,7 @@ func TestTreesOverOpenTSDBsAPI(t *testing.T) {
 	}
 	ask(a, "/api/tree/rules", `[{"treeId":3,"type":"TAGK","field":"host","displayFormat":"made-{value}"},{"treeId":3,"level":1,"type":"METRIC"}]`, http.StatusNoContent)
 	waitSynced(t, a)
-	before := getText(t, a, "/metrics/find?query=made-*")
+	before := commandstest.Text(t, a, "/metrics/find?query=made-*")
 	if !strings.Contains(before, "made-") {
 		t.Errorf("found %s", before)
 	}
@@ -49,10 +51,10 @@ func TestTreesOverOpenTSDBsAPI(t *testing.T) {
 	a, stop = runAdapter(t, o)
 	defer stop()
 	waitSynced(t, a)
-	if after := getText(t, a, "/metrics/find?query=made-*"); after != before {
+	if after := commandstest.Text(t, a, "/metrics/find?query=made-*"); after != before {
 		t.Errorf("after a restart %s is found, was %s", after, before)
 	}
-	if text := getText(t, a, "/api/tree?treeid=3"); !strings.Contains(text, `"displayFormat":"made-{value}"`) {
+	if text := commandstest.Text(t, a, "/api/tree?treeid=3"); !strings.Contains(text, `"displayFormat":"made-{value}"`) {
 		t.Errorf("after a restart the tree is %s", text)
 	}
 }

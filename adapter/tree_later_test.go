@@ -4,31 +4,16 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"net/http"
 	"net/url"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/tsdbridge/tsdbridge/adapter/trees"
+	"github.com/tsdbridge/tsdbridge/commands/commandstest"
 	"github.com/tsdbridge/tsdbridge/prometheus/promtest"
 	"github.com/tsdbridge/tsdbridge/storage"
 )
-
-// getText returns the answer of an adapter to a GET.
-func getText(t *testing.T, a *Adapter, path string) string {
-	t.Helper()
-	resp, err := http.Get("http://" + a.Addr() + path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer resp.Body.Close()
-	body, err := io.ReadAll(resp.Body)
-	if err != nil || resp.StatusCode != http.StatusOK {
-		t.Fatalf("%s: %s %s %v", path, resp.Status, body, err)
-	}
-	return string(body)
-}
 
 // waitSynced waits until all existing series are in all trees.
 func waitSynced(t *testing.T, a *Adapter) {
@@ -87,10 +72,10 @@ func TestTreeDeclaredLater(t *testing.T) {
 	o.Graphite.Trees = declared(t, serversTree)
 	a, stop = runAdapter(t, o)
 	waitSynced(t, a)
-	if found := getText(t, a, "/metrics/find?format=nodelist&query=servers.web0042.*"); !strings.Contains(found, `"load"`) {
+	if found := commandstest.Text(t, a, "/metrics/find?format=nodelist&query=servers.web0042.*"); !strings.Contains(found, `"load"`) {
 		t.Errorf("find in a tree that came later: %s", found)
 	}
-	metrics := getText(t, a, "/metrics")
+	metrics := commandstest.Text(t, a, "/metrics")
 	for _, want := range []string{"tsdbridge_tree_sync_done_series 3001", "tsdbridge_tree_sync_running 0", "tsdbridge_tree_sync_waiting_trees 0", "tsdbridge_tree_loaded 1"} {
 		if !strings.Contains(metrics, "\n"+want+"\n") {
 			t.Errorf("/metrics lacks %s", want)
@@ -104,7 +89,7 @@ func TestTreeDeclaredLater(t *testing.T) {
 	if s := all[`servers.db1.disk [{"-_" "1"}]`]; strings.Count(s, "\n") < 3 {
 		t.Errorf("the series of a whole name has %q, want both points", s)
 	}
-	if text := getText(t, a, "/api/v1/status/trees/test?format=text&name=servers.db1.disk"); !strings.Contains(text, "goes on to mean") {
+	if text := commandstest.Text(t, a, "/api/v1/status/trees/test?format=text&name=servers.db1.disk"); !strings.Contains(text, "goes on to mean") {
 		t.Errorf("test of a name that keeps its series: %s", text)
 	}
 	stop()
@@ -187,10 +172,10 @@ func TestTreeSyncNeedsAdmin(t *testing.T) {
 	var status struct {
 		Data trees.Status
 	}
-	if err := json.Unmarshal([]byte(getText(t, a, trees.StatusPath)), &status); err != nil || !status.Data.Loaded || len(status.Data.Sync.Waiting) > 0 {
+	if err := json.Unmarshal([]byte(commandstest.Text(t, a, trees.StatusPath)), &status); err != nil || !status.Data.Loaded || len(status.Data.Sync.Waiting) > 0 {
 		t.Errorf("status %+v, %v", status, err)
 	}
-	if text := getText(t, a, trees.ShowPath+"?"+url.Values{"tree": {"servers"}}.Encode()); !strings.Contains(text, "tree 1 (servers), strict match") {
+	if text := commandstest.Text(t, a, trees.ShowPath+"?"+url.Values{"tree": {"servers"}}.Encode()); !strings.Contains(text, "tree 1 (servers), strict match") {
 		t.Errorf("show: %s", text)
 	}
 }

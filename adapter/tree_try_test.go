@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/tsdbridge/tsdbridge/adapter/trees"
+	"github.com/tsdbridge/tsdbridge/commands/commandstest"
 )
 
 // Rules that are stored nowhere place series; what is wrong with them is told.
@@ -80,7 +81,7 @@ func TestTreeTry(t *testing.T) {
 	if status, text := try(body); status != http.StatusUnprocessableEntity || !strings.Contains(text, "take too long") {
 		t.Errorf("%d %.200s", status, text)
 	}
-	if text := getText(t, a, trees.StatusPath); strings.Contains(text, "tried") {
+	if text := commandstest.Text(t, a, trees.StatusPath); strings.Contains(text, "tried") {
 		t.Errorf("a trial is stored: %s", text)
 	}
 }

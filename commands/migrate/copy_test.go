@@ -401,8 +401,8 @@ func TestCopyAround(t *testing.T) {
 
 // Running adapters give and take all that their stores hold, also what is only in their memory.
 func TestCopyRemote(t *testing.T) {
-	from, stopFrom := commandstest.Run(t, copyOptions(t, adapter.EngineEmbedded, 0))
-	to, stopTo := commandstest.Run(t, copyOptions(t, adapter.EngineEmbedded, 1))
+	from, stopFrom := runAdapter(t, copyOptions(t, adapter.EngineEmbedded, 0))
+	to, stopTo := runAdapter(t, copyOptions(t, adapter.EngineEmbedded, 1))
 	defer stopFrom()
 	defer stopTo()
 	(&filler{t, rand.New(rand.NewPCG(3, 1)), from}).fill(50)
@@ -551,7 +551,7 @@ func TestCopyDeclaredTree(t *testing.T) {
 			}
 		}
 	})
-	target.Graphite.Trees = commandstest.Trees(t, commandstest.ServersTree)
+	target.Graphite.Trees = readTrees(t, serversTree)
 	code, out := copyAll(t, CopySide{Options: source}, CopySide{Options: target})
 	if code != commands.ExitIncomplete || strings.Count(out, "not copied: ") != 1 || !strings.Contains(out, "not copied: the tree servers: ") {
 		t.Error(code, out)
@@ -614,8 +614,8 @@ func (l *lines) rounds(t *testing.T, more int) {
 func TestCopyFollow(t *testing.T) {
 	for _, engine := range []string{adapter.EngineEmbedded, adapter.EngineHBase} {
 		t.Run(engine, func(t *testing.T) {
-			from, stopFrom := commandstest.Run(t, copyOptions(t, engine, 0))
-			to, stopTo := commandstest.Run(t, copyOptions(t, adapter.EngineEmbedded, 1))
+			from, stopFrom := runAdapter(t, copyOptions(t, engine, 0))
+			to, stopTo := runAdapter(t, copyOptions(t, adapter.EngineEmbedded, 1))
 			defer stopFrom()
 			defer stopTo()
 			f := &filler{t, rand.New(rand.NewPCG(6, 1)), from}
@@ -686,8 +686,8 @@ func TestCopyFollow(t *testing.T) {
 
 // A rename in the source has all points copied under the new names.
 func TestCopyFollowRename(t *testing.T) {
-	from, stopFrom := commandstest.Run(t, copyOptions(t, adapter.EngineEmbedded, 0))
-	to, stopTo := commandstest.Run(t, copyOptions(t, adapter.EngineEmbedded, 1))
+	from, stopFrom := runAdapter(t, copyOptions(t, adapter.EngineEmbedded, 0))
+	to, stopTo := runAdapter(t, copyOptions(t, adapter.EngineEmbedded, 1))
 	defer stopFrom()
 	defer stopTo()
 	f := &filler{t, rand.New(rand.NewPCG(7, 1)), from}

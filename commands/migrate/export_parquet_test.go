@@ -55,7 +55,7 @@ func parquetFloats(t *testing.T, dir string) promtest.Samples {
 
 // TestExportParquet: files of the tables, and of a running adapter, have the floats of the store.
 func TestExportParquet(t *testing.T) {
-	o := commandstest.StoreOptions(t, storage.WriteBuffered)
+	o := storeOptions(t, storage.WriteBuffered)
 	dir := promtest.DataDir(t)
 	if code, out := commandstest.Code(t, func(c commands.Console) error { return ImportBlocks(t.Context(), o, blocksOf(t, dir), c) }); code != 0 {
 		t.Fatal(out)
@@ -74,7 +74,7 @@ func TestExportParquet(t *testing.T) {
 		t.Errorf("%d: %s", code, out)
 	}
 
-	a, stop := commandstest.Run(t, o)
+	a, stop := runAdapter(t, o)
 	defer stop()
 	want := samplesIn(t, a)
 	maps.DeleteFunc(want, func(_, text string) bool { return strings.Contains(text, " ") }) // histograms
