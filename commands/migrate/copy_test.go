@@ -620,12 +620,7 @@ func TestCopyFollow(t *testing.T) {
 			defer stopTo()
 			f := &filler{t, rand.New(rand.NewPCG(6, 1)), from}
 			f.fill(20)
-			c := DefaultCopyOptions()
-			c.From.Given, c.To.Given = "http://"+from.Addr(), "http://"+to.Addr()
-			c.Follow, c.Delete, c.Pause, c.State, c.Verify = true, true, 10*time.Millisecond, filepath.Join(t.TempDir(), "state"), VerifyAll
-			if err := c.Validate(time.Now()); err != nil {
-				t.Fatal(err)
-			}
+			c := followOptions(t, from, to)
 			out := &lines{news: make(chan struct{}, 1)}
 			ctx, cancel := context.WithCancel(t.Context())
 			ended := make(chan error, 1)
@@ -684,6 +679,18 @@ func TestCopyFollow(t *testing.T) {
 	}
 }
 
+// followOptions are those of a copy that follows one adapter with another one, deletions included, and compares all at the end.
+func followOptions(t *testing.T, from, to *adapter.Adapter) CopyOptions {
+	t.Helper()
+	c := DefaultCopyOptions()
+	c.From.Given, c.To.Given = "http://"+from.Addr(), "http://"+to.Addr()
+	c.Follow, c.Delete, c.Pause, c.State, c.Verify = true, true, 10*time.Millisecond, filepath.Join(t.TempDir(), "state"), VerifyAll
+	if err := c.Validate(time.Now()); err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
 // A rename in the source has all points copied under the new names.
 func TestCopyFollowRename(t *testing.T) {
 	from, stopFrom := runAdapter(t, copyOptions(t, adapter.EngineEmbedded, 0))
@@ -698,12 +705,7 @@ func TestCopyFollowRename(t *testing.T) {
 	b.Add(refs[1], copyBegin, 1)
 	f.check(from.Store().Append(t.Context(), b))
 
-	c := DefaultCopyOptions()
-	c.From.Given, c.To.Given = "http://"+from.Addr(), "http://"+to.Addr()
-	c.Follow, c.Delete, c.Pause, c.State, c.Verify = true, true, 10*time.Millisecond, filepath.Join(t.TempDir(), "state"), VerifyAll
-	if err := c.Validate(time.Now()); err != nil {
-		t.Fatal(err)
-	}
+	c := followOptions(t, from, to)
 	out := &lines{news: make(chan struct{}, 1)}
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
