@@ -41,6 +41,7 @@ type world struct {
 	forgets bool
 	// Adapters and the TSD put points into append cells.
 	appends bool
+	raced   int              // appends of the TSD while an adapter wrote
 	tails   map[string]*tail // of the append cells of rows
 }
 
@@ -125,11 +126,11 @@ func (a *adapter) kill() {
 func (a *adapter) flush() {
 	a.w.t.Helper()
 	if a.Buffered() {
-		if err := a.FlushAll(a.w.t.Context()); err != nil {
+		if err := a.FlushAll(a.w.ofTest()); err != nil {
 			a.w.t.Fatal(err)
 		}
 	}
-	if err := errors.Join(a.VerifyAll(a.w.t.Context()), a.FollowDeletions(a.w.t.Context())); err != nil {
+	if err := errors.Join(a.VerifyAll(a.w.ofTest()), a.FollowDeletions(a.w.ofTest())); err != nil {
 		a.w.t.Fatal(err)
 	}
 }
@@ -158,7 +159,7 @@ func (w *world) delete(a *adapter, gap int64) {
 			w.tell("%s: series %d from %d to %d: deleted, whole %v", a.name, n, d.Start, d.End, d.Whole)
 		}
 	}
-	if _, err := a.Delete(w.t.Context(), d); err != nil {
+	if _, err := a.Delete(w.ofTest(), d); err != nil {
 		w.t.Fatal(err)
 	}
 	if tally, err := a.Tally(w.t.Context(), d); err != nil || tally != (storage.Tally{}) {
@@ -199,7 +200,7 @@ func (w *world) write(a *adapter) {
 	if logged {
 		to = a.Logged()
 	}
-	if err := to.Append(w.t.Context(), &b); err != nil {
+	if err := to.Append(w.ofTest(), &b); err != nil {
 		w.t.Fatal(err)
 	}
 }
@@ -393,8 +394,13 @@ func TestNewestWriteStaysOnSharedTables(t *testing.T) {
 		{"append cells and skewed clocks", 3000, 6001, 0, 25, true},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			var closed, deleted atomic.Int64
-			t.Cleanup(func() { t.Logf("%d rows were compacted by adapters, %d deletions", closed.Load(), deleted.Load()) })
+			var closed, deleted, raced atomic.Int64
+			t.Cleanup(func() {
+				t.Logf("%d rows were compacted by adapters, %d deletions, %d appends between a read and a write", closed.Load(), deleted.Load(), raced.Load())
+				if c.appends && raced.Load() == 0 && !t.Failed() {
+					t.Error("the TSD never appended to a row that an adapter had just read")
+				}
+			})
 			for seed := range scale.Of(t, "random histories of several adapters and a TSD", c.seeds, c.seeds, 40*c.seeds) {
 				t.Run(fmt.Sprint("seed ", seed), func(t *testing.T) {
 					t.Parallel()
@@ -414,6 +420,7 @@ func TestNewestWriteStaysOnSharedTables(t *testing.T) {
 					w.checkKnown()
 					closed.Add(int64(w.closed))
 					deleted.Add(int64(w.deleted))
+					raced.Add(int64(w.raced))
 				})
 			}
 		})
@@ -489,7 +496,7 @@ func (w *world) settle() {
 		}
 	}
 	w.clock.Add(10_000)
-	if err := a.Append(w.t.Context(), &b); err != nil {
+	if err := a.Append(w.ofTest(), &b); err != nil {
 		w.t.Fatal(err)
 	}
 	w.tell("settled")
