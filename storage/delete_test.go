@@ -121,12 +121,12 @@ func (f deletionFault) happens(t *testing.T) bool {
 	disk := logtest.New(uint64(f.engine + f.log))
 	var diskLeft atomic.Int64
 	diskLeft.Store(math.MaxInt64)
-	disk.Before = func(op logtest.Op, _ string) error {
+	disk.SetBefore(func(op logtest.Op, _ string) error {
 		if (op == logtest.OpWrite || op == logtest.OpSyncData || op == logtest.OpSync) && diskLeft.Add(-1) < 0 {
 			return errFails
 		}
 		return nil
-	}
+	})
 	keep := func(o *storage.Options) {
 		o.Buffer.FlushDelay, o.Buffer.FlushInterval = 1<<60, 1<<60
 		if f.through {

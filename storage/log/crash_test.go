@@ -131,7 +131,7 @@ func TestEveryFailure(t *testing.T) {
 		if errs > 1 {
 			t.Errorf("call %d, %s: %d operations failed, want one at most", nth, failed, errs)
 		}
-		disk.Before = nil
+		disk.SetBefore(nil)
 		m.check(t, open(t, marked(disk.Kill(1))))
 		m.check(t, open(t, marked(disk.Crash(2))))
 	}
@@ -141,7 +141,7 @@ func TestEveryFailure(t *testing.T) {
 func TestPowerCutBeforeEachCall(t *testing.T) {
 	disk, m := logtest.New(1), newModel()
 	moments := 0
-	disk.Before = func(op logtest.Op, name string) error {
+	disk.SetBefore(func(op logtest.Op, name string) error {
 		moments++
 		for seed := range uint64(3) {
 			now := &model{next: m.next, acked: maps.Clone(m.acked), unknown: maps.Clone(m.unknown), from: m.from, ordered: true}
@@ -152,7 +152,7 @@ func TestPowerCutBeforeEachCall(t *testing.T) {
 			now.check(t, l)
 		}
 		return nil
-	}
+	})
 	if errs := scenario(t, disk, m); errs > 0 || moments < 100 {
 		t.Errorf("%d operations failed, %d calls", errs, moments)
 	}

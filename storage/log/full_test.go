@@ -78,12 +78,12 @@ func TestDiskFull(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			disk := logtest.New(1)
 			var full bool
-			disk.Before = func(called logtest.Op, _ string) error {
+			disk.SetBefore(func(called logtest.Op, _ string) error {
 				if full && called == op {
 					return syscall.ENOSPC
 				}
 				return nil
-			}
+			})
 			reg := prometheus.NewRegistry()
 			opts := marked(disk)
 			opts.Registerer = reg
@@ -136,7 +136,7 @@ func value(t *testing.T, reg *prometheus.Registry, name, label string) float64 {
 func TestFailedSync(t *testing.T) {
 	disk, m := logtest.New(3), newModel()
 	ruined, syncs := map[string]bool{}, 0
-	disk.Before = func(op logtest.Op, name string) error {
+	disk.SetBefore(func(op logtest.Op, name string) error {
 		switch {
 		case op == logtest.OpSyncData:
 			if syncs++; syncs%5 == 0 || syncs > 40 && syncs < 60 {
@@ -147,7 +147,7 @@ func TestFailedSync(t *testing.T) {
 			t.Errorf("%s %s after a failed sync", op, name)
 		}
 		return nil
-	}
+	})
 	l := open(t, marked(disk))
 	for range 100 {
 		if err := m.add(t, l); err != nil && !errors.Is(err, errInjected) {
@@ -157,7 +157,7 @@ func TestFailedSync(t *testing.T) {
 	if len(m.acked) < 60 {
 		t.Fatalf("%d of 100 records acknowledged", len(m.acked))
 	}
-	disk.Before = nil
+	disk.SetBefore(nil)
 	m.check(t, open(t, marked(disk.Crash(1))))
 }
 

@@ -20,17 +20,20 @@ type gate struct {
 
 func newGate() *gate {
 	g := &gate{Disk: logtest.New(1), permits: make(chan struct{})}
-	g.Before = func(op logtest.Op, _ string) error {
-		switch op {
-		case logtest.OpWrite:
-			g.writes++
-		case logtest.OpSyncData:
-			<-g.permits
-		default:
-		}
-		return nil
-	}
+	g.SetBefore(g.pass)
 	return g
+}
+
+// pass counts writes, and has syncs wait for a permit.
+func (g *gate) pass(op logtest.Op, _ string) error {
+	switch op {
+	case logtest.OpWrite:
+		g.writes++
+	case logtest.OpSyncData:
+		<-g.permits
+	default:
+	}
+	return nil
 }
 
 // TestGroup appends while an fdatasync is under way: the waiting appends share the next one, and
@@ -94,14 +97,14 @@ func TestGroup(t *testing.T) {
 func TestFailedGroup(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := newGate()
-		fail, before := false, g.Before
-		g.Before = func(op logtest.Op, name string) error {
+		fail := false
+		g.SetBefore(func(op logtest.Op, name string) error {
 			if op == logtest.OpWrite && fail {
 				fail = false
 				return errInjected
 			}
-			return before(op, name)
-		}
+			return g.pass(op, name)
+		})
 		l, err := log.Open(small(g))
 		if err != nil {
 			t.Fatal(err)

@@ -100,7 +100,7 @@ func TestReopen(t *testing.T) {
 func TestSpare(t *testing.T) {
 	disk, m := logtest.New(1), newModel()
 	created, renamed := 0, false
-	disk.Before = func(op logtest.Op, name string) error {
+	disk.SetBefore(func(op logtest.Op, name string) error {
 		switch op {
 		case logtest.OpCreate:
 			created++
@@ -115,7 +115,7 @@ func TestSpare(t *testing.T) {
 		default:
 		}
 		return nil
-	}
+	})
 	opts := small(disk)
 	opts.SpareBytes = 8 << 10
 	l := open(t, opts)

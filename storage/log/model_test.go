@@ -159,10 +159,10 @@ var errInjected = errors.New("injected")
 
 // failing makes disk calls fail for which fail returns true.
 func failing(disk *logtest.Disk, fail func(op logtest.Op, name string) bool) {
-	disk.Before = func(op logtest.Op, name string) error {
+	disk.SetBefore(func(op logtest.Op, name string) error {
 		if fail(op, name) {
 			return errInjected
 		}
 		return nil
-	}
+	})
 }

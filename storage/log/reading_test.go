@@ -30,12 +30,12 @@ func TestOpenToRead(t *testing.T) {
 				killed := disk.Kill(1)
 				before := contents(t, killed)
 				barred := true
-				killed.Before = func(op logtest.Op, _ string) error {
+				killed.SetBefore(func(op logtest.Op, _ string) error {
 					if barred && op != logtest.OpOpen {
 						return bar
 					}
 					return nil
-				}
+				})
 				now := time.Unix(1_700_000_000, 0)
 				opts := marked(killed)
 				opts.Now = func() time.Time { return now }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -18,15 +19,15 @@ import (
 const syncTime = time.Millisecond
 
 // slowDisk returns a disk whose syncs take syncTime, and the count of them.
-func slowDisk() (disk *logtest.Disk, syncs *int) {
-	syncs, disk = new(int), logtest.New(1)
-	disk.Before = func(op logtest.Op, _ string) error {
+func slowDisk() (disk *logtest.Disk, syncs *atomic.Int64) {
+	syncs, disk = new(atomic.Int64), logtest.New(1)
+	disk.SetBefore(func(op logtest.Op, _ string) error {
 		if op == logtest.OpSyncData {
-			*syncs++
+			syncs.Add(1)
 			time.Sleep(syncTime)
 		}
 		return nil
-	}
+	})
 	return disk, syncs
 }
 
@@ -67,8 +68,8 @@ func TestClientsShareSyncs(t *testing.T) {
 					})
 				}
 				group.Wait()
-				if *syncs > records+records/10 {
-					t.Errorf("%d syncs for %d records of each of %d callers", *syncs, records, clients)
+				if syncs.Load() > records+records/10 {
+					t.Errorf("%d syncs for %d records of each of %d callers", syncs.Load(), records, clients)
 				}
 			})
 		})
@@ -161,7 +162,7 @@ func TestWaitEnds(t *testing.T) {
 // single one waits for more records; the returned group of goroutines ends with its Append. Where
 // the last of the three waited in vain for the others, the single one does not wait; then they
 // begin again.
-func appendAndWait(ctx context.Context, t *testing.T, l *log.Log, syncs *int) *sync.WaitGroup {
+func appendAndWait(ctx context.Context, t *testing.T, l *log.Log, syncs *atomic.Int64) *sync.WaitGroup {
 	t.Helper()
 	for range 100 {
 		var group sync.WaitGroup
@@ -169,14 +170,14 @@ func appendAndWait(ctx context.Context, t *testing.T, l *log.Log, syncs *int) *s
 			group.Go(func() { client(t, l, 10, func() time.Duration { return syncTime / 4 }) })
 		}
 		group.Wait()
-		before := *syncs
+		before := syncs.Load()
 		group.Go(func() {
 			if _, err := l.Append(ctx, make([]byte, 100)); err != nil && !errors.Is(err, context.Canceled) {
 				t.Error(err)
 			}
 		})
 		synctest.Wait()
-		if *syncs == before {
+		if syncs.Load() == before {
 			return &group
 		}
 		group.Wait()

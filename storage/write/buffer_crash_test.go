@@ -158,12 +158,12 @@ func TestNthCallOfTheDiskFails(t *testing.T) {
 				var calls atomic.Int64
 				s := storetest.StartBuffered(t, db, disk, func(o *storage.Options) { o.Buffer.FlushDelay, o.Buffer.SegmentBytes = 0, 1<<10 })
 				refs := storetest.Resolve(t, s.Store, twoSeries...)
-				disk.Before = func(logtest.Op, string) error {
+				disk.SetBefore(func(logtest.Op, string) error {
 					if n := calls.Add(1); n == nth || forever && n > nth {
 						return broken
 					}
 					return nil
-				}
+				})
 				failed := 0
 				for n := range batches {
 					err := s.Append(t.Context(), numbered(n, refs))

@@ -31,16 +31,16 @@ func TestBufferedDiskFull(t *testing.T) {
 		t.Fatal(err)
 	}
 	full := errors.New("disk on fire")
-	disk.Before = func(op logtest.Op, _ string) error {
+	disk.SetBefore(func(op logtest.Op, _ string) error {
 		if op == logtest.OpSyncData {
 			return full
 		}
 		return nil
-	}
+	})
 	if err := write(2); !errors.Is(err, full) {
 		t.Fatalf("append on a disk that fails = %v", err)
 	}
-	disk.Before = nil
+	disk.SetBefore(nil)
 	if err := write(3); err != nil {
 		t.Fatal(err)
 	}

@@ -88,7 +88,7 @@ func (g *growth) append(r *rand.Rand, refs []storage.Ref) {
 
 // end ends the process: in order, by a kill or by a loss of power.
 func (g *growth) end() {
-	g.disk.Before = nil
+	g.disk.SetBefore(nil)
 	switch g.process.Stop(); g.rng.IntN(3) {
 	case 0:
 		g.process.End()
@@ -138,14 +138,14 @@ func TestNewSeriesOverEnds(t *testing.T) {
 			g.check(g.process.Store)
 			calls, nth := 0, g.rng.IntN(60)
 			var mu sync.Mutex
-			g.disk.Before = func(logtest.Op, string) error {
+			g.disk.SetBefore(func(logtest.Op, string) error {
 				mu.Lock()
 				defer mu.Unlock()
 				if calls++; calls == nth {
 					return broken
 				}
 				return nil
-			}
+			})
 			for range g.rng.IntN(12) {
 				g.round()
 			}
@@ -169,12 +169,12 @@ func TestOneSyncForNewSeries(t *testing.T) {
 	db, disk := kv.NewMem(storetest.Tables()...), logtest.New(1)
 	s := storetest.StartBuffered(t, db, disk, neverFlush, func(o *storage.Options) { o.Buffer.CheckInterval, o.Buffer.SegmentBytes = 1<<40, 1<<20 })
 	syncs := 0
-	disk.Before = func(op logtest.Op, _ string) error {
+	disk.SetBefore(func(op logtest.Op, _ string) error {
 		if op == logtest.OpSyncData {
 			syncs++
 		}
 		return nil
-	}
+	})
 	for n := range 5 {
 		refs := storetest.Resolve(t, s.Store, storetest.Series("m", "host", fmt.Sprint(n)), storetest.Series("m", "host", fmt.Sprint("other", n)))
 		before := syncs

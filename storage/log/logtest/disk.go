@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"syscall"
 
 	"github.com/tsdbridge/tsdbridge/storage/log"
@@ -18,7 +19,7 @@ import (
 // Op is a call that changes the disk.
 type Op string
 
-// The calls that Disk.Before sees.
+// The calls that are told to SetBefore's function.
 const (
 	OpCreate   Op = "create"
 	OpOpen     Op = "open"
@@ -34,10 +35,7 @@ const (
 
 // Disk is a log.FS. SyncDir treats all names as names in one directory.
 type Disk struct {
-	// Before is called before each change; an error makes the call fail. Half of a failed write is
-	// done, and some of a failed sync; no later sync does the rest. Set it before the disk is used.
-	// Nil fails nothing.
-	Before func(op Op, name string) error
+	before atomic.Pointer[func(op Op, name string) error] // see SetBefore
 
 	mu       sync.Mutex // guards what follows and all inodes
 	capacity int64
@@ -190,7 +188,7 @@ func (d *Disk) Open(name string) (log.File, error) {
 }
 
 func (d *Disk) handle(op Op, name string, find func() (*inode, error)) (log.File, error) {
-	if err := d.before(op, name); err != nil {
+	if err := d.fails(op, name); err != nil {
 		return nil, err
 	}
 	d.mu.Lock()
@@ -218,7 +216,7 @@ func (d *Disk) Remove(name string) error {
 }
 
 func (d *Disk) step(op Op, name string, change func(map[string]*inode)) error {
-	if err := d.before(op, name); err != nil {
+	if err := d.fails(op, name); err != nil {
 		return err
 	}
 	d.mu.Lock()
@@ -238,7 +236,7 @@ func (d *Disk) change(change func(map[string]*inode)) {
 
 // SyncDir implements log.FS.
 func (d *Disk) SyncDir(dir string) error {
-	if err := d.before(OpSyncDir, dir); err != nil {
+	if err := d.fails(OpSyncDir, dir); err != nil {
 		return err
 	}
 	d.mu.Lock()
@@ -247,11 +245,17 @@ func (d *Disk) SyncDir(dir string) error {
 	return nil
 }
 
-func (d *Disk) before(op Op, name string) error {
-	if d.Before == nil {
+// SetBefore has f called before each change from now on; an error makes the call fail. Half of a failed write is
+// done, and some of a failed sync; no later sync does the rest. Nil fails nothing.
+func (d *Disk) SetBefore(f func(op Op, name string) error) { d.before.Store(&f) }
+
+// fails returns the error of which a call dies.
+func (d *Disk) fails(op Op, name string) error {
+	f := d.before.Load()
+	if f == nil || *f == nil {
 		return nil
 	}
-	return d.Before(op, name)
+	return (*f)(op, name)
 }
 
 // reserve reports whether there is space for more bytes.

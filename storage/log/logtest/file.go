@@ -100,7 +100,7 @@ func (f *file) ReadAt(b []byte, at int64) (int, error) {
 }
 
 func (f *file) WriteAt(b []byte, at int64) (int, error) {
-	failed := f.disk.before(OpWrite, f.name)
+	failed := f.disk.fails(OpWrite, f.name)
 	if failed != nil {
 		b = b[:len(b)/2]
 	}
@@ -136,7 +136,7 @@ func (f *file) Size() (int64, error) {
 }
 
 func (f *file) Allocate(size int64) error {
-	if err := f.disk.before(OpAllocate, f.name); err != nil {
+	if err := f.disk.fails(OpAllocate, f.name); err != nil {
 		return err
 	}
 	f.disk.mu.Lock()
@@ -145,7 +145,7 @@ func (f *file) Allocate(size int64) error {
 }
 
 func (f *file) Truncate(size int64) error {
-	if err := f.disk.before(OpTruncate, f.name); err != nil {
+	if err := f.disk.fails(OpTruncate, f.name); err != nil {
 		return err
 	}
 	f.disk.mu.Lock()
@@ -162,7 +162,7 @@ func (f *file) Sync() error { return f.sync(OpSync) }
 func (f *file) SyncData() error { return f.sync(OpSyncData) }
 
 func (f *file) sync(op Op) error {
-	failed := f.disk.before(op, f.name)
+	failed := f.disk.fails(op, f.name)
 	f.disk.mu.Lock()
 	defer f.disk.mu.Unlock()
 	f.node.sync(func() bool { return failed == nil || f.disk.rng.IntN(2) == 0 })
