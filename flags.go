@@ -12,6 +12,7 @@ import (
 	"github.com/alecthomas/kingpin/v2"
 
 	"github.com/tsdbridge/tsdbridge/adapter"
+	"github.com/tsdbridge/tsdbridge/commands/ask"
 	"github.com/tsdbridge/tsdbridge/commands/migrate"
 )
 
@@ -73,8 +74,8 @@ type command struct {
 	exports   migrate.ExportOptions
 	copies    migrate.CopyOptions
 	fsck      adapter.FsckOptions
-	ask       adapter.AskOptions
-	checks    adapter.CheckTSDOptions
+	ask       ask.Options
+	checks    ask.CheckTSDOptions
 	backfill  adapter.BackfillOptions
 	ruleFiles []string // of "check rules"
 	ruleTests adapter.RuleTestOptions
@@ -83,7 +84,7 @@ type command struct {
 
 	metaSync adapter.FsckOptions
 	uid      adapter.UIDOptions
-	health   adapter.HealthOptions
+	health   ask.HealthOptions
 	shell    string // whose completion is printed
 
 	importFiles migrate.ImportFilesOptions
@@ -272,10 +273,10 @@ type parser struct {
 	fsck        adapter.FsckOptions
 	metaSync    adapter.FsckOptions
 	uid         adapter.UIDOptions
-	health      adapter.HealthOptions
+	health      ask.HealthOptions
 	shell       string
-	ask         adapter.AskOptions
-	checkTSD    adapter.CheckTSDOptions
+	ask         ask.Options
+	checkTSD    ask.CheckTSDOptions
 	backfill    adapter.BackfillOptions
 	ruleFiles   []string // of "check rules"
 	ruleTests   adapter.RuleTestOptions

@@ -5,7 +5,7 @@ import (
 
 	"github.com/alecthomas/kingpin/v2"
 
-	"github.com/tsdbridge/tsdbridge/adapter"
+	"github.com/tsdbridge/tsdbridge/commands/ask"
 	"github.com/tsdbridge/tsdbridge/commands/migrate"
 )
 
@@ -258,7 +258,7 @@ func (p *parser) askCommands() {
 // checkCommands are the commands that compare.
 func (p *parser) checkCommands() {
 	k := &p.checkTSD
-	*k = adapter.DefaultCheckTSDOptions()
+	*k = ask.DefaultCheckTSDOptions()
 	all := p.app.Command("check", "Check files of configuration, or the answers of an adapter.")
 	config := all.Command("config", "Check a configuration file and the files that it names. It prints all errors, each with its line. The exit code is 0 if there are none, 1 if there are some.")
 	config.Arg("file", "YAML file for --config.file.").Required().StringVar(&p.checked)

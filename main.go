@@ -19,6 +19,7 @@ import (
 
 	"github.com/tsdbridge/tsdbridge/adapter"
 	"github.com/tsdbridge/tsdbridge/commands"
+	"github.com/tsdbridge/tsdbridge/commands/ask"
 	"github.com/tsdbridge/tsdbridge/commands/migrate"
 	"github.com/tsdbridge/tsdbridge/ingest/listen"
 	"github.com/tsdbridge/tsdbridge/systemd"
@@ -51,7 +52,7 @@ func run(args []string, stdout, stderr io.Writer) int {
 	case commandMan:
 		err = manPage(stdout, newParser(io.Discard).app.Model())
 	case commandHealth:
-		if err = adapter.Health(ctx, c.options, c.health, stdout); err != nil {
+		if err = ask.Health(ctx, c.options, c.health, stdout); err != nil {
 			fmt.Fprintln(stderr, "tsdbridge health:", err)
 			return 1
 		}
@@ -107,9 +108,9 @@ func run(args []string, stdout, stderr io.Writer) int {
 	case commandMetaSync, commandUIDMetaSync:
 		err = adapter.SyncMeta(ctx, c.options, c.metaSync, console(stdout, stderr))
 	case commandQuery:
-		err = adapter.QueryOpenTSDB(ctx, c.options, c.ask, console(stdout, stderr))
+		err = ask.Query(ctx, c.options, c.ask, console(stdout, stderr))
 	case commandSearchLookup:
-		err = adapter.SearchLookup(ctx, c.options, c.ask, console(stdout, stderr))
+		err = ask.Lookup(ctx, c.options, c.ask, console(stdout, stderr))
 	case commandRulesBackfill:
 		err = adapter.BackfillRules(ctx, c.options, c.backfill, console(stdout, stderr))
 	case commandCheckRules:
@@ -121,7 +122,7 @@ func run(args []string, stdout, stderr io.Writer) int {
 	case commandCheckWebConfig:
 		return checkWebConfig(c.checked, stdout, stderr)
 	case commandCheckTSD:
-		err = adapter.CheckTSD(ctx, c.checks, console(stdout, stderr))
+		err = ask.CheckTSD(ctx, c.checks, console(stdout, stderr))
 	default:
 		if c.uid.Command != "" {
 			err = adapter.UIDs(ctx, c.options, c.uid, console(stdout, stderr))

@@ -32,15 +32,15 @@ func (o Options) AdminURL(given string) (string, error) {
 	if given != "" {
 		return given, nil
 	}
-	own, err := o.ownURL()
+	own, err := o.OwnURL()
 	if err != nil {
 		return "", fmt.Errorf("the store is in use, and %w", err)
 	}
 	return own, nil
 }
 
-// ownURL returns the URL of the adapter with these options, for clients on the same machine.
-func (o Options) ownURL() (string, error) {
+// OwnURL returns the URL of the adapter with these options, for clients on the same machine.
+func (o Options) OwnURL() (string, error) {
 	host, port, err := net.SplitHostPort(o.ListenAddress)
 	if err != nil || port == "0" {
 		return "", errors.New("--web.listen-address does not say where the adapter is: give --adapter-url")

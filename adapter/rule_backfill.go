@@ -117,7 +117,7 @@ func BackfillRules(ctx context.Context, o Options, b BackfillOptions, c commands
 	}
 	base := b.URL
 	if base == "" {
-		if base, err = o.ownURL(); err != nil {
+		if base, err = o.OwnURL(); err != nil {
 			return err
 		}
 	}

@@ -2,6 +2,9 @@ package adapter
 
 import (
 	"context"
+	"net/http"
+
+	"github.com/go-chi/chi/v5"
 
 	"github.com/tsdbridge/tsdbridge/adapter/admin"
 	"github.com/tsdbridge/tsdbridge/budget"
@@ -85,6 +88,13 @@ func (a *Adapter) moves() []admin.Operations {
 		admin.NewExports(a.o.Logger, a.ExportOptions(), a.Samples(), a.WhisperFiles),
 		admin.NewCopies(a.o.Logger, a.LocalCopy()),
 	}
+}
+
+// OpenTSDB returns what answers OpenTSDB's HTTP API.
+func (a *Adapter) OpenTSDB() http.Handler {
+	r := chi.NewRouter()
+	a.opentsdb.WebRoutes(r)
+	return r
 }
 
 // FileImporter returns what stores parts of files of Graphite's databases.

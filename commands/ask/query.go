@@ -1,4 +1,6 @@
-package adapter
+// Package ask has the commands that ask what answers, a TSD or a running adapter, and print it: queries and lookups of OpenTSDB's
+// command line, the comparison of two servers, and whether an adapter is ready. It changes nothing.
+package ask
 
 import (
 	"bufio"
@@ -11,36 +13,33 @@ import (
 	"strings"
 	"time"
 
-	"github.com/go-chi/chi/v5"
-
+	"github.com/tsdbridge/tsdbridge/adapter"
 	"github.com/tsdbridge/tsdbridge/commands"
 	"github.com/tsdbridge/tsdbridge/opentsdb"
 	"github.com/tsdbridge/tsdbridge/opentsdb/client"
 	"github.com/tsdbridge/tsdbridge/opentsdb/query"
 )
 
-// AskOptions are the flags and arguments of the commands that ask OpenTSDB's API: "query" and "search lookup".
-type AskOptions struct {
+// Options are the flags and arguments of the commands that ask OpenTSDB's API: "query" and "search lookup".
+type Options struct {
 	URL   string // --adapter-url: of the adapter that answers; empty: the tables are opened, or this machine's adapter answers
 	Args  []string
 	Limit int // --limit: of series, of "search lookup"; 0: none
 }
 
-// asked calls use with a client of the adapter that runs, or of the tables.
-func (o Options) asked(ctx context.Context, given string, use func(ctx context.Context, c client.Client) error) error {
-	return o.AloneOrAsked(given, func() error {
-		return o.RunAlone(ctx, func(ctx context.Context, a *Adapter) error {
-			r := chi.NewRouter()
-			a.opentsdb.WebRoutes(r)
-			return use(ctx, client.Client{URL: "http://tables", HTTP: &http.Client{Transport: client.HandlerTransport{Handler: r}}})
+// with calls use with a client of the adapter that runs, or of the tables.
+func (a *Options) with(ctx context.Context, o adapter.Options, use func(ctx context.Context, c client.Client) error) error {
+	return o.AloneOrAsked(a.URL, func() error {
+		return o.RunAlone(ctx, func(ctx context.Context, opened *adapter.Adapter) error {
+			return use(ctx, client.Client{URL: "http://tables", HTTP: &http.Client{Transport: client.HandlerTransport{Handler: opened.OpenTSDB()}}})
 		})
 	}, func(base string) error {
 		return use(ctx, client.Client{URL: base, HTTP: http.DefaultClient})
 	})
 }
 
-// QueryOpenTSDB answers the queries of a command line as a TSD's "tsdb query" does.
-func QueryOpenTSDB(ctx context.Context, o Options, a AskOptions, console commands.Console) error {
+// Query answers the queries of a command line as a TSD's "tsdb query" does.
+func Query(ctx context.Context, o adapter.Options, a Options, console commands.Console) error {
 	zone, err := time.LoadLocation(o.OpenTSDB.TimeZone)
 	if err != nil {
 		return err
@@ -49,7 +48,7 @@ func QueryOpenTSDB(ctx context.Context, o Options, a AskOptions, console command
 	if err != nil {
 		return &commands.ExitError{Code: commands.ExitUsage, Err: fmt.Errorf("%w: want START [END] FUNC [rate] [counter,MAX,RESET] [downsample MILLISECONDS FUNC] METRIC [tag=value ...]", err)}
 	}
-	return o.asked(ctx, a.URL, func(ctx context.Context, c client.Client) error {
+	return a.with(ctx, o, func(ctx context.Context, c client.Client) error {
 		out := bufio.NewWriterSize(console.Out, 64<<10)
 		for _, body := range bodies {
 			err := c.Query(ctx, body, func(s *client.Series) error {
@@ -64,13 +63,13 @@ func QueryOpenTSDB(ctx context.Context, o Options, a AskOptions, console command
 	})
 }
 
-// SearchLookup prints the series that a lookup finds: TSUID, metric and tags.
-func SearchLookup(ctx context.Context, o Options, a AskOptions, console commands.Console) error {
+// Lookup prints the series that a lookup finds: TSUID, metric and tags.
+func Lookup(ctx context.Context, o adapter.Options, a Options, console commands.Console) error {
 	body, err := query.ParseLookupArguments(a.Args, a.Limit)
 	if err != nil {
 		return &commands.ExitError{Code: commands.ExitUsage, Err: fmt.Errorf("%w: want [METRIC] [tag=value ...]", err)}
 	}
-	return o.asked(ctx, a.URL, func(ctx context.Context, c client.Client) error {
+	return a.with(ctx, o, func(ctx context.Context, c client.Client) error {
 		out := bufio.NewWriterSize(console.Out, 64<<10)
 		err := c.Lookup(ctx, body, func(f client.Found) error {
 			var line strings.Builder

@@ -1,4 +1,4 @@
-package adapter
+package ask
 
 import (
 	"context"

@@ -1,4 +1,4 @@
-package adapter
+package ask
 
 import (
 	"context"
@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/tsdbridge/tsdbridge/adapter"
 	"github.com/tsdbridge/tsdbridge/adapter/admin"
 )
 
@@ -21,10 +22,10 @@ type HealthOptions struct {
 }
 
 // Health asks a running adapter whether it is ready, and prints its answer. An error means: it is not.
-func Health(ctx context.Context, o Options, h HealthOptions, out io.Writer) error {
+func Health(ctx context.Context, o adapter.Options, h HealthOptions, out io.Writer) error {
 	base := h.URL
 	if base == "" {
-		own, err := o.ownURL()
+		own, err := o.OwnURL()
 		if err != nil {
 			return err
 		}
