@@ -115,6 +115,11 @@ func (p *parser) module(lines []byte) textparse.Parser {
 // bytes are parsed and shown, and the error tells the number of the line that comes then.
 func (p *parser) run(lines []byte, first int) (done int, err error) {
 	m := p.module(lines)
+	if p.prefix > 0 {
+		if _, err := m.Next(); err != nil {
+			return 0, err // our own line
+		}
+	}
 	line, at := first, p.prefix
 	for shown := false; ; shown = true {
 		entry, err := m.Next()
@@ -160,7 +165,7 @@ func (p *parser) describe(m textparse.Parser, entry textparse.Entry) {
 		name, kind := m.Type()
 		p.family(name)
 		p.meta.Type = kind
-		p.meta.typeLine = p.typeLine(name, kind)
+		p.meta.typeLine = p.typeLine(kind)
 	case textparse.EntryHelp:
 		name, help := m.Help()
 		p.family(name)
@@ -179,16 +184,13 @@ func (p *parser) family(name []byte) {
 	}
 }
 
-// typeLine returns the line that tells the type of a family.
-func (p *parser) typeLine(name []byte, kind model.MetricType) []byte {
+// typeLine returns a line that tells the module the type of a family. The module needs no name, and a
+// long one would be parsed with each block and each bad line.
+func (p *parser) typeLine(kind model.MetricType) []byte {
 	if p.format == Text && kind == model.MetricTypeUnknown {
 		kind = "untyped"
 	}
-	quote := ""
-	if !model.LegacyValidation.IsValidMetricName(string(name)) {
-		quote = `"`
-	}
-	return []byte("# TYPE " + quote + string(name) + quote + " " + string(kind) + "\n")
+	return []byte("# TYPE x " + string(kind) + "\n")
 }
 
 // lineByLine parses each line by itself and reports those that cannot be parsed.

@@ -4,7 +4,25 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net/http"
+	"time"
+
+	"github.com/tsdbridge/tsdbridge/ingest/listen"
 )
+
+// Bounds of what a text takes at once.
+const (
+	// requestMemory is what a request takes at most, in bytes: lines, and the samples of a batch.
+	requestMemory = 8 << 20
+	// batchSamples and batchBytes are how many samples are made durable at once, and how many bytes
+	// their labels and metadata have: one sample more may come.
+	batchSamples = 10_000
+	batchBytes   = 1 << 20
+)
+
+// maxTexts returns how many texts are read at once. They take a quarter of the memory of all writes: a
+// text lasts as long as its sender likes, and the others must not wait for it.
+func maxTexts(memory int) int { return max(1, memory/4/requestMemory) }
 
 // Bounds of what a request costs. Text of samples is compressed to a tenth or so, seldom to a
 // hundredth; gzip expands a thousand times at most.
@@ -46,4 +64,34 @@ func (e *expanding) Read(b []byte) (int, error) {
 		return n, errors.Join(errExpansion, err)
 	}
 	return n, err
+}
+
+// slowest is how many bytes a second a sender must send, after the first minute.
+const slowest = 1 << 10
+
+var errSlow = fmt.Errorf("the text comes with less than %d bytes a second", slowest)
+
+// patient gives each piece of a body its own time to come. A sender that is slow for long must end:
+// others wait for its place. The time in which nothing is read does not count.
+type patient struct {
+	r       io.Reader
+	control *http.ResponseController
+	bytes   int
+	waited  time.Duration
+}
+
+func (p *patient) Read(b []byte) (int, error) {
+	begin := time.Now()
+	// a server without deadlines (tests) has slow senders wait
+	_ = p.control.SetReadDeadline(begin.Add(listen.BodyTimeout))
+	n, err := p.r.Read(b)
+	p.bytes += n
+	if p.waited += time.Since(begin); err == nil && p.isSlow() {
+		err = errSlow
+	}
+	return n, err
+}
+
+func (p *patient) isSlow() bool {
+	return p.waited > listen.BodyTimeout && float64(p.bytes) < p.waited.Seconds()*slowest
 }

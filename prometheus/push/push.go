@@ -42,18 +42,16 @@ type Options struct {
 // never be stored when the rest is, and 503 when the sender should send it again.
 type Handler struct {
 	o       Options
+	texts   chan struct{} // a token for each text that is read
 	samples *prometheus.CounterVec
 }
 
 // New returns the handler.
 func New(o Options) *Handler {
-	return &Handler{o: o, samples: promauto.With(o.Registerer).NewCounterVec(prometheus.CounterOpts{
+	return &Handler{o: o, texts: make(chan struct{}, maxTexts(o.Intake.MaxBytes())), samples: promauto.With(o.Registerer).NewCounterVec(prometheus.CounterOpts{
 		Name: "tsdbridge_import_text_samples_total", Help: "Samples of POST /api/v1/import/openmetrics, by what became of them: written or rejected.",
 	}, []string{"outcome"})}
 }
-
-// requestMemory is what a request takes at most, in bytes: lines, and the samples of a batch.
-const requestMemory = 8 << 20
 
 // ServeHTTP implements http.Handler.
 func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -77,6 +75,12 @@ func (h *Handler) receive(w http.ResponseWriter, r *http.Request, p *pass) error
 	if err != nil {
 		return reply.WithStatus(http.StatusUnsupportedMediaType, err)
 	}
+	select {
+	case h.texts <- struct{}{}:
+		defer func() { <-h.texts }()
+	default:
+		return intake.ErrBusy
+	}
 	share := h.o.Intake.Share()
 	defer share.Release()
 	gate := h.o.Intake.Gate() // a text is stored as it comes, which may take longer than other writes
@@ -89,24 +93,12 @@ func (h *Handler) receive(w http.ResponseWriter, r *http.Request, p *pass) error
 	}
 	control := http.NewResponseController(w)
 	defer func() { _ = control.SetReadDeadline(time.Time{}) }()
-	packed := &counted{r: patient{r.Body, control}}
+	packed := &counted{r: &patient{r: r.Body, control: control}}
 	body, err := coding.Reader(packed)
 	if err != nil {
 		return reply.WithStatus(http.StatusBadRequest, fmt.Errorf("read body: %w", err))
 	}
 	return p.read(&expanding{counted: counted{r: body}, packed: packed}, r)
-}
-
-// patient gives each piece of a body its own time to come.
-type patient struct {
-	r       io.Reader
-	control *http.ResponseController
-}
-
-func (p patient) Read(b []byte) (int, error) {
-	// a server without deadlines (tests) has slow senders wait
-	_ = p.control.SetReadDeadline(time.Now().Add(listen.BodyTimeout))
-	return p.r.Read(b)
 }
 
 // pass is one request.
@@ -116,10 +108,12 @@ type pass struct {
 	client   string
 	now      int64 // the time of samples without one, milliseconds
 	extra    []labels.Label
-	detected bool // the format was found in the text
+	detected bool   // the format was found in the text
+	family   string // of the last sample that has metadata
 
 	transaction *appendable.Transaction
 	pending     int   // samples in transaction
+	held        int   // bytes of what transaction holds
 	bad         int   // lines that were refused
 	failed      error // of the store
 
@@ -128,12 +122,19 @@ type pass struct {
 	Errors   []string `json:"errors,omitempty"`
 }
 
+// extraBytes is how many bytes the labels may have that all samples get: each sample takes them anew.
+const extraBytes = 8 << 10
+
 // parameters reads the labels that all samples get.
 func (p *pass) parameters(r *http.Request) error {
+	size := 0
 	for _, text := range r.URL.Query()["extra_label"] {
 		name, value, ok := strings.Cut(text, "=")
 		if !ok || !model.UTF8Validation.IsValidLabelName(name) || name == model.MetricNameLabel {
 			return fmt.Errorf("extra_label=%.100q: want name=value", text)
+		}
+		if size += len(text); size > extraBytes {
+			return fmt.Errorf("extra_label: more than %d bytes", extraBytes)
 		}
 		p.extra = append(p.extra, labels.Label{Name: name, Value: value})
 	}
@@ -206,17 +207,28 @@ func (p *pass) Sample(s *openmetrics.Sample) error {
 		}
 		ls = b.Labels()
 	}
-	if err := p.append(s, ls, at); err != nil {
-		return p.refuse(s.Line, string(s.Raw), err)
+	err := p.append(s, ls, at)
+	p.held += int(ls.ByteSize()) + p.described(s)
+	if err == nil {
+		p.pending++
+	} else if err := p.refuse(s.Line, string(s.Raw), err); err != nil {
+		return err
 	}
-	if p.pending++; p.pending >= batchSamples {
+	if p.pending >= batchSamples || p.held >= batchBytes {
 		return p.commit()
 	}
 	return nil
 }
 
-// batchSamples is how many samples are made durable at once.
-const batchSamples = 10_000
+// described returns how many bytes the metadata of a sample take that those of the samples before do
+// not have.
+func (p *pass) described(s *openmetrics.Sample) int {
+	if s.Family == "" || s.Family == p.family {
+		return 0
+	}
+	p.family = s.Family
+	return len(s.Family) + len(s.Metadata.Help) + len(s.Metadata.Unit)
+}
 
 // Bad implements openmetrics.Visitor.
 func (p *pass) Bad(b *openmetrics.BadLine) error { return p.refuse(b.Line, b.Text, b.Err) }
@@ -240,7 +252,7 @@ func (p *pass) refuse(line int, text string, err error) error {
 // commit makes the samples durable that have been read.
 func (p *pass) commit() error {
 	n := p.pending
-	p.pending = 0
+	p.pending, p.held = 0, 0
 	err := p.transaction.Commit()
 	p.transaction = p.h.o.Appendable.Begin(p.ctx())
 	if lost, ok := errors.AsType[*appendable.RefusedError](err); ok {

@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
@@ -20,6 +21,7 @@ import (
 	"github.com/tsdbridge/tsdbridge/prometheus/promtest"
 	"github.com/tsdbridge/tsdbridge/prometheus/queryable"
 	"github.com/tsdbridge/tsdbridge/storage"
+	"github.com/tsdbridge/tsdbridge/storage/documents"
 	"github.com/tsdbridge/tsdbridge/storage/kv"
 	"github.com/tsdbridge/tsdbridge/translate"
 )
@@ -29,28 +31,58 @@ type away struct{ storage.Appender }
 
 func (away) Append(context.Context, *storage.Batch) error { return errors.New("away") }
 
-// post sends a text to a new door, and returns the answer and what is stored.
-func post(t *testing.T, fails bool, target, contentType, coding string, body []byte) (status int, answer, stored string) {
+// door is a store and what a Handler over it may take.
+type door struct {
+	*queryable.Store
+	names               *translate.Translator
+	metadata            *documents.Documents
+	to                  storage.Appender
+	memory, seriesBytes int
+}
+
+func newDoor(t *testing.T) *door {
 	t.Helper()
 	names, err := translate.New()
 	if err != nil {
 		t.Fatal(err)
 	}
 	s := promtest.OpenStore(t, kv.NewMem(promtest.Tables()...))
-	var to storage.Appender = s
-	if fails {
-		to = away{s}
-	}
-	h := New(Options{
-		Appendable: appendable.New(appendable.Options{SeriesBytes: 1 << 10, SeriesCache: 100, Future: 60e9, Appender: to, Metadata: s.Documents(), Names: names, Now: promtest.Now}),
-		Intake:     intake.New(intake.Options{Requests: 10, InFlightBytes: 100 << 20}), Logger: slog.New(slog.DiscardHandler), Registerer: prometheus.NewRegistry(), Now: promtest.Now,
+	return &door{queryable.New(s, names, queryable.Limits{}), names, s.Documents(), s, 100 << 20, 1 << 10}
+}
+
+func (d *door) handler() *Handler {
+	return New(Options{
+		Appendable: appendable.New(appendable.Options{SeriesBytes: d.seriesBytes, SeriesCache: 100, Future: 60e9, Appender: d.to, Metadata: d.metadata, Names: d.names, Now: promtest.Now}),
+		Intake:     intake.New(intake.Options{Requests: 10, InFlightBytes: d.memory}), Logger: slog.New(slog.DiscardHandler), Registerer: prometheus.NewRegistry(), Now: promtest.Now,
 	})
-	req := httptest.NewRequestWithContext(t.Context(), http.MethodPost, target, bytes.NewReader(body))
+}
+
+// ask sends a text, and returns the answer.
+func ask(t *testing.T, h http.Handler, target, contentType, coding string, body io.Reader) (status int, answer string) {
+	t.Helper()
+	req := httptest.NewRequestWithContext(t.Context(), http.MethodPost, target, body)
 	req.Header.Set("Content-Type", contentType)
 	req.Header.Set("Content-Encoding", coding)
 	w := httptest.NewRecorder()
 	h.ServeHTTP(w, req)
-	return w.Code, w.Body.String(), samples(t, queryable.New(s, names, queryable.Limits{}))
+	return w.Code, w.Body.String()
+}
+
+// post sends a text to a new handler, and returns the answer and what is stored.
+func (d *door) post(t *testing.T, target, contentType, coding string, body io.Reader) (status int, answer, stored string) {
+	t.Helper()
+	status, answer = ask(t, d.handler(), target, contentType, coding, body)
+	return status, answer, samples(t, d.Store)
+}
+
+// post sends a text to a new door.
+func post(t *testing.T, fails bool, target, contentType, coding string, body []byte) (status int, answer, stored string) {
+	t.Helper()
+	d := newDoor(t)
+	if fails {
+		d.to = away{d.to}
+	}
+	return d.post(t, target, contentType, coding, bytes.NewReader(body))
 }
 
 func samples(t *testing.T, s *queryable.Store) string {
@@ -102,6 +134,7 @@ func TestPush(t *testing.T) {
 		{"/", form, "gzip", "a 1\n", 400, "read body", ""},
 		{"/", form, "br", "a 1\n", 415, "br", ""},
 		{"/?format=xml", form, "", "a 1\n", 400, "want openmetrics or text", ""},
+		{"/?extra_label=x=" + strings.Repeat("y", 10<<10), form, "", "a 1\n", 400, "extra_label: more than", ""},
 		{"/?extra_label=x", form, "", "a 1\n", 400, "want name=value", ""},
 		{"/", form, "", "a{b=\"" + strings.Repeat("x", 2000) + "\"} 1\nc 1 9999999999999\nd 1\n", 400, "line 2: timestamp 9999999999999", fmt.Sprintf("{__name__=\"d\"} %d:1\n", now)},
 	} {
