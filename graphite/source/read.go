@@ -21,7 +21,11 @@ type reader struct{ store storage.Querier }
 // start and end (milliseconds, inclusive). refs must be distinct; those that are neighbours in the
 // store should be neighbours here.
 func (r reader) each(ctx context.Context, refs []storage.Ref, start, end int64, use func(storage.Points)) error {
-	query := storage.Query{Refs: refs, Start: start, End: end, Samples: true}
+	return r.all(ctx, storage.Query{Refs: refs, Start: start, End: end, Samples: true}, use)
+}
+
+// all is each with a query.
+func (r reader) all(ctx context.Context, query storage.Query, use func(storage.Points)) error {
 	if err := r.store.SelectParts(ctx, query, func() storage.PartWorker { return partUser{use} }); err != nil {
 		return err
 	}

@@ -48,7 +48,7 @@ func inferSteps(ctx context.Context, r reader, refs []storage.Ref, w span) (*inf
 	found := &inference{found: make(map[storage.Ref]int64, len(refs)), guessed: map[storage.Ref]int64{}}
 	look := func(from, until int64) error {
 		start, end := millis(from, until)
-		return r.each(ctx, refs, start, end, found.add)
+		return r.all(ctx, storage.Query{Refs: refs, Start: start, End: end, Samples: true, Histograms: true}, found.add)
 	}
 	if err := look(max(w.from, last-nearReach), last); err != nil {
 		return nil, err
@@ -67,7 +67,7 @@ func inferSteps(ctx context.Context, r reader, refs []storage.Ref, w span) (*inf
 
 // add infers the step of one series from its points.
 func (f *inference) add(p storage.Points) {
-	step, points := inferStep(p.Times, p.Values)
+	step, points := inferStep(withHistograms(p))
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	switch {
@@ -76,6 +76,28 @@ func (f *inference) add(p storage.Points) {
 	case points > 1:
 		f.guessed[p.Ref] = step
 	}
+}
+
+// withHistograms returns the samples of a series with its histograms, as zeros.
+func withHistograms(p storage.Points) (times []int64, values []float64) {
+	times, values = p.Times, p.Values
+	for i, n := 0, 0; i < len(p.Objects); i++ {
+		o := p.Objects[i]
+		if o.Kind != storage.KindHistogram && o.Kind != storage.KindCoded {
+			continue
+		}
+		if n == 0 {
+			times, values = slices.Clone(times), slices.Clone(values)
+		}
+		for n < len(times) && times[n] < o.Time {
+			n++
+		}
+		if n == len(times) || times[n] != o.Time {
+			times, values = slices.Insert(times, n, o.Time), slices.Insert(values, n, 0)
+		}
+		n++
+	}
+	return times, values
 }
 
 func without(refs []storage.Ref, found map[storage.Ref]int64) []storage.Ref {

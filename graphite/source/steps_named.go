@@ -3,6 +3,7 @@ package source
 import (
 	"context"
 	"maps"
+	"slices"
 
 	"github.com/tsdbridge/tsdbridge/storage"
 )
@@ -25,7 +26,13 @@ func (s *Sources) Steps(ctx context.Context, names map[storage.Ref]string, from,
 	if len(refs) == 0 {
 		return ruled, nil
 	}
-	found, err := s.steps.of(ctx, refs, span{from: from, until: until, now: s.o.Now().Unix()})
-	maps.Copy(ruled, found)
-	return ruled, err
+	slices.Sort(refs)
+	for some := range slices.Chunk(refs, maxFurther) {
+		found, err := s.steps.of(ctx, some, span{from: from, until: until, now: s.o.Now().Unix()})
+		if err != nil {
+			return nil, err
+		}
+		maps.Copy(ruled, found)
+	}
+	return ruled, nil
 }

@@ -323,3 +323,26 @@ func TestStepsOfFewPoints(t *testing.T) {
 		}
 	})
 }
+
+// TestStepsOfHistograms: histograms are samples, which a series may have alone or among floats.
+func TestStepsOfHistograms(t *testing.T) {
+	objects := func(kind storage.Kind, times ...int64) (all []storage.Object) {
+		for _, at := range times {
+			all = append(all, storage.Object{Time: at, Kind: kind})
+		}
+		return all
+	}
+	for _, kind := range []storage.Kind{storage.KindHistogram, storage.KindCoded} {
+		if step, points := inferStep(withHistograms(storage.Points{Objects: objects(kind, every(3_600_000, 12)...)})); step != 3600 || points != 12 {
+			t.Errorf("twelve histograms: step %d of %d points", step, points)
+		}
+	}
+	some := storage.Points{Times: []int64{0, 30_000, 60_000}, Values: []float64{1, 2, 3}, Objects: objects(storage.KindHistogram, 15_000, 30_000, 45_000, 75_000)}
+	times, values := withHistograms(some)
+	if want := []int64{0, 15_000, 30_000, 45_000, 60_000, 75_000}; !slices.Equal(times, want) || !slices.Equal(values, []float64{1, 0, 2, 0, 3, 0}) || len(some.Times) != 3 {
+		t.Errorf("among floats: %v %v", times, values)
+	}
+	if times, _ := withHistograms(storage.Points{Times: []int64{5}, Values: []float64{1}, Objects: objects(storage.KindExemplar, 7)}); len(times) != 1 {
+		t.Errorf("an exemplar: %v", times)
+	}
+}

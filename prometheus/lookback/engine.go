@@ -2,12 +2,14 @@ package lookback
 
 import (
 	"context"
+	"fmt"
 	"time"
 
 	"github.com/prometheus/prometheus/model/labels"
 	"github.com/prometheus/prometheus/promql"
 	"github.com/prometheus/prometheus/promql/parser"
 	promstorage "github.com/prometheus/prometheus/storage"
+	"github.com/prometheus/prometheus/util/annotations"
 
 	"github.com/tsdbridge/tsdbridge/prometheus/resultcache"
 	"github.com/tsdbridge/tsdbridge/storage"
@@ -43,14 +45,14 @@ var _ promql.QueryEngine = (*Engine)(nil)
 
 // NewInstantQuery implements promql.QueryEngine.
 func (e *Engine) NewInstantQuery(ctx context.Context, q promstorage.Queryable, o promql.QueryOpts, text string, at time.Time) (promql.Query, error) {
-	return e.query(ctx, q, o, asked{text, at, at}, func(ctx context.Context, q promstorage.Queryable, o promql.QueryOpts) (promql.Query, error) {
+	return e.query(ctx, q, o, asked{text, at, at, 0}, func(ctx context.Context, q promstorage.Queryable, o promql.QueryOpts) (promql.Query, error) {
 		return e.Next.NewInstantQuery(ctx, q, o, text, at)
 	})
 }
 
 // NewRangeQuery implements promql.QueryEngine.
 func (e *Engine) NewRangeQuery(ctx context.Context, q promstorage.Queryable, o promql.QueryOpts, text string, start, end time.Time, step time.Duration) (promql.Query, error) {
-	return e.query(ctx, q, o, asked{text, start, end}, func(ctx context.Context, q promstorage.Queryable, o promql.QueryOpts) (promql.Query, error) {
+	return e.query(ctx, q, o, asked{text, start, end, step}, func(ctx context.Context, q promstorage.Queryable, o promql.QueryOpts) (promql.Query, error) {
 		return e.Next.NewRangeQuery(ctx, q, o, text, start, end, step)
 	})
 }
@@ -59,6 +61,7 @@ func (e *Engine) NewRangeQuery(ctx context.Context, q promstorage.Queryable, o p
 type asked struct {
 	text       string
 	start, end time.Time
+	step       time.Duration
 }
 
 // maker makes a query of the engine below.
@@ -86,6 +89,9 @@ func (e *Engine) query(ctx context.Context, q promstorage.Queryable, o promql.Qu
 		if err != nil || !found.any {
 			return plain, err
 		}
+		if found.extended { // with one lookback for all: it decides how far their ranges reach
+			return told{plain}, nil
+		}
 		ending := shown.Ending(found.most, func(ref storage.Ref) time.Duration {
 			if l, ok := found.of[ref]; ok {
 				return l
@@ -95,6 +101,24 @@ func (e *Engine) query(ctx context.Context, q promstorage.Queryable, o promql.Qu
 		return makes(resultcache.Without(ctx), ending, promql.NewPrometheusQueryOpts(perStep, found.most))
 	}}, nil
 }
+
+// errExtended is an info: the rules would change the ranges of the query.
+var errExtended = fmt.Errorf("%w: rules of lookback do not count in queries with anchored or smoothed", annotations.PromQLInfo)
+
+// told is a query whose answer tells that rules did not count.
+type told struct{ promql.Query }
+
+// Exec runs the query.
+func (t told) Exec(ctx context.Context) *promql.Result {
+	r := t.Query.Exec(ctx)
+	if r.Err == nil {
+		r.Warnings.Add(errExtended)
+	}
+	return r
+}
+
+// Unwrap returns the query that is run.
+func (t told) Unwrap() promql.Query { return t.Query }
 
 // query chooses the query that is run when it is run.
 type query struct {

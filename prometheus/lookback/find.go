@@ -6,6 +6,7 @@ import (
 
 	"github.com/prometheus/common/model"
 	"github.com/prometheus/prometheus/model/labels"
+	"github.com/prometheus/prometheus/promql"
 	"github.com/prometheus/prometheus/promql/parser"
 
 	"github.com/tsdbridge/tsdbridge/storage"
@@ -16,6 +17,8 @@ type lookbacks struct {
 	of   map[storage.Ref]time.Duration // of series with a rule
 	most time.Duration
 	any  bool // one is not the usual one
+	// extended means that the query has ranges that reach beyond their ends by the lookback.
+	extended bool
 }
 
 // find returns the lookbacks of the series that a query may select at an instant.
@@ -25,9 +28,14 @@ func (e *Engine) find(ctx context.Context, shown Shown, rules Rules, base time.D
 	if err != nil {
 		return found, nil //nolint:nilerr // the engine below tells
 	}
+	if expr, err = promql.PreprocessExpr(expr, a.start, a.end, a.step); err != nil { // computed durations
+		return found, nil //nolint:nilerr // the engine below tells
+	}
 	start, end := reach(expr, a)
 	names := map[storage.Ref]string{} // of series whose steps decide
-	for _, vs := range instants(expr) {
+	var selectors []*parser.VectorSelector
+	selectors, found.extended = instants(expr)
+	for _, vs := range selectors {
 		err := shown.EachRef(ctx, start, end, vs.LabelMatchers, func(ls labels.Labels, ref storage.Ref) {
 			switch rule, ok := rules.of(ls.Get(model.MetricNameLabel)); {
 			case !ok:
@@ -56,7 +64,7 @@ func (e *Engine) addSteps(ctx context.Context, found *lookbacks, names map[stora
 	if len(names) == 0 || e.Steps == nil {
 		return nil
 	}
-	steps, err := e.Steps.Steps(ctx, names, start, end)
+	steps, err := e.Steps.Steps(ctx, names, start-Most.Milliseconds(), end) // a day's step shows in two points
 	if err != nil {
 		return err
 	}
@@ -75,13 +83,15 @@ func onlyName(ls labels.Labels) string {
 	return ""
 }
 
-// instants returns the selectors of an expression that want the newest sample, and not a range.
-func instants(expr parser.Expr) (all []*parser.VectorSelector) {
+// instants returns the selectors of an expression that want the newest sample, and not a range, and whether one is
+// anchored or smoothed.
+func instants(expr parser.Expr) (all []*parser.VectorSelector, extended bool) {
 	parser.Inspect(expr, func(n parser.Node, path []parser.Node) error {
 		vs, ok := n.(*parser.VectorSelector)
 		if !ok {
 			return nil
 		}
+		extended = extended || vs.Anchored || vs.Smoothed
 		if len(path) > 0 {
 			if _, ranged := path[len(path)-1].(*parser.MatrixSelector); ranged {
 				return nil
@@ -90,7 +100,7 @@ func instants(expr parser.Expr) (all []*parser.VectorSelector) {
 		all = append(all, vs)
 		return nil
 	})
-	return all
+	return all, extended
 }
 
 // reach returns the times that a query may read at most, with the longest lookback, in

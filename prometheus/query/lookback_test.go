@@ -10,6 +10,7 @@ import (
 	"net/http/httptest"
 	"net/url"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -18,6 +19,7 @@ import (
 
 	"github.com/tsdbridge/tsdbridge/budget"
 	"github.com/tsdbridge/tsdbridge/explain"
+	"github.com/tsdbridge/tsdbridge/prometheus/lookback"
 	"github.com/tsdbridge/tsdbridge/prometheus/promtest"
 	"github.com/tsdbridge/tsdbridge/prometheus/queryable"
 	"github.com/tsdbridge/tsdbridge/storage"
@@ -47,6 +49,12 @@ const lookbackBegin = 1_700_000_000
 // which are missing: one for each engine.
 func lookbackAPI(t *testing.T, rules ...string) map[string]*API {
 	t.Helper()
+	return lookbackAPIOf(t, func(s fixedSteps) lookback.Steps { return s }, rules...)
+}
+
+// lookbackAPIOf is the same with something that tells the steps.
+func lookbackAPIOf(t *testing.T, stepsOf func(fixedSteps) lookback.Steps, rules ...string) map[string]*API {
+	t.Helper()
 	store := promtest.OpenStore(t, kv.NewMem(promtest.Tables()...))
 	names, err := translate.New()
 	if err != nil {
@@ -73,7 +81,8 @@ func lookbackAPI(t *testing.T, rules ...string) map[string]*API {
 	for _, engine := range []string{EngineColumns, EnginePrometheus} {
 		o := DefaultOptions()
 		o.Queryable, o.Names, o.Changes, o.Budget = queryable.New(store, names, queryable.Limits{}), names, store, budget.New(1<<30)
-		o.Engine, o.Steps, o.Lookbacks = engine, steps, rules
+		o.Engine, o.Steps, o.Lookbacks = engine, stepsOf(steps), rules
+		o.Features = []string{FeatureRangeSelectors}
 		registry := prometheus.NewRegistry()
 		o.Registerer, o.Gatherer = registry, registry
 		apis[engine] = New(o)
@@ -245,5 +254,63 @@ func TestLookbackOfRulesAndExplanations(t *testing.T) {
 				t.Errorf("%s: %s: %v %s, want %d series", engine, more, err, w.Body, want)
 			}
 		}
+	}
+}
+
+// TestLookbackOfComputedDurations: series are found where computed durations reach.
+func TestLookbackOfComputedDurations(t *testing.T) {
+	apis := lookbackAPI(t, "m=step")
+	at := int64(lookbackBegin + 12*86400)
+	for _, query := range []string{`m{i="4"} offset (24h*10)`, `sum_over_time(m{i="4"}[(24h*11):15m])`, `sum_over_time(m{i="4"}[1h:15m] offset (24h*10))`} {
+		for _, step := range []int64{0, 300} {
+			want := askRange(t, apis[EnginePrometheus], query, at, at+50*step, step, "lookback", "off", "lookback_delta", "7200")
+			plain := askRange(t, apis[EnginePrometheus], query, at, at+50*step, step, "lookback", "off")
+			for engine, api := range apis {
+				if got := askRange(t, api, query, at, at+50*step, step); got != want || got == plain {
+					t.Errorf("%s: %s by %d:\n%.300s\nwant\n%.300s", engine, query, step, got, want)
+				}
+			}
+		}
+	}
+}
+
+// TestLookbackOfExtendedRanges: rules do not change how far other ranges reach, and the answer tells that they do not count.
+func TestLookbackOfExtendedRanges(t *testing.T) {
+	at := int64(lookbackBegin + 2*86400 + 3000)
+	for engine, api := range lookbackAPI(t, "m=step") {
+		for _, kind := range []string{"anchored", "smoothed"} {
+			query := fmt.Sprintf(`increase(m{i="3"}[20m] %s) or m{i="4"}`, kind)
+			got, want := askRange(t, api, query, at, at, 0), askRange(t, api, query, at, at, 0, "lookback", "off")
+			if shown := strings.Replace(got, `,"PromQL info: rules of lookback do not count in queries with anchored or smoothed"`, "", 1); shown == got || shown != want {
+				t.Errorf("%s: %s: %s, want %s and an info", engine, query, got, want)
+			}
+			alone := fmt.Sprintf(`increase(m{i="3"}[20m] %s)`, kind)
+			if got, want := askRange(t, api, alone, at, at, 0), askRange(t, api, alone, at, at, 0, "lookback", "off"); got != want {
+				t.Errorf("%s: %s: %s, want %s", engine, alone, got, want)
+			}
+		}
+	}
+}
+
+// askedSteps notes the begin of the time from which steps may follow.
+type askedSteps struct {
+	fixedSteps
+	begin atomic.Int64
+}
+
+func (s *askedSteps) Steps(ctx context.Context, names map[storage.Ref]string, start, end int64) (map[storage.Ref]int64, error) {
+	s.begin.Store(start)
+	return s.fixedSteps.Steps(ctx, names, start, end)
+}
+
+// TestLookbackLooksForSteps: of a series with a point a day, of which the newest one still counts, there are at least two
+// points in the time in which its step is looked for.
+func TestLookbackLooksForSteps(t *testing.T) {
+	asked := &askedSteps{}
+	apis := lookbackAPIOf(t, func(s fixedSteps) lookback.Steps { asked.fixedSteps = s; return asked }, "m=step")
+	at := int64(lookbackBegin + 3*86400)
+	askRange(t, apis[EngineColumns], "m", at, at, 0)
+	if most := (at - 2*86400 - 86400) * 1000; asked.begin.Load() > most {
+		t.Errorf("points from %d on, want %d", asked.begin.Load(), most)
 	}
 }
