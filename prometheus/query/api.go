@@ -156,7 +156,7 @@ func (a *API) answer(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	if r.URL.Path == Prefix+deletePath {
-		sameOrigin(a.module).ServeHTTP(w, r)
+		sameOrigin(whole(a.module, a.parser)).ServeHTTP(w, r)
 		return
 	}
 	a.module.ServeHTTP(w, r)

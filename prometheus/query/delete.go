@@ -4,10 +4,13 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"math"
 	"net/http"
+	"strconv"
 	"strings"
 
 	"github.com/prometheus/prometheus/model/labels"
+	"github.com/prometheus/prometheus/promql/parser"
 
 	"github.com/tsdbridge/tsdbridge/budget"
 	"github.com/tsdbridge/tsdbridge/prometheus/queryable"
@@ -70,6 +73,27 @@ func selector(matchers []*labels.Matcher) string {
 		texts[i] = m.String()
 	}
 	return reply.Cut("{"+strings.Join(texts, ",")+"}", maxSelector)
+}
+
+// whole refuses a request of which a part cannot be carried out before another part is. The module takes one selector after
+// the other, and seconds that overflow for other times: nanoseconds may mean all of time.
+func whole(next http.Handler, p parser.Parser) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		for _, name := range []string{"start", "end"} {
+			text := r.FormValue(name)
+			if s, err := strconv.ParseFloat(text, 64); text != "" && err == nil && !(math.Abs(s) <= math.MaxInt64/1000) { //nolint:staticcheck // NaN
+				reply.APIError(w, badData(fmt.Errorf("invalid parameter %q: invalid time value for '%s': cannot parse %q to a valid timestamp", name, name, text)))
+				return
+			}
+		}
+		for _, text := range r.Form["match[]"] {
+			if _, err := p.ParseMetricSelector(text); err != nil {
+				reply.APIError(w, badData(fmt.Errorf("invalid parameter \"match[]\": %w", err)))
+				return
+			}
+		}
+		next.ServeHTTP(w, r)
+	})
 }
 
 // sameOrigin refuses requests that a page of another origin makes a browser send.

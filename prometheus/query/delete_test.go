@@ -92,10 +92,17 @@ func TestDeleteSeriesRefused(t *testing.T) {
 		{nil, "no match[] parameter provided"},
 		{url.Values{"match[]": {"{"}}, "invalid parameter"},
 		{url.Values{"match[]": {"up"}, "start": {"x"}}, "start"},
+		{url.Values{"match[]": {"temperature", "{"}}, "invalid parameter"},
+		{url.Values{"match[]": {"temperature"}, "start": {"NaN"}}, `invalid parameter \"start\": invalid time value for 'start': cannot parse \"NaN\"`},
+		{url.Values{"match[]": {"temperature"}, "start": {"-1795862419000000000"}}, "start"},
+		{url.Values{"match[]": {"temperature"}, "start": {"0"}, "end": {"1e300"}}, "end"},
 	} {
 		if status, body := promtest.Do(t, http.MethodPost, base+deletePath, tc.form); status != http.StatusBadRequest || !strings.Contains(body, tc.want) {
 			t.Errorf("%v: %d %s, want %q", tc.form, status, body, tc.want)
 		}
+	}
+	if count(t, base, "temperature") == "" {
+		t.Error("a request that was refused deletes")
 	}
 	r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, base+deletePath+"?match[]=temperature", http.NoBody)
 	if err != nil {
