@@ -24,6 +24,14 @@ type FilesDone struct {
 	Files   int64 `json:"files"`
 	Points  int64 `json:"points"`
 	LeftOut int64 `json:"leftOut,omitempty"` // series that no file can have
+	LeftObjects
+}
+
+// LeftObjects counts what the samples have and no file can have.
+type LeftObjects struct {
+	Histograms int64 `json:"leftHistograms,omitempty"`
+	Exemplars  int64 `json:"leftExemplars,omitempty"`
+	Starts     int64 `json:"leftStarts,omitempty"` // start times
 }
 
 // Add adds what others are.
@@ -31,6 +39,9 @@ func (d *FilesDone) Add(o FilesDone) {
 	d.Files += o.Files
 	d.Points += o.Points
 	d.LeftOut += o.LeftOut
+	d.Histograms += o.Histograms
+	d.Exemplars += o.Exemplars
+	d.Starts += o.Starts
 }
 
 // A FilesState is how far an export of one file for each series is. It is kept in a file, if it has a name: a later

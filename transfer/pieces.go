@@ -18,6 +18,9 @@ type Piece struct {
 	Name string
 	Size int64 // bytes that are read
 	Held int64 // bytes of memory while it is stored
+	// Mark tells more about what is stored than the name: where it has changed since another run, a state is
+	// refused. Empty: nothing does.
+	Mark string
 }
 
 // PiecesOptions are what an import in pieces needs.

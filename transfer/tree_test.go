@@ -168,3 +168,39 @@ func TestImportTreeWaits(t *testing.T) {
 		}
 	})
 }
+
+// TestMarks: a state is refused where something that is done has changed since, or has been exchanged, and only then.
+func TestMarks(t *testing.T) {
+	o := PiecesOptions{Parallel: 1, HeldBytes: 1, Now: time.Now, Every: time.Second, State: filepath.Join(t.TempDir(), "state"), Source: "a", Target: "b", What: "c"}
+	stored := 0
+	o.Store = func(_ context.Context, piece int) (int64, error) {
+		if o.Pieces[piece].Name == "3" {
+			return 0, FinalError{errors.New("it fails")}
+		}
+		stored++
+		return 1, nil
+	}
+	for _, c := range []struct {
+		pieces string // names and marks
+		stored int
+		err    string
+	}{
+		{"1x 2y 3z", 2, "it fails"}, // the first two are done
+		{"1x 2y 3z", 0, "it fails"},
+		{"1x 2y 3a", 0, "it fails"}, // the third was not
+		{"1x 2z 3z", 0, "has changed since"},
+		{"1x 2y 4z", 1, ""},
+		{"1x 2y 4z", 0, ""},
+		{"1x 2y 4a", 0, "has changed since"},
+		{"1x 2y 4z 5z", 1, ""},
+	} {
+		o.Pieces, stored = nil, 0
+		for _, text := range strings.FieldsSeq(c.pieces) {
+			o.Pieces = append(o.Pieces, Piece{Name: text[:1], Mark: text[1:]})
+		}
+		_, err := ImportPieces(t.Context(), o)
+		if stored != c.stored || (err == nil) != (c.err == "") || err != nil && !strings.Contains(err.Error(), c.err) {
+			t.Errorf("%s: %d were stored, %v: want %d, %s", c.pieces, stored, err, c.stored, c.err)
+		}
+	}
+}

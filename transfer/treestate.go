@@ -1,6 +1,8 @@
 package transfer
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"fmt"
 	"slices"
 
@@ -16,6 +18,7 @@ type treeState struct {
 	paths     []Piece
 	finished  []bool
 	first     int   // the first that is not finished
+	marked    bool  // some have marks
 	doneBytes int64 // of files that earlier runs have done
 	earlier   treeDoc
 }
@@ -24,10 +27,11 @@ type treeState struct {
 type treeDoc struct {
 	Target  string   `json:"target"` // into what is imported
 	Dir     string   `json:"dir"`
-	What    string   `json:"what"`           // is imported
-	Through string   `json:"through"`        // all files up to this path are durable
-	Files   int      `json:"files"`          // their number
-	Done    []string `json:"done,omitempty"` // and these
+	What    string   `json:"what"`            // is imported
+	Through string   `json:"through"`         // all files up to this path are durable
+	Files   int      `json:"files"`           // their number
+	Done    []string `json:"done,omitempty"`  // and these
+	Marks   string   `json:"marks,omitempty"` // hash of the names and marks of all of them
 	Points  int64    `json:"points"`
 	Skipped int64    `json:"skipped"`
 }
@@ -64,6 +68,7 @@ func (s *treeState) begin(files []Piece) error {
 		return fmt.Errorf("state: %s: %d files up to %s were imported, and now there are %d: a repeated import with another state is harmless", s.name, s.doc.Files, s.doc.Through, before)
 	}
 	s.paths, s.finished = files, make([]bool, len(files))
+	s.marked = slices.ContainsFunc(files, func(f Piece) bool { return f.Mark != "" })
 	for i, f := range files {
 		if i < before || slices.Contains(s.doc.Done, f.Name) {
 			s.finished[i] = true
@@ -71,7 +76,24 @@ func (s *treeState) begin(files []Piece) error {
 		}
 	}
 	s.advance()
+	if marks := s.marks(); s.doc.Marks != "" && s.doc.Marks != marks {
+		return fmt.Errorf("state: %s: something of what was imported has changed since then: import it with another state, which is harmless", s.name)
+	}
 	return nil
+}
+
+// marks returns the hash of the names and marks of what is durable; "": nothing has a mark.
+func (s *treeState) marks() string {
+	if !s.marked {
+		return ""
+	}
+	sum := sha256.New()
+	for i, f := range s.paths {
+		if s.finished[i] {
+			fmt.Fprintf(sum, "%q %q\n", f.Name, f.Mark)
+		}
+	}
+	return hex.EncodeToString(sum.Sum(nil))
 }
 
 func (s *treeState) isDone(i int) bool {
@@ -112,6 +134,7 @@ func (s *treeState) save() error {
 				s.doc.Done = append(s.doc.Done, s.paths[i].Name)
 			}
 		}
+		s.doc.Marks = s.marks()
 		return s.doc
 	})
 }

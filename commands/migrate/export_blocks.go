@@ -8,6 +8,7 @@ import (
 	"github.com/tsdbridge/tsdbridge/adapter"
 	"github.com/tsdbridge/tsdbridge/commands"
 	"github.com/tsdbridge/tsdbridge/prometheus/blocks"
+	"github.com/tsdbridge/tsdbridge/transfer"
 )
 
 // ExportBlocksOptions are the flags of "export prometheus".
@@ -42,9 +43,9 @@ func ExportBlocks(ctx context.Context, o adapter.Options, e ExportBlocksOptions,
 // A blockWriter is a windowWriter of blocks.
 type blockWriter struct{ *blocks.Writer }
 
-func (w blockWriter) end(ctx context.Context) (string, int64, leftOut, error) {
+func (w blockWriter) end(ctx context.Context) (string, int64, transfer.LeftObjects, error) {
 	written, err := w.Close(ctx)
-	return written.Name, written.Samples, leftOut{exemplars: written.Exemplars, starts: written.Starts}, err
+	return written.Name, written.Samples, transfer.LeftObjects{Exemplars: written.Exemplars, Starts: written.Starts}, err
 }
 
 // format writes blocks.
@@ -52,14 +53,14 @@ func (e *ExportBlocksOptions) format() windowFormat {
 	return windowFormat{"blocks", func(named string, begin, end int64) (windowWriter, error) {
 		w, err := blocks.NewWriter(blocks.WriteOptions{Dir: e.Dir, Source: named, From: begin, To: end, Starts: e.Starts})
 		return blockWriter{w}, err
-	}, func(left leftOut) string {
+	}, func(left transfer.LeftObjects) string {
 		switch {
-		case left.exemplars > 0 && left.starts > 0:
-			return fmt.Sprintf("%d exemplars were left out, which blocks cannot hold, and %d start times (--start-times)", left.exemplars, left.starts)
-		case left.exemplars > 0:
-			return fmt.Sprintf("%d exemplars were left out, which blocks cannot hold", left.exemplars)
-		case left.starts > 0:
-			return fmt.Sprintf("%d start times were left out (--start-times)", left.starts)
+		case left.Exemplars > 0 && left.Starts > 0:
+			return fmt.Sprintf("%d exemplars were left out, which blocks cannot hold, and %d start times (--start-times)", left.Exemplars, left.Starts)
+		case left.Exemplars > 0:
+			return fmt.Sprintf("%d exemplars were left out, which blocks cannot hold", left.Exemplars)
+		case left.Starts > 0:
+			return fmt.Sprintf("%d start times were left out (--start-times)", left.Starts)
 		}
 		return ""
 	}}

@@ -9,6 +9,7 @@ import (
 	"github.com/tsdbridge/tsdbridge/adapter"
 	"github.com/tsdbridge/tsdbridge/commands"
 	"github.com/tsdbridge/tsdbridge/prometheus/parquet"
+	"github.com/tsdbridge/tsdbridge/transfer"
 )
 
 // ExportParquetOptions are the flags of "export parquet".
@@ -39,12 +40,12 @@ func (e *ExportParquetOptions) format() windowFormat {
 	return windowFormat{"files", func(_ string, begin, _ int64) (windowWriter, error) {
 		w, err := parquet.NewWriter(e.Dir, begin)
 		return parquetWriter{w}, err
-	}, func(left leftOut) string {
+	}, func(left transfer.LeftObjects) string {
 		var all []string
 		for _, one := range []struct {
 			n    int64
 			what string
-		}{{left.histograms, "native histograms"}, {left.exemplars, "exemplars"}, {left.starts, "start times"}} {
+		}{{left.Histograms, "native histograms"}, {left.Exemplars, "exemplars"}, {left.Starts, "start times"}} {
 			if one.n > 0 {
 				all = append(all, fmt.Sprintf("%d %s", one.n, one.what))
 			}
@@ -59,7 +60,7 @@ func (e *ExportParquetOptions) format() windowFormat {
 // A parquetWriter is a windowWriter of files of Parquet.
 type parquetWriter struct{ *parquet.Writer }
 
-func (w parquetWriter) end(context.Context) (string, int64, leftOut, error) {
+func (w parquetWriter) end(context.Context) (string, int64, transfer.LeftObjects, error) {
 	written, err := w.Close()
-	return written.Name, written.Samples, leftOut{written.Histograms, written.Exemplars, written.Starts}, err
+	return written.Name, written.Samples, transfer.LeftObjects{Histograms: written.Histograms, Exemplars: written.Exemplars, Starts: written.Starts}, err
 }

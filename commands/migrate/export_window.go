@@ -41,7 +41,7 @@ type windowWriter interface {
 	Add(b *columns.Batch) error
 	Abandon() error
 	// end completes what is written. left is what it has no place for.
-	end(ctx context.Context) (name string, samples int64, left leftOut, err error)
+	end(ctx context.Context) (name string, samples int64, left transfer.LeftObjects, err error)
 }
 
 // A windowFormat is what samples are exported as, a window of time after the other.
@@ -50,16 +50,7 @@ type windowFormat struct {
 	// open begins the window from begin to before end, milliseconds. named is what is exported.
 	open func(named string, begin, end int64) (windowWriter, error)
 	// told returns what people are told of what was left out, "" for nothing.
-	told func(left leftOut) string
-}
-
-// leftOut counts what a format has no place for.
-type leftOut struct{ histograms, exemplars, starts int64 }
-
-func (l *leftOut) add(o leftOut) {
-	l.histograms += o.histograms
-	l.exemplars += o.exemplars
-	l.starts += o.starts
+	told func(left transfer.LeftObjects) string
 }
 
 // export writes the windows of the tables, or of an adapter that has them open.
@@ -120,7 +111,6 @@ type windowsExport struct {
 	begun, told  time.Time
 	toldAdapter  time.Time
 	before, done transfer.FilesDone
-	left         leftOut // in this run
 }
 
 // all writes the windows from a time on.
@@ -139,7 +129,7 @@ func (x *windowsExport) all(ctx context.Context, from int64) error {
 		if err != nil {
 			return fmt.Errorf("%s of %s: %w", strings.TrimSuffix(x.format.unit, "s"), time.UnixMilli(begin).UTC().Format(time.RFC3339), err)
 		}
-		one := transfer.FilesDone{Points: samples}
+		one := transfer.FilesDone{Points: samples, LeftObjects: left}
 		if name != "" {
 			one.Files = 1
 		}
@@ -147,7 +137,6 @@ func (x *windowsExport) all(ctx context.Context, from int64) error {
 			return fmt.Errorf("state: %w", err)
 		}
 		x.done.Add(one)
-		x.left.add(left)
 		x.tell(ctx)
 		if begin > math.MaxInt64-length {
 			return nil
@@ -157,7 +146,7 @@ func (x *windowsExport) all(ctx context.Context, from int64) error {
 }
 
 // window writes one window.
-func (x *windowsExport) window(ctx context.Context, begin int64) (name string, samples int64, left leftOut, err error) {
+func (x *windowsExport) window(ctx context.Context, begin int64) (name string, samples int64, left transfer.LeftObjects, err error) {
 	end := begin + x.Length.Milliseconds()
 	w, err := x.format.open(x.named, begin, end)
 	if err != nil {
@@ -229,11 +218,13 @@ func (x *windowsExport) end() error {
 		fmt.Fprintf(x.console.Out, "; %d samples in %d %s before", x.before.Points, x.before.Files, x.format.unit)
 	}
 	fmt.Fprintln(x.console.Out)
-	if x.before.Files+x.done.Files == 0 {
-		return errors.New("no series was found")
-	}
-	if told := x.format.told(x.left); told != "" {
+	all := x.before
+	all.Add(x.done)
+	if told := x.format.told(all.LeftObjects); told != "" {
 		return incomplete(told)
+	}
+	if all.Files == 0 {
+		return errors.New("no series was found")
 	}
 	return nil
 }

@@ -100,8 +100,8 @@ func (i *ImportBlocksOptions) pieces(ctx context.Context, line *commands.StatusL
 	d := transfer.DefaultTreeOptions()
 	to := transfer.PiecesOptions{Parallel: i.Parallel, HeldBytes: 1, Patience: i.Patience, Every: d.Every, Now: d.Now}
 	for n := range dir.Pieces() {
-		name, size := dir.Piece(n)
-		to.Pieces = append(to.Pieces, transfer.Piece{Name: name, Size: size})
+		name, mark, size := dir.Piece(n)
+		to.Pieces = append(to.Pieces, transfer.Piece{Name: name, Size: size, Mark: mark})
 	}
 	i.watch(ctx, &to, line)
 	return to

@@ -98,7 +98,9 @@ func (i *ImportFetchOptions) run(ctx context.Context, console commands.Console, 
 		if from > i.to {
 			break
 		}
-		to.Pieces = append(to.Pieces, transfer.Piece{Name: time.UnixMilli(from).UTC().Format("2006-01-02T15:04:05.000Z"), Size: end - from + 1})
+		to.Pieces = append(to.Pieces, transfer.Piece{
+			Name: time.UnixMilli(from).UTC().Format("2006-01-02T15:04:05.000Z"), Size: end - from + 1, Mark: fmt.Sprintf("to %d", end),
+		})
 	}
 	i.watch(ctx, &to, line)
 	s := &storing{again: to.Again, store: target.store, tell: func(text string) { fmt.Fprintln(line, text) }}

@@ -5,9 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/prometheus/prometheus/model/labels"
 
@@ -67,7 +69,10 @@ func (i ImportTextOptions) importInto(ctx context.Context, o adapter.Options, ki
 func (i *ImportTextOptions) run(ctx context.Context, console commands.Console, target columnsTarget) error {
 	line := &commands.StatusLine{Console: console}
 	d := transfer.DefaultTreeOptions()
-	to := transfer.PiecesOptions{Parallel: i.Parallel, HeldBytes: 1, Patience: i.Patience, Every: d.Every, Now: d.Now, State: i.State, Target: target.name, What: i.Format}
+	to := transfer.PiecesOptions{Parallel: i.Parallel, HeldBytes: 1, Patience: i.Patience, Every: d.Every, Now: d.Now, State: i.State, Target: target.name}
+	if to.What = i.Format; len(i.Labels) > 0 {
+		to.What += " with " + strings.Join(i.Labels, " ")
+	}
 	files := slices.Sorted(slices.Values(i.Files))
 	to.Source = strings.Join(files, " ")
 	for _, name := range files {
@@ -75,7 +80,7 @@ func (i *ImportTextOptions) run(ctx context.Context, console commands.Console, t
 		if name != transfer.Stdin {
 			path, _ = filepath.Abs(name)
 		}
-		to.Pieces = append(to.Pieces, transfer.Piece{Name: path})
+		to.Pieces = append(to.Pieces, transfer.Piece{Name: path, Mark: markOf(path)})
 	}
 	slices.SortFunc(to.Pieces, func(a, b transfer.Piece) int { return strings.Compare(a.Name, b.Name) })
 	i.watch(ctx, &to, line)
@@ -96,6 +101,15 @@ func (i *ImportTextOptions) run(ctx context.Context, console commands.Console, t
 			return err
 		},
 	})
+}
+
+// markOf tells another file from one that was imported under its name.
+func markOf(path string) string {
+	info, err := os.Stat(path)
+	if err != nil || !info.Mode().IsRegular() {
+		return ""
+	}
+	return fmt.Sprintf("%d bytes of %s", info.Size(), info.ModTime().UTC().Format(time.RFC3339Nano))
 }
 
 // file imports one file, compressed with gzip or not.

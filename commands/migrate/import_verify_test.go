@@ -1,6 +1,7 @@
 package migrate
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -67,7 +68,11 @@ func TestImportTextVerify(t *testing.T) {
 	o := storeOptions(t, storage.WriteBuffered)
 	i := DefaultImportTextOptions()
 	i.Verify, i.State, i.Skip = VerifyAll, filepath.Join(t.TempDir(), "state"), true
-	i.Files = []string{textFile(t, "a{x=\"1\"} 2 1600000000 # {trace=\"t\"} 0.5 1600000000\nb 1 1600000001\na{x=\"1\"} 3 1600000000\nbad\n# EOF\n")}
+	i.Files = []string{textFile(t, "a{x=\"1\"} 2 1600000000 # {trace=\"t\"} 0.5 1600000000\nb 1 1600000001\na{x=\"1\"} 3 1600000000\nbad, and longer than what follows\n# EOF\n")}
+	before, err := os.Stat(i.Files[0])
+	if err != nil {
+		t.Fatal(err)
+	}
 	check := func(wantCode int, want string) {
 		t.Helper()
 		code, out := commandstest.Code(t, func(c commands.Console) error { return ImportText(t.Context(), o, i, c) })
@@ -76,8 +81,9 @@ func TestImportTextVerify(t *testing.T) {
 		}
 	}
 	check(commands.ExitIncomplete, "compared: 2 series, 4 samples, exemplars and start times; 0 series differ, 0 points are missing")
-	text := "a{x=\"1\"} 4 1600000000 # {trace=\"u\"} 0.5 1600000000\nb 1 1600000001\nb 1 1600000002\nc 1 1600000002\n# EOF\n"
-	if err := os.WriteFile(i.Files[0], []byte(text), 0o600); err != nil {
+	text := "a{x=\"1\"} 4 1600000000 # {trace=\"u\"} 0.5 1600000000\nb 1 1600000001\nb 1 1600000002\nc 1%s 1600000002\n# EOF\n"
+	text = fmt.Sprintf(text, "."+strings.Repeat("0", int(before.Size())-len(text)+1)) // as long, and of the same time: the state takes it for the same
+	if err := errors.Join(os.WriteFile(i.Files[0], []byte(text), 0o600), os.Chtimes(i.Files[0], time.Time{}, before.ModTime())); err != nil {
 		t.Fatal(err)
 	}
 	check(commands.ExitIncomplete, "3 series differ, 3 points are missing, 1 are others")

@@ -27,6 +27,7 @@ type Dir struct {
 // A piece is read at once: some of the series of a group of blocks.
 type piece struct {
 	name  string
+	mark  string
 	bytes int64
 	group *group
 	part  int // of the parts of the group
@@ -42,7 +43,6 @@ type group struct {
 	view     *view // in which it is merged, if it is not one block
 	wal      bool  // it is the exemplars and metadata of the write-ahead log
 	parts    int
-	series   int // of a part, if it is one block
 }
 
 // How much is in a piece.
@@ -92,8 +92,11 @@ func (d *Dir) Damaged() []Damage { return d.damaged }
 // of their names.
 func (d *Dir) Pieces() int { return len(d.pieces) }
 
-// Piece returns the name and about how many bytes a piece has.
-func (d *Dir) Piece(i int) (name string, bytes int64) { return d.pieces[i].name, d.pieces[i].bytes }
+// Piece returns the name and about how many bytes a piece has. The mark changes with the times of its samples that are read, and
+// where the head goes on.
+func (d *Dir) Piece(i int) (name, mark string, bytes int64) {
+	return d.pieces[i].name, d.pieces[i].mark, d.pieces[i].bytes
+}
 
 // Groups returns the number of groups of pieces: what may have samples of the same time is in one.
 func (d *Dir) Groups() int { return len(d.wanted) }
@@ -147,12 +150,12 @@ func (d *Dir) groupsOf(blocks []*block, head bool) ([]*group, error) {
 		return join(all), nil
 	}
 	v, err := openView(d.o, blocks, head)
-	if err != nil && head && !overlap {
+	if err != nil && head {
 		d.damaged = append(d.damaged, Damage{"head", err})
-		return join(all), nil
+		return d.groupsOf(blocks, false)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("open the head, and the blocks that overlap: %w", err)
+		return nil, fmt.Errorf("open the blocks that overlap: %w", err)
 	}
 	d.views = append(d.views, v)
 	d.damaged = append(d.damaged, v.warns.damage()...)
@@ -200,34 +203,49 @@ func (d *Dir) plan(groups []*group) {
 			continue
 		}
 		d.wanted = append(d.wanted, g)
-		samples, series, size := d.weigh(g)
+		samples, size := d.weigh(g)
 		g.parts = int(min(mostParts, max(1, samples/pieceSamples, uint64(size)/pieceBytes)))
 		if g.wal {
 			g.parts = 1
 		}
-		g.series = int(series)/g.parts + 1
 		for _, b := range g.blocks {
 			b.refs.left = g.parts
 		}
+		mark := d.mark(g)
 		for part := range g.parts {
-			d.pieces = append(d.pieces, piece{fmt.Sprintf("%06d %s %05d", len(d.pieces), g.name(), part), size / int64(g.parts), g, part})
+			name := fmt.Sprintf("%06d %s %05d", len(d.pieces), g.name(), part)
+			d.pieces = append(d.pieces, piece{name, mark, size / int64(g.parts), g, part})
 		}
 	}
 }
 
-// weigh returns about how much is in a group.
-func (d *Dir) weigh(g *group) (samples, series uint64, size int64) {
+// mark tells what is read of a group.
+func (d *Dir) mark(g *group) string {
+	from, to := g.from, g.to
+	if g.wal {
+		from, to = math.MaxInt64, math.MinInt64
+		for _, v := range d.views {
+			for _, head := range v.headGroups(d.o.Labels) {
+				from, to = min(from, head.from), max(to, head.to)
+			}
+		}
+	}
+	mark := fmt.Sprintf("%d to %d", max(from, d.o.From), min(to, d.o.To))
+	if g.head || g.wal {
+		mark += fmt.Sprintf(" of %d bytes", treeSize(filepath.Join(d.o.Dir, walDir))+treeSize(filepath.Join(d.o.Dir, wblDir)))
+	}
+	return mark
+}
+
+// weigh returns about how much is in a group. What meta.json tells of it may be wrong.
+func (d *Dir) weigh(g *group) (samples uint64, size int64) {
 	for _, b := range g.blocks {
-		s := b.Meta().Stats
-		samples, series, size = samples+s.NumSamples, max(series, s.NumSeries), size+b.Size()
+		samples, size = samples+b.Meta().Stats.NumSamples, size+b.Size()
 	}
 	if g.head || g.wal {
 		size += treeSize(filepath.Join(d.o.Dir, walDir)) + treeSize(filepath.Join(d.o.Dir, wblDir))
 	}
-	if g.head {
-		series = max(series, g.view.Head().NumSeries())
-	}
-	return samples, series, size
+	return samples, size
 }
 
 // name tells what a group is.

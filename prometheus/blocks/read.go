@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math"
 
 	"github.com/prometheus/prometheus/model/labels"
 	promstorage "github.com/prometheus/prometheus/storage"
@@ -26,7 +25,7 @@ func (d *Dir) Read(ctx context.Context, i int, give func(*columns.Batch) error) 
 // ReadGroup gives the samples of a group as Read does, of the series with labels that are wanted. What cannot be read is left out.
 func (d *Dir) ReadGroup(ctx context.Context, i int, wanted func(labels.Labels) bool, give func(*columns.Batch) error) error {
 	whole := *d.wanted[i]
-	whole.parts, whole.series = 1, math.MaxInt
+	whole.parts = 1
 	r := &reading{d: d, piece: &piece{name: whole.name(), group: &whole}, ctx: func() context.Context { return ctx }, give: give, wanted: wanted, batch: &columns.Batch{}}
 	return r.all()
 }
@@ -103,8 +102,7 @@ func (r *reading) block(b *block) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, chunks.close()) }()
-	from := min(r.piece.part*r.piece.group.series, len(refs))
-	to := from + min(r.piece.group.series, len(refs)-from)
+	from, to := len(refs)*r.piece.part/r.piece.group.parts, len(refs)*(r.piece.part+1)/r.piece.group.parts
 	for _, ref := range refs[from:to] {
 		if err := chunks.series(ref, func(ls labels.Labels) bool { return r.wants(ls, b.labels) }); err != nil {
 			r.damage(b.name(), err)
@@ -163,6 +161,9 @@ func (r *reading) mergedSeries(f *columns.Filler, ls labels.Labels, it chunkenc.
 		return nil
 	}
 	r.damage(r.piece.group.name(), fmt.Errorf("%s: %w", ls, err))
+	if _, all := errors.AsType[*columns.BadHistogramsError](err); all {
+		return nil // everything else is added
+	}
 	p := &r.batch.Points
 	p.Refs, p.Times, p.Values, p.Objects = p.Refs[:points], p.Times[:points], p.Values[:points], p.Objects[:objects]
 	for _, b := range r.piece.group.blocks {

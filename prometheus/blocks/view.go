@@ -3,6 +3,7 @@ package blocks
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io/fs"
 	"log/slog"
 	"os"
@@ -12,6 +13,8 @@ import (
 	"time"
 
 	"github.com/prometheus/prometheus/tsdb"
+	"github.com/prometheus/prometheus/tsdb/wlog"
+	"github.com/prometheus/prometheus/util/compression"
 )
 
 // The directories of a head in a data directory.
@@ -31,8 +34,34 @@ type view struct {
 	warns *warnings
 }
 
-// openView opens blocks together, and the head of their directory if it is wanted.
-func openView(o Options, blocks []*block, head bool) (v *view, err error) {
+// openView opens blocks together, and the head of their directory if it is wanted. Of a checkpoint that is
+// damaged, what comes before the damage is taken: Prometheus does not start over one.
+func openView(o Options, blocks []*block, head bool) (*view, error) {
+	v, err := linkView(o, blocks, head)
+	if err != nil {
+		return nil, err
+	}
+	if err = v.open(); err == nil {
+		return v, nil
+	}
+	if err = errors.Join(err, v.close()); !head {
+		return nil, err
+	}
+	if v, again := linkView(o, blocks, head); again == nil {
+		cut, again := v.cutCheckpoint()
+		if again == nil && cut {
+			again = v.open()
+		}
+		if again == nil && cut {
+			return v, nil
+		}
+		err = errors.Join(err, v.close())
+	}
+	return nil, err
+}
+
+// linkView makes a view that is not open.
+func linkView(o Options, blocks []*block, head bool) (v *view, err error) {
 	v = &view{warns: &warnings{}}
 	if v.dir, err = os.MkdirTemp(o.Temp, viewName); err != nil {
 		return nil, err
@@ -51,15 +80,98 @@ func openView(o Options, blocks []*block, head bool) (v *view, err error) {
 			return nil, errors.Join(err, v.close())
 		}
 	}
-	to := tsdb.DefaultOptions()
-	to.RetentionDuration, to.MaxBytes, to.NoLockfile, to.EnableSharding = 0, 0, true, true
-	to.EnableMemorySnapshotOnShutdown, to.IsolationDisabled, to.EnableSTStorage = false, true, false
-	to.BlockReloadInterval = noReload
-	if v.DB, err = tsdb.Open(v.dir, slog.New(v.warns), nil, to, nil); err != nil {
-		return nil, errors.Join(err, v.close())
+	if head {
+		if err := errors.Join(v.closeGaps(walDir), v.closeGaps(wblDir)); err != nil {
+			return nil, errors.Join(err, v.close())
+		}
 	}
-	v.DisableCompactions()
 	return v, nil
+}
+
+// closeGaps gives the segments of a log numbers without a gap, if some are missing: a Prometheus removes some while
+// its directory is copied. A TSDB refuses a log with gaps.
+func (v *view) closeGaps(name string) error {
+	dir := filepath.Join(v.dir, name)
+	checkpoint, all, err := segmentsOf(dir)
+	if err != nil || len(all) == 0 {
+		return err
+	}
+	last := all[0] - 1
+	if checkpoint >= 0 {
+		last = checkpoint
+	}
+	next := last + 1
+	for _, n := range all {
+		segment := wlog.SegmentName(dir, n)
+		if n <= last { // all of it is in the checkpoint
+			err = errors.Join(err, os.Remove(segment))
+			continue
+		}
+		if n > last+1 {
+			v.warns.add(fmt.Errorf("%s: segments %08d to %08d are missing", name, last+1, n-1))
+		}
+		if n > next {
+			err = errors.Join(err, os.Rename(segment, wlog.SegmentName(dir, next)))
+		}
+		last, next = n, next+1
+	}
+	return err
+}
+
+// open opens the TSDB. Over a damaged write-ahead log it repairs that in the view, and does not read what came
+// out of order: then it is opened again.
+func (v *view) open() (err error) {
+	o := tsdb.DefaultOptions()
+	o.RetentionDuration, o.MaxBytes, o.NoLockfile, o.EnableSharding = 0, 0, true, true
+	o.EnableMemorySnapshotOnShutdown, o.IsolationDisabled, o.EnableSTStorage = false, true, false
+	o.BlockReloadInterval = noReload
+	for range 2 {
+		if v.DB, err = tsdb.Open(v.dir, slog.New(v.warns), nil, o, nil); err != nil {
+			return err
+		}
+		v.DisableCompactions()
+		if !v.warns.repaired() {
+			return nil
+		}
+		if err := v.Close(); err != nil {
+			return err
+		}
+		v.DB = nil
+	}
+	return errors.New("the write-ahead log stays damaged")
+}
+
+// cutCheckpoint cuts the last checkpoint where its damage begins; false: it is not damaged.
+func (v *view) cutCheckpoint() (cut bool, err error) {
+	dir, _, err := wlog.LastCheckpoint(filepath.Join(v.dir, walDir))
+	if err != nil {
+		return false, err
+	}
+	old := dir + ".damaged" // no name of a checkpoint
+	if err := os.Rename(dir, old); err != nil {
+		return false, err
+	}
+	from, err := wlog.NewSegmentsReader(old)
+	if err != nil {
+		return false, err
+	}
+	defer func() { err = errors.Join(err, from.Close(), os.RemoveAll(old)) }()
+	to, err := wlog.New(slog.New(slog.DiscardHandler), nil, dir, compression.None)
+	if err != nil {
+		return false, err
+	}
+	defer func() { err = errors.Join(err, to.Close()) }()
+	r := wlog.NewReader(from)
+	for r.Next() {
+		if err := to.Log(r.Record()); err != nil {
+			return false, err
+		}
+	}
+	if err := r.Err(); err != nil {
+		v.warns.add(fmt.Errorf("checkpoint: %w", err))
+		return true, nil
+	}
+	return false, nil
 }
 
 // noReload is longer than a view is open.
@@ -99,8 +211,9 @@ func linkTree(from, to string) error {
 
 // warnings keeps what a TSDB logs about damage.
 type warnings struct {
-	mu  sync.Mutex // guards all
-	all []error
+	mu      sync.Mutex // guards what follows
+	all     []error
+	repairs int // that repaired has reported
 }
 
 // Enabled implements slog.Handler.
@@ -116,10 +229,29 @@ func (w *warnings) Handle(_ context.Context, r slog.Record) error {
 	if !strings.Contains(text, "error") && !strings.Contains(text, "Unknown series") && !strings.Contains(text, "orrupt") {
 		return nil
 	}
+	w.add(errors.New(text))
+	return nil
+}
+
+func (w *warnings) add(err error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.all = append(w.all, errors.New(text))
-	return nil
+	w.all = append(w.all, err)
+}
+
+// repaired reports whether a write-ahead log was repaired, once for each time.
+func (w *warnings) repaired() bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	n := 0
+	for _, err := range w.all {
+		if strings.Contains(err.Error(), "WAL read error") {
+			n++
+		}
+	}
+	again := n > w.repairs
+	w.repairs = n
+	return again
 }
 
 // WithAttrs implements slog.Handler.

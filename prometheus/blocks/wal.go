@@ -2,9 +2,13 @@ package blocks
 
 import (
 	"errors"
+	"io"
 	"io/fs"
 	"log/slog"
+	"os"
 	"path/filepath"
+	"slices"
+	"strconv"
 
 	"github.com/prometheus/prometheus/model/exemplar"
 	"github.com/prometheus/prometheus/model/labels"
@@ -22,18 +26,54 @@ import (
 func (r *reading) wal() error {
 	w := &walReader{reading: r, series: map[chunks.HeadSeriesRef]labels.Labels{}, decoder: record.NewDecoder(labels.NewSymbolTable(), slog.New(slog.DiscardHandler))}
 	dir := filepath.Join(r.d.o.Dir, walDir)
-	first := 0
-	checkpoint, at, err := wlog.LastCheckpoint(dir)
-	switch {
-	case err == nil:
-		first = at + 1
-		if err := w.segments(wlog.SegmentRange{Dir: checkpoint, First: 0, Last: -1}); err != nil {
+	checkpoint, all, err := segmentsOf(dir)
+	if err != nil {
+		r.damage("wal", err)
+		return nil
+	}
+	if checkpoint >= 0 {
+		files, err := wlog.NewSegmentsReader(wlog.CheckpointDir(dir, checkpoint))
+		if _, err = w.records(files, err); err != nil {
 			return err
 		}
-	case !errors.Is(err, record.ErrNotFound):
-		r.damage("wal", err)
 	}
-	return w.segments(wlog.SegmentRange{Dir: dir, First: first, Last: -1})
+	for _, n := range all {
+		if n <= checkpoint {
+			continue
+		}
+		file, err := wlog.OpenReadSegment(wlog.SegmentName(dir, n))
+		if err != nil {
+			r.damage("wal", err)
+			return nil
+		}
+		if whole, err := w.records(wlog.NewSegmentBufReader(file), nil); err != nil || !whole {
+			return err
+		}
+	}
+	return nil
+}
+
+// segmentsOf returns the numbers of the last checkpoint, -1 for none, and of the segments of a log, ascending. It
+// may have gaps. There may be no log.
+func segmentsOf(dir string) (checkpoint int, all []int, err error) {
+	entries, err := os.ReadDir(dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return -1, nil, nil
+	}
+	if err != nil {
+		return -1, nil, err
+	}
+	for _, e := range entries {
+		if n, err := strconv.Atoi(e.Name()); err == nil && n >= 0 {
+			all = append(all, n)
+		}
+	}
+	slices.Sort(all)
+	_, checkpoint, err = wlog.LastCheckpoint(dir)
+	if errors.Is(err, record.ErrNotFound) {
+		return -1, all, nil
+	}
+	return checkpoint, all, err
 }
 
 // A walReader reads a write-ahead log.
@@ -47,30 +87,29 @@ type walReader struct {
 	metadata  []record.RefMetadata
 }
 
-// segments reads segments. Where one is damaged, the rest is left out, as Prometheus does.
-func (w *walReader) segments(r wlog.SegmentRange) (err error) {
-	files, err := wlog.NewSegmentsRangeReader(r)
-	if err != nil {
-		if !errors.Is(err, fs.ErrNotExist) {
-			w.damage("wal", err)
-		}
-		return nil
+// records reads segments that are open, or could not be opened. Where one is damaged, the rest is left out, as
+// Prometheus does.
+func (w *walReader) records(files io.ReadCloser, opened error) (whole bool, err error) {
+	if opened != nil {
+		w.damage("wal", opened)
+		return false, nil
 	}
 	defer func() { err = errors.Join(err, files.Close()) }()
 	reader := wlog.NewReader(files)
 	for reader.Next() {
 		if err := guarded(func() error { return w.record(reader.Record()) }); err != nil {
 			w.damage("wal", err)
-			return nil
+			return false, nil
 		}
 		if err := w.full(); err != nil {
-			return err
+			return false, err
 		}
 	}
 	if err := reader.Err(); err != nil {
 		w.damage("wal", err)
+		return false, nil
 	}
-	return nil
+	return true, nil
 }
 
 func (w *walReader) record(rec []byte) (err error) {

@@ -17,7 +17,12 @@ type Batch struct {
 	Points storage.Batch
 	// Metadata are those of metric families, by their names.
 	Metadata map[string]metadata.Metadata
+
+	sized sized
 }
+
+// sized is how many labels and objects Size has counted, and their bytes.
+type sized struct{ labels, objects, bytes int }
 
 // Series adds a series and returns its number, for what is added to Points.
 func (b *Batch) Series(ls labels.Labels) storage.Ref {
@@ -36,8 +41,17 @@ func (b *Batch) Samples() int {
 	return n
 }
 
-// Size returns about how many samples of 16 bytes the batch is as large as.
-func (b *Batch) Size() int { return len(b.Points.Refs) + 8*len(b.Points.Objects) + len(b.Labels) }
+// Size returns about how many samples of 16 bytes the batch is as large as, with its labels and objects.
+func (b *Batch) Size() int {
+	s := &b.sized
+	for ; s.labels < len(b.Labels); s.labels++ {
+		s.bytes += int(b.Labels[s.labels].ByteSize())
+	}
+	for ; s.objects < len(b.Points.Objects); s.objects++ {
+		s.bytes += len(b.Points.Objects[s.objects].Data)
+	}
+	return len(b.Points.Refs) + 8*len(b.Points.Objects) + len(b.Labels) + s.bytes/16
+}
 
 // Empty reports whether nothing is in the batch.
 func (b *Batch) Empty() bool {
@@ -51,6 +65,7 @@ func (b *Batch) Reset() {
 	clear(b.Points.Objects)
 	b.Points.Reset()
 	clear(b.Metadata)
+	b.sized = sized{}
 }
 
 // With gives each series more labels, in place of those of the same name.

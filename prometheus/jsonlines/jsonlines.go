@@ -9,7 +9,9 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
+	"unicode/utf8"
 
 	"github.com/prometheus/prometheus/model/labels"
 )
@@ -133,11 +135,20 @@ func Parse(text []byte) (*Line, error) {
 		Values     []value           `json:"values"`
 		Timestamps []int64           `json:"timestamps"`
 	}
+	if !utf8.Valid(text) {
+		return nil, errors.New("it is not UTF-8")
+	}
 	if bytes.Contains(text, []byte("Inf")) || bytes.Contains(text, []byte("NaN")) {
 		text = quoteWords(text)
 	}
 	if err := json.Unmarshal(text, &l); err != nil {
 		return nil, err
+	}
+	if l.Metric == nil || l.Values == nil || l.Timestamps == nil {
+		return nil, errors.New("it has no metric, values and timestamps")
+	}
+	if bytes.Contains(text, []byte("null")) && slices.Contains(l.Timestamps, 0) && !allTimes(text) {
+		return nil, errors.New("a timestamp is null")
 	}
 	if len(l.Values) != len(l.Timestamps) {
 		return nil, fmt.Errorf("%d values, and %d timestamps", len(l.Values), len(l.Timestamps))
@@ -152,4 +163,12 @@ func Parse(text []byte) (*Line, error) {
 		line.Values[i] = float64(v)
 	}
 	return line, nil
+}
+
+// allTimes reports whether no timestamp of a line is null. Without pointers null is 0.
+func allTimes(text []byte) bool {
+	var l struct {
+		Timestamps []*int64 `json:"timestamps"`
+	}
+	return json.Unmarshal(text, &l) == nil && !slices.Contains(l.Timestamps, nil)
 }

@@ -41,7 +41,12 @@ func TestVictoriaMetrics(t *testing.T) {
 			t.Errorf("%s: %v, %v", text, l, err)
 		}
 	}
-	for _, text := range []string{``, `{`, `[]`, `{"values":[1],"timestamps":[]}`, `{"values":["x"],"timestamps":[1]}`, `{"values":[1],"timestamps":[1.5]}`} {
+	for _, text := range []string{
+		``, `{`, `[]`, `{}`, `{"name":"up","points":[[1,2]]}`, `{"values":[1],"timestamps":[1]}`, `{"metric":{},"values":null,"timestamps":[]}`,
+		`{"metric":{},"values":[1],"timestamps":[]}`, `{"metric":{},"values":["x"],"timestamps":[1]}`, `{"metric":{},"values":[1],"timestamps":[1.5]}`,
+		`{"metric":{},"values":[1,2],"timestamps":[1,null]}`, `{"metric":{},"values":[1],"timestamps":["1"]}`, `{"metric":{"a":1},"values":[1],"timestamps":[1]}`,
+		"{\"metric\":{\"a\":\"\xff\"},\"values\":[1],\"timestamps\":[1]}",
+	} {
 		if l, err := Parse([]byte(text)); err == nil {
 			t.Errorf("%s: %v", text, l)
 		}
