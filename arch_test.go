@@ -16,15 +16,17 @@ import (
 // doors lists, for each room (package), the rooms that it may import. A room that is not listed may
 // not exist.
 var doors = map[string][]string{
-	".":                       {"adapter", "commands", "commands/ask", "commands/migrate", "ingest/listen", "nearest", "opentsdb/conf", "systemd", "tracing"},
-	"adapter":                 {"adapter/admin", "adapter/trees", "adapter/webconfig", "budget", "commands", "copying", "explain", "graphite", "graphite/tagspec", "ingest/listen", "lastlog", "opentsdb", "opentsdb/query", "phrase", "prometheus", "prometheus/appendable", "prometheus/extract", "prometheus/forward", "prometheus/pathlabel", "prometheus/queryable", "prometheus/reply", "prometheus/rules", "refused", "running", "seldom", "statefile", "storage", "storage/fill", "storage/fsck", "storage/hbase", "storage/kv", "storage/log", "storage/pebble", "storage/rollup", "storage/schema", "tally", "tracing", "translate", "tree", "web"},
-	"adapter/admin":           {"budget", "copying", "graphite", "graphite/whisper", "opentsdb", "opentsdb/query", "prometheus", "prometheus/appendable", "prometheus/columns", "prometheus/extract", "prometheus/pathlabel", "prometheus/reply", "storage", "transfer"},
+	".":                       {"adapter", "adapter/admin", "commands", "commands/ask", "commands/maintain", "commands/migrate", "ingest/listen", "nearest", "opentsdb/conf", "systemd", "tracing"},
+	"adapter":                 {"adapter/admin", "adapter/trees", "adapter/webconfig", "budget", "commands", "copying", "explain", "graphite", "graphite/tagspec", "ingest/listen", "lastlog", "opentsdb", "phrase", "prometheus", "prometheus/appendable", "prometheus/extract", "prometheus/forward", "prometheus/pathlabel", "prometheus/queryable", "prometheus/reply", "prometheus/rules", "refused", "running", "seldom", "statefile", "storage", "storage/fill", "storage/fsck", "storage/hbase", "storage/kv", "storage/log", "storage/pebble", "storage/rollup", "storage/schema", "tally", "tracing", "translate", "tree", "web"},
+	"adapter/admin":           {"budget", "copying", "graphite", "graphite/whisper", "opentsdb", "opentsdb/query", "prometheus", "prometheus/appendable", "prometheus/columns", "prometheus/extract", "prometheus/pathlabel", "prometheus/reply", "prometheus/rules", "storage", "storage/fsck", "storage/kv", "storage/schema", "transfer", "tree"},
+	"adapter/adaptertest":     {"adapter", "commands/commandstest", "storage"},
 	"adapter/trees":           {"prometheus/reply", "storage", "storage/kv", "storage/schema", "translate", "tree"},
 	"adapter/webconfig":       {},
 	"budget":                  {},
 	"commands":                {"opentsdb/query"},
 	"commands/ask":            {"adapter", "adapter/admin", "commands", "opentsdb", "opentsdb/client", "opentsdb/compare", "opentsdb/query", "transfer"},
 	"commands/commandstest":   {"commands"},
+	"commands/maintain":       {"adapter", "adapter/admin", "commands", "storage/fsck", "storage/schema"},
 	"commands/migrate":        {"adapter", "adapter/admin", "commands", "copying", "graphite", "graphite/ceres", "graphite/whisper", "opentsdb", "opentsdb/query", "prometheus/appendable", "prometheus/blocks", "prometheus/columns", "prometheus/fetch", "prometheus/jsonlines", "prometheus/object", "prometheus/openmetrics", "prometheus/parquet", "prometheus/vmnative", "storage", "storage/kv", "storage/pebble", "storage/schema", "transfer"},
 	"copying":                 {"budget", "recent", "retry", "statefile", "storage", "storage/archive", "storage/rollup", "storage/schema", "transfer", "tree"},
 	"decimal":                 {},
@@ -164,7 +166,7 @@ var outside = map[string]string{
 
 // forTests are rooms that no shipped binary contains: servers, fakes and suites of tests.
 var forTests = map[string]bool{
-	"docs/build": true, "e2e": true, "e2e/acceptance": true, "e2e/bench": true, "e2e/cluster": true, "e2e/load": true, "e2e/scale": true, "graphite/graphitetest": true, "prometheus/promtest": true, "storage/hbase/hbasetest": true, "storage/kv/kvtest": true,
+	"adapter/adaptertest": true, "docs/build": true, "e2e": true, "e2e/acceptance": true, "e2e/bench": true, "e2e/cluster": true, "e2e/load": true, "e2e/scale": true, "graphite/graphitetest": true, "prometheus/promtest": true, "storage/hbase/hbasetest": true, "storage/kv/kvtest": true,
 	"storage/log/logtest": true, "storage/storetest": true,
 }
 

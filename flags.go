@@ -13,6 +13,7 @@ import (
 
 	"github.com/tsdbridge/tsdbridge/adapter"
 	"github.com/tsdbridge/tsdbridge/commands/ask"
+	"github.com/tsdbridge/tsdbridge/commands/maintain"
 	"github.com/tsdbridge/tsdbridge/commands/migrate"
 )
 
@@ -73,7 +74,7 @@ type command struct {
 	imports   migrate.ImportOptions
 	exports   migrate.ExportOptions
 	copies    migrate.CopyOptions
-	fsck      adapter.FsckOptions
+	fsck      maintain.FsckOptions
 	ask       ask.Options
 	checks    ask.CheckTSDOptions
 	backfill  adapter.BackfillOptions
@@ -82,8 +83,8 @@ type command struct {
 	checked   string      // file of "check config" and "check web-config"
 	file      *configFile // that was read
 
-	metaSync adapter.FsckOptions
-	uid      adapter.UIDOptions
+	metaSync maintain.FsckOptions
+	uid      maintain.UIDOptions
 	health   ask.HealthOptions
 	shell    string // whose completion is printed
 
@@ -270,9 +271,9 @@ type parser struct {
 	exportFiles migrate.ExportFilesOptions
 	exports     migrate.ExportOptions
 	copies      migrate.CopyOptions
-	fsck        adapter.FsckOptions
-	metaSync    adapter.FsckOptions
-	uid         adapter.UIDOptions
+	fsck        maintain.FsckOptions
+	metaSync    maintain.FsckOptions
+	uid         maintain.UIDOptions
 	health      ask.HealthOptions
 	shell       string
 	ask         ask.Options

@@ -20,6 +20,7 @@ import (
 	"github.com/tsdbridge/tsdbridge/adapter"
 	"github.com/tsdbridge/tsdbridge/commands"
 	"github.com/tsdbridge/tsdbridge/commands/ask"
+	"github.com/tsdbridge/tsdbridge/commands/maintain"
 	"github.com/tsdbridge/tsdbridge/commands/migrate"
 	"github.com/tsdbridge/tsdbridge/ingest/listen"
 	"github.com/tsdbridge/tsdbridge/systemd"
@@ -104,9 +105,9 @@ func run(args []string, stdout, stderr io.Writer) int {
 	case commandCopy:
 		err = copyStores(ctx, c, console(stdout, stderr))
 	case commandFsck:
-		err = adapter.Fsck(ctx, c.options, c.fsck, console(stdout, stderr))
+		err = maintain.Fsck(ctx, c.options, c.fsck, console(stdout, stderr))
 	case commandMetaSync, commandUIDMetaSync:
-		err = adapter.SyncMeta(ctx, c.options, c.metaSync, console(stdout, stderr))
+		err = maintain.SyncMeta(ctx, c.options, c.metaSync, console(stdout, stderr))
 	case commandQuery:
 		err = ask.Query(ctx, c.options, c.ask, console(stdout, stderr))
 	case commandSearchLookup:
@@ -125,7 +126,7 @@ func run(args []string, stdout, stderr io.Writer) int {
 		err = ask.CheckTSD(ctx, c.checks, console(stdout, stderr))
 	default:
 		if c.uid.Command != "" {
-			err = adapter.UIDs(ctx, c.options, c.uid, console(stdout, stderr))
+			err = maintain.UIDs(ctx, c.options, c.uid, console(stdout, stderr))
 		} else {
 			err = serve(ctx, args, c.options)
 		}

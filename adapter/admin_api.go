@@ -38,11 +38,9 @@ type adminAPI struct {
 	engine kv.KV
 	busy   sync.Mutex // held by the one operation under way
 
-	syncTrees func(*http.Request) (any, error)
-	fsck      *fsckAPI
-	uidTables uidTables
-	transfers *admin.Transfers
-	moves     []admin.Operations // of imports, exports and copies
+	syncTrees  func(*http.Request) (any, error)
+	transfers  *admin.Transfers
+	operations []admin.Operations
 }
 
 // snapshotReply and compactReply are the data of answers.
@@ -65,19 +63,11 @@ func (a *adminAPI) mount(r chi.Router) {
 		r.Method(http.MethodPost, path, handler)
 		r.Method(http.MethodPut, path, handler)
 	}
-	for _, o := range a.moves {
+	for _, o := range a.operations {
 		for path, serve := range o.Handlers() {
-			mountPost(r, path, a.transfers.Watched(path, serve))
+			r.Method(http.MethodPost, path, http.NewCrossOriginProtection().Handler(a.transfers.Watched(path, serve)))
 		}
 	}
-	for path, serve := range map[string]http.HandlerFunc{fsckPlanPath: a.planFsck, fsckCheckPath: a.checkFsck, uidPath: a.uids} {
-		mountPost(r, path, serve)
-	}
-}
-
-// mountPost mounts an operation that a page of another origin cannot have a browser start.
-func mountPost(r chi.Router, path string, serve http.Handler) {
-	r.Method(http.MethodPost, path, http.NewCrossOriginProtection().Handler(serve))
 }
 
 // fail answers a request that failed.

@@ -61,11 +61,9 @@ func (a *Adapter) routes(g *generation) (http.Handler, error) {
 	r.Get(backupsPath, a.showBackups)
 	if a.o.AdminAPI {
 		if a.admin == nil { // it holds what its operations share
-			a.admin = &adminAPI{o: a.o, store: a.store, engine: a.db, syncTrees: shown.Sync, fsck: newFsckAPI(a), uidTables: a.uidTables(), transfers: a.transfers, moves: a.moves()}
+			a.admin = &adminAPI{o: a.o, store: a.store, engine: a.db, syncTrees: shown.Sync, transfers: a.transfers, operations: a.operations()}
 		}
-		administered := r.With(answeredBy("admin"))
-		a.admin.mount(administered)
-		administered.Method(http.MethodPost, backfillPath, http.NewCrossOriginProtection().Handler(http.HandlerFunc(a.backfill)))
+		a.admin.mount(r.With(answeredBy("admin")))
 	}
 	r.Get(lastLogPath, a.lastLog)
 	reload := http.NewCrossOriginProtection().Handler(http.HandlerFunc(a.serveReload))

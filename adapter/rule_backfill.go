@@ -2,23 +2,15 @@ package adapter
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"net/http"
 	"os"
 	"time"
 
 	"github.com/tsdbridge/tsdbridge/adapter/admin"
 	"github.com/tsdbridge/tsdbridge/commands"
-	prom "github.com/tsdbridge/tsdbridge/prometheus"
-	"github.com/tsdbridge/tsdbridge/prometheus/reply"
 	"github.com/tsdbridge/tsdbridge/prometheus/rules"
 )
-
-// backfillPath fills the recording rules of a file, a backfillRequest as JSON. The answer is lines of JSON
-// while it goes on, as those of uidPath.
-const backfillPath = prom.APIPrefix + "/admin/rules/backfill"
 
 // BackfillOptions are the settings of the command that fills recording rules for the past.
 type BackfillOptions struct {
@@ -58,55 +50,23 @@ func (b BackfillOptions) times(now time.Time) (start, end time.Time, err error) 
 	return start, end, nil
 }
 
-// backfillRequest is what a running adapter is asked to fill.
-type backfillRequest struct {
-	File       string
-	Text       string
-	Start, End time.Time
-	Interval   time.Duration
-}
-
-// maxBackfillBytes bounds the body of a request.
-const maxBackfillBytes = 32 << 20
-
-// backfill fills recording rules in a running adapter.
-func (a *Adapter) backfill(w http.ResponseWriter, r *http.Request) {
-	var q backfillRequest
-	if err := json.NewDecoder(http.MaxBytesReader(w, r.Body, maxBackfillBytes)).Decode(&q); err != nil {
-		reply.BadRequest(w, err)
-		return
-	}
-	g := a.live.Load()
-	set, err := g.o.parsedRules(q)
-	if err != nil {
-		reply.BadRequest(w, err)
-		return
-	}
-	if err := a.Ready(r.Context()); err != nil {
-		a.admin.fail(w, r, err)
-		return
-	}
-	w.Header().Set("Content-Type", "application/x-ndjson")
-	lines, flush := json.NewEncoder(w), http.NewResponseController(w)
-	err = g.prometheus.Backfill(r.Context(), rules.Backfill{Set: set, Start: q.Start, End: q.End, Progress: func(group string, done, all, samples int) error {
-		line := fmt.Sprintf("%s: group %q: %d of %d instants, %d samples", q.File, group, done, all, samples)
-		return errors.Join(lines.Encode(uidLine{Line: line}), flush.Flush())
-	}})
-	end := uidLine{Done: true}
-	if err != nil {
-		a.o.Logger.WarnContext(r.Context(), "a filling of rules ended with an error; what was told before is stored, and it may be run again", "file", q.File, "err", err)
-		end.Error = err.Error()
-	}
-	_ = lines.Encode(end) // the client misses it if it cannot be sent
-}
-
-// parsedRules returns the rules of a request, with the external labels and offset that hold.
-func (o Options) parsedRules(q backfillRequest) (*rules.Set, error) {
-	c := rules.Config{Interval: q.Interval}
+// ParseRules returns the rules of a text, with the offset that holds. interval is that of groups without one.
+func (o Options) ParseRules(file, text string, interval time.Duration) (*rules.Set, error) {
+	c := rules.Config{Interval: interval}
 	if o.PromConfig != nil {
 		c.QueryOffset = time.Duration(o.PromConfig.GlobalConfig.RuleQueryOffset)
 	}
-	return rules.ParseSet(c, q.File, []byte(q.Text), o.prometheusOptions().Query.Parser(), o.ruleChecks())
+	return rules.ParseSet(c, file, []byte(text), o.prometheusOptions().Query.Parser(), o.ruleChecks())
+}
+
+// ParseRules implements admin.Ruler.
+func (g *generation) ParseRules(file, text string, interval time.Duration) (*rules.Set, error) {
+	return g.o.ParseRules(file, text, interval)
+}
+
+// Backfill implements admin.Ruler.
+func (g *generation) Backfill(ctx context.Context, b rules.Backfill) error {
+	return g.prometheus.Backfill(ctx, b)
 }
 
 // BackfillRules has a running adapter fill the recording rules of files for the past.
@@ -126,15 +86,11 @@ func BackfillRules(ctx context.Context, o Options, b BackfillOptions, c commands
 		if err != nil {
 			return err
 		}
-		q := backfillRequest{file, string(text), start, end, b.Interval}
-		if _, err := o.parsedRules(q); err != nil {
+		q := admin.BackfillRequest{File: file, Text: string(text), Start: start, End: end, Interval: b.Interval}
+		if _, err := o.ParseRules(q.File, q.Text, q.Interval); err != nil {
 			return err
 		}
-		req, err := admin.JSONRequest(ctx, base, backfillPath, q)
-		if err != nil {
-			return err
-		}
-		if _, err := readLines(req, func(line string) error {
+		if err := (admin.RemoteBackfill{Base: base}).Fill(ctx, q, func(line string) error {
 			_, err := fmt.Fprintln(c.Out, line)
 			return err
 		}); err != nil {

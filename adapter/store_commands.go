@@ -164,8 +164,8 @@ func Restore(ctx context.Context, o Options, s StoreOptions, out io.Writer) erro
 	return nil
 }
 
-// wantStore returns an error if there is no embedded store.
-func (o Options) wantStore() error {
+// WantStore returns an error if there is no embedded store.
+func (o Options) WantStore() error {
 	if _, err := os.Stat(o.Path); err != nil {
 		return fmt.Errorf("--storage.path: there is no store: %w", err)
 	}
@@ -177,7 +177,7 @@ func (o Options) wantStore() error {
 
 // openStoreThatIs opens an embedded store that must exist.
 func (o Options) openStoreThatIs() (kv.KV, *pebble.Engine, error) {
-	if err := o.wantStore(); err != nil {
+	if err := o.WantStore(); err != nil {
 		return nil, nil, err
 	}
 	db, closer, err := o.openEngine(prometheus.NewRegistry(), 0)

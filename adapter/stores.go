@@ -15,6 +15,7 @@ import (
 	"github.com/tsdbridge/tsdbridge/prometheus/extract"
 	"github.com/tsdbridge/tsdbridge/prometheus/queryable"
 	"github.com/tsdbridge/tsdbridge/storage"
+	"github.com/tsdbridge/tsdbridge/storage/fsck"
 	"github.com/tsdbridge/tsdbridge/storage/kv"
 	"github.com/tsdbridge/tsdbridge/translate"
 	"github.com/tsdbridge/tsdbridge/tree"
@@ -81,9 +82,17 @@ func (a *Adapter) LocalCopy() *admin.LocalCopy {
 	return admin.NewLocalCopy(s, a.o.Now)
 }
 
-// moves returns what the adapter does for imports, exports and copies elsewhere.
-func (a *Adapter) moves() []admin.Operations {
+// UIDs returns what the commands about UIDs are about.
+func (a *Adapter) UIDs() admin.UIDTables {
+	return admin.UIDTables{Store: a.store, Trees: a.trees, DB: a.db, TreeTable: a.o.TableTree, Layout: a.o.Layout()}
+}
+
+// operations returns what the adapter does for commands elsewhere.
+func (a *Adapter) operations() []admin.Operations {
 	return []admin.Operations{
+		admin.NewChecks(a.o.Logger, a.store, func() fsck.Source { return a.Checker(false) }),
+		admin.NewUIDs(a.o.Logger, a.UIDs()),
+		admin.NewBackfills(a.o.Logger, a.Ready, func() admin.Ruler { return a.live.Load() }),
 		admin.NewImports(a.o.Logger, a.Importer(), a.graphite.Importer(), a.Appendable()),
 		admin.NewExports(a.o.Logger, a.ExportOptions(), a.Samples(), a.WhisperFiles),
 		admin.NewCopies(a.o.Logger, a.LocalCopy()),

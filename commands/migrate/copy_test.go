@@ -18,6 +18,7 @@ import (
 	gocmp "github.com/google/go-cmp/cmp"
 
 	"github.com/tsdbridge/tsdbridge/adapter"
+	"github.com/tsdbridge/tsdbridge/adapter/adaptertest"
 	"github.com/tsdbridge/tsdbridge/adapter/admin"
 	"github.com/tsdbridge/tsdbridge/commands"
 	"github.com/tsdbridge/tsdbridge/commands/commandstest"
@@ -401,8 +402,8 @@ func TestCopyAround(t *testing.T) {
 
 // Running adapters give and take all that their stores hold, also what is only in their memory.
 func TestCopyRemote(t *testing.T) {
-	from, stopFrom := runAdapter(t, copyOptions(t, adapter.EngineEmbedded, 0))
-	to, stopTo := runAdapter(t, copyOptions(t, adapter.EngineEmbedded, 1))
+	from, stopFrom := adaptertest.Run(t, copyOptions(t, adapter.EngineEmbedded, 0))
+	to, stopTo := adaptertest.Run(t, copyOptions(t, adapter.EngineEmbedded, 1))
 	defer stopFrom()
 	defer stopTo()
 	(&filler{t, rand.New(rand.NewPCG(3, 1)), from}).fill(50)
@@ -614,8 +615,8 @@ func (l *lines) rounds(t *testing.T, more int) {
 func TestCopyFollow(t *testing.T) {
 	for _, engine := range []string{adapter.EngineEmbedded, adapter.EngineHBase} {
 		t.Run(engine, func(t *testing.T) {
-			from, stopFrom := runAdapter(t, copyOptions(t, engine, 0))
-			to, stopTo := runAdapter(t, copyOptions(t, adapter.EngineEmbedded, 1))
+			from, stopFrom := adaptertest.Run(t, copyOptions(t, engine, 0))
+			to, stopTo := adaptertest.Run(t, copyOptions(t, adapter.EngineEmbedded, 1))
 			defer stopFrom()
 			defer stopTo()
 			f := &filler{t, rand.New(rand.NewPCG(6, 1)), from}
@@ -693,8 +694,8 @@ func followOptions(t *testing.T, from, to *adapter.Adapter) CopyOptions {
 
 // A rename in the source has all points copied under the new names.
 func TestCopyFollowRename(t *testing.T) {
-	from, stopFrom := runAdapter(t, copyOptions(t, adapter.EngineEmbedded, 0))
-	to, stopTo := runAdapter(t, copyOptions(t, adapter.EngineEmbedded, 1))
+	from, stopFrom := adaptertest.Run(t, copyOptions(t, adapter.EngineEmbedded, 0))
+	to, stopTo := adaptertest.Run(t, copyOptions(t, adapter.EngineEmbedded, 1))
 	defer stopFrom()
 	defer stopTo()
 	f := &filler{t, rand.New(rand.NewPCG(7, 1)), from}

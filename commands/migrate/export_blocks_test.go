@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/tsdbridge/tsdbridge/adapter"
+	"github.com/tsdbridge/tsdbridge/adapter/adaptertest"
 	"github.com/tsdbridge/tsdbridge/adapter/admin"
 	"github.com/tsdbridge/tsdbridge/commands"
 	"github.com/tsdbridge/tsdbridge/commands/commandstest"
@@ -52,7 +53,7 @@ func blockNames(t *testing.T, dir string) (names []string) {
 func TestExportBlocks(t *testing.T) {
 	dir := promtest.DataDir(t)
 	want := answerOfPrometheus(t, dir)
-	o := storeOptions(t, storage.WriteBuffered)
+	o := adaptertest.Options(t, storage.WriteBuffered)
 	if code, out := commandstest.Code(t, func(c commands.Console) error { return ImportBlocks(t.Context(), o, blocksOf(t, dir), c) }); code != 0 {
 		t.Fatal(out)
 	}
@@ -70,11 +71,11 @@ func TestExportBlocks(t *testing.T) {
 		t.Errorf("%d: %s, %v", code, out, names)
 	}
 
-	again := storeOptions(t, storage.WriteBuffered)
+	again := adaptertest.Options(t, storage.WriteBuffered)
 	if code, out := commandstest.Code(t, func(c commands.Console) error { return ImportBlocks(t.Context(), again, blocksOf(t, e.Dir), c) }); code != 0 {
 		t.Fatal(out)
 	}
-	a, stop := runAdapter(t, again)
+	a, stop := adaptertest.Run(t, again)
 	defer stop()
 	if diff := cmp.Diff(want, samplesIn(t, a)); diff != "" {
 		t.Error(diff)
@@ -114,7 +115,7 @@ func TestExportStartTimes(t *testing.T) {
 		}
 		return n
 	}
-	o := storeOptions(t, storage.WriteBuffered)
+	o := adaptertest.Options(t, storage.WriteBuffered)
 	err := o.RunAlone(t.Context(), func(ctx context.Context, a *adapter.Adapter) error {
 		b := &columns.Batch{}
 		ref := b.Series(promtest.DataLabels(1))
@@ -136,7 +137,7 @@ func TestExportStartTimes(t *testing.T) {
 		if code, out := commandstest.Code(t, func(c commands.Console) error { return ExportBlocks(t.Context(), o, e, c) }); code != wantCode || !strings.Contains(out, wantText) {
 			t.Errorf("%d: %s", code, out)
 		}
-		again := storeOptions(t, storage.WriteBuffered)
+		again := adaptertest.Options(t, storage.WriteBuffered)
 		if code, out := commandstest.Code(t, func(c commands.Console) error { return ImportBlocks(t.Context(), again, blocksOf(t, e.Dir), c) }); code != 0 {
 			t.Error(out)
 		}
@@ -149,7 +150,7 @@ func TestExportStartTimes(t *testing.T) {
 // TestExportSomeBlocks exports series of selectors in a time, with a label.
 func TestExportSomeBlocks(t *testing.T) {
 	dir := promtest.DataDir(t)
-	o := storeOptions(t, storage.WriteBuffered)
+	o := adaptertest.Options(t, storage.WriteBuffered)
 	if code, out := commandstest.Code(t, func(c commands.Console) error { return ImportBlocks(t.Context(), o, blocksOf(t, dir), c) }); code != 0 {
 		t.Fatal(out)
 	}
@@ -184,7 +185,7 @@ func TestExportBlocksMistakes(t *testing.T) {
 	if err := e.Validate(time.Now()); err == nil || !strings.Contains(err.Error(), "--block-duration=3h0m0s: want 2h, 6h") {
 		t.Errorf("%v", err)
 	}
-	o := storeOptions(t, storage.WriteBuffered)
+	o := adaptertest.Options(t, storage.WriteBuffered)
 	var out strings.Builder
 	if err := ExportBlocks(t.Context(), o, exportOf(t, t.TempDir()), commands.Console{Out: &out, Err: &out}); err == nil || err.Error() != "no series was found" {
 		t.Errorf("%v", err)

@@ -14,6 +14,7 @@ import (
 	"github.com/prometheus/prometheus/model/labels"
 	"github.com/prometheus/prometheus/model/value"
 
+	"github.com/tsdbridge/tsdbridge/adapter/adaptertest"
 	"github.com/tsdbridge/tsdbridge/commands"
 	"github.com/tsdbridge/tsdbridge/commands/commandstest"
 	"github.com/tsdbridge/tsdbridge/prometheus/promtest"
@@ -55,7 +56,7 @@ func parquetFloats(t *testing.T, dir string) promtest.Samples {
 
 // TestExportParquet: files of the tables, and of a running adapter, have the floats of the store.
 func TestExportParquet(t *testing.T) {
-	o := storeOptions(t, storage.WriteBuffered)
+	o := adaptertest.Options(t, storage.WriteBuffered)
 	dir := promtest.DataDir(t)
 	if code, out := commandstest.Code(t, func(c commands.Console) error { return ImportBlocks(t.Context(), o, blocksOf(t, dir), c) }); code != 0 {
 		t.Fatal(out)
@@ -74,7 +75,7 @@ func TestExportParquet(t *testing.T) {
 		t.Errorf("%d: %s", code, out)
 	}
 
-	a, stop := runAdapter(t, o)
+	a, stop := adaptertest.Run(t, o)
 	defer stop()
 	want := samplesIn(t, a)
 	maps.DeleteFunc(want, func(_, text string) bool { return strings.Contains(text, " ") }) // histograms

@@ -14,6 +14,7 @@ import (
 	"github.com/prometheus/prometheus/tsdb"
 
 	"github.com/tsdbridge/tsdbridge/adapter"
+	"github.com/tsdbridge/tsdbridge/adapter/adaptertest"
 	"github.com/tsdbridge/tsdbridge/adapter/admin"
 	"github.com/tsdbridge/tsdbridge/commands"
 	"github.com/tsdbridge/tsdbridge/commands/commandstest"
@@ -74,7 +75,7 @@ func TestImportBlocks(t *testing.T) {
 	dir := promtest.DataDir(t)
 	want := answerOfPrometheus(t, dir)
 	i := blocksOf(t, dir, func(i *ImportBlocksOptions) { i.State = filepath.Join(t.TempDir(), "state") })
-	o := storeOptions(t, storage.WriteBuffered)
+	o := adaptertest.Options(t, storage.WriteBuffered)
 	code, out := commandstest.Code(t, func(c commands.Console) error { return ImportBlocks(t.Context(), o, i, c) })
 	if code != 0 || !strings.Contains(out, fmt.Sprintf("%d samples imported", len(want))) {
 		t.Errorf("%d: %s", code, out)
@@ -86,8 +87,8 @@ func TestImportBlocks(t *testing.T) {
 		t.Errorf("%d: %s", code, out)
 	}
 
-	o = storeOptions(t, storage.WriteBuffered)
-	a, stop := runAdapter(t, o)
+	o = adaptertest.Options(t, storage.WriteBuffered)
+	a, stop := adaptertest.Run(t, o)
 	defer stop()
 	i.State, i.URL = "", "http://"+a.Addr()
 	if code, out = commandstest.Code(t, func(c commands.Console) error { return ImportBlocks(t.Context(), o, i, c) }); code != 0 {
@@ -112,7 +113,7 @@ func TestImportBlocksInterrupted(t *testing.T) {
 	i := blocksOf(t, dir, func(i *ImportBlocksOptions) {
 		i.State, i.Parallel, i.Patience = filepath.Join(t.TempDir(), "state"), 1, 0
 	})
-	o := storeOptions(t, storage.WriteBuffered)
+	o := adaptertest.Options(t, storage.WriteBuffered)
 	err := o.RunAlone(t.Context(), func(ctx context.Context, a *adapter.Adapter) error {
 		store := a.Appendable().Store
 		for most := 1; ; most++ {
@@ -154,7 +155,7 @@ func TestImportBlocksDamaged(t *testing.T) {
 	if err := os.WriteFile(metas[0], []byte("{"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	o := storeOptions(t, storage.WriteBuffered)
+	o := adaptertest.Options(t, storage.WriteBuffered)
 	code, out := commandstest.Code(t, func(c commands.Console) error { return ImportBlocks(t.Context(), o, blocksOf(t, dir), c) })
 	if code != commands.ExitIncomplete || !strings.Contains(out, filepath.Base(filepath.Dir(metas[0]))+": meta.json: unexpected end") || !strings.Contains(out, "1 parts could not be read") {
 		t.Errorf("%d: %s", code, out)
@@ -166,7 +167,7 @@ func TestImportBlocksDamaged(t *testing.T) {
 
 // TestImportBlocksRefused: series that the store does not take are named, and the exit code tells.
 func TestImportBlocksRefused(t *testing.T) {
-	o := storeOptions(t, storage.WriteBuffered)
+	o := adaptertest.Options(t, storage.WriteBuffered)
 	o.Prometheus.Write.SeriesBytes = len(promtest.DataLabels(10).Bytes(nil)) - 1
 	i := blocksOf(t, promtest.DataDir(t))
 	code, out := commandstest.Code(t, func(c commands.Console) error { return ImportBlocks(t.Context(), o, i, c) })

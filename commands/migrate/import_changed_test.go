@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/tsdbridge/tsdbridge/adapter/adaptertest"
 	"github.com/tsdbridge/tsdbridge/commands"
 	"github.com/tsdbridge/tsdbridge/prometheus/promtest"
 	"github.com/tsdbridge/tsdbridge/storage"
@@ -19,7 +20,7 @@ func TestChangedSince(t *testing.T) {
 	for name, prepare := range map[string]func(t *testing.T) (run func(c commands.Console) error, change func()){
 		"a text with more samples": func(t *testing.T) (func(commands.Console) error, func()) {
 			t.Helper()
-			i, o := DefaultImportTextOptions(), storeOptions(t, storage.WriteBuffered)
+			i, o := DefaultImportTextOptions(), adaptertest.Options(t, storage.WriteBuffered)
 			i.Files, i.State = []string{textFile(t, "a 1 1600000000\n# EOF\n")}, state()
 			return func(c commands.Console) error { return ImportText(t.Context(), o, i, c) }, func() {
 				if err := os.WriteFile(i.Files[0], []byte("a 1 1600000000\na 1 1600000001\n# EOF\n"), 0o600); err != nil {
@@ -29,7 +30,7 @@ func TestChangedSince(t *testing.T) {
 		},
 		"a copy of a head that has gone on": func(t *testing.T) (func(commands.Console) error, func()) {
 			t.Helper()
-			dir, o := promtest.DataDir(t), storeOptions(t, storage.WriteBuffered)
+			dir, o := promtest.DataDir(t), adaptertest.Options(t, storage.WriteBuffered)
 			i := blocksOf(t, dir)
 			i.State = state()
 			return func(c commands.Console) error { return ImportBlocks(t.Context(), o, i, c) }, func() {
@@ -41,9 +42,9 @@ func TestChangedSince(t *testing.T) {
 		"the end of the last window": func(t *testing.T) (func(commands.Console) error, func()) {
 			t.Helper()
 			from, _ := filled(t)
-			a, stop := runAdapter(t, from)
+			a, stop := adaptertest.Run(t, from)
 			t.Cleanup(stop)
-			begin, o := time.UnixMilli(promtest.DataBegin), storeOptions(t, storage.WriteBuffered)
+			begin, o := time.UnixMilli(promtest.DataBegin), adaptertest.Options(t, storage.WriteBuffered)
 			i := DefaultImportFetchOptions()
 			i.Server, i.From, i.To, i.State = "http://"+a.Addr()+"/api/v1/read", begin.UTC().Format(time.RFC3339), "1h-ago", state()
 			validate := func(now time.Time) {

@@ -22,6 +22,7 @@ import (
 	"github.com/prometheus/prometheus/model/labels"
 
 	"github.com/tsdbridge/tsdbridge/adapter"
+	"github.com/tsdbridge/tsdbridge/adapter/adaptertest"
 	"github.com/tsdbridge/tsdbridge/commands"
 	"github.com/tsdbridge/tsdbridge/commands/commandstest"
 	"github.com/tsdbridge/tsdbridge/prometheus/columns"
@@ -45,7 +46,7 @@ type killedImport struct {
 
 // run imports. Each batch is told before it is stored.
 func (k killedImport) run(t *testing.T, told func()) (code int, out string) {
-	o := storeOptions(t, storage.WriteBuffered)
+	o := adaptertest.Options(t, storage.WriteBuffered)
 	o.Path = k.Path
 	return commandstest.Code(t, func(c commands.Console) error {
 		return o.RunAlone(t.Context(), func(ctx context.Context, a *adapter.Adapter) error {
@@ -268,7 +269,7 @@ func TestImportKilled(t *testing.T) {
 			if _, err := fmt.Sscanf(out, "%d ", &points); err != nil || code != 0 || points+before != len(c.want) || before == 0 || kills == 0 {
 				t.Errorf("exit code %d after %d kills, %d and %d samples of %d: %s", code, kills, points, before, len(c.want), out)
 			}
-			o := storeOptions(t, storage.WriteBuffered)
+			o := adaptertest.Options(t, storage.WriteBuffered)
 			o.Path = k.Path
 			if diff := cmp.Diff(c.want, storedIn(t, o)); diff != "" {
 				t.Error(diff)

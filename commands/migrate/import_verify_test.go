@@ -11,6 +11,7 @@ import (
 
 	"github.com/prometheus/prometheus/model/labels"
 
+	"github.com/tsdbridge/tsdbridge/adapter/adaptertest"
 	"github.com/tsdbridge/tsdbridge/adapter/admin"
 	"github.com/tsdbridge/tsdbridge/commands"
 	"github.com/tsdbridge/tsdbridge/commands/commandstest"
@@ -24,8 +25,8 @@ func TestImportVerify(t *testing.T) {
 	dir := promtest.DataDir(t)
 	want := answerOfPrometheus(t, dir)
 	for _, how := range []string{VerifyAll, VerifySample} {
-		o := storeOptions(t, storage.WriteBuffered)
-		a, stop := runAdapter(t, o)
+		o := adaptertest.Options(t, storage.WriteBuffered)
+		a, stop := adaptertest.Run(t, o)
 		i := blocksOf(t, dir, func(i *ImportBlocksOptions) {
 			i.Verify, i.State, i.Labels = how, filepath.Join(t.TempDir(), "state"), []string{"from=there"}
 		})
@@ -54,7 +55,7 @@ func TestImportVerify(t *testing.T) {
 
 // What the store refuses is missing.
 func TestImportVerifyRefused(t *testing.T) {
-	o := storeOptions(t, storage.WriteBuffered)
+	o := adaptertest.Options(t, storage.WriteBuffered)
 	o.Prometheus.Write.SeriesBytes = len(promtest.DataLabels(10).Bytes(nil)) - 1
 	i := blocksOf(t, promtest.DataDir(t), func(i *ImportBlocksOptions) { i.Verify = VerifyAll })
 	code, out := commandstest.Code(t, func(c commands.Console) error { return ImportBlocks(t.Context(), o, i, c) })
@@ -65,7 +66,7 @@ func TestImportVerifyRefused(t *testing.T) {
 
 // Text is compared as it is now, with what was imported.
 func TestImportTextVerify(t *testing.T) {
-	o := storeOptions(t, storage.WriteBuffered)
+	o := adaptertest.Options(t, storage.WriteBuffered)
 	i := DefaultImportTextOptions()
 	i.Verify, i.State, i.Skip = VerifyAll, filepath.Join(t.TempDir(), "state"), true
 	i.Files = []string{textFile(t, "a{x=\"1\"} 2 1600000000 # {trace=\"t\"} 0.5 1600000000\nb 1 1600000001\na{x=\"1\"} 3 1600000000\nbad, and longer than what follows\n# EOF\n")}
@@ -96,7 +97,7 @@ func TestImportTextVerify(t *testing.T) {
 // Lines of JSON and remote read are compared too.
 func TestOtherVerify(t *testing.T) {
 	from, want := filled(t)
-	a, stop := runAdapter(t, from)
+	a, stop := adaptertest.Run(t, from)
 	defer stop()
 	i := DefaultImportFetchOptions()
 	i.Server, i.From, i.To, i.Verify = "http://"+a.Addr()+"/api/v1/read", "2023-11-14T00:00:00Z", "2023-11-16T00:00:00Z", VerifyAll
@@ -104,7 +105,7 @@ func TestOtherVerify(t *testing.T) {
 	if err := i.Validate(time.Now()); err != nil {
 		t.Fatal(err)
 	}
-	o := storeOptions(t, storage.WriteBuffered)
+	o := adaptertest.Options(t, storage.WriteBuffered)
 	code, out := commandstest.Code(t, func(c commands.Console) error { return ImportFetch(t.Context(), o, i, c) })
 	if code != 0 || !strings.Contains(out, fmt.Sprintf("%d samples imported", len(want))) || !strings.Contains(out, fmt.Sprintf("compared: 12 series, %d samples", len(want))) || !strings.Contains(out, "0 series differ") {
 		t.Errorf("%d: %s", code, out)

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/tsdbridge/tsdbridge/adapter"
+	"github.com/tsdbridge/tsdbridge/adapter/adaptertest"
 	"github.com/tsdbridge/tsdbridge/adapter/admin"
 	"github.com/tsdbridge/tsdbridge/commands"
 	"github.com/tsdbridge/tsdbridge/commands/commandstest"
@@ -35,7 +36,7 @@ func shownTransfers(t *testing.T, a *adapter.Adapter) (list []admin.Transferred)
 
 // Commands that work by way of a running adapter tell it how far they are, and how they ended.
 func TestTransfersTold(t *testing.T) {
-	a, stop := runAdapter(t, storeOptions(t, storage.WriteThrough))
+	a, stop := adaptertest.Run(t, adaptertest.Options(t, storage.WriteThrough))
 	defer stop()
 	base := "http://" + a.Addr()
 	dir := t.TempDir()
@@ -94,7 +95,7 @@ func TestTransfersTold(t *testing.T) {
 func TestSamplesTold(t *testing.T) {
 	from, _ := filled(t)
 	from.AdminAPI = true
-	a, stop := runAdapter(t, from)
+	a, stop := adaptertest.Run(t, from)
 	defer stop()
 	base, dir, now := "http://"+a.Addr(), t.TempDir(), time.Now()
 	lines, text, blocks := DefaultExportLinesOptions(), DefaultExportTextOptions(), DefaultExportBlocksOptions()
@@ -102,7 +103,7 @@ func TestSamplesTold(t *testing.T) {
 	text.URL, text.Output = base, filepath.Join(dir, "text")
 	blocks.URL, blocks.Dir = base, filepath.Join(dir, "blocks")
 	lines.To, blocks.To = "2023-11-15T09:00:00Z", "2023-11-15T09:00:00Z"
-	to, stopTo := runAdapter(t, storeOptions(t, storage.WriteBuffered))
+	to, stopTo := adaptertest.Run(t, adaptertest.Options(t, storage.WriteBuffered))
 	defer stopTo()
 	copies := DefaultCopyOptions()
 	copies.From.Given, copies.To.Given, copies.Verify = base, "http://"+to.Addr(), VerifyAll

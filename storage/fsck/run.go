@@ -23,7 +23,7 @@ type Source interface {
 // RunOptions are how a check runs.
 type RunOptions struct {
 	Query
-	// Parallel is how many stretches are checked at once.
+	// Parallel is how many stretches are checked at once, at most MaxParallel.
 	Parallel int
 	// State names the file that keeps how far the check is; "": it is not kept.
 	State string
@@ -60,6 +60,9 @@ type Report struct {
 	Cells int64 `json:"cells"`
 	Tally Tally `json:"tally"`
 }
+
+// MaxParallel bounds the stretches that are checked at once.
+const MaxParallel = 256
 
 const (
 	// maxStretches bounds those of a state that is read.

@@ -1,4 +1,4 @@
-package adapter
+package admin
 
 import (
 	"context"
@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"regexp"
 
-	"github.com/tsdbridge/tsdbridge/commands"
 	"github.com/tsdbridge/tsdbridge/storage"
 	"github.com/tsdbridge/tsdbridge/storage/kv"
 	"github.com/tsdbridge/tsdbridge/storage/schema"
@@ -27,8 +26,8 @@ const (
 	UIDPurge  UIDCommand = "treepurge"
 )
 
-// UIDOptions are the arguments and flags of the commands about UIDs.
-type UIDOptions struct {
+// A UIDRequest is a command about UIDs with its arguments and flags.
+type UIDRequest struct {
 	Command UIDCommand `json:"command"`
 	Kind    string     `json:"kind,omitempty"` // metrics, tagk or tagv; grep, lookup: "" is all
 	// Names are those to assign; the name to delete; the old and the new name; the pattern; the name or UID to
@@ -40,11 +39,10 @@ type UIDOptions struct {
 	DeleteUnknown bool     `json:"deleteUnknown,omitempty"` // fsck: --delete-unknown
 	Definition    bool     `json:"definition,omitempty"`    // treepurge: the definition of the tree too
 	Yes           bool     `json:"yes,omitempty"`           // treepurge: --yes
-	URL           string   `json:"-"`                       // --adapter-url
 }
 
 // kinds are those that a command is about.
-func (u *UIDOptions) kinds() ([]schema.Kind, error) {
+func (u *UIDRequest) kinds() ([]schema.Kind, error) {
 	if u.Kind == "" && (u.Command == UIDGrep || u.Command == UIDFsck || u.Command == UIDLookup || u.Command == UIDPurge) {
 		all := schema.Kinds()
 		return all[:], nil
@@ -57,7 +55,7 @@ func (u *UIDOptions) kinds() ([]schema.Kind, error) {
 }
 
 // Validate names what cannot work.
-func (u *UIDOptions) Validate() error {
+func (u *UIDRequest) Validate() error {
 	if _, err := u.kinds(); err != nil {
 		return err
 	}
@@ -84,7 +82,7 @@ func (u *UIDOptions) Validate() error {
 const maxUIDNames = 100_000
 
 // pattern is that of grep, which may match anywhere in a name.
-func (u *UIDOptions) pattern() (*regexp.Regexp, error) {
+func (u *UIDRequest) pattern() (*regexp.Regexp, error) {
 	text := u.Names[0]
 	if u.IgnoreCase {
 		text = "(?i)" + text
@@ -95,55 +93,20 @@ func (u *UIDOptions) pattern() (*regexp.Regexp, error) {
 // exitNothing is the exit code if nothing was found, or if errors were.
 const exitNothing = 1
 
-// UIDs carries out a command about UIDs. An adapter that has the embedded store open does it. The exit
-// codes are those of OpenTSDB's tool: 0, or 1 if nothing matched, a name does not exist, or fsck found
-// errors that it did not mend.
-func UIDs(ctx context.Context, o Options, u UIDOptions, console commands.Console) error {
-	printLine := func(line string) error {
-		_, err := fmt.Fprintln(console.Out, line)
-		return err
-	}
-	code, err := o.uids(ctx, u, printLine)
-	if err != nil || code != 0 {
-		return &commands.ExitError{Code: max(code, 1), Err: err}
-	}
-	return nil
-}
-
-func (o Options) uids(ctx context.Context, u UIDOptions, printLine func(string) error) (code int, err error) {
-	err = o.AloneOrAsked(u.URL, func() error {
-		if o.Engine == EngineEmbedded {
-			if err := o.wantStore(); err != nil {
-				return err
-			}
-		}
-		return o.RunAlone(ctx, func(ctx context.Context, a *Adapter) (err error) {
-			code, err = runUIDs(ctx, a.uidTables(), u, printLine)
-			return err
-		})
-	}, func(base string) (err error) {
-		code, err = remoteUIDs(ctx, base, u, printLine)
-		return err
-	})
-	return code, err
-}
-
-// uidTables are what the commands about UIDs are about.
-type uidTables struct {
+// UIDTables are what the commands about UIDs are about.
+type UIDTables struct {
 	*storage.Store
-	trees     *tree.Service
-	db        kv.KV
-	treeTable string
-	layout    schema.Layout
+
+	Trees     *tree.Service
+	DB        kv.KV
+	TreeTable string
+	Layout    schema.Layout
 }
 
-func (a *Adapter) uidTables() uidTables {
-	return uidTables{Store: a.store, trees: a.trees, db: a.db, treeTable: a.o.TableTree, layout: a.o.Layout()}
-}
-
-// runUIDs carries out a command on a store.
-func runUIDs(ctx context.Context, tables uidTables, u UIDOptions, printLine func(string) error) (code int, err error) {
-	s := tables.Store
+// Run carries out a command. It returns the exit code, which is that of OpenTSDB's tool: 0, or 1 if nothing matched or fsck
+// found errors that it did not mend.
+func (t UIDTables) Run(ctx context.Context, u UIDRequest, printLine func(string) error) (code int, err error) {
+	s := t.Store
 	kinds, err := u.kinds()
 	if err != nil {
 		return 0, err
@@ -167,14 +130,14 @@ func runUIDs(ctx context.Context, tables uidTables, u UIDOptions, printLine func
 		}
 		return 0, printLine(fmt.Sprintf("UID %s %s deleted.", kinds[0].Qualifier(), u.Names[0]))
 	case UIDLookup:
-		return lookUpUID(ctx, tables, kinds, u.Names[0], printLine)
+		return lookUpUID(ctx, t, kinds, u.Names[0], printLine)
 	case UIDPurge:
-		return purgeTree(ctx, tables, u, printLine)
+		return purgeTree(ctx, t, u, printLine)
 	}
 	return checkUIDs(ctx, s, u, printLine)
 }
 
-func grepUIDs(ctx context.Context, s *storage.Store, kinds []schema.Kind, u UIDOptions, printLine func(string) error) (code int, err error) {
+func grepUIDs(ctx context.Context, s *storage.Store, kinds []schema.Kind, u UIDRequest, printLine func(string) error) (code int, err error) {
 	pattern, err := u.pattern()
 	if err != nil {
 		return 0, err
@@ -205,7 +168,7 @@ func assignUIDs(ctx context.Context, s *storage.Store, kind schema.Kind, names [
 	return errors.Join(failed...)
 }
 
-func checkUIDs(ctx context.Context, s *storage.Store, u UIDOptions, printLine func(string) error) (code int, err error) {
+func checkUIDs(ctx context.Context, s *storage.Store, u UIDRequest, printLine func(string) error) (code int, err error) {
 	var printed error
 	report, err := s.CheckUIDs(ctx, storage.UIDCheck{Fix: u.Fix, DeleteUnknown: u.DeleteUnknown, Print: func(line string) {
 		if printed == nil {

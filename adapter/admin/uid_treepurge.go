@@ -1,4 +1,4 @@
-package adapter
+package admin
 
 import (
 	"context"
@@ -9,7 +9,7 @@ import (
 )
 
 // treeID returns the tree that treepurge is about.
-func (u *UIDOptions) treeID() (uint16, error) {
+func (u *UIDRequest) treeID() (uint16, error) {
 	id, err := strconv.ParseUint(u.Names[0], 10, 16)
 	if err != nil || id == 0 {
 		return 0, fmt.Errorf("%s: want the id of a tree, 1 to 65535", u.Names[0])
@@ -19,17 +19,17 @@ func (u *UIDOptions) treeID() (uint16, error) {
 
 // purgeTree deletes the branches and leaves of a tree, and its definition if that is asked for. Without
 // --yes it tells what would be deleted, with the exit code 1.
-func purgeTree(ctx context.Context, tables uidTables, u UIDOptions, printLine func(string) error) (code int, err error) {
+func purgeTree(ctx context.Context, tables UIDTables, u UIDRequest, printLine func(string) error) (code int, err error) {
 	id, err := u.treeID()
 	if err != nil {
 		return 0, err
 	}
-	editor := tables.trees.Editor()
+	editor := tables.Trees.Editor()
 	d, err := editor.Get(ctx, id)
 	if err != nil {
 		return 0, err
 	}
-	n, err := tree.Count(ctx, tables.db, tables.treeTable, id)
+	n, err := tree.Count(ctx, tables.DB, tables.TreeTable, id)
 	if err != nil {
 		return 0, err
 	}

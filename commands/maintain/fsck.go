@@ -1,4 +1,6 @@
-package adapter
+// Package maintain has the commands that look after tables and mend them. Each opens the tables, or asks the adapter that has
+// them open.
+package maintain
 
 import (
 	"context"
@@ -10,14 +12,11 @@ import (
 	"strings"
 	"time"
 
+	"github.com/tsdbridge/tsdbridge/adapter"
+	"github.com/tsdbridge/tsdbridge/adapter/admin"
 	"github.com/tsdbridge/tsdbridge/commands"
-	"github.com/tsdbridge/tsdbridge/graphite"
-	"github.com/tsdbridge/tsdbridge/storage"
 	"github.com/tsdbridge/tsdbridge/storage/fsck"
-	"github.com/tsdbridge/tsdbridge/storage/kv"
 	"github.com/tsdbridge/tsdbridge/storage/schema"
-	"github.com/tsdbridge/tsdbridge/translate"
-	"github.com/tsdbridge/tsdbridge/tree"
 )
 
 // FsckOptions are the flags of "fsck".
@@ -34,9 +33,6 @@ type FsckOptions struct {
 
 // DefaultFsckOptions returns the options without a flag.
 func DefaultFsckOptions() FsckOptions { return FsckOptions{Parallel: 4} }
-
-// maxParallelFsck bounds --parallel.
-const maxParallelFsck = 256
 
 // query returns what is to be checked and mended.
 func (f FsckOptions) query() (q fsck.Query, err error) {
@@ -84,8 +80,8 @@ func baseOf(text string) (uint32, error) {
 
 // Validate names the flag that cannot work.
 func (f FsckOptions) Validate() error {
-	if f.Parallel < 1 || f.Parallel > maxParallelFsck {
-		return fmt.Errorf("--parallel=%d: want 1 to %d", f.Parallel, maxParallelFsck)
+	if f.Parallel < 1 || f.Parallel > fsck.MaxParallel {
+		return fmt.Errorf("--parallel=%d: want 1 to %d", f.Parallel, fsck.MaxParallel)
 	}
 	if f.Every < 0 {
 		return fmt.Errorf("--progress=%v: must not be negative", f.Every)
@@ -103,7 +99,7 @@ const (
 // Fsck checks the rows of the OpenTSDB tables, and mends what it is told to. An adapter that has the
 // embedded store open does it. Its exit codes are 0: nothing was found, 1: something was, 2: it did
 // not come to its end.
-func Fsck(ctx context.Context, o Options, f FsckOptions, console commands.Console) error {
+func Fsck(ctx context.Context, o adapter.Options, f FsckOptions, console commands.Console) error {
 	report, err := f.run(ctx, o, console, nil)
 	if err != nil {
 		return f.failed(ctx, err)
@@ -132,7 +128,7 @@ func synced() []fsck.Kind { return []fsck.Kind{fsck.NoMeta, fsck.NoCounter, fsck
 // SyncMeta prints which series that have data have no row of tsdb-meta, or no counter or document in
 // it, and makes these if the options have a Fix. Its exit codes are those of Fsck, but for 0, which
 // also means that all was made.
-func SyncMeta(ctx context.Context, o Options, f FsckOptions, console commands.Console) error {
+func SyncMeta(ctx context.Context, o adapter.Options, f FsckOptions, console commands.Console) error {
 	f.Tables = fsck.TableMeta
 	if f.Fix != "" {
 		kinds := make([]string, 0, len(synced()))
@@ -159,7 +155,7 @@ func SyncMeta(ctx context.Context, o Options, f FsckOptions, console commands.Co
 }
 
 // run checks, and prints findings of some kinds; nil: of all.
-func (f FsckOptions) run(ctx context.Context, o Options, console commands.Console, kinds []fsck.Kind) (report fsck.Report, err error) {
+func (f FsckOptions) run(ctx context.Context, o adapter.Options, console commands.Console, kinds []fsck.Kind) (report fsck.Report, err error) {
 	q, err := f.query()
 	if err != nil {
 		return report, err
@@ -170,87 +166,15 @@ func (f FsckOptions) run(ctx context.Context, o Options, console commands.Consol
 	}
 	err = o.AloneOrAsked(f.URL, func() error {
 		if slices.Contains(q.Fix, fsck.NoMeta) && q.Checks(fsck.TableMeta) { // series are registered by a whole process
-			return o.RunAlone(ctx, func(ctx context.Context, a *Adapter) error { return check(ctx, a.checkers(true)) })
+			return o.RunAlone(ctx, func(ctx context.Context, a *adapter.Adapter) error { return check(ctx, a.Checker(true)) })
 		}
-		return o.withFsck(ctx, check)
-	}, func(base string) error { return check(ctx, remoteFsck{base}) })
+		return o.WithChecker(ctx, check)
+	}, func(base string) error { return check(ctx, admin.RemoteChecker{Base: base}) })
 	return report, err
 }
 
-// checkers check the tables, each table one of them.
-type checkers struct {
-	store *fsck.Checker
-	trees *tree.Checker
-	tree  string // the table
-}
-
-// Plan implements fsck.Source.
-func (c checkers) Plan(ctx context.Context, q fsck.Query, n int) ([]fsck.Stretch, error) {
-	stretches, err := c.store.Plan(ctx, q, n)
-	if err != nil {
-		return nil, err
-	}
-	more, err := c.trees.Plan(ctx, q, n)
-	return append(stretches, more...), err
-}
-
-// Check implements fsck.Source.
-func (c checkers) Check(ctx context.Context, s fsck.Stretch, q fsck.Query, report func(fsck.Step) error) error {
-	if s.Table == c.tree {
-		return c.trees.Check(ctx, s, q, report)
-	}
-	return c.store.Check(ctx, s, q, report)
-}
-
-// checkers returns those of some tables. With mends, trees may be changed.
-func (o Options) checkers(db kv.KV, store *storage.Store, names *translate.Translator, mends bool) checkers {
-	trees := tree.NewChecker(db, tree.CheckOptions{Options: o.treeOptions(names), MetaTable: o.TableMeta, Catalog: store.Catalog(), Mends: mends})
-	return checkers{store.Fsck(o.archives()), trees, o.TableTree}
-}
-
-// archives tells how the documents of series list their archives.
-func (o Options) archives() *fsck.Archives {
-	return &fsck.Archives{Table: o.TableArchive, Key: graphite.KeptKey, List: graphite.ListArchive}
-}
-
-// checkers returns those of the tables of a process. On an embedded store only a command mends trees:
-// an adapter has them in memory.
-func (a *Adapter) checkers(command bool) checkers {
-	return a.o.checkers(a.db, a.store, a.names, command || a.o.Engine == EngineHBase)
-}
-
-// withFsck opens the tables to be checked.
-func (o Options) withFsck(ctx context.Context, use func(context.Context, fsck.Source) error) error {
-	checker, closeStore, err := o.openFsck(ctx)
-	if err != nil {
-		return err
-	}
-	return errors.Join(use(ctx, checker), closeStore())
-}
-
-// openFsck opens tables that exist. The log of an embedded store stays as it is: what it holds is
-// not in the tables yet, and comes after what a check mends.
-func (o Options) openFsck(ctx context.Context) (fsck.Source, func() error, error) {
-	if o.Engine == EngineMemory {
-		return nil, nil, errors.New("--storage.engine=memory keeps nothing that another process could open: give the --adapter-url of the one that runs")
-	}
-	names, err := o.translator()
-	if err != nil {
-		return nil, nil, err
-	}
-	db, engine, err := o.openTablesThatAre()
-	if err != nil {
-		return nil, nil, err
-	}
-	store, err := o.storeOver(ctx, db)
-	if err != nil {
-		return nil, nil, errors.Join(err, engine.Close())
-	}
-	return o.checkers(db, store, names, true), engine.Close, nil
-}
-
 // check runs the check and prints what it finds.
-func (f FsckOptions) check(ctx context.Context, o Options, console commands.Console, q fsck.Query, source fsck.Source, kinds []fsck.Kind) (fsck.Report, error) {
+func (f FsckOptions) check(ctx context.Context, o adapter.Options, console commands.Console, q fsck.Query, source fsck.Source, kinds []fsck.Kind) (fsck.Report, error) {
 	line := &commands.StatusLine{Console: console}
 	defer line.Close()
 	run := fsck.RunOptions{

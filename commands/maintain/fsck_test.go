@@ -1,11 +1,12 @@
-package adapter
+package maintain
 
 import (
-	"errors"
 	"path/filepath"
 	"strings"
 	"testing"
 
+	"github.com/tsdbridge/tsdbridge/adapter"
+	"github.com/tsdbridge/tsdbridge/adapter/adaptertest"
 	"github.com/tsdbridge/tsdbridge/commands"
 	"github.com/tsdbridge/tsdbridge/commands/commandstest"
 	"github.com/tsdbridge/tsdbridge/storage"
@@ -14,7 +15,7 @@ import (
 )
 
 // runFsck runs the command and returns its exit code and what it printed.
-func runFsck(t *testing.T, o Options, change func(*FsckOptions)) (code int, out string) {
+func runFsck(t *testing.T, o adapter.Options, change func(*FsckOptions)) (code int, out string) {
 	t.Helper()
 	return commandstest.Code(t, func(console commands.Console) error {
 		f := DefaultFsckOptions()
@@ -42,25 +43,23 @@ func damageRows(t *testing.T, db kv.KV) {
 // The command checks an embedded store that nobody has open, and has the adapter do it that has it
 // open.
 func TestFsck(t *testing.T) {
-	o := storeTestOptions(t, storage.WriteBuffered)
-	a, stop := runAdapter(t, o)
-	refs, errs := a.store.Resolve(t.Context(), []storage.Series{{Metric: "m", Tags: []storage.Tag{{Key: "host", Value: "h"}}}})
+	o := adaptertest.Options(t, storage.WriteBuffered)
+	a, stop := adaptertest.Run(t, o)
+	refs, errs := a.Store().Resolve(t.Context(), []storage.Series{{Metric: "m", Tags: []storage.Tag{{Key: "host", Value: "h"}}}})
 	if errs != nil {
 		t.Fatal(errs)
 	}
 	var b storage.Batch
 	b.Add(refs[0], 1356998400_000, 0.5)
-	if err := a.store.Append(t.Context(), &b); err != nil {
+	if err := a.Store().Append(t.Context(), &b); err != nil {
 		t.Fatal(err)
 	}
 	stop()
 	damageStopped := func() {
-		db, engine, err := o.openStoreThatIs()
-		if err != nil {
-			t.Fatal(err)
-		}
-		damageRows(t, db)
-		if err := engine.Close(); err != nil {
+		if err := o.ReadTables(t.Context(), func(db kv.KV, _ *storage.Store) error {
+			damageRows(t, db)
+			return nil
+		}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -93,7 +92,7 @@ func TestFsck(t *testing.T) {
 	}
 
 	damageStopped()
-	a, stop = runAdapter(t, o)
+	a, stop = adaptertest.Run(t, o)
 	running := o
 	running.ListenAddress = a.Addr()
 	state := filepath.Join(t.TempDir(), "state")
@@ -118,12 +117,12 @@ func TestFsck(t *testing.T) {
 	stop()
 
 	o.AdminAPI = false
-	a, _ = runAdapter(t, o)
+	a, _ = adaptertest.Run(t, o)
 	running.ListenAddress = a.Addr()
 	if code, out := runFsck(t, running, none); code != 2 || !strings.Contains(out, "--web.enable-admin-api") {
 		t.Errorf("without the admin API: %d, %s", code, out)
 	}
-	o.Engine = EngineMemory
+	o.Engine = adapter.EngineMemory
 	if code, out := runFsck(t, o, none); code != 2 || !strings.Contains(out, "--adapter-url") {
 		t.Errorf("memory: %d, %s", code, out)
 	}
@@ -150,10 +149,10 @@ func TestFsckOptions(t *testing.T) {
 // A series whose row of tsdb-meta is lost is not found, until "meta sync" makes the row again: in a
 // store that nobody has open, and in one that an adapter has open.
 func TestSyncMeta(t *testing.T) {
-	o := storeTestOptions(t, storage.WriteBuffered)
+	o := adaptertest.Options(t, storage.WriteBuffered)
 	series := storage.Series{Metric: "m", Tags: []storage.Tag{{Key: "host", Value: "h"}}}
-	a, stop := runAdapter(t, o)
-	refs, errs := a.store.Resolve(t.Context(), []storage.Series{series})
+	a, stop := adaptertest.Run(t, o)
+	refs, errs := a.Store().Resolve(t.Context(), []storage.Series{series})
 	if errs != nil {
 		t.Fatal(errs)
 	}
@@ -161,29 +160,27 @@ func TestSyncMeta(t *testing.T) {
 	for hour := range int64(50) {
 		b.Add(refs[0], 1356998400_000+hour*3600_000, float64(hour))
 	}
-	if err := a.store.Append(t.Context(), &b); err != nil {
+	if err := a.Store().Append(t.Context(), &b); err != nil {
 		t.Fatal(err)
 	}
 	stop()
 	lose := func() {
 		t.Helper()
-		db, engine, err := o.openStoreThatIs()
-		if err == nil {
-			rows := []kv.Mutation{{Key: []byte("\x00\x00\x01\x00\x00\x01\x00\x00\x01"), DeleteRow: true}}
-			err = errors.Join(db.Apply(t.Context(), "tsdb-meta", schema.FamilyMeta, rows), engine.Close())
-		}
-		if err != nil {
+		rows := []kv.Mutation{{Key: []byte("\x00\x00\x01\x00\x00\x01\x00\x00\x01"), DeleteRow: true}}
+		if err := o.ReadTables(t.Context(), func(db kv.KV, _ *storage.Store) error {
+			return db.Apply(t.Context(), "tsdb-meta", schema.FamilyMeta, rows)
+		}); err != nil {
 			t.Fatal(err)
 		}
 	}
-	points := func(a *Adapter) (n int) {
+	points := func(a *adapter.Adapter) (n int) {
 		t.Helper()
-		found, err := a.store.Find(t.Context(), nil, 0, storage.MaxTime, 0)
+		found, err := a.Store().Find(t.Context(), nil, 0, storage.MaxTime, 0)
 		if err != nil {
 			t.Fatal(err)
 		}
 		for _, f := range found {
-			for p, err := range a.store.Select(t.Context(), storage.Query{Refs: []storage.Ref{f.Ref}, End: storage.MaxTime, Samples: true}) {
+			for p, err := range a.Store().Select(t.Context(), storage.Query{Refs: []storage.Ref{f.Ref}, End: storage.MaxTime, Samples: true}) {
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -192,7 +189,7 @@ func TestSyncMeta(t *testing.T) {
 		}
 		return n
 	}
-	check := func(o Options, fix string, wantCode int, want string) {
+	check := func(o adapter.Options, fix string, wantCode int, want string) {
 		t.Helper()
 		code, out := commandstest.Code(t, func(console commands.Console) error {
 			f := DefaultFsckOptions()
@@ -207,17 +204,17 @@ func TestSyncMeta(t *testing.T) {
 	lose()
 	check(o, "", 1, "no-meta: tsdb-meta 000001000001000001 (m{host=h}): its rows are of 2013-01-01T00:00Z to 2013-01-03T01:00Z\n")
 	check(o, "yes", 0, ": mended\n0 rows of tsdb-meta checked; of series 1 rows or cells were missing, 1 were made\n")
-	a, stop = runAdapter(t, o)
+	a, stop = adaptertest.Run(t, o)
 	if n := points(a); n != 50 {
 		t.Errorf("%d points are found again, want 50", n)
 	}
-	if m, ok, err := a.store.Documents().SeriesMeta(t.Context(), []byte("\x00\x00\x01\x00\x00\x01\x00\x00\x01")); err != nil || !ok || m.Created != 1356998400 || m.Points != 1 {
+	if m, ok, err := a.Store().Documents().SeriesMeta(t.Context(), []byte("\x00\x00\x01\x00\x00\x01\x00\x00\x01")); err != nil || !ok || m.Created != 1356998400 || m.Points != 1 {
 		t.Errorf("its document is %+v, %v, %v", m, ok, err)
 	}
 	stop()
 
 	lose()
-	a, _ = runAdapter(t, o)
+	a, _ = adaptertest.Run(t, o)
 	running := o
 	running.ListenAddress = a.Addr()
 	if n := points(a); n != 0 {

@@ -1,4 +1,4 @@
-package adapter
+package admin
 
 import (
 	"context"
@@ -15,7 +15,7 @@ import (
 
 // lookUpUID prints the UIDs of a name, or the names of a UID: digits are a UID, as for OpenTSDB's tool. A
 // word that begins with 0x is a UID in hexadecimal if it is no name. The exit code is 1 if nothing is found.
-func lookUpUID(ctx context.Context, s uidTables, kinds []schema.Kind, word string, printLine func(string) error) (code int, err error) {
+func lookUpUID(ctx context.Context, s UIDTables, kinds []schema.Kind, word string, printLine func(string) error) (code int, err error) {
 	if id, err := strconv.ParseUint(word, 10, 63); err == nil {
 		return lookUpID(ctx, s, kinds, id, printLine)
 	}
@@ -41,11 +41,11 @@ func lookUpUID(ctx context.Context, s uidTables, kinds []schema.Kind, word strin
 }
 
 // lookUpID prints the names that a number is the UID of.
-func lookUpID(ctx context.Context, s uidTables, kinds []schema.Kind, id uint64, printLine func(string) error) (code int, err error) {
+func lookUpID(ctx context.Context, s UIDTables, kinds []schema.Kind, id uint64, printLine func(string) error) (code int, err error) {
 	code = exitNothing
 	fits, widest := false, 0
 	for _, kind := range kinds {
-		width := s.layout.Width(kind)
+		width := s.Layout.Width(kind)
 		widest = max(widest, width)
 		uid := binary.BigEndian.AppendUint64(nil, id)
 		if id>>(8*width) != 0 && width < len(uid) {

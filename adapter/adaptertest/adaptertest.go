@@ -1,0 +1,30 @@
+// Package adaptertest runs adapters for the tests of rooms that use them.
+package adaptertest
+
+import (
+	"path/filepath"
+	"testing"
+
+	"github.com/tsdbridge/tsdbridge/adapter"
+	"github.com/tsdbridge/tsdbridge/commands/commandstest"
+	"github.com/tsdbridge/tsdbridge/storage"
+)
+
+// Run runs an adapter until stop is called or the test ends, and waits until it is ready.
+func Run(t *testing.T, o adapter.Options) (a *adapter.Adapter, stop func()) {
+	t.Helper()
+	o.ListenAddress = "127.0.0.1:0"
+	a, err := adapter.New(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return a, commandstest.Serve(t, a)
+}
+
+// Options returns those of a store of its own, with the admin API.
+func Options(t *testing.T, mode storage.WriteMode) adapter.Options {
+	t.Helper()
+	o := adapter.DefaultOptions()
+	o.Path, o.WriteMode, o.AdminAPI = filepath.Join(t.TempDir(), "store"), string(mode), true
+	return o
+}
