@@ -16,8 +16,8 @@ import (
 // doors lists, for each room (package), the rooms that it may import. A room that is not listed may
 // not exist.
 var doors = map[string][]string{
-	".":                       {"adapter", "adapter/admin", "commands", "commands/ask", "commands/maintain", "commands/migrate", "ingest/listen", "nearest", "opentsdb/conf", "systemd", "tracing"},
-	"adapter":                 {"adapter/admin", "adapter/trees", "adapter/webconfig", "budget", "commands", "copying", "explain", "graphite", "graphite/tagspec", "ingest/listen", "lastlog", "opentsdb", "phrase", "prometheus", "prometheus/appendable", "prometheus/extract", "prometheus/forward", "prometheus/pathlabel", "prometheus/queryable", "prometheus/reply", "prometheus/rules", "refused", "running", "seldom", "statefile", "storage", "storage/fill", "storage/fsck", "storage/hbase", "storage/kv", "storage/log", "storage/pebble", "storage/rollup", "storage/schema", "tally", "tracing", "translate", "tree", "web"},
+	".":                       {"adapter", "adapter/admin", "commands", "commands/ask", "commands/maintain", "commands/migrate", "commands/rules", "ingest/listen", "nearest", "opentsdb/conf", "systemd", "tracing"},
+	"adapter":                 {"adapter/admin", "adapter/trees", "adapter/webconfig", "budget", "copying", "explain", "graphite", "graphite/tagspec", "ingest/listen", "lastlog", "opentsdb", "phrase", "prometheus", "prometheus/appendable", "prometheus/extract", "prometheus/forward", "prometheus/pathlabel", "prometheus/queryable", "prometheus/reply", "prometheus/rules", "refused", "running", "seldom", "statefile", "storage", "storage/fill", "storage/fsck", "storage/hbase", "storage/kv", "storage/log", "storage/pebble", "storage/rollup", "storage/schema", "tally", "tracing", "translate", "tree", "web"},
 	"adapter/admin":           {"budget", "copying", "graphite", "graphite/whisper", "opentsdb", "opentsdb/query", "prometheus", "prometheus/appendable", "prometheus/columns", "prometheus/extract", "prometheus/pathlabel", "prometheus/reply", "prometheus/rules", "storage", "storage/fsck", "storage/kv", "storage/schema", "transfer", "tree"},
 	"adapter/adaptertest":     {"adapter", "commands/commandstest", "storage"},
 	"adapter/trees":           {"prometheus/reply", "storage", "storage/kv", "storage/schema", "translate", "tree"},
@@ -26,8 +26,9 @@ var doors = map[string][]string{
 	"commands":                {"opentsdb/query"},
 	"commands/ask":            {"adapter", "adapter/admin", "commands", "opentsdb", "opentsdb/client", "opentsdb/compare", "opentsdb/query", "transfer"},
 	"commands/commandstest":   {"commands"},
-	"commands/maintain":       {"adapter", "adapter/admin", "commands", "storage/fsck", "storage/schema"},
+	"commands/maintain":       {"adapter", "adapter/admin", "adapter/trees", "commands", "storage/fsck", "storage/pebble", "storage/schema", "tree"},
 	"commands/migrate":        {"adapter", "adapter/admin", "commands", "copying", "graphite", "graphite/ceres", "graphite/whisper", "opentsdb", "opentsdb/query", "prometheus/appendable", "prometheus/blocks", "prometheus/columns", "prometheus/fetch", "prometheus/jsonlines", "prometheus/object", "prometheus/openmetrics", "prometheus/parquet", "prometheus/vmnative", "storage", "storage/kv", "storage/pebble", "storage/schema", "transfer"},
+	"commands/rules":          {"adapter", "adapter/admin", "commands", "prometheus/rules"},
 	"copying":                 {"budget", "recent", "retry", "statefile", "storage", "storage/archive", "storage/rollup", "storage/schema", "transfer", "tree"},
 	"decimal":                 {},
 	"explain":                 {"tally"},

@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/tsdbridge/tsdbridge/adapter"
+	"github.com/tsdbridge/tsdbridge/commands/rules"
 )
 
 // Exit codes of the commands that check files.
@@ -74,7 +75,7 @@ func printErrors(w io.Writer, file string, err error) {
 
 // checkRules checks rule files.
 func checkRules(c command, stdout, stderr io.Writer) int {
-	if err := adapter.CheckRules(c.options, c.ruleFiles, console(stdout, stderr)); err != nil {
+	if err := rules.Check(c.options, c.ruleFiles, console(stdout, stderr)); err != nil {
 		printErrors(stderr, "rules", err)
 		return checkedBad
 	}

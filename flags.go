@@ -15,6 +15,7 @@ import (
 	"github.com/tsdbridge/tsdbridge/commands/ask"
 	"github.com/tsdbridge/tsdbridge/commands/maintain"
 	"github.com/tsdbridge/tsdbridge/commands/migrate"
+	"github.com/tsdbridge/tsdbridge/commands/rules"
 )
 
 // The sub-commands.
@@ -77,9 +78,9 @@ type command struct {
 	fsck      maintain.FsckOptions
 	ask       ask.Options
 	checks    ask.CheckTSDOptions
-	backfill  adapter.BackfillOptions
+	backfill  rules.BackfillOptions
 	ruleFiles []string // of "check rules"
-	ruleTests adapter.RuleTestOptions
+	ruleTests rules.TestOptions
 	checked   string      // file of "check config" and "check web-config"
 	file      *configFile // that was read
 
@@ -109,7 +110,7 @@ type sampleCommands struct {
 
 // treeFlags are the flags and arguments of the tree commands.
 type treeFlags struct {
-	sync  adapter.SyncOptions
+	sync  maintain.SyncOptions
 	tree  string   // show: a tree's name or id
 	path  string   // show: below which path
 	depth int      // show: levels below the path
@@ -278,9 +279,9 @@ type parser struct {
 	shell       string
 	ask         ask.Options
 	checkTSD    ask.CheckTSDOptions
-	backfill    adapter.BackfillOptions
+	backfill    rules.BackfillOptions
 	ruleFiles   []string // of "check rules"
-	ruleTests   adapter.RuleTestOptions
+	ruleTests   rules.TestOptions
 	sampleCommands
 	checked    string // file of "check config" and "check web-config"
 	configFile string
@@ -572,7 +573,7 @@ const treeAdapter = "URL of the adapter that uses the embedded store. Default: t
 // treeSyncFlags are the flags of "tree sync".
 func (p *parser) treeSyncFlags(sync *kingpin.CmdClause) {
 	s := &p.trees.sync
-	*s = adapter.DefaultSyncOptions()
+	*s = maintain.DefaultSyncOptions()
 	sync.Flag("from", "Where to continue: the hexadecimal TSUID that an interrupted sync printed.").PlaceHolder("TSUID").StringVar(&s.From)
 	sync.Flag("rows", "Also find series in the row keys of the data table, for tables that TSDs without meta tracking write. Slow.").BoolVar(&s.Rows)
 	sync.Flag("parallel", "Batches of series that are processed at once.").Default(text(s.Parallel)).IntVar(&s.Parallel)

@@ -22,6 +22,7 @@ import (
 	"github.com/tsdbridge/tsdbridge/commands/ask"
 	"github.com/tsdbridge/tsdbridge/commands/maintain"
 	"github.com/tsdbridge/tsdbridge/commands/migrate"
+	"github.com/tsdbridge/tsdbridge/commands/rules"
 	"github.com/tsdbridge/tsdbridge/ingest/listen"
 	"github.com/tsdbridge/tsdbridge/systemd"
 	"github.com/tsdbridge/tsdbridge/tracing"
@@ -71,11 +72,11 @@ func run(args []string, stdout, stderr io.Writer) int {
 	case commandRestore:
 		err = adapter.Restore(ctx, c.options, c.store, stdout)
 	case commandTreeSync, commandUIDTreeSync:
-		err = adapter.SyncTrees(ctx, c.options, c.trees.sync, stdout)
+		err = maintain.SyncTrees(ctx, c.options, c.trees.sync, stdout)
 	case commandTreeShow:
-		err = adapter.ShowTree(ctx, c.options, c.trees.sync.URL, c.trees.tree, c.trees.path, c.trees.depth, stdout)
+		err = maintain.ShowTree(ctx, c.options, c.trees.sync.URL, c.trees.tree, c.trees.path, c.trees.depth, stdout)
 	case commandTreeTest:
-		err = adapter.TestTree(ctx, c.options, c.trees.sync.URL, c.trees.name, c.trees.names, stdout)
+		err = maintain.TestTree(ctx, c.options, c.trees.sync.URL, c.trees.name, c.trees.names, stdout)
 	case commandImportOpenTSDB:
 		err = migrate.ImportOpenTSDB(ctx, c.options, c.imports, console(stdout, stderr))
 	case commandImportWhisper, commandImportCeres:
@@ -113,11 +114,11 @@ func run(args []string, stdout, stderr io.Writer) int {
 	case commandSearchLookup:
 		err = ask.Lookup(ctx, c.options, c.ask, console(stdout, stderr))
 	case commandRulesBackfill:
-		err = adapter.BackfillRules(ctx, c.options, c.backfill, console(stdout, stderr))
+		err = rules.Fill(ctx, c.options, c.backfill, console(stdout, stderr))
 	case commandCheckRules:
 		return checkRules(c, stdout, stderr)
 	case commandTestRules:
-		err = adapter.RunRuleTests(ctx, c.options, c.ruleTests, console(stdout, stderr))
+		err = rules.Test(ctx, c.options, c.ruleTests, console(stdout, stderr))
 	case commandCheckConfig:
 		return checkConfig(c.checked, args, stdout, stderr)
 	case commandCheckWebConfig:

@@ -11,8 +11,6 @@ import (
 	"time"
 
 	"gopkg.in/yaml.v3"
-
-	"github.com/tsdbridge/tsdbridge/commands"
 )
 
 // parsePromText reads the keys of a Prometheus' configuration.
@@ -206,50 +204,6 @@ groups:
 	all := r.await("/api/v1/rules", `"query":"graphite[1h]: seriesByTag('name=disk.used')"`)
 	if strings.Contains(all, "lastError") {
 		t.Errorf("a rule has failed: %s", all)
-	}
-}
-
-// The command has a running adapter fill recording rules of the past.
-func TestBackfillCommand(t *testing.T) {
-	dir := t.TempDir()
-	file, bad := filepath.Join(dir, "a.yml"), filepath.Join(dir, "bad.yml")
-	writeText(t, file, "groups: [{name: g, rules: [{record: filled, lang: graphite, window: 10m, expr: 'sumSeries(load.*)'}, {record: one, expr: vector(1)}]}]\n")
-	writeText(t, bad, "groups: [{name: g, rules: [{record: filled, expr: 'sum('}]}]\n")
-	r, o := newReloadable(t, func(o *Options) { o.Carbon.ListenAddress, o.AdminAPI = "127.0.0.1:0", true })
-	then := time.Now().Add(-2 * time.Hour).Truncate(time.Minute)
-	sendCarbon(t, r.Adapter, fmt.Sprintf("load.a 1 %d\nload.b 2 %d\n", then.Unix(), then.Unix()), `load.b [{"-_" "1"}]`, then.UnixMilli())
-	b := BackfillOptions{Files: []string{file}, Start: then.Format(time.RFC3339), End: then.Add(20 * time.Minute).Format(time.RFC3339), Interval: time.Minute, URL: "http://" + r.Addr()}
-	if err := b.Validate(); err != nil {
-		t.Fatal(err)
-	}
-	var out strings.Builder
-	if err := BackfillRules(t.Context(), o, b, commands.Console{Out: &out}); err != nil {
-		t.Fatal(err)
-	}
-	if !strings.Contains(out.String(), `group "g": 20 of 20 instants, `) && !strings.Contains(out.String(), `group "g": 21 of 21 instants, `) {
-		t.Errorf("printed %s", out.String())
-	}
-	query := "/api/v1/query?time=" + fmt.Sprint(then.Add(9*time.Minute).Unix()) + "&query="
-	r.await(query+"filled", `"name":"sumSeries(load.*)"},"value":[`+fmt.Sprint(then.Add(9*time.Minute).Unix())+`,"3"]`)
-	r.await("/api/v1/query?time="+fmt.Sprint(then.Add(12*time.Minute).Unix())+"&query=filled", `"result":[]`)
-	for _, c := range []struct {
-		change func(*BackfillOptions)
-		want   string
-	}{
-		{func(b *BackfillOptions) { b.Files = []string{bad} }, "bad.yml:1: "},
-		{func(b *BackfillOptions) { b.Files = []string{filepath.Join(dir, "none.yml")} }, "none.yml"},
-		{func(b *BackfillOptions) { b.Start = "soon" }, "--start"},
-		{func(b *BackfillOptions) { b.End = b.Start }, "--end"},
-	} {
-		wrong := b
-		c.change(&wrong)
-		if err := BackfillRules(t.Context(), o, wrong, commands.Console{Out: &out}); err == nil || !strings.Contains(err.Error(), c.want) {
-			t.Errorf("%v, want %s", err, c.want)
-		}
-	}
-	out.Reset()
-	if err := CheckRules(o, []string{file, bad}, commands.Console{Out: &out}); err == nil || !strings.Contains(err.Error(), "bad.yml:1: ") || !strings.Contains(out.String(), "a.yml: 2 rules") {
-		t.Errorf("CheckRules: %v, %s", err, out.String())
 	}
 }
 

@@ -1,15 +1,11 @@
 package adapter
 
 import (
-	"encoding/json"
 	"fmt"
-	"io"
-	"net/url"
 	"strings"
 	"testing"
 	"time"
 
-	"github.com/tsdbridge/tsdbridge/adapter/trees"
 	"github.com/tsdbridge/tsdbridge/commands/commandstest"
 	"github.com/tsdbridge/tsdbridge/prometheus/promtest"
 	"github.com/tsdbridge/tsdbridge/storage"
@@ -111,71 +107,4 @@ func resolveAll(t *testing.T, a *Adapter, n int) []error {
 	}
 	_, errs := a.store.Resolve(t.Context(), series)
 	return errs
-}
-
-// The commands answer the same whether an adapter has the store open or not.
-func TestTreeCommandsWithRunningAdapter(t *testing.T) {
-	o := laterOptions(t, serversTree)
-	a, stop := runAdapter(t, o)
-	for _, err := range resolveAll(t, a, 20) {
-		if err != nil {
-			t.Fatal(err)
-		}
-	}
-	waitSynced(t, a)
-	run := func(o Options) string {
-		t.Helper()
-		var out strings.Builder
-		s := DefaultSyncOptions()
-		s.Every = time.Nanosecond
-		for _, err := range []error{
-			SyncTrees(t.Context(), o, s, &out),
-			ShowTree(t.Context(), o, "", "", "", 1, &out), ShowTree(t.Context(), o, "", "servers", "servers", 0, &out),
-			TestTree(t.Context(), o, "", `load{host="web0003"}`, []string{"servers"}, &out),
-		} {
-			if err != nil {
-				t.Error(err)
-			}
-		}
-		var lines []string
-		for line := range strings.Lines(out.String()) {
-			if !strings.HasPrefix(line, "done up to") && !strings.HasPrefix(line, "in ") {
-				lines = append(lines, line)
-			}
-		}
-		return strings.Join(lines, "")
-	}
-	second := o
-	second.ListenAddress = a.Addr()
-	remote := run(second)
-	if err := TestTree(t.Context(), second, "", "a.b", []string{"none"}, io.Discard); err == nil || !strings.Contains(err.Error(), "no such tree") {
-		t.Errorf("test of no tree: %v", err)
-	}
-	stop()
-	local := run(o)
-	if remote != local || !strings.Contains(local, "servers.web0019.load") || !strings.Contains(local, "20 series") {
-		t.Errorf("asked of an adapter:\n%s\nalone:\n%s", remote, local)
-	}
-}
-
-// Without the admin API the adapter does not accept the request to go over all series, and the
-// command names what is missing.
-func TestTreeSyncNeedsAdmin(t *testing.T) {
-	o := laterOptions(t, serversTree)
-	o.AdminAPI = false
-	a, _ := runAdapter(t, o)
-	waitSynced(t, a)
-	o.ListenAddress = a.Addr()
-	if err := SyncTrees(t.Context(), o, DefaultSyncOptions(), io.Discard); err == nil || !strings.Contains(err.Error(), "--web.enable-admin-api") {
-		t.Errorf("sync without the admin API: %v", err)
-	}
-	var status struct {
-		Data trees.Status
-	}
-	if err := json.Unmarshal([]byte(commandstest.Text(t, a, trees.StatusPath)), &status); err != nil || !status.Data.Loaded || len(status.Data.Sync.Waiting) > 0 {
-		t.Errorf("status %+v, %v", status, err)
-	}
-	if text := commandstest.Text(t, a, trees.ShowPath+"?"+url.Values{"tree": {"servers"}}.Encode()); !strings.Contains(text, "tree 1 (servers), strict match") {
-		t.Errorf("show: %s", text)
-	}
 }

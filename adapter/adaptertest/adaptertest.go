@@ -5,6 +5,8 @@ import (
 	"path/filepath"
 	"testing"
 
+	"gopkg.in/yaml.v3"
+
 	"github.com/tsdbridge/tsdbridge/adapter"
 	"github.com/tsdbridge/tsdbridge/commands/commandstest"
 	"github.com/tsdbridge/tsdbridge/storage"
@@ -19,6 +21,20 @@ func Run(t *testing.T, o adapter.Options) (a *adapter.Adapter, stop func()) {
 		t.Fatal(err)
 	}
 	return a, commandstest.Serve(t, a)
+}
+
+// Trees reads trees as they are in the configuration file.
+func Trees(t *testing.T, text string) []adapter.TreeConfig {
+	t.Helper()
+	var node yaml.Node
+	if err := yaml.Unmarshal([]byte(text), &node); err != nil {
+		t.Fatal(err)
+	}
+	all, err := adapter.ParseTrees(node.Content[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	return all
 }
 
 // Options returns those of a store of its own, with the admin API.

@@ -552,7 +552,7 @@ func TestCopyDeclaredTree(t *testing.T) {
 			}
 		}
 	})
-	target.Graphite.Trees = readTrees(t, serversTree)
+	target.Graphite.Trees = adaptertest.Trees(t, "- {name: servers, path: 'servers.{host}.{metric...}'}\n")
 	code, out := copyAll(t, CopySide{Options: source}, CopySide{Options: target})
 	if code != commands.ExitIncomplete || strings.Count(out, "not copied: ") != 1 || !strings.Contains(out, "not copied: the tree servers: ") {
 		t.Error(code, out)

@@ -1,6 +1,9 @@
-package adapter
+package maintain
 
 import (
+	"encoding/json"
+	"errors"
+	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -14,38 +17,44 @@ import (
 	"github.com/cockroachdb/datadriven"
 	"github.com/go-chi/chi/v5"
 
+	"github.com/tsdbridge/tsdbridge/adapter"
+	"github.com/tsdbridge/tsdbridge/adapter/adaptertest"
 	"github.com/tsdbridge/tsdbridge/adapter/trees"
+	"github.com/tsdbridge/tsdbridge/commands/commandstest"
+	"github.com/tsdbridge/tsdbridge/prometheus/promtest"
 	"github.com/tsdbridge/tsdbridge/storage"
+	"github.com/tsdbridge/tsdbridge/storage/kv"
 )
 
 // treeTestOptions returns an embedded store with five series that are in no tree yet, and two trees
 // in the configuration.
-func treeTestOptions(t *testing.T) Options {
+func treeTestOptions(t *testing.T) adapter.Options {
 	t.Helper()
-	o := DefaultOptions()
+	o := adapter.DefaultOptions()
 	o.Path = t.TempDir()
 	now := time.Unix(1_700_000_000, 0)
 	o.Now = func() time.Time { return now }
-	trees, err := parseTreesText(t, `
+	o.Graphite.Trees = adaptertest.Trees(t, `
 - {name: servers, path: 'servers.{host}.{metric...}'}
 - name: by dc
   description: data centres
   rules: [{type: TAGK, field: dc}, {type: TAGK, field: host, regex: '(\w+)', displayFormat: 'host {value}'}, {type: METRIC}]
 `)
+	made, err := o.OpenTrees()
+	if err == nil {
+		err = made.Close()
+	}
+	if err == nil {
+		err = o.ReadTables(t.Context(), func(_ kv.KV, store *storage.Store) error {
+			for _, one := range treeTestSeries() { // one after the other: UIDs in this order
+				if _, errs := store.Resolve(t.Context(), []storage.Series{one}); errs != nil {
+					return errors.Join(errs...)
+				}
+			}
+			return nil
+		})
+	}
 	if err != nil {
-		t.Fatal(err)
-	}
-	o.Graphite.Trees = trees
-	tool, err := openTreeTool(o)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, one := range treeTestSeries() { // one after the other: UIDs in this order
-		if _, errs := tool.tables.Resolve(t.Context(), []storage.Series{one}); errs != nil {
-			t.Fatal(errs)
-		}
-	}
-	if err := tool.engine.Close(); err != nil {
 		t.Fatal(err)
 	}
 	return o
@@ -101,7 +110,7 @@ func TestTreeCommands(t *testing.T) {
 // A command that finds neither a store that it can open nor a running adapter reports that.
 func TestTreeCommandsWithoutStore(t *testing.T) {
 	o := treeTestOptions(t)
-	tool, err := openTreeTool(o)
+	tool, err := o.OpenTrees()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -114,14 +123,14 @@ func TestTreeCommandsWithoutStore(t *testing.T) {
 			t.Errorf("a command on a store that is open: %v", err)
 		}
 	}
-	if err := tool.engine.Close(); err != nil {
+	if err := tool.Close(); err != nil {
 		t.Error(err)
 	}
-	o.Engine = EngineMemory
+	o.Engine = adapter.EngineMemory
 	if err := ShowTree(t.Context(), o, "", "", "", 1, io.Discard); err == nil {
 		t.Error("a command on the memory engine goes through")
 	}
-	o.Engine, o.Path = EngineEmbedded, filepath.Join(o.Path, "nowhere")
+	o.Engine, o.Path = adapter.EngineEmbedded, filepath.Join(o.Path, "nowhere")
 	if err := ShowTree(t.Context(), o, "", "", "", 1, io.Discard); err == nil || !strings.Contains(err.Error(), "there is no store") {
 		t.Errorf("a command without a store: %v", err)
 	}
@@ -133,11 +142,11 @@ func TestTreeAPI(t *testing.T) {
 	if err := SyncTrees(t.Context(), o, DefaultSyncOptions(), io.Discard); err != nil {
 		t.Fatal(err)
 	}
-	tool, err := openTreeTool(o)
+	tool, err := o.OpenTrees()
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer tool.engine.Close()
+	defer tool.Close()
 	if _, err := tool.Forest.Load(t.Context()); err != nil {
 		t.Fatal(err)
 	}
@@ -168,5 +177,96 @@ func TestTreeAPI(t *testing.T) {
 		if w.Code != c.status {
 			t.Errorf("%s: status %d, want %d", c.name, w.Code, c.status)
 		}
+	}
+}
+
+// serversOptions returns a store with a tree in the configuration.
+func serversOptions(t *testing.T) adapter.Options {
+	t.Helper()
+	o := adaptertest.Options(t, storage.WriteThrough)
+	o.Now = promtest.Now
+	o.Graphite.Trees = adaptertest.Trees(t, "- {name: servers, path: 'servers.{host}.{metric...}'}\n")
+	return o
+}
+
+// waitSynced waits until all existing series are in all trees.
+func waitSynced(t *testing.T, a *adapter.Adapter) {
+	t.Helper()
+	// polling, with a deadline
+	for deadline := time.Now().Add(time.Minute); ; time.Sleep(10 * time.Millisecond) {
+		s := a.Trees().Follower().State()
+		if !s.Running && len(s.Waiting) == 0 && len(a.Trees().Forest().Trees()) > 0 {
+			return
+		}
+		if time.Now().After(deadline) {
+			t.Fatalf("trees still wait: %+v", s)
+		}
+	}
+}
+
+// The commands answer the same whether an adapter has the store open or not.
+func TestTreeCommandsWithRunningAdapter(t *testing.T) {
+	o := serversOptions(t)
+	a, stop := adaptertest.Run(t, o)
+	for n := range 20 {
+		if _, errs := a.Store().Resolve(t.Context(), []storage.Series{{Metric: "load", Tags: []storage.Tag{{Key: "host", Value: fmt.Sprintf("web%04d", n)}}}}); errs != nil {
+			t.Fatal(errs)
+		}
+	}
+	waitSynced(t, a)
+	run := func(o adapter.Options) string {
+		t.Helper()
+		var out strings.Builder
+		s := DefaultSyncOptions()
+		s.Every = time.Nanosecond
+		for _, err := range []error{
+			SyncTrees(t.Context(), o, s, &out),
+			ShowTree(t.Context(), o, "", "", "", 1, &out), ShowTree(t.Context(), o, "", "servers", "servers", 0, &out),
+			TestTree(t.Context(), o, "", `load{host="web0003"}`, []string{"servers"}, &out),
+		} {
+			if err != nil {
+				t.Error(err)
+			}
+		}
+		var lines []string
+		for line := range strings.Lines(out.String()) {
+			if !strings.HasPrefix(line, "done up to") && !strings.HasPrefix(line, "in ") {
+				lines = append(lines, line)
+			}
+		}
+		return strings.Join(lines, "")
+	}
+	second := o
+	second.ListenAddress = a.Addr()
+	remote := run(second)
+	if err := TestTree(t.Context(), second, "", "a.b", []string{"none"}, io.Discard); err == nil || !strings.Contains(err.Error(), "no such tree") {
+		t.Errorf("test of no tree: %v", err)
+	}
+	stop()
+	local := run(o)
+	if remote != local || !strings.Contains(local, "servers.web0019.load") || !strings.Contains(local, "20 series") {
+		t.Errorf("asked of an adapter:\n%s\nalone:\n%s", remote, local)
+	}
+}
+
+// Without the admin API the adapter does not accept the request to go over all series, and the
+// command names what is missing.
+func TestTreeSyncNeedsAdmin(t *testing.T) {
+	o := serversOptions(t)
+	o.AdminAPI = false
+	a, _ := adaptertest.Run(t, o)
+	waitSynced(t, a)
+	o.ListenAddress = a.Addr()
+	if err := SyncTrees(t.Context(), o, DefaultSyncOptions(), io.Discard); err == nil || !strings.Contains(err.Error(), "--web.enable-admin-api") {
+		t.Errorf("sync without the admin API: %v", err)
+	}
+	var status struct {
+		Data trees.Status
+	}
+	if err := json.Unmarshal([]byte(commandstest.Text(t, a, trees.StatusPath)), &status); err != nil || !status.Data.Loaded || len(status.Data.Sync.Waiting) > 0 {
+		t.Errorf("status %+v, %v", status, err)
+	}
+	if text := commandstest.Text(t, a, trees.ShowPath+"?"+url.Values{"tree": {"servers"}}.Encode()); !strings.Contains(text, "tree 1 (servers), strict match") {
+		t.Errorf("show: %s", text)
 	}
 }

@@ -1,11 +1,10 @@
-package adapter
+package rules
 
 import (
 	"bytes"
 	"context"
 	"errors"
 	"fmt"
-	"log/slog"
 	"os"
 	"path/filepath"
 	"strings"
@@ -14,13 +13,13 @@ import (
 	"github.com/grafana/regexp"
 	"github.com/prometheus/prometheus/util/junitxml"
 
+	"github.com/tsdbridge/tsdbridge/adapter"
 	"github.com/tsdbridge/tsdbridge/commands"
 	"github.com/tsdbridge/tsdbridge/prometheus/rules"
-	"github.com/tsdbridge/tsdbridge/storage"
 )
 
-// RuleTestOptions are the settings of the command that runs unit tests of rules.
-type RuleTestOptions struct {
+// TestOptions are the settings of the command that runs unit tests of rules.
+type TestOptions struct {
 	Files []string
 	Run   []string // only tests whose names match one of these; none: all
 	// JUnit is a file that gets the results in JUnit's format; empty: none does.
@@ -34,26 +33,26 @@ type RuleTestOptions struct {
 }
 
 // Validate names the flag that cannot work.
-func (t RuleTestOptions) Validate() error {
+func (t TestOptions) Validate() error {
 	_, err := t.wanted()
 	return err
 }
 
 // wanted returns what the name of a test must match; nil: nothing.
-func (t RuleTestOptions) wanted() (*regexp.Regexp, error) {
+func (t TestOptions) wanted() (*regexp.Regexp, error) {
 	if len(t.Run) == 0 {
 		return nil, nil //nolint:nilnil // it is an answer
 	}
 	return regexp.Compile(strings.Join(t.Run, "|"))
 }
 
-// RunRuleTests runs the unit tests of files, and prints what fails.
-func RunRuleTests(ctx context.Context, o Options, t RuleTestOptions, c commands.Console) error {
+// Test runs the unit tests of files, and prints what fails.
+func Test(ctx context.Context, o adapter.Options, t TestOptions, c commands.Console) error {
 	run, err := t.wanted()
 	if err != nil {
 		return err
 	}
-	r := ruleTestRun{t, o, run, c}
+	r := testRun{t, o, run, c}
 	failed, results := false, &junitxml.JUnitXML{}
 	for _, file := range t.Files {
 		fmt.Fprintf(c.Out, "Unit Testing:  %s\n", file)
@@ -74,7 +73,7 @@ func RunRuleTests(ctx context.Context, o Options, t RuleTestOptions, c commands.
 }
 
 // writeResults writes the file that is asked for.
-func (t RuleTestOptions) writeResults(results *junitxml.JUnitXML) error {
+func (t TestOptions) writeResults(results *junitxml.JUnitXML) error {
 	if t.JUnit == "" {
 		return nil
 	}
@@ -90,17 +89,17 @@ func (t RuleTestOptions) writeResults(results *junitxml.JUnitXML) error {
 
 func indented(text, by string) string { return by + strings.ReplaceAll(text, "\n", "\n"+by) }
 
-// A ruleTestRun runs the tests of files.
-type ruleTestRun struct {
-	RuleTestOptions
+// A testRun runs the tests of files.
+type testRun struct {
+	TestOptions
 
-	adapter Options
+	options adapter.Options
 	wanted  *regexp.Regexp // nil: all
 	console commands.Console
 }
 
 // file runs the tests of a file, and notes their results. Its error is what fails.
-func (r ruleTestRun) file(ctx context.Context, file string, results *junitxml.TestSuite) error {
+func (r testRun) file(ctx context.Context, file string, results *junitxml.TestSuite) error {
 	f, missing, err := rules.LoadTests(file)
 	if err != nil {
 		results.Abort(err)
@@ -129,7 +128,7 @@ func (r ruleTestRun) file(ctx context.Context, file string, results *junitxml.Te
 }
 
 // test runs a test over a store of its own, and returns what fails.
-func (r ruleTestRun) test(ctx context.Context, f *rules.TestFile, t *rules.TestGroup) (failures []error) {
+func (r testRun) test(ctx context.Context, f *rules.TestFile, t *rules.TestGroup) (failures []error) {
 	if r.Debug {
 		begin := time.Now()
 		fmt.Fprintf(r.console.Err, "DEBUG: Starting test %s\n", t.ShownName())
@@ -137,12 +136,12 @@ func (r ruleTestRun) test(ctx context.Context, f *rules.TestFile, t *rules.TestG
 			fmt.Fprintf(r.console.Err, "DEBUG: Test %s finished, took %v\n", t.ShownName(), time.Since(begin))
 		}()
 	}
-	o := r.adapter.forRuleTest(time.Duration(f.EvaluationInterval))
+	o := r.options.ForRuleTest(time.Duration(f.EvaluationInterval))
 	set, err := r.rules(o, f, t)
 	if err != nil {
 		return []error{err}
 	}
-	a, err := New(o)
+	a, err := adapter.New(o)
 	if err != nil {
 		return []error{err}
 	}
@@ -155,24 +154,24 @@ func (r ruleTestRun) test(ctx context.Context, f *rules.TestFile, t *rules.TestG
 			failures = append(failures, err)
 		}
 	}()
-	if err := a.waitReady(ctx, ended); err != nil {
+	if err := waitReady(ctx, a, ended); err != nil {
 		return []error{err}
 	}
 	test := rules.Test{File: f, Group: t, Set: set, Diff: r.Diff}
 	if r.Debug {
 		test.Debug = r.console.Err
 	}
-	return a.live.Load().prometheus.TestRules(ctx, test)
+	return a.TestRules(ctx, test)
 }
 
 // rules reads the rule files of a test.
-func (r ruleTestRun) rules(o Options, f *rules.TestFile, t *rules.TestGroup) (*rules.Set, error) {
+func (r testRun) rules(o adapter.Options, f *rules.TestFile, t *rules.TestGroup) (*rules.Set, error) {
 	files := make([]string, len(f.RuleFiles))
 	for i, file := range f.RuleFiles {
 		files[i] = literalGlob(file)
 	}
 	c := rules.Config{Files: files, Interval: time.Duration(t.Interval), ExternalLabels: t.ExternalLabels, IgnoreUnknown: r.IgnoreUnknown}
-	return rules.Load(c, o.prometheusOptions().Query.Parser(), o.ruleChecks())
+	return o.LoadRules(c)
 }
 
 // literalGlob returns the pattern that matches one path.
@@ -180,20 +179,8 @@ func literalGlob(path string) string {
 	return strings.NewReplacer(`*`, `\*`, `?`, `\?`, `[`, `\[`, `\`, `\\`).Replace(filepath.Clean(path))
 }
 
-// forRuleTest returns options of an empty store in memory, which no port reaches, with the settings of queries.
-func (o Options) forRuleTest(interval time.Duration) Options {
-	n := DefaultOptions()
-	n.Engine, n.WriteMode, n.ListenAddress = EngineMemory, string(storage.WriteThrough), ""
-	n.Prometheus, n.Graphite = o.Prometheus, o.Graphite
-	n.QueryTimeout, n.QuerySamples, n.QuerySeries, n.QueryParallel = o.QueryTimeout, o.QuerySamples, o.QuerySeries, o.QueryParallel
-	n.Carbon.ListenAddress, n.Carbon.PickleAddress, n.Carbon.ProtobufAddress, n.OpenTSDB.ListenAddress = "", "", "", ""
-	n.Prometheus.Query.DefaultStep, n.Prometheus.Write.Future = interval, 0
-	n.Logger, n.Now = slog.New(slog.DiscardHandler), o.Now
-	return n
-}
-
 // waitReady waits until queries are answered, or the Run of an adapter has ended.
-func (a *Adapter) waitReady(ctx context.Context, ended chan error) error {
+func waitReady(ctx context.Context, a *adapter.Adapter, ended chan error) error {
 	tick := time.NewTicker(time.Millisecond)
 	defer tick.Stop()
 	for a.Ready(ctx) != nil {

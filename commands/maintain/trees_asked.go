@@ -1,4 +1,4 @@
-package adapter
+package maintain
 
 import (
 	"context"
@@ -12,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/tsdbridge/tsdbridge/adapter"
 	"github.com/tsdbridge/tsdbridge/adapter/admin"
 	"github.com/tsdbridge/tsdbridge/adapter/trees"
 )
@@ -37,7 +38,7 @@ func adapterText(ctx context.Context, base, path string, query url.Values, out i
 }
 
 // askShow prints trees of a running adapter.
-func (o Options) askShow(ctx context.Context, given, nameOrID, path string, depth int, out io.Writer) error {
+func askShow(ctx context.Context, o adapter.Options, given, nameOrID, path string, depth int, out io.Writer) error {
 	base, err := o.AdminURL(given)
 	if err != nil {
 		return err
@@ -46,7 +47,7 @@ func (o Options) askShow(ctx context.Context, given, nameOrID, path string, dept
 }
 
 // askTest prints how a running adapter routes a series.
-func (o Options) askTest(ctx context.Context, given, name string, asked []string, out io.Writer) error {
+func askTest(ctx context.Context, o adapter.Options, given, name string, asked []string, out io.Writer) error {
 	base, err := o.AdminURL(given)
 	if err != nil {
 		return err
@@ -56,7 +57,7 @@ func (o Options) askTest(ctx context.Context, given, name string, asked []string
 
 // askSync makes a running adapter append series to trees, and prints the progress until it is done.
 // If a pass is running already, it waits for that.
-func (o Options) askSync(ctx context.Context, s SyncOptions, out io.Writer) error {
+func askSync(ctx context.Context, o adapter.Options, s SyncOptions, out io.Writer) error {
 	base, err := o.AdminURL(s.URL)
 	if err != nil {
 		return err

@@ -1,4 +1,6 @@
-package adapter
+// Package rules has the commands about rule files: their check, their unit tests, and the filling of the past with recording rules
+// by a running adapter. It evaluates nothing itself.
+package rules
 
 import (
 	"context"
@@ -7,9 +9,9 @@ import (
 	"os"
 	"time"
 
+	"github.com/tsdbridge/tsdbridge/adapter"
 	"github.com/tsdbridge/tsdbridge/adapter/admin"
 	"github.com/tsdbridge/tsdbridge/commands"
-	"github.com/tsdbridge/tsdbridge/prometheus/rules"
 )
 
 // BackfillOptions are the settings of the command that fills recording rules for the past.
@@ -50,27 +52,8 @@ func (b BackfillOptions) times(now time.Time) (start, end time.Time, err error) 
 	return start, end, nil
 }
 
-// ParseRules returns the rules of a text, with the offset that holds. interval is that of groups without one.
-func (o Options) ParseRules(file, text string, interval time.Duration) (*rules.Set, error) {
-	c := rules.Config{Interval: interval}
-	if o.PromConfig != nil {
-		c.QueryOffset = time.Duration(o.PromConfig.GlobalConfig.RuleQueryOffset)
-	}
-	return rules.ParseSet(c, file, []byte(text), o.prometheusOptions().Query.Parser(), o.ruleChecks())
-}
-
-// ParseRules implements admin.Ruler.
-func (g *generation) ParseRules(file, text string, interval time.Duration) (*rules.Set, error) {
-	return g.o.ParseRules(file, text, interval)
-}
-
-// Backfill implements admin.Ruler.
-func (g *generation) Backfill(ctx context.Context, b rules.Backfill) error {
-	return g.prometheus.Backfill(ctx, b)
-}
-
-// BackfillRules has a running adapter fill the recording rules of files for the past.
-func BackfillRules(ctx context.Context, o Options, b BackfillOptions, c commands.Console) error {
+// Fill has a running adapter fill the recording rules of files for the past.
+func Fill(ctx context.Context, o adapter.Options, b BackfillOptions, c commands.Console) error {
 	start, end, err := b.times(o.Now())
 	if err != nil {
 		return err
@@ -98,20 +81,4 @@ func BackfillRules(ctx context.Context, o Options, b BackfillOptions, c commands
 		}
 	}
 	return nil
-}
-
-// CheckRules checks rule files. It prints how many rules each has.
-func CheckRules(o Options, files []string, c commands.Console) error {
-	var errs []error
-	for _, file := range files {
-		set, err := rules.Load(rules.Config{Files: []string{file}}, o.prometheusOptions().Query.Parser(), o.ruleChecks())
-		if err != nil {
-			errs = append(errs, err)
-			continue
-		}
-		if _, err := fmt.Fprintf(c.Out, "%s: %d rules\n", file, set.Rules()); err != nil {
-			return err
-		}
-	}
-	return errors.Join(errs...)
 }

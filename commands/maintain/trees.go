@@ -1,0 +1,130 @@
+package maintain
+
+import (
+	"context"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/tsdbridge/tsdbridge/adapter"
+	"github.com/tsdbridge/tsdbridge/storage/pebble"
+	"github.com/tsdbridge/tsdbridge/storage/schema"
+	"github.com/tsdbridge/tsdbridge/tree"
+)
+
+// SyncOptions are the flags of "tree sync".
+type SyncOptions struct {
+	From     string        // --from: TSUID in hexadecimal
+	Rows     bool          // --rows: row keys of the data table too
+	Parallel int           // --parallel: batches at a time
+	Every    time.Duration // --progress: between two lines
+	URL      string        // --adapter-url: of the adapter that has the store open
+}
+
+// DefaultSyncOptions returns the options without a flag.
+func DefaultSyncOptions() SyncOptions {
+	d := tree.DefaultSyncOptions()
+	return SyncOptions{Parallel: d.Parallel, Every: d.Every}
+}
+
+func (s SyncOptions) options(o adapter.Options, begin time.Time, out io.Writer) (tree.SyncOptions, error) {
+	so := tree.DefaultSyncOptions()
+	so.Rows, so.Parallel, so.Every, so.Now = s.Rows, s.Parallel, s.Every, o.Now
+	var err error
+	if so.From, err = hex.DecodeString(s.From); err != nil {
+		return so, fmt.Errorf("--from=%s: %w", s.From, err)
+	}
+	if s.Parallel < 1 {
+		return so, fmt.Errorf("--parallel=%d: must be above 0", s.Parallel)
+	}
+	so.Progress = func(r tree.SyncReport) {
+		rate := float64(r.Series) / max(o.Now().Sub(begin).Seconds(), 0.001)
+		fmt.Fprintf(out, "done up to %s: %d series, %.0f/s; %d branches and %d leaves written%s\n",
+			schema.FormatTSUID(r.Position), r.Series, rate, r.WrittenBranches, r.WrittenLeaves, misses(r))
+	}
+	return so, nil
+}
+
+// misses returns how many series have no leaf, in all trees together.
+func misses(r tree.SyncReport) string {
+	collided, unmatched, failed := 0, 0, 0
+	for _, t := range r.Trees {
+		collided += t.Collided
+		unmatched += t.NoMatch + t.Refused + t.OnRoot
+		failed += t.Failed
+	}
+	return fmt.Sprintf(", %d collided, %d not matched, %d failed", collided, unmatched, failed)
+}
+
+// SyncTrees writes the trees of the configuration and appends the existing series to those that are
+// enabled. When it is interrupted it prints how to continue. An adapter that has the store open
+// does it with its own configuration, and SyncTrees waits for it.
+func SyncTrees(ctx context.Context, o adapter.Options, s SyncOptions, out io.Writer) error {
+	begin := o.Now()
+	so, err := s.options(o, begin, out)
+	if err != nil {
+		return err
+	}
+	t, err := o.OpenTrees()
+	switch {
+	case errors.Is(err, pebble.ErrInUse):
+		return askSync(ctx, o, s, out)
+	case err != nil:
+		return err
+	}
+	if err := t.Declare(ctx); err != nil {
+		return errors.Join(err, t.Close())
+	}
+	report, err := t.Sync(ctx, so)
+	err = errors.Join(err, t.Close())
+	if err != nil && len(report.Position) > 0 {
+		err = fmt.Errorf("%w; to go on: tree sync --from=%s", err, schema.FormatTSUID(report.Position))
+	}
+	fmt.Fprintf(out, "%sin %v\n", report, o.Now().Sub(begin).Round(time.Millisecond))
+	return err
+}
+
+// TestTree prints how a series is routed through trees (ids or names; none: all of them), rule by
+// rule. The name is a Graphite name, dotted or tagged, a label set such as up{job="x"}, or a TSUID
+// in hexadecimal. url is the URL of the adapter that has the store open; "" means the one on this
+// machine.
+func TestTree(ctx context.Context, o adapter.Options, url, name string, asked []string, out io.Writer) error {
+	err := withTrees(ctx, o, func(t *adapter.OpenedTrees) error {
+		r, err := t.Explain(ctx, name, asked)
+		if err != nil {
+			return err
+		}
+		_, err = io.WriteString(out, r.String())
+		return err
+	})
+	if errors.Is(err, pebble.ErrInUse) {
+		return askTest(ctx, o, url, name, asked, out)
+	}
+	return err
+}
+
+// ShowTree prints trees with their rules and counts: the one with a name or an id, or all of them
+// for "". With a path, a pattern of Graphite, it prints the branches and leaves up to depth
+// elements below it instead, or all for depth 0; "." is the root. url is as for TestTree.
+func ShowTree(ctx context.Context, o adapter.Options, url, nameOrID, path string, depth int, out io.Writer) error {
+	err := withTrees(ctx, o, func(t *adapter.OpenedTrees) error { return t.Print(ctx, nameOrID, path, depth, out) })
+	if errors.Is(err, pebble.ErrInUse) {
+		return askShow(ctx, o, url, nameOrID, path, depth, out)
+	}
+	return err
+}
+
+// withTrees opens the tables, reads the definitions and closes what was opened.
+func withTrees(ctx context.Context, o adapter.Options, use func(*adapter.OpenedTrees) error) error {
+	t, err := o.OpenTrees()
+	if err != nil {
+		return err
+	}
+	err = t.Forest.LoadTrees(ctx)
+	if err == nil {
+		err = use(t)
+	}
+	return errors.Join(err, t.Close())
+}
