@@ -35,9 +35,13 @@ func (e *Engine) find(ctx context.Context, shown Shown, rules Rules, base time.D
 	names := map[storage.Ref]string{} // of series whose steps decide
 	var selectors []*parser.VectorSelector
 	selectors, found.extended = instants(expr)
+	of := rules.oncePerMetric()
 	for _, vs := range selectors {
 		err := shown.EachRef(ctx, start, end, vs.LabelMatchers, func(ls labels.Labels, ref storage.Ref) {
-			switch rule, ok := rules.of(ls.Get(model.MetricNameLabel)); {
+			if ctx.Err() != nil { // patterns may be slow
+				return
+			}
+			switch rule, ok := of(ls.Get(model.MetricNameLabel)); {
 			case !ok:
 			case rule.span > 0:
 				found.of[ref] = rule.span
@@ -45,8 +49,8 @@ func (e *Engine) find(ctx context.Context, shown Shown, rules Rules, base time.D
 				names[ref] = onlyName(ls)
 			}
 		})
-		if err != nil {
-			return found, err
+		if err != nil || ctx.Err() != nil { // the engine below tells of the context
+			return lookbacks{most: base}, err
 		}
 	}
 	if err := e.addSteps(ctx, &found, names, base, start, end); err != nil {

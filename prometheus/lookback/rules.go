@@ -80,6 +80,19 @@ func (r Rules) of(metric string) (Rule, bool) {
 	return Rule{}, false
 }
 
+// oncePerMetric is of, for series that come metric by metric: patterns are tried once for each.
+func (r Rules) oncePerMetric() func(metric string) (Rule, bool) {
+	var last string
+	rule, ok := r.of(last)
+	return func(metric string) (Rule, bool) {
+		if metric != last {
+			last = metric
+			rule, ok = r.of(metric)
+		}
+		return rule, ok
+	}
+}
+
 // ofStep returns the lookback of a series with a step: one missed point is no gap. It is never
 // shorter than Prometheus' own.
 func ofStep(step, base time.Duration) time.Duration { return min(max(2*step, base), max(Most, base)) }

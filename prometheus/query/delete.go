@@ -81,7 +81,7 @@ func whole(next http.Handler, p parser.Parser) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		for _, name := range []string{"start", "end"} {
 			text := r.FormValue(name)
-			if s, err := strconv.ParseFloat(text, 64); text != "" && err == nil && !(math.Abs(s) <= math.MaxInt64/1000) { //nolint:staticcheck // NaN
+			if s, err := strconv.ParseFloat(text, 64); text != "" && err == nil && !(math.Abs(s) <= math.MaxInt64/1000) { // also of NaN
 				reply.APIError(w, badData(fmt.Errorf("invalid parameter %q: invalid time value for '%s': cannot parse %q to a valid timestamp", name, name, text)))
 				return
 			}

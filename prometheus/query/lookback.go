@@ -6,6 +6,7 @@ import (
 
 	"github.com/prometheus/prometheus/promql"
 
+	"github.com/tsdbridge/tsdbridge/prometheus/bounds"
 	"github.com/tsdbridge/tsdbridge/prometheus/lookback"
 	"github.com/tsdbridge/tsdbridge/prometheus/reply"
 )
@@ -29,8 +30,11 @@ func withLookbacks(next http.Handler) http.Handler {
 		}
 		var rules lookback.Rules
 		if len(texts) != 1 || texts[0] != "off" {
-			var err error
-			if rules, err = lookback.Parse(texts); err != nil {
+			err := bounds.Regexps(texts...)
+			if err == nil {
+				rules, err = lookback.Parse(texts)
+			}
+			if err != nil {
 				reply.APIError(w, badData(fmt.Errorf("invalid parameter %q: %w", lookbackParameter, err)))
 				return
 			}
