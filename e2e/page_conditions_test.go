@@ -35,7 +35,7 @@ func TestPageEmpty(t *testing.T) {
 		}
 	}
 	for _, command := range eval[[]string](t, b, `[...document.querySelectorAll('[aria-label="First steps"] pre')].map(e => e.textContent).filter(c => c.includes('curl') || c.includes('/dev/tcp/'))`) {
-		command = strings.Replace(command, "/dev/tcp/127.0.0.1/0", "/dev/tcp/"+strings.Replace(a.carbonAddr(t), ":", "/", 1), 1) // the flag has port 0
+		command = strings.Replace(command, "/dev/tcp/127.0.0.1/PORT", "/dev/tcp/"+strings.Replace(a.carbonAddr(t), ":", "/", 1), 1) // as the text tells
 		if out, err := exec.CommandContext(t.Context(), "sh", "-c", command).CombinedOutput(); err != nil {
 			t.Errorf("%s: %v %s", command, err, out)
 		}

@@ -44,7 +44,7 @@ export function Level(p: Props) {
   const {nodes, more} = request.answer;
   return (
     <>
-      {nodes.map(n => <NodeOf key={n.path} {...p} node={n} />)}
+      {nodes.map(n => <NodeOf key={n.path} {...p} node={n} only={p.path === '' && p.search === '' && nodes.length === 1} />)}
       {nodes.length === 0 && <li class="dim">{!p.loaded ? 'The server has not read the names yet.' : p.search === '' ? 'No series has a path here.' : 'Nothing was found.'}</li>}
       {more && limit < most && <li><button class="small more" onClick={() => setLimit(limit + page * 2)}>Show more</button></li>}
       {more && limit >= most && <li class="dim">There are more: search for a part of the name.</li>}
@@ -52,15 +52,17 @@ export function Level(p: Props) {
   );
 }
 
-function NodeOf(p: Props & {node: Node}) {
+/** NodeOf shows a node. The only branch of a tree is open at first. */
+function NodeOf(p: Props & {node: Node; only: boolean}) {
   const n = p.node;
+  const [folded, fold] = useState(false);
   const name = p.search === '' && p.path !== '' ? n.path.slice(p.path.length + 1) : n.path;
-  const isOpen = p.open.has(n.path);
+  const isOpen = p.only ? !folded : p.open.has(n.path);
   return (
     <li>
       <div class="leaf">
         {n.branch
-          ? <button class="plain fold" aria-expanded={isOpen} onClick={() => p.toggle(n.path)}><span class="arrow" aria-hidden="true">{isOpen ? '▾' : '▸'}</span><Text of={name} /></button>
+          ? <button class="plain fold" aria-expanded={isOpen} onClick={() => p.only ? fold(!folded) : p.toggle(n.path)}><span class="arrow" aria-hidden="true">{isOpen ? '▾' : '▸'}</span><Text of={name} /></button>
           : <button class="plain" onClick={() => p.onPick(n.path)}><Text of={name} /></button>}
         {n.series > 0 && (
           <span class="leaf-tools">

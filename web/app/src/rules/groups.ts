@@ -16,6 +16,7 @@ export interface Rule {
   name: string;
   query: string;
   duration?: number;
+  keepFiringFor?: number;
   labels?: Record<string, string>;
   state?: string;
   health: string;

@@ -77,7 +77,7 @@ function OneRule(p: {rule: Rule}) {
         <b><Text of={r.name} /></b>
         {r.type === 'alerting' ? <span class={`badge ${stateClass[r.state ?? ''] ?? ''}`}>{r.state ?? 'unknown'}</span> : <span class="badge">recording</span>}
         {r.health !== 'ok' && <span class={r.health === 'err' ? 'badge bad' : 'badge warn'}>{r.health === 'err' ? 'fails' : 'not evaluated yet'}</span>}
-        <span class="dim end">{(r.duration ?? 0) > 0 && `for ${formatSeconds(r.duration!)}, `}last {timeOf(r.lastEvaluation)}, took {formatSeconds(r.evaluationTime)}</span>
+        <span class="dim end">{(r.duration ?? 0) > 0 && `for ${formatSeconds(r.duration!)}, `}{(r.keepFiringFor ?? 0) > 0 && `kept firing for ${formatSeconds(r.keepFiringFor!)}, `}last {timeOf(r.lastEvaluation)}, took {formatSeconds(r.evaluationTime)}</span>
       </div>
       <p class="rule-query">
         {query.language !== 'promql' && <span class="badge">{languageOf(query.language).title}{query.window !== '' && `, values of ${query.window}`}</span>}

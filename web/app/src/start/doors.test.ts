@@ -10,6 +10,9 @@ test('a closed door tells how to open it', () => {
   assert.match(doorsOf({'carbon.listen-address': '[::1]:2003'}, 'http://h/')[2]!.command, /\/dev\/tcp\/::1\/2003'$/);
   assert.equal(tsd!.command, '');
   assert.match(tsd!.text, /--opentsdb\.listen-address=:4242/);
+  const chosen = doorsOf({'carbon.listen-address': '127.0.0.1:0'}, 'http://h/')[2]!;
+  assert.match(chosen.command, /\/dev\/tcp\/127\.0\.0\.1\/PORT'$/);
+  assert.match(chosen.text, /Put it for PORT/);
 });
 
 test('addresses that are listened on', () => {

@@ -8,7 +8,8 @@ interface Door {
   received: [string, Record<string, string>];
   written: [string, Record<string, string>];
   rejected: [string, Record<string, string>];
-  failed: [string, Record<string, string>];
+  /** undefined: the door does not count what its sender repeats. */
+  failed?: [string, Record<string, string>];
 }
 
 function door(title: string, prefix: string, labels: Record<string, string>): Door {
@@ -24,6 +25,10 @@ export const doors: Door[] = [
   {
     title: 'OpenTelemetry', received: ['tsdbridge_otlp_received_data_points_total', {}], written: ['tsdbridge_otlp_written_data_points_total', {}],
     rejected: ['tsdbridge_otlp_rejected_data_points_total', {}], failed: ['tsdbridge_otlp_failed_data_points_total', {}],
+  },
+  {
+    title: 'Text over HTTP', received: ['tsdbridge_import_text_samples_total', {}], written: ['tsdbridge_import_text_samples_total', {outcome: 'written'}],
+    rejected: ['tsdbridge_import_text_samples_total', {outcome: 'rejected'}],
   },
   door('Carbon', 'tsdbridge_graphite_points', {}),
   door('OpenTSDB over HTTP', 'tsdbridge_opentsdb_points', {protocol: 'http'}),
@@ -45,8 +50,9 @@ export function Doors(p: {now: Scrape; before: Scrape | undefined; turn: number}
               <td>{d.title}</td>
               <td class="number">{now === undefined ? '…' : formatNumber(now)}</td>
               {[d.received, d.written].map(([name, labels], i) => <td class="number" key={i}>{formatCount(p.now.sum(name, labels) ?? 0)}</td>)}
-              {[d.rejected, d.failed].map(([name, labels], i) => {
-                const n = p.now.sum(name, labels) ?? 0;
+              {[d.rejected, d.failed].map((counter, i) => {
+                if (!counter) return <td class="number" key={i}>–</td>;
+                const n = p.now.sum(...counter) ?? 0;
                 return <td class={n > 0 ? 'number bad' : 'number'} key={i}>{formatCount(n)}</td>;
               })}
             </tr>

@@ -37,7 +37,7 @@ export function Tiles(p: Scrapes) {
   if (!now) return null;
   const comes = doors.map(d => perSecond(now, before, ...d.received));
   const sum = comes.every(v => v === undefined) ? undefined : comes.reduce<number>((n, v) => n + (v ?? 0), 0);
-  const refused = doors.reduce((n, d) => n + (now.sum(...d.rejected) ?? 0) + (now.sum(...d.failed) ?? 0), now.sum('tsdbridge_carbon_rejected_lines_total') ?? 0);
+  const refused = doors.reduce((n, d) => n + (now.sum(...d.rejected) ?? 0) + (d.failed ? now.sum(...d.failed) ?? 0 : 0), now.sum('tsdbridge_carbon_rejected_lines_total') ?? 0);
   const queries = perSecond(now, before, 'tsdbridge_query_duration_seconds_count');
   const free = now.sum('tsdbridge_embedded_disk_free_bytes');
   const disk = now.sum('tsdbridge_embedded_disk_bytes');
