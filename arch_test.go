@@ -16,10 +16,11 @@ import (
 // doors lists, for each room (package), the rooms that it may import. A room that is not listed may
 // not exist.
 var doors = map[string][]string{
-	".":                       {"adapter", "adapter/admin", "commands", "commands/ask", "commands/maintain", "commands/migrate", "commands/rules", "ingest/listen", "nearest", "opentsdb/conf", "systemd", "tracing"},
-	"adapter":                 {"adapter/admin", "adapter/trees", "adapter/webconfig", "budget", "copying", "explain", "graphite", "graphite/tagspec", "ingest/listen", "lastlog", "opentsdb", "phrase", "prometheus", "prometheus/appendable", "prometheus/extract", "prometheus/forward", "prometheus/pathlabel", "prometheus/queryable", "prometheus/reply", "prometheus/rules", "refused", "running", "seldom", "statefile", "storage", "storage/fill", "storage/fsck", "storage/hbase", "storage/kv", "storage/log", "storage/pebble", "storage/rollup", "storage/schema", "tally", "tracing", "translate", "tree", "web"},
+	".":                       {"adapter", "adapter/admin", "adapter/config", "commands", "commands/ask", "commands/maintain", "commands/migrate", "commands/rules", "ingest/listen", "nearest", "opentsdb/conf", "systemd", "tracing"},
+	"adapter":                 {"adapter/admin", "adapter/config", "adapter/trees", "adapter/webconfig", "budget", "copying", "explain", "graphite", "graphite/tagspec", "ingest/listen", "lastlog", "opentsdb", "phrase", "prometheus", "prometheus/appendable", "prometheus/extract", "prometheus/forward", "prometheus/queryable", "prometheus/reply", "prometheus/rules", "refused", "running", "seldom", "statefile", "storage", "storage/fsck", "storage/hbase", "storage/kv", "storage/log", "storage/pebble", "storage/rollup", "storage/schema", "tally", "tracing", "translate", "tree", "web"},
 	"adapter/admin":           {"budget", "copying", "graphite", "graphite/whisper", "opentsdb", "opentsdb/query", "prometheus", "prometheus/appendable", "prometheus/columns", "prometheus/extract", "prometheus/pathlabel", "prometheus/reply", "prometheus/rules", "storage", "storage/fsck", "storage/kv", "storage/schema", "transfer", "tree"},
-	"adapter/adaptertest":     {"adapter", "commands/commandstest", "storage"},
+	"adapter/adaptertest":     {"adapter", "adapter/config", "commands/commandstest", "storage"},
+	"adapter/config":          {"prometheus/pathlabel", "prometheus/rules", "storage", "storage/fill", "storage/rollup", "storage/schema", "translate", "tree"},
 	"adapter/trees":           {"prometheus/reply", "storage", "storage/kv", "storage/schema", "translate", "tree"},
 	"adapter/webconfig":       {},
 	"budget":                  {},

@@ -15,6 +15,7 @@ import (
 	"gopkg.in/yaml.v3"
 
 	"github.com/tsdbridge/tsdbridge/adapter"
+	"github.com/tsdbridge/tsdbridge/adapter/config"
 )
 
 // Keys of the file that are no flags.
@@ -40,7 +41,7 @@ func (s setting) flag() string { return "--" + s.name + "=" + s.value }
 type configFile struct {
 	path     string // empty: there is none
 	settings []setting
-	lists    adapter.ConfigLists
+	lists    config.Lists
 	shown    map[string]*yaml.Node // the lists as they are shown
 	err      error                 // what is wrong with it
 }
@@ -108,7 +109,7 @@ func (p *parser) parseConfig(c *configFile, text []byte, environment map[string]
 	} else if top.Tag != "!!null" {
 		r.fail(top, "want keys and values")
 	}
-	prom, err := adapter.ParsePromConfig(r.prom, filepath.Dir(c.path))
+	prom, err := config.ParsePrometheus(r.prom, filepath.Dir(c.path))
 	r.lists.Prom, r.errs = prom, append(r.errs, err)
 	return errors.Join(r.errs...)
 }
@@ -163,13 +164,13 @@ func (r *configReader) list(key, value *yaml.Node) bool {
 	var err error
 	switch key.Value {
 	case treesKey:
-		r.lists.Trees, err = adapter.ParseTrees(value)
+		r.lists.Trees, err = config.ParseTrees(value)
 	case retentionKey:
-		r.lists.Retention, err = adapter.ParseRetention(value)
+		r.lists.Retention, err = config.ParseRetention(value)
 	case rollupsKey:
-		r.lists.Fill, err = adapter.ParseFill(value)
+		r.lists.Fill, err = config.ParseFill(value)
 	default:
-		if !adapter.IsPromKey(key.Value) {
+		if !config.IsPrometheusKey(key.Value) {
 			return false
 		}
 		if r.lines[key.Value] == 0 {
@@ -179,7 +180,7 @@ func (r *configReader) list(key, value *yaml.Node) bool {
 	if r.lines[key.Value] > 0 {
 		r.fail(key, "%s is set twice", key.Value)
 	}
-	if !adapter.IsPromKey(key.Value) {
+	if !config.IsPrometheusKey(key.Value) {
 		r.shown[key.Value] = r.withoutSecrets(value)
 	}
 	r.lines[key.Value] = key.Line
@@ -211,7 +212,7 @@ func (r *configReader) unknown(name string, node *yaml.Node) bool {
 		return true
 	}
 	names := append(r.flagNames(nil), treesKey, retentionKey, rollupsKey)
-	names = append(names, adapter.PromKeys()...)
+	names = append(names, config.PrometheusKeys()...)
 	r.fail(node, "%w", r.withNeighbour(err, "", name, names))
 	return true
 }

@@ -9,7 +9,7 @@ import (
 
 	"github.com/alecthomas/kingpin/v2"
 
-	"github.com/tsdbridge/tsdbridge/adapter"
+	"github.com/tsdbridge/tsdbridge/adapter/config"
 )
 
 // schemaNode is a JSON schema, or a part of one.
@@ -29,7 +29,7 @@ func configSchema() ([]byte, error) {
 		definitions[f.Name] = flagSchema(f, cumulative(p.app.GetFlag(f.Name)))
 	}
 	root := schemaBelow("", names)
-	for key, list := range adapter.ConfigListKeys() {
+	for key, list := range config.ListKeys() {
 		root["properties"].(schemaNode)[key] = listSchema(list)
 	}
 	for key, schema := range promSchemas() {
@@ -129,7 +129,7 @@ func enumOf(f *kingpin.FlagModel) []string {
 }
 
 // listSchema is the schema of a list of mappings with some keys.
-func listSchema(list adapter.ConfigList) schemaNode {
+func listSchema(list config.List) schemaNode {
 	properties := schemaNode{}
 	for _, key := range list.Keys {
 		properties[key] = schemaNode{"type": []string{"string", "number", "boolean"}}

@@ -19,6 +19,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/tsdbridge/tsdbridge/adapter/admin"
+	"github.com/tsdbridge/tsdbridge/adapter/config"
 	"github.com/tsdbridge/tsdbridge/adapter/webconfig"
 	"github.com/tsdbridge/tsdbridge/budget"
 	"github.com/tsdbridge/tsdbridge/graphite"
@@ -102,8 +103,8 @@ func New(o Options) (*Adapter, error) {
 		return nil, errors.Join(err, a.Close())
 	}
 	so.Appended = a.appended
-	so.Observer, so.RetentionRules = a.trees, retentionRules(o.RetentionRules, a.names)
-	if so.FillRules, err = fillRules(o.FillRules, a.names, so.Rollups); err != nil {
+	so.Observer, so.RetentionRules = a.trees, config.RetentionRules(o.RetentionRules, a.names)
+	if so.FillRules, err = config.FillRules(o.FillRules, a.names, so.Rollups); err != nil {
 		return nil, errors.Join(err, a.Close())
 	}
 	// a cluster may be down: Run checks its tables

@@ -23,6 +23,7 @@ import (
 	"github.com/prometheus/prometheus/promql"
 	"github.com/prometheus/prometheus/util/teststorage"
 
+	"github.com/tsdbridge/tsdbridge/adapter/config"
 	"github.com/tsdbridge/tsdbridge/commands/commandstest"
 	"github.com/tsdbridge/tsdbridge/prometheus/promtest"
 	"github.com/tsdbridge/tsdbridge/storage"
@@ -349,7 +350,7 @@ var causes = []struct {
 	{"UpkeepFailing", func(t *testing.T) (*Adapter, func() *Adapter) {
 		o := storeTestOptions(t, storage.WriteBuffered)
 		var err error
-		o.RetentionRules, err = parseRetentionText(t, `- {matcher: "{__name__=\"m\"}", age: 1d}`)
+		o.RetentionRules, err = parsed(t, config.ParseRetention, `- {matcher: "{__name__=\"m\"}", age: 1d}`)
 		must(t, err)
 		a, fill := restarted(t, o, func(o *Options) { o.MinFreeBytes = 1 << 60 })
 		waitMetric(t, a, "tsdbridge_retention_rules_passes_total 1")

@@ -8,6 +8,9 @@ import (
 	"gopkg.in/yaml.v3"
 )
 
+// Hidden is shown instead of the value of a secret.
+const Hidden = "<secret>"
+
 // ShownConfig returns the configuration that holds, as a configuration file: the flags wherever they were set,
 // the lists, and the keys of a Prometheus' configuration. Secrets are hidden.
 func (o Options) ShownConfig() (string, error) {
@@ -20,7 +23,7 @@ func (o Options) ShownConfig() (string, error) {
 	for _, name := range slices.Sorted(maps.Keys(o.Lists)) {
 		top.Content = append(top.Content, plainNode(name), o.Lists[name])
 	}
-	shown, err := o.PromConfig.shown()
+	shown, err := o.PromConfig.Shown()
 	if err != nil {
 		return "", err
 	}
@@ -54,41 +57,3 @@ func (o Options) shownFlag(name string) *yaml.Node {
 
 // plainNode is a plain value. It has no type, so it needs no quotes.
 func plainNode(value string) *yaml.Node { return &yaml.Node{Kind: yaml.ScalarNode, Value: value} }
-
-// shown returns the keys of a Prometheus' configuration that are set, and their values as the Prometheus module
-// shows them: with its defaults and without secrets.
-func (c *PromConfig) shown() ([]*yaml.Node, error) {
-	if c == nil {
-		return nil, nil
-	}
-	text, err := yaml.Marshal(&c.Config)
-	if err != nil {
-		return nil, err
-	}
-	var all yaml.Node
-	if err := yaml.Unmarshal(text, &all); err != nil {
-		return nil, err
-	}
-	var shown []*yaml.Node
-	for i, pairs := 0, all.Content[0].Content; i < len(pairs); i += 2 {
-		if key, value := pairs[i], pairs[i+1]; c.texts[key.Value] != "" {
-			keepKeys(value, promKeys()[key.Value])
-			shown = append(shown, key, value)
-		}
-	}
-	return shown, nil
-}
-
-// keepKeys leaves only some keys of a mapping; nil: all of what it is.
-func keepKeys(node *yaml.Node, keys []string) {
-	if keys == nil || node.Kind != yaml.MappingNode {
-		return
-	}
-	var kept []*yaml.Node
-	for i := 0; i < len(node.Content); i += 2 {
-		if slices.Contains(keys, node.Content[i].Value) {
-			kept = append(kept, node.Content[i], node.Content[i+1])
-		}
-	}
-	node.Content = kept
-}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/tsdbridge/tsdbridge/adapter/config"
 	"github.com/tsdbridge/tsdbridge/graphite"
 	"github.com/tsdbridge/tsdbridge/tree"
 )
@@ -25,11 +26,11 @@ const (
 type GraphiteOptions struct {
 	graphite.Options
 
-	DefaultTree  string       // --graphite.default-tree
-	Templates    []string     // --graphite.template
-	InverseTrees string       // --graphite.inverse-trees: all, none or names
-	TreeIndex    string       // --graphite.tree-index: memory or table
-	Trees        []TreeConfig // of the configuration file, under trees
+	DefaultTree  string        // --graphite.default-tree
+	Templates    []string      // --graphite.template
+	InverseTrees string        // --graphite.inverse-trees: all, none or names
+	TreeIndex    string        // --graphite.tree-index: memory or table
+	Trees        []config.Tree // of the configuration file, under trees
 }
 
 // DefaultGraphiteOptions returns the options without any flag.

@@ -21,6 +21,8 @@ import (
 	"github.com/prometheus/common/model"
 	"github.com/prometheus/prometheus/model/rulefmt"
 	"github.com/prometheus/prometheus/promql/parser"
+
+	"github.com/tsdbridge/tsdbridge/adapter/config"
 )
 
 // metricsPage is the reference of the metrics, made from those that are registered: go test ./adapter -run
@@ -233,10 +235,10 @@ func adapterWithEverything(t *testing.T, engine string) *Adapter {
 	o.Rollups = fillTestTables
 	o.PromConfig = mustParseProm(t, dir, "remote_write: [{url: 'http://mirror:9201/api/v1/write'}]")
 	var err error
-	if o.RetentionRules, err = parseRetentionText(t, `- {matcher: "{job=\"a\"}", age: 1d}`); err != nil {
+	if o.RetentionRules, err = parsed(t, config.ParseRetention, `- {matcher: "{job=\"a\"}", age: 1d}`); err != nil {
 		t.Fatal(err)
 	}
-	if o.FillRules, err = parseFillText(t, "[{intervals: [1h]}]"); err != nil {
+	if o.FillRules, err = parsed(t, config.ParseFill, "[{intervals: [1h]}]"); err != nil {
 		t.Fatal(err)
 	}
 	if engine == EngineEmbedded {

@@ -9,6 +9,7 @@ import (
 
 	"gopkg.in/yaml.v3"
 
+	"github.com/tsdbridge/tsdbridge/adapter/config"
 	"github.com/tsdbridge/tsdbridge/budget"
 	"github.com/tsdbridge/tsdbridge/graphite"
 	"github.com/tsdbridge/tsdbridge/ingest/listen"
@@ -88,10 +89,10 @@ type Options struct {
 	OpenTSDB   opentsdb.Options       // --opentsdb.*
 	Graphite   GraphiteOptions        // --graphite.*
 
-	RetentionRules []RetentionConfig // retention in the configuration file
-	FillRules      []FillConfig      // rollups in the configuration file
+	RetentionRules []config.Retention // retention in the configuration file
+	FillRules      []config.Fill      // rollups in the configuration file
 	RemoteWrite    RemoteWriteOptions
-	PromConfig     *PromConfig // global, rule_files and the like in the configuration file; nil: none of them
+	PromConfig     *config.Prometheus // global, rule_files and the like in the configuration file; nil: none of them
 
 	Flags    map[string]string // shown under /api/v1/status/flags
 	Settings map[string]string // the same with secrets, which are never shown

@@ -16,6 +16,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promauto"
 	"gopkg.in/yaml.v3"
 
+	"github.com/tsdbridge/tsdbridge/adapter/config"
 	"github.com/tsdbridge/tsdbridge/graphite"
 	"github.com/tsdbridge/tsdbridge/opentsdb"
 	prom "github.com/tsdbridge/tsdbridge/prometheus"
@@ -246,7 +247,7 @@ func (r *reloader) changes(old, n Options) Reloaded {
 			done.Restart = append(done.Restart, Change{Name: list.name})
 		}
 	}
-	for _, key := range old.PromConfig.changed(n.PromConfig) {
+	for _, key := range old.PromConfig.Changed(n.PromConfig) {
 		done.Applied = append(done.Applied, Change{Name: key})
 	}
 	return done
@@ -278,7 +279,7 @@ func (a *Adapter) newGeneration(o Options) (*generation, error) {
 func (a *Adapter) use(g *generation) {
 	o := g.o
 	a.store.SetSeriesLimits(o.seriesLimits())
-	a.store.SetRetentionRules(retentionRules(o.RetentionRules, a.names))
+	a.store.SetRetentionRules(config.RetentionRules(o.RetentionRules, a.names))
 	a.budget.SetLimit(o.queryMemory())
 	a.running.SetSlow(o.QuerySlow)
 	if o.Level != nil {

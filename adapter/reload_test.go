@@ -14,6 +14,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/tsdbridge/tsdbridge/adapter/config"
 )
 
 // reloadable is an adapter whose next configuration a test sets.
@@ -229,9 +231,9 @@ func TestReloadNeedsLifecycle(t *testing.T) {
 	}
 }
 
-func mustRules(t *testing.T, text string) []RetentionConfig {
+func mustRules(t *testing.T, text string) []config.Retention {
 	t.Helper()
-	rules, err := parseRetentionText(t, strings.TrimPrefix(text, "retention: "))
+	rules, err := parsed(t, config.ParseRetention, strings.TrimPrefix(text, "retention: "))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -7,59 +7,11 @@ import (
 	"testing"
 	"time"
 
-	"github.com/cockroachdb/datadriven"
 	"github.com/prometheus/prometheus/model/labels"
-	"gopkg.in/yaml.v3"
 
+	"github.com/tsdbridge/tsdbridge/adapter/config"
 	"github.com/tsdbridge/tsdbridge/storage"
 )
-
-// TestParseRetention runs the data file about the retention in the configuration: YAML -> the rules,
-// or what is wrong.
-func TestParseRetention(t *testing.T) {
-	datadriven.RunTest(t, "testdata/retention", func(t *testing.T, d *datadriven.TestData) string {
-		rules, err := parseRetentionText(t, d.Input)
-		if err != nil {
-			return err.Error()
-		}
-		var out strings.Builder
-		for _, r := range rules {
-			fmt.Fprintf(&out, "%s for %v, %d matchers\n", r.Matcher, r.Age, len(r.Matchers))
-		}
-		return out.String()
-	})
-}
-
-func parseRetentionText(t testing.TB, text string) ([]RetentionConfig, error) {
-	t.Helper()
-	var root yaml.Node
-	if err := yaml.Unmarshal([]byte(text), &root); err != nil || len(root.Content) != 1 {
-		return nil, err
-	}
-	return ParseRetention(root.Content[0])
-}
-
-// Whatever the YAML is, a rule is declared or refused; a rule that is declared matches something
-// and not everything.
-func FuzzParseRetention(f *testing.F) {
-	f.Add("- {matcher: up, age: 30d}")
-	f.Add("- {matcher: '{job=~\"a.*\"}', age: 1y}\n- &a {matcher: x, age: 1h}")
-	f.Fuzz(func(t *testing.T, text string) {
-		rules, err := parseRetentionText(t, text)
-		if err != nil {
-			return
-		}
-		for _, r := range rules {
-			empty := true
-			for _, m := range r.Matchers {
-				empty = empty && m.Matches("")
-			}
-			if empty || r.Age < storage.MinRetention {
-				t.Errorf("%q declares %+v", text, r)
-			}
-		}
-	})
-}
 
 // TestRetentionByMatcher writes old points of series of many kinds of names. A pass deletes those
 // of the series whose labels match.
@@ -78,7 +30,7 @@ func TestRetentionByMatcher(t *testing.T) {
 		`up`: {0, 1, 2, 6}, `{job="a"}`: {0, 3, 4, 7}, `up{job!="a"}`: {1, 2, 6}, `{job=~"a|b"}`: {0, 1, 3, 4, 7}, `{__name__=~"servers.+"}`: {5},
 		`{x!=""}`: {6}, `{9="9"}`: nil, `{__name__=~".+",job=""}`: {2, 5},
 	} {
-		rules, err := parseRetentionText(t, fmt.Sprintf("- {matcher: %q, age: 1d}", selector))
+		rules, err := parsed(t, config.ParseRetention, fmt.Sprintf("- {matcher: %q, age: 1d}", selector))
 		if err != nil {
 			if want != nil {
 				t.Errorf("%s: %v", selector, err)

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/tsdbridge/tsdbridge/adapter/config"
 	"github.com/tsdbridge/tsdbridge/opentsdb"
 	"github.com/tsdbridge/tsdbridge/storage/rollup"
 )
@@ -53,6 +54,6 @@ func (o Options) validateRollups() error {
 	if err != nil {
 		return nil // Validate reports it
 	}
-	_, err = fillRules(o.FillRules, names, c)
+	_, err = config.FillRules(o.FillRules, names, c)
 	return err
 }

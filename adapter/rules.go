@@ -2,7 +2,12 @@ package adapter
 
 import (
 	"context"
+	"fmt"
 	"log/slog"
+	"net"
+	"net/url"
+	"os"
+	"strings"
 	"time"
 
 	"github.com/tsdbridge/tsdbridge/prometheus/rules"
@@ -12,6 +17,40 @@ import (
 // LoadRules reads rule files.
 func (o Options) LoadRules(c rules.Config) (*rules.Set, error) {
 	return rules.Load(c, o.prometheusOptions().Query.Parser(), o.ruleChecks())
+}
+
+// ruleSet loads the rule files.
+func (o Options) ruleSet() (*rules.Set, error) {
+	if o.PromConfig == nil {
+		return o.LoadRules(rules.Config{})
+	}
+	g := o.PromConfig.GlobalConfig
+	return o.LoadRules(rules.Config{
+		Files: o.PromConfig.RuleFiles, Interval: time.Duration(g.EvaluationInterval), QueryOffset: time.Duration(g.RuleQueryOffset),
+		ExternalLabels: g.ExternalLabels, Alerting: o.PromConfig.AlertingConfig,
+	})
+}
+
+// alertURL returns where users find this server: --web.external-url, or the host and the port. It
+// ends without a slash, as templates written for Prometheus expect.
+func (o Options) alertURL() (*url.URL, error) {
+	if o.ExternalURL != "" {
+		u, err := url.Parse(o.ExternalURL)
+		if err != nil {
+			return nil, fmt.Errorf("--web.external-url: %w", err)
+		}
+		u.Path, u.RawPath = strings.TrimRight(u.Path, "/"), strings.TrimRight(u.RawPath, "/")
+		return u, nil
+	}
+	host, err := os.Hostname()
+	if err != nil {
+		host = "localhost"
+	}
+	_, port, err := net.SplitHostPort(o.ListenAddress)
+	if err != nil {
+		return &url.URL{Scheme: "http", Host: host}, nil //nolint:nilerr // the listener reports it
+	}
+	return &url.URL{Scheme: "http", Host: net.JoinHostPort(host, port)}, nil
 }
 
 // ParseRules returns the rules of a text, with the offset that holds. interval is that of groups without one.

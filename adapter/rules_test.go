@@ -11,21 +11,13 @@ import (
 	"time"
 
 	"gopkg.in/yaml.v3"
+
+	"github.com/tsdbridge/tsdbridge/adapter/config"
 )
 
-// parsePromText reads the keys of a Prometheus' configuration.
-func parsePromText(t *testing.T, dir, text string) (*PromConfig, error) {
+func mustParseProm(t *testing.T, dir, text string) *config.Prometheus {
 	t.Helper()
-	var top yaml.Node
-	if err := yaml.Unmarshal([]byte(text), &top); err != nil {
-		t.Fatal(err)
-	}
-	return ParsePromConfig(top.Content[0].Content, dir)
-}
-
-func mustParseProm(t *testing.T, dir, text string) *PromConfig {
-	t.Helper()
-	c, err := parsePromText(t, dir, text)
+	c, err := parsed(t, func(top *yaml.Node) (*config.Prometheus, error) { return config.ParsePrometheus(top.Content, dir) }, text)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -133,33 +125,6 @@ func TestBadRulesRefuseStart(t *testing.T) {
 	o.PromConfig = mustParseProm(t, t.TempDir(), "rule_files: [nothing.yml]")
 	if a, err := New(o); err == nil || !strings.Contains(err.Error(), "nothing.yml") {
 		t.Errorf("New = %v, %v", a, err)
-	}
-}
-
-func TestPromConfig(t *testing.T) {
-	for _, tc := range []struct{ text, want string }{
-		{"alerting:\n  alertmanagers:\n  - static_configs: [{targets: ['a:1']}]\n    dns_sd_configs: []\n", "line 4: alerting.alertmanagers: there is no key \"dns_sd_configs\" here"},
-		{"alerting: {alertmanagers: [{static_configs: [{targets: ['http://a:1']}]}]}", "line 1: "},
-		{"alerting: {alertmanagers: [{static_configs: [{targets: ['a:1']}], basic_auth: {username: a}}]}", ""},
-		{"alerting: {alert_relabel_configs: [{regex: '('}]}", "line 1: "},
-		{"global: {scrape_interval: 5s}", `line 1: global has no key "scrape_interval" here: want evaluation_interval, external_labels, rule_query_offset`},
-		{"# a\n\nglobal:\n\n  evaluation_interval: soon\n", "line 5: global: "},
-		{"global:\n  # a\n  external_labels:\n\n    a: [1]\n", "line 5: "},
-		{"rule_files: 5", "line 1: "},
-		{"rule_files:\n\n- 'a/*/b.yml'\n", "line 3: rule_files: invalid rule file path"},
-		{"# b\nrule_files: [a.yml]\nglobal: {rule_query_offset: 5s}", ""},
-		{"global: {external_labels: {a: '1', b: two}, evaluation_interval: 1m}", ""},
-	} {
-		text, want := tc.text, tc.want
-		c, err := parsePromText(t, "/dir", text)
-		switch {
-		case (err == nil) != (want == ""):
-			t.Errorf("%q: %v, want %s", text, err, want)
-		case err != nil && !strings.HasPrefix(err.Error(), want):
-			t.Errorf("%q: %v, want %s", text, err, want)
-		case err == nil && len(c.RuleFiles) > 0 && fmt.Sprint(c.RuleFiles) != "[/dir/a.yml]":
-			t.Errorf("%q: rule files %v", text, c.RuleFiles)
-		}
 	}
 }
 

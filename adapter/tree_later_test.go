@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/tsdbridge/tsdbridge/adapter/config"
 	"github.com/tsdbridge/tsdbridge/commands/commandstest"
 	"github.com/tsdbridge/tsdbridge/prometheus/promtest"
 	"github.com/tsdbridge/tsdbridge/storage"
@@ -35,12 +36,12 @@ func laterOptions(t *testing.T, trees string) Options {
 	return o
 }
 
-func declared(t *testing.T, trees string) []TreeConfig {
+func declared(t *testing.T, trees string) []config.Tree {
 	t.Helper()
 	if trees == "" {
 		return nil
 	}
-	all, err := parseTreesText(t, trees)
+	all, err := parsed(t, config.ParseTrees, trees)
 	if err != nil {
 		t.Fatal(err)
 	}

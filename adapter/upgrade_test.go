@@ -137,13 +137,7 @@ func fixtureOptions(t *testing.T) Options {
 	o := storeTestOptions(t, storage.WriteBuffered)
 	o.Now = fixtureNow
 	o.Carbon.ListenAddress, o.OpenTSDB.ListenAddress = "127.0.0.1:0", "127.0.0.1:0"
-	trees, err := parseTreesText(t, `
-- {name: servers, path: 'servers.{host}.{metric...}'}
-`)
-	if err != nil {
-		t.Fatal(err)
-	}
-	o.Graphite.Trees = trees
+	o.Graphite.Trees = declared(t, serversTree)
 	return o
 }
 

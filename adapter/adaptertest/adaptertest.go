@@ -8,6 +8,7 @@ import (
 	"gopkg.in/yaml.v3"
 
 	"github.com/tsdbridge/tsdbridge/adapter"
+	"github.com/tsdbridge/tsdbridge/adapter/config"
 	"github.com/tsdbridge/tsdbridge/commands/commandstest"
 	"github.com/tsdbridge/tsdbridge/storage"
 )
@@ -24,13 +25,13 @@ func Run(t *testing.T, o adapter.Options) (a *adapter.Adapter, stop func()) {
 }
 
 // Trees reads trees as they are in the configuration file.
-func Trees(t *testing.T, text string) []adapter.TreeConfig {
+func Trees(t *testing.T, text string) []config.Tree {
 	t.Helper()
 	var node yaml.Node
 	if err := yaml.Unmarshal([]byte(text), &node); err != nil {
 		t.Fatal(err)
 	}
-	all, err := adapter.ParseTrees(node.Content[0])
+	all, err := config.ParseTrees(node.Content[0])
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,4 +1,4 @@
-package adapter
+package config
 
 import (
 	"errors"
@@ -16,8 +16,8 @@ import (
 	"github.com/tsdbridge/tsdbridge/translate"
 )
 
-// RetentionConfig is a rule of the retention in the configuration file.
-type RetentionConfig struct {
+// A Retention is a rule about how long points of which series are kept.
+type Retention struct {
 	Matcher  string // a selector of PromQL
 	Age      time.Duration
 	Matchers []*labels.Matcher // of Matcher
@@ -25,33 +25,11 @@ type RetentionConfig struct {
 
 // ParseRetention reads the list of rules of the retention. It reports all errors at once, each with
 // its line and matcher.
-func ParseRetention(node *yaml.Node) ([]RetentionConfig, error) {
+func ParseRetention(node *yaml.Node) ([]Retention, error) {
 	if node.Kind != yaml.SequenceNode {
 		return nil, fmt.Errorf("line %d: retention: want a list of rules, each with a matcher and an age", node.Line)
 	}
-	return yamlRules(node, "retention", parseRetentionRule, func(r RetentionConfig) string { return "matcher " + r.Matcher })
-}
-
-// yamlRules reads the rules of a list under a key. It reports all errors at once, each with its line. No two
-// rules may be about the same, which named names in errors.
-func yamlRules[R any](node *yaml.Node, key string, parse func(*yaml.Node) (R, error), named func(R) string) ([]R, error) {
-	var rules []R
-	var errs []error
-	lines := map[string]int{}
-	for _, item := range node.Content {
-		r, err := parse(item)
-		name := named(r)
-		switch {
-		case err != nil:
-			err = fmt.Errorf("line %d: %s: %w", item.Line, key, err)
-		case lines[name] > 0:
-			err = fmt.Errorf("line %d: %s: %s is in line %d already", item.Line, key, name, lines[name])
-		}
-		errs = append(errs, err)
-		lines[name] = item.Line
-		rules = append(rules, r)
-	}
-	return rules, errors.Join(errs...)
+	return yamlRules(node, "retention", parseRetentionRule, func(r Retention) string { return "matcher " + r.Matcher })
 }
 
 // A retentionReader reads the keys of a rule.
@@ -61,7 +39,7 @@ func (r *retentionReader) fields() yamlFields {
 	return yamlFields{"matcher": yamlText(&r.matcher), "age": yamlText(&r.age)}
 }
 
-func parseRetentionRule(node *yaml.Node) (r RetentionConfig, err error) {
+func parseRetentionRule(node *yaml.Node) (r Retention, err error) {
 	var keys retentionReader
 	err = keys.fields().read(node, "a rule")
 	r.Matcher = keys.matcher
@@ -91,8 +69,8 @@ func parseRetentionRule(node *yaml.Node) (r RetentionConfig, err error) {
 	return r, nil
 }
 
-// retentionRules returns the rules in the terms of the store.
-func retentionRules(rules []RetentionConfig, names *translate.Translator) []storage.RetentionRule {
+// RetentionRules returns the rules in the terms of the store.
+func RetentionRules(rules []Retention, names *translate.Translator) []storage.RetentionRule {
 	converted := make([]storage.RetentionRule, len(rules))
 	for i, r := range rules {
 		converted[i] = storage.RetentionRule{
@@ -101,4 +79,12 @@ func retentionRules(rules []RetentionConfig, names *translate.Translator) []stor
 		}
 	}
 	return converted
+}
+
+// matches returns what reports whether a series is shown with labels that match.
+func matches(matchers []*labels.Matcher, names *translate.Translator) func(storage.Series) bool {
+	return func(s storage.Series) bool {
+		shown := names.ToLabels(s)
+		return !slices.ContainsFunc(matchers, func(m *labels.Matcher) bool { return !m.Matches(shown.Get(m.Name)) })
+	}
 }

@@ -1,4 +1,4 @@
-package adapter
+package config
 
 import (
 	"encoding/json"
@@ -34,7 +34,7 @@ func TestParseTrees(t *testing.T) {
 	})
 }
 
-func parseTreesText(t testing.TB, text string) ([]TreeConfig, error) {
+func parseTreesText(t testing.TB, text string) ([]Tree, error) {
 	t.Helper()
 	var root yaml.Node
 	if err := yaml.Unmarshal([]byte(text), &root); err != nil || len(root.Content) != 1 {

@@ -1,10 +1,9 @@
-package adapter
+package config
 
 import (
 	"cmp"
 	"errors"
 	"fmt"
-	"strconv"
 	"strings"
 
 	"gopkg.in/yaml.v3"
@@ -13,7 +12,7 @@ import (
 	"github.com/tsdbridge/tsdbridge/tree"
 )
 
-// A TreeConfig is a tree as the configuration file declares it, under the key trees:
+// A Tree is one as the configuration file declares it, under the key trees:
 //
 //	trees:
 //	  - name: machines
@@ -33,18 +32,18 @@ import (
 // A rule without a level is on the one after that of the rule before it; order is 0, and the first
 // group of a regex (regexGroup: 0) is taken, unless they are given. A path stands for the rules
 // that make it.
-type TreeConfig struct {
+type Tree struct {
 	tree.Definition
 	Path string // the template, "" for a tree of rules
 	Line int    // where the tree is declared
 }
 
 // ParseTrees reads the list of trees. It reports all errors at once, each with its line and rule.
-func ParseTrees(node *yaml.Node) ([]TreeConfig, error) {
+func ParseTrees(node *yaml.Node) ([]Tree, error) {
 	if node.Kind != yaml.SequenceNode {
 		return nil, fmt.Errorf("line %d: trees: want a list of trees", node.Line)
 	}
-	var trees []TreeConfig
+	var trees []Tree
 	var errs []error
 	lines := map[string]int{}
 	for _, item := range node.Content {
@@ -61,7 +60,7 @@ func ParseTrees(node *yaml.Node) ([]TreeConfig, error) {
 
 // A treeReader reads the keys of a tree.
 type treeReader struct {
-	tree  TreeConfig
+	tree  Tree
 	rules *yaml.Node
 }
 
@@ -74,7 +73,7 @@ func (r *treeReader) fields() yamlFields {
 	}
 }
 
-func parseTree(node *yaml.Node) (TreeConfig, error) {
+func parseTree(node *yaml.Node) (Tree, error) {
 	var r treeReader
 	r.tree.Line = node.Line
 	r.tree.ID, r.tree.Enabled = 1, true // the table assigns the id
@@ -105,7 +104,7 @@ func parseTree(node *yaml.Node) (TreeConfig, error) {
 	return t, nil
 }
 
-func (t *TreeConfig) parseRules(node *yaml.Node) error {
+func (t *Tree) parseRules(node *yaml.Node) error {
 	if node.Kind != yaml.SequenceNode || len(node.Content) == 0 {
 		return fmt.Errorf("line %d: tree %s: rules: want a list of rules", node.Line, t.Name)
 	}
@@ -150,93 +149,8 @@ func parseRule(node *yaml.Node, level int) (schema.TreeRule, error) {
 	return r.TreeRule, err
 }
 
-// yamlFields are the keys that a mapping may have, and what reads their values.
-type yamlFields map[string]func(*yaml.Node) error
-
-func (f yamlFields) read(node *yaml.Node, what string) error {
-	node = aliased(node)
-	if node.Kind != yaml.MappingNode {
-		return fmt.Errorf("want %s: keys and values", what)
-	}
-	var wrong []string
-	seen := map[string]bool{}
-	for i := 0; i+1 < len(node.Content); i += 2 {
-		key, value := node.Content[i], aliased(node.Content[i+1])
-		read, ok := f[key.Value]
-		var err error
-		switch {
-		case !ok:
-			err = fmt.Errorf("%s has no %q", what, key.Value)
-		case seen[key.Value]:
-			err = fmt.Errorf("%s is set twice", key.Value)
-		default:
-			if err = read(value); err != nil {
-				err = fmt.Errorf("%s: %w", key.Value, err)
-			}
-		}
-		switch {
-		case err != nil && key.Line == node.Line: // the caller adds the line
-			wrong = append(wrong, err.Error())
-		case err != nil:
-			wrong = append(wrong, fmt.Sprintf("line %d: %v", key.Line, err))
-		}
-		seen[key.Value] = true
-	}
-	if len(wrong) > 0 {
-		return errors.New(strings.Join(wrong, "; "))
-	}
-	return nil
-}
-
-// aliased returns the node that an alias (*name) stands for.
-func aliased(node *yaml.Node) *yaml.Node {
-	if node.Kind == yaml.AliasNode {
-		return node.Alias
-	}
-	return node
-}
-
-func yamlText(to *string) func(*yaml.Node) error {
-	return func(n *yaml.Node) error {
-		if n.Kind != yaml.ScalarNode {
-			return errors.New("want a plain value")
-		}
-		*to = n.Value
-		return nil
-	}
-}
-
-func yamlFlag(to *bool) func(*yaml.Node) error {
-	return func(n *yaml.Node) error {
-		if n.Decode(to) != nil {
-			return fmt.Errorf("%q: want true or false", n.Value)
-		}
-		return nil
-	}
-}
-
-func yamlSeveral(sum *bool) func(*yaml.Node) error {
-	return func(n *yaml.Node) error {
-		if *sum = n.Value == "sum"; !*sum && n.Value != "apart" {
-			return fmt.Errorf("%q: want apart or sum", n.Value)
-		}
-		return nil
-	}
-}
-
-func yamlNumber(to *int) func(*yaml.Node) error {
-	return func(n *yaml.Node) (err error) {
-		i, err := strconv.ParseUint(n.Value, 10, 31)
-		if n.Kind != yaml.ScalarNode || err != nil {
-			return fmt.Errorf("%q: want a number from 0 on", n.Value)
-		}
-		*to = int(i)
-		return nil
-	}
-}
-
 // compilePath makes rules of the template.
-func (t *TreeConfig) compilePath() error {
+func (t *Tree) compilePath() error {
 	template, err := tree.ParseTemplate(t.Path)
 	if err != nil {
 		return err

@@ -1,4 +1,4 @@
-package adapter
+package config
 
 import (
 	"fmt"
@@ -7,6 +7,9 @@ import (
 
 	"github.com/cockroachdb/datadriven"
 	"gopkg.in/yaml.v3"
+
+	"github.com/tsdbridge/tsdbridge/storage/rollup"
+	"github.com/tsdbridge/tsdbridge/translate"
 )
 
 const fillTestTables = `{"aggregationIds":{"sum":0,"count":1,"min":2,"max":3},"intervals":[
@@ -21,14 +24,11 @@ const fillTestTables = `{"aggregationIds":{"sum":0,"count":1,"min":2,"max":3},"i
 // TestParseFill runs the data file about the rules by which rollup tables are filled.
 func TestParseFill(t *testing.T) {
 	datadriven.RunTest(t, "testdata/fill", func(t *testing.T, d *datadriven.TestData) string {
-		o := DefaultOptions()
-		o.Engine, o.Rollups = EngineMemory, fillTestTables
 		rules, err := parseFillText(t, d.Input)
-		if err != nil {
-			return err.Error()
+		if err == nil {
+			err = checkFill(t, rules, fillTestTables)
 		}
-		o.FillRules = rules
-		if err := o.Validate(); err != nil {
+		if err != nil {
 			return err.Error()
 		}
 		var out strings.Builder
@@ -39,7 +39,24 @@ func TestParseFill(t *testing.T) {
 	})
 }
 
-func parseFillText(t testing.TB, text string) ([]FillConfig, error) {
+// checkFill returns what is wrong with rules for tables of a configuration of rollups; "": there is none.
+func checkFill(t *testing.T, rules []Fill, tables string) error {
+	t.Helper()
+	names, err := translate.New()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var c *rollup.Config
+	if tables != "" {
+		if c, err = rollup.ParseConfig([]byte(tables), func(string) bool { return true }); err != nil {
+			t.Fatal(err)
+		}
+	}
+	_, err = FillRules(rules, names, c)
+	return err
+}
+
+func parseFillText(t testing.TB, text string) ([]Fill, error) {
 	t.Helper()
 	var root yaml.Node
 	if err := yaml.Unmarshal([]byte(text), &root); err != nil || len(root.Content) != 1 {
@@ -59,9 +76,7 @@ func TestFillNeedsTables(t *testing.T) {
 		strings.Replace(fillTestTables, `,"max":3`, "", 1):        "rollups: --storage.rollups has no id of the aggregation max",
 		strings.Replace(fillTestTables, `"max":3`, `"max":82`, 1): "rollups: --storage.rollups has the id 82 for max",
 	} {
-		o := DefaultOptions()
-		o.Engine, o.Rollups, o.FillRules = EngineMemory, tables, rules
-		if err := o.Validate(); err == nil || !strings.Contains(err.Error(), want) {
+		if err := checkFill(t, rules, tables); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v, want %s", err, want)
 		}
 	}

@@ -1,4 +1,4 @@
-package adapter
+package config
 
 import (
 	"bytes"
@@ -7,13 +7,9 @@ import (
 	"fmt"
 	"log/slog"
 	"maps"
-	"net"
-	"net/url"
-	"os"
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/grafana/regexp"
 	"github.com/prometheus/prometheus/config"
@@ -22,8 +18,8 @@ import (
 	"github.com/tsdbridge/tsdbridge/prometheus/rules"
 )
 
-// PromConfig is what the configuration file has of a Prometheus' configuration.
-type PromConfig struct {
+// Prometheus is what the configuration file has of a Prometheus' configuration.
+type Prometheus struct {
 	config.Config
 
 	texts map[string]string // of the keys
@@ -44,25 +40,25 @@ func promKeys() map[string][]string {
 	}
 }
 
-// PromKeys returns the keys of a Prometheus' configuration that the configuration file may have.
-func PromKeys() []string { return slices.Sorted(maps.Keys(promKeys())) }
+// PrometheusKeys returns the keys of a Prometheus' configuration that the configuration file may have.
+func PrometheusKeys() []string { return slices.Sorted(maps.Keys(promKeys())) }
 
-// IsPromKey reports whether a key of the configuration file is one of a Prometheus' configuration.
-func IsPromKey(key string) bool {
+// IsPrometheusKey reports whether a key of the configuration file is one of a Prometheus' configuration.
+func IsPrometheusKey(key string) bool {
 	_, ok := promKeys()[key]
 	return ok
 }
 
-// ParsePromConfig reads the keys of a Prometheus' configuration: nodes of keys and values in turn, as the
+// ParsePrometheus reads the keys of a Prometheus' configuration: nodes of keys and values in turn, as the
 // Prometheus module reads them. Paths are relative to a directory. Errors begin with their lines.
-func ParsePromConfig(pairs []*yaml.Node, dir string) (*PromConfig, error) {
+func ParsePrometheus(pairs []*yaml.Node, dir string) (*Prometheus, error) {
 	if len(pairs) == 0 {
 		return nil, nil //nolint:nilnil // there is none
 	}
 	if err := checkPromKeys(pairs); err != nil {
 		return nil, err
 	}
-	c := &PromConfig{texts: map[string]string{}}
+	c := &Prometheus{texts: map[string]string{}}
 	for i := 0; i < len(pairs); i += 2 {
 		text, err := yaml.Marshal(pairs[i+1])
 		if err != nil {
@@ -182,8 +178,8 @@ func keyAt(node *yaml.Node, line int) string {
 	return name
 }
 
-// changed returns the keys whose texts differ.
-func (c *PromConfig) changed(other *PromConfig) []string {
+// Changed returns the keys whose texts differ.
+func (c *Prometheus) Changed(other *Prometheus) []string {
 	var keys []string
 	for _, key := range slices.Sorted(maps.Keys(promKeys())) {
 		if c.text(key) != other.text(key) {
@@ -193,44 +189,47 @@ func (c *PromConfig) changed(other *PromConfig) []string {
 	return keys
 }
 
-func (c *PromConfig) text(key string) string {
+func (c *Prometheus) text(key string) string {
 	if c == nil {
 		return ""
 	}
 	return c.texts[key]
 }
 
-// ruleSet loads the rule files.
-func (o Options) ruleSet() (*rules.Set, error) {
-	p := o.prometheusOptions().Query.Parser()
-	if o.PromConfig == nil {
-		return rules.Load(rules.Config{}, p, o.ruleChecks())
+// Shown returns the keys of a Prometheus' configuration that are set, and their values as the Prometheus module
+// shows them: with its defaults and without secrets.
+func (c *Prometheus) Shown() ([]*yaml.Node, error) {
+	if c == nil {
+		return nil, nil
 	}
-	g := o.PromConfig.GlobalConfig
-	return rules.Load(rules.Config{
-		Files: o.PromConfig.RuleFiles, Interval: time.Duration(g.EvaluationInterval), QueryOffset: time.Duration(g.RuleQueryOffset),
-		ExternalLabels: g.ExternalLabels, Alerting: o.PromConfig.AlertingConfig,
-	}, p, o.ruleChecks())
+	text, err := yaml.Marshal(&c.Config)
+	if err != nil {
+		return nil, err
+	}
+	var all yaml.Node
+	if err := yaml.Unmarshal(text, &all); err != nil {
+		return nil, err
+	}
+	var shown []*yaml.Node
+	for i, pairs := 0, all.Content[0].Content; i < len(pairs); i += 2 {
+		if key, value := pairs[i], pairs[i+1]; c.texts[key.Value] != "" {
+			keepKeys(value, promKeys()[key.Value])
+			shown = append(shown, key, value)
+		}
+	}
+	return shown, nil
 }
 
-// alertURL returns where users find this server: --web.external-url, or the host and the port. It
-// ends without a slash, as templates written for Prometheus expect.
-func (o Options) alertURL() (*url.URL, error) {
-	if o.ExternalURL != "" {
-		u, err := url.Parse(o.ExternalURL)
-		if err != nil {
-			return nil, fmt.Errorf("--web.external-url: %w", err)
+// keepKeys leaves only some keys of a mapping; nil: all of what it is.
+func keepKeys(node *yaml.Node, keys []string) {
+	if keys == nil || node.Kind != yaml.MappingNode {
+		return
+	}
+	var kept []*yaml.Node
+	for i := 0; i < len(node.Content); i += 2 {
+		if slices.Contains(keys, node.Content[i].Value) {
+			kept = append(kept, node.Content[i], node.Content[i+1])
 		}
-		u.Path, u.RawPath = strings.TrimRight(u.Path, "/"), strings.TrimRight(u.RawPath, "/")
-		return u, nil
 	}
-	host, err := os.Hostname()
-	if err != nil {
-		host = "localhost"
-	}
-	_, port, err := net.SplitHostPort(o.ListenAddress)
-	if err != nil {
-		return &url.URL{Scheme: "http", Host: host}, nil //nolint:nilerr // the listener reports it
-	}
-	return &url.URL{Scheme: "http", Host: net.JoinHostPort(host, port)}, nil
+	node.Content = kept
 }

@@ -1,4 +1,4 @@
-package adapter
+package config
 
 import (
 	"errors"
@@ -19,8 +19,8 @@ import (
 	"github.com/tsdbridge/tsdbridge/translate"
 )
 
-// FillConfig is a rule in the configuration file about rollup tables that are filled from points.
-type FillConfig struct {
+// A Fill is a rule in the configuration file about rollup tables that are filled from points.
+type Fill struct {
 	Matcher   string            // a selector of PromQL; empty: all series
 	Matchers  []*labels.Matcher // of Matcher
 	Intervals []string          // empty: all of --storage.rollups that can be filled
@@ -28,7 +28,7 @@ type FillConfig struct {
 	Back      time.Duration     // how far back intervals are filled
 }
 
-// Defaults of a FillConfig.
+// Defaults of a Fill.
 const (
 	defaultFillDelay = 15 * time.Minute
 	defaultFillBack  = 90 * 24 * time.Hour
@@ -36,16 +36,16 @@ const (
 
 // ParseFill reads the list of rules about rollup tables that are filled. It reports all errors at once, each with its
 // line.
-func ParseFill(node *yaml.Node) ([]FillConfig, error) {
+func ParseFill(node *yaml.Node) ([]Fill, error) {
 	if node.Kind != yaml.SequenceNode || len(node.Content) == 0 {
 		return nil, fmt.Errorf("line %d: rollups: want a list of rules, such as [{intervals: [1h]}]", node.Line)
 	}
-	return yamlRules(node, "rollups", parseFillRule, func(r FillConfig) string { return fmt.Sprintf("matcher %q", r.Matcher) })
+	return yamlRules(node, "rollups", parseFillRule, func(r Fill) string { return fmt.Sprintf("matcher %q", r.Matcher) })
 }
 
 // A fillReader reads the keys of a rule.
 type fillReader struct {
-	rule        FillConfig
+	rule        Fill
 	delay, back string
 }
 
@@ -55,8 +55,8 @@ func (f *fillReader) fields() yamlFields {
 	}
 }
 
-func parseFillRule(node *yaml.Node) (FillConfig, error) {
-	keys := fillReader{rule: FillConfig{Delay: defaultFillDelay, Back: defaultFillBack}}
+func parseFillRule(node *yaml.Node) (Fill, error) {
+	keys := fillReader{rule: Fill{Delay: defaultFillDelay, Back: defaultFillBack}}
 	read := keys.fields().read(node, "a rule")
 	r, delay, back := keys.rule, keys.delay, keys.back
 	if read != nil {
@@ -93,25 +93,8 @@ func parseFillRule(node *yaml.Node) (FillConfig, error) {
 	return r, nil
 }
 
-// yamlTexts reads a list of plain values.
-func yamlTexts(to *[]string) func(*yaml.Node) error {
-	return func(node *yaml.Node) error {
-		if node.Kind != yaml.SequenceNode {
-			return errors.New("want a list of plain values")
-		}
-		for _, item := range node.Content {
-			var text string
-			if err := yamlText(&text)(aliased(item)); err != nil {
-				return err
-			}
-			*to = append(*to, text)
-		}
-		return nil
-	}
-}
-
-// fillRules returns the rules in the terms of the store, or what the rollup tables have no place for.
-func fillRules(rules []FillConfig, names *translate.Translator, c *rollup.Config) ([]storage.FillRule, error) {
+// FillRules returns the rules in the terms of the store, or what the rollup tables have no place for.
+func FillRules(rules []Fill, names *translate.Translator, c *rollup.Config) ([]storage.FillRule, error) {
 	if len(rules) == 0 {
 		return nil, nil
 	}
@@ -143,7 +126,7 @@ func fillRules(rules []FillConfig, names *translate.Translator, c *rollup.Config
 }
 
 // intervals returns the intervals that are filled.
-func (r *FillConfig) intervals(c *rollup.Config) (list []*rollup.Interval, err error) {
+func (r *Fill) intervals(c *rollup.Config) (list []*rollup.Interval, err error) {
 	if len(r.Intervals) == 0 {
 		for i := range c.Intervals {
 			if fill.CanFill(&c.Intervals[i]) {
@@ -176,12 +159,4 @@ func (r *FillConfig) intervals(c *rollup.Config) (list []*rollup.Interval, err e
 		}
 	}
 	return list, nil
-}
-
-// matches returns what reports whether a series is shown with labels that match.
-func matches(matchers []*labels.Matcher, names *translate.Translator) func(storage.Series) bool {
-	return func(s storage.Series) bool {
-		shown := names.ToLabels(s)
-		return !slices.ContainsFunc(matchers, func(m *labels.Matcher) bool { return !m.Matches(shown.Get(m.Name)) })
-	}
 }
