@@ -314,22 +314,26 @@ func TestKinds(t *testing.T) {
 	common := []string{ls + " 1000 exemplar 0"}
 	for name, tc := range map[string]struct {
 		message remoteapi.WriteMessageType
+		most    int // samples in a request
 		want    []string
 	}{
-		"1.0": {remoteapi.WriteV1MessageType, append(common, ls+" 1000 3ff8000000000000", ls+" 2000 "+h.String())},
-		"2.0": {remoteapi.WriteV2MessageType, append(common, ls+" 1000 3ff8000000000000 from 400", ls+" 2000 "+h.String()+" from 0")},
+		"1.0": {remoteapi.WriteV1MessageType, 100, append(common, ls+" 1000 3ff8000000000000", ls+" 2000 "+h.String())},
+		"2.0": {remoteapi.WriteV2MessageType, 100, append(common, ls+" 1000 3ff8000000000000 from 400", ls+" 2000 "+h.String()+" from 0")},
+		// a start time comes after its sample
+		"2.0, one by one": {remoteapi.WriteV2MessageType, 1, append(common, ls+" 1000 3ff8000000000000 from 400", ls+" 2000 "+h.String()+" from 0")},
 	} {
 		t.Run(name, func(t *testing.T) {
 			r, w := newReceiver(t), newWorld(t)
 			w.apply(remoteTo(t, r.URL, func(c *config.RemoteWriteConfig) {
 				c.ProtobufMessage, c.SendExemplars, c.SendNativeHistograms = tc.message, true, true
+				c.QueueConfig.MaxSamplesPerSend = tc.most
 			}))
 			var b storage.Batch
 			b.Add(1, 1000, 1.5)
 			b.AddObject(1, 1000, storage.KindStartTime, object.AppendStartTime(nil, -600))
 			b.AddObject(1, 1000, storage.KindExemplar, nil)
-			b.AddObject(1, 2000, storage.KindHistogram, object.EncodeHistogram(h))
 			b.AddObject(1, 3000, storage.KindHistogram, []byte{1})
+			b.AddObject(1, 2000, storage.KindHistogram, object.EncodeHistogram(h))
 			w.Appended(&b)
 			r.waitFor(t, tc.want)
 			r.wait(t, "metadata", func() bool { return len(r.metadata) == 1 })

@@ -23,6 +23,7 @@ type request struct {
 type encoder struct {
 	s        *sender
 	metadata map[string]storage.Metadata // of 2.0
+	starts   map[place]int64             // of 2.0; they may come in the request after that of their samples
 }
 
 // encode returns the request of some items.
@@ -47,7 +48,7 @@ func (e *encoder) v1(items []item) (r request, err error) {
 		ts := &w.Timeseries[n]
 		switch it.kind {
 		case kindFloat:
-			ts.Samples = append(ts.Samples, prompb.Sample{Timestamp: it.time, Value: it.value, XXX_unrecognized: minusZero(it.value)})
+			ts.Samples = append(ts.Samples, prompb.Sample{Timestamp: it.time, Value: it.value, XXX_unrecognized: minusZero(sampleValue, it.value)})
 			r.samples++
 		case storage.KindHistogram:
 			h, fh, err := object.DecodeHistogram(it.data)
@@ -60,6 +61,8 @@ func (e *encoder) v1(items []item) (r request, err error) {
 			default:
 				ts.Histograms = append(ts.Histograms, prompb.FromFloatHistogram(it.time, fh))
 			}
+			last := &ts.Histograms[len(ts.Histograms)-1]
+			last.XXX_unrecognized = minusZero(object.HistogramSum, last.Sum)
 			r.histograms++
 		case storage.KindExemplar:
 			x, err := object.DecodeExemplar(it.data)
@@ -67,7 +70,7 @@ func (e *encoder) v1(items []item) (r request, err error) {
 				e.s.d.metrics.drop(dropForm, 1)
 				continue
 			}
-			ts.Exemplars = append(ts.Exemplars, prompb.Exemplar{Labels: prompb.FromLabels(x.Labels, nil), Value: x.Value, Timestamp: it.time})
+			ts.Exemplars = append(ts.Exemplars, prompb.Exemplar{Labels: prompb.FromLabels(x.Labels, nil), Value: x.Value, Timestamp: it.time, XXX_unrecognized: minusZero(exemplarValue, x.Value)})
 			r.exemplars++
 		}
 	}
@@ -95,13 +98,12 @@ func (e *encoder) v2(items []item) (r request, err error) {
 		}
 		return &w.Timeseries[n]
 	}
-	starts := startsOf(items)
 	for _, it := range items {
-		start := starts[place{it.target, it.time}]
+		start := e.starts[place{it.target, it.time}]
 		switch it.kind {
 		case kindFloat:
 			ts := of(it, false)
-			ts.Samples = append(ts.Samples, writev2.Sample{Timestamp: it.time, Value: it.value, StartTimestamp: start, XXX_unrecognized: minusZero(it.value)})
+			ts.Samples = append(ts.Samples, writev2.Sample{Timestamp: it.time, Value: it.value, StartTimestamp: start, XXX_unrecognized: minusZero(sampleValue, it.value)})
 			r.samples++
 		case storage.KindHistogram:
 			h, fh, err := object.DecodeHistogram(it.data)
@@ -115,6 +117,8 @@ func (e *encoder) v2(items []item) (r request, err error) {
 			} else {
 				ts.Histograms = append(ts.Histograms, writev2.FromFloatHistogram(start, it.time, fh))
 			}
+			last := &ts.Histograms[len(ts.Histograms)-1]
+			last.XXX_unrecognized = minusZero(object.HistogramSum, last.Sum)
 			r.histograms++
 		case storage.KindExemplar:
 			x, err := object.DecodeExemplar(it.data)
@@ -124,7 +128,7 @@ func (e *encoder) v2(items []item) (r request, err error) {
 			}
 			_, histograms := numbers[key{it.target, true}]
 			ts := of(it, histograms)
-			ts.Exemplars = append(ts.Exemplars, writev2.Exemplar{LabelsRefs: symbols.SymbolizeLabels(x.Labels, nil), Value: x.Value, Timestamp: it.time})
+			ts.Exemplars = append(ts.Exemplars, writev2.Exemplar{LabelsRefs: symbols.SymbolizeLabels(x.Labels, nil), Value: x.Value, Timestamp: it.time, XXX_unrecognized: minusZero(exemplarValue, x.Value)})
 			r.exemplars++
 		}
 	}
@@ -132,16 +136,19 @@ func (e *encoder) v2(items []item) (r request, err error) {
 	return r.packed(w.Marshal())
 }
 
-// sampleValue is the field of a sample's value, in both versions.
-const sampleValue = 1
+// Fields of values, in both versions.
+const (
+	sampleValue   = 1
+	exemplarValue = 2
+)
 
-// minusZero returns the field of a value that is -0, nil for others. The generated code leaves a value
+// minusZero returns a field whose value is -0, nil for others. The generated code leaves a value
 // out that equals 0, as -0 does. What it does not know of a message it writes as it is.
-func minusZero(v float64) []byte {
+func minusZero(field int, v float64) []byte {
 	if v != 0 {
 		return nil
 	}
-	return wire.AppendDouble(nil, sampleValue, v) // nothing for 0
+	return wire.AppendDouble(nil, field, v) // nothing for 0
 }
 
 // A place is an instant of a series.

@@ -5,10 +5,15 @@ import (
 	"testing"
 
 	"github.com/golang/snappy"
+	"github.com/prometheus/prometheus/model/exemplar"
+	"github.com/prometheus/prometheus/model/histogram"
 	"github.com/prometheus/prometheus/model/labels"
 	"github.com/prometheus/prometheus/model/value"
 	"github.com/prometheus/prometheus/prompb"
 	writev2 "github.com/prometheus/prometheus/prompb/io/prometheus/write/v2"
+
+	"github.com/tsdbridge/tsdbridge/prometheus/object"
+	"github.com/tsdbridge/tsdbridge/storage"
 )
 
 // TestValues sends values that are easily lost. All bits arrive.
@@ -19,6 +24,10 @@ func TestValues(t *testing.T) {
 	for n, v := range values {
 		items = append(items, item{to, entry{kind: kindFloat, time: int64(n), value: v}})
 	}
+	minus := math.Copysign(0, -1)
+	items = append(items, item{to, entry{kind: storage.KindHistogram, data: object.EncodeHistogram(&histogram.Histogram{Sum: minus})}},
+		item{to, entry{kind: storage.KindHistogram, data: object.EncodeFloatHistogram(&histogram.FloatHistogram{Sum: minus})}},
+		item{to, entry{kind: storage.KindExemplar, data: object.EncodeExemplar(exemplar.Exemplar{Value: minus})}})
 	e := &encoder{}
 	first, err := e.v1(items)
 	if err != nil {
@@ -37,6 +46,15 @@ func TestValues(t *testing.T) {
 		if math.Float64bits(a.Value) != math.Float64bits(want) || math.Float64bits(b.Value) != math.Float64bits(want) || a.Timestamp != int64(n) || b.Timestamp != int64(n) {
 			t.Errorf("%x arrives as %x by 1.0 and %x by 2.0", math.Float64bits(want), math.Float64bits(a.Value), math.Float64bits(b.Value))
 		}
+	}
+	ones, twos := one.Timeseries[0], two.Timeseries[1]
+	for n := range 2 {
+		if !math.Signbit(ones.Histograms[n].Sum) || !math.Signbit(twos.Histograms[n].Sum) {
+			t.Errorf("histogram %d: the sum -0 arrives as %v and %v", n, ones.Histograms[n].Sum, twos.Histograms[n].Sum)
+		}
+	}
+	if !math.Signbit(ones.Exemplars[0].Value) || !math.Signbit(twos.Exemplars[0].Value) {
+		t.Errorf("an exemplar of -0 arrives as %v and %v", ones.Exemplars[0].Value, twos.Exemplars[0].Value)
 	}
 }
 

@@ -163,12 +163,15 @@ func (s *sender) sendRound(ctx context.Context, r *round) error {
 
 // sendItems sends items in order.
 func (s *sender) sendItems(ctx context.Context, items []item) error {
-	e := encoder{s: s, metadata: s.metadata}
+	e := encoder{s: s, metadata: s.metadata, starts: startsOf(items)}
 	items = s.wanted(items)
 	for some := range slices.Chunk(items, s.config.QueueConfig.MaxSamplesPerSend) {
 		r, err := e.encode(some)
 		if err != nil {
 			return fmt.Errorf("encode: %w", err) // never: there is nothing that cannot be written
+		}
+		if r.samples+r.histograms+r.exemplars == 0 {
+			continue
 		}
 		if err := s.post(ctx, r); err != nil {
 			return err
@@ -177,10 +180,12 @@ func (s *sender) sendItems(ctx context.Context, items []item) error {
 	return nil
 }
 
-// wanted leaves out what the settings do not send.
+// wanted leaves out what the settings do not send, and start times, which go with their samples.
 func (s *sender) wanted(items []item) []item {
 	return slices.DeleteFunc(items, func(it item) bool {
 		switch it.kind {
+		case storage.KindStartTime:
+			return true
 		case storage.KindExemplar:
 			return !s.config.SendExemplars
 		case storage.KindHistogram:

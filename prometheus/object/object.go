@@ -20,7 +20,7 @@ import (
 const (
 	histogramCountInt       = 1
 	histogramCountFloat     = 2
-	histogramSum            = 3
+	HistogramSum            = 3
 	histogramSchema         = 4
 	histogramZeroThreshold  = 5
 	histogramZeroCountInt   = 6
@@ -42,7 +42,7 @@ const (
 func EncodeHistogram(h *histogram.Histogram) []byte {
 	b := make([]byte, 0, encodedSize(len(h.PositiveBuckets), len(h.NegativeBuckets), 3)+8*len(h.CustomValues))
 	b = wire.AppendUint(b, histogramCountInt, h.Count)
-	b = wire.AppendDouble(b, histogramSum, h.Sum)
+	b = wire.AppendDouble(b, HistogramSum, h.Sum)
 	b = wire.AppendSint(b, histogramSchema, int64(h.Schema))
 	b = wire.AppendDouble(b, histogramZeroThreshold, h.ZeroThreshold)
 	b = wire.AppendUint(b, histogramZeroCountInt, h.ZeroCount)
@@ -57,7 +57,7 @@ func EncodeHistogram(h *histogram.Histogram) []byte {
 func EncodeFloatHistogram(h *histogram.FloatHistogram) []byte {
 	b := make([]byte, 0, encodedSize(len(h.PositiveBuckets), len(h.NegativeBuckets), 8)+8*len(h.CustomValues))
 	b = wire.AppendDoubleAlways(b, histogramCountFloat, h.Count)
-	b = wire.AppendDouble(b, histogramSum, h.Sum)
+	b = wire.AppendDouble(b, HistogramSum, h.Sum)
 	b = wire.AppendSint(b, histogramSchema, int64(h.Schema))
 	b = wire.AppendDouble(b, histogramZeroThreshold, h.ZeroThreshold)
 	b = wire.AppendDoubleAlways(b, histogramZeroCountFloat, h.ZeroCount)

@@ -158,23 +158,47 @@ func (j *job) checkGroup(points []*point) ([]*point, error) {
 		return nil, reply.WithStatus(http.StatusBadRequest, fmt.Errorf("resource or scope of more than %d bytes", j.o.PointBytes))
 	}
 	c := attributesCheck{}
-	if err := c.message(j.resources[s.resource].raw, 1, 0); err != nil {
+	if err := c.message(j.resources[s.resource].raw, 1); err != nil {
 		return nil, reply.WithStatus(http.StatusBadRequest, fmt.Errorf("resource: %w", err))
 	}
-	if err := c.message(s.raw, 3, 0); err != nil {
+	if err := c.message(s.raw, 3); err != nil {
 		return nil, reply.WithStatus(http.StatusBadRequest, fmt.Errorf("scope: %w", err))
 	}
 	good := points[:0]
 	for _, p := range points {
 		at := fieldsOfPoint(j.metrics[p.metric].kind)
-		if err := c.message(p.raw, at.attributes, at.exemplars); err != nil {
+		if err := c.message(p.raw, at.attributes); err != nil {
 			j.refuse(p, err)
 			continue
+		}
+		if p.exemplars > 0 {
+			j.dropBadExemplars(&c, p, at.exemplars)
 		}
 		good = append(good, p)
 	}
 	j.messages = c.messages
 	return good, nil
+}
+
+// dropBadExemplars removes the exemplars from a point that the module does not take, and names them. It
+// would leave the point out for one.
+func (j *job) dropBadExemplars(c *attributesCheck, p *point, field int32) {
+	var kept []byte
+	from := 0
+	f := wire.FieldsOf(p.raw)
+	for f.Next() {
+		if f.Number != field || f.Type != wire.Bytes {
+			f.Skip()
+			continue
+		}
+		if err := c.exemplar(f.Bytes()); err != nil {
+			j.name(p, exemplarError{err})
+			kept, from = append(kept, p.raw[from:f.Begin()]...), f.End()
+		}
+	}
+	if from > 0 {
+		p.raw = append(kept, p.raw[from:]...)
+	}
 }
 
 // What the module takes to decode and convert, at most, in bytes: for a byte of a request, in addition

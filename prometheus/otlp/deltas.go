@@ -20,13 +20,15 @@ var errLate = errors.New("delta is not newer than the last one of its series")
 func (j *job) fillDelta(p *point) {
 	refs := j.refs[p.refs.from:p.refs.to]
 	leader := j.pending[refs[j.leader(p)]]
-	torn := j.torn(p, refs)
+	again := leader != nil && leader.has(p)
+	beside := again && j.streams.beside(j, p)
+	torn := !beside && j.torn(p, refs)
 	switch {
 	case torn || leader == nil:
-	case leader.has(p):
+	case again && !beside:
 		j.duplicates++ // it was sent again, and its sum is stored
 		return
-	case p.nanos <= leader.times[0]:
+	case p.nanos < leader.times[0] || p.nanos == leader.times[0] && !beside:
 		j.refuse(p, fmt.Errorf("%w: its time is %s, the last is %s", errLate, text(p.at), text(leader.last)))
 		return
 	case p.start != 0 && p.start < leader.start:
@@ -37,18 +39,28 @@ func (j *job) fillDelta(p *point) {
 	case torn:
 		j.fillTorn(p, refs)
 	case j.native(&j.metrics[p.metric]):
-		j.fillDeltaHistogram(p, leader)
+		j.fillDeltaHistogram(p, leader, beside)
 	default:
-		j.fillDeltaFloats(p, refs, leader)
+		j.fillDeltaFloats(p, refs, leader, beside)
+	}
+	if p.bad == nil && !torn {
+		p.added = true
+		j.streams.added(j, p)
 	}
 }
 
-// fillDeltaFloats adds a delta to the sums of its series.
-func (j *job) fillDeltaFloats(p *point, refs []storage.Ref, leader *total) {
+var errBeside = errors.New("another histogram of this request has the same labels and time, and other buckets (scopes are apart with promote_scope_metadata)")
+
+// fillDeltaFloats adds a delta to the sums of its series. One beside others of the request only goes on.
+func (j *job) fillDeltaFloats(p *point, refs []storage.Ref, leader *total, beside bool) {
 	goes := leader != nil && !slices.ContainsFunc(refs, func(ref storage.Ref) bool {
 		t := j.pending[ref]
 		return t == nil || t.last != leader.last || t.histogram != nil
 	})
+	if beside && !goes {
+		j.refuse(p, errBeside)
+		return
+	}
 	n := 0
 	j.eachValue(p, func(v float64) {
 		j.addDelta(p, n, v, leader, goes)
@@ -132,15 +144,17 @@ func (p *point) total(before *total, goes bool) *total {
 		t.start = before.start
 	}
 	if before != nil {
-		t.read = before.read
-		copy(t.times[1:], before.times[:])
+		t.read, t.times = before.read, before.times
 	}
-	t.times[0] = p.nanos
+	if t.times[0] != p.nanos {
+		copy(t.times[1:], t.times[:])
+		t.times[0] = p.nanos
+	}
 	return t
 }
 
 // fillDeltaHistogram adds a native histogram to its sum.
-func (j *job) fillDeltaHistogram(p *point, before *total) {
+func (j *job) fillDeltaHistogram(p *point, before *total, beside bool) {
 	h := j.captured.samples[p.converted].histogram
 	if _, err := object.Data(h, nil); err != nil {
 		j.refuse(p, err)
@@ -148,6 +162,10 @@ func (j *job) fillDeltaHistogram(p *point, before *total) {
 	}
 	sum := h.ToFloat(nil)
 	goes := before != nil && before.histogram != nil && sameBuckets(before.histogram, sum)
+	if beside && !goes {
+		j.refuse(p, errBeside)
+		return
+	}
 	if goes {
 		added, _, _, err := before.histogram.Copy().Add(sum)
 		if err != nil {

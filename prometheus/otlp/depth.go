@@ -17,39 +17,54 @@ var (
 	errDepth      = errors.New("attribute with values nested more than 16 deep")
 	errAttributes = errors.New("more than 512 attributes")
 	errExemplars  = errors.New("more than 512 exemplars")
+	errNoValue    = errors.New("no value")
 	errJSONDepth  = errors.New("JSON nested too deeply")
 )
 
 // An attributesCheck checks what the module decodes by recursion, and counts its messages.
 type attributesCheck struct{ messages int }
 
-// message checks the attributes of a message that are in a field. Exemplars, in another field (0:
-// none), have attributes too.
-func (c *attributesCheck) message(b []byte, field, exemplars int32) error {
+// message checks the attributes of a message that are in a field.
+func (c *attributesCheck) message(b []byte, field int32) error {
 	n := 0
 	f := wire.FieldsOf(b)
 	for f.Next() {
-		var err error
-		switch {
-		case f.Number == field && f.Type == wire.Bytes:
-			if n++; n > maxAttributes {
-				return errAttributes
-			}
-			err = c.keyValue(f.Bytes(), maxDepth)
-		case f.Number == exemplars && f.Type == wire.Bytes:
-			c.messages++
-			err = c.message(f.Bytes(), exemplarAttributes, 0)
-		default:
+		if f.Number != field || f.Type != wire.Bytes {
 			f.Skip()
+			continue
 		}
-		if err != nil {
+		if n++; n > maxAttributes {
+			return errAttributes
+		}
+		if err := c.keyValue(f.Bytes(), maxDepth); err != nil {
 			return err
 		}
 	}
 	return f.Err()
 }
 
-const exemplarAttributes = 7
+// Field numbers of an Exemplar.
+const (
+	exemplarDouble     = 3
+	exemplarInt        = 6
+	exemplarAttributes = 7
+)
+
+// exemplar checks an exemplar: it must have a value.
+func (c *attributesCheck) exemplar(b []byte) error {
+	c.messages++
+	if err := c.message(b, exemplarAttributes); err != nil {
+		return err
+	}
+	f := wire.FieldsOf(b)
+	for f.Next() {
+		if f.Number == exemplarDouble || f.Number == exemplarInt {
+			return nil
+		}
+		f.Skip()
+	}
+	return errNoValue
+}
 
 func (c *attributesCheck) keyValue(b []byte, depth int) error {
 	return c.nested(b, 2, depth, c.value)

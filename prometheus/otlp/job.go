@@ -48,6 +48,7 @@ type job struct {
 	restarts  map[*family]struct{}        // with start times in batch
 	metadata  map[string]storage.Metadata // by stored names
 	pending   map[storage.Ref]*total
+	streams   streams
 	batch     storage.Batch
 
 	rejected, reasons, duplicates int
@@ -83,6 +84,7 @@ func (j *job) reset(of *translation) {
 	clear(j.pending)
 	clear(j.restarts)
 	j.captured.reset()
+	j.streams = streams{}
 	j.of, j.decoded, j.labels, j.converted, j.hashed, j.starts = of, nil, 0, 0, 0, j.starts[:0]
 	j.families, j.origins, j.refs, j.numbers = j.families[:0], j.origins[:0], j.refs[:0], j.numbers[:0]
 	j.rejected, j.reasons, j.duplicates, j.culprits, j.appended = 0, 0, 0, j.culprits[:0], false

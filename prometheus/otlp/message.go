@@ -81,6 +81,7 @@ type point struct {
 	nanos      int64 // at, nanoseconds
 	value      float64
 	stale      bool // "no recorded value"
+	added      bool // a delta, to its sum
 	exemplars  int
 	refs       span // in the refs of the job
 	converted  int  // first in the converted samples of the job; -1: none

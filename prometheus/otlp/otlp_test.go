@@ -279,12 +279,19 @@ func TestPartialSuccess(t *testing.T) {
 	for range 30 {
 		value = value.SetEmptySlice().AppendEmpty()
 	}
+	far := add("far").SetEmptyExponentialHistogram()
+	far.SetAggregationTemporality(pmetric.AggregationTemporalityCumulative)
+	p = far.DataPoints().AppendEmpty()
+	p.SetTimestamp(second(5))
+	p.SetCount(1)
+	p.Positive().SetOffset(math.MaxInt32 - 9)
+	p.Positive().BucketCounts().FromRaw([]uint64{1})
 	d := newDoor(t)
 	status, rejected, text := send(t, d, md)
-	if status != http.StatusOK || rejected != 6 {
+	if status != http.StatusOK || rejected != 7 {
 		t.Errorf("%d, %d rejected: %s", status, rejected, text)
 	}
-	for _, want := range []string{"refused 6 of 9 data points", `metric "late"`, "--write.max-future", "no metric name", `metric "unspecified": neither`, `metric "coarse": scale -10`, `; and 1 more`} {
+	for _, want := range []string{"refused 7 of 10 data points", `metric "late"`, "--write.max-future", "no metric name", `metric "unspecified": neither`, `metric "coarse": scale -10`, `; and 2 more`} {
 		if !strings.Contains(text, want) {
 			t.Errorf("%q lacks %q", text, want)
 		}
@@ -297,6 +304,39 @@ func TestPartialSuccess(t *testing.T) {
 	}
 	if status, _, text := send(t, d, sum("x", pmetric.AggregationTemporalityUnspecified, 0, second(5), 1)); status != http.StatusBadRequest || !strings.Contains(text, "neither") {
 		t.Errorf("all refused: %d %q", status, text)
+	}
+}
+
+// TestBadExemplars: a point is stored without those of its exemplars that are bad.
+func TestBadExemplars(t *testing.T) {
+	md := sum("m", pmetric.AggregationTemporalityCumulative, 0, second(5), 1)
+	p := md.ResourceMetrics().At(0).ScopeMetrics().At(0).Metrics().At(0).Sum().DataPoints().At(0)
+	p.Exemplars().AppendEmpty().SetTimestamp(second(6)) // without a value
+	good := p.Exemplars().AppendEmpty()
+	good.SetTimestamp(second(7))
+	good.SetIntValue(7)
+	deep := p.Exemplars().AppendEmpty()
+	deep.SetIntValue(8)
+	value := deep.FilteredAttributes().PutEmpty("a")
+	for range 30 {
+		value = value.SetEmptySlice().AppendEmpty()
+	}
+	p.Exemplars().AppendEmpty() // the last bytes of the point
+	d := newDoor(t)
+	status, rejected, text := send(t, d, md)
+	if status != http.StatusOK || rejected != 0 || strings.Count(text, "exemplar: no value") != 2 || !strings.Contains(text, "16 deep") {
+		t.Errorf("%d, %d rejected: %s", status, rejected, text)
+	}
+	if got := d.dump(t); !strings.Contains(got, `__name__="m_total"`) {
+		t.Errorf("stored %s", got)
+	}
+	q, err := d.ExemplarQuerier(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	found, err := q.Select(0, storage.MaxTime, promtest.Matchers(t, `{__name__="m_total"}`))
+	if err != nil || len(found) != 1 || len(found[0].Exemplars) != 1 || found[0].Exemplars[0].Value != 7 {
+		t.Errorf("exemplars %v, %v", found, err)
 	}
 }
 

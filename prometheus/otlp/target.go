@@ -67,7 +67,7 @@ func (j *job) target(ctx context.Context, r *resource) (*target, error) {
 
 // convertTarget has the module make target_info, from a request with one point; nil: there is none.
 func (j *job) convertTarget(r *resource) (*convertedSample, error) {
-	if err := new(attributesCheck).message(r.raw, 1, 0); err != nil {
+	if err := new(attributesCheck).message(r.raw, 1); err != nil {
 		return nil, reply.WithStatus(http.StatusBadRequest, fmt.Errorf("resource: %w", err))
 	}
 	point := wire.AppendDoubleAlways(nil, 3, 0)

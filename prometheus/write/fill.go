@@ -66,11 +66,9 @@ func (j *job) validateHistograms() {
 			continue // too large
 		}
 		if h.ints != nil {
-			h.err = object.Check(h.ints, h.ints.Schema, h.ints.ZeroThreshold)
-			h.checkBuckets(h.ints.PositiveSpans, h.ints.NegativeSpans)
+			h.err = object.CheckInts(h.ints)
 		} else {
-			h.err = object.Check(h.floats, h.floats.Schema, h.floats.ZeroThreshold)
-			h.checkBuckets(h.floats.PositiveSpans, h.floats.NegativeSpans)
+			h.err = object.CheckFloats(h.floats)
 		}
 	}
 }

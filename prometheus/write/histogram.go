@@ -3,8 +3,6 @@ package write
 import (
 	"fmt"
 
-	"github.com/prometheus/prometheus/model/histogram"
-
 	"github.com/tsdbridge/tsdbridge/prometheus/object"
 	"github.com/tsdbridge/tsdbridge/prometheus/wire"
 	"github.com/tsdbridge/tsdbridge/storage"
@@ -15,9 +13,6 @@ import (
 const (
 	maxHistogramBuckets = object.MaxBuckets // of each sign, and custom bounds
 	maxHistogramSpans   = 10_000            // of each sign
-	// maxBucketIndex bounds the indexes of buckets, which are sums of spans. In the finest schema
-	// no float64 is beyond 2^19.
-	maxBucketIndex = 1 << 20
 )
 
 // tooLarge counts what a prometheus.Histogram of either version contains, before memory is
@@ -65,18 +60,4 @@ func countNumbers(f *wire.Fields) int {
 		}
 	}
 	return n
-}
-
-// checkBuckets sets err for buckets at indexes that no number has. Their arithmetic would overflow
-// 32 bits.
-func (h *messageHistogram) checkBuckets(sides ...[]histogram.Span) {
-	for _, spans := range sides {
-		at := int64(0)
-		for _, s := range spans {
-			at += int64(s.Offset) + int64(s.Length)
-			if (at > maxBucketIndex || at < -maxBucketIndex) && h.err == nil {
-				h.err = fmt.Errorf("%w: a bucket at place %d, and %d is the last", storage.ErrInvalid, at, maxBucketIndex)
-			}
-		}
-	}
 }
