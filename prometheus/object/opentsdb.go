@@ -10,7 +10,7 @@ import (
 
 // FromOpenTSDB converts a histogram of OpenTSDB to a native one with custom buckets (schema -53). What is below all
 // buckets is in a bucket up to the first bound, what is above in the one up to +Inf, and what is between two buckets in
-// one of 0. The sum is not known: it is NaN. It returns false if there is none with the same meaning: without buckets,
+// one of 0. The sum is not known, and estimated. It returns false if there is none with the same meaning: without buckets,
 // with buckets that overlap or end before they begin, and with counts below 0 or above what 64 bits hold.
 func FromOpenTSDB(h *schema.SimpleHistogram) (*histogram.Histogram, bool) {
 	c := customBuckets{bounds: make([]float64, 0, len(h.Buckets)+1), counts: make([]int64, 0, len(h.Buckets)+2)}
@@ -58,10 +58,23 @@ func (c *customBuckets) add(upper float64, count int64) {
 	}
 }
 
+// sum estimates the sum of the values: each is in the middle of its bucket, where OpenTSDB's percentiles are, or at the only
+// bound of it. NaN would be true, but the library finds no quantiles of a histogram with that sum.
+func (c *customBuckets) sum() (sum float64) {
+	if len(c.bounds) == 0 {
+		return 0
+	}
+	for i, count := range c.counts {
+		lower, upper := c.bounds[max(i-1, 0)], c.bounds[min(i, len(c.bounds)-1)]
+		sum += float64(count) * (lower/2 + upper/2)
+	}
+	return sum
+}
+
 // histogram returns the histogram; false if its counts are too great.
 func (c *customBuckets) histogram() (*histogram.Histogram, bool) {
 	h := &histogram.Histogram{
-		Schema: histogram.CustomBucketsSchema, Sum: math.NaN(), CustomValues: c.bounds,
+		Schema: histogram.CustomBucketsSchema, Sum: c.sum(), CustomValues: c.bounds,
 		PositiveSpans: []histogram.Span{{Length: uint32(len(c.counts))}}, PositiveBuckets: make([]int64, len(c.counts)),
 	}
 	total, before := int64(0), int64(0)

@@ -7,6 +7,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/prometheus/prometheus/model/histogram"
+	"github.com/prometheus/prometheus/promql"
+	"github.com/prometheus/prometheus/promql/parser/posrange"
 
 	"github.com/tsdbridge/tsdbridge/storage/schema"
 )
@@ -24,24 +26,26 @@ func TestFromOpenTSDB(t *testing.T) {
 		below, above int64
 		bounds       []float64 // nil: there is none
 		counts       []int64
+		sum          float64
 	}{
-		{"two", []schema.HistogramBucket{bucket(0, 1.75, 12), bucket(1.75, 3.5, 16)}, 2, 1, []float64{0, 1.75, 3.5}, []int64{2, 12, 16, 1}},
-		{"a gap", []schema.HistogramBucket{bucket(0, 1, 12), bucket(2, 3, 16)}, 0, 0, []float64{0, 1, 2, 3}, []int64{0, 12, 0, 16, 0}},
-		{"below 0", []schema.HistogramBucket{bucket(-2, -1, 1)}, 3, 4, []float64{-2, -1}, []int64{3, 1, 4}},
-		{"from -Inf", []schema.HistogramBucket{bucket(-inf, 0, 5), bucket(0, 1, 6)}, 0, 7, []float64{0, 1}, []int64{5, 6, 7}},
-		{"to +Inf", []schema.HistogramBucket{bucket(0, 1, 5), bucket(1, inf, 6)}, 0, 7, []float64{0, 1}, []int64{0, 5, 13}},
-		{"below -Inf", []schema.HistogramBucket{bucket(-inf, 0, 5)}, 1, 0, nil, nil},
-		{"none", nil, 1, 1, nil, nil},
-		{"they overlap", []schema.HistogramBucket{bucket(0, 2, 1), bucket(1, 3, 1)}, 0, 0, nil, nil},
-		{"empty", []schema.HistogramBucket{bucket(1, 1, 1)}, 0, 0, nil, nil},
-		{"backwards", []schema.HistogramBucket{bucket(2, 1, 1)}, 0, 0, nil, nil},
-		{"not a number", []schema.HistogramBucket{bucket(0, nan, 1)}, 0, 0, nil, nil},
-		{"not a number first", []schema.HistogramBucket{bucket(nan, 1, 1)}, 0, 0, nil, nil},
-		{"a count below 0", []schema.HistogramBucket{bucket(0, 1, -1)}, 0, 0, nil, nil},
-		{"below, below 0", []schema.HistogramBucket{bucket(0, 1, 1)}, -1, 0, nil, nil},
-		{"above, below 0", []schema.HistogramBucket{bucket(0, 1, 1)}, 0, -1, nil, nil},
-		{"too many", []schema.HistogramBucket{bucket(0, 1, math.MaxInt64), bucket(1, 2, 1)}, 0, 0, nil, nil},
-		{"too many up to +Inf", []schema.HistogramBucket{bucket(0, inf, math.MaxInt64)}, 0, 1, nil, nil},
+		{"two", []schema.HistogramBucket{bucket(0, 1.75, 12), bucket(1.75, 3.5, 16)}, 2, 1, []float64{0, 1.75, 3.5}, []int64{2, 12, 16, 1}, 12*0.875 + 16*2.625 + 3.5},
+		{"a gap", []schema.HistogramBucket{bucket(0, 1, 12), bucket(2, 3, 16)}, 0, 0, []float64{0, 1, 2, 3}, []int64{0, 12, 0, 16, 0}, 6 + 40},
+		{"below 0", []schema.HistogramBucket{bucket(-2, -1, 1)}, 3, 4, []float64{-2, -1}, []int64{3, 1, 4}, -6 - 1.5 - 4},
+		{"from -Inf", []schema.HistogramBucket{bucket(-inf, 0, 5), bucket(0, 1, 6)}, 0, 7, []float64{0, 1}, []int64{5, 6, 7}, 3 + 7},
+		{"to +Inf", []schema.HistogramBucket{bucket(0, 1, 5), bucket(1, inf, 6)}, 0, 7, []float64{0, 1}, []int64{0, 5, 13}, 2.5 + 13},
+		{"all in one", []schema.HistogramBucket{bucket(-inf, inf, 5)}, 0, 0, []float64{}, []int64{5}, 0},
+		{"below -Inf", []schema.HistogramBucket{bucket(-inf, 0, 5)}, 1, 0, nil, nil, 0},
+		{"none", nil, 1, 1, nil, nil, 0},
+		{"they overlap", []schema.HistogramBucket{bucket(0, 2, 1), bucket(1, 3, 1)}, 0, 0, nil, nil, 0},
+		{"empty", []schema.HistogramBucket{bucket(1, 1, 1)}, 0, 0, nil, nil, 0},
+		{"backwards", []schema.HistogramBucket{bucket(2, 1, 1)}, 0, 0, nil, nil, 0},
+		{"not a number", []schema.HistogramBucket{bucket(0, nan, 1)}, 0, 0, nil, nil, 0},
+		{"not a number first", []schema.HistogramBucket{bucket(nan, 1, 1)}, 0, 0, nil, nil, 0},
+		{"a count below 0", []schema.HistogramBucket{bucket(0, 1, -1)}, 0, 0, nil, nil, 0},
+		{"below, below 0", []schema.HistogramBucket{bucket(0, 1, 1)}, -1, 0, nil, nil, 0},
+		{"above, below 0", []schema.HistogramBucket{bucket(0, 1, 1)}, 0, -1, nil, nil, 0},
+		{"too many", []schema.HistogramBucket{bucket(0, 1, math.MaxInt64), bucket(1, 2, 1)}, 0, 0, nil, nil, 0},
+		{"too many up to +Inf", []schema.HistogramBucket{bucket(0, inf, math.MaxInt64)}, 0, 1, nil, nil, 0},
 	} {
 		h, ok := FromOpenTSDB(&schema.SimpleHistogram{Buckets: c.buckets, Underflow: c.below, Overflow: c.above})
 		if ok != (c.bounds != nil) {
@@ -58,7 +62,7 @@ func TestFromOpenTSDB(t *testing.T) {
 			total += sum
 			counts = append(counts, sum)
 		}
-		if diff := cmp.Diff(c.bounds, h.CustomValues) + cmp.Diff(c.counts, counts); diff != "" || h.Count != uint64(total) || !math.IsNaN(h.Sum) {
+		if diff := cmp.Diff(c.bounds, h.CustomValues) + cmp.Diff(c.counts, counts); diff != "" || h.Count != uint64(total) || h.Sum != c.sum {
 			t.Errorf("%s: %v\n%s", c.name, h, diff)
 		}
 		if err := h.Validate(); err != nil {
@@ -96,6 +100,9 @@ func TestRandomFromOpenTSDB(t *testing.T) {
 		}
 		if err := native.Validate(); err != nil || native.Count != want {
 			t.Fatalf("%+v: %v, %v, want %d", h, native, err, want)
+		}
+		if q, infos := promql.HistogramQuantile(0.5, native.ToFloat(nil), "", posrange.PositionRange{}); want > 0 && len(native.CustomValues) > 0 && math.IsInf(q, 0) || len(infos) > 0 || math.IsNaN(native.Sum) {
+			t.Fatalf("%v: the median is %v, %v", native, q, infos)
 		}
 		again, _, err := DecodeHistogram(EncodeHistogram(native))
 		if err != nil || !again.Equals(native) || again.Schema != histogram.CustomBucketsSchema {
