@@ -24,17 +24,26 @@ func Features() []string {
 
 // Parser parses the queries of an API with these options.
 func (o Options) Parser() parser.Parser {
+	on := o.features()
 	return pathlabel.Parser(parser.NewParser(parser.Options{
 		ExperimentalDurationExpr:     true,
-		EnableExperimentalFunctions:  slices.Contains(o.Features, FeatureFunctions),
-		EnableExtendedRangeSelectors: slices.Contains(o.Features, FeatureRangeSelectors),
-		EnableBinopFillModifiers:     slices.Contains(o.Features, FeatureFillModifiers),
+		EnableExperimentalFunctions:  slices.Contains(on, FeatureFunctions),
+		EnableExtendedRangeSelectors: slices.Contains(on, FeatureRangeSelectors),
+		EnableBinopFillModifiers:     slices.Contains(on, FeatureFillModifiers),
 	}))
+}
+
+// features are the names, of which a text may have several between commas, as in Prometheus.
+func (o Options) features() (names []string) {
+	for _, text := range o.Features {
+		names = append(names, strings.Split(text, ",")...)
+	}
+	return names
 }
 
 // checkFeatures refuses features that there are not.
 func (o Options) checkFeatures() error {
-	for _, name := range o.Features {
+	for _, name := range o.features() {
 		if !slices.Contains(Features(), name) {
 			return fmt.Errorf("--query.enable-feature=%s: want one of %s", name, strings.Join(Features(), ", "))
 		}

@@ -42,7 +42,11 @@ func TestFeatures(t *testing.T) {
 		}
 	}
 	o = DefaultOptions()
-	o.Features = []string{"delayed"}
+	o.Features = []string{strings.Join(Features(), ",")} // as Prometheus' flag
+	if _, err := o.Parser().ParseExpr(`sort_by_label(x, "a") + fill(2) rate(x[5m] smoothed)`); err != nil || o.Validate() != nil {
+		t.Errorf("%v, %v", err, o.Validate())
+	}
+	o.Features = []string{FeatureFunctions + ",delayed"}
 	if err := o.Validate(); err == nil || !strings.Contains(err.Error(), "--query.enable-feature=delayed") {
 		t.Errorf("%v", err)
 	}
