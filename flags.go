@@ -70,7 +70,8 @@ type command struct {
 	exit      int // without a name
 	options   adapter.Options
 	tables    adapter.TableOptions
-	store     adapter.StoreOptions
+	store     maintain.StoreOptions
+	fixStore  bool // of "store check"
 	trees     treeFlags
 	imports   migrate.ImportOptions
 	exports   migrate.ExportOptions
@@ -184,7 +185,7 @@ func withoutOptions() []string {
 // command returns what was parsed.
 func (p *parser) command(name string) command {
 	return command{
-		name: name, options: p.options, tables: p.tables, store: p.store, trees: p.trees, imports: p.imports, exports: p.exports, copies: p.copies, fsck: p.fsck, metaSync: p.metaSync,
+		name: name, options: p.options, tables: p.tables, store: p.store, fixStore: p.fixStore, trees: p.trees, imports: p.imports, exports: p.exports, copies: p.copies, fsck: p.fsck, metaSync: p.metaSync,
 		uid: p.uid, ask: p.ask, checks: p.checkTSD, backfill: p.backfill, ruleFiles: p.ruleFiles, ruleTests: p.ruleTests, importFiles: p.importFiles, exportFiles: p.exportFiles, checked: p.checked,
 		health: p.health, shell: p.shell, sampleCommands: p.sampleCommands,
 	}
@@ -265,7 +266,8 @@ type parser struct {
 	app         *kingpin.Application
 	options     adapter.Options
 	tables      adapter.TableOptions
-	store       adapter.StoreOptions
+	store       maintain.StoreOptions
+	fixStore    bool // of "store check"
 	trees       treeFlags
 	imports     migrate.ImportOptions
 	importFiles migrate.ImportFilesOptions
@@ -546,7 +548,7 @@ func (p *parser) storeCommands(tables *kingpin.CmdClause) {
 	verify := backups.Command("verify", "Read a backup and compare it with its checksums. The result is kept beside it, in DIR.verified.json.")
 	verify.Arg("dir", "Directory of the backup; it is not changed.").Required().StringVar(&p.store.Dir)
 	check := p.app.Command("store", "The embedded store.").Command("check", "Read a store that no adapter uses, and print what is damaged and what is lost.")
-	check.Flag("fix", "Also make the store whole without what is lost. Damaged files are kept in the directory \"aside\" of --storage.path.").BoolVar(&p.store.Fix)
+	check.Flag("fix", "Also make the store whole without what is lost. Damaged files are kept in the directory \"aside\" of --storage.path.").BoolVar(&p.fixStore)
 	restore := p.app.Command(commandRestore, "Copy a backup into --storage.path, which must be empty.")
 	restore.Arg("dir", "Directory of the backup; it is not changed.").Required().StringVar(&p.store.Dir)
 }

@@ -62,15 +62,15 @@ func run(args []string, stdout, stderr io.Writer) int {
 	case commandTablesCreate:
 		err = adapter.CreateTables(ctx, c.options, c.tables, stdout)
 	case commandTablesPack:
-		err = adapter.CompactTables(ctx, c.options, c.store, stdout)
+		err = maintain.CompactTables(ctx, c.options, c.store, stdout)
 	case commandBackup:
-		err = adapter.Backup(ctx, c.options, c.store, stdout)
+		err = maintain.Backup(ctx, c.options, c.store, stdout)
 	case commandVerify:
-		err = adapter.VerifyBackup(ctx, c.options, c.store, stdout)
+		err = maintain.VerifyBackup(ctx, c.options, c.store, stdout)
 	case commandCheck:
-		err = adapter.CheckStore(ctx, c.options, c.store, stdout)
+		err = adapter.CheckStore(ctx, c.options, c.fixStore, stdout)
 	case commandRestore:
-		err = adapter.Restore(ctx, c.options, c.store, stdout)
+		err = maintain.Restore(ctx, c.options, c.store, stdout)
 	case commandTreeSync, commandUIDTreeSync:
 		err = maintain.SyncTrees(ctx, c.options, c.trees.sync, stdout)
 	case commandTreeShow:

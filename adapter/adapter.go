@@ -19,6 +19,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/tsdbridge/tsdbridge/adapter/admin"
+	"github.com/tsdbridge/tsdbridge/adapter/backups"
 	"github.com/tsdbridge/tsdbridge/adapter/config"
 	"github.com/tsdbridge/tsdbridge/adapter/webconfig"
 	"github.com/tsdbridge/tsdbridge/budget"
@@ -55,12 +56,12 @@ type Adapter struct {
 	log        *lastlog.Log
 	refused    *refused.Log // of all doors
 	transfers  *admin.Transfers
-	backups    backupTimes
+	backups    backups.Times
 	server     *http.Server
 	listener   net.Listener // nil when the address is empty
 
 	webConfig *webconfig.File // nil: neither TLS nor passwords
-	admin     *adminAPI       // nil without --web.enable-admin-api
+	admin     *admin.API      // nil without --web.enable-admin-api
 	status    *statusHandler
 	forward   *forward.Manager // nil: a command
 
@@ -84,7 +85,7 @@ func New(o Options) (*Adapter, error) {
 	registerBuildInfo(a.registry)
 	a.registry.MustRegister(o.Tracer)
 	if o.Engine == EngineEmbedded {
-		a.backups.register(a.registry)
+		a.backups.Register(a.registry)
 	}
 	a.names, _ = o.translator() // checked by Validate
 	a.budget = newBudget(o, a.registry)
@@ -261,7 +262,12 @@ func (a *Adapter) Run(ctx context.Context) error {
 		group.Go(func() error { return a.forward.Run(serveCtx) })
 	}
 	group.Go(func() error { return a.runReloads(serveCtx) })
-	group.Go(func() error { return a.watchBackups(serveCtx) })
+	if a.o.Engine == EngineEmbedded {
+		group.Go(func() error {
+			a.backups.Watch(serveCtx, a.o.Backups())
+			return nil
+		})
+	}
 	group.Go(a.serve)
 	graphiteDone, opentsdbDone := make(chan struct{}), make(chan struct{})
 	group.Go(func() error {

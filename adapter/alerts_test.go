@@ -221,7 +221,7 @@ var causes = []struct {
 			postText(t, "http://"+a.Addr(), fmt.Sprintf(`{__name__="up"} 1@%d`, now))
 			killed := o
 			killed.Path = filepath.Join(t.TempDir(), "killed")
-			copyRunning(t, o.Path, killed.Path)
+			commandstest.CopyRunning(t, o.Path, killed.Path)
 			again, _ := runAdapter(t, killed)
 			return again
 		}
@@ -234,7 +234,7 @@ var causes = []struct {
 			sendRemoteWrite(t, a, fmt.Sprintf(`{__name__="m%02d"} `, n)+manySamplesText(n), 1)
 		}
 		stop()
-		must(t, CompactTables(t.Context(), o, StoreOptions{}, io.Discard))
+		compactStore(t, o)
 		tables, err := filepath.Glob(filepath.Join(o.Path, "*.sst"))
 		must(t, err)
 		largest := slices.MaxFunc(tables, func(x, y string) int { return int(used(t, x) - used(t, y)) })

@@ -5,10 +5,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"log/slog"
-	"maps"
 	"math"
 	"math/rand/v2"
 	"net/http"
@@ -20,6 +18,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/tsdbridge/tsdbridge/commands/commandstest"
 	"github.com/tsdbridge/tsdbridge/e2e/scale"
 	"github.com/tsdbridge/tsdbridge/prometheus/promtest"
 	"github.com/tsdbridge/tsdbridge/storage"
@@ -103,67 +102,11 @@ func storesToDamage(t *testing.T) (stores map[string]Options, older damagedStart
 		}
 		killed := o
 		killed.Path = filepath.Join(t.TempDir(), "killed")
-		copyRunning(t, o.Path, killed.Path)
+		commandstest.CopyRunning(t, o.Path, killed.Path)
 		stop()
 		stores[name] = killed
 	}
 	return stores, older
-}
-
-// copyRunning copies the folder of a store that runs, as a kill at one moment leaves it: it copies
-// again when a file has changed meanwhile.
-func copyRunning(t *testing.T, from, to string) {
-	t.Helper()
-	for before := filesOf(t, from); ; {
-		must(t, os.RemoveAll(to))
-		err := copySparse(from, to)
-		after := filesOf(t, from)
-		if maps.Equal(before, after) {
-			must(t, err)
-			return
-		}
-		before = after
-	}
-}
-
-// filesOf returns the size and the time of the last change of each file in a folder.
-func filesOf(t *testing.T, dir string) map[string]string {
-	t.Helper()
-	files := map[string]string{}
-	must(t, filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
-		if err != nil || d.IsDir() {
-			return err
-		}
-		info, err := d.Info()
-		if err == nil {
-			files[path] = fmt.Sprint(info.Size(), info.ModTime())
-		}
-		return err
-	}))
-	return files
-}
-
-// copySparse copies a folder of files; reserved space of a log becomes a hole.
-func copySparse(from, to string) error {
-	return filepath.WalkDir(from, func(path string, d fs.DirEntry, err error) error {
-		if err != nil {
-			return err
-		}
-		rel, err := filepath.Rel(from, path)
-		if err != nil || d.IsDir() {
-			return errors.Join(err, os.MkdirAll(filepath.Join(to, rel), 0o750))
-		}
-		f, err := os.Open(path)
-		if err != nil {
-			return err
-		}
-		defer f.Close()
-		info, err := f.Stat()
-		if err != nil {
-			return err
-		}
-		return unpackFile(f, info.Size(), filepath.Join(to, rel))
-	})
 }
 
 // TestDamagedStores damages each file of each store in many ways, and starts it. Either everything
@@ -233,7 +176,7 @@ func TestLostLog(t *testing.T) {
 		must(t, do(path))
 		lost := o
 		lost.Path = path
-		if err := Backup(t.Context(), lost, StoreOptions{Dir: filepath.Join(t.TempDir(), "backup")}, io.Discard); !errors.Is(err, log.ErrCorrupt) {
+		if err := lost.BackUpStore(t.Context(), filepath.Join(t.TempDir(), "backup")); !errors.Is(err, log.ErrCorrupt) {
 			t.Errorf("%s: backup: %v", what, err)
 		}
 		if strings.HasPrefix(what, "the log of another") {
@@ -252,12 +195,12 @@ func TestOlderStore(t *testing.T) {
 	fixtureFirst(t, a)
 	stop()
 	old := filepath.Join(t.TempDir(), "old")
-	must(t, copySparse(o.Path, old))
+	must(t, commandstest.CopySparse(o.Path, old))
 	a, _ = runAdapter(t, o)
 	fixtureLast(t, a)
 	running := copyOf(t, o)
 	must(t, os.RemoveAll(filepath.Join(old, "log")))
-	must(t, copySparse(filepath.Join(running, "log"), filepath.Join(old, "log")))
+	must(t, commandstest.CopySparse(filepath.Join(running, "log"), filepath.Join(old, "log")))
 	for _, mark := range []string{"log-points.mark", "log-series.mark"} {
 		must(t, copyOver(filepath.Join(running, mark), filepath.Join(old, mark)))
 	}
@@ -266,10 +209,10 @@ func TestOlderStore(t *testing.T) {
 	}
 	o.Path = old
 	var out strings.Builder
-	if err := CheckStore(t.Context(), o, StoreOptions{}, &out); err == nil || !strings.Contains(out.String(), "older than its log") {
+	if err := CheckStore(t.Context(), o, false, &out); err == nil || !strings.Contains(out.String(), "older than its log") {
 		t.Errorf("store check: %v\n%s", err, out.String())
 	}
-	if err := CheckStore(t.Context(), o, StoreOptions{Fix: true}, &out); err != nil {
+	if err := CheckStore(t.Context(), o, true, &out); err != nil {
 		t.Errorf("store check --fix: %v\n%s", err, out.String())
 	}
 	if got := startDamaged(t, o, old); got.refused != "" || len(got.failed) > 0 {
@@ -284,16 +227,18 @@ func earlyLog(t *testing.T) (path string) {
 	a, _ := runAdapter(t, o)
 	sendRemoteWrite(t, a, fmt.Sprintf(`{__name__="load", host="web0"} -7@%d`, fixtureTime(-299)), 1)
 	path = filepath.Join(t.TempDir(), "early")
-	must(t, copySparse(o.Path, path))
+	must(t, commandstest.CopySparse(o.Path, path))
 	return path
 }
 
-func copyOver(from, to string) error { return errors.Join(os.Remove(to), copyFile(from, to)) }
+func copyOver(from, to string) error {
+	return errors.Join(os.Remove(to), commandstest.CopySparse(from, to))
+}
 
 func copyOf(t *testing.T, o Options) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "store")
-	copyRunning(t, o.Path, path)
+	commandstest.CopyRunning(t, o.Path, path)
 	return path
 }
 
@@ -445,12 +390,12 @@ func fixDamaged(t *testing.T, o Options, file string, d damage, what string, wan
 	d.do(t, filepath.Join(path, file))
 	o.Path = path
 	var out strings.Builder
-	err := CheckStore(t.Context(), o, StoreOptions{}, &out)
+	err := CheckStore(t.Context(), o, false, &out)
 	if err == nil || !strings.Contains(out.String()+err.Error(), path) {
 		t.Errorf("%s: store check: %v, without the name of a file:\n%s", what, err, out.String())
 	}
 	out.Reset()
-	if err := CheckStore(t.Context(), o, StoreOptions{Fix: true}, &out); err != nil {
+	if err := CheckStore(t.Context(), o, true, &out); err != nil {
 		if !errors.Is(err, kv.ErrDamaged) && !strings.Contains(err.Error(), path) {
 			t.Errorf("%s: store check --fix: %v\n%s", what, err, out.String())
 		}
@@ -469,7 +414,7 @@ func fixDamaged(t *testing.T, o Options, file string, d damage, what string, wan
 		}
 	}
 	out.Reset()
-	if err := CheckStore(t.Context(), o, StoreOptions{}, &out); err != nil {
+	if err := CheckStore(t.Context(), o, false, &out); err != nil {
 		t.Errorf("%s: store check after --fix: %v\n%s", what, err, out.String())
 	}
 	return "mended"
@@ -492,7 +437,7 @@ func TestDamagedBlock(t *testing.T) {
 		sendRemoteWrite(t, a, b.String(), 1)
 	}
 	stop()
-	must(t, CompactTables(t.Context(), o, StoreOptions{}, io.Discard))
+	compactStore(t, o)
 	tables, err := filepath.Glob(filepath.Join(o.Path, "*.sst"))
 	must(t, err)
 	largest := slices.MaxFunc(tables, func(x, y string) int { return int(used(t, x) - used(t, y)) })

@@ -244,7 +244,7 @@ func (o Options) storageOptions() storage.Options {
 	s.CompactAfter = o.HBaseCompactAfter // of shared tables alone, and checked in any case
 	s.Index, s.IndexRefresh, s.SeriesCache = storage.SeriesIndex(o.SeriesIndex), o.IndexRefresh, o.SeriesCache
 	s.Mode, s.LogUnacknowledged = o.writeMode(), o.spools()
-	s.Buffer.Dir, s.Buffer.MaxLogBytes, s.Buffer.FlushInterval, s.Buffer.MaxHeadBytes = o.logPath(), o.LogBytes, o.flushInterval(), o.HeadBytes
+	s.Buffer.Dir, s.Buffer.MaxLogBytes, s.Buffer.FlushInterval, s.Buffer.MaxHeadBytes = o.LogFolder(), o.LogBytes, o.flushInterval(), o.HeadBytes
 	s.Buffer.MarkDir = o.logMarkPath()
 	if o.Command && o.Engine == EngineHBase && o.writeMode() == storage.WriteThrough {
 		s.Buffer.Dir, s.Buffer.MarkDir = "", "" // a log that is there is an adapter's

@@ -47,9 +47,9 @@ func (o Options) flushInterval() time.Duration {
 	return flushSpool
 }
 
-// logPath returns the directory of the log. By default it is in --storage.path, so that an embedded
+// LogFolder returns the directory of the log. By default it is in --storage.path, so that an embedded
 // store is copied or moved with its log. With other engines that directory holds only the log.
-func (o Options) logPath() string {
+func (o Options) LogFolder() string {
 	switch {
 	case o.LogPath != "":
 		return o.LogPath

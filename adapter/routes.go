@@ -9,6 +9,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
 	"github.com/tsdbridge/tsdbridge/adapter/admin"
+	"github.com/tsdbridge/tsdbridge/adapter/backups"
 	"github.com/tsdbridge/tsdbridge/adapter/trees"
 	"github.com/tsdbridge/tsdbridge/budget"
 	"github.com/tsdbridge/tsdbridge/prometheus/reply"
@@ -58,12 +59,17 @@ func (a *Adapter) routes(g *generation) (http.Handler, error) {
 	shown.Routes(queries)
 	queries.Get(phrasesPath, (&phraseAPI{names: a.names, store: a.store.Catalog()}).serve)
 	r.Get(admin.TransfersPath, a.transfers.Serve)
-	r.Get(backupsPath, a.showBackups)
+	record := a.o.Backups()
+	if a.o.Engine == EngineEmbedded {
+		r.Get(backups.Path, backups.Page(&record))
+	} else {
+		r.Get(backups.Path, backups.Page(nil))
+	}
 	if a.o.AdminAPI {
 		if a.admin == nil { // it holds what its operations share
-			a.admin = &adminAPI{o: a.o, store: a.store, engine: a.db, syncTrees: shown.Sync, transfers: a.transfers, operations: a.operations()}
+			a.admin = a.adminAPI(shown.Sync)
 		}
-		a.admin.mount(r.With(answeredBy("admin")))
+		a.admin.Mount(r.With(answeredBy("admin")))
 	}
 	r.Get(lastLogPath, a.lastLog)
 	reload := http.NewCrossOriginProtection().Handler(http.HandlerFunc(a.serveReload))

@@ -1,7 +1,6 @@
 package adapter
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -10,6 +9,7 @@ import (
 	"path/filepath"
 	"time"
 
+	"github.com/tsdbridge/tsdbridge/folder"
 	"github.com/tsdbridge/tsdbridge/storage"
 	"github.com/tsdbridge/tsdbridge/storage/pebble"
 )
@@ -18,11 +18,11 @@ import (
 var errLost = errors.New("the store is damaged")
 
 // CheckStore reads all of an embedded store and of its log, which no process may have open. It
-// prints what is damaged: by file, and how many hours of series. With s.Fix it then repairs the
+// prints what is damaged: by file, and how many hours of series. With fix it then repairs the
 // store without the lost parts, and keeps damaged files in the folder "aside". It fails if
 // something is lost and not repaired.
-func CheckStore(ctx context.Context, o Options, s StoreOptions, out io.Writer) error {
-	if err := o.wantEmbedded("store check"); err != nil {
+func CheckStore(ctx context.Context, o Options, fix bool, out io.Writer) error {
+	if err := o.WantEmbedded("store check"); err != nil {
 		return err
 	}
 	if _, err := os.Stat(o.Path); err != nil {
@@ -36,7 +36,7 @@ func CheckStore(ctx context.Context, o Options, s StoreOptions, out io.Writer) e
 		fmt.Fprintf(out, "%s: everything was read, nothing is damaged\n", o.Path)
 		return nil
 	}
-	if !s.Fix {
+	if !fix {
 		return fmt.Errorf("%w: %d findings; \"tsdbridge store check --fix\" goes on without what is lost", errLost, c.found)
 	}
 	return c.fix(ctx)
@@ -144,7 +144,7 @@ func (c *storeCheck) names(ctx context.Context) namedStore {
 
 // openThrough opens the tables without their log, and loads the series.
 func (c *storeCheck) openThrough(ctx context.Context) (*storage.Store, func() error, error) {
-	db, engine, err := c.o.openStoreThatIs()
+	db, engine, err := c.o.openStore()
 	if err != nil {
 		return nil, nil, err
 	}
@@ -202,26 +202,10 @@ func (c *storeCheck) fixLog(ctx context.Context) error {
 	fmt.Fprintf(c.out, "mended: %d points of the log are in the tables; %d records have unknown series\n", points, left)
 	if _, err := os.Stat(c.log.Dir); err == nil {
 		aside := filepath.Join(c.o.Path, "aside", "log-"+c.o.Now().UTC().Format("20060102T150405Z"))
-		if err := moveFolder(ctx, c.log.Dir, aside); err != nil {
+		if err := folder.Move(ctx, c.log.Dir, aside); err != nil {
 			return err
 		}
 		fmt.Fprintf(c.out, "mended: the log is kept in %s\n", aside)
 	}
 	return c.log.ForgetLog()
-}
-
-// VerifyBackup reads all files of a backup and compares them with the checksums from when it was
-// made. What it finds is recorded beside the backup.
-func VerifyBackup(ctx context.Context, o Options, s StoreOptions, out io.Writer) error {
-	begin := o.Now()
-	found := pebble.Verify(ctx, s.Dir)
-	size, files, err := folderSize(s.Dir)
-	if err := o.noteVerified(ctx, s.Dir, begin, size, found); err != nil {
-		fmt.Fprintf(out, "that the backup was verified could not be recorded: %v\n", err)
-	}
-	if err := cmp.Or(found, err); err != nil {
-		return err
-	}
-	fmt.Fprintf(out, "%s: %s in %d files are as they were written, in %v\n", s.Dir, sizeText(size), files, took(o, begin))
-	return nil
 }

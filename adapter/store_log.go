@@ -11,7 +11,7 @@ import (
 )
 
 // putLog puts the content of a store's log into its tables, if there is a log.
-func putLog(ctx context.Context, o Options, db kv.KV) error {
+func (o Options) putLog(ctx context.Context, db kv.KV) error {
 	so := o.storageOptions()
 	if held, err := so.HoldsLog(db); err != nil || !held {
 		return err
@@ -22,7 +22,7 @@ func putLog(ctx context.Context, o Options, db kv.KV) error {
 		return err
 	}
 	if err := errors.Join(replay(ctx, store), store.Close(ctx)); err != nil {
-		return fmt.Errorf("put the log in %s into the tables: %w", o.logPath(), err)
+		return fmt.Errorf("put the log in %s into the tables: %w", o.LogFolder(), err)
 	}
 	return nil
 }

@@ -7,6 +7,8 @@ import (
 	"github.com/go-chi/chi/v5"
 
 	"github.com/tsdbridge/tsdbridge/adapter/admin"
+	"github.com/tsdbridge/tsdbridge/adapter/backups"
+	"github.com/tsdbridge/tsdbridge/adapter/trees"
 	"github.com/tsdbridge/tsdbridge/budget"
 	"github.com/tsdbridge/tsdbridge/copying"
 	"github.com/tsdbridge/tsdbridge/graphite"
@@ -87,16 +89,22 @@ func (a *Adapter) UIDs() admin.UIDTables {
 	return admin.UIDTables{Store: a.store, Trees: a.trees, DB: a.db, TreeTable: a.o.TableTree, Layout: a.o.Layout()}
 }
 
-// operations returns what the adapter does for commands elsewhere.
-func (a *Adapter) operations() []admin.Operations {
-	return []admin.Operations{
+// Backups returns the record of the backups of an embedded store.
+func (o Options) Backups() backups.Record {
+	return backups.Record{Store: o.Path, Now: o.Now, Logger: o.Logger}
+}
+
+// adminAPI returns what the adapter does for commands elsewhere.
+func (a *Adapter) adminAPI(syncTrees func(*http.Request) (any, error)) *admin.API {
+	files := admin.StoreFiles{Logger: a.o.Logger, Store: a.store, Engine: a.db, Tables: a.o.Tables(), Backups: a.o.Backups(), Want: a.o.WantEmbedded}
+	return admin.NewAPI(a.o.Logger, a.transfers, files.Exclusive().With(trees.SyncPath, syncTrees),
 		admin.NewChecks(a.o.Logger, a.store, func() fsck.Source { return a.Checker(false) }),
 		admin.NewUIDs(a.o.Logger, a.UIDs()),
 		admin.NewBackfills(a.o.Logger, a.Ready, func() admin.Ruler { return a.live.Load() }),
 		admin.NewImports(a.o.Logger, a.Importer(), a.graphite.Importer(), a.Appendable()),
 		admin.NewExports(a.o.Logger, a.ExportOptions(), a.Samples(), a.WhisperFiles),
 		admin.NewCopies(a.o.Logger, a.LocalCopy()),
-	}
+	)
 }
 
 // OpenTSDB returns what answers OpenTSDB's HTTP API.

@@ -3,18 +3,24 @@ package adapter
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
+	"os"
+	"path/filepath"
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"github.com/tsdbridge/tsdbridge/adapter/admin"
+	"github.com/tsdbridge/tsdbridge/folder"
 	"github.com/tsdbridge/tsdbridge/storage"
 	"github.com/tsdbridge/tsdbridge/storage/kv"
+	"github.com/tsdbridge/tsdbridge/storage/pebble"
 )
 
 // openTablesThatAre opens tables that must exist.
 func (o Options) openTablesThatAre() (kv.KV, io.Closer, error) {
 	if o.Engine == EngineEmbedded {
-		return o.openStoreThatIs()
+		return o.openStore()
 	}
 	return o.openEngine(prometheus.NewRegistry(), 0)
 }
@@ -38,7 +44,7 @@ func (o Options) ReadTables(ctx context.Context, use func(db kv.KV, store *stora
 		return err
 	}
 	if o.Engine == EngineEmbedded {
-		err = putLog(ctx, o, db)
+		err = o.putLog(ctx, db)
 	}
 	var store *storage.Store
 	if err == nil {
@@ -46,6 +52,70 @@ func (o Options) ReadTables(ctx context.Context, use func(db kv.KV, store *stora
 	}
 	if err == nil {
 		err = use(db, store)
+	}
+	return errors.Join(err, engine.Close())
+}
+
+// WantEmbedded returns an error for other engines, which names their own way to do it.
+func (o Options) WantEmbedded(what string) error {
+	switch o.Engine {
+	case EngineEmbedded:
+		return nil
+	case EngineHBase:
+		return fmt.Errorf("%s is for the embedded engine; HBase has its own: snapshot, restore_snapshot and major_compact in its shell", what)
+	}
+	return fmt.Errorf("%s is for the embedded engine, not for --storage.engine=%s", what, o.Engine)
+}
+
+// WantStore returns an error if there is no embedded store.
+func (o Options) WantStore() error {
+	if _, err := os.Stat(o.Path); err != nil {
+		return fmt.Errorf("--storage.path: there is no store: %w", err)
+	}
+	if names, err := filepath.Glob(filepath.Join(o.Path, "marker.manifest.*")); err != nil || len(names) == 0 {
+		return fmt.Errorf("--storage.path=%s: there is no store", o.Path)
+	}
+	return nil
+}
+
+// openStore opens an embedded store that must exist.
+func (o Options) openStore() (kv.KV, *pebble.Engine, error) {
+	if err := o.WantStore(); err != nil {
+		return nil, nil, err
+	}
+	db, closer, err := o.openEngine(prometheus.NewRegistry(), 0)
+	if err != nil {
+		return nil, nil, err
+	}
+	engine, ok := closer.(*pebble.Engine)
+	if !ok {
+		return nil, nil, errors.Join(fmt.Errorf("%s is not the embedded engine", o.engineName()), closer.Close())
+	}
+	return db, engine, nil
+}
+
+// CompactStore compacts an embedded store that no process has open.
+func (o Options) CompactStore(ctx context.Context) (admin.Sizes, error) {
+	db, engine, err := o.openStore()
+	if err != nil {
+		return admin.Sizes{}, err
+	}
+	sizes, err := admin.Compact(ctx, db, o.Tables())
+	return sizes, errors.Join(err, engine.Close())
+}
+
+// BackUpStore copies an embedded store that no process has open into a folder that must not exist. First it puts the log that a
+// crash has left into the tables, as a start would.
+func (o Options) BackUpStore(ctx context.Context, dir string) error {
+	db, engine, err := o.openStore()
+	if err != nil {
+		return err
+	}
+	if err = o.putLog(ctx, db); err == nil {
+		err = folder.Make(filepath.Dir(filepath.Clean(dir)))
+	}
+	if err == nil {
+		err = engine.Checkpoint(ctx, dir)
 	}
 	return errors.Join(err, engine.Close())
 }

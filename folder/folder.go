@@ -1,27 +1,26 @@
-package adapter
+// Package folder moves, makes and measures folders on the disk, durably; it knows no file in them.
+package folder
 
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"syscall"
-	"time"
 )
 
-// moveFolder renames a folder atomically. On another file system it first copies it under the name
+// Move renames a folder atomically. On another file system it first copies it under the name
 // with ".partial".
-func moveFolder(ctx context.Context, from, to string) error {
+func Move(ctx context.Context, from, to string) error {
 	to = filepath.Clean(to)
-	if err := makeFolder(filepath.Dir(to)); err != nil {
+	if err := Make(filepath.Dir(to)); err != nil {
 		return err
 	}
 	switch err := os.Rename(from, to); {
 	case err == nil:
-		return errors.Join(syncFolder(filepath.Dir(to)), syncFolder(filepath.Dir(from)))
+		return errors.Join(syncNames(filepath.Dir(to)), syncNames(filepath.Dir(from)))
 	case !errors.Is(err, syscall.EXDEV):
 		return err
 	}
@@ -29,35 +28,35 @@ func moveFolder(ctx context.Context, from, to string) error {
 	if err := os.RemoveAll(partial); err != nil {
 		return err
 	}
-	if err := copyFolder(ctx, from, partial); err != nil {
+	if err := copyAll(ctx, from, partial); err != nil {
 		return errors.Join(err, os.RemoveAll(partial))
 	}
 	if err := os.Rename(partial, to); err != nil {
 		return err
 	}
-	if err := syncFolder(filepath.Dir(to)); err != nil {
+	if err := syncNames(filepath.Dir(to)); err != nil {
 		return err
 	}
 	return os.RemoveAll(from)
 }
 
-// makeFolder creates a folder and its parents, durably.
-func makeFolder(dir string) error {
+// Make creates a folder and its parents, durably.
+func Make(dir string) error {
 	if _, err := os.Stat(dir); !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
 	above := filepath.Dir(dir)
-	if err := makeFolder(above); err != nil {
+	if err := Make(above); err != nil {
 		return err
 	}
 	if err := os.Mkdir(dir, 0o750); err != nil {
 		return err
 	}
-	return syncFolder(above)
+	return syncNames(above)
 }
 
-// copyFolder copies a folder of files, durably.
-func copyFolder(ctx context.Context, from, to string) error {
+// copyAll copies a folder of files, durably.
+func copyAll(ctx context.Context, from, to string) error {
 	entries, err := os.ReadDir(from)
 	if err != nil {
 		return err
@@ -73,7 +72,7 @@ func copyFolder(ctx context.Context, from, to string) error {
 			return err
 		}
 	}
-	return syncFolder(to)
+	return syncNames(to)
 }
 
 func copyFile(from, to string) (err error) {
@@ -90,8 +89,8 @@ func copyFile(from, to string) (err error) {
 	return errors.Join(err, dst.Sync(), dst.Close())
 }
 
-// syncFolder makes the names in a folder durable.
-func syncFolder(dir string) error {
+// syncNames makes the names in a folder durable.
+func syncNames(dir string) error {
 	d, err := os.Open(dir)
 	if err != nil {
 		return err
@@ -99,8 +98,8 @@ func syncFolder(dir string) error {
 	return errors.Join(d.Sync(), d.Close())
 }
 
-// folderSize returns the size of the files below a folder, 0 if it does not exist.
-func folderSize(dir string) (bytes uint64, files int, err error) {
+// Size returns the size of the files below a folder, 0 if it does not exist.
+func Size(dir string) (bytes uint64, files int, err error) {
 	err = filepath.WalkDir(dir, func(_ string, d fs.DirEntry, err error) error {
 		if errors.Is(err, fs.ErrNotExist) {
 			return nil
@@ -117,16 +116,4 @@ func folderSize(dir string) (bytes uint64, files int, err error) {
 		return nil
 	})
 	return bytes, files, err
-}
-
-// sizeText formats bytes for people.
-func sizeText(n uint64) string {
-	if n < 1<<20 {
-		return fmt.Sprintf("%d bytes", n)
-	}
-	return fmt.Sprintf("%.1f MiB", float64(n)/(1<<20))
-}
-
-func took(o Options, begin time.Time) time.Duration {
-	return o.Now().Sub(begin).Round(time.Millisecond)
 }

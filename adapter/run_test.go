@@ -1,0 +1,36 @@
+package adapter
+
+import (
+	"path/filepath"
+	"testing"
+
+	"github.com/tsdbridge/tsdbridge/commands/commandstest"
+	"github.com/tsdbridge/tsdbridge/storage"
+)
+
+// runAdapter runs an adapter until stop is called or the test ends, and waits until it is ready.
+func runAdapter(t *testing.T, o Options) (a *Adapter, stop func()) {
+	t.Helper()
+	o.ListenAddress = "127.0.0.1:0"
+	a, err := New(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return a, commandstest.Serve(t, a)
+}
+
+// storeTestOptions returns a store of its own that is written through a log.
+func storeTestOptions(t *testing.T, mode storage.WriteMode) Options {
+	t.Helper()
+	o := DefaultOptions()
+	o.Path, o.WriteMode, o.AdminAPI = filepath.Join(t.TempDir(), "store"), string(mode), true
+	return o
+}
+
+// compactStore compacts a store that no process has open.
+func compactStore(t *testing.T, o Options) {
+	t.Helper()
+	if _, err := o.CompactStore(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+}
