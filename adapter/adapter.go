@@ -21,6 +21,7 @@ import (
 	"github.com/tsdbridge/tsdbridge/adapter/admin"
 	"github.com/tsdbridge/tsdbridge/adapter/backups"
 	"github.com/tsdbridge/tsdbridge/adapter/config"
+	"github.com/tsdbridge/tsdbridge/adapter/status"
 	"github.com/tsdbridge/tsdbridge/adapter/webconfig"
 	"github.com/tsdbridge/tsdbridge/budget"
 	"github.com/tsdbridge/tsdbridge/graphite"
@@ -62,12 +63,15 @@ type Adapter struct {
 
 	webConfig *webconfig.File // nil: neither TLS nor passwords
 	admin     *admin.API      // nil without --web.enable-admin-api
-	status    *statusHandler
+	status    *status.Probe
 	forward   *forward.Manager // nil: a command
 
 	reloader *reloader
 	live     atomic.Pointer[generation] // what answers requests now
 }
+
+// keptLog is how many warnings and errors of the log are kept.
+const keptLog = 200
 
 // New opens the store and the listener. Run serves; without Run, call Close.
 func New(o Options) (*Adapter, error) {

@@ -13,30 +13,6 @@ import (
 	dto "github.com/prometheus/client_model/go"
 )
 
-// registerState registers the metrics that tell whether the process serves.
-func (a *Adapter) registerState(status *statusHandler) {
-	f := promauto.With(a.registry)
-	gauge := func(name, help string, value func() float64) {
-		f.NewGaugeFunc(prometheus.GaugeOpts{Name: "tsdbridge_" + name, Help: help}, value)
-	}
-	gauge("ready", "1 if queries can be answered and the tables are reachable, as /-/ready tells; else 0.", func() float64 {
-		return truth(status.check(context.Background()) == nil)
-	})
-	gauge("store_refuses_writes", "1 while points are refused with 503: no space on the disk or in the log, or the store is away and memory is full.", func() float64 {
-		return truth(a.store.Refuses() != nil)
-	})
-	gauge("time_seconds", "The clock of this machine, in seconds since 1970.", func() float64 {
-		return float64(a.o.Now().UnixMilli()) / 1000
-	})
-}
-
-func truth(is bool) float64 {
-	if is {
-		return 1
-	}
-	return 0
-}
-
 // A responseCounter counts the answers of the HTTP port, by their API and status.
 type responseCounter struct{ answers *prometheus.CounterVec }
 

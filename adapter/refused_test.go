@@ -33,8 +33,12 @@ func TestRefused(t *testing.T) {
 	}
 	telnet(t, a.opentsdb.Addr(), "put telnet.bad nonsense 1 a=b\nexit\n")
 	telnet(t, a.CarbonAddr(), "carbon.bad nonsense nonsense\n")
+	type refusals struct {
+		Doors   []refused.Door
+		Samples []refused.Sample
+	}
 	list := func(query string) (got refusals) {
-		status, body := promtest.Do(t, http.MethodGet, "http://"+a.Addr()+refusedPath+query, nil)
+		status, body := promtest.Do(t, http.MethodGet, "http://"+a.Addr()+"/api/v1/status/refused"+query, nil)
 		if err := json.Unmarshal([]byte(body), &struct{ Data *refusals }{&got}); err != nil || status != http.StatusOK {
 			t.Fatal(status, body)
 		}
@@ -70,7 +74,7 @@ func TestRefused(t *testing.T) {
 			}
 		}
 	}
-	if status, body := promtest.Do(t, http.MethodGet, "http://"+a.Addr()+refusedPath+"?limit=0", nil); status != http.StatusBadRequest || !strings.Contains(body, "limit=") {
+	if status, body := promtest.Do(t, http.MethodGet, "http://"+a.Addr()+"/api/v1/status/refused"+"?limit=0", nil); status != http.StatusBadRequest || !strings.Contains(body, "limit=") {
 		t.Error(status, body)
 	}
 }

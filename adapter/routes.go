@@ -10,6 +10,7 @@ import (
 
 	"github.com/tsdbridge/tsdbridge/adapter/admin"
 	"github.com/tsdbridge/tsdbridge/adapter/backups"
+	"github.com/tsdbridge/tsdbridge/adapter/status"
 	"github.com/tsdbridge/tsdbridge/adapter/trees"
 	"github.com/tsdbridge/tsdbridge/budget"
 	"github.com/tsdbridge/tsdbridge/prometheus/reply"
@@ -38,10 +39,9 @@ func (a *Adapter) mount(g *generation) (err error) {
 func (a *Adapter) routes(g *generation) (http.Handler, error) {
 	shown := &trees.API{Printer: a.o.treePrinter(a.trees.Forest(), a.store, a.names, a.db), Follower: a.trees.Follower()}
 	if a.status == nil { // all generations have one, with its metrics
-		a.status = &statusHandler{ready: a.Ready, verbose: a.describe, engine: a.o.engineName()}
+		a.status = &status.Probe{Ready: a.Ready, Describe: a.describe, Engine: a.o.engineName()}
 		a.registerState(a.status)
 	}
-	status := a.status
 	r := chi.NewRouter()
 	origins, err := g.o.corsOrigin()
 	if err != nil {
@@ -57,7 +57,10 @@ func (a *Adapter) routes(g *generation) (http.Handler, error) {
 	g.opentsdb.WebRoutes(r.With(scripts, answeredBy("opentsdb")))
 	queries.Handle(explainPath, g.explained(scripts))
 	shown.Routes(queries)
-	queries.Get(phrasesPath, (&phraseAPI{names: a.names, store: a.store.Catalog()}).serve)
+	pages := &status.Pages{Store: a.store, Names: a.names, Refused: a.refused, Log: a.log, Now: a.o.Now, Engine: status.Engine{
+		Name: a.o.Engine, DB: a.db, Path: a.o.Path, CacheBytes: a.o.CacheBytes, ZooKeeper: a.o.ZooKeeper, Root: a.o.HBaseRoot,
+	}}
+	pages.Routes(r, queries)
 	r.Get(admin.TransfersPath, a.transfers.Serve)
 	record := a.o.Backups()
 	if a.o.Engine == EngineEmbedded {
@@ -71,18 +74,10 @@ func (a *Adapter) routes(g *generation) (http.Handler, error) {
 		}
 		a.admin.Mount(r.With(answeredBy("admin")))
 	}
-	r.Get(lastLogPath, a.lastLog)
 	reload := http.NewCrossOriginProtection().Handler(http.HandlerFunc(a.serveReload))
 	r.Method(http.MethodPost, ReloadPath, reload)
 	r.Method(http.MethodPut, ReloadPath, reload)
-	r.Get(refusedPath, a.showRefused)
-	r.Get(enginePath, a.showEngine)
-	queries.Get(growthPath, a.showGrowth)
-	queries.Get(silentPath, a.showSilent)
-	r.Get("/-/healthy", status.healthy)
-	r.Head("/-/healthy", status.healthy)
-	r.Get("/-/ready", status.isReady)
-	r.Head("/-/ready", status.isReady)
+	a.status.Routes(r)
 	own := promhttp.HandlerFor(a.gatherer(), promhttp.HandlerOpts{EnableOpenMetrics: true, Timeout: 10 * time.Second, MaxRequestsInFlight: metricsAtOnce})
 	r.Handle("/metrics", scripts(http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
 		switch {

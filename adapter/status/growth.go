@@ -1,4 +1,4 @@
-package adapter
+package status
 
 import (
 	"fmt"
@@ -91,8 +91,8 @@ type silentExample struct {
 	Last   string            `json:"last"` // a day at or after that of the last point; empty: there are no points
 }
 
-func (a *Adapter) showGrowth(w http.ResponseWriter, r *http.Request) {
-	today := storage.DayOf(a.o.Now())
+func (p *Pages) growth(w http.ResponseWriter, r *http.Request) {
+	today := storage.DayOf(p.Now())
 	q := storage.GrowthQuery{Last: today}
 	days, err := numberOf(r, "days", usualDays, mostDays)
 	if err == nil {
@@ -109,12 +109,12 @@ func (a *Adapter) showGrowth(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	q.First = today - days + 1
-	g, err := a.store.Catalog().Growth(r.Context(), q)
+	g, err := p.Store.Catalog().Growth(r.Context(), q)
 	if err != nil {
 		unavailable(w, err)
 		return
 	}
-	x := growthAnswer{Known: true, Series: g.Series, Unknown: g.Unknown, From: dayText(q.From), To: dayText(q.To), Registered: g.Registered.Series, shares: a.sharesOf(g.Registered)}
+	x := growthAnswer{Known: true, Series: g.Series, Unknown: g.Unknown, From: dayText(q.From), To: dayText(q.To), Registered: g.Registered.Series, shares: p.sharesOf(g.Registered)}
 	if !g.Since.IsZero() {
 		x.Since, x.Reason = g.Since.UTC().Format(time.RFC3339), sharedGrowth
 	}
@@ -124,7 +124,7 @@ func (a *Adapter) showGrowth(w http.ResponseWriter, r *http.Request) {
 	reply.JSON(w, http.StatusOK, reply.Frame{Status: "success", Data: x})
 }
 
-func (a *Adapter) showSilent(w http.ResponseWriter, r *http.Request) {
+func (p *Pages) silent(w http.ResponseWriter, r *http.Request) {
 	days, err := numberOf(r, "days", usualSilent, mostDays)
 	limit := 0
 	if err == nil {
@@ -134,14 +134,14 @@ func (a *Adapter) showSilent(w http.ResponseWriter, r *http.Request) {
 		reply.BadRequest(w, err)
 		return
 	}
-	since := storage.DayOf(a.o.Now()) - days + 1
-	s, err := a.store.Catalog().Silence(r.Context(), since, limit)
+	since := storage.DayOf(p.Now()) - days + 1
+	s, err := p.Store.Catalog().Silence(r.Context(), since, limit)
 	if err != nil {
 		unavailable(w, err)
 		return
 	}
 	x := silentAnswer{
-		Known: s.Known, Days: days, Since: dayText(since), Series: s.Series, Silent: s.Silent.Series, Never: s.Never, shares: a.sharesOf(s.Silent),
+		Known: s.Known, Days: days, Since: dayText(since), Series: s.Series, Silent: s.Silent.Series, Never: s.Never, shares: p.sharesOf(s.Silent),
 		Examples: []silentExample{},
 	}
 	if !s.Known {
@@ -152,7 +152,7 @@ func (a *Adapter) showSilent(w http.ResponseWriter, r *http.Request) {
 		if e.Last >= 0 {
 			last = dayText(e.Last)
 		}
-		x.Examples = append(x.Examples, silentExample{a.names.ToLabels(e.Series).Map(), last})
+		x.Examples = append(x.Examples, silentExample{p.Names.ToLabels(e.Series).Map(), last})
 	}
 	reply.JSON(w, http.StatusOK, reply.Frame{Status: "success", Data: x})
 }
@@ -163,21 +163,21 @@ func unavailable(w http.ResponseWriter, err error) {
 }
 
 // sharesOf names shares as Prometheus does.
-func (a *Adapter) sharesOf(s storage.SeriesShares) shares {
+func (p *Pages) sharesOf(s storage.SeriesShares) shares {
 	x := shares{[]shareCount{}, []shareCount{}, []shareCount{}}
 	for _, n := range s.ByMetric {
-		if name := a.names.FromMetric(n.Key); name != "" {
+		if name := p.Names.FromMetric(n.Key); name != "" {
 			x.ByMetric = append(x.ByMetric, shareCount{Name: name, Series: n.Count})
 		}
 	}
 	for _, n := range s.ByKey {
-		if name, ok := a.names.Label(n.Key); ok {
+		if name, ok := p.Names.Label(n.Key); ok {
 			x.ByLabel = append(x.ByLabel, shareCount{Name: name, Series: n.Count})
 		}
 	}
 	for _, n := range s.ByTag {
-		if name, ok := a.names.Label(n.Key); ok {
-			value := a.names.LabelValue(n.Value)
+		if name, ok := p.Names.Label(n.Key); ok {
+			value := p.Names.LabelValue(n.Value)
 			x.ByValue = append(x.ByValue, shareCount{Name: name + "=" + value, Label: name, Value: value, Series: n.Count})
 		}
 	}

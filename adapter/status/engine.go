@@ -1,4 +1,4 @@
-package adapter
+package status
 
 import (
 	"maps"
@@ -9,6 +9,7 @@ import (
 
 	"github.com/tsdbridge/tsdbridge/prometheus/reply"
 	"github.com/tsdbridge/tsdbridge/storage/hbase"
+	"github.com/tsdbridge/tsdbridge/storage/kv"
 	"github.com/tsdbridge/tsdbridge/storage/pebble"
 )
 
@@ -83,23 +84,32 @@ type tableInfo struct {
 	Regions int    `json:"regions"`
 }
 
-func (a *Adapter) showEngine(w http.ResponseWriter, _ *http.Request) {
-	x := engineAnswer{Engine: a.o.Engine}
-	switch db := a.db.(type) {
+// An Engine is what has the tables.
+type Engine struct {
+	Name            string // embedded, hbase or memory
+	DB              kv.KV
+	Path            string // of an embedded store
+	CacheBytes      int64
+	ZooKeeper, Root string // of HBase
+}
+
+func (e *Engine) serve(w http.ResponseWriter, _ *http.Request) {
+	x := engineAnswer{Engine: e.Name}
+	switch db := e.DB.(type) {
 	case *pebble.Engine:
-		x.Embedded = a.embedded(db)
+		x.Embedded = e.embedded(db)
 	case *hbase.Engine:
-		x.HBase = a.hbase(db)
+		x.HBase = e.hbase(db)
 	}
 	reply.JSON(w, http.StatusOK, reply.Frame{Status: "success", Data: x})
 }
 
-func (a *Adapter) embedded(db *pebble.Engine) *embeddedInfo {
+func (e *Engine) embedded(db *pebble.Engine) *embeddedInfo {
 	s, _ := db.Status()
 	x := &embeddedInfo{
-		Path: a.o.Path, DiskBytes: s.DiskBytes, FreeBytes: s.FreeBytes, WALBytes: s.WALBytes, MemTableBytes: s.MemTableBytes, RefusesWrites: s.RefusesWrites,
+		Path: e.Path, DiskBytes: s.DiskBytes, FreeBytes: s.FreeBytes, WALBytes: s.WALBytes, MemTableBytes: s.MemTableBytes, RefusesWrites: s.RefusesWrites,
 		Levels: []levelInfo{}, Compactions: compactionsInfo{s.Compactions, s.Compacting, s.FailedCompactions, s.DebtBytes}, Flushes: s.Flushes, WriteStalls: s.WriteStalls,
-		Cache: cacheInfo{s.CacheBytes, a.o.CacheBytes, s.CacheHits, s.CacheMisses}, Damaged: append([]string{}, db.Damaged()...),
+		Cache: cacheInfo{s.CacheBytes, e.CacheBytes, s.CacheHits, s.CacheMisses}, Damaged: append([]string{}, db.Damaged()...),
 	}
 	if x.FreeBytes == math.MaxUint64 {
 		x.FreeBytes = 0
@@ -110,8 +120,8 @@ func (a *Adapter) embedded(db *pebble.Engine) *embeddedInfo {
 	return x
 }
 
-func (a *Adapter) hbase(db *hbase.Engine) *hbaseInfo {
-	x := &hbaseInfo{ZooKeeper: a.o.ZooKeeper, Root: a.o.HBaseRoot, Servers: []serverInfo{}, Tables: []tableInfo{}}
+func (e *Engine) hbase(db *hbase.Engine) *hbaseInfo {
+	x := &hbaseInfo{ZooKeeper: e.ZooKeeper, Root: e.Root, Servers: []serverInfo{}, Tables: []tableInfo{}}
 	for _, s := range db.Servers() {
 		info := serverInfo{
 			Server: s.Server, Regions: s.Regions, Requests: s.Requests, Errors: s.Errors, P50: millis(s.P50), P99: millis(s.P99), LastError: s.LastError,

@@ -1,15 +1,13 @@
-package adapter
+package status
 
 import (
 	"errors"
 	"net/http"
 
-	"github.com/tsdbridge/tsdbridge/adapter/trees"
 	"github.com/tsdbridge/tsdbridge/graphite/tagspec"
 	"github.com/tsdbridge/tsdbridge/phrase"
 	"github.com/tsdbridge/tsdbridge/prometheus/reply"
 	"github.com/tsdbridge/tsdbridge/storage"
-	"github.com/tsdbridge/tsdbridge/translate"
 )
 
 // phrasesPath says a query in all languages:
@@ -26,21 +24,15 @@ type phrased struct {
 	Why   string `json:"why,omitempty"`
 }
 
-// phraseAPI answers phrasesPath.
-type phraseAPI struct {
-	names *translate.Translator
-	store trees.SeriesNames
-}
-
-func (a *phraseAPI) serve(w http.ResponseWriter, r *http.Request) {
+func (p *Pages) phrases(w http.ResponseWriter, r *http.Request) {
 	language, text := phrase.Language(r.FormValue("language")), r.FormValue("query")
 	if len(text) > maxPhrase {
 		reply.BadRequest(w, errors.New("the query is longer than 8 KiB"))
 		return
 	}
-	speaker := phrase.Speaker{Names: a.names, Tag: tagspec.Tag, Dotted: func(metric string) bool {
-		exist, err := a.store.Exists(r.Context(), []storage.Series{a.names.FromPath(metric)})
-		return err == nil && exist[0] && a.names.Plain(a.names.FromPath(metric))
+	speaker := phrase.Speaker{Names: p.Names, Tag: tagspec.Tag, Dotted: func(metric string) bool {
+		exist, err := p.Store.Catalog().Exists(r.Context(), []storage.Series{p.Names.FromPath(metric)})
+		return err == nil && exist[0] && p.Names.Plain(p.Names.FromPath(metric))
 	}}
 	q, err := speaker.Read(language, text)
 	if err != nil && !errors.Is(err, phrase.ErrUnsaid) {

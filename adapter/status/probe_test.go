@@ -1,4 +1,4 @@
-package adapter
+package status
 
 import (
 	"context"
@@ -19,7 +19,7 @@ import (
 func TestReadyAnswersSoon(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		silent := false
-		h := &statusHandler{engine: "HBase", ready: func(ctx context.Context) error {
+		h := &Probe{Engine: "HBase", Ready: func(ctx context.Context) error {
 			if !silent {
 				return nil
 			}
@@ -60,7 +60,7 @@ func TestReadyAnswersSoon(t *testing.T) {
 
 // TestReadyReportsOnce: the answer contains the reason once.
 func TestReadyReportsOnce(t *testing.T) {
-	h := &statusHandler{engine: "HBase", ready: func(context.Context) error {
+	h := &Probe{Engine: "HBase", Ready: func(context.Context) error {
 		return fmt.Errorf("%w: %w", storage.ErrNotReady, errors.New("the log is being replayed"))
 	}}
 	w := httptest.NewRecorder()

@@ -1,4 +1,4 @@
-package adapter
+package status_test
 
 import (
 	"encoding/json"
@@ -7,18 +7,49 @@ import (
 	"testing"
 	"time"
 
+	"github.com/tsdbridge/tsdbridge/adapter/adaptertest"
 	"github.com/tsdbridge/tsdbridge/prometheus/promtest"
 	"github.com/tsdbridge/tsdbridge/storage"
 )
 
+// What the answers have.
+type (
+	share struct {
+		Name, Label string
+		Series      int
+	}
+	shares struct{ ByMetric, ByLabel, ByValue []share }
+	growth struct {
+		shares
+
+		Known                       bool
+		Series, Unknown, Registered int
+		From, To                    string
+		Days                        []struct {
+			Day    string
+			Series int
+		}
+	}
+	silence struct {
+		shares
+
+		Known                 bool
+		Series, Silent, Never int
+		Examples              []struct {
+			Labels map[string]string
+			Last   string
+		}
+	}
+)
+
 // Series are counted by the day of their registration, over restarts, and those without points are found.
 func TestGrowth(t *testing.T) {
-	o := storeTestOptions(t, storage.WriteThrough)
+	o := adaptertest.Options(t, storage.WriteThrough)
 	today := time.Now().UTC()
-	a, stop := runAdapter(t, o)
+	a, stop := adaptertest.Run(t, o)
 	add := func(job string, at time.Time) {
 		t.Helper()
-		refs, errs := a.store.Resolve(t.Context(), []storage.Series{{Metric: "up", Tags: []storage.Tag{{Key: "job", Value: job}}}})
+		refs, errs := a.Store().Resolve(t.Context(), []storage.Series{{Metric: "up", Tags: []storage.Tag{{Key: "job", Value: job}}}})
 		if errs != nil {
 			t.Fatal(errs)
 		}
@@ -27,7 +58,7 @@ func TestGrowth(t *testing.T) {
 			return
 		}
 		batch.Add(refs[0], at.UnixMilli(), 1)
-		if err := a.store.Append(t.Context(), &batch); err != nil {
+		if err := a.Store().Append(t.Context(), &batch); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -42,8 +73,8 @@ func TestGrowth(t *testing.T) {
 		}
 	}
 	for range 2 {
-		var g growthAnswer
-		get(growthPath+"?days=2", &g)
+		var g growth
+		get("/api/v1/status/growth"+"?days=2", &g)
 		last := g.Days[len(g.Days)-1]
 		if g.Days[0].Series > 0 && g.Days[0].Series+last.Series == 3 {
 			t.Skip("it is midnight")
@@ -51,15 +82,15 @@ func TestGrowth(t *testing.T) {
 		if !g.Known || g.Series != 3 || len(g.Days) != 2 || last.Series != 3 || g.Unknown != 0 || g.Registered != 3 || g.From != g.To || last.Day != g.To {
 			t.Errorf("%+v", g)
 		}
-		if len(g.ByMetric) != 1 || g.ByMetric[0] != (shareCount{Name: "up", Series: 3}) || g.ByLabel[0].Name != "job" || len(g.ByValue) != 3 || g.ByValue[0].Label != "job" {
-			t.Errorf("%+v", g.shares)
-		}
-		get(growthPath+"?from=2000-01-01&to=2000-01-31", &g)
-		if g.Registered != 0 || len(g.Days) != usualDays {
+		if len(g.ByMetric) != 1 || g.ByMetric[0] != (share{Name: "up", Series: 3}) || g.ByLabel[0].Name != "job" || len(g.ByValue) != 3 || g.ByValue[0].Label != "job" {
 			t.Errorf("%+v", g)
 		}
-		var s silentAnswer
-		get(silentPath, &s)
+		get("/api/v1/status/growth"+"?from=2000-01-01&to=2000-01-31", &g)
+		if g.Registered != 0 || len(g.Days) != 30 {
+			t.Errorf("%+v", g)
+		}
+		var s silence
+		get("/api/v1/status/silent", &s)
 		if !s.Known || s.Series != 3 || s.Silent != 2 || s.Never != 1 || len(s.Examples) != 2 || s.ByMetric[0].Series != 2 {
 			t.Errorf("%+v", s)
 		}
@@ -69,10 +100,10 @@ func TestGrowth(t *testing.T) {
 			}
 		}
 		stop()
-		a, stop = runAdapter(t, o)
+		a, stop = adaptertest.Run(t, o)
 	}
 	defer stop()
-	for _, bad := range []string{growthPath + "?days=0", growthPath + "?from=x", growthPath + "?to=1969-01-01", growthPath + "?limit=100000", silentPath + "?days=x", silentPath + "?limit=-1"} {
+	for _, bad := range []string{"/api/v1/status/growth" + "?days=0", "/api/v1/status/growth" + "?from=x", "/api/v1/status/growth" + "?to=1969-01-01", "/api/v1/status/growth" + "?limit=100000", "/api/v1/status/silent" + "?days=x", "/api/v1/status/silent" + "?limit=-1"} {
 		if status, body := promtest.Do(t, http.MethodGet, "http://"+a.Addr()+bad, nil); status != http.StatusBadRequest || !strings.Contains(body, "=") {
 			t.Error(bad, status, body)
 		}
