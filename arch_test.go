@@ -17,14 +17,16 @@ import (
 // not exist.
 var doors = map[string][]string{
 	".":                       {"adapter", "adapter/admin", "adapter/config", "commands", "commands/ask", "commands/maintain", "commands/migrate", "commands/rules", "ingest/listen", "nearest", "opentsdb/conf", "systemd", "tracing"},
-	"adapter":                 {"adapter/admin", "adapter/backups", "adapter/config", "adapter/status", "adapter/trees", "adapter/webconfig", "budget", "copying", "explain", "folder", "graphite", "ingest/listen", "lastlog", "opentsdb", "prometheus", "prometheus/appendable", "prometheus/extract", "prometheus/forward", "prometheus/queryable", "prometheus/reply", "prometheus/rules", "refused", "running", "seldom", "storage", "storage/fsck", "storage/hbase", "storage/kv", "storage/log", "storage/pebble", "storage/rollup", "storage/schema", "tally", "tracing", "translate", "tree", "web"},
+	"adapter":                 {"adapter/admin", "adapter/backups", "adapter/config", "adapter/memory", "adapter/status", "adapter/trees", "adapter/webconfig", "adapter/webport", "budget", "copying", "explain", "folder", "graphite", "ingest/listen", "lastlog", "opentsdb", "prometheus", "prometheus/appendable", "prometheus/extract", "prometheus/forward", "prometheus/queryable", "prometheus/reply", "prometheus/rules", "refused", "running", "seldom", "storage", "storage/fsck", "storage/hbase", "storage/kv", "storage/log", "storage/pebble", "storage/rollup", "storage/schema", "tally", "tracing", "translate", "tree", "web"},
 	"adapter/admin":           {"adapter/backups", "budget", "copying", "graphite", "graphite/whisper", "opentsdb", "opentsdb/query", "prometheus", "prometheus/appendable", "prometheus/columns", "prometheus/extract", "prometheus/pathlabel", "prometheus/reply", "prometheus/rules", "storage", "storage/fsck", "storage/kv", "storage/schema", "transfer", "tree"},
 	"adapter/adaptertest":     {"adapter", "adapter/config", "commands/commandstest", "storage"},
 	"adapter/backups":         {"folder", "prometheus/reply", "statefile", "storage"},
 	"adapter/config":          {"prometheus/pathlabel", "prometheus/rules", "storage", "storage/fill", "storage/rollup", "storage/schema", "translate", "tree"},
+	"adapter/memory":          {"budget"},
 	"adapter/status":          {"graphite/tagspec", "lastlog", "phrase", "prometheus/reply", "refused", "storage", "storage/hbase", "storage/kv", "storage/pebble", "translate"},
 	"adapter/trees":           {"prometheus/reply", "storage", "storage/kv", "storage/schema", "translate", "tree"},
 	"adapter/webconfig":       {},
+	"adapter/webport":         {"ingest/listen", "prometheus"},
 	"budget":                  {},
 	"commands":                {"opentsdb/query"},
 	"commands/ask":            {"adapter", "adapter/admin", "commands", "opentsdb", "opentsdb/client", "opentsdb/compare", "opentsdb/query", "transfer"},

@@ -21,8 +21,10 @@ import (
 	"github.com/tsdbridge/tsdbridge/adapter/admin"
 	"github.com/tsdbridge/tsdbridge/adapter/backups"
 	"github.com/tsdbridge/tsdbridge/adapter/config"
+	"github.com/tsdbridge/tsdbridge/adapter/memory"
 	"github.com/tsdbridge/tsdbridge/adapter/status"
 	"github.com/tsdbridge/tsdbridge/adapter/webconfig"
+	"github.com/tsdbridge/tsdbridge/adapter/webport"
 	"github.com/tsdbridge/tsdbridge/budget"
 	"github.com/tsdbridge/tsdbridge/graphite"
 	"github.com/tsdbridge/tsdbridge/lastlog"
@@ -92,7 +94,7 @@ func New(o Options) (*Adapter, error) {
 		a.backups.Register(a.registry)
 	}
 	a.names, _ = o.translator() // checked by Validate
-	a.budget = newBudget(o, a.registry)
+	a.budget = memory.NewBudget(o.queryMemory(), a.registry)
 	wait := lockWait
 	if o.Command {
 		wait = 0
@@ -191,11 +193,11 @@ func (a *Adapter) listen() error {
 	if err != nil {
 		return fmt.Errorf("--web.external-url: %w", err)
 	}
-	handler := web.Under(prefix, prom.OtherPaths(newWebGuard(http.HandlerFunc(a.serveLive), http.HandlerFunc(a.serveWrites), a.o, a.registry)))
+	handler := web.Under(prefix, prom.OtherPaths(webport.NewGuard(http.HandlerFunc(a.serveLive), http.HandlerFunc(a.serveWrites), a.webPort())))
 	if handler, err = a.protect(a.o.Tracer.Handler(handler)); err != nil {
 		return err
 	}
-	a.server = webServer(newResponseCounter(a.registry).handler(newHeadGuard(handler)))
+	a.server = webport.NewServer(handler, a.registry)
 	if a.o.ListenAddress == "" {
 		return nil
 	}
@@ -203,9 +205,14 @@ func (a *Adapter) listen() error {
 	if err != nil {
 		return fmt.Errorf("--web.listen-address: %w", err)
 	}
-	a.listener = a.webPort(listener)
+	a.listener = webport.Listen(listener, a.webPort())
 	a.o.Logger.Info("listening", "protocol", "http", "address", a.listener.Addr().String())
 	return nil
+}
+
+// webPort returns the bounds of the HTTP port.
+func (a *Adapter) webPort() webport.Options {
+	return webport.Options{MaxConnections: a.o.MaxConnections, BodyBytes: a.o.WebBodyBytes, InFlightBytes: a.o.webInFlightBytes(), Logger: a.o.Logger, Registerer: a.registry}
 }
 
 // Addr returns the address of the HTTP listener, empty without one.
@@ -259,7 +266,7 @@ func (a *Adapter) Run(ctx context.Context) error {
 	defer stopStore()
 	group, serveCtx := errgroup.WithContext(ctx)
 	group.Go(func() error { return a.store.Run(storeCtx) })
-	group.Go(func() error { return a.memoryKeeper().run(storeCtx) })
+	group.Go(func() error { return a.memoryKeeper().Run(storeCtx) })
 	group.Go(func() error { return a.trees.Run(storeCtx) })
 	group.Go(func() error { return a.prometheus.Run(serveCtx) })
 	if a.forward != nil {
@@ -325,7 +332,7 @@ func (a *Adapter) serveWeb() error {
 
 // memoryKeeper returns the keeper of the process' memory limits. The head may hold half as much
 // again as --write.buffer.max-bytes, and the bodies of writes are held twice, as sent and decoded.
-func (a *Adapter) memoryKeeper() *memoryKeeper {
+func (a *Adapter) memoryKeeper() *memory.Keeper {
 	writes := a.o.HeadBytes/2*3 + 2*int64(a.o.Prometheus.Write.InFlightBytes)
-	return &memoryKeeper{budget: a.budget, writes: writes, machine: machineMemory(), queries: a.running}
+	return memory.NewKeeper(a.budget, writes, a.running)
 }

@@ -3,7 +3,9 @@ package adapter
 import (
 	"bytes"
 	"maps"
+	"os"
 	"slices"
+	"strings"
 
 	"gopkg.in/yaml.v3"
 )
@@ -57,3 +59,24 @@ func (o Options) shownFlag(name string) *yaml.Node {
 
 // plainNode is a plain value. It has no type, so it needs no quotes.
 func plainNode(value string) *yaml.Node { return &yaml.Node{Kind: yaml.ScalarNode, Value: value} }
+
+// shownCommandLine returns the words of the command line, without secrets.
+func (a *Adapter) shownCommandLine() []string { return withoutSecrets(os.Args, a.Flags()) }
+
+// withoutSecrets returns the words of a command line with Hidden for the value of each flag that
+// flags hides.
+func withoutSecrets(args []string, flags map[string]string) []string {
+	args = slices.Clone(args)
+	for i, arg := range args {
+		flag, isFlag := strings.CutPrefix(arg, "--")
+		name, _, hasValue := strings.Cut(flag, "=")
+		switch {
+		case !isFlag || flags[name] != Hidden:
+		case hasValue:
+			args[i] = "--" + name + "=" + Hidden
+		case i+1 < len(args):
+			args[i+1] = Hidden
+		}
+	}
+	return args
+}

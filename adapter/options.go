@@ -10,6 +10,7 @@ import (
 	"gopkg.in/yaml.v3"
 
 	"github.com/tsdbridge/tsdbridge/adapter/config"
+	"github.com/tsdbridge/tsdbridge/adapter/memory"
 	"github.com/tsdbridge/tsdbridge/budget"
 	"github.com/tsdbridge/tsdbridge/graphite"
 	"github.com/tsdbridge/tsdbridge/ingest/listen"
@@ -275,4 +276,12 @@ func (o Options) webInFlightBytes() int {
 		return o.WebInFlightBytes
 	}
 	return 4 * o.WebBodyBytes
+}
+
+// queryMemory returns the size of the budget, in bytes.
+func (o Options) queryMemory() int64 {
+	if o.QueryMemory > 0 {
+		return o.QueryMemory
+	}
+	return memory.Machine() / 4
 }

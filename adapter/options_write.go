@@ -4,6 +4,7 @@ import (
 	"path/filepath"
 	"time"
 
+	"github.com/tsdbridge/tsdbridge/adapter/memory"
 	"github.com/tsdbridge/tsdbridge/storage"
 	"github.com/tsdbridge/tsdbridge/storage/pebble"
 )
@@ -99,7 +100,7 @@ func (o Options) seriesLimits() storage.SeriesLimits {
 	active := o.ActiveSeries
 	switch {
 	case active == 0:
-		active = int(machineMemory() / 3 / seriesMemory)
+		active = int(memory.Machine() / 3 / seriesMemory)
 	case active < 0:
 		active = 0
 	}

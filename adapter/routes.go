@@ -12,6 +12,7 @@ import (
 	"github.com/tsdbridge/tsdbridge/adapter/backups"
 	"github.com/tsdbridge/tsdbridge/adapter/status"
 	"github.com/tsdbridge/tsdbridge/adapter/trees"
+	"github.com/tsdbridge/tsdbridge/adapter/webport"
 	"github.com/tsdbridge/tsdbridge/budget"
 	"github.com/tsdbridge/tsdbridge/prometheus/reply"
 	"github.com/tsdbridge/tsdbridge/web"
@@ -31,7 +32,7 @@ const metricsAtOnce = 8
 // mount makes the handlers of HTTP requests of a generation.
 func (a *Adapter) mount(g *generation) (err error) {
 	g.routes, err = a.routes(g)
-	g.writes = answeredBy("remote write")(g.prometheus.Write())
+	g.writes = webport.AnsweredBy("remote write")(g.prometheus.Write())
 	return err
 }
 
@@ -49,12 +50,12 @@ func (a *Adapter) routes(g *generation) (http.Handler, error) {
 	}
 	scripts := reply.AllowOrigins(origins)
 	queries := r.With(budget.Accounts(a.budget))
-	g.graphite.Routes(queries.With(scripts, answeredBy("graphite")))
+	g.graphite.Routes(queries.With(scripts, webport.AnsweredBy("graphite")))
 	renamed := chi.NewRouter() // Prometheus and Graphite both want /metrics
-	g.graphite.Routes(renamed.With(answeredBy("graphite")))
+	g.graphite.Routes(renamed.With(webport.AnsweredBy("graphite")))
 	graphiteAPI := budget.Accounts(a.budget)(renamed)
-	g.prometheus.Routes(r.With(answeredBy("prometheus")))
-	g.opentsdb.WebRoutes(r.With(scripts, answeredBy("opentsdb")))
+	g.prometheus.Routes(r.With(webport.AnsweredBy("prometheus")))
+	g.opentsdb.WebRoutes(r.With(scripts, webport.AnsweredBy("opentsdb")))
 	queries.Handle(explainPath, g.explained(scripts))
 	shown.Routes(queries)
 	pages := &status.Pages{Store: a.store, Names: a.names, Refused: a.refused, Log: a.log, Now: a.o.Now, Engine: status.Engine{
@@ -72,7 +73,7 @@ func (a *Adapter) routes(g *generation) (http.Handler, error) {
 		if a.admin == nil { // it holds what its operations share
 			a.admin = a.adminAPI(shown.Sync)
 		}
-		a.admin.Mount(r.With(answeredBy("admin")))
+		a.admin.Mount(r.With(webport.AnsweredBy("admin")))
 	}
 	reload := http.NewCrossOriginProtection().Handler(http.HandlerFunc(a.serveReload))
 	r.Method(http.MethodPost, ReloadPath, reload)
@@ -90,7 +91,7 @@ func (a *Adapter) routes(g *generation) (http.Handler, error) {
 			http.Error(w, "method "+req.Method+" is not allowed here", http.StatusMethodNotAllowed)
 		}
 	})))
-	routeProfiles(r, a.Flags)
+	webport.RouteProfiles(r, a.shownCommandLine)
 	web.Page{Version: Version(), Admin: a.o.AdminAPI, Edits: a.o.AdminAPI && g.o.OpenTSDB.AllowEdits}.Routes(r)
 	return r, nil
 }

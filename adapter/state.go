@@ -4,9 +4,12 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"slices"
+	"strings"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/promauto"
+	dto "github.com/prometheus/client_model/go"
 
 	"github.com/tsdbridge/tsdbridge/adapter/status"
 	"github.com/tsdbridge/tsdbridge/storage/kv"
@@ -53,4 +56,20 @@ func (a *Adapter) describe(w io.Writer) {
 		fmt.Fprintln(w, closed)
 	}
 	a.trees.Describe(w)
+}
+
+// gatherer returns the metrics of the process and of its libraries, without those of libraries that do nothing
+// here.
+func (a *Adapter) gatherer() prometheus.Gatherer {
+	unused := []string{"prometheus_remote_storage_", "prometheus_template_"}
+	if a.o.Engine != EngineHBase {
+		unused = append(unused, "gohbase_")
+	}
+	libraries := prometheus.GathererFunc(func() ([]*dto.MetricFamily, error) {
+		all, err := prometheus.DefaultGatherer.Gather()
+		return slices.DeleteFunc(all, func(f *dto.MetricFamily) bool {
+			return slices.ContainsFunc(unused, func(prefix string) bool { return strings.HasPrefix(f.GetName(), prefix) })
+		}), err
+	})
+	return prometheus.Gatherers{a.registry, libraries}
 }

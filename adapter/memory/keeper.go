@@ -1,4 +1,6 @@
-package adapter
+// Package memory keeps the memory of the process within what it may use: it adjusts Go's garbage collector, gives memory back, and
+// ends queries that take more than was estimated.
+package memory
 
 import (
 	"context"
@@ -47,14 +49,14 @@ func gcPercent(live uint64) int {
 	return int(min(max(garbageRoom*100/max(live, 1), garbageShare), garbageMost))
 }
 
-// memoryKeeper keeps the memory of the process within the sum of what it needs without queries, the
+// A Keeper keeps the memory of the process within the sum of what it needs without queries, the
 // head, writes under way and the budget. Near that sum the collector works harder, and queries that
 // take more than was estimated are ended.
-type memoryKeeper struct {
+type Keeper struct {
 	budget  *budget.Budget
 	writes  int64 // bytes that head and write requests may take
 	machine int64 // bytes
-	queries runningQueries
+	queries Queries
 
 	quiet   int64 // bytes in use without queries
 	percent int
@@ -64,9 +66,14 @@ type memoryKeeper struct {
 	limit   int64
 }
 
-// runningQueries are the queries that are being answered. The memory of some is only estimated, as of
+// NewKeeper returns one. The head and write requests may take so many bytes in addition to the budget of queries.
+func NewKeeper(b *budget.Budget, writes int64, queries Queries) *Keeper {
+	return &Keeper{budget: b, writes: writes, machine: Machine(), queries: queries}
+}
+
+// Queries are the queries that are being answered. The memory of some is only estimated, as of
 // those that Prometheus' engine evaluates.
-type runningQueries interface {
+type Queries interface {
 	AnyEstimated() bool
 	EndEstimated()
 }
@@ -97,13 +104,13 @@ func heapSamples() []metrics.Sample {
 }
 
 // most returns how much memory may be in use.
-func (k *memoryKeeper) most() int64 {
+func (k *Keeper) most() int64 {
 	return max(min(k.quiet+k.writes+k.budget.Limit()+garbageRoom, k.machine/10*9), k.quiet+k.budget.Limit())
 }
 
-// run adjusts GOGC and GOMEMLIMIT until ctx ends, unless the environment sets them, and watches the
+// Run adjusts GOGC and GOMEMLIMIT until ctx ends, unless the environment sets them, and watches the
 // queries.
-func (k *memoryKeeper) run(ctx context.Context) error {
+func (k *Keeper) Run(ctx context.Context) error {
 	samples := heapSamples()
 	ticker := time.NewTicker(watchInterval)
 	defer ticker.Stop()
@@ -118,7 +125,7 @@ func (k *memoryKeeper) run(ctx context.Context) error {
 }
 
 // look checks the memory once.
-func (k *memoryKeeper) look(h heap, now time.Time) {
+func (k *Keeper) look(h heap, now time.Time) {
 	used := k.budget.Used()
 	if k.quiet == 0 || used <= k.budget.Limit()/quietShare && !k.queries.AnyEstimated() {
 		k.quiet = max(h.live-used-k.budget.Spare(), 1)
@@ -139,14 +146,14 @@ func (k *memoryKeeper) look(h heap, now time.Time) {
 }
 
 // mayRest reports whether enough memory is idle or garbage to return it to the system.
-func (k *memoryKeeper) mayRest(h heap, now time.Time) bool {
+func (k *Keeper) mayRest(h heap, now time.Time) bool {
 	interval := max(restInterval, time.Duration(h.scan/restScan)*time.Second)
 	return h.objects-h.live+h.idle > max(restRoom, h.live/restShare) && h.allocs-k.allocs < restAllocs && now.Sub(k.rested) >= interval
 }
 
 // tune adjusts the collector. Each adjustment stops the world for a moment, so small changes are
 // ignored.
-func (k *memoryKeeper) tune(h heap) {
+func (k *Keeper) tune(h heap) {
 	if p := gcPercent(uint64(h.live)); os.Getenv("GOGC") == "" && (p > k.percent+k.percent/8 || p < k.percent-k.percent/8) {
 		k.percent = p
 		debug.SetGCPercent(p)

@@ -1,4 +1,4 @@
-package adapter
+package memory
 
 import (
 	"testing"
@@ -42,8 +42,8 @@ func TestMemoryOf(t *testing.T) {
 	}
 }
 
-func TestMachineMemory(t *testing.T) {
-	if n := machineMemory(); n < 16<<20 {
+func TestMachine(t *testing.T) {
+	if n := Machine(); n < 16<<20 {
 		t.Errorf("this machine has %d bytes", n)
 	}
 }

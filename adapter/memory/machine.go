@@ -1,4 +1,4 @@
-package adapter
+package memory
 
 import (
 	"bytes"
@@ -13,11 +13,11 @@ import (
 // unknownMemory is assumed for a machine that does not report its memory, in bytes.
 const unknownMemory = 4 << 30
 
-// machineMemory returns how many bytes this process may use: the machine's memory, or the limit of
+// Machine returns how many bytes this process may use: the machine's memory, or the limit of
 // a cgroup if that is less.
-func machineMemory() int64 { return memoryOf(os.DirFS("/")) }
+func Machine() int64 { return memoryOf(os.DirFS("/")) }
 
-// memoryOf is machineMemory for a Linux machine with these files.
+// memoryOf is Machine for a Linux machine with these files.
 func memoryOf(files fs.FS) int64 {
 	least := int64(math.MaxInt64)
 	for _, n := range append(cgroupLimits(files), totalMemory(files)) {

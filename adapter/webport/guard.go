@@ -1,10 +1,13 @@
-package adapter
+// Package webport guards the HTTP port: it bounds connections, heads and bodies, answers probes under overload, counts answers, and
+// serves Go's profiles one at a time. It knows no route besides.
+package webport
 
 import (
 	"bytes"
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"net"
 	"net/http"
 	"os"
@@ -17,44 +20,51 @@ import (
 )
 
 const (
-	// webReserve is how many connections are accepted in addition to --web.max-connections, for
+	// reserve is how many connections are accepted in addition to --web.max-connections, for
 	// requests that must always be answered.
-	webReserve = 16
-	// webHead is about how many bytes the head of a request may have, and webFields how many
+	reserve = 16
+	// head is about how many bytes the head of a request may have, and fields how many
 	// fields. Each field takes some 200 bytes in addition to its own.
-	webHead   = 64 << 10
-	webFields = 200
-	// webHeads is how many bytes all long heads together may have.
-	webHeads = 4 << 20
-	// webHeadTime is how long a client may take for a head.
-	webHeadTime = 10 * time.Second
-	// webRetryAfter is when a client that was refused should try again, in seconds.
-	webRetryAfter = "5"
+	head   = 64 << 10
+	fields = 200
+	// heads is how many bytes all long heads together may have.
+	heads = 4 << 20
+	// headTime is how long a client may take for a head.
+	headTime = 10 * time.Second
+	// retryAfter is when a client that was refused should try again, in seconds.
+	retryAfter = "5"
 )
 
-// webServer returns the server of the HTTP port. The port itself closes connections whose client
-// does not read.
-func webServer(handler http.Handler) *http.Server {
+// Options are the bounds of the port.
+type Options struct {
+	MaxConnections int // --web.max-connections
+	BodyBytes      int // --web.max-body-bytes: of a request
+	InFlightBytes  int // of all bodies, but for writes
+	Logger         *slog.Logger
+	Registerer     prometheus.Registerer
+}
+
+// NewServer returns the server of the port. The port itself closes connections whose client does not read.
+func NewServer(handler http.Handler, reg prometheus.Registerer) *http.Server {
 	return &http.Server{
-		Handler: handler, ReadHeaderTimeout: webHeadTime, IdleTimeout: 5 * time.Minute, MaxHeaderBytes: webHead, ConnContext: listen.WithConn,
+		Handler:           newResponseCounter(reg).handler(headGuard{handler}),
+		ReadHeaderTimeout: headTime, IdleTimeout: 5 * time.Minute, MaxHeaderBytes: head, ConnContext: listen.WithConn,
 		HTTP2: &http.HTTP2Config{
 			MaxConcurrentStreams: 64, MaxReadFrameSize: 64 << 10, MaxReceiveBufferPerConnection: 256 << 10, MaxReceiveBufferPerStream: 128 << 10,
 		},
 	}
 }
 
-// webPort returns the HTTP port.
-func (a *Adapter) webPort(l net.Listener) net.Listener {
+// Listen returns the port over a listener.
+func Listen(l net.Listener, o Options) net.Listener {
 	return listen.NewPort(l, listen.PortOptions{
-		What: "http", Flag: "--web.max-connections", Max: a.o.MaxConnections, Reserve: webReserve, HeadBytes: webHeads, Name: "http",
-		Logger: a.o.Logger, Registerer: a.registry,
+		What: "http", Flag: "--web.max-connections", Max: o.MaxConnections, Reserve: reserve, HeadBytes: heads, Name: "http",
+		Logger: o.Logger, Registerer: o.Registerer,
 	})
 }
 
 // A headGuard checks the head of a request before any other handler.
 type headGuard struct{ next http.Handler }
-
-func newHeadGuard(next http.Handler) http.Handler { return headGuard{next} }
 
 // ServeHTTP implements http.Handler.
 func (h headGuard) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -62,8 +72,8 @@ func (h headGuard) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	conn.Headed()
 	defer conn.Answered()
 	switch {
-	case len(r.Header) > webFields:
-		refuse(w, http.StatusRequestHeaderFieldsTooLarge, fmt.Sprintf("more than %d fields in the head of the request", webFields))
+	case len(r.Header) > fields:
+		refuse(w, http.StatusRequestHeaderFieldsTooLarge, fmt.Sprintf("more than %d fields in the head of the request", fields))
 	case conn.Reserve() && !vital(r.URL.Path):
 		refuse(w, http.StatusServiceUnavailable, "all connections are at work (--web.max-connections), try again later")
 	default:
@@ -71,25 +81,23 @@ func (h headGuard) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// A webGuard stands between the check of passwords and all routes. It reads bodies completely,
+// A guard stands between the check of passwords and all routes. It reads bodies completely,
 // except those of remote write, which has limits of its own. So a handler has the whole request
 // from the beginning, and slow senders hold only the bytes that have arrived.
 //
 // Its listen.Gate is another one than that of remote write: each has its own flags, and queries
 // must not keep writes out.
-type webGuard struct {
+type guard struct {
 	next   http.Handler
 	writes http.Handler // of remote write
 	limit  int          // bytes of a body
 	gate   *listen.Gate
 }
 
-// newWebGuard returns a webGuard with the limits of o.
-func newWebGuard(next, writes http.Handler, o Options, reg prometheus.Registerer) http.Handler {
-	g := &webGuard{
-		next: next, writes: writes, limit: o.WebBodyBytes, gate: listen.NewGate(o.MaxConnections, o.webInFlightBytes()),
-	}
-	reg.MustRegister(
+// NewGuard returns what stands between the check of passwords and all routes. writes is the handler of remote write.
+func NewGuard(next, writes http.Handler, o Options) http.Handler {
+	g := &guard{next: next, writes: writes, limit: o.BodyBytes, gate: listen.NewGate(o.MaxConnections, o.InFlightBytes)}
+	o.Registerer.MustRegister(
 		prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "tsdbridge_web_requests_in_flight", Help: "HTTP requests being served."},
 			func() float64 { return float64(g.gate.Requests()) }),
 		prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "tsdbridge_web_in_flight_bytes", Help: "Bodies of HTTP requests being received or served, but for writes."},
@@ -105,7 +113,7 @@ func vital(path string) bool {
 }
 
 // ServeHTTP implements http.Handler.
-func (g *webGuard) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+func (g *guard) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	conn := listen.ConnOf(r.Context())
 	if r.Body == nil || r.Body == http.NoBody {
 		g.serve(w, r, conn)
@@ -138,7 +146,7 @@ func (g *webGuard) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 }
 
 // serve passes on a request that has been received completely.
-func (g *webGuard) serve(w http.ResponseWriter, r *http.Request, conn *listen.Conn) {
+func (g *guard) serve(w http.ResponseWriter, r *http.Request, conn *listen.Conn) {
 	if !vital(r.URL.Path) {
 		if !g.gate.Enter() { // HTTP/2 has many requests on one connection
 			refuse(w, http.StatusServiceUnavailable, "too many requests at once (--web.max-connections), try again later")
@@ -152,14 +160,14 @@ func (g *webGuard) serve(w http.ResponseWriter, r *http.Request, conn *listen.Co
 }
 
 // receive reads a body.
-func (g *webGuard) receive(w http.ResponseWriter, r *http.Request, share *listen.Share) ([]byte, error) {
+func (g *guard) receive(w http.ResponseWriter, r *http.Request, share *listen.Share) ([]byte, error) {
 	if r.ContentLength > int64(g.limit) {
 		return nil, listen.ErrTooLarge
 	}
 	return listen.Receive(nil, w, r, g.limit, share)
 }
 
-func (g *webGuard) fail(w http.ResponseWriter, err error) {
+func (g *guard) fail(w http.ResponseWriter, err error) {
 	switch {
 	case errors.Is(err, listen.ErrTooLarge):
 		refuse(w, http.StatusRequestEntityTooLarge, fmt.Sprintf("a body of more than %d bytes (--web.max-body-bytes)", g.limit))
@@ -177,7 +185,7 @@ func (g *webGuard) fail(w http.ResponseWriter, err error) {
 func refuse(w http.ResponseWriter, status int, text string) {
 	w.Header().Set("Connection", "close")
 	if status == http.StatusServiceUnavailable {
-		w.Header().Set("Retry-After", webRetryAfter)
+		w.Header().Set("Retry-After", retryAfter)
 	}
 	http.Error(w, text, status)
 }

@@ -1,12 +1,10 @@
-package adapter
+package webport
 
 import (
 	"fmt"
 	"io"
 	"net/http"
 	"net/http/pprof"
-	"os"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -16,9 +14,9 @@ import (
 // profileSeconds is how long a profile may run. Anyone who reaches the port can start one.
 const profileSeconds = 120
 
-// routeProfiles mounts Go's profiles: one at a time, for a limited time, since each costs the whole
-// process. The command line is shown without secrets; flags are those that hold.
-func routeProfiles(r chi.Router, flags func() map[string]string) {
+// RouteProfiles mounts Go's profiles: one at a time, for a limited time, since each costs the whole
+// process. commandLine returns that of the process, as it may be shown.
+func RouteProfiles(r chi.Router, commandLine func() []string) {
 	turn := make(chan struct{}, 1)
 	one := func(next http.HandlerFunc) http.HandlerFunc {
 		return func(w http.ResponseWriter, r *http.Request) {
@@ -31,7 +29,7 @@ func routeProfiles(r chi.Router, flags func() map[string]string) {
 				defer func() { <-turn }()
 				next(w, r)
 			default:
-				w.Header().Set("Retry-After", webRetryAfter)
+				w.Header().Set("Retry-After", retryAfter)
 				http.Error(w, "another profile is being taken", http.StatusServiceUnavailable)
 			}
 		}
@@ -41,26 +39,8 @@ func routeProfiles(r chi.Router, flags func() map[string]string) {
 	r.HandleFunc("/debug/pprof/cmdline", func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("X-Content-Type-Options", "nosniff")
 		w.Header().Set("Content-Type", "text/plain; charset=utf-8")
-		_, _ = io.WriteString(w, strings.Join(withoutSecrets(os.Args, flags()), "\x00"))
+		_, _ = io.WriteString(w, strings.Join(commandLine(), "\x00"))
 	})
 	r.HandleFunc("/debug/pprof/symbol", one(pprof.Symbol))
 	r.HandleFunc("/debug/pprof/trace", one(pprof.Trace))
-}
-
-// withoutSecrets returns the words of a command line with Hidden for the value of each flag that
-// flags hides.
-func withoutSecrets(args []string, flags map[string]string) []string {
-	args = slices.Clone(args)
-	for i, arg := range args {
-		flag, isFlag := strings.CutPrefix(arg, "--")
-		name, _, hasValue := strings.Cut(flag, "=")
-		switch {
-		case !isFlag || flags[name] != Hidden:
-		case hasValue:
-			args[i] = "--" + name + "=" + Hidden
-		case i+1 < len(args):
-			args[i+1] = Hidden
-		}
-	}
-	return args
 }

@@ -1,9 +1,10 @@
-package adapter
+package webport
 
 import (
 	"bufio"
 	"fmt"
 	"io"
+	"log/slog"
 	"net"
 	"net/http"
 	"runtime"
@@ -24,23 +25,23 @@ type guarded struct {
 
 func startGuarded(t *testing.T, change func(*Options), handler http.Handler) guarded {
 	t.Helper()
-	o := DefaultOptions()
+	registry := prometheus.NewRegistry()
+	o := Options{MaxConnections: 512, BodyBytes: 16 << 20, InFlightBytes: 64 << 20, Logger: slog.New(slog.DiscardHandler), Registerer: registry}
 	if change != nil {
 		change(&o)
 	}
-	a := &Adapter{o: o, registry: prometheus.NewRegistry()}
 	l, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
-	server := webServer(newHeadGuard(newWebGuard(handler, handler, o, a.registry)))
+	server := NewServer(NewGuard(handler, handler, o), registry)
 	done := make(chan error, 1)
-	go func() { done <- server.Serve(a.webPort(l)) }()
+	go func() { done <- server.Serve(Listen(l, o)) }()
 	t.Cleanup(func() {
 		_ = server.Close()
 		<-done
 	})
-	return guarded{l.Addr().String(), a.registry, t}
+	return guarded{l.Addr().String(), registry, t}
 }
 
 // say sends text on a connection of its own.
@@ -129,7 +130,7 @@ func TestWebReserve(t *testing.T) {
 		g.say(get("/slow"))
 		<-entered
 	}
-	for range 3 * webReserve {
+	for range 3 * reserve {
 		for _, path := range []string{"/-/healthy", "/-/ready", "/metrics"} {
 			if got := g.ask(get(path)); got != "200 0<nil>" {
 				t.Fatalf("%s: %s", path, got)
@@ -143,14 +144,14 @@ func TestWebReserve(t *testing.T) {
 }
 
 func TestWebLimits(t *testing.T) {
-	g := startGuarded(t, func(o *Options) { o.WebBodyBytes, o.WebInFlightBytes = 1000, 40_000 }, http.HandlerFunc(echo))
+	g := startGuarded(t, func(o *Options) { o.BodyBytes, o.InFlightBytes = 1000, 40_000 }, http.HandlerFunc(echo))
 	body := func(n int) string {
 		return fmt.Sprintf("POST / HTTP/1.1\r\nHost: x\r\nContent-Length: %d\r\n\r\n%s", n, strings.Repeat("x", n))
 	}
 	chunked := func(n int) string {
 		return fmt.Sprintf("POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n%x\r\n%s\r\n0\r\n\r\n", n, strings.Repeat("x", n))
 	}
-	fields := func(n int) string {
+	withFields := func(n int) string {
 		var b strings.Builder
 		for i := range n {
 			fmt.Fprintf(&b, "x%d: y\r\n", i)
@@ -164,10 +165,10 @@ func TestWebLimits(t *testing.T) {
 		{chunked(1000), "200 1000<nil>"},
 		{chunked(1001), "413 a body of more than 1000 bytes (--web.max-body-bytes)\n"},
 		{strings.Replace(body(0), "Length: 0", "Length: 99999999999999", 1), "413 a body of more than 1000 bytes (--web.max-body-bytes)\n"},
-		{fields(webFields - 1), "200 0<nil>"},
-		{fields(webFields + 1), "431 more than 200 fields in the head of the request\n"},
-		{get("/" + strings.Repeat("x", 2*webHead)), "431 431 Request Header Fields Too Large"},
-		{"GET / HTTP/1.1\r\nHost: x\r\nx: " + strings.Repeat("x", 2*webHead) + "\r\n\r\n", "431 431 Request Header Fields Too Large"},
+		{withFields(fields - 1), "200 0<nil>"},
+		{withFields(fields + 1), "431 more than 200 fields in the head of the request\n"},
+		{get("/" + strings.Repeat("x", 2*head)), "431 431 Request Header Fields Too Large"},
+		{"GET / HTTP/1.1\r\nHost: x\r\nx: " + strings.Repeat("x", 2*head) + "\r\n\r\n", "431 431 Request Header Fields Too Large"},
 	} {
 		if got := g.ask(c.text); got != c.want {
 			t.Errorf("%.60q: %.100s, want %s", c.text, got, c.want)
@@ -180,23 +181,23 @@ func TestWebLimits(t *testing.T) {
 // run: the first 16 KiB of all senders together are already more than the limit.
 func TestWebSlowBodies(t *testing.T) {
 	const size = 64 << 10
-	g := startGuarded(t, func(o *Options) { o.WebBodyBytes, o.WebInFlightBytes = size, 4*size }, http.HandlerFunc(echo))
-	head := fmt.Sprintf("POST / HTTP/1.1\r\nHost: x\r\nContent-Length: %d\r\n", size)
+	g := startGuarded(t, func(o *Options) { o.BodyBytes, o.InFlightBytes = size, 4*size }, http.HandlerFunc(echo))
+	begin := fmt.Sprintf("POST / HTTP/1.1\r\nHost: x\r\nContent-Length: %d\r\n", size)
 	part := strings.Repeat("x", size-1)
 
-	oldest := g.say(head + "\r\n" + part)
+	oldest := g.say(begin + "\r\n" + part)
 	for g.bytes() == 0 && t.Context().Err() == nil { // until it is being received
 		runtime.Gosched()
 	}
 	var waiting []*bufio.Reader
 	for range 20 {
-		conn := g.say(head + "Expect: 100-continue\r\n\r\n")
+		conn := g.say(begin + "Expect: 100-continue\r\n\r\n")
 		r := bufio.NewReader(conn)
 		wantAnswer(t, "a sender that may begin", r, http.StatusContinue)
 		_, _ = io.WriteString(conn, part)
 		waiting = append(waiting, r)
 	}
-	if got := g.ask(head + "\r\n" + part + "x"); got != fmt.Sprintf("200 %d<nil>", size) {
+	if got := g.ask(begin + "\r\n" + part + "x"); got != fmt.Sprintf("200 %d<nil>", size) {
 		t.Errorf("a whole body: %.100s", got)
 	}
 	busy := wantAnswer(t, "a sender that waits for answers", waiting[0], http.StatusServiceUnavailable)
@@ -229,7 +230,7 @@ func wantAnswer(t *testing.T, who string, r *bufio.Reader, want int) http.Header
 // One profile runs at a time, and for a limited time.
 func TestWebProfiles(t *testing.T) {
 	r := chi.NewRouter()
-	routeProfiles(r, func() map[string]string { return nil })
+	RouteProfiles(r, func() []string { return nil })
 	a := startGuarded(t, nil, r)
 	if got := a.ask(get("/debug/pprof/profile?seconds=121")); !strings.HasPrefix(got, "400 ") {
 		t.Errorf("two minutes: %s", got)
@@ -246,21 +247,6 @@ func TestWebProfiles(t *testing.T) {
 		got := a.ask(get("/debug/pprof/symbol"))
 		if strings.HasPrefix(got, "503 ") {
 			return
-		}
-	}
-}
-
-// TestCommandLineWithoutSecrets: /debug/pprof/cmdline shows no value of a secret, however it was given.
-func TestCommandLineWithoutSecrets(t *testing.T) {
-	flags := map[string]string{"tracing.header": Hidden, "log.level": "info"}
-	for given, want := range map[string]string{
-		"tsdbridge --tracing.header=key=abc --log.level=info": "tsdbridge --tracing.header=<secret> --log.level=info",
-		"tsdbridge --tracing.header key=abc --log.level info": "tsdbridge --tracing.header <secret> --log.level info",
-		"tsdbridge --tracing.header":                          "tsdbridge --tracing.header",
-		"tsdbridge tracing.header=1 --":                       "tsdbridge tracing.header=1 --",
-	} {
-		if got := strings.Join(withoutSecrets(strings.Fields(given), flags), " "); got != want {
-			t.Errorf("%s is shown as %s, want %s", given, got, want)
 		}
 	}
 }
@@ -302,7 +288,7 @@ func TestWebLongHeads(t *testing.T) {
 	}
 	long := "GET / HTTP/1.1\r\nHost: x\r\n" + b.String()
 	var open []net.Conn
-	for range 3 * webHeads / len(long) {
+	for range 3 * heads / len(long) {
 		open = append(open, g.say(long))
 	}
 	if got := g.ask(get("/")); got != "200 0<nil>" {

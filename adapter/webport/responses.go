@@ -1,16 +1,13 @@
-package adapter
+package webport
 
 import (
 	"context"
 	"net/http"
-	"slices"
 	"strconv"
-	"strings"
 
 	"github.com/go-chi/chi/v5/middleware"
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/promauto"
-	dto "github.com/prometheus/client_model/go"
 )
 
 // A responseCounter counts the answers of the HTTP port, by their API and status.
@@ -46,8 +43,8 @@ func (c responseCounter) handler(next http.Handler) http.Handler {
 	})
 }
 
-// answeredBy has the answers of a handler counted as those of an API.
-func answeredBy(api string) func(http.Handler) http.Handler {
+// AnsweredBy has the answers of a handler counted as those of an API.
+func AnsweredBy(api string) func(http.Handler) http.Handler {
 	return func(next http.Handler) http.Handler {
 		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			if of, ok := r.Context().Value(answeringKey{}).(*string); ok {
@@ -56,20 +53,4 @@ func answeredBy(api string) func(http.Handler) http.Handler {
 			next.ServeHTTP(w, r)
 		})
 	}
-}
-
-// gatherer returns the metrics of the process and of its libraries, without those of libraries that do nothing
-// here.
-func (a *Adapter) gatherer() prometheus.Gatherer {
-	unused := []string{"prometheus_remote_storage_", "prometheus_template_"}
-	if a.o.Engine != EngineHBase {
-		unused = append(unused, "gohbase_")
-	}
-	libraries := prometheus.GathererFunc(func() ([]*dto.MetricFamily, error) {
-		all, err := prometheus.DefaultGatherer.Gather()
-		return slices.DeleteFunc(all, func(f *dto.MetricFamily) bool {
-			return slices.ContainsFunc(unused, func(prefix string) bool { return strings.HasPrefix(f.GetName(), prefix) })
-		}), err
-	})
-	return prometheus.Gatherers{a.registry, libraries}
 }

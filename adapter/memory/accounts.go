@@ -1,4 +1,4 @@
-package adapter
+package memory
 
 import (
 	"github.com/prometheus/client_golang/prometheus"
@@ -7,9 +7,9 @@ import (
 	"github.com/tsdbridge/tsdbridge/budget"
 )
 
-// newBudget returns the memory budget of all queries, and registers its metrics.
-func newBudget(o Options, registerer prometheus.Registerer) *budget.Budget {
-	b := budget.New(o.queryMemory())
+// NewBudget returns the memory budget of all queries, of so many bytes, and registers its metrics.
+func NewBudget(bytes int64, registerer prometheus.Registerer) *budget.Budget {
+	b := budget.New(bytes)
 	factory := promauto.With(registerer)
 	factory.NewGaugeFunc(prometheus.GaugeOpts{
 		Name: "tsdbridge_query_memory_limit_bytes",
@@ -28,12 +28,4 @@ func newBudget(o Options, registerer prometheus.Registerer) *budget.Budget {
 		Help: "Times that a query was refused memory.",
 	}, func() float64 { return float64(b.Refused()) })
 	return b
-}
-
-// queryMemory returns the size of the budget, in bytes.
-func (o Options) queryMemory() int64 {
-	if o.QueryMemory > 0 {
-		return o.QueryMemory
-	}
-	return machineMemory() / 4
 }

@@ -1,4 +1,4 @@
-package adapter
+package memory
 
 import (
 	"errors"
@@ -15,9 +15,7 @@ import (
 // A request has an account while it is answered, and holds nothing afterwards. A request that is
 // refused because others hold the memory is told to come again.
 func TestAccounts(t *testing.T) {
-	o := DefaultOptions()
-	o.QueryMemory = 100
-	b := newBudget(o, prometheus.NewRegistry())
+	b := NewBudget(100, prometheus.NewRegistry())
 	others := b.Open()
 	for _, c := range []struct {
 		others, take int64
@@ -63,12 +61,5 @@ func TestAccountsOtherFailure(t *testing.T) {
 	h.ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/", nil))
 	if w.Code != http.StatusServiceUnavailable || w.Header().Get("Retry-After") != "" {
 		t.Errorf("status %d, headers %v", w.Code, w.Header())
-	}
-}
-
-func TestQueryMemory(t *testing.T) {
-	o := DefaultOptions()
-	if got, want := o.queryMemory(), machineMemory()/4; got != want {
-		t.Errorf("the budget without a flag is %d bytes, want a quarter of the memory, %d", got, want)
 	}
 }

@@ -1,4 +1,4 @@
-package adapter
+package memory
 
 import (
 	"context"
@@ -12,9 +12,9 @@ import (
 
 // When more memory is in use than allowed, queries are ended; memory that is in use without queries
 // does not count.
-func TestMemoryKeeper(t *testing.T) {
+func TestKeeper(t *testing.T) {
 	queries := running.New()
-	k := &memoryKeeper{budget: budget.New(1 << 30), writes: 1 << 30, machine: 1 << 40, queries: queries, tuned: time.Now().Add(time.Hour)}
+	k := &Keeper{budget: budget.New(1 << 30), writes: 1 << 30, machine: 1 << 40, queries: queries, tuned: time.Now().Add(time.Hour)}
 	k.look(heap{live: 5 << 30}, time.Now())
 	if k.quiet != 5<<30 {
 		t.Errorf("%d bytes are in use without queries, want 5 GiB", k.quiet)

@@ -1,4 +1,4 @@
-package adapter
+package memory
 
 import (
 	"testing"
@@ -40,7 +40,7 @@ func TestMayRest(t *testing.T) {
 		{"dear, rarely", heap{live: 1000 * mib, objects: 1100 * mib, scan: 600 * mib}, 300 * time.Second, true},
 	} {
 		now := time.Now()
-		k := memoryKeeper{rested: now.Add(-c.since)}
+		k := Keeper{rested: now.Add(-c.since)}
 		if got := k.mayRest(c.heap, now); got != c.want {
 			t.Errorf("%s: %v, want %v", c.name, got, c.want)
 		}
