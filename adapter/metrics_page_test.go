@@ -2,7 +2,6 @@ package adapter
 
 import (
 	"cmp"
-	"flag"
 	"fmt"
 	"log/slog"
 	"maps"
@@ -73,7 +72,7 @@ type document struct {
 func TestMetricsPage(t *testing.T) {
 	all := documentedMetrics(t)
 	want := renderMetrics(t, all)
-	if f := flag.Lookup("rewrite"); f != nil && f.Value.String() == "true" {
+	if *rewrite {
 		if err := os.WriteFile(metricsPage, []byte(want), 0o644); err != nil { //nolint:gosec // a document
 			t.Fatal(err)
 		}

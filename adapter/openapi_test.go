@@ -375,12 +375,15 @@ func escapePointer(name string) string {
 	return url.PathEscape(strings.NewReplacer("~", "~0", "/", "~1").Replace(name))
 }
 
+// rewrite has the tests write the pages that are made of the code.
+var rewrite = flag.Bool("rewrite", false, "rewrite the pages of the API and of the metrics")
+
 // apiPage is the list of all paths, made from the description: go test ./adapter -run OpenAPIPage -rewrite.
 const apiPage = "../docs/api.md"
 
 func TestOpenAPIPage(t *testing.T) {
 	want := ourDescription(t).page()
-	if flag.Lookup("rewrite").Value.String() == "true" { // the flag of datadriven
+	if *rewrite {
 		if err := os.WriteFile(apiPage, []byte(want), 0o644); err != nil { //nolint:gosec // a document
 			t.Fatal(err)
 		}
