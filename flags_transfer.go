@@ -112,8 +112,7 @@ func (p *parser) exportLinesCommand(all *kingpin.CmdClause) {
 	seriesChoice(c, &x.SeriesChoice)
 	c.Flag("output", "File. Default: the standard output.").PlaceHolder("FILE").StringVar(&x.Output)
 	c.Flag("gzip", "Compress with gzip, as if the name of the file ended with .gz.").BoolVar(&x.Gzip)
-	c.Flag("patience", "How long a store, or an adapter, that fails is asked again before the export ends.").Default(x.Patience.String()).DurationVar(&x.Patience)
-	exportFlags(c, &x.URL, &x.State, &x.Every)
+	exportFlags(c, &x.URL, &x.State, &x.Patience, &x.Every)
 	c.Action(func(*kingpin.ParseContext) error { return x.Validate(time.Now()) })
 
 	e := &p.exportLines
@@ -123,8 +122,7 @@ func (p *parser) exportLinesCommand(all *kingpin.CmdClause) {
 	c.Flag("output", "File, or a directory that gets a numbered file for each of --parallel: one that exists, or a name with a slash at its end. Default: the standard output.").PlaceHolder("PATH").StringVar(&e.Output)
 	c.Flag("gzip", "Compress with gzip, as if the name of the file ended with .gz.").BoolVar(&e.Gzip)
 	c.Flag("parallel", "Files that are written at once into a directory.").Default(text(e.Parallel)).IntVar(&e.Parallel)
-	c.Flag("patience", "How long a store, or an adapter, that fails is asked again before the export ends.").Default(e.Patience.String()).DurationVar(&e.Patience)
-	exportFlags(c, &e.URL, &e.State, &e.Every)
+	exportFlags(c, &e.URL, &e.State, &e.Patience, &e.Every)
 	c.Action(func(*kingpin.ParseContext) error { return e.Validate(time.Now()) })
 }
 
@@ -183,7 +181,6 @@ func (p *parser) exportCommands() {
 	p.exportParquetCommand(all)
 	p.exportLinesCommand(all)
 	c := all.Command("opentsdb", "Write OpenTSDB's import text: lines of \"metric timestamp value tag=value ...\".")
-	c.Flag("adapter-url", runningAdapter).PlaceHolder("URL").StringVar(&e.URL)
 	c.Flag("format", "What is written: import (text), or raw: the cells of the rows, as \"tsdb scan\" prints them.").Default(e.Format).EnumVar(&e.Format, migrate.ExportText, migrate.ExportRaw)
 	c.Flag("match", "Series: metric{tag=filter,...} as in m= of a query; * is any metric. It may be repeated. Default: all series.").PlaceHolder("SERIES").StringsVar(&e.Match)
 	c.Flag("with", "What is written in addition to points: histograms, annotations (the global ones too, without --match), rollups (the values of --storage.rollups). A TSD's import does not take these lines. It may be repeated.").EnumsVar(&e.With, migrate.ExportExtras()...)
@@ -192,9 +189,7 @@ func (p *parser) exportCommands() {
 	c.Flag("output", "File, or a directory that gets a numbered file for each of --parallel: one that exists, or a name with a slash at its end. Default: the standard output.").PlaceHolder("PATH").StringVar(&e.Output)
 	c.Flag("gzip", "Compress with gzip, as if the name of the file ended with .gz.").BoolVar(&e.Gzip)
 	c.Flag("parallel", "Files that are written at once into a directory.").Default(text(e.Parallel)).IntVar(&e.Parallel)
-	c.Flag("state", "File that keeps how far the export is. The same command goes on there after an interruption.").PlaceHolder("FILE").StringVar(&e.State)
-	c.Flag("patience", "How long a store, or an adapter, that fails is asked again before the export ends.").Default(e.Patience.String()).DurationVar(&e.Patience)
-	c.Flag("progress", "Time between two lines of progress on the standard error. Default: each second on a terminal, otherwise none.").Default("0s").DurationVar(&e.Every)
+	exportFlags(c, &e.URL, &e.State, &e.Patience, &e.Every)
 	c.Action(func(*kingpin.ParseContext) error { return e.Validate(time.Now()) })
 }
 
@@ -206,7 +201,7 @@ func (p *parser) exportParquetCommand(all *kingpin.CmdClause) {
 	c.Arg("dir", "Directory for the files.").Required().StringVar(&e.Dir)
 	seriesChoice(c, &e.SeriesChoice)
 	c.Flag("file-duration", "Time of each file: a multiple of 2h, at most 744h.").Default(e.Length.String()).DurationVar(&e.Length)
-	exportFlags(c, &e.URL, &e.State, &e.Every)
+	exportFlags(c, &e.URL, &e.State, &e.Patience, &e.Every)
 	c.Action(func(*kingpin.ParseContext) error { return e.Validate(time.Now()) })
 }
 
@@ -219,28 +214,28 @@ func (p *parser) exportBlocksCommand(all *kingpin.CmdClause) {
 	c.Flag("block-duration", "Time of a block: 2h, 6h, 18h, 54h, 162h or 486h.").Default(e.Length.String()).DurationVar(&e.Length)
 	c.Flag("start-times", "Write start times too, in chunks that only a Prometheus reads that knows them (3.15 does).").BoolVar(&e.Starts)
 	seriesChoice(c, &e.SeriesChoice)
-	exportFlags(c, &e.URL, &e.State, &e.Every)
+	exportFlags(c, &e.URL, &e.State, &e.Patience, &e.Every)
 	c.Action(func(*kingpin.ParseContext) error { return e.Validate(time.Now()) })
 }
 
 // exportFlags are flags of every export that has a state.
-func exportFlags(c *kingpin.CmdClause, url, state *string, every *time.Duration) {
+func exportFlags(c *kingpin.CmdClause, url, state *string, patience, every *time.Duration) {
 	c.Flag("adapter-url", runningAdapter).PlaceHolder("URL").StringVar(url)
 	c.Flag("state", "File that keeps how far the export is. The same command goes on there after an interruption.").PlaceHolder("FILE").StringVar(state)
+	c.Flag("patience", "How long a store, or an adapter, that fails is asked again before the export ends.").Default(patience.String()).DurationVar(patience)
 	c.Flag("progress", "Time between two lines of progress on the standard error. Default: each second on a terminal, otherwise none.").Default("0s").DurationVar(every)
 }
 
 // exportWhisperCommand defines "export whisper".
 func (p *parser) exportWhisperCommand(all *kingpin.CmdClause) {
 	e := &p.exportFiles
+	*e = migrate.DefaultExportFilesOptions()
 	c := all.Command("whisper", "Write whisper files, as carbon has them, of the names that Graphite shows. Archives are those of imported files, else of --graphite.storage-schemas.")
 	c.Arg("dir", "Directory. Files that are there are replaced.").Required().StringVar(&e.Dir)
-	c.Flag("adapter-url", runningAdapter).PlaceHolder("URL").StringVar(&e.URL)
 	c.Flag("match", "Names, with the wildcards of targets: servers.*.cpu. It may be repeated. Default: all.").PlaceHolder("PATTERN").StringsVar(&e.Match)
 	c.Flag("retentions", "Archives of series for which nothing tells them, as in storage-schemas.conf: 10s:6h,1m:7d. Default: their own step for a year.").PlaceHolder("LIST").StringVar(&e.Retentions)
 	c.Flag("tagged-by-name", "Name the files of series with tags by their names, as carbon does with TAG_HASH_FILENAMES = False. Otherwise they are named by hashes.").BoolVar(&e.Named)
-	c.Flag("state", "File that keeps how far the export is. The same command goes on there after an interruption.").PlaceHolder("FILE").StringVar(&e.State)
-	c.Flag("progress", "Time between two lines of progress on the standard error. Default: each second on a terminal, otherwise none.").Default("0s").DurationVar(&e.Every)
+	exportFlags(c, &e.URL, &e.State, &e.Patience, &e.Every)
 	c.Action(func(*kingpin.ParseContext) error { return e.Validate() })
 }
 

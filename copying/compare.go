@@ -347,6 +347,8 @@ type VerifyOptions struct {
 	Parallel int
 	// Sample is the share of the ranges that are compared, at random: 1 are all. Series and names are compared in any case.
 	Sample float64
+	// Asking is how long a store that fails is asked again. A range is compared anew then.
+	Asking transfer.Asking
 	// Differs is told of each series of a range that the target has not as the source has it.
 	Differs func(Difference)
 	// Progress, if set, is called after each range.
@@ -356,11 +358,13 @@ type VerifyOptions struct {
 // Verify compares what a source has with what a target has of it. What the target has in addition does not matter.
 func Verify(ctx context.Context, o VerifyOptions) (v Verified, err error) {
 	c := &comparison{from: o.From, to: o.To, seed: maphash.MakeSeed()}
-	parts, err := o.From.Parts(ctx)
-	if err != nil {
-		return v, err
-	}
-	has, err := o.To.Parts(ctx)
+	var parts, has []string
+	err = o.Asking.Again(ctx, func() (err error) {
+		if parts, err = o.From.Parts(ctx); err == nil {
+			has, err = o.To.Parts(ctx)
+		}
+		return err
+	})
 	if err != nil {
 		return v, err
 	}
@@ -371,19 +375,26 @@ func Verify(ctx context.Context, o VerifyOptions) (v Verified, err error) {
 		}
 		group, ctx := errgroup.WithContext(ctx)
 		group.SetLimit(o.Parallel)
-		err := eachRange(ctx, o.From, part, func(about transfer.Range) {
+		err := eachRange(ctx, patient{o.From, o.Asking}, part, func(about transfer.Range) {
 			if part != PartSeries && part != PartNames && rand.Float64() >= o.Sample {
 				return
 			}
 			group.Go(func() error {
-				one, err := c.compare(ctx, about, false, func(d difference) error {
-					mu.Lock()
-					defer mu.Unlock()
-					o.Differs(d.told(about.Part))
-					return nil
+				var one Verified
+				var differ []Difference
+				err := o.Asking.Again(ctx, func() (err error) {
+					differ = nil
+					one, err = c.compare(ctx, about, false, func(d difference) error {
+						differ = append(differ, d.told(about.Part))
+						return nil
+					})
+					return err
 				})
 				mu.Lock()
 				defer mu.Unlock()
+				for _, d := range differ {
+					o.Differs(d)
+				}
 				v.Ranges += one.Ranges
 				if v.Points += one.Points; about.Part == PartSeries {
 					v.Series += one.Series
@@ -405,6 +416,18 @@ func Verify(ctx context.Context, o VerifyOptions) (v Verified, err error) {
 		}
 	}
 	return v, nil
+}
+
+// patient is a source that is asked for its ranges again.
+type patient struct {
+	Source
+	transfer.Asking
+}
+
+// Ranges implements Source.
+func (p patient) Ranges(ctx context.Context, after transfer.Range) (all []transfer.Range, err error) {
+	err = p.Again(ctx, func() (err error) { all, err = p.Source.Ranges(ctx, after); return err })
+	return all, err
 }
 
 // eachRange calls use with the ranges of a part.

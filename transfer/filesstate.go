@@ -35,13 +35,18 @@ type LeftObjects struct {
 }
 
 // Add adds what others are.
-func (d *FilesDone) Add(o FilesDone) {
-	d.Files += o.Files
-	d.Points += o.Points
-	d.LeftOut += o.LeftOut
-	d.Histograms += o.Histograms
-	d.Exemplars += o.Exemplars
-	d.Starts += o.Starts
+func (d *FilesDone) Add(o FilesDone) { d.add(o, 1) }
+
+// Remove takes away what others are.
+func (d *FilesDone) Remove(o FilesDone) { d.add(o, -1) }
+
+func (d *FilesDone) add(o FilesDone, times int64) {
+	d.Files += times * o.Files
+	d.Points += times * o.Points
+	d.LeftOut += times * o.LeftOut
+	d.Histograms += times * o.Histograms
+	d.Exemplars += times * o.Exemplars
+	d.Starts += times * o.Starts
 }
 
 // A FilesState is how far an export of one file for each series is. It is kept in a file, if it has a name: a later
@@ -113,6 +118,13 @@ func (s *FilesState) Finish(at FilePlace, done FilesDone) error {
 		return nil
 	}
 	return s.save()
+}
+
+// Back forgets what was finished after the place up to where all is durable, which is returned: from there on it is done again. Undone
+// is what was finished there.
+func (s *FilesState) Back() (after FilePlace, undone FilesDone) {
+	undone, s.pending, s.last = s.pending, FilesDone{}, s.doc.After
+	return s.doc.After, undone
 }
 
 // Close writes the state; all means that everything is exported.

@@ -297,7 +297,7 @@ const (
 func (r *run) store(ctx context.Context, block []byte) (Stored, error) {
 	whole := slices.Clone(block) // the store may overwrite it
 	var stored Stored
-	err := asking{r.Patience, r.Failed, r.Now}.do(ctx, func() (err error) {
+	err := Asking{r.Patience, r.Failed, r.Now}.Again(ctx, func() (err error) {
 		copy(block, whole)
 		stored, err = r.Store(ctx, block, r.Skip)
 		return err
@@ -305,24 +305,25 @@ func (r *run) store(ctx context.Context, block []byte) (Stored, error) {
 	return stored, err
 }
 
-// asking is how long a store that fails is asked again, and who is told.
-type asking struct {
-	patience time.Duration
-	failed   func(error)
-	now      func() time.Time
+// Asking is how long a store that fails is asked again, and who is told; nil: nobody.
+type Asking struct {
+	Patience time.Duration
+	Failed   func(error)
+	Now      func() time.Time
 }
 
-// do calls try, again and again while it fails, as long as patience allows.
-func (a asking) do(ctx context.Context, try func() error) error {
-	begin, pause := a.now(), firstPause
+// Again calls try, again and again while it fails, as long as patience allows. It does not try again after
+// a FinalError.
+func (a Asking) Again(ctx context.Context, try func() error) error {
+	begin, pause := a.Now(), firstPause
 	for {
 		err := try()
 		_, final := errors.AsType[FinalError](err)
-		if err == nil || final || ctx.Err() != nil || a.now().Sub(begin)+pause > a.patience {
+		if err == nil || final || ctx.Err() != nil || a.Now().Sub(begin)+pause > a.Patience {
 			return err
 		}
-		if a.failed != nil && pause == lastPause/2 {
-			a.failed(err)
+		if a.Failed != nil && pause == lastPause/2 {
+			a.Failed(err)
 		}
 		if !retry.Sleep(ctx, pause) {
 			return err

@@ -47,12 +47,12 @@ type PiecesOptions struct {
 	Now      func() time.Time
 }
 
-func (o *PiecesOptions) asking() asking { return asking{o.Patience, o.Failed, o.Now} }
+func (o *PiecesOptions) asking() Asking { return Asking{o.Patience, o.Failed, o.Now} }
 
 // Again calls try, again and again while it fails, as long as patience allows. It does not try again after
 // a FinalError.
 func (o *PiecesOptions) Again(ctx context.Context, try func() error) error {
-	return o.asking().do(ctx, try)
+	return o.asking().Again(ctx, try)
 }
 
 // ImportPieces imports pieces. When it returns without an error, all points are durable but those of the

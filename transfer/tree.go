@@ -112,7 +112,7 @@ func (o *TreeOptions) list(ctx context.Context) (files []Piece, err error) {
 }
 
 // store reads a file and stores it.
-func (o *TreeOptions) store(ctx context.Context, again asking, f Piece) (points int64, err error) {
+func (o *TreeOptions) store(ctx context.Context, again Asking, f Piece) (points int64, err error) {
 	if ctx.Err() != nil {
 		return 0, ctx.Err()
 	}
@@ -123,7 +123,7 @@ func (o *TreeOptions) store(ctx context.Context, again asking, f Piece) (points 
 	if err != nil {
 		return 0, SkipError{Err: plainCause(err)}
 	}
-	err = again.do(ctx, func() (err error) {
+	err = again.Again(ctx, func() (err error) {
 		points, err = o.Store(ctx, f.Name, data)
 		if skip, ok := errors.AsType[SkipError](err); ok {
 			return FinalError{skip}

@@ -195,7 +195,7 @@ func TestMarks(t *testing.T) {
 		{"1x 2y 4z 5z", 1, ""},
 	} {
 		o.Pieces, stored = nil, 0
-		for _, text := range strings.FieldsSeq(c.pieces) {
+		for text := range strings.FieldsSeq(c.pieces) {
 			o.Pieces = append(o.Pieces, Piece{Name: text[:1], Mark: text[1:]})
 		}
 		_, err := ImportPieces(t.Context(), o)

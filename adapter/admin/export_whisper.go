@@ -47,7 +47,7 @@ func RemoteFiles(base string) FilesSource {
 		}
 		resp, err := OpenAnswer(req)
 		if err != nil {
-			return err
+			return finalRefusal(err)
 		}
 		defer resp.Body.Close()
 		if err := readFiles(bufio.NewReaderSize(resp.Body, maxFrameLine), use); err != nil {

@@ -272,6 +272,7 @@ func (c *CopyOptions) tellRound(r copying.Round, line *commands.StatusLine) {
 func (c *CopyOptions) verify(ctx context.Context, done copying.Progress, source, target copying.Source, console commands.Console, tellers copyTellers) error {
 	line := &commands.StatusLine{Console: console}
 	o := copying.VerifyOptions{From: source, To: target, Parallel: c.Parallel, Sample: 1, Differs: differs(line)}
+	o.Asking = transfer.Asking{Patience: c.Patience, Failed: waiting(line), Now: time.Now}
 	if c.Verify == VerifySample {
 		o.Sample = sampled
 	}

@@ -197,7 +197,7 @@ func (e *ExportOptions) run(ctx context.Context, console commands.Console, sourc
 	x := transfer.ExportOptions{
 		Source: open, Named: e.named(target), Start: e.start, End: e.end, Files: files, Stdout: console.Out, State: e.State,
 		Gzip: e.Gzip || strings.HasSuffix(e.Output, ".gz"), Patience: e.Patience, Every: time.Second, Now: time.Now,
-		Failed: func(err error) { fmt.Fprintf(line, "waiting for the store: %v\n", err) },
+		Failed: waiting(line),
 	}
 	x.Progress = e.progress(ctx, line, console.Terminal && len(files) > 0 || e.Every > 0)
 	done, err := transfer.Export(ctx, x)

@@ -20,7 +20,7 @@ type ExportBlocksOptions struct {
 
 // DefaultExportBlocksOptions returns the options without a flag.
 func DefaultExportBlocksOptions() ExportBlocksOptions {
-	return ExportBlocksOptions{ExportWindowsOptions: ExportWindowsOptions{Length: 2 * time.Hour}}
+	return ExportBlocksOptions{ExportWindowsOptions: windowsOf(2 * time.Hour)}
 }
 
 // Validate names the flag that cannot work.

@@ -19,7 +19,7 @@ type ExportParquetOptions struct {
 
 // DefaultExportParquetOptions returns the options without a flag.
 func DefaultExportParquetOptions() ExportParquetOptions {
-	return ExportParquetOptions{ExportWindowsOptions{Length: 24 * time.Hour}}
+	return ExportParquetOptions{windowsOf(24 * time.Hour)}
 }
 
 // Validate names the flag that cannot work.

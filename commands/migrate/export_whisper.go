@@ -23,12 +23,18 @@ import (
 type ExportFilesOptions struct {
 	graphite.ExportQuery // --match, --retentions, --tagged-by-name
 
-	Dir   string        // argument
-	URL   string        // --adapter-url
-	State string        // --state: file that keeps how far the export is
-	Every time.Duration // --progress
+	Dir      string        // argument
+	URL      string        // --adapter-url
+	State    string        // --state: file that keeps how far the export is
+	Patience time.Duration // --patience: how long a failing store is asked again
+	Every    time.Duration // --progress
 
 	teller *admin.Teller // of the adapter that exports; nil: the tables are opened
+}
+
+// DefaultExportFilesOptions returns the options without a flag.
+func DefaultExportFilesOptions() ExportFilesOptions {
+	return ExportFilesOptions{Patience: DefaultExportOptions().Patience}
 }
 
 // Validate names the flag that cannot work.
@@ -36,7 +42,10 @@ func (e ExportFilesOptions) Validate() error {
 	if err := e.ExportQuery.Validate(); err != nil {
 		return fmt.Errorf("--retentions=%s: %w", e.Retentions, err)
 	}
-	if e.Every < 0 {
+	switch {
+	case e.Patience < 0:
+		return fmt.Errorf("--patience=%v: must not be negative", e.Patience)
+	case e.Every < 0:
 		return fmt.Errorf("--progress=%v: must not be negative", e.Every)
 	}
 	return nil
@@ -78,7 +87,7 @@ func (e ExportFilesOptions) run(ctx context.Context, console commands.Console, s
 	w := &filesWriter{ExportFilesOptions: e, console: console, line: &commands.StatusLine{Console: console}, state: state, begun: time.Now()}
 	var ended bool
 	if w.After, w.before, ended = state.Before(); !ended {
-		err = source(ctx, w.ExportQuery, func(f *graphite.ExportedFile) error { return w.write(ctx, f) })
+		err = w.read(ctx, source)
 		err = errors.Join(err, state.Close(err == nil))
 	}
 	w.line.Close()
@@ -104,6 +113,35 @@ type filesWriter struct {
 	toldAdapter  time.Time
 	last         graphite.ExportedFile // without its data
 	before, done transfer.FilesDone    // by earlier runs, by this one
+}
+
+// read writes the files of a source. While it fails, it is asked again for those that are not written: the patience begins anew where
+// some are.
+func (w *filesWriter) read(ctx context.Context, source admin.FilesSource) error {
+	ask := transfer.Asking{Patience: w.Patience, Failed: waiting(w.line), Now: time.Now}
+	for {
+		goesOn := false
+		err := ask.Again(ctx, func() error {
+			var undone transfer.FilesDone
+			w.After, undone = w.state.Back()
+			w.done.Remove(undone)
+			err := admin.FinalExport(source(ctx, w.ExportQuery, func(f *graphite.ExportedFile) error {
+				if err := w.write(ctx, f); err != nil {
+					return transfer.FinalError{Err: err}
+				}
+				return nil
+			}))
+			_, final := errors.AsType[transfer.FinalError](err)
+			at, _, _ := w.state.Before()
+			if goesOn = err != nil && !final && ctx.Err() == nil && at != w.After; goesOn {
+				return nil
+			}
+			return err
+		})
+		if !goesOn {
+			return err
+		}
+	}
 }
 
 func (w *filesWriter) write(ctx context.Context, f *graphite.ExportedFile) error {

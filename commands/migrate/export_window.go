@@ -21,16 +21,25 @@ import (
 type ExportWindowsOptions struct {
 	SeriesChoice
 
-	Dir    string        // argument
-	Length time.Duration // of a window
-	URL    string        // --adapter-url
-	State  string        // --state: file that keeps how far the export is
-	Every  time.Duration // --progress
+	Dir      string        // argument
+	Length   time.Duration // of a window
+	URL      string        // --adapter-url
+	State    string        // --state: file that keeps how far the export is
+	Patience time.Duration // --patience: how long a failing store is asked again
+	Every    time.Duration // --progress
+}
+
+// windowsOf returns the options without a flag.
+func windowsOf(length time.Duration) ExportWindowsOptions {
+	return ExportWindowsOptions{Length: length, Patience: DefaultExportOptions().Patience}
 }
 
 // Validate names the flag that cannot work.
 func (e *ExportWindowsOptions) Validate(now time.Time) error {
-	if e.Every < 0 {
+	switch {
+	case e.Patience < 0:
+		return fmt.Errorf("--patience=%v: must not be negative", e.Patience)
+	case e.Every < 0:
 		return fmt.Errorf("--progress=%v: must not be negative", e.Every)
 	}
 	return e.SeriesChoice.Validate(now)
@@ -117,7 +126,7 @@ type windowsExport struct {
 func (x *windowsExport) all(ctx context.Context, from int64) error {
 	length := x.Length.Milliseconds()
 	for {
-		at, ok, err := x.source.Next(ctx, from, x.to)
+		at, ok, err := x.next(ctx, from)
 		if err != nil || !ok {
 			return err
 		}
@@ -125,7 +134,13 @@ func (x *windowsExport) all(ctx context.Context, from int64) error {
 		if err := x.reach(ctx, begin); err != nil {
 			return err
 		}
-		name, samples, left, err := x.window(ctx, begin)
+		var name string
+		var samples int64
+		var left transfer.LeftObjects
+		err = x.again(ctx, func() (err error) {
+			name, samples, left, err = x.window(ctx, begin)
+			return err
+		})
 		if err != nil {
 			return fmt.Errorf("%s of %s: %w", strings.TrimSuffix(x.format.unit, "s"), time.UnixMilli(begin).UTC().Format(time.RFC3339), err)
 		}
@@ -145,25 +160,40 @@ func (x *windowsExport) all(ctx context.Context, from int64) error {
 	}
 }
 
-// window writes one window.
+// again tries something again while the store fails.
+func (x *windowsExport) again(ctx context.Context, try func() error) error {
+	a := transfer.Asking{Patience: x.Patience, Failed: waiting(x.line), Now: time.Now}
+	return a.Again(ctx, func() error { return admin.FinalExport(try()) })
+}
+
+// next returns the first time from one on at which there may be samples.
+func (x *windowsExport) next(ctx context.Context, from int64) (at int64, ok bool, err error) {
+	err = x.again(ctx, func() (err error) { at, ok, err = x.source.Next(ctx, from, x.to); return err })
+	return at, ok, err
+}
+
+// window writes one window. What cannot be written is not tried again.
 func (x *windowsExport) window(ctx context.Context, begin int64) (name string, samples int64, left transfer.LeftObjects, err error) {
 	end := begin + x.Length.Milliseconds()
 	w, err := x.format.open(x.named, begin, end)
 	if err != nil {
-		return "", 0, left, err
+		return "", 0, left, transfer.FinalError{Err: err}
 	}
 	q := admin.SamplesQuery{Match: x.Match, From: max(begin, x.from), To: min(end-1, x.to), Exemplars: true}
-	add := w.Add
-	if !x.labels.IsEmpty() {
-		add = func(b *columns.Batch) error {
-			b.With(x.labels)
-			return w.Add(b)
+	err = x.source.Read(ctx, q, func(b *columns.Batch) error {
+		b.With(x.labels)
+		if err := w.Add(b); err != nil {
+			return transfer.FinalError{Err: err}
 		}
-	}
-	if err := x.source.Read(ctx, q, add); err != nil {
+		return nil
+	})
+	if err != nil {
 		return "", 0, left, errors.Join(err, w.Abandon())
 	}
-	return w.end(ctx)
+	if name, samples, left, err = w.end(ctx); err != nil {
+		err = transfer.FinalError{Err: err}
+	}
+	return name, samples, left, err
 }
 
 func (x *windowsExport) took() time.Duration { return time.Since(x.begun).Round(time.Millisecond) }
@@ -182,7 +212,7 @@ func (x *windowsExport) reach(ctx context.Context, begin int64) error {
 	if x.windows.length > 0 {
 		return nil
 	}
-	first, _, err := x.source.Next(ctx, x.from, x.to)
+	first, _, err := x.next(ctx, x.from)
 	x.windows = newTimeWindows(first, x.to, x.Length.Milliseconds(), x.now())
 	return err
 }

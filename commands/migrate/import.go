@@ -94,7 +94,7 @@ func (i ImportOptions) run(ctx context.Context, console commands.Console, store 
 	to.Files, to.Stdin, to.Store, to.Skip, to.Parallel, to.State, to.Target = i.Files, console.In, store, i.Skip, i.Parallel, i.State, target
 	to.Patience, to.BlockBytes = i.Patience, cmp.Or(i.block, to.BlockBytes)
 	to.Bad = transfer.Lines(line)
-	to.Failed = func(err error) { fmt.Fprintf(line, "waiting for the store: %v\n", err) }
+	to.Failed = waiting(line)
 	to.Progress = i.progress(ctx, line)
 	done, err := transfer.Import(ctx, to)
 	line.Close()

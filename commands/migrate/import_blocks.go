@@ -110,7 +110,7 @@ func (i *ImportBlocksOptions) pieces(ctx context.Context, line *commands.StatusL
 // watch has an import tell of what it does.
 func (i *ImportOptions) watch(ctx context.Context, to *transfer.PiecesOptions, line *commands.StatusLine) {
 	to.Skipped = func(name string, err error) { fmt.Fprintln(line, strings.ToValidUTF8(name+": "+err.Error(), "?")) }
-	to.Failed = func(err error) { fmt.Fprintf(line, "waiting for the store: %v\n", err) }
+	to.Failed = waiting(line)
 	to.Progress = i.progress(ctx, line)
 }
 

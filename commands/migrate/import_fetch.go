@@ -119,7 +119,7 @@ func (i *ImportFetchOptions) run(ctx context.Context, console commands.Console, 
 	done, err := transfer.ImportPieces(ctx, to)
 	line.Close()
 	return i.end(ctx, console, importResult{done, err, 0, s}, target, &reread{
-		units: len(to.Pieces), by: "windows", read: func(ctx context.Context, unit int, _ func(labels.Labels) bool, give func(*columns.Batch) error) error {
+		units: len(to.Pieces), by: "windows", asks: true, read: func(ctx context.Context, unit int, _ func(labels.Labels) bool, give func(*columns.Batch) error) error {
 			from, end := i.window(unit)
 			_, _, err := i.fetch(ctx, client, from, end, giving(give))
 			return err

@@ -105,7 +105,7 @@ func (i ImportFilesOptions) run(ctx context.Context, console commands.Console, f
 		to.Suffix, to.Store, to.What = ceres.NodeFile, files.Ceres, "ceres, "+to.What
 	}
 	to.Skipped = func(path string, err error) { fmt.Fprintln(line, strings.ToValidUTF8(path+": "+err.Error(), "?")) }
-	to.Failed = func(err error) { fmt.Fprintf(line, "waiting for the store: %v\n", err) }
+	to.Failed = waiting(line)
 	to.Progress = i.progress(ctx, line)
 	done, err := transfer.ImportTree(ctx, to)
 	i.teller.End(ctx, toldImport(done), err)

@@ -34,6 +34,7 @@ import (
 type reread struct {
 	units int
 	by    string // what units are, for people
+	asks  bool   // the source is a server, which is asked again while it fails
 	// read gives what a unit has of the series that are wanted, and perhaps others.
 	read func(ctx context.Context, unit int, wanted func(labels.Labels) bool, give func(*columns.Batch) error) error
 }
@@ -82,6 +83,7 @@ func (i *ImportOptions) verify(ctx context.Context, console commands.Console, do
 	c.sample = i.Verify == VerifySample
 	show, differing := differs(line), map[string]struct{}{} // a series may differ in several units
 	o := copying.VerifyOptions{From: importedSide{c}, To: storedSide{c, stored}, Parallel: i.Parallel, Sample: 1}
+	o.Asking = transfer.Asking{Patience: i.Patience, Failed: waiting(line), Now: time.Now}
 	o.Differs = func(d copying.Difference) {
 		differing[d.Series] = struct{}{}
 		show(d)
@@ -198,6 +200,9 @@ func (s importedSide) Read(ctx context.Context, r transfer.Range, give func(*cop
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.scopes[r.Name] = look
+	if err != nil && !s.asks {
+		return transfer.FinalError{Err: err} // a file stays as it is
+	}
 	return err
 }
 
@@ -221,7 +226,7 @@ func (s storedSide) Read(ctx context.Context, r transfer.Range, give func(*copyi
 	for _, selector := range look.selectors() {
 		q := admin.SamplesQuery{Match: []string{selector}, From: look.from, To: look.to, Exemplars: look.exemplars}
 		if err := s.stored.Read(ctx, q, func(b *columns.Batch) error { return give(blockOf(b, s.isCompared)) }); err != nil {
-			return err
+			return admin.FinalExport(err)
 		}
 	}
 	return nil

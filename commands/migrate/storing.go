@@ -3,8 +3,10 @@ package migrate
 import (
 	"context"
 	"errors"
+	"fmt"
 	"sync/atomic"
 
+	"github.com/tsdbridge/tsdbridge/commands"
 	"github.com/tsdbridge/tsdbridge/prometheus/appendable"
 	"github.com/tsdbridge/tsdbridge/prometheus/columns"
 	"github.com/tsdbridge/tsdbridge/storage"
@@ -54,3 +56,8 @@ const mostRefusedTold = 1000
 // A columnsStore makes a batch durable, and returns when it is. An *appendable.RefusedError tells what
 // can never be; the rest is durable.
 type columnsStore func(ctx context.Context, b *columns.Batch) error
+
+// waiting prints what a store is asked again for.
+func waiting(line *commands.StatusLine) func(error) {
+	return func(err error) { fmt.Fprintf(line, "waiting for the store: %v\n", err) }
+}
