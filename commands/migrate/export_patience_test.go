@@ -18,6 +18,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/tsdbridge/tsdbridge/adapter/adaptertest"
 	"github.com/tsdbridge/tsdbridge/commands"
 	"github.com/tsdbridge/tsdbridge/commands/commandstest"
 	"github.com/tsdbridge/tsdbridge/graphite"
@@ -56,7 +57,7 @@ func flakyProxy(t *testing.T, base string) string {
 // TestExportPatience: an adapter that fails now and then is asked again, and the blocks are whole.
 func TestExportPatience(t *testing.T) {
 	o, want := filled(t)
-	a, stop := runAdapter(t, o)
+	a, stop := adaptertest.Run(t, o)
 	defer stop()
 	e := exportOf(t, t.TempDir(), func(e *ExportBlocksOptions) { e.URL, e.Length = flakyProxy(t, "http://"+a.Addr()), 18*time.Hour })
 	code, out := commandstest.Code(t, func(c commands.Console) error { return ExportBlocks(t.Context(), o, e, c) })
