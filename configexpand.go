@@ -3,10 +3,11 @@ package main
 import (
 	"errors"
 	"fmt"
-	"os"
 	"strings"
 
 	"gopkg.in/yaml.v3"
+
+	"github.com/tsdbridge/tsdbridge/regular"
 )
 
 // maxSecret bounds the file of a secret, in bytes.
@@ -124,14 +125,7 @@ func isVariable(name string) bool {
 
 // readSecret returns the content of a file without the line break at its end.
 func readSecret(path string) (string, error) {
-	info, err := os.Stat(path)
-	if err != nil {
-		return "", err
-	}
-	if info.Size() > maxSecret {
-		return "", fmt.Errorf("%s has %d bytes; at most %d are read as a value", path, info.Size(), maxSecret)
-	}
-	text, err := os.ReadFile(path)
+	text, err := regular.ReadUpTo(path, maxSecret)
 	if err != nil {
 		return "", err
 	}

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -16,6 +15,7 @@ import (
 
 	"github.com/tsdbridge/tsdbridge/adapter"
 	"github.com/tsdbridge/tsdbridge/adapter/config"
+	"github.com/tsdbridge/tsdbridge/regular"
 )
 
 // Keys of the file that are no flags.
@@ -77,7 +77,7 @@ func (p *parser) readConfig(path string, environment map[string]string) *configF
 	if path == "" {
 		return c
 	}
-	text, err := os.ReadFile(path)
+	text, err := regular.Read(path)
 	if err != nil {
 		c.err = fmt.Errorf("--%s: %w", configFlag, err)
 		return c

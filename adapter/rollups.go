@@ -2,12 +2,12 @@ package adapter
 
 import (
 	"fmt"
-	"os"
 	"slices"
 	"strings"
 
 	"github.com/tsdbridge/tsdbridge/adapter/config"
 	"github.com/tsdbridge/tsdbridge/opentsdb"
+	"github.com/tsdbridge/tsdbridge/regular"
 	"github.com/tsdbridge/tsdbridge/storage/rollup"
 )
 
@@ -21,14 +21,8 @@ func (o Options) rollups() (*rollup.Config, error) {
 		return nil, nil
 	}
 	if text[0] != '{' {
-		info, err := os.Stat(string(text))
-		if err == nil && info.Size() > maxRollupsFile {
-			err = fmt.Errorf("it has %d bytes; at most %d are read", info.Size(), maxRollupsFile)
-		}
-		if err == nil {
-			text, err = os.ReadFile(string(text))
-		}
-		if err != nil {
+		var err error
+		if text, err = regular.ReadUpTo(string(text), maxRollupsFile); err != nil {
 			return nil, fmt.Errorf("--storage.rollups=%s: %w", o.Rollups, err)
 		}
 	}

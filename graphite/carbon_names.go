@@ -12,6 +12,7 @@ import (
 	"github.com/tsdbridge/tsdbridge/graphite/carbon"
 	"github.com/tsdbridge/tsdbridge/graphite/conf"
 	"github.com/tsdbridge/tsdbridge/recent"
+	"github.com/tsdbridge/tsdbridge/regular"
 )
 
 // nameFiles are the files of carbon that say which names are taken, and what becomes of them.
@@ -116,7 +117,7 @@ func (r *nameRules) load() (*nameRuleset, error) {
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", file.flag, err)
 		}
-		text, err := os.ReadFile(file.path)
+		text, err := regular.Read(file.path)
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", file.flag, err)
 		}

@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/tsdbridge/tsdbridge/regular"
 	"github.com/tsdbridge/tsdbridge/tree/javaregexp"
 )
 
@@ -85,7 +86,7 @@ func (l *limits) load() error {
 	if info.ModTime().Equal(l.modified) {
 		return nil
 	}
-	text, err := os.ReadFile(l.path)
+	text, err := regular.Read(l.path)
 	if err != nil {
 		return err
 	}

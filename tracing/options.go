@@ -8,8 +8,9 @@ import (
 	"log/slog"
 	"net"
 	"net/url"
-	"os"
 	"strings"
+
+	"github.com/tsdbridge/tsdbridge/regular"
 )
 
 // Options say where spans go.
@@ -81,7 +82,7 @@ func (o Options) tls() (*tls.Config, error) {
 	if o.CAFile == "" {
 		return config, nil
 	}
-	text, err := os.ReadFile(o.CAFile)
+	text, err := regular.Read(o.CAFile)
 	if err != nil {
 		return nil, fmt.Errorf("--tracing.tls-ca-file: %w", err)
 	}

@@ -72,7 +72,7 @@ func ParsePrometheus(pairs []*yaml.Node, dir string) (*Prometheus, error) {
 	}
 	read.SetDirectory(dir)
 	c.Config = *read
-	return c, nil
+	return c, c.checkClientFiles()
 }
 
 // loadProm reads keys by Prometheus' code. An error without a line is about the given one.

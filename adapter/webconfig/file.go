@@ -11,12 +11,15 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"sync"
 
 	"github.com/prometheus/exporter-toolkit/web"
 	"gopkg.in/yaml.v3"
+
+	"github.com/tsdbridge/tsdbridge/regular"
 )
 
 // A File is read again when it, or a file that it names, has changed. It is safe for concurrent
@@ -54,6 +57,9 @@ func (f *File) load() (*settings, error) {
 	}
 	f.current = nil
 	own := stampOf(f.path) // before it is read
+	if err := checkFiles(f.path); err != nil {
+		return nil, err
+	}
 	if err := web.Validate(f.path); err != nil {
 		return nil, err
 	}
@@ -75,9 +81,27 @@ func (f *File) load() (*settings, error) {
 	return s, nil
 }
 
+// checkFiles reports why a file, or one that it names, cannot be read: a handshake must not wait for it. What else is wrong
+// with it, the toolkit tells.
+func checkFiles(path string) error {
+	if err := regular.Check(path); err != nil {
+		return err
+	}
+	c, err := parse(path)
+	if err != nil {
+		return nil //nolint:nilerr // see above
+	}
+	for _, name := range []string{c.TLSConfig.TLSCertPath, c.TLSConfig.TLSKeyPath, c.TLSConfig.ClientCAs} {
+		if err := regular.Check(name); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+	}
+	return nil
+}
+
 // parse reads the file with the toolkit's defaults.
 func parse(path string) (*web.Config, error) {
-	text, err := os.ReadFile(path)
+	text, err := regular.Read(path)
 	if err != nil {
 		return nil, err
 	}

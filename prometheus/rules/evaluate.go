@@ -23,10 +23,10 @@ func (s *Service) iterate(ctx context.Context, g *promrules.Group, at time.Time)
 	account := s.o.Budget.Open()
 	defer account.Close()
 	ctx = context.WithValue(budget.With(ctx, account), groupKey{}, g.Name())
-	s.shifts.inTurn(ctx, g, at, promrules.DefaultEvalIterationFunc)
+	s.shifts.inTurn(ctx, g, at, evaluateGroup)
 }
 
-// query evaluates the query of a rule or of a template. What the evaluation took besides its result
+// query evaluates a query. What the evaluation took besides its result
 // goes back at once.
 func (s *Service) query(ctx context.Context, text string, at time.Time) (promql.Vector, error) {
 	name, _ := ctx.Value(groupKey{}).(string)

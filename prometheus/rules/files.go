@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
-	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -20,6 +19,8 @@ import (
 	"github.com/prometheus/prometheus/model/rulefmt"
 	"github.com/prometheus/prometheus/promql/parser"
 	"gopkg.in/yaml.v3"
+
+	"github.com/tsdbridge/tsdbridge/regular"
 )
 
 // A Config says which rules are evaluated, and how.
@@ -119,11 +120,8 @@ func (s *Set) Rules() (n int) {
 	return n
 }
 
-// maxFile bounds a rule file, in bytes.
-const maxFile = 16 << 20
-
 func (s *Set) load(file string) error {
-	text, err := readFile(file)
+	text, err := regular.Read(file)
 	if err != nil {
 		return fmt.Errorf("rule_files: %w", err)
 	}
@@ -138,19 +136,6 @@ func (s *Set) add(file string, text []byte) error {
 	s.files = append(s.files, file)
 	s.groups[file], s.text[file] = groups, string(text)
 	return nil
-}
-
-func readFile(file string) ([]byte, error) {
-	f, err := os.Open(file)
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	text, err := io.ReadAll(io.LimitReader(f, maxFile+1))
-	if err == nil && len(text) > maxFile {
-		err = fmt.Errorf("%s: more than %d bytes", file, maxFile)
-	}
-	return text, err
 }
 
 // parse parses and checks the text of a rule file. The errors are FileErrors, joined.

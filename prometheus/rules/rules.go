@@ -196,7 +196,7 @@ func (s *Service) managerOptions(ctx context.Context) *promrules.ManagerOptions 
 	queryable := patient{s.o.Queryable, ctx}
 	s.shifts.queryable = queryable
 	return &promrules.ManagerOptions{
-		Context: ctx, ExternalURL: s.o.ExternalURL, QueryFunc: s.query, NotifyFunc: s.notify,
+		Context: ctx, ExternalURL: s.o.ExternalURL, QueryFunc: s.ask, NotifyFunc: s.notify,
 		Appendable: appendable{s.o.Appendable, s.shifts}, Queryable: queryable,
 		OutageTolerance: s.o.OutageTolerance, ForGracePeriod: s.gracePeriod(), ResendDelay: s.o.ResendDelay,
 		DefaultRuleQueryOffset: func() time.Duration { return s.set.Load().config.QueryOffset },

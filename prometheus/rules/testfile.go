@@ -13,6 +13,8 @@ import (
 	"github.com/prometheus/common/model"
 	"github.com/prometheus/prometheus/model/labels"
 	"gopkg.in/yaml.v3"
+
+	"github.com/tsdbridge/tsdbridge/regular"
 )
 
 // A TestFile is a file of rule unit tests, in promtool's format.
@@ -89,7 +91,7 @@ func (t *testTime) UnmarshalYAML(node *yaml.Node) error {
 // LoadTests reads a file of rule unit tests. Its rule files are relative to it. missing are patterns
 // that no file matches.
 func LoadTests(file string) (f *TestFile, missing []string, err error) {
-	text, err := readFile(file)
+	text, err := regular.Read(file)
 	if err != nil {
 		return nil, nil, err
 	}

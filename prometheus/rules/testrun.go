@@ -142,7 +142,7 @@ func (r *testRun) loadGroups() error {
 	s := r.service
 	s.set.Store(r.Set)
 	m := promrules.NewManager(&promrules.ManagerOptions{
-		Context: r.ctx, QueryFunc: s.query, Appendable: s.o.Appendable, Queryable: s.o.Queryable,
+		Context: r.ctx, QueryFunc: s.ask, Appendable: s.o.Appendable, Queryable: s.o.Queryable,
 		NotifyFunc:  func(context.Context, string, ...*promrules.Alert) {},
 		GroupLoader: loader{s}, RuleDependencyController: independent{}, Logger: s.o.Logger,
 		Metrics: promrules.NewGroupMetrics(nil),
@@ -193,7 +193,7 @@ func (r *testRun) instant(at time.Time) error {
 	var errs []error
 	for _, g := range r.groups {
 		account := r.service.o.Budget.Open()
-		g.Eval(context.WithValue(budget.With(r.ctx, account), groupKey{}, g.Name()), at)
+		g.Eval(withGroup(context.WithValue(budget.With(r.ctx, account), groupKey{}, g.Name()), g), at)
 		account.Close()
 		for _, rule := range g.Rules() {
 			if err := rule.LastError(); err != nil {
