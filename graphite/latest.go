@@ -37,18 +37,27 @@ type LatestPoint struct {
 	Value float64
 }
 
-// CheckTarget reports what is wrong with the text of a target.
+// CheckTarget reports what is wrong with the text of a target, whatever data there is. It is stricter than /render, which
+// passes over text after a target: a rule whose bracket is missing would never find anything.
 func CheckTarget(text string, utf8Metrics bool) error {
-	if _, err := (expr.Parser{UTF8Metrics: utf8Metrics}).Parse(text); err != nil {
+	return checkTarget(eval.New(), text, utf8Metrics)
+}
+
+func checkTarget(e *eval.Evaluator, text string, utf8Metrics bool) error {
+	n, err := (expr.Parser{UTF8Metrics: utf8Metrics}).ParseWhole(text)
+	if err != nil {
 		return &eval.InputError{Reason: err.Error(), Target: eval.Excerpt(text, eval.MaxExcerpt)}
 	}
-	return nil
+	return e.Check(n)
 }
 
 // Latest evaluates a target within the limits of /render and returns the last point of each series that
 // has one in the window. What it takes is in the account of ctx.
 func (s *Server) Latest(ctx context.Context, q LatestQuery) ([]LatestPoint, error) {
 	a := s.api
+	if err := checkTarget(a.evaluator, q.Target, a.o.UTF8Metrics); err != nil { // it may be of a template, or of before a reload
+		return nil, err
+	}
 	if a.o.Limits.Timeout > 0 {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeout(ctx, a.o.Limits.Timeout)

@@ -60,7 +60,40 @@ func TestLatest(t *testing.T) {
 	if _, err := s.Latest(t.Context(), LatestQuery{Target: ")(", At: time.Unix(now, 0), Window: time.Minute}); err == nil {
 		t.Error("a bad target is evaluated")
 	}
-	if CheckTarget("sumSeries(a.*)", false) != nil || CheckTarget(")(", false) == nil {
-		t.Error("CheckTarget does not check")
+}
+
+func TestCheckTarget(t *testing.T) {
+	for _, good := range []string{
+		"a.*", "sumSeries(a.*)", " sumSeries( a.* ) ", "sumSeries(a.*, b.*)|scale(2)", "movingAverage(a.*,'1min')", "movingAverage(a, windowSize=5)", "randomWalk('x')",
+		"template(scale(a.$x, 2), x='b')", "seriesByTag('name=a', 'b=c')", "a.{b,c}.d", "alias(a, 'é')", "scale(	a, 1)",
+	} {
+		if err := CheckTarget(good, false); err != nil {
+			t.Errorf("%s: %v", good, err)
+		}
+	}
+	for bad, want := range map[string]string{
+		")(":                              "expected a path, a function call or a template",
+		"":                                "expected a path, a function call or a template",
+		"sumSeries(":                      `"(" at character 10 does not belong to it`,
+		"sumSeries(a.*, b":                `"(a.*, b" at character 10 does not belong to it`,
+		"sumSeries(a))":                   `")" at character 13 does not belong to it`,
+		"a b":                             `"b" at character 3 does not belong to it`,
+		"a.é":                             `".é" at character 2 does not belong to it`,
+		"alias(a, 'é') x":                 `"x" at character 15 does not belong to it`,
+		"removeBelowValue(a, 8) > 1":      `"> 1" at character 24 does not belong to it`,
+		"sumSeris(a)":                     "unknown function: sumSeris",
+		"scale(sumSeris(a), 1)":           `did you mean sumSeries`,
+		"a|sumSeris()":                    "unknown function: sumSeris",
+		"scale(a)":                        "scale() missing required argument: 'factor'",
+		"scale(a, 1, 2)":                  "scale() takes 2 arguments but 3 were given",
+		"a|scale(1, 2)":                   "scale() takes 2 arguments but 3 were given",
+		"scale(a, 1, factor=2)":           "scale() got multiple values for argument 'factor'",
+		"scale(a, faktor=2)":              "missing required argument",
+		"movingAverage(a, 5, windoe=2)":   "movingAverage() got an unexpected keyword argument 'windoe'",
+		"alias(template(nofunc(a)), 'b')": "unknown function: nofunc",
+	} {
+		if err := CheckTarget(bad, false); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, want %s", bad, err, want)
+		}
 	}
 }

@@ -3,7 +3,6 @@ package eval
 import (
 	"context"
 	"errors"
-	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -231,15 +230,14 @@ func (s *scope) pipe(p *expr.Pipe, n int) (any, error) {
 // call evaluates arguments, with a piped one first, and calls the function.
 func (s *scope) call(n *expr.Call, piped func() (expr.Node, any, error)) (any, error) {
 	if n.Name == "template" {
-		return nil, invalid("invalid template() syntax, only string/numeric arguments are allowed")
+		return nil, errTemplate()
 	}
 	if n.Name == "seriesByTag" {
 		return s.fetch(n.Raw)
 	}
-	fn, ok := s.ev.functions[n.Name]
-	if !ok {
-		err := invalid("Received request for unknown function: %s", n.Name)
-		return nil, unknown(err, n.Name, slices.Collect(maps.Keys(s.ev.functions)))
+	fn, err := s.ev.function(n.Name)
+	if err != nil {
+		return nil, err
 	}
 	if err := s.turn.Yield(s.ctx); err != nil {
 		return nil, err

@@ -3,6 +3,7 @@ package expr
 import (
 	"errors"
 	"fmt"
+	"unicode/utf8"
 )
 
 const (
@@ -23,21 +24,45 @@ type Parser struct {
 // Parse reads a target: *Path, *Call, *Pipe or *Template. Text after it is ignored, as graphite-web
 // does.
 func (p Parser) Parse(target string) (Node, error) {
-	if len(target) > MaxTarget {
-		return nil, fmt.Errorf("target %.80q: longer than %d bytes", target, MaxTarget)
+	n, _, err := p.parse(target)
+	return n, err
+}
+
+// ParseWhole is Parse that refuses text after a target: what lacks a bracket is read as the path before it.
+func (p Parser) ParseWhole(target string) (Node, error) {
+	n, left, err := p.parse(target)
+	if err == nil && left != "" {
+		at := utf8.RuneCountInString(expandTabs(target)) - utf8.RuneCountInString(left) + 1
+		return nil, fmt.Errorf("target %.80q: %.80q at character %d does not belong to it: is a bracket, a comma or a quote missing or too many?", target, left, at)
 	}
+	return n, err
+}
+
+// parse returns a target, and the text after it.
+func (p Parser) parse(target string) (n Node, left string, err error) {
 	s := &scanner{text: expandTabs(target), utf8: p.UTF8Metrics, memo: map[int]parsed{}}
-	n, _, ok := s.expression(0)
+	n, end, err := s.target(target)
+	if err != nil {
+		return nil, "", err
+	}
+	return n, s.text[s.space(end):], nil
+}
+
+func (s *scanner) target(target string) (n Node, end int, err error) {
+	if len(target) > MaxTarget {
+		return nil, 0, fmt.Errorf("target %.80q: longer than %d bytes", target, MaxTarget)
+	}
+	n, end, ok := s.expression(0)
 	if s.tooDeep {
-		return nil, fmt.Errorf("target %.80q: calls nested deeper than %d", target, MaxDepth)
+		return nil, 0, fmt.Errorf("target %.80q: calls nested deeper than %d", target, MaxDepth)
 	}
 	if s.tooLong {
-		return nil, fmt.Errorf("target %.80q: a pipe of more than %d calls", target, MaxDepth)
+		return nil, 0, fmt.Errorf("target %.80q: a pipe of more than %d calls", target, MaxDepth)
 	}
 	if !ok {
-		return nil, fmt.Errorf("target %.80q: %w", target, errNotATarget)
+		return nil, 0, fmt.Errorf("target %.80q: %w", target, errNotATarget)
 	}
-	return n, nil
+	return n, end, nil
 }
 
 var errNotATarget = errors.New("expected a path, a function call or a template")

@@ -2,7 +2,7 @@ package query
 
 import (
 	"context"
-	"fmt"
+	"errors"
 	"time"
 
 	"github.com/prometheus/prometheus/promql"
@@ -45,5 +45,5 @@ func (a *API) Instant(ctx context.Context, text, client string, at time.Time) (p
 	case promql.Scalar:
 		return promql.Vector{{T: v.T, F: v.V}}, nil
 	}
-	return nil, fmt.Errorf("the result is a %s, not a vector or a scalar", result.Value.Type())
+	return nil, errors.New("rule result is not a vector or scalar") // Prometheus' words
 }

@@ -144,6 +144,9 @@ func (p languageParser) parse(file string, text []byte) (*rulefmt.RuleGroups, er
 	if err != nil {
 		return nil, fileError(file, err)
 	}
+	if top, err = withoutAliases(top); err != nil {
+		return nil, fileErrors(file, err)
+	}
 	line := func(n int) int { return n }
 	changed, err := p.checks.foreignRules(top)
 	if changed && err == nil {

@@ -243,11 +243,15 @@ func (s *Service) RuleGroups() []*promrules.Group {
 	return groups
 }
 
-// AlertingRules returns the alerting rules that are evaluated.
+// AlertingRules returns the alerting rules that are evaluated, in the order of their files.
 func (s *Service) AlertingRules() []*promrules.AlertingRule {
 	rules := []*promrules.AlertingRule{}
 	for _, g := range s.RuleGroups() {
-		rules = append(rules, g.AlertingRules()...)
+		for _, r := range g.Rules() {
+			if a, ok := r.(*promrules.AlertingRule); ok {
+				rules = append(rules, a)
+			}
+		}
 	}
 	return rules
 }

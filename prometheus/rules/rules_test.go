@@ -7,6 +7,7 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"sync/atomic"
@@ -343,6 +344,51 @@ groups:
 	}
 }
 
+// aliasBomb is a list of lists each of which has the one before nine times.
+func aliasBomb() string {
+	var b strings.Builder
+	for i := range 8 {
+		alias := "*" + string(rune('a'+i))
+		fmt.Fprintf(&b, "- &%c [%s]\n", 'b'+i, strings.Join(slices.Repeat([]string{alias}, 9), ","))
+	}
+	return b.String()
+}
+
+// A rule that an alias stands for is in the language of its place.
+func TestAliases(t *testing.T) {
+	h := newHouse(t)
+	s := rules.New(h.o)
+	s.Use(h.set(`
+groups:
+  - &p
+    name: p
+    rules:
+      - &r {record: a, expr: &e '1'}
+      - {<<: *r, record: b, lang: graphite, window: 7m}
+      - {record: c, expr: *e}
+  - {<<: *p, name: g, lang: graphite}
+  - {name: l, lang: graphite, rules: [*r]}
+  - {name: q, rules: [*r]}
+`), h.evaluators())
+	h.run(s)
+	h.await("there are groups", func() bool { return len(s.RuleGroups()) > 0 })
+	var got []string
+	for _, g := range s.RuleGroups() {
+		for _, r := range g.Rules() {
+			got = append(got, g.Name()+" "+r.Name()+" "+r.Query().String())
+		}
+	}
+	if want := "p a 1, p b graphite[7m]: 1, p c 1, g a graphite: 1, g b graphite[7m]: 1, g c graphite: 1, l a graphite: 1, q a 1"; sortedText(got) != sortedText(strings.Split(want, ", ")) {
+		t.Errorf("rules %s, want %s", sortedText(got), want)
+	}
+}
+
+func sortedText(list []string) string {
+	list = slices.Clone(list)
+	slices.Sort(list)
+	return strings.Join(list, ", ")
+}
+
 func TestLoad(t *testing.T) {
 	dir := t.TempDir()
 	for name, text := range map[string]string{
@@ -353,7 +399,11 @@ func TestLoad(t *testing.T) {
 		"d.yml":     "groups: [\n",
 		"empty.yml": "",
 		"l.yml":     "groups:\n# a\n- name: a\n  lang: graphite\n\n  rules:\n  - {record: a, expr: '1'}\n  - {record: b,\n     expr: x}\n  - {record: '', expr: '1'}\n",
-		"m.yml":     "groups:\n- name: a\n  rules:\n  - {record: a, expr: '1', lang: cobol}\n  - {record: a, expr: '1', window: 5m}\n  - {record: a, expr: '1', lang: graphite, window: 0}\n",
+		"alias.yml": "groups:\n- name: a\n  rules:\n  - &r {record: a, expr: &e '1'}\n  - {<<: *r, record: c, lang: graphite}\n" +
+			"- &g {name: b, lang: graphite, rules: [*r, {record: b, expr: '2', labels: &l {a: b}}]}\n- {<<: [*g, {limit: 3}], name: c, lang: promql}\n- {<<: *g, name: d, rules: [{record: d, expr: *e, labels: *l}]}\n",
+		"self.yml": "groups: &a [*a]\n",
+		"bomb.yml": "groups:\n- &a {name: a, lang: graphite, rules: [{record: a, expr: '1'}]}\n" + aliasBomb(),
+		"m.yml":    "groups:\n- name: a\n  rules:\n  - {record: a, expr: '1', lang: cobol}\n  - {record: a, expr: '1', window: 5m}\n  - {record: a, expr: '1', lang: graphite, window: 0}\n",
 	} {
 		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
 			t.Fatal(err)
@@ -361,6 +411,9 @@ func TestLoad(t *testing.T) {
 	}
 	for pattern, want := range map[string][]string{
 		"good.yml": nil, "empty.yml": nil, "[eg]*[dy].yml": nil, "nothing*.yml": nil,
+		"alias.yml":   nil,
+		"self.yml":    {`self.yml:1: anchor "a" contains itself`},
+		"bomb.yml":    {`bomb.yml: the document contains excessive aliasing`},
 		"nothing.yml": {`there is no such file`},
 		"[":           {"syntax error in pattern"},
 		"a.yml":       {`a.yml:5: group "a", rule 1, "x": could not parse expression: `, `a.yml:6: group "a", rule 2, "Y": field 'expr' must be set in rule`},
