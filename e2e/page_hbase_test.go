@@ -29,7 +29,7 @@ func testPageHBase(t *testing.T, s tables) {
 	b.open(t, a.base+"/#/metrics")
 	b.wait(t, `document.querySelector('[aria-label="Growth"]')?.textContent.includes('Since ')`)
 	b.open(t, a.base+"/#/delete?match=basic")
-	b.wait(t, fmt.Sprintf(`document.querySelector('[aria-label=Confirm]')?.textContent.includes(%q)`, "major_compact"))
+	b.wait(t, fmt.Sprintf(`document.querySelector('[aria-label=Confirm]')?.textContent.includes(%q)`, "major compaction"))
 	b.open(t, a.base+"/#/rules")
 	b.wait(t, `document.querySelector('[aria-label="Group ours"]')?.textContent.includes('evaluated here, lease until ')`)
 	b.picture(t, "rules-lease")

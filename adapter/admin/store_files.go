@@ -86,10 +86,31 @@ func (f StoreFiles) compact(r *http.Request) (any, error) {
 }
 
 // clean gives the space of what was deleted back, as Prometheus' API has it: a compaction, answered
-// with 204.
+// with 204. HBase compacts after the answer, in its own time.
 func (f StoreFiles) clean(r *http.Request) (any, error) {
+	if engine, ok := f.Engine.(majorCompacter); ok {
+		return nil, f.compactShared(r.Context(), engine)
+	}
 	_, err := f.compact(r)
 	return nil, err
+}
+
+// A majorCompacter is an engine that asks other processes to rewrite a table without what was deleted.
+type majorCompacter interface {
+	MajorCompact(ctx context.Context, table string) (regions int, err error)
+}
+
+// compactShared has all tables compacted. One that fails does not keep the others from it.
+func (f StoreFiles) compactShared(ctx context.Context, engine majorCompacter) error {
+	regions := 0
+	var errs []error
+	for _, t := range f.Tables {
+		n, err := engine.MajorCompact(ctx, t.Name)
+		regions += n
+		errs = append(errs, err)
+	}
+	f.Logger.InfoContext(ctx, "major compactions asked for", "regions", regions, "tables", len(f.Tables))
+	return errors.Join(errs...)
 }
 
 // Compact compacts the tables of an embedded store.

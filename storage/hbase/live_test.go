@@ -54,6 +54,7 @@ func TestLive(t *testing.T) {
 	t.Run("closed", func(t *testing.T) { testClosed(t, c) })
 	t.Run("tables", func(t *testing.T) { testTables(t, c) })
 	t.Run("split", func(t *testing.T) { testSplit(t, c) })
+	t.Run("compact", func(t *testing.T) { testMajorCompact(t, c) })
 	t.Run("restart", func(t *testing.T) { testRestart(t, c) })
 	t.Run("kill", func(t *testing.T) { testKill(t, c) })
 	// last: its tables, hundreds at full size, make restarts slow

@@ -28,6 +28,7 @@ type Cluster struct {
 	scanners map[uint64]*scanner
 	lastID   uint64 // of scanners and regions
 	counts   map[string]int
+	upkeep   []string
 	onCall   func(Request) Fault
 	conns    map[net.Conn]struct{}
 
@@ -38,7 +39,7 @@ type Cluster struct {
 
 // A Request describes a request, so that a test can choose a fault for it.
 type Request struct {
-	Method string // Get, Mutate, Multi, Scan
+	Method string // Get, Mutate, Multi, Scan, FlushRegion, CompactRegion
 	Table  string
 	Next   bool // of a scan: not the first request to a scanner
 	Close  bool // of a scan
@@ -121,6 +122,14 @@ func (c *Cluster) accept(l net.Listener, serve func(net.Conn), running *sync.Wai
 			c.mu.Unlock()
 		})
 	}
+}
+
+// Upkeep returns the requests to write regions to files and to compact them, in their order: "FlushRegion NAME",
+// "CompactRegion major NAME".
+func (c *Cluster) Upkeep() []string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return slices.Clone(c.upkeep)
 }
 
 // CloseConnections cuts all connections, as a crash would.

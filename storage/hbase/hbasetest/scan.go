@@ -126,16 +126,24 @@ func (r *request) scanMeta(m *pb.ScanRequest) proto.Message {
 	}
 	if !m.GetScan().GetReversed() {
 		for _, region := range t.regions {
-			c := cell{row: []byte(region.name), family: "info", qualifier: []byte("regioninfo"), kind: typePut}
-			r.out = c.appendTo(r.out)
-			response.CellsPerResult = append(response.CellsPerResult, 1)
+			for _, known := range c.metaCells(region, name) {
+				c := cell{row: known.Row, family: "info", qualifier: known.Qualifier, value: known.Value, kind: typePut}
+				r.out = c.appendTo(r.out)
+			}
+			response.CellsPerResult = append(response.CellsPerResult, 2)
 			response.PartialFlagPerResult = append(response.PartialFlagPerResult, false)
 		}
 		return response
 	}
 	region := t.regionOf(bytes.TrimSuffix(rest, []byte(",:")))
+	response.Results = []*pb.Result{{Cell: c.metaCells(region, name)}}
+	return response
+}
+
+// metaCells returns the row of a region in hbase:meta.
+func (c *Cluster) metaCells(region *region, table []byte) []*pb.Cell {
 	info := mustMarshal(&pb.RegionInfo{
-		RegionId: &region.id, TableName: &pb.TableName{Namespace: []byte("default"), Qualifier: name}, StartKey: region.start, EndKey: region.stop,
+		RegionId: &region.id, TableName: &pb.TableName{Namespace: []byte("default"), Qualifier: table}, StartKey: region.start, EndKey: region.stop,
 	})
 	addr := c.rs[region.server].Addr().(*net.TCPAddr)
 	cells := []*pb.Cell{
@@ -145,6 +153,5 @@ func (r *request) scanMeta(m *pb.ScanRequest) proto.Message {
 	for _, cell := range cells {
 		cell.Row, cell.Family = []byte(region.name), []byte("info")
 	}
-	response.Results = []*pb.Result{{Cell: cells}}
-	return response
+	return cells
 }

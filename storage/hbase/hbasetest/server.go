@@ -130,6 +130,9 @@ func (r *request) run() (proto.Message, error) {
 	case "Scan":
 		m := &pb.ScanRequest{}
 		msg, spec = m, m.GetRegion
+	case "FlushRegion", "CompactRegion": // of the AdminService
+		m := &pb.CompactRegionRequest{}
+		msg, spec = m, m.GetRegion
 	default:
 		return nil, doNotRetry
 	}
@@ -227,8 +230,24 @@ func (r *request) execute(msg proto.Message) (proto.Message, error) {
 		return r.multi(m), nil
 	case *pb.ScanRequest:
 		return r.scan(m)
+	case *pb.CompactRegionRequest:
+		return r.compact(m)
 	}
 	return nil, doNotRetry
+}
+
+// compact notes that a region is to be written to files, or compacted: a fake has no files.
+func (r *request) compact(m *pb.CompactRegionRequest) (proto.Message, error) {
+	region, err := r.region(m.GetRegion())
+	if err != nil {
+		return nil, err
+	}
+	what := r.method
+	if m.GetMajor() {
+		what += " major"
+	}
+	r.c.upkeep = append(r.c.upkeep, what+" "+region.name)
+	return &pb.CompactRegionResponse{}, nil
 }
 
 // region finds the region of a request on this server.

@@ -21,7 +21,8 @@ export function Confirm(p: Props) {
   const [doing, setDoing] = useState('');
   const [failed, setFailed] = useState('');
   const engine = useRequest(signal => fetchIfThere<{engine: string}>('api/v1/status/engine', {}, {signal}), []).answer?.engine;
-  const embedded = engine === 'embedded';
+  const hbase = engine === 'hbase';
+  const cleans = hbase || engine === 'embedded';
   const may = admin() && doing === '' && confirms(typed, p.series);
   const named = `${formatCount(p.series)} series`;
   const run = async () => {
@@ -34,7 +35,7 @@ export function Confirm(p: Props) {
       if (clean) {
         setDoing('Deleted. Giving the disk space back');
         await fetchText('api/v1/admin/tsdb/clean_tombstones', {}, {method: 'POST'});
-        done += ' Their disk space is given back.';
+        done += hbase ? ' HBase gives their disk space back as it compacts.' : ' Their disk space is given back.';
       }
       p.onDone(done);
     } catch (e) {
@@ -51,8 +52,8 @@ export function Confirm(p: Props) {
         {p.time ? <>Points from <b>{formatTime(p.time.start, false)}</b> to <b>{formatTime(p.time.end, false)}</b> of {named} go: </> : <>{named} go as a whole: </>}
         samples, histograms, exemplars, rolled up values and annotations. What is written after the deletion stays.
       </p>
-      <p><label><input type="checkbox" checked={clean} disabled={!admin() || !embedded} onChange={e => setClean(e.currentTarget.checked)} /> Then give the disk space back (clean_tombstones): the store is rewritten, which takes minutes for a large one</label>
-        {engine !== undefined && !embedded && <span class="dim"> – only for the embedded store. HBase does so by <code>major_compact</code> in its shell.</span>}</p>
+      <p><label><input type="checkbox" checked={clean} disabled={!admin() || !cleans} onChange={e => setClean(e.currentTarget.checked)} /> Then give the disk space back (clean_tombstones): {hbase ? 'HBase makes a major compaction of its tables, which is much work for large ones' : 'the store is rewritten, which takes minutes for a large one'}</label>
+        {engine !== undefined && !cleans && <span class="dim"> – not for this store.</span>}</p>
       <p class="toolbar">
         <label class="field">Type <code>{phraseFor(p.series)}</code> to confirm <input type="text" size={16} value={typed} autocomplete="off" spellcheck={false} disabled={!admin() || doing !== ''}
           onInput={e => setTyped(e.currentTarget.value)} onKeyDown={e => { if (e.key === 'Enter' && may) void run(); }} /></label>
