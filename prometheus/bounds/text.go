@@ -67,6 +67,20 @@ func Selectors(texts []string) error {
 	return nil
 }
 
+// maxTerm is how many bytes a text may have that is searched for: the fuzzy search takes time by its
+// length for each name.
+const maxTerm = 1 << 10
+
+// Terms refuses texts that are too costly to search for.
+func Terms(texts []string) error {
+	for _, text := range texts {
+		if len(text) > maxTerm {
+			return tooLarge("%d bytes to search for, at most %d are read", len(text), maxTerm)
+		}
+	}
+	return nil
+}
+
 // depth returns an upper bound of the depth of a query's syntax tree.
 func depth(text string) (int, error) {
 	s := scanner{text: text, levels: make([]level, 1, 16)}

@@ -40,6 +40,9 @@ func (o Options) bounded(w http.ResponseWriter, r *http.Request) (*http.Request,
 			length += len(text)
 		}
 	}
+	if err := bounds.Terms(r.Form["search[]"]); err != nil {
+		return r, cancel, badData(fmt.Errorf("invalid parameter \"search[]\": %w", err))
+	}
 	if strings.HasSuffix(r.URL.Path, "/format_query") || strings.HasSuffix(r.URL.Path, "/parse_query") {
 		if err := bounds.Pretty(r.Form.Get("query")); err != nil {
 			return r, cancel, badData(fmt.Errorf("invalid parameter \"query\": %w", err))

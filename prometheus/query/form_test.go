@@ -69,6 +69,10 @@ func TestTextBounds(t *testing.T) {
 	if status != http.StatusBadRequest || !strings.Contains(body, "2000 selectors") {
 		t.Errorf("many selectors: %d %.300s", status, body)
 	}
+	status, body = promtest.Do(t, http.MethodPost, server.URL+Prefix+"/search/label_values", url.Values{"label": {"a"}, "search[]": {"b", rep("x", 2000)}})
+	if status != http.StatusBadRequest || !strings.Contains(body, "2000 bytes to search for") {
+		t.Errorf("a long search: %d %.300s", status, body)
+	}
 	status, body = promtest.Do(t, http.MethodPost, server.URL+Prefix+"/query", url.Values{"query": {"1"}, "x": {rep("x", maxForm)}})
 	if status != http.StatusRequestEntityTooLarge {
 		t.Errorf("a large form: %d %.300s", status, body)
