@@ -94,9 +94,7 @@ func testDeletes(t *testing.T, kills int, adapters ...*adapter) {
 			rng := rand.New(rand.NewPCG(uint64(n), uint64(10+w)))
 			workers.Go(func() { d.deleteSome(ctx, rng) })
 		}
-		if len(adapters) == 1 {
-			workers.Go(func() { d.clean(ctx) })
-		}
+		workers.Go(func() { d.clean(ctx) })
 		enough := int64(10 + 7*n%20)
 		eventually(t, waitTimeout, "deletions", func() error {
 			if got := d.deleted.Load(); got < enough {

@@ -65,9 +65,13 @@ func inferSteps(ctx context.Context, r reader, refs []storage.Ref, w span) (*inf
 	return found, look(w.from, last)
 }
 
-// add infers the step of one series from its points.
+// add infers the step of one series from its points, of a series without any from its histograms.
 func (f *inference) add(p storage.Points) {
-	step, points := inferStep(withHistograms(p))
+	step, points := inferStep(p.Times, p.Values)
+	if points == 0 {
+		times := timesOfHistograms(p)
+		step, points = inferStep(times, make([]float64, len(times)))
+	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	switch {
@@ -78,26 +82,14 @@ func (f *inference) add(p storage.Points) {
 	}
 }
 
-// withHistograms returns the samples of a series with its histograms, as zeros.
-func withHistograms(p storage.Points) (times []int64, values []float64) {
-	times, values = p.Times, p.Values
-	for i, n := 0, 0; i < len(p.Objects); i++ {
-		o := p.Objects[i]
-		if o.Kind != storage.KindHistogram && o.Kind != storage.KindCoded {
-			continue
+// timesOfHistograms returns the times of the histograms of a series.
+func timesOfHistograms(p storage.Points) (times []int64) {
+	for _, o := range p.Objects {
+		if (o.Kind == storage.KindHistogram || o.Kind == storage.KindCoded) && (len(times) == 0 || times[len(times)-1] != o.Time) {
+			times = append(times, o.Time)
 		}
-		if n == 0 {
-			times, values = slices.Clone(times), slices.Clone(values)
-		}
-		for n < len(times) && times[n] < o.Time {
-			n++
-		}
-		if n == len(times) || times[n] != o.Time {
-			times, values = slices.Insert(times, n, o.Time), slices.Insert(values, n, 0)
-		}
-		n++
 	}
-	return times, values
+	return times
 }
 
 func without(refs []storage.Ref, found map[storage.Ref]int64) []storage.Ref {

@@ -324,25 +324,26 @@ func TestStepsOfFewPoints(t *testing.T) {
 	})
 }
 
-// TestStepsOfHistograms: histograms are samples, which a series may have alone or among floats.
+// TestStepsOfHistograms: a series may have histograms alone. Where it has points, these decide.
 func TestStepsOfHistograms(t *testing.T) {
-	objects := func(kind storage.Kind, times ...int64) (all []storage.Object) {
-		for _, at := range times {
-			all = append(all, storage.Object{Time: at, Kind: kind})
+	for _, c := range []struct {
+		name   string
+		kind   storage.Kind
+		points []int64
+		want   int64 // 0: none
+	}{
+		{"native", storage.KindHistogram, nil, 3600},
+		{"OpenTSDB's", storage.KindCoded, nil, 3600},
+		{"exemplars", storage.KindExemplar, nil, 0},
+		{"beside points", storage.KindHistogram, every(60_000, 20), 60},
+	} {
+		p := storage.Points{Times: c.points, Values: make([]float64, len(c.points))}
+		for _, at := range every(3_600_000, 12) {
+			p.Objects = append(p.Objects, storage.Object{Time: at, Kind: c.kind}, storage.Object{Time: at, Kind: storage.KindStartTime})
 		}
-		return all
-	}
-	for _, kind := range []storage.Kind{storage.KindHistogram, storage.KindCoded} {
-		if step, points := inferStep(withHistograms(storage.Points{Objects: objects(kind, every(3_600_000, 12)...)})); step != 3600 || points != 12 {
-			t.Errorf("twelve histograms: step %d of %d points", step, points)
+		f := inference{found: map[storage.Ref]int64{}, guessed: map[storage.Ref]int64{}}
+		if f.add(p); f.found[p.Ref] != c.want || len(f.guessed) > 0 {
+			t.Errorf("%s: step %d, want %d", c.name, f.found[p.Ref], c.want)
 		}
-	}
-	some := storage.Points{Times: []int64{0, 30_000, 60_000}, Values: []float64{1, 2, 3}, Objects: objects(storage.KindHistogram, 15_000, 30_000, 45_000, 75_000)}
-	times, values := withHistograms(some)
-	if want := []int64{0, 15_000, 30_000, 45_000, 60_000, 75_000}; !slices.Equal(times, want) || !slices.Equal(values, []float64{1, 0, 2, 0, 3, 0}) || len(some.Times) != 3 {
-		t.Errorf("among floats: %v %v", times, values)
-	}
-	if times, _ := withHistograms(storage.Points{Times: []int64{5}, Values: []float64{1}, Objects: objects(storage.KindExemplar, 7)}); len(times) != 1 {
-		t.Errorf("an exemplar: %v", times)
 	}
 }
