@@ -59,7 +59,7 @@ func (f StoreFiles) snapshot(r *http.Request) (any, error) {
 	}
 	if skip := r.FormValue("skip_head"); skip != "" {
 		if _, err := strconv.ParseBool(skip); err != nil {
-			return nil, fmt.Errorf("%w: parameter \"skip_head\": unable to parse boolean: %w", storage.ErrInvalid, err)
+			return nil, fmt.Errorf("%w parameter \"skip_head\": unable to parse boolean: %w", storage.ErrInvalid, err)
 		}
 	}
 	begin := f.Backups.Now()
