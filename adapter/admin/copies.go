@@ -12,11 +12,9 @@ import (
 	"net/http"
 	"slices"
 
-	"github.com/tsdbridge/tsdbridge/budget"
 	"github.com/tsdbridge/tsdbridge/copying"
 	prom "github.com/tsdbridge/tsdbridge/prometheus"
 	"github.com/tsdbridge/tsdbridge/prometheus/reply"
-	"github.com/tsdbridge/tsdbridge/storage"
 	"github.com/tsdbridge/tsdbridge/transfer"
 )
 
@@ -200,17 +198,12 @@ func readCopyFrame(from *bufio.Reader) (*copying.Block, error) {
 	return b, nil
 }
 
-// finalCopy tells errors of a source that stay from those that pass.
+// finalCopy tells errors of a source that stay from those that pass, as FinalExport does; rows that nobody can read stay too.
 func finalCopy(err error) error {
-	for _, final := range []error{storage.ErrInvalid, storage.ErrLimit, budget.ErrTooLarge} {
-		if errors.Is(err, final) {
-			return transfer.FinalError{Err: err}
-		}
-	}
 	if copying.Unreadable(err) {
 		return transfer.FinalError{Err: err}
 	}
-	return err
+	return FinalExport(err)
 }
 
 // copySource reads a request and returns what answers it.
