@@ -12,7 +12,7 @@ import (
 	"github.com/tsdbridge/tsdbridge/adapter/config"
 	"github.com/tsdbridge/tsdbridge/adapter/memory"
 	"github.com/tsdbridge/tsdbridge/budget"
-	"github.com/tsdbridge/tsdbridge/graphite"
+	"github.com/tsdbridge/tsdbridge/graphite/intake"
 	"github.com/tsdbridge/tsdbridge/ingest/listen"
 	"github.com/tsdbridge/tsdbridge/opentsdb"
 	prom "github.com/tsdbridge/tsdbridge/prometheus"
@@ -85,10 +85,10 @@ type Options struct {
 	QueryMemory       int64         // --query.max-memory-bytes: of all queries; 0: a quarter of the machine's or cgroup's
 	ReadSamples       int           // of an unstreamed remote read; 0: QuerySamples
 
-	Prometheus prom.Options           // of remote write, and --query.lookback-delta; other limits come from the fields above
-	Carbon     graphite.CarbonOptions // --carbon.*
-	OpenTSDB   opentsdb.Options       // --opentsdb.*
-	Graphite   GraphiteOptions        // --graphite.*
+	Prometheus prom.Options     // of remote write, and --query.lookback-delta; other limits come from the fields above
+	Carbon     intake.Options   // --carbon.*
+	OpenTSDB   opentsdb.Options // --opentsdb.*
+	Graphite   GraphiteOptions  // --graphite.*
 
 	RetentionRules []config.Retention // retention in the configuration file
 	FillRules      []config.Fill      // rollups in the configuration file
@@ -129,7 +129,7 @@ func DefaultOptions() Options {
 		ListenAddress: ":9201", MaxConnections: 512, WebBodyBytes: 16 << 20, ShutdownGrace: 30 * time.Second,
 		WriteMode: WriteAuto, LogBytes: 4 << 30, HeadBytes: 1 << 30,
 		QueryTimeout: 2 * time.Minute, QuerySlow: 5 * time.Second, QuerySeries: 1_000_000, QuerySamples: 50_000_000, QueryParallel: 20,
-		RemoteWrite: DefaultRemoteWriteOptions(), Prometheus: prom.DefaultOptions(), Carbon: graphite.DefaultCarbonOptions(), OpenTSDB: opentsdb.DefaultOptions(), Graphite: DefaultGraphiteOptions(),
+		RemoteWrite: DefaultRemoteWriteOptions(), Prometheus: prom.DefaultOptions(), Carbon: intake.DefaultOptions(), OpenTSDB: opentsdb.DefaultOptions(), Graphite: DefaultGraphiteOptions(),
 		Logger: slog.New(slog.DiscardHandler), Now: time.Now,
 	}
 }

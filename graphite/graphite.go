@@ -20,6 +20,7 @@ import (
 	"github.com/tsdbridge/tsdbridge/graphite/carbon"
 	"github.com/tsdbridge/tsdbridge/graphite/conf"
 	"github.com/tsdbridge/tsdbridge/graphite/events"
+	"github.com/tsdbridge/tsdbridge/graphite/intake"
 	"github.com/tsdbridge/tsdbridge/graphite/picture"
 	"github.com/tsdbridge/tsdbridge/graphite/source"
 	"github.com/tsdbridge/tsdbridge/ingest/listen"
@@ -49,7 +50,7 @@ type Options struct {
 	// HideAfter is --graphite.hide-after: find leaves out series whose newest point is older; 0: none.
 	HideAfter time.Duration
 	Limits    Limits
-	Carbon    CarbonOptions
+	Carbon    intake.Options
 
 	Store storage.Querier
 	// Catalog and Documents are of the same store.
@@ -73,7 +74,7 @@ type Options struct {
 	// Refused keeps samples of what carbon's ports refuse; nil: nothing is kept.
 	Refused *refused.Log
 	// Inverter is of Trees.
-	Inverter Inverter
+	Inverter intake.Inverter
 	// Prepared is closed when Trees are known. Carbon's points wait for it: what a name means
 	// depends on the trees.
 	Prepared <-chan struct{}
@@ -88,9 +89,15 @@ type Options struct {
 	Now           func() time.Time
 }
 
+// Catalog knows the series of a store. catalog.Catalog is one.
+type Catalog interface {
+	source.Catalog
+	intake.Catalog
+}
+
 // DefaultOptions returns the settings without any flag.
 func DefaultOptions() Options {
-	return Options{TimeZone: "UTC", Limits: DefaultLimits(), Carbon: DefaultCarbonOptions()}
+	return Options{TimeZone: "UTC", Limits: DefaultLimits(), Carbon: intake.DefaultOptions()}
 }
 
 // Validate names the flag that cannot work.
@@ -116,7 +123,7 @@ func (o Options) CheckFiles() error {
 		return nil
 	}
 	o.warnSkipped(schemas, aggregations)
-	_, err = newNameRules(o.Carbon.nameFiles(), o.Logger)
+	_, err = intake.NewRules(o.Carbon, o.Logger)
 	return err // it names the flag
 }
 
@@ -180,8 +187,8 @@ func readRules[R any](flag, file string, parse func(file, text string) (*R, erro
 type Server struct {
 	o      Options
 	api    *api
-	names  *nameRules  // nil: carbon's files have no rules of names
-	carbon *carbonPort // nil without an address
+	names  *intake.Rules // nil: carbon's files have no rules of names
+	carbon *intake.Port  // nil without an address
 }
 
 // New reads carbon's configuration and binds carbon's port. Run serves it; without Run, call Close.
@@ -190,15 +197,23 @@ func New(o Options) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	names, err := newNameRules(o.Carbon.nameFiles(), o.Logger)
+	names, err := intake.NewRules(o.Carbon, o.Logger)
 	if err != nil {
 		return nil, err // it names the flag
 	}
 	s := &Server{o: o, names: names, api: newAPI(api)}
 	if o.Carbon.Listens() {
-		s.carbon, err = newCarbonPort(o, names)
+		s.carbon, err = intake.NewPort(o.Carbon, intake.Parts{
+			Store: o.carbonStore(o.Points), Refused: o.Refused, Prepared: o.Prepared, Sockets: o.Sockets, ShutdownGrace: o.ShutdownGrace,
+			Logger: o.Logger, Registerer: o.Registerer, Now: o.Now,
+		}, names)
 	}
 	return s, err
+}
+
+// carbonStore returns the store as carbon's names reach it by an appender.
+func (o Options) carbonStore(appender storage.Appender) intake.Store {
+	return intake.Store{Appender: appender, Catalog: o.Catalog, Trees: o.Inverter, Names: o.Names}
 }
 
 // With reads carbon's configuration again, and returns a Server whose HTTP API has it and other limits.
@@ -244,7 +259,7 @@ func (s *Server) Run(ctx context.Context) error {
 	group, ctx := errgroup.WithContext(ctx)
 	group.Go(func() error { return s.api.run(ctx) })
 	if s.carbon != nil {
-		group.Go(func() error { return s.carbon.run(ctx) })
+		group.Go(func() error { return s.carbon.Run(ctx) })
 	}
 	return group.Wait()
 }
@@ -252,7 +267,7 @@ func (s *Server) Run(ctx context.Context) error {
 // DropCaches forgets which series carbon's names have.
 func (s *Server) DropCaches() {
 	if s.carbon != nil {
-		s.carbon.dropCaches()
+		s.carbon.DropCaches()
 	}
 }
 
@@ -264,13 +279,10 @@ func (s *Server) CarbonAddr() string {
 // CarbonAddrs returns the addresses that carbon's ports are bound to, by protocol: "carbon", which are
 // lines, "carbon pickle", "carbon protobuf".
 func (s *Server) CarbonAddrs() map[string]string {
-	all := map[string]string{}
-	if s.carbon != nil {
-		for _, address := range s.carbon.listener.Addresses() {
-			all[address.Protocol] = address.String()
-		}
+	if s.carbon == nil {
+		return nil
 	}
-	return all
+	return s.carbon.Addresses()
 }
 
 // Close unbinds the port of a Server that never ran.
@@ -278,5 +290,5 @@ func (s *Server) Close() error {
 	if s.carbon == nil {
 		return nil
 	}
-	return s.carbon.close()
+	return s.carbon.Close()
 }

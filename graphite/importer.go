@@ -7,6 +7,7 @@ import (
 	"sync"
 	"unicode/utf8"
 
+	"github.com/tsdbridge/tsdbridge/graphite/intake"
 	"github.com/tsdbridge/tsdbridge/graphite/source"
 	"github.com/tsdbridge/tsdbridge/storage"
 )
@@ -20,9 +21,8 @@ type Archives interface {
 // An Importer stores parts of files of Graphite's databases. Names become series as those of carbon's lines do. It is
 // safe for concurrent use; parts of one series must come one after the other.
 type Importer struct {
-	appender treeAppender
-	paths    func(name string) storage.Series
-	names    *nameRules
+	store    intake.Store
+	names    *intake.Rules
 	docs     source.SeriesMeta
 	archives Archives // nil: there is no table for them
 	sources  *source.Sources
@@ -34,10 +34,9 @@ type Importer struct {
 func (s *Server) Importer() *Importer { return newImporter(&s.o, s.names, s.api.sources) }
 
 // newImporter returns an Importer of a store, whose archives sources read.
-func newImporter(o *Options, names *nameRules, sources *source.Sources) *Importer {
+func newImporter(o *Options, names *intake.Rules, sources *source.Sources) *Importer {
 	return &Importer{
-		appender: treeAppender{o.Appender, o.Catalog, o.Inverter, o.Names}, paths: func(name string) storage.Series { return seriesOf(o.Names, name) },
-		names: names, docs: o.Documents, archives: o.Archives, sources: sources, prepared: o.Prepared,
+		store: o.carbonStore(o.Appender), names: names, docs: o.Documents, archives: o.Archives, sources: sources, prepared: o.Prepared,
 		batches: sync.Pool{New: func() any { return new(storage.Batch) }},
 	}
 }
@@ -91,7 +90,7 @@ func (i *Importer) resolve(ctx context.Context, sent string) (storage.Ref, error
 	if err != nil {
 		return 0, fmt.Errorf("%w: %w", storage.ErrInvalid, err)
 	}
-	refs, errs := i.appender.Resolve(ctx, []storage.Series{i.paths(name)})
+	refs, errs := i.store.Resolve(ctx, []storage.Series{i.store.SeriesOf(name)})
 	if errs != nil && errs[0] != nil {
 		return 0, errs[0]
 	}
@@ -109,7 +108,7 @@ func (i *Importer) append(ctx context.Context, ref storage.Ref, r *ImportRun) er
 	for n, t := range r.Times {
 		batch.Add(ref, t*1000, r.Values[n])
 	}
-	return i.appender.Append(ctx, batch)
+	return i.store.Append(ctx, batch)
 }
 
 // keepAttempts is how often a document is looked at that others change at the same time.

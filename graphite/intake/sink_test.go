@@ -1,4 +1,4 @@
-package graphite
+package intake
 
 import (
 	"bytes"
@@ -80,9 +80,9 @@ func (s *ingestStore) Append(ctx context.Context, b *storage.Batch) error {
 	return nil
 }
 
-// ingestDoor is a carbonSink over an ingestStore.
+// ingestDoor is a sink over an ingestStore.
 type ingestDoor struct {
-	*carbonSink
+	*sink
 	store *ingestStore
 	log   bytes.Buffer
 	now   time.Time
@@ -99,7 +99,7 @@ func newIngestDoor(t *testing.T, appends int, change ...func(*sinkOptions)) *ing
 	for _, c := range change {
 		c(&o)
 	}
-	d.carbonSink = newCarbonSink(o)
+	d.sink = newSink(o)
 	t.Cleanup(d.checkCounters(t))
 	return d
 }
@@ -455,8 +455,8 @@ func (nullAppender) Resolve(_ context.Context, series []storage.Series) ([]stora
 
 func (nullAppender) Append(context.Context, *storage.Batch) error { return nil }
 
-func newNullIngest() *carbonSink {
-	return newCarbonSink(sinkOptions{
+func newNullIngest() *sink {
+	return newSink(sinkOptions{
 		Appender: nullAppender{}, Paths: func(name string) storage.Series { return storage.Series{Metric: name} },
 		CacheEntries: 1_000_000, Logger: slog.New(slog.DiscardHandler), Registerer: prometheus.NewRegistry(), Now: time.Now,
 	})

@@ -1,4 +1,4 @@
-package graphite
+package intake
 
 import (
 	"context"
@@ -31,7 +31,7 @@ func TestNamesOfCarbon(t *testing.T) {
 	dir := t.TempDir()
 	d := newIngestDoor(t, 1, func(o *sinkOptions) {
 		var err error
-		o.Names, err = newNameRules(nameFiles{
+		o.Names, err = newRules(nameFiles{
 			Whitelist: write(t, filepath.Join(dir, "white"), "^servers\\.\n^slow"),
 			Blacklist: write(t, filepath.Join(dir, "black"), "tmp$\n(bad"),
 			Rewrites:  write(t, filepath.Join(dir, "rules"), "[pre]\n^servers\\.(\\w+) = hosts.\\1\n^slow(a*)*(a*)*(a*)*(a*)*b = x\n[post]\n_ = -\n"),
@@ -68,7 +68,7 @@ func TestNamesAreReadAgain(t *testing.T) {
 	path := write(t, filepath.Join(t.TempDir(), "black"), "a")
 	synctest.Test(t, func(t *testing.T) {
 		var log strings.Builder
-		r, err := newNameRules(nameFiles{Blacklist: path}, slog.New(slog.NewTextHandler(&log, nil)))
+		r, err := newRules(nameFiles{Blacklist: path}, slog.New(slog.NewTextHandler(&log, nil)))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -110,10 +110,10 @@ func TestNamesAreReadAgain(t *testing.T) {
 
 // TestNamesWithoutFiles: a file that is named must be there.
 func TestNamesWithoutFiles(t *testing.T) {
-	if _, err := newNameRules(nameFiles{Rewrites: filepath.Join(t.TempDir(), "none")}, slog.Default()); err == nil || !strings.HasPrefix(err.Error(), flagRewrites) {
+	if _, err := newRules(nameFiles{Rewrites: filepath.Join(t.TempDir(), "none")}, slog.Default()); err == nil || !strings.HasPrefix(err.Error(), flagRewrites) {
 		t.Errorf("err = %v", err)
 	}
-	r, err := newNameRules(nameFiles{}, slog.Default())
+	r, err := newRules(nameFiles{}, slog.Default())
 	if r != nil || err != nil {
 		t.Error(r, err)
 	}

@@ -1,4 +1,4 @@
-package graphite
+package intake
 
 import (
 	"context"
@@ -18,11 +18,11 @@ import (
 	"github.com/tsdbridge/tsdbridge/graphite/carbon"
 )
 
-// aggregationDoor is a carbonIntake before an ingestDoor.
+// aggregationDoor is a fork before an ingestDoor.
 type aggregationDoor struct {
 	*ingestDoor
-	intake *carbonIntake
-	rules  string // a file
+	fork  *fork
+	rules string // a file
 }
 
 func newAggregationDoor(t *testing.T, rules string, change ...func(*AggregationOptions)) *aggregationDoor {
@@ -32,7 +32,7 @@ func newAggregationDoor(t *testing.T, rules string, change ...func(*AggregationO
 	d.ingestDoor = newIngestDoor(t, 1, func(o *sinkOptions) {
 		o.Now = time.Now
 		var err error
-		o.Names, err = newNameRules(nameFiles{
+		o.Names, err = newRules(nameFiles{
 			Blacklist: write(t, filepath.Join(dir, "black"), "tmp$"), Aggregation: d.rules,
 			Rewrites: write(t, filepath.Join(dir, "rewrites"), "[pre]\n^servers = hosts\n[post]\n_ = -\n"),
 		}, o.Logger)
@@ -40,15 +40,15 @@ func newAggregationDoor(t *testing.T, rules string, change ...func(*AggregationO
 			t.Fatal(err)
 		}
 	})
-	o := DefaultCarbonOptions().Aggregation
+	o := DefaultOptions().Aggregation
 	for _, c := range change {
 		c(&o)
 	}
-	d.intake = &carbonIntake{
+	d.fork = &fork{
 		names: d.o.Names, series: 100, now: time.Now,
-		aggregation: newAggregation(o, Options{ShutdownGrace: time.Minute, Logger: d.o.Logger, Registerer: prometheus.NewRegistry(), Now: time.Now}, d.asNamed(), nil),
+		aggregation: newAggregation(o, Parts{ShutdownGrace: time.Minute, Logger: d.o.Logger, Registerer: prometheus.NewRegistry(), Now: time.Now}, d.asNamed(), nil),
 	}
-	d.intake.reset()
+	d.fork.reset()
 	return d
 }
 
@@ -63,7 +63,7 @@ func (d *aggregationDoor) send(t *testing.T, lines ...string) {
 		}
 		points = append(points, p)
 	}
-	if err := d.Write(t.Context(), d.intake.Take(points)); err != nil {
+	if err := d.Write(t.Context(), d.fork.Take(points)); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -72,7 +72,7 @@ func (d *aggregationDoor) send(t *testing.T, lines ...string) {
 func (d *aggregationDoor) run(t *testing.T) (stop func()) {
 	t.Helper()
 	ended, done := make(chan struct{}), make(chan error, 1)
-	go func() { done <- d.intake.aggregation.run(t.Context(), ended) }()
+	go func() { done <- d.fork.aggregation.run(t.Context(), ended) }()
 	return func() {
 		close(ended)
 		if err := <-done; err != nil {
@@ -123,7 +123,7 @@ func TestAggregation(t *testing.T) {
 		d.send(t, "servers.web_3.cpu 4")
 		stop()
 		d.wantStored(t, "hosts.all_sum.cpu 4", "hosts.web-3.cpu 4", "servers.n 1")
-		m := d.intake.aggregation.metrics
+		m := d.fork.aggregation.metrics
 		if inputs, unstored, results := testutil.ToFloat64(m.inputs), testutil.ToFloat64(m.unstored), testutil.ToFloat64(m.results); inputs != 12 || unstored != 2 || results != 5 {
 			t.Errorf("%v inputs, %v unstored, %v results", inputs, unstored, results)
 		}
@@ -165,7 +165,7 @@ func TestAggregationMemory(t *testing.T) {
 		if stored := d.stored(); len(stored) != 201 {
 			t.Errorf("%d points are stored", len(stored))
 		}
-		m := d.intake.aggregation.metrics
+		m := d.fork.aggregation.metrics
 		if dropped, missed := testutil.ToFloat64(m.noMemory), testutil.ToFloat64(m.missed); dropped < 190 || dropped > 199 || missed != 1 {
 			t.Errorf("%v dropped, %v missed", dropped, missed)
 		}
@@ -192,7 +192,7 @@ func TestAggregationOutage(t *testing.T) {
 		d.stored()
 		d.away(errors.New("away"))
 		stop()
-		if lost := testutil.ToFloat64(d.intake.aggregation.metrics.lost); lost != 1 {
+		if lost := testutil.ToFloat64(d.fork.aggregation.metrics.lost); lost != 1 {
 			t.Errorf("%v lost", lost)
 		}
 	})
@@ -206,7 +206,7 @@ func TestAggregationRulesChange(t *testing.T) {
 		d.stored()
 		ctx, cancel := context.WithCancel(t.Context())
 		watched := make(chan error, 1)
-		port := &carbonPort{ingest: d.carbonSink, names: d.o.Names, intake: d.intake}
+		port := &Port{ingest: d.sink, names: d.o.Names, fork: d.fork}
 		go func() { watched <- d.o.Names.watch(ctx, func() { port.changed(ctx) }) }()
 		write(t, d.rules, "no rule")
 		time.Sleep(namesEvery + time.Second)

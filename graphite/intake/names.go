@@ -1,4 +1,4 @@
-package graphite
+package intake
 
 import (
 	"context"
@@ -29,7 +29,7 @@ const (
 )
 
 // nameFiles are those of the flags.
-func (o CarbonOptions) nameFiles() nameFiles {
+func (o Options) nameFiles() nameFiles {
 	return nameFiles{o.Whitelist, o.Blacklist, o.Rewrites, o.Aggregation.Rules}
 }
 
@@ -39,16 +39,16 @@ func (f nameFiles) any() bool { return f.Whitelist+f.Blacklist+f.Rewrites+f.Aggr
 // namesEvery is how often it is looked whether the files have changed. It is carbon's.
 const namesEvery = 10 * time.Second
 
-// A nameRules decides about the names that carbon's senders send. It is safe for concurrent use; nil takes
+// Rules decide about the names that carbon's senders send. It is safe for concurrent use; nil takes
 // all names as they are.
-type nameRules struct {
+type Rules struct {
 	files   nameFiles
 	logger  *slog.Logger
-	current atomic.Pointer[nameRuleset]
+	current atomic.Pointer[ruleset]
 }
 
-// nameRuleset is what the files said at one time.
-type nameRuleset struct {
+// ruleset is what the files said at one time.
+type ruleset struct {
 	white, black *conf.NameList
 	rewrites     *conf.Rewrites
 	aggregation  *conf.AggregationRules
@@ -69,12 +69,15 @@ var (
 	errNotWhitelisted = errors.New("the name is not in " + flagWhitelist)
 )
 
-// newNameRules reads the files; nil without any.
-func newNameRules(files nameFiles, logger *slog.Logger) (*nameRules, error) {
+// NewRules reads the files of options; nil without any. An error names the flag.
+func NewRules(o Options, logger *slog.Logger) (*Rules, error) { return newRules(o.nameFiles(), logger) }
+
+// newRules reads the files; nil without any.
+func newRules(files nameFiles, logger *slog.Logger) (*Rules, error) {
 	if !files.any() {
 		return nil, nil
 	}
-	r := &nameRules{files: files, logger: logger}
+	r := &Rules{files: files, logger: logger}
 	rules, err := r.load()
 	if err != nil {
 		return nil, err
@@ -84,8 +87,8 @@ func newNameRules(files nameFiles, logger *slog.Logger) (*nameRules, error) {
 }
 
 // load reads the files.
-func (r *nameRules) load() (*nameRuleset, error) {
-	rules := &nameRuleset{
+func (r *Rules) load() (*ruleset, error) {
+	rules := &ruleset{
 		read:    map[string]fileVersion{},
 		dropped: recent.NewWeighted[string, error](refusedBytes, func(name string, _ error) int { return len(name) + refusedCost }),
 	}
@@ -143,7 +146,7 @@ func versionOf(path string) (fileVersion, error) {
 
 // watch reads the files again when they have changed, and calls changed then. A file that cannot be read
 // leaves the rules as they are.
-func (r *nameRules) watch(ctx context.Context, changed func()) error {
+func (r *Rules) watch(ctx context.Context, changed func()) error {
 	look := time.NewTicker(namesEvery)
 	defer look.Stop()
 	for failing := false; ; {
@@ -171,7 +174,7 @@ func (r *nameRules) watch(ctx context.Context, changed func()) error {
 }
 
 // stale reports whether a file is not what it was.
-func (r *nameRules) stale() bool {
+func (r *Rules) stale() bool {
 	for path, was := range r.current.Load().read {
 		if now, err := versionOf(path); err != nil || now != was {
 			return true
@@ -182,7 +185,7 @@ func (r *nameRules) stale() bool {
 
 // Of returns the name by which the points of a name are aggregated, and the one under which they are stored.
 // The lists are about names as they are sent; errBlacklisted and errNotWhitelisted mean that one drops it.
-func (r *nameRules) Of(name string) (aggregated, stored string, err error) {
+func (r *Rules) Of(name string) (aggregated, stored string, err error) {
 	if r == nil {
 		return name, name, nil
 	}
@@ -204,7 +207,7 @@ func (r *nameRules) Of(name string) (aggregated, stored string, err error) {
 }
 
 // Aggregation returns the rules of aggregation as they are now, nil without any.
-func (r *nameRules) Aggregation() *conf.AggregationRules {
+func (r *Rules) Aggregation() *conf.AggregationRules {
 	if r == nil {
 		return nil
 	}
@@ -212,7 +215,7 @@ func (r *nameRules) Aggregation() *conf.AggregationRules {
 }
 
 // drops returns why a name is not taken.
-func (r *nameRuleset) drops(name string) error {
+func (r *ruleset) drops(name string) error {
 	found, err := r.black.Has(name)
 	switch {
 	case err != nil:

@@ -1,4 +1,4 @@
-package graphite
+package intake
 
 import (
 	"context"
@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/tsdbridge/tsdbridge/graphite/source"
 	"github.com/tsdbridge/tsdbridge/storage"
 	"github.com/tsdbridge/tsdbridge/translate"
 	"github.com/tsdbridge/tsdbridge/tree"
@@ -23,45 +22,54 @@ type Inverter interface {
 
 // Catalog knows the series of a store. catalog.Catalog is one.
 type Catalog interface {
-	source.Catalog
 	Exists(ctx context.Context, series []storage.Series) ([]bool, error)
 	TSUIDOf(ref storage.Ref) []byte
 }
 
-// treeAppender is the store as carbon's lines reach it. It makes metric and tags of the new plain
+// A Store is the store as carbon's lines reach it. It makes metric and tags of the new plain
 // names that a tree can be read backwards for. A name whose series existed before the tree keeps
 // that series.
 //
 // A series that a tree made of a name is found under that name, also one that the store had before
-// the tree. To the store such a series is not new, so treeAppender appends it to the trees itself.
-type treeAppender struct {
+// the tree. To the store such a series is not new, so this one appends it to the trees itself.
+type Store struct {
 	storage.Appender
-	catalog Catalog
-	trees   Inverter
-	names   *translate.Translator
+
+	Catalog Catalog
+	Trees   Inverter
+	Names   *translate.Translator
+}
+
+// SeriesOf returns the series of a name taken whole. A name without an element, such as "...", has none; the store refuses that.
+func (a Store) SeriesOf(name string) storage.Series {
+	s, ok := a.Names.FromAnyPath(name)
+	if !ok {
+		return storage.Series{}
+	}
+	return s
 }
 
 // inverted replaces plain names by the series that trees make of them. Names that no tree takes
 // stay as they are. others are the places of the series that are not plain then.
-func (a treeAppender) inverted(ctx context.Context, series []storage.Series) (_ []storage.Series, others []int, err error) {
+func (a Store) inverted(ctx context.Context, series []storage.Series) (_ []storage.Series, others []int, err error) {
 	var whole, made []storage.Series
 	var at []int
 	for i, one := range series {
-		if !a.names.Plain(one) {
+		if !a.Names.Plain(one) {
 			others = append(others, i)
 			continue
 		}
 		// The name as it would be found: without its empty elements.
-		if path := a.names.ToPath(one); !strings.Contains(path, ";") {
-			if shown, _, ok := a.trees.Inverse(path); ok {
-				whole, made, at = append(whole, one), append(made, a.names.FromShown(shown)), append(at, i)
+		if path := a.Names.ToPath(one); !strings.Contains(path, ";") {
+			if shown, _, ok := a.Trees.Inverse(path); ok {
+				whole, made, at = append(whole, one), append(made, a.Names.FromShown(shown)), append(at, i)
 			}
 		}
 	}
 	if len(whole) == 0 {
 		return series, others, nil
 	}
-	exist, err := a.catalog.Exists(ctx, whole)
+	exist, err := a.Catalog.Exists(ctx, whole)
 	if err != nil {
 		return nil, nil, fmt.Errorf("look for series of whole names: %w", err)
 	}
@@ -69,7 +77,7 @@ func (a treeAppender) inverted(ctx context.Context, series []storage.Series) (_ 
 	for n, i := range at {
 		if !exist[n] {
 			series[i] = made[n]
-			if !a.names.Plain(made[n]) {
+			if !a.Names.Plain(made[n]) {
 				others = append(others, i)
 			}
 		}
@@ -79,7 +87,7 @@ func (a treeAppender) inverted(ctx context.Context, series []storage.Series) (_ 
 }
 
 // Resolve implements storage.Appender.
-func (a treeAppender) Resolve(ctx context.Context, series []storage.Series) ([]storage.Ref, []error) {
+func (a Store) Resolve(ctx context.Context, series []storage.Series) ([]storage.Ref, []error) {
 	sent := len(series)
 	series, others, err := a.inverted(ctx, series)
 	if err != nil {
@@ -94,13 +102,13 @@ func (a treeAppender) Resolve(ctx context.Context, series []storage.Series) ([]s
 	var at []int
 	for _, i := range others {
 		if ref := refs[i]; ref != 0 {
-			known, at = append(known, storage.NewSeries{TSUID: a.catalog.TSUIDOf(ref), Series: series[i]}), append(at, i)
+			known, at = append(known, storage.NewSeries{TSUID: a.Catalog.TSUIDOf(ref), Series: series[i]}), append(at, i)
 		}
 	}
 	if len(known) == 0 {
 		return refs, errs
 	}
-	if err := a.trees.Observe(ctx, known); err != nil {
+	if err := a.Trees.Observe(ctx, known); err != nil {
 		if errs == nil {
 			errs = make([]error, len(series))
 		}

@@ -1,4 +1,4 @@
-package graphite
+package intake
 
 import (
 	"context"
@@ -34,8 +34,8 @@ type AggregationOptions struct {
 type aggregation struct {
 	*aggregator.Aggregator
 	forwardAll bool
-	sink       *carbonSink
-	relay      *carbonRelay  // nil: none
+	sink       *sink
+	relay      *relay        // nil: none
 	grace      time.Duration // for the store, when the process is told to stop
 	logger     *slog.Logger
 	metrics    aggregationMetrics
@@ -51,7 +51,7 @@ type aggregationMetrics struct {
 	inputs, noMemory, missed, unstored, results, lost prometheus.Counter
 }
 
-func newAggregation(o AggregationOptions, port Options, sink *carbonSink, relay *carbonRelay) *aggregation {
+func newAggregation(o AggregationOptions, port Parts, sink *sink, relay *relay) *aggregation {
 	a := &aggregation{
 		forwardAll: o.ForwardAll, sink: sink, relay: relay, grace: port.ShutdownGrace, logger: port.Logger,
 		Aggregator: aggregator.New(aggregator.Options{
@@ -83,7 +83,7 @@ func newAggregation(o AggregationOptions, port Options, sink *carbonSink, relay 
 var errNoMemory = errors.New("--carbon.aggregation-max-bytes is reached")
 
 // passes reports whether points are stored themselves.
-func (a *aggregation) passes(route *carbonRoute) bool {
+func (a *aggregation) passes(route *route) bool {
 	return a == nil || a.forwardAll && !route.own
 }
 

@@ -1,4 +1,4 @@
-package graphite
+package intake
 
 import (
 	"bufio"
@@ -29,32 +29,32 @@ func TestRelay(t *testing.T) {
 	} {
 		lines := make(chan string, 100)
 		d := newIngestDoor(t, 1)
-		o := Options{Carbon: DefaultCarbonOptions(), ShutdownGrace: time.Minute, Logger: d.o.Logger, Registerer: prometheus.NewRegistry(), Now: time.Now}
-		o.Carbon.SeriesCache = 100
-		o.Carbon.Forward = ForwardOptions{Addresses: []string{listenLines(t, lines)}, Points: c.points, Protocol: "line", Path: t.TempDir(), MaxBytes: 1 << 30}
+		o, parts := DefaultOptions(), Parts{ShutdownGrace: time.Minute, Logger: d.o.Logger, Registerer: prometheus.NewRegistry(), Now: time.Now}
+		o.SeriesCache = 100
+		o.Forward = ForwardOptions{Addresses: []string{listenLines(t, lines)}, Points: c.points, Protocol: "line", Path: t.TempDir(), MaxBytes: 1 << 30}
 		files := nameFiles{}
 		if c.rules {
 			dir := t.TempDir()
 			files.Blacklist = write(t, filepath.Join(dir, "black"), "tmp$")
 			files.Rewrites = write(t, filepath.Join(dir, "rewrites"), "[pre]\n^servers = hosts\n[post]\n_ = -\n")
 			files.Aggregation = write(t, filepath.Join(dir, "rules"), "sum_all (60) = sum <<x>>\na (60) = max a\n")
-			o.Carbon.Aggregation.Rules = files.Aggregation
+			o.Aggregation.Rules = files.Aggregation
 		}
 		if c.points == relayStored && c.rules { // a is an aggregate of itself, and comes with the others
 			c.want = append([]string{"a 1 1699999980"}, c.want...)
 		}
-		names, err := newNameRules(files, o.Logger)
+		names, err := newRules(files, parts.Logger)
 		if err != nil {
 			t.Fatal(err)
 		}
-		intake, err := newCarbonIntake(o, names, d.carbonSink)
+		fork, err := newFork(o, parts, names, d.sink)
 		if err != nil {
 			t.Fatal(err)
 		}
 		ctx, cancel := context.WithCancel(t.Context())
 		ended, done := make(chan struct{}), make(chan error, 1)
-		go func() { done <- intake.run(ctx, ended) }()
-		points := intake.Take([]carbon.Point{
+		go func() { done <- fork.run(ctx, ended) }()
+		points := fork.Take([]carbon.Point{
 			{Name: []byte("a"), Time: 1_700_000_000, Value: 1}, {Name: []byte("servers.x_y"), Time: 1_700_000_000, Value: 2}, {Name: []byte("a.tmp"), Time: 1_700_000_000, Value: 9},
 		})
 		if want := map[bool]int{false: 3, true: 2}[c.rules]; len(points) != want { // of a.tmp the sink says that it is dropped
@@ -108,7 +108,7 @@ func listenLines(t *testing.T, lines chan<- string) string {
 
 // TestRelayOptions: what cannot work is refused.
 func TestRelayOptions(t *testing.T) {
-	o := DefaultForwardOptions()
+	o := defaultForwardOptions()
 	for _, change := range []func(*ForwardOptions){
 		func(o *ForwardOptions) { o.Points = "x" }, func(o *ForwardOptions) { o.Path = "" }, func(o *ForwardOptions) { o.Protocol = "x" }, func(o *ForwardOptions) { o.Addresses = []string{"a"} },
 		func(o *ForwardOptions) { o.Addresses = []string{"a:1", "a:1"} },
@@ -116,14 +116,14 @@ func TestRelayOptions(t *testing.T) {
 		bad := o
 		bad.Addresses, bad.Path = []string{"a:1"}, t.TempDir()
 		change(&bad)
-		if r, err := newCarbonRelay(bad, Options{Logger: newIngestDoor(t, 1).o.Logger, Registerer: prometheus.NewRegistry(), Now: time.Now}); err == nil {
+		if r, err := newRelay(bad, Parts{Logger: newIngestDoor(t, 1).o.Logger, Registerer: prometheus.NewRegistry(), Now: time.Now}); err == nil {
 			t.Errorf("%+v is taken: %v", bad, r)
 		}
 	}
-	if r, err := newCarbonRelay(o, Options{}); r != nil || err != nil {
+	if r, err := newRelay(o, Parts{}); r != nil || err != nil {
 		t.Error(r, err)
 	}
-	c := DefaultCarbonOptions()
+	c := DefaultOptions()
 	c.Forward.Addresses = []string{"a:1"}
 	if c.Validate() == nil {
 		t.Error("forwarding without a listener is taken")

@@ -1,4 +1,4 @@
-package graphite
+package intake
 
 import (
 	"context"
@@ -15,14 +15,14 @@ import (
 	"github.com/tsdbridge/tsdbridge/storage"
 )
 
-// sinkOptions are what a carbonSink needs. All fields but Appends are wanted.
+// sinkOptions are what a sink needs. All fields but Appends are wanted.
 type sinkOptions struct {
 	Appender storage.Appender
 	// Paths returns the series of a Graphite name, plain or tagged. It must accept every name and
 	// be safe for concurrent use.
 	Paths func(name string) storage.Series
 	// Names decides which names are taken, and what becomes of them; nil: all are, as they are.
-	Names *nameRules
+	Names *Rules
 	// CacheEntries is how many series are found by their names as they are sent.
 	CacheEntries int
 	// Appends is how many appends run at once; 0: 4.
@@ -37,8 +37,8 @@ type sinkOptions struct {
 	Now        func() time.Time
 }
 
-// carbonSink stores points under their Graphite names. It is the Sink of carbon's listeners.
-type carbonSink struct {
+// sink stores points under their Graphite names. It is the Sink of carbon's listeners.
+type sink struct {
 	*ingest.Ingest
 	o        sinkOptions
 	refused  *refusedNames
@@ -46,16 +46,16 @@ type carbonSink struct {
 	filtered filteredCounters
 }
 
-var _ carbon.Sink = (*carbonSink)(nil)
+var _ carbon.Sink = (*sink)(nil)
 
-// newCarbonSink returns a carbonSink over a store.
-func newCarbonSink(o sinkOptions) *carbonSink {
-	in := &carbonSink{o: o, refused: newRefusedNames(o.Refused), counters: newSinkCounters(o.Registerer), filtered: newFilteredCounters(o.Registerer)}
+// newSink returns a sink over a store.
+func newSink(o sinkOptions) *sink {
+	in := &sink{o: o, refused: newRefusedNames(o.Refused), counters: newSinkCounters(o.Registerer), filtered: newFilteredCounters(o.Registerer)}
 	in.Ingest = in.newIngest()
 	return in
 }
 
-func (in *carbonSink) newIngest() *ingest.Ingest {
+func (in *sink) newIngest() *ingest.Ingest {
 	return ingest.New(ingest.Options{
 		Appender: in.o.Appender, CacheEntries: in.o.CacheEntries, Appends: in.o.Appends, MaxFuture: in.o.MaxFuture, Now: in.o.Now,
 	})
@@ -63,7 +63,7 @@ func (in *carbonSink) newIngest() *ingest.Ingest {
 
 // asNamed returns a sink over the same store, with the same counters, that stores points under their names
 // as they are.
-func (in *carbonSink) asNamed() *carbonSink {
+func (in *sink) asNamed() *sink {
 	named := *in
 	named.o.Names = nil
 	named.Ingest = named.newIngest()
@@ -74,7 +74,7 @@ func (in *carbonSink) asNamed() *carbonSink {
 var errRefusedLately = errors.New("the name was refused a short while ago")
 
 // Write implements carbon.Sink. Points of names that the store refuses are counted, and no error.
-func (in *carbonSink) Write(ctx context.Context, points []carbon.Point) error {
+func (in *sink) Write(ctx context.Context, points []carbon.Point) error {
 	if len(points) == 0 {
 		return nil
 	}
@@ -92,7 +92,7 @@ func (in *carbonSink) Write(ctx context.Context, points []carbon.Point) error {
 }
 
 // fill adds points to a job, except those that are refused without asking the store.
-func (in *carbonSink) fill(ctx context.Context, j *ingest.Job, points []carbon.Point) {
+func (in *sink) fill(ctx context.Context, j *ingest.Job, points []carbon.Point) {
 	early := 0
 	var firstEarly []byte // its name
 	j.Begin()
@@ -124,7 +124,7 @@ func (in *carbonSink) fill(ctx context.Context, j *ingest.Job, points []carbon.P
 }
 
 // series returns the series of a name, unless the store refused it lately or a list drops it.
-func (in *carbonSink) series(ctx context.Context, sent string) (storage.Series, error) {
+func (in *sink) series(ctx context.Context, sent string) (storage.Series, error) {
 	if in.refused.holds(sent, in.o.Now()) {
 		return storage.Series{}, errRefusedLately
 	}

@@ -1,4 +1,4 @@
-package graphite
+package intake
 
 import (
 	"context"
@@ -15,16 +15,15 @@ import (
 	"github.com/tsdbridge/tsdbridge/storage"
 )
 
-// newCarbonIntake returns the intake of a port; nil if all points are only stored.
-func newCarbonIntake(o Options, names *nameRules, sink *carbonSink) (*carbonIntake, error) {
-	c := o.Carbon
-	relay, err := newCarbonRelay(c.Forward, o)
+// newFork returns the fork of a port; nil if all points are only stored.
+func newFork(c Options, p Parts, names *Rules, sink *sink) (*fork, error) {
+	relay, err := newRelay(c.Forward, p)
 	if err != nil {
 		return nil, err
 	}
-	in := &carbonIntake{names: names, relay: relay, series: c.SeriesCache, maxFuture: c.MaxFuture, now: o.Now}
+	in := &fork{names: names, relay: relay, series: c.SeriesCache, maxFuture: c.MaxFuture, now: p.Now}
 	if c.Aggregation.Rules != "" {
-		in.aggregation = newAggregation(c.Aggregation, o, sink.asNamed(), relay)
+		in.aggregation = newAggregation(c.Aggregation, p, sink.asNamed(), relay)
 	}
 	if in.aggregation == nil && relay == nil {
 		return nil, nil
@@ -34,7 +33,7 @@ func newCarbonIntake(o Options, names *nameRules, sink *carbonSink) (*carbonInta
 }
 
 // run runs what points go to until ctx ends, and then until ended is closed: no more points come.
-func (in *carbonIntake) run(ctx context.Context, ended <-chan struct{}) error {
+func (in *fork) run(ctx context.Context, ended <-chan struct{}) error {
 	group, relayCtx := errgroup.WithContext(ctx)
 	all := make(chan struct{})
 	group.Go(func() error {
@@ -49,8 +48,8 @@ func (in *carbonIntake) run(ctx context.Context, ended <-chan struct{}) error {
 	return group.Wait()
 }
 
-// close closes what an intake that never ran has open.
-func (in *carbonIntake) close() error {
+// close closes what a fork that never ran has open.
+func (in *fork) close() error {
 	if in == nil {
 		return nil
 	}
@@ -58,14 +57,14 @@ func (in *carbonIntake) close() error {
 }
 
 // dropCaches forgets which series the names of aggregates have.
-func (in *carbonIntake) dropCaches() {
+func (in *fork) dropCaches() {
 	if in != nil && in.aggregation != nil {
 		in.aggregation.sink.DropCaches()
 	}
 }
 
 // changed has rules that were read again hold for names that are known.
-func (in *carbonIntake) changed(ctx context.Context) {
+func (in *fork) changed(ctx context.Context) {
 	if in == nil {
 		return
 	}
@@ -75,23 +74,23 @@ func (in *carbonIntake) changed(ctx context.Context) {
 	}
 }
 
-// A carbonIntake does what carbon-aggregator and carbon-relay do with points, once for each point that comes,
+// A fork does what carbon-aggregator and carbon-relay do with points, once for each point that comes,
 // and passes on those that are stored themselves. It is safe for concurrent use.
-type carbonIntake struct {
-	names       *nameRules
+type fork struct {
+	names       *Rules
 	aggregation *aggregation // nil: none
-	relay       *carbonRelay // nil: none
+	relay       *relay       // nil: none
 	// series is how many names are known by their bytes.
 	series int
 	// maxFuture is --carbon.max-future: later points are left to the sink, which refuses them.
 	maxFuture time.Duration
 	now       func() time.Time
-	routes    atomic.Pointer[carbonRoutes]
+	routes    atomic.Pointer[routeTable]
 	runs      sync.Pool // of *intakeRun
 }
 
-// A carbonRoute is where the points of a name go.
-type carbonRoute struct {
+// A route is where the points of a name go.
+type route struct {
 	err     error                // a list drops the name, or a rule takes too long for it: the sink says so
 	targets []*aggregator.Target // that they are inputs of
 	own     bool                 // the name is itself an output of these
@@ -100,15 +99,15 @@ type carbonRoute struct {
 }
 
 // plainRoute is that of names that no rule is about.
-var plainRoute carbonRoute
+var plainRoute route
 
-// carbonRoutes are the routes of names under one set of rules.
-type carbonRoutes struct {
+// A routeTable has the routes of names under one set of rules.
+type routeTable struct {
 	rules *conf.AggregationRules
 	known *ingest.Cache // a name's place in list, from 1
 
 	mu   sync.RWMutex // guards list
-	list []*carbonRoute
+	list []*route
 }
 
 // intakeRun is the memory for one call of Take.
@@ -120,12 +119,12 @@ type intakeRun struct {
 }
 
 // reset forgets the routes of all names.
-func (in *carbonIntake) reset() {
-	in.routes.Store(&carbonRoutes{rules: in.names.Aggregation(), known: ingest.NewCache(in.series)})
+func (in *fork) reset() {
+	in.routes.Store(&routeTable{rules: in.names.Aggregation(), known: ingest.NewCache(in.series)})
 }
 
 // Take gives points to the aggregation and to the relay, and returns those that are stored, in the same memory.
-func (in *carbonIntake) Take(points []carbon.Point) []carbon.Point {
+func (in *fork) Take(points []carbon.Point) []carbon.Point {
 	if in.names == nil {
 		in.relay.Put(points)
 		return points
@@ -181,7 +180,7 @@ func (r *intakeRun) clear() {
 }
 
 // asStored returns a point under the name that it is stored under.
-func (r *carbonRoute) asStored(p carbon.Point) carbon.Point {
+func (r *route) asStored(p carbon.Point) carbon.Point {
 	if r.stored != nil {
 		p.Name = r.stored
 	}
@@ -189,7 +188,7 @@ func (r *carbonRoute) asStored(p carbon.Point) carbon.Point {
 }
 
 // find looks the names of points up.
-func (r *carbonRoutes) find(run *intakeRun, points []carbon.Point) {
+func (r *routeTable) find(run *intakeRun, points []carbon.Point) {
 	run.refs = run.refs[:0]
 	r.known.Begin(&run.lookup)
 	defer run.lookup.End()
@@ -199,7 +198,7 @@ func (r *carbonRoutes) find(run *intakeRun, points []carbon.Point) {
 }
 
 // route returns the route of a name that was found, or not.
-func (in *carbonIntake) route(routes *carbonRoutes, ref storage.Ref, sent []byte) *carbonRoute {
+func (in *fork) route(routes *routeTable, ref storage.Ref, sent []byte) *route {
 	if ref != 0 {
 		routes.mu.RLock()
 		defer routes.mu.RUnlock()
@@ -214,7 +213,7 @@ func (in *carbonIntake) route(routes *carbonRoutes, ref storage.Ref, sent []byte
 }
 
 // add keeps the route of a name, and returns how many there are.
-func (r *carbonRoutes) add(name string, route *carbonRoute) int {
+func (r *routeTable) add(name string, route *route) int {
 	r.mu.Lock()
 	r.list = append(r.list, route)
 	n := len(r.list)
@@ -224,12 +223,12 @@ func (r *carbonRoutes) add(name string, route *carbonRoute) int {
 }
 
 // newRoute asks the rules about a name.
-func (in *carbonIntake) newRoute(rules *conf.AggregationRules, sent string) *carbonRoute {
+func (in *fork) newRoute(rules *conf.AggregationRules, sent string) *route {
 	name, stored, err := in.names.Of(sent)
 	if err != nil {
-		return &carbonRoute{err: err}
+		return &route{err: err}
 	}
-	route := &carbonRoute{}
+	route := &route{}
 	if stored != sent && in.relay.wants(relayStored) {
 		route.stored = []byte(stored)
 	}

@@ -1,4 +1,4 @@
-package graphite
+package intake
 
 import (
 	"context"
@@ -33,19 +33,19 @@ const (
 	relayStored   = "stored"   // as carbon-aggregator: what is stored, under the names that rules make
 )
 
-// DefaultForwardOptions returns the settings without any flag.
-func DefaultForwardOptions() ForwardOptions {
+// defaultForwardOptions returns the settings without any flag.
+func defaultForwardOptions() ForwardOptions {
 	return ForwardOptions{Points: relayReceived, Protocol: string(forward.Pickle), MaxBytes: 4 << 30}
 }
 
-// A carbonRelay sends points to other carbons. nil sends none.
-type carbonRelay struct {
+// A relay sends points to other carbons. nil sends none.
+type relay struct {
 	points string
 	to     []*forward.Forwarder
 }
 
-// newCarbonRelay opens the spools; nil without an address.
-func newCarbonRelay(o ForwardOptions, port Options) (*carbonRelay, error) {
+// newRelay opens the spools; nil without an address.
+func newRelay(o ForwardOptions, port Parts) (*relay, error) {
 	if len(o.Addresses) == 0 {
 		return nil, nil
 	}
@@ -55,7 +55,7 @@ func newCarbonRelay(o ForwardOptions, port Options) (*carbonRelay, error) {
 	if o.Path == "" {
 		return nil, errors.New("--carbon.forward needs --carbon.forward-path, since there is no --storage.path")
 	}
-	r := &carbonRelay{points: o.Points}
+	r := &relay{points: o.Points}
 	for _, address := range o.Addresses {
 		f, err := forward.New(forward.Options{
 			Address: address, Protocol: forward.Protocol(o.Protocol), Dir: o.Path, MaxBytes: o.MaxBytes, HasSpace: o.HasSpace,
@@ -70,10 +70,10 @@ func newCarbonRelay(o ForwardOptions, port Options) (*carbonRelay, error) {
 }
 
 // wants reports whether these are the points to be sent.
-func (r *carbonRelay) wants(points string) bool { return r != nil && r.points == points }
+func (r *relay) wants(points string) bool { return r != nil && r.points == points }
 
 // Put takes points to be sent, and never waits.
-func (r *carbonRelay) Put(points []carbon.Point) {
+func (r *relay) Put(points []carbon.Point) {
 	if r == nil {
 		return
 	}
@@ -83,7 +83,7 @@ func (r *carbonRelay) Put(points []carbon.Point) {
 }
 
 // run sends until ctx ends, and takes points until ended is closed.
-func (r *carbonRelay) run(ctx context.Context, ended <-chan struct{}) error {
+func (r *relay) run(ctx context.Context, ended <-chan struct{}) error {
 	if r == nil {
 		return nil
 	}
@@ -95,7 +95,7 @@ func (r *carbonRelay) run(ctx context.Context, ended <-chan struct{}) error {
 }
 
 // close closes the spools of a relay that never ran.
-func (r *carbonRelay) close() error {
+func (r *relay) close() error {
 	if r == nil {
 		return nil
 	}

@@ -1,20 +1,24 @@
-package graphite
+// Package intake takes the points that carbon's listeners read, as carbon's daemons do: which names are taken, and what they
+// become; what is computed of points, and where else they go. It stores them under the series that trees make of their names.
+package intake
 
 import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
 	"golang.org/x/sync/errgroup"
 
 	"github.com/tsdbridge/tsdbridge/graphite/carbon"
-	"github.com/tsdbridge/tsdbridge/storage"
-	"github.com/tsdbridge/tsdbridge/translate"
+	"github.com/tsdbridge/tsdbridge/ingest/listen"
+	"github.com/tsdbridge/tsdbridge/refused"
 )
 
-// CarbonOptions are the settings of carbon's port.
-type CarbonOptions struct {
+// Options are the settings of carbon's ports.
+type Options struct {
 	// ListenAddress is --carbon.listen-address, of TCP and UDP; empty: no port.
 	ListenAddress string
 	// PickleAddress is --carbon.pickle-listen-address, ProtobufAddress --carbon.protobuf-listen-address;
@@ -43,22 +47,22 @@ type CarbonOptions struct {
 	SeriesCache int
 }
 
-// DefaultCarbonOptions returns the settings without any flag.
-func DefaultCarbonOptions() CarbonOptions {
-	return CarbonOptions{
+// DefaultOptions returns the settings without any flag.
+func DefaultOptions() Options {
+	return Options{
 		UDP: true, FrameBytes: carbon.DefaultOptions().FrameBytes, MaxConnections: 1000, SeriesCache: 2_000_000,
-		Forward:     DefaultForwardOptions(),
+		Forward:     defaultForwardOptions(),
 		Aggregation: AggregationOptions{ForwardAll: true, MaxIntervals: 5, MaxBytes: 256 << 20},
 	}
 }
 
 // Listens reports whether there is any port.
-func (o CarbonOptions) Listens() bool {
+func (o Options) Listens() bool {
 	return o.ListenAddress != "" || o.PickleAddress != "" || o.ProtobufAddress != ""
 }
 
 // Validate names the flag that cannot work.
-func (o CarbonOptions) Validate() error {
+func (o Options) Validate() error {
 	switch {
 	case o.MaxConnections <= 0:
 		return errors.New("--carbon.max-connections must be above 0")
@@ -85,57 +89,62 @@ func (o AggregationOptions) validate() error {
 	return nil
 }
 
-// carbonPort is carbon's listener and where its points go.
-type carbonPort struct {
+// Parts are what a Port works with.
+type Parts struct {
+	// Store takes points and new series.
+	Store Store
+	// Refused keeps samples of what is refused; nil: nothing is kept.
+	Refused *refused.Log
+	// Prepared is closed when the trees are known: what a name means depends on them.
+	Prepared <-chan struct{}
+	// Sockets are bound already, and taken for the addresses that they have; nil: none.
+	Sockets *listen.Sockets
+	// ShutdownGrace is how long the store may take for points when the process is told to stop.
+	ShutdownGrace time.Duration
+	Logger        *slog.Logger
+	Registerer    prometheus.Registerer
+	Now           func() time.Time
+}
+
+// A Port is carbon's listeners and where their points go.
+type Port struct {
 	listener *carbon.Listener
-	ingest   *carbonSink
-	names    *nameRules    // nil: none
-	intake   *carbonIntake // nil: all points go to ingest
+	ingest   *sink
+	names    *Rules // nil: none
+	fork     *fork  // nil: all points go to ingest
 	prepared <-chan struct{}
 }
 
-func newCarbonPort(o Options, names *nameRules) (*carbonPort, error) {
-	c := o.Carbon
+// NewPort binds the addresses. Run serves them; without Run, call Close.
+func NewPort(c Options, p Parts, names *Rules) (*Port, error) {
 	lo := carbon.DefaultOptions()
 	lo.PickleAddress, lo.ProtobufAddress, lo.FrameBytes = c.PickleAddress, c.ProtobufAddress, c.FrameBytes
 	lo.Address, lo.UDP, lo.MaxConnections, lo.IdleTimeout, lo.KeepOpen = c.ListenAddress, c.UDP, c.MaxConnections, c.IdleTimeout, c.KeepOpen
-	lo.Sockets, lo.ShutdownGrace, lo.Logger, lo.Registerer, lo.Now = o.Sockets, o.ShutdownGrace, o.Logger, o.Registerer, o.Now
-	lo.Refused = o.Refused
-	p := &carbonPort{names: names, prepared: o.Prepared, ingest: newCarbonSink(sinkOptions{
-		Names:    names,
-		Appender: treeAppender{o.Points, o.Catalog, o.Inverter, o.Names},
-		Paths:    func(name string) storage.Series { return seriesOf(o.Names, name) }, CacheEntries: c.SeriesCache, MaxFuture: c.MaxFuture,
-		Refused: o.Refused, Logger: o.Logger, Registerer: o.Registerer, Now: o.Now,
+	lo.Sockets, lo.ShutdownGrace, lo.Logger, lo.Registerer, lo.Now = p.Sockets, p.ShutdownGrace, p.Logger, p.Registerer, p.Now
+	lo.Refused = p.Refused
+	port := &Port{names: names, prepared: p.Prepared, ingest: newSink(sinkOptions{
+		Names: names, Appender: p.Store, Paths: p.Store.SeriesOf, CacheEntries: c.SeriesCache, MaxFuture: c.MaxFuture,
+		Refused: p.Refused, Logger: p.Logger, Registerer: p.Registerer, Now: p.Now,
 	})}
 	var err error
-	if p.intake, err = newCarbonIntake(o, names, p.ingest); err != nil {
+	if port.fork, err = newFork(c, p, names, port.ingest); err != nil {
 		return nil, err // it names the flag
 	}
-	if p.intake != nil {
-		lo.Intake = p.intake.Take
+	if port.fork != nil {
+		lo.Intake = port.fork.Take
 	}
-	if p.listener, err = carbon.New(lo); err != nil {
-		return nil, errors.Join(err, p.intake.close())
+	if port.listener, err = carbon.New(lo); err != nil {
+		return nil, errors.Join(err, port.fork.close())
 	}
-	return p, nil
+	return port, nil
 }
 
-// seriesOf returns the series of a Graphite name taken whole. A name without an element, such as
-// "...", has none; the store refuses that.
-func seriesOf(names *translate.Translator, name string) storage.Series {
-	s, ok := names.FromAnyPath(name)
-	if !ok {
-		return storage.Series{}
-	}
-	return s
-}
-
-// run takes points until ctx ends. Until the trees are prepared, senders wait.
-func (p *carbonPort) run(ctx context.Context) error {
+// Run takes points until ctx ends. Until the trees are prepared, senders wait.
+func (p *Port) Run(ctx context.Context) error {
 	select {
 	case <-p.prepared:
 	case <-ctx.Done():
-		return p.close()
+		return p.Close()
 	}
 	group, ctx := errgroup.WithContext(ctx)
 	if p.names != nil {
@@ -146,23 +155,32 @@ func (p *carbonPort) run(ctx context.Context) error {
 		defer close(ended)
 		return p.listener.Run(ctx, p.ingest)
 	})
-	if p.intake != nil {
-		group.Go(func() error { return p.intake.run(ctx, ended) })
+	if p.fork != nil {
+		group.Go(func() error { return p.fork.run(ctx, ended) })
 	}
 	return group.Wait()
 }
 
-// dropCaches forgets which series names have.
-func (p *carbonPort) dropCaches() {
+// DropCaches forgets which series names have.
+func (p *Port) DropCaches() {
 	p.ingest.DropCaches()
-	p.intake.dropCaches()
+	p.fork.dropCaches()
 }
 
 // changed has the rules of names, which were read again, hold for names that are known.
-func (p *carbonPort) changed(ctx context.Context) {
+func (p *Port) changed(ctx context.Context) {
 	p.ingest.DropCaches()
-	p.intake.changed(ctx)
+	p.fork.changed(ctx)
 }
 
-// close unbinds the port of one that never ran.
-func (p *carbonPort) close() error { return errors.Join(p.listener.Close(), p.intake.close()) }
+// Addresses returns the addresses that are bound, by protocol: "carbon", which are lines, "carbon pickle", "carbon protobuf".
+func (p *Port) Addresses() map[string]string {
+	all := map[string]string{}
+	for _, address := range p.listener.Addresses() {
+		all[address.Protocol] = address.String()
+	}
+	return all
+}
+
+// Close unbinds the port of one that never ran.
+func (p *Port) Close() error { return errors.Join(p.listener.Close(), p.fork.close()) }
