@@ -11,6 +11,7 @@ import (
 
 	"github.com/tsdbridge/tsdbridge/budget"
 	"github.com/tsdbridge/tsdbridge/storage"
+	"github.com/tsdbridge/tsdbridge/tree/glob"
 )
 
 // A Node is a place in a tree under its dotted path: a leaf, a branch, or both.
@@ -43,7 +44,7 @@ type FindOptions struct {
 type source[B any] interface {
 	// list calls visit for the leaves and branches of a branch whose names are in the ranges,
 	// perhaps for others too.
-	list(ctx context.Context, branch B, ranges []nameRange, visit func(child[B]) error) error
+	list(ctx context.Context, branch B, ranges []glob.Range, visit func(child[B]) error) error
 	// empty reports whether a branch has neither leaves nor branches below it.
 	empty(ctx context.Context, branch B) bool
 }
@@ -58,13 +59,13 @@ type child[B any] struct {
 // A walker goes down from a root along a pattern.
 type walker[B any] struct {
 	source source[B]
-	glob   *Glob
+	glob   *glob.Pattern
 	limit  int
-	first  int                    // see FindOptions; 0: all are wanted
-	leaves bool                   // no branches are wanted
-	ranges map[states][]nameRange // made so far
-	path   []byte                 // of the branch that is being listed
-	tree   uint16                 // that is being walked
+	first  int                          // see FindOptions; 0: all are wanted
+	leaves bool                         // no branches are wanted
+	ranges map[glob.States][]glob.Range // made so far
+	path   []byte                       // of the branch that is being listed
+	tree   uint16                       // that is being walked
 	hits   []hit
 
 	account *budget.Account // of the request; nil has no limit
@@ -86,10 +87,10 @@ type hit struct {
 	tree  uint16
 }
 
-func (w *walker[B]) walk(ctx context.Context, branch B, s states) error {
+func (w *walker[B]) walk(ctx context.Context, branch B, s glob.States) error {
 	ranges, ok := w.ranges[s]
 	if !ok {
-		ranges = w.glob.ranges(s)
+		ranges = w.glob.Ranges(s)
 		w.ranges[s] = ranges
 	}
 	depth := len(w.path)
@@ -101,7 +102,7 @@ func (w *walker[B]) walk(ctx context.Context, branch B, s states) error {
 
 // enter continues the walk with the name of a leaf or branch. A name with dots counts as several
 // elements; all except the last are branches without a row.
-func (w *walker[B]) enter(ctx context.Context, c child[B], s states) error {
+func (w *walker[B]) enter(ctx context.Context, c child[B], s glob.States) error {
 	for name := strings.Trim(string(c.name), "."); ; {
 		element, rest, more := strings.Cut(name, ".")
 		name = rest
@@ -111,7 +112,7 @@ func (w *walker[B]) enter(ctx context.Context, c child[B], s states) error {
 		case element == "":
 			element = string(c.name) // nothing but dots
 		}
-		if s = w.glob.step(s, element); s == 0 {
+		if s = w.glob.Step(s, element); s == 0 {
 			return nil
 		}
 		if len(w.path) > 0 {
@@ -121,7 +122,7 @@ func (w *walker[B]) enter(ctx context.Context, c child[B], s states) error {
 		if !more {
 			break
 		}
-		if c.tsuid == nil && w.glob.done(s) && w.source.empty(ctx, c.branch) {
+		if c.tsuid == nil && w.glob.Done(s) && w.source.empty(ctx, c.branch) {
 			return nil
 		}
 		if err := w.hit(s, nil); err != nil {
@@ -131,20 +132,20 @@ func (w *walker[B]) enter(ctx context.Context, c child[B], s states) error {
 	if c.tsuid != nil {
 		return w.hit(s, c.tsuid)
 	}
-	if w.glob.done(s) && !w.source.empty(ctx, c.branch) {
+	if w.glob.Done(s) && !w.source.empty(ctx, c.branch) {
 		if err := w.hit(s, nil); err != nil {
 			return err
 		}
 	}
-	if !w.glob.more(s) {
+	if !w.glob.More(s) {
 		return nil
 	}
 	return w.walk(ctx, c.branch, s)
 }
 
 // hit notes the path if it matches.
-func (w *walker[B]) hit(s states, tsuid []byte) error {
-	if !w.glob.done(s) || w.leaves && tsuid == nil {
+func (w *walker[B]) hit(s glob.States, tsuid []byte) error {
+	if !w.glob.Done(s) || w.leaves && tsuid == nil {
 		return nil
 	}
 	if n := len(w.hits); n > 0 && tsuid == nil && w.hits[n-1].tsuid == nil && w.hits[n-1].path == string(w.path) {
@@ -165,7 +166,7 @@ func (w *walker[B]) hit(s states, tsuid []byte) error {
 
 // find walks from the roots, which come with the trees' order, and gives the nodes in the order of
 // their paths' bytes.
-func find[B any](ctx context.Context, from source[B], roots []root[B], g *Glob, o FindOptions) ([]Node, error) {
+func find[B any](ctx context.Context, from source[B], roots []root[B], g *glob.Pattern, o FindOptions) ([]Node, error) {
 	hits, err := walkAll(ctx, from, roots, g, o)
 	if err != nil {
 		return nil, err
@@ -174,11 +175,11 @@ func find[B any](ctx context.Context, from source[B], roots []root[B], g *Glob, 
 }
 
 // walkAll walks from the roots.
-func walkAll[B any](ctx context.Context, from source[B], roots []root[B], g *Glob, o FindOptions) ([]hit, error) {
-	w := walker[B]{account: budget.From(ctx), source: from, glob: g, limit: o.Limit, first: o.First, leaves: o.Leaves, ranges: map[states][]nameRange{}}
+func walkAll[B any](ctx context.Context, from source[B], roots []root[B], g *glob.Pattern, o FindOptions) ([]hit, error) {
+	w := walker[B]{account: budget.From(ctx), source: from, glob: g, limit: o.Limit, first: o.First, leaves: o.Leaves, ranges: map[glob.States][]glob.Range{}}
 	for _, root := range roots {
 		w.tree = root.tree
-		switch err := w.walk(ctx, root.branch, g.start()); {
+		switch err := w.walk(ctx, root.branch, g.Start()); {
 		case errors.Is(err, errEnough):
 			return w.hits, nil
 		case err != nil:

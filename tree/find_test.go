@@ -15,6 +15,7 @@ import (
 	"github.com/tsdbridge/tsdbridge/storage/kv"
 	"github.com/tsdbridge/tsdbridge/storage/kv/kvtest"
 	"github.com/tsdbridge/tsdbridge/storage/schema"
+	"github.com/tsdbridge/tsdbridge/tree/glob"
 )
 
 // randomForest appends series to two trees whose names overlap, some with dots in them, some
@@ -69,13 +70,13 @@ func dotted(names []string) string {
 	return strings.Join(elements, "\x00")
 }
 
-// matches is Glob.Match over elements that may contain dots themselves.
-func matches(g *Glob, path string) bool {
-	s := g.start()
+// matches is Pattern.Match over elements that may contain dots themselves.
+func matches(g *glob.Pattern, path string) bool {
+	s := g.Start()
 	for element := range strings.SplitSeq(path, "\x00") {
-		s = g.step(s, element)
+		s = g.Step(s, element)
 	}
-	return g.done(s)
+	return g.Done(s)
 }
 
 // The index and the rows find the same series: exactly those leaves whose paths match.
@@ -90,7 +91,7 @@ func TestFindAgainstMatch(t *testing.T) {
 			pattern = append(pattern, elements[r.IntN(len(elements))])
 		}
 		text := strings.Join(pattern, ".")
-		g, err := CompileGlob(text)
+		g, err := glob.Compile(text)
 		if err != nil {
 			t.Fatal(err)
 		}

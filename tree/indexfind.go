@@ -4,6 +4,7 @@ import (
 	"context"
 	"slices"
 
+	"github.com/tsdbridge/tsdbridge/tree/glob"
 	"github.com/tsdbridge/tsdbridge/turns"
 )
 
@@ -11,7 +12,7 @@ import (
 // depends on the branches that the pattern visits, not on the size of the trees. Rows that are
 // added while it runs may or may not be seen.
 func (x *Index) Find(ctx context.Context, pattern string, o FindOptions) ([]Node, error) {
-	g, err := CompileGlob(pattern)
+	g, err := glob.Compile(pattern)
 	if err != nil {
 		return nil, err
 	}
@@ -45,16 +46,16 @@ const (
 )
 
 // list implements source.
-func (x *Index) list(ctx context.Context, branch uint32, ranges []nameRange, visit func(child[uint32]) error) error {
+func (x *Index) list(ctx context.Context, branch uint32, ranges []glob.Range, visit func(child[uint32]) error) error {
 	var page []child[uint32]
 	turn := turns.From(ctx)
 	for _, r := range ranges {
-		from := child[uint32]{name: []byte(r.first), tsuid: []byte{}}
+		from := child[uint32]{name: []byte(r.First), tsuid: []byte{}}
 		for size := firstPage; ; size = listPage {
 			if err := turn.Yield(ctx); err != nil {
 				return err
 			}
-			if page = x.page(page[:0], size, branch, from, r.end); len(page) == 0 {
+			if page = x.page(page[:0], size, branch, from, r.End); len(page) == 0 {
 				break
 			}
 			// visit may list other branches, with a page of its own.

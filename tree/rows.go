@@ -9,6 +9,7 @@ import (
 
 	"github.com/tsdbridge/tsdbridge/storage/kv"
 	"github.com/tsdbridge/tsdbridge/storage/schema"
+	"github.com/tsdbridge/tsdbridge/tree/glob"
 )
 
 // Rows finds paths in tsdb-tree itself, without an index in memory. A branch is one read and one
@@ -30,7 +31,7 @@ func NewRows(db kv.KV, table string, shown func(stored string) string) *Rows {
 
 // Find lists what a pattern matches in some trees, in the order of the paths' bytes.
 func (r *Rows) Find(ctx context.Context, pattern string, o FindOptions) ([]Node, error) {
-	g, err := CompileGlob(pattern)
+	g, err := glob.Compile(pattern)
 	if err != nil {
 		return nil, err
 	}
@@ -100,7 +101,7 @@ type rowsSource struct {
 
 // list implements source. It visits every leaf and branch and ignores the ranges: rows are ordered
 // by hashes.
-func (r rowsSource) list(ctx context.Context, row []byte, _ []nameRange, visit func(child[[]byte]) error) error {
+func (r rowsSource) list(ctx context.Context, row []byte, _ []glob.Range, visit func(child[[]byte]) error) error {
 	rows, err := r.db.Get(ctx, r.table, schema.FamilyData, [][]byte{row})
 	if err != nil {
 		return fmt.Errorf("read branch %X: %w", row, err)

@@ -11,6 +11,7 @@ import (
 	"github.com/tsdbridge/tsdbridge/prometheus/reply"
 	"github.com/tsdbridge/tsdbridge/storage"
 	"github.com/tsdbridge/tsdbridge/tree"
+	"github.com/tsdbridge/tsdbridge/tree/glob"
 )
 
 // browsed is a part of the tree of names, in the JSON of /api/v1/status/trees/browse.
@@ -84,7 +85,7 @@ func browsePattern(path, search string, deep bool) string {
 	if path == "" {
 		return search
 	}
-	return tree.Quote(path) + "." + search
+	return glob.Quote(path) + "." + search
 }
 
 func newBrowsed(nodes []tree.Node, limit int) browsed {

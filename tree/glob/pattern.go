@@ -1,4 +1,6 @@
-package tree
+// Package glob matches Graphite's patterns of dotted paths, element by element, and gives the ranges of names with which a match may
+// go on. It reads no tree.
+package glob
 
 import (
 	"fmt"
@@ -17,11 +19,11 @@ const (
 	maxExpanded     = 1 << 20  // bytes of what braces are multiplied out to, steps between included
 )
 
-// A Glob is a pattern of dotted paths: * ? [a-z] [!a-z] {a,b} within an element, ** for any number
+// A Pattern is one of dotted paths: * ? [a-z] [!a-z] {a,b} within an element, ** for any number
 // of elements. It matches as graphite-web does (finders/standard.py): braces of an element are
 // multiplied out as text, each variant is Python's fnmatch, and backslashes are dropped, so they
 // escape nothing.
-type Glob struct {
+type Pattern struct {
 	elements []element
 	// deep is true when there are more elements than states have bits. None of them is **, so that
 	// a path is at one element at a time: the states are then its number, from 1 on.
@@ -44,7 +46,7 @@ type variant struct {
 type token struct {
 	kind tokenKind
 	char rune
-	set  *globSet
+	set  *charSet
 }
 
 type tokenKind byte
@@ -56,9 +58,9 @@ const (
 	tokenSet            // [...]
 )
 
-// CompileGlob reads a pattern. Empty elements match nothing, except one at the end, which is left
+// Compile reads a pattern. Empty elements match nothing, except one at the end, which is left
 // out.
-func CompileGlob(pattern string) (*Glob, error) {
+func Compile(pattern string) (*Pattern, error) {
 	if len(pattern) > maxPattern {
 		return nil, fmt.Errorf("%w: pattern of %d bytes, at most %d are searched for", storage.ErrLimit, len(pattern), maxPattern)
 	}
@@ -67,7 +69,7 @@ func CompileGlob(pattern string) (*Glob, error) {
 	if parts[len(parts)-1] == "**" {
 		parts = append(parts, "*") // every leaf below, not every branch with it
 	}
-	g := &Glob{elements: make([]element, len(parts)), deep: len(parts) > maxElements}
+	g := &Pattern{elements: make([]element, len(parts)), deep: len(parts) > maxElements}
 	if g.deep && slices.Contains(parts, "**") {
 		return nil, fmt.Errorf("%w: pattern of %d elements, at most %d with **", storage.ErrLimit, len(parts), maxElements)
 	}
@@ -87,26 +89,28 @@ func CompileGlob(pattern string) (*Glob, error) {
 	return g, nil
 }
 
-// states are the elements of a pattern that the next element of a path may match, a bit each; the
+// States are the elements of a pattern that the next element of a path may match, a bit each; the
 // bit after the last means that the path so far matches.
-type states uint64
+type States uint64
 
-func (g *Glob) start() states {
+// Start returns the states before the first element of a path.
+func (g *Pattern) Start() States {
 	if g.deep {
 		return 1
 	}
 	return g.enter(0)
 }
 
-func (g *Glob) done(s states) bool {
+// Done reports whether the path so far matches.
+func (g *Pattern) Done(s States) bool {
 	if g.deep {
 		return int(s) == len(g.elements)+1
 	}
 	return s>>len(g.elements)&1 != 0
 }
 
-// more reports whether a longer path may match.
-func (g *Glob) more(s states) bool {
+// More reports whether a longer path may match.
+func (g *Pattern) More(s States) bool {
 	if g.deep {
 		return 0 < s && int(s) <= len(g.elements)
 	}
@@ -114,7 +118,7 @@ func (g *Glob) more(s states) bool {
 }
 
 // at reports whether element i is among the states.
-func (g *Glob) at(s states, i int) bool {
+func (g *Pattern) at(s States, i int) bool {
 	if g.deep {
 		return int(s) == i+1
 	}
@@ -122,8 +126,8 @@ func (g *Glob) at(s states, i int) bool {
 }
 
 // enter returns the state of element i and, as ** may stand for none, those that follow it.
-func (g *Glob) enter(i int) states {
-	s := states(1) << i
+func (g *Pattern) enter(i int) States {
+	s := States(1) << i
 	for i < len(g.elements) && g.elements[i].any {
 		i++
 		s |= 1 << i
@@ -131,15 +135,15 @@ func (g *Glob) enter(i int) states {
 	return s
 }
 
-// step goes on by one element of a path.
-func (g *Glob) step(s states, name string) states {
+// Step goes on by one element of a path.
+func (g *Pattern) Step(s States, name string) States {
 	if g.deep {
-		if g.more(s) && g.elements[s-1].match(name) {
+		if g.More(s) && g.elements[s-1].match(name) {
 			return s + 1
 		}
 		return 0
 	}
-	var next states
+	var next States
 	for i := range g.elements {
 		if !g.at(s, i) {
 			continue

@@ -1,22 +1,22 @@
-package tree
+package glob
 
 import (
 	"slices"
 	"strings"
 )
 
-// A globSet is what stands in brackets. ! negates, ^ is a character, a range from high to low is
+// A charSet is what stands in brackets. ! negates, ^ is a character, a range from high to low is
 // empty.
-type globSet struct {
+type charSet struct {
 	negated bool
 	ranges  [][2]rune
 }
 
 // compileSet reads a set from the bracket that begins s and returns how many bytes it took, 0 when
 // the bracket is a character: it has no other half. A closing bracket that comes first is a member.
-func compileSet(s string) (set *globSet, length int) {
+func compileSet(s string) (set *charSet, length int) {
 	body := s[1:]
-	set = &globSet{}
+	set = &charSet{}
 	if strings.HasPrefix(body, "!") {
 		set.negated = true
 		body = body[1:]
@@ -43,7 +43,7 @@ func compileSet(s string) (set *globSet, length int) {
 	return set, len(s) - len(body) + end + 1
 }
 
-func (s *globSet) match(c rune) bool {
+func (s *charSet) match(c rune) bool {
 	within := func(r [2]rune) bool { return r[0] <= c && c <= r[1] }
 	return slices.ContainsFunc(s.ranges, within) != s.negated
 }

@@ -1,4 +1,4 @@
-package tree
+package glob
 
 import (
 	"bufio"
@@ -23,9 +23,9 @@ func TestGlobsOfGraphiteWeb(t *testing.T) {
 		Names, Matches []string
 	}
 	for _, r := range readLines[recording](t, "testdata/globs.jsonl") {
-		g, err := CompileGlob(r.Pattern)
+		g, err := Compile(r.Pattern)
 		if err != nil {
-			t.Errorf("CompileGlob(%q): %v", r.Pattern, err)
+			t.Errorf("Compile(%q): %v", r.Pattern, err)
 			continue
 		}
 		for _, name := range r.Names {
@@ -39,7 +39,7 @@ func TestGlobsOfGraphiteWeb(t *testing.T) {
 // TestGlobs runs testdata/globs: a pattern, then paths; it prints the paths that match.
 func TestGlobs(t *testing.T) {
 	datadriven.RunTest(t, "testdata/globs", func(t *testing.T, d *datadriven.TestData) string {
-		g, err := CompileGlob(d.CmdArgs[0].String())
+		g, err := Compile(d.CmdArgs[0].String())
 		if err != nil {
 			return err.Error()
 		}
@@ -55,8 +55,8 @@ func TestGlobs(t *testing.T) {
 
 func TestGlobLimits(t *testing.T) {
 	for _, pattern := range []string{strings.Repeat("a.", 61) + "**.b", strings.Repeat("{a,b}", 13)} {
-		if _, err := CompileGlob(pattern); !errors.Is(err, storage.ErrLimit) {
-			t.Errorf("CompileGlob(%q): %v, want ErrLimit", pattern, err)
+		if _, err := Compile(pattern); !errors.Is(err, storage.ErrLimit) {
+			t.Errorf("Compile(%q): %v, want ErrLimit", pattern, err)
 		}
 	}
 }
@@ -68,7 +68,7 @@ func TestGlobDeep(t *testing.T) {
 		deep: true, strings.Repeat("?.", 299) + "{a,b}": true, strings.Repeat("a.", 299) + "b": false, deep + ".a": false,
 		strings.Repeat("a.", 298) + "a": false, strings.Repeat("*.", 60) + "*": false, "**": true,
 	} {
-		g, err := CompileGlob(pattern)
+		g, err := Compile(pattern)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -83,7 +83,7 @@ func FuzzGlob(f *testing.F) {
 		f.Add(s[0], s[1])
 	}
 	f.Fuzz(func(t *testing.T, pattern, path string) {
-		g, err := CompileGlob(pattern)
+		g, err := Compile(pattern)
 		if err != nil {
 			return
 		}
@@ -96,15 +96,15 @@ func FuzzGlob(f *testing.F) {
 		}
 		// A range that the walk skips because of the pattern must not contain a match.
 		for i, name := range strings.Split(path, ".") {
-			if i == 0 && !covered(g.ranges(g.start()), name) {
+			if i == 0 && !covered(g.Ranges(g.Start()), name) {
 				t.Errorf("ranges of %q leave out %q", pattern, name)
 			}
 		}
 	})
 }
 
-func covered(ranges []nameRange, name string) bool {
-	return slices.ContainsFunc(ranges, func(r nameRange) bool { return name >= r.first && (r.end == "" || name < r.end) })
+func covered(ranges []Range, name string) bool {
+	return slices.ContainsFunc(ranges, func(r Range) bool { return name >= r.First && (r.End == "" || name < r.End) })
 }
 
 // FuzzGlobGrows repeats pieces of patterns up to and beyond the length that is refused.
@@ -119,10 +119,10 @@ func FuzzGlobGrows(f *testing.F) {
 	f.Fuzz(func(t *testing.T, open, middle, shut string, n uint) {
 		grow := func(s string) string { return strings.Repeat(s, min(int(n%100_000), 300_000/max(len(s), 1))) }
 		begin := time.Now()
-		if g, err := CompileGlob(grow(open) + middle + grow(shut)); err == nil {
+		if g, err := Compile(grow(open) + middle + grow(shut)); err == nil {
 			g.Match(strings.Repeat("ab", 8000))
 			g.Match(strings.Repeat("a.", 4000) + "b")
-			g.ranges(g.start())
+			g.Ranges(g.Start())
 		}
 		if took := time.Since(begin); took > 10*time.Second {
 			t.Fatalf("%.50q, %.50q, %.50q × %d took %v", open, middle, shut, n, took)
@@ -154,20 +154,20 @@ func readLines[T any](t testing.TB, name string) []T {
 }
 
 // Match reports whether a dotted path matches.
-func (g *Glob) Match(path string) bool {
-	states := g.start()
+func (g *Pattern) Match(path string) bool {
+	s := g.Start()
 	for element := range strings.SplitSeq(path, ".") {
-		if states = g.step(states, element); states == 0 {
+		if s = g.Step(s, element); s == 0 {
 			return false
 		}
 	}
-	return g.done(states)
+	return g.Done(s)
 }
 
 // The quoted path matches the path, and no other one unless it has braces or backslashes.
 func TestQuote(t *testing.T) {
 	for _, path := range []string{"a.b", "a*.b", "a?", "[a]", "a[b].c", "{a,b}", `a\b`, "]", "a!b-c", "[!a]"} {
-		g, err := CompileGlob(Quote(path))
+		g, err := Compile(Quote(path))
 		if err != nil {
 			t.Errorf("%s: %v", path, err)
 			continue
