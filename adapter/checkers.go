@@ -4,7 +4,7 @@ import (
 	"context"
 	"errors"
 
-	"github.com/tsdbridge/tsdbridge/graphite"
+	"github.com/tsdbridge/tsdbridge/graphite/source"
 	"github.com/tsdbridge/tsdbridge/storage"
 	"github.com/tsdbridge/tsdbridge/storage/fsck"
 	"github.com/tsdbridge/tsdbridge/storage/kv"
@@ -45,7 +45,7 @@ func (o Options) checkers(db kv.KV, store *storage.Store, names *translate.Trans
 
 // archives tells how the documents of series list their archives.
 func (o Options) archives() *fsck.Archives {
-	return &fsck.Archives{Table: o.TableArchive, Key: graphite.KeptKey, List: graphite.ListArchive}
+	return &fsck.Archives{Table: o.TableArchive, Key: source.KeptKey, List: source.ListArchive}
 }
 
 // Checker returns what checks the tables of a process. On an embedded store only a command mends trees:

@@ -11,7 +11,7 @@ import (
 	"github.com/tsdbridge/tsdbridge/adapter/trees"
 	"github.com/tsdbridge/tsdbridge/budget"
 	"github.com/tsdbridge/tsdbridge/copying"
-	"github.com/tsdbridge/tsdbridge/graphite"
+	"github.com/tsdbridge/tsdbridge/graphite/files"
 	"github.com/tsdbridge/tsdbridge/opentsdb"
 	"github.com/tsdbridge/tsdbridge/prometheus/appendable"
 	"github.com/tsdbridge/tsdbridge/prometheus/extract"
@@ -60,10 +60,10 @@ func (a *Adapter) Samples() admin.Samples {
 }
 
 // WhisperFiles is an admin.FilesSource of the tables.
-func (a *Adapter) WhisperFiles(ctx context.Context, q graphite.ExportQuery, use func(*graphite.ExportedFile) error) error {
+func (a *Adapter) WhisperFiles(ctx context.Context, q files.ExportQuery, use func(*files.Exported) error) error {
 	account := a.budget.Open()
 	defer account.Close()
-	return a.graphite.Export(budget.With(ctx, account), q, use)
+	return a.graphite.Exporter().Export(budget.With(ctx, account), q, use)
 }
 
 // ExportOptions returns what an Exporter of the adapter's tables needs.
@@ -115,7 +115,7 @@ func (a *Adapter) OpenTSDB() http.Handler {
 }
 
 // FileImporter returns what stores parts of files of Graphite's databases.
-func (a *Adapter) FileImporter() *graphite.Importer { return a.graphite.Importer() }
+func (a *Adapter) FileImporter() *files.Importer { return a.graphite.Importer() }
 
 // Store returns the store.
 func (a *Adapter) Store() *storage.Store { return a.store }

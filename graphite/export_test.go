@@ -9,12 +9,13 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/tsdbridge/tsdbridge/graphite/files"
 	"github.com/tsdbridge/tsdbridge/graphite/whisper"
 )
 
 // What was imported is exported with the same header and, of the time that a file reaches back, the same points.
 func TestExportIsWhatWasImported(t *testing.T) {
-	w, f := importFixture(t, AllArchives)
+	w, f := importFixture(t, files.AllArchives)
 	importAll(t, f)
 	prepared := make(chan struct{})
 	close(prepared)
@@ -31,19 +32,19 @@ func TestExportIsWhatWasImported(t *testing.T) {
 		if p := want.Points(0); len(p.Times) > 0 {
 			now = p.Times[len(p.Times)-1]
 		}
-		s := &Server{o: Options{Now: func() time.Time { return time.Unix(now, 0) }, Prepared: prepared}, api: w.api}
-		var files []*ExportedFile
-		q := ExportQuery{Match: []string{"w." + name, "w.{" + name + ",none}"}}
-		if err := s.Export(t.Context(), q, func(f *ExportedFile) error {
-			files = append(files, f)
+		x := &files.Exporter{Sources: w.api.sources, Prepared: prepared, Now: func() time.Time { return time.Unix(now, 0) }}
+		var made []*files.Exported
+		q := files.ExportQuery{Match: []string{"w." + name, "w.{" + name + ",none}"}}
+		if err := x.Export(t.Context(), q, func(f *files.Exported) error {
+			made = append(made, f)
 			return nil
 		}); err != nil {
 			t.Fatal(err)
 		}
-		if len(files) != 1 || files[0].Path != "w/"+name+".wsp" || files[0].Reason != "" {
-			t.Fatalf("%s: %+v", name, files)
+		if len(made) != 1 || made[0].Path != "w/"+name+".wsp" || made[0].Reason != "" {
+			t.Fatalf("%s: %+v", name, made)
 		}
-		got, err := whisper.Parse(files[0].Data)
+		got, err := whisper.Parse(made[0].Data)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -64,15 +65,15 @@ func TestExportIsWhatWasImported(t *testing.T) {
 
 // Without a rule a series has a year of its step, or the archives of the query. Files of series with tags are named by hashes.
 func TestExportAll(t *testing.T) {
-	w, _ := importFixture(t, AllArchives)
+	w, _ := importFixture(t, files.AllArchives)
 	prepared := make(chan struct{})
 	close(prepared)
 	w.Add(t, strings.NewReader("a.b 1 1741046400\na.b 2 1741046460\na.b 3 1741046520\nx;k=v 4 1741046400\n"))
-	s := &Server{o: Options{Now: func() time.Time { return time.Unix(1741046700, 0) }, Prepared: prepared}, api: w.api}
+	x := &files.Exporter{Sources: w.api.sources, Prepared: prepared, Now: func() time.Time { return time.Unix(1741046700, 0) }}
 	for named, paths := range map[bool][]string{false: {"a/b.wsp", hashedPath(t, "x;k=v")}, true: {"a/b.wsp", "_tagged/" + hashedPath(t, "x;k=v")[8:16] + "x;k=v.wsp"}} {
 		var got []string
 		var points int64
-		err := s.Export(t.Context(), ExportQuery{Retentions: "1m:1d,1h:7d", Named: named}, func(f *ExportedFile) error {
+		err := x.Export(t.Context(), files.ExportQuery{Retentions: "1m:1d,1h:7d", Named: named}, func(f *files.Exported) error {
 			got = append(got, f.Path)
 			file, err := whisper.Parse(f.Data)
 			if err != nil || len(file.Archives) != 2 || file.Method != "average" {

@@ -20,6 +20,7 @@ import (
 	"github.com/tsdbridge/tsdbridge/graphite/carbon"
 	"github.com/tsdbridge/tsdbridge/graphite/conf"
 	"github.com/tsdbridge/tsdbridge/graphite/events"
+	"github.com/tsdbridge/tsdbridge/graphite/files"
 	"github.com/tsdbridge/tsdbridge/graphite/intake"
 	"github.com/tsdbridge/tsdbridge/graphite/picture"
 	"github.com/tsdbridge/tsdbridge/graphite/source"
@@ -57,7 +58,7 @@ type Options struct {
 	Catalog   Catalog
 	Documents source.SeriesMeta
 	// Archives keep the coarse archives of its series; nil: there is no table for them.
-	Archives Archives
+	Archives files.Archives
 	Trees    source.Trees
 	Names    *translate.Translator
 	// Annotations are of the same store. Events are among them.
@@ -249,6 +250,18 @@ func (o Options) api() (apiOptions, error) {
 		Store: o.Store, Catalog: o.Catalog, Documents: o.Documents, Archives: o.Archives, Trees: o.Trees, Names: o.Names, Events: events.New(o.Annotations), Registrar: o.Appender, Deleter: o.Deleter, AllowDelete: o.AllowDelete, Schemas: schemas, Aggregation: aggregations, Templates: templates,
 		Limits: o.Limits, UTF8Metrics: o.UTF8Metrics, HideAfter: o.HideAfter, Location: zone, Running: o.Running, Logger: o.Logger, Registerer: o.Registerer, Now: o.Now,
 	}, nil
+}
+
+// Importer returns what stores parts of files of Graphite's databases.
+func (s *Server) Importer() *files.Importer {
+	return files.NewImporter(files.ImporterParts{
+		Store: s.o.carbonStore(s.o.Appender), Names: s.names, Documents: s.o.Documents, Archives: s.o.Archives, Sources: s.api.sources, Prepared: s.o.Prepared,
+	})
+}
+
+// Exporter returns what makes whisper files of series.
+func (s *Server) Exporter() *files.Exporter {
+	return &files.Exporter{Sources: s.api.sources, Prepared: s.o.Prepared, Now: s.o.Now}
 }
 
 // Routes mounts the HTTP API.

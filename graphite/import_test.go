@@ -11,7 +11,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/tsdbridge/tsdbridge/graphite/files"
 	"github.com/tsdbridge/tsdbridge/graphite/graphitetest"
+	"github.com/tsdbridge/tsdbridge/graphite/intake"
 	"github.com/tsdbridge/tsdbridge/graphite/source"
 	"github.com/tsdbridge/tsdbridge/storage"
 )
@@ -50,24 +52,25 @@ func readLines[T any](t *testing.T, name string, use func(T)) {
 }
 
 // importFixture returns an API over a store, and what imports files into it.
-func importFixture(t *testing.T, archives string) (*web, *FileImport) {
+func importFixture(t *testing.T, archives string) (*web, *files.Import) {
 	t.Helper()
 	store := graphitetest.New(t)
 	w := newWebOver(store)
-	choice, err := ParseArchiveChoice(archives)
+	choice, err := files.ParseArchiveChoice(archives)
 	if err != nil {
 		t.Fatal(err)
 	}
 	prepared := make(chan struct{})
 	close(prepared)
-	o := &Options{
-		Appender: store, Catalog: store.Catalog(), Inverter: store.Trees, Names: store.Names, Documents: store.Documents(), Archives: store.Archives(), Prepared: prepared,
+	o := files.ImporterParts{
+		Store:     intake.Store{Appender: store, Catalog: store.Catalog(), Trees: store.Trees, Names: store.Names},
+		Documents: store.Documents(), Archives: store.Archives(), Sources: w.api.sources, Prepared: prepared,
 	}
-	return w, &FileImport{Archives: choice, Store: newImporter(o, nil, w.api.sources).Store}
+	return w, &files.Import{Archives: choice, Store: files.NewImporter(o).Store}
 }
 
 // importAll imports all files, below w.
-func importAll(t *testing.T, f *FileImport) {
+func importAll(t *testing.T, f *files.Import) {
 	t.Helper()
 	names, err := filepath.Glob(whisperFiles + "/*.wsp")
 	if err != nil || len(names) < 10 {
@@ -124,7 +127,7 @@ func slotText(v *float64) string {
 
 // What /render answers of imported files is what whisper reads of them, for ranges of all their archives.
 func TestImportedIsWhatWhisperReads(t *testing.T) {
-	w, f := importFixture(t, AllArchives)
+	w, f := importFixture(t, files.AllArchives)
 	importAll(t, f)
 	readLines(t, "fetches.jsonl", func(one whisperFetch) { w.wantFetch(t, one) })
 	importAll(t, f) // again, which is harmless
@@ -133,7 +136,7 @@ func TestImportedIsWhatWhisperReads(t *testing.T) {
 
 // What /render answers of imported files of go-carbon, which are compressed, is what go-whisper reads of them.
 func TestImportedIsWhatGoWhisperReads(t *testing.T) {
-	w, f := importFixture(t, AllArchives)
+	w, f := importFixture(t, files.AllArchives)
 	points := 0
 	readLines(t, "compressed/points.jsonl", func(one struct {
 		File     string
@@ -184,7 +187,7 @@ func TestImportedIsWhatGoWhisperReads(t *testing.T) {
 
 // A series that was deleted is imported anew, by the same importer.
 func TestImportAfterDeletion(t *testing.T) {
-	w, f := importFixture(t, AllArchives)
+	w, f := importFixture(t, files.AllArchives)
 	importAll(t, f)
 	refs := w.Register(t, []storage.Series{w.Names.FromPath("w.avg")})
 	if _, err := w.Delete(t.Context(), storage.Deletion{Refs: refs, Whole: true}); err != nil {
@@ -200,7 +203,7 @@ func TestImportAfterDeletion(t *testing.T) {
 
 // It stays so when more points come.
 func TestImportedGoesOn(t *testing.T) {
-	w, f := importFixture(t, AllArchives)
+	w, f := importFixture(t, files.AllArchives)
 	importAll(t, f)
 	readLines(t, "later.jsonl", func(one struct {
 		File   string

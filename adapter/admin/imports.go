@@ -7,7 +7,7 @@ import (
 	"log/slog"
 	"net/http"
 
-	"github.com/tsdbridge/tsdbridge/graphite"
+	"github.com/tsdbridge/tsdbridge/graphite/files"
 	"github.com/tsdbridge/tsdbridge/opentsdb"
 	prom "github.com/tsdbridge/tsdbridge/prometheus"
 	"github.com/tsdbridge/tsdbridge/prometheus/appendable"
@@ -42,12 +42,12 @@ func (r RemoteImport) Text(ctx context.Context, block []byte, skip bool) (transf
 type Imports struct {
 	failer
 	Text    *opentsdb.Importer
-	Parts   *graphite.Importer
+	Parts   *files.Importer
 	Columns *appendable.Appendable
 }
 
 // NewImports returns those into a store.
-func NewImports(logger *slog.Logger, text *opentsdb.Importer, parts *graphite.Importer, columns *appendable.Appendable) *Imports {
+func NewImports(logger *slog.Logger, text *opentsdb.Importer, parts *files.Importer, columns *appendable.Appendable) *Imports {
 	return &Imports{failer{logger}, text, parts, columns}
 }
 

@@ -15,13 +15,13 @@ import (
 	"github.com/tsdbridge/tsdbridge/adapter"
 	"github.com/tsdbridge/tsdbridge/adapter/admin"
 	"github.com/tsdbridge/tsdbridge/commands"
-	"github.com/tsdbridge/tsdbridge/graphite"
+	"github.com/tsdbridge/tsdbridge/graphite/files"
 	"github.com/tsdbridge/tsdbridge/transfer"
 )
 
 // ExportFilesOptions are the flags of exports of directories of files.
 type ExportFilesOptions struct {
-	graphite.ExportQuery // --match, --retentions, --tagged-by-name
+	files.ExportQuery // --match, --retentions, --tagged-by-name
 
 	Dir      string        // argument
 	URL      string        // --adapter-url
@@ -111,8 +111,8 @@ type filesWriter struct {
 	state        *transfer.FilesState
 	begun, told  time.Time
 	toldAdapter  time.Time
-	last         graphite.ExportedFile // without its data
-	before, done transfer.FilesDone    // by earlier runs, by this one
+	last         files.Exported     // without its data
+	before, done transfer.FilesDone // by earlier runs, by this one
 }
 
 // read writes the files of a source. While it fails, it is asked again for those that are not written: the patience begins anew where
@@ -125,7 +125,7 @@ func (w *filesWriter) read(ctx context.Context, source admin.FilesSource) error 
 			var undone transfer.FilesDone
 			w.After, undone = w.state.Back()
 			w.done.Remove(undone)
-			err := admin.FinalExport(source(ctx, w.ExportQuery, func(f *graphite.ExportedFile) error {
+			err := admin.FinalExport(source(ctx, w.ExportQuery, func(f *files.Exported) error {
 				if err := w.write(ctx, f); err != nil {
 					return transfer.FinalError{Err: err}
 				}
@@ -144,7 +144,7 @@ func (w *filesWriter) read(ctx context.Context, source admin.FilesSource) error 
 	}
 }
 
-func (w *filesWriter) write(ctx context.Context, f *graphite.ExportedFile) error {
+func (w *filesWriter) write(ctx context.Context, f *files.Exported) error {
 	one := transfer.FilesDone{Files: 1, Points: f.Points}
 	if f.Reason != "" {
 		one = transfer.FilesDone{LeftOut: 1}
@@ -161,7 +161,7 @@ func (w *filesWriter) write(ctx context.Context, f *graphite.ExportedFile) error
 }
 
 // tell prints the progress, and tells the adapter of it, if it is time.
-func (w *filesWriter) tell(ctx context.Context, f *graphite.ExportedFile) {
+func (w *filesWriter) tell(ctx context.Context, f *files.Exported) {
 	w.last = *f
 	w.last.Data = nil
 	if now := time.Now(); now.Sub(w.toldAdapter) >= time.Second {

@@ -13,8 +13,8 @@ import (
 	"github.com/tsdbridge/tsdbridge/adapter"
 	"github.com/tsdbridge/tsdbridge/adapter/admin"
 	"github.com/tsdbridge/tsdbridge/commands"
-	"github.com/tsdbridge/tsdbridge/graphite"
 	"github.com/tsdbridge/tsdbridge/graphite/ceres"
+	"github.com/tsdbridge/tsdbridge/graphite/files"
 	"github.com/tsdbridge/tsdbridge/graphite/whisper"
 	"github.com/tsdbridge/tsdbridge/transfer"
 )
@@ -31,12 +31,12 @@ type ImportFilesOptions struct {
 
 // DefaultImportFilesOptions returns the options without a flag.
 func DefaultImportFilesOptions() ImportFilesOptions {
-	return ImportFilesOptions{ImportOptions: DefaultImportOptions(), Archives: graphite.AllArchives}
+	return ImportFilesOptions{ImportOptions: DefaultImportOptions(), Archives: files.AllArchives}
 }
 
 // Validate names the flag that cannot work.
 func (i ImportFilesOptions) Validate() error {
-	if _, err := graphite.ParseArchiveChoice(i.Archives); err != nil {
+	if _, err := files.ParseArchiveChoice(i.Archives); err != nil {
 		return fmt.Errorf("--archives=%s: %w", i.Archives, err)
 	}
 	return i.ImportOptions.Validate()
@@ -45,21 +45,21 @@ func (i ImportFilesOptions) Validate() error {
 // ImportFiles imports the whisper files, or the series of ceres, below a directory into the tables, or into the adapter
 // that has them open.
 func ImportFiles(ctx context.Context, o adapter.Options, i ImportFilesOptions, console commands.Console) error {
-	files := &graphite.FileImport{Dir: i.Dir}
-	files.Archives, _ = graphite.ParseArchiveChoice(i.Archives) // checked by Validate
+	of := &files.Import{Dir: i.Dir}
+	of.Archives, _ = files.ParseArchiveChoice(i.Archives) // checked by Validate
 	var err error
-	if files.Tagged, err = readTaggedNames(i.TaggedNames); err != nil {
+	if of.Tagged, err = readTaggedNames(i.TaggedNames); err != nil {
 		return fmt.Errorf("--tagged-names: %w", err)
 	}
 	return o.AloneOrAsked(i.URL, func() error {
 		return o.RunAlone(ctx, func(ctx context.Context, a *adapter.Adapter) error {
-			files.Store = a.FileImporter().Store
-			return i.run(ctx, console, files, o.Target())
+			of.Store = a.FileImporter().Store
+			return i.run(ctx, console, of, o.Target())
 		})
 	}, func(base string) error {
-		files.Store = admin.RemoteImport{Base: base}.Part
+		of.Store = admin.RemoteImport{Base: base}.Part
 		i.teller = admin.NewTeller(base, i.kind())
-		return i.run(i.teller.With(ctx), console, files, cmp.Or(i.URL, o.Target()))
+		return i.run(i.teller.With(ctx), console, of, cmp.Or(i.URL, o.Target()))
 	})
 }
 
@@ -96,13 +96,13 @@ func readTaggedNames(file string) (map[whisper.Hash]string, error) {
 }
 
 // run imports the files by the store of an import.
-func (i ImportFilesOptions) run(ctx context.Context, console commands.Console, files *graphite.FileImport, target string) error {
+func (i ImportFilesOptions) run(ctx context.Context, console commands.Console, of *files.Import, target string) error {
 	line := &commands.StatusLine{Console: console}
 	to := transfer.DefaultTreeOptions()
-	to.Dir, to.Suffix, to.Store, to.Parallel, to.State, to.Target, to.Patience = i.Dir, whisper.Suffix, files.Whisper, i.Parallel, i.State, target, i.Patience
+	to.Dir, to.Suffix, to.Store, to.Parallel, to.State, to.Target, to.Patience = i.Dir, whisper.Suffix, of.Whisper, i.Parallel, i.State, target, i.Patience
 	to.What = "archives: " + i.Archives
 	if i.Ceres {
-		to.Suffix, to.Store, to.What = ceres.NodeFile, files.Ceres, "ceres, "+to.What
+		to.Suffix, to.Store, to.What = ceres.NodeFile, of.Ceres, "ceres, "+to.What
 	}
 	to.Skipped = func(path string, err error) { fmt.Fprintln(line, strings.ToValidUTF8(path+": "+err.Error(), "?")) }
 	to.Failed = waiting(line)

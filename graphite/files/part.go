@@ -1,4 +1,4 @@
-package graphite
+package files
 
 import (
 	"bytes"
@@ -10,16 +10,16 @@ import (
 	"github.com/tsdbridge/tsdbridge/storage"
 )
 
-// An ImportPart is some of the points of one series that come from files of Graphite's databases.
-type ImportPart struct {
+// An Part is some of the points of one series that come from files of Graphite's databases.
+type Part struct {
 	Name string
 	// Kept tells of the archives of the series, as a source.Kept writes it. It comes with each part.
 	Kept string
-	Runs []ImportRun
+	Runs []Run
 }
 
-// An ImportRun is ascending points of one archive.
-type ImportRun struct {
+// An Run is ascending points of one archive.
+type Run struct {
 	// Step is that of a coarser archive, in seconds; 0: the points of the finest, which are the series' own.
 	Step   uint32
 	Times  []int64 // epoch seconds
@@ -27,7 +27,7 @@ type ImportRun struct {
 }
 
 // Points returns the number of points.
-func (p *ImportPart) Points() (n int) {
+func (p *Part) Points() (n int) {
 	for i := range p.Runs {
 		n += len(p.Runs[i].Times)
 	}
@@ -68,7 +68,7 @@ func (h *partHeader) check() error {
 }
 
 // AppendTo appends the part as bytes. An error is a storage.ErrInvalid.
-func (p *ImportPart) AppendTo(dst []byte) ([]byte, error) {
+func (p *Part) AppendTo(dst []byte) ([]byte, error) {
 	h := partHeader{Name: p.Name, Kept: p.Kept}
 	for i := range p.Runs {
 		h.Runs = append(h.Runs, runHeader{p.Runs[i].Step, len(p.Runs[i].Times)})
@@ -90,8 +90,8 @@ func (p *ImportPart) AppendTo(dst []byte) ([]byte, error) {
 	return dst, nil
 }
 
-// ParseImportPart reads a part. An error is a storage.ErrInvalid.
-func ParseImportPart(b []byte) (*ImportPart, error) {
+// ParsePart reads a part. An error is a storage.ErrInvalid.
+func ParsePart(b []byte) (*Part, error) {
 	line, points, ok := bytes.Cut(b, []byte{'\n'})
 	if !ok || len(line) > maxPartHeader {
 		return nil, fmt.Errorf("%w: a part of an import has no header", storage.ErrInvalid)
@@ -103,12 +103,12 @@ func ParseImportPart(b []byte) (*ImportPart, error) {
 	if err := h.check(); err != nil {
 		return nil, err
 	}
-	p := &ImportPart{Name: h.Name, Kept: h.Kept}
+	p := &Part{Name: h.Name, Kept: h.Kept}
 	for _, run := range h.Runs {
 		if run.Count < 0 || run.Count > len(points)/partPointBytes {
 			return nil, fmt.Errorf("%w: a part of an import ends before its %d points of %d s", storage.ErrInvalid, run.Count, run.Step)
 		}
-		r := ImportRun{Step: run.Step, Times: make([]int64, run.Count), Values: make([]float64, run.Count)}
+		r := Run{Step: run.Step, Times: make([]int64, run.Count), Values: make([]float64, run.Count)}
 		for i := range r.Times {
 			at := points[i*partPointBytes:]
 			r.Times[i], r.Values[i] = int64(binary.BigEndian.Uint32(at)), math.Float64frombits(binary.BigEndian.Uint64(at[4:]))

@@ -1,4 +1,4 @@
-package graphite
+package files
 
 import (
 	"context"
@@ -52,14 +52,14 @@ func (c *ArchiveChoice) has(level int, step int64) bool {
 	return c.all || c.finest && level == 0 || slices.Contains(c.steps, step)
 }
 
-// FileImport imports files of Graphite's databases.
-type FileImport struct {
+// Import imports files of Graphite's databases.
+type Import struct {
 	Archives ArchiveChoice
 	Dir      string // of the files, for Ceres
 	// Tagged are the names of series with tags whose files are named by hashes alone.
 	Tagged map[whisper.Hash]string
 	// Store stores a part, as an Importer does.
-	Store func(ctx context.Context, p *ImportPart) error
+	Store func(ctx context.Context, p *Part) error
 
 	held heldSlots
 }
@@ -90,7 +90,7 @@ const mostPartPoints = 1 << 18
 var errNoTaggedName = errors.New("it is named by a hash, and no name with this hash is known (--tagged-names)")
 
 // Whisper implements transfer.FileStore for files of whisper.
-func (f *FileImport) Whisper(ctx context.Context, path string, data []byte) (points int64, err error) {
+func (f *Import) Whisper(ctx context.Context, path string, data []byte) (points int64, err error) {
 	name, hash, named := whisper.NameOf(path)
 	if !named {
 		if name = f.Tagged[hash]; name == "" {
@@ -114,7 +114,7 @@ func (f *FileImport) Whisper(ctx context.Context, path string, data []byte) (poi
 }
 
 // archives stores the points of the chosen archives of a series.
-func (f *FileImport) archives(ctx context.Context, name string, h *whisper.Header, of func(level int) whisper.Points) (points int64, leftOut int, err error) {
+func (f *Import) archives(ctx context.Context, name string, h *whisper.Header, of func(level int) whisper.Points) (points int64, leftOut int, err error) {
 	kept, runs, leftOut, err := f.runs(h, of)
 	if err != nil {
 		return 0, 0, transfer.SkipError{Err: err}
@@ -124,7 +124,7 @@ func (f *FileImport) archives(ctx context.Context, name string, h *whisper.Heade
 }
 
 // runs returns the points of the chosen archives of a series, and what is to be kept of its header.
-func (f *FileImport) runs(h *whisper.Header, of func(level int) whisper.Points) (kept *source.Kept, runs []ImportRun, leftOut int, err error) {
+func (f *Import) runs(h *whisper.Header, of func(level int) whisper.Points) (kept *source.Kept, runs []Run, leftOut int, err error) {
 	kept = &source.Kept{Archives: h.Archives}
 	if kept.Aggregation, err = conf.NewAggregation(h.Method, fmt.Sprint(float32(h.XFF))); err != nil {
 		return nil, nil, 0, err
@@ -145,7 +145,7 @@ func (f *FileImport) runs(h *whisper.Header, of func(level int) whisper.Points) 
 		if !f.Archives.has(level, a.Step) {
 			continue
 		}
-		run := ImportRun{Times: p.Times, Values: p.Values}
+		run := Run{Times: p.Times, Values: p.Values}
 		if level > 0 {
 			run.Step = uint32(a.Step)
 			kept.Steps = append(kept.Steps, a.Step)
@@ -156,8 +156,8 @@ func (f *FileImport) runs(h *whisper.Header, of func(level int) whisper.Points) 
 }
 
 // parts stores runs in parts.
-func (f *FileImport) parts(ctx context.Context, name, kept string, runs []ImportRun) (points int64, err error) {
-	part, n := &ImportPart{Name: name, Kept: kept}, 0
+func (f *Import) parts(ctx context.Context, name, kept string, runs []Run) (points int64, err error) {
+	part, n := &Part{Name: name, Kept: kept}, 0
 	flush := func() error {
 		err := f.Store(ctx, part)
 		if storage.IsRefusal(err) {
@@ -166,13 +166,13 @@ func (f *FileImport) parts(ctx context.Context, name, kept string, runs []Import
 		if err == nil {
 			points += int64(n)
 		}
-		part, n = &ImportPart{Name: name, Kept: kept}, 0
+		part, n = &Part{Name: name, Kept: kept}, 0
 		return err
 	}
 	for _, run := range runs {
 		for len(run.Times) > 0 {
 			some := min(len(run.Times), mostPartPoints-n)
-			part.Runs = append(part.Runs, ImportRun{Step: run.Step, Times: run.Times[:some], Values: run.Values[:some]})
+			part.Runs = append(part.Runs, Run{Step: run.Step, Times: run.Times[:some], Values: run.Values[:some]})
 			run.Times, run.Values = run.Times[some:], run.Values[some:]
 			if n += some; n == mostPartPoints {
 				if err := flush(); err != nil {

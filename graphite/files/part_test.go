@@ -1,4 +1,4 @@
-package graphite
+package files
 
 import (
 	"errors"
@@ -11,15 +11,15 @@ import (
 )
 
 // equal compares two parts, values by their bits.
-func (p *ImportPart) equal(other *ImportPart) bool {
+func (p *Part) equal(other *Part) bool {
 	same := func(a, b float64) bool { return math.Float64bits(a) == math.Float64bits(b) }
-	return p.Name == other.Name && p.Kept == other.Kept && slices.EqualFunc(p.Runs, other.Runs, func(a, b ImportRun) bool {
+	return p.Name == other.Name && p.Kept == other.Kept && slices.EqualFunc(p.Runs, other.Runs, func(a, b Run) bool {
 		return a.Step == b.Step && slices.Equal(a.Times, b.Times) && slices.EqualFunc(a.Values, b.Values, same)
 	})
 }
 
-func FuzzImportPart(f *testing.F) {
-	p := ImportPart{Name: "a.b;x=ü", Kept: "retentions=10:6", Runs: []ImportRun{{Times: []int64{10, 20}, Values: []float64{1, math.Inf(1)}}, {Step: 60, Times: []int64{60}, Values: []float64{-0.5}}, {Step: 3600}}}
+func FuzzPart(f *testing.F) {
+	p := Part{Name: "a.b;x=ü", Kept: "retentions=10:6", Runs: []Run{{Times: []int64{10, 20}, Values: []float64{1, math.Inf(1)}}, {Step: 60, Times: []int64{60}, Values: []float64{-0.5}}, {Step: 3600}}}
 	good, err := p.AppendTo(nil)
 	if err != nil {
 		f.Fatal(err)
@@ -30,7 +30,7 @@ func FuzzImportPart(f *testing.F) {
 	f.Add([]byte(`{"name":"` + strings.Repeat("<", 20_000) + "\"}\n")) // which Go writes with six times the bytes
 	f.Add([]byte("{\"runs\":[{\"count\":1000000000000}]}\n"))
 	f.Fuzz(func(t *testing.T, b []byte) {
-		p, err := ParseImportPart(b)
+		p, err := ParsePart(b)
 		if err != nil {
 			if !errors.Is(err, storage.ErrInvalid) {
 				t.Fatal(err)
@@ -41,7 +41,7 @@ func FuzzImportPart(f *testing.F) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		second, err := ParseImportPart(again)
+		second, err := ParsePart(again)
 		if err != nil {
 			t.Fatal(err)
 		}

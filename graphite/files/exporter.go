@@ -1,9 +1,10 @@
-package graphite
+package files
 
 import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/tsdbridge/tsdbridge/graphite/conf"
 	"github.com/tsdbridge/tsdbridge/graphite/eval"
@@ -34,8 +35,8 @@ func (q *ExportQuery) Validate() error {
 	return err
 }
 
-// An ExportedFile is a whisper file. Without Data it could not be made, for a Reason.
-type ExportedFile struct {
+// An Exported is a whisper file. Without Data it could not be made, for a Reason.
+type Exported struct {
 	At     transfer.FilePlace
 	Nth    int // of Of series of this part that were asked for, from 0
 	Of     int
@@ -49,10 +50,17 @@ type ExportedFile struct {
 // allTagged finds all series with tags.
 var allTagged = []string{"name=~."}
 
+// An Exporter makes whisper files of series.
+type Exporter struct {
+	Sources  *source.Sources
+	Prepared <-chan struct{} // closed when the trees are known
+	Now      func() time.Time
+}
+
 // Export calls use with a file for each series.
-func (s *Server) Export(ctx context.Context, q ExportQuery, use func(*ExportedFile) error) error {
+func (x *Exporter) Export(ctx context.Context, q ExportQuery, use func(*Exported) error) error {
 	select {
-	case <-s.o.Prepared:
+	case <-x.Prepared:
 	case <-ctx.Done():
 		return ctx.Err()
 	}
@@ -63,7 +71,7 @@ func (s *Server) Export(ctx context.Context, q ExportQuery, use func(*ExportedFi
 			return err
 		}
 	}
-	now := s.o.Now().Unix()
+	now := x.Now().Unix()
 	base := eval.Fetch{Until: now, Now: now}
 	var fetches []eval.Fetch
 	for _, pattern := range q.Match {
@@ -85,7 +93,7 @@ func (s *Server) Export(ctx context.Context, q ExportQuery, use func(*ExportedFi
 			}
 			return again || transfer.FilePlace{Part: part, Name: name}.Reached(q.After)
 		}
-		err := s.api.sources.Open().Export(ctx, f, fallback, skip, func(e *source.Exported) error {
+		err := x.Sources.Open().Export(ctx, f, fallback, skip, func(e *source.Exported) error {
 			file := fileOf(e, !q.Named)
 			file.At, file.Nth, file.Of, file.Parts = transfer.FilePlace{Part: part, Name: e.Name}, e.Nth, e.Of, len(fetches)
 			return use(file)
@@ -100,12 +108,12 @@ func (s *Server) Export(ctx context.Context, q ExportQuery, use func(*ExportedFi
 var errNoPath = errors.New("no file can have this name")
 
 // fileOf makes the file of a series.
-func fileOf(e *source.Exported, hashed bool) *ExportedFile {
+func fileOf(e *source.Exported, hashed bool) *Exported {
 	path, ok := whisper.PathOf(e.Name, hashed)
 	if !ok {
-		return &ExportedFile{Path: e.Name, Reason: errNoPath.Error()}
+		return &Exported{Path: e.Name, Reason: errNoPath.Error()}
 	}
-	f := &ExportedFile{Path: path}
+	f := &Exported{Path: path}
 	archives := make([]whisper.Points, len(e.Levels))
 	for i, level := range e.Levels {
 		p := &archives[i]

@@ -1,4 +1,6 @@
-package graphite
+// Package files brings files of Graphite's databases, whisper's and ceres', into a store, in parts of series, and makes whisper files
+// of series. It opens no whisper file.
+package files
 
 import (
 	"context"
@@ -30,13 +32,20 @@ type Importer struct {
 	batches  sync.Pool
 }
 
-// Importer returns what stores parts of files.
-func (s *Server) Importer() *Importer { return newImporter(&s.o, s.names, s.api.sources) }
+// ImporterParts are what an Importer works with.
+type ImporterParts struct {
+	Store     intake.Store
+	Names     *intake.Rules // nil: none
+	Documents source.SeriesMeta
+	Archives  Archives        // nil: there is no table for them
+	Sources   *source.Sources // that read the archives
+	Prepared  <-chan struct{} // closed when the trees are known
+}
 
-// newImporter returns an Importer of a store, whose archives sources read.
-func newImporter(o *Options, names *intake.Rules, sources *source.Sources) *Importer {
+// NewImporter returns an Importer of a store.
+func NewImporter(p ImporterParts) *Importer {
 	return &Importer{
-		store: o.carbonStore(o.Appender), names: names, docs: o.Documents, archives: o.Archives, sources: sources, prepared: o.Prepared,
+		store: p.Store, names: p.Names, docs: p.Documents, archives: p.Archives, sources: p.Sources, prepared: p.Prepared,
 		batches: sync.Pool{New: func() any { return new(storage.Batch) }},
 	}
 }
@@ -46,7 +55,7 @@ var ErrNoArchives = errors.New("there is no table of archives (--storage.table.a
 
 // Store stores a part, and returns when it is durable. After an error any of it may be; storing it again is safe.
 // A part whose name is refused, or dropped by a list, is a storage.ErrInvalid or a storage.ErrLimit.
-func (i *Importer) Store(ctx context.Context, p *ImportPart) error {
+func (i *Importer) Store(ctx context.Context, p *Part) error {
 	select {
 	case <-i.prepared:
 	case <-ctx.Done():
@@ -98,7 +107,7 @@ func (i *Importer) resolve(ctx context.Context, sent string) (storage.Ref, error
 }
 
 // append stores points of a series.
-func (i *Importer) append(ctx context.Context, ref storage.Ref, r *ImportRun) error {
+func (i *Importer) append(ctx context.Context, ref storage.Ref, r *Run) error {
 	if len(r.Times) == 0 {
 		return nil
 	}
@@ -143,9 +152,3 @@ func (i *Importer) keep(ctx context.Context, ref storage.Ref, text string) error
 	}
 	return errors.New("the document of the series does not take its archives: others edit it, or it cannot be read")
 }
-
-// KeptKey is the key under which the document of a series lists its archives.
-const KeptKey = source.KeptKey
-
-// ListArchive returns the list of the archives of a series with that of a step; see source.ListArchive.
-func ListArchive(list string, step uint32) (string, error) { return source.ListArchive(list, step) }

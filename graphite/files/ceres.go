@@ -1,4 +1,4 @@
-package graphite
+package files
 
 import (
 	"context"
@@ -15,7 +15,7 @@ import (
 
 // Ceres implements transfer.FileStore for the series of ceres below Dir: data is what its file of properties holds. Its slices
 // are read beside that.
-func (f *FileImport) Ceres(ctx context.Context, path string, data []byte) (points int64, err error) {
+func (f *Import) Ceres(ctx context.Context, path string, data []byte) (points int64, err error) {
 	name, ok := ceres.NameOf(path)
 	if !ok {
 		return 0, transfer.SkipError{Err: errors.New("the tree itself is no series")}
