@@ -1,5 +1,5 @@
 // Package adapter is the process: it opens the engine and the store, wires the protocols to them,
-// and serves them together with the admin API, the status pages and the commands. It implements no
+// and serves them together with the admin API and the status pages. It opens tables for the commands. It implements no
 // protocol itself.
 package adapter
 
