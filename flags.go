@@ -562,15 +562,12 @@ func (p *parser) treeCommands() {
 	show.Arg("tree", "Name or number of a tree; none: all.").StringVar(&p.trees.tree)
 	show.Arg("path", "Dotted path or pattern whose contents are listed.").StringVar(&p.trees.path)
 	show.Flag("depth", "Levels below the path; 0: all.").Default("1").IntVar(&p.trees.depth)
-	show.Flag("adapter-url", treeAdapter).PlaceHolder("URL").StringVar(&s.URL)
+	show.Flag("adapter-url", answeringAdapter).PlaceHolder("URL").StringVar(&s.URL)
 	test := t.Command("test", "Explain, rule by rule, where the trees place a series.")
 	test.Arg("series", "Graphite name (a.b.c or a.b;k=v), labels (a{k=\"v\"}) or TSUID in hexadecimal.").Required().StringVar(&p.trees.name)
-	test.Flag("adapter-url", treeAdapter).PlaceHolder("URL").StringVar(&s.URL)
+	test.Flag("adapter-url", answeringAdapter).PlaceHolder("URL").StringVar(&s.URL)
 	test.Flag("tree", "Name or number of a tree; repeatable. Default: all.").PlaceHolder("TREE").StringsVar(&p.trees.names)
 }
-
-// treeAdapter describes --adapter-url of the tree commands.
-const treeAdapter = "URL of the adapter that uses the embedded store. Default: this machine, at --web.listen-address."
 
 // treeSyncFlags are the flags of "tree sync".
 func (p *parser) treeSyncFlags(sync *kingpin.CmdClause) {
@@ -579,7 +576,7 @@ func (p *parser) treeSyncFlags(sync *kingpin.CmdClause) {
 	sync.Flag("from", "Where to continue: the hexadecimal TSUID that an interrupted sync printed.").PlaceHolder("TSUID").StringVar(&s.From)
 	sync.Flag("rows", "Also find series in the row keys of the data table, for tables that TSDs without meta tracking write. Slow.").BoolVar(&s.Rows)
 	sync.Flag("parallel", "Batches of series that are processed at once.").Default(text(s.Parallel)).IntVar(&s.Parallel)
-	sync.Flag("adapter-url", treeAdapter+" It needs --web.enable-admin-api.").PlaceHolder("URL").StringVar(&s.URL)
+	sync.Flag("adapter-url", runningAdapter).PlaceHolder("URL").StringVar(&s.URL)
 	sync.Flag("progress", "Time between two lines of progress.").Default(s.Every.String()).DurationVar(&s.Every)
 }
 

@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/tsdbridge/tsdbridge/adapter"
-	"github.com/tsdbridge/tsdbridge/storage/pebble"
 	"github.com/tsdbridge/tsdbridge/storage/schema"
 	"github.com/tsdbridge/tsdbridge/tree"
 )
@@ -59,61 +58,55 @@ func misses(r tree.SyncReport) string {
 }
 
 // SyncTrees writes the trees of the configuration and appends the existing series to those that are
-// enabled. When it is interrupted it prints how to continue. An adapter that has the store open
-// does it with its own configuration, and SyncTrees waits for it.
+// enabled. When it is interrupted it prints how to continue. An adapter does it with its own configuration, and SyncTrees waits for it.
 func SyncTrees(ctx context.Context, o adapter.Options, s SyncOptions, out io.Writer) error {
 	begin := o.Now()
 	so, err := s.options(o, begin, out)
 	if err != nil {
 		return err
 	}
-	t, err := o.OpenTrees()
-	switch {
-	case errors.Is(err, pebble.ErrInUse):
-		return askSync(ctx, o, s, out)
-	case err != nil:
+	return o.AloneOrAsked(s.URL, func() error {
+		t, err := o.OpenTrees()
+		if err != nil {
+			return err
+		}
+		if err := t.Declare(ctx); err != nil {
+			return errors.Join(err, t.Close())
+		}
+		report, err := t.Sync(ctx, so)
+		err = errors.Join(err, t.Close())
+		if err != nil && len(report.Position) > 0 {
+			err = fmt.Errorf("%w; to go on: tree sync --from=%s", err, schema.FormatTSUID(report.Position))
+		}
+		fmt.Fprintf(out, "%sin %v\n", report, o.Now().Sub(begin).Round(time.Millisecond))
 		return err
-	}
-	if err := t.Declare(ctx); err != nil {
-		return errors.Join(err, t.Close())
-	}
-	report, err := t.Sync(ctx, so)
-	err = errors.Join(err, t.Close())
-	if err != nil && len(report.Position) > 0 {
-		err = fmt.Errorf("%w; to go on: tree sync --from=%s", err, schema.FormatTSUID(report.Position))
-	}
-	fmt.Fprintf(out, "%sin %v\n", report, o.Now().Sub(begin).Round(time.Millisecond))
-	return err
+	}, func(base string) error { return askSync(ctx, base, s, out) })
 }
 
 // TestTree prints how a series is routed through trees (ids or names; none: all of them), rule by
 // rule. The name is a Graphite name, dotted or tagged, a label set such as up{job="x"}, or a TSUID
-// in hexadecimal. url is the URL of the adapter that has the store open; "" means the one on this
-// machine.
+// in hexadecimal. url is the URL of the adapter that answers; without one the tables are opened, or the adapter on this machine
+// that has them open answers.
 func TestTree(ctx context.Context, o adapter.Options, url, name string, asked []string, out io.Writer) error {
-	err := withTrees(ctx, o, func(t *adapter.OpenedTrees) error {
-		r, err := t.Explain(ctx, name, asked)
-		if err != nil {
+	return o.AloneOrAsked(url, func() error {
+		return withTrees(ctx, o, func(t *adapter.OpenedTrees) error {
+			r, err := t.Explain(ctx, name, asked)
+			if err != nil {
+				return err
+			}
+			_, err = io.WriteString(out, r.String())
 			return err
-		}
-		_, err = io.WriteString(out, r.String())
-		return err
-	})
-	if errors.Is(err, pebble.ErrInUse) {
-		return askTest(ctx, o, url, name, asked, out)
-	}
-	return err
+		})
+	}, func(base string) error { return askTest(ctx, base, name, asked, out) })
 }
 
 // ShowTree prints trees with their rules and counts: the one with a name or an id, or all of them
 // for "". With a path, a pattern of Graphite, it prints the branches and leaves up to depth
 // elements below it instead, or all for depth 0; "." is the root. url is as for TestTree.
 func ShowTree(ctx context.Context, o adapter.Options, url, nameOrID, path string, depth int, out io.Writer) error {
-	err := withTrees(ctx, o, func(t *adapter.OpenedTrees) error { return t.Print(ctx, nameOrID, path, depth, out) })
-	if errors.Is(err, pebble.ErrInUse) {
-		return askShow(ctx, o, url, nameOrID, path, depth, out)
-	}
-	return err
+	return o.AloneOrAsked(url, func() error {
+		return withTrees(ctx, o, func(t *adapter.OpenedTrees) error { return t.Print(ctx, nameOrID, path, depth, out) })
+	}, func(base string) error { return askShow(ctx, base, nameOrID, path, depth, out) })
 }
 
 // withTrees opens the tables, reads the definitions and closes what was opened.

@@ -12,7 +12,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/tsdbridge/tsdbridge/adapter"
 	"github.com/tsdbridge/tsdbridge/adapter/admin"
 	"github.com/tsdbridge/tsdbridge/adapter/trees"
 )
@@ -38,30 +37,18 @@ func adapterText(ctx context.Context, base, path string, query url.Values, out i
 }
 
 // askShow prints trees of a running adapter.
-func askShow(ctx context.Context, o adapter.Options, given, nameOrID, path string, depth int, out io.Writer) error {
-	base, err := o.AdminURL(given)
-	if err != nil {
-		return err
-	}
+func askShow(ctx context.Context, base, nameOrID, path string, depth int, out io.Writer) error {
 	return adapterText(ctx, base, trees.ShowPath, url.Values{"tree": {nameOrID}, "path": {path}, "depth": {strconv.Itoa(depth)}}, out)
 }
 
 // askTest prints how a running adapter routes a series.
-func askTest(ctx context.Context, o adapter.Options, given, name string, asked []string, out io.Writer) error {
-	base, err := o.AdminURL(given)
-	if err != nil {
-		return err
-	}
+func askTest(ctx context.Context, base, name string, asked []string, out io.Writer) error {
 	return adapterText(ctx, base, trees.TestPath, url.Values{"name": {name}, "tree": asked, "format": {"text"}}, out)
 }
 
 // askSync makes a running adapter append series to trees, and prints the progress until it is done.
 // If a pass is running already, it waits for that.
-func askSync(ctx context.Context, o adapter.Options, s SyncOptions, out io.Writer) error {
-	base, err := o.AdminURL(s.URL)
-	if err != nil {
-		return err
-	}
+func askSync(ctx context.Context, base string, s SyncOptions, out io.Writer) error {
 	before, err := askSyncState(ctx, base)
 	if err != nil {
 		return err

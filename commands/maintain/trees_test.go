@@ -242,6 +242,12 @@ func TestTreeCommandsWithRunningAdapter(t *testing.T) {
 	if err := TestTree(t.Context(), second, "", "a.b", []string{"none"}, io.Discard); err == nil || !strings.Contains(err.Error(), "no such tree") {
 		t.Errorf("test of no tree: %v", err)
 	}
+	// The adapter of a URL is asked, whatever store there is here.
+	elsewhere := adaptertest.Options(t, storage.WriteThrough)
+	var shown strings.Builder
+	if err := ShowTree(t.Context(), elsewhere, "http://"+a.Addr(), "", "", 1, &shown); err != nil || !strings.Contains(shown.String(), "servers") {
+		t.Errorf("shown by --adapter-url: %v, %s", err, shown.String())
+	}
 	stop()
 	local := run(o)
 	if remote != local || !strings.Contains(local, "servers.web0019.load") || !strings.Contains(local, "20 series") {
