@@ -57,6 +57,9 @@ func openExportState(name string, begin exportDoc) (*exportState, error) {
 	case !found:
 		return s, nil
 	}
+	if doc.Source == "" {
+		return nil, fmt.Errorf("%s is not the state of an export", name)
+	}
 	if doc.Source != begin.Source {
 		return nil, fmt.Errorf("%s is the state of an export of %s, not of %s", name, doc.Source, begin.Source)
 	}

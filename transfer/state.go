@@ -55,6 +55,9 @@ func openState(name, target string) (*state, error) {
 	if !found {
 		return s, s.save() // that it can be written shows before anything is imported
 	}
+	if doc.Target == "" {
+		return nil, fmt.Errorf("%s is not the state of an import", name)
+	}
 	if doc.Target != target {
 		return nil, fmt.Errorf("%s is the state of an import into %s, not into %s", name, doc.Target, target)
 	}

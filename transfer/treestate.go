@@ -51,6 +51,8 @@ func openTreeState(o PiecesOptions) (*treeState, error) {
 		return nil, err
 	case !found:
 		return s, s.save() // that it can be written shows before anything is imported
+	case doc.Target == "" || doc.Dir == "":
+		return nil, fmt.Errorf("%s is not the state of an import of a directory", o.State)
 	case doc.Target != s.doc.Target || doc.Dir != o.Source || doc.What != o.What:
 		return nil, fmt.Errorf("%s is the state of an import of %s (%s) into %s, not of %s (%s) into %s", o.State, doc.Dir, doc.What, doc.Target, o.Source, o.What, o.Target)
 	}

@@ -66,6 +66,36 @@ func (b *block) find(ctx context.Context, match [][]*labels.Matcher) (refs []sto
 	return refs, p.Err()
 }
 
+// checkTimes tells chunks that are outside of the time that meta.json tells. A view does not read what is there.
+func (b *block) checkTimes(ctx context.Context) (err error) {
+	refs, err := b.find(ctx, nil)
+	if err != nil {
+		return err
+	}
+	ix, err := b.Index()
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, ix.Close()) }()
+	var builder labels.ScratchBuilder
+	var metas []chunks.Meta
+	outside := 0
+	for _, ref := range refs {
+		if ix.Series(ref, &builder, &metas) != nil {
+			continue // its reader tells that
+		}
+		for _, meta := range metas {
+			if meta.MinTime < b.MinTime() || meta.MaxTime > b.to() {
+				outside++
+			}
+		}
+	}
+	if outside > 0 {
+		return fmt.Errorf("%d chunks are outside of the time of its meta.json, where samples are left out: is that right?", outside)
+	}
+	return nil
+}
+
 // A chunkReader reads the chunks of series of one block.
 type chunkReader struct {
 	index      tsdb.IndexReader

@@ -2,6 +2,8 @@ package blocks
 
 import (
 	"bytes"
+	"encoding/json"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -112,6 +114,21 @@ func TestDamaged(t *testing.T) {
 				t.Fatal(err)
 			}
 		}, func(n int) bool { return n == 0 }, "", 0},
+		"a meta.json with another end": {func(t *testing.T, dir string) {
+			t.Helper()
+			name := filepath.Join(blockDirs(t, dir)[1], "meta.json")
+			text, err := os.ReadFile(name)
+			if err == nil {
+				var b tsdb.BlockMeta
+				if err = json.Unmarshal(text, &b); err == nil {
+					text = bytes.Replace(text, fmt.Appendf(nil, `"maxTime": %d`, b.MaxTime), fmt.Appendf(nil, `"maxTime": %d`, b.MaxTime-hour), 1)
+					err = os.WriteFile(name, text, 0o600)
+				}
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+		}, func(n int) bool { return n > 0 && n < 720 }, "chunks are outside of the time of its meta.json", 720},
 		"a checkpoint": { // of all that was in the log
 			func(t *testing.T, dir string) {
 				t.Helper()

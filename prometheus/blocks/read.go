@@ -123,6 +123,13 @@ func (r *reading) merged() (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, q.Close()) }()
+	if r.piece.part == 0 {
+		for _, b := range g.blocks {
+			if err := guarded(func() error { return b.checkTimes(r.ctx()) }); err != nil {
+				r.damage(b.name(), err)
+			}
+		}
+	}
 	f := columns.Filler{Batch: r.batch, From: from, To: to}
 	hints := &promstorage.SelectHints{Start: from, End: to, ShardIndex: uint64(r.piece.part), ShardCount: uint64(g.parts)}
 	match := columns.AnyOf(r.d.o.Match)

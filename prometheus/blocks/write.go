@@ -69,6 +69,10 @@ type writtenSeries struct {
 // tmpSuffix ends the names of directories that a Prometheus removes when it starts.
 const tmpSuffix = ".tmp-for-creation"
 
+// segmentBytes is how large a file of chunks becomes, and how much disk space is taken when it is begun. Prometheus takes
+// 512 MB, which a small block needs then too.
+const segmentBytes = 64 << 20
+
 // NewWriter begins a block. Close ends it.
 func NewWriter(o WriteOptions) (w *Writer, err error) {
 	w = &Writer{o: o, name: nameOf(o), symbols: map[string]struct{}{}, encoder: encoder{starts: o.Starts}}
@@ -79,7 +83,7 @@ func NewWriter(o WriteOptions) (w *Writer, err error) {
 	if err := os.MkdirAll(w.tmp, 0o777); err != nil {
 		return nil, err
 	}
-	if w.chunks, err = chunks.NewWriter(filepath.Join(w.tmp, "chunks")); err != nil {
+	if w.chunks, err = chunks.NewWriter(filepath.Join(w.tmp, "chunks"), chunks.WithSegmentSize(segmentBytes)); err != nil {
 		return nil, errors.Join(err, os.RemoveAll(w.tmp))
 	}
 	return w, nil
@@ -171,7 +175,7 @@ func (w *Writer) sort() (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, from.Close(), os.RemoveAll(old)) }()
-	to, err := chunks.NewWriter(dir)
+	to, err := chunks.NewWriter(dir, chunks.WithSegmentSize(segmentBytes))
 	if err != nil {
 		return err
 	}
