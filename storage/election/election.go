@@ -43,7 +43,7 @@ func (b *Book) Read(ctx context.Context, name string) (Entry, error) {
 }
 
 // Replace puts an election in place of the one that was read. It is false if another process was
-// faster.
+// faster. Who is elected is durable when it returns; when the elected one was heard need not be.
 func (b *Book) Replace(ctx context.Context, name string, read Entry, next schema.Election) (Entry, bool, error) {
 	column := kv.Column{Table: b.table, Family: schema.FamilyData, Row: schema.ElectionKey(name), Qualifier: []byte(schema.ElectionQualifier)}
 	entry := Entry{next, next.Record()}
@@ -52,6 +52,9 @@ func (b *Book) Replace(ctx context.Context, name string, read Entry, next schema
 		var is Entry
 		is, err = b.Read(ctx, name)
 		put = bytes.Equal(is.record, entry.record)
+	}
+	if err == nil && put && next.Elected != read.Elected {
+		err = b.db.Flush(ctx) // a local engine owes that for a check-and-put
 	}
 	if err != nil {
 		return Entry{}, false, fmt.Errorf("write the election of %q in %s: %w", name, b.table, err)

@@ -1,6 +1,7 @@
 package election
 
 import (
+	"context"
 	"errors"
 	"testing"
 
@@ -50,6 +51,42 @@ func TestBook(t *testing.T) {
 				t.Fatal(read, err)
 			}
 		})
+	}
+}
+
+// flushed counts what is made durable.
+type flushed struct {
+	*kv.Mem
+
+	times int
+}
+
+func (f *flushed) Flush(ctx context.Context) error {
+	f.times++
+	return f.Mem.Flush(ctx)
+}
+
+// An election survives kill -9: data of the replica are acknowledged after it. When the replica was heard is written
+// every 15 s, and need not be durable.
+func TestDurable(t *testing.T) {
+	db := &flushed{Mem: kv.NewMem(kv.Table{Name: table, Families: []string{schema.FamilyData}})}
+	b := New(kv.NewEngine(db, true), table)
+	read := Entry{}
+	for _, step := range []struct {
+		election schema.Election
+		flushes  int
+	}{
+		{schema.Election{Elected: "a", Since: 1, Heard: 1}, 1},
+		{schema.Election{Elected: "a", Since: 1, Heard: 2}, 1},
+		{schema.Election{Elected: "b", Since: 3, Heard: 3}, 2},
+	} {
+		entry, put, err := b.Replace(t.Context(), "c", read, step.election)
+		if err != nil || !put {
+			t.Fatal(put, err)
+		}
+		if read = entry; db.times != step.flushes {
+			t.Errorf("%+v: flushed %d times, want %d", step.election, db.times, step.flushes)
+		}
 	}
 }
 
