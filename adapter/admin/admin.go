@@ -22,11 +22,7 @@ type Operations interface {
 // A failer answers requests that fail.
 type failer struct{ logger *slog.Logger }
 
-// Fail answers a request that failed for a reason of the adapter's own, and logs it.
-func Fail(logger *slog.Logger, w http.ResponseWriter, r *http.Request, err error) {
-	failer{logger}.fail(w, r, err)
-}
-
+// fail answers a request that failed for a reason of the adapter's own, and logs it.
 func (f failer) fail(w http.ResponseWriter, r *http.Request, err error) {
 	f.warn(r, err)
 	reply.JSON(w, http.StatusServiceUnavailable, reply.Frame{Status: "error", ErrorType: "unavailable", Error: err.Error()})

@@ -81,7 +81,7 @@ type RemoteBackfill struct{ Base string }
 
 // Fill fills the rules of a request, and prints how far it is.
 func (b RemoteBackfill) Fill(ctx context.Context, q BackfillRequest, printLine func(string) error) error {
-	req, err := JSONRequest(ctx, b.Base, backfillPath, q)
+	req, err := jsonRequest(ctx, b.Base, backfillPath, q)
 	if err != nil {
 		return err
 	}

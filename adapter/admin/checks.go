@@ -107,16 +107,16 @@ type RemoteChecker struct{ Base string }
 
 // Plan implements fsck.Source.
 func (c RemoteChecker) Plan(ctx context.Context, q fsck.Query, n int) (stretches []fsck.Stretch, err error) {
-	req, err := JSONRequest(ctx, c.Base, planPath, checkRequest{Query: q, N: n})
+	req, err := jsonRequest(ctx, c.Base, planPath, checkRequest{Query: q, N: n})
 	if err != nil {
 		return nil, err
 	}
-	return stretches, AnswerOf(req, &stretches)
+	return stretches, answerOf(req, &stretches)
 }
 
 // Check implements fsck.Source.
 func (c RemoteChecker) Check(ctx context.Context, s fsck.Stretch, q fsck.Query, report func(fsck.Step) error) error {
-	req, err := JSONRequest(ctx, c.Base, checkPath, checkRequest{Query: q, Stretch: s})
+	req, err := jsonRequest(ctx, c.Base, checkPath, checkRequest{Query: q, Stretch: s})
 	if err != nil {
 		return err
 	}

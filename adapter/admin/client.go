@@ -21,7 +21,7 @@ func Call(ctx context.Context, base, path string, data any) error {
 	if err != nil {
 		return err
 	}
-	return AnswerOf(req, data)
+	return answerOf(req, data)
 }
 
 // Request returns a request to a running adapter. A bad URL is a transfer.FinalError.
@@ -36,8 +36,8 @@ func Request(ctx context.Context, method, base, path string, body io.Reader) (*h
 	return req, nil
 }
 
-// JSONRequest returns a POST request to a running adapter with a body of JSON.
-func JSONRequest(ctx context.Context, base, path string, about any) (*http.Request, error) {
+// jsonRequest returns a POST request to a running adapter with a body of JSON.
+func jsonRequest(ctx context.Context, base, path string, about any) (*http.Request, error) {
 	body, err := json.Marshal(about)
 	if err != nil {
 		return nil, err
@@ -53,20 +53,20 @@ func JSONRequest(ctx context.Context, base, path string, about any) (*http.Reque
 // askJSON sends a request with a body of JSON to a running adapter and decodes the data of its answer. A
 // refusal that stays is a transfer.FinalError.
 func askJSON(ctx context.Context, base, path string, about, data any) error {
-	req, err := JSONRequest(ctx, base, path, about)
+	req, err := jsonRequest(ctx, base, path, about)
 	if err != nil {
 		return err
 	}
-	return finalRefusal(AnswerOf(req, data))
+	return finalRefusal(answerOf(req, data))
 }
 
 // openJSON is askJSON for an answer that is read as it comes. The caller closes its body.
 func openJSON(ctx context.Context, base, path string, about any) (*http.Response, error) {
-	req, err := JSONRequest(ctx, base, path, about)
+	req, err := jsonRequest(ctx, base, path, about)
 	if err != nil {
 		return nil, err
 	}
-	resp, err := OpenAnswer(req)
+	resp, err := openAnswer(req)
 	return resp, finalRefusal(err)
 }
 
@@ -79,9 +79,9 @@ func ask(req *http.Request) (*http.Response, error) {
 	return resp, nil
 }
 
-// OpenAnswer sends a request to a running adapter whose answer is read as it comes. The caller closes
+// openAnswer sends a request to a running adapter whose answer is read as it comes. The caller closes
 // its body. A refusal is a refusedError.
-func OpenAnswer(req *http.Request) (*http.Response, error) {
+func openAnswer(req *http.Request) (*http.Response, error) {
 	resp, err := ask(req)
 	if err != nil {
 		return nil, err
@@ -97,8 +97,8 @@ func OpenAnswer(req *http.Request) (*http.Response, error) {
 // MaxRefusalBytes bounds the text of a refusal.
 const MaxRefusalBytes = 1 << 16
 
-// AnswerOf sends a request to a running adapter and decodes the data of its answer.
-func AnswerOf(req *http.Request, data any) error {
+// answerOf sends a request to a running adapter and decodes the data of its answer.
+func answerOf(req *http.Request, data any) error {
 	resp, err := ask(req)
 	if err != nil {
 		return err

@@ -63,7 +63,7 @@ func (r RemoteCopy) Put(ctx context.Context, b *copying.Block) (lost []copying.L
 		return nil, err
 	}
 	req.Header.Set("Content-Type", "application/octet-stream")
-	return lost, finalRefusal(AnswerOf(req, &lost))
+	return lost, finalRefusal(answerOf(req, &lost))
 }
 
 // Changes implements copying.Follower.

@@ -41,11 +41,11 @@ type fileFrame struct {
 // RemoteFiles are the files of a running adapter.
 func RemoteFiles(base string) FilesSource {
 	return func(ctx context.Context, q files.ExportQuery, use func(*files.Exported) error) error {
-		req, err := JSONRequest(ctx, base, exportWhisperPath, q)
+		req, err := jsonRequest(ctx, base, exportWhisperPath, q)
 		if err != nil {
 			return err
 		}
-		resp, err := OpenAnswer(req)
+		resp, err := openAnswer(req)
 		if err != nil {
 			return finalRefusal(err)
 		}

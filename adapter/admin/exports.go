@@ -62,11 +62,11 @@ func (r RemoteExport) Ranges(ctx context.Context, after transfer.Range) (ranges 
 
 // Behind implements exportSource.
 func (r RemoteExport) Behind(ctx context.Context) (behind string, err error) {
-	req, err := JSONRequest(ctx, r.Base, exportBehindPath, exportRequest{ExportQuery: r.Query})
+	req, err := jsonRequest(ctx, r.Base, exportBehindPath, exportRequest{ExportQuery: r.Query})
 	if err != nil {
 		return "", err
 	}
-	return behind, AnswerOf(req, &behind)
+	return behind, answerOf(req, &behind)
 }
 
 // Read implements transfer.Source.

@@ -28,7 +28,7 @@ func (r RemoteImport) Part(ctx context.Context, p *files.Part) error {
 	}
 	req.Header.Set("Content-Type", "application/octet-stream")
 	var stored importedPart
-	if err := AnswerOf(req, &stored); err != nil {
+	if err := answerOf(req, &stored); err != nil {
 		return finalRefusal(err)
 	}
 	if stored.Refused != "" {

@@ -30,7 +30,7 @@ func (r RemoteImport) Samples(ctx context.Context, b *columns.Batch) error {
 	}
 	req.Header.Set("Content-Type", "application/octet-stream")
 	var stored importedColumns
-	if err := AnswerOf(req, &stored); err != nil {
+	if err := answerOf(req, &stored); err != nil {
 		return finalRefusal(err)
 	}
 	if stored.Refused != nil {

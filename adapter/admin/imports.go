@@ -34,7 +34,7 @@ func (r RemoteImport) Text(ctx context.Context, block []byte, skip bool) (transf
 	}
 	req.Header.Set("Content-Type", "text/plain; charset=utf-8")
 	var stored transfer.Stored
-	err = AnswerOf(req, &stored)
+	err = answerOf(req, &stored)
 	return stored, finalRefusal(err)
 }
 

@@ -47,7 +47,7 @@ func (l *lineWriter) end(code int, err error) {
 
 // readLines sends a request whose answer is lines, and gives each. It returns the code and the error of the end.
 func readLines[L any](req *http.Request, give func(L) error) (code int, err error) {
-	resp, err := OpenAnswer(req)
+	resp, err := openAnswer(req)
 	if err != nil {
 		return 0, err
 	}

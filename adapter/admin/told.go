@@ -130,7 +130,7 @@ func (t *Teller) Tell(ctx context.Context, told Told) {
 	}
 	ctx, cancel := context.WithTimeout(ctx, tellTimeout)
 	defer cancel()
-	req, err := JSONRequest(t.With(ctx), t.base, ToldPath, tells{t.kind, told})
+	req, err := jsonRequest(t.With(ctx), t.base, ToldPath, tells{t.kind, told})
 	if err != nil {
 		return
 	}

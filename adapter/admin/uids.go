@@ -59,7 +59,7 @@ type RemoteUIDs struct{ Base string }
 
 // Run carries out a command, as UIDTables.Run does.
 func (u RemoteUIDs) Run(ctx context.Context, asked UIDRequest, printLine func(string) error) (code int, err error) {
-	req, err := JSONRequest(ctx, u.Base, uidPath, asked)
+	req, err := jsonRequest(ctx, u.Base, uidPath, asked)
 	if err != nil {
 		return 0, err
 	}

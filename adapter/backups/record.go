@@ -18,10 +18,10 @@ import (
 // Path lists the backups that were made of the embedded store, the last one first.
 const Path = "/api/v1/status/backups"
 
-// File is the file among the snapshots that records the last most backups.
+// fileName is the file among the snapshots that records the last most backups.
 const (
-	File = "backups.json"
-	most = 100
+	fileName = "backups.json"
+	most     = 100
 )
 
 // Snapshot and Backup are how backups are made: by the admin API, and by the command.
@@ -40,7 +40,7 @@ type Record struct {
 // Snapshots returns the folder of snapshots in the store, as in Prometheus' data directory. The record is in it.
 func (r Record) Snapshots() string { return filepath.Join(r.Store, "snapshots") }
 
-func (r Record) file() string { return filepath.Join(r.Snapshots(), File) }
+func (r Record) file() string { return filepath.Join(r.Snapshots(), fileName) }
 
 // A made is a backup that was made.
 type made struct {

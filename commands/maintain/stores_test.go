@@ -16,7 +16,6 @@ import (
 
 	"github.com/tsdbridge/tsdbridge/adapter"
 	"github.com/tsdbridge/tsdbridge/adapter/adaptertest"
-	"github.com/tsdbridge/tsdbridge/adapter/backups"
 	"github.com/tsdbridge/tsdbridge/commands/commandstest"
 	"github.com/tsdbridge/tsdbridge/folder"
 	"github.com/tsdbridge/tsdbridge/storage"
@@ -314,7 +313,7 @@ func snapshotsOf(t *testing.T, o adapter.Options) (names []string) {
 		t.Fatal(err)
 	}
 	for _, path := range found {
-		if name := filepath.Base(path); name != backups.File {
+		if name := filepath.Base(path); name != "backups.json" {
 			names = append(names, name)
 		}
 	}
