@@ -1,7 +1,6 @@
 package config
 
 import (
-	"bytes"
 	"cmp"
 	"errors"
 	"fmt"
@@ -78,13 +77,13 @@ func ParsePrometheus(pairs []*yaml.Node, dir string) (*Prometheus, error) {
 // loadProm reads keys by Prometheus' code. An error without a line is about the given one.
 func loadProm(pairs []*yaml.Node, line int) (*config.Config, error) {
 	top := &yaml.Node{Kind: yaml.MappingNode, Content: pairs}
-	var text bytes.Buffer
-	if err := yaml.NewEncoder(&text).Encode(top); err != nil {
+	text, err := rules.Encode(top)
+	if err != nil {
 		return nil, err
 	}
-	read, err := config.Load(text.String(), slog.New(slog.DiscardHandler))
+	read, err := config.Load(string(text), slog.New(slog.DiscardHandler))
 	if err != nil {
-		return nil, linesAsWritten(err, top, line, text.Bytes())
+		return nil, linesAsWritten(err, top, line, text)
 	}
 	return read, nil
 }

@@ -32,3 +32,8 @@ func (s *Service) Behind() bool {
 	}
 	return false
 }
+
+// Annotations returns those of the first rule of a file.
+func Annotations(s *Set, file string) map[string]string {
+	return s.groups[file].Groups[0].Rules[0].Annotations
+}

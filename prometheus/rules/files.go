@@ -150,7 +150,7 @@ func (p languageParser) parse(file string, text []byte) (*rulefmt.RuleGroups, er
 	line := func(n int) int { return n }
 	changed, err := p.checks.foreignRules(top)
 	if changed && err == nil {
-		if text, err = yaml.Marshal(top); err == nil {
+		if text, err = Encode(top); err == nil {
 			line = Lines(text, top)
 		}
 	}
@@ -223,6 +223,27 @@ func fileErrors(file string, err error) error {
 		all = append(all, fileErrors(file, one))
 	}
 	return errors.Join(all...)
+}
+
+// Encode returns the text of a node. Aliases are what they stand for, and all texts are in quotes: the encoder loses line breaks at
+// the beginning of those that it writes as blocks.
+func Encode(node *yaml.Node) ([]byte, error) {
+	c := copier{left: mostAliased, under: map[*yaml.Node]bool{}}
+	quoted, err := c.copy(node, false)
+	if err != nil {
+		return nil, err
+	}
+	quoteTexts(quoted)
+	return yaml.Marshal(quoted)
+}
+
+func quoteTexts(n *yaml.Node) {
+	if n.Kind == yaml.ScalarNode && n.ShortTag() == "!!str" {
+		n.Style = yaml.DoubleQuotedStyle
+	}
+	for _, part := range n.Content {
+		quoteTexts(part)
+	}
 }
 
 // Lines returns a function from lines of an encoded document to those that its nodes were read from, 0

@@ -383,6 +383,24 @@ groups:
 	}
 }
 
+// The texts of a file with another language are what they are in a file without one.
+func TestTextsAsWritten(t *testing.T) {
+	for _, text := range []string{
+		"|\n\n          a\n", ">\n\n          a\n          b\n", "|2\n\n            a\n", "|+\n          a\n\n", ">-\n          a\n", "'a\n\n          b'", "\"a\\u2028\\n\"", "~", "1.0", "'1.0'", "yes", "0x1F", "2026-01-01",
+	} {
+		read := func(more string) map[string]string {
+			set, err := rules.ParseSet(rules.Config{}, "f", []byte("groups:\n- name: a\n  rules:\n    - alert: A\n      expr: x\n      annotations:\n        a: "+text+"\n"+more), query.DefaultOptions().Parser(), testChecks())
+			if err != nil {
+				t.Fatalf("%q: %v", text, err)
+			}
+			return rules.Annotations(set, "f")
+		}
+		if want, got := read(""), read("- {name: b, lang: graphite, rules: []}\n"); want["a"] != got["a"] {
+			t.Errorf("%q: %q, want %q", text, got["a"], want["a"])
+		}
+	}
+}
+
 func sortedText(list []string) string {
 	list = slices.Clone(list)
 	slices.Sort(list)
