@@ -319,3 +319,35 @@ func TestLookbackLooksForSteps(t *testing.T) {
 		t.Errorf("points from %d on, want %d", asked.begin.Load(), most)
 	}
 }
+
+// TestLookbackReadsNoMore: a series with points that come seldom does not make the others be read as far back as itself.
+func TestLookbackReadsNoMore(t *testing.T) {
+	api := lookbackAPI(t, "m=step")[EngineColumns]
+	at := int64(lookbackBegin + 2*86400 + 60)
+	read := func(query string, step int64, more string) int64 {
+		t.Helper()
+		form := fmt.Sprintf("?query=%s&time=%d%s", url.QueryEscape(query), at, more)
+		if step > 0 {
+			form = fmt.Sprintf("?query=%s&start=%d&end=%d&step=%d%s", url.QueryEscape(query), at, at+3600, step, more)
+		}
+		w := httptest.NewRecorder()
+		api.ServeHTTP(w, httptest.NewRequest(http.MethodGet, explainPath+form, nil))
+		var x struct{ Data explain.Answer }
+		if err := json.Unmarshal(w.Body.Bytes(), &x); err != nil || len(x.Data.Reads) != 1 {
+			t.Fatalf("%v: %s", err, w.Body)
+		}
+		return x.Data.Reads[0].Samples
+	}
+	for _, step := range []int64{0, 60} {
+		alone := int64(0)
+		for i, own := range lookbackSteps {
+			alone += read(fmt.Sprintf(`m{i="%d"}`, i), step, fmt.Sprintf("&lookback=%ds", min(max(2*own, 300), 48*3600)))
+		}
+		if together := read("m", step, ""); together > alone+int64(len(lookbackSteps)) { // and the markers
+			t.Errorf("step %d: %d samples, want %d", step, together, alone)
+		}
+		if all := read("m", step, "&lookback=48h"); all < 10*alone {
+			t.Errorf("step %d: %d samples within 48 hours, and %d within lookbacks of their own", step, all, alone)
+		}
+	}
+}

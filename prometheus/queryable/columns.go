@@ -31,7 +31,7 @@ func (p *Store) Columns(ctx context.Context, s rangeql.Selector) (rangeql.Column
 		}
 	}
 	return &foundColumns{
-		querier: q, sets: sets, noStartTimes: s.NoStartTimes, newest: s.Newest, summaries: s.Summaries, every: s.Every, asked: timeSpan{s.Start, s.End},
+		querier: q, sets: sets, noStartTimes: s.NoStartTimes, newest: s.Newest, summaries: s.Summaries, every: s.Every, asked: timeSpan{s.Start, s.End}, lookback: s.Lookback,
 	}, nil
 }
 
@@ -63,6 +63,7 @@ type foundColumns struct {
 	summaries    bool // will do, of intervals of length every
 	every        int64
 	asked        timeSpan // by the selector
+	lookback     int64    // see rangeql.Selector
 }
 
 func (c *foundColumns) Len() int { return len(c.sets) }
@@ -77,11 +78,50 @@ func (c *foundColumns) Read(ctx context.Context, most int, worker func() rangeql
 	return c.readPoints(ctx, 0, len(c.sets), most, worker)
 }
 
-// readPoints reads points of the series from one to another.
+// maxRuns bounds the runs of neighbouring series that are read from times of their own.
+const maxRuns = 64
+
+// readPoints reads points of the series from one to another, of each as far back as its own lookback reaches.
 func (c *foundColumns) readPoints(ctx context.Context, from, to, most int, worker func() rangeql.ColumnWorker) error {
-	query := storage.Query{Start: c.span.start, End: c.span.end, Samples: true, MaxSamples: c.left(), PartSeries: most, Newest: c.newest}
+	runs := 1
+	for i := from + 1; i < to; i++ {
+		if c.begin(i) != c.begin(i-1) {
+			runs++
+		}
+	}
+	if runs == 1 && from < to {
+		return c.readRun(ctx, c.begin(from), from, to, most, worker)
+	}
+	if runs > maxRuns || from >= to {
+		return c.readRun(ctx, c.span.start, from, to, most, worker)
+	}
+	for from < to {
+		end := from + 1
+		for end < to && c.begin(end) == c.begin(from) {
+			end++
+		}
+		if err := c.readRun(ctx, c.begin(from), from, end, most, worker); err != nil {
+			return err
+		}
+		from = end
+	}
+	return nil
+}
+
+// begin returns when the first sample of a series may be that counts.
+func (c *foundColumns) begin(i int) int64 {
+	if c.endings == nil || c.lookback == 0 {
+		return c.span.start
+	}
+	own := c.endings.of(c.sets[i].ref).Milliseconds()
+	return max(c.span.start, c.asked.start+max(0, c.lookback-own))
+}
+
+// readRun reads points of the series from one to another, from a time on.
+func (c *foundColumns) readRun(ctx context.Context, start int64, from, to, most int, worker func() rangeql.ColumnWorker) error {
+	query := storage.Query{Start: start, End: c.span.end, Samples: true, MaxSamples: c.left(), PartSeries: most, Newest: c.newest}
 	consumers, err := c.selectParts(ctx, query, c.sets[from:to], func() consumerWorker {
-		return &columnWorker{ColumnWorker: worker(), columns: c, first: from}
+		return &columnWorker{ColumnWorker: worker(), columns: c, first: from, start: start}
 	})
 	if consumers {
 		return err
@@ -94,6 +134,7 @@ type columnWorker struct {
 	rangeql.ColumnWorker
 	columns *foundColumns
 	first   int   // of the series that are read
+	start   int64 // from which on they are read
 	failed  error // of the worker, or of the columns
 }
 
@@ -113,7 +154,7 @@ func (w *columnWorker) Take(ctx context.Context, p storage.Part) error {
 		}
 	}
 	running.From(ctx).Read(samples)
-	histograms, err := w.columns.histograms(ctx, p.Points)
+	histograms, err := w.columns.histograms(ctx, w.start, p.Points)
 	if err != nil {
 		w.failed = err
 		return err
@@ -141,7 +182,7 @@ func (w *columnWorker) Commit(ctx context.Context) error {
 
 // histograms decodes the histograms of a part, by series. It returns rangeql.ErrHandOver for series
 // with start times if the engine uses these, and if there are more samples than it may hold.
-func (c *foundColumns) histograms(ctx context.Context, part []storage.Points) (map[int][]promql.HPoint, error) {
+func (c *foundColumns) histograms(ctx context.Context, start int64, part []storage.Points) (map[int][]promql.HPoint, error) {
 	var refs []storage.Ref
 	var data []*seriesSamples
 	var rows []int
@@ -162,7 +203,7 @@ func (c *foundColumns) histograms(ctx context.Context, part []storage.Points) (m
 	if len(refs) == 0 {
 		return nil, nil
 	}
-	if err := c.setHints(ctx, c.span.start, refs, data); err != nil {
+	if err := c.setHints(ctx, start, refs, data); err != nil {
 		return nil, reply.QueryError(ctx, "read samples before the range", err)
 	}
 	all := make(map[int][]promql.HPoint, len(refs))

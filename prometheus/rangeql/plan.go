@@ -51,6 +51,9 @@ func newPlan(s *parser.EvalStmt, o Options) (*plan, error) {
 	p.plan.reads = p.reads
 	for _, r := range p.reads {
 		r.selector.Newest = r.needsNewest()
+		if lookback := s.LookbackDelta.Milliseconds(); r.instants(lookback) {
+			r.selector.Lookback = lookback
+		}
 		r.selector.Every, r.selector.Summaries = r.every()
 	}
 	return p.plan, err

@@ -37,6 +37,16 @@ func (r *read) needsNewest() bool {
 	return true
 }
 
+// instants reports whether the newest sample within a lookback is all that is needed at each step.
+func (r *read) instants(lookback int64) bool {
+	for _, l := range r.leaves {
+		if l.function != nil || l.smooth || l.length != lookback {
+			return false
+		}
+	}
+	return len(r.leaves) > 0
+}
+
 // run reads, and gives every leaf its series.
 func (r *read) run(e *evaluation) error {
 	if !r.done {

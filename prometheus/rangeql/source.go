@@ -22,6 +22,9 @@ type Selector struct {
 	// Newest means that only the newest sample of each series is needed. Older ones may be left out,
 	// unless the newest one is a histogram.
 	Newest bool
+	// Lookback, when above 0, means that at each step only the newest sample within so many milliseconds is needed, and that
+	// the first step is at Start+Lookback-1.
+	Lookback int64
 	// Summaries means that summaries will do instead of samples: of intervals whose begins and ends are
 	// multiples of Every (milliseconds), as are Start-1 and End; or, if Every is 0, one of all samples.
 	Summaries bool
