@@ -3,6 +3,7 @@ package forward
 import (
 	"context"
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"io"
 	"log/slog"
@@ -10,6 +11,8 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/url"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -342,6 +345,37 @@ func TestKinds(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestDamage damages a record of the spool. What stands before it is sent, and what comes later.
+func TestDamage(t *testing.T) {
+	r, w := newReceiver(t), newWorld(t)
+	r.answers(func(int) int { return http.StatusServiceUnavailable })
+	w.apply(remoteTo(t, r.URL))
+	want := w.append(1, 1, 2)
+	w.append(2, 1, 2)
+	s := (*w.live.Load())[0].spool
+	f, err := os.OpenFile(filepath.Join(w.o.Dir, "other", "spool", fmt.Sprintf("%016x.log", s.End().Segment)), os.O_RDWR, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	at, last := s.End().Offset-1, []byte{0}
+	if _, err = f.ReadAt(last, at); err == nil {
+		_, err = f.WriteAt([]byte{last[0] ^ 1}, at)
+	}
+	if err = errors.Join(err, f.Close()); err != nil {
+		t.Fatal(err)
+	}
+	// another sender reads the spool anew
+	w.apply(remoteTo(t, r.URL, func(c *config.RemoteWriteConfig) { c.QueueConfig.MaxSamplesPerSend = 7 }))
+	r.answers(func(int) int { return http.StatusNoContent })
+	r.waitFor(t, want)
+	for begun := time.Now(); w.dropped(dropDamage) == 0; time.Sleep(time.Millisecond) {
+		if time.Since(begun) > 30*time.Second {
+			t.Fatal("the damage is not noticed")
+		}
+	}
+	r.waitFor(t, w.append(3, 1, 2))
 }
 
 // TestAbsence sends everything when a destination is back, in order, also after a restart of this process.

@@ -113,6 +113,9 @@ func (s *sender) gather(ctx context.Context, r *round) error {
 	var deadline <-chan time.Time
 	for {
 		more, err := s.read(ctx, r)
+		if r.entries > 0 && errors.Is(err, log.ErrCorrupt) {
+			return nil // what stands before the damage is sent first
+		}
 		if err != nil || more || r.entries >= s.config.QueueConfig.MaxSamplesPerSend {
 			return err
 		}
