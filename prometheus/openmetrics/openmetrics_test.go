@@ -67,6 +67,7 @@ b 3
 		{"long line", "a 1\n" + strings.Repeat("x", 300<<10) + " 1\nb 2\n", "bad line 2: line of more than 1000 bytes: \"" + strings.Repeat("x", 120) + "\"\n", Options{Format: Text, LineBytes: 1000}},
 		{"no end", "a 1\n", "1 {__name__=\"a\"} 1\nbad line 2: the text does not end with # EOF: \"\"\n", Options{}},
 		{"after the end", "a 1\n# EOF\nb 2\nc 3\n", "1 {__name__=\"a\"} 1\nbad line 3: data after # EOF: \"b 2\"\n", Options{}},
+		{"NUL after a type", "# TYPE a counter\n\x00b 1\nc 2\n# EOF\n", "bad line 2: invalid metric type \"counter\\n\": \"\\x00b 1\"\n3 {__name__=\"c\"} 2\n", Options{}},
 		{"empty", "", "", Options{Format: Text}},
 		{"only the end", "# EOF", "", Options{}},
 	} {

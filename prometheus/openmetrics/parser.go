@@ -117,7 +117,7 @@ func (p *parser) run(lines []byte, first int) (done int, err error) {
 	m := p.module(lines)
 	if p.prefix > 0 {
 		if _, err := m.Next(); err != nil {
-			return 0, err // our own line
+			return 0, &unreadableError{first, err} // the module takes the line after our own one for a part of that
 		}
 	}
 	line, at := first, p.prefix
