@@ -28,8 +28,8 @@ const (
 // long are expanded with bounds before, when the rule has asked its query: an error of that fails the rule alone.
 type evaluated struct {
 	group *promrules.Group
-	// checked are the rules that have asked
-	checked map[*promrules.AlertingRule]bool
+	// waiting are the rules that have not asked yet, by name
+	waiting map[string][]*promrules.AlertingRule
 	// current is the rule that asked last, and answers are those of the queries in its templates: the module asks the same ones again
 	current promrules.RuleDetail
 	answers map[templateQuery]promql.Vector
@@ -44,7 +44,13 @@ type templateQuery struct {
 type evaluatedKey struct{}
 
 func withGroup(ctx context.Context, g *promrules.Group) context.Context {
-	return context.WithValue(ctx, evaluatedKey{}, &evaluated{group: g, checked: map[*promrules.AlertingRule]bool{}})
+	e := &evaluated{group: g, waiting: map[string][]*promrules.AlertingRule{}}
+	for _, rule := range g.Rules() {
+		if r, ok := rule.(*promrules.AlertingRule); ok {
+			e.waiting[r.Name()] = append(e.waiting[r.Name()], r)
+		}
+	}
+	return context.WithValue(ctx, evaluatedKey{}, e)
 }
 
 // evaluateGroup evaluates the rules of a group once.
@@ -59,13 +65,13 @@ func (e *evaluated) asking(ctx context.Context, text string) (asking []*promrule
 	if detail.Kind != promrules.KindAlerting || detail.Query != text {
 		return nil
 	}
-	for _, rule := range e.group.Rules() {
-		r, ok := rule.(*promrules.AlertingRule)
-		if ok && !e.checked[r] && r.Name() == detail.Name && labels.Equal(r.Labels(), detail.Labels) && r.Query().String() == text {
-			e.checked[r] = true
+	e.waiting[detail.Name] = slices.DeleteFunc(e.waiting[detail.Name], func(r *promrules.AlertingRule) bool {
+		asks := labels.Equal(r.Labels(), detail.Labels) && r.Query().String() == text
+		if asks {
 			asking = append(asking, r)
 		}
-	}
+		return asks
+	})
 	return asking
 }
 
