@@ -324,8 +324,8 @@ var causes = []struct {
 		}
 	}},
 	{"RulesLate", func(t *testing.T) (*Adapter, func() *Adapter) {
-		rules := strings.Repeat("{record: one, expr: 'sum_over_time(up[3h:1ms])'}, ", 20)
-		a := adapterWithRules(t, "groups: [{name: g, interval: 1s, rules: ["+rules+"]}]\n", "")
+		rules := strings.Repeat("{record: one, expr: 'sum_over_time(up[3h:1ms])'}, ", 4)
+		a := adapterWithRules(t, "groups: [{name: g, interval: 200ms, rules: ["+rules+"]}]\n", "")
 		waitMetric(t, a, `prometheus_rule_group_iterations_missed_total\{.*\} 0`)
 		return a, func() *Adapter {
 			samples := strings.Builder{} // enough that no step of three hours is empty
@@ -548,7 +548,7 @@ func restarted(t *testing.T, o Options, change func(*Options)) (*Adapter, func()
 func waitMetric(t *testing.T, a *Adapter, line string) {
 	t.Helper()
 	want := regexp.MustCompile("(?m)^" + line)
-	for deadline := time.Now().Add(time.Minute); !want.MatchString(commandstest.Text(t, a, "/metrics")); {
+	for deadline := time.Now().Add(3 * time.Minute); !want.MatchString(commandstest.Text(t, a, "/metrics")); {
 		if time.Now().After(deadline) {
 			t.Fatalf("/metrics has no line %s", line)
 		}

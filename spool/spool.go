@@ -97,8 +97,12 @@ func (s *Spool) Tail(ctx context.Context, from log.Position, do func(record []by
 	return s.log.Tail(ctx, from, do)
 }
 
-// End is the position after the last record.
-func (s *Spool) End() log.Position { return s.log.End() }
+// Beyond returns where a Tail goes on that has read up to a position and failed with log.ErrCorrupt, and how many bytes
+// are given up.
+func (s *Spool) Beyond(at log.Position) (next log.Position, lost int64, err error) {
+	next, err = s.log.Beyond(at)
+	return next, s.log.After(at) - s.log.After(next), err
+}
 
 // Position is up to where the server has the records.
 func (s *Spool) Position() log.Position {

@@ -113,7 +113,7 @@ func TestSpool(t *testing.T) {
 	if b.Lag() != 40 {
 		t.Errorf("lag %v", b.Lag())
 	}
-	if _, err := b.Confirm(t.Context(), b.End()); err != nil || b.Waiting() != 0 {
+	if _, err := b.Confirm(t.Context(), b.log.End()); err != nil || b.Waiting() != 0 {
 		t.Errorf("%v, %d bytes wait", err, b.Waiting())
 	}
 }
@@ -129,7 +129,7 @@ func TestRefusals(t *testing.T) {
 	if k := keep(); !errors.Is(k.Err, log.ErrFull) || k.Reason != ReasonFull || k.Begins {
 		t.Errorf("after %d records: %+v", n, k)
 	}
-	if _, err := b.Confirm(t.Context(), b.End()); err != nil {
+	if _, err := b.Confirm(t.Context(), b.log.End()); err != nil {
 		t.Fatal(err)
 	}
 	b.space = false
@@ -196,7 +196,7 @@ func TestStateFails(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, first := b.waits()
-	for n, at := range []log.Position{first, b.End()} {
+	for n, at := range []log.Position{first, b.log.End()} {
 		if news, err := b.Confirm(context.Background(), at); err == nil || news != (n == 0) {
 			t.Errorf("confirmation %d: %v, %v", n, news, err)
 		}

@@ -336,7 +336,7 @@ func TestForwardFull(t *testing.T) {
 	}
 }
 
-// TestForwardDamage: a damaged spool is logged and given up, and what comes later is sent.
+// TestForwardDamage: a damaged record of the spool is logged and given up, and what comes after it is sent.
 func TestForwardDamage(t *testing.T) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -344,7 +344,7 @@ func TestForwardDamage(t *testing.T) {
 	}
 	address, dir := l.Addr().String(), t.TempDir()
 	_ = l.Close()
-	d := open(t, Options{Address: address, Protocol: Line, Dir: dir})
+	d := open(t, Options{Address: address, Protocol: Line, Dir: dir, confirmAfter: 10 * time.Millisecond})
 	d.put(0, 100)
 	for d.spool.Waiting() == 0 {
 		time.Sleep(time.Millisecond)
@@ -357,6 +357,14 @@ func TestForwardDamage(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	before := d.spool.Waiting()
+	want := d.put(100, 10)
+	for d.spool.Waiting() == before {
+		time.Sleep(time.Millisecond)
+	}
+	if bytes, err = os.ReadFile(files[0]); err != nil {
+		t.Fatal(err)
+	}
 	bytes[100] ^= 1
 	if err := os.WriteFile(files[0], bytes, 0o600); err != nil {
 		t.Fatal(err)
@@ -367,9 +375,14 @@ func TestForwardDamage(t *testing.T) {
 			t.Fatal("the damage is not noticed")
 		}
 	}
-	want := d.put(200, 10)
-	if diff := cmp.Diff(want, o.wait(t, 10)); diff != "" {
+	want = append(want, d.put(200, 10)...)
+	if diff := cmp.Diff(want, o.wait(t, 20)); diff != "" {
 		t.Error(diff)
+	}
+	for begin := time.Now(); d.spool.Waiting() > 0; time.Sleep(time.Millisecond) {
+		if time.Since(begin) > 30*time.Second {
+			t.Fatal("what was sent is not confirmed")
+		}
 	}
 }
 

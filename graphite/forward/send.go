@@ -128,7 +128,10 @@ func (f *Forwarder) sendSpool(ctx context.Context, lost <-chan struct{}) error {
 			f.part(lost, err)
 			return ctx.Err()
 		case errors.Is(err, log.ErrCorrupt):
-			f.skipDamage(err)
+			if err := f.skipDamage(err); err != nil {
+				return err
+			}
+			continue
 		case err != nil:
 			return err
 		default:
@@ -215,11 +218,16 @@ func (f *Forwarder) part(lost <-chan struct{}, err error) {
 	}
 }
 
-// skipDamage gives up what the spool holds and cannot be read.
-func (f *Forwarder) skipDamage(err error) {
-	f.o.Logger.Error("the spool is damaged, the points in it are not forwarded; look at the disk", "address", f.o.Address, "bytes", f.spool.After(f.sender.at), "err", err)
+// skipDamage gives up what cannot be read after what was sent, and goes on behind it.
+func (f *Forwarder) skipDamage(damage error) error {
+	s := &f.sender
+	next, lost, err := f.spool.Beyond(s.at)
+	if err != nil {
+		return err
+	}
+	f.o.Logger.Error("the spool is damaged, and points in it are not forwarded; look at the disk", "address", f.o.Address, "bytes", lost, "err", damage)
 	f.metrics.drop(dropDamage, 1)
-	f.sender.at = f.spool.End()
-	f.sender.marks = f.sender.marks[:0]
-	f.confirm(f.sender.at)
+	s.at = next
+	s.marks = append(s.marks, mark{f.o.Now(), s.written, next}) // confirmed when what was sent before is
+	return nil
 }

@@ -35,6 +35,7 @@ import (
 
 	"github.com/tsdbridge/tsdbridge/prometheus/object"
 	"github.com/tsdbridge/tsdbridge/storage"
+	"github.com/tsdbridge/tsdbridge/storage/log"
 )
 
 // catalog names series by their numbers: m{n="1"}, m{n="2"}, …. Number 99 has no name.
@@ -347,7 +348,7 @@ func TestKinds(t *testing.T) {
 	}
 }
 
-// TestDamage damages a record of the spool. What stands before it is sent, and what comes later.
+// TestDamage damages a record of the spool. What stands around it is sent, and what comes later.
 func TestDamage(t *testing.T) {
 	r, w := newReceiver(t), newWorld(t)
 	r.answers(func(int) int { return http.StatusServiceUnavailable })
@@ -355,11 +356,16 @@ func TestDamage(t *testing.T) {
 	want := w.append(1, 1, 2)
 	w.append(2, 1, 2)
 	s := (*w.live.Load())[0].spool
-	f, err := os.OpenFile(filepath.Join(w.o.Dir, "other", "spool", fmt.Sprintf("%016x.log", s.End().Segment)), os.O_RDWR, 0)
+	var end log.Position
+	if err := s.Tail(t.Context(), end, func(_ []byte, next log.Position) error { end = next; return nil }); err != nil {
+		t.Fatal(err)
+	}
+	want = append(want, w.append(3, 1, 2)...)
+	f, err := os.OpenFile(filepath.Join(w.o.Dir, "other", "spool", fmt.Sprintf("%016x.log", end.Segment)), os.O_RDWR, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
-	at, last := s.End().Offset-1, []byte{0}
+	at, last := end.Offset-1, []byte{0}
 	if _, err = f.ReadAt(last, at); err == nil {
 		_, err = f.WriteAt([]byte{last[0] ^ 1}, at)
 	}
@@ -375,7 +381,7 @@ func TestDamage(t *testing.T) {
 			t.Fatal("the damage is not noticed")
 		}
 	}
-	r.waitFor(t, w.append(3, 1, 2))
+	r.waitFor(t, w.append(4, 1, 2))
 }
 
 // TestAbsence sends everything when a destination is back, in order, also after a restart of this process.

@@ -96,7 +96,7 @@ func (s *sender) round(ctx context.Context, r *round) error {
 	r.next = s.d.spool.Position()
 	if err := s.gather(ctx, r); err != nil {
 		if errors.Is(err, log.ErrCorrupt) {
-			return s.skipDamage(ctx, err)
+			return s.skipDamage(ctx, r.next, err)
 		}
 		return err
 	}
@@ -137,12 +137,15 @@ func (s *sender) gather(ctx context.Context, r *round) error {
 	}
 }
 
-// skipDamage gives up what the spool holds and cannot be read.
-func (s *sender) skipDamage(ctx context.Context, err error) error {
-	at := s.d.spool.End()
-	s.d.m.o.Logger.ErrorContext(ctx, "the spool is damaged, the samples in it are not sent; copy this time from the store", "destination", s.d.name, "bytes", s.d.spool.Waiting(), "err", err)
+// skipDamage gives up what cannot be read after a position, and goes on behind it.
+func (s *sender) skipDamage(ctx context.Context, at log.Position, damage error) error {
+	next, lost, err := s.d.spool.Beyond(at)
+	if err != nil {
+		return err
+	}
+	s.d.m.o.Logger.ErrorContext(ctx, "the spool is damaged, and samples in it are not sent; copy this time from the store, and look at the disk", "destination", s.d.name, "bytes", lost, "err", damage)
 	s.d.metrics.drop(dropDamage, 1)
-	s.d.confirm(ctx, at)
+	s.d.confirm(ctx, next)
 	return nil
 }
 
