@@ -353,16 +353,13 @@ func TestForwardDamage(t *testing.T) {
 	if err != nil || len(files) != 1 {
 		t.Fatal(files, err)
 	}
-	bytes, err := os.ReadFile(files[0])
-	if err != nil {
-		t.Fatal(err)
-	}
 	before := d.spool.Waiting()
 	want := d.put(100, 10)
 	for d.spool.Waiting() == before {
 		time.Sleep(time.Millisecond)
 	}
-	if bytes, err = os.ReadFile(files[0]); err != nil {
+	bytes, err := os.ReadFile(files[0])
+	if err != nil {
 		t.Fatal(err)
 	}
 	bytes[100] ^= 1
