@@ -11,7 +11,8 @@ import (
 
 // testMajorCompact: a real HBase forgets what was deleted, in all regions of the table, and keeps the rest.
 func testMajorCompact(t *testing.T, c *cluster.Cluster) {
-	e := newTable(t, c, hbase.Options{})
+	const table = "compacted" // the other parts fill and split theirs
+	e := newTableOf(t, c, hbase.Options{}, table)
 	rows := [][]byte{[]byte(key(1)), []byte(key(4001)), []byte(key(8001))} // one in each region
 	var kept, gone []kv.Mutation
 	for _, row := range rows {

@@ -64,10 +64,16 @@ func TestLive(t *testing.T) {
 // newTable makes the table t with the family f in three regions and returns an engine.
 func newTable(t *testing.T, c *cluster.Cluster, o hbase.Options) *hbase.Engine {
 	t.Helper()
+	return newTableOf(t, c, o, table)
+}
+
+// newTableOf is newTable for a table of another name.
+func newTableOf(t *testing.T, c *cluster.Cluster, o hbase.Options, name string) *hbase.Engine {
+	t.Helper()
 	o.ZooKeeper = c.ZooKeeper()
 	e := newEngine(t, o)
 	spec := hbase.TableSpec{
-		Name:     table,
+		Name:     name,
 		Families: []hbase.Family{{Name: family, Bloom: "ROW", Encoding: "DIFF", Compression: "NONE"}},
 		Splits:   [][]byte{[]byte(key(3000)), []byte(key(6000))},
 	}
