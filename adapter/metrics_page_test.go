@@ -231,7 +231,7 @@ func adapterWithEverything(t *testing.T, engine string) *Adapter {
 	o.Carbon.Aggregation.Rules, o.Carbon.Forward.Addresses = rules, []string{"carbon:2003"}
 	o.OpenTSDB.ListenAddress = "127.0.0.1:0"
 	o.Prometheus.Write.Dedup.ClusterLabel, o.Prometheus.Write.Dedup.ReplicaLabel = "cluster", "replica"
-	o.Rollups = fillTestTables
+	o.Rollups = filepath.Join("config", "testdata", "rollups.json")
 	o.PromConfig = mustParseProm(t, dir, "remote_write: [{url: 'http://mirror:9201/api/v1/write'}]")
 	var err error
 	if o.RetentionRules, err = parsed(t, config.ParseRetention, `- {matcher: "{job=\"a\"}", age: 1d}`); err != nil {

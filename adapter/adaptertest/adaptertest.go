@@ -45,3 +45,17 @@ func Options(t *testing.T, mode storage.WriteMode) adapter.Options {
 	o.Path, o.WriteMode, o.AdminAPI = filepath.Join(t.TempDir(), "store"), string(mode), true
 	return o
 }
+
+// AppendPoint has a store take a point of a series.
+func AppendPoint(t *testing.T, store *storage.Store, series storage.Series, at int64, value float64) {
+	t.Helper()
+	refs, errs := store.Resolve(t.Context(), []storage.Series{series})
+	if errs != nil {
+		t.Fatal(errs)
+	}
+	var b storage.Batch
+	b.Add(refs[0], at, value)
+	if err := store.Append(t.Context(), &b); err != nil {
+		t.Fatal(err)
+	}
+}

@@ -10,7 +10,6 @@ import (
 
 	"github.com/prometheus/prometheus/model/labels"
 	"github.com/prometheus/prometheus/model/metadata"
-	"github.com/prometheus/prometheus/promql/parser"
 
 	"github.com/tsdbridge/tsdbridge/budget"
 	prom "github.com/tsdbridge/tsdbridge/prometheus"
@@ -179,12 +178,8 @@ func (e *Exports) exportColumns(w http.ResponseWriter, r *http.Request) {
 
 // ParseSelectors reads selectors of PromQL. An error begins with the one that is wrong.
 func ParseSelectors(all []string) (match [][]*labels.Matcher, err error) {
-	p := parser.NewParser(parser.Options{})
 	for _, text := range all {
-		ms, err := p.ParseMetricSelector(text)
-		if err == nil {
-			err = pathlabel.Refuse(ms)
-		}
+		ms, err := pathlabel.ParseLabels(text)
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", text, err)
 		}

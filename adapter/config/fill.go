@@ -8,7 +8,6 @@ import (
 
 	"github.com/prometheus/common/model"
 	"github.com/prometheus/prometheus/model/labels"
-	"github.com/prometheus/prometheus/promql/parser"
 	"gopkg.in/yaml.v3"
 
 	"github.com/tsdbridge/tsdbridge/prometheus/pathlabel"
@@ -64,10 +63,7 @@ func parseFillRule(node *yaml.Node) (Fill, error) {
 	}
 	var err error
 	if r.Matcher != "" {
-		if r.Matchers, err = parser.NewParser(parser.Options{}).ParseMetricSelector(r.Matcher); err != nil {
-			return r, fmt.Errorf("matcher %s: %w", r.Matcher, err)
-		}
-		if err = pathlabel.Refuse(r.Matchers); err != nil {
+		if r.Matchers, err = pathlabel.ParseLabels(r.Matcher); err != nil {
 			return r, fmt.Errorf("matcher %s: %w", r.Matcher, err)
 		}
 	}

@@ -1,6 +1,7 @@
 package config
 
 import (
+	_ "embed"
 	"fmt"
 	"strings"
 	"testing"
@@ -12,14 +13,8 @@ import (
 	"github.com/tsdbridge/tsdbridge/translate"
 )
 
-const fillTestTables = `{"aggregationIds":{"sum":0,"count":1,"min":2,"max":3},"intervals":[
-	{"table":"tsdb","preAggregationTable":"p","interval":"1m","rowSpan":"1h","defaultInterval":true},
-	{"table":"a","preAggregationTable":"p","interval":"10m","rowSpan":"6h"},
-	{"table":"b","preAggregationTable":"p","interval":"1h","rowSpan":"1d"},
-	{"table":"c","preAggregationTable":"p","interval":"1d","rowSpan":"1n"},
-	{"table":"d","preAggregationTable":"p","interval":"7m","rowSpan":"2h"},
-	{"table":"shared","preAggregationTable":"p","interval":"2h","rowSpan":"1d"},
-	{"table":"shared","preAggregationTable":"p","interval":"4h","rowSpan":"1n"}]}`
+//go:embed testdata/rollups.json
+var fillTestTables string
 
 // TestParseFill runs the data file about the rules by which rollup tables are filled.
 func TestParseFill(t *testing.T) {

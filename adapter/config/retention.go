@@ -8,7 +8,6 @@ import (
 
 	"github.com/prometheus/common/model"
 	"github.com/prometheus/prometheus/model/labels"
-	"github.com/prometheus/prometheus/promql/parser"
 	"gopkg.in/yaml.v3"
 
 	"github.com/tsdbridge/tsdbridge/prometheus/pathlabel"
@@ -50,10 +49,7 @@ func parseRetentionRule(node *yaml.Node) (r Retention, err error) {
 	if r.Matcher == "" {
 		return r, errors.New("a rule has no matcher")
 	}
-	if r.Matchers, err = parser.NewParser(parser.Options{}).ParseMetricSelector(r.Matcher); err != nil {
-		return r, fmt.Errorf("matcher %s: %w", r.Matcher, err)
-	}
-	if err := pathlabel.Refuse(r.Matchers); err != nil {
+	if r.Matchers, err = pathlabel.ParseLabels(r.Matcher); err != nil {
 		return r, fmt.Errorf("matcher %s: %w", r.Matcher, err)
 	}
 	if !slices.ContainsFunc(r.Matchers, func(m *labels.Matcher) bool { return !m.Matches("") }) {

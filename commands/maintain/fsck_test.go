@@ -45,15 +45,7 @@ func damageRows(t *testing.T, db kv.KV) {
 func TestFsck(t *testing.T) {
 	o := adaptertest.Options(t, storage.WriteBuffered)
 	a, stop := adaptertest.Run(t, o)
-	refs, errs := a.Store().Resolve(t.Context(), []storage.Series{{Metric: "m", Tags: []storage.Tag{{Key: "host", Value: "h"}}}})
-	if errs != nil {
-		t.Fatal(errs)
-	}
-	var b storage.Batch
-	b.Add(refs[0], 1356998400_000, 0.5)
-	if err := a.Store().Append(t.Context(), &b); err != nil {
-		t.Fatal(err)
-	}
+	adaptertest.AppendPoint(t, a.Store(), storage.Series{Metric: "m", Tags: []storage.Tag{{Key: "host", Value: "h"}}}, 1356998400_000, 0.5)
 	stop()
 	damageStopped := func() {
 		if err := o.ReadTables(t.Context(), func(db kv.KV, _ *storage.Store) error {

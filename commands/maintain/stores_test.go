@@ -110,6 +110,18 @@ func (l *numbered) check(t *testing.T, store *storage.Store, acked []int64) {
 	}
 }
 
+// checkRestored restores a backup, or a copy of a store, and checks what an adapter finds in it.
+func (l *numbered) checkRestored(t *testing.T, o adapter.Options, from string, acked []int64) {
+	t.Helper()
+	o.Path = filepath.Join(t.TempDir(), "restored")
+	if err := Restore(t.Context(), o, StoreOptions{Dir: from}, io.Discard); err != nil {
+		t.Fatalf("%s: %v", from, err)
+	}
+	a, stop := adaptertest.Run(t, o)
+	l.check(t, a.Store(), acked)
+	stop()
+}
+
 // TestBackupUnderLoad makes backups of a store during writes, restores each, and checks that
 // everything acknowledged before the backup is there.
 func TestBackupUnderLoad(t *testing.T) {
@@ -137,14 +149,7 @@ func TestBackupUnderLoad(t *testing.T) {
 			l.stop()
 			stop()
 			for n := range acked {
-				restored := o
-				restored.Path = filepath.Join(t.TempDir(), "restored")
-				if err := Restore(t.Context(), restored, StoreOptions{Dir: filepath.Join(dir, "deep", fmt.Sprint(n))}, io.Discard); err != nil {
-					t.Fatal(err)
-				}
-				b, stop := adaptertest.Run(t, restored)
-				l.check(t, b.Store(), acked[n])
-				stop()
+				l.checkRestored(t, o, filepath.Join(dir, "deep", fmt.Sprint(n)), acked[n])
 			}
 		})
 	}
@@ -168,15 +173,8 @@ func TestBackupAfterCrash(t *testing.T) {
 	if err := Backup(t.Context(), crashed, StoreOptions{Dir: backup}, io.Discard); err != nil {
 		t.Fatal(err)
 	}
-	for from, name := range map[string]string{backup: "backup", crashed.Path: "the store itself"} {
-		restored := o
-		restored.Path = filepath.Join(t.TempDir(), "restored")
-		if err := Restore(t.Context(), restored, StoreOptions{Dir: from}, io.Discard); err != nil {
-			t.Fatalf("%s: %v", name, err)
-		}
-		b, stop := adaptertest.Run(t, restored)
-		l.check(t, b.Store(), acked)
-		stop()
+	for _, from := range []string{backup, crashed.Path} {
+		l.checkRestored(t, o, from, acked)
 	}
 }
 

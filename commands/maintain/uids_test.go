@@ -41,15 +41,7 @@ func TestUIDCommands(t *testing.T) {
 	for _, running := range []bool{false, true} {
 		o := adaptertest.Options(t, storage.WriteBuffered)
 		a, stop := adaptertest.Run(t, o)
-		refs, errs := a.Store().Resolve(t.Context(), []storage.Series{{Metric: "sys.cpu", Tags: []storage.Tag{{Key: "host", Value: "web"}}}})
-		if errs != nil {
-			t.Fatal(errs)
-		}
-		var b storage.Batch
-		b.Add(refs[0], 1356998400_000, 0.5)
-		if err := a.Store().Append(t.Context(), &b); err != nil {
-			t.Fatal(err)
-		}
+		adaptertest.AppendPoint(t, a.Store(), storage.Series{Metric: "sys.cpu", Tags: []storage.Tag{{Key: "host", Value: "web"}}}, 1356998400_000, 0.5)
 		if running {
 			o.ListenAddress = a.Addr()
 		} else {

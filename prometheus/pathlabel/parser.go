@@ -96,3 +96,15 @@ func inAbsent(path []parser.Node) bool {
 	}
 	return false
 }
+
+// ParseLabels reads a selector of PromQL where the labels of series alone decide: one that asks for paths is refused.
+func ParseLabels(text string) ([]*labels.Matcher, error) {
+	matchers, err := parser.NewParser(parser.Options{}).ParseMetricSelector(text)
+	if err != nil {
+		return nil, err
+	}
+	if Has(matchers) {
+		return nil, errors.New(Name + " is for queries: here the labels of series decide")
+	}
+	return matchers, nil
+}

@@ -3,7 +3,6 @@
 package pathlabel
 
 import (
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -60,14 +59,6 @@ func check(m *labels.Matcher) error {
 		return fmt.Errorf("matcher %s: %s is a pattern of Graphite (* ? [] {}), which only = can ask for", m, Name)
 	case m.Value == "":
 		return fmt.Errorf("matcher %s: the pattern is empty", m)
-	}
-	return nil
-}
-
-// Refuse refuses matchers of paths where the labels of series alone decide.
-func Refuse(matchers []*labels.Matcher) error {
-	if Has(matchers) {
-		return errors.New(Name + " is for queries: here the labels of series decide")
 	}
 	return nil
 }

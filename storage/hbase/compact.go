@@ -39,30 +39,26 @@ func (e *Engine) MajorCompact(ctx context.Context, table string) (regions int, e
 
 // regionsByServer returns the names of a table's open regions, by the addresses of their servers.
 func (e *Engine) regionsByServer(ctx context.Context, table string) (map[string][]string, error) {
-	name := strings.TrimPrefix(table, "default:")
-	list := kv.Scan{Table: metaTable, Family: metaFamily, Start: []byte(name + ",,"), Stop: []byte(name + "-")}
 	found := map[string][]string{}
-	for row, err := range e.Scan(ctx, list) {
-		if err != nil {
-			return nil, err
-		}
+	err := e.eachRegion(ctx, table, false, func(_ []byte, row *kv.Row) error {
 		var info pb.RegionInfo
 		server := ""
 		for _, c := range row.Cells {
 			switch string(c.Qualifier) {
 			case "regioninfo":
 				if err := proto.Unmarshal([]byte(strings.TrimPrefix(string(c.Value), "PBUF")), &info); err != nil {
-					return nil, fmt.Errorf("region %q: %w", row.Key, err)
+					return fmt.Errorf("region %q: %w", row.Key, err)
 				}
 			case "server":
 				server = string(c.Value)
 			}
 		}
-		if _, ok := regionStart(row.Key, name); ok && server != "" && !info.GetOffline() && !info.GetSplit() {
+		if server != "" && !info.GetOffline() && !info.GetSplit() {
 			found[server] = append(found[server], string(row.Key))
 		}
-	}
-	return found, nil
+		return nil
+	})
+	return found, err
 }
 
 // compactRegions asks a server for compactions, and goes on after a region that it refuses.

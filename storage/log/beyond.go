@@ -1,11 +1,21 @@
 package log
 
+import "slices"
+
 // Beyond returns where a Tail goes on that has read up to a position and failed with ErrCorrupt: at the next record
 // that can surely be read, in the same segment or a later one, or at the end.
 func (l *Log) Beyond(at Position) (Position, error) {
-	s, begin := l.unread(at)
-	if s == nil || at.Compare(begin) < 0 { // what stood before the first segment is missing
-		return begin, nil
+	segments, err := l.segmentsFrom(Position{})
+	if err != nil {
+		return at, err
+	}
+	n := slices.IndexFunc(segments, func(s segment) bool { return !s.empty() && s.endPosition().Compare(at) > 0 })
+	if n < 0 {
+		return l.End(), nil
+	}
+	s := segments[n]
+	if at.Compare(s.before) < 0 { // what stood before the first segment is missing
+		return s.before, nil
 	}
 	name := l.path(s.number, suffixLog)
 	f, err := l.opts.FS.Open(name)
@@ -25,17 +35,4 @@ func (l *Log) Beyond(at Position) (Position, error) {
 		return s.endPosition(), nil
 	}
 	return Position{s.number, next}, nil
-}
-
-// unread returns the first segment with records after a position, and the end of what comes before it. Without one it
-// returns nil and the end of the log.
-func (l *Log) unread(at Position) (s *segment, begin Position) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	for _, s := range l.segments {
-		if !s.empty() && s.endPosition().Compare(at) > 0 {
-			return &segment{number: s.number, end: s.end}, s.before
-		}
-	}
-	return nil, l.end
 }
