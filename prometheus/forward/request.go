@@ -70,7 +70,7 @@ func (e *encoder) v1(items []item) (r request, err error) {
 				e.s.d.metrics.drop(dropForm, 1)
 				continue
 			}
-			ts.Exemplars = append(ts.Exemplars, prompb.Exemplar{Labels: prompb.FromLabels(x.Labels, nil), Value: x.Value, Timestamp: it.time, XXX_unrecognized: minusZero(exemplarValue, x.Value)})
+			ts.Exemplars = append(ts.Exemplars, prompb.Exemplar{Labels: prompb.FromLabels(x.Labels, nil), Value: x.Value, Timestamp: it.time, XXX_unrecognized: minusZero(object.ExemplarValue, x.Value)})
 			r.exemplars++
 		}
 	}
@@ -128,7 +128,7 @@ func (e *encoder) v2(items []item) (r request, err error) {
 			}
 			_, histograms := numbers[key{it.target, true}]
 			ts := of(it, histograms)
-			ts.Exemplars = append(ts.Exemplars, writev2.Exemplar{LabelsRefs: symbols.SymbolizeLabels(x.Labels, nil), Value: x.Value, Timestamp: it.time, XXX_unrecognized: minusZero(exemplarValue, x.Value)})
+			ts.Exemplars = append(ts.Exemplars, writev2.Exemplar{LabelsRefs: symbols.SymbolizeLabels(x.Labels, nil), Value: x.Value, Timestamp: it.time, XXX_unrecognized: minusZero(object.ExemplarValue, x.Value)})
 			r.exemplars++
 		}
 	}
@@ -136,11 +136,8 @@ func (e *encoder) v2(items []item) (r request, err error) {
 	return r.packed(w.Marshal())
 }
 
-// Fields of values, in both versions.
-const (
-	sampleValue   = 1
-	exemplarValue = 2
-)
+// sampleValue is the field number of the value of a sample, in both versions.
+const sampleValue = 1
 
 // minusZero returns a field whose value is -0, nil for others. The generated code leaves a value
 // out that equals 0, as -0 does. What it does not know of a message it writes as it is.

@@ -160,7 +160,7 @@ func bucketsIn(spans []histogram.Span) (n int) {
 // Field numbers of prometheus.Exemplar and prometheus.Label.
 const (
 	exemplarLabels = 1
-	exemplarValue  = 2
+	ExemplarValue  = 2
 	LabelName      = 1
 	LabelValue     = 2
 )
@@ -174,7 +174,7 @@ func EncodeExemplar(e exemplar.Exemplar) []byte {
 		b = wire.AppendString(b, LabelName, l.Name)
 		b = wire.AppendString(b, LabelValue, l.Value)
 	})
-	return wire.AppendDouble(b, exemplarValue, e.Value)
+	return wire.AppendDouble(b, ExemplarValue, e.Value)
 }
 
 // DecodeExemplar is the inverse of EncodeExemplar. It does not set the time.

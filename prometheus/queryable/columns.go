@@ -83,16 +83,13 @@ const maxRuns = 64
 
 // readPoints reads points of the series from one to another, of each as far back as its own lookback reaches.
 func (c *foundColumns) readPoints(ctx context.Context, from, to, most int, worker func() rangeql.ColumnWorker) error {
-	runs := 1
-	for i := from + 1; i < to; i++ {
-		if c.begin(i) != c.begin(i-1) {
+	runs := 0
+	for i := from; i < to; i++ {
+		if i == from || c.begin(i) != c.begin(i-1) {
 			runs++
 		}
 	}
-	if runs == 1 && from < to {
-		return c.readRun(ctx, c.begin(from), from, to, most, worker)
-	}
-	if runs > maxRuns || from >= to {
+	if runs == 0 || runs > maxRuns {
 		return c.readRun(ctx, c.span.start, from, to, most, worker)
 	}
 	for from < to {
