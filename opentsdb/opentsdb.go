@@ -179,7 +179,7 @@ func (o Options) Validate() error {
 	if o.ListenAddress == "" {
 		return nil
 	}
-	if _, err := time.LoadLocation(o.TimeZone); err != nil {
+	if _, err := query.ParseZone(o.TimeZone); err != nil {
 		return fmt.Errorf("--opentsdb.time-zone=%s: %w", o.TimeZone, err)
 	}
 	if err := o.listener().Validate(); err != nil {
@@ -222,7 +222,7 @@ func (o Options) queries(s *Server, l *limits) api.Options {
 
 // location is the time zone of dates; it was validated.
 func (o Options) location() *time.Location {
-	zone, err := time.LoadLocation(o.TimeZone)
+	zone, err := query.ParseZone(o.TimeZone)
 	if err != nil {
 		return time.UTC
 	}

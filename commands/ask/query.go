@@ -11,7 +11,6 @@ import (
 	"net/http"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/tsdbridge/tsdbridge/adapter"
 	"github.com/tsdbridge/tsdbridge/commands"
@@ -40,7 +39,7 @@ func (a *Options) with(ctx context.Context, o adapter.Options, use func(ctx cont
 
 // Query answers the queries of a command line as a TSD's "tsdb query" does.
 func Query(ctx context.Context, o adapter.Options, a Options, console commands.Console) error {
-	zone, err := time.LoadLocation(o.OpenTSDB.TimeZone)
+	zone, err := query.ParseZone(o.OpenTSDB.TimeZone)
 	if err != nil {
 		return err
 	}

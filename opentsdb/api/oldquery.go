@@ -55,13 +55,35 @@ func (a *API) oldAnswer(r *request, v url.Values) (*query.Answer, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := a.check(parsed); err != nil {
+	if err := a.checkOld(parsed, v); err != nil {
 		return nil, err
 	}
 	if n := len(v["o"]); n > 0 && n != len(v["m"]) {
 		return nil, query.RequestError{Message: fmt.Sprintf("%d `o' parameters, but %d `m' parameters.", n, len(v["m"]))}
 	}
 	return a.evaluated(r, parsed, r.URL.RawQuery)
+}
+
+// checkOld is check for a request whose dates, and they alone, are in the zone of a parameter.
+func (a *API) checkOld(parsed *query.Request, v url.Values) error {
+	zone, err := a.oldZone(v)
+	if err != nil && (query.IsDate(parsed.Start) || query.IsDate(parsed.End)) {
+		return query.RequestError{Message: "Invalid timezone name: " + v.Get("tz")}
+	}
+	parsed.DefaultZone = zone
+	return parsed.Check(a.o.Now())
+}
+
+// oldZone is the zone of tz; without one, and with one that is unknown, that of the server.
+func (a *API) oldZone(v url.Values) (*time.Location, error) {
+	if v.Get("tz") == "" {
+		return a.o.TimeZone, nil
+	}
+	zone, err := query.ParseZone(v.Get("tz"))
+	if err != nil {
+		return a.o.TimeZone, err
+	}
+	return zone, nil
 }
 
 // plotted says what a picture shows, as a TSD does beside the picture.
@@ -87,10 +109,7 @@ func (a *API) picture(r *request, v url.Values, answer *query.Answer) (image []b
 	if err != nil {
 		return nil, query.RequestError{Message: err.Error()}
 	}
-	o.Zone = a.o.TimeZone
-	if zone, err := time.LoadLocation(v.Get("tz")); v.Has("tz") && err == nil {
-		o.Zone = zone
-	}
+	o.Zone, _ = a.oldZone(v)
 	if err := budget.From(r.Context()).Take(int64(o.Width*o.Height) * pictureBytes); err != nil {
 		return nil, err
 	}

@@ -5,7 +5,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"net/http"
 	"slices"
 	"strconv"
@@ -90,11 +89,11 @@ func (a *API) listTSMeta(w http.ResponseWriter, r *request) error {
 	if err != nil {
 		return err
 	}
-	named, err := parseSeriesName(m)
+	named, err := query.ParseSeriesName(m)
 	if err != nil {
 		return invalid(err.Error())
 	}
-	if named.metric == "" {
+	if named.Metric == "" {
 		return query.SyntaxError{Err: errors.New("Metric cannot be null or empty")}
 	}
 	var body []byte
@@ -224,7 +223,7 @@ func (a *API) editTSMetaByName(w http.ResponseWriter, r *request, e *schema.TSMe
 	if err != nil {
 		return err
 	}
-	named, err := parseSeriesName(m)
+	named, err := query.ParseSeriesName(m)
 	if err != nil {
 		return invalid(err.Error())
 	}
@@ -275,61 +274,10 @@ func (a *API) deleteTSMeta(w http.ResponseWriter, r *request, e *schema.TSMetaEd
 	return nil
 }
 
-// A seriesName is a metric with tags, each key once.
-type seriesName struct {
-	metric string
-	tags   []query.LookupTag
-}
-
-// mostNameTags bounds the tags of a seriesName.
-const mostNameTags = 1000
-
-// parseSeriesName reads metric{key=value,…} as OpenTSDB's Tags.parseWithMetric does, with its words.
-func parseSeriesName(m string) (seriesName, error) {
-	metric, inner, braces := strings.Cut(m, "{")
-	s := seriesName{metric: metric}
-	switch {
-	case !braces:
-		return s, nil
-	case !strings.HasSuffix(inner, "}"):
-		return s, fmt.Errorf("Missing '}' at the end of: %s", m)
-	case inner == "}":
-		return s, nil
-	}
-	for tag := range strings.SplitSeq(strings.TrimSuffix(inner, "}"), ",") {
-		if err := s.add(tag); err != nil {
-			return s, fmt.Errorf("When parsing tag '%s': %w", tag, err)
-		}
-		if len(s.tags) > mostNameTags {
-			return s, errors.New("Too many tags")
-		}
-	}
-	return s, nil
-}
-
-func (s *seriesName) add(tag string) error {
-	key, value, ok := strings.Cut(tag, "=")
-	if !ok || key == "" || value == "" || strings.Contains(value, "=") {
-		return fmt.Errorf("invalid tag: %s", tag)
-	}
-	i := slices.IndexFunc(s.tags, func(t query.LookupTag) bool { return t.Key == key })
-	switch {
-	case i < 0:
-		s.tags = append(s.tags, query.LookupTag{Key: key, Value: value})
-	case s.tags[i].Value != value:
-		var held []string
-		for _, t := range s.tags {
-			held = append(held, t.Key+"="+t.Value)
-		}
-		return fmt.Errorf("duplicate tag: %s, tags={%s}", tag, strings.Join(held, ", "))
-	}
-	return nil
-}
-
 // resolveName returns the UIDs of a name; the tags are in the order of those of their keys.
-func (a *API) resolveName(ctx context.Context, s seriesName) (metric string, tags []schema.Pair, err error) {
-	names := [3][]string{schema.Metric: {s.metric}}
-	for _, t := range s.tags {
+func (a *API) resolveName(ctx context.Context, s query.SeriesName) (metric string, tags []schema.Pair, err error) {
+	names := [3][]string{schema.Metric: {s.Metric}}
+	for _, t := range s.Tags {
 		names[schema.Tagk], names[schema.Tagv] = append(names[schema.Tagk], t.Key), append(names[schema.Tagv], t.Value)
 	}
 	var uids [3][]string
@@ -341,7 +289,7 @@ func (a *API) resolveName(ctx context.Context, s seriesName) (metric string, tag
 			return "", nil, query.UnknownNameError{Kind: string(kind.Qualifier()), Name: names[kind][i]}
 		}
 	}
-	for i := range s.tags {
+	for i := range s.Tags {
 		tags = append(tags, schema.Pair{Key: []byte(uids[schema.Tagk][i]), Value: []byte(uids[schema.Tagv][i])})
 	}
 	slices.SortFunc(tags, func(x, y schema.Pair) int { return bytes.Compare(x.Key, y.Key) })

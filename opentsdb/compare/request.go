@@ -84,7 +84,7 @@ func parseBody(line []byte, t Times) (r Request, err error) {
 	}
 	zone := time.UTC
 	if name, ok := body["timezone"].(string); ok {
-		if zone, err = time.LoadLocation(name); err != nil {
+		if zone, err = query.ParseZone(name); err != nil {
 			return r, err
 		}
 	}

@@ -80,7 +80,7 @@ func (t *Timespan) check(now time.Time) error {
 		if _, err := query.ParseTime(string(at), time.UTC, now); at != "" && err != nil {
 			return err
 		}
-		if _, err := time.LoadLocation(string(orEmpty(t.Timezone))); err != nil && query.IsDate(string(at)) {
+		if _, err := query.ParseZone(string(orEmpty(t.Timezone))); err != nil && query.IsDate(string(at)) {
 			return err
 		}
 	}

@@ -298,13 +298,12 @@ func (e *Engine) known(ctx context.Context, kind schema.Kind, what string, names
 // filter; it is its tsd.query.filter.expansion_limit.
 const maxResolved = 4096
 
-// resolve looks up the names of a filter, the values first, as a TSD does.
+// resolve looks up the names of a filter, the values first, as a TSD does: a value that a series must have is
+// one that has a UID. One that it must not have need not exist.
 func (e *Engine) resolve(ctx context.Context, f Filter) error {
-	if f.Type == "literal_or" || f.Type == "not_literal_or" {
-		if literals := f.literals(); len(literals) <= maxResolved {
-			if err := e.known(ctx, schema.Tagv, "tagv", literals...); err != nil {
-				return err
-			}
+	if f.resolves() {
+		if err := e.known(ctx, schema.Tagv, "tagv", f.literals()...); err != nil {
+			return err
 		}
 	}
 	return e.known(ctx, schema.Tagk, "tagk", f.TagKey)

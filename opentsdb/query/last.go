@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"net/url"
 	"strconv"
 	"strings"
@@ -47,7 +48,7 @@ func ParseLast(v url.Values) (*LastRequest, error) {
 	for _, s := range v["timeseries"] {
 		q, err := parseLastSeries(s)
 		if err != nil {
-			return nil, refused(err)
+			return nil, SyntaxError{err} // a TSD's status
 		}
 		r.Queries = append(r.Queries, q)
 	}
@@ -57,17 +58,14 @@ func ParseLast(v url.Values) (*LastRequest, error) {
 	return r, r.check()
 }
 
-// parseLastSeries reads metric{key=value,…}.
+// parseLastSeries reads metric{key=value,…}, where a value is a name whatever it looks like.
 func parseLastSeries(s string) (LastQuery, error) {
-	var sub SubQuery
-	if err := sub.parseMetric(s); err != nil {
-		return LastQuery{}, err
+	named, err := ParseSeriesName(s)
+	q := LastQuery{Metric: named.Metric, Tags: map[string]string{}}
+	for _, t := range named.Tags {
+		q.Tags[t.Key] = t.Value
 	}
-	q := LastQuery{Metric: sub.Metric, Tags: map[string]string{}}
-	for _, f := range sub.Filters {
-		q.Tags[f.TagKey] = f.Text
-	}
-	return q, nil
+	return q, err
 }
 
 // ParseLastJSON reads a request from a body, which may have no other fields.
@@ -144,7 +142,7 @@ func (e *Engine) lastSeries(ctx context.Context, r *LastRequest, q *LastQuery, s
 	}
 	filters := []storage.Filter{{Values: []string{q.Metric}}}
 	for _, key := range sortedKeys(q.Tags) {
-		if err := e.resolve(ctx, Filter{TagKey: key, Type: "literal_or", Text: q.Tags[key]}); err != nil {
+		if err := errors.Join(e.known(ctx, schema.Tagk, "tagk", key), e.known(ctx, schema.Tagv, "tagv", q.Tags[key])); err != nil {
 			return nil, err
 		}
 		filters = append(filters, storage.Filter{Keys: []string{key}, Values: []string{q.Tags[key]}})

@@ -247,7 +247,7 @@ func (r *Request) check(now time.Time) error {
 			if zoneErr != nil {
 				return errors.New("The timezone specification could not be found")
 			}
-			d.Zone = zone
+			d.Zone = r.calendar(zone)
 			d.Calendar = d.Calendar || r.UseCalendar
 		}
 	}
@@ -264,13 +264,21 @@ func (r *Request) time(s string, zone *time.Location, zoneErr error, now time.Ti
 }
 
 func (r *Request) zone() (*time.Location, error) {
-	if r.Timezone == "" || r.Timezone == "Local" {
-		if r.DefaultZone != nil {
-			return r.DefaultZone, nil
-		}
-		return time.UTC, nil
+	switch {
+	case r.Timezone != "":
+		return ParseZone(r.Timezone)
+	case r.DefaultZone != nil:
+		return r.DefaultZone, nil
 	}
-	return time.LoadLocation(r.Timezone)
+	return time.UTC, nil
+}
+
+// calendar is the zone of days and months: that of the request, else UTC, whatever that of dates is.
+func (r *Request) calendar(zone *time.Location) *time.Location {
+	if r.Timezone == "" {
+		return time.UTC
+	}
+	return zone
 }
 
 func (q *SubQuery) check() (err error) {
