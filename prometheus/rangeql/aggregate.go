@@ -3,6 +3,7 @@ package rangeql
 import (
 	"math"
 
+	"github.com/prometheus/common/model"
 	"github.com/prometheus/prometheus/model/labels"
 	"github.com/prometheus/prometheus/promql/parser"
 	"github.com/prometheus/prometheus/promql/parser/posrange"
@@ -71,7 +72,11 @@ func (a *aggregate) add(e *evaluation, s *series, named bool) error {
 	g.dropName = g.dropName || s.dropName
 	g.add(a.op, g.cells[s.from:s.to()], s)
 	if s.hists != nil {
-		g.addHistograms(e, a, s)
+		name := s.labels.Get(model.MetricNameLabel)
+		if named {
+			name = "" // to the library it is gone
+		}
+		g.addHistograms(e, a, s, name)
 	}
 	return nil
 }

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -170,6 +171,14 @@ type question struct {
 	start, end int64 // milliseconds
 	step       time.Duration
 	instant    bool
+	// unordered means that the library answers an instant in the order of a map.
+	unordered bool
+}
+
+func sortVector(r *promql.Result) {
+	if v, ok := r.Value.(promql.Vector); ok {
+		slices.SortFunc(v, func(a, b promql.Sample) int { return labels.Compare(a.Metric, b.Metric) })
+	}
 }
 
 func (q question) String() string {
@@ -209,17 +218,15 @@ func show(r *promql.Result) string {
 	if r.Err != nil {
 		fmt.Fprintln(&b, "error:", r.Err)
 	}
-	var notes []string
-	for note := range r.Warnings {
-		notes = append(notes, note)
+	notes := slices.Sorted(maps.Keys(r.Warnings))
+	for _, note := range notes {
+		fmt.Fprintln(&b, "note:", note)
 	}
-	slices.Sort(notes)
-	fmt.Fprintln(&b, "notes:", notes)
 	switch v := r.Value.(type) {
 	case promql.Vector:
 		fmt.Fprintln(&b, "vector")
 		for _, s := range v {
-			fmt.Fprintf(&b, "%s %t %d %016x %v %v\n", s.Metric, s.DropName, s.T, bits(s.F), s.F, s.H)
+			fmt.Fprintf(&b, "%s %t %d %016x %v %s\n", s.Metric, s.DropName, s.T, bits(s.F), s.F, showHistogram(s.H))
 		}
 	case promql.Matrix:
 		fmt.Fprintln(&b, "matrix")
@@ -229,13 +236,21 @@ func show(r *promql.Result) string {
 				fmt.Fprintf(&b, "  %d %016x %v\n", p.T, bits(p.F), p.F)
 			}
 			for _, p := range s.Histograms {
-				fmt.Fprintf(&b, "  %d %v\n", p.T, p.H)
+				fmt.Fprintf(&b, "  %d %s\n", p.T, showHistogram(p.H))
 			}
 		}
 	default:
 		fmt.Fprintf(&b, "%T %v\n", v, v)
 	}
 	return b.String()
+}
+
+// showHistogram prints a histogram with its hint.
+func showHistogram(h *histogram.FloatHistogram) string {
+	if h == nil {
+		return "no histogram"
+	}
+	return fmt.Sprintf("hint %d, schema %d, %v", h.CounterResetHint, h.Schema, h)
 }
 
 // hasSubquery: of the values of a subquery, the library counts those alone as read that a range has.
@@ -248,6 +263,10 @@ func (e engines) compare(t testing.TB, q question, s promstorage.Queryable) int 
 	defer want.Close()
 	gotResult, got := q.ask(t, e.ours, s)
 	defer got.Close()
+	if q.unordered {
+		sortVector(wantResult)
+		sortVector(gotResult)
+	}
 	if g, w := show(gotResult), show(wantResult); g != w {
 		t.Errorf("%s:\n%s", q, firstDifference(g, w))
 	}

@@ -37,6 +37,7 @@ type evaluator struct {
 	class    class
 	hists    []*histogram.FloatHistogram // the result; nil: none
 	mixture
+	statisticsOf statistics
 
 	ended   func() bool // the query; looked at after each visitsPerLook samples
 	visited int

@@ -3,7 +3,6 @@ package rangeql
 import (
 	"errors"
 
-	"github.com/prometheus/common/model"
 	"github.com/prometheus/prometheus/model/histogram"
 	"github.com/prometheus/prometheus/promql/parser"
 	"github.com/prometheus/prometheus/promql/parser/posrange"
@@ -17,12 +16,12 @@ type histogramSum struct {
 	count           float64
 	incremental     bool // the mean; the sum would overflow
 	incompatible    bool // some histograms do not fit; there is no result
-	floats          bool // there are numbers as well; there is no result
+	floats          bool // there are numbers as well, from before the histograms were incompatible; there is no result
 	reset, notReset bool // hints that were seen
 }
 
 // addHistograms adds the histograms of a series to the cells of the same steps.
-func (g *group) addHistograms(e *evaluation, a *aggregate, s *series) {
+func (g *group) addHistograms(e *evaluation, a *aggregate, s *series, name string) {
 	for i, h := range s.hists {
 		if h == nil {
 			continue
@@ -32,7 +31,7 @@ func (g *group) addHistograms(e *evaluation, a *aggregate, s *series) {
 		case parser.COUNT, parser.GROUP:
 			g.cells[step].count++
 		case parser.SUM, parser.AVG:
-			g.histogramSum(step).add(e, a, h, g.cells[step].count > 0, s.labels.Get(model.MetricNameLabel))
+			g.histogramSum(step).add(e, a, h, g.cells[step].count > 0, name)
 		default:
 			e.warn(annotations.NewHistogramIgnoredInAggregationInfo(parser.ItemTypeStr[a.op], a.position))
 		}
@@ -77,7 +76,7 @@ func (s *histogramSum) add(e *evaluation, a *aggregate, h *histogram.FloatHistog
 		reconciled, err = s.average(e, h, a.position)
 	}
 	if err != nil {
-		s.incompatible = true
+		s.incompatible, s.floats = true, floats
 		if errors.Is(err, histogram.ErrHistogramsIncompatibleSchema) {
 			e.warn(annotations.NewMixedExponentialCustomHistogramsWarning(name, a.position))
 		}
@@ -125,10 +124,8 @@ func (s *histogramSum) average(e *evaluation, h *histogram.FloatHistogram, posit
 // numbers.
 func (s *histogramSum) result(e *evaluation, a *aggregate, floats bool) *histogram.FloatHistogram {
 	switch {
-	case s.sum != nil && floats, s.floats:
-		if !s.incompatible {
-			e.warn(annotations.NewMixedFloatsHistogramsAggWarning(a.position))
-		}
+	case s.sum != nil && floats && !s.incompatible, s.floats:
+		e.warn(annotations.NewMixedFloatsHistogramsAggWarning(a.position))
 		return nil
 	case s.incompatible:
 		return nil

@@ -16,14 +16,15 @@ type mixture struct {
 	call       promql.FunctionCall
 	helper     promql.EvalNodeHelper
 	numbers    []promql.Vector // the other arguments
+	newestKept promql.HPoint   // a copy for the answer, of the newest histogram without buckets
 }
 
 // mixed computes the values of a series with histograms, and returns for how many samples they
 // count. The library's functions compute ranges with histograms.
 func (e *evaluator) mixed(q *evaluation, ls labels.Labels, c Column, out []float64) int {
 	fill(out, absent)
-	if e.statistics {
-		c.Histograms = e.withoutBuckets(c.Histograms)
+	if e.newestKept = (promql.HPoint{}); e.statistics {
+		c.Histograms = e.withoutBuckets(c)
 	}
 	e.hists = make([]*histogram.FloatHistogram, len(out))
 	if e.function == nil {
@@ -71,39 +72,6 @@ func (e *evaluator) pointsOf(c Column) {
 			e.histograms = append(e.histograms, p)
 		}
 	}
-}
-
-// withoutBuckets returns count and sum of histograms. As in the library, a histogram whose hint is
-// not known gets one if the histogram before it is seen as well.
-func (e *evaluator) withoutBuckets(histograms []promql.HPoint) []promql.HPoint {
-	all := make([]promql.HPoint, len(histograms))
-	for i, p := range histograms {
-		hint := p.H.CounterResetHint
-		if hint == histogram.UnknownCounterReset && i > 0 && !value.IsStaleNaN(p.H.Sum) && e.shows(histograms[i-1].T, p.T) {
-			hint = histogram.NotCounterReset
-			if p.H.DetectReset(histograms[i-1].H) {
-				hint = histogram.CounterReset
-			}
-		}
-		all[i] = promql.HPoint{T: p.T, H: &histogram.FloatHistogram{CounterResetHint: hint, Schema: p.H.Schema, Count: p.H.Count, Sum: p.H.Sum}}
-	}
-	return all
-}
-
-// shows reports whether a sample is in the range of the first step that has the next one, or in that
-// of the step before.
-func (e *evaluator) shows(t, next int64) bool {
-	if e.smooth { // The library reads all samples since the first range.
-		start, _ := e.window(0)
-		return t > start
-	}
-	_, end := e.window(0)
-	step := 0
-	if !e.fixed && next > end {
-		step = int((next - end + e.grid.interval - 1) / e.grid.interval)
-	}
-	start, _ := e.window(max(0, step-1))
-	return t > start
 }
 
 // library sets the value of a step to what the library's function makes of the samples.
@@ -203,6 +171,15 @@ func (e *evaluator) newestHistogram(step int, p promql.HPoint, start int64, out 
 		out[step] = float64(p.T) / 1000
 		return 1
 	}
-	e.hists[step] = p.H
-	return histogramSamples(p.H)
+	h := p.H
+	switch before := e.newestKept; {
+	case !e.statistics:
+	case before.H != nil && before.T == p.T:
+		h = before.H
+	default:
+		h = h.Copy()
+		e.newestKept = promql.HPoint{T: p.T, H: h}
+	}
+	e.hists[step] = h
+	return histogramSamples(h)
 }

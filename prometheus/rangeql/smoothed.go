@@ -17,7 +17,7 @@ import (
 func (e *evaluator) smoothed(q *evaluation, ls labels.Labels, c Column, out []float64) int {
 	fill(out, absent)
 	if e.statistics {
-		c.Histograms = e.withoutBuckets(c.Histograms)
+		c.Histograms = e.withoutBuckets(c)
 	}
 	if len(c.Histograms) > 0 {
 		e.hists = make([]*histogram.FloatHistogram, len(out))
