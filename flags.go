@@ -165,7 +165,7 @@ func parseCommandIn(environment map[string]string, args []string, stdout, stderr
 	if err := c.setLogger(stderr, p.logLevel, p.logFormat); err != nil {
 		return command{}, read.file.with(err)
 	}
-	read.tell(c.options.Logger)
+	read.tell(c.options.Logger, c.options.OpenTSDB.AllowEdits)
 	c.options.Flags, c.options.Settings = p.values(read.secrets()), p.values(nil)
 	c.options.Several, c.options.NotInFile = p.several()
 	if !slices.Contains(withoutOptions(), name) {
@@ -353,7 +353,7 @@ func (p *parser) storageFlags() {
 	f("storage.cache-bytes", "Size of the block cache of the embedded engine.").Default(bytesText(o.CacheBytes)).SetValue((*byteSize)(&o.CacheBytes))
 	f("storage.min-free-bytes", "Free disk space of the embedded engine below which writes are refused (503) until there is more; 0: none.").Default(bytesText(o.MinFreeBytes)).SetValue((*byteSize)(&o.MinFreeBytes))
 	f("storage.retention", "How long the embedded engine keeps points, such as 90d or 2y (units: h, d, w, y); 0: for ever.").Default(ageText(o.Retention)).SetValue((*age)(&o.Retention))
-	f("hbase.zookeeper", "ZooKeeper quorum of HBase: host:port,...").StringVar(&o.ZooKeeper)
+	f("hbase.zookeeper", "ZooKeeper quorum of HBase: host:port,...").SetValue((*quorum)(&o.ZooKeeper))
 	f("hbase.root", "Root znode of HBase.").Default(o.HBaseRoot).StringVar(&o.HBaseRoot)
 	f("hbase.timeout", "Time limit of one operation on HBase, including waiting and retries.").Default(o.HBaseTimeout.String()).DurationVar(&o.HBaseTimeout)
 	f("hbase.append-cells", "Put points into OpenTSDB's append cells, one for each row, as TSDs with tsd.storage.enable_appends do. Rows are read before each write.").BoolVar(&o.HBaseAppendCells)

@@ -20,6 +20,7 @@ type settings struct {
 	tsd        []string  // flags of a TSD's configuration file
 	others     []setting // of the configuration file and of the environment; the latter win
 	unused     []string  // keys of a TSD's configuration file
+	ofTSD      bool      // there is a TSD's configuration file
 	misspelled []string  // environment variables that nearly set something
 }
 
@@ -58,7 +59,7 @@ func (p *parser) readSettings(given *kingpin.ParseContext, environment map[strin
 	if !ok {
 		tsd = s.value(tsdConfigFlag)
 	}
-	if tsd != "" {
+	if s.ofTSD = tsd != ""; s.ofTSD {
 		s.tsd, s.unused, err = fromTSD(tsd, flags)
 	}
 	return s, err
@@ -103,8 +104,11 @@ func (s *settings) secrets() map[string]bool {
 	return names
 }
 
-// tell logs what was passed over.
-func (s *settings) tell(logger *slog.Logger) {
+// tell logs what was passed over, and what whoever had a TSD will miss.
+func (s *settings) tell(logger *slog.Logger, allowEdits bool) {
+	if s.ofTSD && !allowEdits {
+		logger.Info("a TSD lets all clients assign and rename UIDs, change metadata and trees and delete annotations; here --opentsdb.allow-edits does")
+	}
 	if len(s.unused) > 0 {
 		logger.Info("keys of --opentsdb.config that mean nothing here", "keys", strings.Join(s.unused, " "))
 	}

@@ -56,7 +56,7 @@ func tsdKeys() map[string]tsdKey {
 		"tsd.http.request.cors_headers":        {flag: "opentsdb.cors-headers"},
 		"tsd.query.timeout":                    {flag: "query.timeout", value: duration(time.Millisecond)},
 		"tsd.storage.enable_compaction":        {flag: "hbase.compact-after", value: offIfFalse},
-		"tsd.storage.hbase.zk_quorum":          {flag: "hbase.zookeeper", value: quorum},
+		"tsd.storage.hbase.zk_quorum":          {flag: "hbase.zookeeper", value: parseQuorum},
 		"tsd.storage.hbase.zk_basedir":         {flag: "hbase.root"},
 		"tsd.storage.hbase.data_table":         {flag: "storage.table.data", fixed: true},
 		"tsd.storage.hbase.uid_table":          {flag: "storage.table.uid", fixed: true},
@@ -121,17 +121,6 @@ func duration(unit time.Duration) func(string) (string, error) {
 		}
 		return (time.Duration(n) * unit).String(), nil
 	}
-}
-
-// quorum adds the usual port to hosts without one.
-func quorum(s string) (string, error) {
-	hosts := strings.Split(s, ",")
-	for i, host := range hosts {
-		if hosts[i] = strings.TrimSpace(host); !strings.Contains(hosts[i], ":") {
-			hosts[i] = net.JoinHostPort(hosts[i], "2181")
-		}
-	}
-	return strings.Join(hosts, ","), nil
 }
 
 // histogramCodecs reads codecs and their ids as a TSD does: JSON, or a file with it.

@@ -30,6 +30,7 @@ func (o Options) rollups() (*rollup.Config, error) {
 	if err != nil {
 		return nil, fmt.Errorf("--storage.rollups: %w", err)
 	}
+	c.ShareWith(o.TableData)
 	for _, name := range c.Tables() {
 		if slices.Contains([]string{o.TableData, o.TableUID, o.TableMeta, o.TableTree, o.TableArchive}, name) {
 			return nil, fmt.Errorf("--storage.rollups: table %s cannot keep rollups: it has something else", name)

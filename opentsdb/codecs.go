@@ -29,8 +29,9 @@ func parseCodecs(flag string) (c histogramCodecs, err error) {
 		return c, nil
 	}
 	for codec := range strings.SplitSeq(flag, ",") {
-		class, number, ok := strings.Cut(strings.TrimSpace(codec), "=")
-		id, err := strconv.ParseUint(number, 10, 8)
+		class, number, ok := strings.Cut(codec, "=")
+		class = strings.TrimSpace(class)
+		id, err := strconv.ParseUint(strings.TrimSpace(number), 10, 8)
 		switch {
 		case !ok || err != nil:
 			return c, fmt.Errorf("--opentsdb.histogram-codecs=%s: %q: want a class and its id: %s=0", flag, codec, simpleHistogramDecoder)

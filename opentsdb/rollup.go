@@ -168,17 +168,32 @@ func (r *rollupStore) store(ctx context.Context, series []storage.Series, values
 	if refused == nil {
 		refused = make([]error, len(series))
 	}
-	kept := make([]rollup.Point, 0, len(values))
+	kept, inline := make([]rollup.Point, 0, len(values)), &storage.Batch{}
 	for i, v := range values {
 		switch v.Series = refs[i]; {
+		case refused[i] == nil && v.Interval.Default && !v.Interval.Keeps(true):
+			addValue(inline, &v)
 		case refused[i] == nil:
 			kept = append(kept, v)
 		case !storage.IsRefusal(refused[i]):
 			return refused, refused[i] // the client tries again
 		}
 	}
-	if len(kept) == 0 {
-		return refused, nil
+	if len(inline.Refs) > 0 {
+		err = r.appender.Append(ctx, inline)
 	}
-	return refused, r.rollups.Put(ctx, kept)
+	if err == nil && len(kept) > 0 {
+		err = r.rollups.Put(ctx, kept)
+	}
+	return refused, err
+}
+
+// addValue appends the value of a group as the point that it is in the table of the points.
+func addValue(b *storage.Batch, v *rollup.Point) {
+	at := int64(v.Time) * 1000
+	if v.Value.IsInt() {
+		b.AddForm(v.Series, at, math.Float64frombits(uint64(v.Value.Int())), storage.FormInteger)
+		return
+	}
+	b.AddForm(v.Series, at, v.Value.Float(), storage.FormDouble)
 }

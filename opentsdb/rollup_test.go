@@ -45,6 +45,7 @@ func startRolledServer(t *testing.T, text string, change func(*storage.Options),
 	if err != nil {
 		t.Fatal(err)
 	}
+	config.ShareWith("tsdb")
 	tables := storetest.Tables()
 	for _, name := range config.Tables() {
 		tables = append(tables, kv.Table{Name: name, Families: []string{schema.FamilyData}})

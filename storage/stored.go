@@ -77,7 +77,7 @@ func (s *Store) rolledTables() (tables []string) {
 	}
 	for i := range s.o.Rollups.Intervals {
 		for _, group := range []bool{false, true} {
-			if interval := &s.o.Rollups.Intervals[i]; !interval.Default || group {
+			if interval := &s.o.Rollups.Intervals[i]; interval.Keeps(group) {
 				tables = append(tables, interval.TableOf(group))
 			}
 		}

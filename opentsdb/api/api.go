@@ -44,7 +44,7 @@ type Options struct {
 	// Concurrency is how many requests compute at once; Timeout is how long one may take, 0: no limit.
 	Concurrency int
 	Timeout     time.Duration
-	// AllowEdits lets clients change names, metadata and trees, and drop caches.
+	// AllowEdits lets clients change names, metadata and trees.
 	AllowEdits bool
 	// SpecialChars are characters that names may have beside a TSD's.
 	SpecialChars string

@@ -6,12 +6,12 @@ import (
 	"github.com/tsdbridge/tsdbridge/opentsdb/reply"
 )
 
-// mayEdit returns why a request may not change names, metadata, trees or caches: edits are off, or
+// mayEdit returns why a request may not change names, metadata or trees: edits are off, or
 // a page of another origin makes a browser send it.
 func (a *API) mayEdit(r *request) error {
 	if !a.o.AllowEdits {
 		return reply.Error{
-			Status: http.StatusForbidden, Message: "Edits are not enabled", Details: "--opentsdb.allow-edits lets clients change names, metadata and trees, and drop caches",
+			Status: http.StatusForbidden, Message: "Edits are not enabled", Details: "--opentsdb.allow-edits lets clients change names, metadata and trees",
 		}
 	}
 	if a.o.Origins.Foreign(r.Request) {

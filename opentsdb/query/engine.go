@@ -105,6 +105,9 @@ func (e *Engine) answerFrom(ctx context.Context, r *Request, q *SubQuery, whole 
 	plan := q.plan(r)
 	start, end := plan.Range.ScanStart, q.lastRead(plan)
 	if rolled {
+		if err := q.readFrom.interval.Separable(q.readFrom.group); err != nil {
+			return nil, RequestError{strings.TrimPrefix(err.Error(), storage.ErrInvalid.Error()+": ")}
+		}
 		plan = q.rolledPlan(r)
 		if err := e.discoverRolled(ctx, q, plan.Range); err != nil {
 			return nil, err

@@ -45,8 +45,8 @@ func (e *Engine) sources(q *SubQuery) []source {
 		return []source{{}}
 	}
 	points := source{}
-	if q.PreAggregate {
-		points = source{e.o.Rollups.Config().Default(), true}
+	if all := e.o.Rollups.Config().Default(); q.PreAggregate && all.Keeps(true) {
+		points = source{all, true}
 	}
 	usage := strings.ToUpper(q.RollupUsage)
 	if q.downsampling == nil || q.downsampling.All || usage == "ROLLUP_RAW" {

@@ -36,7 +36,9 @@ func (o Options) Parser() parser.Parser {
 // features are the names, of which a text may have several between commas, as in Prometheus.
 func (o Options) features() (names []string) {
 	for _, text := range o.Features {
-		names = append(names, strings.Split(text, ",")...)
+		for name := range strings.SplitSeq(text, ",") {
+			names = append(names, strings.TrimSpace(name))
+		}
 	}
 	return names
 }

@@ -27,6 +27,9 @@ type Interval struct {
 	Span          schema.RollupSpan
 	Table         string // of values of series
 	PreAggregated string // table of values of groups of series
+	// Inline means that values of groups belong into the table of the points: with the default interval they are
+	// points, with any other one they cannot be told from what stands there, and are refused.
+	Inline bool
 	// Default marks the interval that stands for the points themselves, which are in their own table.
 	Default bool
 	// Delay is how long after their end intervals may lack their value; 0: it is not known.
@@ -118,7 +121,7 @@ func (c *Config) check() error {
 		return fmt.Errorf("%d rollup intervals are the default interval: there must be one, which stands for the points themselves", defaults)
 	}
 	for _, i := range c.Intervals {
-		if !i.Default && (i.Table == table || i.PreAggregated == table) {
+		if !i.Default && i.Table == table {
 			return fmt.Errorf("rollup interval %q has the table %s, which the default interval says is that of the points", i.Name, table)
 		}
 	}
@@ -235,14 +238,31 @@ func (c *Config) Fitting(seconds int64) (fitting []*Interval) {
 	return fitting
 }
 
+// ShareWith tells which table has the points: values of groups may belong into it.
+func (c *Config) ShareWith(points string) {
+	for i := range c.Intervals {
+		c.Intervals[i].Inline = c.Intervals[i].PreAggregated == points
+	}
+}
+
+// Keeps reports whether an interval has a table of its own for the values of series or of groups; else these are
+// points, or refused.
+func (i *Interval) Keeps(group bool) bool {
+	if group {
+		return !i.Inline
+	}
+	return !i.Default
+}
+
 // Tables returns the names of all tables but that of the points, each once.
 func (c *Config) Tables() []string {
 	var tables []string
 	for _, i := range c.Intervals {
-		if !i.Default {
-			tables = append(tables, i.Table)
+		for _, group := range []bool{false, true} {
+			if i.Keeps(group) {
+				tables = append(tables, i.TableOf(group))
+			}
 		}
-		tables = append(tables, i.PreAggregated)
 	}
 	slices.Sort(tables)
 	return slices.Compact(tables)

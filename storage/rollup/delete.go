@@ -20,7 +20,7 @@ func (r *Rollups) Delete(ctx context.Context, tsuids [][]byte, start, end, until
 	for i := range r.o.Config.Intervals {
 		interval := &r.o.Config.Intervals[i]
 		for _, group := range []bool{false, true} {
-			if interval.Default && !group {
+			if !interval.Keeps(group) {
 				continue // the points themselves
 			}
 			for metric, of := range metrics {

@@ -50,6 +50,9 @@ type Point struct {
 
 // Check returns what is wrong with a point, an ErrInvalid.
 func (r *Rollups) Check(p *Point) error {
+	if err := p.Interval.Separable(p.Group); err != nil {
+		return err
+	}
 	if p.Interval.Default {
 		if !p.Group {
 			return fmt.Errorf("%w: the interval %s stands for the points themselves: put them", series.ErrInvalid, p.Interval.Name)
@@ -63,6 +66,15 @@ func (r *Rollups) Check(p *Point) error {
 		return fmt.Errorf("%w: interval %d of its row; there are at most %d", series.ErrInvalid, n, schema.MaxRollupIntervals)
 	}
 	return nil
+}
+
+// Separable returns an ErrInvalid if the values of series, or of groups, cannot be told from others of their table.
+func (i *Interval) Separable(group bool) error {
+	if !group || !i.Inline || i.Default {
+		return nil
+	}
+	return fmt.Errorf("%w: values of groups of the interval %s belong into %s, where they cannot be told from the points: give it another preAggregationTable",
+		series.ErrInvalid, i.Name, i.PreAggregated)
 }
 
 // base returns the base time of the point's row, in seconds.

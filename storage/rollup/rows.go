@@ -35,10 +35,10 @@ func (p Part) Groups() bool { return p.Table == p.Interval.PreAggregated }
 func (c *Config) Parts() (parts []Part) {
 	for n := range c.Intervals {
 		i := &c.Intervals[n]
-		if !i.Default {
+		if i.Keeps(false) {
 			parts = append(parts, Part{i, i.Table})
 		}
-		if i.Default || i.PreAggregated != i.Table {
+		if i.Keeps(true) && (i.Default || i.PreAggregated != i.Table) {
 			parts = append(parts, Part{i, i.PreAggregated})
 		}
 	}
