@@ -25,7 +25,7 @@ var doors = map[string][]string{
 	"adapter/memory":          {"budget"},
 	"adapter/status":          {"graphite/tagspec", "lastlog", "phrase", "prometheus/reply", "refused", "storage", "storage/hbase", "storage/kv", "storage/pebble", "translate"},
 	"adapter/trees":           {"prometheus/reply", "storage", "storage/kv", "storage/schema", "translate", "tree", "tree/glob"},
-	"adapter/webconfig":       {"regular"},
+	"adapter/webconfig":       {"recent", "regular"},
 	"adapter/webport":         {"ingest/listen", "prometheus"},
 	"budget":                  {},
 	"commands":                {"opentsdb/query"},

@@ -25,7 +25,8 @@ import (
 // A File is read again when it, or a file that it names, has changed. It is safe for concurrent
 // use.
 type File struct {
-	path string
+	path      string
+	passwords *passwords // of all ports
 
 	mu      sync.Mutex // guards all below
 	stamps  []stamp
@@ -43,7 +44,7 @@ type settings struct {
 
 // Open reads a file. The toolkit reports its errors.
 func Open(path string) (*File, error) {
-	f := &File{path: path}
+	f := &File{path: path, passwords: newPasswords()}
 	_, err := f.load()
 	return f, err
 }

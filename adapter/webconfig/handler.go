@@ -27,7 +27,7 @@ func (f *File) Handler(next http.Handler, logger *slog.Logger) (http.Handler, er
 	if err != nil {
 		return nil, err
 	}
-	h := &handler{file: f, next: next, logger: logger, passwords: newPasswords()}
+	h := &handler{file: f, next: next, logger: logger, passwords: f.passwords}
 	if s.limit.Interval != 0 {
 		h.limiter = rate.NewLimiter(rate.Every(s.limit.Interval), s.limit.Burst)
 	}
@@ -70,5 +70,5 @@ func (h *handler) authenticate(r *http.Request, s *settings) verdict {
 	if !ok {
 		return wrong
 	}
-	return h.passwords.check(r.Context(), s.users, attempt{user, password, host(r.RemoteAddr)})
+	return h.passwords.check(r.Context(), s.users, attempt{user, password, clientOf(r.RemoteAddr)})
 }

@@ -1,39 +1,42 @@
 package webconfig
 
 import (
+	"cmp"
 	"context"
 	"slices"
 	"sync"
 )
 
 const (
-	// longestLine is how many passwords may wait to be compared: a check at the usual cost takes 50
-	// to 100 ms.
-	longestLine = 8
-	// mostFailures is how many addresses with a wrong password are remembered. When there are more,
-	// all are forgotten.
-	mostFailures = 4096
+	// longestLine is how many passwords of a user may wait: a check at the usual cost takes 50 to 100 ms.
+	longestLine = 64
+	// mostFailures is how many clients of a line with a wrong password are remembered. When there are
+	// more, all are forgotten.
+	mostFailures = 1024
 )
 
-// A line compares one password at a time. Addresses without a wrong password go first. When the
-// line is full, the addresses with the most wrong ones are refused.
+// A line lets in one password of a user at a time. Every second turn is that of the client with the fewest
+// wrong passwords: by its address, then by its connection, which tells clients behind one address apart. The turns
+// between are those of who has waited longest, so that nobody waits for ever. When the line is full, the client
+// with the most wrong passwords is refused.
 type line struct {
 	mu       sync.Mutex // guards all below
 	busy     bool
+	fair     bool // the next turn is that of the longest waiting
 	waiting  []*waiter
-	failures map[string]int // by address
+	failures map[string]int // by address, and by connection
 }
 
 // waiter receives true when it is its turn, or false when it is refused.
 type waiter struct {
-	from string
+	from client
 	turn chan bool
 }
 
 func newLine() *line { return &line{failures: map[string]int{}} }
 
 // enter returns true when it is the caller's turn; the caller then calls leave.
-func (l *line) enter(ctx context.Context, from string) bool {
+func (l *line) enter(ctx context.Context, from client) bool {
 	w := l.join(from)
 	if w == nil {
 		return false
@@ -50,7 +53,7 @@ func (l *line) enter(ctx context.Context, from string) bool {
 }
 
 // join adds a waiter, nil if there is no place for it.
-func (l *line) join(from string) *waiter {
+func (l *line) join(from client) *waiter {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	w := &waiter{from, make(chan bool, 1)}
@@ -61,7 +64,7 @@ func (l *line) join(from string) *waiter {
 	}
 	if len(l.waiting) == longestLine {
 		worst := l.worst()
-		if l.failures[l.waiting[worst].from] <= l.failures[from] {
+		if l.compare(l.waiting[worst].from, from) <= 0 {
 			return nil
 		}
 		l.waiting[worst].turn <- false
@@ -71,12 +74,17 @@ func (l *line) join(from string) *waiter {
 	return w
 }
 
+// compare compares the failures of two clients. It needs mu.
+func (l *line) compare(a, b client) int {
+	return cmp.Or(cmp.Compare(l.failures[a.address], l.failures[b.address]), cmp.Compare(l.failures[a.connection], l.failures[b.connection]))
+}
+
 // worst returns the waiter that is refused first, the last of those with the most failures. It
 // needs mu.
 func (l *line) worst() int {
 	worst := 0
 	for i, w := range l.waiting {
-		if l.failures[w.from] >= l.failures[l.waiting[worst].from] {
+		if l.compare(w.from, l.waiting[worst].from) >= 0 {
 			worst = i
 		}
 	}
@@ -87,7 +95,7 @@ func (l *line) worst() int {
 func (l *line) best() int {
 	best := 0
 	for i, w := range l.waiting {
-		if l.failures[w.from] < l.failures[l.waiting[best].from] {
+		if l.compare(w.from, l.waiting[best].from) < 0 {
 			best = i
 		}
 	}
@@ -106,27 +114,35 @@ func (l *line) quit(w *waiter) bool {
 }
 
 // leave lets the next one in.
-func (l *line) leave(from string, success bool) {
+func (l *line) leave(from client, v verdict) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.remember(from, success)
+	l.remember(from, v)
 	if len(l.waiting) == 0 {
 		l.busy = false
 		return
 	}
-	next := l.best()
+	next := 0
+	if !l.fair {
+		next = l.best()
+	}
+	l.fair = !l.fair
 	l.waiting[next].turn <- true
 	l.waiting = slices.Delete(l.waiting, next, next+1)
 }
 
 // remember needs mu.
-func (l *line) remember(from string, success bool) {
-	if success {
-		delete(l.failures, from)
-		return
+func (l *line) remember(from client, v verdict) {
+	switch v {
+	case right:
+		delete(l.failures, from.address)
+		delete(l.failures, from.connection)
+	case wrong:
+		if len(l.failures) >= mostFailures {
+			clear(l.failures)
+		}
+		l.failures[from.address]++
+		l.failures[from.connection]++
+	case unknown:
 	}
-	if len(l.failures) >= mostFailures {
-		clear(l.failures)
-	}
-	l.failures[from]++
 }

@@ -6,10 +6,14 @@ import (
 	"crypto/rand"
 	"crypto/sha256"
 	"encoding/binary"
-	"net"
+	"maps"
+	"slices"
 	"sync"
+	"time"
 
 	"golang.org/x/crypto/bcrypt"
+
+	"github.com/tsdbridge/tsdbridge/recent"
 )
 
 // verdict is what is known about a password.
@@ -21,25 +25,38 @@ const (
 	unknown // it was not checked
 )
 
-// attempt is a user's name and password, and the address of the client.
-type attempt struct{ user, password, from string }
+// attempt is a user's name and password, and where it comes from.
+type attempt struct {
+	user, password string
+	client         client
+}
 
-// unknownUserHash is the hash that passwords of unknown users are compared with: the time must not reveal
-// which users exist. It is the toolkit's.
-const unknownUserHash = "$2y$10$QOauhQNbBCuQDKes6eFzPeMqBSjb7Mr5DUmpZ/VcEd00UAV/LDeSi"
+// firstTook is how long a comparison is taken to last before the first one.
+const firstTook = 100 * time.Millisecond
 
-// passwords checks passwords against hashes of bcrypt, one at a time. Each check costs a core a
+// mostWrong is how many wrong passwords are remembered at least.
+const mostWrong = 4096
+
+// passwords checks passwords against hashes of bcrypt, one comparison at a time: each costs a core a
 // tenth of a second or more.
 //
 // From its second use on, the right password of a user is recognized by a keyed sum instead, so
-// that its user never waits. As soon as the right passwords of all users are known, all others are
-// wrong, without a check.
+// that its user never waits, and so is a wrong one that is sent again. Comparisons are made only for
+// users whose right password is not known yet, and these take turns, so a user waits for the guesses
+// at no other name. All other attempts are wrong without a comparison: they take as long as one, so
+// that the time does not reveal which users exist. As soon as the right passwords of all users are
+// known, all others are wrong at once.
 type passwords struct {
-	key  []byte // of the sums; of this process
-	line *line
+	key     []byte // of the sums; of this process
+	lines   *lines
+	core    chan struct{} // has one place: who has it compares
+	compare func(hash, password []byte) error
 
-	mu    sync.Mutex // guards known
+	wrong *recent.Map[[sha256.Size]byte, bool] // sums of wrong passwords
+
+	mu    sync.Mutex // guards all below
 	known map[string]sum
+	took  time.Duration // the last comparison, with the wait for the core
 }
 
 // sum identifies the right password of a hash.
@@ -49,7 +66,10 @@ type sum struct {
 }
 
 func newPasswords() *passwords {
-	p := &passwords{key: make([]byte, sha256.Size), known: map[string]sum{}, line: newLine()}
+	p := &passwords{
+		key: make([]byte, sha256.Size), known: map[string]sum{}, lines: newLines(), core: make(chan struct{}, 1),
+		compare: bcrypt.CompareHashAndPassword, wrong: recent.New[[sha256.Size]byte, bool](mostWrong), took: firstTook,
+	}
 	_, _ = rand.Read(p.key) // it never fails
 	return p
 }
@@ -57,35 +77,92 @@ func newPasswords() *passwords {
 // check reports whether a password is right. unknown means that the client should try again later.
 func (p *passwords) check(ctx context.Context, users map[string]string, a attempt) verdict {
 	hash, exists := users[a.user]
-	mac := p.mac(a.user, hash, a.password)
-	if v := p.recall(users, a.user, sum{hash, mac}); v != unknown {
+	s := sum{hash, p.mac(a.user, hash, a.password)}
+	if v := p.recall(users, a.user, s); v != unknown {
 		return v
 	}
-	if !p.line.enter(ctx, a.from) {
+	line := p.lines.of(a.user, exists)
+	if !line.enter(ctx, a.client) {
 		return unknown
 	}
-	compared := hash
-	if !exists {
-		compared = unknownUserHash
+	v := p.recall(users, a.user, s) // what others were told while this one waited
+	if v == unknown {
+		v = p.decide(ctx, users, a, s)
 	}
-	same := bcrypt.CompareHashAndPassword([]byte(compared), []byte(a.password)) == nil
-	p.line.leave(a.from, exists && same)
-	if !exists || !same {
-		return wrong
+	line.leave(a.client, v)
+	return v
+}
+
+// decide compares a password whose turn it is, if it can be right.
+func (p *passwords) decide(ctx context.Context, users map[string]string, a attempt, s sum) verdict {
+	began := time.Now()
+	if s.hash == "" || p.proven(a.user, s.hash) {
+		return p.pretend(ctx, users, a, s)
 	}
+	select {
+	case p.core <- struct{}{}:
+	case <-ctx.Done():
+		return unknown
+	}
+	same := p.compare([]byte(s.hash), []byte(a.password)) == nil
+	<-p.core
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.known[a.user] = sum{hash, mac}
+	p.took = time.Since(began)
+	if !same {
+		p.wrong.Put(s.mac, true)
+		return wrong
+	}
+	p.known[a.user] = s
 	return right
 }
 
-// recall returns what is known without bcrypt.
+// pretend takes as long as a comparison whose result is known: it is one while nobody needs the
+// core, otherwise it waits.
+func (p *passwords) pretend(ctx context.Context, users map[string]string, a attempt, s sum) verdict {
+	select {
+	case p.core <- struct{}{}:
+		_ = p.compare([]byte(hashLike(users, s.hash)), []byte(a.password))
+		<-p.core
+	default:
+		p.mu.Lock()
+		took := p.took
+		p.mu.Unlock()
+		select {
+		case <-time.After(took):
+		case <-ctx.Done():
+			return unknown
+		}
+	}
+	p.wrong.Put(s.mac, true)
+	return wrong
+}
+
+// hashLike returns a hash; that of the first user for a user that does not exist, for the same cost.
+func hashLike(users map[string]string, hash string) string {
+	if hash != "" {
+		return hash
+	}
+	return users[slices.Min(slices.Collect(maps.Keys(users)))]
+}
+
+// proven reports whether the right password of a hash is known.
+func (p *passwords) proven(user, hash string) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.known[user].hash == hash
+}
+
+// recall returns what is known without a comparison.
 func (p *passwords) recall(users map[string]string, user string, s sum) verdict {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	known, ok := p.known[user]
 	if ok && s.hash != "" && known.hash == s.hash && hmac.Equal(known.mac[:], s.mac[:]) {
 		return right
+	}
+	if _, ok := p.wrong.Get(s.mac); ok {
+		return wrong
 	}
 	for user, hash := range users {
 		if p.known[user].hash != hash {
@@ -114,13 +191,4 @@ func (p *passwords) mac(user, hash, password string) (out [sha256.Size]byte) {
 	_, _ = m.Write(repeated[:seen])
 	m.Sum(out[:0])
 	return out
-}
-
-// host returns the address of a client without its port.
-func host(remote string) string {
-	h, _, err := net.SplitHostPort(remote)
-	if err != nil {
-		return remote
-	}
-	return h
 }
