@@ -385,6 +385,7 @@ func (p *parser) webFlags() {
 	f("web.enable-admin-api", "Serve the admin API, which the commands backup, tables compact, tree sync, fsck, meta sync and uid use while the adapter runs, and end queries by their id.").Default(strconv.FormatBool(o.AdminAPI)).BoolVar(&o.AdminAPI)
 	f("web.enable-lifecycle", "Load the configuration again when POST /-/reload asks for it. SIGHUP does so in any case.").Default(strconv.FormatBool(o.Lifecycle)).BoolVar(&o.Lifecycle)
 	f("web.cors-origin", "Origins (anchored regular expression) whose scripts may use the HTTP port; empty: none.").StringVar(&o.CORSOrigin)
+	f("web.hosts", "Names by which browsers may reach the HTTP ports, in addition to addresses, localhost, names without a dot and that of --web.external-url: metrics.example.org, *.example.org, or * for every name. Commas stand between several; repeatable.").PlaceHolder("NAME").StringsVar(&o.Hosts)
 	f("web.max-connections", "HTTP connections, and requests, at once. When there are more, the connection that has been silent for longest is closed.").Default(text(o.MaxConnections)).IntVar(&o.MaxConnections)
 	f("web.max-body-bytes", "Size limit of a request other than remote write, as it is sent (413). At most four times as much may be under way at once (503).").Default(bytesText(int64(o.WebBodyBytes))).SetValue((*intByteSize)(&o.WebBodyBytes))
 	f("web.shutdown-grace", "Time for requests under way to finish when the process is told to stop.").Default(o.ShutdownGrace.String()).DurationVar(&o.ShutdownGrace)

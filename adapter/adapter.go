@@ -27,6 +27,7 @@ import (
 	"github.com/tsdbridge/tsdbridge/adapter/webport"
 	"github.com/tsdbridge/tsdbridge/budget"
 	"github.com/tsdbridge/tsdbridge/graphite"
+	"github.com/tsdbridge/tsdbridge/ingest/listen"
 	"github.com/tsdbridge/tsdbridge/lastlog"
 	"github.com/tsdbridge/tsdbridge/opentsdb"
 	prom "github.com/tsdbridge/tsdbridge/prometheus"
@@ -64,6 +65,7 @@ type Adapter struct {
 	listener   net.Listener // nil when the address is empty
 
 	webConfig *webconfig.File // nil: neither TLS nor passwords
+	hosts     *listen.Hosts   // of all HTTP ports
 	admin     *admin.API      // nil without --web.enable-admin-api
 	status    *status.Probe
 	forward   *forward.Manager // nil: a command
@@ -94,6 +96,7 @@ func New(o Options) (*Adapter, error) {
 		a.backups.Register(a.registry)
 	}
 	a.names, _ = o.translator() // checked by Validate
+	a.hosts, _ = o.hosts()      // too
 	a.budget = memory.NewBudget(o.queryMemory(), a.registry)
 	wait := lockWait
 	if o.Command {
@@ -197,7 +200,7 @@ func (a *Adapter) listen() error {
 	if handler, err = a.protect(a.o.Tracer.Handler(handler)); err != nil {
 		return err
 	}
-	a.server = webport.NewServer(handler, a.registry)
+	a.server = webport.NewServer(handler, a.webPort())
 	if a.o.ListenAddress == "" {
 		return nil
 	}
@@ -210,9 +213,12 @@ func (a *Adapter) listen() error {
 	return nil
 }
 
-// webPort returns the bounds of the HTTP port.
+// webPort returns the options of the HTTP port.
 func (a *Adapter) webPort() webport.Options {
-	return webport.Options{MaxConnections: a.o.MaxConnections, BodyBytes: a.o.WebBodyBytes, InFlightBytes: a.o.webInFlightBytes(), Logger: a.o.Logger, Registerer: a.registry}
+	return webport.Options{
+		MaxConnections: a.o.MaxConnections, BodyBytes: a.o.WebBodyBytes, InFlightBytes: a.o.webInFlightBytes(),
+		Hosts: a.hosts, Logger: a.o.Logger, Registerer: a.registry,
+	}
 }
 
 // Addr returns the address of the HTTP listener, empty without one.

@@ -64,6 +64,7 @@ type Options struct {
 	WebConfigFile     string        // --web.config.file: TLS, basic auth
 	ExternalURL       string        // --web.external-url; empty: as requests name it
 	CORSOrigin        string        // --web.cors-origin: RE2, anchored
+	Hosts             []string      // --web.hosts: names by which browsers may reach the HTTP ports
 	AdminAPI          bool          // --web.enable-admin-api
 	Lifecycle         bool          // --web.enable-lifecycle
 	MaxConnections    int           // --web.max-connections
@@ -210,6 +211,9 @@ func (o Options) validateWeb() error {
 	var errs []error
 	if _, err := web.Prefix(o.ExternalURL); err != nil {
 		errs = append(errs, fmt.Errorf("--web.external-url: %w", err))
+	}
+	if _, err := o.hosts(); err != nil {
+		return err
 	}
 	if _, err := o.corsOrigin(); err != nil {
 		errs = append(errs, err)

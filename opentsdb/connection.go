@@ -5,6 +5,7 @@ import (
 	"context"
 	"crypto/tls"
 	"errors"
+	"fmt"
 	"io"
 	"net"
 	"os"
@@ -38,7 +39,7 @@ func (s *server) serve(ctx, writeCtx context.Context, conn net.Conn) {
 	if first := c.lines.Rest(); s.o.TLS != nil && len(first) > 0 && first[0] == tlsHandshake {
 		var secure *tls.Conn
 		if secure, err = s.handshake(ctx, conn, bytes.Clone(first)); err != nil {
-			s.o.Logger.DebugContext(ctx, "TLS handshake failed", "client", conn.RemoteAddr().String(), "err", err)
+			s.errors.HandshakeFailed(fmt.Sprintf("from %s: %v", conn.RemoteAddr(), err))
 			stop()
 			closed()
 			_ = conn.Close()

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"log/slog"
 	"net"
 	"net/http"
 	"runtime"
@@ -17,11 +16,15 @@ import (
 	"github.com/tsdbridge/tsdbridge/turns"
 )
 
+// portName is the name of the port in metrics and messages.
+const portName = "opentsdb"
+
 // A listener receives telnet and HTTP on one port. The first byte of a connection decides which it
 // is, as in OpenTSDB's PipelineFactory.
 type listener struct {
 	o       listenerOptions
 	tcp     net.Listener
+	errors  *listen.ErrorLog
 	metrics *listenerMetrics
 	about   *about
 	budget  *listen.Gate // of what connections of telnet read
@@ -41,8 +44,9 @@ func newListener(o listenerOptions, statistics func() []api.Statistic) (*listene
 	}
 	l := &listener{o: o, budget: listen.NewGate(o.MaxConnections, readBudget), turns: turns.New(runtime.GOMAXPROCS(0)), metrics: newListenerMetrics(o.Registerer)}
 	l.tcp = listen.NewPort(tcp, listen.PortOptions{
-		What: "opentsdb", Flag: "--opentsdb.max-connections", Max: o.MaxConnections, Name: "opentsdb", Logger: o.Logger, Registerer: o.Registerer,
+		What: portName, Flag: "--opentsdb.max-connections", Max: o.MaxConnections, Name: portName, Logger: o.Logger, Registerer: o.Registerer,
 	})
+	l.errors = listen.NewErrorLog(portName, o.Logger, o.Registerer)
 	l.about = &about{o: o, host: hostname(), statistics: statistics}
 	return l, nil
 }
@@ -113,10 +117,13 @@ func (s *server) httpServer(handler http.Handler) *http.Server {
 	if idle == 0 {
 		idle = -1 // net/http: 0 is the timeout of reads
 	}
+	if s.o.Hosts != nil {
+		handler = s.o.Hosts.Guard(handler, s.o.Logger)
+	}
 	return &http.Server{
 		Handler: handler, ReadHeaderTimeout: headerTimeout, ReadTimeout: requestTimeout, IdleTimeout: idle, MaxHeaderBytes: maxHead,
 		ConnContext: listen.WithConn,
-		ErrorLog:    slog.NewLogLogger(s.o.Logger.Handler(), slog.LevelDebug),
+		ErrorLog:    s.errors.Std(),
 	}
 }
 

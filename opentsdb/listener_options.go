@@ -35,6 +35,8 @@ type listenerOptions struct {
 	// TLS is how connections are encrypted that begin with its handshake. With it HTTP without it is
 	// refused; nil: no connection is encrypted.
 	TLS *tls.Config
+	// Hosts are the names by which browsers may reach the port; nil: any.
+	Hosts *listen.Hosts
 	// Version, Revision and Build are the answer to the command version.
 	Version, Revision, Build string
 

@@ -116,6 +116,8 @@ type Options struct {
 	// none, as those of telnet.
 	Protect  func(http.Handler) (http.Handler, error)
 	OpenPuts bool
+	// Hosts are the names by which browsers may reach the port.
+	Hosts *listen.Hosts
 	// TLS is how the port's connections are encrypted; nil: they are not.
 	TLS *tls.Config
 	// Sockets are bound already, and taken for the addresses that they have; nil: none.
@@ -191,7 +193,7 @@ func (o Options) Validate() error {
 func (o Options) listener() listenerOptions {
 	l := defaultListenerOptions()
 	l.Address, l.MaxConnections, l.IdleTimeout = o.ListenAddress, o.MaxConnections, o.IdleTimeout
-	l.TLS, l.Sockets = o.TLS, o.Sockets
+	l.TLS, l.Sockets, l.Hosts = o.TLS, o.Sockets, o.Hosts
 	l.ShutdownGrace, l.Version, l.Logger, l.Registerer, l.Now = o.ShutdownGrace, o.Version, o.Logger, o.Registerer, o.Now
 	return l
 }

@@ -35,19 +35,24 @@ const (
 	retryAfter = "5"
 )
 
-// Options are the bounds of the port.
+// portName is the name of the port in metrics and messages.
+const portName = "http"
+
+// Options are the bounds of the port, and the names by which browsers may reach it.
 type Options struct {
 	MaxConnections int // --web.max-connections
 	BodyBytes      int // --web.max-body-bytes: of a request
 	InFlightBytes  int // of all bodies, but for writes
+	Hosts          *listen.Hosts
 	Logger         *slog.Logger
 	Registerer     prometheus.Registerer
 }
 
 // NewServer returns the server of the port. The port itself closes connections whose client does not read.
-func NewServer(handler http.Handler, reg prometheus.Registerer) *http.Server {
+func NewServer(handler http.Handler, o Options) *http.Server {
 	return &http.Server{
-		Handler:           newResponseCounter(reg).handler(headGuard{handler}),
+		Handler:           newResponseCounter(o.Registerer).handler(headGuard{o.Hosts.Guard(handler, o.Logger)}),
+		ErrorLog:          listen.NewErrorLog(portName, o.Logger, o.Registerer).Std(),
 		ReadHeaderTimeout: headTime, IdleTimeout: 5 * time.Minute, MaxHeaderBytes: head, ConnContext: listen.WithConn,
 		HTTP2: &http.HTTP2Config{
 			MaxConcurrentStreams: 64, MaxReadFrameSize: 64 << 10, MaxReceiveBufferPerConnection: 256 << 10, MaxReceiveBufferPerStream: 128 << 10,
@@ -58,7 +63,7 @@ func NewServer(handler http.Handler, reg prometheus.Registerer) *http.Server {
 // Listen returns the port over a listener.
 func Listen(l net.Listener, o Options) net.Listener {
 	return listen.NewPort(l, listen.PortOptions{
-		What: "http", Flag: "--web.max-connections", Max: o.MaxConnections, Reserve: reserve, HeadBytes: heads, Name: "http",
+		What: portName, Flag: "--web.max-connections", Max: o.MaxConnections, Reserve: reserve, HeadBytes: heads, Name: portName,
 		Logger: o.Logger, Registerer: o.Registerer,
 	})
 }

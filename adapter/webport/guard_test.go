@@ -14,6 +14,8 @@ import (
 
 	"github.com/go-chi/chi/v5"
 	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/tsdbridge/tsdbridge/ingest/listen"
 )
 
 // guarded is an HTTP port over a handler.
@@ -26,7 +28,7 @@ type guarded struct {
 func startGuarded(t *testing.T, change func(*Options), handler http.Handler) guarded {
 	t.Helper()
 	registry := prometheus.NewRegistry()
-	o := Options{MaxConnections: 512, BodyBytes: 16 << 20, InFlightBytes: 64 << 20, Logger: slog.New(slog.DiscardHandler), Registerer: registry}
+	o := Options{MaxConnections: 512, BodyBytes: 16 << 20, InFlightBytes: 64 << 20, Hosts: &listen.Hosts{}, Logger: slog.New(slog.DiscardHandler), Registerer: registry}
 	if change != nil {
 		change(&o)
 	}
@@ -34,7 +36,7 @@ func startGuarded(t *testing.T, change func(*Options), handler http.Handler) gua
 	if err != nil {
 		t.Fatal(err)
 	}
-	server := NewServer(NewGuard(handler, handler, o), registry)
+	server := NewServer(NewGuard(handler, handler, o), o)
 	done := make(chan error, 1)
 	go func() { done <- server.Serve(Listen(l, o)) }()
 	t.Cleanup(func() {
