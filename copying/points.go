@@ -136,7 +136,7 @@ func (w *window) series(ctx context.Context) (list []pointSeries, err error) {
 		}
 	}
 	for _, c := range conditions {
-		found, err := w.s.Store.Find(ctx, c, w.from, w.to, 0)
+		found, err := w.find(ctx, c)
 		if err != nil {
 			return nil, err
 		}
@@ -146,6 +146,15 @@ func (w *window) series(ctx context.Context) (list []pointSeries, err error) {
 	}
 	slices.SortFunc(list, func(a, b pointSeries) int { return bytes.Compare(a.tsuid, b.tsuid) })
 	return slices.CompactFunc(list, func(a, b pointSeries) bool { return a.ref == b.ref }), nil
+}
+
+// find returns the series that satisfy conditions. If all are copied, one without a name is among the losses of the
+// series; else it may be one that is wanted.
+func (w *window) find(ctx context.Context, conditions []storage.Filter) ([]storage.Found, error) {
+	if w.all() {
+		return w.s.Store.Catalog().FindNamed(ctx, conditions, w.from, w.to)
+	}
+	return w.s.Store.Find(ctx, conditions, w.from, w.to, 0)
 }
 
 // run gives the points of the window.

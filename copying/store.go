@@ -150,9 +150,12 @@ func (r *Reader) Read(ctx context.Context, about transfer.Range, give func(*Bloc
 func (r *Reader) metrics(ctx context.Context, start, end int64) (names []string, err error) {
 	account := r.s.Budget.Open()
 	defer account.Close()
-	names, err = r.s.Store.Metrics(budget.With(ctx, account), start, end)
-	if err != nil || r.all() {
-		return names, err
+	ctx = budget.With(ctx, account)
+	if r.all() { // what has no name is among the losses of the names and of the series
+		return r.s.Store.Catalog().NamedMetrics(ctx, start, end)
+	}
+	if names, err = r.s.Store.Metrics(ctx, start, end); err != nil {
+		return nil, err
 	}
 	kept := names[:0]
 	for _, name := range names {

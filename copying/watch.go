@@ -197,7 +197,7 @@ func (w *Watch) shared(ctx context.Context, since string) (Changes, error) {
 		all := Span{"", 0, storage.MaxTime}
 		c.Spans, c.Deleted = append(c.Spans, all), append(c.Deleted, all)
 	}
-	metrics, err := w.s.Store.Metrics(ctx, 0, storage.MaxTime)
+	metrics, err := w.s.Store.Catalog().NamedMetrics(ctx, 0, storage.MaxTime)
 	if err != nil {
 		return c, err
 	}

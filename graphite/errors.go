@@ -42,7 +42,7 @@ func statusOf(err error) int {
 		return own.status
 	case errors.As(err, &bad), errors.Is(err, storage.ErrInvalid):
 		return http.StatusBadRequest
-	case errors.Is(err, storage.ErrDamaged):
+	case errors.Is(err, storage.ErrDamaged), errors.Is(err, storage.ErrUnreadable):
 		return http.StatusInternalServerError
 	case errors.Is(err, storage.ErrLimit), errors.Is(err, budget.ErrTooLarge):
 		return http.StatusUnprocessableEntity

@@ -36,6 +36,12 @@ import (
 	"github.com/tsdbridge/tsdbridge/tree"
 )
 
+// A Catalog knows series and their UIDs; that of a store is one.
+type Catalog interface {
+	query.Catalog
+	api.Series
+}
+
 // Options are the settings and the parts of OpenTSDB's protocols. DefaultOptions sets the settings;
 // the parts must be given.
 type Options struct {
@@ -89,7 +95,7 @@ type Options struct {
 	// Store, Catalog and Names answer queries, Deleter deletes. Layout is that of the tables.
 	Store   storage.Querier
 	Deleter query.Deleter
-	Catalog query.Catalog
+	Catalog Catalog
 	Names   Names
 	Layout  schema.Layout
 	// Renamer renames UIDs of Store.

@@ -5,6 +5,7 @@ import (
 	"errors"
 
 	"github.com/tsdbridge/tsdbridge/storage/annotations"
+	"github.com/tsdbridge/tsdbridge/storage/catalog"
 	"github.com/tsdbridge/tsdbridge/storage/series"
 	"github.com/tsdbridge/tsdbridge/storage/uid"
 	"github.com/tsdbridge/tsdbridge/storage/write"
@@ -12,12 +13,16 @@ import (
 
 // The classes of errors; see package series.
 var (
-	ErrInvalid  = series.ErrInvalid
-	ErrLimit    = series.ErrLimit
-	ErrNotReady = series.ErrNotReady
-	ErrFull     = series.ErrFull
-	ErrDamaged  = series.ErrDamaged
+	ErrInvalid    = series.ErrInvalid
+	ErrLimit      = series.ErrLimit
+	ErrNotReady   = series.ErrNotReady
+	ErrFull       = series.ErrFull
+	ErrDamaged    = series.ErrDamaged
+	ErrUnreadable = series.ErrUnreadable
 )
+
+// A NamelessError is a UID of a series that has no name; see package catalog.
+type NamelessError = catalog.NamelessError
 
 // A RowError is the error of a row whose cells cannot be read; see package series.
 type RowError = series.RowError
@@ -27,6 +32,13 @@ var (
 	ErrName     = uid.ErrName
 	ErrRenaming = uid.ErrRenaming
 )
+
+// LostValue and LostName return the error of a tag's value that stands for a UID without a name, and of a
+// series that has one; see package catalog.
+func LostValue(value string) error { return catalog.LostValue(value) }
+
+// LostName is LostValue for the values of a series.
+func LostName(s *Series) error { return catalog.LostName(s) }
 
 // A NoNameError is a rename of a name without a UID.
 type NoNameError = uid.NoNameError

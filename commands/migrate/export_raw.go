@@ -89,7 +89,8 @@ func (r *rawReader) row(ctx context.Context, row kv.Row) error {
 	if err != nil || key.Base < r.first || key.Base > r.last {
 		return nil //nolint:nilerr // another key is of no series
 	}
-	named, err := r.store.Catalog().NameSeries(ctx, [][]byte{key.AppendTSUID(nil)})
+	tsuid := [][]byte{key.AppendTSUID(nil)}
+	named, err := r.store.Catalog().NameSeries(ctx, tsuid)
 	if err != nil {
 		return err
 	}
@@ -102,7 +103,8 @@ func (r *rawReader) row(ctx context.Context, row kv.Row) error {
 		selected = selected || m.Selects(s)
 	}
 	if !selected {
-		return nil
+		_, err := r.store.Catalog().NameAll(ctx, tsuid) // without its name it may be one that is wanted
+		return err
 	}
 	cells := make([]opentsdb.RawCell, len(row.Cells))
 	for i, c := range row.Cells {

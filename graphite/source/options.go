@@ -15,8 +15,8 @@ import (
 type Catalog interface {
 	// Refs names the series that leaves of trees stand for, in order.
 	Refs(tsuids [][]byte) ([]storage.Ref, error)
-	// NameSeries names series, in order; those that have no name are left out.
-	NameSeries(ctx context.Context, tsuids [][]byte) ([]storage.NewSeries, error)
+	// NameAll names series, in order. One of which a UID has no name is an error.
+	NameAll(ctx context.Context, tsuids [][]byte) ([]storage.NewSeries, error)
 }
 
 // Trees are walked by paths.

@@ -60,7 +60,7 @@ func (s *Source) namesOf(ctx context.Context, nodes []tree.Node) (map[string]sto
 	if len(tsuids) == 0 {
 		return nil, nil
 	}
-	named, err := s.o.Catalog.NameSeries(ctx, tsuids)
+	named, err := s.o.Catalog.NameAll(ctx, tsuids)
 	if err != nil {
 		return nil, err
 	}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/tsdbridge/tsdbridge/opentsdb/query"
 	"github.com/tsdbridge/tsdbridge/opentsdb/reply"
+	"github.com/tsdbridge/tsdbridge/storage"
 )
 
 // search answers /api/search/lookup, and the other searches as a TSD without a search plugin.
@@ -56,6 +57,9 @@ func (a *API) lookup(w http.ResponseWriter, r *request) error {
 	}
 	defer turn.End()
 	found, err := a.o.Engine.Lookup(r.Context(), asked)
+	if lost, ok := errors.AsType[storage.NamelessError](err); ok {
+		return reply.Error{Status: http.StatusNotFound, Message: "Unable to resolve one or more TSUIDs", Details: lost.Error()}
+	}
 	if unknown, ok := errors.AsType[query.UnknownNameError](err); ok {
 		return reply.Error{Status: http.StatusNotFound, Message: "Unable to resolve one or more UIDs", Details: unknown.Error()}
 	}

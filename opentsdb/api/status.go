@@ -30,6 +30,10 @@ func statusOf(err error) reply.Error {
 		return reply.Error{Status: http.StatusInternalServerError, Message: message}
 	case errors.As(err, &unknown), errors.As(err, &bad), errors.Is(err, storage.ErrInvalid):
 		return reply.Error{Status: http.StatusBadRequest, Message: message, Details: message}
+	case errors.Is(err, storage.ErrUnreadable): // as a TSD refuses it
+		return reply.Error{Status: http.StatusBadRequest, Message: message, Details: message}
+	case errors.Is(err, storage.ErrDamaged):
+		return reply.Error{Status: http.StatusInternalServerError, Message: message}
 	case errors.Is(err, aggregate.ErrInfinite), errors.Is(err, aggregate.ErrFill):
 		return reply.Error{Status: http.StatusBadRequest, Message: message, Details: message}
 	case errors.Is(err, running.ErrEnded):

@@ -33,8 +33,9 @@ type Group struct {
 // Index returns the number of the sub query that a group answers.
 func (g *Group) Index() int { return g.query }
 
-// newGroup describes a group of members of those that were found, of which there is at least one.
-func newGroup(found []member, of []int32, points aggregate.Span) Group {
+// newGroup describes a group of members of those that were found, of which there is at least one. As a TSD it
+// needs the names of the values that all members have alone.
+func newGroup(found []member, of []int32, points aggregate.Span) (Group, error) {
 	g := Group{Metric: found[of[0]].Metric, Points: points, Tags: []storage.Tag{}, AggregatedTags: []string{}, found: found, of: of}
 	var tags commonTags
 	for _, at := range of {
@@ -47,7 +48,7 @@ func newGroup(found []member, of []int32, points aggregate.Span) Group {
 			g.Tags = append(g.Tags, tag)
 		}
 	}
-	return g
+	return g, storage.LostName(&storage.Series{Metric: g.Metric, Tags: g.Tags})
 }
 
 // TSUIDs returns those of the members, in ascending order.

@@ -21,7 +21,9 @@ import (
 type Catalog interface {
 	TSUIDOf(ref storage.Ref) []byte
 	Refs(tsuids [][]byte) ([]storage.Ref, error)
-	NameSeries(ctx context.Context, tsuids [][]byte) ([]storage.NewSeries, error)
+	// FindLost and NameLost return series that have values without a name too: storage.LostName tells which.
+	FindLost(ctx context.Context, filters []storage.Filter, start, end int64, limit int) ([]storage.Found, error)
+	NameLost(ctx context.Context, tsuids [][]byte) ([]storage.NewSeries, error)
 	DiscoverRolled(ctx context.Context, table, metric string, lo, hi uint32) error
 	RolledTimes(start, end int64) (from, to int64)
 }
@@ -188,7 +190,9 @@ func (e *Engine) find(ctx context.Context, q *SubQuery, start, end int64) ([]mem
 	var err error
 	if len(q.TSUIDs) > 0 {
 		found, err = e.findTSUIDs(ctx, q)
-		found = q.filtered(found)
+		if err == nil {
+			found, err = q.filtered(found)
+		}
 	} else {
 		found, err = e.findMetric(ctx, q, start, end)
 	}
@@ -201,21 +205,26 @@ func (e *Engine) find(ctx context.Context, q *SubQuery, start, end int64) ([]mem
 // filtered returns the named series that have the values of all filters. A TSD that finds series by their UIDs
 // compares each of them. It then takes a series that lacks the tag of a filter of other values, or of a wildcard of
 // asterisks alone, though it takes none when it looks for a metric.
-func (q *SubQuery) filtered(found []storage.Found) []storage.Found {
+func (q *SubQuery) filtered(found []storage.Found) ([]storage.Found, error) {
 	for _, f := range q.Filters {
 		match := f.matcher()
 		if match == nil {
 			continue
 		}
+		var lost error
 		found = slices.DeleteFunc(found, func(s storage.Found) bool {
 			i := slices.IndexFunc(s.Tags, func(t storage.Tag) bool { return t.Key == f.TagKey })
 			if i < 0 {
 				return !strings.HasPrefix(f.Type, "not_")
 			}
+			lost = cmp.Or(lost, storage.LostValue(s.Tags[i].Value))
 			return !match(s.Tags[i].Value)
 		})
+		if lost != nil {
+			return nil, lost
+		}
 	}
-	return found
+	return found, nil
 }
 
 // ordered returns series in the order of their TSUIDs, each once.
@@ -269,7 +278,7 @@ func (e *Engine) findMetric(ctx context.Context, q *SubQuery, start, end int64) 
 	q.nameKeys(uids)
 	conditions, named := q.conditions(uidOf)
 	conditions = append([]storage.Filter{{Values: []string{q.Metric}}}, conditions...)
-	found, err := e.o.Store.Find(ctx, conditions, start, end, e.o.MaxSeries)
+	found, err := e.o.Catalog.FindLost(ctx, conditions, start, end, e.o.MaxSeries)
 	if err != nil || !q.ExplicitTags || len(named) == 0 {
 		return found, err
 	}
@@ -328,7 +337,7 @@ func (e *Engine) findTSUIDs(ctx context.Context, q *SubQuery) ([]storage.Found, 
 		}
 		tsuids = append(tsuids, tsuid)
 	}
-	named, err := e.o.Catalog.NameSeries(ctx, tsuids)
+	named, err := e.o.Catalog.NameLost(ctx, tsuids)
 	if err != nil {
 		return nil, err
 	}

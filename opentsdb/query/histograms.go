@@ -161,7 +161,9 @@ func (h *histogramReading) results(ctx context.Context, whole bool) (out []Group
 		}
 		group := Group{Tags: []storage.Tag{}, AggregatedTags: []string{}} // without a name, of annotations alone
 		if len(g.members) > 0 {
-			group = newGroup(h.of.members, g.members, aggregate.Span{})
+			if group, err = newGroup(h.of.members, g.members, aggregate.Span{}); err != nil {
+				return nil, err
+			}
 		}
 		group.Annotations = h.request.shown(g.annotations)
 		for _, s := range h.query.histogramSeries(all) {

@@ -111,6 +111,11 @@ func (e *Engine) Last(ctx context.Context, r *LastRequest) ([]LastPoint, error) 
 		if err != nil {
 			return nil, err
 		}
+		for i := range points {
+			if err := storage.LostName(&points[i].Series); err != nil && r.ResolveNames {
+				return nil, err
+			}
+		}
 		out = append(out, points...)
 	}
 	return out, nil
@@ -147,7 +152,7 @@ func (e *Engine) lastSeries(ctx context.Context, r *LastRequest, q *LastQuery, s
 		}
 		filters = append(filters, storage.Filter{Keys: []string{key}, Values: []string{q.Tags[key]}})
 	}
-	found, err := e.o.Store.Find(ctx, filters, start, end, e.o.MaxSeries)
+	found, err := e.o.Catalog.FindLost(ctx, filters, start, end, e.o.MaxSeries)
 	if err != nil {
 		return nil, err
 	}

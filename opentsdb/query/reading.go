@@ -186,7 +186,10 @@ func (r *reading) results(ctx context.Context, points resulting) (out []Group, e
 		if err != nil {
 			return nil, err
 		}
-		group := newGroup(r.of.members, g.members, span)
+		group, err := newGroup(r.of.members, g.members, span)
+		if err != nil {
+			return nil, err
+		}
 		group.Annotations = r.request.shown(g.annotations)
 		out = append(out, group)
 	}

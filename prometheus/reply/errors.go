@@ -64,7 +64,7 @@ func QueryError(ctx context.Context, op string, err error) error {
 	if ours := (StoreError{}); errors.As(err, &ours) {
 		return err
 	}
-	if isLimit(err) || errors.Is(err, storage.ErrInvalid) {
+	if isLimit(err) || errors.Is(err, storage.ErrInvalid) || errors.Is(err, storage.ErrUnreadable) {
 		return err
 	}
 	return StoreError{err}
@@ -90,8 +90,8 @@ func QueryStatus(err error) (status int, ok bool) {
 		return http.StatusServiceUnavailable, true
 	case errors.As(err, &canceled):
 		return statusClientClosed, true
-	case isLimit(err):
-		return http.StatusUnprocessableEntity, true
+	case isLimit(err), errors.Is(err, storage.ErrUnreadable):
+		return http.StatusUnprocessableEntity, true // a retry gives the same answer, and proxies make none
 	case errors.Is(err, storage.ErrInvalid), errors.Is(err, bounds.ErrText):
 		return http.StatusBadRequest, true
 	}

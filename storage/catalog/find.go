@@ -12,8 +12,33 @@ import (
 	"github.com/tsdbridge/tsdbridge/turns"
 )
 
-// Find implements Querier.
+// Find implements Querier. A series of which a UID has no name is a NamelessError.
 func (cat *Catalog) Find(ctx context.Context, filters []series.Filter, start, end int64, limit int) ([]series.Found, error) {
+	return cat.findAs(ctx, filters, start, end, limit, whole)
+}
+
+// FindLost is Find for callers that do not need the names of all values: a value without a name is
+// one for which LostValue returns an error.
+func (cat *Catalog) FindLost(ctx context.Context, filters []series.Filter, start, end int64, limit int) ([]series.Found, error) {
+	return cat.findAs(ctx, filters, start, end, limit, lostValues)
+}
+
+// FindNamed is Find for jobs that must go on: series of which a UID has no name are left out, and
+// logged.
+func (cat *Catalog) FindNamed(ctx context.Context, filters []series.Filter, start, end int64) ([]series.Found, error) {
+	return cat.findAs(ctx, filters, start, end, 0, named)
+}
+
+// A naming is what becomes of series of which a UID has no name.
+type naming int
+
+const (
+	whole      naming = iota // they are an error
+	lostValues               // those whose tag values alone have no name have lost values
+	named                    // they are left out, and logged
+)
+
+func (cat *Catalog) findAs(ctx context.Context, filters []series.Filter, start, end int64, limit int, as naming) ([]series.Found, error) {
 	if err := cat.o.Ready(); err != nil {
 		return nil, err
 	}
@@ -38,7 +63,11 @@ func (cat *Catalog) Find(ctx context.Context, filters []series.Filter, start, en
 	if limit > 0 && len(ids) > limit {
 		return nil, fmt.Errorf("%w: the query selects %d series, the limit is %d", series.ErrLimit, len(ids), limit)
 	}
-	return cat.Name(ctx, ids)
+	found, err := cat.nameAs(ctx, ids, as)
+	if err != nil {
+		return nil, err
+	}
+	return found, f.decided(found)
 }
 
 // finder turns filters on names into conditions on UIDs.
@@ -52,6 +81,7 @@ type finder struct {
 	keys       keysMoment          // before the names were looked up
 	asks       bool                // looks up every name
 	skipped    bool                // did not look up names that are known to be unused
+	lost       []series.Filter     // whose values may be those of UIDs without a name
 }
 
 // newFinder resolves filters. It skips unused names only where all series are found by the index:
@@ -75,7 +105,7 @@ func (f *finder) registered() bool {
 // known.
 type match struct {
 	condition int
-	accepts   func(string) bool
+	filter    series.Filter
 }
 
 func (f *finder) resolve(ctx context.Context, filters []series.Filter) error {
@@ -112,7 +142,7 @@ func (f *finder) resolveMetric(ctx context.Context, filter series.Filter) error 
 			if err := turn.Yield(ctx); err != nil { // a regular expression may take long
 				return err
 			}
-			if filter.Match == nil || filter.Match(name) {
+			if filter.Match == nil || name == "" || filter.Match(name) { // one without a name is an error later
 				uids = append(uids, uid)
 			}
 		}
@@ -149,7 +179,7 @@ func (f *finder) resolveTag(ctx context.Context, filter series.Filter) error {
 			f.nothing = true
 		}
 	case filter.Match != nil:
-		f.matches = append(f.matches, match{len(f.conditions), filter.Match})
+		f.matches = append(f.matches, match{len(f.conditions), filter})
 	}
 	if len(c.Keys) == 0 && len(c.Or) == 0 && !c.Absent {
 		f.nothing = true
@@ -194,9 +224,12 @@ func (f *finder) find(ctx context.Context) ([]index.ID, error) {
 			if err := turn.Yield(ctx); err != nil {
 				return nil, err
 			}
-			if m.accepts(names[i]) {
+			if names[i] == "" || m.filter.Match(names[i]) {
 				c.Values[uid] = true
 			}
+		}
+		if slices.Contains(names, "") {
+			f.lost = append(f.lost, m.filter)
 		}
 	}
 	if len(f.matches) > 0 {
@@ -205,14 +238,25 @@ func (f *finder) find(ctx context.Context) ([]index.ID, error) {
 	return x.Pass(ids, f.conditions), nil
 }
 
+// decided returns an error if a filter has not decided about one of the series that were found, since the value has no
+// name that could match.
+func (f *finder) decided(found []series.Found) error {
+	for _, filter := range f.lost {
+		for i := range found {
+			for _, tag := range found[i].Tags {
+				if err := LostValue(tag.Value); err != nil && slices.Contains(filter.Keys, tag.Key) {
+					return LostName(&found[i].Series)
+				}
+			}
+		}
+	}
+	return nil
+}
+
 // candidates returns the series that may satisfy the conditions, and may have points in the
 // requested time.
 func (f *finder) candidates() []index.ID {
-	ids := f.catalog.index.Candidates(f.metrics, f.conditions)
-	if f.passes == nil {
-		return ids
-	}
-	return slices.DeleteFunc(ids, func(id index.ID) bool { return !f.passes(id) })
+	return f.catalog.passing(f.metrics, f.conditions, f.passes)
 }
 
 // lookup returns the UIDs of those names that have one.
@@ -230,9 +274,17 @@ func (cat *Catalog) lookup(ctx context.Context, kind schema.Kind, names []string
 	return known, nil
 }
 
-// Name names series. One whose UIDs have lost their names (they were deleted from tsdb-uid) has no
-// name that a query could mean: it is counted and left out.
+// Name names series. One of which a UID has no name is a NamelessError.
 func (cat *Catalog) Name(ctx context.Context, ids []index.ID) ([]series.Found, error) {
+	return cat.nameAs(ctx, ids, whole)
+}
+
+// NameSome is Name without the series of which a UID has no name: they are logged.
+func (cat *Catalog) NameSome(ctx context.Context, ids []index.ID) ([]series.Found, error) {
+	return cat.nameAs(ctx, ids, named)
+}
+
+func (cat *Catalog) nameAs(ctx context.Context, ids []index.ID, as naming) ([]series.Found, error) {
 	pairs := 1
 	if len(ids) > 0 {
 		// of most series
@@ -246,17 +298,40 @@ func (cat *Catalog) Name(ctx context.Context, ids []index.ID) ([]series.Found, e
 	if err != nil {
 		return nil, err
 	}
-	named := n.series()
+	if as == lostValues {
+		n.replaceLost()
+	}
+	all := n.series()
 	found := make([]series.Found, 0, len(ids))
+	var lost []int
 	for i, id := range ids {
-		name := named[i]
-		if name.Tags == nil {
-			cat.metrics.seriesNameless.Inc()
-			cat.o.Logger.Warn("a UID of a series has no name in tsdb-uid, so answers leave the series out; run tsdbridge uid fsck",
-				"tsuid", schema.FormatTSUID([]byte(tsuids[i])))
+		if all[i].Tags == nil {
+			lost = append(lost, i)
 			continue
 		}
-		found = append(found, series.Found{Ref: series.RefOf(id), Series: name})
+		found = append(found, series.Found{Ref: series.RefOf(id), Series: all[i]})
 	}
-	return found, nil
+	return found, cat.leaveOut(ctx, n, lost, as)
+}
+
+// leaveOut returns the error of those series that have no names; nil if they may be left out.
+func (cat *Catalog) leaveOut(ctx context.Context, n *names, lost []int, as naming) error {
+	if len(lost) == 0 {
+		return nil
+	}
+	if as == named {
+		for _, i := range lost {
+			cat.warnNameless(n.nameless(i))
+		}
+		return nil
+	}
+	of := make([]string, len(lost))
+	for k, i := range lost {
+		of[k] = n.tsuids[i]
+	}
+	left, err := cat.firstLeft(ctx, of)
+	if err != nil || left < 0 {
+		return err
+	}
+	return n.nameless(lost[left])
 }

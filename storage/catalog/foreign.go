@@ -19,7 +19,8 @@ type foreignMetrics struct {
 	checked int64 // milliseconds
 }
 
-// allMetrics returns the metrics that may have series which pass (nil: all do): UID -> name.
+// allMetrics returns the metrics that may have series which pass (nil: all do): UID -> name, "" if it
+// has none.
 func (cat *Catalog) allMetrics(ctx context.Context, passes func(index.ID) bool) (map[string]string, error) {
 	uids := cat.index.Metrics(passes)
 	list, err := cat.uids.Names(ctx, schema.Metric, uids)
@@ -28,9 +29,7 @@ func (cat *Catalog) allMetrics(ctx context.Context, passes func(index.ID) bool) 
 	}
 	all := make(map[string]string, len(uids))
 	for i, uid := range uids {
-		if list[i] != "" {
-			all[uid] = list[i]
-		}
+		all[uid] = list[i]
 	}
 	if cat.db.Exclusive || cat.o.Index == IndexMeta {
 		return all, nil

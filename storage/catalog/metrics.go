@@ -29,7 +29,7 @@ func newMetrics(reg prometheus.Registerer, c *Catalog) *metrics {
 		}, func() float64 { return c.uids.Used(kind) })
 	}
 	return &metrics{
-		seriesNameless: counter("series_nameless_total", "Series skipped by queries because a UID of theirs has no name."),
+		seriesNameless: counter("series_nameless_total", "Series that retention and rollups left out because a UID of theirs has no name; queries of them are errors."),
 		renamed:        counter("renamed_uids_total", "UIDs that another process was seen to give other names."),
 		discoverRows:   counter("discover_rows_total", "Row keys scanned for series that tsdb-meta lacks."),
 		refreshSeconds: f.NewHistogram(prometheus.HistogramOpts{

@@ -11,14 +11,16 @@ import (
 // names are the names of some series, UID by UID: each UID is looked up once, however many series
 // have it.
 type names struct {
-	by    [3][]string // by kind, by number
-	parts []int32     // the numbers of each series' UIDs: metric, key, value, key, value...
-	ends  []int       // of each series' parts
+	by     [3][]string // by kind, by number
+	uids   [3][]string // the same UIDs
+	tsuids []string    // of the series
+	parts  []int32     // the numbers of each series' UIDs: metric, key, value, key, value...
+	ends   []int       // of each series' parts
 }
 
 // newNames reads the names of the UIDs of series.
 func (cat *Catalog) newNames(ctx context.Context, tsuids []string) (*names, error) {
-	n := &names{ends: make([]int, len(tsuids))}
+	n := &names{tsuids: tsuids, ends: make([]int, len(tsuids))}
 	var sets [3]uidSet
 	l := cat.layout
 	count := 0
@@ -34,6 +36,7 @@ func (cat *Catalog) newNames(ctx context.Context, tsuids []string) (*names, erro
 		n.ends[i] = len(n.parts)
 	}
 	for kind := range sets {
+		n.uids[kind] = sets[kind].uids
 		var err error
 		if n.by[kind], err = cat.uids.Names(ctx, schema.Kind(kind), sets[kind].uids); err != nil {
 			return nil, err

@@ -137,26 +137,54 @@ func (t *tableScan) add(tsuid []byte) error {
 	return t.visit(full)
 }
 
-// NameSeries names series, in order; those that have a UID without a name (it was deleted from
-// tsdb-uid), or that are not TSUIDs of the configured widths, are left out.
+// NameSeries names series, in order, for callers that see which are missing: those that have a UID without
+// a name (it was deleted from tsdb-uid), or that are not TSUIDs of the configured widths, are left out.
 func (cat *Catalog) NameSeries(ctx context.Context, tsuids [][]byte) ([]series.NewSeries, error) {
-	var whole []string
-	for _, tsuid := range tsuids {
-		if _, _, err := cat.layout.ParseTSUID(tsuid); err == nil {
-			whole = append(whole, string(tsuid))
-		}
-	}
-	n, err := cat.newNames(ctx, whole)
+	some, _, _, err := cat.nameTSUIDs(ctx, tsuids, whole)
+	return some, err
+}
+
+// NameAll is NameSeries in which a series that is in the tables and of which a UID has no name is a NamelessError.
+func (cat *Catalog) NameAll(ctx context.Context, tsuids [][]byte) ([]series.NewSeries, error) {
+	return cat.nameAllAs(ctx, tsuids, whole)
+}
+
+// NameLost is NameAll with lost values, as FindLost has them.
+func (cat *Catalog) NameLost(ctx context.Context, tsuids [][]byte) ([]series.NewSeries, error) {
+	return cat.nameAllAs(ctx, tsuids, lostValues)
+}
+
+func (cat *Catalog) nameAllAs(ctx context.Context, tsuids [][]byte, as naming) ([]series.NewSeries, error) {
+	some, n, lost, err := cat.nameTSUIDs(ctx, tsuids, as)
 	if err != nil {
 		return nil, err
 	}
-	named := make([]series.NewSeries, 0, len(whole))
-	for i, name := range n.series() {
-		if name.Tags != nil {
-			named = append(named, series.NewSeries{TSUID: []byte(whole[i]), Series: name})
+	return some, cat.leaveOut(ctx, n, lost, as)
+}
+
+// nameTSUIDs names series, and returns which have no name.
+func (cat *Catalog) nameTSUIDs(ctx context.Context, tsuids [][]byte, as naming) (some []series.NewSeries, n *names, lost []int, err error) {
+	var right []string
+	for _, tsuid := range tsuids {
+		if _, _, err := cat.layout.ParseTSUID(tsuid); err == nil {
+			right = append(right, string(tsuid))
 		}
 	}
-	return named, nil
+	if n, err = cat.newNames(ctx, right); err != nil {
+		return nil, nil, nil, err
+	}
+	if as == lostValues {
+		n.replaceLost()
+	}
+	some = make([]series.NewSeries, 0, len(right))
+	for i, name := range n.series() {
+		if name.Tags != nil {
+			some = append(some, series.NewSeries{TSUID: []byte(right[i]), Series: name})
+		} else {
+			lost = append(lost, i)
+		}
+	}
+	return some, n, lost, nil
 }
 
 // TSUID looks up the UIDs of a series; ok is false when one of its names has none, so that there

@@ -137,11 +137,11 @@ func (d *Documents) seriesMetas(ctx context.Context, rows []kv.Row) (list []sche
 // nameless returns the error of a UID without a name.
 func nameless(m *schema.SeriesMeta) error {
 	if m.Metric.Name == "" {
-		return NoUIDError{schema.Metric, m.Metric.UID}
+		return NoUIDError{Kind: schema.Metric, UID: m.Metric.UID}
 	}
 	for i := range m.Tags {
 		if m.Tags[i].Name == "" {
-			return NoUIDError{m.Tags[i].Kind, m.Tags[i].UID}
+			return NoUIDError{Kind: m.Tags[i].Kind, UID: m.Tags[i].UID}
 		}
 	}
 	return nil
@@ -216,7 +216,7 @@ func (d *Documents) named(ctx context.Context, tsuid []byte) error {
 		}
 		for i, name := range names {
 			if name == "" {
-				return NoUIDError{kind, uids[kind][i]}
+				return NoUIDError{Kind: kind, UID: uids[kind][i]}
 			}
 		}
 	}

@@ -22,15 +22,7 @@ var (
 )
 
 // A NoUIDError is a UID without a name.
-type NoUIDError struct {
-	Kind schema.Kind
-	UID  string // raw bytes
-}
-
-// Error has the words of a TSD, which shows the bytes as Java's: -128 to 127.
-func (e NoUIDError) Error() string {
-	return fmt.Sprintf("No such unique ID for '%s': %s", e.Kind.Qualifier(), uid.JavaBytes([]byte(e.UID)))
-}
+type NoUIDError = uid.NoNameOfUIDError
 
 // UIDMeta returns the document of a UID, an empty one if nothing is stored.
 func (d *Documents) UIDMeta(ctx context.Context, kind schema.Kind, uid string) (schema.NamedUIDMeta, error) {
@@ -39,7 +31,7 @@ func (d *Documents) UIDMeta(ctx context.Context, kind schema.Kind, uid string) (
 		return schema.NamedUIDMeta{}, err
 	}
 	if list[0].Name == "" {
-		return schema.NamedUIDMeta{}, NoUIDError{kind, uid}
+		return schema.NamedUIDMeta{}, NoUIDError{Kind: kind, UID: uid}
 	}
 	return list[0], nil
 }
@@ -92,7 +84,7 @@ func (d *Documents) EditUIDMeta(ctx context.Context, uid string, e *schema.UIDMe
 		return err
 	}
 	if names[0] == "" {
-		return NoUIDError{e.Kind, uid}
+		return NoUIDError{Kind: e.Kind, UID: uid}
 	}
 	defer d.meta.edit(d.db.Exclusive && e.Kind == schema.Metric)()
 	column := d.uidColumn(e.Kind, uid)

@@ -118,7 +118,7 @@ func (h *lateHour) has(tsuid string, l schema.Layout) bool {
 // changedMetrics returns the names of the metrics that have changed.
 func (f *Filler) changedMetrics(ctx context.Context, changed *lateHour, start, end int64) (metrics []string, err error) {
 	if changed.all {
-		return f.o.Catalog.Metrics(ctx, start, end)
+		return f.o.Catalog.NamedMetrics(ctx, start, end)
 	}
 	for uid := range changed.metrics {
 		name, err := f.o.Name(ctx, uid)

@@ -24,7 +24,7 @@ import (
 
 // Catalog finds series.
 type Catalog interface {
-	Metrics(ctx context.Context, start, end int64) ([]string, error)
+	NamedMetrics(ctx context.Context, start, end int64) ([]string, error)
 	Find(ctx context.Context, filters []series.Filter, start, end int64, limit int) ([]series.Found, error)
 }
 
@@ -277,7 +277,7 @@ func (f *Filler) fillClosed(ctx context.Context) (more bool, err error) {
 func (f *Filler) fillTask(ctx context.Context, t *task, to uint32) error {
 	rule, interval := f.ruleOf(t)
 	start, end := int64(t.Done)*1000, f.lastOf(to)
-	metrics, err := f.o.Catalog.Metrics(ctx, start, end)
+	metrics, err := f.o.Catalog.NamedMetrics(ctx, start, end)
 	if err != nil {
 		return err
 	}

@@ -64,7 +64,7 @@ func (f *Filler) filledRange() (from, to uint32) {
 
 // findCells notes the series of rows that have cells of a stamp or a later one.
 func (f *Filler) findCells(ctx context.Context, from, to uint32, since int64) error {
-	metrics, err := f.o.Catalog.Metrics(ctx, int64(from)*1000, int64(to)*1000-1)
+	metrics, err := f.o.Catalog.NamedMetrics(ctx, int64(from)*1000, int64(to)*1000-1)
 	if err != nil {
 		return err
 	}

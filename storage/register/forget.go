@@ -120,7 +120,7 @@ func (reg *Registrar) named(ctx context.Context, ids []index.ID) ([]series.NewSe
 	if reg.observer == nil || len(ids) == 0 {
 		return nil, nil
 	}
-	found, err := reg.catalog.Name(ctx, ids)
+	found, err := reg.catalog.NameSome(ctx, ids)
 	if err != nil {
 		return nil, err
 	}

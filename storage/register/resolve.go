@@ -262,7 +262,7 @@ func (reg *Registrar) registerAs(ctx context.Context, ids []index.ID, b birth) e
 		return err
 	}
 	defer release()
-	found, err := reg.catalog.Name(ctx, ids)
+	found, err := reg.catalog.NameSome(ctx, ids)
 	if err != nil {
 		return err
 	}

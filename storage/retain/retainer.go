@@ -17,8 +17,8 @@ import (
 
 // Catalog finds series.
 type Catalog interface {
-	Metrics(ctx context.Context, start, end int64) ([]string, error)
-	Find(ctx context.Context, filters []series.Filter, start, end int64, limit int) ([]series.Found, error)
+	NamedMetrics(ctx context.Context, start, end int64) ([]string, error)
+	FindNamed(ctx context.Context, filters []series.Filter, start, end int64) ([]series.Found, error)
 }
 
 // Options are what a Retainer needs.
@@ -171,7 +171,7 @@ func (r *Retainer) passRule(ctx context.Context, rule *Rule, s *state) error {
 	rows, all := 0, 0
 	if s.from < s.to {
 		start, end := int64(s.from)*1000, int64(s.to)*1000-1
-		metrics, err := r.o.Catalog.Metrics(ctx, start, end)
+		metrics, err := r.o.Catalog.NamedMetrics(ctx, start, end)
 		if err != nil {
 			return err
 		}
@@ -207,7 +207,7 @@ const toldEvery = 24 * time.Hour
 // passMetrics deletes points of some metrics.
 func (r *Retainer) passMetrics(ctx context.Context, rule *Rule, metrics []string, start, end int64) (rows, all int, err error) {
 	filters := append([]series.Filter{{Values: metrics}}, rule.Filters...)
-	found, err := r.o.Catalog.Find(ctx, filters, start, end, 0)
+	found, err := r.o.Catalog.FindNamed(ctx, filters, start, end)
 	if err != nil {
 		return 0, 0, err
 	}

@@ -36,7 +36,7 @@ type fake struct {
 	deleted []string // "name start end" of each series deleted, hours after base
 }
 
-func (f *fake) Metrics(context.Context, int64, int64) ([]string, error) {
+func (f *fake) NamedMetrics(context.Context, int64, int64) ([]string, error) {
 	var names []string
 	for _, s := range f.series {
 		if !slices.Contains(names, s.Metric) {
@@ -47,10 +47,7 @@ func (f *fake) Metrics(context.Context, int64, int64) ([]string, error) {
 	return names, f.listErr
 }
 
-func (f *fake) Find(_ context.Context, filters []series.Filter, _, _ int64, limit int) ([]series.Found, error) {
-	if limit != 0 {
-		return nil, fmt.Errorf("a limit of %d would leave series out", limit)
-	}
+func (f *fake) FindNamed(_ context.Context, filters []series.Filter, _, _ int64) ([]series.Found, error) {
 	f.asked = append(f.asked, strings.Join(filters[0].Values, " "))
 	var found []series.Found
 	for n, s := range f.series {

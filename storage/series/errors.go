@@ -20,10 +20,17 @@ var (
 	// ErrDamaged means that a file of the engine does not hold what was written to it. Asking again
 	// does not help; what else there is can be read.
 	ErrDamaged = kv.ErrDamaged
+	// ErrUnreadable means that something in the tables is not what it should be: a cell that cannot be
+	// decoded, a UID without a name. Asking again does not help before somebody mends it, with the
+	// command that the error names; what else there is can be read.
+	ErrUnreadable = errors.New("unreadable")
 )
 
-// A RowError is the error of a row whose cells cannot be read. Asking again does not help; other rows can be read.
+// A RowError is the error of a row whose cells cannot be read: an ErrUnreadable.
 type RowError struct{ Err error }
+
+// Is implements errors.Is.
+func (RowError) Is(target error) bool { return target == ErrUnreadable }
 
 // Error returns the text of the error.
 func (e RowError) Error() string { return e.Err.Error() }

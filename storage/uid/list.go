@@ -20,6 +20,17 @@ func (m Mapping) String() string {
 	return fmt.Sprintf("%s %s: %s", m.Kind.Qualifier(), m.Name, JavaBytes(m.UID))
 }
 
+// A NoNameOfUIDError is a UID that has no name: the table has no reverse row of it.
+type NoNameOfUIDError struct {
+	Kind schema.Kind
+	UID  string // raw bytes
+}
+
+// Error has the words of a TSD, which shows the bytes as Java's: -128 to 127.
+func (e NoNameOfUIDError) Error() string {
+	return fmt.Sprintf("No such unique ID for '%s': %s", e.Kind.Qualifier(), JavaBytes([]byte(e.UID)))
+}
+
 // Each calls visit with the forward rows of some kinds, in the order of their names. An error of visit
 // ends it.
 func (d *Dictionary) Each(ctx context.Context, kinds []schema.Kind, visit func(Mapping) error) error {
