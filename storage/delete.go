@@ -30,11 +30,14 @@ type Deleted = write.Deleted
 // ErrBroken means that a deletion left rows as they are because they cannot be read.
 var ErrBroken = write.ErrBroken
 
+// ErrUnfinished means that the rest of a deletion follows by itself.
+var ErrUnfinished = write.ErrUnfinished
+
 // Delete deletes points and objects of series. When it returns without an error, the deletion is
 // durable: everything acknowledged before Delete began is gone, from the log, the head and the
 // table. What is appended after Delete has returned stays; what is appended while it runs may stay
-// or not. After an error some points may be deleted, and others may be deleted later; the deletion
-// may be repeated.
+// or not. On a disk without space nothing is begun. After another error some points may be deleted; after
+// ErrUnfinished the others are deleted later. The deletion may be repeated.
 func (s *Store) Delete(ctx context.Context, d Deletion) (Deleted, error) {
 	w := write.Deletion{Start: d.Start, End: d.End, Whole: d.Whole, Repeated: d.Repeated, IDs: make([]index.ID, len(d.Refs))}
 	if d.Whole {

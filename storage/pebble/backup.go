@@ -8,7 +8,6 @@ import (
 	"math"
 	"path/filepath"
 
-	"github.com/cockroachdb/pebble/v2"
 	"github.com/cockroachdb/pebble/v2/vfs"
 
 	"github.com/tsdbridge/tsdbridge/storage/kv"
@@ -18,7 +17,8 @@ import (
 // into a folder that must not exist. Writers go on. On the file system of the store this takes no
 // space and next to no time, since files that do not change are linked; space is needed as the
 // store moves on. A folder that has its name is whole: until then it is called dir + ".partial",
-// which the next try begins again.
+// which the next try begins again. On a full disk, also one without inodes, it fails and leaves
+// nothing.
 //
 // To restore, open the folder, or a copy of it, as Options.Path. Opening changes a folder: open a
 // copy of a backup that is to be kept.
@@ -30,7 +30,7 @@ func (e *Engine) Checkpoint(ctx context.Context, dir string) error {
 }
 
 func (e *Engine) checkpoint(ctx context.Context, dir string) error {
-	if err := errors.Join(ctx.Err(), e.space.reading()); err != nil {
+	if err := errors.Join(ctx.Err(), e.space.reading(), e.space.waits()); err != nil {
 		return err
 	}
 	if err := e.enter(); err != nil {
@@ -47,16 +47,39 @@ func (e *Engine) checkpoint(ctx context.Context, dir string) error {
 	if err := e.files.RemoveAll(partial); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
-	if err := e.db().Checkpoint(partial, pebble.WithFlushedWAL()); err != nil {
-		return err
-	}
-	if err := finishCopy(ctx, e.files, partial); err != nil {
-		return err
+	if err := e.copyTo(ctx, partial); err != nil {
+		return errors.Join(err, e.files.RemoveAll(partial))
 	}
 	if err := e.files.Rename(partial, dir); err != nil {
 		return err
 	}
 	return syncFolder(e.files, e.files.PathDir(dir))
+}
+
+// copyTo makes a copy. On a full disk it fails.
+func (e *Engine) copyTo(ctx context.Context, partial string) error {
+	if err := e.flushOrFail(ctx); err != nil {
+		return err
+	}
+	defer e.space.copying(partial)()
+	if err := e.db().Checkpoint(partial); err != nil {
+		return err
+	}
+	return finishCopy(ctx, e.files, partial)
+}
+
+// flushOrFail makes all writes durable, or fails on a full disk, where Flush waits.
+func (e *Engine) flushOrFail(ctx context.Context) error {
+	ctx, stop := e.space.whileFree(ctx, 0)
+	defer stop()
+	done := make(chan error, 1)
+	go func() { done <- e.Flush(context.WithoutCancel(ctx)) }()
+	select {
+	case err := <-done:
+		return err
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
 }
 
 // finishCopy gives a copy of a store a mark of its own and the list of sums.

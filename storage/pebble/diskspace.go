@@ -1,8 +1,10 @@
 package pebble
 
 import (
+	"context"
 	"fmt"
 	"log/slog"
+	"sync"
 	"sync/atomic"
 	"syscall"
 	"time"
@@ -39,6 +41,7 @@ type diskSpace struct {
 	// the writers that wait on a disk that takes no writes, independent of min
 	stuck atomic.Int64
 
+	copies  sync.Map              // folders of copies being made, whose writers do not wait
 	stuckBy atomic.Pointer[error] // what the last of them met
 	read    atomic.Pointer[error] // why the store is only read; nil: it takes writes
 }
@@ -91,15 +94,23 @@ func (r *diskSpace) look() uint64 {
 // has reports whether there is more than so many quarters of the minimum.
 func (r *diskSpace) has(quarters uint64) bool { return r.min == 0 || r.look() >= r.min/4*quarters }
 
+// waits returns what writers wait for on a disk that takes no writes; nil: they do not.
+func (r *diskSpace) waits() error {
+	if r.stuck.Load() == 0 {
+		return nil
+	}
+	return refusal(r.path, *r.stuckBy.Load())
+}
+
 // want refuses a write for which there is no space.
 func (r *diskSpace) want(quarters uint64) error {
 	if err := r.reading(); err != nil {
 		r.refused.Add(1)
 		return err
 	}
-	if r.stuck.Load() > 0 {
+	if err := r.waits(); err != nil {
 		r.refused.Add(1)
-		return refusal(r.path, *r.stuckBy.Load())
+		return err
 	}
 	if r.has(quarters) {
 		return nil
@@ -145,6 +156,31 @@ func (r *diskSpace) wait(quarters uint64) error {
 			}
 		}
 	}
+}
+
+// whileFree returns a context that ends, with the reason as its cause, when there is not the space for a kind of writer:
+// a caller then need not wait for writers that do. The caller calls stop.
+func (r *diskSpace) whileFree(ctx context.Context, quarters uint64) (_ context.Context, stop func()) {
+	ctx, end := context.WithCancelCause(ctx)
+	look := func() {
+		if err := r.want(quarters); err != nil {
+			end(err)
+		}
+	}
+	look()
+	go func() {
+		again := time.NewTicker(waitEvery)
+		defer again.Stop()
+		for {
+			select {
+			case <-ctx.Done():
+				return
+			case <-again.C:
+				look()
+			}
+		}
+	}()
+	return ctx, func() { end(nil) }
 }
 
 // spaceFS makes the writers of large files wait for space.

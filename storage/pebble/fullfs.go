@@ -2,6 +2,8 @@ package pebble
 
 import (
 	"os"
+	"path/filepath"
+	"strings"
 	"time"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
@@ -48,37 +50,62 @@ func (r *diskSpace) whileFull(try func() error) error {
 	return err
 }
 
-func (f fullFS) file(create func() (vfs.File, error)) (file vfs.File, err error) {
-	err = f.space.whileFull(func() (err error) { file, err = create(); return err })
-	if err != nil {
-		return nil, err
+// copying has the writers below a folder fail on a full disk, until done is called: a copy of the store can be made
+// again, and nothing else waits for it.
+func (r *diskSpace) copying(dir string) (done func()) {
+	r.copies.Store(dir, true)
+	return func() { r.copies.Delete(dir) }
+}
+
+// isCopy reports whether a file belongs to a copy that is being made.
+func (r *diskSpace) isCopy(name string) (found bool) {
+	r.copies.Range(func(dir, _ any) bool {
+		folder, _ := dir.(string)
+		found = name == folder || strings.HasPrefix(name, folder+string(filepath.Separator))
+		return !found
+	})
+	return found
+}
+
+// whileFull tries again while the disk is full, but for a copy.
+func (f fullFS) whileFull(name string, try func() error) error {
+	if f.space.isCopy(name) {
+		return try()
+	}
+	return f.space.whileFull(try)
+}
+
+func (f fullFS) file(name string, create func() (vfs.File, error)) (file vfs.File, err error) {
+	err = f.whileFull(name, func() (err error) { file, err = create(); return err })
+	if err != nil || f.space.isCopy(name) {
+		return file, err
 	}
 	return &waitingFile{file, f.space}, nil
 }
 
 // Create implements vfs.FS.
 func (f fullFS) Create(name string, category vfs.DiskWriteCategory) (vfs.File, error) {
-	return f.file(func() (vfs.File, error) { return f.FS.Create(name, category) })
+	return f.file(name, func() (vfs.File, error) { return f.FS.Create(name, category) })
 }
 
 // ReuseForWrite implements vfs.FS.
 func (f fullFS) ReuseForWrite(from, to string, category vfs.DiskWriteCategory) (vfs.File, error) {
-	return f.file(func() (vfs.File, error) { return f.FS.ReuseForWrite(from, to, category) })
+	return f.file(to, func() (vfs.File, error) { return f.FS.ReuseForWrite(from, to, category) })
 }
 
 // Rename implements vfs.FS.
 func (f fullFS) Rename(from, to string) error {
-	return f.space.whileFull(func() error { return f.FS.Rename(from, to) })
+	return f.whileFull(to, func() error { return f.FS.Rename(from, to) })
 }
 
 // Link implements vfs.FS.
 func (f fullFS) Link(from, to string) error {
-	return f.space.whileFull(func() error { return f.FS.Link(from, to) })
+	return f.whileFull(to, func() error { return f.FS.Link(from, to) })
 }
 
 // MkdirAll implements vfs.FS.
 func (f fullFS) MkdirAll(dir string, perm os.FileMode) error {
-	return f.space.whileFull(func() error { return f.FS.MkdirAll(dir, perm) })
+	return f.whileFull(dir, func() error { return f.FS.MkdirAll(dir, perm) })
 }
 
 // waitingFile is a file whose writes wait for space.

@@ -3,6 +3,8 @@ package pebble
 import (
 	"errors"
 	"fmt"
+	"os"
+	"slices"
 	"sync/atomic"
 	"syscall"
 	"testing"
@@ -17,11 +19,12 @@ import (
 type fullDisk struct {
 	vfs.FS
 	full  atomic.Bool
+	left  atomic.Int64 // uses that still succeed on the full disk
 	tries atomic.Int64
 }
 
 func (d *fullDisk) check() error {
-	if d.full.Load() {
+	if d.full.Load() && d.left.Add(-1) < 0 {
 		d.tries.Add(1)
 		return syscall.ENOSPC
 	}
@@ -58,6 +61,62 @@ func (f *fullFile) Write(p []byte) (int, error) {
 	return f.File.Write(p)
 }
 
+// Link and MkdirAll need inodes.
+func (d *fullDisk) Link(from, to string) error { return errors.Join(d.check(), d.FS.Link(from, to)) }
+
+func (d *fullDisk) MkdirAll(dir string, perm os.FileMode) error {
+	if err := d.check(); err != nil {
+		return err
+	}
+	return d.FS.MkdirAll(dir, perm)
+}
+
+// Copies and compactions that callers wait for end with an error on a full disk, and a copy leaves nothing behind. The next
+// ones succeed.
+func TestFullDiskCopy(t *testing.T) {
+	disk := &fullDisk{FS: vfs.NewMem()}
+	e := openedOn(t, Options{Path: "store", Tables: []kv.Table{{Name: "t", Families: []string{"f"}}}}, disk)
+	apply(t, e, "f", rows("a"))
+	e.mustFlush(t)
+	for full := range 5 { // after so many uses of the disk
+		disk.left.Store(int64(full))
+		disk.full.Store(true)
+		if err := e.Checkpoint(t.Context(), "copy"); !errors.Is(err, syscall.ENOSPC) && !errors.Is(err, kv.ErrFull) {
+			t.Errorf("a copy to a disk that is full after %d: %v", full, err)
+		}
+		disk.full.Store(false)
+		if names, err := disk.List(""); err != nil || slices.Contains(names, "copy") || slices.Contains(names, "copy"+partialSuffix) {
+			t.Errorf("left behind: %v, %v", names, err)
+		}
+	}
+	eventually(t, func() error { return e.Checkpoint(t.Context(), "copy") })
+	eventually(t, func() error { return e.Apply(t.Context(), "t", "f", rows("b")) })
+	disk.full.Store(true)
+	disk.left.Store(0)
+	if err := e.Compact(t.Context(), "t"); !errors.Is(err, kv.ErrFull) {
+		t.Errorf("a compaction on a full disk: %v", err)
+	}
+	disk.full.Store(false)
+	eventually(t, func() error { return e.Compact(t.Context(), "t") })
+	if err := e.Close(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// eventually tries until a disk that was full is noticed to have space: others may still wait.
+func eventually(t *testing.T, try func() error) {
+	t.Helper()
+	for deadline := time.Now().Add(time.Minute); ; time.Sleep(time.Millisecond) { // polling, with a deadline
+		err := try()
+		if err == nil {
+			return
+		}
+		if !errors.Is(err, kv.ErrFull) || time.Now().After(deadline) {
+			t.Fatal(err)
+		}
+	}
+}
+
 // TestFullDisk: writes, flushes and compactions that run into a full disk wait, later ones are
 // refused, and reads are answered. When there is space again all continue by themselves, and
 // everything acknowledged is there, in this process and in the next.
@@ -65,7 +124,7 @@ func TestFullDisk(t *testing.T) {
 	for name, work := range map[string]func(e *Engine) error{
 		"write":      func(e *Engine) error { return e.Apply(t.Context(), "t", "f", rows("x")) },
 		"flush":      func(e *Engine) error { return e.db().Flush() },
-		"compaction": func(e *Engine) error { return e.Compact(t.Context(), "t") },
+		"compaction": func(e *Engine) error { return e.db().Compact(t.Context(), []byte{0}, []byte{255}, false) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			disk := &fullDisk{FS: vfs.NewMem()}

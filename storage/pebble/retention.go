@@ -111,7 +111,7 @@ func (e *Engine) beginTable(ctx context.Context, table string) (ids []byte, err 
 }
 
 // Compact folds and sorts all rows of a table into the least space. Reads and writes go on; it may
-// take minutes.
+// take minutes. It ends with kv.ErrFull when the disk has no space for it, and may be repeated: what it did stays.
 func (e *Engine) Compact(ctx context.Context, table string) error {
 	ids, err := e.beginTable(ctx, table)
 	if err != nil {
@@ -119,8 +119,17 @@ func (e *Engine) Compact(ctx context.Context, table string) error {
 	}
 	defer e.leave()
 	e.begins.Load().release()
+	ctx, stop := e.space.whileFree(ctx, quartersCompact)
+	defer stop()
 	for _, id := range ids {
-		if err := e.db().Compact(ctx, []byte{id}, []byte{id + 1}, false); err != nil {
+		err := context.Cause(ctx)
+		if err == nil {
+			err = e.db().Compact(ctx, []byte{id}, []byte{id + 1}, false)
+		}
+		if full := context.Cause(ctx); full != nil {
+			err = full
+		}
+		if err != nil {
 			return fmt.Errorf("compact %s: %w", table, explain(err))
 		}
 	}

@@ -17,6 +17,9 @@ func (w *Writer) DeleteEmpty(ctx context.Context, ids []index.ID) (deleted Delet
 	if !w.o.Registry.Loaded() {
 		return Deleted{}, fmt.Errorf("%w: the series are being read", series.ErrNotReady)
 	}
+	if err := w.deletable(); err != nil {
+		return Deleted{}, err
+	}
 	if w.buffer != nil {
 		if err := w.buffer.await(ctx); err != nil {
 			return Deleted{}, err
@@ -65,7 +68,7 @@ func (d *deleter) deleteSomeEmpty(ctx context.Context, ids []index.ID) (deleted 
 	}
 	defer d.release()
 	if err := d.finish(ctx); err != nil {
-		return Deleted{}, fmt.Errorf("finish an earlier deletion: %w", err)
+		return Deleted{}, fmt.Errorf("nothing was deleted, an earlier deletion is unfinished: %w", err)
 	}
 	if err := d.whileEmpty(ctx, ids, d.begin); err != nil {
 		return Deleted{}, err

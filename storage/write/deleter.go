@@ -69,6 +69,9 @@ func (w *Writer) Delete(ctx context.Context, d Deletion) (Deleted, error) {
 	if !w.o.Registry.Loaded() { // which series exist is not known yet
 		return Deleted{}, fmt.Errorf("%w: the series are being read", series.ErrNotReady)
 	}
+	if err := w.deletable(); err != nil {
+		return Deleted{}, err
+	}
 	d.IDs = slices.Clone(d.IDs)
 	slices.Sort(d.IDs)
 	d.IDs = slices.DeleteFunc(slices.Compact(d.IDs), func(id index.ID) bool {
@@ -81,6 +84,14 @@ func (w *Writer) Delete(ctx context.Context, d Deletion) (Deleted, error) {
 	deleted, err := w.carryOut(ctx, d)
 	w.deleter.metrics.ended(begin, deleted, err)
 	return deleted, err
+}
+
+// deletable refuses a deletion for which the table has no space, before anything of it is done.
+func (w *Writer) deletable() error {
+	if err := w.diskSpace(); err != nil {
+		return fmt.Errorf("nothing was deleted: %w", err)
+	}
+	return nil
 }
 
 // carryOut carries out a deletion that is valid.
@@ -189,18 +200,39 @@ func (d *deleter) deleteUnlogged(ctx context.Context, deletion Deletion) (Delete
 // delete deletes by way of the log. The caller has the turn.
 func (d *deleter) delete(ctx context.Context, deletion Deletion) (Deleted, error) {
 	if err := d.finish(ctx); err != nil {
-		return Deleted{}, fmt.Errorf("finish an earlier deletion: %w", err)
+		return Deleted{}, fmt.Errorf("nothing was deleted, an earlier deletion is unfinished: %w", err)
 	}
 	if err := d.begin(ctx, deletion); err != nil {
-		return Deleted{}, err
+		return Deleted{}, d.begun(len(deletion.IDs), err)
 	}
 	return d.finishBegun(ctx)
+}
+
+// ErrUnfinished means that a deletion is in the log and not yet in the table: the rest of it is deleted by itself, after
+// a start as well. Until then some of what it deletes may still be answered.
+var ErrUnfinished = errors.New("the deletion has begun, and its rest follows by itself as soon as the store can do it, after a restart too")
+
+// begun tells how much of a deletion of so many series has begun, although not all has.
+func (d *deleter) begun(series int, err error) error {
+	begun := 0
+	for _, j := range d.jobs {
+		if !j.withdrawn {
+			begun += len(j.IDs)
+		}
+	}
+	if begun == 0 {
+		return fmt.Errorf("nothing was deleted: %w", err)
+	}
+	return fmt.Errorf("%w: that of %d of %d series, nothing was deleted of the others: %w", ErrUnfinished, begun, series, err)
 }
 
 // finishBegun carries out the deletions that have begun. The caller has the turn.
 func (d *deleter) finishBegun(ctx context.Context) (Deleted, error) {
 	jobs := slices.Clone(d.jobs)
 	err := d.finish(ctx)
+	if err != nil {
+		err = fmt.Errorf("%w: %d rows were deleted or changed so far: %w", ErrUnfinished, sum(jobs).Rows, err)
+	}
 	for _, j := range jobs {
 		err = errors.Join(err, j.broken)
 	}
