@@ -156,34 +156,27 @@ func (a *Adapter) openWebConfig() (err error) {
 	if a.o.WebConfigFile == "" {
 		return nil
 	}
-	if a.webConfig, err = webconfig.Open(a.o.WebConfigFile); err != nil {
+	if a.webConfig, err = webconfig.Open(a.o.WebConfigFile, a.o.Logger); err != nil {
 		return fmt.Errorf("--web.config.file: %w", err)
 	}
+	a.webConfig.Register(a.registry)
 	return nil
 }
 
 // protect has a handler ask for the passwords of the web configuration, if it has any.
-func (a *Adapter) protect(handler http.Handler) (http.Handler, error) {
+func (a *Adapter) protect(handler http.Handler) http.Handler {
 	if a.webConfig == nil {
-		return handler, nil
+		return handler
 	}
-	handler, err := a.webConfig.Handler(handler, a.o.Logger)
-	if err != nil {
-		return nil, fmt.Errorf("--web.config.file: %w", err)
-	}
-	return handler, nil
+	return a.webConfig.Handler(handler)
 }
 
 // tls returns how other ports than the web port encrypt; nil: they do not.
-func (a *Adapter) tls() (*tls.Config, error) {
+func (a *Adapter) tls() *tls.Config {
 	if a.webConfig == nil {
-		return nil, nil //nolint:nilnil // it is an answer
+		return nil
 	}
-	config, err := a.webConfig.TLS()
-	if err != nil {
-		return nil, fmt.Errorf("--web.config.file: %w", err)
-	}
-	return config, nil
+	return a.webConfig.TLS()
 }
 
 func (a *Adapter) listen() error {
@@ -196,11 +189,8 @@ func (a *Adapter) listen() error {
 	if err != nil {
 		return fmt.Errorf("--web.external-url: %w", err)
 	}
-	handler := web.Under(prefix, prom.OtherPaths(webport.NewGuard(http.HandlerFunc(a.serveLive), http.HandlerFunc(a.serveWrites), a.webPort())))
-	if handler, err = a.protect(a.o.Tracer.Handler(handler)); err != nil {
-		return err
-	}
-	a.server = webport.NewServer(handler, a.webPort())
+	handler := webport.CleanPaths(web.Under(prefix, prom.OtherPaths(webport.NewGuard(http.HandlerFunc(a.serveLive), http.HandlerFunc(a.serveWrites), a.webPort()))))
+	a.server = webport.NewServer(a.protect(a.o.Tracer.Handler(handler)), a.webPort())
 	if a.o.ListenAddress == "" {
 		return nil
 	}
@@ -285,6 +275,7 @@ func (a *Adapter) Run(ctx context.Context) error {
 			return nil
 		})
 	}
+	a.tellExposed()
 	group.Go(a.serve)
 	graphiteDone, opentsdbDone := make(chan struct{}), make(chan struct{})
 	group.Go(func() error {
@@ -333,7 +324,7 @@ func (a *Adapter) serveWeb() error {
 	if a.webConfig == nil {
 		return a.server.Serve(a.listener)
 	}
-	return a.webConfig.Serve(a.listener, a.server, a.o.Logger)
+	return a.webConfig.Serve(a.listener, a.server)
 }
 
 // memoryKeeper returns the keeper of the process' memory limits. The head may hold half as much

@@ -408,6 +408,16 @@ var causes = []struct {
 			return a
 		}
 	}},
+	{"WebConfigBroken", func(t *testing.T) (*Adapter, func() *Adapter) {
+		o := storeTestOptions(t, storage.WriteBuffered)
+		o.WebConfigFile = filepath.Join(t.TempDir(), "web.yml")
+		must(t, os.WriteFile(o.WebConfigFile, []byte("http_server_config: {http2: false}\n"), 0o600))
+		a, _ := runAdapter(t, o)
+		return a, func() *Adapter {
+			must(t, os.WriteFile(o.WebConfigFile, []byte("nonsense: 1\n"), 0o600))
+			return a
+		}
+	}},
 	{"ShadowDiffers", func(t *testing.T) (*Adapter, func() *Adapter) {
 		o := storeTestOptions(t, storage.WriteBuffered)
 		o.Prometheus.Query.Shadow = 100

@@ -3,6 +3,7 @@ package adapter
 import (
 	"errors"
 	"fmt"
+	"log/slog"
 	"net"
 	"path/filepath"
 
@@ -60,12 +61,11 @@ func (o Options) encrypts() bool {
 	if o.WebConfigFile == "" {
 		return false
 	}
-	file, err := webconfig.Open(o.WebConfigFile)
+	file, err := webconfig.Open(o.WebConfigFile, slog.New(slog.DiscardHandler))
 	if err != nil {
 		return true
 	}
-	config, err := file.TLS()
-	return err != nil || config != nil
+	return file.TLS() != nil
 }
 
 // Target names the tables that points are imported into.

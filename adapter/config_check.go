@@ -3,6 +3,7 @@ package adapter
 import (
 	"errors"
 	"fmt"
+	"log/slog"
 
 	"github.com/tsdbridge/tsdbridge/adapter/webconfig"
 )
@@ -24,6 +25,6 @@ func (o Options) CheckFiles() error {
 
 // CheckWebConfig reads a file with TLS and passwords, and the certificates that it names.
 func CheckWebConfig(path string) error {
-	_, err := webconfig.Open(path)
+	_, err := webconfig.Open(path, slog.New(slog.DiscardHandler))
 	return err
 }

@@ -225,7 +225,12 @@ func adapterWithEverything(t *testing.T, engine string) *Adapter {
 	if err := os.WriteFile(rules, []byte("<env>.requests (10) = sum <env>.*.requests\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
+	web := filepath.Join(dir, "web.yml")
+	if err := os.WriteFile(web, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
 	o := DefaultOptions()
+	o.WebConfigFile = web
 	o.Engine, o.ZooKeeper, o.Path, o.ListenAddress = engine, "127.0.0.1:1", filepath.Join(dir, "store"), "127.0.0.1:0"
 	o.Carbon.ListenAddress, o.Carbon.PickleAddress, o.Carbon.ProtobufAddress = "127.0.0.1:0", "127.0.0.1:0", "127.0.0.1:0"
 	o.Carbon.Aggregation.Rules, o.Carbon.Forward.Addresses = rules, []string{"carbon:2003"}

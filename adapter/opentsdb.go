@@ -3,12 +3,8 @@ package adapter
 import "github.com/tsdbridge/tsdbridge/opentsdb"
 
 // openOpenTSDB makes OpenTSDB's protocols and binds their port.
-func (a *Adapter) openOpenTSDB() error {
-	o, err := a.opentsdbParts(a.o)
-	if err != nil {
-		return err
-	}
-	if a.opentsdb, err = opentsdb.New(o); err != nil {
+func (a *Adapter) openOpenTSDB() (err error) {
+	if a.opentsdb, err = opentsdb.New(a.opentsdbParts(a.o)); err != nil {
 		return err // the error names the flag
 	}
 	a.store.Catalog().OnRename(a.opentsdb.DropCaches)
@@ -19,7 +15,7 @@ func (a *Adapter) openOpenTSDB() error {
 }
 
 // opentsdbParts returns the settings and parts of OpenTSDB's protocols.
-func (a *Adapter) opentsdbParts(all Options) (o opentsdb.Options, err error) {
+func (a *Adapter) opentsdbParts(all Options) (o opentsdb.Options) {
 	o = all.OpenTSDB
 	o.SeriesCache, o.Points = all.SeriesCache, a.store.Logged()
 	o.Store, o.Deleter, o.Renamer, o.Catalog, o.Names, o.Layout = a.store, a.store, a.store, a.store.Catalog(), a.store.Names(), a.o.Layout()
@@ -32,6 +28,6 @@ func (a *Adapter) opentsdbParts(all Options) (o opentsdb.Options, err error) {
 	o.Budget, o.Running, o.Refused, o.Protect, o.Sockets = a.budget, a.running, a.refused, a.protect, a.o.Sockets
 	o.Hosts = a.hosts
 	o.ShutdownGrace, o.Version, o.Logger, o.Registerer, o.Now = a.o.ShutdownGrace, Version(), a.o.Logger, a.registry, a.o.Now
-	o.TLS, err = a.tls()
-	return o, err
+	o.TLS = a.tls()
+	return o
 }

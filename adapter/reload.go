@@ -265,11 +265,7 @@ func (a *Adapter) newGeneration(o Options) (*generation, error) {
 	if g.graphite, err = old.graphite.With(a.graphiteParts(o)); err != nil {
 		return nil, err
 	}
-	t, err := a.opentsdbParts(o)
-	if err != nil {
-		return nil, err
-	}
-	if g.opentsdb, err = old.opentsdb.With(t); err != nil {
+	if g.opentsdb, err = old.opentsdb.With(a.opentsdbParts(o)); err != nil {
 		return nil, err
 	}
 	return g, a.mount(g)

@@ -69,14 +69,12 @@ func newAPI(o apiOptions, puts *putStore, others http.Handler, origins *api.Orig
 }
 
 // protect has the API ask for passwords: all of it, or all but puts.
-func (a *httpAPI) protect(protect func(http.Handler) (http.Handler, error), openPuts bool) (err error) {
+func (a *httpAPI) protect(protect func(http.Handler) http.Handler, openPuts bool) {
 	if openPuts {
-		a.others, err = protect(a.others)
-		return err
+		a.others = protect(a.others)
+		return
 	}
-	protected, err := protect(http.HandlerFunc(a.serve))
-	a.handler = a.origins.Handler(protected) // a browser asks about other origins without a password
-	return err
+	a.handler = a.origins.Handler(protect(http.HandlerFunc(a.serve))) // a browser asks about other origins without a password
 }
 
 // ServeHTTP implements http.Handler. Endpoints are named in any case, and after a version perhaps:

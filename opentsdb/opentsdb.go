@@ -120,7 +120,7 @@ type Options struct {
 	Refused *refused.Log
 	// Protect, if set, has a handler ask for passwords. OpenPuts is --opentsdb.open-puts: HTTP puts need
 	// none, as those of telnet.
-	Protect  func(http.Handler) (http.Handler, error)
+	Protect  func(http.Handler) http.Handler
 	OpenPuts bool
 	// Hosts are the names by which browsers may reach the port.
 	Hosts *listen.Hosts
@@ -317,10 +317,10 @@ func New(o Options) (*Server, error) {
 	}
 	s.puts = newPutStore(o.puts())
 	s.api = newAPI(defaultAPIOptions(), s.puts, s.others, o.origins())
-	if o.Protect == nil {
-		return s, nil
+	if o.Protect != nil {
+		s.api.protect(o.Protect, o.OpenPuts)
 	}
-	return s, s.api.protect(o.Protect, o.OpenPuts)
+	return s, nil
 }
 
 // With reads the file of limits again, and returns a Server that answers queries by other settings. Both

@@ -8,30 +8,42 @@ package webconfig
 import (
 	"bytes"
 	"crypto/tls"
+	"crypto/x509"
+	"encoding/pem"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"sync"
+	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/promauto"
 	"github.com/prometheus/exporter-toolkit/web"
 	"gopkg.in/yaml.v3"
 
 	"github.com/tsdbridge/tsdbridge/regular"
 )
 
-// A File is read again when it, or a file that it names, has changed. It is safe for concurrent
-// use.
+// A File is read again when it, or a file that it names, has changed. While what they say cannot be used, what they said
+// before stays in use. It is safe for concurrent use.
 type File struct {
 	path      string
+	logger    *slog.Logger
 	passwords *passwords // of all ports
 
 	mu      sync.Mutex // guards all below
 	stamps  []stamp
 	current *settings
+	broken  error     // why the files as they are now cannot be used; nil: current is what they say
+	tried   time.Time // when broken files were read
 }
+
+// tryBroken is how often broken files are read again that look unchanged: their permissions may have changed.
+const tryBroken = time.Second
 
 // settings are the content of the file. They do not change.
 type settings struct {
@@ -43,61 +55,94 @@ type settings struct {
 }
 
 // Open reads a file. The toolkit reports its errors.
-func Open(path string) (*File, error) {
-	f := &File{path: path, passwords: newPasswords()}
-	_, err := f.load()
+func Open(path string, logger *slog.Logger) (*File, error) {
+	f := &File{path: path, logger: logger, passwords: newPasswords()}
+	var err error
+	f.current, f.stamps, err = read(path)
 	return f, err
 }
 
-// load returns the current content of the file.
-func (f *File) load() (*settings, error) {
+// Register registers a metric that tells whether the files can be used.
+func (f *File) Register(reg prometheus.Registerer) {
+	promauto.With(reg).NewGaugeFunc(prometheus.GaugeOpts{
+		Name: "tsdbridge_web_config_usable",
+		Help: "Whether the file of --web.config.file and the certificates that it names can be used as they are; while they cannot, those from before are.",
+	}, func() float64 {
+		if f.now(); f.isBroken() {
+			return 0
+		}
+		return 1
+	})
+}
+
+func (f *File) isBroken() bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if f.current != nil && unchanged(f.stamps) {
-		return f.current, nil
+	return f.broken != nil
+}
+
+// now returns the content of the file as it is now, or as it was when it could be used last.
+func (f *File) now() *settings {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if unchanged(f.stamps) && (f.broken == nil || time.Since(f.tried) < tryBroken) {
+		return f.current
 	}
-	f.current = nil
-	own := stampOf(f.path) // before it is read
-	if err := checkFiles(f.path); err != nil {
-		return nil, err
+	s, stamps, err := read(f.path)
+	f.note(err)
+	f.stamps = stamps
+	if err == nil {
+		f.current = s
 	}
-	if err := web.Validate(f.path); err != nil {
-		return nil, err
+	return f.current
+}
+
+// note logs that the files cannot be used, or can be used again. It needs mu.
+func (f *File) note(err error) {
+	switch {
+	case err != nil && (f.broken == nil || f.broken.Error() != err.Error()):
+		f.logger.Error("the web configuration cannot be used, the passwords and certificates from before stay in use; correct --web.config.file and the files that it names", "err", err)
+	case err == nil && f.broken != nil:
+		f.logger.Info("the web configuration can be used again")
 	}
-	c, err := parse(f.path)
+	f.broken, f.tried = err, time.Now()
+}
+
+// Identifies reports whether clients need a password, or a certificate.
+func (f *File) Identifies() bool {
+	s := f.now()
+	return len(s.users) > 0 || s.tls != nil && s.tls.ClientAuth == tls.RequireAndVerifyClientCert
+}
+
+// read reads a file, and returns the stamps of all files that it read or wanted to read.
+func read(path string) (s *settings, stamps []stamp, err error) {
+	stamps = []stamp{stampOf(path)} // before it is read
+	if err := regular.Check(path); err != nil {
+		return nil, stamps, err
+	}
+	if c, err := parse(path); err == nil {
+		for _, name := range []string{c.TLSConfig.TLSCertPath, c.TLSConfig.TLSKeyPath, c.TLSConfig.ClientCAs} {
+			stamps = append(stamps, stampOf(name))
+			if err := regular.Check(name); err != nil && !errors.Is(err, fs.ErrNotExist) { // a handshake must not wait for it
+				return nil, stamps, err
+			}
+		}
+	}
+	if err := web.Validate(path); err != nil {
+		return nil, stamps, err
+	}
+	c, err := parse(path)
 	if err != nil {
-		return nil, err
+		return nil, stamps, err
 	}
-	f.stamps = []stamp{own, stampOf(c.TLSConfig.TLSCertPath), stampOf(c.TLSConfig.TLSKeyPath), stampOf(c.TLSConfig.ClientCAs)}
-	s := &settings{headers: c.HTTPConfig.Header, http2: c.HTTPConfig.HTTP2, limit: c.RateLimiterConfig, users: map[string]string{}}
+	s = &settings{headers: c.HTTPConfig.Header, http2: c.HTTPConfig.HTTP2, limit: c.RateLimiterConfig, users: map[string]string{}}
 	for user, hash := range c.Users {
 		s.users[user] = string(hash)
 	}
 	if c.TLSConfig.IsEnabled() {
-		if s.tls, err = tlsConfig(&c.TLSConfig); err != nil {
-			return nil, err
-		}
+		s.tls, err = tlsConfig(&c.TLSConfig)
 	}
-	f.current = s
-	return s, nil
-}
-
-// checkFiles reports why a file, or one that it names, cannot be read: a handshake must not wait for it. What else is wrong
-// with it, the toolkit tells.
-func checkFiles(path string) error {
-	if err := regular.Check(path); err != nil {
-		return err
-	}
-	c, err := parse(path)
-	if err != nil {
-		return nil //nolint:nilerr // see above
-	}
-	for _, name := range []string{c.TLSConfig.TLSCertPath, c.TLSConfig.TLSKeyPath, c.TLSConfig.ClientCAs} {
-		if err := regular.Check(name); err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return err
-		}
-	}
-	return nil
+	return s, stamps, err
 }
 
 // parse reads the file with the toolkit's defaults.
@@ -121,6 +166,9 @@ func parse(path string) (*web.Config, error) {
 
 // tlsConfig returns the toolkit's configuration, with the certificate read.
 func tlsConfig(c *web.TLSConfig) (*tls.Config, error) {
+	if err := checkAuthorities(c.ClientCAs); err != nil {
+		return nil, err
+	}
 	config, err := web.ConfigToTLSConfig(c)
 	if err != nil {
 		return nil, err
@@ -133,6 +181,32 @@ func tlsConfig(c *web.TLSConfig) (*tls.Config, error) {
 	own.PrivateKey = paced(own.PrivateKey)
 	config.GetCertificate, config.Certificates = nil, []tls.Certificate{own}
 	return config, nil
+}
+
+// checkAuthorities refuses a file of authorities that the toolkit would take without what it cannot read, or as empty.
+func checkAuthorities(path string) error {
+	if path == "" {
+		return nil
+	}
+	text, err := regular.Read(path)
+	if err != nil {
+		return err
+	}
+	found := 0
+	for block, rest := pem.Decode(text); block != nil; block, rest = pem.Decode(rest) {
+		text = rest
+		if block.Type != "CERTIFICATE" {
+			continue
+		}
+		if _, err := x509.ParseCertificate(block.Bytes); err != nil {
+			return fmt.Errorf("client_ca_file %s: %w", path, err)
+		}
+		found++
+	}
+	if found == 0 || bytes.Contains(text, []byte("-----BEGIN ")) {
+		return fmt.Errorf("client_ca_file %s: %d certificates and one that cannot be read", path, found)
+	}
+	return nil
 }
 
 // A stamp identifies a version of a file, or records that the file did not exist.
@@ -157,7 +231,9 @@ func unchanged(stamps []stamp) bool {
 		switch {
 		case s.path == "":
 		case s.info == nil || now.info == nil:
-			return false
+			if s.info != now.info {
+				return false
+			}
 		case !os.SameFile(s.info, now.info) || s.info.Size() != now.info.Size() || !s.info.ModTime().Equal(now.info.ModTime()):
 			return false
 		}

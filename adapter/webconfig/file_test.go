@@ -1,6 +1,7 @@
 package webconfig
 
 import (
+	"bytes"
 	"crypto/ecdsa"
 	"crypto/elliptic"
 	"crypto/rand"
@@ -17,8 +18,11 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
 )
 
 func write(t *testing.T, path, text string) {
@@ -28,18 +32,15 @@ func write(t *testing.T, path, text string) {
 	}
 }
 
-// The next request is answered by the changed file; a file that cannot be read refuses all.
+// The next request is answered by the changed file; while that cannot be used, by the one from before.
 func TestHandler(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "web.yml")
 	write(t, path, "basic_auth_users: {me: "+hashOf(t, "one")+"}\nhttp_server_config: {headers: {X-Frame-Options: deny}}\n")
-	f, err := Open(path)
+	f, err := Open(path, slog.New(slog.DiscardHandler))
 	if err != nil {
 		t.Fatal(err)
 	}
-	h, err := f.Handler(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusNoContent) }), slog.New(slog.DiscardHandler))
-	if err != nil {
-		t.Fatal(err)
-	}
+	h := f.Handler(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusNoContent) }))
 	ask := func(user, password string, want int) {
 		t.Helper()
 		w, r := httptest.NewRecorder(), httptest.NewRequest(http.MethodGet, "/", nil)
@@ -50,7 +51,7 @@ func TestHandler(t *testing.T) {
 		if w.Code != want {
 			t.Errorf("%s %s: %d, want %d", user, password, w.Code, want)
 		}
-		if want != http.StatusInternalServerError && w.Header().Get("X-Frame-Options") != "deny" {
+		if w.Header().Get("X-Frame-Options") != "deny" {
 			t.Errorf("header %v", w.Header())
 		}
 	}
@@ -64,11 +65,14 @@ func TestHandler(t *testing.T) {
 	ask("me", "one", http.StatusUnauthorized)
 	ask("me", "twelve", http.StatusNoContent)
 	write(t, path, "basic_auth_users: nonsense")
-	ask("me", "twelve", http.StatusInternalServerError)
+	ask("me", "twelve", http.StatusNoContent)
+	ask("me", "one", http.StatusUnauthorized)
+	ask("", "", http.StatusUnauthorized)
 	if err := os.Remove(path); err != nil {
 		t.Fatal(err)
 	}
-	ask("me", "twelve", http.StatusInternalServerError)
+	ask("me", "twelve", http.StatusNoContent)
+	ask("", "", http.StatusUnauthorized)
 	write(t, path, "http_server_config: {headers: {X-Frame-Options: deny}}\n")
 	ask("", "", http.StatusNoContent)
 }
@@ -77,14 +81,80 @@ func TestOpen(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "web.yml")
 	for _, bad := range []string{"nonsense: 1", "basic_auth_users: {me: public}", "tls_server_config: {cert_file: none}", "http_server_config: {headers: {X-Own: a}}"} {
 		write(t, path, bad)
-		if _, err := Open(path); err == nil {
+		if _, err := Open(path, slog.New(slog.DiscardHandler)); err == nil {
 			t.Errorf("%s: no error", bad)
 		}
 	}
 	for _, good := range []string{"", "{}", "rate_limit: {interval: 1s, burst: 2}"} {
 		write(t, path, good)
-		if _, err := Open(path); err != nil {
+		if _, err := Open(path, slog.New(slog.DiscardHandler)); err != nil {
 			t.Errorf("%q: %v", good, err)
+		}
+	}
+}
+
+// Each file that breaks while it is in use leaves the certificate and the authority from before in use, is told once and by
+// the metric, and a start with it fails. When it is whole again, it is used.
+func TestBrokenFiles(t *testing.T) {
+	const config = "tls_server_config: {cert_file: server.crt, key_file: server.key, client_ca_file: ca.crt, client_auth_type: VerifyClientCertIfGiven}\n"
+	for _, name := range []string{"server.crt", "server.key", "ca.crt", "web.yml"} {
+		for _, text := range []string{"", "-----BEGIN CERTIFICATE-----\nAAAA", "nonsense", "gone"} {
+			if name == "web.yml" && text == "" {
+				continue // an empty file is a whole one
+			}
+			dir := t.TempDir()
+			writeCertificate(t, dir, "first")
+			authority, err := os.ReadFile(filepath.Join(dir, "server.crt"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			write(t, filepath.Join(dir, "ca.crt"), string(authority))
+			path := filepath.Join(dir, "web.yml")
+			write(t, path, config)
+			var log bytes.Buffer
+			f, err := Open(path, slog.New(slog.NewTextHandler(&log, nil)))
+			if err != nil {
+				t.Fatal(err)
+			}
+			registry := prometheus.NewRegistry()
+			f.Register(registry)
+			usable := func(want float64) {
+				t.Helper()
+				families, err := registry.Gather()
+				if err != nil || families[0].GetMetric()[0].GetGauge().GetValue() != want {
+					t.Errorf("%s %q: %v, %v, want %v", name, text, families, err, want)
+				}
+			}
+			usable(1)
+			first := f.now()
+			whole, err := os.ReadFile(filepath.Join(dir, name))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if text == "gone" {
+				if err := os.Remove(filepath.Join(dir, name)); err != nil {
+					t.Fatal(err)
+				}
+			} else {
+				write(t, filepath.Join(dir, name), text)
+			}
+			for range 3 {
+				usable(0)
+				if f.now() != first {
+					t.Errorf("%s %q: other settings", name, text)
+				}
+			}
+			if n := strings.Count(log.String(), "level=ERROR"); n != 1 {
+				t.Errorf("%s %q: told %d times: %s", name, text, n, &log)
+			}
+			if _, err := Open(path, slog.New(slog.DiscardHandler)); err == nil {
+				t.Errorf("%s %q: a start succeeds", name, text)
+			}
+			write(t, filepath.Join(dir, name), string(whole))
+			usable(1)
+			if f.now() == first {
+				t.Errorf("%s %q: the file that is whole again is not used", name, text)
+			}
 		}
 	}
 }
@@ -101,7 +171,7 @@ func testServe(t *testing.T, http2 bool) {
 	writeCertificate(t, dir, "one")
 	path := filepath.Join(dir, "web.yml")
 	write(t, path, fmt.Sprintf("tls_server_config: {cert_file: server.crt, key_file: server.key}\nhttp_server_config: {http2: %v}\n", http2))
-	f, err := Open(path)
+	f, err := Open(path, slog.New(slog.DiscardHandler))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -111,7 +181,7 @@ func testServe(t *testing.T, http2 bool) {
 	}
 	server := &http.Server{ReadHeaderTimeout: time.Minute, Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { _, _ = io.WriteString(w, r.Proto) })}
 	done := make(chan error, 1)
-	go func() { done <- f.Serve(l, server, slog.New(slog.DiscardHandler)) }()
+	go func() { done <- f.Serve(l, server) }()
 	proto := "HTTP/1.1"
 	if http2 {
 		proto = "HTTP/2.0"

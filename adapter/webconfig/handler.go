@@ -1,7 +1,6 @@
 package webconfig
 
 import (
-	"log/slog"
 	"net/http"
 	"strconv"
 
@@ -15,33 +14,24 @@ const retryAfter = 1
 type handler struct {
 	file      *File
 	next      http.Handler
-	logger    *slog.Logger
 	limiter   *rate.Limiter // nil: none
 	passwords *passwords
 }
 
 // Handler demands what the file requires before next gets a request: a password, if it names users.
 // It also sets the file's headers.
-func (f *File) Handler(next http.Handler, logger *slog.Logger) (http.Handler, error) {
-	s, err := f.load()
-	if err != nil {
-		return nil, err
-	}
-	h := &handler{file: f, next: next, logger: logger, passwords: f.passwords}
+func (f *File) Handler(next http.Handler) http.Handler {
+	s := f.now()
+	h := &handler{file: f, next: next, passwords: f.passwords}
 	if s.limit.Interval != 0 {
 		h.limiter = rate.NewLimiter(rate.Every(s.limit.Interval), s.limit.Burst)
 	}
-	return h, nil
+	return h
 }
 
 // ServeHTTP implements http.Handler.
 func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	s, err := h.file.load()
-	if err != nil {
-		h.logger.Error("web configuration cannot be read, requests are answered 500; correct --web.config.file", "err", err)
-		http.Error(w, http.StatusText(http.StatusInternalServerError), http.StatusInternalServerError)
-		return
-	}
+	s := h.file.now()
 	if h.limiter != nil && !h.limiter.Allow() {
 		http.Error(w, http.StatusText(http.StatusTooManyRequests), http.StatusTooManyRequests)
 		return
