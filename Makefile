@@ -4,7 +4,7 @@ E2E_TIMEOUT ?= 50m
 SOAK_TIME ?= 10m
 BENCH ?=
 
-.PHONY: help build run docs web web-check test acceptance test-short cover race golden fuzz bench bench-go kill-drill soak fmt lint tidy check e2e java python browser dist dist-test golden-dist packagers
+.PHONY: help build run docs web web-check test acceptance test-short cover race golden fuzz bench bench-go kill-drill soak fmt lint tidy vuln check e2e java python browser dist dist-test golden-dist packagers
 
 help:      ## this list
 	@grep -E '^[a-z-]+: .*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/' | expand -t 14
@@ -126,5 +126,16 @@ lint:      ## golangci-lint by .golangci.yml, in the version that tools/go.mod p
 
 tidy:      ## check that go.mod and go.sum fit the source
 	$(GO) mod tidy -diff
+
+# The database is https://vuln.go.dev, or what GOVULNDB names.
+VULN = golang.org/x/vuln/cmd/govulncheck@v1.9.0
+vuln:      ## known vulnerabilities of what is linked, by govulncheck; left out where its database cannot be reached
+	@if ! curl -fsSL --max-time 30 -o /dev/null "$${GOVULNDB:-https://vuln.go.dev}/index/db.json" 2>/dev/null; then \
+	  echo 'govulncheck is left out: its database (https://vuln.go.dev, or GOVULNDB) cannot be reached'; \
+	elif ! $(GO) run $(VULN) -version >/dev/null 2>&1; then \
+	  echo 'govulncheck is left out: it cannot be fetched'; \
+	else \
+	  $(GO) run $(VULN) ./...; \
+	fi
 
 check: tidy lint race ## what every change passes

@@ -3,6 +3,7 @@ package adapter
 import (
 	"context"
 	"net/http"
+	"strings"
 	"time"
 
 	"github.com/go-chi/chi/v5"
@@ -44,6 +45,7 @@ func (a *Adapter) routes(g *generation) (http.Handler, error) {
 		a.registerState(a.status)
 	}
 	r := chi.NewRouter()
+	r.MethodNotAllowed(notAllowed(r))
 	origins, err := g.o.corsOrigin()
 	if err != nil {
 		return nil, err
@@ -94,4 +96,23 @@ func (a *Adapter) routes(g *generation) (http.Handler, error) {
 	webport.RouteProfiles(r, a.shownCommandLine)
 	web.Page{Version: Version(), Admin: a.o.AdminAPI, Edits: a.o.AdminAPI && g.o.OpenTSDB.AllowEdits}.Routes(r)
 	return r, nil
+}
+
+// notAllowed refuses a method, and names those that the routes have for the path.
+func notAllowed(routes chi.Routes) http.HandlerFunc {
+	methods := []string{http.MethodGet, http.MethodHead, http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete, http.MethodOptions}
+	return func(w http.ResponseWriter, r *http.Request) {
+		path := r.URL.RawPath
+		if path == "" {
+			path = r.URL.Path
+		}
+		var allowed []string
+		for _, method := range methods {
+			if routes.Match(chi.NewRouteContext(), method, path) {
+				allowed = append(allowed, method)
+			}
+		}
+		w.Header().Set("Allow", strings.Join(allowed, ", "))
+		http.Error(w, "method "+r.Method+" is not allowed here", http.StatusMethodNotAllowed)
+	}
 }

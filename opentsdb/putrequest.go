@@ -101,7 +101,7 @@ func (a *httpAPI) servePut(w http.ResponseWriter, r *http.Request, ofHistograms 
 // mayPut returns why a request is refused before its body is read.
 func (a *httpAPI) mayPut(r *http.Request) error {
 	if m := api.Method(r); m != http.MethodPost {
-		return reply.NotAllowed(m)
+		return reply.NotAllowed(m, http.MethodPost)
 	}
 	if a.origins.Foreign(r) {
 		return api.ErrForeign

@@ -33,7 +33,7 @@ func (a *API) annotationBulk(w http.ResponseWriter, r *request) error {
 	case http.MethodDelete:
 		return a.deleteAnnotations(w, r)
 	}
-	return reply.NotAllowed(r.method)
+	return reply.NotAllowed(r.method, http.MethodPost, http.MethodPut, http.MethodDelete)
 }
 
 // putAnnotations writes a list of annotations. Those without anything to write are left out of the

@@ -94,22 +94,28 @@ func (a *API) With(o Options) *API {
 	return other
 }
 
+// readWrite returns the methods of endpoints that only answer.
+func readWrite() []string { return []string{http.MethodGet, http.MethodPost} }
+
+// everyMethod returns all methods that a TSD knows.
+func everyMethod() []string {
+	return []string{http.MethodGet, http.MethodPost, http.MethodPut, http.MethodDelete}
+}
+
 func (a *API) endpoints() map[string]endpoint {
-	readWrite := []string{http.MethodGet, http.MethodPost}
-	everyMethod := []string{http.MethodGet, http.MethodPost, http.MethodPut, http.MethodDelete}
 	return map[string]endpoint{
 		"query":       {[]string{http.MethodGet, http.MethodPost, http.MethodDelete}, a.query},
-		"search":      {readWrite, a.search},
-		"suggest":     {readWrite, a.suggest},
-		"uid":         {everyMethod, a.uid},
-		"aggregators": {readWrite, a.aggregators},
+		"search":      {readWrite(), a.search},
+		"suggest":     {readWrite(), a.suggest},
+		"uid":         {everyMethod(), a.uid},
+		"aggregators": {readWrite(), a.aggregators},
 		"tree":        {nil, a.tree},
-		"version":     {readWrite, a.version},
-		"config":      {readWrite, a.config},
-		"stats":       {readWrite, a.stats},
-		"dropcaches":  {readWrite, a.dropCaches},
-		"annotation":  {everyMethod, a.annotation},
-		"annotations": {everyMethod, a.annotations},
+		"version":     {readWrite(), a.version},
+		"config":      {readWrite(), a.config},
+		"stats":       {readWrite(), a.stats},
+		"dropcaches":  {readWrite(), a.dropCaches},
+		"annotation":  {everyMethod(), a.annotation},
+		"annotations": {everyMethod(), a.annotations},
 	}
 }
 
@@ -185,13 +191,13 @@ func methodOf(r *http.Request) (string, error) {
 	case r.Method != http.MethodGet || overrides == nil:
 		return method, nil
 	case overrides[0] == "":
-		return "", reply.Error{Status: http.StatusMethodNotAllowed, Message: "Missing method override value"}
+		return "", reply.Error{Status: http.StatusMethodNotAllowed, Message: "Missing method override value", Allow: everyMethod()}
 	}
 	switch method {
 	case http.MethodGet, http.MethodPost, http.MethodPut, http.MethodDelete:
 		return method, nil
 	}
-	return "", reply.Error{Status: http.StatusMethodNotAllowed, Message: "Unknown or unsupported method override value"}
+	return "", reply.Error{Status: http.StatusMethodNotAllowed, Message: "Unknown or unsupported method override value", Allow: everyMethod()}
 }
 
 // ServeHTTP implements http.Handler.
@@ -219,6 +225,20 @@ func (a *API) find(r *http.Request) (Path, endpoint, error) {
 	return path, e, nil
 }
 
+// methodsFor returns the methods of a path: some below an endpoint take fewer than others.
+func methodsFor(path Path, e endpoint) []string {
+	if len(path.Rest) == 0 {
+		return e.methods
+	}
+	switch what := path.Rest[0]; {
+	case path.Endpoint == "uid" && (what == "assign" || what == "rename"):
+		return readWrite()
+	case strings.HasPrefix(path.Endpoint, "annotation") && strings.HasSuffix(strings.ToLower(what), "bulk"):
+		return []string{http.MethodPost, http.MethodPut, http.MethodDelete}
+	}
+	return e.methods
+}
+
 func (a *API) serve(w http.ResponseWriter, r *http.Request) (err error) {
 	path, e, err := a.find(r)
 	if err != nil {
@@ -229,7 +249,7 @@ func (a *API) serve(w http.ResponseWriter, r *http.Request) (err error) {
 		return err
 	}
 	if e.methods != nil && !slices.Contains(e.methods, method) {
-		return reply.NotAllowed(method)
+		return reply.NotAllowed(method, methodsFor(path, e)...)
 	}
 	ctx := r.Context()
 	if a.o.Timeout > 0 && !deletesTree(path, method) && !renames(path) {

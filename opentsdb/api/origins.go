@@ -64,7 +64,7 @@ func (o *Origins) Handler(next http.Handler) http.Handler {
 		asked := r.Method == http.MethodOptions
 		if o == nil || !o.any && len(o.named) == 0 || origin == "" {
 			if asked {
-				reply.WriteError(w, r, reply.NotAllowed(r.Method))
+				reply.WriteError(w, r, reply.NotAllowed(r.Method, everyMethod()...))
 				return
 			}
 			next.ServeHTTP(w, r)

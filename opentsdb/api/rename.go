@@ -26,7 +26,7 @@ type renamed struct {
 func (a *API) rename(w http.ResponseWriter, r *request) error {
 	if r.method != http.MethodGet && r.method != http.MethodPost {
 		return reply.Error{ // without the blank, as a TSD prints it here
-			Status: http.StatusMethodNotAllowed, Message: "Method not allowed", Details: "The HTTP method[" + r.method + "] is not permitted for this endpoint",
+			Allow: readWrite(), Status: http.StatusMethodNotAllowed, Message: "Method not allowed", Details: "The HTTP method[" + r.method + "] is not permitted for this endpoint",
 		}
 	}
 	if err := a.mayEdit(r); err != nil {

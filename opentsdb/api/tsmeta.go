@@ -27,7 +27,7 @@ func (a *API) tsMeta(w http.ResponseWriter, r *request) error {
 		return a.listTSMeta(w, r)
 	case http.MethodPost, http.MethodPut, http.MethodDelete:
 	default:
-		return reply.NotAllowed(r.method)
+		return reply.NotAllowed(r.method, everyMethod()...)
 	}
 	if err := a.mayEdit(r); err != nil {
 		return err

@@ -37,7 +37,7 @@ const maxAssigned = 100_000
 // assign answers /api/uid/assign: new names get UIDs, for those that have one it is an error.
 func (a *API) assign(w http.ResponseWriter, r *request) error {
 	if r.method != http.MethodGet && r.method != http.MethodPost {
-		return reply.NotAllowed(r.method)
+		return reply.NotAllowed(r.method, readWrite()...)
 	}
 	if err := a.mayEdit(r); err != nil {
 		return err

@@ -35,7 +35,7 @@ func (a *API) uidMeta(w http.ResponseWriter, r *request) error {
 		return a.getUIDMeta(w, r)
 	case http.MethodPost, http.MethodPut, http.MethodDelete:
 	default:
-		return reply.NotAllowed(r.method)
+		return reply.NotAllowed(r.method, everyMethod()...)
 	}
 	if err := a.mayEdit(r); err != nil {
 		return err

@@ -21,6 +21,7 @@ type Error struct {
 	Status  int
 	Message string
 	Details string
+	Allow   []string // the methods that are allowed where another one is refused
 }
 
 // Error returns the message.
@@ -29,10 +30,10 @@ func (e Error) Error() string { return e.Message }
 // BadRequest is a request that cannot be answered.
 func BadRequest(message string) Error { return Error{Status: http.StatusBadRequest, Message: message} }
 
-// NotAllowed refuses a method.
-func NotAllowed(method string) Error {
+// NotAllowed refuses a method where others are allowed.
+func NotAllowed(method string, allowed ...string) Error {
 	return Error{
-		Status: http.StatusMethodNotAllowed, Message: "Method not allowed", Details: "The HTTP method [" + method + "] is not permitted for this endpoint",
+		Allow: allowed, Status: http.StatusMethodNotAllowed, Message: "Method not allowed", Details: "The HTTP method [" + method + "] is not permitted for this endpoint",
 	}
 }
 
@@ -49,6 +50,9 @@ func WriteError(w http.ResponseWriter, r *http.Request, err error) {
 	}
 	if e.Status == http.StatusServiceUnavailable {
 		w.Header().Set("Retry-After", RetryAfter())
+	}
+	if e.Status == http.StatusMethodNotAllowed {
+		w.Header().Set("Allow", strings.Join(e.Allow, ", "))
 	}
 	WriteJSON(w, r, e.Status, document{shownError{e.Status, e.Message, e.Details}})
 }

@@ -14,6 +14,7 @@ import (
 )
 
 var (
+	errNoTime      = errors.New("no time (time_unix_nano)")
 	errNoName      = errors.New("no metric name")
 	errTemporality = errors.New("neither cumulative nor delta temporality")
 )
@@ -31,6 +32,9 @@ func (j *job) check() {
 
 func (j *job) checkPoint(p *point) error {
 	m := &j.metrics[p.metric]
+	if p.nanos == 0 {
+		return errNoTime
+	}
 	if p.at < 0 || p.at > j.latest {
 		return object.TimeError(p.at, j.o.Future)
 	}

@@ -302,6 +302,14 @@ func TestPartialSuccess(t *testing.T) {
 			t.Errorf("stored %s, want one of %s", got, want)
 		}
 	}
+	for _, timeless := range []pmetric.Metrics{
+		sum("x", pmetric.AggregationTemporalityCumulative, 0, 0, 1), sum("x", pmetric.AggregationTemporalityCumulative, second(5), 0, 1),
+		sum("x", pmetric.AggregationTemporalityDelta, second(5), 0, 1),
+	} {
+		if status, _, text := send(t, d, timeless); status != http.StatusBadRequest || !strings.Contains(text, "no time") {
+			t.Errorf("no time: %d %q", status, text)
+		}
+	}
 	if status, _, text := send(t, d, sum("x", pmetric.AggregationTemporalityUnspecified, 0, second(5), 1)); status != http.StatusBadRequest || !strings.Contains(text, "neither") {
 		t.Errorf("all refused: %d %q", status, text)
 	}

@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"math"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -46,21 +47,56 @@ func (d *deletions) Delete(ctx context.Context, mint, maxt int64, matchers ...*l
 	if deletion.Start > deletion.End {
 		return nil
 	}
-	err := d.shown.EachRef(ctx, mint, maxt, matchers, func(_ labels.Labels, ref storage.Ref) {
-		deletion.Refs = append(deletion.Refs, ref)
-	})
-	if err != nil || len(deletion.Refs) == 0 {
-		return err
+	selectors := [][]*labels.Matcher{matchers}
+	if all, ok := ctx.Value(selectorsKey{}).(*requested); ok {
+		if selectors = all.take(); selectors == nil {
+			return nil // the first call has deleted what they select
+		}
 	}
-	if err := budget.From(ctx).Take(int64(len(deletion.Refs)) * refBytes); err != nil {
-		return reply.QueryError(ctx, "delete series", err)
+	for _, matchers := range selectors {
+		if err := d.add(ctx, &deletion, mint, maxt, matchers); err != nil {
+			return err
+		}
+	}
+	if len(deletion.Refs) == 0 {
+		return nil
 	}
 	// A deletion that has begun is finished, whatever becomes of the request.
 	if _, err := d.deleter.Delete(context.WithoutCancel(ctx), deletion); err != nil {
 		return reply.StoreError{Err: fmt.Errorf("delete series: %w", err)}
 	}
-	d.logger.InfoContext(ctx, "series deleted", "matchers", selector(matchers), "series", len(deletion.Refs), "start", deletion.Start, "end", deletion.End, "whole", deletion.Whole)
+	d.logger.InfoContext(ctx, "series deleted", "matchers", selector(matchers), "selectors", len(selectors), "series", len(deletion.Refs), "start", deletion.Start, "end", deletion.End, "whole", deletion.Whole)
 	return nil
+}
+
+// add adds the series of a selector to a deletion.
+func (d *deletions) add(ctx context.Context, deletion *storage.Deletion, mint, maxt int64, matchers []*labels.Matcher) error {
+	before := len(deletion.Refs)
+	err := d.shown.EachRef(ctx, mint, maxt, matchers, func(_ labels.Labels, ref storage.Ref) {
+		deletion.Refs = append(deletion.Refs, ref)
+	})
+	if err != nil {
+		return err
+	}
+	slices.Sort(deletion.Refs)
+	deletion.Refs = slices.Compact(deletion.Refs)
+	if err := budget.From(ctx).Take(int64(len(deletion.Refs)-before) * refBytes); err != nil {
+		return reply.QueryError(ctx, "delete series", err)
+	}
+	return nil
+}
+
+// selectorsKey is the key of the selectors of a request in its context.
+type selectorsKey struct{}
+
+// requested are the selectors of a request, which are deleted as one: all of them begin, or none does.
+type requested struct{ selectors [][]*labels.Matcher }
+
+// take returns the selectors the first time, and nil from then on.
+func (r *requested) take() [][]*labels.Matcher {
+	taken := r.selectors
+	r.selectors = nil
+	return taken
 }
 
 // maxSelector is how much of a selector is logged, in bytes.
@@ -75,8 +111,8 @@ func selector(matchers []*labels.Matcher) string {
 	return reply.Cut("{"+strings.Join(texts, ",")+"}", maxSelector)
 }
 
-// whole refuses a request of which a part cannot be carried out before another part is. The module takes one selector after
-// the other, and seconds that overflow for other times: nanoseconds may mean all of time.
+// whole refuses a request of which a part cannot be carried out before another part is, and has all selectors deleted at
+// once. The module takes one after the other, and seconds that overflow for other times: nanoseconds may mean all of time.
 func whole(next http.Handler, p parser.Parser) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		for _, name := range []string{"start", "end"} {
@@ -86,13 +122,16 @@ func whole(next http.Handler, p parser.Parser) http.Handler {
 				return
 			}
 		}
+		all := &requested{}
 		for _, text := range r.Form["match[]"] {
-			if _, err := p.ParseMetricSelector(text); err != nil {
+			matchers, err := p.ParseMetricSelector(text)
+			if err != nil {
 				reply.APIError(w, badData(fmt.Errorf("invalid parameter \"match[]\": %w", err)))
 				return
 			}
+			all.selectors = append(all.selectors, matchers)
 		}
-		next.ServeHTTP(w, r)
+		next.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), selectorsKey{}, all)))
 	})
 }
 

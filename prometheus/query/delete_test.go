@@ -1,13 +1,17 @@
 package query
 
 import (
+	"context"
 	"encoding/json"
+	"fmt"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/tsdbridge/tsdbridge/prometheus/promtest"
+	"github.com/tsdbridge/tsdbridge/storage"
 )
 
 // deletable returns a server that deletes from a store on an engine, with demo data in it.
@@ -79,6 +83,31 @@ func TestDeleteSeries(t *testing.T) {
 				t.Errorf("exemplars: %s", body)
 			}
 		})
+	}
+}
+
+// countedDeleter counts deletions, and refuses them.
+type countedDeleter struct{ refs [][]storage.Ref }
+
+func (d *countedDeleter) Delete(_ context.Context, deletion storage.Deletion) (storage.Deleted, error) {
+	d.refs = append(d.refs, deletion.Refs)
+	return storage.Deleted{}, fmt.Errorf("nothing was deleted: %w", storage.ErrFull)
+}
+
+// All selectors of a request are one deletion, of each series once, so that one is not carried out while another one fails.
+func TestDeleteSeriesAtOnce(t *testing.T) {
+	store := promtest.OpenStore(t, promtest.Engines()["memory"](t))
+	promtest.WriteDemo(t, newPromStorage(store))
+	o, deleter := testAPIOptions(t, store), &countedDeleter{}
+	o.Admin, o.Deleter = true, deleter
+	base := apiServer(t, o).URL + Prefix
+	form := url.Values{"match[]": {`requests_total{instance="a"}`, `requests_total`, `in_use`, `requests_total`}}
+	status, body := promtest.Do(t, http.MethodPost, base+deletePath, form)
+	if status != http.StatusServiceUnavailable || !strings.Contains(body, "nothing was deleted") {
+		t.Errorf("%d %s", status, body)
+	}
+	if len(deleter.refs) != 1 || len(deleter.refs[0]) < 3 || !slices.IsSorted(deleter.refs[0]) || len(slices.Compact(deleter.refs[0])) != len(deleter.refs[0]) {
+		t.Errorf("deletions of %v", deleter.refs)
 	}
 }
 
