@@ -70,16 +70,7 @@ func (e *Engine) copyTo(ctx context.Context, partial string) error {
 
 // flushOrFail makes all writes durable, or fails on a full disk, where Flush waits.
 func (e *Engine) flushOrFail(ctx context.Context) error {
-	ctx, stop := e.space.whileFree(ctx, 0)
-	defer stop()
-	done := make(chan error, 1)
-	go func() { done <- e.Flush(context.WithoutCancel(ctx)) }()
-	select {
-	case err := <-done:
-		return err
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	}
+	return e.space.orFail(ctx, 0, func(ctx context.Context) error { return e.Flush(context.WithoutCancel(ctx)) })
 }
 
 // finishCopy gives a copy of a store a mark of its own and the list of sums.

@@ -2,6 +2,7 @@ package pebble
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"sync"
@@ -181,6 +182,34 @@ func (r *diskSpace) whileFree(ctx context.Context, quarters uint64) (_ context.C
 		}
 	}()
 	return ctx, func() { end(nil) }
+}
+
+// orFail does work, or fails while there is not the space for a kind of writer. What waits for space by then goes on without
+// the caller.
+func (r *diskSpace) orFail(ctx context.Context, quarters uint64, work func(ctx context.Context) error) error {
+	ctx, stop := r.whileFree(ctx, quarters)
+	done := make(chan error, 1)
+	go func() {
+		defer stop()
+		done <- work(ctx)
+	}()
+	ended := func(err error) error {
+		if full := context.Cause(ctx); err != nil && full != nil && !errors.Is(full, context.Canceled) {
+			return full
+		}
+		return err
+	}
+	select {
+	case err := <-done:
+		return ended(err)
+	case <-ctx.Done():
+	}
+	select {
+	case err := <-done: // it ended just now
+		return ended(err)
+	default:
+		return context.Cause(ctx)
+	}
 }
 
 // spaceFS makes the writers of large files wait for space.

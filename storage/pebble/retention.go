@@ -117,21 +117,21 @@ func (e *Engine) Compact(ctx context.Context, table string) error {
 	if err != nil {
 		return fmt.Errorf("compact %s: %w", table, err)
 	}
-	defer e.leave()
 	e.begins.Load().release()
-	ctx, stop := e.space.whileFree(ctx, quartersCompact)
-	defer stop()
-	for _, id := range ids {
-		err := context.Cause(ctx)
-		if err == nil {
-			err = e.db().Compact(ctx, []byte{id}, []byte{id + 1}, false)
+	err = e.space.orFail(ctx, quartersCompact, func(ctx context.Context) error {
+		defer e.leave()
+		for _, id := range ids {
+			if err := errors.Join(ctx.Err(), e.space.waits()); err != nil {
+				return err
+			}
+			if err := e.db().Compact(ctx, []byte{id}, []byte{id + 1}, false); err != nil {
+				return err
+			}
 		}
-		if full := context.Cause(ctx); full != nil {
-			err = full
-		}
-		if err != nil {
-			return fmt.Errorf("compact %s: %w", table, explain(err))
-		}
+		return nil
+	})
+	if err != nil {
+		return fmt.Errorf("compact %s: %w", table, explain(err))
 	}
 	return nil
 }
