@@ -35,12 +35,13 @@ func TestExposed(t *testing.T) {
 	} {
 		o := storeTestOptions(t, storage.WriteThrough)
 		o.ListenAddress, o.Carbon.ListenAddress, o.OpenTSDB.ListenAddress, o.WebConfigFile, o.OpenTSDB.OpenPuts = c.web, c.carbon, c.opentsdb, c.config, c.openPuts
-		a, stop := runAdapter(t, o)
+		a, err := New(o)
+		must(t, err)
 		var got []string
 		for _, l := range a.exposed() {
 			got = append(got, l.name)
 		}
-		stop()
+		must(t, a.Close())
 		if !slices.Equal(got, c.want) {
 			t.Errorf("%+v: %q", c, got)
 		}
