@@ -29,6 +29,7 @@ type aggregate struct {
 	position posrange.PositionRange
 	*grouping
 
+	notes  notes
 	groups []group
 	rest   []cell // allocated, not used
 	taken  int64  // bytes
@@ -76,7 +77,7 @@ func (a *aggregate) add(e *evaluation, s *series, named bool) error {
 		if named {
 			name = "" // to the library it is gone
 		}
-		g.addHistograms(e, a, s, name)
+		g.addHistograms(a, s, name)
 	}
 	return nil
 }
@@ -230,6 +231,8 @@ func (g *group) result(op parser.ItemType, step int) float64 {
 	return c.value
 }
 
+func (a *aggregate) noted() []*notes { return []*notes{&a.notes} }
+
 func (a *aggregate) inputs() []*node { return []*node{a.input.node} }
 
 // eval adds all series, and returns the groups that have values.
@@ -249,7 +252,7 @@ func (a *aggregate) eval(e *evaluation) (*block, error) {
 			values[step] = g.result(a.op, step)
 		}
 		b.series[i] = series{labels: g.labels, dropName: g.dropName, values: values}
-		g.histograms(e, a, &b.series[i])
+		g.histograms(a, &b.series[i])
 		b.series[i].trim()
 		return nil
 	})

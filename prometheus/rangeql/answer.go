@@ -20,7 +20,7 @@ func (p *plan) evaluate(e *evaluation, memory *points) (parser.Value, error) {
 	if err != nil {
 		return nil, err
 	}
-	e.complete = true
+	e.warnings = p.annotations(e)
 	return p.answer(e, b, memory)
 }
 

@@ -23,7 +23,11 @@ type buckets struct {
 	at       []posrange.PositionRange
 	fraction bool
 	label    string // of the quantiles; empty: there is one, and no label
+
+	notes notes
 }
+
+func (o *buckets) noted() []*notes { return []*notes{&o.notes} }
 
 // classic is the buckets of one histogram, by their upper bounds.
 type classic struct {
@@ -42,9 +46,7 @@ func (o *buckets) eval(e *evaluation) (*block, error) {
 	}
 	defer release()
 	if !o.fraction {
-		for i, values := range args {
-			e.checkQuantiles(values, o.at[i])
-		}
+		o.checkQuantiles(args)
 	}
 	in, err := o.input.block(e)
 	if err != nil {
@@ -56,8 +58,9 @@ func (o *buckets) eval(e *evaluation) (*block, error) {
 	if err := o.natives(e, b, in, all, args); err != nil {
 		return b, err
 	}
+	natives := len(b.series)
 	if o.fraction {
-		err = o.rows(e, b, all, "", func(step int, list []promql.Bucket, _ *classic) float64 {
+		err = o.rows(e, b, all, []string{""}, func(step, _ int, list []promql.Bucket, _ *classic) float64 {
 			return promql.BucketFraction(args[0][step], args[1][step], list)
 		})
 	} else {
@@ -65,6 +68,9 @@ func (o *buckets) eval(e *evaluation) (*block, error) {
 	}
 	if err != nil {
 		return b, err
+	}
+	if !o.fraction {
+		b.series = byQuantile(b.series, natives, len(args))
 	}
 	if err := e.seal(b); err != nil {
 		return b, err
@@ -85,7 +91,7 @@ func (o *buckets) histograms(e *evaluation, in *block) []*classic {
 		le := s.labels.Get(model.BucketLabel)
 		bound, err := strconv.ParseFloat(le, 64)
 		if err != nil {
-			e.warn(annotations.NewBadBucketLabelWarning(e.shownName(s.labels), le, o.position))
+			o.notes.warn(annotations.NewBadBucketLabelWarning(e.shownName(s.labels), le, o.position))
 			continue
 		}
 		key = s.labels.BytesWithoutLabels(key, model.BucketLabel)
@@ -121,26 +127,21 @@ func (h *classic) sort() {
 }
 
 func (o *buckets) quantiles(e *evaluation, b *block, all []*classic, args [][]float64) error {
-	e.repairs.visit(o.position)
+	var texts []string
 	for _, qs := range args {
 		text, err := o.text(qs)
 		if err != nil {
 			return err
 		}
-		err = o.rows(e, b, all, text, func(step int, list []promql.Bucket, h *classic) float64 {
-			v, forced, _, least, most, difference := promql.BucketQuantile(qs[step], list)
-			if forced {
-				name, at := e.shownName(h.labels), o.grid.time(step)
-				e.warn(annotations.NewHistogramQuantileForcedMonotonicityInfo(name, o.position, at, least, most, difference))
-				e.repairs.note(o.position, at, Repair{least, most, difference, 1}, name == "" && o.grid == e.steps)
-			}
-			return v
-		})
-		if err != nil {
-			return err
-		}
+		texts = append(texts, text)
 	}
-	return nil
+	return o.rows(e, b, all, texts, func(step, k int, list []promql.Bucket, h *classic) float64 {
+		v, forced, _, least, most, difference := promql.BucketQuantile(args[k][step], list)
+		if forced {
+			o.notes.repair(e.shownName(h.labels), o.grid.time(step), Repair{least, most, difference, 1})
+		}
+		return v
+	})
 }
 
 // text returns the value of the label of a quantile, empty without a label.
@@ -165,38 +166,66 @@ func (o *buckets) labelsOf(e *evaluation, ls labels.Labels, quantile string) lab
 	return labels.NewBuilder(ls).Set(o.label, quantile).Labels()
 }
 
-// rows appends one series for each histogram, with the result of a function of the buckets of a
-// step.
-func (o *buckets) rows(e *evaluation, b *block, all []*classic, quantile string, f func(step int, list []promql.Bucket, h *classic) float64) error {
-	offset := len(b.series)
-	b.series = append(b.series, make([]series, len(all))...)
+// byQuantile brings series, of which the first are those of native histograms, and which are ordered by
+// quantiles apart from that, into the library's order: of each quantile those of native histograms first.
+func byQuantile(all []series, natives, quantiles int) []series {
+	if quantiles == 1 || natives == 0 {
+		return all
+	}
+	ordered := make([]series, 0, len(all))
+	native, classic := all[:natives], all[natives:]
+	n, c := len(native)/quantiles, len(classic)/quantiles
+	for k := range quantiles {
+		ordered = append(append(ordered, native[k*n:(k+1)*n]...), classic[k*c:(k+1)*c]...)
+	}
+	return ordered
+}
+
+// rows appends one series for each of the quantiles and each histogram, with the result of a function of the
+// buckets of a step. Like the library's, the function may change the buckets before it is called for the next
+// quantile.
+func (o *buckets) rows(e *evaluation, b *block, all []*classic, quantiles []string, f func(step, k int, list []promql.Bucket, h *classic) float64) error {
+	offset, n := len(b.series), len(quantiles)
+	b.series = append(b.series, make([]series, n*len(all))...)
 	inputs := 0
 	for _, h := range all {
 		inputs += len(h.members)
 	}
 	return e.inParallel(b, len(all), inputs*o.grid.steps, func(l *lane, i int) error {
-		h := all[i]
-		values, err := l.memory.take(o.grid.steps)
-		if err != nil {
-			return err
+		h, rows := all[i], make([]*series, n)
+		for k := range rows {
+			values, err := l.memory.take(o.grid.steps)
+			if err != nil {
+				return err
+			}
+			rows[k] = &b.series[offset+k*len(all)+i]
+			*rows[k] = series{labels: o.labelsOf(e, h.labels, quantiles[k]), dropName: true, values: values}
 		}
-		for step := range values {
-			l.buckets = l.buckets[:0]
-			for k, m := range h.members {
-				if h.hidden != nil && h.hidden[step] {
-					break
-				}
-				if v, ok := m.at(step); ok {
-					l.buckets = append(l.buckets, promql.Bucket{UpperBound: h.bounds[k], Count: v})
+		for step := range o.grid.steps {
+			l.buckets = h.at(step, l.buckets[:0])
+			for k := range rows {
+				rows[k].values[step] = absent
+				if len(l.buckets) > 0 {
+					rows[k].values[step] = f(step, k, l.buckets, h)
 				}
 			}
-			values[step] = absent
-			if len(l.buckets) > 0 {
-				values[step] = f(step, l.buckets, h)
-			}
 		}
-		b.series[offset+i] = series{labels: o.labelsOf(e, h.labels, quantile), dropName: true, values: values}
-		b.series[offset+i].trim()
+		for k := range rows {
+			rows[k].trim()
+		}
 		return nil
 	})
+}
+
+// at appends the buckets of a step.
+func (h *classic) at(step int, list []promql.Bucket) []promql.Bucket {
+	if h.hidden != nil && h.hidden[step] {
+		return list
+	}
+	for k, m := range h.members {
+		if v, ok := m.at(step); ok {
+			list = append(list, promql.Bucket{UpperBound: h.bounds[k], Count: v})
+		}
+	}
+	return list
 }

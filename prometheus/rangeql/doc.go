@@ -18,6 +18,11 @@
 // of the series, because sums of floats depend on it. A Source that cannot give columns returns
 // ErrHandOver.
 //
+// # Annotations
+//
+// An operator keeps the annotations that it makes itself (notes.go). When the query is evaluated, they are
+// merged in the library's order, which decides on positions and counts (annotate.go).
+//
 // # Memory, end, counts
 //
 // Values of blocks, cells of aggregations and points of answers are taken from the budget's account

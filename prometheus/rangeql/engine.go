@@ -283,9 +283,7 @@ func (q *columnQuery) evaluate(ctx context.Context) (err error) {
 	e.repairs, _ = ctx.Value(repairsKey{}).(*Repairs)
 	held := e.account.Held()
 	q.value, err = q.plan.evaluate(e, &q.points)
-	if e.complete {
-		q.warnings = e.warnings
-	}
+	q.warnings = e.warnings
 	switch {
 	case errors.Is(err, ErrHandOver):
 		e.account.Give(e.account.Held() - held)
@@ -300,7 +298,6 @@ func (q *columnQuery) evaluate(ctx context.Context) (err error) {
 	}
 	samples := q.run.Stats().Samples
 	samples.TotalSamples, samples.SamplesRead = q.plan.counts()
-	q.warnings = e.warnings
 	e.repairs.finish()
 	return nil
 }

@@ -32,10 +32,10 @@ type evaluation struct {
 
 	within time.Duration // of the parts within the one that is being measured
 
-	samples  atomic.Int64 // held now, as the library counts
-	mu       sync.Mutex
+	samples atomic.Int64 // held now, as the library counts
+	// warnings are set when all operators are evaluated. They are shown even with an error of what
+	// follows.
 	warnings annotations.Annotations
-	complete bool // all operators: the warnings are shown, even with an error
 }
 
 // hold counts samples that the library would have in memory now. Near the limit it hands the query
@@ -54,23 +54,6 @@ func (e *evaluation) let(n int) { e.samples.Add(-int64(n)) }
 func (e *evaluation) peak(n int) error {
 	defer e.let(n)
 	return e.hold(n)
-}
-
-// warn records an annotation.
-func (e *evaluation) warn(err error) {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	e.warnings.Add(err)
-}
-
-// merge records annotations.
-func (e *evaluation) merge(a annotations.Annotations) {
-	if len(a) == 0 {
-		return
-	}
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	e.warnings.Merge(a)
 }
 
 // ended returns the end of the query in the library's words, nil before it.

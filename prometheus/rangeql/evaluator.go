@@ -37,7 +37,8 @@ type evaluator struct {
 	class    class
 	hists    []*histogram.FloatHistogram // the result; nil: none
 	mixture
-	statisticsOf statistics
+	statisticsOf    statistics
+	refusedQuantile float64 // the newest that was warned about
 
 	ended   func() bool // the query; looked at after each visitsPerLook samples
 	visited int
@@ -51,16 +52,16 @@ const visitsPerLook = 1 << 20
 
 // evaluate computes the value of each step, and returns for how many samples they count. Histograms
 // are in hists.
-func (e *evaluator) evaluate(q *evaluation, ls labels.Labels, c Column, out []float64) int {
+func (e *evaluator) evaluate(ls labels.Labels, c Column, out []float64) int {
 	e.hists = nil
 	if len(c.Summaries) > 0 {
 		return e.summaries(c.Summaries, out)
 	}
 	if e.smooth {
-		return e.smoothed(q, ls, c, out)
+		return e.smoothed(ls, c, out)
 	}
 	if len(c.Histograms) > 0 || e.earlier > 0 {
-		return e.mixed(q, ls, c, out)
+		return e.mixed(ls, c, out)
 	}
 	if e.function == nil {
 		return e.samples(c.Times, c.Values, out)
@@ -265,6 +266,9 @@ func (e *evaluator) at(step int, times []int64, values []float64, p *place) (flo
 		for _, a := range e.constants {
 			s.args = append(s.args, a[step])
 		}
+	}
+	if e.function.quantile {
+		e.checkQuantile(s.args[0])
 	}
 	return e.function.eval(s)
 }

@@ -3,6 +3,8 @@ package rangeql
 import (
 	"cmp"
 	"slices"
+
+	"github.com/prometheus/prometheus/promql/parser"
 )
 
 // filled returns pairs of series with the values that fill_left and fill_right give to what does
@@ -45,6 +47,29 @@ func (o vectors) filled(b, many, one *block) ([]pair, error) {
 		}
 	}
 	return all, nil
+}
+
+// clash reports whether filling may give a signature more than one result at a step, although the matching
+// is one to one, or whether what matches depends on the kinds of operands: with a value of fill the library
+// calculates anew what is not defined.
+func (o vectors) clash(pairs []pair) bool {
+	signatures, before := newSignatures(o.matching), map[int][]pair{}
+	for _, p := range pairs {
+		if p.many.hists != nil || p.one.hists != nil {
+			return true
+		}
+		if o.matching.Card != parser.CardOneToOne {
+			continue
+		}
+		number := signatures.of(p.many.labels)
+		for _, other := range before[number] {
+			if overlap(p.many, other.many) && overlap(p.one, other.one) {
+				return true
+			}
+		}
+		before[number] = append(before[number], p)
+	}
+	return false
 }
 
 // inOrder brings pairs into the order of the many side, as the library finds them. Pairs whose series

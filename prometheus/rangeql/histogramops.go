@@ -26,7 +26,12 @@ func (o operand) kind() string {
 type elementwise struct {
 	op       parser.ItemType
 	position posrange.PositionRange
+	notes    *notes
 }
+
+// operands says which operands of an operation are meant: those of a pair of series, or of one series and a
+// scalar, at a step.
+type operands struct{ step, pair int }
 
 // result is what an operation makes of two operands.
 type result struct {
@@ -38,10 +43,10 @@ type result struct {
 }
 
 // of returns the result, with annotations where the library makes some.
-func (o elementwise) of(e *evaluation, l, r operand) result {
+func (o elementwise) of(at operands, l, r operand) result {
 	switch {
 	case l.histogram != nil && r.histogram != nil:
-		return o.ofHistograms(e, l.histogram, r.histogram)
+		return o.ofHistograms(at, l.histogram, r.histogram)
 	case l.histogram != nil:
 		h := l.histogram
 		switch o.op {
@@ -57,7 +62,7 @@ func (o elementwise) of(e *evaluation, l, r operand) result {
 	case r.histogram != nil && o.op == parser.MUL:
 		return kept(r.histogram.Copy().Mul(l.number).Compact(0))
 	}
-	return o.incompatible(e, l, r)
+	return o.incompatible(at, l, r)
 }
 
 func kept(h *histogram.FloatHistogram) result {
@@ -65,51 +70,54 @@ func kept(h *histogram.FloatHistogram) result {
 }
 
 // incompatible is an operation that is not defined.
-func (o elementwise) incompatible(e *evaluation, l, r operand) result {
-	e.warn(annotations.NewIncompatibleTypesInBinOpInfo(l.kind(), parser.ItemTypeStr[o.op], r.kind(), o.position))
+func (o elementwise) incompatible(at operands, l, r operand) result {
+	o.notes.tell(at.step, at.pair, annotations.NewIncompatibleTypesInBinOpInfo(l.kind(), parser.ItemTypeStr[o.op], r.kind(), o.position))
 	return result{none: true}
 }
 
-func (o elementwise) ofHistograms(e *evaluation, l, r *histogram.FloatHistogram) result {
+func (o elementwise) ofHistograms(at operands, l, r *histogram.FloatHistogram) result {
 	switch o.op {
 	case parser.ADD:
 		sum, collision, reconciled, err := l.Copy().Add(r)
 		if err != nil {
-			return o.failed(e, err)
+			return o.failed(at, err)
 		}
-		return o.noted(e, sum, collision, reconciled, annotations.HistogramAdd)
+		return o.tell(at, sum, collision, reconciled, annotations.HistogramAdd)
 	case parser.SUB:
 		difference, collision, reconciled, err := l.Copy().Sub(r)
 		if err != nil {
-			return o.failed(e, err)
+			return o.failed(at, err)
 		}
 		difference.CounterResetHint = histogram.GaugeType
-		return o.noted(e, difference, collision, reconciled, annotations.HistogramSub)
+		return o.tell(at, difference, collision, reconciled, annotations.HistogramSub)
 	case parser.EQLC:
 		return result{operand: operand{histogram: l}, keep: l.Equals(r)}
 	case parser.NEQ:
 		return result{operand: operand{histogram: l}, keep: !l.Equals(r)}
 	}
-	return o.incompatible(e, operand{histogram: l}, operand{histogram: r})
+	return o.incompatible(at, operand{histogram: l}, operand{histogram: r})
 }
 
 // failed is an operation of histograms whose buckets do not fit.
-func (o elementwise) failed(e *evaluation, err error) result {
+func (o elementwise) failed(at operands, err error) result {
 	if errors.Is(err, histogram.ErrHistogramsIncompatibleSchema) {
-		e.warn(annotations.NewIncompatibleBucketLayoutInBinOpWarning(parser.ItemTypeStr[o.op], o.position))
+		err = annotations.NewIncompatibleBucketLayoutInBinOpWarning(parser.ItemTypeStr[o.op], o.position)
+	} else {
+		err = nil
 	}
+	o.notes.tell(at.step, at.pair, err)
 	return result{none: true}
 }
 
-// noted is the result of an operation of two histograms, none if one was reset and the other was
+// tell returns the result of an operation of two histograms, none if one was reset and the other was
 // not.
-func (o elementwise) noted(e *evaluation, h *histogram.FloatHistogram, collision, reconciled bool, operation annotations.HistogramOperation) result {
+func (o elementwise) tell(at operands, h *histogram.FloatHistogram, collision, reconciled bool, operation annotations.HistogramOperation) result {
 	if collision {
-		e.warn(annotations.NewHistogramCounterResetCollisionWarning(o.position, operation))
+		o.notes.tell(at.step, at.pair, annotations.NewHistogramCounterResetCollisionWarning(o.position, operation))
 		return result{none: true}
 	}
 	if reconciled {
-		e.warn(annotations.NewMismatchedCustomBucketsHistogramsInfo(o.position, operation))
+		o.notes.tell(at.step, at.pair, annotations.NewMismatchedCustomBucketsHistogramsInfo(o.position, operation))
 	}
 	return kept(h.Compact(0))
 }

@@ -5,7 +5,6 @@ import (
 
 	"github.com/prometheus/prometheus/model/histogram"
 	"github.com/prometheus/prometheus/promql/parser"
-	"github.com/prometheus/prometheus/promql/parser/posrange"
 	"github.com/prometheus/prometheus/util/annotations"
 )
 
@@ -21,7 +20,7 @@ type histogramSum struct {
 }
 
 // addHistograms adds the histograms of a series to the cells of the same steps.
-func (g *group) addHistograms(e *evaluation, a *aggregate, s *series, name string) {
+func (g *group) addHistograms(a *aggregate, s *series, name string) {
 	for i, h := range s.hists {
 		if h == nil {
 			continue
@@ -31,9 +30,9 @@ func (g *group) addHistograms(e *evaluation, a *aggregate, s *series, name strin
 		case parser.COUNT, parser.GROUP:
 			g.cells[step].count++
 		case parser.SUM, parser.AVG:
-			g.histogramSum(step).add(e, a, h, g.cells[step].count > 0, name)
+			g.histogramSum(step).add(a, h, g.cells[step].count > 0, name)
 		default:
-			e.warn(annotations.NewHistogramIgnoredInAggregationInfo(parser.ItemTypeStr[a.op], a.position))
+			a.notes.warn(annotations.NewHistogramIgnoredInAggregationInfo(parser.ItemTypeStr[a.op], a.position))
 		}
 	}
 }
@@ -49,7 +48,7 @@ func (g *group) histogramSum(step int) *histogramSum {
 }
 
 // add adds a histogram. floats means that the step has numbers already.
-func (s *histogramSum) add(e *evaluation, a *aggregate, h *histogram.FloatHistogram, floats bool, name string) {
+func (s *histogramSum) add(a *aggregate, h *histogram.FloatHistogram, floats bool, name string) {
 	switch {
 	case s.incompatible:
 		return
@@ -73,22 +72,22 @@ func (s *histogramSum) add(e *evaluation, a *aggregate, h *histogram.FloatHistog
 	if a.op == parser.SUM {
 		s.rest, _, reconciled, err = s.sum.KahanAdd(h, s.rest)
 	} else {
-		reconciled, err = s.average(e, h, a.position)
+		reconciled, err = s.average(a, h)
 	}
 	if err != nil {
 		s.incompatible, s.floats = true, floats
 		if errors.Is(err, histogram.ErrHistogramsIncompatibleSchema) {
-			e.warn(annotations.NewMixedExponentialCustomHistogramsWarning(name, a.position))
+			a.notes.warn(annotations.NewMixedExponentialCustomHistogramsWarning(name, a.position))
 		}
 		return
 	}
 	if reconciled {
-		e.warn(annotations.NewMismatchedCustomBucketsHistogramsInfo(a.position, annotations.HistogramAgg))
+		a.notes.warn(annotations.NewMismatchedCustomBucketsHistogramsInfo(a.position, annotations.HistogramAgg))
 	}
 }
 
 // average adds a histogram to an average, which becomes incremental when the sum overflows.
-func (s *histogramSum) average(e *evaluation, h *histogram.FloatHistogram, position posrange.PositionRange) (reconciled bool, err error) {
+func (s *histogramSum) average(a *aggregate, h *histogram.FloatHistogram) (reconciled bool, err error) {
 	if !s.incremental {
 		sum := s.sum.Copy()
 		var rest *histogram.FloatHistogram
@@ -104,7 +103,7 @@ func (s *histogramSum) average(e *evaluation, h *histogram.FloatHistogram, posit
 			return reconciled, nil
 		}
 		if reconciled {
-			e.warn(annotations.NewMismatchedCustomBucketsHistogramsInfo(position, annotations.HistogramAgg))
+			a.notes.warn(annotations.NewMismatchedCustomBucketsHistogramsInfo(a.position, annotations.HistogramAgg))
 		}
 		s.incremental = true
 		s.mean = s.sum.Copy().Div(s.count - 1)
@@ -122,10 +121,10 @@ func (s *histogramSum) average(e *evaluation, h *histogram.FloatHistogram, posit
 
 // result returns the histogram of a step, nil if there is none. floats means that the step has
 // numbers.
-func (s *histogramSum) result(e *evaluation, a *aggregate, floats bool) *histogram.FloatHistogram {
+func (s *histogramSum) result(a *aggregate, floats bool) *histogram.FloatHistogram {
 	switch {
 	case s.sum != nil && floats && !s.incompatible, s.floats:
-		e.warn(annotations.NewMixedFloatsHistogramsAggWarning(a.position))
+		a.notes.warn(annotations.NewMixedFloatsHistogramsAggWarning(a.position))
 		return nil
 	case s.incompatible:
 		return nil
@@ -145,19 +144,19 @@ func (s *histogramSum) result(e *evaluation, a *aggregate, floats bool) *histogr
 		h, _, _, _ = h.Add(s.rest) //nolint:dogsled // it was added before
 	}
 	if s.reset && s.notReset {
-		e.warn(annotations.NewHistogramCounterResetCollisionWarning(a.position, annotations.HistogramAgg))
+		a.notes.warn(annotations.NewHistogramCounterResetCollisionWarning(a.position, annotations.HistogramAgg))
 	}
 	return h.Compact(0)
 }
 
 // histograms sets the histograms of a group, and takes back the numbers of steps that have both.
-func (g *group) histograms(e *evaluation, a *aggregate, s *series) {
+func (g *group) histograms(a *aggregate, s *series) {
 	if g.sums == nil {
 		return
 	}
 	s.hists = make([]*histogram.FloatHistogram, len(s.values))
 	for step, sum := range g.sums {
-		s.hists[step] = sum.result(e, a, g.cells[step].count > 0)
+		s.hists[step] = sum.result(a, g.cells[step].count > 0)
 		s.values[step] = absent
 	}
 }

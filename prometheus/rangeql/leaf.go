@@ -50,6 +50,7 @@ type windows struct {
 	named bool
 	// smooth means that the value lies between the samples around the step.
 	smooth bool
+	notes  *notes
 	// statistics means that only count and sum of histograms matter.
 	statistics bool
 
@@ -125,7 +126,7 @@ func (l *leaf) add(e *evaluation, f found) error {
 	name := l.names.see(s.labels)
 	if l.function != nil && l.function.counter && f.floats && name != l.warned && name != "" && !namedAsCounter(name) {
 		l.warned = name
-		e.warn(annotations.NewPossibleNonCounterInfo(name, l.argument))
+		l.notes.warn(annotations.NewPossibleNonCounterInfo(name, l.argument))
 	}
 	l.added = append(l.added, f.index)
 	if len(s.values) == 0 { // a comparison left nothing
@@ -149,9 +150,6 @@ func (l *leaf) add(e *evaluation, f found) error {
 
 // finish runs the checks that need all series.
 func (l *leaf) finish(e *evaluation) error {
-	if l.function != nil && l.function.quantile && len(l.added) > 0 {
-		e.checkQuantiles(l.constants[0], l.argument)
-	}
 	for i := range l.result.series {
 		l.result.samples += l.result.series[i].samples()
 	}
@@ -170,6 +168,17 @@ func (l *leaf) finish(e *evaluation) error {
 }
 
 func (l *leaf) inputs() []*node { return l.args }
+
+// noted returns the annotations of the leaf, in the order of the operators that it stands for.
+func (l *leaf) noted() []*notes {
+	all := []*notes{l.notes}
+	for _, m := range l.mappings {
+		if m.notes != nil {
+			all = append(all, m.notes)
+		}
+	}
+	return all
+}
 
 // eval returns the series, if keeps is set.
 func (l *leaf) eval(e *evaluation) (*block, error) {

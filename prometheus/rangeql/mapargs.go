@@ -9,7 +9,7 @@ import (
 // negate is the unary minus.
 func negate() *mapping {
 	m := each(func(v float64) float64 { return -v })
-	m.histogram = func(_ *evaluation, h *histogram.FloatHistogram, _ [][]float64, _ int) result {
+	m.histogram = func(_ int, h *histogram.FloatHistogram, _ [][]float64, _ int) result {
 		return kept(h.Copy().Mul(-1))
 	}
 	return m
@@ -62,7 +62,7 @@ func stamp(now *node) *mapping {
 				values[i] = args[0][i]
 			}
 		}
-	}, histogram: func(_ *evaluation, _ *histogram.FloatHistogram, args [][]float64, step int) result {
+	}, histogram: func(_ int, _ *histogram.FloatHistogram, args [][]float64, step int) result {
 		return result{operand: operand{number: args[0][step]}, keep: true}
 	}}
 }

@@ -123,7 +123,7 @@ func calendarOf(name string) func(t time.Time) float64 {
 
 // ofHistograms makes a mapping of a function of one histogram.
 func ofHistograms(f func(h *histogram.FloatHistogram) float64) *mapping {
-	return &mapping{drops: true, only: true, histogram: func(_ *evaluation, h *histogram.FloatHistogram, _ [][]float64, _ int) result {
+	return &mapping{drops: true, only: true, histogram: func(_ int, h *histogram.FloatHistogram, _ [][]float64, _ int) result {
 		return result{operand: operand{number: f(h)}, keep: true}
 	}}
 }

@@ -11,12 +11,13 @@ type mapping struct {
 	// apply changes the values of consecutive steps in place. args[i][0] is the value of the i-th
 	// argument at the first of them.
 	apply func(values []float64, args [][]float64)
-	// histogram returns what becomes of a histogram, args[i][step] being the value of the i-th
+	// histogram returns what becomes of a histogram of a row, args[i][step] being the value of the i-th
 	// argument; nil: histograms are left out.
-	histogram func(e *evaluation, h *histogram.FloatHistogram, args [][]float64, step int) result
-	// only means that numbers are left out. refused, if set, records that there were some.
+	histogram func(row int, h *histogram.FloatHistogram, args [][]float64, step int) result
+	// only means that numbers are left out. refused, if set, records one of them.
 	only    bool
-	refused func(e *evaluation)
+	refused func(row, step int)
+	notes   *notes  // may be nil
 	args    []*node // scalars
 	// argsFirst means that the library evaluates the arguments before the vector.
 	argsFirst bool
@@ -30,6 +31,13 @@ type mapping struct {
 type mapped struct {
 	*mapping
 	input *node
+}
+
+func (m mapped) noted() []*notes {
+	if m.notes == nil {
+		return nil
+	}
+	return []*notes{m.notes}
 }
 
 func (m mapped) inputs() []*node { return append([]*node{m.input}, m.args...) }
@@ -53,7 +61,7 @@ func (m mapped) eval(e *evaluation) (*block, error) {
 		}
 		copy(values, s.values)
 		s.values, s.hists = values, slices.Clone(s.hists)
-		m.all(e, &s, args)
+		m.all(i, &s, args)
 		s.trim()
 		b.series[i] = s
 		return nil
@@ -92,13 +100,11 @@ func (m mapped) values(e *evaluation) (in *block, args [][]float64, release func
 	return in, args, func() { releaseArgs(); e.release(in) }, nil
 }
 
-// all maps a series in place.
-func (m *mapping) all(e *evaluation, s *series, args [][]float64) {
+// all maps a series, the one of a row, in place.
+func (m *mapping) all(row int, s *series, args [][]float64) {
 	switch {
 	case m.only:
-		if m.refused != nil && countPresent(s.values) > 0 {
-			m.refused(e)
-		}
+		m.refuse(row, s)
 		fill(s.values, absent)
 	case len(args) > 0 && s.from > 0:
 		at := make([][]float64, len(args))
@@ -117,12 +123,24 @@ func (m *mapping) all(e *evaluation, s *series, args [][]float64) {
 		if h == nil || m.histogram == nil {
 			continue
 		}
-		switch r := m.histogram(e, h, args, s.from+i); {
+		switch r := m.histogram(row, h, args, s.from+i); {
 		case r.none || !r.keep:
 		case r.histogram != nil:
 			s.hists[i] = r.histogram
 		default:
 			s.values[i] = r.number
+		}
+	}
+}
+
+// refuse records the numbers of a series that are left out.
+func (m *mapping) refuse(row int, s *series) {
+	if m.refused == nil {
+		return
+	}
+	for i, v := range s.values {
+		if !isAbsent(v) {
+			m.refused(row, s.from+i)
 		}
 	}
 }

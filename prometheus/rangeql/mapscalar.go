@@ -9,14 +9,14 @@ import (
 // does not know.
 func withScalar(e *parser.BinaryExpr, scalar *node, scalarLeft bool) *mapping {
 	op, asBool := e.Op, e.ReturnBool
-	m := &mapping{args: []*node{scalar}, argsFirst: scalarLeft, drops: asBool || !op.IsComparisonOperator()}
-	o := elementwise{op, e.PositionRange()}
-	m.histogram = func(e *evaluation, h *histogram.FloatHistogram, args [][]float64, step int) result {
+	m := &mapping{args: []*node{scalar}, argsFirst: scalarLeft, drops: asBool || !op.IsComparisonOperator(), notes: &notes{}}
+	o := elementwise{op, e.PositionRange(), m.notes}
+	m.histogram = func(row int, h *histogram.FloatHistogram, args [][]float64, step int) result {
 		l, r := operand{histogram: h}, operand{number: args[0][step]}
 		if scalarLeft {
 			l, r = r, l
 		}
-		return o.of(e, l, r)
+		return o.of(operands{step, row}, l, r)
 	}
 	switch compare, calculate := comparison(op), arithmetic(op); {
 	case compare != nil:
@@ -29,7 +29,7 @@ func withScalar(e *parser.BinaryExpr, scalar *node, scalarLeft bool) *mapping {
 		}
 	case op == parser.TRIM_LOWER || op == parser.TRIM_UPPER:
 		m.only, m.drops = true, false
-		m.refused = func(e *evaluation) { o.incompatible(e, operand{}, operand{}) }
+		m.refused = func(row, step int) { o.incompatible(operands{step, row}, operand{}, operand{}) }
 	default:
 		return nil
 	}

@@ -181,7 +181,7 @@ func (m *matchingStep) pair(number int, many, one labels.Labels, manyValue, oneV
 // outcome reports whether the operation is defined, and whether a comparison holds.
 func (m *matchingStep) outcome(l, r operand) (defined, keep bool) {
 	if l.histogram != nil || r.histogram != nil {
-		v := elementwise{m.op, m.position}.of(m.e, l, r)
+		v := elementwise{m.op, m.elements.position, &notes{}}.of(operands{}, l, r)
 		return !v.none, v.keep
 	}
 	if compare := comparison(m.op); compare != nil {

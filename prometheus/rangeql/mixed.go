@@ -21,7 +21,7 @@ type mixture struct {
 
 // mixed computes the values of a series with histograms, and returns for how many samples they
 // count. The library's functions compute ranges with histograms.
-func (e *evaluator) mixed(q *evaluation, ls labels.Labels, c Column, out []float64) int {
+func (e *evaluator) mixed(ls labels.Labels, c Column, out []float64) int {
 	fill(out, absent)
 	if e.newestKept = (promql.HPoint{}); e.statistics {
 		c.Histograms = e.withoutBuckets(c)
@@ -54,7 +54,7 @@ func (e *evaluator) mixed(q *evaluation, ls labels.Labels, c Column, out []float
 				return count // the result is not used
 			}
 		}
-		count += e.library(q, step, in, out)
+		count += e.library(step, in, out)
 	}
 	return count
 }
@@ -75,13 +75,13 @@ func (e *evaluator) pointsOf(c Column) {
 }
 
 // library sets the value of a step to what the library's function makes of the samples.
-func (e *evaluator) library(q *evaluation, step int, in promql.Series, out []float64) int {
+func (e *evaluator) library(step int, in promql.Series, out []float64) int {
 	for i, a := range e.constants {
 		e.numbers[i][0].F = a[step]
 	}
 	e.helper.Ts, e.helper.Out = e.grid.time(step), e.helper.Out[:0]
-	found, notes := e.call(e.numbers, promql.Matrix{in}, e.arguments, &e.helper)
-	q.merge(notes)
+	found, told := e.call(e.numbers, promql.Matrix{in}, e.arguments, &e.helper)
+	e.notes.merge(told)
 	if len(found) == 0 {
 		return 0
 	}

@@ -10,7 +10,37 @@ import (
 // natives appends the results of native histograms. A step that has classic buckets with the same
 // labels as well has no result.
 func (o *buckets) natives(e *evaluation, b, in *block, all []*classic, args [][]float64) error {
+	found := o.nativesIn(e, in, all)
+	if o.fraction {
+		for _, n := range found {
+			if err := o.native(b, n, e.withoutName(n.labels), func(h *histogram.FloatHistogram, step int) (float64, annotations.Annotations) {
+				return promql.HistogramFraction(args[0][step], args[1][step], h, e.shownName(n.labels), o.position)
+			}); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	for _, qs := range args {
+		for _, n := range found {
+			text, err := o.text(qs)
+			if err != nil {
+				return err
+			}
+			if err := o.native(b, n, o.labelsOf(e, n.labels, text), func(h *histogram.FloatHistogram, step int) (float64, annotations.Annotations) {
+				return promql.HistogramQuantile(qs[step], h, e.shownName(n.labels), o.position)
+			}); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// nativesIn returns the series that have native histograms, with those that count.
+func (o *buckets) nativesIn(e *evaluation, in *block, all []*classic) []*series {
 	var byLabels map[string]*classic
+	var found []*series
 	for i := range in.series {
 		s := &in.series[i]
 		if s.hists == nil {
@@ -22,33 +52,11 @@ func (o *buckets) natives(e *evaluation, b, in *block, all []*classic, args [][]
 				byLabels[string(h.labels.Bytes(nil))] = h
 			}
 		}
-		hists := o.alone(e, s, byLabels[string(s.labels.Bytes(nil))])
-		name := e.shownName(s.labels)
-		if o.fraction {
-			if err := o.native(b, s, e.withoutName(s.labels), hists, func(h *histogram.FloatHistogram, step int) float64 {
-				v, notes := promql.HistogramFraction(args[0][step], args[1][step], h, name, o.position)
-				e.merge(notes)
-				return v
-			}); err != nil {
-				return err
-			}
-			continue
-		}
-		for _, qs := range args {
-			text, err := o.text(qs)
-			if err != nil {
-				return err
-			}
-			if err := o.native(b, s, o.labelsOf(e, s.labels, text), hists, func(h *histogram.FloatHistogram, step int) float64 {
-				v, notes := promql.HistogramQuantile(qs[step], h, name, o.position)
-				e.merge(notes)
-				return v
-			}); err != nil {
-				return err
-			}
-		}
+		counting := *s
+		counting.hists = o.alone(e, s, byLabels[string(s.labels.Bytes(nil))])
+		found = append(found, &counting)
 	}
-	return nil
+	return found
 }
 
 // alone returns the histograms of a series without those that have classic buckets at the same
@@ -71,7 +79,7 @@ func (o *buckets) alone(e *evaluation, s *series, other *classic) []*histogram.F
 			other.hidden = make([]bool, o.grid.steps)
 		}
 		other.hidden[step] = true
-		e.warn(annotations.NewMixedClassicNativeHistogramsWarning(e.shownName(s.labels), o.position))
+		o.notes.warn(annotations.NewMixedClassicNativeHistogramsWarning(e.shownName(s.labels), o.position))
 	}
 	return hists
 }
@@ -86,14 +94,17 @@ func (h *classic) has(step int) bool {
 	return false
 }
 
-func (o *buckets) native(b *block, s *series, ls labels.Labels, hists []*histogram.FloatHistogram, f func(h *histogram.FloatHistogram, step int) float64) error {
-	values, err := b.memory.take(len(hists))
+// native appends the results of a function of the histograms of a series.
+func (o *buckets) native(b *block, s *series, ls labels.Labels, f func(h *histogram.FloatHistogram, step int) (float64, annotations.Annotations)) error {
+	values, err := b.memory.take(len(s.hists))
 	if err != nil {
 		return err
 	}
-	for i, h := range hists {
+	for i, h := range s.hists {
 		if values[i] = absent; h != nil {
-			values[i] = f(h, s.from+i)
+			v, told := f(h, s.from+i)
+			values[i] = v
+			o.notes.merge(told)
 		}
 	}
 	row := series{labels: ls, dropName: true, from: s.from, values: values}

@@ -1,6 +1,10 @@
 package rangeql
 
-import "time"
+import (
+	"time"
+
+	"github.com/prometheus/prometheus/promql/parser"
+)
 
 // An operator computes the value of one expression at the steps of its grid.
 type operator interface {
@@ -15,7 +19,8 @@ type node struct {
 	operator
 	grid  grid
 	text  string // of the expression
-	users int    // operators above it
+	expr  parser.Expr
+	users int // operators above it
 
 	result  *block
 	err     error

@@ -15,8 +15,9 @@ type plan struct {
 	instant bool // one instant was asked for
 	kind    parser.ValueType
 
-	expr  parser.Expr
-	reads []*read
+	expr    parser.Expr
+	planner *planner
+	reads   []*read
 	// One of these gives the answer.
 	root    *node
 	text    *parser.StringLiteral
@@ -35,6 +36,7 @@ func newPlan(s *parser.EvalStmt, o Options) (*plan, error) {
 		nodes:    map[planKey]*node{},
 		leaves:   map[planKey]*leafNode{},
 	}
+	p.plan.planner = p
 	start, end, interval := timestamp.FromTime(s.Start), timestamp.FromTime(s.End), s.Interval.Milliseconds()
 	switch {
 	case s.Start.Equal(s.End) && s.Interval == 0:
@@ -151,7 +153,7 @@ func (p *planner) node(expr parser.Expr, g grid) (*node, error) {
 		if same, ok := o.(*node); ok { // The operator adds nothing.
 			return same, nil
 		}
-		n = &node{operator: o, grid: g, text: key.expression()}
+		n = &node{operator: o, grid: g, text: key.expression(), expr: expr}
 		p.nodes[key] = n
 	}
 	n.users++
@@ -241,7 +243,7 @@ func (p *planner) binary(e *parser.BinaryExpr, g grid) (operator, error) {
 	case e.Op.IsSetOperator():
 		return sets{g, e.Op, e.VectorMatching, left, right}, nil
 	case scalarOperation(e.Op) != nil, e.Op == parser.TRIM_LOWER, e.Op == parser.TRIM_UPPER:
-		return vectors{g, e.Op, e.ReturnBool, e.VectorMatching, e.PositionRange(), left, right}, nil
+		return vectors{g, e.Op, e.ReturnBool, e.VectorMatching, elementwise{e.Op, e.PositionRange(), &notes{}}, left, right}, nil
 	}
 	return nil, notPlanned("the operator %s", e.Op)
 }

@@ -142,7 +142,7 @@ func (p *planner) relabel(e *parser.Call, g grid) (operator, error) {
 }
 
 func (p *planner) sorting(e *parser.Call, g grid) (operator, error) {
-	o := sorting{grid: g, position: e.PositionRange(), descending: e.Func.Name == "sort_desc" || e.Func.Name == "sort_by_label_desc"}
+	o := sorting{grid: g, position: e.PositionRange(), notes: &notes{}, descending: e.Func.Name == "sort_desc" || e.Func.Name == "sort_by_label_desc"}
 	if e.Func.Name == "sort_by_label" || e.Func.Name == "sort_by_label_desc" {
 		o.byLabels = []string{}
 		for _, a := range e.Args[1:] {

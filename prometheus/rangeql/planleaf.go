@@ -23,7 +23,7 @@ func (p *planner) leafOf(expr parser.Expr, key planKey) (*leafNode, error) {
 	if l == nil || err != nil {
 		return nil, err
 	}
-	p.leaves[key] = &leafNode{leaf: l, node: &node{operator: l, grid: key.grid, text: key.expression()}}
+	p.leaves[key] = &leafNode{leaf: l, node: &node{operator: l, grid: key.grid, text: key.expression(), expr: expr}}
 	return p.leaves[key], nil
 }
 
@@ -189,7 +189,7 @@ func (p *planner) windows(vs *parser.VectorSelector, g grid, length time.Duratio
 	}
 	return windows{
 		grid: g, length: length.Milliseconds(), offset: offsetAt(vs.OriginalOffset, vs.Timestamp, g),
-		statistics: vs.SkipHistogramBuckets,
+		statistics: vs.SkipHistogramBuckets, notes: &notes{},
 	}, nil
 }
 
@@ -263,30 +263,41 @@ func (p *planner) subquery(e *parser.Call, f *function, sq *parser.SubqueryExpr,
 // subqueryWindows returns the expression of a subquery at the steps of the subquery, and which of
 // these count at the steps of the query.
 func (p *planner) subqueryWindows(sq *parser.SubqueryExpr, g grid) (*node, windows, error) {
-	if sq.Range <= 0 || sq.Range%time.Millisecond != 0 || sq.OriginalOffset%time.Millisecond != 0 || sq.Step%time.Millisecond != 0 {
-		return nil, windows{}, notPlanned("subqueries of no whole milliseconds")
+	inner, offset, err := p.subqueryGrid(sq, g)
+	if err != nil {
+		return nil, windows{}, err
 	}
 	w := windows{
-		grid: g, length: sq.Range.Milliseconds(), offset: offsetAt(sq.OriginalOffset, sq.Timestamp, g), seconds: sq.Range.Seconds(),
-		fixed: sq.Timestamp != nil && g.steps > 1,
+		grid: g, length: sq.Range.Milliseconds(), offset: offset, seconds: sq.Range.Seconds(),
+		fixed: sq.Timestamp != nil && g.steps > 1, notes: &notes{},
 	}
+	n, err := p.node(sq.Expr, inner)
+	return n, w, err
+}
+
+// subqueryGrid returns the steps of a subquery, and how far before the steps of the query the last of them
+// is, in milliseconds.
+func (p *planner) subqueryGrid(sq *parser.SubqueryExpr, g grid) (inner grid, offset int64, err error) {
+	if sq.Range <= 0 || sq.Range%time.Millisecond != 0 || sq.OriginalOffset%time.Millisecond != 0 || sq.Step%time.Millisecond != 0 {
+		return grid{}, 0, notPlanned("subqueries of no whole milliseconds")
+	}
+	offset = offsetAt(sq.OriginalOffset, sq.Timestamp, g)
 	interval := sq.Step.Milliseconds()
 	if interval == 0 {
 		if interval = p.options.DefaultStep.Milliseconds(); interval == 0 {
 			interval = time.Minute.Milliseconds()
 		}
 	}
-	after := g.start - w.offset - w.length
+	after := g.start - offset - sq.Range.Milliseconds()
 	start := interval * (after / interval)
 	if start <= after {
 		start += interval
 	}
-	inner := newGrid(start, g.end()-w.offset, interval)
+	inner = newGrid(start, g.end()-offset, interval)
 	if inner.steps > 0 && start == g.start && usesAt(sq.Expr) {
-		return nil, windows{}, notPlanned("@ in a subquery that begins with the query")
+		return grid{}, 0, notPlanned("@ in a subquery that begins with the query")
 	}
-	n, err := p.node(sq.Expr, inner)
-	return n, w, err
+	return inner, offset, nil
 }
 
 // usesAt reports whether an expression has a selector or subquery with @.

@@ -5,7 +5,6 @@ import (
 	"slices"
 	"sort"
 
-	"github.com/prometheus/prometheus/promql/parser/posrange"
 	"github.com/prometheus/prometheus/util/annotations"
 )
 
@@ -57,14 +56,27 @@ func (s likeLibrary) Len() int           { return len(s) }
 func (s likeLibrary) Less(i, j int) bool { return math.IsNaN(s[i]) || s[i] < s[j] }
 func (s likeLibrary) Swap(i, j int)      { s[i], s[j] = s[j], s[i] }
 
-// checkQuantiles warns about quantiles outside of 0 to 1.
-func (e *evaluation) checkQuantiles(steps []float64, position posrange.PositionRange) {
-	for step, q := range steps {
-		if (math.IsNaN(q) || q < 0 || q > 1) && (step == 0 || q != steps[step-1]) {
-			e.warn(annotations.NewInvalidQuantileWarning(q, position))
+// checkQuantiles warns about quantiles outside of 0 to 1, step by step.
+func (o *buckets) checkQuantiles(args [][]float64) {
+	for step := range o.grid.steps {
+		for i, values := range args {
+			if q := values[step]; isNoQuantile(q) && (len(args) > 1 || step == 0 || q != values[step-1]) {
+				o.notes.warn(annotations.NewInvalidQuantileWarning(q, o.at[i]))
+			}
 		}
 	}
 }
+
+// checkQuantile warns about the quantile of a step with samples.
+func (e *evaluator) checkQuantile(q float64) {
+	if isNoQuantile(q) && math.Float64bits(q) != math.Float64bits(e.refusedQuantile) {
+		e.refusedQuantile = q
+		e.notes.warn(annotations.NewInvalidQuantileWarning(q, e.argument))
+	}
+}
+
+// isNoQuantile reports whether a quantile is outside of 0 to 1.
+func isNoQuantile(q float64) bool { return math.IsNaN(q) || q < 0 || q > 1 }
 
 // quantileOverTime has the quantile as its argument.
 func quantileOverTime(s *span) (float64, bool) {

@@ -17,7 +17,11 @@ type quantiles struct {
 	position posrange.PositionRange // of the argument
 	vector   posrange.PositionRange // of the input
 	*grouping
+
+	notes notes
 }
+
+func (q *quantiles) noted() []*notes { return []*notes{&q.notes} }
 
 func (q *quantiles) inputs() []*node { return []*node{q.input, q.argument} }
 
@@ -31,11 +35,11 @@ func (q *quantiles) eval(e *evaluation) (*block, error) {
 		return nil, err
 	}
 	defer e.release(in)
-	q.check(e, p) // after the warnings of the input: of two with the same words the last one stays
+	q.check(p)
 	for i := range in.series {
 		// Operators that may give histograms have a place for them in all their series.
 		if slices.ContainsFunc(in.series[i].hists, func(h *histogram.FloatHistogram) bool { return h != nil }) {
-			e.warn(annotations.NewHistogramIgnoredInAggregationInfo("quantile", q.vector))
+			q.notes.warn(annotations.NewHistogramIgnoredInAggregationInfo("quantile", q.vector))
 		}
 	}
 	members := q.members(in)
@@ -49,10 +53,10 @@ func (q *quantiles) eval(e *evaluation) (*block, error) {
 }
 
 // check warns about quantiles outside of 0 to 1.
-func (q *quantiles) check(e *evaluation, p parameter) {
+func (q *quantiles) check(p parameter) {
 	warn := func(wrong bool, v float64) {
 		if wrong {
-			e.warn(annotations.NewInvalidQuantileWarning(v, q.position))
+			q.notes.warn(annotations.NewInvalidQuantileWarning(v, q.position))
 		}
 	}
 	warn(p.anyNaN, math.NaN())

@@ -25,6 +25,7 @@ type ranking struct {
 	whole    posrange.PositionRange // of the aggregation
 	*grouping
 
+	notes     notes
 	parameter parameter
 	keepsSome bool  // at some step
 	refused   error // in the library's words
@@ -57,13 +58,13 @@ const entryBytes = 16
 // begin implements sink.
 func (r *ranking) begin(e *evaluation) (err error) {
 	if r.parameter, err = e.parameter(r.argument); err == nil {
-		r.keepsSome, r.refused = r.check(e, r.parameter)
+		r.keepsSome, r.refused = r.check(r.parameter)
 	}
 	return err
 }
 
 // check reports false if nothing is kept at any step. Its error is in the library's words.
-func (r *ranking) check(e *evaluation, p parameter) (bool, error) {
+func (r *ranking) check(p parameter) (bool, error) {
 	if r.op == parser.LIMIT_RATIO {
 		if p.most == 0 && p.least == 0 {
 			return false, nil
@@ -72,10 +73,10 @@ func (r *ranking) check(e *evaluation, p parameter) (bool, error) {
 			return false, errors.New("Ratio value is NaN") //nolint:staticcheck // as in the library
 		}
 		if p.most > 1 {
-			e.warn(annotations.NewInvalidRatioWarning(p.most, 1, r.position))
+			r.notes.warn(annotations.NewInvalidRatioWarning(p.most, 1, r.position))
 		}
 		if p.least < -1 {
-			e.warn(annotations.NewInvalidRatioWarning(p.least, -1, r.position))
+			r.notes.warn(annotations.NewInvalidRatioWarning(p.least, -1, r.position))
 		}
 		return true, nil
 	}
@@ -123,7 +124,10 @@ func (r *ranking) add(e *evaluation, s *series, named bool) error {
 		step := s.from + i
 		if h != nil {
 			if r.op == parser.TOPK || r.op == parser.BOTTOMK {
-				e.warn(annotations.NewHistogramIgnoredInAggregationInfo(parser.ItemTypeStr[r.op], r.whole))
+				if int64(r.parameter.steps[step]) < 1 {
+					continue
+				}
+				r.notes.warn(annotations.NewHistogramIgnoredInAggregationInfo(parser.ItemTypeStr[r.op], r.whole))
 				continue
 			}
 			v = 0 // as in the library
@@ -195,6 +199,8 @@ func (r *ranking) less() func(a, b float64) bool {
 	}
 	return ascending
 }
+
+func (r *ranking) noted() []*notes { return []*notes{&r.notes} }
 
 func (r *ranking) inputs() []*node { return []*node{r.input.node, r.argument} }
 

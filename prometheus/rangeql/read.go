@@ -198,7 +198,7 @@ func (w *readWorker) series(lw *leafWorker, l *leaf, i int, c Column) error {
 	if err != nil {
 		return err
 	}
-	n := lw.evaluate(w.evaluation, l.columns.Labels(i), c, values)
+	n := lw.evaluate(l.columns.Labels(i), c, values)
 	if n == 0 {
 		memory.giveBack(values, 0)
 		return nil
@@ -206,7 +206,7 @@ func (w *readWorker) series(lw *leafWorker, l *leaf, i int, c Column) error {
 	s := series{values: values, hists: lw.hists}
 	floats := s.hists == nil || countPresent(values) > 0
 	for _, m := range l.mappings {
-		m.all(w.evaluation, &s, m.constants)
+		m.all(i, &s, m.constants)
 	}
 	s.trim()
 	if len(s.values) <= len(values)/2 {

@@ -2,10 +2,10 @@ package rangeql
 
 import (
 	"context"
-	"slices"
 	"sync"
 
 	"github.com/prometheus/prometheus/promql/parser/posrange"
+	"github.com/prometheus/prometheus/util/annotations"
 )
 
 // Repairs records at which steps histogram_quantile made the counts of buckets monotonic. The
@@ -42,8 +42,8 @@ func WithRepairs(ctx context.Context, r *Repairs) context.Context {
 	return context.WithValue(ctx, repairsKey{}, r)
 }
 
-// Vectors returns the vectors of buckets in the order of their evaluation, also those without
-// repairs. It returns false if not every repair is recorded: another engine evaluated the query, or
+// Vectors returns the vectors of buckets in the order in which their annotations are merged, also those
+// without repairs. It returns false if not every repair is recorded: another engine evaluated the query, or
 // a subquery has the repairs at steps of its own.
 func (r *Repairs) Vectors() ([]Repaired, bool) {
 	r.mu.Lock()
@@ -61,39 +61,51 @@ func (r *Repairs) finish() {
 	r.complete = true
 }
 
-// visit records that a vector of buckets is evaluated.
-func (r *Repairs) visit(position posrange.PositionRange) {
+// visit records the repairs of a vector of buckets.
+func (r *Repairs) visit(one Repaired) {
 	if r == nil {
 		return
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.find(position) < 0 {
-		r.vectors = append(r.vectors, Repaired{position, map[int64]Repair{}})
-	}
+	r.vectors = append(r.vectors, one)
 }
 
-// note records the repair of one histogram. known is false if it cannot be told apart from those of
-// other steps or metrics.
-func (r *Repairs) note(position posrange.PositionRange, at int64, one Repair, known bool) {
+// lose notes that some repairs cannot be told apart from those of other steps or metrics.
+func (r *Repairs) lose() {
 	if r == nil {
 		return
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	i := r.find(position)
-	if !known || i < 0 {
-		r.unknown = true
-		return
-	}
-	steps := r.vectors[i].Steps
-	if before, ok := steps[at]; ok {
-		one = before.Join(one)
-	}
-	steps[at] = one
+	r.unknown = true
 }
 
-// find needs mu.
-func (r *Repairs) find(position posrange.PositionRange) int {
-	return slices.IndexFunc(r.vectors, func(v Repaired) bool { return v.Position == position })
+// Annotations returns the annotations that the library makes of the repairs at the steps from one to
+// another, both included.
+func (r Repaired) Annotations(first, last, step int64) annotations.Annotations {
+	var all annotations.Annotations
+	r.addTo(&all, "", first, last, step)
+	return all
+}
+
+// addTo merges the annotations of a metric into others. The library merges what it has found so far anew at
+// each step, so that its number of samples doubles with each; it is what its users see.
+func (r Repaired) addTo(all *annotations.Annotations, name string, first, last, step int64) {
+	var found annotations.Annotations
+	for t := first; t <= last; t += step {
+		if one, ok := r.Steps[t]; ok {
+			found.Merge(one.annotations(name, r.Position, t))
+		}
+		all.Merge(found)
+	}
+}
+
+// annotations returns those of one step.
+func (r Repair) annotations(name string, position posrange.PositionRange, t int64) annotations.Annotations {
+	var all annotations.Annotations
+	for range r.Samples {
+		all.Add(annotations.NewHistogramQuantileForcedMonotonicityInfo(name, position, t, r.Least, r.Most, r.Difference))
+	}
+	return all
 }

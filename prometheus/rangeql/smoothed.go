@@ -14,7 +14,7 @@ import (
 // smoothed computes the values of a smoothed selector: at each step the sample of that time, else
 // what lies between the samples around it, else the newest sample. Its arithmetic is that of the
 // library's smoothSeries.
-func (e *evaluator) smoothed(q *evaluation, ls labels.Labels, c Column, out []float64) int {
+func (e *evaluator) smoothed(ls labels.Labels, c Column, out []float64) int {
 	fill(out, absent)
 	if e.statistics {
 		c.Histograms = e.withoutBuckets(c)
@@ -34,9 +34,9 @@ func (e *evaluator) smoothed(q *evaluation, ls labels.Labels, c Column, out []fl
 		e.count.most = max(e.count.most, last)
 		switch {
 		case len(floats) > 0 && len(hists) > 0:
-			q.warn(annotations.NewMixedFloatsHistogramsWarning(name, e.argument))
+			e.notes.warn(annotations.NewMixedFloatsHistogramsWarning(name, e.argument))
 		case len(hists) > 0:
-			if h := e.smoothHistogram(q, name, hists, end); h != nil {
+			if h := e.smoothHistogram(name, hists, end); h != nil {
 				e.hists[step] = h
 				count += histogramSamples(h)
 			}
@@ -76,7 +76,7 @@ func interpolate(before, after promql.FPoint, at int64) float64 {
 }
 
 // smoothHistogram returns the histogram at a time, nil if there is none.
-func (e *evaluator) smoothHistogram(q *evaluation, name string, points []promql.HPoint, at int64) *histogram.FloatHistogram {
+func (e *evaluator) smoothHistogram(name string, points []promql.HPoint, at int64) *histogram.FloatHistogram {
 	i := sort.Search(len(points), func(i int) bool { return points[i].T >= at })
 	switch {
 	case i < len(points) && points[i].T == at:
@@ -90,19 +90,19 @@ func (e *evaluator) smoothHistogram(q *evaluation, name string, points []promql.
 	}
 	before, after := points[i-1], points[i]
 	if before.H.UsesCustomBuckets() != after.H.UsesCustomBuckets() {
-		q.warn(annotations.NewMixedExponentialCustomHistogramsWarning(name, e.argument))
+		e.notes.warn(annotations.NewMixedExponentialCustomHistogramsWarning(name, e.argument))
 		return nil
 	}
-	h, err := e.betweenHistograms(q, before, after, at)
+	h, err := e.betweenHistograms(before, after, at)
 	if errors.Is(err, histogram.ErrHistogramsIncompatibleSchema) {
-		q.warn(annotations.NewMixedExponentialCustomHistogramsWarning(name, e.argument))
+		e.notes.warn(annotations.NewMixedExponentialCustomHistogramsWarning(name, e.argument))
 	}
 	return h
 }
 
 // betweenHistograms returns the histogram at a time between two points. A counter that was reset
 // begins at zero.
-func (e *evaluator) betweenHistograms(q *evaluation, before, after promql.HPoint, at int64) (*histogram.FloatHistogram, error) {
+func (e *evaluator) betweenHistograms(before, after promql.HPoint, at int64) (*histogram.FloatHistogram, error) {
 	fraction := float64(at-before.T) / float64(after.T-before.T)
 	counter := before.H.CounterResetHint != histogram.GaugeType || after.H.CounterResetHint != histogram.GaugeType
 	if counter && after.H.DetectReset(before.H) {
@@ -114,7 +114,7 @@ func (e *evaluator) betweenHistograms(q *evaluation, before, after promql.HPoint
 		return nil, err
 	}
 	if reconciled {
-		q.warn(annotations.NewMismatchedCustomBucketsHistogramsInfo(e.argument, annotations.HistogramSub))
+		e.notes.warn(annotations.NewMismatchedCustomBucketsHistogramsInfo(e.argument, annotations.HistogramSub))
 	}
 	h.Mul(fraction)
 	_, _, reconciled, err = h.Add(before.H)
@@ -122,7 +122,7 @@ func (e *evaluator) betweenHistograms(q *evaluation, before, after promql.HPoint
 		return nil, err
 	}
 	if reconciled {
-		q.warn(annotations.NewMismatchedCustomBucketsHistogramsInfo(e.argument, annotations.HistogramAdd))
+		e.notes.warn(annotations.NewMismatchedCustomBucketsHistogramsInfo(e.argument, annotations.HistogramAdd))
 	}
 	return h, nil
 }

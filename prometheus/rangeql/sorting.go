@@ -18,7 +18,10 @@ type sorting struct {
 	descending bool
 	byLabels   []string // nil: by value
 	position   posrange.PositionRange
+	notes      *notes
 }
+
+func (o sorting) noted() []*notes { return []*notes{o.notes} }
 
 func (o sorting) inputs() []*node { return []*node{o.input} }
 
@@ -29,7 +32,7 @@ func (o sorting) eval(e *evaluation) (*block, error) {
 	}
 	defer e.release(in)
 	if o.grid.isRange() {
-		e.warn(annotations.NewSortInRangeQueryWarning(o.position))
+		o.notes.warn(annotations.NewSortInRangeQueryWarning(o.position))
 	}
 	b := e.newBlock(o.grid)
 	b.series = make([]series, 0, len(in.series))

@@ -22,6 +22,8 @@ type subquery struct {
 
 func (o *subquery) inputs() []*node { return append([]*node{o.input}, o.args...) }
 
+func (o *subquery) noted() []*notes { return []*notes{o.notes} }
+
 func (o *subquery) eval(e *evaluation) (*block, error) {
 	constants, release, err := e.arguments(o.args)
 	if err != nil {
@@ -51,7 +53,7 @@ func (o *subquery) eval(e *evaluation) (*block, error) {
 	if err := e.peak(o.count.most); err != nil {
 		return b, err
 	}
-	o.check(e, in, b)
+	o.check(in, b)
 	if err := e.seal(b); err != nil {
 		return b, err
 	}
@@ -84,7 +86,7 @@ func (o *subquery) series(e *evaluation, b, in *block, l *lane, i int) error {
 	if err != nil {
 		return err
 	}
-	w.evaluate(e, s.labels, w.column, values)
+	w.evaluate(s.labels, w.column, values)
 	out := series{hists: w.hists, labels: s.labels, dropName: s.dropName || !o.function.keepsName, values: values}
 	if out.dropName {
 		out.labels = e.withoutName(s.labels)
@@ -118,17 +120,14 @@ func (w *subqueryWorker) read(in *block, s *series) {
 }
 
 // check warns about counters that are not named as such.
-func (o *subquery) check(e *evaluation, in, b *block) {
-	if o.function.quantile && len(in.series) > 0 {
-		e.checkQuantiles(o.constants[0], o.argument)
-	}
+func (o *subquery) check(in, b *block) {
 	if !o.function.counter {
 		return
 	}
 	for i := range b.series {
 		name := in.series[i].labels.Get(model.MetricNameLabel)
 		if name != "" && countPresent(b.series[i].values) > 0 && !namedAsCounter(name) {
-			e.warn(annotations.NewPossibleNonCounterInfo(name, o.argument))
+			o.notes.warn(annotations.NewPossibleNonCounterInfo(name, o.argument))
 		}
 	}
 }

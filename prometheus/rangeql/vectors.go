@@ -4,7 +4,6 @@ import (
 	"github.com/prometheus/prometheus/model/histogram"
 	"github.com/prometheus/prometheus/model/labels"
 	"github.com/prometheus/prometheus/promql/parser"
-	"github.com/prometheus/prometheus/promql/parser/posrange"
 )
 
 // vectors is a binary operation of two vectors. Which series match is found out once for all steps.
@@ -13,7 +12,7 @@ type vectors struct {
 	op          parser.ItemType
 	asBool      bool
 	matching    *parser.VectorMatching
-	position    posrange.PositionRange
+	elements    elementwise
 	left, right *node
 }
 
@@ -21,6 +20,8 @@ type vectors struct {
 type pair struct{ many, one *series }
 
 func (o vectors) inputs() []*node { return []*node{o.left, o.right} }
+
+func (o vectors) noted() []*notes { return []*notes{o.elements.notes} }
 
 func (o vectors) eval(e *evaluation) (*block, error) {
 	left, right, release, err := e.both(o.left, o.right)
@@ -41,7 +42,9 @@ func (o vectors) eval(e *evaluation) (*block, error) {
 	if filled, err := o.filled(b, many, one); err != nil {
 		return b, err
 	} else if len(filled) > 0 {
-		pairs, plain = inOrder(many, append(pairs, filled...)), false
+		if pairs, plain = inOrder(many, append(pairs, filled...)), false; o.clash(pairs) {
+			return b, o.refused(e, many, one)
+		}
 	}
 	b.series = make([]series, len(pairs))
 	drops := o.drops(e)
@@ -55,7 +58,7 @@ func (o vectors) eval(e *evaluation) (*block, error) {
 			return b, o.refused(e, many, one)
 		}
 	}
-	calculate := o.calculation(e)
+	calculate := o.calculation()
 	err = e.inParallel(b, len(pairs), len(pairs)*o.grid.steps, func(l *lane, i int) error {
 		s := &b.series[i]
 		from, many, one := common(pairs[i].many, pairs[i].one)
@@ -68,7 +71,7 @@ func (o vectors) eval(e *evaluation) (*block, error) {
 		}
 		calculate(values, many, one)
 		s.from, s.values = from, values
-		o.histograms(e, s, pairs[i])
+		o.histograms(s, pairs[i], i)
 		s.trim()
 		return nil
 	})
@@ -81,13 +84,14 @@ func (o vectors) eval(e *evaluation) (*block, error) {
 	return b, e.join(b)
 }
 
-// histograms sets the results of those steps that have a histogram on one side.
-func (o vectors) histograms(e *evaluation, s *series, p pair) {
+// histograms sets the results of those steps of a pair, the one of a number, that have a histogram on one
+// side.
+func (o vectors) histograms(s *series, p pair, number int) {
 	l, r := p.many, p.one
 	if o.matching.Card == parser.CardOneToMany {
 		l, r = r, l
 	}
-	if l.hists == nil && r.hists == nil {
+	if l.hists == nil && r.hists == nil && !o.trims() {
 		return
 	}
 	s.hists = make([]*histogram.FloatHistogram, len(s.values))
@@ -95,10 +99,10 @@ func (o vectors) histograms(e *evaluation, s *series, p pair) {
 		step := s.from + i
 		left, ok := l.operand(step)
 		right, also := r.operand(step)
-		if !ok || !also || left.histogram == nil && right.histogram == nil {
+		if !ok || !also || left.histogram == nil && right.histogram == nil && !o.trims() {
 			continue
 		}
-		switch v := (elementwise{o.op, o.position}).of(e, left, right); {
+		switch v := o.elements.of(operands{step, number}, left, right); {
 		case v.none:
 		case o.asBool:
 			s.values[i] = oneOrZero(v.keep)
@@ -186,16 +190,10 @@ func (o vectors) drops(e *evaluation) bool {
 func (o vectors) trims() bool { return o.op == parser.TRIM_LOWER || o.op == parser.TRIM_UPPER }
 
 // calculation returns a function that sets values of consecutive steps.
-func (o vectors) calculation(e *evaluation) func(values, l, r []float64) {
+func (o vectors) calculation() func(values, l, r []float64) {
 	switch o.op {
 	case parser.TRIM_LOWER, parser.TRIM_UPPER: // of histograms alone
-		return func(values, l, r []float64) {
-			for i := range values {
-				if values[i] = absent; !isAbsent(l[i]) && !isAbsent(r[i]) {
-					elementwise{o.op, o.position}.incompatible(e, operand{}, operand{})
-				}
-			}
-		}
+		return func(values, _, _ []float64) { fill(values, absent) }
 	case parser.ADD:
 		return func(values, l, r []float64) {
 			l, r = l[:len(values)], r[:len(values)]

@@ -89,6 +89,23 @@ func TestWarningsOfKeptSteps(t *testing.T) {
 	}
 }
 
+// TestWarningsOfRanges: an answer has the warnings that a range has and an instant has not, also if one step
+// is all that is asked for or evaluated.
+func TestWarningsOfRanges(t *testing.T) {
+	w := emptyTwins(t)
+	w.put("temperature a", 0, 3600, 1)
+	for _, r := range [][2]int64{{0, 1200}, {0, 1200}, {300, 1260}, {1800, 1815}, {1800, 1815}, {1800, 1830}} {
+		q := &request{text: "sort(temperature)", step: 60, start: begin/1000 + r[0], end: begin/1000 + r[1]}
+		got, want := w.run(w.cached, q), w.run(w.plain, q)
+		if got != want || !strings.Contains(got, "sort is ineffective") {
+			t.Errorf("%v: %s\nwant %s", r, got, want)
+		}
+	}
+	if w.count("extended") == 0 {
+		t.Error("no answer was extended")
+	}
+}
+
 // TestRepairedSteps: an answer reports the repairs of buckets at its own steps, whichever of them are
 // kept. Repairs at the steps of a subquery are not kept apart.
 func TestRepairedSteps(t *testing.T) {

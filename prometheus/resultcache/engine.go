@@ -80,7 +80,12 @@ func (e *Engine) NewInstantQuery(ctx context.Context, q promstorage.Queryable, o
 func (e *Engine) NewRangeQuery(ctx context.Context, q promstorage.Queryable, o promql.QueryOpts, text string, start, end time.Time, step time.Duration) (promql.Query, error) {
 	g := grid{first: start.UnixMilli(), last: end.UnixMilli(), step: step.Milliseconds()}
 	makes := func(ctx context.Context, g grid) (promql.Query, error) {
-		return e.o.Engine.NewRangeQuery(ctx, q, o, text, time.UnixMilli(g.first).UTC(), time.UnixMilli(g.last).UTC(), step)
+		last := time.UnixMilli(g.last).UTC()
+		if g.first == g.last && end.After(start) && step > time.Millisecond {
+			// One step of a range is none of an instant: some annotations, and the order of some checks, differ.
+			last = last.Add(time.Millisecond)
+		}
+		return e.o.Engine.NewRangeQuery(ctx, q, o, text, time.UnixMilli(g.first).UTC(), last, step)
 	}
 	whole := func() (promql.Query, error) { return e.o.Engine.NewRangeQuery(ctx, q, o, text, start, end, step) }
 	if ctx.Value(without{}) != nil || o != nil && o.EnablePerStepStats() {

@@ -106,9 +106,9 @@ func (n notes) join(next notes) (notes, bool) {
 	return whole, true
 }
 
-// annotations returns the annotations of an answer. evaluated are those of its last steps. They are
-// made anew, because the API writes into them.
-func (n notes) annotations(evaluated annotations.Annotations) annotations.Annotations {
+// annotations returns the annotations of an answer at the steps of a grid. evaluated are those of its last
+// steps. They are made anew, because the API writes into them.
+func (n notes) annotations(evaluated annotations.Annotations, g grid) annotations.Annotations {
 	var all annotations.Annotations
 	for raw, w := range evaluated {
 		if _, ok := n.texts[raw]; ok {
@@ -117,43 +117,19 @@ func (n notes) annotations(evaluated annotations.Annotations) annotations.Annota
 	}
 	for _, v := range n.vectors {
 		if len(v.steps) > 0 {
-			all.Add(v.annotation())
+			all.Merge(v.annotations(g))
 		}
 	}
 	return all
 }
 
-// annotation returns the annotation that the repairs of all steps add up to.
-func (v repaired) annotation() error {
-	first, last := v.steps[0].time, v.steps[len(v.steps)-1].time
-	sum := v.steps[0].Repair
-	for _, r := range v.steps[1:] {
-		sum = sum.Join(r.Repair)
+// annotations returns those of the repairs of all steps.
+func (v repaired) annotations(g grid) annotations.Annotations {
+	r := rangeql.Repaired{Position: v.position, Steps: make(map[int64]rangeql.Repair, len(v.steps))}
+	for _, one := range v.steps {
+		r.Steps[one.time] = one.Repair
 	}
-	at := func(t int64) error {
-		return annotations.NewHistogramQuantileForcedMonotonicityInfo("", v.position, t, sum.Least, sum.Most, sum.Difference)
-	}
-	all := at(first)
-	if sum.Samples == 1 {
-		return all
-	}
-	all = merge(at(last), all)
-	// The library counts samples by merging one annotation for each. Powers of two do it faster.
-	for n, some := sum.Samples-2, at(first); n > 0; n, some = n>>1, merge(some, some) {
-		if n&1 == 1 {
-			all = merge(some, all)
-		}
-	}
-	return all
-}
-
-// merge merges an annotation into the one before it.
-func merge(a, before error) error {
-	m, ok := a.(interface{ Merge(before error) error })
-	if !ok {
-		return a
-	}
-	return m.Merge(before)
+	return r.Annotations(g.first, g.last, g.step)
 }
 
 // bytes estimates the memory of the notes.

@@ -113,7 +113,7 @@ func (q *query) extend(ctx context.Context, known *Answer, from int64) (*Answer,
 	if from > q.grid.last {
 		q.engine.metrics.count("kept")
 		part := known.between(q.grid)
-		return nil, q.result(ctx, part, part.notes.annotations(nil))
+		return nil, q.result(ctx, part, part.notes.annotations(nil, q.grid))
 	}
 	rest := grid{from, q.grid.last, q.grid.step}
 	result, n, ok := q.evaluate(ctx, rest)
@@ -134,7 +134,7 @@ func (q *query) extend(ctx context.Context, known *Answer, from int64) (*Answer,
 	}
 	q.engine.metrics.count("extended")
 	whole := begin.join(end, all, q.engine.o.Format)
-	return whole, q.result(ctx, whole, all.annotations(result.Warnings))
+	return whole, q.result(ctx, whole, all.annotations(result.Warnings, q.grid))
 }
 
 // result returns an answer to the engine's caller. The answer stays in memory while it is sent, also
