@@ -264,7 +264,7 @@ func histogramQuestion(rng *rand.Rand) question {
 	case 2:
 		text = fmt.Sprintf("sum(%s)", text)
 	}
-	q := question{text: text, unordered: strings.Contains(text, ":"), start: rng.Int64N(histogramsEnd), instant: rng.IntN(2) == 0}
+	q := question{text: text, unordered: strings.Contains(text, ":"), attempts: 50, start: rng.Int64N(histogramsEnd), instant: rng.IntN(2) == 0}
 	q.step = []time.Duration{15 * time.Second, 30 * time.Second, time.Minute, 5 * time.Minute, 301 * time.Second, 10 * time.Minute}[rng.IntN(6)]
 	q.end = q.start + rng.Int64N(histogramsEnd)
 	if rng.IntN(3) == 0 {
