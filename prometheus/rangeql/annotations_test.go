@@ -146,3 +146,19 @@ func TestAnnotationsAsLibrary(t *testing.T) {
 		t.Errorf("%d queries went by %v", questions/2, paths)
 	}
 }
+
+// TestErrorOfSharedRead: the error of a selector's function is not that of an expression before it that reads
+// the same series.
+func TestErrorOfSharedRead(t *testing.T) {
+	s := &histogramStore{}
+	for _, name := range []string{"f", "h"} {
+		one := storedSeries{labels: labels.FromStrings(model.MetricNameLabel, name, "i", "0")}
+		for at := int64(0); at < histogramsEnd; at += 30_000 {
+			one.samples = append(one.samples, storedSample{t: at, f: float64(at)})
+		}
+		s.series = append(s.series, one)
+	}
+	const both = `{__name__=~"f|h"}`
+	q := question{text: "last_over_time(" + both + "[5m]) / on (i) f * rate(" + both + "[5m])", start: 600_000, end: 900_000, step: time.Minute}
+	newEngines(t, manySamples, false).compare(t, q, columnSource{Queryable: s})
+}

@@ -9,7 +9,7 @@ type input struct {
 // feed gives a sink all series of the input.
 func (in input) feed(e *evaluation, to sink) error {
 	if in.leaf != nil {
-		return in.leaf.read.run(e) // to is one of its sinks
+		return in.leaf.run(e) // to is one of its sinks
 	}
 	b, err := in.node.block(e)
 	if err != nil {

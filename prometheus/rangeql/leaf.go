@@ -25,6 +25,7 @@ type leaf struct {
 	added   []int  // series, also those that mappings left nothing of
 	count   sampleCount
 	result  *block
+	failed  error // of the checks of all series
 }
 
 // windows say which samples of a series count at which step.
@@ -180,9 +181,17 @@ func (l *leaf) noted() []*notes {
 	return all
 }
 
+// run reads the series.
+func (l *leaf) run(e *evaluation) error {
+	if err := l.read.run(e); err != nil {
+		return err
+	}
+	return l.failed
+}
+
 // eval returns the series, if keeps is set.
 func (l *leaf) eval(e *evaluation) (*block, error) {
-	if err := l.read.run(e); err != nil {
+	if err := l.run(e); err != nil {
 		return nil, err
 	}
 	return l.result, nil

@@ -100,9 +100,8 @@ func (r *read) all(e *evaluation) error {
 		if err := e.hold(l.count.kept); err != nil {
 			return err
 		}
-		if err := l.finish(e); err != nil {
-			return err
-		}
+		// An error belongs to the leaf: others may be evaluated before it, and have one of their own.
+		l.failed = l.finish(e)
 	}
 	return nil
 }
