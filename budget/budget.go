@@ -234,6 +234,25 @@ func (a *Account) Busy() bool {
 	return a.busy
 }
 
+// Sibling opens another account of the same budget, for work that several queries share.
+func (a *Account) Sibling() *Account {
+	if a == nil {
+		return nil
+	}
+	return &Account{budget: a.budget}
+}
+
+// Share notes what came of work that the query shares: it is busy if the work was refused memory that
+// others hold.
+func (a *Account) Share(err error) {
+	if a == nil || !errors.Is(err, ErrBusy) {
+		return
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.busy = true
+}
+
 // Close gives everything back.
 func (a *Account) Close() {
 	if a == nil {

@@ -21,12 +21,7 @@ func (q *Query) Estimated() (done func()) {
 func (r *Registry) AnyEstimated() bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	for _, q := range r.queries {
-		if q.estimated.Load() > 0 {
-			return true
-		}
-	}
-	return false
+	return len(r.ending()) > 0
 }
 
 // EndEstimated ends all queries whose memory is estimated: it is not known which of them took more.
@@ -34,9 +29,7 @@ func (r *Registry) AnyEstimated() bool {
 func (r *Registry) EndEstimated() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	for _, q := range r.queries {
-		if q.estimated.Load() > 0 {
-			q.end(fmt.Errorf("evaluation: %w", budget.ErrTooLarge))
-		}
+	for _, q := range r.ending() {
+		q.end(fmt.Errorf("evaluation: %w", budget.ErrTooLarge))
 	}
 }

@@ -41,10 +41,14 @@ type Registry struct {
 	mu      sync.Mutex // guards all below
 	queries map[string]*Query
 	slow    []Slow // the last one last
+
+	evaluations map[*Evaluation]struct{} // of queries that share them
 }
 
 // New returns an empty registry.
-func New() *Registry { return &Registry{queries: map[string]*Query{}} }
+func New() *Registry {
+	return &Registry{queries: map[string]*Query{}, evaluations: map[*Evaluation]struct{}{}}
+}
 
 // A Description says what a query is.
 type Description struct {
@@ -67,6 +71,7 @@ type Query struct {
 	span     tracing.Span
 	tally    *tally.Tally   // of what is read
 	trace    *explain.Trace // of how it is answered
+	uses     atomic.Pointer[Evaluation]
 	// estimated is how many evaluations take memory that was only estimated in advance.
 	estimated atomic.Int64
 }
@@ -113,8 +118,8 @@ func (q *Query) End() {
 		return
 	}
 	cause := context.Cause(q.ctx)
-	q.span.Number("query.samples", q.samples.Load())
-	q.span.Number("query.memory_bytes", q.account.Most())
+	q.span.Number("query.samples", q.Samples())
+	q.span.Number("query.memory_bytes", q.most())
 	q.span.End(cause)
 	q.end(nil)
 	q.registry.mu.Lock()
@@ -141,10 +146,15 @@ func (r *Registry) List() []State {
 }
 
 func (q *Query) state() State {
-	return State{
-		Description: q.Description, ID: q.id, Started: q.started, Memory: q.account.Held(), Samples: q.samples.Load(),
+	s := State{
+		Description: q.Description, ID: q.id, Started: q.started, Memory: q.account.Held(), Samples: q.Samples(),
 		Ways: q.tally.Ways(),
 	}
+	if work := q.shared(); work != nil {
+		s.Memory += work.account.Held()
+		s.Ways = tally.Together(q.tally, work.tally)
+	}
+	return s
 }
 
 // Cancel ends the context of a query with ErrEnded and returns what the query was doing. ok is false
@@ -175,7 +185,11 @@ func (q *Query) Samples() int64 {
 	if q == nil {
 		return 0
 	}
-	return q.samples.Load()
+	n := q.samples.Load()
+	if work := q.shared(); work != nil {
+		n += work.samples.Load()
+	}
+	return n
 }
 
 // IsSlow reports whether the query takes so long that it will be kept as a slow one.

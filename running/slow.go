@@ -58,8 +58,8 @@ func (r *Registry) ended(q *Query, cause error) {
 	if after := time.Duration(r.slowAfter.Load()); after <= 0 || took < after {
 		return
 	}
-	s := Slow{State: q.state(), Took: took, Trace: tracing.ID(q.ctx), Plan: q.trace.Plan("query").Small(slowNodes, nodeText)}
-	s.Text, s.Memory = cut(s.Text), q.account.Most()
+	s := Slow{State: q.state(), Took: took, Trace: tracing.ID(q.ctx), Plan: q.plan().Small(slowNodes, nodeText)}
+	s.Text, s.Memory = cut(s.Text), q.most()
 	if cause != nil {
 		s.Failed = cause.Error()
 	}

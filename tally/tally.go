@@ -83,27 +83,33 @@ func (t *Tally) of(w Way) Counts {
 }
 
 // Ways returns what was read in each way that was used, in the order of the constants.
-func (t *Tally) Ways() []WayCounts {
+func (t *Tally) Ways() []WayCounts { return Together(t) }
+
+// Together returns the ways of several tallies. They may be nil.
+func Together(all ...*Tally) []WayCounts {
 	list := []WayCounts{}
-	if t == nil {
-		return list
-	}
 	for w := range ways {
-		if c := t.of(w); c != (Counts{}) {
-			list = append(list, WayCounts{w.String(), c})
+		var sum Counts
+		for _, t := range all {
+			if t != nil {
+				sum = sum.plus(t.of(w))
+			}
+		}
+		if sum != (Counts{}) {
+			list = append(list, WayCounts{w.String(), sum})
 		}
 	}
 	return list
 }
 
+func (c Counts) plus(d Counts) Counts {
+	return Counts{c.Plans + d.Plans, c.Asked + d.Asked, c.Rows + d.Rows, c.Cells + d.Cells, c.Bytes + d.Bytes}
+}
+
 // Sum adds up what was read in several ways.
 func Sum(list []WayCounts) (sum Counts) {
 	for _, w := range list {
-		sum.Plans += w.Plans
-		sum.Asked += w.Asked
-		sum.Rows += w.Rows
-		sum.Cells += w.Cells
-		sum.Bytes += w.Bytes
+		sum = sum.plus(w.Counts)
 	}
 	return sum
 }
@@ -122,6 +128,12 @@ type tallyKey struct{}
 // Begin returns a context with a tally of its own, which is a part of that of ctx, if there is one.
 func Begin(ctx context.Context) (context.Context, *Tally) {
 	t := &Tally{whole: From(ctx)}
+	return context.WithValue(ctx, tallyKey{}, t), t
+}
+
+// BeginAlone returns a context with a tally that is no part of another one.
+func BeginAlone(ctx context.Context) (context.Context, *Tally) {
+	t := &Tally{}
 	return context.WithValue(ctx, tallyKey{}, t), t
 }
 

@@ -154,11 +154,11 @@ func (t *Turns) note() {
 	t.shortest.Store(first)
 }
 
-// Pause gives the turn away until Resume, while the request waits for something else. It does
-// nothing if the turn is not held.
-func (t *Turn) Pause() {
+// Pause gives the turn away until Resume, while the request waits for something else. It returns
+// false, and does nothing, if the turn is not held.
+func (t *Turn) Pause() (held bool) {
 	if t == nil || !t.held {
-		return
+		return false
 	}
 	t.held = false
 	now := time.Now()
@@ -167,6 +167,7 @@ func (t *Turn) Pause() {
 		t.paused = now
 	}
 	t.turns.pass(now)
+	return true
 }
 
 // Resume waits until the request has a turn again.

@@ -77,15 +77,15 @@ func (a *API) assemble(registry features.Collector) {
 	a.features = registry
 	a.o.tell(registry)
 	router := route.New()
-	engine := promql.QueryEngine(a.engine)
+	a.fresh = a.lookbacks(a.engine)
+	var engine promql.QueryEngine = newSharedEngine(a.fresh, a.o)
 	if a.cache != nil {
-		engine = keptEngine{a.cache}
+		engine = keptEngine{newSharedEngine(a.lookbacks(a.cache), a.o)}
 	}
-	engine, a.fresh = a.lookbacks(engine), a.lookbacks(a.engine)
 	newModuleAPI(a.o, encodedEngine{engine}, a.parser, registry).Register(router)
 	a.own = ownHandlers(a.o, a.fresh)
 	a.queries = &queriesHandler{a.o.Running, a.o.Admin, time.Now}
-	a.module = http.StripPrefix(Prefix, asAsked(withLookbacks(tracesEncoding(sendsKept(router)))))
+	a.module = http.StripPrefix(Prefix, asAsked(withAsked(withLookbacks(tracesEncoding(sendsKept(router))))))
 }
 
 // A replacing registerer has new collectors take the place of those with the same names: Prometheus'

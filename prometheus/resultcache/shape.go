@@ -27,7 +27,8 @@ type shape struct {
 //   - a function of a range may give several series equal labels, because it drops their names. The
 //     engine refuses that even if they have no step in common.
 //
-// The expression must be as it was parsed: the engine replaces start() and its like by numbers.
+// The expression of an answer that is kept must be as it was parsed: the engine replaces start() and
+// its like by numbers. They do not matter to the reach of one evaluation.
 func shapeOf(e parser.Expr, lookback, defaultStep int64) (shape, bool) {
 	w := shaper{lookback: lookback, defaultStep: defaultStep, shape: shape{newest: math.MaxInt64, metrics: []string{}}}
 	if _, ok := w.expr(e, reach{}); !ok {
@@ -69,6 +70,8 @@ const (
 func (w *shaper) expr(e parser.Expr, at reach) (names, bool) {
 	switch e := e.(type) {
 	case *parser.ParenExpr:
+		return w.expr(e.Expr, at)
+	case *parser.StepInvariantExpr: // made by the engine, of numbers
 		return w.expr(e.Expr, at)
 	case *parser.VectorSelector:
 		return w.selector(e, at, 0)
