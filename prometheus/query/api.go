@@ -82,7 +82,7 @@ func (a *API) assemble(registry features.Collector) {
 	if a.cache != nil {
 		engine = keptEngine{newSharedEngine(a.lookbacks(a.cache), a.o)}
 	}
-	newModuleAPI(a.o, encodedEngine{engine}, a.parser, registry).Register(router)
+	newModuleAPI(a.o, encodedEngine{engine}, distinctParser{a.parser}, registry).Register(router)
 	a.own = ownHandlers(a.o, a.fresh)
 	a.queries = &queriesHandler{a.o.Running, a.o.Admin, time.Now}
 	a.module = http.StripPrefix(Prefix, asAsked(withAsked(withLookbacks(tracesEncoding(sendsKept(router))))))

@@ -39,7 +39,7 @@ type Federation struct {
 
 // Federation returns the handler of FederatePath, within the limits of the API.
 func (a *API) Federation() *Federation {
-	return &Federation{o: a.o, lists: a.lists, parser: a.parser, failed: a.federationErrors, now: time.Now}
+	return &Federation{o: a.o, lists: a.lists, parser: distinctParser{a.parser}, failed: a.federationErrors, now: time.Now}
 }
 
 func newFederationErrors(reg prometheus.Registerer) prometheus.Counter {

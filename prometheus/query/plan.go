@@ -114,12 +114,16 @@ func formSelections(r *http.Request, start, end time.Time) ([]planSelection, err
 	if len(r.Form["match[]"]) == 0 {
 		return nil, errors.New("no match[] parameter provided")
 	}
-	var all []planSelection
+	var parsed [][]*labels.Matcher
 	for _, text := range r.Form["match[]"] {
 		matchers, err := pathlabel.Parser(parser.NewParser(parser.Options{})).ParseMetricSelector(text)
 		if err != nil {
 			return nil, fmt.Errorf("invalid parameter \"match[]\": %w", err)
 		}
+		parsed = append(parsed, matchers)
+	}
+	var all []planSelection
+	for _, matchers := range distinct(parsed) {
 		all = append(all, planSelection{start.UnixMilli(), end.UnixMilli(), matchers})
 	}
 	return all, nil
