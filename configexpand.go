@@ -7,6 +7,7 @@ import (
 
 	"gopkg.in/yaml.v3"
 
+	"github.com/tsdbridge/tsdbridge/adapter/config"
 	"github.com/tsdbridge/tsdbridge/regular"
 )
 
@@ -19,6 +20,7 @@ const maxSecret = 64 << 10
 //	${NAME:-default}   the same, or the default if it is not set or empty
 //	${file:/path}      the content of a file without the line break at its end; it is a secret
 //	$$                 a dollar sign
+//	$NAME              in external_labels, where Prometheus expands it: as ${NAME}
 //
 // Another dollar sign stays: regular expressions have them. What is put in is not expanded again, and
 // cannot add keys: values are expanded after the YAML was read.
@@ -28,24 +30,24 @@ type expander struct {
 	errs        []error
 }
 
-// nodes expands all values below a node.
-func (e *expander) nodes(node *yaml.Node) {
+// nodes expands all values below a node; bare: those with $NAME too.
+func (e *expander) nodes(node *yaml.Node, bare bool) {
 	switch node.Kind {
 	case yaml.ScalarNode:
-		e.scalar(node)
+		e.scalar(node, bare)
 	case yaml.MappingNode:
 		for i := 1; i < len(node.Content); i += 2 {
-			e.nodes(node.Content[i])
+			e.nodes(node.Content[i], bare || node.Content[i-1].Value == config.ExternalLabels)
 		}
 	default:
 		for _, below := range node.Content {
-			e.nodes(below)
+			e.nodes(below, bare)
 		}
 	}
 }
 
-func (e *expander) scalar(node *yaml.Node) {
-	text, secret, err := e.text(node.Value)
+func (e *expander) scalar(node *yaml.Node, bare bool) {
+	text, secret, err := e.text(node.Value, bare)
 	switch {
 	case err != nil:
 		e.errs = append(e.errs, fmt.Errorf("line %d: %w", node.Line, err))
@@ -59,8 +61,8 @@ func (e *expander) scalar(node *yaml.Node) {
 	}
 }
 
-// text expands a value, and reports whether it has the content of a file.
-func (e *expander) text(value string) (expanded string, secret bool, err error) {
+// text expands a value, with $NAME if bare, and reports whether it has the content of a file.
+func (e *expander) text(value string, bare bool) (expanded string, secret bool, err error) {
 	var b strings.Builder
 	for {
 		before, rest, found := strings.Cut(value, "$")
@@ -73,11 +75,17 @@ func (e *expander) text(value string) (expanded string, secret bool, err error) 
 			value = rest[1:]
 			continue
 		}
-		if !strings.HasPrefix(rest, "{") {
+		name, after, closed := "", rest, true
+		switch {
+		case strings.HasPrefix(rest, "{"):
+			name, after, closed = strings.Cut(rest[1:], "}")
+		case bare:
+			name, after = leadingVariable(rest)
+		}
+		if name == "" && after == rest {
 			b.WriteByte('$')
 			continue
 		}
-		name, after, closed := strings.Cut(rest[1:], "}")
 		if !closed {
 			return "", false, fmt.Errorf("${%s has no closing brace; a dollar sign before a brace is written $$", name)
 		}
@@ -108,6 +116,15 @@ func (e *expander) reference(name string) (text string, isFile bool, err error) 
 		return "", false, fmt.Errorf("the environment variable %s is not set (${%s:-default} has a default)", name, name)
 	}
 	return text, false, nil
+}
+
+// leadingVariable cuts a text after the name of an environment variable that it begins with; empty: it begins with none.
+func leadingVariable(text string) (name, after string) {
+	end := 0
+	for end < len(text) && isVariable(text[:end+1]) {
+		end++
+	}
+	return text[:end], text[end:]
 }
 
 // isVariable reports whether a text is the name of an environment variable.

@@ -35,7 +35,7 @@ func TestExpand(t *testing.T) {
 		"$A":                       "$A",
 		"p:${file:" + secret + "}": "p:hunter2$A",
 	} {
-		got, isSecret, err := e.text(text)
+		got, isSecret, err := e.text(text, false)
 		if err != nil || got != want || isSecret != strings.Contains(text, "file:") {
 			t.Errorf("%q = %q, secret %v, %v; want %q", text, got, isSecret, err, want)
 		}
@@ -44,7 +44,7 @@ func TestExpand(t *testing.T) {
 		"${NONE}": "NONE is not set", "${": "no closing brace", "${}": "want ${NAME}", "${1A}": "want ${NAME}",
 		"${A B:-c}": "want ${NAME}", "${file:}": "no such file", "${file:" + t.TempDir() + "}": "is a directory",
 	} {
-		if got, _, err := e.text(text); err == nil || !strings.Contains(err.Error(), want) {
+		if got, _, err := e.text(text, false); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q = %q, %v; want an error with %q", text, got, err, want)
 		}
 	}
@@ -58,11 +58,34 @@ func FuzzExpand(f *testing.F) {
 		}
 		e := &expander{environment: map[string]string{"A": "1"}}
 		escaped := strings.ReplaceAll(text, "$", "$$")
-		if got, secret, err := e.text(escaped); got != text || secret || err != nil {
-			t.Errorf("%q = %q, %v, %v", escaped, got, secret, err)
+		for _, bare := range []bool{false, true} {
+			if got, secret, err := e.text(escaped, bare); got != text || secret || err != nil {
+				t.Errorf("%q = %q, %v, %v", escaped, got, secret, err)
+			}
+			_, _, _ = e.text(text, bare)
 		}
-		_, _, _ = e.text(text)
 	})
+}
+
+// External labels are expanded once, and as Prometheus does.
+func TestExternalLabels(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "c.yml")
+	if err := os.WriteFile(file, []byte(`global:
+  external_labels: {a: 'a$$b', b: '$A-$B_2', c: '${A}$$A$', d: "$$$$x", e: '$', f: '${NONE:-$A}', g: '$1'}
+`), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	c, err := parseCommandIn(map[string]string{"A": "1", "B_2": "$A$$"}, []string{"--config.file=" + file}, io.Discard, io.Discard)
+	if err != nil {
+		t.Fatal(err)
+	}
+	const want = `{a="a$b", b="1-$A$$", c="1$A$", d="$$x", e="$", f="$A", g="$1"}`
+	if got := c.options.PromConfig.GlobalConfig.ExternalLabels.String(); got != want {
+		t.Errorf("external labels %s, want %s", got, want)
+	}
+	if _, err := parseCommandIn(nil, []string{"--config.file=" + file}, io.Discard, io.Discard); err == nil || !strings.Contains(err.Error(), "line 2: the environment variable A is not set") {
+		t.Error(err)
+	}
 }
 
 // The command line wins over the environment, that over the file, and that over a TSD's.

@@ -102,7 +102,7 @@ func (p *parser) parseConfig(c *configFile, text []byte, environment map[string]
 	}
 	c.shown = map[string]*yaml.Node{}
 	e := &expander{environment: environment, secrets: map[*yaml.Node]bool{}}
-	e.nodes(&root)
+	e.nodes(&root, false)
 	r := configReader{parser: p, configFile: c, secrets: e.secrets, lines: map[string]int{}, errs: e.errs}
 	if top := root.Content[0]; top.Kind == yaml.MappingNode {
 		r.flatten("", top)

@@ -153,11 +153,14 @@ func parseCommandIn(environment map[string]string, args []string, stdout, stderr
 	}
 	all := append(set, args...)
 	name, err := p.app.Parse(all)
-	if p.terminated || err != nil {
-		if err != nil && wrongForm(err) {
+	if p.terminated { // it printed help, and why there is none
+		return command{exit: p.exit}, nil
+	}
+	if err != nil {
+		if wrongForm(err) {
 			return command{}, p.advise(given, args, err)
 		}
-		return command{exit: p.exit}, nameFlag(all, err)
+		return command{}, nameFlag(all, err)
 	}
 	p.spreadFuture()
 	c := p.command(name)

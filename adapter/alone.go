@@ -32,9 +32,19 @@ func (w warnings) Enabled(ctx context.Context, level slog.Level) bool {
 	return level >= slog.LevelWarn && w.Handler.Enabled(ctx, level)
 }
 
-// RunAlone opens the tables, calls use when they can be read, and closes them. An embedded store that
-// another process has open is a pebble.ErrInUse.
+// RunAlone opens tables that exist, calls use when they can be read, and closes them. An embedded store
+// that another process has open is a pebble.ErrInUse.
 func (o Options) RunAlone(ctx context.Context, use func(ctx context.Context, a *Adapter) error) error {
+	if o.Engine == EngineEmbedded {
+		if err := o.WantStore(); err != nil {
+			return err
+		}
+	}
+	return o.RunAloneOrNew(ctx, use)
+}
+
+// RunAloneOrNew is RunAlone of commands that bring points: it makes an embedded store that does not exist.
+func (o Options) RunAloneOrNew(ctx context.Context, use func(ctx context.Context, a *Adapter) error) error {
 	if o.Engine == EngineMemory {
 		return errors.New("--storage.engine=memory keeps nothing that another process could open: give the --adapter-url of the one that runs")
 	}

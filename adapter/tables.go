@@ -70,7 +70,7 @@ func (o Options) WantEmbedded(what string) error {
 // WantStore returns an error if there is no embedded store.
 func (o Options) WantStore() error {
 	if _, err := os.Stat(o.Path); err != nil {
-		return fmt.Errorf("--storage.path: there is no store: %w", err)
+		return fmt.Errorf("--storage.path=%s: there is no store: %w", o.Path, err)
 	}
 	if names, err := filepath.Glob(filepath.Join(o.Path, "marker.manifest.*")); err != nil || len(names) == 0 {
 		return fmt.Errorf("--storage.path=%s: there is no store", o.Path)

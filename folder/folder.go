@@ -1,4 +1,5 @@
-// Package folder moves, makes and measures folders on the disk, durably; it knows no file in them.
+// Package folder moves, makes and measures folders on the disk, durably, and gives what root makes in a folder to
+// the owner of the folder; it knows no file in them.
 package folder
 
 import (
@@ -52,6 +53,7 @@ func Make(dir string) error {
 	if err := os.Mkdir(dir, 0o750); err != nil {
 		return err
 	}
+	GiveToOwner(dir)
 	return syncNames(above)
 }
 
@@ -64,6 +66,7 @@ func copyAll(ctx context.Context, from, to string) error {
 	if err := os.Mkdir(to, 0o750); err != nil {
 		return err
 	}
+	GiveToOwner(to)
 	for _, e := range entries {
 		if err := ctx.Err(); err != nil {
 			return err
@@ -85,6 +88,7 @@ func copyFile(from, to string) (err error) {
 	if err != nil {
 		return err
 	}
+	GiveToOwner(to)
 	_, err = io.Copy(dst, src)
 	return errors.Join(err, dst.Sync(), dst.Close())
 }

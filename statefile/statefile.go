@@ -8,6 +8,8 @@ import (
 	"io"
 	"io/fs"
 	"os"
+
+	"github.com/tsdbridge/tsdbridge/folder"
 )
 
 // maxBytes bounds a file that is read.
@@ -38,6 +40,7 @@ func Write(name string, doc any) error {
 	if err != nil {
 		return err
 	}
+	folder.GiveToOwner(next)
 	_, err = f.Write(append(text, '\n'))
 	if err = errors.Join(err, f.Sync(), f.Close()); err != nil {
 		return err

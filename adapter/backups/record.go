@@ -5,7 +5,6 @@ package backups
 import (
 	"log/slog"
 	"net/http"
-	"os"
 	"path/filepath"
 	"slices"
 	"time"
@@ -67,7 +66,7 @@ type answer struct {
 
 // add records a backup that was made. moved is where it was before; empty: nowhere.
 func (r Record) add(b made, moved string) error {
-	if err := os.MkdirAll(r.Snapshots(), 0o750); err != nil {
+	if err := folder.Make(r.Snapshots()); err != nil {
 		return err
 	}
 	list, err := r.list()

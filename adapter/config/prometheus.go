@@ -24,12 +24,15 @@ type Prometheus struct {
 	texts map[string]string // of the keys
 }
 
+// ExternalLabels is the key of labels below "global".
+const ExternalLabels = "external_labels"
+
 // promKeys are the keys of a Prometheus' configuration that are read. Those with a list have no other
 // keys below them.
 func promKeys() map[string][]string {
 	return map[string][]string{
 		"alerting":     {"alert_relabel_configs", "alertmanagers"},
-		"global":       {"evaluation_interval", "external_labels", "rule_query_offset"},
+		"global":       {"evaluation_interval", ExternalLabels, "rule_query_offset"},
 		"remote_write": nil,
 		"otlp": {
 			"convert_histograms_to_nhcb", "ignore_resource_attributes", "keep_identifying_resource_attributes", "label_name_preserve_multiple_underscores",
@@ -76,7 +79,7 @@ func ParsePrometheus(pairs []*yaml.Node, dir string) (*Prometheus, error) {
 
 // loadProm reads keys by Prometheus' code. An error without a line is about the given one.
 func loadProm(pairs []*yaml.Node, line int) (*config.Config, error) {
-	top := &yaml.Node{Kind: yaml.MappingNode, Content: pairs}
+	top := &yaml.Node{Kind: yaml.MappingNode, Content: literalLabels(pairs, false)}
 	text, err := rules.Encode(top)
 	if err != nil {
 		return nil, err
@@ -86,6 +89,26 @@ func loadProm(pairs []*yaml.Node, line int) (*config.Config, error) {
 		return nil, linesAsWritten(err, top, line, text)
 	}
 	return read, nil
+}
+
+// literalLabels returns the same keys and values, but that the values of external labels have their dollar signs twice:
+// environment variables are in them already, and Prometheus' code puts such in too.
+func literalLabels(pairs []*yaml.Node, labels bool) []*yaml.Node {
+	same := slices.Clone(pairs)
+	for i := 0; i+1 < len(same); i += 2 {
+		key, value := same[i].Value, *same[i+1]
+		if value.Kind == yaml.AliasNode {
+			value = *value.Alias
+		}
+		switch {
+		case labels && value.Kind == yaml.ScalarNode:
+			value.Value = strings.ReplaceAll(value.Value, "$", "$$")
+		case !labels && value.Kind == yaml.MappingNode && (key == "global" || key == ExternalLabels):
+			value.Content = literalLabels(value.Content, key == ExternalLabels)
+		}
+		same[i+1] = &value
+	}
+	return same
 }
 
 // eachPromError reads each key by itself, and each item of a list, because Prometheus' code tells one error, often without

@@ -26,11 +26,6 @@ func UIDs(ctx context.Context, o adapter.Options, u UIDOptions, console commands
 	}
 	code := 0
 	err := o.AloneOrAsked(u.URL, func() error {
-		if o.Engine == adapter.EngineEmbedded {
-			if err := o.WantStore(); err != nil {
-				return err
-			}
-		}
 		return o.RunAlone(ctx, func(ctx context.Context, a *adapter.Adapter) (err error) {
 			code, err = a.UIDs().Run(ctx, u.UIDRequest, printLine)
 			return err

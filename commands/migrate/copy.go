@@ -129,8 +129,8 @@ func Copy(ctx context.Context, c CopyOptions, console commands.Console) error {
 	if c.From.name() == c.To.name() {
 		return &commands.ExitError{Code: commands.ExitUsage, Err: fmt.Errorf("--from and --to are the same store, %s", c.From.name())}
 	}
-	return c.From.use(ctx, func(ctx context.Context, from copySide) error {
-		return c.To.use(ctx, func(ctx context.Context, to copySide) error {
+	return c.From.use(ctx, adapter.Options.RunAlone, func(ctx context.Context, from copySide) error {
+		return c.To.use(ctx, adapter.Options.RunAloneOrNew, func(ctx context.Context, to copySide) error {
 			if sameAdapter(from, to) {
 				return &commands.ExitError{Code: commands.ExitUsage, Err: errors.New("--from and --to are the same store: one adapter has it open")}
 			}
@@ -146,16 +146,19 @@ func sameAdapter(from, to copySide) bool {
 	return isRemote && areRemote && a == b
 }
 
+// openTables opens tables for a command.
+type openTables func(o adapter.Options, ctx context.Context, use func(ctx context.Context, a *adapter.Adapter) error) error
+
 // use calls what uses the store: by the adapter of a URL, by this process, which opens the tables, or by the adapter on this
 // machine that has them open.
-func (s CopySide) use(ctx context.Context, use func(ctx context.Context, side copySide) error) error {
+func (s CopySide) use(ctx context.Context, open openTables, use func(ctx context.Context, side copySide) error) error {
 	if url := s.url(); url != "" {
 		return use(ctx, admin.RemoteCopy{Base: url})
 	}
 	o := s.Options
 	o.ActiveSeries, o.NewSeries = -1, 0 // nothing may be left out
 	opened := false
-	err := o.RunAlone(ctx, func(ctx context.Context, a *adapter.Adapter) error {
+	err := open(o, ctx, func(ctx context.Context, a *adapter.Adapter) error {
 		opened = true
 		return use(ctx, a.LocalCopy())
 	})

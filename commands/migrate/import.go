@@ -58,8 +58,11 @@ func ImportOpenTSDB(ctx context.Context, o adapter.Options, i ImportOptions, con
 	if len(i.Files) == 0 {
 		i.Files = []string{transfer.Stdin}
 	}
+	if err := i.readable(i.Files); err != nil {
+		return err
+	}
 	return o.AloneOrAsked(i.URL, func() error {
-		return o.RunAlone(ctx, func(ctx context.Context, a *adapter.Adapter) error {
+		return o.RunAloneOrNew(ctx, func(ctx context.Context, a *adapter.Adapter) error {
 			_, err := i.run(ctx, console, a.Importer().Store, o.Target())
 			return err
 		})

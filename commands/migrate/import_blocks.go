@@ -42,6 +42,9 @@ func (i *ImportBlocksOptions) Validate(now time.Time) error {
 // ImportBlocks imports a data directory of Prometheus into the tables, or into the adapter that has
 // them open.
 func ImportBlocks(ctx context.Context, o adapter.Options, i ImportBlocksOptions, console commands.Console) error {
+	if err := i.readable([]string{i.Dir}); err != nil {
+		return err
+	}
 	return intoColumns(ctx, o, &i.ImportOptions, "import prometheus", func(ctx context.Context, t columnsTarget) error {
 		return i.run(ctx, console, t)
 	})

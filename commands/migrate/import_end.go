@@ -24,7 +24,7 @@ type columnsTarget struct {
 // intoColumns calls use with the target of an import: the tables, or the adapter that has them open.
 func intoColumns(ctx context.Context, o adapter.Options, i *ImportOptions, kind string, use func(ctx context.Context, t columnsTarget) error) error {
 	return o.AloneOrAsked(i.URL, func() error {
-		return o.RunAlone(ctx, func(ctx context.Context, a *adapter.Adapter) error {
+		return o.RunAloneOrNew(ctx, func(ctx context.Context, a *adapter.Adapter) error {
 			return use(ctx, columnsTarget{o.Target(), a.Appendable().Store, a.Samples()})
 		})
 	}, func(base string) error {

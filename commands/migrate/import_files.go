@@ -45,6 +45,9 @@ func (i ImportFilesOptions) Validate() error {
 // ImportFiles imports the whisper files, or the series of ceres, below a directory into the tables, or into the adapter
 // that has them open.
 func ImportFiles(ctx context.Context, o adapter.Options, i ImportFilesOptions, console commands.Console) error {
+	if err := i.readable([]string{i.Dir}); err != nil {
+		return err
+	}
 	of := &files.Import{Dir: i.Dir}
 	of.Archives, _ = files.ParseArchiveChoice(i.Archives) // checked by Validate
 	var err error
@@ -52,7 +55,7 @@ func ImportFiles(ctx context.Context, o adapter.Options, i ImportFilesOptions, c
 		return fmt.Errorf("--tagged-names: %w", err)
 	}
 	return o.AloneOrAsked(i.URL, func() error {
-		return o.RunAlone(ctx, func(ctx context.Context, a *adapter.Adapter) error {
+		return o.RunAloneOrNew(ctx, func(ctx context.Context, a *adapter.Adapter) error {
 			of.Store = a.FileImporter().Store
 			return i.run(ctx, console, of, o.Target())
 		})

@@ -8,6 +8,7 @@ import (
 	"hash/maphash"
 	"maps"
 	"math"
+	"os"
 	"regexp"
 	"slices"
 	"strconv"
@@ -51,8 +52,16 @@ func giving(give func(*columns.Batch) error) *storing {
 // verifies reports whether the source and the store are compared after the import.
 func (i *ImportOptions) verifies() bool { return i.Verify != "" && i.Verify != VerifyNone }
 
-// readable returns why files cannot be compared afterwards.
+// readable returns why files cannot be imported, or cannot be compared afterwards, before anything is opened.
 func (i *ImportOptions) readable(files []string) error {
+	for _, name := range files {
+		if name == transfer.Stdin {
+			continue
+		}
+		if _, err := os.Stat(name); err != nil {
+			return err
+		}
+	}
 	if i.verifies() && slices.Contains(files, transfer.Stdin) {
 		return &commands.ExitError{Code: commands.ExitUsage, Err: errors.New("--verify: the standard input cannot be read twice")}
 	}

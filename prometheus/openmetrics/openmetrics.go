@@ -51,17 +51,18 @@ type Sample struct {
 	// Raw is the text of the metric and its labels. With Type it names the series: samples with
 	// equal ones have equal labels.
 	Raw []byte
-	// Family is the name of the last "# TYPE" line, "" if the sample is not of its family.
+	// Family is the metric family of the last comment, "" if the sample is not of that family.
 	Family string
-	// Metadata are those of Family.
+	// Metadata are what comments say of Family.
 	Metadata metadata.Metadata
 
+	kind   model.MetricType
 	parser textparse.Parser
 }
 
 // Type returns the type that the last "# TYPE" line gave. It decides how labels le and quantile
 // are written.
-func (s *Sample) Type() model.MetricType { return s.Metadata.Type }
+func (s *Sample) Type() model.MetricType { return s.kind }
 
 // Labels returns the labels, sorted.
 func (s *Sample) Labels() (ls labels.Labels) {

@@ -61,6 +61,9 @@ b 3
 6 {__name__="h_bucket", le="1.0"} 1 @5000
 7 {__name__="b"} 3
 `, Options{}},
+		{"help of another family", "# TYPE fa counter\n# HELP fb Of b.\nfb{x=\"y\"} 1\nfa 2\n# UNIT fc_s s\nfc_s 3\n# EOF\n", "3 {__name__=\"fb\", x=\"y\"} 1 of fb unknown \"Of b.\" \"\"\n4 {__name__=\"fa\"} 2\n6 {__name__=\"fc_s\"} 3 of fc_s unknown \"\" \"s\"\n", Options{}},
+		{"a family goes on", "# TYPE fa counter\nfa 1\n# TYPE fb gauge\n# HELP fa Of a.\nfa 2\n# HELP fb Of b.\nfb 3\n", "2 {__name__=\"fa\"} 1 of fa counter \"\" \"\"\n5 {__name__=\"fa\"} 2 of fa counter \"Of a.\" \"\"\n7 {__name__=\"fb\"} 3 of fb gauge \"Of b.\" \"\"\n", Options{Format: Text}},
+		{"names that begin as a family", "# TYPE a gauge\n# HELP a Of a.\na_bytes 1\na 2\na_total 3\n# TYPE c_total counter\nc_total 1\nc_total_x 2\n{\"c_total\",x=\"y\"} 3\n", "3 {__name__=\"a_bytes\"} 1\n4 {__name__=\"a\"} 2 of a gauge \"Of a.\" \"\"\n5 {__name__=\"a_total\"} 3\n7 {__name__=\"c_total\"} 1 of c_total counter \"\" \"\"\n8 {__name__=\"c_total_x\"} 2\n9 {__name__=\"c_total\", x=\"y\"} 3 of c_total counter \"\" \"\"\n", Options{Format: Text}},
 		{"text", "# comment\n\n# TYPE a gauge\na  1 1600000000000\r\n", "bad line 4: expected next entry after timestamp, got \"\\r\" (\"INVALID\"): \"a  1 1600000000000\\r\"\n", Options{Format: Text}},
 		{"text without a line break", "a 1 5\n# TYPE b untyped\nb{x=\"y\"} NaN", "1 {__name__=\"a\"} 1 @5\n3 {__name__=\"b\", x=\"y\"} NaN of b unknown \"\" \"\"\n", Options{Format: Text}},
 		{"bad lines", "a 1\nb x\nc 2\nd{ 3\ne 4\n", "1 {__name__=\"a\"} 1\nbad line 2: strconv.ParseFloat: parsing \"x\": invalid syntax: \"b x\"\n3 {__name__=\"c\"} 2\nbad line 4: expected label name, got \"3\" (\"INVALID\"): \"d{ 3\"\n5 {__name__=\"e\"} 4\n", Options{Format: Text}},

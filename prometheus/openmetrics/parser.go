@@ -8,7 +8,6 @@ import (
 
 	"github.com/prometheus/common/model"
 	"github.com/prometheus/prometheus/model/labels"
-	"github.com/prometheus/prometheus/model/metadata"
 	"github.com/prometheus/prometheus/model/textparse"
 )
 
@@ -19,18 +18,13 @@ type parser struct {
 	symbols *labels.SymbolTable
 
 	sample   Sample
-	meta     familyMetadata
-	text     []byte // of the block that is parsed, as the module wants it
-	prefix   int    // bytes of text before the block
-	finished bool   // "# EOF" was read
-	after    bool   // a line after it was reported
-}
-
-// familyMetadata are those of the family whose lines come.
-type familyMetadata struct {
-	name     string
-	typeLine []byte // that a later block begins with; empty: none was read
-	metadata.Metadata
+	families families
+	kind     model.MetricType // of the last "# TYPE" line
+	typeLine []byte           // which a later block begins with; empty: none was read
+	text     []byte           // of the block that is parsed, as the module wants it
+	prefix   int              // bytes of text before the block
+	finished bool             // "# EOF" was read
+	after    bool             // a line after it was reported
 }
 
 // symbolsOf is how many symbols the table may have before it is made anew.
@@ -96,7 +90,7 @@ type unreadableError struct {
 
 // module returns a parser of lines, which begin in the middle of a family.
 func (p *parser) module(lines []byte) textparse.Parser {
-	p.text = append(p.text[:0], p.meta.typeLine...)
+	p.text = append(p.text[:0], p.typeLine...)
 	p.prefix = len(p.text)
 	p.text = append(p.text, lines...)
 	if p.text[len(p.text)-1] != '\n' {
@@ -139,12 +133,12 @@ func (p *parser) run(lines []byte, first int) (done int, err error) {
 		start := cap(p.text) - cap(raw)
 		line += bytes.Count(p.text[at:start], []byte{'\n'})
 		at = start
-		p.sample = Sample{Line: line, Value: value, Raw: raw, parser: m, Metadata: metadata.Metadata{Type: p.meta.Type}}
+		p.sample = Sample{Line: line, Value: value, Raw: raw, parser: m, kind: p.kind}
 		if time != nil {
 			p.sample.Time, p.sample.Timed = *time, true
 		}
-		if p.meta.name != "" && ofFamily(raw, p.meta.name) {
-			p.sample.Family, p.sample.Metadata = p.meta.name, p.meta.Metadata
+		if p.families.has(raw) {
+			p.sample.Family, p.sample.Metadata = p.families.name, p.families.Metadata
 		}
 		if err := p.visitor.Sample(&p.sample); err != nil {
 			return 0, err
@@ -152,41 +146,27 @@ func (p *parser) run(lines []byte, first int) (done int, err error) {
 	}
 }
 
-// ofFamily reports whether the name of a series is that of a family, or begins with it and "_".
-func ofFamily(raw []byte, family string) bool {
-	rest, ok := bytes.CutPrefix(bytes.TrimPrefix(raw, []byte(`{"`)), []byte(family))
-	return ok && (len(rest) == 0 || strings.IndexByte("_{\" \t", rest[0]) >= 0)
-}
-
-// describe keeps the metadata of the family.
+// describe keeps what a comment says of its family.
 func (p *parser) describe(m textparse.Parser, entry textparse.Entry) {
 	switch entry {
 	case textparse.EntryType:
 		name, kind := m.Type()
-		p.family(name)
-		p.meta.Type = kind
-		p.meta.typeLine = p.typeLine(kind)
+		p.families.begin(name)
+		p.families.Type, p.kind, p.typeLine = kind, kind, p.lineOf(kind)
 	case textparse.EntryHelp:
 		name, help := m.Help()
-		p.family(name)
-		p.meta.Help = string(help)
+		p.families.begin(name)
+		p.families.Help = string(help)
 	case textparse.EntryUnit:
 		name, unit := m.Unit()
-		p.family(name)
-		p.meta.Unit = string(unit)
+		p.families.begin(name)
+		p.families.Unit = string(unit)
 	}
 }
 
-// family begins a family, unless its lines come already.
-func (p *parser) family(name []byte) {
-	if p.meta.name != string(name) {
-		p.meta = familyMetadata{name: string(name), typeLine: p.meta.typeLine, Metadata: metadata.Metadata{Type: p.meta.Type}}
-	}
-}
-
-// typeLine returns a line that tells the module the type of a family. The module needs no name, and a
-// long one would be parsed with each block and each bad line.
-func (p *parser) typeLine(kind model.MetricType) []byte {
+// lineOf returns a line that tells the module the type of the last "# TYPE" line. The module needs no name,
+// and a long one would be parsed with each block and each bad line.
+func (p *parser) lineOf(kind model.MetricType) []byte {
 	if p.format == Text && kind == model.MetricTypeUnknown {
 		kind = "untyped"
 	}

@@ -7,6 +7,8 @@ import (
 	"os"
 	"path/filepath"
 	"syscall"
+
+	"github.com/tsdbridge/tsdbridge/folder"
 )
 
 // OS is the file system of the operating system.
@@ -26,6 +28,7 @@ func (o OS) MakeDir(dir string) error {
 	if err := os.Mkdir(dir, 0o750); err != nil && !errors.Is(err, os.ErrExist) {
 		return err
 	}
+	folder.GiveToOwner(dir)
 	return o.SyncDir(parent)
 }
 
@@ -51,6 +54,7 @@ func (OS) Lock(name string) (io.Closer, error) {
 		f.Close()
 		return nil, err
 	}
+	folder.GiveToOwner(name)
 	return f, nil
 }
 
@@ -60,6 +64,7 @@ func (OS) Create(name string) (File, error) {
 	if err != nil {
 		return nil, err
 	}
+	folder.GiveToOwner(name)
 	return osFile{f}, nil
 }
 

@@ -195,7 +195,7 @@ func (w *tableWalk) nextGood(begin, end []byte) (next []byte) {
 
 // Check reads all of a store that no process has open and returns what of it is lost. It changes
 // nothing except what every start changes.
-func Check(ctx context.Context, o Options) ([]Lost, error) { return check(ctx, o, vfs.Default) }
+func Check(ctx context.Context, o Options) ([]Lost, error) { return check(ctx, o, onDisk()) }
 
 func check(ctx context.Context, o Options, files vfs.FS) (lost []Lost, err error) {
 	e, made, err := openForRepair(o, files)

@@ -102,7 +102,7 @@ func (e *Engine) db() *pebble.DB { return e.now.Load() }
 
 // Open opens the store of o and creates what is missing.
 func Open(o Options) (*Engine, error) {
-	files, path := vfs.Default, o.Path
+	files, path := onDisk(), o.Path
 	if o.InMemory {
 		files, path = vfs.NewMem(), ""
 	}
@@ -220,7 +220,7 @@ func (h holding) releaseBut(before holding) error {
 
 // options are Pebble's.
 func (e *Engine) options(o Options, h holding) *pebble.Options {
-	files := &ownedFS{FS: spaceFS{fullFS{e.files, e.space}, e.space}, path: o.Path, own: h.own, real: e.files == vfs.Default, keep: h.keep, readers: e.readers}
+	files := &ownedFS{FS: spaceFS{fullFS{e.files, e.space}, e.space}, path: o.Path, own: h.own, real: e.files == onDisk(), keep: h.keep, readers: e.readers}
 	options := tuned(o, files)
 	options.EventListener = e.listener(o.Logger)
 	options.Lock = h.lock

@@ -1,8 +1,6 @@
 package pebble
 
 import (
-	"github.com/cockroachdb/pebble/v2/vfs"
-
 	"github.com/tsdbridge/tsdbridge/storage/kv"
 )
 
@@ -36,6 +34,6 @@ func (e *Engine) NoteLog(end kv.LogEnd, durable bool) error {
 
 // LogEnd returns what a store that no process has open knows of its log.
 func LogEnd(path string) (kv.LogEnd, error) {
-	fact, _, err := readOwned(vfs.Default, path)
+	fact, _, err := readOwned(onDisk(), path)
 	return fact.log, err
 }

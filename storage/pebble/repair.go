@@ -27,7 +27,7 @@ func wallClock() int64 { return time.Now().UnixMilli() }
 // Damaged files are kept in the folder "aside". It returns what was done, and what is lost. What it
 // cannot repair stays as it is and is an error.
 func Repair(ctx context.Context, o Options) (done []string, lost []Lost, err error) {
-	return repairStore(ctx, o, vfs.Default)
+	return repairStore(ctx, o, onDisk())
 }
 
 func repairStore(ctx context.Context, o Options, files vfs.FS) (done []string, lost []Lost, err error) {

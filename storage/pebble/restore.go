@@ -31,7 +31,7 @@ var (
 // whether the backup is of another form or not whole. The backup is not changed. After any failure
 // the folder is empty again, or marked as one that nothing is to be opened from.
 func Restore(ctx context.Context, o Options, from string) error {
-	if err := restore(ctx, o, from, vfs.Default); err != nil {
+	if err := restore(ctx, o, from, onDisk()); err != nil {
 		return fmt.Errorf("restore %q to %q: %w", from, o.Path, err)
 	}
 	return nil

@@ -128,7 +128,7 @@ func readSums(files vfs.FS, dir string) (map[string]string, error) {
 // Verify reads all files of a backup and compares them with the sums that were taken when it was
 // made, and reads all blocks of its tables: the store may have been damaged before. It returns
 // kv.ErrDamaged with all that is wrong, or ErrNoSums.
-func Verify(ctx context.Context, dir string) error { return verify(ctx, vfs.Default, dir) }
+func Verify(ctx context.Context, dir string) error { return verify(ctx, onDisk(), dir) }
 
 func verify(ctx context.Context, files vfs.FS, dir string) error {
 	unlock, err := openBackup(dir, files)

@@ -36,7 +36,8 @@ const pages: Page[] = [
 /** Shell is what all pages share: the way to the others, and the colours. */
 export function Shell() {
   const route = useRoute();
-  const page = pages.find(p => p.id === route.page) ?? pages[0]!;
+  const found = pages.find(p => p.id === route.page);
+  const page = found ?? pages[0]!;
   const rules = useRules(useEvery(60));
   const shown = pages.filter(p => !p.under && (p.id !== 'rules' || p === page || (rules.answer?.length ?? 0) > 0));
   useEffect(() => { document.title = `${page.title} – tsdbridge`; }, [page]);
@@ -53,6 +54,7 @@ export function Shell() {
         <Theme />
       </header>
       {page.id !== 'status' && <NotReady />}
+      {!found && route.page !== '' && <p class="error" role="alert">There is no page "{route.page}". This is {page.title}.</p>}
       <main tabIndex={-1}><Guard key={page.id}><page.show params={route.params} /></Guard></main>
     </>
   );

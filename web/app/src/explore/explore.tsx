@@ -12,9 +12,9 @@ export function Explore(p: {params: URLSearchParams}) {
   const state = useMemo(() => parseState(p.params), [p.params]);
   const [runs, setRuns] = useState(0);
   const refreshes = useEvery(state.refresh);
-  const range = useMemo((): Instants => {
+  const range = useMemo((): Instants | undefined => {
     const resolved = resolve(state.range, state.utc);
-    return typeof resolved === 'string' ? {start: Date.now() - 3600e3, end: Date.now()} : resolved;
+    return typeof resolved === 'string' ? undefined : resolved; // TimePicker tells what is wrong
   }, [state.range.from, state.range.to, state.utc, runs, refreshes]);
   const choice = [state.range.from, state.range.to, state.utc].join(' ');
 

@@ -14,7 +14,8 @@ import type {Nulls, Panel as State, View} from './state.ts';
 interface Props {
   number: number;
   state: State;
-  range: Instants;
+  /** range is undefined while what was chosen is no range: nothing is asked then. */
+  range: Instants | undefined;
   utc: boolean;
   /** choice is the range as it was chosen: it stays while "now" goes on. */
   choice: string;
@@ -46,10 +47,11 @@ export function Panel(p: Props) {
   const badStep = step !== undefined && !(step > 0);
   const asked = state.text.trim();
   const question = JSON.stringify([asked, state.language, p.choice, state.step, p.run]);
+  const {range} = p;
   const off = asked === '' || badStep || stopped === question;
   const request = useRequest(
-    off ? undefined : signal => language.ask(asked, p.range, {points: pointsFor(body.current), ...(step ? {step} : {})}, signal),
-    [off, question], p.turn,
+    off || !range ? undefined : signal => language.ask(asked, range, {points: pointsFor(body.current), ...(step ? {step} : {})}, signal),
+    [off, range === undefined, question], p.turn,
   );
   const series = request.answer?.series ?? [];
   const [shown, setShown] = useShown(series.length);
@@ -87,8 +89,8 @@ export function Panel(p: Props) {
       <Failed error={request.error} />
       {request.answer?.notes.map((n, i) => <p class="note" key={i}>{n}</p>)}
       {asked === '' && <Examples language={language} onUse={text => set({text})} />}
-      {asked !== '' && request.error === '' && request.answer && (
-        <Result state={state} series={series} raw={request.answer.raw} range={p.range} utc={p.utc} turn={p.run + p.turn} shown={shown}
+      {asked !== '' && request.error === '' && request.answer && range && (
+        <Result state={state} series={series} raw={request.answer.raw} range={range} utc={p.utc} turn={p.run + p.turn} shown={shown}
           onShown={setShown} onRange={p.onRange} onPick={pick} />
       )}
       {picked !== '' && (

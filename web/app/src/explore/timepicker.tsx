@@ -55,7 +55,13 @@ export function TimePicker(p: Props) {
 
 /** absolute returns a range of instants. A link with them means the same in every time zone. */
 export function absolute(r: Instants): Range {
-  return {from: String(Math.round(r.start)), to: String(Math.round(r.end))};
+  return {from: instant(r.start), to: instant(r.end)};
+}
+
+/** instant writes milliseconds so that they are not read as seconds, however early they are. */
+function instant(ms: number): string {
+  ms = Math.round(ms);
+  return ms >= 1e11 ? String(ms) : new Date(ms).toISOString();
 }
 
 /** TimeBox is a field for a time; instants are shown as dates. */

@@ -10,9 +10,11 @@ const now = Date.UTC(2026, 0, 31, 12);
 test('times', () => {
   for (const [text, want] of [
     ['now', now], ['now-90m', now - 90 * 60e3], ['now-1h30m', now - 90 * 60e3], ['2026-01-31', Date.UTC(2026, 0, 31)], ['2026-01-31 11:30', now - 30 * 60e3],
-    ['2026-01-31T11:30:05', now - 30 * 60e3 + 5000], ['1769860800', now], ['1769860800000', now], ['2026-01-31T12:00:00+02:00', now - 2 * 3600e3],
+    ['2026-01-31T11:30:05', now - 30 * 60e3 + 5000], ['1769860800', now], ['1769860800000', now], ['2026-01-31T12:00:00+02:00', now - 2 * 3600e3], ['2026-01-31T12:00:00.250Z', now + 250], ['2026-01-31 11:59:59.5', now - 500],
+    ['2024-02-29', Date.UTC(2024, 1, 29)], ['1969-12-31T23:59:59.000Z', -1000],
   ] as const) assert.equal(parseTime(text, now, true), want, text);
-  for (const bad of ['', 'yesterday', 'now-', 'now-5', 'now+1h', 'now-1x', '12:00']) assert.ok(Number.isNaN(parseTime(bad, now, true)), bad);
+  for (const bad of ['', 'yesterday', 'now-', 'now-5', 'now+1h', 'now-1x', '12:00', 'foo 5', '5', '86400', '2026', '2026-02-30', '2026-13-01', '2026-00-10', '2026-01-31 24:00',
+    '2026-01-31 12:60', '2026-01-31 1', 'May 5 2026', '2026-01-31T12:00:00+2']) assert.ok(Number.isNaN(parseTime(bad, now, true)), bad);
   assert.match(resolve({from: 'now', to: 'now-1h'}, true, now) as string, /ends before/);
   assert.match(resolve({from: 'x', to: 'now'}, true, now) as string, /"x" is no time/);
   assert.equal(formatTime(now + 1500, true), '2026-01-31 12:00:01.500');

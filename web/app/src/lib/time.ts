@@ -41,10 +41,21 @@ export function parseTime(text: string, now: number, utc: boolean): number {
   if (back) return now - parseDuration(back[1]!);
   if (/^\d{12,}$/.test(text)) return Number(text);
   if (/^\d{9,11}(\.\d+)?$/.test(text)) return Number(text) * 1000;
-  const date = /^(\d{4})-(\d\d?)-(\d\d?)(?:[ T](\d\d?):(\d\d)(?::(\d\d))?)?$/.exec(text);
-  if (!date) return Date.parse(text);
-  const [y, mo, d, h, mi, s] = date.slice(1).map(x => Number(x ?? 0)) as [number, number, number, number, number, number];
-  return utc ? Date.UTC(y, mo - 1, d, h, mi, s) : new Date(y, mo - 1, d, h, mi, s).getTime();
+  const date = /^(\d{4})-(\d\d?)-(\d\d?)(?:[ T](\d\d?):(\d\d)(?::(\d\d)(\.\d{1,3})?)?)?\s*(Z|[+-]\d\d:\d\d)?$/i.exec(text);
+  if (!date) return NaN; // Date.parse takes "foo 5" for a day in May
+  const [y, mo, d, h, mi, s, part] = date.slice(1, 8).map(x => Number(x ?? 0)) as [number, number, number, number, number, number, number];
+  const day = new Date(Date.UTC(y, mo - 1, d)); // the 30th of February would be in March
+  if (day.getUTCMonth() !== mo - 1 || day.getUTCDate() !== d || h > 23 || mi > 59 || s > 59) return NaN;
+  const ms = Math.round(part * 1000), zone = date[8]?.toUpperCase();
+  if (!utc && zone === undefined) return new Date(y, mo - 1, d, h, mi, s, ms).getTime();
+  return Date.UTC(y, mo - 1, d, h, mi, s, ms) - (zone === undefined ? 0 : offsetOf(zone));
+}
+
+/** offsetOf returns the milliseconds by which a zone such as "+02:00" is ahead of UTC. */
+function offsetOf(zone: string): number {
+  if (zone === 'Z') return 0;
+  const [h, m] = zone.slice(1).split(':').map(Number) as [number, number];
+  return (zone[0] === '-' ? -1 : 1) * (h * 60 + m) * 60e3;
 }
 
 /** resolve returns the instants of a range, or what is wrong with it. */
