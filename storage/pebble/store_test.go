@@ -12,8 +12,8 @@ import (
 	"github.com/tsdbridge/tsdbridge/storage/storetest"
 )
 
-// folder is a store's folder on a file system that remembers what was synced.
-type folder struct {
+// storeFolder is a store's folder on a file system that remembers what was synced.
+type storeFolder struct {
 	files  *vfs.MemFS
 	engine *Engine
 	rng    *rand.Rand
@@ -21,7 +21,7 @@ type folder struct {
 }
 
 // Open implements storetest.Engine.
-func (f *folder) Open(t *testing.T, before storetest.End) kv.KV {
+func (f *storeFolder) Open(t *testing.T, before storetest.End) kv.KV {
 	t.Helper()
 	if f.engine != nil {
 		switch kept := 100; before { // percentage of unsynced data that reached the disk
@@ -44,7 +44,7 @@ func (f *folder) Open(t *testing.T, before storetest.End) kv.KV {
 	return f.engine
 }
 
-func (f *folder) end(t *testing.T) {
+func (f *storeFolder) end(t *testing.T) {
 	t.Helper()
 	if err := f.engine.Close(); err != nil {
 		t.Fatal(err)
@@ -64,7 +64,7 @@ func TestMistakenCells(t *testing.T) {
 }
 
 func newFolder(t *testing.T) storetest.Engine {
-	f := &folder{files: vfs.NewCrashableMem(), rng: rand.New(rand.NewPCG(1, 2)), wall: &atomic.Int64{}}
+	f := &storeFolder{files: vfs.NewCrashableMem(), rng: rand.New(rand.NewPCG(1, 2)), wall: &atomic.Int64{}}
 	f.wall.Store(1_700_000_000_000)
 	t.Cleanup(func() {
 		if f.engine != nil {
