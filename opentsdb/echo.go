@@ -1,5 +1,7 @@
 package opentsdb
 
+import "github.com/tsdbridge/tsdbridge/opentsdb/jackson"
+
 // echoed is a point as a TSD returns it to the client that sent it: the value is always a string,
 // and members that were not sent are left out.
 type echoed struct {
@@ -59,13 +61,13 @@ func echoRollup(b []byte) any {
 
 // read reads a point; false for null. more reads the members that not all points have.
 func (e *echoed) read(b []byte, more func(name string, p *putBody) (mine bool, err error)) bool {
-	p := putBody{scanner: scanner{b: b}}
-	if p.space() != '{' {
+	p := putBody{Scanner: jackson.Scanner{B: b}}
+	if p.Space() != '{' {
 		return false
 	}
 	// The text is an object of known shape, so nothing can be wrong with it any more.
-	_ = p.object(func(name scalar) error {
-		word, err := name.text()
+	_ = p.Object(func(name jackson.Scalar) error {
+		word, err := name.Text()
 		if err != nil {
 			return err
 		}
@@ -73,7 +75,7 @@ func (e *echoed) read(b []byte, more func(name string, p *putBody) (mine bool, e
 		case memberMetric:
 			e.Metric, err = p.echoText()
 		case memberTimestamp:
-			e.Timestamp, err = p.long()
+			e.Timestamp, err = long(&p.Scanner)
 		case memberValue:
 			e.Value, err = p.echoText()
 		case memberTags:
@@ -83,7 +85,7 @@ func (e *echoed) read(b []byte, more func(name string, p *putBody) (mine bool, e
 			if mine || err != nil {
 				return err
 			}
-			return p.skip(0)
+			return p.Skip(0)
 		}
 		return err
 	})
@@ -102,24 +104,24 @@ func (p *putBody) echoHistogram(e *echoedHistogram, name string) (err error) {
 	case memberBuckets:
 		e.Buckets, err = p.echoBuckets()
 	default:
-		err = p.skip(0)
+		err = p.Skip(0)
 	}
 	return err
 }
 
 func (p *putBody) echoBuckets() (*map[string]*int64, error) {
-	if p.space() != '{' {
-		_, err := p.scalar()
+	if p.Space() != '{' {
+		_, err := p.Scalar()
 		return nil, err
 	}
 	buckets := map[string]*int64{}
-	err := p.object(func(name scalar) error {
-		bounds, err := name.text()
+	err := p.Object(func(name jackson.Scalar) error {
+		bounds, err := name.Text()
 		if err != nil {
 			return err
 		}
-		value, err := p.scalar()
-		if count, ok := longOf(value); ok && value.kind != kindNull {
+		value, err := p.Scalar()
+		if count, ok := value.Long(); ok && value.Kind != jackson.Null {
 			buckets[string(bounds)] = &count
 		} else {
 			buckets[string(bounds)] = nil
@@ -129,25 +131,25 @@ func (p *putBody) echoBuckets() (*map[string]*int64, error) {
 	return &buckets, err
 }
 
-// echoText returns a scalar as a string; nil for null.
+// echoText returns a jackson.Scalar as a string; nil for null.
 func (p *putBody) echoText() (*string, error) {
-	s, err := p.scalar()
-	if err != nil || s.kind == kindNull {
+	s, err := p.Scalar()
+	if err != nil || s.Kind == jackson.Null {
 		return nil, err
 	}
-	text, err := s.text()
+	text, err := s.Text()
 	word := string(text)
 	return &word, err
 }
 
 func (p *putBody) echoTags() (*map[string]*string, error) {
-	if p.space() != '{' {
-		_, err := p.scalar()
+	if p.Space() != '{' {
+		_, err := p.Scalar()
 		return nil, err
 	}
 	tags := map[string]*string{}
-	err := p.object(func(name scalar) error {
-		key, err := name.text()
+	err := p.Object(func(name jackson.Scalar) error {
+		key, err := name.Text()
 		if err != nil {
 			return err
 		}

@@ -11,7 +11,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/prometheus/client_golang/prometheus"
-
+	"github.com/tsdbridge/tsdbridge/opentsdb/jackson"
 	"github.com/tsdbridge/tsdbridge/storage"
 	"github.com/tsdbridge/tsdbridge/storage/kv"
 	"github.com/tsdbridge/tsdbridge/storage/pebble"
@@ -196,7 +196,7 @@ func FuzzHistogramBody(f *testing.F) {
 	f.Fuzz(func(t *testing.T, body []byte) {
 		j := in.job(&in.http)
 		defer j.Release()
-		p := putBody{scanner: scanner{b: body}, job: j, limit: 100, careful: true, histograms: &histograms{}}
+		p := putBody{Scanner: jackson.Scanner{B: body}, job: j, limit: 100, careful: true, histograms: &histograms{}}
 		if p.walk() != nil {
 			return
 		}

@@ -5,6 +5,7 @@ import (
 	"math"
 	"strings"
 
+	"github.com/tsdbridge/tsdbridge/opentsdb/jackson"
 	"github.com/tsdbridge/tsdbridge/storage/schema"
 )
 
@@ -45,7 +46,7 @@ func (p *putBody) histogramMember(name string) (err error) {
 	switch name {
 	case memberID:
 		if h.id, err = p.count(name); err == nil && (h.id < math.MinInt32 || h.id > math.MaxInt32) {
-			err = fmt.Errorf("byte %d: id is no integer of 32 bits", p.i)
+			err = fmt.Errorf("byte %d: id is no integer of 32 bits", p.I)
 		}
 	case memberBuckets:
 		err = p.buckets()
@@ -54,20 +55,20 @@ func (p *putBody) histogramMember(name string) (err error) {
 	case memberOverflow:
 		h.histogram.Overflow, err = p.count(name)
 	default:
-		err = p.skip(0)
+		err = p.Skip(0)
 	}
 	return err
 }
 
 // count reads a number as Jackson does into a long; null is 0.
 func (p *putBody) count(name string) (int64, error) {
-	p.space()
-	at := p.i + 1
-	s, err := p.scalar()
+	p.Space()
+	at := p.I + 1
+	s, err := p.Scalar()
 	if err != nil {
 		return 0, err
 	}
-	v, ok := longOf(s)
+	v, ok := s.Long()
 	if !ok {
 		return 0, fmt.Errorf("byte %d: %.40s is no integer of 64 bits", at, name)
 	}
@@ -78,15 +79,15 @@ func (p *putBody) count(name string) (int64, error) {
 func (p *putBody) buckets() error {
 	h := &p.histogram
 	h.hasBuckets, h.err, h.histogram.Buckets = false, nil, h.histogram.Buckets[:0]
-	if c, start := p.space(), p.i; c != '{' {
-		s, err := p.scalar()
-		if err == nil && s.kind != kindNull {
+	if c, start := p.Space(), p.I; c != '{' {
+		s, err := p.Scalar()
+		if err == nil && s.Kind != jackson.Null {
 			err = fmt.Errorf("byte %d: buckets are no object", start+1)
 		}
 		return err
 	}
-	return p.object(func(name scalar) error {
-		bounds, err := name.text()
+	return p.Object(func(name jackson.Scalar) error {
+		bounds, err := name.Text()
 		if err != nil {
 			return err
 		}
@@ -124,16 +125,16 @@ func (p *putBody) takeHistogram() error {
 		return err
 	case len(tags) == 0:
 		return errNoTags
-	case len(sent.value.raw) == 0 && !h.hasBuckets:
+	case len(sent.value.Raw) == 0 && !h.hasBuckets:
 		return errNoBuckets
-	case len(sent.value.raw) > 0 && (h.id < 0 || h.id > 255):
+	case len(sent.value.Raw) > 0 && (h.id < 0 || h.id > 255):
 		return errCodecID
 	}
 	value, err := p.histogramValue()
 	if err != nil {
 		return err
 	}
-	metric, err := sent.metric.text()
+	metric, err := sent.metric.Text()
 	if err != nil {
 		return err
 	}
@@ -153,13 +154,13 @@ func (p *putBody) takeHistogram() error {
 // histogramValue returns the value of the cell: of the encoded histogram, or without one of the buckets.
 func (p *putBody) histogramValue() ([]byte, error) {
 	h, codecs := &p.histogram, p.job.in.o.Codecs
-	if len(p.point.value.raw) == 0 {
+	if len(p.point.value.Raw) == 0 {
 		if h.err != nil {
 			return nil, h.err
 		}
 		return codecs.encode(&h.histogram)
 	}
-	text, err := p.point.value.text()
+	text, err := p.point.value.Text()
 	if err != nil {
 		return nil, err
 	}

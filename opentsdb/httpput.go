@@ -5,12 +5,13 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/tsdbridge/tsdbridge/opentsdb/jackson"
 	"github.com/tsdbridge/tsdbridge/storage"
 )
 
 // putBody walks over one body of /api/put.
 type putBody struct {
-	scanner
+	jackson.Scanner
 	job   job
 	point putPoint
 	key   []byte
@@ -33,7 +34,7 @@ var errTooMany = errors.New("too many points")
 func (p *putBody) walk() error {
 	p.job.Begin()
 	defer p.job.End()
-	return p.oneOrMany(p.element)
+	return p.OneOrMany(p.element)
 }
 
 // element reads one point.
@@ -41,23 +42,23 @@ func (p *putBody) element() error {
 	if p.points++; p.points > p.limit {
 		return fmt.Errorf("%w: more than %d", errTooMany, p.limit)
 	}
-	c := p.space()
+	c := p.Space()
 	if c == '{' && !p.careful && p.plain() {
 		return nil
 	}
-	p.point = putPoint{from: p.i}
+	p.point = putPoint{from: p.I}
 	if p.histograms != nil {
 		p.beginHistogram()
 	}
 	if c == 'n' {
-		if _, err := p.word(); err != nil {
+		if _, err := p.Word(); err != nil {
 			return err
 		}
 		p.point.null = true
 	} else if err := p.members(); err != nil {
 		return err
 	}
-	p.point.to = p.i
+	p.point.to = p.I
 	take := p.take
 	if p.histograms != nil {
 		take = p.takeHistogram
@@ -68,27 +69,27 @@ func (p *putBody) element() error {
 	return nil
 }
 
-// members is scanner.object for the members of a point, without its calls.
+// members is Scanner.Object for the members of a point, without its calls.
 func (p *putBody) members() error {
-	if err := p.expect('{'); err != nil {
+	if err := p.Expect('{'); err != nil {
 		return err
 	}
-	if p.space() == '}' {
-		p.i++
+	if p.Space() == '}' {
+		p.I++
 		return nil
 	}
 	for {
 		if err := p.nameAndValue(); err != nil {
 			return err
 		}
-		switch p.space() {
+		switch p.Space() {
 		case ',':
-			p.i++
+			p.I++
 		case '}':
-			p.i++
+			p.I++
 			return nil
 		default:
-			return p.fail("want , or }")
+			return p.Fail("want , or }")
 		}
 	}
 }
@@ -106,14 +107,14 @@ func (p *putBody) nameAndValue() error {
 	if name := p.usualName(); name != "" {
 		return p.member(name)
 	}
-	name, err := p.text()
+	name, err := p.Text()
 	if err == nil {
-		err = p.expect(':')
+		err = p.Expect(':')
 	}
 	if err != nil {
 		return err
 	}
-	text, err := name.text()
+	text, err := name.Text()
 	if err != nil {
 		return err
 	}
@@ -122,8 +123,8 @@ func (p *putBody) nameAndValue() error {
 
 // usualName reads one of the known names and the colon right after it. It reads nothing else.
 func (p *putBody) usualName() string {
-	p.space()
-	rest := p.b[p.i:]
+	p.Space()
+	rest := p.B[p.I:]
 	if len(rest) < len(`"value":`) {
 		return ""
 	}
@@ -145,7 +146,7 @@ func (p *putBody) skipName(rest []byte, quoted, name string) string {
 	if len(rest) < len(quoted) || string(rest[:len(quoted)]) != quoted {
 		return ""
 	}
-	p.i += len(quoted)
+	p.I += len(quoted)
 	return name
 }
 
@@ -153,19 +154,19 @@ func (p *putBody) skipName(rest []byte, quoted, name string) string {
 func (p *putBody) member(name string) (err error) {
 	switch name {
 	case memberMetric:
-		p.point.metric, err = p.scalar()
+		p.point.metric, err = p.Scalar()
 		p.point.ref = 0
 	case memberTimestamp:
-		p.point.timestamp, err = p.long()
+		p.point.timestamp, err = long(&p.Scanner)
 	case memberValue:
-		p.point.value, err = p.scalar()
+		p.point.value, err = p.Scalar()
 	case memberTags:
 		err = p.tags()
 	default:
 		if p.histograms != nil {
 			return p.histogramMember(name)
 		}
-		err = p.skip(0)
+		err = p.Skip(0)
 	}
 	return err
 }
@@ -175,22 +176,22 @@ const safeDigits = 18
 
 // long reads a number as Jackson does into a long: it drops what follows the point of a fraction,
 // and takes numbers in quotes.
-func (s *scanner) long() (int64, error) {
-	begin := s.space()
-	v, i := int64(0), s.i
-	for ; i < len(s.b) && isDigit(s.b[i]) && i-s.i < safeDigits; i++ {
-		v = v*10 + int64(s.b[i]-'0')
+func long(s *jackson.Scanner) (int64, error) {
+	begin := s.Space()
+	v, i := int64(0), s.I
+	for ; i < len(s.B) && isDigit(s.B[i]) && i-s.I < safeDigits; i++ {
+		v = v*10 + int64(s.B[i]-'0')
 	}
-	if i > s.i && begin != '0' && i < len(s.b) && (s.b[i] == ',' || s.b[i] == '}') {
-		s.i = i
+	if i > s.I && begin != '0' && i < len(s.B) && (s.B[i] == ',' || s.B[i] == '}') {
+		s.I = i
 		return v, nil
 	}
-	at := s.i + 1
-	value, err := s.scalar()
+	at := s.I + 1
+	value, err := s.Scalar()
 	if err != nil {
 		return 0, err
 	}
-	if v, ok := longOf(value); ok {
+	if v, ok := value.Long(); ok {
 		return v, nil
 	}
 	return 0, fmt.Errorf("byte %d: timestamp is no integer of 64 bits", at)
@@ -201,40 +202,40 @@ func (s *scanner) long() (int64, error) {
 // begins with them is an object.
 func (p *putBody) tags() error {
 	p.point.tags, p.point.ref = nil, 0
-	c, start := p.space(), p.i
-	if end := bytes.IndexByte(p.b[start:], '}'); c == '{' && end >= 0 && p.point.metric.kind != kindNull {
-		if ref := p.job.Find(p.keyOf(p.b[start : start+end+1])); ref != 0 {
-			p.i = start + end + 1
-			p.point.tags, p.point.ref = p.b[start:p.i], ref
+	c, start := p.Space(), p.I
+	if end := bytes.IndexByte(p.B[start:], '}'); c == '{' && end >= 0 && p.point.metric.Kind != jackson.Null {
+		if ref := p.job.Find(p.keyOf(p.B[start : start+end+1])); ref != 0 {
+			p.I = start + end + 1
+			p.point.tags, p.point.ref = p.B[start:p.I], ref
 			return nil
 		}
 	}
-	tags, err := p.tagObject()
+	tags, err := tagObject(&p.Scanner)
 	p.point.tags = tags
 	return err
 }
 
 // tagObject walks over an object of scalars and returns it; nil for null.
-func (s *scanner) tagObject() ([]byte, error) {
-	c, start := s.space(), s.i
+func tagObject(s *jackson.Scanner) ([]byte, error) {
+	c, start := s.Space(), s.I
 	if c != '{' {
-		value, err := s.scalar()
-		if err == nil && value.kind != kindNull {
+		value, err := s.Scalar()
+		if err == nil && value.Kind != jackson.Null {
 			err = fmt.Errorf("byte %d: tags are no object", start+1)
 		}
 		return nil, err
 	}
-	err := s.object(func(scalar) error {
-		_, err := s.scalar()
+	err := s.Object(func(jackson.Scalar) error {
+		_, err := s.Scalar()
 		return err
 	})
-	return s.b[start:s.i], err
+	return s.B[start:s.I], err
 }
 
 // keyOf returns the key of a series: the metric and the tags as they were sent. No name of a series
 // has "{" in it.
 func (p *putBody) keyOf(tags []byte) []byte {
-	p.key = append(append(p.key[:0], p.point.metric.raw...), tags...)
+	p.key = append(append(p.key[:0], p.point.metric.Raw...), tags...)
 	return p.key
 }
 
@@ -245,7 +246,7 @@ func (p *putBody) take() error {
 	if err := point.missing(true); err != nil {
 		return err
 	}
-	value, ok := parseShort(point.value.raw)
+	value, ok := parseShort(point.value.Raw)
 	if !ok {
 		var err error
 		if value, err = parseScalar(point.value); err != nil {

@@ -158,3 +158,5 @@ func latin1(b []byte) string {
 	}
 	return string(r)
 }
+
+func isDigit(c byte) bool { return c >= '0' && c <= '9' }

@@ -24,7 +24,7 @@ const (
 // series was first met, so they are not parsed again. No name of a series has a quote or a brace in
 // it.
 func (p *putBody) plain() bool {
-	b, i, has := p.b, p.i, 0
+	b, i, has := p.B, p.I, 0
 	var metric, tags []byte
 	var value point
 	for end := byte('{'); i < len(b) && b[i] == end; end = ',' {
@@ -76,7 +76,7 @@ func (p *putBody) plain() bool {
 		return false
 	}
 	p.job.add(ref, value)
-	p.i = i + 1
+	p.I = i + 1
 	return true
 }
 

@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/tsdbridge/tsdbridge/opentsdb/jackson"
 )
 
 // edits yields each text that is one byte away from text.
@@ -33,9 +35,9 @@ func TestPlainPointsAsCarefulParser(t *testing.T) {
 		m := newMemory()
 		in := newTestIngest(m)
 		walkOf(t, in, m, []byte(text), true)
-		p := putBody{job: in.job(&in.http), scanner: scanner{b: []byte(text)}}
+		p := putBody{job: in.job(&in.http), Scanner: jackson.Scanner{B: []byte(text)}}
 		p.job.Begin()
-		if p.i = 1; !p.plain() {
+		if p.I = 1; !p.plain() {
 			t.Errorf("%s is not plain", text)
 		}
 		p.job.End()

@@ -1,17 +1,15 @@
 package opentsdb
 
 import (
-	"bytes"
-	"math"
-	"strconv"
 	"strings"
 
+	"github.com/tsdbridge/tsdbridge/opentsdb/jackson"
 	"github.com/tsdbridge/tsdbridge/storage"
 )
 
 // putPoint is one element of a body of /api/put: IncomingDataPoint of OpenTSDB 2.4.
 type putPoint struct {
-	metric, value scalar
+	metric, value jackson.Scalar
 	timestamp     int64
 	tags          []byte // the object as it was sent; nil: none, or null
 	ref           storage.Ref
@@ -41,11 +39,11 @@ func (q *putPoint) missing(wantsValue bool) error {
 	switch {
 	case q.null:
 		return errNullPoint
-	case len(q.metric.raw) == 0:
+	case len(q.metric.Raw) == 0:
 		return errNoMetric
 	case q.timestamp <= 0:
 		return errTimestamp
-	case wantsValue && len(q.value.raw) == 0:
+	case wantsValue && len(q.value.Raw) == 0:
 		return errNoValue
 	case len(q.tags) == 0:
 		return errNoTags
@@ -56,7 +54,7 @@ func (q *putPoint) missing(wantsValue bool) error {
 // series returns the series of a point, unless something is wrong with its names, its value or its
 // timestamp.
 func (q *putPoint) series(value number, rules nameRules) (storage.Series, error) {
-	metric, err := q.metric.text()
+	metric, err := q.metric.Text()
 	if err != nil {
 		return storage.Series{}, err
 	}
@@ -77,22 +75,22 @@ func (q *putPoint) series(value number, rules nameRules) (storage.Series, error)
 // readTags reads an object of tags that was walked over before. Of two tags with one key the last
 // one counts.
 func readTags(b []byte) ([]storage.Tag, error) {
-	s := scanner{b: b}
+	s := jackson.Scanner{B: b}
 	var tags []storage.Tag
-	err := s.object(func(name scalar) error {
-		value, err := s.scalar()
+	err := s.Object(func(name jackson.Scalar) error {
+		value, err := s.Scalar()
 		if err != nil {
 			return err
 		}
-		key, err := name.text()
+		key, err := name.Text()
 		if err != nil {
 			return err
 		}
-		text, err := value.text()
+		text, err := value.Text()
 		if err != nil {
 			return err
 		}
-		if value.kind == kindNull {
+		if value.Kind == jackson.Null {
 			return argumentError("Invalid tag value with key [" + string(key) + "]: null")
 		}
 		tag := storage.Tag{Key: strings.ToValidUTF8(string(key), "\uFFFD"), Value: strings.ToValidUTF8(string(text), "\uFFFD")}
@@ -106,36 +104,10 @@ func readTags(b []byte) ([]storage.Tag, error) {
 	return tags, err
 }
 
-func parseScalar(s scalar) (number, error) {
-	text, err := s.text()
+func parseScalar(s jackson.Scalar) (number, error) {
+	text, err := s.Text()
 	if err != nil {
 		return number{}, err
 	}
 	return parseNumber(text)
-}
-
-// longOf returns a scalar as Jackson reads it into a long.
-func longOf(s scalar) (int64, bool) {
-	text, err := s.text()
-	if err != nil {
-		return 0, false
-	}
-	word := string(text)
-	switch s.kind {
-	case kindNull:
-		return 0, true
-	case kindWord:
-		return 0, false
-	case kindString:
-		if word = strings.TrimSpace(word); word == "" {
-			return 0, true
-		}
-	case kindNumber:
-		if bytes.ContainsAny(text, ".eE") {
-			f, err := strconv.ParseFloat(word, 64)
-			return int64(f), err == nil && math.Abs(f) < 1<<63
-		}
-	}
-	v, err := strconv.ParseInt(word, 10, 64)
-	return v, err == nil
 }

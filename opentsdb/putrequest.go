@@ -13,6 +13,7 @@ import (
 
 	"github.com/tsdbridge/tsdbridge/ingest/listen"
 	"github.com/tsdbridge/tsdbridge/opentsdb/api"
+	"github.com/tsdbridge/tsdbridge/opentsdb/jackson"
 	"github.com/tsdbridge/tsdbridge/opentsdb/reply"
 	"github.com/tsdbridge/tsdbridge/refused"
 	"github.com/tsdbridge/tsdbridge/storage"
@@ -38,7 +39,7 @@ func readPutFlags(query string) (f putFlags, err error) {
 	if query == "" {
 		return f, nil
 	}
-	q, _ := url.ParseQuery(query) // of one with errors the rest counts, as in net/url
+	q, _ := url.ParseQuery(api.Separated(query)) // of one with errors the rest counts, as in net/url
 	f.summary, f.details = q.Has("summary"), q.Has("details")
 	if text := q.Get("sync_timeout"); q.Has("sync") && text != "" {
 		ms, err := strconv.Atoi(text)
@@ -136,7 +137,7 @@ func (p *putRequest) serve(w http.ResponseWriter, r *http.Request) (*putAnswer, 
 	conn.Begin()
 	defer conn.End(true)
 	j := p.api.puts.job(&p.api.puts.http)
-	p.points.job, p.points.limit, p.points.scanner = j, p.api.o.Points, scanner{b: p.content.bytes}
+	p.points.job, p.points.limit, p.points.Scanner = j, p.api.o.Points, jackson.Scanner{B: p.content.bytes}
 	if p.points.histograms != nil {
 		p.points.limit = min(p.points.limit, maxHistograms)
 	}
@@ -167,16 +168,16 @@ func (p *putRequest) parseInTurn(ctx context.Context) error {
 
 // parse walks over the body. Nothing of a malformed body is stored.
 func (p *putRequest) parse() error {
-	return parsePuts(&p.points.scanner, func() (int, error) {
+	return parsePuts(&p.points.Scanner, func() (int, error) {
 		err := p.points.walk()
 		return p.points.points, err
 	})
 }
 
 // parsePuts reads the body of a put by walk, which returns how many points it had. Errors are a TSD's.
-func parsePuts(s *scanner, walk func() (points int, err error)) error {
-	switch first := s.space(); {
-	case s.i == len(s.b):
+func parsePuts(s *jackson.Scanner, walk func() (points int, err error)) error {
+	switch first := s.Space(); {
+	case s.I == len(s.B):
 		return reply.Error{Status: http.StatusBadRequest, Message: "Missing request content"}
 	case first != '{' && first != '[':
 		return reply.Error{Status: http.StatusBadRequest, Message: "The JSON must start as an object or an array"}

@@ -19,7 +19,7 @@ import (
 	"github.com/cockroachdb/datadriven"
 	"github.com/google/go-cmp/cmp"
 	"github.com/prometheus/client_golang/prometheus/testutil"
-
+	"github.com/tsdbridge/tsdbridge/opentsdb/jackson"
 	"github.com/tsdbridge/tsdbridge/opentsdb/reply"
 )
 
@@ -250,7 +250,7 @@ func FuzzPut(f *testing.F) {
 func walkOf(t *testing.T, in *putStore, m *memory, text []byte, careful bool) string {
 	j := in.job(&in.http)
 	defer j.Release()
-	p := putBody{job: j, limit: 1000, careful: careful, scanner: scanner{b: bytes.Clone(text)}}
+	p := putBody{job: j, limit: 1000, careful: careful, Scanner: jackson.Scanner{B: bytes.Clone(text)}}
 	if err := p.walk(); err != nil {
 		return "no JSON: " + err.Error()
 	}
@@ -261,7 +261,7 @@ func walkOf(t *testing.T, in *putStore, m *memory, text []byte, careful bool) st
 	var b strings.Builder
 	fmt.Fprintln(&b, p.points, len(p.bad), m.stored())
 	for _, bad := range p.bad {
-		shown, err := json.Marshal(echo(p.b[bad.from:bad.to], false))
+		shown, err := json.Marshal(echo(p.B[bad.from:bad.to], false))
 		fmt.Fprintf(&b, "%s %v %v\n", shown, bad.err, err)
 	}
 	return b.String()
@@ -284,5 +284,5 @@ func wellShaped(text []byte) bool {
 		return false
 	}
 	_, err := decoder.Token()
-	return errors.Is(err, io.EOF) && bytes.Count(text, []byte{'['})+bytes.Count(text, []byte{'{'}) < maxDepth
+	return errors.Is(err, io.EOF) && bytes.Count(text, []byte{'['})+bytes.Count(text, []byte{'{'}) < jackson.MaxDepth
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/tsdbridge/tsdbridge/ingest/listen"
+	"github.com/tsdbridge/tsdbridge/opentsdb/jackson"
 	"github.com/tsdbridge/tsdbridge/opentsdb/reply"
 	"github.com/tsdbridge/tsdbridge/storage"
 	"github.com/tsdbridge/tsdbridge/storage/rollup"
@@ -20,7 +21,7 @@ const (
 
 // rollupRequest is one request of /api/rollup.
 type rollupRequest struct {
-	scanner
+	jackson.Scanner
 	rollups *rollupStore
 	limit   int // of values
 	count   int
@@ -65,14 +66,14 @@ func (a *httpAPI) rollup(w http.ResponseWriter, r *http.Request) (*putAnswer, er
 	conn := listen.ConnOf(r.Context())
 	conn.Begin()
 	defer conn.End(true)
-	q := &rollupRequest{scanner: scanner{b: content.bytes}, rollups: a.puts.rollups, limit: a.o.Points}
+	q := &rollupRequest{Scanner: jackson.Scanner{B: content.bytes}, rollups: a.puts.rollups, limit: a.o.Points}
 	if err := q.parseInTurn(r.Context(), a); err != nil {
 		return nil, err
 	}
 	ctx, cancel := listen.WithTimeout(context.WithoutCancel(r.Context()), a.o.Timeout)
 	defer cancel()
 	answer := q.store(ctx, flags, &a.puts.http)
-	keepBad(a.puts.o.Refused, r, q.b, q.bad)
+	keepBad(a.puts.o.Refused, r, q.B, q.bad)
 	return answer, nil
 }
 
@@ -85,12 +86,12 @@ func (q *rollupRequest) parseInTurn(ctx context.Context, a *httpAPI) error {
 		return errBusy
 	}
 	defer turn.End()
-	return parsePuts(&q.scanner, q.elements)
+	return parsePuts(&q.Scanner, q.elements)
 }
 
 // elements reads the values, and returns how many they are.
 func (q *rollupRequest) elements() (int, error) {
-	err := q.oneOrMany(q.element)
+	err := q.OneOrMany(q.element)
 	return q.count, err
 }
 
@@ -99,32 +100,32 @@ func (q *rollupRequest) element() error {
 	if q.count++; q.count > q.limit {
 		return fmt.Errorf("%w: more than %d", errTooMany, q.limit)
 	}
-	q.space()
-	from := q.i
+	q.Space()
+	from := q.I
 	var p rollupMembers
 	var err error
-	if q.space() == 'n' {
-		_, err = q.word()
+	if q.Space() == 'n' {
+		_, err = q.Word()
 		p.null = true
 	} else {
-		err = q.object(func(name scalar) error { return q.member(&p, name) })
+		err = q.Object(func(name jackson.Scalar) error { return q.member(&p, name) })
 	}
 	if err != nil {
 		return err
 	}
 	series, value, err := q.resolve(&p)
 	if err != nil {
-		q.bad = append(q.bad, badPoint{from, q.i, err})
+		q.bad = append(q.bad, badPoint{from, q.I, err})
 		return nil
 	}
-	q.places, q.series, q.values = append(q.places, rollupPlace{from, q.i}), append(q.series, series), append(q.values, value)
+	q.places, q.series, q.values = append(q.places, rollupPlace{from, q.I}), append(q.series, series), append(q.values, value)
 	return nil
 }
 
 // rollupMembers are the members of a value: RollUpDataPoint of OpenTSDB 2.4.
 type rollupMembers struct {
 	putPoint
-	interval, aggregator, group scalar
+	interval, aggregator, group jackson.Scalar
 }
 
 // The names of the members that a put does not have.
@@ -134,28 +135,28 @@ const (
 	memberGroupBy    = "groupByAggregator"
 )
 
-func (q *rollupRequest) member(p *rollupMembers, name scalar) error {
-	word, err := name.text()
+func (q *rollupRequest) member(p *rollupMembers, name jackson.Scalar) error {
+	word, err := name.Text()
 	if err != nil {
 		return err
 	}
 	switch string(word) {
 	case memberMetric:
-		p.metric, err = q.scalar()
+		p.metric, err = q.Scalar()
 	case memberTimestamp:
-		p.timestamp, err = q.long()
+		p.timestamp, err = long(&q.Scanner)
 	case memberValue:
-		p.value, err = q.scalar()
+		p.value, err = q.Scalar()
 	case memberInterval:
-		p.interval, err = q.scalar()
+		p.interval, err = q.Scalar()
 	case memberAggregator:
-		p.aggregator, err = q.scalar()
+		p.aggregator, err = q.Scalar()
 	case memberGroupBy:
-		p.group, err = q.scalar()
+		p.group, err = q.Scalar()
 	case memberTags:
-		p.tags, err = q.tagObject()
+		p.tags, err = tagObject(&q.Scanner)
 	default:
-		err = q.skip(0)
+		err = q.Skip(0)
 	}
 	return err
 }
@@ -168,10 +169,10 @@ func (q *rollupRequest) resolve(p *rollupMembers) (s storage.Series, v rollup.Po
 	}
 	one := sentRollup{sent: sent{timestamp: p.timestamp, double: true}}
 	for _, text := range []struct {
-		from scalar
+		from jackson.Scalar
 		to   *string
 	}{{p.metric, &one.metric}, {p.interval, &one.interval}, {p.aggregator, &one.aggregation}, {p.group, &one.group}} {
-		word, err := text.from.text()
+		word, err := text.from.Text()
 		if err != nil {
 			return s, v, err
 		}
@@ -210,7 +211,7 @@ func (q *rollupRequest) store(ctx context.Context, flags putFlags, counted *prot
 	answer := newPutAnswer(flags, q.count, len(q.bad), err)
 	counted.CountPoints(q.count, len(q.bad), err)
 	if flags.details {
-		answer.explain(q.b, q.bad, echoRollup)
+		answer.explain(q.B, q.bad, echoRollup)
 	}
 	return answer
 }

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/tsdbridge/tsdbridge/opentsdb/jackson"
 	"github.com/tsdbridge/tsdbridge/opentsdb/query"
 	"github.com/tsdbridge/tsdbridge/opentsdb/reply"
 	"github.com/tsdbridge/tsdbridge/storage"
@@ -89,7 +90,11 @@ func (a *API) readAnnotation(w http.ResponseWriter, r *request) (storage.Annotat
 	if len(body) == 0 {
 		return a.annotationParameters(r.URL.Query())
 	}
-	note, err := schema.ParseAnnotation(body)
+	standard, err := jackson.Standard(body)
+	if err != nil {
+		return storage.Annotation{}, query.SyntaxError{Err: err}
+	}
+	note, err := schema.ParseAnnotation(standard)
 	if err != nil {
 		return note, query.SyntaxError{Err: err}
 	}

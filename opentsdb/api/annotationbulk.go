@@ -1,16 +1,15 @@
 package api
 
 import (
-	"bytes"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"time"
 
+	"github.com/tsdbridge/tsdbridge/opentsdb/jackson"
 	"github.com/tsdbridge/tsdbridge/opentsdb/query"
 	"github.com/tsdbridge/tsdbridge/opentsdb/reply"
 	"github.com/tsdbridge/tsdbridge/storage"
@@ -65,60 +64,70 @@ func parseAnnotations(body []byte) ([]storage.Annotation, error) {
 	if len(body) == 0 {
 		return nil, errNoContent
 	}
-	d := json.NewDecoder(bytes.NewReader(body))
-	if t, err := d.Token(); err != nil || t != json.Delim('[') {
-		return nil, refusedJSON(cmpErrors(err, "an array of annotations is wanted"))
-	}
 	var list []storage.Annotation
-	for n := 1; d.More(); n++ {
-		if n > maxBulkAnnotations {
-			return nil, reply.Error{Status: http.StatusRequestEntityTooLarge, Message: fmt.Sprintf("At most %d annotations can be written at once", maxBulkAnnotations)}
+	err := jackson.Read(body, func(s *jackson.Scanner) error {
+		if s.Space() != '[' {
+			return s.Fail("want an array of annotations")
 		}
-		var raw json.RawMessage
-		if err := d.Decode(&raw); err != nil {
-			return nil, refusedJSON(err)
-		}
-		if len(raw) > maxAnnotationBytes {
-			return nil, reply.Error{Status: http.StatusRequestEntityTooLarge, Message: fmt.Sprintf("An annotation may have at most %d bytes", maxAnnotationBytes)}
-		}
-		note, err := schema.ParseAnnotation(raw)
-		switch {
-		case err != nil:
-			return nil, refusedJSON(err)
-		case note.Start < 1:
-			return nil, reply.Error{
-				Status: http.StatusBadRequest, Message: errStartUnset.Message,
-				Details: fmt.Sprintf("Annotation error: TSUID: %.64s Start: %d  Description: %.64s", note.TSUID, note.Start, note.Description),
+		n := 0
+		return s.Array(func() error {
+			if n++; n > maxBulkAnnotations {
+				return reply.Error{Status: http.StatusRequestEntityTooLarge, Message: fmt.Sprintf("At most %d annotations can be written at once", maxBulkAnnotations)}
 			}
-		case setsNothing(&note):
-		default:
-			list = append(list, note)
-		}
+			note, err := readBulkAnnotation(s)
+			if err == nil && !setsNothing(&note) {
+				list = append(list, note)
+			}
+			return err
+		})
+	})
+	if answer, ok := errors.AsType[reply.Error](err); ok {
+		return nil, answer
 	}
-	if _, err := d.Token(); err != nil {
+	if err != nil {
 		return nil, refusedJSON(err)
 	}
 	return list, nil
 }
 
-// cmpErrors returns an error, or one with a text if it is nil.
-func cmpErrors(err error, text string) error {
-	if err == nil || errors.Is(err, io.EOF) {
-		return errors.New(text)
+// readBulkAnnotation reads the next annotation of a list.
+func readBulkAnnotation(s *jackson.Scanner) (note storage.Annotation, err error) {
+	begin := s.I
+	if err := s.Skip(0); err != nil {
+		return note, err
 	}
-	return err
+	raw, err := jackson.Standard(s.B[begin:s.I])
+	if err != nil {
+		return note, err
+	}
+	if len(raw) > maxAnnotationBytes {
+		return note, reply.Error{Status: http.StatusRequestEntityTooLarge, Message: fmt.Sprintf("An annotation may have at most %d bytes", maxAnnotationBytes)}
+	}
+	if note, err = schema.ParseAnnotation(raw); err == nil && note.Start < 1 {
+		err = reply.Error{
+			Status: http.StatusBadRequest, Message: errStartUnset.Message,
+			Details: fmt.Sprintf("Annotation error: TSUID: %.64s Start: %d  Description: %.64s", note.TSUID, note.Start, note.Description),
+		}
+	}
+	return note, err
 }
 
 func refusedJSON(err error) error {
 	return reply.Error{Status: http.StatusBadRequest, Message: "Unable to parse the given JSON", Details: err.Error()}
 }
 
-// bulkDeletion is which annotations to delete, as it is sent.
+// bulkDeletion is which annotations to delete, as it is sent: AnnotationBulkDelete of OpenTSDB 2.4.1.
 type bulkDeletion struct {
-	StartTime, EndTime any
-	TSUIDs             []any
-	Global             any
-	TotalDeleted       any // ignored
+	StartTime, EndTime string
+	TSUIDs             []string
+	Global             bool
+}
+
+func (b *bulkDeletion) reader() jackson.Reader {
+	return jackson.Strict(jackson.Fields{
+		"startTime": jackson.Text(&b.StartTime), "endTime": jackson.Text(&b.EndTime), "tsuids": jackson.List(&b.TSUIDs, jackson.Text[string]),
+		"global": jackson.Bool(&b.Global), "totalDeleted": jackson.Long(new(int64)),
+	})
 }
 
 // deletedAnnotations is the answer to a bulkDeletion, in the order of a TSD's fields.
@@ -173,10 +182,7 @@ func readBulkDeletion(w http.ResponseWriter, r *request) (d bulkDeletion, err er
 	if len(body) == 0 {
 		return bulkDeletionParameters(r.URL.Query())
 	}
-	decoder := json.NewDecoder(bytes.NewReader(body))
-	decoder.DisallowUnknownFields()
-	decoder.UseNumber()
-	if err := decoder.Decode(&d); err != nil {
+	if err := jackson.Read(body, d.reader()); err != nil {
 		return d, refusedJSON(err)
 	}
 	return d, nil
@@ -197,17 +203,11 @@ func bulkDeletionParameters(v url.Values) (bulkDeletion, error) {
 
 // parse checks a deletion.
 func (b *bulkDeletion) parse(zone *time.Location, now time.Time) (*deletedAnnotations, error) {
-	global := strings.ToLower(scalarText(b.Global))
-	d := &deletedAnnotations{Global: global != "" && global != "false" && global != "0"}
-	for _, tsuid := range b.TSUIDs {
-		text := scalarText(tsuid)
-		if text == "" {
-			return nil, reply.BadRequest("A TSUID is empty") // which would mean the global ones
-		}
-		d.TSUIDs = append(d.TSUIDs, text)
-	}
-	start, end := scalarText(b.StartTime), scalarText(b.EndTime)
+	d := &deletedAnnotations{Global: b.Global, TSUIDs: b.TSUIDs}
+	start, end := b.StartTime, b.EndTime
 	switch {
+	case slices.Contains(b.TSUIDs, ""):
+		return nil, reply.BadRequest("A TSUID is empty") // which would mean the global ones
 	case start == "":
 		return nil, reply.BadRequest("Missing the start time value")
 	case !d.Global && len(d.TSUIDs) == 0:
@@ -231,15 +231,4 @@ func (b *bulkDeletion) parse(zone *time.Location, now time.Time) (*deletedAnnota
 		return nil, query.RequestError{Message: "The end timestamp cannot be less than the start timestamp"}
 	}
 	return d, nil
-}
-
-// scalarText returns text, a number or a boolean as text; of anything else nothing.
-func scalarText(v any) string {
-	switch v := v.(type) {
-	case string:
-		return v
-	case json.Number, bool:
-		return fmt.Sprint(v)
-	}
-	return ""
 }

@@ -3,12 +3,14 @@
 package api
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"log/slog"
 	"maps"
 	"net/http"
+	"net/url"
 	"runtime/debug"
 	"slices"
 	"strconv"
@@ -178,10 +180,11 @@ func ParsePath(path string) (Path, error) {
 // Method returns the method that a request means: clients that can only GET set another one by
 // method_override. Whoever changes something must not trust a GET from another origin.
 func Method(r *http.Request) string {
-	if override := r.URL.Query().Get("method_override"); r.Method == http.MethodGet && override != "" {
-		return strings.ToUpper(override)
+	if r.Method != http.MethodGet {
+		return r.Method
 	}
-	return r.Method
+	parameters, _ := url.ParseQuery(Separated(r.URL.RawQuery)) // a wrong escape is refused before anything is done
+	return strings.ToUpper(cmp.Or(parameters.Get("method_override"), r.Method))
 }
 
 // methodOf returns Method(r), and refuses an override that is none.
@@ -203,7 +206,11 @@ func methodOf(r *http.Request) (string, error) {
 // ServeHTTP implements http.Handler.
 func (a *API) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	a.count.requests.Add(1)
-	if err := a.serve(w, r); err != nil {
+	r, err := separated(r)
+	if err == nil {
+		err = a.serve(w, r)
+	}
+	if err != nil {
 		a.count.exceptions.Add(1)
 		reply.WriteError(w, r, statusOf(err))
 	}

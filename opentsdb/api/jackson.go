@@ -1,29 +1,34 @@
 package api
 
 import (
-	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"math"
-	"strconv"
-	"strings"
+
+	"github.com/tsdbridge/tsdbridge/opentsdb/jackson"
 )
 
-// An object is a JSON object as Jackson reads it for a TSD: text may be a number or a boolean, numbers
-// may be text, null is as if it was missing, and what follows the object is ignored. Of two fields of
-// one name the last counts.
+// An object is a JSON object as Jackson reads it for a TSD. Of two fields of one name the last counts.
 type object map[string]json.RawMessage
 
 // parseObject reads an object; null is none.
 func parseObject(body []byte) (o object, err error) {
-	if err := json.NewDecoder(bytes.NewReader(body)).Decode(&o); err != nil {
-		return nil, misread(err, "an object")
+	if err := parse(body, &o, "an object"); err != nil {
+		return nil, err
 	}
 	if o == nil {
 		return nil, errors.New("want an object, got null")
 	}
 	return o, nil
+}
+
+// parse reads the first value of a body.
+func parse(body []byte, to any, want string) error {
+	standard, err := jackson.Standard(body)
+	if err != nil {
+		return err
+	}
+	return misread(json.Unmarshal(standard, to), want)
 }
 
 // misread returns why JSON could not be read, without words about Go.
@@ -36,32 +41,30 @@ func misread(err error, want string) error {
 
 // text returns a field as text; given is false when it is missing or null.
 func (o object) text(name string) (text string, given bool, err error) {
-	raw := o[name]
-	if len(raw) == 0 || string(raw) == "null" {
-		return "", false, nil
-	}
-	switch raw[0] {
-	case '"':
-		err = json.Unmarshal(raw, &text)
-		return text, err == nil, err
-	case '{', '[':
+	if raw := o[name]; len(raw) > 0 && (raw[0] == '{' || raw[0] == '[') {
 		return "", false, fmt.Errorf("field %q: want text, a number or a boolean", name)
 	}
-	return string(raw), true, nil
+	var sent *string
+	if err := o.read(name, jackson.TextOrNull(&sent)); err != nil || sent == nil {
+		return "", false, err
+	}
+	return *sent, true, nil
 }
 
 // integer returns a field as a number of 32 bits, without its fraction; 0 if it is missing or empty.
-func (o object) integer(name string) (int, error) {
-	text, _, err := o.text(name)
-	if text = strings.TrimSpace(text); err != nil || text == "" {
-		return 0, err
+func (o object) integer(name string) (n int, err error) {
+	err = o.read(name, jackson.Int(&n))
+	return n, err
+}
+
+// read reads a field, if it is there.
+func (o object) read(name string, read jackson.Reader) error {
+	raw, sent := o[name]
+	if !sent {
+		return nil
 	}
-	if n, err := strconv.ParseInt(text, 10, 32); err == nil {
-		return int(n), nil
+	if err := jackson.Read(raw, read); err != nil {
+		return fmt.Errorf("field %q: %w", name, err)
 	}
-	f, err := strconv.ParseFloat(text, 64)
-	if err != nil || o[name][0] == '"' || math.Abs(f) > math.MaxInt32 {
-		return 0, fmt.Errorf("field %q: %q is no number of 32 bits", name, text)
-	}
-	return int(f), nil
+	return nil
 }

@@ -2,10 +2,10 @@ package api
 
 import (
 	"context"
-	"encoding/json"
 	"net/http"
 	"strconv"
 
+	"github.com/tsdbridge/tsdbridge/opentsdb/jackson"
 	"github.com/tsdbridge/tsdbridge/opentsdb/reply"
 	"github.com/tsdbridge/tsdbridge/storage/schema"
 )
@@ -56,23 +56,37 @@ type suggestion struct {
 	Max     int
 }
 
+// reader reads texts, of which the others do not matter. So is max, the text of a number.
+func (p *suggestion) reader(most *string) jackson.Reader {
+	known := jackson.Fields{"type": jackson.Text(&p.Type), "q": jackson.Text(&p.Q), "max": jackson.Text(most)}
+	return jackson.Any(func(name string) jackson.Reader {
+		if read, ok := known[name]; ok {
+			return read
+		}
+		return jackson.Text(new(string))
+	})
+}
+
 func suggestParameters(w http.ResponseWriter, r *request) (p suggestion, err error) {
+	most := ""
 	if r.method == http.MethodPost {
 		body, err := readBody(w, r)
 		if err != nil {
 			return p, err
 		}
-		if err := json.Unmarshal(body, &p); err != nil {
-			return p, reply.Error{Status: http.StatusBadRequest, Message: "Unable to parse the given JSON", Details: err.Error()}
+		if err := jackson.Read(body, p.reader(&most)); err != nil {
+			return p, unparsable(err)
 		}
 	} else {
 		v := r.URL.Query()
-		p.Type, p.Q = v.Get("type"), v.Get("q")
-		if text := v.Get("max"); text != "" {
-			if p.Max, err = strconv.Atoi(text); err != nil {
-				return p, reply.BadRequest("Unable to parse 'max' as a number")
-			}
+		p.Type, p.Q, most = v.Get("type"), v.Get("q"), v.Get("max")
+	}
+	if most != "" {
+		max, err := strconv.ParseInt(most, 10, 32)
+		if err != nil {
+			return p, reply.BadRequest("Unable to parse 'max' as a number")
 		}
+		p.Max = int(max)
 	}
 	if p.Type == "" {
 		return p, reply.BadRequest("Missing parameter <code>type</code>")

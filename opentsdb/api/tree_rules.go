@@ -1,8 +1,6 @@
 package api
 
 import (
-	"bytes"
-	"encoding/json"
 	"fmt"
 	"net/http"
 	"slices"
@@ -78,8 +76,8 @@ func parseRules(w http.ResponseWriter, r *request) (id int, rules []ruleRequest,
 		return id, nil, err
 	}
 	var list []object
-	if err := json.NewDecoder(bytes.NewReader(body)).Decode(&list); err != nil {
-		return 0, nil, unreadable(misread(err, "a list of rules"))
+	if err := parse(body, &list, "a list of rules"); err != nil {
+		return 0, nil, unreadable(err)
 	}
 	if len(list) == 0 {
 		return 0, nil, errNoRules

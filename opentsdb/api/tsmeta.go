@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/tsdbridge/tsdbridge/budget"
+	"github.com/tsdbridge/tsdbridge/opentsdb/jackson"
 	"github.com/tsdbridge/tsdbridge/opentsdb/query"
 	"github.com/tsdbridge/tsdbridge/opentsdb/reply"
 	"github.com/tsdbridge/tsdbridge/storage/documents"
@@ -145,6 +146,9 @@ func readTSMetaEdit(w http.ResponseWriter, r *request) (e schema.TSMetaEdit, err
 		return e, err
 	}
 	if len(body) > 0 {
+		if body, err = jackson.Standard(body); err != nil {
+			return e, unparsable(err)
+		}
 		if e, err = schema.ParseTSMetaEdit(body); err != nil {
 			return e, unparsable(err)
 		}

@@ -2,12 +2,12 @@ package api
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"net/http"
 	"slices"
 	"strings"
 
+	"github.com/tsdbridge/tsdbridge/opentsdb/jackson"
 	"github.com/tsdbridge/tsdbridge/opentsdb/reply"
 	"github.com/tsdbridge/tsdbridge/storage/schema"
 )
@@ -98,6 +98,21 @@ func (a *API) assignKind(ctx context.Context, kind schema.Kind, names []string) 
 	return assigned, failed, nil
 }
 
+// namesReader reads lists of names by their kinds.
+func namesReader(names map[string][]string) jackson.Reader {
+	return jackson.Any(func(kind string) jackson.Reader {
+		return func(s *jackson.Scanner) error {
+			var list []string
+			if s.Null() {
+				return s.Fail("want a list")
+			}
+			err := jackson.List(&list, jackson.Text[string])(s)
+			names[kind] = list
+			return err
+		}
+	})
+}
+
 func assignParameters(w http.ResponseWriter, r *request) (map[string][]string, error) {
 	names := map[string][]string{}
 	if r.method == http.MethodPost && r.ContentLength != 0 {
@@ -105,8 +120,8 @@ func assignParameters(w http.ResponseWriter, r *request) (map[string][]string, e
 		if err != nil {
 			return nil, err
 		}
-		if err := json.Unmarshal(body, &names); err != nil {
-			return nil, reply.Error{Status: http.StatusBadRequest, Message: "Unable to parse the given JSON", Details: err.Error()}
+		if err := jackson.Read(body, namesReader(names)); err != nil {
+			return nil, unparsable(err)
 		}
 	} else {
 		for key, values := range r.URL.Query() {

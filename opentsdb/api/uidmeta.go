@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"net/http"
 
+	"github.com/tsdbridge/tsdbridge/opentsdb/jackson"
 	"github.com/tsdbridge/tsdbridge/opentsdb/query"
 	"github.com/tsdbridge/tsdbridge/opentsdb/reply"
 	"github.com/tsdbridge/tsdbridge/storage/documents"
@@ -113,6 +114,9 @@ func readUIDMetaEdit(w http.ResponseWriter, r *request) (e schema.UIDMetaEdit, e
 		return e, err
 	}
 	if len(body) > 0 {
+		if body, err = jackson.Standard(body); err != nil {
+			return e, unparsable(err)
+		}
 		if e, err = schema.ParseUIDMetaEdit(body); err != nil {
 			return e, unparsable(err)
 		}

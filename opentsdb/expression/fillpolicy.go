@@ -1,11 +1,9 @@
 package expression
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"math"
-	"strconv"
 
 	"github.com/tsdbridge/tsdbridge/opentsdb/aggregate"
 	"github.com/tsdbridge/tsdbridge/opentsdb/query"
@@ -17,32 +15,16 @@ type FillPolicy struct {
 	Value  float64
 }
 
-// UnmarshalJSON implements json.Unmarshaler.
-func (f *FillPolicy) UnmarshalJSON(b []byte) error {
-	var j struct {
-		Policy *query.Text
-		Value  query.Text
+// parseFillPolicy returns the policy of a name, or without one that of a value.
+func parseFillPolicy(name *string, value float64) (FillPolicy, error) {
+	if name == nil {
+		return policyOf(value), nil
 	}
-	if err := json.Unmarshal(b, &j); err != nil {
-		return err
-	}
-	value := 0.0
-	if j.Value != "" {
-		var err error
-		if value, err = strconv.ParseFloat(string(j.Value), 64); err != nil && !math.IsInf(value, 0) {
-			return fmt.Errorf("not a valid Double value: %s", j.Value)
-		}
-	}
-	if j.Policy == nil {
-		*f = policyOf(value)
-		return nil
-	}
-	policy, err := aggregate.ParseFill(string(*j.Policy))
+	policy, err := aggregate.ParseFill(*name)
 	if err != nil {
-		return err
+		return FillPolicy{}, err
 	}
-	*f, err = newFillPolicy(policy, value)
-	return err
+	return newFillPolicy(policy, value)
 }
 
 // policyOf returns the policy that a value alone means.

@@ -1,12 +1,11 @@
 package expression
 
 import (
-	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"strings"
 
+	"github.com/tsdbridge/tsdbridge/opentsdb/jackson"
 	"github.com/tsdbridge/tsdbridge/opentsdb/jexl"
 	"github.com/tsdbridge/tsdbridge/opentsdb/query"
 )
@@ -28,7 +27,7 @@ type Timespan struct {
 	Timezone    *query.Text  `json:"timezone"`
 	Downsampler *Downsampler `json:"downsampler"`
 	Aggregator  query.Text   `json:"aggregator"`
-	Rate        query.Flag   `json:"rate"`
+	Rate        bool         `json:"rate"`
 }
 
 // A Downsampler downsamples all metrics. A TSD ignores its fill policy.
@@ -42,7 +41,7 @@ type Downsampler struct {
 type Filter struct {
 	ID           query.Text   `json:"id"`
 	Tags         []*TagFilter `json:"tags"`
-	ExplicitTags query.Flag   `json:"explicitTags"`
+	ExplicitTags bool         `json:"explicitTags"`
 }
 
 // A TagFilter is a condition on a tag.
@@ -70,9 +69,9 @@ type Expression struct {
 
 // A Join is how the series of the variables of an expression are matched.
 type Join struct {
-	Operator       operator   `json:"operator"`
-	UseQueryTags   query.Flag `json:"useQueryTags"`
-	IncludeAggTags query.Flag `json:"includeAggTags"`
+	Operator       operator `json:"operator"`
+	UseQueryTags   bool     `json:"useQueryTags"`
+	IncludeAggTags bool     `json:"includeAggTags"`
 }
 
 // An Output is a variable that is answered.
@@ -88,42 +87,6 @@ const (
 	union        operator = "union"        // those that any variable has
 	intersection operator = "intersection" // those that all variables have
 )
-
-// UnmarshalJSON implements json.Unmarshaler.
-func (o *operator) UnmarshalJSON(b []byte) error {
-	var s query.Text
-	if err := json.Unmarshal(b, &s); err != nil || string(b) == "null" {
-		return err
-	}
-	switch *o = operator(strings.ToLower(string(s))); *o {
-	case union, intersection:
-		return nil
-	}
-	return fmt.Errorf("Unrecognized set operator: %s", s)
-}
-
-// UnmarshalJSON implements json.Unmarshaler.
-func (j *Join) UnmarshalJSON(b []byte) error {
-	type plain Join // without this method
-	p := plain{IncludeAggTags: true}
-	err := json.Unmarshal(b, &p)
-	*j = Join(p)
-	return err
-}
-
-// UnmarshalJSON implements json.Unmarshaler.
-func (f *TagFilter) UnmarshalJSON(b []byte) error {
-	var j struct {
-		Type, TagK, Filter query.Text
-		GroupBy            query.Flag
-		GroupByOld         query.Flag `json:"group_by"`
-	}
-	err := json.Unmarshal(b, &j)
-	if err == nil {
-		f.Filter, err = query.NewFilter(string(j.TagK), string(j.Type), string(j.Filter), bool(j.GroupBy || j.GroupByOld))
-	}
-	return err
-}
 
 // MarshalJSON implements json.Marshaler.
 func (f TagFilter) MarshalJSON() ([]byte, error) {
@@ -141,7 +104,7 @@ func Parse(body []byte) (*Request, error) {
 		return nil, unread(errors.New("Incoming data was null or empty"))
 	}
 	var r *Request
-	if err := json.NewDecoder(bytes.NewReader(body)).Decode(&r); err != nil {
+	if err := jackson.Read(body, jackson.Pointer(&r, jackson.Zero[Request], (*Request).reader)); err != nil {
 		return nil, unread(fmt.Errorf("Unable to parse the given JSON: %w", err))
 	}
 	if r == nil {

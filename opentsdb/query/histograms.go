@@ -3,8 +3,6 @@ package query
 import (
 	"context"
 	"fmt"
-	"strconv"
-	"strings"
 
 	"github.com/tsdbridge/tsdbridge/budget"
 	"github.com/tsdbridge/tsdbridge/opentsdb/aggregate"
@@ -218,16 +216,3 @@ func (q *SubQuery) histogramSeries(all aggregate.Histograms) (out []histogramSer
 
 // javaFloat is Java's Float.toString.
 func javaFloat(f float32) string { return string(appendJava(nil, float64(f), 32)) }
-
-// A percentile is a number in JSON, or text with one.
-type percentile float32
-
-// UnmarshalJSON implements json.Unmarshaler.
-func (p *percentile) UnmarshalJSON(b []byte) error {
-	v, err := strconv.ParseFloat(strings.TrimSpace(strings.Trim(string(b), `"`)), 32)
-	if err != nil || v != v {
-		return fmt.Errorf("%.40s is no percentile", b)
-	}
-	*p = percentile(v)
-	return nil
-}

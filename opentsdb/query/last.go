@@ -1,9 +1,7 @@
 package query
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"net/url"
 	"strconv"
@@ -11,26 +9,27 @@ import (
 	"time"
 
 	"github.com/tsdbridge/tsdbridge/opentsdb/aggregate"
+	"github.com/tsdbridge/tsdbridge/opentsdb/jackson"
 	"github.com/tsdbridge/tsdbridge/storage"
 	"github.com/tsdbridge/tsdbridge/storage/schema"
 )
 
 // A LastRequest asks for the newest points of series.
 type LastRequest struct {
-	Queries []LastQuery `json:"queries"`
+	Queries []LastQuery
 	// ResolveNames shows metric and tags.
-	ResolveNames bool `json:"resolveNames"`
+	ResolveNames bool
 	// BackScan is how many hours before now to look for a point. Without it the newest point may be of
 	// the last day, or if series are named by their TSUIDs, of this hour.
-	BackScan int `json:"backScan"`
+	BackScan int
 }
 
 // A LastQuery names series: one by its metric and all its tags, those that have a metric and tags, or
 // some by their TSUIDs.
 type LastQuery struct {
-	Metric string            `json:"metric"`
-	Tags   map[string]string `json:"tags"`
-	TSUIDs []string          `json:"tsuids"`
+	Metric string
+	Tags   map[string]string
+	TSUIDs []string
 }
 
 // maxBackScan bounds how many hours are looked at: ten years.
@@ -71,12 +70,36 @@ func parseLastSeries(s string) (LastQuery, error) {
 // ParseLastJSON reads a request from a body, which may have no other fields.
 func ParseLastJSON(body []byte) (*LastRequest, error) {
 	r := &LastRequest{}
-	decoder := json.NewDecoder(bytes.NewReader(body))
-	decoder.DisallowUnknownFields()
-	if err := decoder.Decode(r); err != nil {
+	if err := jackson.Read(body, r.reader()); err != nil {
 		return nil, RequestError{"Unable to parse the given JSON: " + err.Error()}
 	}
 	return r, r.check()
+}
+
+// reader reads LastPointQuery of OpenTSDB 2.4.1.
+func (r *LastRequest) reader() jackson.Reader {
+	return jackson.Strict(jackson.Fields{
+		"queries":      jackson.List(&r.Queries, (*LastQuery).reader),
+		"resolveNames": jackson.Bool(&r.ResolveNames), "backScan": jackson.Int(&r.BackScan),
+	})
+}
+
+// reader reads LastPointSubQuery.
+func (q *LastQuery) reader() jackson.Reader {
+	return jackson.Strict(jackson.Fields{"metric": jackson.Text(&q.Metric), "tags": q.readTags, "tsuids": jackson.List(&q.TSUIDs, jackson.Text[string])})
+}
+
+// readTags reads the tags. null as a value is a name that nothing has.
+func (q *LastQuery) readTags(s *jackson.Scanner) error {
+	var tags map[string]*string
+	err := jackson.Texts(&tags)(s)
+	q.Tags = make(map[string]string, len(tags))
+	for key, value := range tags {
+		if q.Tags[key] = ""; value != nil {
+			q.Tags[key] = *value
+		}
+	}
+	return err
 }
 
 func (r *LastRequest) check() error {

@@ -2,13 +2,13 @@ package query
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"net/url"
 	"slices"
 	"strings"
 
+	"github.com/tsdbridge/tsdbridge/opentsdb/jackson"
 	"github.com/tsdbridge/tsdbridge/storage"
 	"github.com/tsdbridge/tsdbridge/storage/schema"
 )
@@ -66,10 +66,20 @@ func ParseLookup(v url.Values) (*Lookup, error) {
 // ParseLookupJSON reads a lookup from a body.
 func ParseLookupJSON(body []byte) (*Lookup, error) {
 	l := &Lookup{Limit: defaultLookup}
-	if err := json.Unmarshal(body, l); err != nil {
+	if err := jackson.Read(body, l.reader()); err != nil {
 		return nil, RequestError{"Unable to parse the given JSON: " + err.Error()}
 	}
 	return l, l.check()
+}
+
+// reader reads SearchQuery of OpenTSDB 2.4.1, as far as it is one of a lookup.
+func (l *Lookup) reader() jackson.Reader {
+	return jackson.Object(jackson.Fields{
+		"metric": jackson.Text(&l.Metric), "limit": jackson.Int(&l.Limit), "startIndex": jackson.Int(&l.StartIndex), "useMeta": jackson.Bool(new(bool)),
+		"tags": jackson.List(&l.Tags, func(t *LookupTag) jackson.Reader {
+			return jackson.Strict(jackson.Fields{"key": jackson.Text(&t.Key), "value": jackson.Text(&t.Value)})
+		}),
+	})
 }
 
 func (l *Lookup) check() error {

@@ -1,8 +1,6 @@
 package query
 
 import (
-	"bytes"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"reflect"
@@ -56,70 +54,6 @@ type SubQuery struct {
 // MaxQueries bounds the sub queries of a request.
 const MaxQueries = 1000
 
-// jsonRequest is a Request as it is sent.
-type jsonRequest struct {
-	Start, End, Timezone                                    text
-	Padding, NoAnnotations, GlobalAnnotations, MsResolution flag
-	ShowTSUIDs, ShowSummary, ShowStats, ShowQuery           flag
-	Delete, UseCalendar                                     flag
-	Queries                                                 []*jsonSubQuery
-}
-
-type jsonSubQuery struct {
-	Aggregator, Metric, Downsample, RollupUsage text
-	TSUIDs                                      []text
-	Rate, ExplicitTags, PreAggregate            flag
-	ShowHistogramBuckets                        flag
-	Percentiles                                 []percentile
-	RateOptions                                 *jsonRateOptions
-	Tags                                        map[string]text
-	Filters                                     []*jsonFilter
-}
-
-type jsonRateOptions struct {
-	Counter, DropResets    flag
-	CounterMax, ResetValue *json.Number
-}
-
-type jsonFilter struct {
-	Type, TagK, Filter text
-	GroupBy            flag
-	GroupByOld         flag `json:"group_by"`
-}
-
-// ParseJSON reads a request from a body. Errors are RequestErrors and SyntaxErrors.
-func ParseJSON(body []byte) (*Request, error) {
-	r, err := parseJSON(body)
-	return r, refused(err)
-}
-
-func parseJSON(body []byte) (*Request, error) {
-	if len(bytes.TrimSpace(body)) == 0 {
-		return nil, errors.New("Missing request content")
-	}
-	var j jsonRequest
-	if err := json.Unmarshal(body, &j); err != nil {
-		return nil, fmt.Errorf("Unable to parse the given JSON: %w", err)
-	}
-	r := &Request{
-		Start: string(j.Start), End: string(j.End), Timezone: string(j.Timezone),
-		Padding: bool(j.Padding), NoAnnotations: bool(j.NoAnnotations), GlobalAnnotations: bool(j.GlobalAnnotations), MsResolution: bool(j.MsResolution),
-		ShowTSUIDs: bool(j.ShowTSUIDs), ShowSummary: bool(j.ShowSummary), ShowStats: bool(j.ShowStats), ShowQuery: bool(j.ShowQuery),
-		Delete: bool(j.Delete), UseCalendar: bool(j.UseCalendar),
-	}
-	for _, sub := range j.Queries {
-		if sub == nil {
-			return nil, errors.New("Missing sub queries")
-		}
-		q, err := sub.subQuery()
-		if err != nil {
-			return nil, err
-		}
-		r.add(q)
-	}
-	return r, nil
-}
-
 // add adds a sub query, unless an equal one is there.
 func (r *Request) add(q SubQuery) {
 	for i := range r.Queries {
@@ -128,44 +62,6 @@ func (r *Request) add(q SubQuery) {
 		}
 	}
 	r.Queries = append(r.Queries, q)
-}
-
-func (j *jsonSubQuery) subQuery() (SubQuery, error) {
-	q := SubQuery{
-		Aggregator: string(j.Aggregator), Metric: string(j.Metric), Downsample: string(j.Downsample), RollupUsage: string(j.RollupUsage),
-		Rate: bool(j.Rate), ExplicitTags: bool(j.ExplicitTags), PreAggregate: bool(j.PreAggregate), ShowBuckets: bool(j.ShowHistogramBuckets),
-	}
-	for _, p := range j.Percentiles {
-		q.Percentiles = append(q.Percentiles, float32(p))
-	}
-	for _, t := range j.TSUIDs {
-		q.TSUIDs = append(q.TSUIDs, string(t))
-	}
-	if o := j.RateOptions; o != nil {
-		options := aggregate.DefaultRateOptions()
-		options.Counter, options.DropResets = bool(o.Counter), bool(o.DropResets)
-		options.CounterMax = longOf(o.CounterMax, options.CounterMax)
-		options.ResetValue = longOf(o.ResetValue, 0)
-		q.RateOptions = &options
-	}
-	for _, key := range sortedKeys(j.Tags) {
-		f, err := parseFilter(key, string(j.Tags[key]), true)
-		if err != nil {
-			return q, err
-		}
-		q.addFilter(f)
-	}
-	for _, jf := range j.Filters {
-		if jf == nil {
-			continue
-		}
-		f, err := newFilter(string(jf.TagK), string(jf.Type), string(jf.Filter), bool(jf.GroupBy || jf.GroupByOld))
-		if err != nil {
-			return q, err
-		}
-		q.addFilter(f)
-	}
-	return q, nil
 }
 
 // addFilter adds a filter. One that groups by joins an equal one that does not.
@@ -177,20 +73,6 @@ func (q *SubQuery) addFilter(f Filter) {
 		}
 	}
 	q.Filters = append(q.Filters, f)
-}
-
-func longOf(n *json.Number, otherwise int64) int64 {
-	if n == nil {
-		return otherwise
-	}
-	if v, err := n.Int64(); err == nil {
-		return v
-	}
-	v, err := n.Float64()
-	if err != nil {
-		return otherwise
-	}
-	return int64(v)
 }
 
 // Interval returns the longest interval of downsampling of a request that was checked, 0 without.

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"strconv"
+	"strings"
 )
 
 // An Annotation is OpenTSDB's note of a moment or of a span of time, about a series or about
@@ -106,8 +107,8 @@ func ParseAnnotation(b []byte) (Annotation, error) {
 
 // long returns a number of 64 bits, without its fraction if it is not text.
 func (f *fields) long(name string) int64 {
-	s := f.scalar(name)
-	if s == "" {
+	s := strings.TrimSpace(f.scalar(name))
+	if s == "" || s == "null" {
 		return 0
 	}
 	n, err := strconv.ParseInt(s, 10, 64)
