@@ -73,10 +73,10 @@ func (c *call) reserveLike(lists [][]*Series) bool {
 	case "Alias", "Sorting", "Filter Series":
 		return true
 	}
-	bytes := int64(0)
+	bytes, texts := int64(0), textBytes(c.args)
 	for _, list := range lists {
 		for _, s := range list {
-			bytes += seriesBytes + 8*int64(len(s.Values)) + 2*int64(len(s.Name))
+			bytes += seriesBytes + 8*int64(len(s.Values)) + 2*int64(len(s.Name)) + texts
 		}
 	}
 	return c.reserve(bytes)

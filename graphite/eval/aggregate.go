@@ -2,7 +2,6 @@ package eval
 
 import (
 	"maps"
-	"strings"
 )
 
 // aggregateFamily returns the functions that make one series of many, slot by slot.
@@ -92,7 +91,7 @@ func (c *call) join(lists [][]*Series, name string, xff *float64) ([]*Series, er
 	if err != nil {
 		return nil, err
 	}
-	out := c.create(short+"Series("+pathExpressions(list)+")", start, end, step, values)
+	out := c.create(c.called(short+"Series", c.pathExpressions(list)), start, end, step, values)
 	out.Tags, out.XFilesFactor, out.ints = joinedTags(list, out.Name, short), factor, agg.intsOf(list)
 	return []*Series{out}, nil
 }
@@ -137,7 +136,7 @@ func (a aggregator) intsOf(list []*Series) bool {
 }
 
 // pathExpressions joins the distinct path expressions in order: what an aggregate is named after.
-func pathExpressions(list []*Series) string {
+func (c *call) pathExpressions(list []*Series) string {
 	seen := map[string]bool{}
 	var paths []string
 	for _, s := range list {
@@ -146,7 +145,7 @@ func pathExpressions(list []*Series) string {
 			paths = append(paths, s.PathExpression)
 		}
 	}
-	return strings.Join(paths, ",")
+	return c.joined(paths, ",")
 }
 
 func multiplySeries(c *call) ([]*Series, error) {
@@ -176,7 +175,7 @@ func countSeries(c *call) ([]*Series, error) {
 	if err != nil {
 		return nil, err
 	}
-	out := c.create("countSeries("+pathExpressions(list)+")", start, end, step, values)
+	out := c.create(c.called("countSeries", c.pathExpressions(list)), start, end, step, values)
 	out.ints = true
 	return []*Series{out}, nil
 }
@@ -201,7 +200,7 @@ func powSeries(c *call) ([]*Series, error) {
 	for i, s := range list {
 		names[i] = s.Name
 	}
-	return []*Series{c.create("powSeries("+strings.Join(names, ",")+")", start, end, step, values)}, nil
+	return []*Series{c.create(c.called("powSeries", names...), start, end, step, values)}, nil
 }
 
 func percentileOfSeries(c *call) ([]*Series, error) {

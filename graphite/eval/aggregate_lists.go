@@ -52,7 +52,7 @@ func (c *call) joinPairs(name string, xff *float64) ([]*Series, error) {
 		}
 		for s := range c.over(joined) {
 			function, _, _ := strings.Cut(s.Name, "Series(")
-			s.rename(function + "Series(" + a.Name + "," + b.Name + ")")
+			s.rename(c.called(function+"Series", a.Name, b.Name))
 			out = append(out, s)
 		}
 	}

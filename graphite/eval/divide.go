@@ -70,7 +70,7 @@ func (c *call) divided(dividend, divisor *Series) (*Series, error) {
 		return nil, err
 	}
 	values, err := c.perRow(pair, func(row []float64) float64 { return quotient(row[0], row[1]) })
-	return c.create("divideSeries("+dividend.Name+","+divisor.Name+")", start, end, step, values), err
+	return c.create(c.called("divideSeries", dividend.Name, divisor.Name), start, end, step, values), err
 }
 
 func sortedByName(list []*Series) []*Series {
@@ -78,13 +78,13 @@ func sortedByName(list []*Series) []*Series {
 }
 
 // sortedPaths joins the distinct path expressions by alphabet.
-func sortedPaths(list []*Series) string {
+func (c *call) sortedPaths(list []*Series) string {
 	var paths []string
 	for _, s := range list {
 		paths = append(paths, s.PathExpression)
 	}
 	slices.Sort(paths)
-	return strings.Join(slices.Compact(paths), ",")
+	return c.joined(slices.Compact(paths), ",")
 }
 
 func joinTexts(list []any) string {

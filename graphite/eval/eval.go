@@ -397,9 +397,11 @@ func (l replacements) with(name string, value any) replacements {
 func (l replacements) apply(path string) (string, any, bool, error) {
 	for _, r := range l {
 		if path != "$"+r.name {
-			if path = strings.ReplaceAll(path, "$"+r.name, text(r.value)); len(path) > expr.MaxTarget {
+			word, by := "$"+r.name, text(r.value)
+			if replacedBytes(path, word, by) > expr.MaxTarget {
 				return "", nil, true, invalid("the values of a template make a path of more than %d bytes", expr.MaxTarget)
 			}
+			path = strings.ReplaceAll(path, word, by)
 			continue
 		}
 		s, isText := r.value.(string)

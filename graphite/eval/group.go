@@ -3,6 +3,8 @@ package eval
 import (
 	"slices"
 	"strings"
+
+	"github.com/tsdbridge/tsdbridge/graphite/expr"
 )
 
 // groupFamily returns the functions that group series by nodes or tags.
@@ -63,7 +65,7 @@ func (c *call) callback(name string) func([]*Series) ([]*Series, error) {
 }
 
 func groupByNodes(c *call, nodes []any) ([]*Series, error) {
-	groups := groupBy(c.series("seriesList"), func(s *Series) string { return c.nodeKey(s, nodes) })
+	groups := c.groupBy(c.series("seriesList"), func(s *Series) string { return c.nodeKey(s, nodes) })
 	return c.joinGroups(groups, c.callback(c.string("callback")))
 }
 
@@ -84,7 +86,7 @@ func groupByTags(c *call) ([]*Series, error) {
 		}
 		tags = append(tags, tag)
 	}
-	groups := groupBy(list, tagKey(c, list, callback, tags))
+	groups := c.groupBy(list, tagKey(c, list, callback, tags))
 	out, err := c.joinGroups(groups, c.callback(callback))
 	if err != nil {
 		return nil, err
@@ -103,7 +105,7 @@ func groupByTags(c *call) ([]*Series, error) {
 func tagKey(c *call, list []*Series, callback string, tags []string) func(*Series) string {
 	byName := slices.Contains(tags, "name")
 	common := callback
-	names := groupBy(list, func(s *Series) string {
+	names := c.groupBy(list, func(s *Series) string {
 		name, ok := s.Tags["name"]
 		if !ok {
 			c.fail(crash("a series has no tag name"))
@@ -119,19 +121,24 @@ func tagKey(c *call, list []*Series, callback string, tags []string) func(*Serie
 			metric = s.Tags["name"]
 		}
 		var pairs []string
+		c.tick(100 + len(tags))
+		bytes := len(metric)
 		for _, t := range tags {
+			if bytes += len(t) + 2 + len(s.Tags[t]); !c.fits(bytes) {
+				return ""
+			}
 			if t != "name" {
 				pairs = append(pairs, t+"="+s.Tags[t])
 			}
 		}
 		slices.Sort(pairs)
-		return strings.Join(append([]string{metric}, pairs...), ";")
+		return c.key(append([]string{metric}, pairs...), ";")
 	}
 }
 
 func mapSeries(c *call) ([][]*Series, error) {
 	var out [][]*Series
-	for _, g := range groupBy(c.series("seriesList"), func(s *Series) string { return c.nodeKey(s, c.rest("mapNodes")) }) {
+	for _, g := range c.groupBy(c.series("seriesList"), func(s *Series) string { return c.nodeKey(s, c.rest("mapNodes")) }) {
 		out = append(out, g.list)
 	}
 	return out, nil
@@ -179,7 +186,7 @@ func (c *call) reduceGroups(list []*Series, function string, at int64, matchers 
 			continue
 		}
 		_, high := bounds(0, at, len(nodes))
-		key := strings.Join(nodes[:high], ".") + ".reduce." + function
+		key := c.joined([]string{strings.Join(nodes[:high], "."), "reduce", function}, ".")
 		i, ok := index[key]
 		if !ok {
 			if !c.reserve(seriesBytes + 8*int64(len(matchers))) {
@@ -198,7 +205,7 @@ func applyByNode(c *call) ([]*Series, error) {
 	if c.err != nil || strings.TrimSpace(template) == "" { // a target that is empty has no series
 		return nil, nil
 	}
-	prefixes := groupBy(list, func(s *Series) string {
+	prefixes := c.groupBy(list, func(s *Series) string {
 		nodes := strings.Split(s.Name, ".")
 		_, high := bounds(0, at+1, len(nodes))
 		return strings.Join(nodes[:high], ".")
@@ -206,13 +213,20 @@ func applyByNode(c *call) ([]*Series, error) {
 	slices.SortFunc(prefixes, func(a, b keyed) int { return strings.Compare(a.key, b.key) })
 	var out []*Series
 	for _, p := range prefixes {
+		if replacedBytes(template, "%", p.key) > expr.MaxTarget {
+			return nil, invalid("the template makes a target of more than %d bytes", expr.MaxTarget)
+		}
 		made, err := c.evaluateText(strings.ReplaceAll(template, "%", p.key))
 		if err != nil {
 			return nil, err
 		}
 		for s := range c.over(made) {
 			if c.truth("newName") {
-				s.rename(strings.ReplaceAll(c.string("newName"), "%", p.key))
+				newName := c.string("newName")
+				if !c.fits(replacedBytes(newName, "%", p.key)) {
+					return nil, c.err
+				}
+				c.rename(s, strings.ReplaceAll(newName, "%", p.key))
 			}
 			last := list[len(list)-1]
 			s.PathExpression, s.Start, s.End = p.key, last.Start, last.End

@@ -25,7 +25,7 @@ func (c *call) nodeKey(s *Series, nodes []any) string {
 	for i, n := range nodes {
 		keys[i] = c.nodeOrTag(s, parts, n)
 	}
-	return strings.Join(keys, ".")
+	return c.key(keys, ".")
 }
 
 func (c *call) nodeOrTag(s *Series, parts []string, n any) string {

@@ -3,6 +3,8 @@ package eval
 import (
 	"slices"
 	"strings"
+
+	"github.com/tsdbridge/tsdbridge/graphite/expr"
 )
 
 // patternFamily returns the functions that choose series by name.
@@ -65,6 +67,7 @@ func fallbackSeries(c *call) ([]*Series, error) {
 func useSeriesAbove(c *call) ([]*Series, error) {
 	list, value, re, replace := c.series("seriesList"), c.float("value"), c.regexp("search"), c.string("replace")
 	var names []string
+	bytes := 0
 	for s := range c.over(list) {
 		name, err := re.Sub(replace, s.Name)
 		if err != nil {
@@ -74,6 +77,9 @@ func useSeriesAbove(c *call) ([]*Series, error) {
 			return nil, crash("a null cannot be compared with %s", general(value))
 		}
 		if maximum(s.Values) > value {
+			if bytes += len(name) + 1; bytes > expr.MaxTarget {
+				return nil, invalid("the names make a target of more than %d bytes", expr.MaxTarget)
+			}
 			names = append(names, name)
 		}
 	}

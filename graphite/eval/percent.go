@@ -50,7 +50,7 @@ func (c *call) percentOfSum(list []*Series) ([]*Series, error) {
 	if err != nil {
 		return nil, err
 	}
-	return c.percentOf(list, totals, "sumSeries("+pathExpressions(list)+")")
+	return c.percentOf(list, totals, c.called("sumSeries", c.pathExpressions(list)))
 }
 
 func (c *call) percentOfSeries(list, total []*Series) ([]*Series, error) {
@@ -93,7 +93,7 @@ func (c *call) percentPair(s, total *Series) (*Series, error) {
 		return nil, err
 	}
 	values, err := c.perRow(pair, percentOfRow)
-	return c.create("asPercent("+s.Name+","+total.Name+")", start, end, step, values), err
+	return c.create(c.called("asPercent", s.Name, total.Name), start, end, step, values), err
 }
 
 func percentOfRow(row []float64) float64 { return times(quotient(row[0], row[1]), 100) }
@@ -111,7 +111,7 @@ func (c *call) percentOf(list []*Series, totals []float64, name string) ([]*Seri
 		for i := range values {
 			values[i] = percentOfRow([]float64{at(own, i), at(totals, i)})
 		}
-		out = append(out, c.create("asPercent("+s.Name+","+name+")", s.Start, s.End, s.Step, values))
+		out = append(out, c.create(c.called("asPercent", s.Name, name), s.Start, s.End, s.Step, values))
 	}
 	return out, nil
 }
@@ -128,14 +128,14 @@ func at(values []float64, i int) float64 {
 // group itself.
 func (c *call) percentByNode(list []*Series, nodes []any) ([]*Series, error) {
 	key := func(s *Series) string { return c.nodeKey(s, nodes) }
-	groups := groupBy(list, key)
+	groups := c.groupBy(list, key)
 	totals := groups
 	if c.has("total") {
 		given, ok := c.value("total").([]*Series)
 		if !ok {
 			return nil, invalid("total must be None or a seriesList")
 		}
-		totals = groupBy(given, key)
+		totals = c.groupBy(given, key)
 	}
 	if c.err != nil {
 		return nil, nil
@@ -172,7 +172,7 @@ func (p *percentGroups) addTotal(g keyed) error {
 		return err
 	}
 	values, err := p.perRow(g.list, present(sum))
-	p.totals[g.key] = p.create("sumSeries("+pathExpressions(g.list)+")", p.start, p.end, p.step, values)
+	p.totals[g.key] = p.create(p.called("sumSeries", p.pathExpressions(g.list)), p.start, p.end, p.step, values)
 	return err
 }
 
@@ -193,7 +193,7 @@ func (p *percentGroups) compute(groups, totals []keyed) ([]*Series, error) {
 		if has[g.key] {
 			continue
 		}
-		drawn, err := p.missing(p.totals[g.key], "asPercent(MISSING,"+p.totals[g.key].Name+")")
+		drawn, err := p.missing(p.totals[g.key], p.called("asPercent", "MISSING", p.totals[g.key].Name))
 		if err != nil {
 			return nil, err
 		}
@@ -204,7 +204,7 @@ func (p *percentGroups) compute(groups, totals []keyed) ([]*Series, error) {
 
 func (p *percentGroups) one(s, total *Series) (*Series, error) {
 	if total == nil {
-		return p.missing(s, "asPercent("+s.Name+",MISSING)")
+		return p.missing(s, p.called("asPercent", s.Name, "MISSING"))
 	}
 	if err := p.grid([]*Series{s, total}); err != nil {
 		return nil, err
@@ -245,7 +245,7 @@ func weightedAverage(c *call) ([]*Series, error) {
 		return nil, err
 	}
 	values, err := c.perRow([]*Series{sums, total}, func(row []float64) float64 { return quotient(row[0], row[1]) })
-	name := "weightedAverage(" + sortedPaths(list) + ", " + sortedPaths(weights) + ", " + joinTexts(nodes) + ")"
+	name := c.joined([]string{"weightedAverage(", c.sortedPaths(list), ", ", c.sortedPaths(weights), ", ", joinTexts(nodes), ")"}, "")
 	return []*Series{c.create(name, sums.Start, sums.End, sums.Step, values)}, err
 }
 
@@ -264,6 +264,9 @@ func (c *call) weighted(list, weights []*Series, nodes []any) []*Series {
 		return pairs[key]
 	}
 	for i := range list {
+		if c.stopped() {
+			return nil
+		}
 		find(list[i]).value = list[i]
 		find(weights[i]).weight = weights[i]
 	}
@@ -276,7 +279,7 @@ func (c *call) weighted(list, weights []*Series, nodes []any) []*Series {
 		for i := range values {
 			values[i] = times(at(p.value.Values, i), at(p.weight.Values, i))
 		}
-		name := "product(" + p.weight.Name + "," + p.value.Name + ")"
+		name := c.called("product", p.weight.Name, p.value.Name)
 		out = append(out, c.create(name, p.value.Start, p.value.End, p.value.Step, values))
 	}
 	return out

@@ -33,7 +33,7 @@ func wildcardFamily() []Function {
 }
 
 func (c *call) joinWithout(list []*Series, aggregator string, positions []any) ([]*Series, error) {
-	groups := groupBy(list, func(s *Series) string {
+	groups := c.groupBy(list, func(s *Series) string {
 		var kept []string
 		for i, node := range strings.Split(s.Name, ".") {
 			if !c.tick(1 + len(positions)) {
@@ -56,11 +56,11 @@ type keyed struct {
 	list []*Series
 }
 
-// groupBy groups series by key, in the order in which the keys first occur.
-func groupBy(list []*Series, key func(*Series) string) []keyed {
+// groupBy groups series by key, in the order in which the keys first occur, until the call has failed.
+func (c *call) groupBy(list []*Series, key func(*Series) string) []keyed {
 	var groups []keyed
 	index := map[string]int{}
-	for _, s := range list {
+	for s := range c.over(list) {
 		k := key(s)
 		i, ok := index[k]
 		if !ok {
