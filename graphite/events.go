@@ -126,7 +126,7 @@ func (a *api) eventQuery(f form) (events.Query, error) {
 		if err != nil {
 			return q, invalidParams("Invalid value %s for param %s: %v", quoted(f.get(key)), key, err)
 		}
-		*bound = microsOf(at.Unix())
+		*bound = microsOf(at.Unix()) + int64(at.Nanosecond()/1000) // now is within its second
 	}
 	if f.has("tags") {
 		q.Tags = strings.Split(f.get("tags"), " ")

@@ -100,3 +100,25 @@ func TestRefusedEvents(t *testing.T) {
 		t.Errorf("stored: %.200s", got.Body)
 	}
 }
+
+// TestEventsUntilNow: now is a moment within its second, so events of this second that are before it are
+// found, and a range that begins now leaves them out.
+func TestEventsUntilNow(t *testing.T) {
+	now := time.Unix(webNow, 400_000_000)
+	w := newWeb(t, func(o *apiOptions) { o.Now = func() time.Time { return now } })
+	for _, what := range []string{"before", "at"} {
+		if got := w.send(http.MethodPost, "/events/", `{"what":"`+what+`"}`); got.Code != http.StatusOK {
+			t.Fatal(got.Code, got.Body)
+		}
+		now = now.Add(200 * time.Millisecond)
+	}
+	now = now.Add(-200 * time.Millisecond)
+	for query, want := range map[string]int{
+		"until=now": 2, "": 2, "from=-1min&until=now": 2, "until=now-0s": 2, "from=now": 1, "from=-1s": 2, "until=-1s": 0,
+		fmt.Sprintf("until=%d", webNow): 0, fmt.Sprintf("from=%d&until=%d", webNow, webNow+1): 2,
+	} {
+		if got := strings.Count(w.get("/events/get_data?"+query).Body.String(), `"what"`); got != want {
+			t.Errorf("%q: %d events, want %d", query, got, want)
+		}
+	}
+}

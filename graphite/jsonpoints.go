@@ -32,15 +32,12 @@ func (d *renderRequest) plainPoints(j *jsonWriter, s *eval.Series) {
 	var clock decimal.Counter
 	var value []byte // the text of last
 	last := math.NaN()
-	before := int64(-1)
+	before, some := int64(0), false // no time is below all that a request may ask for
 	for at, v := range s.Points() {
 		if d.noNulls && math.IsNaN(v) {
 			continue
 		}
-		switch {
-		case before < 0:
-			clock.Set(at)
-		default:
+		if some {
 			clock.Add(at - before)
 			if len(j.buf) >= jsonChunk {
 				if j.flush(); j.gone {
@@ -48,13 +45,15 @@ func (d *renderRequest) plainPoints(j *jsonWriter, s *eval.Series) {
 				}
 			}
 			j.buf = append(j.buf, ',', ' ')
+		} else {
+			clock.Set(at)
 		}
-		before = at
+		before, some = at, true
 		if math.Float64bits(v) != math.Float64bits(last) || value == nil {
 			value, last = appendJSONFloat(value[:0], v), v
 		}
 		j.buf = append(append(j.buf, '['), value...)
 		j.buf = append(append(append(j.buf, ',', ' '), clock.Text()...), ']')
 	}
-	j.filled = before >= 0
+	j.filled = some
 }
