@@ -51,6 +51,8 @@ func (s *server) serve(ctx, writeCtx context.Context, conn net.Conn) {
 	}
 	first := c.lines.Rest()
 	switch {
+	case s.o.TLS == nil && listen.IsHandshake(first):
+		s.metrics.foreign.Inc()
 	case len(first) == 0 || !isHTTP(first[0]):
 		c.serve(ctx, writeCtx, err)
 	case s.o.TLS != nil && c.conn == conn:
@@ -152,6 +154,10 @@ func (c *connection) note() {
 	c.metrics.lines.Add(int64(c.telnet.lines))
 	c.metrics.bad.Add(int64(c.telnet.bad))
 	c.telnet.lines, c.telnet.bad, c.telnet.strange = 0, 0, 0
+	if c.telnet.foreign {
+		c.metrics.foreign.Inc()
+		c.telnet.foreign = false
+	}
 }
 
 // flush sends the answers. A client that does not read them gets no further answers: clients that

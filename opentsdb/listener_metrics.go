@@ -15,7 +15,7 @@ type listenerMetrics struct {
 	received                prometheus.Counter
 	held, outages           prometheus.Gauge
 	retries, mute           prometheus.Counter
-	unfinished              prometheus.Counter
+	unfinished, foreign     prometheus.Counter
 }
 
 func newListenerMetrics(reg prometheus.Registerer) *listenerMetrics {
@@ -42,5 +42,6 @@ func newListenerMetrics(reg prometheus.Registerer) *listenerMetrics {
 	m.retries = counter("telnet_retries_total", "Writes that the store did not take and that were tried again.")
 	m.mute = counter("telnet_unheard_connections_total", "Connections that did not read their answers and get no more.")
 	m.unfinished = counter("telnet_unfinished_lines_total", "Lines in which a connection ended; they may be cut anywhere and are dropped.")
+	m.foreign = counter("foreign_connections_total", "Connections ended because they spoke another protocol: telnet with a line of an HTTP request, or TLS where there is none.")
 	return m
 }

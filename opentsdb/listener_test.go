@@ -132,6 +132,27 @@ func TestBothProtocolsOnOnePort(t *testing.T) {
 	}
 }
 
+// A line of an HTTP request ends telnet, and nothing after it is stored; TLS where there is none ends a
+// connection at once.
+func TestForeignConnections(t *testing.T) {
+	m := newMemory()
+	l := run(t, m, nil)
+	for i, sent := range []string{
+		"version\nPOST / HTTP/1.1\r\nHost: h\r\n\r\nput evil 1 1 s=a\n", "patch / HTTP/1.1\r\n\r\nput evil 1 1 s=a\n",
+		"post /" + strings.Repeat("a", 2000) + " HTTP/1.1\r\n\r\nput evil 1 1 s=a\n", "\x16\x03\x01\x02\x00\nput evil 1 1 s=a\n",
+	} {
+		conn := l.dial(t)
+		send(t, conn, sent)
+		_, _ = io.Copy(io.Discard, conn) // a reset ends it too
+		if n := testutil.ToFloat64(l.metrics.foreign); n != float64(i+1) {
+			t.Errorf("%.20q: %v connections of other protocols", sent, n)
+		}
+	}
+	if got := m.stored(); len(got) > 0 {
+		t.Errorf("stored: %q", got)
+	}
+}
+
 func post(t *testing.T, l runningListener, content string) *http.Response {
 	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, "http://"+l.Addr().String()+"/api/put", strings.NewReader(content))
 	if err != nil {

@@ -29,9 +29,10 @@ type telnet struct {
 	// late answers points that the store refused while more was read. It is called by the pipeline.
 	late    func(answer string)
 	rolled  []lineRollup
-	lines   int // of this run, points or not
-	bad     int // of them, points that were refused
-	strange int // of them, words that are not commands
+	lines   int  // of this run, points or not
+	bad     int  // of them, points that were refused
+	strange int  // of them, words that are not commands
+	foreign bool // a line of them belongs to HTTP
 }
 
 // take stores the points of lines, and returns false when one of the lines was exit. It overwrites
@@ -83,6 +84,10 @@ func (t *telnet) parse(l *listen.Lines) (open bool) {
 			break
 		}
 		t.lines++
+		if tooLong && listen.IsRequestBegin(line) {
+			t.request(line)
+			return false
+		}
 		if tooLong {
 			t.tooLong(l.Longest)
 			continue
@@ -130,6 +135,10 @@ func (t *telnet) unknown(key []byte, p point) error {
 
 // line executes a line. It returns false when the connection is to be closed.
 func (t *telnet) line(line []byte) (open bool) {
+	if listen.IsRequestHead(line) {
+		t.request(line)
+		return false
+	}
 	if bytes.HasPrefix(line, []byte(putWord)) && !t.puts.o.ReadOnly {
 		t.put(line)
 		return true
@@ -163,6 +172,16 @@ func (t *telnet) line(line []byte) (open bool) {
 		t.unknownCommand(word)
 	}
 	return true
+}
+
+// errRequest is about a line of HTTP in telnet.
+const errRequest = argumentError("a line of an HTTP request ends the connection: a page of the web may have sent it")
+
+// request refuses a line of the head of an HTTP request: what follows is not meant for telnet.
+func (t *telnet) request(line []byte) {
+	t.bad++
+	t.foreign = true
+	t.keepLine(line, errRequest)
 }
 
 func (t *telnet) unknownCommand(word string) {

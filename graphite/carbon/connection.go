@@ -27,6 +27,7 @@ type connection struct {
 	lines    listen.Lines
 	pipeline listen.Pipeline // delivers
 	other    []byte          // memory of lines that pipeline delivers the points of
+	begun    bool            // something was read
 	turn     *turns.Turn     // to parse
 }
 
@@ -94,6 +95,11 @@ func (c *connection) take(ctx context.Context) (open, useful bool) {
 
 // collect parses all complete lines. It returns false when one of them closes the connection.
 func (c *connection) collect(ctx context.Context, b *batch) bool {
+	if first := c.lines.Rest(); !c.begun && listen.IsHandshake(first) {
+		b.refuse(ctx, ReasonTLS, nil, c.remote)
+		return false
+	}
+	c.begun = true
 	for {
 		c.lines.Skip(b.addPlain(ctx, c.lines.Rest()))
 		line, tooLong, ok := c.lines.Next()
@@ -107,8 +113,11 @@ func (c *connection) collect(ctx context.Context, b *batch) bool {
 		if reason == 0 {
 			continue
 		}
+		if listen.IsRequestHead(line) || tooLong && listen.IsRequestBegin(line) {
+			reason = ReasonHTTP
+		}
 		b.refuse(ctx, reason, line, c.remote)
-		if reason.closes() && !c.o.KeepOpen {
+		if reason.foreign() || reason.closes() && !c.o.KeepOpen {
 			c.metrics.abandonedBytes.Add(float64(len(c.lines.Unfinished())))
 			return false
 		}

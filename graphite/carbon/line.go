@@ -40,6 +40,8 @@ const (
 	ReasonNoList                         // the frame is no list
 	ReasonShape                          // the item is not (name, (time, value)), or has an empty name
 	ReasonName                           // the name is no text
+	ReasonHTTP                           // the line is one of the head of an HTTP request
+	ReasonTLS                            // the connection begins with a handshake of TLS
 	reasons
 )
 
@@ -47,7 +49,7 @@ const (
 func (r Reason) String() string {
 	return [reasons]string{
 		"none", "fields", "value", "nan", "timestamp", "timestamp_nan", "timestamp_inf", "time_range", "utf8", "too_long", "unfinished",
-		"frame", "no_list", "shape", "name",
+		"frame", "no_list", "shape", "name", "http", "tls",
 	}[r]
 }
 
@@ -61,6 +63,10 @@ func (r Reason) closes() bool {
 		return false
 	}
 }
+
+// foreign reports whether the line is one of another protocol, which ends the connection with any
+// options: what follows is not meant for carbon. A page of the web may have sent it.
+func (r Reason) foreign() bool { return r == ReasonHTTP || r == ReasonTLS }
 
 // ParseLine reads one line, without its newline. now, in seconds since the epoch, takes the place
 // of the timestamp -1. The point's name is a part of line.

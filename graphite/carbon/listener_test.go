@@ -197,6 +197,11 @@ func TestConnection(t *testing.T) {
 		{name: "too long", sent: "a 1 10\n" + long + "\nc 3 30\n", want: "a 1 @10", closed: true},
 		{name: "too long already", sent: "a 1 10\n" + long, want: "a 1 @10", closed: true},
 		{name: "too long and kept", sent: "a 1 10\n" + long + long + "\nc 3 30\n", keepOpen: true, want: "a 1 @10; c 3 @30"},
+		{name: "request", sent: "a 1 10\nPOST / HTTP/1.1\r\nHost: h:2003\r\nOrigin: http://evil\r\n\r\nevil 1 10\n", want: "a 1 @10", closed: true},
+		{name: "request and kept", sent: "a 1 10\nPOST / HTTP/1.1\r\n\r\nevil 1 10\n", keepOpen: true, want: "a 1 @10", closed: true},
+		{name: "long request and kept", sent: "a 1 10\nPOST /" + long + " HTTP/1.1\nevil 1 10\n", keepOpen: true, want: "a 1 @10", closed: true},
+		{name: "longer request and kept", sent: "a 1 10\nPOST 5 " + long + " HTTP/1.1\nHost: h\nevil 1 10\n", keepOpen: true, want: "a 1 @10", closed: true},
+		{name: "name like a request", sent: "GET 1 10\nHost: 2 20\n", want: "GET 1 @10; Host: 2 @20"},
 		{name: "kept", sent: "a 1 nan\na 1 inf\n\xff 1 1\nc 3 30\n", keepOpen: true, want: "c 3 @30"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
@@ -212,6 +217,25 @@ func TestConnection(t *testing.T) {
 			}
 			s.wantPoints(want...)
 		})
+	}
+}
+
+// A connection that begins as HTTP or with TLS is ended at once, and nothing of it is stored.
+func TestForeignConnections(t *testing.T) {
+	for sent, reason := range map[string]Reason{
+		"POST / HTTP/1.1\r\nHost: h\r\nContent-Length: 10\r\n\r\nevil 1 10\n": ReasonHTTP, "get /?a=b HTTP/1.0\r\nevil 1 10\n": ReasonHTTP,
+		"\x16\x03\x01\x02\x00\x01\nevil 1 10\n": ReasonTLS,
+	} {
+		s := startServer(t, func(o *Options) { o.KeepOpen = true })
+		conn := s.dial("tcp")
+		s.send(conn, sent)
+		waitClosed(conn)
+		if err := s.stop(); err != nil {
+			t.Fatal(err)
+		}
+		if n := testutil.ToFloat64(s.l.metrics.rejected[reason]); n != 1 || len(s.sink.points) != 0 {
+			t.Errorf("%q: %v lines refused, points %q", sent, n, s.sink.points)
+		}
 	}
 }
 
