@@ -414,8 +414,10 @@ func (p *parser) writeFlags() {
 	f("write.dedup.replica-label", "Label that tells from which server of an HA pair a series comes. It is removed.").StringVar(&l.Dedup.ReplicaLabel)
 	f("write.dedup.failover-timeout", "Silence of the stored replica after which another one of its pair is stored.").Default(l.Dedup.Failover.String()).DurationVar(&l.Dedup.Failover)
 	f("write.dedup.max-clusters", "HA pairs that are known at once; series of more are refused by name. One that was silent for 30m gives its place to a new one.").Default(text(l.Dedup.Clusters)).IntVar(&l.Dedup.Clusters)
-	f("write.max-active-series", "Series that the process may know. New series beyond it are refused by name; known ones never are. 0: as many as fit a third of the memory of the machine or cgroup; -1: no limit.").Default(text(o.ActiveSeries)).IntVar(&o.ActiveSeries)
+	f("write.max-active-series", "Series that the process may know. New series beyond it are refused by name; known ones never are. Branches of trees and tags beyond 10 count as parts of a series, by their memory: 9 branches as one. 0: as many as fit a third of the memory of the machine or cgroup; -1: no limit.").Default(text(o.ActiveSeries)).IntVar(&o.ActiveSeries)
+	f("write.max-new-branches-per-second", "Branches of trees that new series may make for each second, in addition to 8 for each series, on average over 10 seconds. Series that make more are refused by name. 0: no limit.").Default(text(o.NewBranches)).IntVar(&o.NewBranches)
 	f("write.max-new-series-per-second", "New series for each second, on average over 10 seconds; more are refused by name. 0: no limit.").Default(text(o.NewSeries)).IntVar(&o.NewSeries)
+	f("write.max-path-depth", "Elements between dots that the metric of a new series may have. Deeper ones are refused by name. 0: no limit; elements beyond 64 branches are then one.").Default(text(o.PathDepth)).IntVar(&o.PathDepth)
 }
 
 func (p *parser) queryFlags() {

@@ -78,6 +78,8 @@ type Options struct {
 	HeadBytes         int64         // --write.buffer.max-bytes
 	ActiveSeries      int           // --write.max-active-series; 0: as many as fit a third of the memory; -1: no limit
 	NewSeries         int           // --write.max-new-series-per-second: average over 10 seconds; 0: no limit
+	NewBranches       int           // --write.max-new-branches-per-second: average over 10 seconds; 0: no limit
+	PathDepth         int           // --write.max-path-depth: elements of a new series' metric; 0: no limit
 	QuerySlow         time.Duration // --query.slow-after; 0: no query is slow
 	QueryTimeout      time.Duration // --query.timeout: of one query or remote read, in any language
 	QuerySeries       int           // --query.max-series: of a selector, a Graphite request or a search; 0: no limit
@@ -117,6 +119,8 @@ type Options struct {
 	Sockets *listen.Sockets // bound by the service manager; nil: none
 
 	Command bool // a command has the tables open, not a server
+
+	storeFiles int // see fitOpenFiles; 0: as many as the engine takes by itself
 }
 
 // DefaultOptions returns the options without any flag.
@@ -129,6 +133,7 @@ func DefaultOptions() Options {
 		SeriesIndex: "auto", IndexRefresh: 30 * time.Second, SeriesCache: storage.DefaultOptions().SeriesCache,
 		ListenAddress: ":9201", MaxConnections: 512, WebBodyBytes: 16 << 20, ShutdownGrace: 30 * time.Second,
 		WriteMode: WriteAuto, LogBytes: 4 << 30, HeadBytes: 1 << 30,
+		NewBranches: 10_000, PathDepth: 64,
 		QueryTimeout: 2 * time.Minute, QuerySlow: 5 * time.Second, QuerySeries: 1_000_000, QuerySamples: 50_000_000, QueryParallel: 20,
 		RemoteWrite: DefaultRemoteWriteOptions(), Prometheus: prom.DefaultOptions(), Carbon: intake.DefaultOptions(), OpenTSDB: opentsdb.DefaultOptions(), Graphite: DefaultGraphiteOptions(),
 		Logger: slog.New(slog.DiscardHandler), Now: time.Now,
@@ -185,6 +190,8 @@ func (o Options) validateNumbers() error {
 		{"--query.slow-after", int64(o.QuerySlow), 0},
 		{budget.Flag, o.QueryMemory, 0},
 		{"--web.shutdown-grace", int64(o.ShutdownGrace), 0},
+		{"--write.max-new-branches-per-second", int64(o.NewBranches), 0},
+		{"--write.max-path-depth", int64(o.PathDepth), 0},
 	} {
 		switch {
 		case number.value >= number.least:

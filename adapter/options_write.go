@@ -104,5 +104,9 @@ func (o Options) seriesLimits() storage.SeriesLimits {
 	case active < 0:
 		active = 0
 	}
-	return storage.SeriesLimits{Active: active, PerSecond: o.NewSeries}
+	limits := storage.SeriesLimits{Active: active, PerSecond: o.NewSeries, Branches: o.NewBranches, Depth: o.PathDepth}
+	if o.Command { // whoever runs it waits, and nobody else does
+		limits.Branches = 0
+	}
+	return limits
 }

@@ -35,7 +35,7 @@ func LiveFlags() []string {
 		"opentsdb.allow-delete", "opentsdb.allow-edits", "opentsdb.limits", "opentsdb.max-points", "opentsdb.time-zone",
 		"query.max-memory-bytes", "query.max-samples", "query.max-series", "query.slow-after", "query.timeout",
 		"web.cors-origin",
-		"write.max-active-series", "write.max-new-series-per-second",
+		"write.max-active-series", "write.max-new-branches-per-second", "write.max-new-series-per-second", "write.max-path-depth",
 	}
 }
 
@@ -47,6 +47,7 @@ func (o Options) withLive(n Options) Options {
 	t.AllowDelete, t.AllowEdits, t.LimitsFile, t.MaxPoints, t.TimeZone = n.OpenTSDB.AllowDelete, n.OpenTSDB.AllowEdits, n.OpenTSDB.LimitsFile, n.OpenTSDB.MaxPoints, n.OpenTSDB.TimeZone
 	o.QueryMemory, o.QuerySamples, o.QuerySeries, o.QuerySlow, o.QueryTimeout = n.QueryMemory, n.QuerySamples, n.QuerySeries, n.QuerySlow, n.QueryTimeout
 	o.LogLevel, o.CORSOrigin, o.ActiveSeries, o.NewSeries = n.LogLevel, n.CORSOrigin, n.ActiveSeries, n.NewSeries
+	o.NewBranches, o.PathDepth = n.NewBranches, n.PathDepth
 	o.RetentionRules, o.PromConfig = n.RetentionRules, n.PromConfig
 	o.Flags, o.Settings = liveValues(o.Flags, n.Flags), liveValues(o.Settings, n.Settings)
 	o.Several, o.Lists = liveValues(o.Several, n.Several), withList(o.Lists, n.Lists, retentionList)

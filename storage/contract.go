@@ -98,6 +98,8 @@ type (
 	WriteMode = write.Mode
 	// BufferOptions is the options of log and head.
 	BufferOptions = write.BufferOptions
+	// Brancher is an Observer that makes branches of trees for series.
+	Brancher = register.Brancher
 	// SeriesLimits is the limits on series.
 	SeriesLimits = register.SeriesLimits
 )

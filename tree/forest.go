@@ -3,6 +3,7 @@ package tree
 import (
 	"context"
 	"sync"
+	"sync/atomic"
 
 	"golang.org/x/sync/semaphore"
 
@@ -75,7 +76,8 @@ type Forest struct {
 	complete bool
 	// missed is true when a cell was written whose parent branch the index did not have.
 	missed bool
-	writes int // cells claimed so far
+	writes int          // cells claimed so far
+	made   atomic.Int64 // branches that Observe has written, of series that were being registered
 	// cells that a call of Observe is writing, by row and qualifier
 	inflight map[string]claim
 	// cells that a call failed to write, so that the index may lack them

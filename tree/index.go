@@ -162,18 +162,13 @@ func (x *Index) holder(branch uint32, name string) []byte {
 
 // AddLeaf adds the leaf of a row's column; ok is false when the row is not there.
 func (x *Index) AddLeaf(key schema.BranchKey, hash uint32, leaf schema.Leaf) (ok bool, err error) {
-	branch, ok := x.branch(key)
+	x.mu.RLock()
+	branch, ok := x.branchOf(key)
+	x.mu.RUnlock()
 	if !ok {
 		return false, nil
 	}
 	return true, x.addLeafTo(key.Tree, branch, hash, leaf)
-}
-
-// branch is that of a row.
-func (x *Index) branch(key schema.BranchKey) (branch uint32, ok bool) {
-	x.mu.RLock()
-	defer x.mu.RUnlock()
-	return x.branchOf(key)
 }
 
 // branchOf is branch. The caller holds mu.

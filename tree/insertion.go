@@ -219,6 +219,9 @@ func (c *insertionRound) settle(p *observation, err error) {
 	p.todo = c.again
 	for _, i := range c.byDepth() {
 		cell := &c.cells[i]
+		if cell.Leaf == nil && p.fresh {
+			f.made.Add(1)
+		}
 		if cell.holder != nil {
 			p.collide(insertion{tree: cell.tree, tsuid: cell.Leaf}, cell.holder.TSUID)
 		}

@@ -23,7 +23,7 @@ type Loaded struct {
 // clock; 0: all). Rows come sorted, so a branch comes before its children. To see what others
 // wrote, call it with a time somewhat before the Latest of the last call.
 func (x *Index) Load(ctx context.Context, db kv.KV, table string, since int64) (Loaded, error) {
-	l := loading{index: x}
+	l := loading{index: x, way: way{index: x}}
 	s := kv.Scan{Table: table, Family: schema.FamilyData, Start: schema.TreeRow(1), Since: since}
 	for row, err := range db.Scan(ctx, s) {
 		if err == nil {
@@ -47,34 +47,42 @@ func (x *Index) Load(ctx context.Context, db kv.KV, table string, since int64) (
 type loading struct {
 	Loaded
 	index    *Index
+	way      way // to the branch of the row before
+	column   []byte
 	collided []collidedLeaf // added last, when their branches are there
 }
 
 func (l *loading) row(row kv.Row) error {
-	key, ok := schema.ParseBranchRow(row.Key)
-	if !ok {
+	if !schema.IsBranchRow(row.Key) {
 		l.failures(row)
 		return nil
 	}
-	if raw := cellOf(row, schema.BranchQualifier()); raw != nil {
-		if err := l.branch(key, raw); err != nil {
-			return err
+	for _, c := range row.Cells {
+		if string(c.Qualifier) == string(l.branchColumn()) {
+			if err := l.branch(row.Key, c.Value); err != nil {
+				return err
+			}
 		}
 	}
-	branch, known := l.index.branch(key)
-	addLeaf := func(key schema.BranchKey, hash uint32, leaf schema.Leaf) (bool, error) {
+	tree := schema.TreeOf(row.Key)
+	branch, known := l.way.to(row.Key)
+	addLeaf := func(hash uint32, leaf schema.Leaf) (bool, error) {
 		if !known {
 			return false, nil
 		}
-		return true, l.index.addLeafTo(key.Tree, branch, hash, leaf)
+		return true, l.index.addLeafTo(tree, branch, hash, leaf)
+	}
+	addAlso := func(hash uint32, leaf schema.Leaf) (bool, error) {
+		key, _ := schema.ParseBranchRow(row.Key)
+		return l.index.AddAlso(key, hash, leaf)
 	}
 	for _, c := range row.Cells {
 		l.Latest = max(l.Latest, c.Time)
 		var err error
 		if hash, ok := schema.ParseLeafQualifier(c.Qualifier); ok {
-			err = l.leaf(addLeaf, key, hash, c.Value)
+			err = l.leaf(addLeaf, hash, c.Value)
 		} else if hash, ok := parseAlso(c.Qualifier); ok {
-			err = l.leaf(l.index.AddAlso, key, hash, c.Value)
+			err = l.leaf(addAlso, hash, c.Value)
 		}
 		if err != nil {
 			return err
@@ -94,27 +102,41 @@ func (l *loading) failures(row kv.Row) {
 	}
 }
 
-func (l *loading) branch(key schema.BranchKey, raw []byte) error {
-	b, broken := schema.ParseBranch(raw)
-	if broken != nil {
-		l.Skipped++
-		return nil
+// branchColumn is the column of a branch.
+func (l *loading) branchColumn() []byte {
+	if l.column == nil {
+		l.column = schema.BranchQualifier()
 	}
-	ok, err := l.index.AddBranch(key, b.DisplayName)
+	return l.column
+}
+
+// branch adds the branch of a row. Its name alone is read of the usual document, which has the names
+// of all branches above: of deep ones it is long.
+func (l *loading) branch(row, raw []byte) error {
+	name, ok := schema.NameOfBranch(row, raw)
+	if !ok {
+		b, broken := schema.ParseBranch(raw)
+		if broken != nil {
+			l.Skipped++
+			return nil
+		}
+		name = b.DisplayName
+	}
+	ok, err := l.way.add(row, name)
 	l.count(ok, &l.Branches)
 	return err
 }
 
 // An adder takes the leaf of a row's column into an index.
-type adder func(key schema.BranchKey, hash uint32, leaf schema.Leaf) (ok bool, err error)
+type adder func(hash uint32, leaf schema.Leaf) (ok bool, err error)
 
-func (l *loading) leaf(add adder, key schema.BranchKey, hash uint32, raw []byte) error {
+func (l *loading) leaf(add adder, hash uint32, raw []byte) error {
 	leaf, broken := schema.ParseLeaf(raw)
 	if broken != nil {
 		l.Skipped++
 		return nil
 	}
-	ok, err := add(key, hash, leaf)
+	ok, err := add(hash, leaf)
 	l.count(ok, &l.Leaves)
 	return err
 }

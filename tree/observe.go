@@ -42,7 +42,7 @@ func (f *Forest) observe(ctx context.Context, series []NewSeries, fresh bool) er
 	if err := f.needTrees(ctx); err != nil {
 		return err
 	}
-	p := observation{forest: f, todo: make([]insertion, 0, len(series))}
+	p := observation{forest: f, fresh: fresh, todo: make([]insertion, 0, len(series))}
 	if fresh {
 		p.doubted = f.register(series)
 	}
@@ -121,6 +121,7 @@ func (f *Forest) enabled() []*Tree {
 // several calls only one writes a cell, and it waits for the calls that took other cells first.
 type observation struct {
 	forest   *Forest
+	fresh    bool // the series are being registered
 	todo     []insertion
 	failures map[string]*kv.Mutation // by row
 	collided []insertion

@@ -46,8 +46,9 @@ type Service struct {
 
 	// prepared is closed when the declared trees are in the table and all definitions are read.
 	// What a name means depends on them.
-	prepared chan struct{}
-	clearing chan struct{} // held by the call that clears or removes a tree
+	prepared   chan struct{}
+	preparedAt time.Time     // set before that
+	clearing   chan struct{} // held by the call that clears or removes a tree
 
 	preparing retry.Outcome
 }
@@ -143,11 +144,17 @@ func (s *Service) keep(ctx context.Context) error {
 	if !retry.Until(ctx, pauses, func() bool { return s.prepare(ctx) }) {
 		return nil
 	}
-	close(s.prepared)
+	s.finishPreparing()
 	if s.o.InTable {
 		return s.refreshDefinitions(ctx)
 	}
 	return s.forest.Run(ctx, s.o.Refresh, s.o.Logger)
+}
+
+// finishPreparing notes that the meaning of names is known.
+func (s *Service) finishPreparing() {
+	s.preparedAt = s.o.Now()
+	close(s.prepared)
 }
 
 // prepare writes the declared trees and reads all definitions.
@@ -197,8 +204,12 @@ func (s *Service) Find(ctx context.Context, pattern string, o FindOptions) ([]No
 // Display returns what the paths of a tree show. ok is false when there is no such tree.
 func (s *Service) Display(id uint16) (d Display, ok bool) { return s.forest.Display(id) }
 
+// mostLoadWait is how long the trees may be read into memory before paths are found in the table
+// meanwhile, so that a start is ready in a time that does not depend on the number of branches.
+const mostLoadWait = 10 * time.Second
+
 // Ready returns why trees cannot be asked, nil when they can: they are in memory, or paths are
-// found in the table.
+// found in the table, where that is asked for or reading takes long.
 func (s *Service) Ready() error {
 	select {
 	case <-s.prepared:
@@ -211,7 +222,11 @@ func (s *Service) Ready() error {
 	if s.o.InTable || s.forest.Loaded() {
 		return nil
 	}
-	return s.forest.Status().Err
+	err := s.forest.Status().Err
+	if errors.Is(err, errNotLoaded) && s.o.Now().Sub(s.preparedAt) >= mostLoadWait {
+		return nil
+	}
+	return err
 }
 
 // Describe writes the state of the trees for people, a line each.

@@ -28,9 +28,16 @@ func TestReadyWaitsForTrees(t *testing.T) {
 		if !s.prepare(t.Context()) {
 			t.Fatal(s.problem())
 		}
-		close(s.prepared)
+		s.finishPreparing()
 		if err := s.Ready(); (err == nil) != want {
 			t.Errorf("in the table %v: before the trees are read: %v", inTable, err)
+		}
+		s.o.Now = func() time.Time { return s.preparedAt.Add(mostLoadWait) }
+		if err := s.Ready(); err != nil {
+			t.Errorf("in the table %v: reading takes long: %v", inTable, err)
+		}
+		if _, err := s.Find(t.Context(), "servers.*", FindOptions{Limit: 10}); err != nil {
+			t.Errorf("in the table %v: find while the trees are read: %v", inTable, err)
 		}
 	}
 }

@@ -27,6 +27,7 @@ type Index struct {
 	removals uint64
 	metrics  postings                // by metric UID
 	tags     map[uidNumber]*postings // by tagk UID, then by tagv UID
+	beyond   int                     // see TagsBeyond
 }
 
 // New returns an empty index for a layout's TSUIDs.
@@ -97,7 +98,18 @@ func (x *Index) add(tsuid []byte, hash uint64) (id ID, added bool) {
 	}
 	id = ID(x.tsuids.Add(tsuid, hash))
 	x.eachPosting(tsuid, func(p *postings, uid uidNumber) { p.add(uid, id) })
+	x.beyond += max(0, (len(tsuid)-x.layout.MetricWidth)/x.layout.PairWidth()-UsualTags)
 	return id, true
+}
+
+// UsualTags is how many tags most series have at most.
+const UsualTags = 10
+
+// TagsBeyond returns how many tags all series together have in addition to UsualTags each.
+func (x *Index) TagsBeyond() int {
+	x.mu.RLock()
+	defer x.mu.RUnlock()
+	return x.beyond
 }
 
 // eachPosting shows the postings that have a series, with the UID in each. It needs mu.

@@ -22,6 +22,12 @@ type SeriesLimits struct {
 	// PerSecond is --write.max-new-series-per-second: how many series may be registered on average;
 	// 0: no limit.
 	PerSecond int
+	// Branches is --write.max-new-branches-per-second: how many branches of trees new series may make
+	// on average in addition to 8 each; 0: no limit.
+	Branches int
+	// Depth is --write.max-path-depth: how many elements the metric of a new series may have between
+	// its dots; 0: no limit.
+	Depth int
 }
 
 // burstSeconds is how long a pause may be made up for at once.
@@ -30,15 +36,18 @@ const burstSeconds = 10
 // admission lets new series in as far as the limits go. What it cannot let in is refused for good:
 // ErrLimit. The zero value has no limits.
 type admission struct {
-	known   func() int // series
+	known   func() int   // units of the series that are known
+	made    func() int64 // branches since the start
 	now     func() time.Time
 	refused [refusalReasons]prometheus.Counter
 
 	mu       sync.Mutex // guards all below
 	o        SeriesLimits
-	promised int       // series let in that may not be known yet
-	tokens   float64   // series that may be made now
-	filled   time.Time // when tokens was right
+	promised int       // units let in that may not be known yet
+	tokens   float64   // units that may be made now
+	branches float64   // that may be made now beyond the usual ones; below 0 after more than was foreseen
+	counted  int64     // branches that were charged, of those that were made
+	filled   time.Time // when tokens and branches were right
 }
 
 // refusalReason is why a new series was refused.
@@ -48,18 +57,21 @@ const (
 	refusedActive refusalReason = iota
 	refusedRate
 	refusedUID
+	refusedDepth
+	refusedBranches
 	refusalReasons
 )
 
-func (a *admission) init(o SeriesLimits, known func() int, now func() time.Time, reg prometheus.Registerer) {
-	a.o, a.known, a.now, a.filled, a.tokens = o, known, now, now(), float64(o.PerSecond*burstSeconds)
+func (a *admission) init(o SeriesLimits, known func() int, made func() int64, now func() time.Time, reg prometheus.Registerer) {
+	a.o, a.known, a.made, a.now, a.filled = o, known, made, now, now()
+	a.tokens, a.branches = float64(o.PerSecond*burstSeconds), float64(o.Branches*burstSeconds)
 	promauto.With(reg).NewGauge(prometheus.GaugeOpts{
-		Name: "tsdbridge_store_series_limit", Help: "Series that the index may have (--write.max-active-series); beyond it new ones are refused. 0: no limit.",
+		Name: "tsdbridge_store_series_limit", Help: "Series of usual names that may be known (--write.max-active-series); beyond it new ones are refused. 0: no limit.",
 	}).Set(float64(o.Active))
 	vec := promauto.With(reg).NewCounterVec(prometheus.CounterOpts{
 		Name: "tsdbridge_store_series_refused_total", Help: "New series refused, each time they came: over a limit, or no UID was left.",
 	}, []string{"reason"})
-	for reason, name := range [refusalReasons]string{"active", "rate", "uid"} {
+	for reason, name := range [refusalReasons]string{"active", "rate", "uid", "depth", "branches"} {
 		a.refused[reason] = vec.WithLabelValues(name)
 	}
 }
@@ -68,8 +80,12 @@ func (a *admission) init(o SeriesLimits, known func() int, now func() time.Time,
 func (a *admission) setLimits(o SeriesLimits) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
+	a.fill()
 	if o.PerSecond != a.o.PerSecond {
-		a.filled, a.tokens = a.now(), float64(o.PerSecond*burstSeconds)
+		a.tokens = float64(o.PerSecond * burstSeconds)
+	}
+	if o.Branches != a.o.Branches {
+		a.branches = float64(o.Branches * burstSeconds)
 	}
 	a.o = o
 }
@@ -80,43 +96,65 @@ func (a *admission) limits() SeriesLimits {
 	return a.o
 }
 
-// promise lets n new series in; if not, it tells which limit does not. What is promised must be
-// kept or returned.
-func (a *admission) promise(n int) (reason refusalReason, ok bool) {
+// promise lets new series in that may take most, and charges them with least; if not, it tells which
+// limit does not. What is promised must be kept.
+func (a *admission) promise(least, most charge) (reason refusalReason, ok bool) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if a.o.PerSecond > 0 {
-		now := a.now()
-		a.tokens = min(a.tokens+now.Sub(a.filled).Seconds()*float64(a.o.PerSecond), float64(a.o.PerSecond*burstSeconds))
-		a.filled = now
-	}
+	a.fill()
 	switch {
-	case a.o.Active > 0 && a.known()+a.promised+n > a.o.Active:
+	case a.o.Active > 0 && a.known()+a.promised+most.units > a.o.Active:
 		return refusedActive, false
-	case a.o.PerSecond > 0 && a.tokens < float64(n):
+	case a.o.PerSecond > 0 && a.tokens < float64(most.units):
 		return refusedRate, false
+	case a.o.Branches > 0 && most.branches > 0 && a.branches < float64(most.branches):
+		return refusedBranches, false
 	}
-	a.promised += n
-	a.tokens -= float64(n)
+	a.promised += least.units
+	a.tokens -= float64(least.units)
+	a.branches -= float64(least.branches)
 	return 0, true
 }
 
-// keep ends a promise of n series, of which so many were made.
-func (a *admission) keep(n, made int) {
-	if n == 0 {
+// fill adds what may be made since the last call. It needs mu.
+func (a *admission) fill() {
+	if a.o.PerSecond == 0 && a.o.Branches == 0 {
+		return
+	}
+	now := a.now()
+	passed := now.Sub(a.filled).Seconds()
+	a.tokens = min(a.tokens+passed*float64(a.o.PerSecond), float64(a.o.PerSecond*burstSeconds))
+	a.branches = min(a.branches+passed*float64(a.o.Branches), float64(a.o.Branches*burstSeconds))
+	a.filled = now
+}
+
+// keep ends a promise. Of the series that were charged with it so many were made, with so many tags
+// beyond the usual ones; the branches that were made since the last call are theirs.
+func (a *admission) keep(promised charge, series, tags int) {
+	if promised.units == 0 {
 		return
 	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	a.promised -= n
-	a.tokens += float64(n - made)
+	made := a.made()
+	branches := int(made - a.counted)
+	a.counted = made
+	actual := chargeOf(series, tags, branches, max(0, branches-usualBranches*series))
+	a.promised -= promised.units
+	a.tokens += float64(promised.units - actual.units)
+	a.branches += float64(promised.branches - actual.branches)
 }
 
 func (a *admission) refuse(reason refusalReason, s series.Series) error {
 	a.refused[reason].Inc()
 	o := a.limits()
-	if reason == refusedRate {
+	switch reason {
+	case refusedRate:
 		return fmt.Errorf("%w: series %s is new, and more than %d are made in a second (--write.max-new-series-per-second)", series.ErrLimit, shortName(s), o.PerSecond)
+	case refusedDepth:
+		return fmt.Errorf("%w: series %s is new, and has %d elements, more than %d (--write.max-path-depth)", series.ErrLimit, shortName(s), depth(s.Metric), o.Depth)
+	case refusedBranches:
+		return fmt.Errorf("%w: series %s is new and deep, and more than %d further branches are made in a second (--write.max-new-branches-per-second)", series.ErrLimit, shortName(s), o.Branches)
 	}
 	return fmt.Errorf("%w: series %s is new, and %d are known already (--write.max-active-series)", series.ErrLimit, shortName(s), o.Active)
 }
@@ -135,28 +173,38 @@ func shortName(s series.Series) string {
 // not; only where there is not, each is looked at.
 func (r *resolution) admit(ctx context.Context) {
 	s := r.registrar
-	if _, ok := s.admission.promise(len(r.series)); ok {
-		r.promised = len(r.series)
-		if !s.anyExhausted() {
+	deepest := s.admission.limits().Depth
+	least := r.least()
+	_, all := s.admission.promise(least, r.most())
+	if all {
+		r.promised = least
+		if !s.anyExhausted() && !r.anyTooDeep(deepest) {
 			return
 		}
 	}
 	exists, err := s.catalog.Known(ctx, r.series)
+	var fresh []int
 	for i := range r.series {
 		switch {
 		case r.failed(i):
 		case err != nil:
 			r.fail(i, err)
 		case exists[i]:
+		case r.tooDeep(i, deepest):
+			r.fail(i, s.admission.refuse(refusedDepth, r.series[i]))
 		default:
-			r.admitNew(ctx, i)
+			fresh = append(fresh, i)
 		}
+	}
+	prices := r.prices(fresh)
+	for n, i := range fresh {
+		r.admitNew(ctx, i, prices[n], all)
 	}
 }
 
 // admitNew admits series i or refuses it. It asks before any UID is assigned: a series that lacks
 // one UID would leave the UIDs of its other names without use.
-func (r *resolution) admitNew(ctx context.Context, i int) {
+func (r *resolution) admitNew(ctx context.Context, i int, price charge, promised bool) {
 	s := r.registrar
 	for _, kind := range schema.Kinds() {
 		exhausted := s.uids.Exhausted(kind)
@@ -175,21 +223,22 @@ func (r *resolution) admitNew(ctx context.Context, i int) {
 			return
 		}
 	}
-	if r.promised == len(r.series) {
+	if promised {
 		return // the limits allow all
 	}
-	reason, ok := s.admission.promise(1)
+	reason, ok := s.admission.promise(price, price)
 	if !ok {
 		r.fail(i, s.admission.refuse(reason, r.series[i]))
 		return
 	}
-	r.promised++
+	r.promised.units += price.units
+	r.promised.branches += price.branches
 }
 
 // admitNames lets metrics that have no series yet in as if they were new series, all or none, and
 // returns how many those are: metadata make UIDs too.
 func (reg *Registrar) admitNames(ctx context.Context, metrics []string) (made int, err error) {
-	if reg.admission.o == (SeriesLimits{}) {
+	if reg.admission.limits() == (SeriesLimits{}) {
 		return 0, nil
 	}
 	uids, err := reg.uids.Lookup(ctx, schema.Metric, metrics)
@@ -205,7 +254,7 @@ func (reg *Registrar) admitNames(ctx context.Context, metrics []string) (made in
 	if made == 0 {
 		return 0, nil
 	}
-	if reason, ok := reg.admission.promise(made); !ok {
+	if reason, ok := reg.admission.promise(charge{units: made}, charge{units: made}); !ok {
 		return 0, reg.admission.refuse(reason, series.Series{Metric: metrics[last]})
 	}
 	return made, nil

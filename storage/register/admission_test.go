@@ -83,11 +83,12 @@ func TestMaxActiveSeries(t *testing.T) {
 		if n, text := l.resolve(t, manyHosts(0, 10)); n != 10 {
 			t.Errorf("%d of 10 known: %s", n, text)
 		}
-		if n := testutil.CollectAndCount(l.reg, "tsdbridge_store_series_refused_total"); n != 3 {
+		if n := testutil.CollectAndCount(l.reg, "tsdbridge_store_series_refused_total"); n != 5 {
 			t.Errorf("%d kinds of refusals", n)
 		}
 		refused := strings.NewReader("# HELP tsdbridge_store_series_refused_total New series refused, each time they came: over a limit, or no UID was left.\n" +
 			"# TYPE tsdbridge_store_series_refused_total counter\ntsdbridge_store_series_refused_total{reason=\"active\"} 10\n" +
+			"tsdbridge_store_series_refused_total{reason=\"branches\"} 0\ntsdbridge_store_series_refused_total{reason=\"depth\"} 0\n" +
 			"tsdbridge_store_series_refused_total{reason=\"rate\"} 0\ntsdbridge_store_series_refused_total{reason=\"uid\"} 0\n")
 		if err := testutil.GatherAndCompare(l.reg, refused, "tsdbridge_store_series_refused_total"); err != nil {
 			t.Error(err)

@@ -58,6 +58,7 @@ func (r *resolution) putMeta(ctx context.Context) {
 	for _, f := range fresh {
 		if s.noteNew(f.id) {
 			added++
+			r.madeTags += extraTags(&r.series[f.series])
 		}
 	}
 	s.created.Add(float64(added))

@@ -30,6 +30,7 @@ type Registrar struct {
 	usage       *catalog.UIDUsage
 	noteNew     func(index.ID) bool
 	observer    Observer // nil: there is none
+	brancher    Brancher // the observer if it makes branches
 	checkFit    func(context.Context) error
 	now         func() time.Time
 	admission   admission
@@ -71,7 +72,8 @@ func New(o Options) *Registrar {
 		db: o.DB, meta: o.Table, layout: o.Layout, exclusive: o.DB.Exclusive, uids: o.UIDs, index: o.Series, registry: o.Registry, days: o.Days,
 		catalog: o.Catalog, usage: o.UIDUsage, noteNew: o.NoteNew, observer: o.Observer, checkFit: o.CheckFit, now: o.Now, created: newCreated(o.Registerer),
 	}
-	r.admission.init(o.NewSeries, r.index.Size, o.Now, o.Registerer)
+	r.brancher, _ = o.Observer.(Brancher)
+	r.admission.init(o.NewSeries, r.heldUnits, r.madeBranches, o.Now, o.Registerer)
 	r.resolutions.New = func() any { return &resolution{} }
 	r.naming.init()
 	return r

@@ -49,7 +49,7 @@ func (reg *Registrar) resolveNamed(ctx context.Context, all []series.Series, b b
 	r.begin(reg, all)
 	r.birth = b
 	r.admit(ctx)
-	defer func() { reg.admission.keep(r.promised, r.made) }()
+	defer func() { reg.admission.keep(r.promised, r.made, r.madeTags) }()
 	for _, kind := range schema.Kinds() {
 		r.assign(ctx, kind)
 	}
@@ -74,8 +74,9 @@ type resolution struct {
 	pairs  []schema.Pair
 	ids    []index.ID // of good
 
-	promised int // series, by admission
-	made     int // series
+	promised charge // by admission
+	made     int    // series
+	madeTags int    // of them, beyond the usual ones
 
 	fresh []newSeries
 	birth birth
@@ -235,7 +236,7 @@ func (reg *Registrar) AssignMetrics(ctx context.Context, metrics []string) (uids
 	if err != nil {
 		return nil, nil, err
 	}
-	defer reg.admission.keep(made, made)
+	defer reg.admission.keep(charge{units: made}, made, 0)
 	uids, errs = reg.uids.Assign(ctx, schema.Metric, metrics)
 	for i, err := range errs {
 		if err != nil {

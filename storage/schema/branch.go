@@ -110,6 +110,33 @@ func ParseBranchRow(key []byte) (k BranchKey, ok bool) {
 	return k, k.Tree != 0
 }
 
+// IsBranchRow reports whether ParseBranchRow reads a key.
+func IsBranchRow(key []byte) bool {
+	return len(key) >= treeWidth && (len(key)-treeWidth)%branchWidth == 0 && TreeOf(key) != 0
+}
+
+// TreeOf returns the tree of the key of a branch row.
+func TreeOf(row []byte) uint16 { return binary.BigEndian.Uint16(row) }
+
+// HashAt returns the hash of the name that is so many branches below the root in the key of a branch
+// row, from 1 on.
+func HashAt(row []byte, depth int) uint32 {
+	return binary.BigEndian.Uint32(row[treeWidth+branchWidth*(depth-1):])
+}
+
+// SharedDepth returns how many branches the ways to two branch rows have in common, the root
+// included.
+func SharedDepth(a, b []byte) int {
+	if len(a) < treeWidth || len(b) < treeWidth || TreeOf(a) != TreeOf(b) {
+		return 0
+	}
+	n := treeWidth
+	for n < len(a) && n < len(b) && a[n] == b[n] {
+		n++
+	}
+	return 1 + (n-treeWidth)/branchWidth
+}
+
 // Depth returns the number of names below the root in the key of a branch row.
 func Depth(row []byte) int { return (len(row) - treeWidth) / branchWidth }
 

@@ -44,6 +44,28 @@ func plainLeaf(raw []byte) (l Leaf, ok bool) {
 	return l, err == nil
 }
 
+// NameOfBranch reads the name alone from the usual document of a branch, in the time that the name
+// takes. ok is false for other documents, and where the name is not the one that the row was made for.
+func NameOfBranch(row, raw []byte) (name string, ok bool) {
+	const begin, end, closing = `{"path":{"0":"`, `"},"displayName":"`, `"}`
+	if !bytes.HasPrefix(raw, []byte(begin)) || !bytes.HasSuffix(raw, []byte(closing)) || Depth(row) == 0 {
+		return "", false
+	}
+	raw = raw[:len(raw)-len(closing)]
+	at := bytes.LastIndexByte(raw, '"') + 1
+	shown := raw[at:]
+	if len(shown) == 0 || !bytes.HasSuffix(raw[:at], []byte(end)) || bytes.IndexByte(shown, '\\') >= 0 || !utf8.Valid(shown) {
+		return "", false
+	}
+	for _, c := range shown {
+		if c < ' ' {
+			return "", false
+		}
+	}
+	name = string(shown)
+	return name, NameHash(name) == HashAt(row, Depth(row))
+}
+
 // plainBranch reads the document of a branch.
 func plainBranch(raw []byte) (b Branch, ok bool) {
 	for prefix := `{"path":{"`; len(b.Path) == 0 || len(raw) == 0 || raw[0] != '}'; prefix = `,"` {
