@@ -84,6 +84,9 @@ func New(o Options) (*Adapter, error) {
 	}
 	log, handler := lastlog.Watch(seldom.Limit(o.Logger.Handler()), keptLog)
 	o.Logger = slog.New(handler)
+	if !o.Command {
+		o.fitOpenFiles(openFiles())
+	}
 	a := &Adapter{o: o, log: log, registry: prometheus.NewRegistry(), running: running.New(), started: o.Now()}
 	a.running.Watch(o.QuerySlow, a.tellSlow)
 	a.running.Measure(a.registry, "promql", "graphite", "opentsdb", "remote read")

@@ -51,6 +51,7 @@ func (o Options) openEngine(reg prometheus.Registerer, wait time.Duration) (kv.K
 	}
 	e, err := pebble.Open(pebble.Options{
 		Path: o.Path, CacheBytes: o.CacheBytes, MinFreeBytes: o.MinFreeBytes, Logger: o.Logger, Tables: o.Tables(), LockWait: wait,
+		OpenFiles: o.StoreFiles,
 	})
 	if err != nil {
 		return nil, nil, fmt.Errorf("open the store in %s: %w", o.Path, withAdvice(err))

@@ -120,7 +120,7 @@ type Options struct {
 
 	Command bool // a command has the tables open, not a server
 
-	storeFiles int // see fitOpenFiles; 0: as many as the engine takes by itself
+	StoreFiles int // of tables that the embedded engine has open; 0: as many as it takes by itself
 }
 
 // DefaultOptions returns the options without any flag.

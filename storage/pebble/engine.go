@@ -37,6 +37,8 @@ type Options struct {
 	// none. Less than a few memory tables (256 MiB) may let the disk run full while the store puts
 	// itself in order.
 	MinFreeBytes int64
+	// OpenFiles is how many files of tables are open at most; 0: DefaultOpenFiles.
+	OpenFiles int
 	// Logger logs errors in the background; nil drops them.
 	Logger *slog.Logger
 	// LockWait is how long Open waits for a folder that another process has open.
@@ -50,6 +52,9 @@ type Options struct {
 
 // DefaultCacheBytes is the size of the block cache of a store on disk: 128 MiB.
 const DefaultCacheBytes = 128 << 20
+
+// DefaultOpenFiles is how many files of tables a store has open at most.
+const DefaultOpenFiles = 1000
 
 // What a caller can tell apart.
 var (

@@ -1,6 +1,7 @@
 package pebble
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -34,7 +35,7 @@ func tuned(o Options, files vfs.FS) *pebble.Options {
 		L0CompactionThreshold:       2,
 		L0StopWritesThreshold:       1000,
 		LBaseMaxBytes:               64 << 20,
-		MaxOpenFiles:                1000,
+		MaxOpenFiles:                cmp.Or(o.OpenFiles, DefaultOpenFiles),
 		CompactionConcurrencyRange:  func() (int, int) { return 1, 2 },
 		BytesPerSync:                1 << 20,
 		FlushDelayDeleteRange:       deleteRangeDelay,
