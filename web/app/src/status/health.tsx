@@ -4,7 +4,7 @@ import {formatBytes, formatCount, formatAge, formatNumber} from '../lib/format.t
 import {useRequest} from '../lib/request.ts';
 import {version} from '../lib/server.ts';
 import {Failed} from '../lib/waiting.tsx';
-import {doors} from './doors.tsx';
+import {countOf, doors} from './doorlist.ts';
 import {perSecond, type Scrapes} from './scrapes.ts';
 
 /** Health tells whether the process is ready, and why not. */
@@ -37,7 +37,7 @@ export function Tiles(p: Scrapes) {
   if (!now) return null;
   const comes = doors.map(d => perSecond(now, before, ...d.received));
   const sum = comes.every(v => v === undefined) ? undefined : comes.reduce<number>((n, v) => n + (v ?? 0), 0);
-  const refused = doors.reduce((n, d) => n + (now.sum(...d.rejected) ?? 0) + (d.failed ? now.sum(...d.failed) ?? 0 : 0), now.sum('tsdbridge_carbon_rejected_lines_total') ?? 0);
+  const refused = doors.map(d => countOf(d, now)).reduce((n, c) => n + c.rejected + (c.failed ?? 0), 0);
   const queries = perSecond(now, before, 'tsdbridge_query_duration_seconds_count');
   const free = now.sum('tsdbridge_embedded_disk_free_bytes');
   const disk = now.sum('tsdbridge_embedded_disk_bytes');
