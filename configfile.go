@@ -11,7 +11,7 @@ import (
 	"strconv"
 
 	"github.com/alecthomas/kingpin/v2"
-	"gopkg.in/yaml.v3"
+	"go.yaml.in/yaml/v3"
 
 	"github.com/tsdbridge/tsdbridge/adapter"
 	"github.com/tsdbridge/tsdbridge/adapter/config"

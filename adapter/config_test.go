@@ -3,7 +3,7 @@ package adapter
 import (
 	"testing"
 
-	"gopkg.in/yaml.v3"
+	"go.yaml.in/yaml/v3"
 )
 
 // parsed reads a value of the configuration file.

@@ -24,7 +24,7 @@ import (
 	"github.com/prometheus/prometheus/prompb"
 	"github.com/prometheus/prometheus/storage/remote"
 	"github.com/prometheus/prometheus/tsdb/chunkenc"
-	"gopkg.in/yaml.v3"
+	"go.yaml.in/yaml/v3"
 )
 
 // A recordedExchange is a line of testdata/recorded/requests.jsonl: what a program of Mimir or Thanos asked a Prometheus, and

@@ -12,7 +12,7 @@ import (
 
 	"github.com/grafana/regexp"
 	"github.com/prometheus/prometheus/config"
-	"gopkg.in/yaml.v3"
+	"go.yaml.in/yaml/v3"
 
 	"github.com/tsdbridge/tsdbridge/prometheus/rules"
 )

@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"github.com/cockroachdb/datadriven"
-	"gopkg.in/yaml.v3"
+	"go.yaml.in/yaml/v3"
 
 	"github.com/tsdbridge/tsdbridge/storage"
 )

@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"github.com/prometheus/prometheus/config"
-	"gopkg.in/yaml.v3"
+	"go.yaml.in/yaml/v3"
 
 	"github.com/tsdbridge/tsdbridge/prometheus/query"
 	"github.com/tsdbridge/tsdbridge/prometheus/rules"
