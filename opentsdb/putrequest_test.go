@@ -19,6 +19,7 @@ import (
 	"github.com/cockroachdb/datadriven"
 	"github.com/google/go-cmp/cmp"
 	"github.com/prometheus/client_golang/prometheus/testutil"
+
 	"github.com/tsdbridge/tsdbridge/opentsdb/jackson"
 	"github.com/tsdbridge/tsdbridge/opentsdb/reply"
 )

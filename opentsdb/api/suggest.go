@@ -82,11 +82,11 @@ func suggestParameters(w http.ResponseWriter, r *request) (p suggestion, err err
 		p.Type, p.Q, most = v.Get("type"), v.Get("q"), v.Get("max")
 	}
 	if most != "" {
-		max, err := strconv.ParseInt(most, 10, 32)
+		n, err := strconv.ParseInt(most, 10, 32)
 		if err != nil {
 			return p, reply.BadRequest("Unable to parse 'max' as a number")
 		}
-		p.Max = int(max)
+		p.Max = int(n)
 	}
 	if p.Type == "" {
 		return p, reply.BadRequest("Missing parameter <code>type</code>")

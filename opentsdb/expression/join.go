@@ -36,7 +36,7 @@ func (j Join) key(s subject, queryKeys map[string]bool) string {
 	}
 	var b strings.Builder
 	for _, tag := range s.tags {
-		if !bool(j.UseQueryTags) || queryKeys[tag.Key.Name] {
+		if !j.UseQueryTags || queryKeys[tag.Key.Name] {
 			b.WriteString(tag.Key.UID)
 			b.WriteString(tag.Value.UID)
 		}

@@ -11,7 +11,7 @@ import (
 func (r *Request) queries() (*query.Request, error) {
 	q := &query.Request{Start: string(r.Time.Start), End: string(orEmpty(r.Time.End)), Timezone: string(orEmpty(r.Time.Timezone))}
 	for _, m := range r.Metrics {
-		sub := query.SubQuery{Metric: string(m.Metric), Aggregator: string(r.Time.Aggregator), Rate: bool(r.Time.Rate)}
+		sub := query.SubQuery{Metric: string(m.Metric), Aggregator: string(r.Time.Aggregator), Rate: r.Time.Rate}
 		if m.Aggregator != nil {
 			sub.Aggregator = string(*m.Aggregator)
 		}
@@ -25,7 +25,7 @@ func (r *Request) queries() (*query.Request, error) {
 			for _, tag := range f.Tags {
 				sub.Filters = append(sub.Filters, tag.Filter)
 			}
-			sub.ExplicitTags = bool(f.ExplicitTags)
+			sub.ExplicitTags = f.ExplicitTags
 		}
 		q.Queries = append(q.Queries, sub)
 	}

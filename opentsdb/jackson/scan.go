@@ -16,6 +16,7 @@ type Scanner struct {
 // A ScalarKind is the kind of a Scalar.
 type ScalarKind uint8
 
+// The kinds of values.
 const (
 	Null   ScalarKind = iota
 	String            // in quotes

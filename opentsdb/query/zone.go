@@ -32,7 +32,8 @@ func shortZones() map[string]string {
 		"ACT": "Australia/Darwin", "AET": "Australia/Sydney", "AGT": "America/Argentina/Buenos_Aires",
 		"ART": "Africa/Cairo", "AST": "America/Anchorage", "BET": "America/Sao_Paulo", "BST": "Asia/Dhaka",
 		"CAT": "Africa/Harare", "CNT": "America/St_Johns", "CST": "America/Chicago", "CTT": "Asia/Shanghai",
-		"EAT": "Africa/Addis_Ababa", "ECT": "Europe/Paris", "EST": "Etc/GMT+5", "HST": "Etc/GMT+10",
+		"EAT": "Africa/Addis_Ababa", "EST": "Etc/GMT+5", "HST": "Etc/GMT+10",
+		"ECT": "Europe/Paris", //nolint:misspell // Java's name
 		"IET": "America/Indiana/Indianapolis", "IST": "Asia/Kolkata", "JST": "Asia/Tokyo",
 		"MIT": "Pacific/Apia", "MST": "Etc/GMT+7", "NET": "Asia/Yerevan", "NST": "Pacific/Auckland",
 		"PLT": "Asia/Karachi", "PNT": "America/Phoenix", "PRT": "America/Puerto_Rico",
