@@ -5,10 +5,12 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+
+	"github.com/tsdbridge/tsdbridge/internal/backtrack"
 )
 
 // bracket reads a group of any kind; its opening bracket is consumed. A comment gives nil.
-func (p *parser) bracket() (node, error) {
+func (p *parser) bracket() (backtrack.Node, error) {
 	if !p.accept("?") {
 		return p.capture("")
 	}
@@ -29,7 +31,7 @@ func (p *parser) bracket() (node, error) {
 		return p.closed()
 	case p.accept(">"):
 		n, err := p.closed()
-		return atomic{n}, err
+		return backtrack.Atomic{Body: n}, err
 	case p.accept("#"):
 		_, err := p.until(')')
 		return nil, err
@@ -48,7 +50,7 @@ func (p *parser) bracket() (node, error) {
 }
 
 // closed reads up to the closing bracket. Flags set inside end there.
-func (p *parser) closed() (node, error) {
+func (p *parser) closed() (backtrack.Node, error) {
 	before := p.flags
 	n, err := p.alternation()
 	if err == nil && !p.accept(")") {
@@ -58,7 +60,7 @@ func (p *parser) closed() (node, error) {
 	return n, err
 }
 
-func (p *parser) capture(name string) (node, error) {
+func (p *parser) capture(name string) (backtrack.Node, error) {
 	index := p.groups
 	p.groups++
 	if name != "" {
@@ -70,26 +72,26 @@ func (p *parser) capture(name string) (node, error) {
 	p.open = append(p.open, index)
 	n, err := p.closed()
 	p.open = p.open[:len(p.open)-1]
-	return group{index, n}, err
+	return backtrack.Group{Index: index, Body: n}, err
 }
 
-func (p *parser) look(behind, negative bool) (node, error) {
+func (p *parser) look(behind, negative bool) (backtrack.Node, error) {
 	n, err := p.closed()
 	if err != nil {
 		return nil, err
 	}
-	l := look{body: n, isBehind: behind, negative: negative}
+	l := backtrack.Look{Body: n, Behind: behind, Negative: negative}
 	if behind {
-		least, most := n.width()
+		least, most := n.Width()
 		if least != most {
 			return nil, errors.New("look-behind requires fixed-width pattern")
 		}
-		l.behind = least
+		l.Least, l.Most = least, least
 	}
 	return l, nil
 }
 
-func (p *parser) condition() (node, error) {
+func (p *parser) condition() (backtrack.Node, error) {
 	name, err := p.until(')')
 	if err != nil {
 		return nil, err
@@ -103,18 +105,18 @@ func (p *parser) condition() (node, error) {
 	if err != nil {
 		return nil, err
 	}
-	branches, ok := body.(alternatives)
+	branches, ok := body.(backtrack.Alternatives)
 	switch {
 	case !ok:
-		return conditional{index, body, sequence{}}, nil
+		return backtrack.Conditional{Index: index, Yes: body, No: backtrack.Sequence{}}, nil
 	case len(branches) > 2:
 		return nil, errors.New("conditional backref with more than two branches")
 	}
-	return conditional{index, branches[0], branches[1]}, nil
+	return backtrack.Conditional{Index: index, Yes: branches[0], No: branches[1]}, nil
 }
 
 // scopedFlags reads `(?i-s:…)`.
-func (p *parser) scopedFlags() (node, error) {
+func (p *parser) scopedFlags() (backtrack.Node, error) {
 	before := p.flags
 	defer func() { p.flags = before }()
 	on := true
@@ -137,7 +139,7 @@ func (p *parser) scopedFlags() (node, error) {
 	return nil, errors.New("missing -, : or )")
 }
 
-func (p *parser) reference(name string) (node, error) {
+func (p *parser) reference(name string) (backtrack.Node, error) {
 	index, err := groupNumber(name, p.names, p.groups)
 	if err != nil {
 		return nil, err
@@ -145,7 +147,11 @@ func (p *parser) reference(name string) (node, error) {
 	if slices.Contains(p.open, index) {
 		return nil, errors.New("cannot refer to an open group")
 	}
-	return backreference{index, p.flags.fold}, nil
+	r := backtrack.Backreference{Index: index}
+	if p.flags.fold {
+		r.Again = againInAnyCase
+	}
+	return r, nil
 }
 
 // groupNumber resolves a name or a number of a group.

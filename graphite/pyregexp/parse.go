@@ -7,6 +7,8 @@ import (
 	"strconv"
 	"strings"
 	"unicode"
+
+	"github.com/tsdbridge/tsdbridge/internal/backtrack"
 )
 
 // parser reads a pattern by recursive descent, with Python's words for errors.
@@ -23,7 +25,7 @@ type parser struct {
 
 type flags struct{ fold, multiline, dotAll, verbose, ascii bool }
 
-func (p *parser) parse() (node, error) {
+func (p *parser) parse() (backtrack.Node, error) {
 	if err := p.globalFlags(); err != nil {
 		return nil, err
 	}
@@ -104,12 +106,12 @@ func (f *flags) set(letters []rune, on bool) error {
 	return nil
 }
 
-func (p *parser) alternation() (node, error) {
+func (p *parser) alternation() (backtrack.Node, error) {
 	if p.depth++; p.depth > maxNesting {
 		return nil, fmt.Errorf("groups nested deeper than %d", maxNesting)
 	}
 	defer func() { p.depth-- }()
-	var all alternatives
+	var all backtrack.Alternatives
 	for {
 		n, err := p.branch()
 		if err != nil {
@@ -126,8 +128,8 @@ func (p *parser) alternation() (node, error) {
 	return all, nil
 }
 
-func (p *parser) branch() (node, error) {
-	var all sequence
+func (p *parser) branch() (backtrack.Node, error) {
+	var all backtrack.Sequence
 	for p.at < len(p.text) && p.peek() != '|' && p.peek() != ')' {
 		if p.flags.verbose && p.skipVerbose() {
 			continue
@@ -162,22 +164,22 @@ func (p *parser) skipVerbose() bool {
 }
 
 // quantified reads the repeat after an atom, if there is one.
-func (p *parser) quantified(n node) (node, error) {
+func (p *parser) quantified(n backtrack.Node) (backtrack.Node, error) {
 	least, most, ok, err := p.quantifier()
 	if !ok || err != nil {
 		return n, err
 	}
-	if _, isPlace := n.(place); isPlace {
+	if _, isPlace := n.(backtrack.Place); isPlace {
 		return nil, errors.New("nothing to repeat")
 	}
-	r := repeat{body: n, least: least, most: most}
-	var whole node = r
+	r := backtrack.Repeat{Body: n, Least: least, Most: most}
+	var whole backtrack.Node = r
 	switch {
 	case p.accept("?"):
-		r.lazy = true
+		r.Lazy = true
 		whole = r
 	case p.accept("+"):
-		whole = atomic{r}
+		whole = backtrack.Atomic{Body: r}
 	}
 	if _, _, again, _ := p.quantifier(); again {
 		return nil, errors.New("multiple repeat")
@@ -189,10 +191,10 @@ func (p *parser) quantifier() (least, most int, ok bool, err error) {
 	switch p.peek() {
 	case '*':
 		p.at++
-		return 0, unbounded, true, nil
+		return 0, backtrack.Unbounded, true, nil
 	case '+':
 		p.at++
-		return 1, unbounded, true, nil
+		return 1, backtrack.Unbounded, true, nil
 	case '?':
 		p.at++
 		return 0, 1, true, nil
@@ -213,7 +215,7 @@ func (p *parser) counts() (least, most int, ok bool, err error) {
 		return 0, 0, false, nil
 	}
 	p.at += end + 1
-	least, most = count(low, 0), count(high, unbounded)
+	least, most = count(low, 0), count(high, backtrack.Unbounded)
 	if !both {
 		most = least
 	}
@@ -235,25 +237,25 @@ func count(s string, otherwise int) int {
 	return otherwise
 }
 
-func (p *parser) atom() (node, error) {
+func (p *parser) atom() (backtrack.Node, error) {
 	c := p.peek()
 	p.at++
 	switch c {
 	case '.':
 		if p.flags.dotAll {
-			return charNode{is: func(rune) bool { return true }}, nil
+			return backtrack.Char{Is: func(rune) bool { return true }}, nil
 		}
-		return charNode{is: func(r rune) bool { return r != '\n' }}, nil
+		return backtrack.Char{Is: func(r rune) bool { return r != '\n' }}, nil
 	case '^':
 		if p.flags.multiline {
-			return lineStart, nil
+			return placeNode(lineStart), nil
 		}
-		return textStart, nil
+		return placeNode(textStart), nil
 	case '$':
 		if p.flags.multiline {
-			return lineEnd, nil
+			return placeNode(lineEnd), nil
 		}
-		return lastLineEnd, nil
+		return placeNode(lastLineEnd), nil
 	case '(':
 		return p.bracket()
 	case '[':
@@ -270,10 +272,10 @@ func (p *parser) atom() (node, error) {
 	return p.literal(c), nil
 }
 
-func (p *parser) literal(c rune) node {
+func (p *parser) literal(c rune) backtrack.Node {
 	if p.flags.fold {
 		low := unicode.ToLower(c)
-		return charNode{is: func(r rune) bool { return r == c || unicode.ToLower(r) == low }}
+		return backtrack.Char{Is: func(r rune) bool { return r == c || unicode.ToLower(r) == low }}
 	}
-	return charNode{char: c}
+	return backtrack.Char{Char: c}
 }

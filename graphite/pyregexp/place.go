@@ -1,8 +1,11 @@
 package pyregexp
 
 import (
+	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/tsdbridge/tsdbridge/internal/backtrack"
 )
 
 // place matches without taking anything.
@@ -17,6 +20,16 @@ const (
 	wordBoundary
 	insideWord
 )
+
+func placeNode(p place) backtrack.Node {
+	return backtrack.Place{Holds: p.holds, Start: p == textStart}
+}
+
+// againInAnyCase takes what a group has matched, in any case.
+func againInAnyCase(text string, at int, group string) (end int, ok bool) {
+	end = at + len(group)
+	return end, end <= len(text) && strings.EqualFold(text[at:end], group)
+}
 
 func (n place) holds(text string, at int) bool {
 	switch n {

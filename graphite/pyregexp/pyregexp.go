@@ -7,8 +7,9 @@ import (
 	"errors"
 	"fmt"
 	"strings"
-	"sync"
 	"unicode/utf8"
+
+	"github.com/tsdbridge/tsdbridge/internal/backtrack"
 )
 
 // Regexp is a regular expression as Python's re reads it, which is what aliasSub, grep and tag
@@ -17,10 +18,9 @@ import (
 // own, and is bounded in every direction: patterns in length and depth, matching in steps and
 // places to go back to, replacements in length. A Regexp is safe for concurrent use.
 type Regexp struct {
-	program program
+	program *backtrack.Program
 	groups  int
 	names   map[string]int
-	idle    sync.Pool // of *machine
 }
 
 // Limits of regular expressions. Errors name them.
@@ -32,20 +32,14 @@ const (
 	maxNesting = 200
 	// maxSteps bounds the work for one text, about 50 ms.
 	maxSteps = 4_000_000
-	// maxPlaces bounds the places to go back to while one text is matched, 16 bytes each.
-	maxPlaces = 1 << 18
 	// MaxReplaced is how many bytes Sub may make of a text.
 	MaxReplaced = 8 << 20
 )
 
 // ErrTooExpensive means that matching a text needs more than is allowed. Its text names the limit.
-var ErrTooExpensive = errors.New("regular expression takes too long")
+var ErrTooExpensive = backtrack.ErrTooExpensive
 
-var (
-	errSteps    = fmt.Errorf("%w: more than %d steps for one text", ErrTooExpensive, maxSteps)
-	errPlaces   = fmt.Errorf("%w: more than %d places to go back to in one text", ErrTooExpensive, maxPlaces)
-	errReplaced = fmt.Errorf("%w: a replacement makes a text of more than %d bytes", ErrTooExpensive, MaxReplaced)
-)
+var errReplaced = fmt.Errorf("%w: a replacement makes a text of more than %d bytes", ErrTooExpensive, MaxReplaced)
 
 // Compile reads a pattern of Python 3.11's re.
 func Compile(pattern string) (*Regexp, error) {
@@ -57,23 +51,24 @@ func Compile(pattern string) (*Regexp, error) {
 	if err != nil {
 		return nil, fmt.Errorf("regular expression %.80q: %w", pattern, err)
 	}
-	return &Regexp{program: compile(root, p.groups), groups: p.groups, names: p.names}, nil
+	program := backtrack.Compile(root, backtrack.Options{Groups: p.groups, MostSteps: maxSteps})
+	return &Regexp{program: program, groups: p.groups, names: p.names}, nil
 }
 
 // Search reports whether the pattern matches anywhere in text.
 func (r *Regexp) Search(text string) (bool, error) {
-	m := r.machine(text)
-	defer r.idle.Put(m)
-	_, ok := m.search(0, false)
-	return ok, m.err
+	m := r.program.Match(text, nil)
+	defer m.End()
+	_, ok := m.Search(0, false)
+	return ok, m.Err()
 }
 
 // Match reports whether the pattern matches at the start of text.
 func (r *Regexp) Match(text string) (bool, error) {
-	m := r.machine(text)
-	defer r.idle.Put(m)
-	_, ok := m.at(0, false)
-	return ok, m.err
+	m := r.program.Match(text, nil)
+	defer m.End()
+	_, ok := m.At(0, false)
+	return ok, m.Err()
 }
 
 // HasGroup reports whether the pattern has a group of that name.
@@ -82,15 +77,15 @@ func (r *Regexp) HasGroup(name string) bool { return r.names[name] > 0 }
 // Groups matches the pattern at the start of text and returns what its named groups matched, without
 // those that took no part; nil if the pattern does not match.
 func (r *Regexp) Groups(text string) (map[string]string, error) {
-	m := r.machine(text)
-	defer r.idle.Put(m)
-	if _, ok := m.at(0, false); !ok {
-		return nil, m.err
+	m := r.program.Match(text, nil)
+	defer m.End()
+	if _, ok := m.At(0, false); !ok {
+		return nil, m.Err()
 	}
 	groups := make(map[string]string, len(r.names))
 	for name, n := range r.names {
-		if m.regs[2*n+1] >= 0 {
-			groups[name] = text[m.regs[2*n]:m.regs[2*n+1]]
+		if begin, end := m.Group(n); end >= 0 {
+			groups[name] = text[begin:end]
 		}
 	}
 	return groups, nil
@@ -103,36 +98,40 @@ func (r *Regexp) Sub(template, text string) (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("replacement %.80q: %w", template, err)
 	}
-	m := r.machine(text)
-	defer r.idle.Put(m)
+	m := r.program.Match(text, nil)
+	defer m.End()
 	var b strings.Builder
 	at, copied, advance := 0, 0, false
 	for at <= len(text) {
-		end, ok := m.search(at, advance)
+		end, ok := m.Search(at, advance)
 		if !ok {
 			break
 		}
-		b.WriteString(text[copied:m.regs[0]])
-		if m.expand(&b, parts); b.Len() > MaxReplaced {
+		begin, _ := m.Group(0)
+		b.WriteString(text[copied:begin])
+		if expand(&b, text, m, parts); b.Len() > MaxReplaced {
 			return "", errReplaced
 		}
 		// After an empty match the next one must not be empty at the same place; after another it
 		// may be.
-		at, copied, advance = end, end, end == int(m.regs[0])
+		at, copied, advance = end, end, end == begin
 	}
 	b.WriteString(text[copied:])
-	return b.String(), m.err
+	return b.String(), m.Err()
 }
 
 // expand writes a replacement, up to the limit; a group that did not match is empty.
-func (m *machine) expand(b *strings.Builder, parts []templatePart) {
+func expand(b *strings.Builder, text string, m *backtrack.Match, parts []templatePart) {
 	for _, p := range parts {
 		if b.Len() > MaxReplaced {
 			return
 		}
 		b.WriteString(p.text)
-		if p.group >= 0 && m.regs[2*p.group+1] >= 0 {
-			b.WriteString(m.text[m.regs[2*p.group]:m.regs[2*p.group+1]])
+		if p.group < 0 {
+			continue
+		}
+		if begin, end := m.Group(p.group); end >= 0 {
+			b.WriteString(text[begin:end])
 		}
 	}
 }

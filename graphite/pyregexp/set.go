@@ -8,6 +8,8 @@ import (
 	"sort"
 	"strconv"
 	"unicode"
+
+	"github.com/tsdbridge/tsdbridge/internal/backtrack"
 )
 
 // runeSet is the content of square brackets. Looking up a character costs the logarithm of the
@@ -53,7 +55,7 @@ func (s *runeSet) complete() {
 }
 
 // set reads `[…]`; its opening bracket is consumed. A closing bracket that comes first is a member.
-func (p *parser) set() (node, error) {
+func (p *parser) set() (backtrack.Node, error) {
 	s := &runeSet{negative: p.accept("^"), fold: p.flags.fold, seen: map[rune]bool{}}
 	for first := true; first || p.peek() != ']'; first = false {
 		if p.at >= len(p.text) {
@@ -65,7 +67,7 @@ func (p *parser) set() (node, error) {
 	}
 	p.at++
 	s.complete()
-	return charNode{is: s.has}, nil
+	return backtrack.Char{Is: s.has}, nil
 }
 
 // setMember reads a character, a class such as \d, or a range.
@@ -145,19 +147,19 @@ func (p *parser) class(c rune) func(rune) bool {
 func isPythonSpace(r rune) bool { return unicode.IsSpace(r) || 0x1c <= r && r <= 0x1f }
 
 // escape reads what follows a backslash outside a set.
-func (p *parser) escape() (node, error) {
+func (p *parser) escape() (backtrack.Node, error) {
 	if p.at >= len(p.text) {
 		return nil, errors.New("bad escape (end of pattern)")
 	}
 	c := p.text[p.at]
 	if class := p.class(c); class != nil {
 		p.at++
-		return charNode{is: class}, nil
+		return backtrack.Char{Is: class}, nil
 	}
 	places := map[rune]place{'A': textStart, 'Z': textEnd, 'b': wordBoundary, 'B': insideWord}
 	if n, ok := places[c]; ok {
 		p.at++
-		return n, nil
+		return placeNode(n), nil
 	}
 	if isDecimal(p.text, p.at) {
 		return p.digitEscape()
@@ -167,7 +169,7 @@ func (p *parser) escape() (node, error) {
 }
 
 // digitEscape is an octal character (\0, \012, \101) or a reference to a group.
-func (p *parser) digitEscape() (node, error) {
+func (p *parser) digitEscape() (backtrack.Node, error) {
 	s := p.text[p.at:]
 	if s[0] == '0' || isOctal(s, 0) && isOctal(s, 1) && isOctal(s, 2) {
 		r, size := octal(s)

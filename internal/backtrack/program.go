@@ -1,20 +1,14 @@
-package pyregexp
-
-// program is a compiled pattern. It ends with opMatch.
-type program struct {
-	insts []inst
-	// How many the machine needs: two for each group, then those of groups, loops and guards.
-	registers int
-	anchored  bool // It matches at the start of the text or nowhere.
-}
+package backtrack
 
 // inst is an instruction. What x, y and z are stands at the opcode; an instruction without a target
 // goes on to the next.
 type inst struct {
 	op          opcode
-	place       place
+	start       bool            // The place is the start of the text.
 	char        rune            // If is is nil.
 	is          func(rune) bool // A predicate of characters.
+	holds       PlaceFunc
+	again       AgainFunc // nil: the same text.
 	x, y, z     int32
 	least, most int32
 }
@@ -36,27 +30,24 @@ const (
 	opLazyRound               // The same, but would rather leave.
 	// Fails where the round before began, if it may; x is that, y the loop.
 	opOnce
-	opGuard               // Notes the stack's height in register x.
-	opCommit              // Forgets the ways back above the height in register x.
-	opRefuse              // Goes back to the height in register x and fails there.
-	opReturn              // Goes back to the position in register x.
-	opBack                // Goes back least characters.
-	opBackreference       // Takes what group x/2 has matched.
-	opFoldedBackreference // The same in any case.
-	opIfGroup             // Goes on if group x/2 has matched, else to y.
+	opGuard         // Notes the stack's height in register x.
+	opCommit        // Forgets the ways back above the height in register x.
+	opRefuse        // Goes back to the height in register x and fails there.
+	opReturn        // Goes back to the position in register x.
+	opBehind        // Goes back least to most characters, as few as it can.
+	opAt            // Fails unless the position is that in register x.
+	opBackreference // Takes what group x/2 has matched.
+	opIfGroup       // Goes on if group x/2 has matched, else to y.
+	opTurn          // Goes round (x) or leaves (y) a loop with count z whose rounds count themselves.
+	opLazyTurn      // The same, but would rather leave.
+	opEnter         // Counts a round in register x and notes its start in y.
+	opLeave         // Leaves a loop (to y) after a round, begun in register x, that took nothing.
+	opMoved         // Fails after such a round, unless the count in z is not above least.
 )
 
 type compiler struct {
 	program   []inst
 	registers int
-}
-
-func compile(root node, groups int) program {
-	c := &compiler{registers: 2 * groups}
-	root.compile(c)
-	c.emit(inst{op: opMatch})
-	first := c.program[0]
-	return program{insts: c.program, registers: c.registers, anchored: first.op == opPlace && first.place == textStart}
 }
 
 func (c *compiler) emit(i inst) (at int) {
