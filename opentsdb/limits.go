@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
-	"regexp"
 	"sync"
 	"time"
 
@@ -29,7 +28,7 @@ type limits struct {
 
 // limit is one of metrics that match a regular expression of Java.
 type limit struct {
-	pattern *regexp.Regexp
+	pattern *javaregexp.Regexp
 	points  int
 }
 
@@ -70,7 +69,7 @@ func (l *limits) of(metric string) int {
 		}
 	}
 	for _, item := range l.list {
-		if item.pattern.MatchString(metric) {
+		if item.pattern.MatchLinear(metric) {
 			return item.points
 		}
 	}
@@ -113,6 +112,9 @@ func parseLimits(text []byte) ([]limit, error) {
 	var list []limit
 	for i, item := range items {
 		pattern, err := javaregexp.Compile(item.Regex)
+		if err == nil {
+			err = pattern.Linear()
+		}
 		switch {
 		case item.Regex == "":
 			return nil, fmt.Errorf("limit %d has no regex", i+1)

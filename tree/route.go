@@ -182,7 +182,8 @@ func (w *walk) try(r *rule) (name, failed string) {
 	}
 	switch {
 	case r.regex != nil:
-		if piece := r.extract(value, w.said); piece != "" {
+		piece := ""
+		if piece, failed = r.extract(value, w.said); piece != "" {
 			name = r.format(w.subject, value, piece, w.said)
 		}
 	case r.separator != nil:

@@ -122,3 +122,23 @@ func TestRoutesOfOpenTSDB(t *testing.T) {
 		}
 	}
 }
+
+// A rule may look around, and fails where that takes too long: a TSD would not end.
+func TestRouteGoesBack(t *testing.T) {
+	tree, err := Compile(Definition{ID: 1, Tree: schema.Tree{Name: "t"}, Rules: []schema.TreeRule{
+		{Type: "METRIC", Regex: `^(?!sys\.)((a|aa)+)$`},
+		{Type: "METRIC", Order: 1, Regex: `^(?=(\w+)\.)`},
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for metric, want := range map[string]string{"sys.cpu": "sys", "aaa": "aaa", "x.y": "x"} {
+		if r := tree.Route(Subject{TSUID: []byte{1}, Series: storage.Series{Metric: metric}}); r.Leaf != want || r.Outcome == Failed {
+			t.Errorf("%s: %+v, want %s", metric, r, want)
+		}
+	}
+	r := tree.Route(Subject{TSUID: []byte{1}, Series: storage.Series{Metric: strings.Repeat("a", 100) + ".b"}})
+	if r.Outcome != Failed || !strings.Contains(r.Unmatched, "[1:0:0:METRIC] takes more than 20000 steps") {
+		t.Errorf("an expensive value: %+v", r)
+	}
+}

@@ -3,10 +3,10 @@ package tree
 import (
 	"errors"
 	"fmt"
-	"regexp"
 	"strconv"
 	"strings"
 
+	"github.com/tsdbridge/tsdbridge/internal/backtrack"
 	"github.com/tsdbridge/tsdbridge/storage"
 	"github.com/tsdbridge/tsdbridge/storage/schema"
 	"github.com/tsdbridge/tsdbridge/tree/javaregexp"
@@ -25,7 +25,7 @@ const (
 type rule struct {
 	schema.TreeRule
 	label     string                // what a TSD calls it: [tree:level:order:type]
-	regex     *regexp.Regexp        // nil without one
+	regex     *javaregexp.Regexp    // nil without one
 	separator *javaregexp.Separator // nil without one
 }
 
@@ -165,21 +165,29 @@ func (r *rule) described(s Subject) (kind schema.Kind, name string, ok bool) {
 	}
 }
 
+// mostSteps is how many steps a regular expression that needs to go back may take for a value: the
+// sender of a new series waits.
+const mostSteps = 20_000
+
 // extract returns the piece of a value that the regular expression wants, "" when there is none.
-func (r *rule) extract(value string, said *transcript) string {
-	m := r.regex.FindStringSubmatchIndex(value)
+// failed tells why that is not known.
+func (r *rule) extract(value string, said *transcript) (piece, failed string) {
+	m, err := r.regex.Find(value, backtrack.NewSteps(mostSteps, nil))
+	if err != nil {
+		return "", fmt.Sprintf("the regex of rule %s takes more than %d steps for a value", r.label, mostSteps)
+	}
 	if m == nil {
-		return ""
+		return "", ""
 	}
 	if group := r.RegexGroupIdx + 1; group > r.regex.NumSubexp() {
 		said.say("Regex group index [", strconv.Itoa(r.RegexGroupIdx), "] for rule ", r.label,
 			" was out of bounds [", strconv.Itoa(r.regex.NumSubexp()), "]")
-		return ""
+		return "", ""
 	} else if begin, end := m[2*group], m[2*group+1]; begin < end {
-		return value[begin:end]
+		return value[begin:end], ""
 	}
 	said.say("Extracted value for rule ", r.label, " was null or empty")
-	return ""
+	return "", ""
 }
 
 // format makes the name to show of a value and the piece of it. Tokens are replaced one kind after

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/tsdbridge/tsdbridge/opentsdb/query"
 	"github.com/tsdbridge/tsdbridge/running"
 	"github.com/tsdbridge/tsdbridge/tracing"
 	"github.com/tsdbridge/tsdbridge/turns"
@@ -42,7 +43,7 @@ func (a *API) inTurn(ctx context.Context, compute func(context.Context) error) e
 		return err
 	}
 	defer turn.End()
-	ctx, evaluating := tracing.Start(turns.With(ctx, turn), "evaluate")
+	ctx, evaluating := tracing.Start(query.WithSteps(turns.With(ctx, turn)), "evaluate")
 	err = compute(ctx)
 	evaluating.End(err)
 	return err

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"slices"
 
+	"github.com/tsdbridge/tsdbridge/internal/backtrack"
 	"github.com/tsdbridge/tsdbridge/storage"
 )
 
@@ -15,7 +16,7 @@ import (
 //
 // It is TsdbQuery.findGroupBys of OpenTSDB 2.4.1, which goes on comparing with the first key after it has
 // passed it.
-func (q *SubQuery) conditions(uids map[string]string) (conditions []storage.Filter, keys map[string]bool) {
+func (q *SubQuery) conditions(uids map[string]string, steps *backtrack.Steps) (conditions []storage.Filter, keys map[string]bool) {
 	filters := slices.Clone(q.Filters)
 	slices.SortStableFunc(filters, func(a, b Filter) int { return cmp.Compare(uids[a.TagKey], uids[b.TagKey]) })
 	first := 0 // filters of the first key
@@ -56,7 +57,7 @@ func (q *SubQuery) conditions(uids map[string]string) (conditions []storage.Filt
 	}
 	for i, f := range filters {
 		if !read[i] {
-			conditions = append(conditions, storage.Filter{Keys: []string{f.TagKey}, Match: f.matcher()})
+			conditions = append(conditions, storage.Filter{Keys: []string{f.TagKey}, Match: f.matcher(steps)})
 		}
 	}
 	return conditions, keys

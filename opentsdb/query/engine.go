@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -15,6 +16,7 @@ import (
 	"github.com/tsdbridge/tsdbridge/opentsdb/aggregate"
 	"github.com/tsdbridge/tsdbridge/storage"
 	"github.com/tsdbridge/tsdbridge/storage/schema"
+	"github.com/tsdbridge/tsdbridge/turns"
 )
 
 // Catalog knows series and their UIDs; that of a store is one.
@@ -64,6 +66,7 @@ func NewEngine(o Options) *Engine { return &Engine{o} }
 
 // Answer computes the answer to a request that was checked.
 func (e *Engine) Answer(ctx context.Context, r *Request) (*Answer, error) {
+	ctx = WithSteps(ctx)
 	a := &Answer{Request: r}
 	var err error
 	if a.Globals, err = e.GlobalsOf(ctx, r); err != nil {
@@ -189,14 +192,13 @@ func (e *Engine) find(ctx context.Context, q *SubQuery, start, end int64) ([]mem
 	var found []storage.Found
 	var err error
 	if len(q.TSUIDs) > 0 {
-		found, err = e.findTSUIDs(ctx, q)
-		if err == nil {
-			found, err = q.filtered(found)
+		if found, err = e.findTSUIDs(ctx, q); err == nil {
+			found, err = q.filtered(ctx, found)
 		}
 	} else {
 		found, err = e.findMetric(ctx, q, start, end)
 	}
-	if err != nil {
+	if err = errors.Join(stepsErr(ctx), err); err != nil {
 		return nil, err
 	}
 	return e.ordered(found), nil
@@ -205,9 +207,13 @@ func (e *Engine) find(ctx context.Context, q *SubQuery, start, end int64) ([]mem
 // filtered returns the named series that have the values of all filters. A TSD that finds series by their UIDs
 // compares each of them. It then takes a series that lacks the tag of a filter of other values, or of a wildcard of
 // asterisks alone, though it takes none when it looks for a metric.
-func (q *SubQuery) filtered(found []storage.Found) ([]storage.Found, error) {
+func (q *SubQuery) filtered(ctx context.Context, found []storage.Found) ([]storage.Found, error) {
+	turn := turns.From(ctx)
 	for _, f := range q.Filters {
-		match := f.matcher()
+		if err := turn.Yield(ctx); err != nil {
+			return nil, err
+		}
+		match := f.matcher(stepsOf(ctx))
 		if match == nil {
 			continue
 		}
@@ -276,7 +282,7 @@ func (e *Engine) findMetric(ctx context.Context, q *SubQuery, start, end int64) 
 		uidOf[key] = uids[i]
 	}
 	q.nameKeys(uids)
-	conditions, named := q.conditions(uidOf)
+	conditions, named := q.conditions(uidOf, stepsOf(ctx))
 	conditions = append([]storage.Filter{{Values: []string{q.Metric}}}, conditions...)
 	found, err := e.o.Catalog.FindLost(ctx, conditions, start, end, e.o.MaxSeries)
 	if err != nil || !q.ExplicitTags || len(named) == 0 {

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/tsdbridge/tsdbridge/storage"
+	"github.com/tsdbridge/tsdbridge/tree/javaregexp"
 )
 
 // AnyMetric is the metric of a Match that all metrics have.
@@ -22,6 +23,22 @@ type Match struct {
 
 // maxMatch bounds the text of a Match, in bytes.
 const maxMatch = 1 << 20
+
+// linearMatcher is matcher for as many series as there are, where no query bounds the work: a regular
+// expression must take linear time.
+func (f Filter) linearMatcher() (func(string) bool, error) {
+	if f.Type != "regexp" {
+		return f.matcher(nil), nil
+	}
+	pattern, err := javaregexp.Compile(f.Text)
+	if err == nil {
+		err = pattern.Linear()
+	}
+	if err != nil {
+		return nil, err
+	}
+	return pattern.MatchLinear, nil
+}
 
 // ParseMatch reads metric[{tag=filter,…}[{tag=filter,…}]], as ParseM reads the last part of m. The metric may be "*".
 func ParseMatch(s string) (Match, error) {
@@ -40,7 +57,11 @@ func ParseMatch(s string) (Match, error) {
 	}
 	m := Match{Metric: q.Metric, Filters: q.Filters}
 	for _, f := range m.Filters {
-		m.passes = append(m.passes, f.matcher())
+		pass, err := f.linearMatcher()
+		if err != nil {
+			return Match{}, fmt.Errorf("%s: %w", f.Text, err)
+		}
+		m.passes = append(m.passes, pass)
 	}
 	return m, nil
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
+	"github.com/tsdbridge/tsdbridge/internal/backtrack"
 	"github.com/tsdbridge/tsdbridge/opentsdb/aggregate"
 )
 
@@ -131,7 +132,7 @@ func TestWildcard(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if m := f.matcher(); (m == nil || m(c.value)) != c.want {
+		if m := f.matcher(nil); (m == nil || m(c.value)) != c.want {
 			t.Errorf("%s %s of %s: not %v", c.kind, c.pattern, c.value, c.want)
 		}
 	}
@@ -161,7 +162,7 @@ func FuzzRequests(f *testing.F) {
 					t.Errorf("%+v is read from %+v", r, p.Range)
 				}
 				for _, filter := range r.Queries[i].Filters {
-					if m := filter.matcher(); m != nil {
+					if m := filter.matcher(backtrack.NewSteps(100_000, nil)); m != nil {
 						m(strings.Repeat("ab", 50))
 					}
 				}

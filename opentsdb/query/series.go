@@ -25,6 +25,7 @@ type Series struct {
 
 // Series computes the groups of each sub query of a request that was checked.
 func (e *Engine) Series(ctx context.Context, r *Request) ([][]Series, error) {
+	ctx = WithSteps(ctx)
 	all := make([][]Series, len(r.Queries))
 	for i := range r.Queries {
 		groups, err := e.answer(ctx, r, i, true)

@@ -1,90 +1,147 @@
-// Package javaregexp gives Java's regular expressions their Java meaning in Go: it translates a
-// java.util.regex pattern to a Go pattern, and splits text as String.split does. A pattern that
-// Go's engine cannot express is an error that names the place. It never runs in more than linear
-// time and knows nothing of trees.
+// Package javaregexp gives Java's regular expressions their Java meaning in Go: it reads a
+// java.util.regex pattern, runs it on Go's engine in linear time where that has the same meaning
+// and else on the engine that goes back (internal/backtrack), and splits text as String.split does.
+// Steps of that engine are bounded by the caller. It knows nothing of trees and of queries.
+//
+// Texts are UTF-8 and matched by code points, as Java matches well-formed UTF-16: a dot takes a
+// character beyond U+FFFF whole. Half of a surrogate pair cannot be matched, and is refused.
 package javaregexp
 
 import (
-	"errors"
 	"fmt"
 	"regexp"
 	"regexp/syntax"
-	"strings"
+	"slices"
+	"sync"
+
+	"github.com/tsdbridge/tsdbridge/internal/backtrack"
 )
 
-// Compile compiles a regular expression of Java as Go's of the same meaning. What RE2 cannot do
-// (look-around, back-references, atomic groups, possessive quantifiers) and what Java itself
-// refuses is an error that names the place, and so is an ErrTooLarge.
-//
-// Two differences stay, in names that hardly occur: Java's $ also matches before a line terminator
-// that ends the name, and the \b of Java up to 18 takes letters beyond ASCII for letters (from 19
-// on it does not).
-func Compile(pattern string) (*regexp.Regexp, error) {
-	_, translated, err := parse(pattern)
+// A Regexp is a regular expression of Java. It is safe for concurrent use.
+type Regexp struct {
+	groups int
+	linear *regexp.Regexp // nil if Go's engine cannot run the pattern
+	size   int            // of linear, or of the program
+	// Where Go's expression means the same: see the type linear. With losesGroup only whether it
+	// matches is the same, and groups are not.
+	ascii, unended, losesGroup bool
+	missing                    string // what Go's engine lacks
+	program                    func() *backtrack.Program
+}
+
+// ErrTooExpensive means that matching takes more steps than are allowed.
+var ErrTooExpensive = backtrack.ErrTooExpensive
+
+// mostSteps bounds the steps for one text where the caller gives no Steps, about 15 ms.
+const mostSteps = 1 << 20
+
+// Compile compiles a regular expression of Java. What Java refuses is an error that names the place,
+// and so is what is not supported: \X, \b{g}, \N{…}, blocks (\p{In…}), the flag c, halves of
+// surrogate pairs. A pattern that is too large is an ErrTooLarge.
+func Compile(pattern string) (*Regexp, error) {
+	if err := checkLength(pattern); err != nil {
+		return nil, err
+	}
+	p := parser{src: unquote([]rune(pattern)), groups: 1, names: map[string]int{}}
+	e, err := p.parse()
 	if err != nil {
 		return nil, err
 	}
-	return regexp.Compile(translated)
+	r := &Regexp{groups: p.groups}
+	groups := max(p.groups, 10) // \9 is a reference, whether there is such a group or not
+	r.program = sync.OnceValue(func() *backtrack.Program {
+		return backtrack.Compile(node(e), backtrack.Options{Groups: groups, MostSteps: mostSteps, KeepsGroups: true})
+	})
+	r.compileLinear(e)
+	if r.linear == nil {
+		r.size = r.program().Size() + p.ranges/8
+	}
+	return r, nil
 }
 
-// parse translates a pattern and returns its tree.
-func parse(pattern string) (tree *syntax.Regexp, translated string, err error) {
-	if err := checkLength(pattern); err != nil {
-		return nil, "", err
+// compileLinear compiles the pattern for Go's engine, if that can run it.
+func (r *Regexp) compileLinear(e expr) {
+	var l linear
+	l.write(e)
+	r.missing, r.ascii, r.unended = l.missing, l.ascii, l.unended
+	if r.missing != "" {
+		return
 	}
-	p := translation{src: unquote([]rune(pattern))}
-	if err := p.alternation(0); err != nil {
-		return nil, "", err
+	tree, err := syntax.Parse(l.out.String(), syntax.Perl)
+	if err != nil || size(tree) > maxSize {
+		r.missing = "so much repetition"
+		return
 	}
-	if p.at < len(p.src) {
-		return nil, "", p.refuse("closing parenthesis without an opening one")
+	if r.linear, err = regexp.Compile(l.out.String()); err != nil {
+		r.missing = "so much repetition"
+		return
 	}
-	translated = p.out.String()
-	if tree, err = syntax.Parse(translated, syntax.Perl); err != nil {
-		return nil, "", err
-	}
-	switch {
-	case losesGroup(tree):
-		return nil, "", errEmptyGroup
-	case size(tree) > maxSize:
-		return nil, "", fmt.Errorf("%w: it repeats too much, and has more than %d parts", ErrTooLarge, maxSize)
-	}
-	return tree, translated, nil
+	r.size, r.losesGroup = size(tree), l.keepsGroups || losesGroup(tree)
 }
 
-// errEmptyGroup is about expressions like (a*)*.
-var errEmptyGroup = errors.New("repeating a group that can match nothing is not supported")
+// Backtracks reports whether only the engine that goes back can run the pattern, whose time is not
+// linear.
+func (r *Regexp) Backtracks() bool { return r.linear == nil }
 
-// translation is a pattern on its way from Java to Go. Every atom is written so that it needs no
-// flag.
-type translation struct {
-	src   []rune
-	at    int
-	out   strings.Builder
-	flags flagSet
+// Linear returns an error that names what needs more than linear time, if anything does.
+func (r *Regexp) Linear() error {
+	if r.linear == nil {
+		return fmt.Errorf("%s is not supported here", r.missing)
+	}
+	return nil
 }
 
-type flagSet struct {
-	fold      bool // i: letters of ASCII in either case
-	dotAll    bool // s: a dot takes line terminators
-	unixLines bool // d: only \n is a line terminator
+// NumSubexp returns how many groups the pattern has.
+func (r *Regexp) NumSubexp() int { return r.groups - 1 }
+
+// Match reports whether a part of a text matches, as Java's Matcher.find. Steps are taken from
+// steps; without it they are bounded for the text.
+func (r *Regexp) Match(text string, steps *backtrack.Steps) (bool, error) {
+	if r.runs(text) {
+		return r.linear.MatchString(text), nil
+	}
+	m := r.program().Match(text, steps)
+	defer m.End()
+	_, ok := m.Search(0, false)
+	return ok, m.Err()
 }
 
-// maxNesting is how deep groups may be nested.
-const maxNesting = 200
+// MatchLinear is Match in linear time, for a pattern whose Linear is nil. In a text that a line
+// terminator ends, $ does not match before it; \b takes letters beyond ASCII for none.
+func (r *Regexp) MatchLinear(text string) bool { return r.linear.MatchString(text) }
 
-func (p *translation) refuse(format string, args ...any) error {
-	return fmt.Errorf("character %d of the pattern: %s", p.at+1, fmt.Sprintf(format, args...))
+// Find returns where the first match and its groups begin and end, -1 for a group that took no
+// part; nil if nothing matches.
+func (r *Regexp) Find(text string, steps *backtrack.Steps) ([]int, error) {
+	if r.runs(text) && !r.losesGroup {
+		return r.linear.FindStringSubmatchIndex(text), nil
+	}
+	m := r.program().Match(text, steps)
+	defer m.End()
+	if _, ok := m.Search(0, false); !ok {
+		return nil, m.Err()
+	}
+	places := make([]int, 0, 2*r.groups)
+	for n := range r.groups {
+		begin, end := m.Group(n)
+		places = append(places, begin, end)
+	}
+	return places, nil
 }
 
-// peek returns the next characters without taking them, fewer at the end.
-func (p *translation) peek(n int) string { return string(p.src[p.at:min(p.at+n, len(p.src))]) }
+// runs reports whether Go's engine gives Java's answer for a text.
+func (r *Regexp) runs(text string) bool {
+	return r.linear != nil && (!r.ascii || isASCII(text)) && (!r.unended || !endsInTerminator(text))
+}
 
 // unquote turns what stands between \Q and \E into escapes, as Java does before it reads anything
 // else.
 func unquote(src []rune) []rune {
+	if !slices.Contains(src, '\\') {
+		return src
+	}
 	var out []rune
-	quoted := false
+	quoted, first := false, false
 	for i := 0; i < len(src); i++ {
 		escape := src[i] == '\\' && i+1 < len(src)
 		switch {
@@ -92,12 +149,10 @@ func unquote(src []rune) []rune {
 			quoted = false
 			i++
 		case quoted:
-			if !isASCIILetter(src[i]) && (src[i] < '0' || src[i] > '9') {
-				out = append(out, '\\')
-			}
-			out = append(out, src[i])
+			out = appendQuoted(out, src[i], first)
+			first = false
 		case escape && src[i+1] == 'Q':
-			quoted = true
+			quoted, first = true, true
 			i++
 		case escape:
 			out = append(out, src[i], src[i+1])
@@ -109,208 +164,16 @@ func unquote(src []rune) []rune {
 	return out
 }
 
+// appendQuoted appends a character that stands for itself. A digit that comes first must not
+// belong to a reference before it.
+func appendQuoted(out []rune, c rune, first bool) []rune {
+	switch {
+	case '0' <= c && c <= '9' && first:
+		return append(out, []rune(fmt.Sprintf(`\x%02x`, c))...)
+	case !isASCIILetter(c) && (c < '0' || c > '9'):
+		return append(out, '\\', c)
+	}
+	return append(out, c)
+}
+
 func isASCIILetter(r rune) bool { return 'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z' }
-
-// alternation reads up to a closing parenthesis or the end. Flags that are set within hold until
-// there.
-func (p *translation) alternation(depth int) error {
-	if depth > maxNesting {
-		return p.refuse("groups nested deeper than %d", maxNesting)
-	}
-	outer := p.flags
-	defer func() { p.flags = outer }()
-	for p.at < len(p.src) && p.src[p.at] != ')' {
-		if p.src[p.at] == '|' {
-			p.at++
-			p.out.WriteByte('|')
-			continue
-		}
-		repeats, err := p.atom(depth)
-		if err != nil {
-			return err
-		}
-		if !repeats {
-			continue
-		}
-		if err := p.quantifier(); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// atom reads what a quantifier may follow; repeats is false for flags, which are no atom.
-func (p *translation) atom(depth int) (repeats bool, err error) {
-	switch c := p.src[p.at]; c {
-	case '(':
-		return p.group(depth)
-	case '[':
-		set, err := p.class()
-		if err != nil {
-			return false, err
-		}
-		set.writeTo(&p.out)
-	case '\\':
-		return true, p.escape()
-	case '*', '+', '?', '{':
-		return false, p.refuse("%c repeats nothing", c)
-	case '.':
-		p.at++
-		p.out.WriteString(p.dot())
-	case '^', '$':
-		p.at++
-		p.out.WriteRune(c)
-	default:
-		p.at++
-		p.literal(c)
-	}
-	return true, nil
-}
-
-func (p *translation) dot() string {
-	switch {
-	case p.flags.dotAll:
-		return `(?s:.)`
-	case p.flags.unixLines:
-		return `[^\n]`
-	}
-	return `[^\n\r\x{85}\x{2028}\x{2029}]`
-}
-
-func (p *translation) literal(c rune) {
-	if p.flags.fold && isASCIILetter(c) {
-		fmt.Fprintf(&p.out, "[%c%c]", c, c^' ')
-		return
-	}
-	p.out.WriteString(regexp.QuoteMeta(string(c)))
-}
-
-// group reads from an opening parenthesis to its closing one.
-func (p *translation) group(depth int) (repeats bool, err error) {
-	outer := p.flags
-	defer func() {
-		if repeats {
-			p.flags = outer
-		}
-	}()
-	begin := p.at
-	p.at++
-	if p.peek(1) == "?" {
-		p.at++
-		if inner, err := p.special(); err != nil || !inner {
-			return false, err
-		}
-	} else {
-		p.out.WriteByte('(')
-	}
-	if err := p.alternation(depth + 1); err != nil {
-		return false, err
-	}
-	if p.at >= len(p.src) {
-		p.at = begin
-		return false, p.refuse("group without a closing parenthesis")
-	}
-	p.at++
-	p.out.WriteByte(')')
-	return true, nil
-}
-
-// special reads what follows "(?". It reports whether a group has begun; if not, flags were set for
-// the rest of the group around them.
-func (p *translation) special() (inner bool, err error) {
-	switch {
-	case p.peek(1) == ":":
-		p.at++
-		p.out.WriteString("(?:")
-		return true, nil
-	case p.peek(1) == "=" || p.peek(1) == "!" || p.peek(2) == "<=" || p.peek(2) == "<!":
-		return false, p.refuse("look-around (?%s is not supported", p.peek(1))
-	case p.peek(1) == ">":
-		return false, p.refuse("atomic groups are not supported")
-	case p.peek(1) == "<":
-		return true, p.groupName()
-	}
-	return p.setFlags()
-}
-
-// groupName reads the name of a group, which nothing can refer to here.
-func (p *translation) groupName() error {
-	begin := p.at + 1
-	for p.at++; p.at < len(p.src) && p.src[p.at] != '>'; p.at++ {
-		if c := p.src[p.at]; !isASCIILetter(c) && (p.at == begin || c < '0' || c > '9') {
-			return p.refuse("%q in the name of a group", c)
-		}
-	}
-	if p.at >= len(p.src) || p.at == begin {
-		return p.refuse("the name of a group is missing")
-	}
-	p.at++
-	p.out.WriteByte('(')
-	return nil
-}
-
-func (p *translation) setFlags() (inner bool, err error) {
-	flags, on := p.flags, true
-	for ; p.at < len(p.src); p.at++ {
-		switch c := p.src[p.at]; c {
-		case 'i':
-			flags.fold = on
-		case 's':
-			flags.dotAll = on
-		case 'd':
-			flags.unixLines = on
-		case '-':
-			on = false
-		case ')', ':':
-			p.at++
-			p.flags = flags
-			if c == ':' {
-				p.out.WriteString("(?:")
-			}
-			return c == ':', nil
-		default:
-			return false, p.refuse("flag %q is not supported", c)
-		}
-	}
-	return false, p.refuse("group without a closing parenthesis")
-}
-
-// quantifier reads what repeats the atom before it, if anything does.
-func (p *translation) quantifier() error {
-	switch p.peek(1) {
-	case "*", "+", "?":
-		p.out.WriteRune(p.src[p.at])
-		p.at++
-	case "{":
-		if err := p.counts(); err != nil {
-			return err
-		}
-	default:
-		return nil
-	}
-	switch p.peek(1) {
-	case "?":
-		p.out.WriteByte('?')
-		p.at++
-	case "+":
-		return p.refuse("possessive quantifiers are not supported")
-	}
-	return nil
-}
-
-// counts reads {n}, {n,} or {n,m}. Java takes no other brace for itself.
-func (p *translation) counts() error {
-	end := p.at + 1
-	for end < len(p.src) && p.src[end] != '}' {
-		end++
-	}
-	text := string(p.src[p.at:min(end+1, len(p.src))])
-	if !countsForm.MatchString(text) {
-		return p.refuse("illegal repetition %.20q", text)
-	}
-	p.out.WriteString(text)
-	p.at = end + 1
-	return nil
-}
-
-var countsForm = regexp.MustCompile(`^\{[0-9]{1,9}(,[0-9]{0,9})?\}$`)

@@ -12,28 +12,39 @@ import (
 //
 // A Separator is safe for concurrent use.
 type Separator struct {
-	re *regexp.Regexp
+	re    *regexp.Regexp
+	exact *Regexp
 	// no part of the expression looks at its surroundings, so a match may begin anywhere
 	local   bool
 	literal string // the text that the expression matches, when it is plain text such as \.
 }
+
+// errEmptyGroup is about expressions like (a*)*.
+var errEmptyGroup = errors.New("repeating a group that can match nothing is not supported in a separator")
 
 // errEmptySeparator is about expressions like \b that match between characters by looking at both
 // sides.
 var errEmptySeparator = errors.New("a separator that matches between characters (^, $, \\b) is not supported")
 
 // CompileSeparator compiles a regular expression of Java that separates pieces. It refuses what
-// Compile refuses, and expressions that match between characters.
+// Compile refuses, what Go's engine cannot run, and expressions that match between characters.
 func CompileSeparator(pattern string) (*Separator, error) {
-	re, err := Compile(pattern)
+	r, err := Compile(pattern)
 	if err != nil {
 		return nil, err
 	}
+	if err := r.Linear(); err != nil {
+		return nil, err
+	}
+	if r.losesGroup {
+		return nil, errEmptyGroup
+	}
+	re := r.linear
 	tree, err := syntax.Parse(re.String(), syntax.Perl)
 	if err != nil {
 		return nil, err
 	}
-	s := &Separator{re: re, local: !looksAround(tree)}
+	s := &Separator{re: re, exact: r, local: !looksAround(tree)}
 	if !s.local && matchesNothing(tree) {
 		return nil, errEmptySeparator
 	}

@@ -9,7 +9,8 @@ import (
 // Limits of a pattern. They are far above what people write.
 const (
 	maxPattern = 32 << 10 // bytes
-	maxSize    = 64 << 10 // see Size
+	maxSize    = 64 << 10 // see Size; of what Go's engine runs
+	maxRanges  = 64 << 10 // of characters, in all classes together
 )
 
 // ErrTooLarge is the error of a pattern that takes too much memory. Its text names the limit.
@@ -23,14 +24,17 @@ func checkLength(pattern string) error {
 }
 
 // Size returns how many instructions a pattern compiles to, about; for a letter, one. It refuses what
-// Compile refuses and takes much less memory.
+// Compile refuses.
 func Size(pattern string) (int, error) {
-	tree, _, err := parse(pattern)
+	r, err := Compile(pattern)
 	if err != nil {
 		return 0, err
 	}
-	return size(tree), nil
+	return r.Size(), nil
 }
+
+// Size returns how many instructions the pattern has, about; for a letter, one.
+func (r *Regexp) Size() int { return r.size }
 
 // size returns how many instructions an expression compiles to. Sums stop growing above maxSize.
 func size(e *syntax.Regexp) int {
