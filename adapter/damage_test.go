@@ -168,7 +168,7 @@ func TestLostLog(t *testing.T) {
 			o.WriteMode = string(mode)
 			path := copyOf(t, o)
 			must(t, do(path))
-			if got := startDamaged(t, o, path); !strings.Contains(got.refused, filepath.Join(path, "log", "points")) {
+			if got := startDamaged(t, o, path); !strings.Contains(got.refused, filepath.Join(path, "log")) {
 				t.Errorf("%s, %s: refused %q", what, mode, got.refused)
 			}
 		}
@@ -204,7 +204,7 @@ func TestOlderStore(t *testing.T) {
 	for _, mark := range []string{"log-points.mark", "log-series.mark"} {
 		must(t, copyOver(filepath.Join(running, mark), filepath.Join(old, mark)))
 	}
-	if got := startDamaged(t, o, old); !strings.Contains(got.refused, filepath.Join(old, "log", "series")) {
+	if got := startDamaged(t, o, old); !strings.Contains(got.refused, filepath.Join(old, "log-points.mark")) || !strings.Contains(got.refused, "older than it") {
 		t.Fatalf("refused %q, %d series", got.refused, len(got.series))
 	}
 	o.Path = old

@@ -50,6 +50,7 @@ type storeCheck struct {
 	found int
 
 	logDamaged bool
+	logUseless bool // its records say nothing about these tables
 }
 
 func (c *storeCheck) find(format string, args ...any) {
@@ -63,16 +64,8 @@ func (c *storeCheck) pebble() pebble.Options {
 
 // look finds what is damaged. It changes nothing.
 func (c *storeCheck) look(ctx context.Context) error {
-	if end, err := pebble.LogEnd(c.o.Path); err == nil { // else it is reported below
-		c.log.AtLeast = end
-	}
-	problems, err := c.log.CheckLog(ctx)
-	if err != nil {
+	if err := c.lookAtLog(ctx); err != nil {
 		return err
-	}
-	for _, p := range problems {
-		c.logDamaged = true
-		c.find("log: %s", p)
 	}
 	lost, err := pebble.Check(ctx, c.pebble())
 	switch {
@@ -84,6 +77,24 @@ func (c *storeCheck) look(ctx context.Context) error {
 	}
 	c.tell(ctx, lost)
 	return c.lookForSeries(ctx)
+}
+
+// lookAtLog finds what is wrong with the log, and whether it is that of the tables.
+func (c *storeCheck) lookAtLog(ctx context.Context) error {
+	if state, end, err := pebble.LogState(c.o.Path); err == nil { // else it is reported with the tables
+		c.log.State, c.log.AtLeast = state, end
+	}
+	found, err := c.log.CheckLog(ctx)
+	if err != nil {
+		return err
+	}
+	if !c.logDamaged { // else this is the second look
+		for _, p := range found.Problems {
+			c.find("log: %s", p)
+		}
+	}
+	c.logDamaged, c.logUseless = c.logDamaged || len(found.Problems) > 0, found.Useless
+	return nil
 }
 
 // lookForSeries finds series that are in the log and not in the store, as far as damage allows.
@@ -175,6 +186,9 @@ func (c *storeCheck) fix(ctx context.Context) error {
 	if len(lost) > 0 {
 		fmt.Fprintf(c.out, "mended: %d ranges of rows are cut out, on all levels\n", len(lost))
 	}
+	if err := c.lookAtLog(ctx); err != nil { // now that the tables can be read
+		return err
+	}
 	if !c.logDamaged {
 		if err := c.lookForSeries(ctx); err != nil { // the damage may have been removed by now
 			return err
@@ -195,11 +209,17 @@ func (c *storeCheck) fixLog(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	points, left, err := store.SalvageLog(ctx, c.log)
+	if c.logUseless {
+		err = store.GiveUpLog()
+		fmt.Fprintln(c.out, "mended: the tables go on without the log, which is not that of these tables: what was in theirs alone is lost")
+	} else {
+		var points, left int
+		points, left, err = store.SalvageLog(ctx, c.log)
+		fmt.Fprintf(c.out, "mended: %d points of the log are in the tables; %d records have unknown series\n", points, left)
+	}
 	if err := errors.Join(err, closeStore()); err != nil {
 		return err
 	}
-	fmt.Fprintf(c.out, "mended: %d points of the log are in the tables; %d records have unknown series\n", points, left)
 	if _, err := os.Stat(c.log.Dir); err == nil {
 		aside := filepath.Join(c.o.Path, "aside", "log-"+c.o.Now().UTC().Format("20060102T150405Z"))
 		if err := folder.Move(ctx, c.log.Dir, aside); err != nil {

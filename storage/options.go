@@ -152,7 +152,7 @@ func (o Options) Validate() error {
 func (o Options) HoldsLog(db kv.KV) (bool, error) {
 	e := kv.NewEngine(db, o.Exclusive)
 	if keeper := e.LogKeeper(); keeper != nil {
-		o.Buffer.AtLeast = keeper.LogEnd()
+		o.Buffer.AtLeast, o.Buffer.State = keeper.LogEnd(), keeper.LogState()
 	}
 	return o.Buffer.HoldsLog()
 }

@@ -349,6 +349,9 @@ func (s *Store) SalvageLog(ctx context.Context, o write.BufferOptions) (points, 
 	return s.writer.SalvageLog(ctx, o)
 }
 
+// GiveUpLog makes the tables forget their log; see Writer.GiveUpLog.
+func (s *Store) GiveUpLog() error { return s.writer.GiveUpLog() }
+
 // UnknownInLog counts the series of a log that the store does not have; see Writer.UnknownInLog.
 func (s *Store) UnknownInLog(ctx context.Context, o write.BufferOptions) (unknown int, err error) {
 	return s.writer.UnknownInLog(ctx, o)

@@ -105,4 +105,9 @@ type LogKeeper interface {
 	// NoteLog is durable when it returns. If it need not be, it survives the process. It costs no
 	// more than a small write.
 	NoteLog(end LogEnd, durable bool) error
+	// LogState returns what was recorded last. A store has a name from its first start on.
+	LogState() LogState
+	// RecordLog records a state in the tables. That is durable when it returns, with all changes that
+	// were made before.
+	RecordLog(state LogState) error
 }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"math/rand/v2"
 	"slices"
 	"sync"
 )
@@ -12,14 +13,18 @@ import (
 // are held to. It copies what it is given and what it gives.
 type Mem struct {
 	*tables
-	logMu  sync.Mutex // guards logEnd
+	logMu  sync.Mutex // guards the two below
 	logEnd LogEnd
+	logs   LogState
 }
 
 var _ Local = (*Mem)(nil)
 
 // NewMem returns empty tables.
-func NewMem(list ...Table) *Mem { return &Mem{tables: newTables(list)} }
+func NewMem(list ...Table) *Mem {
+	first := Generation{1, rand.Uint64()}
+	return &Mem{tables: newTables(list), logs: LogState{Store: rand.Uint64() | 1, Generation: first}}
+}
 
 // GetStored implements Local.
 func (m *Mem) GetStored(
@@ -144,5 +149,20 @@ func (m *Mem) NoteLog(end LogEnd, _ bool) error {
 	m.logMu.Lock()
 	defer m.logMu.Unlock()
 	m.logEnd = end
+	return nil
+}
+
+// LogState implements Local.
+func (m *Mem) LogState() LogState {
+	m.logMu.Lock()
+	defer m.logMu.Unlock()
+	return m.logs
+}
+
+// RecordLog implements Local.
+func (m *Mem) RecordLog(state LogState) error {
+	m.logMu.Lock()
+	defer m.logMu.Unlock()
+	m.logs = state
 	return nil
 }

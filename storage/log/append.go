@@ -191,6 +191,9 @@ func (l *Log) write(size int64, records int, to func(*segment) error) (Position,
 	l.end = s.endPosition()
 	l.mu.Unlock()
 	l.note()
+	if l.opts.Synced != nil {
+		l.opts.Synced(s.endPosition())
+	}
 	l.metrics.wrote(records, size)
 	return at, nil
 }

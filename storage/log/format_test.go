@@ -23,9 +23,15 @@ func TestFormat(t *testing.T) {
 			d.ScanArgs(t, "number", &number)
 			d.ScanArgs(t, "before", &before)
 			d.ScanArgs(t, "end", &end)
-			b := segmentHead(number, Position{before, end})
-			if n, p, err := parseSegmentHeader(b); n != number || p != (Position{before, end}) || err != nil {
-				return fmt.Sprint("reads back as ", n, p, err)
+			var owner Owner
+			if d.HasArg("store") {
+				d.ScanArgs(t, "store", &owner.Store)
+				d.ScanArgs(t, "log", &owner.Number)
+				d.ScanArgs(t, "tag", &owner.Tag)
+			}
+			b := segmentHead(number, Position{before, end}, owner)
+			if s, err := parseSegmentHeader(b); err != nil || s.number != number || s.before != (Position{before, end}) || s.owner != owner {
+				return fmt.Sprint("reads back as ", s, err)
 			}
 			return lines(b)
 		case "record":
@@ -50,8 +56,11 @@ func TestFormat(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			number, before, err := parseSegmentHeader(b)
-			return fmt.Sprintln(number, before, err)
+			s, err := parseSegmentHeader(b)
+			if err != nil {
+				s = &segment{}
+			}
+			return fmt.Sprintln(s.number, s.before, err)
 		}
 		return "unknown command"
 	})
@@ -82,7 +91,7 @@ func TestSumNumber(t *testing.T) {
 
 // image returns a segment with groups of records, as the log writes it.
 func image(number uint64, groups ...[]string) []byte {
-	b := segmentHead(number, Position{})
+	b := segmentHead(number, Position{}, Owner{})
 	for _, records := range groups {
 		start := len(b)
 		for _, record := range records {
@@ -128,8 +137,8 @@ func FuzzSegment(f *testing.F) {
 		if len(b) < segmentHeader {
 			return
 		}
-		if number, before, err := parseSegmentHeader(b); err == nil {
-			if again := segmentHead(number, before); !bytes.Equal(again[:36], b[:36]) {
+		if s, err := parseSegmentHeader(b); err == nil {
+			if again := segmentHead(s.number, s.before, s.owner); !bytes.Equal(again, b[:segmentHeader]) {
 				t.Errorf("header %x became %x", b[:segmentHeader], again)
 			}
 		}

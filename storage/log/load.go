@@ -21,10 +21,13 @@ func (l *Log) load() error {
 	if err != nil {
 		return err
 	}
+	if err := l.checkOwner(found); err != nil {
+		return err
+	}
 	if err := l.chain(found); err != nil {
 		return err
 	}
-	if err := l.checkSegments(); err != nil {
+	if err := errors.Join(l.checkCut(), l.checkSegments()); err != nil {
 		return err
 	}
 	if n := len(l.segments); n > 0 {
@@ -119,16 +122,17 @@ func (l *Log) inspect(number uint64) (*segment, error) {
 	if _, err := io.ReadFull(io.NewSectionReader(f, 0, size), head); err != nil {
 		return nil, diskError("read", name, err)
 	}
-	headerNumber, before, err := parseSegmentHeader(head)
+	s, err := parseSegmentHeader(head)
 	switch {
 	case errors.Is(err, errVersion):
 		return nil, fmt.Errorf("%s: %w", name, err)
 	case err != nil:
 		return nil, corrupt(name, 0, err.Error())
-	case headerNumber != number:
-		return nil, corrupt(name, 0, fmt.Sprintf("header of segment %016x", headerNumber))
+	case s.number != number:
+		return nil, corrupt(name, 0, fmt.Sprintf("header of segment %016x", s.number))
 	}
-	return &segment{number: number, before: before, end: segmentHeader, size: size}, nil
+	s.size = size
+	return s, nil
 }
 
 // chain follows the headers from the last segment to the oldest. A segment that none points to was

@@ -18,6 +18,7 @@ type Log struct {
 	lock    io.Closer
 	cut     int64      // bytes after the last record that Open cut off, if a record began there
 	wanted  extent     // what the mark contained when the log was opened
+	from    uint64     // the first segment that has the owner
 	mark    *mark.Mark // nil: none is kept
 
 	waits atomic.Pointer[error] // why the log can only be read; nil: it can be written
@@ -167,4 +168,13 @@ func shorten(f File, size int64) error {
 		return err
 	}
 	return f.Sync()
+}
+
+// First returns the number of the first segment that Truncate has not forgotten, or of the first
+// that there will be.
+func (l *Log) First() uint64 {
+	if e := l.extent(); e.first > 0 {
+		return e.first
+	}
+	return 0
 }

@@ -14,17 +14,29 @@ import (
 // one up to the end. The files alone cannot show that: a log of which segments were removed, or
 // whose end was cut off, looks like one that held less.
 //
-//	first segment | segment of the end | offset of the end      all uvarint; nothing: there are no records
+//	0 | version 2 | owner, 24 bytes | from, uvarint | extent
+//	extent: first segment | segment of the end | offset of the end      all uvarint; nothing: there are no records
+//
+// Version 1 is the extent alone, which does not begin with 0. Segments before from may be those of a
+// version that knew no owners.
 type extent struct {
+	found bool // there is a mark
+	owner Owner
+	from  uint64
 	first uint64
 	end   Position
 }
+
+const extentVersion = 2
 
 func (e extent) empty() bool {
 	return e.end.Segment < e.first || e.end.Segment == e.first && e.end.Offset <= segmentHeader
 }
 
 func (e extent) appendTo(b []byte) []byte {
+	if e.owner != (Owner{}) {
+		b = binary.AppendUvarint(e.owner.appendTo(append(b, 0, extentVersion)), e.from)
+	}
 	if e.empty() {
 		return b
 	}
@@ -33,8 +45,19 @@ func (e extent) appendTo(b []byte) []byte {
 }
 
 func parseExtent(b []byte) (e extent, ok bool) {
+	if len(b) > 0 && b[0] == 0 {
+		if len(b) < 2+ownerBytes || b[1] != extentVersion {
+			return extent{}, false
+		}
+		e.owner, b = parseOwner(b[2:]), b[2+ownerBytes:]
+		from, width := binary.Uvarint(b)
+		if width <= 0 {
+			return extent{}, false
+		}
+		e.from, b = from, b[width:]
+	}
 	if len(b) == 0 {
-		return extent{}, true
+		return e, true
 	}
 	var numbers [3]uint64
 	for i := range numbers {
@@ -44,7 +67,8 @@ func parseExtent(b []byte) (e extent, ok bool) {
 		}
 		numbers[i], b = n, b[width:]
 	}
-	return extent{numbers[0], Position{numbers[1], int64(numbers[2])}}, len(b) == 0
+	e.first, e.end = numbers[0], Position{numbers[1], int64(numbers[2])}
+	return e, len(b) == 0
 }
 
 // readMark reads the mark of a log; without a mark the extent is empty.
@@ -59,14 +83,15 @@ func readMark(files FS, name string) (e extent, err error) {
 	if err != nil {
 		return extent{}, diskError("open", name, err)
 	}
-	fact, _, err := mark.Read(f)
+	fact, found, err := mark.Read(f)
 	if err := errors.Join(err, f.Close()); err != nil {
 		return extent{}, corrupt(name, 0, "the mark of the log "+err.Error())
 	}
 	e, ok := parseExtent(fact)
 	if !ok {
-		return extent{}, corrupt(name, 0, "no mark of a log")
+		return extent{}, corrupt(name, 0, "no mark of a log, or that of a later version")
 	}
+	e.found = found
 	return e, nil
 }
 
@@ -164,6 +189,9 @@ func (l *Log) openMark() error {
 	if l.mark, err = mark.Keep(f); err != nil {
 		return errors.Join(diskError("read", name, err), f.Close())
 	}
+	if l.from = l.wanted.from; l.wanted.owner != l.opts.Owner {
+		l.from = l.next // what is there is of a version that knew no owners
+	}
 	fact := l.extent().appendTo(nil)
 	if !made {
 		err = l.mark.PutSynced(fact)
@@ -182,7 +210,7 @@ func (l *Log) openMark() error {
 func (l *Log) extent() extent {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	e := extent{end: l.end}
+	e := extent{owner: l.opts.Owner, from: l.from, end: l.end}
 	for _, s := range l.segments {
 		if !s.retiring {
 			e.first = s.number
@@ -200,7 +228,7 @@ func (l *Log) note() {
 	}
 	l.noting.Lock() // or an older extent might be put after a newer one
 	defer l.noting.Unlock()
-	var space [32]byte
+	var space [96]byte
 	if err := l.mark.Put(l.extent().appendTo(space[:0])); err != nil && !l.noted {
 		l.noted = true
 		l.opts.Logger.Warn("the mark of the log cannot be written, so a loss of records would go unnoticed; look at the disk", "file", l.opts.MarkPath, "err", err)

@@ -22,6 +22,23 @@ type Options struct {
 	// notices a log that is missing together with its mark. Zero: there need be none.
 	AtLeast Position
 
+	// Owner is whose log it is. Open refuses files of others. Zero: it is the owner that the mark has,
+	// or a new one; without a mark, nobody's.
+	Owner Owner
+	// Begun means that the owner has had this log before: its mark must be there.
+	Begun bool
+	// Adopts accepts the log of a version that knew no owners.
+	Adopts bool
+	// Cut is the first segment that the owner of a log that was begun may need: one before it may be
+	// missing, one after it may not.
+	Cut uint64
+	// BeforeSegment is called before a segment gets its name; an error refuses what it is for. nil:
+	// nothing is.
+	BeforeSegment func() error
+	// Synced is told of the end of the log when more records are on the disk, before their Append
+	// returns. It is called by one goroutine at a time. nil: nobody asks.
+	Synced func(end Position)
+
 	// SegmentBytes is the size of a file, which is reserved when the file is begun; 0 is 64 MiB.
 	SegmentBytes int64
 	// MaxBytes is the size of all files; 0 is 4 GiB. It must be at least two segments.

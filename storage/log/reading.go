@@ -131,6 +131,7 @@ func (l *Log) letGo(but *Log) (err error) {
 
 // adopt takes over what was opened for writing.
 func (l *Log) adopt(next *Log) {
+	l.opts, l.from = next.opts, next.from
 	l.lock, l.mark, l.cut, l.wanted, l.before, l.next = next.lock, next.mark, next.cut, next.wanted, next.before, next.next
 	l.mu.Lock()
 	l.segments, l.spares, l.leftovers = next.segments, next.spares, next.leftovers

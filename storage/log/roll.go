@@ -41,6 +41,11 @@ func (l *Log) segmentFor(size int64) (*segment, error) {
 // create begins a segment of at least size bytes. Its number is never given again: after an error
 // its file may come back with the next crash, and nothing must point to it.
 func (l *Log) create(size int64) (*segment, error) {
+	if l.opts.BeforeSegment != nil {
+		if err := l.opts.BeforeSegment(); err != nil {
+			return nil, err
+		}
+	}
 	s := &segment{number: l.next, before: l.before, end: segmentHeader, size: size}
 	if l.active != nil {
 		s.before = l.active.endPosition()
@@ -81,7 +86,7 @@ func (l *Log) file(s *segment) (name string, err error) {
 
 // begin makes the file the segment: its header is on the disk before its name.
 func (l *Log) begin(s *segment, name string) error {
-	_, err := s.file.WriteAt(segmentHead(s.number, s.before), 0)
+	_, err := s.file.WriteAt(segmentHead(s.number, s.before, l.opts.Owner), 0)
 	if err == nil {
 		err = s.file.Sync()
 	}

@@ -9,44 +9,77 @@ import (
 )
 
 // Salvage reads a log that Open or Replay refuses, or any other that no process has open, and
-// changes nothing: fn gets every record that can be read, in order, until fn fails. It returns
-// descriptions of what is missing or broken; none means that a start reads everything.
-func Salvage(ctx context.Context, opts Options, fn func(record []byte) error) (problems []string, err error) {
+// changes nothing: fn gets every record that can be read, in order, until fn fails.
+func Salvage(ctx context.Context, opts Options, fn func(record []byte) error) (found Found, err error) {
 	opts = opts.withDefaults()
 	s := salvage{opts: opts, fn: fn}
 	if s.wanted, err = readMark(opts.FS, opts.MarkPath); errors.Is(err, ErrCorrupt) {
 		s.problem("%v", err)
 	} else if err != nil {
-		return nil, err
+		return Found{}, err
 	}
 	numbers := s.numbers()
+	s.checkOwners(numbers)
 	if !s.wanted.empty() && (len(numbers) == 0 || numbers[0] > s.wanted.first) {
 		s.problem("%s and what follows is missing", s.path(s.wanted.first))
 	}
 	for i, number := range numbers {
 		if err := s.segment(ctx, number, i == len(numbers)-1); err != nil {
-			return s.problems, err
+			return s.found, err
 		}
 	}
 	if n := len(numbers); n > 0 && !s.wanted.empty() && numbers[n-1] < s.wanted.end.Segment {
 		s.problem("%s is missing", s.path(s.wanted.end.Segment))
 	}
-	if want := opts.AtLeast; want != (Position{}) && s.before.Compare(want) < 0 && len(s.problems) == 0 {
+	if want := opts.AtLeast; want != (Position{}) && s.before.Compare(want) < 0 && len(s.found.Problems) == 0 {
 		s.problem("%s: acknowledged records up to %v are missing, according to the store's own mark", s.path(want.Segment), want)
 	}
-	return s.problems, nil
+	return s.found, nil
+}
+
+// Found is what Salvage finds wrong.
+type Found struct {
+	Problems []string // descriptions of what is missing, broken or another's; none: a start reads everything
+	Owner    Owner    // of the last segment
+	Mixed    bool     // segments have other owners than the log should have
+}
+
+// checkOwners compares the owners of the mark and of the segments with the log's, as Open does.
+func (s *salvage) checkOwners(numbers []uint64) {
+	l := &Log{opts: s.opts, wanted: s.wanted}
+	var segments []*segment
+	for _, number := range numbers {
+		if segment, err := l.inspect(number); err == nil { // what is broken is reported with the records
+			segments, s.found.Owner = append(segments, segment), segment.owner
+		}
+	}
+	if s.opts.Owner == (Owner{}) {
+		return
+	}
+	if err := l.checkMarkOwner(); err != nil {
+		s.problem("%v", err)
+	}
+	if err := l.checkSegmentOwners(segments); err != nil {
+		s.found.Mixed = true
+		s.problem("%v", err)
+		return
+	}
+	l.segments = segments
+	if err := l.checkCut(); err != nil {
+		s.problem("%v", err)
+	}
 }
 
 type salvage struct {
-	opts     Options
-	fn       func(record []byte) error
-	wanted   extent
-	before   Position // end of the last segment that was read
-	problems []string
+	opts   Options
+	fn     func(record []byte) error
+	wanted extent
+	before Position // end of the last segment that was read
+	found  Found
 }
 
 func (s *salvage) problem(format string, args ...any) {
-	s.problems = append(s.problems, fmt.Sprintf(format, args...))
+	s.found.Problems = append(s.found.Problems, fmt.Sprintf(format, args...))
 }
 
 func (s *salvage) path(number uint64) string {
@@ -84,7 +117,11 @@ func (s *salvage) segment(ctx context.Context, number uint64, last bool) error {
 	if _, err := f.ReadAt(head, 0); err != nil {
 		return diskError("read", name, err)
 	}
-	switch _, before, err := parseSegmentHeader(head); {
+	header, err := parseSegmentHeader(head)
+	if err != nil {
+		header = &segment{}
+	}
+	switch before := header.before; {
 	case err != nil:
 		s.problem("%s at byte 0: %v", name, err)
 	case s.before != (Position{}) && before.Segment > s.before.Segment:

@@ -31,8 +31,9 @@ type segment struct {
 	before Position
 	end    int64 // bytes that hold header and good records
 	size   int64 // bytes that the file takes
-	file   File  // nil unless it is the active one
-	ruined bool  // the disk failed here: not to be written again
+	owner  Owner
+	file   File // nil unless it is the active one
+	ruined bool // the disk failed here: not to be written again
 
 	retiring bool // its records are not needed any more
 }
@@ -53,14 +54,15 @@ func parseFileName(name string) (number uint64, suffix string, ok bool) {
 	return number, suffix, err == nil && number > 0 && fileName(number, suffix) == name
 }
 
-// segmentHead returns the first bytes of a segment.
-func segmentHead(number uint64, before Position) []byte {
+// segmentHead returns the first bytes of a segment. Versions before owners wrote zeros there, and read
+// over it.
+func segmentHead(number uint64, before Position, owner Owner) []byte {
 	b := []byte(segmentMagic)
 	b = binary.BigEndian.AppendUint32(b, segmentVersion)
 	b = binary.BigEndian.AppendUint64(b, number)
 	b = binary.BigEndian.AppendUint64(b, before.Segment)
 	b = binary.BigEndian.AppendUint64(b, uint64(before.Offset))
-	b = append(b, make([]byte, segmentHeader-4-len(b))...)
+	b = owner.appendTo(b)
 	return binary.BigEndian.AppendUint32(b, crc32.Checksum(b, castagnoli))
 }
 
@@ -72,20 +74,20 @@ var (
 
 // parseSegmentHeader is the inverse of segmentHead. Length and sum of the header are the
 // same in all versions.
-func parseSegmentHeader(b []byte) (number uint64, before Position, err error) {
+func parseSegmentHeader(b []byte) (s *segment, err error) {
 	if len(b) < segmentHeader || string(b[:8]) != segmentMagic {
-		return 0, Position{}, errNoSegment
+		return nil, errNoSegment
 	}
 	if crc32.Checksum(b[:segmentHeader-4], castagnoli) != binary.BigEndian.Uint32(b[segmentHeader-4:]) {
-		return 0, Position{}, errNoSegment
+		return nil, errNoSegment
 	}
 	if version := binary.BigEndian.Uint32(b[8:]); version != segmentVersion {
-		return 0, Position{}, fmt.Errorf("%w: %d, this is for %d", errVersion, version, segmentVersion)
+		return nil, fmt.Errorf("%w: %d, this is for %d", errVersion, version, segmentVersion)
 	}
-	number = binary.BigEndian.Uint64(b[12:])
-	before = Position{binary.BigEndian.Uint64(b[20:]), int64(binary.BigEndian.Uint64(b[28:]))}
-	if number <= before.Segment || before.Offset < 0 {
-		return 0, Position{}, errNoSegment
+	s = &segment{number: binary.BigEndian.Uint64(b[12:]), end: segmentHeader, owner: parseOwner(b[36:])}
+	s.before = Position{binary.BigEndian.Uint64(b[20:]), int64(binary.BigEndian.Uint64(b[28:]))}
+	if s.number <= s.before.Segment || s.before.Offset < 0 {
+		return nil, errNoSegment
 	}
-	return number, before, nil
+	return s, nil
 }

@@ -62,10 +62,11 @@ func (e *Engine) copyTo(ctx context.Context, partial string) error {
 		return err
 	}
 	defer e.space.copying(partial)()
-	if err := e.db().Checkpoint(partial); err != nil {
+	state, err := e.lineage.still(func() error { return e.db().Checkpoint(partial) })
+	if err != nil {
 		return err
 	}
-	return finishCopy(ctx, e.files, partial)
+	return finishCopy(ctx, e.files, partial, wholeTables(state))
 }
 
 // flushOrFail makes all writes durable, or fails on a full disk, where Flush waits.
@@ -74,11 +75,12 @@ func (e *Engine) flushOrFail(ctx context.Context) error {
 }
 
 // finishCopy gives a copy of a store a mark of its own and the list of sums.
-func finishCopy(ctx context.Context, files vfs.FS, dir string) error {
+func finishCopy(ctx context.Context, files vfs.FS, dir string, tables ownedTables) error {
 	fact, err := ownedNow(files, dir)
 	if err != nil {
 		return err
 	}
+	fact.tables = tables
 	own, err := keepOwned(files, dir, fact, orDiscard(nil))
 	if err != nil {
 		return err

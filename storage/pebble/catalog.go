@@ -21,7 +21,9 @@ import (
 //	   that does not know that would put rows that are never found
 //	4  the first point of a coded cell may count milliseconds though it is a whole second
 //	5  the store has a mark: after a version that does not keep it, a start would miss files that exist
-const formatVersion = 5
+//	6  the store has a name, and its tables record what they know of the log: after a version that does not keep
+//	   that, a start would refuse the log
+const formatVersion = 6
 
 // formatMarked is the first that has a mark.
 const formatMarked = 5
@@ -31,10 +33,12 @@ const formatMarked = 5
 //	00 "family" id(1)   table 00 family
 //	00 "format"         version (uvarint)
 //	00 "time"           no cell has a later time (uvarint ms)
+//	00 "log"            whose tables they are, and what they know of their log (lineage.go)
 const ownKeys = 0x00
 
 func formatKey() []byte        { return []byte("\x00format") }
 func timeKey() []byte          { return []byte("\x00time") }
+func logKey() []byte           { return []byte("\x00log") }
 func familyKey(id byte) []byte { return append([]byte("\x00family"), id) }
 func familyPrefix() []byte     { return []byte("\x00family") }
 func familyPrefixEnd() []byte  { return []byte("\x00familz") }

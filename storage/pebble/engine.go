@@ -8,7 +8,6 @@
 package pebble
 
 import (
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -46,8 +45,9 @@ type Options struct {
 	// Tables are the tables to serve, in addition to those that the store has already.
 	Tables []kv.Table
 
-	// restoring means that Restore opens the store; repairing, that Check or Repair does.
-	restoring, repairing bool
+	// restoring means that Restore opens the store; repairing, that Check or Repair does; accepting,
+	// that Repair does: what tables and marks do not agree about is what the tables say.
+	restoring, repairing, accepting bool
 }
 
 // DefaultCacheBytes is the size of the block cache of a store on disk: 128 MiB.
@@ -73,9 +73,10 @@ type Engine struct {
 	clock    clock
 	damages  damages
 	path     string
-	readers  *readers                  // nil where the store takes writes since Open
-	fresh    bool                      // the store was made by Open
-	logEnd   kv.LogEnd                 // where the store is only read, and in memory; guarded by mu
+	readers  *readers  // nil where the store takes writes since Open
+	fresh    bool      // the store was made by Open
+	logEnd   kv.LogEnd // where the store is only read, and in memory; guarded by mu
+	lineage  lineage
 	stalls   atomic.Int64              // how often writes were held up
 	begins   atomic.Pointer[scheduler] // of compactions; nil where nothing is written
 	log      *slog.Logger
@@ -195,6 +196,9 @@ func (e *Engine) takeFiles(o Options, h *holding) error {
 		return err
 	}
 	h.fresh = !found.has(manifestMarker)
+	if err := e.checkMarked(o, found); err != nil {
+		return err
+	}
 	if !found.marked && !h.fresh {
 		h.keep = &keeper{path: o.Path, log: e.log, before: slices.DeleteFunc(found.names, func(n string) bool { return !isTable(n) })}
 	}
@@ -234,7 +238,7 @@ func (e *Engine) options(o Options, h holding) *pebble.Options {
 }
 
 // welcome logs what is worth knowing about the store that was found.
-func (e *Engine) welcome(db *pebble.DB, version uint64, h holding) error {
+func (e *Engine) welcome(db *pebble.DB, h holding) error {
 	if h.own == nil {
 		return nil
 	}
@@ -243,11 +247,8 @@ func (e *Engine) welcome(db *pebble.DB, version uint64, h holding) error {
 			return err
 		}
 	}
-	switch {
-	case h.fresh:
+	if h.fresh {
 		e.log.Warn("embedded store: there was none, a new one is created; if there should be one, stop the process and correct --storage.path", "path", e.path)
-	case h.keep != nil && version >= formatMarked:
-		e.damages.met(e.files.PathJoin(e.path, markName), errors.New("it is missing: whether all is there that was acknowledged cannot be told"))
 	}
 	return nil
 }
@@ -272,8 +273,8 @@ func tableName(number uint64) string { return fmt.Sprintf("%06d.sst", number) }
 
 // loadFor calls load. A repair continues even if the store's own records are damaged.
 func (e *Engine) loadFor(db *pebble.DB, o Options, h holding) error {
-	err := e.load(db, o.Tables, h)
-	if err == nil || !o.repairing || !errors.Is(explain(err), kv.ErrDamaged) {
+	err := e.load(db, o, h)
+	if err == nil || !o.repairing || errors.Is(err, errMixed) || !errors.Is(explain(err), kv.ErrDamaged) {
 		return err
 	}
 	e.families = make(families) // as they are given to a new store
@@ -282,24 +283,22 @@ func (e *Engine) loadFor(db *pebble.DB, o Options, h holding) error {
 }
 
 // load reads the store's own records and adds what is missing.
-func (e *Engine) load(db *pebble.DB, tables []kv.Table, h holding) error {
+func (e *Engine) load(db *pebble.DB, o Options, h holding) error {
 	version, err := checkFormat(db)
 	if err != nil {
 		return err
 	}
-	if version != formatVersion {
-		if err := db.Set(formatKey(), binary.AppendUvarint(nil, formatVersion), e.durability); err != nil {
-			return err
-		}
+	if err := e.loadLineage(db, version, o, h); err != nil {
+		return err
 	}
-	if err := e.welcome(db, version, h); err != nil {
+	if err := e.welcome(db, h); err != nil {
 		return err
 	}
 	families, err := loadFamilies(db)
 	if err != nil {
 		return err
 	}
-	for _, name := range families.add(tables) {
+	for _, name := range families.add(o.Tables) {
 		if err := saveFamily(db, name, families[name], e.durability); err != nil {
 			return err
 		}

@@ -31,9 +31,3 @@ func (e *Engine) NoteLog(end kv.LogEnd, durable bool) error {
 	}
 	return nil
 }
-
-// LogEnd returns what a store that no process has open knows of its log.
-func LogEnd(path string) (kv.LogEnd, error) {
-	fact, _, err := readOwned(onDisk(), path)
-	return fact.log, err
-}

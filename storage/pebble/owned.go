@@ -57,10 +57,11 @@ func ownedOf(name string) (f ownedFile, ok bool) {
 
 // The fact of a store's mark:
 //
-//	version 2 | process, uvarint | end of the write log: segment, offset, uvarint each | files | kind, number, size, uvarint each, and the sum of a manifest, 4 bytes …
+//	version 3 | process, uvarint | end of the write log: segment, offset, uvarint each | tables | files | kind, number, size, uvarint each, and the sum of a manifest, 4 bytes …
+//	tables: name of the store, 8 bytes | number of their generation, uvarint | its tag, 8 bytes | 1: they are whole without their log
 //
-// Version 1 lacks the end of the write log.
-const factVersion = 2
+// Version 2 lacks what is known of the tables, version 1 the end of the write log too.
+const factVersion = 3
 
 // mostOwned is how many files a mark has space for. Pebble has two manifests and some five logs.
 const mostOwned = 20
@@ -68,20 +69,29 @@ const mostOwned = 20
 type ownedFact struct {
 	process int // that opened the store last; it may have ended
 	log     kv.LogEnd
+	tables  ownedTables
 	files   []ownedFile
+}
+
+// ownedTables is what a mark knows of the tables themselves.
+type ownedTables struct {
+	store      uint64        // 0: nothing is known
+	generation kv.Generation // that they have, or one that they had
+	// whole means that they are a copy of this generation that has everything which its log had.
+	whole bool
 }
 
 func (o *ownedFact) appendTo(b []byte) []byte {
 	b = binary.AppendUvarint(append(b, factVersion), uint64(o.process))
 	b = binary.AppendUvarint(binary.AppendUvarint(b, o.log.Segment), uint64(o.log.Offset))
+	b = binary.BigEndian.AppendUint64(b, o.tables.store)
+	b = binary.AppendUvarint(b, o.tables.generation.Number)
+	b = binary.BigEndian.AppendUint64(b, o.tables.generation.Tag)
+	b = append(b, bit(o.tables.whole))
 	files := o.files[max(0, len(o.files)-mostOwned):]
 	b = append(b, byte(len(files)))
 	for _, f := range files {
-		kind := byte(0)
-		if f.manifest {
-			kind = 1
-		}
-		b = binary.AppendUvarint(append(b, kind), f.number)
+		b = binary.AppendUvarint(append(b, bit(f.manifest)), f.number)
 		b = binary.AppendUvarint(b, uint64(f.size))
 		if f.manifest {
 			b = binary.BigEndian.AppendUint32(b, f.sum)
@@ -90,15 +100,25 @@ func (o *ownedFact) appendTo(b []byte) []byte {
 	return b
 }
 
+func bit(b bool) byte {
+	if b {
+		return 1
+	}
+	return 0
+}
+
 func parseOwned(b []byte) (o ownedFact, err error) {
 	r := factReader{rest: b}
 	version := r.byte()
 	if version < 1 || version > factVersion {
-		return o, errors.New("a mark of another version")
+		return o, fmt.Errorf("a mark of a later version of tsdbridge: %d, this one knows up to %d; use that version", version, factVersion)
 	}
 	o.process = int(r.uvarint())
 	if version > 1 {
 		o.log = kv.LogEnd{Segment: r.uvarint(), Offset: int64(r.uvarint())}
+	}
+	if version > 2 {
+		o.tables = ownedTables{store: r.uint64(), generation: kv.Generation{Number: r.uvarint(), Tag: r.uint64()}, whole: r.byte() == 1}
 	}
 	for range r.byte() {
 		f := ownedFile{manifest: r.byte() == 1, number: r.uvarint(), size: int64(r.uvarint())}
@@ -139,14 +159,18 @@ func (r *factReader) uvarint() uint64 {
 	return v
 }
 
-func (r *factReader) uint32() uint32 {
-	if len(r.rest) < 4 {
+func (r *factReader) uint32() uint32 { return binary.BigEndian.Uint32(r.take(4)) }
+
+func (r *factReader) uint64() uint64 { return binary.BigEndian.Uint64(r.take(8)) }
+
+func (r *factReader) take(n int) []byte {
+	if len(r.rest) < n {
 		r.failed, r.rest = true, nil
-		return 0
+		return make([]byte, n)
 	}
-	v := binary.BigEndian.Uint32(r.rest)
-	r.rest = r.rest[4:]
-	return v
+	b := r.rest[:n]
+	r.rest = r.rest[n:]
+	return b
 }
 
 // readOwned reads the mark of a store; found is false when it has none.
@@ -292,6 +316,25 @@ func (o *owned) noteLog(end kv.LogEnd, durable bool) error {
 		return o.mark.PutSynced(fact)
 	}
 	return o.mark.Put(fact)
+}
+
+// noteTables notes a generation that the tables have.
+func (o *owned) noteTables(now ownedTables, durable bool) error {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.fact.tables = now
+	var space [mark.MaxFact]byte
+	fact := o.fact.appendTo(space[:0])
+	if durable {
+		return o.mark.PutSynced(fact)
+	}
+	return o.mark.Put(fact)
+}
+
+func (o *owned) tables() ownedTables {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.fact.tables
 }
 
 func (o *owned) logEnd() kv.LogEnd {

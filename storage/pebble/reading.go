@@ -100,7 +100,7 @@ func (e *Engine) openReading(o Options, why error) error {
 	found, err := inspect(o.Path, e.files, o.restoring)
 	if err == nil {
 		e.fresh, e.logEnd = !found.has(manifestMarker), found.owned.log
-		err = e.openRead(o)
+		err = e.openRead(o, found)
 	}
 	if err != nil {
 		return errors.Join(err, e.holding.release())
@@ -119,7 +119,7 @@ func (e *Engine) openReading(o Options, why error) error {
 
 // openRead opens Pebble's store without a change to any file. A store that does not exist yet is
 // replaced by an empty one in memory.
-func (e *Engine) openRead(o Options) error {
+func (e *Engine) openRead(o Options, found *inspection) error {
 	path, options := o.Path, tuned(o, lockless{e.files})
 	if options.ReadOnly = !e.fresh; e.fresh {
 		o.InMemory = true
@@ -130,7 +130,7 @@ func (e *Engine) openRead(o Options) error {
 	if err != nil {
 		return explainOpening(err, e.files, o.Path)
 	}
-	if err = e.loadRead(db, o); err != nil {
+	if err = e.loadRead(db, o, found); err != nil {
 		return errors.Join(explain(err), db.Close())
 	}
 	e.now.Store(db)
@@ -138,8 +138,15 @@ func (e *Engine) openRead(o Options) error {
 }
 
 // loadRead is load without a change: what is missing is added in memory, as it will be on the disk.
-func (e *Engine) loadRead(db *pebble.DB, o Options) (err error) {
-	if _, err = checkFormat(db); err != nil {
+func (e *Engine) loadRead(db *pebble.DB, o Options, found *inspection) (err error) {
+	version, err := checkFormat(db)
+	if err != nil {
+		return err
+	}
+	if !found.marked && version >= formatMarked {
+		return found.noMark()
+	}
+	if _, err := e.lineage.read(db, version, e.path, found.owned.tables); err != nil {
 		return err
 	}
 	if e.families, err = loadFamilies(db); err != nil {

@@ -32,6 +32,7 @@ func Repair(ctx context.Context, o Options) (done []string, lost []Lost, err err
 
 func repairStore(ctx context.Context, o Options, files vfs.FS) (done []string, lost []Lost, err error) {
 	r := repair{files: files, path: o.Path}
+	o.accepting = true
 	if err := r.repairFiles(); err != nil {
 		return r.done, nil, err
 	}
@@ -61,7 +62,7 @@ func repairStore(ctx context.Context, o Options, files vfs.FS) (done []string, l
 			r.did("%s: what can be read of it is in a new table", b.name)
 		}
 	}
-	return r.done, e.lost(bad), nil
+	return r.done, e.lost(bad), e.restoreLineage()
 }
 
 // repair is one Repair.
@@ -86,7 +87,8 @@ func (r *repair) repairFiles() error {
 		return err
 	}
 	fact, _, err := readOwned(r.files, r.path)
-	if err != nil {
+	if err != nil || r.foreignMark(fact) {
+		fact = ownedFact{}
 		if err := r.aside(markName); err != nil {
 			return err
 		}
@@ -117,6 +119,20 @@ func (r *repair) repairFiles() error {
 		return err
 	}
 	return own.close()
+}
+
+// foreignMark reports whether a mark is that of another store than the tables, as far as these can be
+// read.
+func (r *repair) foreignMark(fact ownedFact) (foreign bool) {
+	if fact.tables.store == 0 {
+		return false
+	}
+	err := peek(r.path, r.files, func(db *pebble.DB) error {
+		s, err := readLineage(db)
+		foreign = err == nil && s.Store != 0 && s.Store != fact.tables.store
+		return nil
+	})
+	return foreign && err == nil
 }
 
 // aside keeps a file for the operator to look at.

@@ -31,5 +31,9 @@ func (w *Writer) Backup(ctx context.Context, dir string) error {
 	if errors.Is(err, kv.ErrNoFiles) {
 		return ErrNoBackup
 	}
+	if err == nil && w.buffer != nil {
+		// The mark of the copy says that it is whole without a log; these tables are not any more.
+		err = w.buffer.lineage.advance(ctx)
+	}
 	return err
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/tsdbridge/tsdbridge/storage/head"
+	"github.com/tsdbridge/tsdbridge/storage/kv"
 	"github.com/tsdbridge/tsdbridge/storage/log"
 	"github.com/tsdbridge/tsdbridge/storage/series"
 )
@@ -34,11 +35,13 @@ type buffer struct {
 	mixed   bool                  // they do not
 	ready   chan struct{}         // closed when the log is replayed
 	refusal atomic.Pointer[error] // of the last append; nil: it was taken
+	lost    atomic.Bool           // the engine could not be told where the log ends
 	full    atomic.Bool           // more waits in memory than the head may hold
 	scarce  atomic.Bool           // a deletion needs what space is left for the log
 	jobs    sync.Pool             // *bufferJob
 	metrics *bufferMetrics
 	known   logEnd
+	lineage lineage
 	now     func() time.Time
 	late    func(context.Context, *series.Batch) error // see Options.Late
 
@@ -68,26 +71,40 @@ func openBuffer(s *Options, stamps *stampClock) (*buffer, error) {
 	if s.DB.Versioned != nil {
 		b.ages = newAges(stamps)
 	}
-	b.known.keeper = s.DB.LogKeeper()
-	b.known.was, b.known.log = o.AtLeast, func() (log.Position, bool) { return b.log.End(), b.log.Holds() }
+	b.known.open(s.DB.LogKeeper(), o.atLeast())
+	b.lineage.open(b, s.DB.LogKeeper(), o.State)
 	b.jobs.New = func() any { return &bufferJob{} }
 	b.metrics = newBufferMetrics(s.Registerer, b)
-	var err error
-	if b.log, err = log.Open(b.logOptions("points", s, o.MaxLogBytes)); err != nil {
-		return nil, fmt.Errorf("open the log: %w", err)
+	if err := b.openLogs(s); err != nil {
+		return nil, err
 	}
-	if b.numbers.log, err = log.Open(b.logOptions("series", s, 0)); err != nil {
-		return nil, errors.Join(fmt.Errorf("open the log of series numbers: %w", err), b.log.Close())
+	if err := b.lineage.begin(); err != nil && !errors.Is(err, kv.ErrFull) && b.waits() == nil {
+		return nil, errors.Join(err, b.close())
 	}
 	return b, nil
+}
+
+func (b *buffer) openLogs(s *Options) (err error) {
+	points, numbers := b.logOptions("points", s, b.o.MaxLogBytes), b.logOptions("series", s, 0)
+	if err = b.lineage.dropEnded(points, numbers); err != nil {
+		return fmt.Errorf("remove a log that was ended: %w", err)
+	}
+	if b.log, err = log.Open(points); err != nil {
+		return fmt.Errorf("open the log: %w", err)
+	}
+	if b.numbers.log, err = log.Open(numbers); err != nil {
+		return errors.Join(fmt.Errorf("open the log of series numbers: %w", err), b.log.Close())
+	}
+	return nil
 }
 
 func (b *buffer) logOptions(name string, s *Options, maxBytes int64) log.Options {
 	o := log.Options{Dir: filepath.Join(b.o.Dir, name), MaxBytes: maxBytes, FS: b.o.FS, Logger: s.Logger, Now: s.Now}
 	o.Registerer = prometheus.WrapRegistererWith(prometheus.Labels{"log": name}, s.Registerer)
-	o.SegmentBytes, o.MarkPath = b.o.SegmentBytes, b.o.markPath(name)
+	o = b.o.owned(name, b.lineage.owner, o)
+	o.SegmentBytes, o.BeforeSegment = b.o.SegmentBytes, b.lineage.begin
 	if name == "points" {
-		o.AtLeast = log.Position(b.o.AtLeast)
+		o.Synced = b.synced
 	}
 	if name == "series" {
 		o.SegmentBytes, o.SpareBytes = min(8<<20, cmp.Or(o.SegmentBytes, 8<<20)), -1
@@ -107,17 +124,28 @@ func (b *buffer) goOn(ctx context.Context) {
 	}
 }
 
+// synced tells the engine where the log ends, before what is in it is acknowledged.
+func (b *buffer) synced(end log.Position) {
+	if err := b.known.note(end); err != nil && b.lost.CompareAndSwap(false, true) {
+		b.logger.Warn("cannot record in the store where the log ends, so the loss of the whole log would go unnoticed; look at the disk", "err", err)
+	}
+}
+
 func (b *buffer) close() error { return errors.Join(b.log.Close(), b.numbers.log.Close()) }
 
 // recover replays the log and checks it.
 func (b *buffer) recover(ctx context.Context, d *deleter, filter *replayFilter) error {
 	begin, records, points := time.Now(), 0, 0
-	if err := b.numbers.replay(ctx); err != nil {
+	if err := b.numbers.replay(ctx, func(record []byte) { b.lineage.last.see("series", record) }); err != nil {
 		return fmt.Errorf("read the numbers of series in %s: %w", b.o.Dir, err)
 	}
 	var batch series.Batch
 	var job bufferJob
 	err := b.log.Replay(ctx, log.Position{}, func(at log.Position, record []byte) error {
+		if isGeneration(record) {
+			b.lineage.last.see("points", record)
+			return nil
+		}
 		if isDeletion(record) {
 			records++
 			if err := d.replay(at.Segment, record); err != nil {
@@ -150,6 +178,9 @@ func (b *buffer) recover(ctx context.Context, d *deleter, filter *replayFilter) 
 		records++
 		return nil
 	})
+	if err == nil {
+		err = b.lineage.check(b.o.Dir)
+	}
 	if err != nil {
 		return fmt.Errorf("replay the log in %s: %w", b.o.Dir, err)
 	}
@@ -211,9 +242,6 @@ func (b *buffer) append(ctx context.Context, batch *series.Batch) error {
 	at, err := b.write(ctx, j.record, fresh)
 	if err != nil {
 		return err
-	}
-	if err := b.known.reached(at.Segment); err != nil {
-		b.logger.Warn("cannot record in the store where the log ends, so the loss of the whole log would go unnoticed; look at the disk", "err", err)
 	}
 	b.keep(&j.batch, at.Segment, acknowledged)
 	return nil
@@ -331,6 +359,19 @@ const (
 	rollEvery   = 10 * time.Minute
 )
 
+// follow tells tables and log of each other, if the log has grown. A log or a disk without space is
+// left alone: what is there already is true.
+func (b *buffer) follow(ctx context.Context) error {
+	if b.lineage.keeper == nil || b.refusal.Load() != nil || b.waits() != nil {
+		return nil
+	}
+	err := b.lineage.follow(ctx)
+	if errors.Is(err, kv.ErrFull) || errors.Is(err, log.ErrFull) {
+		return nil
+	}
+	return err
+}
+
 // roll begins a new file of the log when it is time to, and cuts off what the table has.
 func (b *buffer) roll(ctx context.Context) error {
 	since := b.now().Sub(b.rolled)
@@ -367,6 +408,9 @@ func (b *buffer) truncate(ctx context.Context) error {
 	if err := b.numbers.save(ctx); err != nil {
 		return err
 	}
+	if err := b.lineage.cut(oldest); err != nil {
+		return err
+	}
 	if err := b.log.Truncate(log.Position{Segment: oldest}); err != nil {
 		return err
 	}
@@ -377,24 +421,11 @@ func (b *buffer) truncate(ctx context.Context) error {
 // remove removes the closed logs, which hold nothing that is needed. The points go first: they mean
 // nothing without the numbers.
 func (b *buffer) remove() error {
-	if err := b.known.forget(); err != nil {
+	if err := errors.Join(b.lineage.end(b.log.End()), b.known.forget()); err != nil {
 		return fmt.Errorf("note that there is no log: %w", err)
 	}
 	for _, name := range []string{"points", "series"} {
-		if err := log.Unmark(b.o.FS, b.o.markPath(name)); err != nil {
-			return fmt.Errorf("remove the log's files: %w", err)
-		}
-		dir := filepath.Join(b.o.Dir, name)
-		files, err := b.o.FS.List(dir)
-		if err != nil {
-			return fmt.Errorf("list the log's files: %w", err)
-		}
-		for _, file := range files {
-			if err := b.o.FS.Remove(filepath.Join(dir, file)); err != nil {
-				return fmt.Errorf("remove the log's files: %w", err)
-			}
-		}
-		if err := b.o.FS.SyncDir(dir); err != nil {
+		if err := log.Remove(log.Options{FS: b.o.FS, Dir: filepath.Join(b.o.Dir, name), MarkPath: b.o.markPath(name)}); err != nil {
 			return fmt.Errorf("remove the log's files: %w", err)
 		}
 	}

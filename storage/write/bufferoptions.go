@@ -39,7 +39,9 @@ type BufferOptions struct {
 	CheckInterval time.Duration // how often is looked for rows to flush
 	FS            log.FS        // nil: the operating system's
 
-	AtLeast kv.LogEnd // what the engine knows of the log; New asks it
+	// What the engine knows of the log; New asks it: where it ended last, and what the tables record.
+	AtLeast kv.LogEnd
+	State   kv.LogState
 }
 
 // DefaultBufferOptions are the options without a flag, but for the directory.
@@ -70,7 +72,7 @@ func (o BufferOptions) HoldsLog() (bool, error) {
 	if o.Dir == "" {
 		return false, nil
 	}
-	if o.AtLeast != (kv.LogEnd{}) {
+	if o.State.Log != (kv.Generation{}) || o.atLeast() != (kv.LogEnd{}) {
 		return true, nil // opening it reports what is missing
 	}
 	if o.FS == nil {
@@ -87,6 +89,34 @@ func (o BufferOptions) HoldsLog() (bool, error) {
 		return false, fmt.Errorf("look for a log: %w", err)
 	}
 	return slices.ContainsFunc(files, func(name string) bool { return filepath.Ext(name) == ".log" }), nil
+}
+
+// atLeast returns up to where the log of points must be there.
+func (o BufferOptions) atLeast() kv.LogEnd {
+	switch s := o.State; {
+	case s.Log != (kv.Generation{}):
+		return s.Points.Later(o.AtLeast)
+	case s.Store != 0 && !s.Adopts: // it was ended, and the tables have everything
+		return kv.LogEnd{}
+	}
+	return o.AtLeast
+}
+
+// ask takes what an engine knows of the log.
+func (o *BufferOptions) ask(keeper kv.LogKeeper) {
+	if keeper != nil && o.Dir != "" {
+		o.AtLeast, o.State = keeper.LogEnd(), keeper.LogState()
+	}
+}
+
+// owned adds to the options of one of the two logs what the engine knows of it.
+func (o BufferOptions) owned(name string, owner log.Owner, to log.Options) log.Options {
+	to.MarkPath, to.Owner, to.Begun, to.Adopts = o.markPath(name), owner, o.State.Log != (kv.Generation{}), o.State.Adopts
+	to.AtLeast, to.Cut = log.Position(o.State.Series), 0
+	if name == "points" {
+		to.AtLeast, to.Cut = log.Position(o.atLeast()), o.State.Cut
+	}
+	return to
 }
 
 // markPath is the mark of one of the two logs.

@@ -334,6 +334,10 @@ func (d *deleter) finishOne(ctx context.Context, j *job) error {
 			return err
 		}
 	}
+	// With tables that have not followed, the end of the deletion would hide that.
+	if err := d.buffer.lineage.advance(ctx); err != nil {
+		return err
+	}
 	if _, err := d.buffer.log.Append(context.WithoutCancel(ctx), deletionDoneRecord(j.key)); err != nil {
 		return fmt.Errorf("note the end of a deletion in the log: %w", err)
 	}

@@ -44,8 +44,7 @@ func (f *Flusher) run(ctx context.Context) error {
 		}
 		f.buffer.measure(f.deleter.count.Load() > 0)
 		f.buffer.goOn(ctx)
-		_ = f.buffer.known.note(false) // an append reports what is wrong
-		if err := errors.Join(f.buffer.numbers.save(ctx), f.Flush(ctx, f.due())); flushed.Note(ctx, err) {
+		if err := errors.Join(f.buffer.numbers.save(ctx), f.Flush(ctx, f.due()), f.buffer.follow(ctx)); flushed.Note(ctx, err) {
 			f.buffer.logger.Error("rows cannot be flushed, they stay in the log and are tried again; see TsdbridgeFlushFailing in docs/monitoring.md", "table", f.table.name, "err", err)
 		}
 	}

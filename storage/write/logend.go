@@ -1,52 +1,29 @@
 package write
 
 import (
-	"sync"
-	"sync/atomic"
-
 	"github.com/tsdbridge/tsdbridge/storage/kv"
 	"github.com/tsdbridge/tsdbridge/storage/log"
 )
 
 // logEnd tells the engine where the log ends, so that a log which is lost together with its mark is
-// missed: durably when the first record stands in a segment, before that is acknowledged, and now
-// and then.
+// missed: whenever more records are on the disk, before they are acknowledged. That outlives the
+// process. The first record of a segment is noted durably.
 type logEnd struct {
-	keeper kv.LogKeeper // nil: the engine remembers nothing
-	log    func() (end log.Position, holds bool)
-
-	segment atomic.Uint64 // that the engine knows of
-	mu      sync.Mutex    // guards was
-	was     kv.LogEnd     // what the engine was told last
+	keeper  kv.LogKeeper // nil: the engine remembers nothing
+	segment uint64       // that the engine knows of; used by the one that writes the log
 }
 
-// reached notes a segment, if it is new.
-func (e *logEnd) reached(segment uint64) error {
-	if e.keeper == nil || segment <= e.segment.Load() {
-		return nil
-	}
-	return e.note(true)
-}
+func (e *logEnd) open(keeper kv.LogKeeper, was kv.LogEnd) { e.keeper, e.segment = keeper, was.Segment }
 
-// note tells the engine where the log ends, if that has changed.
-func (e *logEnd) note(durable bool) error {
+// note tells the engine where the log ends. One caller at a time.
+func (e *logEnd) note(end log.Position) error {
 	if e.keeper == nil {
 		return nil
 	}
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	var now kv.LogEnd
-	if end, holds := e.log(); holds {
-		now = kv.LogEnd(end)
-	}
-	if now == e.was {
-		return nil
-	}
-	if err := e.keeper.NoteLog(now, durable); err != nil {
+	if err := e.keeper.NoteLog(kv.LogEnd(end), end.Segment > e.segment); err != nil {
 		return err
 	}
-	e.was = now
-	e.segment.Store(now.Segment)
+	e.segment = end.Segment
 	return nil
 }
 

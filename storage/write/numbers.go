@@ -69,8 +69,13 @@ type seriesNumbers struct {
 }
 
 // replay reads the numbers that were saved, and adds their series to the index.
-func (n *seriesNumbers) replay(ctx context.Context) error {
+// generation gets the records that have a generation of the tables.
+func (n *seriesNumbers) replay(ctx context.Context, generation func(record []byte)) error {
 	err := n.log.Replay(ctx, log.Position{}, func(_ log.Position, record []byte) error {
+		if _, ok, err := parseSeriesGeneration(record); ok {
+			generation(record)
+			return err
+		}
 		if n.forgotten == nil {
 			n.forgotten = map[uint32]struct{}{}
 		}

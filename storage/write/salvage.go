@@ -16,27 +16,97 @@ import (
 
 // logOptions are those by which one of the two logs is read.
 func (o BufferOptions) logOptions(name string) log.Options {
-	read := log.Options{Dir: filepath.Join(o.Dir, name), FS: o.FS, MarkPath: o.markPath(name)}
-	if name == "points" {
-		read.AtLeast = log.Position(o.AtLeast)
-	}
-	return read
+	owner, _ := ownerOf(o.State)
+	return o.owned(name, owner, log.Options{Dir: filepath.Join(o.Dir, name), FS: o.FS})
 }
 
-// CheckLog reads a log that is not open and tells, in words, what of it is missing or broken.
-// Nothing is changed.
-func (o BufferOptions) CheckLog(ctx context.Context) (problems []string, err error) {
+// LogFound is what CheckLog finds wrong.
+type LogFound struct {
+	Problems []string // in words; none: a start reads everything
+	// Useless means that the records say nothing about these tables: they are those of another store,
+	// or older, and putting them would bring back old values and what was deleted.
+	Useless bool
+}
+
+// CheckLog reads a log that is not open and tells, in words, what of it is missing, broken, or of
+// another store or time than the tables. Nothing is changed.
+func (o BufferOptions) CheckLog(ctx context.Context) (found LogFound, err error) {
 	if o.Dir == "" {
-		return nil, nil
+		return found, nil
 	}
+	owners, last, mixed := map[log.Owner]bool{}, lastGenerations{}, false
 	for _, name := range []string{"series", "points"} {
-		found, err := log.Salvage(ctx, o.logOptions(name), nil)
-		if err != nil {
-			return nil, err
+		if left, err := o.hasEnded(name); left || err != nil {
+			if err != nil {
+				return found, err
+			}
+			continue
 		}
-		problems = append(problems, found...)
+		one, err := log.Salvage(ctx, o.logOptions(name), func(record []byte) error {
+			last.see(name, record)
+			return nil
+		})
+		if err != nil {
+			return found, err
+		}
+		found.Problems, mixed = append(found.Problems, one.Problems...), mixed || one.Mixed
+		if one.Owner != (log.Owner{}) {
+			owners[one.Owner] = true
+		}
 	}
-	return problems, nil
+	found.compare(o.State, o.Dir, owners, last, mixed)
+	return found, nil
+}
+
+// lastGenerations are the generations of the tables that the logs know last.
+type lastGenerations struct{ points, series kv.Generation }
+
+func (l *lastGenerations) see(name string, record []byte) {
+	if name == "points" && isGeneration(record) {
+		if g, err := parseGeneration(record); err == nil {
+			l.points = g
+		}
+	}
+	if name == "series" {
+		if g, ok, err := parseSeriesGeneration(record); ok && err == nil {
+			l.series = g
+		}
+	}
+}
+
+// compare compares the generations that the logs know last with the tables'.
+func (f *LogFound) compare(s kv.LogState, dir string, owners map[log.Owner]bool, last lastGenerations, mixed bool) {
+	if len(owners) == 0 || s.Store == 0 {
+		return
+	}
+	for of := range owners {
+		if last.points == (kv.Generation{}) {
+			last.points = kv.Generation{Number: of.Number, Tag: of.Tag}
+		}
+		if of.Store != s.Store || len(owners) > 1 {
+			f.Useless = true
+			return
+		}
+	}
+	if mixed { // the records of a log that goes on after the tables are what these lack
+		f.Useless = last.points.Number <= s.Generation.Number
+		return
+	}
+	if name, what := lineageDiffers(s, last); what != "" && s.Log != (kv.Generation{}) {
+		f.Problems, f.Useless = append(f.Problems, filepath.Join(dir, name)+": "+what), last.points.Number <= s.Generation.Number
+	}
+}
+
+// hasEnded reports whether one of the two logs is what is left of one that was ended in order.
+func (o BufferOptions) hasEnded(name string) (bool, error) {
+	if o.State.Log != (kv.Generation{}) || o.State.Ended == (kv.Generation{}) {
+		return false, nil
+	}
+	at := anywhere()
+	if name == "points" {
+		at = log.Position(o.State.Points)
+	}
+	return log.HasEnded(o.logOptions(name), endedOwner(o.State), at)
 }
 
 // ForgetLog makes the marks of a log forget it, whose files are about to be taken away.
@@ -63,6 +133,9 @@ func (w *Writer) SalvageLog(ctx context.Context, o BufferOptions) (points, left 
 	}
 	var batch series.Batch
 	_, err = log.Salvage(ctx, o.logOptions("points"), func(record []byte) error {
+		if isGeneration(record) {
+			return nil
+		}
 		if isDeletion(record) {
 			return deletions.apply(ctx, record, w.deleter)
 		}
@@ -81,10 +154,18 @@ func (w *Writer) SalvageLog(ctx context.Context, o BufferOptions) (points, left 
 	if err != nil {
 		return points, left, fmt.Errorf("put what is left of the log in %s: %w", o.Dir, err)
 	}
-	if keeper := w.o.DB.LogKeeper(); keeper != nil {
-		err = keeper.NoteLog(kv.LogEnd{}, true)
+	return points, left, w.GiveUpLog()
+}
+
+// GiveUpLog makes the engine forget a log, with all that is in it and not in the tables.
+func (w *Writer) GiveUpLog() error {
+	keeper := w.o.DB.LogKeeper()
+	if keeper == nil {
+		return nil
 	}
-	return points, left, err
+	next := endedState(keeper.LogState(), kv.LogEnd{})
+	next.Ended = kv.Generation{}
+	return errors.Join(keeper.RecordLog(next), keeper.NoteLog(kv.LogEnd{}, true))
 }
 
 // UnknownInLog counts the series of a log that is not open and that the store does not have.
@@ -94,6 +175,9 @@ func (w *Writer) UnknownInLog(ctx context.Context, o BufferOptions) (unknown int
 		return 0, err
 	}
 	_, err = log.Salvage(ctx, o.logOptions("points"), func(record []byte) error {
+		if isGeneration(record) || isDeletion(record) {
+			return nil
+		}
 		r := recordReader{rest: record}
 		if _, _, err := r.head(known.note); err != nil && !errors.Is(err, errRecord) {
 			return err

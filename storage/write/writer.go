@@ -101,9 +101,7 @@ func New(o Options) (*Writer, error) {
 			return nil, err
 		}
 	}
-	if keeper := o.DB.LogKeeper(); keeper != nil && o.Buffer.Dir != "" {
-		o.Buffer.AtLeast = keeper.LogEnd()
-	}
+	o.Buffer.ask(o.DB.LogKeeper())
 	w.o = o
 	w.deleter = &deleter{
 		db: o.DB, table: w.table, registry: o.Registry, days: o.Days, forget: o.Forget, revive: o.Revive, changes: o.Changes, logger: o.Logger,

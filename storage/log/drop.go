@@ -1,0 +1,80 @@
+package log
+
+import (
+	"errors"
+	"io/fs"
+	"path/filepath"
+	"slices"
+)
+
+// Drop removes what is left of a log that was ended in order at a position: its owner has all its
+// records elsewhere, and was perhaps killed before the files were gone. It leaves files of other
+// owners, and a log that goes on after that position, which Open reports. No process may have the
+// log open.
+func Drop(opts Options, ended Owner, at Position) error {
+	opts = opts.withDefaults()
+	left, err := HasEnded(opts, ended, at)
+	if !left || err != nil {
+		return err
+	}
+	opts.Logger.Info("a log that was ended in order is removed: the tables have all of it", "path", opts.Dir)
+	return Remove(opts)
+}
+
+// HasEnded reports whether there are files of a log that was ended in order at a position, and none
+// of another one. It changes nothing.
+func HasEnded(opts Options, ended Owner, at Position) (bool, error) {
+	opts = opts.withDefaults()
+	mark, err := readMark(opts.FS, opts.MarkPath)
+	if errors.Is(err, ErrCorrupt) || mark.owner != (Owner{}) && mark.owner != ended {
+		return false, nil // Open reports it
+	}
+	if err != nil {
+		return false, err
+	}
+	l := &Log{opts: opts}
+	why := errors.New("only looked at")
+	l.waits.Store(&why)
+	found, err := l.list()
+	if errors.Is(err, ErrCorrupt) || errors.Is(err, errVersion) {
+		return false, nil
+	}
+	n := len(found)
+	switch {
+	case err != nil || n == 0 && mark.owner == (Owner{}):
+		return false, err
+	case n == 0:
+		return true, nil
+	case slices.ContainsFunc(found, func(s *segment) bool { return s.owner != ended }):
+		return false, nil
+	}
+	err = l.recover(found[n-1])
+	return err == nil && found[n-1].endPosition().Compare(at) <= 0, nil
+}
+
+// Remove removes the files of a log that no process has open, and what its mark contains. A crash
+// leaves the mark empty, with some of the files.
+func Remove(opts Options) error {
+	opts = opts.withDefaults()
+	if err := Unmark(opts.FS, opts.MarkPath); err != nil {
+		return err
+	}
+	names, err := opts.FS.List(opts.Dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return diskError("list", opts.Dir, err)
+	}
+	slices.Sort(names)
+	for _, name := range names {
+		name = filepath.Join(opts.Dir, name)
+		if err := opts.FS.Remove(name); err != nil {
+			return diskError("remove", name, err)
+		}
+	}
+	if err := opts.FS.SyncDir(opts.Dir); err != nil {
+		return diskError("sync", opts.Dir, err)
+	}
+	return nil
+}
