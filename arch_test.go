@@ -137,7 +137,7 @@ var doors = map[string][]string{
 	"storage/head":            {"storage/row", "storage/schema"},
 	"storage/log":             {"folder", "storage/mark"},
 	"storage/log/logtest":     {"storage/log"},
-	"storage":                 {"retry", "storage/annotations", "storage/archive", "storage/catalog", "storage/changes", "storage/closed", "storage/documents", "storage/election", "storage/fill", "storage/fit", "storage/fsck", "storage/index", "storage/journal", "storage/kv", "storage/leases", "storage/read", "storage/register", "storage/retain", "storage/rollup", "storage/row", "storage/schema", "storage/series", "storage/uid", "storage/write", "tracing"},
+	"storage":                 {"recent", "retry", "storage/annotations", "storage/archive", "storage/catalog", "storage/changes", "storage/closed", "storage/documents", "storage/election", "storage/fill", "storage/fit", "storage/fsck", "storage/index", "storage/journal", "storage/kv", "storage/leases", "storage/read", "storage/register", "storage/retain", "storage/rollup", "storage/row", "storage/schema", "storage/series", "storage/uid", "storage/write", "tracing"},
 	"storage/hbase":           {"storage/kv", "tracing"},
 	"storage/hbase/hbasetest": {},
 	"storage/index":           {"storage/intern", "storage/schema"},

@@ -10,6 +10,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"github.com/tsdbridge/tsdbridge/recent"
 	"github.com/tsdbridge/tsdbridge/retry"
 	"github.com/tsdbridge/tsdbridge/storage/annotations"
 	"github.com/tsdbridge/tsdbridge/storage/archive"
@@ -361,6 +362,7 @@ func (s *Store) newReader() *read.Reader {
 	o := read.Options{
 		DB: s.db, Table: s.o.Tables.Data, Layout: s.layout, Index: s.index, Ready: s.writer.Replayed, Now: s.o.Now, Registerer: s.o.Registerer,
 	}
+	o.Unreadable = s.warnUnreadable(recent.New[string, struct{}](mostUnreadable))
 	o.Head, o.Ages, o.SweepBytes = s.writer.Head(), s.writer.Ages, s.o.SweepBytes
 	return read.New(o)
 }

@@ -192,7 +192,7 @@ func (e *Exports) exportRange(w http.ResponseWriter, r *http.Request) {
 
 // FinalExport tells errors of an export that stay, which become a transfer.FinalError, from those that pass.
 func FinalExport(err error) error {
-	for _, final := range []error{storage.ErrDamaged, storage.ErrInvalid, storage.ErrLimit, budget.ErrTooLarge} {
+	for _, final := range []error{storage.ErrDamaged, storage.ErrUnreadable, storage.ErrInvalid, storage.ErrLimit, budget.ErrTooLarge} {
 		if errors.Is(err, final) {
 			return transfer.FinalError{Err: err}
 		}

@@ -3,6 +3,7 @@ package query
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"slices"
 
 	"github.com/tsdbridge/tsdbridge/budget"
@@ -21,8 +22,7 @@ const MaxGlobals = 100_000
 // noteBytes is what the budget counts for an annotation, in addition to twice its document.
 const noteBytes = 256
 
-// parseAnnotations reads the documents of a series' rows. One that cannot be read is left out; a TSD
-// fails the whole query.
+// parseAnnotations reads the documents of a series' rows. As in a TSD, one that cannot be read fails the query.
 func parseAnnotations(ctx context.Context, documents [][]byte) (list []storage.Annotation, err error) {
 	if len(documents) == 0 {
 		return nil, nil
@@ -35,9 +35,12 @@ func parseAnnotations(ctx context.Context, documents [][]byte) (list []storage.A
 		return nil, err
 	}
 	for _, document := range documents {
-		if a, err := schema.ParseAnnotation(document); err == nil {
-			list = append(list, a)
+		a, err := schema.ParseAnnotation(document)
+		if err != nil {
+			return nil, storage.RowError{Err: fmt.Errorf("an annotation (cell 01…) that begins with %.60q cannot be read: %w; "+
+				"tsdbridge fsck finds it, and --fix=bad-annotation deletes it", document, err)}
 		}
+		list = append(list, a)
 	}
 	return list, nil
 }

@@ -176,7 +176,7 @@ func (cat *Catalog) addSeries(ctx context.Context, scan kv.Scan) error {
 		rows++
 		key, err := cat.layout.ParseRowKey(row.Key)
 		if err != nil {
-			return err
+			return series.RowError{Err: schema.RowFault(cat.layout, scan.Table, row.Key, err)}
 		}
 		tsuid = key.AppendTSUID(tsuid[:0])
 		id, added, err := cat.index.Add(tsuid)

@@ -3,6 +3,7 @@ package read
 import (
 	"bytes"
 	"cmp"
+	"errors"
 	"slices"
 
 	"github.com/tsdbridge/tsdbridge/storage/kv"
@@ -47,6 +48,11 @@ func addAnnotations(out *series.Points, cells []kv.StoredCell) {
 
 // addContent appends what any row holds.
 func (d *decoder) addContent(out *series.Points, base uint32, cells []kv.StoredCell) error {
+	for i := range cells {
+		if c := &cells[i]; c.Coded == nil && len(c.Qualifier) == 0 { // a TSD fails too
+			return errors.New("a cell without a qualifier")
+		}
+	}
 	if err := d.content.LoadStored(cells, &d.coded); err != nil {
 		return err
 	}

@@ -245,6 +245,7 @@ func (w *partReader) scan(ctx context.Context, p plan) error {
 		seen.add(cells)
 		var key schema.RowKey
 		if key, inRow = s.o.Layout.ParseRowKey(rowKey); inRow != nil {
+			inRow = w.unreadable(rowKey, inRow)
 			return inRow
 		}
 		var found bool
@@ -320,10 +321,18 @@ func (w *partReader) add(member int, base uint32, cells []kv.StoredCell) error {
 // decode adds what a row holds to the points of its series.
 func (w *partReader) decode(p *series.Points, base uint32, cells []kv.StoredCell) error {
 	if err := w.decoder.add(p, base, cells); err != nil {
-		key := w.o.Layout.AppendRowKey(nil, []byte(w.o.Index.TSUID(p.Ref.ID())), base)
-		return series.RowError{Err: fmt.Errorf("row %x of %s: %w", key, w.decoder.table, err)}
+		return w.unreadable(w.o.Layout.AppendRowKey(nil, []byte(w.o.Index.TSUID(p.Ref.ID())), base), err)
 	}
 	return nil
+}
+
+// unreadable returns the error of a row, and tells of it.
+func (w *partReader) unreadable(key []byte, why error) error {
+	err := schema.RowFault(w.o.Layout, w.decoder.table, key, why)
+	if w.o.Unreadable != nil {
+		w.o.Unreadable(key, err)
+	}
+	return series.RowError{Err: err}
 }
 
 // reserve gives a series memory for the row at hand, as much as a whole row for each that follows, and

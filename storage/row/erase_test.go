@@ -129,7 +129,7 @@ func TestErase(t *testing.T) {
 // A row with a cell that cannot be read is left as it is.
 func TestEraseBroken(t *testing.T) {
 	var r Reconciler
-	h := kv.NewHistory([]byte("row"), []kv.Cell{{Qualifier: []byte{0, 0, 1, 2, 3, 4}, Value: []byte{1}, Time: 1}}, nil)
+	h := kv.NewHistory([]byte("row"), []kv.Cell{{Qualifier: []byte{0, 0, 1, 2, 3, 4}, Value: []byte{1, 2}, Time: 1}}, nil)
 	change := r.Erase(h.Key, &h, Erasure{To: 3_599_999, Until: 500}, 1000)
 	if len(r.Broken) != 1 || len(change.Puts)+len(change.Deletes) > 0 {
 		t.Errorf("%+v, broken %+v", change, r.Broken)

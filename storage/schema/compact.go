@@ -1,6 +1,7 @@
 package schema
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 )
@@ -38,14 +39,18 @@ func AppendCell(q, v []byte, points []Point) (qualifier, value []byte) {
 	return q, append(v, trailer)
 }
 
-// decodeCompacted reads several points. The flags alone determine where a value ends. The trailing
-// byte may have any value or be missing, since a TSD reads such cells too (OpenTSDB 2.4.1,
-// observed); any other remainder means that the flags are wrong.
+// decodeCompacted reads several points as a TSD does (OpenTSDB 2.4.1, ColumnDatapointIterator): the
+// flags alone determine where a value ends. What follows the last value is not looked at: a trailing
+// byte of any value, none, or more. Where the value ends with a point, the qualifiers that are left
+// have none. A value that ends within a point, and an empty one, are errors.
 func decodeCompacted(dst []Point, qualifier, value []byte) ([]Point, error) {
 	start := len(dst)
+	if len(qualifier) == 0 {
+		return dst, errors.New("a cell without a qualifier")
+	}
 	dst = slices.Grow(dst, pointsIn(qualifier))
 	q, v := qualifier, value
-	for len(q) > 0 {
+	for len(q) > 0 && (len(v) > 0 || len(value) == 0) {
 		p, n := cutQualifier(q)
 		bits, width := cutValue(p.Flags, v)
 		if n == 0 || width == 0 {
@@ -55,10 +60,6 @@ func decodeCompacted(dst []Point, qualifier, value []byte) ([]Point, error) {
 		p.Bits = bits
 		dst = append(dst, p)
 		q, v = q[n:], v[width:]
-	}
-	if len(v) > 1 {
-		return dst[:start], fmt.Errorf("compacted cell %X of %d bytes: %d of %d bytes belong to no point",
-			clip(qualifier), len(qualifier), len(v), len(value))
 	}
 	return dst, nil
 }

@@ -63,18 +63,36 @@ func asWritten(points []Point) []Point {
 	return points
 }
 
-// TestEveryCutIsNoticed: a value that lost bytes, except the trailing one, or gained some is never
-// accepted as whole.
+// TestEveryCutIsNoticed: a value that lost bytes, or gained some, is read as a TSD reads it: the points before a cut
+// between two of them, and not at all with a cut within one. The check finds each of them.
 func TestEveryCutIsNoticed(t *testing.T) {
-	points := randomPoints(rand.New(rand.NewPCG(4, 4)), 20)
+	points := asWritten(randomPoints(rand.New(rand.NewPCG(4, 4)), 20))
 	q, v := AppendCell(nil, nil, points)
-	for n := range len(v) - 1 {
-		if got, err := DecodeData(points[:1], q, v[:n]); err == nil || len(got) != 1 {
+	whole := map[int]int{} // bytes of the first points
+	size := 0
+	for i, p := range points {
+		size += p.width()
+		whole[size] = i + 1
+	}
+	for n := range len(v) {
+		got, err := DecodeData(points[:1:1], q, v[:n])
+		want, readable := whole[n]
+		switch {
+		case readable && (err != nil || !slices.Equal(got[1:], points[:want])):
+			t.Errorf("value cut to %d of %d bytes: %v, %v, want %d points", n, len(v), got[1:], err, want)
+		case !readable && (err == nil || len(got) != 1):
 			t.Errorf("value cut to %d of %d bytes: %d points, %v", n, len(v), len(got), err)
 		}
+		if _, flaws, _ := CheckData(nil, q, v[:n]); flaws&(FlawTrailer|FlawUnreadable) == 0 {
+			t.Errorf("value cut to %d of %d bytes: the check finds nothing", n, len(v))
+		}
 	}
-	if _, err := DecodeData(nil, q, append(v, 0)); err == nil {
-		t.Error("value with a byte too many: no error")
+	longer := append(v, 0, 1, 2)
+	if got, err := DecodeData(nil, q, longer); err != nil || !slices.Equal(got, points) {
+		t.Errorf("value with surplus: %v, %v", got, err)
+	}
+	if _, flaws, _ := CheckData(nil, q, longer); flaws&FlawTrailer == 0 {
+		t.Error("value with surplus: the check finds nothing")
 	}
 }
 

@@ -14,7 +14,7 @@ const (
 	FlawUnreadable  Flaws = 1 << iota // its points cannot be told
 	FlawValueLength                   // the flags have another length than the value, which counts
 	FlawFloatLength                   // a float of 4 bytes stands after 4 bytes of 00 or FF, as early OpenTSDBs put it
-	FlawTrailer                       // the last byte of several points is missing or wrong
+	FlawTrailer                       // after the last of several points there is not the one byte that should be
 	FlawOrder                         // the points do not ascend
 	FlawTwice                         // an instant stands in the cell twice
 	FlawReserved                      // reserved bits of a qualifier are set
@@ -41,7 +41,7 @@ var flawWords = []struct {
 	{FlawUnreadable, "cannot be read"},
 	{FlawValueLength, "the flags have another length than the value"},
 	{FlawFloatLength, "a float of 4 bytes stands in 8"},
-	{FlawTrailer, "the last byte is missing or wrong"},
+	{FlawTrailer, "the last byte is missing or wrong, or something is left over"},
 	{FlawOrder, "the points do not ascend"},
 	{FlawTwice, "an instant stands in it twice"},
 	{FlawReserved, "reserved bits are set"},
@@ -74,7 +74,7 @@ func CheckData(dst []Point, qualifier, value []byte) (points []Point, flaws Flaw
 	if IsSingle(qualifier) {
 		dst, flaws, err = checkSingle(dst, qualifier, value)
 	} else if dst, err = DecodeData(dst, qualifier, value); err == nil {
-		flaws = trailerFlaws(dst[start:], value) | orderFlaws(dst[start:])
+		flaws = trailerFlaws(dst[start:], qualifier, value) | orderFlaws(dst[start:])
 		if MistakenForAppend(qualifier) {
 			flaws |= FlawMistaken
 		}
@@ -110,16 +110,19 @@ func checkSingle(dst []Point, qualifier, value []byte) ([]Point, Flaws, error) {
 	return append(dst, p), flaws, nil
 }
 
-// trailerFlaws looks at the last byte of a cell of several points.
-func trailerFlaws(points []Point, value []byte) Flaws {
-	size, mixed := 0, byte(trailerPlain)
+// trailerFlaws looks at what a cell of several points has after the last one.
+func trailerFlaws(points []Point, qualifier, value []byte) Flaws {
+	size, qualifiers, mixed := 0, 0, byte(trailerPlain)
 	for _, p := range points {
 		size += p.width()
+		if qualifiers += 2; p.Millis {
+			qualifiers += 2
+		}
 		if p.Millis != points[0].Millis {
 			mixed = trailerMixed
 		}
 	}
-	if size == len(value) || value[size] != mixed {
+	if size+1 != len(value) || qualifiers != len(qualifier) || value[size] != mixed {
 		return FlawTrailer
 	}
 	return 0
