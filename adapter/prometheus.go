@@ -74,9 +74,18 @@ func (o Options) prometheusOptions() prom.Options {
 		p.Query.ExternalLabels = global.ExternalLabels.Map()
 		p.Query.DefaultStep = cmp.Or(p.Query.DefaultStep, time.Duration(global.EvaluationInterval)) // of subqueries, as in Prometheus
 	}
+	p.Write.Timeout = max(p.Write.Timeout, o.storeTimeout()+5*time.Second)
 	p.Query.Timeout, p.Query.Samples, p.Query.Concurrency = o.QueryTimeout, o.QuerySamples, o.QueryParallel
 	p.Read.Timeout, p.Read.Samples, p.Read.Concurrency = o.QueryTimeout, cmp.Or(o.ReadSamples, o.QuerySamples), o.QueryParallel
 	return p
+}
+
+// storeTimeout is how long one operation of the store may take: writes do not end before it.
+func (o Options) storeTimeout() time.Duration {
+	if o.Engine == EngineHBase {
+		return o.HBaseTimeout
+	}
+	return 0
 }
 
 // corsOrigin compiles --web.cors-origin.

@@ -29,6 +29,12 @@ func defaultAPIOptions() apiOptions {
 	return apiOptions{BodyBytes: 32 << 20, Points: 500_000, Requests: 256, InFlightBytes: 256 << 20, Timeout: 20 * time.Second}
 }
 
+// waiting returns the options with time for one operation of the store, and for the rest of a put.
+func (o apiOptions) waiting(store time.Duration) apiOptions {
+	o.Timeout = max(o.Timeout, store+5*time.Second)
+	return o
+}
+
 // Validate names the flag that cannot work.
 func (o apiOptions) Validate() error {
 	for _, positive := range []struct {

@@ -96,8 +96,10 @@ type Options struct {
 	Store   storage.Querier
 	Deleter query.Deleter
 	Catalog Catalog
-	Names   Names
-	Layout  schema.Layout
+	// StoreTimeout is how long one operation of the store may take: no put ends before it.
+	StoreTimeout time.Duration
+	Names        Names
+	Layout       schema.Layout
 	// Renamer renames UIDs of Store.
 	Renamer api.Renamer
 	// Annotations are those of Store.
@@ -316,7 +318,7 @@ func New(o Options) (*Server, error) {
 		return nil, err // it names the flag
 	}
 	s.puts = newPutStore(o.puts())
-	s.api = newAPI(defaultAPIOptions(), s.puts, s.others, o.origins())
+	s.api = newAPI(defaultAPIOptions().waiting(o.StoreTimeout), s.puts, s.others, o.origins())
 	if o.Protect != nil {
 		s.api.protect(o.Protect, o.OpenPuts)
 	}

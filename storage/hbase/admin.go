@@ -27,8 +27,8 @@ func (e *Engine) CreateTables(ctx context.Context, specs []TableSpec) error {
 	a := e.newAdmin()
 	defer a.close()
 	for _, t := range specs {
-		if err := a.ensure(ctx, t); err != nil {
-			return e.explain(ctx, "create table", t.Name, err, createTimeout)
+		if limit, err := a.ensure(ctx, t, e.o.Timeout); err != nil {
+			return e.explain(ctx, "create", t.Name, err, limit)
 		}
 	}
 	return nil
@@ -39,7 +39,7 @@ func (e *Engine) CreateTables(ctx context.Context, specs []TableSpec) error {
 func (e *Engine) DescribeTables(ctx context.Context, names []string) ([]TableSpec, error) {
 	a := e.newAdmin()
 	defer a.close()
-	ctx, cancel := context.WithTimeout(ctx, createTimeout)
+	ctx, cancel := context.WithTimeout(ctx, e.o.Timeout)
 	defer cancel()
 	var specs []TableSpec
 	for _, name := range names {
@@ -48,7 +48,7 @@ func (e *Engine) DescribeTables(ctx context.Context, names []string) ([]TableSpe
 			err = kv.ErrNoTable
 		}
 		if err != nil {
-			return nil, e.explain(ctx, "describe table", name, err, createTimeout)
+			return nil, e.explain(ctx, "describe", name, err, e.o.Timeout)
 		}
 		specs = append(specs, TableSpec{Name: name, Families: families(schema)})
 	}
@@ -122,14 +122,22 @@ func (a *admin) close() {
 	}
 }
 
-// ensure makes a table or checks the one that is there.
-func (a *admin) ensure(ctx context.Context, t TableSpec) error {
+// ensure makes a table or checks the one that is there. A cluster that does not say within timeout whether it is there
+// is not asked to make it. limit is the time that an error has not kept to.
+func (a *admin) ensure(ctx context.Context, t TableSpec, timeout time.Duration) (limit time.Duration, err error) {
+	asking, cancel := context.WithTimeout(ctx, timeout)
+	there, err := a.describe(asking, t.Name)
+	cancel()
+	if err != nil {
+		return timeout, err
+	}
+	return createTimeout, a.makeOrCheck(ctx, t, there)
+}
+
+// makeOrCheck makes a table that is not there, or checks what is there.
+func (a *admin) makeOrCheck(ctx context.Context, t TableSpec, there *pb.TableSchema) error {
 	ctx, cancel := context.WithTimeout(ctx, createTimeout)
 	defer cancel()
-	there, err := a.describe(ctx, t.Name)
-	if err != nil {
-		return err
-	}
 	if there == nil {
 		err := a.createCompressed(ctx, t)
 		if x, ok := exceptionOf(err); !ok || x.class != "TableExistsException" {
