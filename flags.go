@@ -406,6 +406,7 @@ func (p *parser) writeFlags() {
 	f("write.max-concurrency", "Requests of remote write and OTLP at once; more get 503.").Default(text(l.Requests)).IntVar(&l.Requests)
 	f("write.max-in-flight-bytes", "Memory limit of all requests of remote write and OTLP at once: their bodies, and what is made of these; more get 503.").Default(bytesText(int64(l.InFlightBytes))).SetValue((*intByteSize)(&l.InFlightBytes))
 	f("write.max-future", "How far ahead of the clock a sample of remote write or OTLP may be; 0: any time. If set, it also holds for carbon and OpenTSDB unless their flag is set.").Default(l.Future.String()).IsSetByUser(&p.future).DurationVar(&l.Future)
+	f("otlp.grpc-listen-address", "Address of the listener for OTLP over gRPC, such as :4317; empty: none. It has the limits, the TLS and the passwords of the HTTP port.").Default(o.OTLPGRPCAddress).StringVar(&o.OTLPGRPCAddress)
 	d := &o.Prometheus.OTLP
 	f("write.delta.max-series", "Series of OTLP with delta temporality whose sums are kept in memory, about 150 bytes each. A native histogram counts as one for each 150 bytes. Sums of others are read from the store when they are needed.").Default(text(d.DeltaSeries)).IntVar(&d.DeltaSeries)
 	f("write.delta.window", "How old the newest sample of a series in the store may be for a sum of deltas to go on from it, if the sum is not in memory.").Default(d.DeltaWindow.String()).DurationVar(&d.DeltaWindow)

@@ -63,6 +63,7 @@ type Adapter struct {
 	backups    backups.Times
 	server     *http.Server
 	listener   net.Listener // nil when the address is empty
+	grpc       *grpcPort
 
 	webConfig *webconfig.File // nil: neither TLS nor passwords
 	hosts     *listen.Hosts   // of all HTTP ports
@@ -144,6 +145,9 @@ func New(o Options) (*Adapter, error) {
 	}
 	if err == nil {
 		err = a.listen()
+	}
+	if err == nil {
+		err = a.openGRPC()
 	}
 	if err == nil {
 		err = a.o.Sockets.Unused()
@@ -228,6 +232,7 @@ func (a *Adapter) Close() error {
 	if a.listener != nil {
 		err = a.listener.Close()
 	}
+	err = errors.Join(err, a.grpc.close())
 	if a.store != nil {
 		err = errors.Join(err, a.store.Close(context.Background()), a.closeRemoteWrite())
 	}
@@ -280,6 +285,7 @@ func (a *Adapter) Run(ctx context.Context) error {
 	}
 	a.tellExposed()
 	group.Go(a.serve)
+	group.Go(a.serveGRPC)
 	graphiteDone, opentsdbDone := make(chan struct{}), make(chan struct{})
 	group.Go(func() error {
 		defer close(graphiteDone)
@@ -296,11 +302,7 @@ func (a *Adapter) Run(ctx context.Context) error {
 		a.o.Logger.Info("shutting down", "grace", a.o.ShutdownGrace)
 		graceCtx, cancel := context.WithTimeout(context.WithoutCancel(ctx), a.o.ShutdownGrace)
 		defer cancel()
-		if err := a.server.Shutdown(graceCtx); err != nil {
-			a.o.Logger.Warn("requests were still under way and are cut off unanswered; --web.shutdown-grace gives them longer", "err", err)
-			return a.server.Close()
-		}
-		return nil
+		return a.shutdown(graceCtx)
 	})
 	err := withAdvice(group.Wait())
 	flushCtx, cancel := context.WithTimeout(context.WithoutCancel(ctx), a.o.ShutdownGrace)
@@ -313,21 +315,42 @@ func (a *Adapter) Run(ctx context.Context) error {
 	return err
 }
 
+// shutdown ends the servers of HTTP and gRPC when they have answered what is under way, at the latest when ctx ends.
+func (a *Adapter) shutdown(ctx context.Context) error {
+	servers := []*http.Server{a.server}
+	if a.grpc != nil {
+		servers = append(servers, a.grpc.server)
+	}
+	var all errgroup.Group
+	for _, server := range servers {
+		all.Go(func() error {
+			err := server.Shutdown(ctx)
+			if err == nil {
+				return nil
+			}
+			a.o.Logger.Warn("requests were still under way and are cut off unanswered; --web.shutdown-grace gives them longer", "err", err)
+			return server.Close()
+		})
+	}
+	return all.Wait()
+}
+
 func (a *Adapter) serve() error {
 	if a.listener == nil {
 		return nil
 	}
-	if err := a.serveWeb(); !errors.Is(err, http.ErrServerClosed) {
+	if err := a.serveOn(a.listener, a.server); !errors.Is(err, http.ErrServerClosed) {
 		return fmt.Errorf("serve http: %w", err)
 	}
 	return nil
 }
 
-func (a *Adapter) serveWeb() error {
+// serveOn serves a port, with TLS if the web configuration has it.
+func (a *Adapter) serveOn(listener net.Listener, server *http.Server) error {
 	if a.webConfig == nil {
-		return a.server.Serve(a.listener)
+		return server.Serve(listener)
 	}
-	return a.webConfig.Serve(a.listener, a.server)
+	return a.webConfig.Serve(listener, server)
 }
 
 // memoryKeeper returns the keeper of the process' memory limits. The head may hold half as much

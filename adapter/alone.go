@@ -15,7 +15,7 @@ const aloneGrace = time.Hour
 // passes over the tables in the background, and a log of what is wrong only.
 func (o Options) alone() Options {
 	o.Command = true
-	o.ListenAddress, o.OpenTSDB.ListenAddress, o.WebConfigFile = "", "", ""
+	o.ListenAddress, o.OTLPGRPCAddress, o.OpenTSDB.ListenAddress, o.WebConfigFile = "", "", "", ""
 	o.Carbon.Forward.Addresses = nil
 	o.Carbon.ListenAddress, o.Carbon.PickleAddress, o.Carbon.ProtobufAddress = "", "", ""
 	o.Retention, o.RetentionRules, o.HBaseCompactAfter = 0, nil, 0

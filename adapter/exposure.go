@@ -24,6 +24,7 @@ func (a *Adapter) exposed() (open []listener) {
 		protected bool
 	}{
 		{listener{"http", a.Addr(), "--web.listen-address"}, identified},
+		{listener{"otlp grpc", a.GRPCAddr(), "--otlp.grpc-listen-address"}, identified},
 		{listener{"carbon", a.o.Carbon.ListenAddress, "--carbon.listen-address"}, false},
 		{listener{"carbon pickle", a.o.Carbon.PickleAddress, "--carbon.pickle-listen-address"}, false},
 		{listener{"carbon protobuf", a.o.Carbon.ProtobufAddress, "--carbon.protobuf-listen-address"}, false},

@@ -21,20 +21,20 @@ func TestExposed(t *testing.T) {
 	must(t, os.WriteFile(headers, []byte("http_server_config: {http2: false}\n"), 0o600))
 	everywhere, here := ":0", "127.0.0.1:0"
 	for _, c := range []struct {
-		web, carbon, opentsdb, config string
+		web, grpc, carbon, opentsdb, config string
 		openPuts                      bool
 		want                          []string
 	}{
-		{here, here, here, "", false, nil},
-		{here, "", "", "", false, nil},
-		{everywhere, "", "", "", false, []string{"http"}},
-		{"0.0.0.0:0", everywhere, everywhere, "", false, []string{"http", "carbon", "opentsdb telnet", "opentsdb http"}},
-		{everywhere, everywhere, everywhere, headers, false, []string{"http", "carbon", "opentsdb telnet", "opentsdb http"}},
-		{everywhere, everywhere, everywhere, users, false, []string{"carbon", "opentsdb telnet"}},
-		{everywhere, here, everywhere, users, true, []string{"opentsdb telnet", "opentsdb http"}},
+		{here, here, here, here, "", false, nil},
+		{here, "", "", "", "", false, nil},
+		{everywhere, "", "", "", "", false, []string{"http"}},
+		{"0.0.0.0:0", everywhere, everywhere, everywhere, "", false, []string{"http", "otlp grpc", "carbon", "opentsdb telnet", "opentsdb http"}},
+		{everywhere, here, everywhere, everywhere, headers, false, []string{"http", "carbon", "opentsdb telnet", "opentsdb http"}},
+		{everywhere, everywhere, everywhere, everywhere, users, false, []string{"carbon", "opentsdb telnet"}},
+		{everywhere, everywhere, here, everywhere, users, true, []string{"opentsdb telnet", "opentsdb http"}},
 	} {
 		o := storeTestOptions(t, storage.WriteThrough)
-		o.ListenAddress, o.Carbon.ListenAddress, o.OpenTSDB.ListenAddress, o.WebConfigFile, o.OpenTSDB.OpenPuts = c.web, c.carbon, c.opentsdb, c.config, c.openPuts
+		o.ListenAddress, o.OTLPGRPCAddress, o.Carbon.ListenAddress, o.OpenTSDB.ListenAddress, o.WebConfigFile, o.OpenTSDB.OpenPuts = c.web, c.grpc, c.carbon, c.opentsdb, c.config, c.openPuts
 		a, err := New(o)
 		must(t, err)
 		var got []string

@@ -35,7 +35,7 @@ func (o *Options) portLimits() []portLimit {
 			all = append(all, p)
 		}
 	}
-	add("--web.max-connections", &o.MaxConnections, o.ListenAddress)
+	add("--web.max-connections", &o.MaxConnections, o.ListenAddress, o.OTLPGRPCAddress)
 	add("--carbon.max-connections", &o.Carbon.MaxConnections, o.Carbon.ListenAddress, o.Carbon.PickleAddress, o.Carbon.ProtobufAddress)
 	add("--opentsdb.max-connections", &o.OpenTSDB.MaxConnections, o.OpenTSDB.ListenAddress)
 	return all

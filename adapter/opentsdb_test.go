@@ -76,26 +76,7 @@ func TestOpenTSDBQueries(t *testing.T) {
 
 // TestOpenTSDBOverTLS puts a point by HTTP and by telnet over TLS. HTTP without TLS is refused.
 func TestOpenTSDBOverTLS(t *testing.T) {
-	server := httptest.NewUnstartedServer(nil) // for its certificate
-	server.StartTLS()
-	defer server.Close()
-	pair := server.TLS.Certificates[0]
-	key, err := x509.MarshalPKCS8PrivateKey(pair.PrivateKey)
-	if err != nil {
-		t.Fatal(err)
-	}
-	dir := t.TempDir()
-	for name, block := range map[string]*pem.Block{
-		"server.crt": {Type: "CERTIFICATE", Bytes: pair.Certificate[0]}, "server.key": {Type: "PRIVATE KEY", Bytes: key},
-	} {
-		if err := os.WriteFile(filepath.Join(dir, name), pem.EncodeToMemory(block), 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
-	config := filepath.Join(dir, "web.yml")
-	if err := os.WriteFile(config, []byte("tls_server_config: {cert_file: server.crt, key_file: server.key}\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	server, config := tlsConfig(t, "")
 	o := storeTestOptions(t, storage.WriteBuffered)
 	o.OpenTSDB.ListenAddress, o.WebConfigFile = "127.0.0.1:0", config
 	a, stop := runAdapter(t, o)
@@ -145,4 +126,31 @@ func TestOpenTSDBOverTLS(t *testing.T) {
 		_, _ = io.ReadAll(conn) // it is closed
 		_ = conn.Close()
 	}
+}
+
+// tlsConfig returns the path of a web configuration with a certificate, and with more, and a server whose client
+// trusts that certificate.
+func tlsConfig(t *testing.T, more string) (server *httptest.Server, config string) {
+	t.Helper()
+	server = httptest.NewUnstartedServer(nil) // for its certificate
+	server.StartTLS()
+	t.Cleanup(server.Close)
+	pair := server.TLS.Certificates[0]
+	key, err := x509.MarshalPKCS8PrivateKey(pair.PrivateKey)
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	for name, block := range map[string]*pem.Block{
+		"server.crt": {Type: "CERTIFICATE", Bytes: pair.Certificate[0]}, "server.key": {Type: "PRIVATE KEY", Bytes: key},
+	} {
+		if err := os.WriteFile(filepath.Join(dir, name), pem.EncodeToMemory(block), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	config = filepath.Join(dir, "web.yml")
+	if err := os.WriteFile(config, []byte("tls_server_config: {cert_file: server.crt, key_file: server.key}\n"+more), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return server, config
 }

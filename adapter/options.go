@@ -61,6 +61,7 @@ type Options struct {
 	SeriesCache       int           // --storage.series-cache: entries of each cache
 	CompatMetrics     []string      // --translate.compat-metrics: RE2, anchored
 	ListenAddress     string        // --web.listen-address; empty: no listener
+	OTLPGRPCAddress   string        // --otlp.grpc-listen-address; empty: no listener
 	WebConfigFile     string        // --web.config.file: TLS, basic auth
 	ExternalURL       string        // --web.external-url; empty: as requests name it
 	CORSOrigin        string        // --web.cors-origin: RE2, anchored

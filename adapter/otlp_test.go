@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/exporters/otlp/otlpmetric/otlpmetricgrpc"
 	"go.opentelemetry.io/otel/exporters/otlp/otlpmetric/otlpmetrichttp"
 	"go.opentelemetry.io/otel/metric"
 	sdk "go.opentelemetry.io/otel/sdk/metric"
@@ -18,14 +19,21 @@ import (
 	"github.com/tsdbridge/tsdbridge/storage"
 )
 
-// TestSDK has the SDK of OpenTelemetry send to an adapter, in both temporalities, before and after a
+// TestSDK has the SDK of OpenTelemetry send to an adapter, over HTTP and gRPC, in both temporalities, before and after a
 // restart of the adapter. All that it counted is in the sums.
 func TestSDK(t *testing.T) {
-	for name, selector := range map[string]sdk.TemporalitySelector{
-		"cumulative": sdk.CumulativeTemporalitySelector, "delta": sdk.DeltaTemporalitySelector,
+	for _, tc := range []struct {
+		name     string
+		selector sdk.TemporalitySelector
+		exporter func(t *testing.T, a *Adapter, selector sdk.TemporalitySelector) sdk.Exporter
+	}{
+		{"cumulative", sdk.CumulativeTemporalitySelector, httpExporter}, {"delta", sdk.DeltaTemporalitySelector, httpExporter},
+		{"cumulative over gRPC", sdk.CumulativeTemporalitySelector, grpcExporter}, {"delta over gRPC", sdk.DeltaTemporalitySelector, grpcExporter},
 	} {
-		t.Run(name, func(t *testing.T) {
+		t.Run(tc.name, func(t *testing.T) {
+			selector := tc.selector
 			o := storeTestOptions(t, storage.WriteBuffered)
+			o.OTLPGRPCAddress = "127.0.0.1:0"
 			a, stop := runAdapter(t, o)
 			reader := sdk.NewManualReader(sdk.WithTemporalitySelector(selector))
 			provider := sdk.NewMeterProvider(sdk.WithReader(reader), sdk.WithResource(resource.NewSchemaless(
@@ -42,7 +50,7 @@ func TestSDK(t *testing.T) {
 			send := func() {
 				counter.Add(t.Context(), 2.5, metric.WithAttributes(attribute.String("kind", "book")))
 				histogram.Record(t.Context(), 3)
-				export(t, a, reader, selector)
+				export(t, tc.exporter(t, a, selector), reader)
 			}
 			send()
 			send()
@@ -61,16 +69,31 @@ func TestSDK(t *testing.T) {
 	}
 }
 
-// export has the SDK's exporter send what a reader collects.
-func export(t *testing.T, a *Adapter, reader *sdk.ManualReader, selector sdk.TemporalitySelector) {
+func httpExporter(t *testing.T, a *Adapter, selector sdk.TemporalitySelector) sdk.Exporter {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-	defer cancel()
-	exporter, err := otlpmetrichttp.New(ctx, otlpmetrichttp.WithEndpointURL("http://"+a.Addr()+"/api/v1/otlp/v1/metrics"),
+	exporter, err := otlpmetrichttp.New(t.Context(), otlpmetrichttp.WithEndpointURL("http://"+a.Addr()+"/api/v1/otlp/v1/metrics"),
 		otlpmetrichttp.WithCompression(otlpmetrichttp.GzipCompression), otlpmetrichttp.WithTemporalitySelector(selector))
 	if err != nil {
 		t.Fatal(err)
 	}
+	return exporter
+}
+
+func grpcExporter(t *testing.T, a *Adapter, selector sdk.TemporalitySelector) sdk.Exporter {
+	t.Helper()
+	exporter, err := otlpmetricgrpc.New(t.Context(), otlpmetricgrpc.WithEndpoint(a.GRPCAddr()), otlpmetricgrpc.WithInsecure(),
+		otlpmetricgrpc.WithCompressor("gzip"), otlpmetricgrpc.WithTemporalitySelector(selector))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return exporter
+}
+
+// export has the SDK's exporter send what a reader collects.
+func export(t *testing.T, exporter sdk.Exporter, reader *sdk.ManualReader) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
 	var collected metricdata.ResourceMetrics
 	if err := reader.Collect(ctx, &collected); err != nil {
 		t.Fatal(err)

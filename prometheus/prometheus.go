@@ -278,6 +278,11 @@ func (s *Server) Write() http.Handler {
 	return reply.AllowOrigins(s.origins)(reply.RefuseForeign(s.origins)(http.HandlerFunc(s.serveWrite)))
 }
 
+// GRPC returns the handler of OTLP over gRPC, which needs a server of HTTP/2.
+func (s *Server) GRPC() http.Handler {
+	return reply.RefuseForeign(s.origins)(http.HandlerFunc(s.otlp.ServeGRPC))
+}
+
 func (s *Server) serveWrite(w http.ResponseWriter, r *http.Request) {
 	switch r.URL.Path {
 	case APIPrefix + otlpPath:

@@ -35,10 +35,10 @@ const (
 	retryAfter = "5"
 )
 
-// portName is the name of the port in metrics and messages.
+// portName is the name of the HTTP port in metrics and messages.
 const portName = "http"
 
-// Options are the bounds of the port, and the names by which browsers may reach it.
+// Options are the bounds of a port, and the names by which browsers may reach it.
 type Options struct {
 	MaxConnections int // --web.max-connections
 	BodyBytes      int // --web.max-body-bytes: of a request
@@ -50,9 +50,13 @@ type Options struct {
 
 // NewServer returns the server of the port. The port itself closes connections whose client does not read.
 func NewServer(handler http.Handler, o Options) *http.Server {
+	return newServer(portName, newResponseCounter(o.Registerer).handler(headGuard{o.Hosts.Guard(handler, o.Logger)}), o)
+}
+
+// newServer returns a server with the bounds that all ports have.
+func newServer(name string, handler http.Handler, o Options) *http.Server {
 	return &http.Server{
-		Handler:           newResponseCounter(o.Registerer).handler(headGuard{o.Hosts.Guard(handler, o.Logger)}),
-		ErrorLog:          listen.NewErrorLog(portName, o.Logger, o.Registerer).Std(),
+		Handler: handler, ErrorLog: listen.NewErrorLog(name, o.Logger, o.Registerer).Std(),
 		ReadHeaderTimeout: headTime, IdleTimeout: 5 * time.Minute, MaxHeaderBytes: head, ConnContext: listen.WithConn,
 		HTTP2: &http.HTTP2Config{
 			MaxConcurrentStreams: 64, MaxReadFrameSize: 64 << 10, MaxReceiveBufferPerConnection: 256 << 10, MaxReceiveBufferPerStream: 128 << 10,

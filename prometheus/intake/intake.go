@@ -101,5 +101,8 @@ const maxRetryAfter = 5
 
 // SetRetryAfter asks a sender to send the request again after a while.
 func SetRetryAfter(header http.Header) {
-	header.Set("Retry-After", strconv.Itoa(1+rand.IntN(maxRetryAfter)))
+	header.Set("Retry-After", strconv.Itoa(int(RetryAfter().Seconds())))
 }
+
+// RetryAfter returns a pause of whole seconds, after which a sender may send a request again.
+func RetryAfter() time.Duration { return time.Duration(1+rand.IntN(maxRetryAfter)) * time.Second }

@@ -17,11 +17,15 @@ type format int
 const (
 	formatProto format = iota
 	formatJSON
+	formatGRPC // protobuf in messages of gRPC
 )
 
 func (f format) String() string {
-	if f == formatJSON {
+	switch f {
+	case formatJSON:
 		return "application/json"
+	case formatGRPC:
+		return "application/grpc"
 	}
 	return "application/x-protobuf"
 }
@@ -39,6 +43,9 @@ func formatOf(r *http.Request) (format, error) {
 
 // receive reads the body and decompresses it.
 func (j *job) receive(w http.ResponseWriter, r *http.Request, f format) error {
+	if f == formatGRPC {
+		return j.receiveCall(w, r)
+	}
 	coding, err := listen.CodingOf(r)
 	if err != nil {
 		return reply.WithStatus(http.StatusUnsupportedMediaType, err)
@@ -46,18 +53,25 @@ func (j *job) receive(w http.ResponseWriter, r *http.Request, f format) error {
 	if j.body, err = j.share.Receive(j.body[:0], w, r, j.o.BodyBytes); err != nil {
 		return err
 	}
-	j.decoded = j.body
-	if coding != listen.Plain {
-		j.packed.Reset(j.body)
-		if j.unpacked, err = j.share.Unpack(j.unpacked[:0], &j.packed, coding, j.o.BodyBytes); err != nil {
-			return err
-		}
-		j.decoded = j.unpacked
+	if err = j.unpack(j.body, coding); err != nil {
+		return err
 	}
 	if f == formatJSON {
 		return j.fromJSON()
 	}
 	return nil
+}
+
+// unpack decompresses what was sent.
+func (j *job) unpack(sent []byte, coding listen.Coding) (err error) {
+	j.decoded = sent
+	if coding == listen.Plain {
+		return nil
+	}
+	j.packed.Reset(sent)
+	j.unpacked, err = j.share.Unpack(j.unpacked[:0], &j.packed, coding, j.o.BodyBytes)
+	j.decoded = j.unpacked
+	return err
 }
 
 // jsonMemory and objectMemory are about how many bytes the module's decoder takes for a byte of JSON,

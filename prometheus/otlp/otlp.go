@@ -1,4 +1,4 @@
-// Package otlp receives metrics of OpenTelemetry (OTLP over HTTP, protobuf or JSON) and appends what
+// Package otlp receives metrics of OpenTelemetry (OTLP over HTTP, protobuf or JSON, and over gRPC) and appends what
 // can be stored. The Prometheus module's converter names the series and makes native histograms;
 // known series are found by the bytes of their attributes. It reads the store only to go on with
 // sums of deltas.
@@ -64,10 +64,16 @@ func (h *Handler) serve(w http.ResponseWriter, r *http.Request) answer {
 	if err != nil {
 		return answer{}.failed(err)
 	}
+	return h.take(w, r, f)
+}
+
+// take receives a request and stores it.
+func (h *Handler) take(w http.ResponseWriter, r *http.Request, f format) answer {
 	j := h.jobs.Get().(*job)
 	defer h.release(j)
 	j.reset(h.translit.Load())
-	if err = j.receive(w, r, f); err == nil {
+	err := j.receive(w, r, f)
+	if err == nil {
 		err = h.store(r.Context(), j)
 	}
 	h.counters.count(j.outcome(err))
