@@ -22,8 +22,8 @@ func TestExposed(t *testing.T) {
 	everywhere, here := ":0", "127.0.0.1:0"
 	for _, c := range []struct {
 		web, grpc, carbon, opentsdb, config string
-		openPuts                      bool
-		want                          []string
+		openPuts                            bool
+		want                                []string
 	}{
 		{here, here, here, here, "", false, nil},
 		{here, "", "", "", "", false, nil},

@@ -10,6 +10,8 @@ import (
 	"maps"
 	"net/http"
 	"net/url"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/go-chi/chi/v5"
@@ -263,7 +265,9 @@ func (s *Server) Routes(r chi.Router) {
 		queries.HandleFunc(prefix+readPath, s.serveRead)
 	}
 	r.Handle(APIPrefix+otlpPath, s.Write())
-	r.Handle(APIPrefix+pushPath, s.Write())
+	for _, path := range push.Paths() {
+		r.Handle(APIPrefix+path, s.Write())
+	}
 	r.Get(APIPrefix+pairsPath, s.servePairs)
 	r.Get(APIPrefix+leasesPath, s.serveLeases)
 	queries.Handle(APIPrefix+"/*", s.query)
@@ -284,10 +288,10 @@ func (s *Server) GRPC() http.Handler {
 }
 
 func (s *Server) serveWrite(w http.ResponseWriter, r *http.Request) {
-	switch r.URL.Path {
-	case APIPrefix + otlpPath:
+	switch path := r.URL.Path; {
+	case path == APIPrefix+otlpPath:
 		s.otlp.ServeHTTP(w, r)
-	case APIPrefix + pushPath:
+	case isPush(path):
 		s.push.ServeHTTP(w, r)
 	default:
 		s.write.ServeHTTP(w, r)
@@ -297,7 +301,6 @@ func (s *Server) serveWrite(w http.ResponseWriter, r *http.Request) {
 const (
 	writePath = "/write"
 	otlpPath  = "/otlp/v1/metrics"
-	pushPath  = "/import/openmetrics"
 	readPath  = "/read"
 	pairsPath = "/status/ha"
 
@@ -333,10 +336,16 @@ func (s *Server) serveLeases(w http.ResponseWriter, _ *http.Request) {
 // samples has limits of its own for bodies.
 func ReadsBody(path string) bool {
 	switch path {
-	case APIPrefix + writePath, writePath, APIPrefix + otlpPath, APIPrefix + pushPath:
+	case APIPrefix + writePath, writePath, APIPrefix + otlpPath:
 		return true
 	}
-	return false
+	return isPush(path)
+}
+
+// isPush reports whether a path is one of push.
+func isPush(path string) bool {
+	below, ok := strings.CutPrefix(path, APIPrefix)
+	return ok && slices.Contains(push.Paths(), below)
 }
 
 // Use has rules evaluated and series of OTLP named as this Server says, in the place of the one from

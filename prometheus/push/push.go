@@ -1,5 +1,5 @@
-// Package push takes samples as text over HTTP, in OpenMetrics or in the text format of Prometheus,
-// and appends them as they come. It reads nothing back.
+// Package push takes samples over HTTP, as text in OpenMetrics or in the text format of Prometheus, or in the formats that
+// VictoriaMetrics exports, and appends them as they come. It reads nothing back.
 package push
 
 import (
@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"math"
 	"mime"
 	"net/http"
 	"strings"
@@ -22,6 +23,7 @@ import (
 
 	"github.com/tsdbridge/tsdbridge/ingest/listen"
 	"github.com/tsdbridge/tsdbridge/prometheus/appendable"
+	"github.com/tsdbridge/tsdbridge/prometheus/columns"
 	"github.com/tsdbridge/tsdbridge/prometheus/intake"
 	"github.com/tsdbridge/tsdbridge/prometheus/openmetrics"
 	"github.com/tsdbridge/tsdbridge/prometheus/reply"
@@ -38,7 +40,7 @@ type Options struct {
 	Now        func() time.Time
 }
 
-// A Handler receives text. It answers 200 when all of it is durable, 400 with the lines that can
+// A Handler receives samples. It answers 200, or 204 as VictoriaMetrics does, when all of them are durable, 400 with the lines that can
 // never be stored when the rest is, and 503 when the sender should send it again.
 type Handler struct {
 	o       Options
@@ -49,7 +51,7 @@ type Handler struct {
 // New returns the handler.
 func New(o Options) *Handler {
 	return &Handler{o: o, texts: make(chan struct{}, maxTexts(o.Intake.MaxBytes())), samples: promauto.With(o.Registerer).NewCounterVec(prometheus.CounterOpts{
-		Name: "tsdbridge_import_text_samples_total", Help: "Samples of POST /api/v1/import/openmetrics, by what became of them: written or rejected.",
+		Name: "tsdbridge_import_text_samples_total", Help: "Samples of POST /api/v1/import and the paths below it, by what became of them: written or rejected.",
 	}, []string{"outcome"})}
 }
 
@@ -98,7 +100,7 @@ func (h *Handler) receive(w http.ResponseWriter, r *http.Request, p *pass) error
 	if err != nil {
 		return reply.WithStatus(http.StatusBadRequest, fmt.Errorf("read body: %w", err))
 	}
-	return p.read(&expanding{counted: counted{r: body}, packed: packed}, r)
+	return p.reader(r.URL.Path)(&expanding{counted: counted{r: body}, packed: packed}, r, share)
 }
 
 // pass is one request.
@@ -110,12 +112,16 @@ type pass struct {
 	extra    []labels.Label
 	detected bool   // the format was found in the text
 	family   string // of the last sample that has metadata
+	// silent has a success answered without a body, as VictoriaMetrics does; guessSeconds has small times taken for seconds,
+	// as it does too.
+	silent, guessSeconds bool
 
 	transaction *appendable.Transaction
-	pending     int   // samples in transaction
-	held        int   // bytes of what transaction holds
-	bad         int   // lines that were refused
-	failed      error // of the store
+	columns     columns.Batch // of series that come with many samples
+	pending     int           // samples in transaction or columns
+	held        int           // bytes of labels and metadata in transaction or columns
+	bad         int           // lines that were refused
+	failed      error         // of the store
 
 	Written  int      `json:"written"`  // samples that are durable
 	Rejected int      `json:"rejected"` // lines that can never be stored, and samples of refused series
@@ -176,8 +182,13 @@ func (p *pass) read(body io.Reader, r *http.Request) error {
 	if err != nil {
 		return err
 	}
+	return p.readText(b, f)
+}
+
+// readText reads text of a format.
+func (p *pass) readText(body io.Reader, f openmetrics.Format) error {
 	p.transaction = p.h.o.Appendable.Begin(p.ctx())
-	err = openmetrics.Read(b, openmetrics.Options{Format: f}, p)
+	err := openmetrics.Read(body, openmetrics.Options{Format: f}, p)
 	if commit := p.commit(); err == nil {
 		err = commit
 	}
@@ -196,17 +207,12 @@ func (p *pass) Sample(s *openmetrics.Sample) error {
 	switch {
 	case !s.Timed:
 		at = p.now
+	case p.guessSeconds && at >= math.MinInt32 && at <= math.MaxInt32:
+		at *= 1000
 	case p.detected && at > 0 && at < firstMillisecond:
 		return p.refuse(s.Line, string(s.Raw), fmt.Errorf("timestamp %d is in the year %d if it is milliseconds; ?format=openmetrics has seconds, ?format=text takes it", at, time.UnixMilli(at).Year()))
 	}
-	ls := s.Labels()
-	if len(p.extra) > 0 {
-		b := labels.NewBuilder(ls)
-		for _, l := range p.extra {
-			b.Set(l.Name, l.Value)
-		}
-		ls = b.Labels()
-	}
+	ls := p.labelled(s.Labels())
 	err := p.append(s, ls, at)
 	p.held += int(ls.ByteSize()) + p.described(s)
 	if err == nil {
@@ -218,6 +224,18 @@ func (p *pass) Sample(s *openmetrics.Sample) error {
 		return p.commit()
 	}
 	return nil
+}
+
+// labelled returns labels with those that all samples get.
+func (p *pass) labelled(ls labels.Labels) labels.Labels {
+	if len(p.extra) == 0 {
+		return ls
+	}
+	b := labels.NewBuilder(ls)
+	for _, l := range p.extra {
+		b.Set(l.Name, l.Value)
+	}
+	return b.Labels()
 }
 
 // described returns how many bytes the metadata of a sample take that those of the samples before do
@@ -251,10 +269,15 @@ func (p *pass) refuse(line int, text string, err error) error {
 
 // commit makes the samples durable that have been read.
 func (p *pass) commit() error {
-	n := p.pending
-	p.pending, p.held = 0, 0
 	err := p.transaction.Commit()
 	p.transaction = p.h.o.Appendable.Begin(p.ctx())
+	return p.settle(err)
+}
+
+// settle counts what became of the pending samples.
+func (p *pass) settle(err error) error {
+	n := p.pending
+	p.pending, p.held = 0, 0
 	if lost, ok := errors.AsType[*appendable.RefusedError](err); ok {
 		p.Rejected += lost.Samples
 		n -= lost.Samples
@@ -271,6 +294,10 @@ func (p *pass) commit() error {
 
 // answer tells what became of the samples.
 func (p *pass) answer(w http.ResponseWriter, err error) {
+	if err == nil && p.Rejected == 0 && p.silent {
+		w.WriteHeader(http.StatusNoContent)
+		return
+	}
 	frame := reply.Frame{Status: "success", Data: p}
 	status := http.StatusOK
 	switch own := (reply.Error{}); {

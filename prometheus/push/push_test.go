@@ -47,7 +47,7 @@ func newDoor(t *testing.T) *door {
 		t.Fatal(err)
 	}
 	s := promtest.OpenStore(t, kv.NewMem(promtest.Tables()...))
-	return &door{queryable.New(s, names, queryable.Limits{}), names, s.Documents(), s, 100 << 20, 1 << 10}
+	return &door{queryable.New(s, names, queryable.Limits{}), names, s.Documents(), s, 256 << 20, 1 << 10}
 }
 
 func (d *door) handler() *Handler {
