@@ -154,7 +154,7 @@ func (a *asking[K, V]) fly(ctx context.Context) *flight[V] {
 	f := &flight[V]{question: a.question, holds: a.holds, done: make(chan struct{}), users: 1}
 	f.left = func() { a.remove(a.key, f) }
 	account := budget.From(ctx).Sibling()
-	ctx = budget.With(context.WithoutCancel(ctx), account)
+	ctx = budget.With(turns.Detached(ctx), account)
 	ctx, f.evaluation = running.Share(ctx)
 	f.account, f.turn = account, turns.From(ctx).Fork()
 	f.ctx, f.cancel = context.WithCancel(turns.With(ctx, f.turn))
@@ -166,6 +166,7 @@ func (a *asking[K, V]) fly(ctx context.Context) *flight[V] {
 func (a *asking[K, V]) wait(ctx context.Context, f *flight[V]) (*Share[V], error) {
 	running.From(ctx).Use(f.evaluation)
 	if !a.flies {
+		turns.From(ctx).PauseForClient() // The evaluation may need the place.
 		_, span := tracing.Start(ctx, "wait for an equal query")
 		defer func() { span.End(nil) }()
 	}

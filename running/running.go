@@ -26,6 +26,7 @@ import (
 	"github.com/tsdbridge/tsdbridge/explain"
 	"github.com/tsdbridge/tsdbridge/tally"
 	"github.com/tsdbridge/tsdbridge/tracing"
+	"github.com/tsdbridge/tsdbridge/turns"
 )
 
 // ErrEnded is the cause of the context of a query that End or Cancel has ended.
@@ -95,7 +96,7 @@ func (r *Registry) Begin(ctx context.Context, d Description) (context.Context, *
 		return ctx, nil
 	}
 	q := &Query{Description: d, registry: r, started: time.Now(), account: budget.From(ctx)}
-	ctx, q.span = tracing.Start(ctx, "query")
+	ctx, q.span = tracing.Start(turns.For(ctx, d.Client), "query")
 	q.span.Text("query.language", d.Language)
 	q.span.Text("query.text", d.Text)
 	ctx, q.end = context.WithCancelCause(ctx)

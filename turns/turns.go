@@ -1,12 +1,15 @@
 // Package turns limits how many requests compute at once. Of the waiting requests the one that has
-// computed least goes first, so a short request is answered soon, however many long ones there are.
-// A long request gives its turn away for a while when it calls Yield. The package knows no query
-// language and no memory.
+// computed least, or is expected to, goes first, so a short request is answered soon, however many
+// long ones there are. A long request gives its turn away for a while when it calls Yield. Large
+// requests are begun one after the other: as many as there are cores, and others when those have
+// ended. Their order is that of their cost and of their clients, and one that would begin too late is
+// refused at once. The package knows no query language, and holds no memory of requests.
 package turns
 
 import (
 	"container/heap"
 	"context"
+	"errors"
 	"runtime"
 	"sync"
 	"sync/atomic"
@@ -23,8 +26,11 @@ const (
 )
 
 // mostLevels is the number of levels of computing time: two steps, then slices. Requests at the last
-// level are equal and do not yield to each other, because all of them would end late.
-const mostLevels = 22
+// level are large. They do not yield to each other, because all of them would end late.
+const (
+	mostLevels = 4
+	large      = (mostLevels - 2) * slice
+)
 
 // maxWait is how long a request that has hardly computed waits for turns that are not yielded, as
 // in Prometheus' engine. It then starts in addition to the others. At most extra times the number of
@@ -51,6 +57,22 @@ type Turns struct {
 	passed time.Time  // when a turn was given away last
 	queue  queue
 	count  int64 // requests that have waited so far
+
+	// Of large requests, see large.go.
+	most    int // places that there may be
+	cores   int // places if no core is idle
+	places  int
+	taken   int
+	large   []*request           // those with a place
+	line    []*request           // those without
+	clients map[string]time.Time // until when each has used a core of its own
+	speed   float64              // computing time that a large request had in a time, of what was expected
+	price   float64              // nanoseconds that a unit costs
+	units   float64              // from which it was learned
+	spent   float64
+	idle    func() bool // whether cores are idle
+	looked  time.Time   // at the cores
+	quiet   int         // times in a row that they were idle
 }
 
 // mostPerCore limits the requests for each core that compute at once, even if a flag allows more.
@@ -61,21 +83,32 @@ const mostPerCore = 4
 // FreeBytes is the size of parameters up to which a request is parsed without a turn.
 const FreeBytes = 8 << 10
 
+// What a unit costs is not known in the beginning: firstPrice nanoseconds, as if it had been seen for
+// firstUnits.
+const (
+	firstUnits = 1 << 18
+	firstPrice = 50
+)
+
 // New returns turns for n requests at once, at least 1 and at most mostPerCore for each core.
 func New(n int) *Turns {
 	n = max(1, min(n, mostPerCore*runtime.GOMAXPROCS(0)))
-	t := &Turns{free: n, least: -extra * n}
+	places := min(n, runtime.GOMAXPROCS(0))
+	t := &Turns{free: n, least: -extra * n, most: n, cores: places, places: places, clients: map[string]time.Time{}, idle: coresIdle}
+	t.learn(firstUnits, firstUnits*firstPrice)
 	t.shortest.Store(noLevel)
 	return t
 }
 
 // A Turn belongs to one request and is used by one goroutine at a time. A nil Turn never waits.
 type Turn struct {
-	turns *Turns
-	held  bool
-	since time.Time     // when it was taken
-	used  time.Duration // computing time before since
-	next  time.Duration // computing time at which other goroutines run first
+	turns   *Turns
+	request *request
+	held    bool
+	begun   bool          // and not ended
+	since   time.Time     // when it was taken
+	used    time.Duration // computing time before since
+	next    time.Duration // computing time at which other goroutines run first
 
 	lasting bool
 	paused  time.Time // when a lasting turn was paused
@@ -88,16 +121,18 @@ func (t *Turns) Begin(ctx context.Context) (*Turn, error) {
 }
 
 // Later returns a turn that begins with Resume.
-func (t *Turns) Later() *Turn { return &Turn{turns: t, next: burst} }
+func (t *Turns) Later() *Turn { return &Turn{turns: t, request: &request{}, next: burst} }
 
 // Lasting returns a turn for a connection, which alternates between computing and waiting for its
-// client. Its computing time is forgotten while it waits, as fast as it was used. It begins with
-// Resume. Lasting of nil Turns returns nil.
+// client. Its computing time is forgotten while it waits, as fast as it was used, and it is never
+// large. It begins with Resume. Lasting of nil Turns returns nil.
 func (t *Turns) Lasting() *Turn {
 	if t == nil {
 		return nil
 	}
-	return &Turn{turns: t, next: burst, lasting: true}
+	turn := &Turn{turns: t, request: &request{}, next: burst, lasting: true}
+	turn.request.place.Store(needsNone)
+	return turn
 }
 
 // Fork returns a turn for another goroutine of the request. It begins with Resume and with the
@@ -106,17 +141,26 @@ func (t *Turn) Fork() *Turn {
 	if t == nil {
 		return nil
 	}
-	return &Turn{turns: t.turns, used: t.used, next: t.used + burst}
+	return &Turn{turns: t.turns, request: t.request, used: t.used, next: t.used + burst}
 }
 
-// Yield lets requests go first that have computed less by at least a slice. It returns the error of
-// a context that has ended.
+// Yield lets requests go first that have computed less by at least a slice. A large request waits
+// for its place. It returns the error of a context that has ended, or ErrLate: then the request has no
+// turn.
 func (t *Turn) Yield(ctx context.Context) error {
 	if !t.Wanted() {
-		return ctx.Err()
+		return t.refused(ctx)
 	}
 	t.Pause()
 	return t.Resume(ctx)
+}
+
+// refused returns the error of a request that was refused, to each of its turns, or that of ctx.
+func (t *Turn) refused(ctx context.Context) error {
+	if t != nil && t.request.place.Load() == refused {
+		return busy(ctx, ErrLate)
+	}
+	return ctx.Err()
 }
 
 // Wanted reports whether Yield would give the turn away. It reads the clock, and lets other
@@ -130,8 +174,12 @@ func (t *Turn) Wanted() bool {
 		t.next = used + burst
 		runtime.Gosched()
 	}
+	own := t.level(used)
+	if own >= mostLevels && t.request.place.Load() == noPlace && !t.turns.hasPlace(t.request) {
+		return true
+	}
 	shortest := t.turns.shortest.Load()
-	return shortest < mostLevels && level(used) > shortest
+	return shortest < mostLevels && own > shortest
 }
 
 // level returns the level of a computing time.
@@ -145,11 +193,17 @@ func level(used time.Duration) int64 {
 	return min(2+int64(used/slice), mostLevels)
 }
 
+// level returns the level of a turn that has computed for so long: that of what is expected if that
+// is more.
+func (t *Turn) level(used time.Duration) int64 {
+	return level(max(used, time.Duration(t.request.expected.Load())))
+}
+
 // note records the level of the first request in the queue.
 func (t *Turns) note() {
 	first := int64(noLevel)
 	if len(t.queue) > 0 {
-		first = t.queue[0].used
+		first = t.queue[0].level
 	}
 	t.shortest.Store(first)
 }
@@ -163,6 +217,7 @@ func (t *Turn) Pause() (held bool) {
 	t.held = false
 	now := time.Now()
 	t.used += now.Sub(t.since)
+	t.request.used.Add(int64(now.Sub(t.since)))
 	if t.lasting {
 		t.paused = now
 	}
@@ -173,36 +228,90 @@ func (t *Turn) Pause() (held bool) {
 // Resume waits until the request has a turn again.
 func (t *Turn) Resume(ctx context.Context) error {
 	if t == nil || t.held {
-		return ctx.Err()
+		return t.refused(ctx)
+	}
+	if err := t.refused(ctx); errors.Is(err, ErrLate) {
+		return err
 	}
 	if t.lasting && t.used > 0 {
 		t.used = max(0, t.used-time.Since(t.paused))
 		t.next = t.used + burst
 	}
-	if err := t.turns.wait(ctx, level(t.used)); err != nil {
-		return err
+	if err := t.turns.wait(ctx, t); err != nil {
+		return busy(ctx, err)
 	}
 	t.held, t.since = true, time.Now()
 	return nil
 }
 
 // End gives the turn away for good.
-func (t *Turn) End() { t.Pause() }
+func (t *Turn) End() {
+	t.Pause()
+	if t == nil || !t.begun {
+		return
+	}
+	t.turns.mu.Lock()
+	defer t.turns.mu.Unlock()
+	t.ended()
+}
 
-func (t *Turns) wait(ctx context.Context, used int64) error {
-	t.mu.Lock()
-	if t.free > 0 {
-		t.free--
-		t.mu.Unlock()
+// wait waits for a turn. A turn that has not begun does not begin if that fails.
+func (t *Turns) wait(ctx context.Context, turn *Turn) error {
+	begun := turn.begun
+	w := t.arrive(ctx, turn)
+	if w == nil {
 		return nil
 	}
-	t.count++
-	w := &waiter{used: used, number: t.count, turn: make(chan struct{})}
+	err := t.await(ctx, w)
+	if err == nil {
+		return nil
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	turn.request.failed = true
+	if !begun {
+		turn.ended()
+	}
+	return err
+}
+
+// arrive takes a free turn, or returns a waiter.
+func (t *Turns) arrive(ctx context.Context, turn *Turn) *waiter {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	turn.begin()
+	r, level := turn.request, turn.level(turn.used)
+	if r.client == "" {
+		r.client = clientOf(ctx)
+	}
+	line := level >= mostLevels && !t.takePlace(r)
+	if !line && t.free > 0 {
+		t.free--
+		return nil
+	}
+	if r.number == 0 || turn.lasting {
+		t.count++
+		r.number = t.count
+	}
+	w := &waiter{level: level, number: r.number, turn: make(chan struct{})}
+	if line {
+		t.join(ctx, r, w)
+	} else {
+		t.push(w)
+	}
+	return w
+}
+
+// push has a waiter wait for a turn. It needs mu.
+func (t *Turns) push(w *waiter) {
 	heap.Push(&t.queue, w)
 	t.note()
-	t.mu.Unlock()
+}
+
+// await waits until a waiter has its turn.
+func (t *Turns) await(ctx context.Context, w *waiter) error {
 	impatient := make(<-chan time.Time)
-	if used == 0 {
+	if w.level == 0 || w.level >= mostLevels {
 		ticker := time.NewTicker(maxWait)
 		defer ticker.Stop()
 		impatient = ticker.C
@@ -210,9 +319,13 @@ func (t *Turns) wait(ctx context.Context, used int64) error {
 	for {
 		select {
 		case <-w.turn:
-			return nil
+			return w.err
 		case <-impatient:
-			t.enter(w)
+			if w.level >= mostLevels {
+				t.look()
+			} else {
+				t.enter(w)
+			}
 		case <-ctx.Done():
 			t.leave(w)
 			return ctx.Err()
@@ -237,14 +350,15 @@ func (t *Turns) enter(w *waiter) {
 // leave removes a waiter from the queue, or passes on the turn that it got in the meantime.
 func (t *Turns) leave(w *waiter) {
 	t.mu.Lock()
-	waiting := w.at >= 0
-	if waiting {
+	defer t.mu.Unlock()
+	switch {
+	case w.request != nil:
+		t.abandon(w)
+	case w.at >= 0:
 		heap.Remove(&t.queue, w.at)
 		t.note()
-	}
-	t.mu.Unlock()
-	if !waiting {
-		t.pass(time.Now())
+	case w.err == nil:
+		t.give()
 	}
 }
 
@@ -253,21 +367,33 @@ func (t *Turns) pass(now time.Time) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.passed = now
-	if len(t.queue) == 0 || t.free < 0 {
-		t.free++
-		return
+	t.give()
+}
+
+// give gives a turn back. It needs mu.
+func (t *Turns) give() {
+	t.free++
+	t.hand()
+}
+
+// hand gives the free turns to the first waiters in the queue. It needs mu.
+func (t *Turns) hand() {
+	for t.free > 0 && len(t.queue) > 0 {
+		t.free--
+		w, _ := heap.Pop(&t.queue).(*waiter)
+		close(w.turn)
 	}
-	w, _ := heap.Pop(&t.queue).(*waiter)
 	t.note()
-	close(w.turn)
 }
 
 // A waiter waits for a turn.
 type waiter struct {
-	used   int64 // level
-	number int64 // order of arrival
-	at     int   // index in the queue; -1: not in it
-	turn   chan struct{}
+	level   int64
+	number  int64    // order of arrival
+	at      int      // index in the queue; -1: not in it
+	request *request // in whose line it waits; nil: not in the line
+	err     error    // why it gets no turn; set before turn is closed
+	turn    chan struct{}
 }
 
 // queue is a heap of waiters whose top goes next.
@@ -276,8 +402,8 @@ type queue []*waiter
 func (q queue) Len() int { return len(q) }
 
 func (q queue) Less(i, j int) bool {
-	if q[i].used != q[j].used {
-		return q[i].used < q[j].used
+	if q[i].level != q[j].level {
+		return q[i].level < q[j].level
 	}
 	return q[i].number < q[j].number
 }

@@ -21,7 +21,7 @@ func NewWriter(ctx context.Context, turn *Turn, w io.Writer, more func(written [
 
 // Write implements io.Writer.
 func (w Writer) Write(p []byte) (int, error) {
-	w.turn.Pause()
+	w.turn.PauseForClient()
 	n, err := w.w.Write(p)
 	if err == nil && (w.more == nil || w.more(p)) {
 		err = w.turn.Resume(w.ctx)

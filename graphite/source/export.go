@@ -55,8 +55,9 @@ func (s *Source) Export(ctx context.Context, f eval.Fetch, fallback []conf.Archi
 			return err
 		}
 		clear(targets[:n])
-		if targets = targets[n:]; turns.From(ctx).Yield(ctx) != nil {
-			return ctx.Err()
+		targets = targets[n:]
+		if err := turns.From(ctx).Yield(ctx); err != nil {
+			return err
 		}
 	}
 	return nil

@@ -17,6 +17,7 @@ import (
 	"github.com/tsdbridge/tsdbridge/budget"
 	"github.com/tsdbridge/tsdbridge/graphite/eval"
 	"github.com/tsdbridge/tsdbridge/storage"
+	"github.com/tsdbridge/tsdbridge/turns"
 )
 
 // Sources makes the sources of requests. Safe for concurrent use.
@@ -109,6 +110,9 @@ func (s *Source) Fetch(ctx context.Context, list []eval.Fetch) ([][]*eval.Series
 	if err := s.check(ctx, wanted, list); err != nil {
 		return nil, err
 	}
+	if err := awaitTurn(ctx, wanted, list); err != nil {
+		return nil, err
+	}
 	var r reading
 	out := make([][]*eval.Series, len(list))
 	for i, f := range list {
@@ -123,6 +127,15 @@ func (s *Source) Fetch(ctx context.Context, list []eval.Fetch) ([][]*eval.Series
 		}
 	}
 	return out, r.run(ctx, s.reader, s.o.Archives)
+}
+
+// awaitTurn has a large request wait for others, before it takes memory for its points.
+func awaitTurn(ctx context.Context, wanted [][]*targetSeries, list []eval.Fetch) error {
+	turn := turns.From(ctx)
+	for i, f := range list {
+		turn.Expect(turns.Work(len(wanted[i]), (f.Until-f.From)/60))
+	}
+	return turn.Yield(ctx)
 }
 
 // check applies the limit of series, and gives target series their layouts.

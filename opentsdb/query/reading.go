@@ -49,6 +49,7 @@ func (e *Engine) readInto(ctx context.Context, r *reading, q storage.Query, work
 	}
 	limit, own := e.limit(r.of.members)
 	q.MaxSamples = limit
+	turns.From(ctx).Expect(turns.Work(len(q.Refs), (q.End-q.Start)/60_000)) // Reading yields.
 	if err := e.o.Store.SelectParts(ctx, q, worker); err != nil {
 		if own && errors.Is(err, storage.ErrLimit) {
 			return fmt.Errorf("%w: Sorry, you have attempted to fetch more than our limit of %d data points. Please try filtering using more tags or decrease your time range.",

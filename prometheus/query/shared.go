@@ -17,6 +17,7 @@ import (
 	"github.com/tsdbridge/tsdbridge/flights"
 	"github.com/tsdbridge/tsdbridge/prometheus/reply"
 	"github.com/tsdbridge/tsdbridge/prometheus/resultcache"
+	"github.com/tsdbridge/tsdbridge/turns"
 )
 
 // sharedEngine has equal queries that are asked at the same time answered by one evaluation. Each has
@@ -38,7 +39,7 @@ func ofOneEvaluation(err error) bool {
 		canceled promql.ErrQueryCanceled
 		timeout  promql.ErrQueryTimeout
 	)
-	return errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) ||
+	return errors.Is(err, turns.ErrLate) || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) ||
 		errors.As(err, &canceled) || errors.As(err, &timeout)
 }
 

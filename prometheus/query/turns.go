@@ -40,6 +40,7 @@ func (a apiTurns) serve(w http.ResponseWriter, r *http.Request, next http.Handle
 		ctx, cancel = context.WithTimeout(ctx, a.timeout)
 	}
 	defer cancel()
+	ctx = turns.For(ctx, r.RemoteAddr)
 	turn, err := a.turns.Begin(ctx)
 	if err != nil {
 		reply.APIError(w, reply.QueryError(ctx, "wait for other requests", err))

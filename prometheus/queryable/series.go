@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"sync"
 	"sync/atomic"
 
 	"github.com/prometheus/prometheus/model/histogram"
@@ -40,6 +41,7 @@ const (
 // queryEnd records that a query has ended, and its samples with it. It is cheaper to check than a
 // context.
 type queryEnd struct {
+	once    sync.Once
 	reached atomic.Bool
 	reason  error // set before reached
 
@@ -50,17 +52,25 @@ type queryEnd struct {
 
 func newQueryEnd(ctx context.Context) *queryEnd {
 	end := &queryEnd{turn: turns.From(ctx), ctx: ctx}
-	context.AfterFunc(ctx, func() {
-		end.reason = reply.QueryError(ctx, "expression evaluation", ctx.Err())
-		end.reached.Store(true)
-	})
+	context.AfterFunc(ctx, func() { end.end(ctx.Err()) })
 	return end
+}
+
+// end ends the query with its first error.
+func (e *queryEnd) end(err error) {
+	e.once.Do(func() {
+		e.reason = reply.QueryError(e.ctx, "expression evaluation", err)
+		e.reached.Store(true)
+	})
 }
 
 // yield lets other queries compute first.
 func (e *queryEnd) yield() {
-	if e != nil && e.turn.Wanted() {
-		_ = e.turn.Yield(e.ctx) // Its error is the end of ctx.
+	if e == nil || !e.turn.Wanted() {
+		return
+	}
+	if err := e.turn.Yield(e.ctx); err != nil {
+		e.end(err)
 	}
 }
 

@@ -54,7 +54,9 @@ func newSeriesSet(ctx context.Context, q *querier, o readOptions, s selection) *
 		size: firstGroup,
 		find: func() ([]labelSet, error) { return q.find(ctx, s) },
 		read: func(group []labelSet) (seriesGroup, error) {
-			_ = turns.From(ctx).Yield(ctx) // Its error is the end of ctx.
+			if err := turns.From(ctx).Yield(ctx); err != nil {
+				return seriesGroup{}, reply.QueryError(ctx, "read series", err)
+			}
 			return q.readGroup(ctx, group, s.span, o)
 		},
 	}
@@ -80,6 +82,7 @@ func (q *querier) findHeld(ctx context.Context, s selection, cost bounds.Reader)
 	}
 	bytes, err := cost.Series(len(sets))
 	if err == nil {
+		turns.From(ctx).Expect(cost.Work(len(sets), s.span.end-s.span.start)) // Each group yields.
 		err = budget.From(ctx).Take(bytes)
 	}
 	if err != nil {

@@ -65,7 +65,7 @@ const partPoints = 1 << 14
 func (r *read) all(e *evaluation) error {
 	ctx, rows := tally.Begin(e.ctx)
 	r.rows = rows
-	columns, err := e.source.Columns(ctx, r.selector)
+	columns, err := e.find(ctx, r.selector, r.points())
 	if err != nil {
 		return expanding(err)
 	}

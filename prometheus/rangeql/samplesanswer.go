@@ -53,7 +53,7 @@ func (a *samplesAnswer) read(e *evaluation, memory *points) (parser.Value, error
 	defer func() { a.stats.took = e.stop(watch) }()
 	ctx, rows := tally.Begin(e.ctx)
 	a.stats.rows = rows
-	columns, err := e.source.Columns(ctx, a.selector)
+	columns, err := e.find(ctx, a.selector, minutes(a.selector))
 	if err != nil {
 		return nil, expanding(err)
 	}

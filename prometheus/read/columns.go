@@ -12,6 +12,7 @@ import (
 
 	"github.com/tsdbridge/tsdbridge/prometheus/rangeql"
 	"github.com/tsdbridge/tsdbridge/prometheus/wire"
+	"github.com/tsdbridge/tsdbridge/turns"
 )
 
 // addColumns appends the result of the next query, whose series hold only floats. An error,
@@ -93,6 +94,9 @@ func (h *Handler) columnsOf(ctx context.Context, query *prompb.Query, matchers [
 	c, err := h.Queryable.HintedColumns(ctx, query.StartTimestampMs, query.EndTimestampMs, readHints(query.Hints), matchers)
 	if errors.Is(err, rangeql.ErrHandOver) {
 		return nil, nil
+	}
+	if err == nil {
+		turns.From(ctx).Expect(turns.Work(c.Len(), (query.EndTimestampMs-query.StartTimestampMs)/60_000)) // Reading yields.
 	}
 	return c, err
 }

@@ -240,7 +240,7 @@ func (w *frameWorker) Take(_ context.Context, part promstorage.ChunkSeriesSet) e
 
 // Commit sends the frames. Another request may compute until the client has read them.
 func (w *frameWorker) Commit(ctx context.Context) error {
-	turns.From(ctx).Pause()
+	turns.From(ctx).PauseForClient()
 	if _, err := w.out.Write(w.frames.Bytes()); err != nil {
 		return err
 	}

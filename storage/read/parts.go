@@ -50,7 +50,10 @@ func (p *partRead) work(ctx context.Context, turn *turns.Turn, w series.PartWork
 	if err := turn.Resume(ctx); err != nil {
 		return err
 	}
-	for turn.Yield(ctx) == nil {
+	for {
+		if err := turn.Yield(ctx); err != nil {
+			return err
+		}
 		part, ok := p.partition.next()
 		if !ok {
 			return nil
@@ -69,7 +72,6 @@ func (p *partRead) work(ctx context.Context, turn *turns.Turn, w series.PartWork
 		}
 		close(part.committed)
 	}
-	return ctx.Err()
 }
 
 // read reads the points of a part and counts them.
