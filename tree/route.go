@@ -182,8 +182,8 @@ func (w *walk) try(r *rule) (name, failed string) {
 	}
 	switch {
 	case r.regex != nil:
-		piece := ""
-		if piece, failed = r.extract(value, w.said); piece != "" {
+		piece, why := r.extract(value, w.said)
+		if failed = why; piece != "" {
 			name = r.format(w.subject, value, piece, w.said)
 		}
 	case r.separator != nil:

@@ -3,7 +3,7 @@ package listen
 import (
 	"bytes"
 	"context"
-	"log"
+	"log" //nolint:depguard // http.Server takes no other
 	"log/slog"
 
 	"github.com/prometheus/client_golang/prometheus"

@@ -162,7 +162,7 @@ func (q *sharedQuery) reach() (r resultcache.Reach, ok bool) {
 	case interface{ Unwrap() promql.Query }: // documents tell the lookbacks of series
 		return r, false
 	}
-	s, ok := q.Query.Statement().(*parser.EvalStmt)
+	s, ok := q.Statement().(*parser.EvalStmt)
 	if !ok || s.Expr == nil {
 		return r, false
 	}

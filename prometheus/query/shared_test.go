@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"net/http"
 	"net/url"
 	"strconv"
@@ -56,9 +57,7 @@ func TestSharedQueries(t *testing.T) {
 		server := apiServer(t, o)
 		ask := func(timeout string) (int, string) {
 			form := url.Values{"query": {c.query}, "timeout": {timeout}}
-			for name, values := range c.form {
-				form[name] = values
-			}
+			maps.Copy(form, c.form)
 			return promtest.Do(t, http.MethodPost, server.URL+Prefix+c.path, form)
 		}
 		var all sync.WaitGroup

@@ -238,7 +238,7 @@ func (s shift) moved(err error) error {
 	if !field.IsValid() {
 		return err
 	}
-	if at, ok := field.Addr().Interface().(*posrange.PositionRange); ok {
+	if at, ok := reflect.TypeAssert[*posrange.PositionRange](field.Addr()); ok {
 		*at = s.of(*at)
 	}
 	return moved.Interface().(error)

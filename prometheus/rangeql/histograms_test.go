@@ -98,6 +98,7 @@ func (s storedSample) FH() *histogram.FloatHistogram {
 	}
 	return s.fh
 }
+
 func (s storedSample) Type() chunkenc.ValueType {
 	switch {
 	case s.h != nil:
@@ -125,7 +126,10 @@ type histogramMaker struct {
 func layouts() []histogram.FloatHistogram {
 	spans := []histogram.Span{{Offset: 0, Length: 3}, {Offset: 2, Length: 2}}
 	return []histogram.FloatHistogram{
-		{Schema: 0, PositiveSpans: spans}, {Schema: 2, PositiveSpans: spans}, {Schema: 3, PositiveSpans: spans}, {Schema: -1, PositiveSpans: spans, ZeroThreshold: 1e-3},
+		{Schema: 0, PositiveSpans: spans},
+		{Schema: 2, PositiveSpans: spans},
+		{Schema: 3, PositiveSpans: spans},
+		{Schema: -1, PositiveSpans: spans, ZeroThreshold: 1e-3},
 		{Schema: histogram.CustomBucketsSchema, PositiveSpans: []histogram.Span{{Offset: 0, Length: 5}}, CustomValues: []float64{1, 2, 5, 10}},
 		{Schema: histogram.CustomBucketsSchema, PositiveSpans: []histogram.Span{{Offset: 0, Length: 5}}, CustomValues: []float64{1, 2, 4, 10}},
 	}

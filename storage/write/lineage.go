@@ -80,9 +80,9 @@ func (l *lineage) open(b *buffer, keeper kv.LogKeeper, state kv.LogState) {
 	if l.keeper = keeper; keeper == nil {
 		return
 	}
-	begun := false
 	l.state, l.last.points = state, state.Log
-	l.owner, begun = ownerOf(state)
+	owner, begun := ownerOf(state)
+	l.owner = owner
 	l.begun.Store(begun)
 }
 
@@ -164,7 +164,7 @@ func lineageDiffers(s kv.LogState, last lastGenerations) (name, what string) {
 // which it knows a generation last; empty: they are.
 func generationDiffers(s kv.LogState, last kv.Generation) string {
 	switch {
-	case last == s.Generation || last == s.Before || last == s.Log && last == (kv.Generation{}):
+	case last == s.Generation || last == s.Before || s.Log == (kv.Generation{}) && last == s.Log:
 		return ""
 	case last == s.Log && last.Number < s.Before.Number:
 		return "" // the record was cut off, and with it what the tables are compared with: see Cut
