@@ -127,7 +127,7 @@ var doors = map[string][]string{
 	"storage/fill":            {"retry", "storage/journal", "storage/kv", "storage/rollup", "storage/schema", "storage/series"},
 	"storage/archive":         {"storage/index", "storage/kv", "storage/row", "storage/schema", "storage/series", "storage/write", "tally"},
 	"storage/annotations":     {"budget", "storage/index", "storage/kv", "storage/row", "storage/schema", "storage/series", "storage/write"},
-	"storage/catalog":         {"budget", "storage/index", "storage/kv", "storage/row", "storage/schema", "storage/series", "storage/uid", "turns"},
+	"storage/catalog":         {"budget", "storage/index", "storage/kv", "storage/row", "storage/schema", "storage/series", "storage/uid", "tracing", "turns"},
 	"storage/changes":         {"storage/series"},
 	"storage/closed":          {"retry", "storage/kv", "storage/row", "storage/schema"},
 	"storage/election":        {"storage/kv", "storage/schema"},

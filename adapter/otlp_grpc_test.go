@@ -196,7 +196,7 @@ func TestGRPCHostile(t *testing.T) {
 			must(t, c.until(func(f http2.Frame) bool { return f.Header().Flags.Has(http2.FlagDataEndStream) }))
 		},
 		"HTTP/1.1": func(t *testing.T, _ h2) {
-			resp, err := http.Post("http://"+a.GRPCAddr()+"/", "application/grpc", nil) //nolint:noctx // a test
+			resp, err := http.Post("http://"+a.GRPCAddr()+"/", "application/grpc", nil)
 			must(t, err)
 			must(t, resp.Body.Close())
 			if resp.StatusCode != http.StatusHTTPVersionNotSupported {

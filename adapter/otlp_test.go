@@ -27,8 +27,10 @@ func TestSDK(t *testing.T) {
 		selector sdk.TemporalitySelector
 		exporter func(t *testing.T, a *Adapter, selector sdk.TemporalitySelector) sdk.Exporter
 	}{
-		{"cumulative", sdk.CumulativeTemporalitySelector, httpExporter}, {"delta", sdk.DeltaTemporalitySelector, httpExporter},
-		{"cumulative over gRPC", sdk.CumulativeTemporalitySelector, grpcExporter}, {"delta over gRPC", sdk.DeltaTemporalitySelector, grpcExporter},
+		{"cumulative", sdk.CumulativeTemporalitySelector, httpExporter},
+		{"delta", sdk.DeltaTemporalitySelector, httpExporter},
+		{"cumulative over gRPC", sdk.CumulativeTemporalitySelector, grpcExporter},
+		{"delta over gRPC", sdk.DeltaTemporalitySelector, grpcExporter},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			selector := tc.selector

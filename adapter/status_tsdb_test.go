@@ -42,6 +42,7 @@ func doorAdapter(t *testing.T) func(method, path string, header ...string) *http
 	}
 	return func(method, path string, header ...string) *httptest.ResponseRecorder {
 		r, w := httptest.NewRequest(method, path, http.NoBody), httptest.NewRecorder()
+		r.Host = "localhost:9201"
 		for i := 0; i < len(header); i += 2 {
 			r.Header.Set(header[i], header[i+1])
 		}

@@ -233,11 +233,7 @@ func (s *Store) Append(ctx context.Context, b *Batch) error {
 
 // Find implements Querier.
 func (s *Store) Find(ctx context.Context, filters []Filter, start, end int64, limit int) ([]Found, error) {
-	ctx, span := tracing.Start(ctx, "find")
-	found, err := s.catalog.Find(ctx, filters, start, end, limit)
-	span.Number("series", int64(len(found)))
-	span.End(err)
-	return found, err
+	return s.catalog.Find(ctx, filters, start, end, limit)
 }
 
 // Select implements Querier.

@@ -96,11 +96,10 @@ func TestCalls(t *testing.T) {
 				d := newDoor(t, changes...)
 				client := pmetricotlp.NewGRPCClient(dial(t, d))
 				answer, err := client.Export(t.Context(), pmetricotlp.NewExportRequestFromMetrics(tc.metrics), grpc.UseCompressor(coding))
-				s, text := status.Convert(err), ""
+				s := status.Convert(err)
+				text := s.Message()
 				if err == nil {
 					text = answer.PartialSuccess().ErrorMessage()
-				} else {
-					text = s.Message()
 				}
 				if s.Code() != tc.code || !strings.Contains(text, tc.text) || tc.text == "" && text != "" {
 					t.Errorf("%v %q, want %v %q", s.Code(), text, tc.code, tc.text)

@@ -9,6 +9,7 @@ import (
 	"github.com/tsdbridge/tsdbridge/storage/index"
 	"github.com/tsdbridge/tsdbridge/storage/schema"
 	"github.com/tsdbridge/tsdbridge/storage/series"
+	"github.com/tsdbridge/tsdbridge/tracing"
 	"github.com/tsdbridge/tsdbridge/turns"
 )
 
@@ -39,6 +40,14 @@ const (
 )
 
 func (cat *Catalog) findAs(ctx context.Context, filters []series.Filter, start, end int64, limit int, as naming) ([]series.Found, error) {
+	ctx, span := tracing.Start(ctx, "find")
+	found, err := cat.find(ctx, filters, start, end, limit, as)
+	span.Number("series", int64(len(found)))
+	span.End(err)
+	return found, err
+}
+
+func (cat *Catalog) find(ctx context.Context, filters []series.Filter, start, end int64, limit int, as naming) ([]series.Found, error) {
 	if err := cat.o.Ready(); err != nil {
 		return nil, err
 	}
