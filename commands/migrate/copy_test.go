@@ -349,7 +349,7 @@ func copyAll(t *testing.T, from, to CopySide, change ...func(*CopyOptions)) (cod
 // opened calls use with an adapter of options.
 func opened(t *testing.T, o adapter.Options, use func(a *adapter.Adapter)) {
 	t.Helper()
-	err := o.RunAlone(t.Context(), func(_ context.Context, a *adapter.Adapter) error {
+	err := o.RunAloneOrNew(t.Context(), func(_ context.Context, a *adapter.Adapter) error {
 		for a.Trees().Ready() != nil {
 			time.Sleep(time.Millisecond)
 		}

@@ -99,7 +99,7 @@ func TestExportBlocks(t *testing.T) {
 // TestExportStartTimes: start times go into blocks with --start-times alone, and come back.
 func TestExportStartTimes(t *testing.T) {
 	starts := func(o adapter.Options) (n int) {
-		err := o.RunAlone(t.Context(), func(ctx context.Context, a *adapter.Adapter) error {
+		err := o.RunAloneOrNew(t.Context(), func(ctx context.Context, a *adapter.Adapter) error {
 			return a.Samples().Read(ctx, admin.SamplesQuery{To: math.MaxInt64}, func(b *columns.Batch) error {
 				for _, one := range b.Points.Objects {
 					start, err := object.DecodeStartTime(one.Data)
@@ -116,7 +116,7 @@ func TestExportStartTimes(t *testing.T) {
 		return n
 	}
 	o := adaptertest.Options(t, storage.WriteBuffered)
-	err := o.RunAlone(t.Context(), func(ctx context.Context, a *adapter.Adapter) error {
+	err := o.RunAloneOrNew(t.Context(), func(ctx context.Context, a *adapter.Adapter) error {
 		b := &columns.Batch{}
 		ref := b.Series(promtest.DataLabels(1))
 		for at := promtest.DataBegin; at < promtest.DataBegin+5*promtest.DataHour; at += promtest.DataMinute {
@@ -186,6 +186,7 @@ func TestExportBlocksMistakes(t *testing.T) {
 		t.Errorf("%v", err)
 	}
 	o := adaptertest.Options(t, storage.WriteBuffered)
+	opened(t, o, func(*adapter.Adapter) {})
 	var out strings.Builder
 	if err := ExportBlocks(t.Context(), o, exportOf(t, t.TempDir()), commands.Console{Out: &out, Err: &out}); err == nil || err.Error() != "no series was found" {
 		t.Errorf("%v", err)

@@ -47,7 +47,7 @@ func samplesIn(t *testing.T, a *adapter.Adapter) promtest.Samples {
 // storedIn returns all samples of an embedded store that nobody has open.
 func storedIn(t *testing.T, o adapter.Options) (all promtest.Samples) {
 	t.Helper()
-	if err := o.RunAlone(t.Context(), func(_ context.Context, a *adapter.Adapter) error {
+	if err := o.RunAloneOrNew(t.Context(), func(_ context.Context, a *adapter.Adapter) error {
 		all = samplesIn(t, a)
 		return nil
 	}); err != nil {
@@ -114,7 +114,7 @@ func TestImportBlocksInterrupted(t *testing.T) {
 		i.State, i.Parallel, i.Patience = filepath.Join(t.TempDir(), "state"), 1, 0
 	})
 	o := adaptertest.Options(t, storage.WriteBuffered)
-	err := o.RunAlone(t.Context(), func(ctx context.Context, a *adapter.Adapter) error {
+	err := o.RunAloneOrNew(t.Context(), func(ctx context.Context, a *adapter.Adapter) error {
 		store := a.Appendable().Store
 		for most := 1; ; most++ {
 			left := most

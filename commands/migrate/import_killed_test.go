@@ -49,7 +49,7 @@ func (k killedImport) run(t *testing.T, told func()) (code int, out string) {
 	o := adaptertest.Options(t, storage.WriteBuffered)
 	o.Path = k.Path
 	return commandstest.Code(t, func(c commands.Console) error {
-		return o.RunAlone(t.Context(), func(ctx context.Context, a *adapter.Adapter) error {
+		return o.RunAloneOrNew(t.Context(), func(ctx context.Context, a *adapter.Adapter) error {
 			store := a.Appendable().Store
 			target := columnsTarget{"there", func(ctx context.Context, b *columns.Batch) error {
 				told()
@@ -129,7 +129,7 @@ func (k killedImport) killed(t *testing.T, nth int) bool {
 // exemplarsIn returns the exemplars of a store, as text.
 func exemplarsIn(t *testing.T, o adapter.Options) (all []string) {
 	t.Helper()
-	if err := o.RunAlone(t.Context(), func(ctx context.Context, a *adapter.Adapter) error {
+	if err := o.RunAloneOrNew(t.Context(), func(ctx context.Context, a *adapter.Adapter) error {
 		q, err := queryable.New(a.Store(), a.Names(), queryable.Limits{}).ExemplarQuerier(ctx)
 		if err != nil {
 			return err
