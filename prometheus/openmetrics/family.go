@@ -36,15 +36,22 @@ func (f *families) begin(name []byte) {
 	f.name, f.Metadata = string(name), known
 }
 
-// keep remembers the last family.
+// keep remembers the last family. When all of them become large, the earlier ones are forgotten.
 func (f *families) keep() {
-	if f.bytes += len(f.name) + len(f.Help) + len(f.Unit); f.bytes > familiesBytes || f.others == nil {
-		f.others, f.bytes = map[string]metadata.Metadata{}, len(f.name)+len(f.Help)+len(f.Unit)
+	size := sizeOf(f.name, f.Metadata)
+	if earlier, ok := f.others[f.name]; ok {
+		f.bytes -= sizeOf(f.name, earlier)
 	}
-	if f.bytes <= familiesBytes {
+	if f.others == nil || f.bytes+size > familiesBytes {
+		f.others, f.bytes = map[string]metadata.Metadata{}, 0
+	}
+	if size <= familiesBytes {
 		f.others[f.name] = f.Metadata
+		f.bytes += size
 	}
 }
+
+func sizeOf(name string, m metadata.Metadata) int { return len(name) + len(m.Help) + len(m.Unit) }
 
 // has reports whether a series, as it is in the text, is one of the last family.
 func (f *families) has(raw []byte) bool {
