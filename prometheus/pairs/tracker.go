@@ -128,7 +128,11 @@ func (t *Tracker) Keep(ctx context.Context, name, replica []byte) (bool, error) 
 	if v := c.judge(string(replica), now); v != unsure {
 		return t.answer(c, v)
 	}
-	return t.elect(ctx, c, string(replica), now)
+	keep, err := t.elect(ctx, c, string(replica), now)
+	if err != nil { // it is heard all the same, and sends again what nobody knew where to put
+		c.done(string(replica), false, t.parts.Now())
+	}
+	return keep, err
 }
 
 // Done notes whether data of a replica that were kept have been stored. If not, it sends them again,

@@ -222,6 +222,35 @@ func TestUnstored(t *testing.T) {
 	p.Done([]byte("unknown"), []byte("b"), false)
 }
 
+// A replica whose data come while the book does not answer in time is not silent, though nothing of it
+// is stored: a store that comes back answers one request and not the next.
+func TestHeardWithoutBook(t *testing.T) {
+	c := newClock()
+	book := &away{Book: bookOf(table())}
+	p := start(t, book, c, options())
+	p.want("one", "a", true)
+	for range 3 {
+		c.advance(10 * time.Second)
+		p.want("one", "b", false) // reads the book, so that this stays in reach
+	}
+	c.advance(time.Second)
+	book.err.Store(&context.Canceled)
+	if keep, err := p.Keep(canceled(t), []byte("one"), []byte("a")); keep || err == nil {
+		t.Fatalf("Keep(one, a) = %v, %v; want an error", keep, err)
+	}
+	book.err.Store(nil)
+	p.wait("one", "b")
+	p.want("one", "a", true)
+}
+
+// canceled returns the context of a request whose client went away.
+func canceled(t *testing.T) context.Context {
+	t.Helper()
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	return ctx
+}
+
 // A clock that was put back by an hour delays no election, in the process that heard the elected
 // replica before and in one that only reads the record of the future.
 func TestClockPutBack(t *testing.T) {

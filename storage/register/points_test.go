@@ -8,7 +8,6 @@ import (
 
 	"github.com/tsdbridge/tsdbridge/e2e/scale"
 	"github.com/tsdbridge/tsdbridge/storage"
-	"github.com/tsdbridge/tsdbridge/storage/kv"
 	"github.com/tsdbridge/tsdbridge/storage/log/logtest"
 	"github.com/tsdbridge/tsdbridge/storage/storetest"
 )
@@ -63,7 +62,7 @@ func appendTogether(t *testing.T, s *storage.Store, seed uint64) (acked []firstP
 func TestFirstPointsSurvivePowerLoss(t *testing.T) {
 	for seed := range scale.Of[uint64](t, "power losses after first points", 20, 40, 1000) {
 		r := rand.New(rand.NewPCG(seed, 5))
-		p, disk := &tape{Mem: kv.NewMem(storetest.Tables()...)}, logtest.New(seed)
+		p, disk := newTape(), logtest.New(seed)
 		flushes := func(o *storage.Options) {
 			if r.IntN(2) == 0 {
 				o.Buffer.FlushDelay, o.Buffer.FlushInterval = 1<<60, 1<<60

@@ -22,9 +22,15 @@ import (
 type tape struct {
 	*kv.Mem
 
+	first   kv.LogState
 	mu      sync.Mutex // held during a change; guards all below
 	changes []func(ctx context.Context, to *kv.Mem) error
 	durable int
+}
+
+func newTape() *tape {
+	m := kv.NewMem(storetest.Tables()...)
+	return &tape{Mem: m, first: m.LogState()}
 }
 
 func (p *tape) change(ctx context.Context, wait bool, f func(ctx context.Context, to *kv.Mem) error) error {
@@ -76,10 +82,21 @@ func (p *tape) CheckAndPut(ctx context.Context, c kv.Column, expected, value []b
 	return won, err
 }
 
+func (p *tape) NoteLog(end kv.LogEnd, wait bool) error {
+	return p.change(context.Background(), wait, func(_ context.Context, to *kv.Mem) error { return to.NoteLog(end, wait) })
+}
+
+func (p *tape) RecordLog(state kv.LogState) error {
+	return p.change(context.Background(), true, func(_ context.Context, to *kv.Mem) error { return to.RecordLog(state) })
+}
+
 // after returns what a crash leaves of n changes.
 func (p *tape) after(t *testing.T, n int) *kv.Mem {
 	t.Helper()
 	m := kv.NewMem(storetest.Tables()...)
+	if err := m.RecordLog(p.first); err != nil {
+		t.Fatal(err)
+	}
 	for _, f := range p.changes[:n] {
 		if err := f(t.Context(), m); err != nil {
 			t.Fatal(err)
@@ -136,7 +153,7 @@ func resolveTogether(t *testing.T, p *tape, seed uint64) []registered {
 // name.
 func TestRegistrationsSurviveCrashes(t *testing.T) {
 	for seed := range scale.Of[uint64](t, "random orders of first writes", 3, 3, 60) {
-		p := &tape{Mem: kv.NewMem(storetest.Tables()...)}
+		p := newTape()
 		seen := resolveTogether(t, p, seed)
 		if t.Failed() {
 			return
