@@ -107,7 +107,7 @@ func testTSDFsck(t *testing.T, s tables) {
 	found, printed := s.fsck(t, 1, "--table=data", "--parallel=3")
 	ours := map[string]bool{}
 	for key, kinds := range found {
-		if !slices.Contains(kinds, "long-integer") && !slices.Contains(kinds, "unknown-cell") {
+		if slices.ContainsFunc(kinds, func(kind string) bool { return kind != "long-integer" && kind != "unknown-cell" }) { // notes
 			ours[names[strings.ToUpper(key)]] = true
 		}
 	}
