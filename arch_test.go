@@ -39,7 +39,7 @@ var doors = map[string][]string{
 	"explain":                 {"tally"},
 	"flights":                 {"budget", "running", "tracing", "turns"},
 	"folder":                  {},
-	"graphite":                {"budget", "decimal", "explain", "graphite/carbon", "graphite/carbonapi", "graphite/conf", "graphite/eval", "graphite/events", "graphite/expr", "graphite/files", "graphite/intake", "graphite/pickle", "graphite/picture", "graphite/pyregexp", "graphite/source", "graphite/tagspec", "ingest/listen", "recent", "refused", "regular", "running", "storage", "tally", "tracing", "translate", "tree", "turns"},
+	"graphite":                {"budget", "decimal", "explain", "flights", "graphite/carbon", "graphite/carbonapi", "graphite/conf", "graphite/eval", "graphite/events", "graphite/expr", "graphite/files", "graphite/intake", "graphite/pickle", "graphite/picture", "graphite/pyregexp", "graphite/source", "graphite/tagspec", "ingest/listen", "recent", "refused", "regular", "running", "storage", "tally", "tracing", "translate", "tree", "turns"},
 	"graphite/aggregator":     {"graphite/conf"},
 	"graphite/carbon":         {"decimal", "graphite/pickle", "ingest/listen", "refused", "retry", "turns"},
 	"graphite/carbonapi":      {},

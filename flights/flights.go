@@ -9,6 +9,7 @@ package flights
 
 import (
 	"context"
+	"errors"
 	"sync"
 
 	"github.com/tsdbridge/tsdbridge/budget"
@@ -57,6 +58,12 @@ type line[V any] struct{ current, next *flight[V] }
 // it took too long, and nothing of the next one.
 func New[K comparable, V any](transient func(err error) bool) *Group[K, V] {
 	return &Group[K, V]{transient: transient, lines: map[K]*line[V]{}}
+}
+
+// OfOneEvaluation reports whether an error is the end of an evaluation, which ran out of time or did
+// not begin in time, and not of its question.
+func OfOneEvaluation(err error) bool {
+	return errors.Is(err, turns.ErrLate) || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded)
 }
 
 // A Share is a user's share of an answer.

@@ -78,6 +78,7 @@ type api struct {
 	o         apiOptions
 	evaluator *eval.Evaluator
 	turns     *turns.Turns
+	replies   *replies
 	metrics   *apiMetrics
 	sources   *source.Sources
 	lately    *recent.Map[string, int64] // by TSUID: a time of a point, in epoch milliseconds
@@ -100,7 +101,7 @@ func newAPI(o apiOptions) *api {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
 	return &api{
-		o: o, evaluator: eval.New(), turns: turns.New(o.Limits.Concurrency), metrics: newAPIMetrics(o.Registerer), sources: source.New(o.source()), lately: recent.New[string, int64](latelyKept),
+		o: o, evaluator: eval.New(), turns: turns.New(o.Limits.Concurrency), replies: newReplies(), metrics: newAPIMetrics(o.Registerer), sources: source.New(o.source()), lately: recent.New[string, int64](latelyKept),
 		branches: recent.NewWeighted[string, lateBranch](branchesKept, func(path string, _ lateBranch) int { return len(path) + branchBytes }),
 		foreign:  http.NewCrossOriginProtection(),
 	}
@@ -111,6 +112,7 @@ func (a *api) with(o apiOptions) *api {
 	other := *a
 	other.o = o
 	other.sources = a.sources.With(o.source())
+	other.replies = newReplies() // by these rules and limits
 	return &other
 }
 

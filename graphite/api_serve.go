@@ -31,6 +31,8 @@ type reply struct {
 	pretty      bool              // the body is indented
 	raw         bool              // the body's texts may hold more than ASCII
 	call        string            // the body is the argument of a call that begins so; see form.call
+	callable    bool              // it may get a call: the body is JSON, and may be shared with other requests
+	release     func()            // gives up what the reply shares, when it has been sent; may be nil
 }
 
 // serve wraps an endpoint in what all have in common: parameters, limits, metrics, errors.
@@ -43,7 +45,7 @@ func (a *api) serve(route route) http.Handler {
 		if err != nil {
 			code = a.fail(w, r, route, err)
 		} else {
-			a.send(w, r, out)
+			a.sendAll(w, r, out)
 		}
 		a.metrics.done(route.endpoint, code, a.o.Now().Sub(begin))
 	})
@@ -129,6 +131,14 @@ func (a *api) fail(w http.ResponseWriter, r *http.Request, route route, err erro
 	w.WriteHeader(code)
 	_, _ = fmt.Fprint(w, text)
 	return code
+}
+
+// sendAll writes a reply, and gives up what it holds.
+func (a *api) sendAll(w http.ResponseWriter, r *http.Request, p *reply) {
+	if p.release != nil {
+		defer p.release()
+	}
+	a.send(w, r, p)
 }
 
 // send writes a reply. Errors are the client's: it went away. It has a turn while it writes JSON,

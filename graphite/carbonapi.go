@@ -26,7 +26,9 @@ func (a *api) fetch(r *request) (*reply, error) {
 		if err != nil {
 			return nil, err
 		}
-		return a.listed(r, d.targets, func(ctx context.Context) (*reply, error) { return a.fetchTargets(ctx, d) })
+		return a.listed(r, d.targets, func(ctx context.Context) (*reply, error) {
+			return a.shared(ctx, r.form.renderKey(), func(ctx context.Context) (*reply, error) { return a.fetchTargets(ctx, r.form) })
+		})
 	}
 	asked, err := carbonapi.ParseFetches(r.body)
 	if err != nil {
@@ -36,7 +38,9 @@ func (a *api) fetch(r *request) (*reply, error) {
 	for i := range asked {
 		names[i] = cmp.Or(asked[i].Name, asked[i].Expression)
 	}
-	return a.listed(r, names, func(ctx context.Context) (*reply, error) { return a.fetchNames(ctx, names, asked) })
+	return a.listed(r, names, func(ctx context.Context) (*reply, error) {
+		return a.shared(ctx, "message "+string(r.body), func(ctx context.Context) (*reply, error) { return a.fetchNames(ctx, names, asked) })
+	})
 }
 
 // fetchNames answers a message. Series of the same times are read together.
@@ -64,8 +68,12 @@ func (a *api) fetchNames(ctx context.Context, names []string, asked []carbonapi.
 	return messageReply(out, carbonapi.ContentType), nil
 }
 
-// fetchTargets answers parameters.
-func (a *api) fetchTargets(ctx context.Context, d *renderRequest) (*reply, error) {
+// fetchTargets answers parameters, with the times that they mean now.
+func (a *api) fetchTargets(ctx context.Context, f form) (*reply, error) {
+	d, err := a.renderRequest(f)
+	if err != nil {
+		return nil, err
+	}
 	nodes, err := a.parseTargets(ctx, d)
 	if err != nil {
 		return nil, err

@@ -72,14 +72,10 @@ func (d *renderRequest) formatted(format renderFormat, list []*eval.Series) (*re
 			return nil, refuse(http.StatusBadRequest, "%v", err)
 		}
 	}
-	out := &reply{
-		contentType: format.contentType, header: neverCached(), pretty: d.pretty,
+	return &reply{
+		contentType: format.contentType, header: neverCached(), callable: format.isJSON, pretty: d.pretty,
 		write: func(j *jsonWriter) { format.write(j, list, d.request.Zone) },
-	}
-	if format.isJSON {
-		out.call = d.call
-	}
-	return out, nil
+	}, nil
 }
 
 // neverCached are graphite-web's headers when it caches nothing.

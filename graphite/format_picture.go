@@ -51,30 +51,53 @@ func (a *api) pie(ctx context.Context, f form, d *renderRequest) (*reply, error)
 	if !slices.Contains([]string{"average", "maximum", "minimum"}, mode) {
 		return nil, invalidParams("Invalid pieMode %s, must be one of average, maximum, minimum", quoted(mode))
 	}
-	var parts []picture.Slice
-	for _, target := range d.targets {
-		if name, number, ok := strings.Cut(target, ":"); ok {
-			v, ok := eval.ParseFloat(number)
-			if !ok {
-				return nil, invalidParams("Invalid target %s", quoted(target))
-			}
-			parts = append(parts, picture.Slice{Name: name, Value: v})
-			continue
-		}
-		one := *d
-		one.targets = []string{target}
-		list, err := a.evaluated(ctx, &one)
-		if err != nil {
-			return nil, err
-		}
-		for _, s := range list {
-			parts = append(parts, picture.Slice{Name: textName(s), Value: sliceValue(s.Values, mode)})
-		}
+	parts, err := a.slices(ctx, d, mode)
+	if err != nil {
+		return nil, err
 	}
 	ctx, drawing := tracing.Start(ctx, "draw")
 	body, err := picture.DrawPie(ctx, options, parts)
 	drawing.End(err)
 	return d.drawn(options, body, err)
+}
+
+// slices returns those of all targets. Equal targets are evaluated once.
+func (a *api) slices(ctx context.Context, d *renderRequest, mode string) (all []picture.Slice, err error) {
+	if err := a.checkTargets(d); err != nil {
+		return nil, err
+	}
+	evaluated := map[string][]picture.Slice{}
+	for _, target := range d.targets {
+		of, again := evaluated[target]
+		if !again {
+			if of, err = a.slicesOf(ctx, d, target, mode); err != nil {
+				return nil, err
+			}
+		}
+		if !strings.Contains(target, "randomWalk") {
+			evaluated[target] = of
+		}
+		all = append(all, of...)
+	}
+	return all, nil
+}
+
+// slicesOf returns those of a target.
+func (a *api) slicesOf(ctx context.Context, d *renderRequest, target, mode string) (list []picture.Slice, err error) {
+	if name, number, ok := strings.Cut(target, ":"); ok {
+		v, ok := eval.ParseFloat(number)
+		if !ok {
+			return nil, invalidParams("Invalid target %s", quoted(target))
+		}
+		return []picture.Slice{{Name: name, Value: v}}, nil
+	}
+	one := *d
+	one.targets = []string{target}
+	series, err := a.evaluated(ctx, &one)
+	for _, s := range series {
+		list = append(list, picture.Slice{Name: textName(s), Value: sliceValue(s.Values, mode)})
+	}
+	return list, err
 }
 
 // sliceValue joins the points of a series to one; 0 without any.

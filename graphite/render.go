@@ -39,7 +39,22 @@ func (a *api) render(r *request) (*reply, error) {
 	if err != nil {
 		return nil, err
 	}
-	return a.listed(r, d.targets, func(ctx context.Context) (*reply, error) { return a.rendered(ctx, r.form, d) })
+	return a.listed(r, d.targets, func(ctx context.Context) (*reply, error) {
+		out, err := a.shared(ctx, r.form.renderKey(), func(ctx context.Context) (*reply, error) { return a.renderedNow(ctx, r.form) })
+		if err == nil && out.callable {
+			out.call = d.call
+		}
+		return out, err
+	})
+}
+
+// renderedNow answers with the times that the parameters mean now.
+func (a *api) renderedNow(ctx context.Context, f form) (*reply, error) {
+	d, err := a.renderRequest(f)
+	if err != nil {
+		return nil, err
+	}
+	return a.rendered(ctx, f, d)
 }
 
 // rendered computes series, and draws them if a picture is asked for.
@@ -47,23 +62,21 @@ func (a *api) rendered(ctx context.Context, f form, d *renderRequest) (*reply, e
 	if f.get("graphType") == "pie" {
 		return a.pie(ctx, f, d)
 	}
-	format := formatOf(f)
-	other, known := renderFormats()[format]
-	if !known && format != "json" {
+	if f.asksPicture() {
 		return a.picture(ctx, f, d)
 	}
 	list, err := a.evaluated(ctx, d)
 	if err != nil {
 		return nil, err
 	}
-	if known {
+	if other, known := renderFormats()[formatOf(f)]; known {
 		return d.formatted(other, list)
 	}
 	if list, err = d.consolidated(list); err != nil {
 		return nil, d.explain(err)
 	}
 	return &reply{
-		contentType: jsonType, header: neverCached(), call: d.call, pretty: d.pretty,
+		contentType: jsonType, header: neverCached(), callable: true, pretty: d.pretty,
 		write: func(j *jsonWriter) { d.write(j, list) },
 	}, nil
 }
@@ -118,12 +131,7 @@ func (a *api) renderRequest(f form) (*renderRequest, error) {
 			return nil, err
 		}
 	}
-	d := &renderRequest{most: -1, noNulls: f.has("noNullPoints"), pretty: f.pretty()}
-	for _, t := range f.list("target") {
-		if strings.TrimSpace(t) != "" {
-			d.targets = append(d.targets, t)
-		}
-	}
+	d := &renderRequest{targets: f.targets(), most: -1, noNulls: f.has("noNullPoints"), pretty: f.pretty()}
 	if n, err := strconv.ParseUint(f.get("maxDataPoints"), 10, 63); err == nil {
 		d.most = int(n)
 	}
@@ -203,8 +211,8 @@ const parseBytes = 128
 const mostTemplateValues = 1000
 
 func (a *api) parseTargets(ctx context.Context, d *renderRequest) ([]expr.Node, error) {
-	if most := a.o.Limits.Targets; most > 0 && len(d.targets) > most {
-		return nil, refuse(http.StatusUnprocessableEntity, "%d targets, at most %d are computed in one request", len(d.targets), most)
+	if err := a.checkTargets(d); err != nil {
+		return nil, err
 	}
 	return a.parseEach(ctx, d, func(n expr.Node, err error, text string) (expr.Node, error) {
 		if err != nil {
@@ -212,6 +220,14 @@ func (a *api) parseTargets(ctx context.Context, d *renderRequest) ([]expr.Node, 
 		}
 		return n, nil
 	})
+}
+
+// checkTargets keeps the limit on how many are computed.
+func (a *api) checkTargets(d *renderRequest) error {
+	if most := a.o.Limits.Targets; most > 0 && len(d.targets) > most {
+		return refuse(http.StatusUnprocessableEntity, "%d targets, at most %d are computed in one request", len(d.targets), most)
+	}
+	return nil
 }
 
 // parseEach parses targets; choose decides what each is, or why none.

@@ -149,10 +149,10 @@ func (e *Evaluator) EvalEach(ctx context.Context, targets []expr.Node, request R
 	if err := s.prefetch(targets...); err != nil {
 		return nil, err
 	}
-	out := make([][]*Series, len(targets))
+	out, before := make([][]*Series, len(targets)), computed{}
 	for i, t := range targets {
 		var err error
-		if out[i], err = s.target(t); err != nil {
+		if out[i], err = s.targetOnce(t, before); err != nil {
 			return nil, err
 		}
 	}

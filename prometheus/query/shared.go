@@ -17,7 +17,6 @@ import (
 	"github.com/tsdbridge/tsdbridge/flights"
 	"github.com/tsdbridge/tsdbridge/prometheus/reply"
 	"github.com/tsdbridge/tsdbridge/prometheus/resultcache"
-	"github.com/tsdbridge/tsdbridge/turns"
 )
 
 // sharedEngine has equal queries that are asked at the same time answered by one evaluation. Each has
@@ -39,8 +38,7 @@ func ofOneEvaluation(err error) bool {
 		canceled promql.ErrQueryCanceled
 		timeout  promql.ErrQueryTimeout
 	)
-	return errors.Is(err, turns.ErrLate) || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) ||
-		errors.As(err, &canceled) || errors.As(err, &timeout)
+	return flights.OfOneEvaluation(err) || errors.As(err, &canceled) || errors.As(err, &timeout)
 }
 
 // A sharedKey is all that the answer to a query depends on.

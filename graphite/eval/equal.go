@@ -1,0 +1,65 @@
+package eval
+
+import (
+	"maps"
+	"strconv"
+	"strings"
+
+	"github.com/tsdbridge/tsdbridge/graphite/expr"
+)
+
+// computed are the series of targets, by targetKey.
+type computed map[string][]*Series
+
+// targetOnce computes a target, or copies the series of an equal one before it. Targets are not
+// equal that draw other values each time, or that one between them has changed something for.
+func (s *scope) targetOnce(n expr.Node, before computed) ([]*Series, error) {
+	key := targetKey(n)
+	if list, ok := before[key]; ok {
+		return s.copies(list)
+	}
+	xff := s.xff
+	list, err := s.target(n)
+	switch {
+	case s.xff != xff || len(s.stacks) > 0:
+		clear(before)
+	case err == nil && !strings.Contains(key, "randomWalk"):
+		before[key] = list
+	}
+	return list, err
+}
+
+// targetKey returns all that the series of a target depend on, with the blanks of calls, which are a part
+// of names.
+func targetKey(n expr.Node) string {
+	switch n := n.(type) {
+	case *expr.Call:
+		return "call " + n.Raw
+	case *expr.Pipe:
+		key := "pipe " + strconv.Quote(targetKey(n.Base))
+		for _, c := range n.Calls {
+			key += strconv.Quote(c.Raw)
+		}
+		return key
+	case *expr.Template:
+		return n.String() + targetKey(n.Body)
+	}
+	return n.String()
+}
+
+// copies returns series of their own, which share values.
+func (s *scope) copies(list []*Series) ([]*Series, error) {
+	if err := s.account.Take(int64(len(list)) * seriesBytes); err != nil {
+		return nil, err
+	}
+	out, of := make([]*Series, len(list)), make(map[*Series]*Series, len(list))
+	for i, one := range list {
+		if of[one] == nil {
+			own := *one
+			own.Tags, own.Options = maps.Clone(one.Tags), maps.Clone(one.Options)
+			of[one] = &own
+		}
+		out[i] = of[one]
+	}
+	return out, nil
+}

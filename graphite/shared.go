@@ -1,0 +1,113 @@
+package graphite
+
+import (
+	"context"
+	"net/url"
+	"strings"
+
+	"github.com/tsdbridge/tsdbridge/budget"
+	"github.com/tsdbridge/tsdbridge/flights"
+)
+
+// replies are requests that are being computed, by all that their answers depend on. What changes the
+// answer of a target is not known before it is evaluated, so an equal request never joins an evaluation that
+// began before it came: all that wait for one are answered by the next.
+type replies = flights.Group[string, *reply]
+
+func newReplies() *replies { return flights.New[string, *reply](flights.OfOneEvaluation) }
+
+// shared returns the reply to a request and to equal ones that are asked at the same time. compute reads
+// the clock: it may begin later than the request.
+func (a *api) shared(ctx context.Context, key string, compute func(ctx context.Context) (*reply, error)) (*reply, error) {
+	if err := budget.From(ctx).Take(int64(len(key))); err != nil {
+		return nil, err
+	}
+	share, err := a.replies.Do(ctx, key, flights.Question[*reply]{Compute: func(ctx context.Context, late bool) (*reply, error) {
+		out, err := compute(ctx)
+		if err != nil || !late {
+			return out, err
+		}
+		return out.whole(ctx)
+	}})
+	if share == nil {
+		return nil, err
+	}
+	if err != nil {
+		share.Release()
+		return nil, err
+	}
+	own := *share.Answer
+	own.release = share.Release
+	return &own, nil
+}
+
+// renderKey returns all that the answer to a render request depends on but the time at which it is
+// evaluated. The function of jsonp is put around the answer of each, but becomes a part of pictures.
+func (f form) renderKey() string {
+	key := url.Values{}
+	for name := range f {
+		if !f.passedOver(name) {
+			key.Set(name, f.get(name))
+		}
+	}
+	delete(key, "target[]")
+	key["target"] = f.targets()
+	return key.Encode()
+}
+
+// passedOver reports whether a parameter of render changes nothing in the answer: what front ends add so that no
+// cache has it, and what graphite-web's own cache is told.
+func (f form) passedOver(name string) bool {
+	switch name {
+	case "cacheTimeout", "noCache", "local", "localOnly":
+		return true
+	case "jsonp":
+		return !f.asksPicture()
+	}
+	return strings.HasPrefix(name, "_")
+}
+
+// targets returns the targets of a render request.
+func (f form) targets() (list []string) {
+	for _, t := range f.list("target") {
+		if strings.TrimSpace(t) != "" {
+			list = append(list, t)
+		}
+	}
+	return list
+}
+
+// asksPicture reports whether the answer is a picture, as it is in graphite-web where it is nothing else.
+func (f form) asksPicture() bool {
+	if f.get("graphType") == "pie" {
+		return true
+	}
+	format := formatOf(f)
+	_, known := renderFormats()[format]
+	return !known && format != "json" && !f.asksProtobuf()
+}
+
+// whole returns the reply with its body in memory, which is encoded once for all that get it. A body
+// for which there is no memory is encoded by each.
+func (p *reply) whole(ctx context.Context) (*reply, error) {
+	account := budget.From(ctx)
+	series := account.Held()
+	body := &heldBody{ctx: ctx}
+	j := newJSONWriter(body)
+	j.pretty, j.raw = p.pretty, p.raw
+	p.write(j)
+	j.flush()
+	if body.err != nil {
+		account.Give(account.Held() - series)
+		return p, ctx.Err()
+	}
+	account.Give(series)
+	out := *p
+	out.pretty = false
+	out.write = func(j *jsonWriter) {
+		for _, part := range body.parts {
+			j.bytes(part)
+		}
+	}
+	return &out, nil
+}
