@@ -40,7 +40,7 @@ func (s tables) create(t testing.TB) string {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 2*waitTimeout)
 	defer cancel()
-	args := append([]string{"tables", "create"}, s.args()...)
+	args := append([]string{"tables", "create"}, s.args("--hbase.timeout="+waitTimeout.String())...)
 	cmd := exec.CommandContext(ctx, adapterBinary(t), args...)
 	var said strings.Builder
 	cmd.Stderr = &said
