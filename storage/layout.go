@@ -15,6 +15,10 @@ import (
 	"github.com/tsdbridge/tsdbridge/storage/series"
 )
 
+// ErrUnsupported means that the servers of the engine are too old; the text has the reason. No
+// retry helps.
+var ErrUnsupported = kv.ErrUnsupported
+
 // ErrLayout means that the UID widths or the salt of the flags are not those of the tables; the
 // text names the flags. No retry helps.
 var ErrLayout = fit.ErrLayout
@@ -26,17 +30,19 @@ type tableLayout struct {
 	layout    schema.Layout
 	exclusive bool
 	fit       *fit.Checker   // nil: no other process writes
+	data      string         // the table of points
 	loading   *retry.Outcome // what keeps the store from answering
 	refresh   time.Duration
 	logger    *slog.Logger
 
 	unpinned atomic.Bool // the layout could not be recorded yet
-	unfit    atomic.Bool // the flags do not fit the tables: nothing may be written
+	unfit    atomic.Bool // neither the flags nor the servers may be used with the tables: nothing may be written
+	proved   atomic.Bool // the servers can do what shared tables need
 }
 
 func newTableLayout(db *kv.Engine, o *Options, loading *retry.Outcome) *tableLayout {
 	t := &tableLayout{
-		db: db, table: o.Tables.UID, layout: o.Layout, exclusive: o.Exclusive, loading: loading, refresh: o.IndexRefresh, logger: o.Logger,
+		db: db, table: o.Tables.UID, data: o.Tables.Data, layout: o.Layout, exclusive: o.Exclusive, loading: loading, refresh: o.IndexRefresh, logger: o.Logger,
 	}
 	if !o.Exclusive {
 		t.fit = fit.New(db.KV, fit.Options{
@@ -46,12 +52,15 @@ func newTableLayout(db *kv.Engine, o *Options, loading *retry.Outcome) *tableLay
 	return t
 }
 
-// await returns when shared tables are seen to fit the flags, or to be empty. While the engine
-// is away it asks again.
+// await returns when the servers are seen to be new enough, and shared tables to fit the flags, or
+// to be empty. While the engine is away it asks again.
 func (t *tableLayout) await(ctx context.Context) error {
 	for {
-		err := t.check(ctx)
-		if err == nil || errors.Is(err, ErrLayout) {
+		err := t.prove(ctx)
+		if err == nil {
+			err = t.check(ctx)
+		}
+		if err == nil || isFinal(err) {
 			return err
 		}
 		if ctx.Err() != nil {
@@ -66,6 +75,19 @@ func (t *tableLayout) await(ctx context.Context) error {
 	}
 }
 
+// isFinal reports whether an error about the tables stays however often they are looked at.
+func isFinal(err error) bool { return errors.Is(err, ErrLayout) || errors.Is(err, ErrUnsupported) }
+
+// prove asks once whether the servers can do what shared tables need.
+func (t *tableLayout) prove(ctx context.Context) error {
+	if t.db.Versioned == nil || t.proved.Load() {
+		return nil
+	}
+	err := t.note(t.db.Versioned.Supported(ctx, t.data, schema.FamilyData))
+	t.proved.Store(err == nil)
+	return err
+}
+
 // check compares shared tables with the flags until rows of all kinds were seen.
 func (t *tableLayout) check(ctx context.Context) error {
 	if t.fit == nil {
@@ -74,9 +96,10 @@ func (t *tableLayout) check(ctx context.Context) error {
 	return t.note(t.fit.Check(ctx))
 }
 
-// note remembers that the tables do not fit: nothing may be written any more.
+// note remembers that the tables do not fit, or that a server is too old: nothing may be written
+// any more.
 func (t *tableLayout) note(err error) error {
-	if errors.Is(err, ErrLayout) {
+	if isFinal(err) {
 		t.unfit.Store(true)
 		t.loading.Set(err)
 	}
@@ -132,6 +155,9 @@ func (t *tableLayout) pinAgain(ctx context.Context) error {
 
 // beforeUID is asked before a UID is assigned in shared tables.
 func (t *tableLayout) beforeUID(ctx context.Context, kind schema.Kind, id int64) error {
+	if err := t.prove(ctx); err != nil {
+		return err
+	}
 	return t.note(t.fit.BeforeUID(ctx, kind, id))
 }
 

@@ -375,7 +375,8 @@ func (s *Store) openUIDs() {
 
 // Run loads the series index, trying again until it can, and keeps it fresh until ctx ends; where
 // there is a log it replays it, and flushes rows to the table. Nothing is replayed or written
-// before shared tables were seen to fit the flags; where they do not, it ends with an ErrLayout.
+// before the servers were seen to be new enough and shared tables to fit the flags; where that is not
+// so, it ends with an ErrUnsupported or an ErrLayout.
 func (s *Store) Run(ctx context.Context) error {
 	if err := s.tables.await(ctx); err != nil || ctx.Err() != nil {
 		return err
@@ -404,11 +405,11 @@ func (s *Store) refreshEvery(ctx context.Context) error {
 	since := int64(0)
 	for {
 		begin := s.o.Now()
-		if err := s.tables.check(ctx); errors.Is(err, ErrLayout) {
+		if err := s.tables.check(ctx); isFinal(err) {
 			return err // others began to fill empty tables
 		}
 		switch err := s.loader.Load(ctx, since); {
-		case errors.Is(err, ErrLayout):
+		case isFinal(err):
 			return err
 		case err == nil:
 			if s.registry.SetLoaded() {

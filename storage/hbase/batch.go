@@ -37,6 +37,8 @@ type batch struct {
 	// near means that the actions read rows of a family that are near to each other.
 	near   bool
 	family string
+	// proofs are set if actions have conditions: servers must prove that they look at these.
+	proofs *proofs
 }
 
 // run carries out the rows of the given numbers, which are in ascending order of their keys.
@@ -154,6 +156,7 @@ func (b *batch) attempt(ctx context.Context, actions []action) ([]failure, error
 // attemptRows is attempt by a request that names the rows one by one.
 func (b *batch) attemptRows(ctx context.Context, actions []action) ([]failure, error) {
 	request := newMulti(ctx, []byte(b.table), actions, b.gate)
+	request.proofs, request.family = b.proofs, b.family
 	response, err := b.exchange(ctx, request, &request.regional)
 	if err != nil {
 		return refused(request.actions, err)
@@ -161,6 +164,9 @@ func (b *batch) attemptRows(ctx context.Context, actions []action) ([]failure, e
 	answers, err := request.answers(unknownFields(response))
 	if err != nil {
 		return nil, err
+	}
+	if request.proving {
+		return b.proved(ctx, request, &answers[0])
 	}
 	var failed []failure
 	cells := 0
@@ -177,6 +183,22 @@ func (b *batch) attemptRows(ctx context.Context, actions []action) ([]failure, e
 		}
 	}
 	return failed, nil
+}
+
+// proved takes the answer to a proof, and then sends the actions that it was sent in place of.
+func (b *batch) proved(ctx context.Context, proof *multi, a *answer) ([]failure, error) {
+	switch {
+	case a.exception != nil:
+		return refused(proof.actions, a.exception)
+	case !a.done:
+		failed := make([]failure, len(proof.actions))
+		for i := range failed {
+			failed[i].action = proof.actions[i]
+		}
+		return failed, nil
+	}
+	b.proofs.add(proof.server)
+	return b.attemptRows(ctx, proof.actions)
 }
 
 // refused returns what a request failed with: its actions, if they are to be made again.

@@ -23,6 +23,7 @@ func (e *Engine) ApplyUnchanged(ctx context.Context, table, family string, rows 
 	order, byClock := sendOrder(mutations)
 	b := batch{
 		e: e, client: e.writer, operation: opApply, table: table, tokens: e.writes, gate: e.writeGate,
+		family: family, proofs: e.proofs,
 		size:   func(i int) int { return mutationSize(family, &mutations[i]) + conditionSize(&rows[i]) },
 		encode: func(chosen []int) []action { return encodeConditionals(family, rows, mutations, chosen) },
 		done: func(a *action, _ []cell) int {

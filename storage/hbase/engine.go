@@ -131,6 +131,7 @@ type Engine struct {
 	writes, reads       chan struct{}
 	writeGate, readGate *gate
 	states              tableStates
+	proofs              *proofs
 	// background are the closings of scanners that their readers left early.
 	background sync.WaitGroup
 }
@@ -151,6 +152,7 @@ func New(o Options) (*Engine, error) {
 		o:       o,
 		metrics: newMetrics(o.Registerer),
 		servers: newServers(),
+		proofs:  newProofs(),
 		writes:  make(chan struct{}, o.Batches), writeGate: newGate(o.InFlight),
 		reads: make(chan struct{}, o.Batches), readGate: newGate(o.InFlight),
 	}

@@ -49,6 +49,7 @@ func TestLive(t *testing.T) {
 			return e
 		})
 	})
+	t.Run("proof", func(t *testing.T) { testProof(t, c) })
 	t.Run("versioned", func(t *testing.T) { testVersioned(t, c) })
 	t.Run("tsd", func(t *testing.T) { testTSD(t, c) })
 	t.Run("closed", func(t *testing.T) { testClosed(t, c) })
@@ -81,6 +82,23 @@ func newTableOf(t *testing.T, c *cluster.Cluster, o hbase.Options, name string) 
 		t.Fatal(err)
 	}
 	return e
+}
+
+// testProof: HBase proves that it looks at conditions, and the proof leaves nothing.
+func testProof(t *testing.T, c *cluster.Cluster) {
+	e := newTableOf(t, c, hbase.Options{}, "proof")
+	if err := e.Supported(t.Context(), "proof", family); err != nil {
+		t.Error(err)
+	}
+	past, err := e.History(t.Context(), "proof", family, [][]byte{{0}, []byte(key(3000)), []byte(key(6000))})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, h := range past {
+		if !h.Untouched() {
+			t.Errorf("row %q has a past: %+v", h.Key, h)
+		}
+	}
 }
 
 func testTables(t *testing.T, c *cluster.Cluster) {

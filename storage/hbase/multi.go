@@ -29,12 +29,30 @@ func newRegional(ctx context.Context, table []byte, actions []action, g *gate) r
 // A multi is a regional that HBase carries out row by row.
 type multi struct {
 	regional
-	// groups are the numbers of the actions in each RegionAction of the request.
+	// sent are the actions of the request: those of the regional, or a proof.
+	sent []action
+	// groups are the numbers of the sent actions in each RegionAction of the request.
 	groups [][]int
+	// proofs are nil if no action has a condition; these are about rows of a family.
+	proofs *proofs
+	family string
+	// proving means that a proof is sent, over the connection of server.
+	proving bool
+	server  hrpc.RegionClient
 }
 
 func newMulti(ctx context.Context, table []byte, actions []action, g *gate) *multi {
 	return &multi{regional: newRegional(ctx, table, actions, g)}
+}
+
+// SetRegion decides what is sent to the server of the region: the actions, or a proof that it looks
+// at their conditions.
+func (m *multi) SetRegion(region hrpc.RegionInfo) {
+	m.regional.SetRegion(region)
+	m.sent, m.server = m.actions, region.Client()
+	if m.proving = m.proofs != nil && m.proofs.lacks(m.server); m.proving {
+		m.sent = proofAction(m.family, m.actions[0].key)
+	}
 }
 
 func (m *multi) Name() string        { return "Multi" }
@@ -94,10 +112,10 @@ func (m *multi) ToProto() proto.Message {
 // or read, and one group for each row that two mutations change together, marked as atomic (HBase's
 // RowMutations), or whose change has a condition.
 func (m *multi) SerializeCellBlocks(blocks [][]byte) (proto.Message, [][]byte, uint32) {
-	simple := make([]int, 0, len(m.actions))
+	simple := make([]int, 0, len(m.sent))
 	var joint []int
-	for i := range m.actions {
-		if m.actions[i].alone() {
+	for i := range m.sent {
+		if m.sent[i].alone() {
 			joint = append(joint, i)
 		} else {
 			simple = append(simple, i)
@@ -116,8 +134,8 @@ func (m *multi) SerializeCellBlocks(blocks [][]byte) (proto.Message, [][]byte, u
 	for _, rows := range m.groups {
 		request = m.appendGroup(request, region, rows)
 		for _, i := range rows {
-			blocks = appendBlock(blocks, m.actions[i].cells)
-			size += uint32(len(m.actions[i].cells))
+			blocks = appendBlock(blocks, m.sent[i].cells)
+			size += uint32(len(m.sent[i].cells))
 		}
 	}
 	return rawMessage(request), blocks, size

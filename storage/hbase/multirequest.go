@@ -32,18 +32,18 @@ const actionOverhead = 40
 func (m *multi) appendGroup(dst, region []byte, rows []int) []byte {
 	size := len(region)
 	for _, i := range rows {
-		size += 2*len(m.actions[i].key) + actionOverhead + len(m.actions[i].get) + len(m.actions[i].condition)
+		size += 2*len(m.sent[i].key) + actionOverhead + len(m.sent[i].get) + len(m.sent[i].condition)
 	}
 	group := make([]byte, 0, size)
 	group = append(group, region...)
-	if m.actions[rows[0]].joint() {
+	if m.sent[rows[0]].joint() {
 		group = protowire.AppendTag(group, 2, protowire.VarintType)
 		group = protowire.AppendVarint(group, 1)
 	}
 	for _, i := range rows {
-		group = m.actions[i].appendTo(group, i)
+		group = m.sent[i].appendTo(group, i)
 	}
-	group = append(group, m.actions[rows[0]].condition...)
+	group = append(group, m.sent[rows[0]].condition...)
 	dst = protowire.AppendTag(dst, 1, protowire.BytesType)
 	return protowire.AppendBytes(dst, group)
 }

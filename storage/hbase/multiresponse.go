@@ -27,7 +27,7 @@ var errBadAnswer = errors.New("malformed answer")
 
 // answers takes the response apart, one answer for each action that was sent.
 func (m *multi) answers(response []byte) ([]answer, error) {
-	t := taking{multi: m, out: make([]answer, len(m.actions)), cells: m.block}
+	t := taking{multi: m, out: make([]answer, len(m.sent)), cells: m.block}
 	group := 0
 	f := fields{rest: response}
 	for f.next() {
@@ -81,8 +81,11 @@ func (t *taking) group(rows []int, b []byte) error {
 			processed, made = true, f.value != 0
 		}
 	}
-	if t.multi.actions[rows[0]].condition != nil {
+	if t.multi.sent[rows[0]].condition != nil {
 		a := &t.out[rows[0]]
+		if a.done && !processed && f.err == nil {
+			return errUnconditional(t.multi.server)
+		}
 		a.done, a.made = processed, made
 	}
 	return f.err
@@ -108,7 +111,7 @@ func (t *taking) result(rows []int, b []byte) error {
 		return f.err
 	}
 	i := int(index) - 1
-	if len(rows) == 1 && t.multi.actions[rows[0]].alone() {
+	if len(rows) == 1 && t.multi.sent[rows[0]].alone() {
 		i = rows[0]
 	}
 	if i < 0 || i >= len(t.out) {

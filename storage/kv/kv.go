@@ -36,6 +36,9 @@ var (
 	// ErrDamaged means that a file of the engine does not hold what was written to it: trying again
 	// does not help. What other files hold can be read.
 	ErrDamaged = errors.New("damaged file")
+	// ErrUnsupported means that servers of the engine do not keep its contract, since they are too
+	// old: trying again does not help.
+	ErrUnsupported = errors.New("unsupported server")
 )
 
 // A Cell is one value of a row. Its slices belong to the caller of the operation that returned it.

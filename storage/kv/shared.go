@@ -65,6 +65,9 @@ func (s *Shared) History(ctx context.Context, table, family string, keys [][]byt
 	return all, nil
 }
 
+// Supported implements Versioned.
+func (s *Shared) Supported(context.Context, string, string) error { return nil }
+
 // ApplyUnchanged implements Versioned.
 func (s *Shared) ApplyUnchanged(ctx context.Context, table, family string, rows []Conditional) ([]bool, error) {
 	if err := CheckConditionals(rows); err != nil {

@@ -36,6 +36,9 @@ type Versioned interface {
 	// mutation whose first answer was lost may be reported as not made although it was: read the
 	// row to be certain.
 	ApplyUnchanged(ctx context.Context, table, family string, rows []Conditional) (made []bool, err error)
+	// Supported returns an ErrUnsupported if a server that has a part of the table is known not to
+	// keep this contract. It puts nothing that is read.
+	Supported(ctx context.Context, table, family string) error
 }
 
 // A History is a row with its past. What the engine has dropped is missing; the latest state is

@@ -1,5 +1,5 @@
 // Package hbasetest is a small HBase in the test's own process: a ZooKeeper that returns addresses,
-// and region servers that speak HBase's protocol over tables in memory. On request it does what a
+// a master that tells its version, and region servers that speak HBase's protocol over tables in memory. On request it does what a
 // real HBase cannot be made to do at a chosen moment: lose an answer, refuse a request, move or
 // split a region between two requests. It keeps all versions and tombstones forever, ignores
 // filters (a server may always send more than requested), and is never durable.
@@ -35,6 +35,11 @@ type Cluster struct {
 	// PageRows and PageCells bound an answer of a scan; a row with more cells comes in parts. Set
 	// before use.
 	PageRows, PageCells int
+	// Unconditional makes changes without looking at conditions that name them in a Multi, as HBase
+	// before 2.4 does. Set before use.
+	Unconditional [servers]bool
+	// Version is what the master tells; empty: nothing.
+	Version string
 }
 
 // A Request describes a request, so that a test can choose a fault for it.

@@ -39,7 +39,7 @@ func (r *request) multi(m *pb.MultiRequest) proto.Message {
 					actions = nil
 				}
 			}
-			if conditionHolds(region, group, result) {
+			if r.c.Unconditional[r.server] || conditionHolds(region, group, result) {
 				r.group(region, group.GetAtomic(), actions, result)
 			} else {
 				r.skipCells(group)

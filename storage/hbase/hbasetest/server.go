@@ -133,6 +133,8 @@ func (r *request) run() (proto.Message, error) {
 	case "FlushRegion", "CompactRegion": // of the AdminService
 		m := &pb.CompactRegionRequest{}
 		msg, spec = m, m.GetRegion
+	case "GetClusterStatus": // of the master
+		return r.c.status(), nil
 	default:
 		return nil, doNotRetry
 	}
@@ -160,6 +162,15 @@ func (r *request) run() (proto.Message, error) {
 		return nil, errLost
 	}
 	return response, err
+}
+
+// status is the answer of the master: its version and nothing else.
+func (c *Cluster) status() *pb.GetClusterStatusResponse {
+	status := &pb.ClusterStatus{}
+	if c.Version != "" {
+		status.HbaseVersion = &pb.HBaseVersionFileContent{Version: &c.Version}
+	}
+	return &pb.GetClusterStatusResponse{ClusterStatus: status}
 }
 
 func bytesCut(b []byte, sep string) (before, after string, found bool) {

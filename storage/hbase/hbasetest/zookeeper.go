@@ -1,6 +1,7 @@
 package hbasetest
 
 import (
+	"bytes"
 	"encoding/binary"
 	"io"
 	"net"
@@ -17,7 +18,8 @@ const (
 	zkClose   = -11
 )
 
-// serveZooKeeper answers a session: the answer for every node is the address of hbase:meta.
+// serveZooKeeper answers a session: the answer for every node is the address of hbase:meta, or of
+// the master, which is the same.
 func (c *Cluster) serveZooKeeper(conn net.Conn) {
 	if _, err := readFrame(conn); err != nil { // ConnectRequest
 		return
@@ -40,6 +42,9 @@ func (c *Cluster) serveZooKeeper(conn net.Conn) {
 		switch int32(binary.BigEndian.Uint32(request[4:])) {
 		case zkGetData:
 			node := c.metaNode()
+			if bytes.Contains(request, []byte("/master")) {
+				node = c.masterNode()
+			}
 			reply = append(binary.BigEndian.AppendUint32(reply, uint32(len(node))), node...)
 			reply = append(reply, make([]byte, 68)...) // Stat
 		case zkPing, zkClose:
@@ -54,12 +59,19 @@ func (c *Cluster) serveZooKeeper(conn net.Conn) {
 
 // metaNode returns the content of /hbase/meta-region-server: hbase:meta is on the first server.
 func (c *Cluster) metaNode() []byte {
+	return nodeOf(&pb.MetaRegionServer{Server: c.firstServer(), RpcVersion: proto.Uint32(0), State: pb.RegionState_OPEN.Enum()})
+}
+
+// masterNode returns the content of /hbase/master.
+func (c *Cluster) masterNode() []byte { return nodeOf(&pb.Master{Master: c.firstServer()}) }
+
+func (c *Cluster) firstServer() *pb.ServerName {
 	addr := c.rs[0].Addr().(*net.TCPAddr)
-	server := &pb.MetaRegionServer{
-		Server:     &pb.ServerName{HostName: new(addr.IP.String()), Port: new(uint32(addr.Port)), StartCode: proto.Uint64(1)},
-		RpcVersion: proto.Uint32(0),
-		State:      pb.RegionState_OPEN.Enum(),
-	}
+	return &pb.ServerName{HostName: new(addr.IP.String()), Port: new(uint32(addr.Port)), StartCode: proto.Uint64(1)}
+}
+
+// nodeOf returns the content of a node with a message.
+func nodeOf(server proto.Message) []byte {
 	// 0xff, the length of an identifier, the identifier, a magic word, the message
 	node := append([]byte{0xff, 0, 0, 0, 1, 'x'}, "PBUF"...)
 	return append(node, mustMarshal(server)...)

@@ -87,6 +87,11 @@ func (f *FaultyVersioned) History(ctx context.Context, table, family string, key
 	return call(f.next(History), func() ([]kv.History, error) { return f.versioned.History(ctx, table, family, keys) })
 }
 
+// Supported implements kv.Versioned. It never fails on demand.
+func (f *FaultyVersioned) Supported(ctx context.Context, table, family string) error {
+	return f.versioned.Supported(ctx, table, family)
+}
+
 // ApplyUnchanged implements kv.Versioned.
 func (f *FaultyVersioned) ApplyUnchanged(ctx context.Context, table, family string, rows []kv.Conditional) ([]bool, error) {
 	when := f.next(Unchanged)
