@@ -96,7 +96,7 @@ var doors = map[string][]string{
 	"prometheus/promtest":     {"budget", "prometheus/object", "prometheus/reply", "storage", "storage/kv", "storage/pebble", "storage/storetest"},
 	"prometheus/pathlabel":    {},
 	"prometheus/push":         {"ingest/listen", "prometheus/appendable", "prometheus/columns", "prometheus/intake", "prometheus/jsonlines", "prometheus/openmetrics", "prometheus/reply", "prometheus/vmnative", "refused"},
-	"prometheus/query":        {"budget", "decimal", "explain", "flights", "prometheus/bounds", "prometheus/lookback", "prometheus/pathlabel", "prometheus/queryable", "prometheus/rangeql", "prometheus/reply", "prometheus/resultcache", "running", "storage", "tally", "tracing", "turns"},
+	"prometheus/query":        {"budget", "decimal", "explain", "flights", "prometheus/bounds", "prometheus/columns", "prometheus/lookback", "prometheus/pathlabel", "prometheus/queryable", "prometheus/rangeql", "prometheus/reply", "prometheus/resultcache", "prometheus/vmnative", "running", "storage", "tally", "tracing", "turns"},
 	"prometheus/queryable":    {"budget", "prometheus/bounds", "prometheus/object", "prometheus/pathlabel", "prometheus/rangeql", "prometheus/reply", "recent", "running", "spare", "storage", "storage/schema", "translate", "turns"},
 	"prometheus/rangeql":      {"budget", "explain", "prometheus/bounds", "running", "tally", "turns", "tracing"},
 	"prometheus/read":         {"budget", "prometheus/bounds", "prometheus/object", "prometheus/queryable", "prometheus/rangeql", "prometheus/reply", "prometheus/wire", "running", "storage", "turns"},

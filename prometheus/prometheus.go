@@ -270,6 +270,7 @@ func (s *Server) Routes(r chi.Router) {
 	}
 	r.Get(APIPrefix+pairsPath, s.servePairs)
 	r.Get(APIPrefix+leasesPath, s.serveLeases)
+	queries.Handle(query.NativePath, s.query.NativeExport())
 	queries.Handle(APIPrefix+"/*", s.query)
 	queries.Handle(query.FederatePath, s.query.Federation())
 }

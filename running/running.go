@@ -53,7 +53,7 @@ func New() *Registry {
 
 // A Description says what a query is.
 type Description struct {
-	Language string // "promql", "remote read" or "graphite"
+	Language string // "promql", "remote read", "native export", "graphite" or "opentsdb"
 	Text     string
 	Client   string // address, empty if it is not known
 }

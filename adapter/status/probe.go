@@ -41,9 +41,9 @@ type Probe struct {
 	began    time.Time     // that look
 }
 
-// Routes mounts the probe.
+// Routes mounts the probe. VictoriaMetrics' vmctl asks /health before it sends.
 func (p *Probe) Routes(r chi.Router) {
-	for path, serve := range map[string]http.HandlerFunc{"/-/healthy": p.healthy, "/-/ready": p.isReady} {
+	for path, serve := range map[string]http.HandlerFunc{"/-/healthy": p.healthy, "/-/ready": p.isReady, "/health": p.isReady} {
 		r.Get(path, serve)
 		r.Head(path, serve)
 	}

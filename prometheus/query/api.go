@@ -41,12 +41,13 @@ type API struct {
 
 	features         features.Collector // what the engine has, and what is served
 	federationErrors prometheus.Counter
+	nativeSamples    *prometheus.CounterVec
 	cache            *resultcache.Engine // over engine; nil: no answers are kept
 }
 
 // New returns the query API.
 func New(o Options) *API {
-	a := &API{o: o, gate: newQueryGate(o.Concurrency), lists: newAPITurns(o.Timeout), parser: o.Parser(), federationErrors: newFederationErrors(o.Registerer)}
+	a := &API{o: o, gate: newQueryGate(o.Concurrency), lists: newAPITurns(o.Timeout), parser: o.Parser(), federationErrors: newFederationErrors(o.Registerer), nativeSamples: newNativeSamples(o.Registerer)}
 	registry := features.NewRegistry()
 	a.engine = newEngine(o, newLibrary(o, a.gate, a.parser, registry))
 	a.cache = newCache(a.engine, o, a.parser)
@@ -57,7 +58,7 @@ func New(o Options) *API {
 // With returns an API with other limits, which shares turns, metrics and kept answers with this one. A
 // query that began with this one ends with it.
 func (a *API) With(o Options) *API {
-	other := &API{o: o, gate: a.gate, lists: apiTurns{a.lists.turns, o.Timeout}, parser: a.parser, engine: a.engine, cache: a.cache, federationErrors: a.federationErrors}
+	other := &API{o: o, gate: a.gate, lists: apiTurns{a.lists.turns, o.Timeout}, parser: a.parser, engine: a.engine, cache: a.cache, federationErrors: a.federationErrors, nativeSamples: a.nativeSamples}
 	registry := a.features
 	if a.o.Samples != o.Samples || a.o.Timeout != o.Timeout || a.o.defaultStep() != o.defaultStep() {
 		replaced := o

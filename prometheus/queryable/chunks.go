@@ -54,22 +54,63 @@ type ChunkWorker interface {
 
 // Read reads all series.
 func (c ChunkParts) Read(ctx context.Context, worker func() ChunkWorker) error {
+	return c.read(ctx, func() SeriesWorker { return chunkWorker{worker()} })
+}
+
+// chunkWorker hands parts on as chunks.
+type chunkWorker struct{ ChunkWorker }
+
+// Take implements SeriesWorker.
+func (w chunkWorker) Take(ctx context.Context, part promstorage.SeriesSet) error {
+	return w.ChunkWorker.Take(ctx, chunkSet{part.(*seriesSet)})
+}
+
+// A SeriesWorker is a ChunkWorker that takes samples.
+type SeriesWorker interface {
+	Take(ctx context.Context, part promstorage.SeriesSet) error
+	Commit(ctx context.Context) error
+}
+
+// EachSeries reads the series of a selection in parts on several cores. Stored series that have to be merged because they
+// show the same labels are taken on one core.
+func (p *Store) EachSeries(ctx context.Context, mint, maxt int64, matchers []*labels.Matcher, worker func() SeriesWorker) error {
+	parts, ok, err := p.ChunkParts(ctx, mint, maxt, nil, matchers)
+	if err != nil {
+		return err
+	}
+	if ok {
+		return parts.read(ctx, worker)
+	}
+	w, set := worker(), newSeriesSet(ctx, parts.querier, readOptions{}, selection{span: parts.span, matchers: matchers})
+	for set.fill() {
+		if err := w.Take(ctx, &seriesSet{group: set.group}); err != nil {
+			return err
+		}
+		if err := w.Commit(ctx); err != nil {
+			return err
+		}
+	}
+	return set.Err()
+}
+
+// read reads all series.
+func (c ChunkParts) read(ctx context.Context, worker func() SeriesWorker) error {
 	query := storage.Query{Start: c.span.start, End: c.span.end, Samples: true}
-	_, err := c.selectParts(ctx, query, c.sets, func() consumerWorker { return &chunkPartWorker{ChunkWorker: worker(), parts: c} })
+	_, err := c.selectParts(ctx, query, c.sets, func() consumerWorker { return &partWorker{SeriesWorker: worker(), parts: c} })
 	return err
 }
 
-// chunkPartWorker hands the series of parts to a worker.
-type chunkPartWorker struct {
-	ChunkWorker
+// partWorker hands the series of parts to a worker.
+type partWorker struct {
+	SeriesWorker
 	parts  ChunkParts
 	failed error // of the worker
 }
 
-func (w *chunkPartWorker) consumerError() error { return w.failed }
+func (w *partWorker) consumerError() error { return w.failed }
 
 // Take implements storage.PartWorker.
-func (w *chunkPartWorker) Take(ctx context.Context, p storage.Part) error {
+func (w *partWorker) Take(ctx context.Context, p storage.Part) error {
 	sets := w.parts.sets[p.From : p.From+len(p.Points)]
 	r := groupReader{querier: w.parts.querier, span: w.parts.span, account: budget.From(ctx), end: newQueryEnd(ctx)}
 	defer func() { r.account.Give(r.taken) }()
@@ -85,13 +126,13 @@ func (w *chunkPartWorker) Take(ctx context.Context, p storage.Part) error {
 			return err
 		}
 	}
-	w.failed = w.ChunkWorker.Take(ctx, chunkSet{&seriesSet{group: r.series(sets)}})
+	w.failed = w.SeriesWorker.Take(ctx, &seriesSet{group: r.series(sets)})
 	return w.failed
 }
 
 // Commit implements storage.PartWorker.
-func (w *chunkPartWorker) Commit(ctx context.Context) error {
-	w.failed = w.ChunkWorker.Commit(ctx)
+func (w *partWorker) Commit(ctx context.Context) error {
+	w.failed = w.SeriesWorker.Commit(ctx)
 	return w.failed
 }
 

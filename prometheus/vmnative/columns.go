@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 )
 
 // How a column is packed: differences, or differences of differences, perhaps with zstd, or nothing but what is the same for all.
@@ -152,4 +153,60 @@ func (r *Reader) unpack(dst []int64, rows int, as byte, first int64, b []byte) (
 		dst = append(dst, v)
 	}
 	return dst, nil
+}
+
+// pack appends a column, and returns how it is packed. It is the inverse of unpack.
+func (e *Encoder) pack(dst []byte, numbers []int64) (_ []byte, as byte) {
+	switch {
+	case same(numbers):
+		return dst, sameValue
+	case evenly(numbers):
+		return binary.AppendUvarint(dst, zag(numbers[1]-numbers[0])), sameDelta
+	}
+	as, zipped := byte(deltas), byte(zstdDeltas)
+	if slices.IsSorted(numbers) { // of a counter, or times
+		as, zipped = deltas2, zstdDeltas2
+	}
+	e.deltas = appendDeltas(e.deltas[:0], numbers, as == deltas2)
+	if len(e.deltas) >= fewestZipped {
+		before := len(dst)
+		dst = e.zip.EncodeAll(e.deltas, dst)
+		if len(dst)-before < len(e.deltas)*9/10 {
+			return dst, zipped
+		}
+		dst = dst[:before]
+	}
+	return append(dst, e.deltas...), as
+}
+
+func same(numbers []int64) bool {
+	for _, n := range numbers {
+		if n != numbers[0] {
+			return false
+		}
+	}
+	return true
+}
+
+// evenly reports whether neighbours have the same difference.
+func evenly(numbers []int64) bool {
+	for i := 2; i < len(numbers); i++ {
+		if numbers[i]-numbers[i-1] != numbers[1]-numbers[0] {
+			return false
+		}
+	}
+	return true
+}
+
+// appendDeltas appends the differences of neighbours, or the first one and the differences of the differences.
+func appendDeltas(dst []byte, numbers []int64, second bool) []byte {
+	step := int64(0)
+	for i := 1; i < len(numbers); i++ {
+		d := numbers[i] - numbers[i-1]
+		dst = binary.AppendUvarint(dst, zag(d-step))
+		if second {
+			step = d
+		}
+	}
+	return dst
 }

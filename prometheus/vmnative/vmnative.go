@@ -1,4 +1,4 @@
-// Package vmnative reads what VictoriaMetrics' /api/v1/export/native answers. It opens no file and stores nothing.
+// Package vmnative reads and writes what VictoriaMetrics' /api/v1/export/native answers. It opens no file and stores nothing.
 //
 // Such a file is:
 //
@@ -13,7 +13,7 @@
 //	times, values                                                          each with its length before it
 //
 // Values are integers, times the power of ten. Old servers, such as 1.79, write neither the last time nor the precision, and nothing in
-// the file tells that.
+// the file tells that. What is written is as new servers write it.
 package vmnative
 
 import (
