@@ -17,7 +17,7 @@ import (
 // not exist.
 var doors = map[string][]string{
 	".":                       {"adapter", "adapter/admin", "adapter/config", "commands", "commands/ask", "commands/maintain", "commands/migrate", "commands/rules", "ingest/listen", "nearest", "opentsdb/conf", "regular", "systemd", "tracing"},
-	"adapter":                 {"adapter/admin", "adapter/backups", "adapter/config", "adapter/memory", "adapter/status", "adapter/trees", "adapter/webconfig", "adapter/webport", "budget", "copying", "explain", "folder", "graphite", "graphite/files", "graphite/intake", "graphite/source", "ingest/listen", "lastlog", "opentsdb", "prometheus", "prometheus/appendable", "prometheus/extract", "prometheus/forward", "prometheus/queryable", "prometheus/reply", "prometheus/rules", "refused", "regular", "running", "seldom", "storage", "storage/fsck", "storage/hbase", "storage/kv", "storage/log", "storage/pebble", "storage/rollup", "storage/schema", "tally", "tracing", "translate", "tree", "web"},
+	"adapter":                 {"adapter/admin", "adapter/backups", "adapter/config", "adapter/memory", "adapter/status", "adapter/trees", "adapter/webconfig", "adapter/webport", "budget", "copying", "explain", "folder", "graphite", "graphite/files", "graphite/intake", "graphite/source", "ingest/listen", "lastlog", "opentsdb", "prometheus", "prometheus/appendable", "prometheus/extract", "prometheus/forward", "prometheus/queryable", "prometheus/reply", "prometheus/rules", "refused", "regular", "running", "seldom", "spool", "storage", "storage/fsck", "storage/hbase", "storage/kv", "storage/log", "storage/pebble", "storage/rollup", "storage/schema", "tally", "tracing", "translate", "tree", "web"},
 	"adapter/admin":           {"adapter/backups", "budget", "copying", "graphite/files", "graphite/whisper", "opentsdb", "opentsdb/query", "prometheus", "prometheus/appendable", "prometheus/columns", "prometheus/extract", "prometheus/pathlabel", "prometheus/reply", "prometheus/rules", "storage", "storage/fsck", "storage/kv", "storage/schema", "transfer", "tree"},
 	"adapter/adaptertest":     {"adapter", "adapter/config", "commands/commandstest", "storage"},
 	"adapter/backups":         {"folder", "prometheus/reply", "statefile", "storage"},
@@ -51,7 +51,7 @@ var doors = map[string][]string{
 	"graphite/files":          {"graphite/ceres", "graphite/conf", "graphite/eval", "graphite/intake", "graphite/source", "graphite/whisper", "storage", "transfer"},
 	"graphite/forward":        {"graphite/carbon", "graphite/pickle", "retry", "spool", "storage/log"},
 	"graphite/graphitetest":   {"graphite/conf", "storage", "storage/kv", "storage/schema", "translate", "tree"},
-	"graphite/intake":         {"graphite/aggregator", "graphite/carbon", "graphite/conf", "graphite/forward", "ingest", "ingest/listen", "recent", "refused", "regular", "retry", "storage", "translate", "tree"},
+	"graphite/intake":         {"graphite/aggregator", "graphite/carbon", "graphite/conf", "graphite/forward", "ingest", "ingest/listen", "recent", "refused", "regular", "retry", "spool", "storage", "translate", "tree"},
 	"graphite/pickle":         {},
 	"graphite/picture":        {"budget", "decimal", "turns"},
 	"graphite/pyregexp":       {"internal/backtrack"},

@@ -35,6 +35,7 @@ import (
 	"github.com/tsdbridge/tsdbridge/refused"
 	"github.com/tsdbridge/tsdbridge/running"
 	"github.com/tsdbridge/tsdbridge/seldom"
+	"github.com/tsdbridge/tsdbridge/spool"
 	"github.com/tsdbridge/tsdbridge/storage"
 	"github.com/tsdbridge/tsdbridge/storage/kv"
 	"github.com/tsdbridge/tsdbridge/translate"
@@ -70,6 +71,8 @@ type Adapter struct {
 	admin     *admin.API      // nil without --web.enable-admin-api
 	status    *status.Probe
 	forward   *forward.Manager // nil: a command
+
+	spoolOwner spool.Owner // nil: the store has no name
 
 	reloader *reloader
 	live     atomic.Pointer[generation] // what answers requests now
@@ -129,6 +132,9 @@ func New(o Options) (*Adapter, error) {
 	}
 	if err == nil {
 		a.trees.Follow(a.store.Catalog(), a.store.Series)
+		err = a.ownSpools()
+	}
+	if err == nil {
 		err = a.openRemoteWrite()
 	}
 	if err == nil {

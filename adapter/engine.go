@@ -66,8 +66,11 @@ const lockWait = 5 * time.Second
 
 // withAdvice adds to an error about damage how to recover.
 func withAdvice(err error) error {
-	if err == nil || !errors.Is(err, storage.ErrDamaged) && !errors.Is(err, log.ErrCorrupt) {
+	switch {
+	case err == nil || !errors.Is(err, storage.ErrDamaged) && !errors.Is(err, log.ErrCorrupt):
 		return err
+	case errors.Is(err, kv.ErrMixed) || errors.Is(err, log.ErrMixed):
+		return fmt.Errorf("%w. Put back files of one store and one moment, restore a backup, or let \"tsdbridge store check\" tell what is wrong and \"tsdbridge store check --fix\" make a store of what is left", err)
 	}
 	return fmt.Errorf("%w. Restore a backup, or let \"tsdbridge store check\" tell what is lost and \"tsdbridge store check --fix\" go on without it", err)
 }

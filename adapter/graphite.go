@@ -43,7 +43,7 @@ func (a *Adapter) graphiteParts(o Options) graphite.Options {
 	g.Limits.Timeout, g.Limits.Concurrency = o.QueryTimeout, o.QueryParallel
 	g.Carbon = o.Carbon
 	g.Carbon.SeriesCache = o.SeriesCache
-	g.Carbon.Forward.Path, g.Carbon.Forward.HasSpace = o.forwardPath(), o.hasSpoolSpace
+	g.Carbon.Forward.Path, g.Carbon.Forward.HasSpace, g.Carbon.Forward.Owner = o.forwardPath(), o.hasSpoolSpace, a.spoolOwner
 	g.Store, g.Trees, g.Names, g.Appender, g.Points = a.store, a.trees, a.names, a.store, a.store.Logged()
 	g.Catalog, g.Documents, g.Annotations = a.store.Catalog(), a.store.Documents(), a.store.Annotations()
 	if archives := a.store.Archives(); archives != nil {

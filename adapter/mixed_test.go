@@ -192,7 +192,9 @@ func TestMixedStores(t *testing.T) {
 				if rng.IntN(100) >= share {
 					continue
 				}
-				outcomes[startMixed(t, a, b, from)]++
+				t.Run(fmt.Sprintf("%s/%s/%06b", a.name, b.name, from), func(t *testing.T) { // its files go with it
+					outcomes[startMixed(t, a, b, from)]++
+				})
 			}
 		}
 	}

@@ -45,7 +45,7 @@ func (a *Adapter) openRemoteWrite() error {
 		return nil
 	}
 	forwarder := forward.NewManager(forward.Options{
-		Dir: a.o.remoteWritePath(), MaxBytes: a.o.RemoteWrite.MaxBytes, HasSpace: a.o.hasSpoolSpace,
+		Dir: a.o.remoteWritePath(), MaxBytes: a.o.RemoteWrite.MaxBytes, HasSpace: a.o.hasSpoolSpace, Owner: a.spoolOwner,
 		Catalog: a.store.Catalog(), Metadata: a.store.Documents(), Labels: a.names.ToLabels,
 		Logger: a.o.Logger, Registerer: a.registry, Now: a.o.Now,
 	})

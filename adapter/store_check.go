@@ -29,7 +29,7 @@ func CheckStore(ctx context.Context, o Options, fix bool, out io.Writer) error {
 		return fmt.Errorf("--storage.path: there is no store: %w", err)
 	}
 	c := storeCheck{o: o, out: out, log: o.storageOptions().Buffer}
-	if err := c.look(ctx); err != nil {
+	if err := errors.Join(c.look(ctx), c.lookAtSpools()); err != nil {
 		return err
 	}
 	if c.found == 0 {
@@ -198,6 +198,9 @@ func (c *storeCheck) fix(ctx context.Context) error {
 		if err := c.fixLog(ctx); err != nil {
 			return err
 		}
+	}
+	if err := c.fixSpools(ctx); err != nil {
+		return err
 	}
 	fmt.Fprintf(c.out, "%s: the store can be opened; it holds what could be read\n", c.o.Path)
 	return nil

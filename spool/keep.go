@@ -39,7 +39,7 @@ type Kept struct {
 func (s *Spool) Keep(records [][]byte, came int64, pieces int) Kept {
 	err := errNoSpace
 	if s.o.HasSpace() {
-		err = nil
+		err = s.refresh()
 	}
 	for _, record := range records {
 		if err == nil {

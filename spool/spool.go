@@ -9,6 +9,7 @@ import (
 	"log/slog"
 	"path/filepath"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/tsdbridge/tsdbridge/retry"
@@ -16,7 +17,7 @@ import (
 	"github.com/tsdbridge/tsdbridge/storage/log"
 )
 
-// Options are those of a Spool. All must be given.
+// Options are those of a Spool. All but Owner must be given.
 type Options struct {
 	// Dir is the directory of the spool, which has it to itself.
 	Dir string
@@ -25,6 +26,9 @@ type Options struct {
 	SegmentBytes, MaxBytes, MaxRecordBytes int64
 	// HasSpace reports whether the disk has space for more.
 	HasSpace func() bool
+	// Owner is the store that the spool belongs to: Open refuses that of another one, or of another time. nil: the
+	// tables have no name, and only that all files are those of one spool is looked at.
+	Owner Owner
 	// CameAt returns when the oldest data of a record came, in milliseconds.
 	CameAt func(record []byte) (int64, error)
 
@@ -36,9 +40,13 @@ type Options struct {
 type Spool struct {
 	o       Options
 	log     *log.Log
+	id      identity
 	state   string // a file: how far the server has the records
+	again   string // why it counted for nothing; empty: it did
 	grown   chan struct{}
 	keeping retry.Outcome // of the state
+	stale   atomic.Bool   // the state is to be replaced
+	writing sync.Mutex    // held while the state is written
 
 	mu        sync.Mutex // guards all below
 	confirmed log.Position
@@ -46,34 +54,86 @@ type Spool struct {
 	refused   refusal
 }
 
-// sent is the document of the state.
-type sent struct {
-	Segment uint64 `json:"segment"`
-	Offset  int64  `json:"offset"`
-}
-
-// Open opens a spool, or makes it. A state of a spool that is gone counts for nothing.
+// Open opens a spool, or makes it. What is damaged, or another store's, is ErrRefused. A state of another spool, or of
+// one that is gone, counts for nothing: everything is sent again, see Again.
 func Open(o Options) (*Spool, error) {
 	s := &Spool{o: o, state: filepath.Join(o.Dir, "sent.json"), grown: make(chan struct{}, 1)}
 	var err error
-	s.log, err = log.Open(log.Options{
-		Dir: filepath.Join(o.Dir, "spool"), SegmentBytes: o.SegmentBytes, MaxBytes: o.MaxBytes, SpareBytes: o.SegmentBytes,
-		MaxRecordBytes: o.MaxRecordBytes, Logger: o.Logger, Now: o.Now,
-	})
-	if err != nil {
+	if s.id, err = identify(o.Dir, o.Owner); err == nil {
+		s.log, err = log.Open(s.id.logOptions(o.Dir, log.Options{
+			SegmentBytes: o.SegmentBytes, MaxBytes: o.MaxBytes, SpareBytes: o.SegmentBytes, MaxRecordBytes: o.MaxRecordBytes,
+			Logger: o.Logger, Now: o.Now,
+		}))
+	} else {
+		return nil, refusedError(o.Dir, err)
+	}
+	switch {
+	case errors.Is(err, log.ErrCorrupt):
+		return nil, refusedError(o.Dir, err)
+	case err != nil:
 		return nil, fmt.Errorf("the spool %s: %w", o.Dir, err)
 	}
-	var at sent
-	if found, err := statefile.Read(s.state, &at); found && err != nil {
-		return nil, errors.Join(fmt.Errorf("%s: %w", s.state, err), s.log.Close())
-	} else if err != nil {
+	if err := s.readState(); err != nil {
 		return nil, errors.Join(err, s.log.Close())
-	}
-	if p := (log.Position{Segment: at.Segment, Offset: at.Offset}); p.Compare(s.log.End()) <= 0 {
-		s.confirmed = p
 	}
 	s.peek()
 	return s, nil
+}
+
+// readState finds up to where the server has the records.
+func (s *Spool) readState() error {
+	var at sent
+	switch found, err := statefile.Read(s.state, &at); {
+	case found && err != nil:
+		return fmt.Errorf("%s: %w", s.state, err)
+	case err != nil:
+		return err
+	case !found:
+		return nil
+	}
+	p := log.Position{Segment: at.Segment, Offset: at.Offset}
+	s.again = s.id.holds(at)
+	if s.again == "" && p.Compare(s.log.End()) > 0 {
+		s.again = fmt.Sprintf("the spool is older than it: it ends at %v, and the state is %v", s.log.End(), p)
+	}
+	if s.again == "" {
+		s.confirmed = p
+	}
+	if s.stale.Store(s.again != "" || at.Spool == ""); s.log.Waits() == nil {
+		_ = s.refresh() // else before more is kept
+	}
+	return nil
+}
+
+// refresh replaces a state that says nothing about this spool, or not that it does: later positions would be taken for
+// those that it names.
+func (s *Spool) refresh() error {
+	if !s.stale.Load() {
+		return nil
+	}
+	s.writing.Lock()
+	defer s.writing.Unlock()
+	if !s.stale.Load() {
+		return nil
+	}
+	return s.writeState(s.Position())
+}
+
+// writeState keeps up to where the server has the records. It needs writing.
+func (s *Spool) writeState(at log.Position) error {
+	if err := statefile.Write(s.state, s.id.stateAt(at)); err != nil {
+		return fmt.Errorf("%s: %w", s.state, err)
+	}
+	s.stale.Store(false)
+	return nil
+}
+
+// Again tells why everything in the spool is sent again though a state was there; empty: it is not.
+func (s *Spool) Again() string {
+	if s.again == "" {
+		return ""
+	}
+	return s.state + ": " + s.again
 }
 
 var errPeeked = errors.New("one record is enough")
@@ -144,10 +204,14 @@ func (s *Spool) Confirm(ctx context.Context, at log.Position) (news bool, err er
 	if same {
 		return false, nil
 	}
-	if err = statefile.Write(s.state, sent{at.Segment, at.Offset}); err != nil {
-		err = fmt.Errorf("%s: %w", s.state, err)
-	} else {
+	if err = s.confirmState(at); err == nil {
 		err = s.log.Truncate(at)
 	}
 	return s.keeping.Note(ctx, err), err
+}
+
+func (s *Spool) confirmState(at log.Position) error {
+	s.writing.Lock()
+	defer s.writing.Unlock()
+	return s.writeState(at)
 }

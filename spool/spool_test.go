@@ -27,11 +27,20 @@ type bench struct {
 
 func openBench(t *testing.T) *bench {
 	t.Helper()
+	return openBenchOf(t, nil)
+}
+
+// openBenchOf opens a spool of a store; nil: it has no name.
+func openBenchOf(t *testing.T, owner *aStore) *bench {
+	t.Helper()
 	b := &bench{t: t, now: time.UnixMilli(100 * second), space: true}
 	b.o = Options{
 		Dir: t.TempDir(), SegmentBytes: 1 << 20, MaxBytes: 4 << 20, MaxRecordBytes: 1 << 19,
 		HasSpace: func() bool { return b.space }, CameAt: cameAt,
 		Logger: slog.New(slog.DiscardHandler), Now: func() time.Time { return b.now },
+	}
+	if owner != nil {
+		b.o.Owner = owner
 	}
 	b.open()
 	return b

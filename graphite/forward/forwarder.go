@@ -34,6 +34,8 @@ type Options struct {
 	MaxBytes int64
 	// HasSpace reports whether the disk of a directory has space for more; nil: it has.
 	HasSpace func(dir string) bool
+	// Owner is the store that the spool belongs to; see spool.Options.
+	Owner spool.Owner
 
 	segmentBytes int64         // of a file of the spool; 0: segmentBytes
 	confirmAfter time.Duration // 0: confirmAfter
@@ -78,10 +80,13 @@ func New(o Options) (*Forwarder, error) {
 	var err error
 	f.spool, err = spool.Open(spool.Options{
 		Dir: dir, SegmentBytes: o.segmentBytes, MaxBytes: o.MaxBytes, MaxRecordBytes: 2 * recordPoints,
-		HasSpace: func() bool { return o.HasSpace == nil || o.HasSpace(o.Dir) }, CameAt: cameAt, Logger: o.Logger, Now: o.Now,
+		HasSpace: func() bool { return o.HasSpace == nil || o.HasSpace(o.Dir) }, CameAt: cameAt, Owner: o.Owner, Logger: o.Logger, Now: o.Now,
 	})
 	if err != nil {
 		return nil, fmt.Errorf("--carbon.forward=%s: %w", o.Address, err)
+	}
+	if why := f.spool.Again(); why != "" {
+		o.Logger.Warn("all points that the spool has are sent to another carbon again, which does no harm; nothing is to be done", "address", o.Address, "reason", why)
 	}
 	f.metrics = newMetrics(f)
 	return f, nil

@@ -9,6 +9,7 @@ import (
 
 	"github.com/tsdbridge/tsdbridge/graphite/carbon"
 	"github.com/tsdbridge/tsdbridge/graphite/forward"
+	"github.com/tsdbridge/tsdbridge/spool"
 )
 
 // ForwardOptions are the settings of what is sent to other carbons.
@@ -25,6 +26,8 @@ type ForwardOptions struct {
 	MaxBytes int64
 	// HasSpace reports whether the disk of a directory has space for spools; nil: it has.
 	HasSpace func(dir string) bool
+	// Owner is the store that the spools belong to; nil: it has no name.
+	Owner spool.Owner
 }
 
 // The values of --carbon.forward-points.
@@ -58,7 +61,7 @@ func newRelay(o ForwardOptions, port Parts) (*relay, error) {
 	r := &relay{points: o.Points}
 	for _, address := range o.Addresses {
 		f, err := forward.New(forward.Options{
-			Address: address, Protocol: forward.Protocol(o.Protocol), Dir: o.Path, MaxBytes: o.MaxBytes, HasSpace: o.HasSpace,
+			Address: address, Protocol: forward.Protocol(o.Protocol), Dir: o.Path, MaxBytes: o.MaxBytes, HasSpace: o.HasSpace, Owner: o.Owner,
 			Logger: port.Logger, Registerer: port.Registerer, Now: port.Now,
 		})
 		if err != nil {

@@ -69,6 +69,9 @@ func (m *Manager) newDestination(name string) (*destination, error) {
 	if d.spool, err = m.openSpool(d.dir); err != nil {
 		return nil, err
 	}
+	if why := d.spool.Again(); why != "" {
+		m.o.Logger.Warn("all samples that the spool has are sent to a destination of remote_write again, which does no harm; nothing is to be done", "destination", name, "reason", why)
+	}
 	d.metrics = m.metrics.of(d)
 	return d, nil
 }
@@ -77,7 +80,7 @@ func (m *Manager) openSpool(dir string) (*spool.Spool, error) {
 	segment := cmp.Or(m.o.segmentBytes, segmentBytes)
 	return spool.Open(spool.Options{
 		Dir: dir, SegmentBytes: segment, MaxBytes: max(m.o.MaxBytes, 4*segment), MaxRecordBytes: cmp.Or(m.o.recordBytes, mostRecord),
-		HasSpace: func() bool { return m.o.HasSpace(m.o.Dir) }, CameAt: cameAt, Logger: m.o.Logger, Now: m.o.Now,
+		HasSpace: func() bool { return m.o.HasSpace(m.o.Dir) }, CameAt: cameAt, Owner: m.o.Owner, Logger: m.o.Logger, Now: m.o.Now,
 	})
 }
 

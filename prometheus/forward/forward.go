@@ -24,10 +24,11 @@ import (
 	"github.com/prometheus/prometheus/model/labels"
 	"golang.org/x/sync/errgroup"
 
+	"github.com/tsdbridge/tsdbridge/spool"
 	"github.com/tsdbridge/tsdbridge/storage"
 )
 
-// Options are the settings and the parts of a Manager. All must be given.
+// Options are the settings and the parts of a Manager. All but Owner must be given.
 type Options struct {
 	// Dir is the directory of the spools. Each destination has one below it to itself.
 	Dir string
@@ -35,6 +36,8 @@ type Options struct {
 	MaxBytes int64
 	// HasSpace reports whether the disk of a directory has space for more.
 	HasSpace func(dir string) bool
+	// Owner is the store that the spools belong to; nil: it has no name.
+	Owner spool.Owner
 
 	Catalog  Catalog
 	Metadata Metadata

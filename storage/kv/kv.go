@@ -39,6 +39,8 @@ var (
 	// ErrUnsupported means that servers of the engine do not keep its contract, since they are too
 	// old: trying again does not help.
 	ErrUnsupported = errors.New("unsupported server")
+	// ErrMixed is an ErrDamaged of files that are whole, and do not belong together.
+	ErrMixed = errors.New("files of different stores or times")
 )
 
 // A Cell is one value of a row. Its slices belong to the caller of the operation that returned it.

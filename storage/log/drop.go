@@ -52,6 +52,18 @@ func HasEnded(opts Options, ended Owner, at Position) (bool, error) {
 	return err == nil && found[n-1].endPosition().Compare(at) <= 0, nil
 }
 
+// Check returns the error with which Open would refuse a log that no process has open. It changes
+// nothing.
+func Check(opts Options) (err error) {
+	l := &Log{opts: opts.withDefaults()}
+	if l.wanted, err = readMark(l.opts.FS, l.opts.MarkPath); err != nil {
+		return err
+	}
+	why := errors.New("only looked at")
+	l.waits.Store(&why)
+	return l.load()
+}
+
 // Remove removes the files of a log that no process has open, and what its mark contains. A crash
 // leaves the mark empty, with some of the files.
 func Remove(opts Options) error {

@@ -14,7 +14,8 @@ import (
 // one up to the end. The files alone cannot show that: a log of which segments were removed, or
 // whose end was cut off, looks like one that held less.
 //
-//	0 | version 2 | owner, 24 bytes | from, uvarint | extent
+//	0 | version 2 or 3 | owner, 24 bytes | from, uvarint | note | extent
+//	note:   length, uvarint | bytes      in version 3 alone
 //	extent: first segment | segment of the end | offset of the end      all uvarint; nothing: there are no records
 //
 // Version 1 is the extent alone, which does not begin with 0. Segments before from may be those of a
@@ -23,19 +24,28 @@ type extent struct {
 	found bool // there is a mark
 	owner Owner
 	from  uint64
+	note  []byte
 	first uint64
 	end   Position
 }
 
-const extentVersion = 2
+const (
+	extentVersion = 2
+	extentNoted   = 3
+)
 
 func (e extent) empty() bool {
 	return e.end.Segment < e.first || e.end.Segment == e.first && e.end.Offset <= segmentHeader
 }
 
 func (e extent) appendTo(b []byte) []byte {
-	if e.owner != (Owner{}) {
+	switch {
+	case e.owner == (Owner{}):
+	case len(e.note) == 0:
 		b = binary.AppendUvarint(e.owner.appendTo(append(b, 0, extentVersion)), e.from)
+	default:
+		b = binary.AppendUvarint(e.owner.appendTo(append(b, 0, extentNoted)), e.from)
+		b = append(binary.AppendUvarint(b, uint64(len(e.note))), e.note...)
 	}
 	if e.empty() {
 		return b
@@ -46,15 +56,9 @@ func (e extent) appendTo(b []byte) []byte {
 
 func parseExtent(b []byte) (e extent, ok bool) {
 	if len(b) > 0 && b[0] == 0 {
-		if len(b) < 2+ownerBytes || b[1] != extentVersion {
+		if e, b, ok = parseOwned(b[1:]); !ok {
 			return extent{}, false
 		}
-		e.owner, b = parseOwner(b[2:]), b[2+ownerBytes:]
-		from, width := binary.Uvarint(b)
-		if width <= 0 {
-			return extent{}, false
-		}
-		e.from, b = from, b[width:]
 	}
 	if len(b) == 0 {
 		return e, true
@@ -69,6 +73,29 @@ func parseExtent(b []byte) (e extent, ok bool) {
 	}
 	e.first, e.end = numbers[0], Position{numbers[1], int64(numbers[2])}
 	return e, len(b) == 0
+}
+
+// parseOwned parses what is before the extent of an owned log, and returns the rest.
+func parseOwned(b []byte) (e extent, rest []byte, ok bool) {
+	if len(b) < 1+ownerBytes || b[0] != extentVersion && b[0] != extentNoted {
+		return e, nil, false
+	}
+	noted := b[0] == extentNoted
+	e.owner, b = parseOwner(b[1:]), b[1+ownerBytes:]
+	from, width := binary.Uvarint(b)
+	if width <= 0 {
+		return e, nil, false
+	}
+	if e.from, b = from, b[width:]; !noted {
+		return e, b, true
+	}
+	size, width := binary.Uvarint(b)
+	if width <= 0 || size > uint64(len(b)-width) {
+		return e, nil, false
+	}
+	b = b[width:]
+	e.note = b[:size:size]
+	return e, b[size:], true
 }
 
 // readMark reads the mark of a log; without a mark the extent is empty.
@@ -99,6 +126,19 @@ func readMark(files FS, name string) (e extent, err error) {
 func Marked(files FS, name string) (bool, error) {
 	e, err := readMark(files, name)
 	return !e.empty(), err
+}
+
+// A Marker is whose a log is, by its mark.
+type Marker struct {
+	Found bool // there is a mark
+	Owner Owner
+	Note  []byte // of Options.Note
+}
+
+// ReadMarker reads the mark in a file of that name. It changes nothing.
+func ReadMarker(files FS, name string) (Marker, error) {
+	e, err := readMark(files, name)
+	return Marker{e.found, e.owner, e.note}, err
 }
 
 // Unmark makes a mark forget the records of a log whose files are about to be removed. That is
@@ -192,7 +232,7 @@ func (l *Log) openMark() error {
 	if l.from = l.wanted.from; l.wanted.owner != l.opts.Owner {
 		l.from = l.next // what is there is of a version that knew no owners
 	}
-	fact := l.extent().appendTo(nil)
+	fact := l.fact(nil)
 	if !made {
 		err = l.mark.PutSynced(fact)
 	} else if err = l.mark.Begin(fact); err == nil {
@@ -206,7 +246,16 @@ func (l *Log) openMark() error {
 	return nil
 }
 
-// extent returns what the mark should contain.
+// fact appends to b what the mark should contain.
+func (l *Log) fact(b []byte) []byte {
+	e := l.extent()
+	if l.opts.Note != nil {
+		e.note = l.opts.Note()
+	}
+	return e.appendTo(b)
+}
+
+// extent returns which records there are.
 func (l *Log) extent() extent {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -228,8 +277,8 @@ func (l *Log) note() {
 	}
 	l.noting.Lock() // or an older extent might be put after a newer one
 	defer l.noting.Unlock()
-	var space [96]byte
-	if err := l.mark.Put(l.extent().appendTo(space[:0])); err != nil && !l.noted {
+	var space [160]byte
+	if err := l.mark.Put(l.fact(space[:0])); err != nil && !l.noted {
 		l.noted = true
 		l.opts.Logger.Warn("the mark of the log cannot be written, so a loss of records would go unnoticed; look at the disk", "file", l.opts.MarkPath, "err", err)
 	}
@@ -245,5 +294,5 @@ func (l *Log) release(s *segment) error {
 	}
 	l.noting.Lock()
 	defer l.noting.Unlock()
-	return l.mark.PutSynced(l.extent().appendTo(nil))
+	return l.mark.PutSynced(l.fact(nil))
 }

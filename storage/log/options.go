@@ -32,6 +32,11 @@ type Options struct {
 	// Cut is the first segment that the owner of a log that was begun may need: one before it may be
 	// missing, one after it may not.
 	Cut uint64
+	// Note returns what the owner wants to read with the mark, 64 bytes at most: what holds when records
+	// are put. It is kept whenever the mark is, and must not wait. nil: nothing is.
+	Note func() []byte
+	// Differs describes a file that has another owner than the log; nil: it is that of a store.
+	Differs func(of Owner) string
 	// BeforeSegment is called before a segment gets its name; an error refuses what it is for. nil:
 	// nothing is.
 	BeforeSegment func() error

@@ -54,20 +54,20 @@ func (o Owner) differs(of Owner) string {
 
 // differs is Owner.differs of the log's owner, which may have no log.
 func (l *Log) differs(of Owner) string {
+	if l.opts.Differs != nil && of != l.opts.Owner {
+		return l.opts.Differs(of)
+	}
 	if o := l.opts.Owner; !l.opts.Begun && of != o && of.Store == o.Store && l.opts.MarkPath != "" {
 		return fmt.Sprintf("it is not the log of these tables, which have none: they are older than it, or younger, or those of a backup (%v)", of)
 	}
 	return l.opts.Owner.differs(of)
 }
 
-// MixedRemedy is what to do about it.
-const MixedRemedy = `put back files of one store and one moment, restore a backup, or see "tsdbridge store check"`
-
 // ErrMixed is ErrCorrupt of files that belong to another store, or to another time of this one.
 var ErrMixed = errors.New("files of different stores or times")
 
 func mixed(file, what string) error {
-	return fmt.Errorf("%w: %w: %s: %s; %s", ErrCorrupt, ErrMixed, file, what, MixedRemedy)
+	return fmt.Errorf("%w: %w: %s: %s", ErrCorrupt, ErrMixed, file, what)
 }
 
 // checkOwner compares the owners of the mark and of all segments with the log's. Nothing has been
@@ -141,7 +141,7 @@ func (l *Log) checkMarkOwner() error {
 var errNoMark = errors.New("the mark of the log is missing, so whether acknowledged records are missing too cannot be told")
 
 func (l *Log) noMark() error {
-	return fmt.Errorf("%w: %s: %w; %s", ErrCorrupt, l.opts.MarkPath, errNoMark, MixedRemedy)
+	return fmt.Errorf("%w: %w: %s: %w", ErrCorrupt, ErrMixed, l.opts.MarkPath, errNoMark)
 }
 
 // checkCut wants the tables to have what was cut off.

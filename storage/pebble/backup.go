@@ -63,6 +63,9 @@ func (e *Engine) copyTo(ctx context.Context, partial string) error {
 	}
 	defer e.space.copying(partial)()
 	state, err := e.lineage.still(func() error { return e.db().Checkpoint(partial) })
+	if err == nil {
+		err = e.partLife()
+	}
 	if err != nil {
 		return err
 	}

@@ -34,6 +34,7 @@ const formatMarked = 5
 //	00 "format"         version (uvarint)
 //	00 "time"           no cell has a later time (uvarint ms)
 //	00 "log"            whose tables they are, and what they know of their log (lineage.go)
+//	00 "starts"         the processes that wrote files beside the tables (life.go)
 const ownKeys = 0x00
 
 func formatKey() []byte        { return []byte("\x00format") }

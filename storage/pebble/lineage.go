@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"sync"
+	"sync/atomic"
 
 	"github.com/cockroachdb/pebble/v2"
 	"github.com/cockroachdb/pebble/v2/vfs"
@@ -17,6 +18,9 @@ import (
 type lineage struct {
 	mu  sync.Mutex // held while a record is made; guards now
 	now kv.LogState
+
+	lives  sync.Mutex                // held while the record of the starts is made
+	moment atomic.Pointer[kv.Moment] // the present one; nil: no start was begun
 }
 
 // The value of a record:
@@ -116,12 +120,11 @@ func agree(s kv.LogState, version uint64, path string, marked ownedTables) error
 	if what == "" {
 		return nil
 	}
-	return fmt.Errorf("%w: %s/%s: %s; put back files of one store and one moment, restore a backup, or see \"tsdbridge store check\"",
-		errMixed, path, markName, what)
+	return fmt.Errorf("%w: %s/%s: %s", errMixed, path, markName, what)
 }
 
 // errMixed is kv.ErrDamaged of a mark and tables that are whole, and do not belong together.
-var errMixed = fmt.Errorf("%w", kv.ErrDamaged)
+var errMixed = fmt.Errorf("%w: %w", kv.ErrDamaged, kv.ErrMixed)
 
 // loadLineage reads the record of tables that are opened for writing, and makes what is missing. The
 // format is raised in the same batch: a version that does not keep the record opens the tables no
@@ -143,6 +146,9 @@ func (e *Engine) loadLineage(db *pebble.DB, version uint64, o Options, h holding
 	defer e.lineage.mu.Unlock()
 	batch := db.NewBatch()
 	err = errors.Join(batch.Set(formatKey(), binary.AppendUvarint(nil, formatVersion), nil), batch.Set(logKey(), appendLineage(nil, e.lineage.now), nil))
+	if version == 0 { // there is nothing of an earlier version
+		err = errors.Join(err, batch.Set(startsKey(), appendStarts(nil, kv.Life{}), nil))
+	}
 	if err == nil && (version != formatVersion || news) {
 		err = db.Apply(batch, e.durability)
 	}
@@ -245,6 +251,7 @@ func (e *Engine) recordLog(state kv.LogState) error {
 		return err
 	}
 	e.lineage.now = state
+	e.lineage.moveOn()
 	e.mu.Lock()
 	own := e.holding.own
 	e.mu.Unlock()
@@ -256,7 +263,7 @@ func (e *Engine) recordLog(state kv.LogState) error {
 
 // noMark is the error of a store of which the mark is missing.
 func (f *inspection) noMark() error {
-	return f.damaged(markName, `it is missing, so whether acknowledged changes are missing too cannot be told; restore a backup, or let "tsdbridge store check --fix" make it anew`)
+	return f.damaged(markName, "it is missing, so whether acknowledged changes are missing too cannot be told")
 }
 
 // checkMarked wants a store that once had a mark to have it. Nothing has been changed yet.

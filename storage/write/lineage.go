@@ -145,7 +145,7 @@ func (l *lineage) check(dir string) error {
 		l.pending = l.last.points != l.state.Generation
 		return nil
 	}
-	return fmt.Errorf("%w: %w: %s: %s; %s", log.ErrCorrupt, log.ErrMixed, filepath.Join(dir, name), what, log.MixedRemedy)
+	return fmt.Errorf("%w: %w: %s: %s", log.ErrCorrupt, log.ErrMixed, filepath.Join(dir, name), what)
 }
 
 // lineageDiffers tells which of the two logs does not go with the tables, and in which way; empty:

@@ -1,0 +1,59 @@
+package adapter
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+
+	"github.com/tsdbridge/tsdbridge/folder"
+	"github.com/tsdbridge/tsdbridge/spool"
+	"github.com/tsdbridge/tsdbridge/storage/kv"
+	"github.com/tsdbridge/tsdbridge/storage/pebble"
+)
+
+// lookAtSpools finds the spools that a start would refuse.
+func (c *storeCheck) lookAtSpools() error {
+	refused, err := c.refusedSpools()
+	for _, r := range refused {
+		c.find("spool: %s: %v", r.dir, r.err)
+	}
+	return err
+}
+
+// fixSpools puts them aside.
+func (c *storeCheck) fixSpools(ctx context.Context) error {
+	refused, err := c.refusedSpools()
+	if err != nil {
+		return err
+	}
+	for _, r := range refused {
+		aside := filepath.Join(c.o.Path, "aside", "spool-"+filepath.Base(r.dir)+"-"+c.o.Now().UTC().Format("20060102T150405Z"))
+		if err := folder.Move(ctx, r.dir, aside); err != nil {
+			return err
+		}
+		fmt.Fprintf(c.out, "mended: the spool %s is kept in %s, and is not sent\n", r.dir, aside)
+	}
+	return nil
+}
+
+type refusedSpool struct {
+	dir string
+	err error
+}
+
+// refusedSpools returns none where the tables, which tell whose they are, cannot be read.
+func (c *storeCheck) refusedSpools() (list []refusedSpool, err error) {
+	life, err := pebble.Life(c.o.Path)
+	if err != nil {
+		return nil, nil //nolint:nilerr // it is reported with the tables
+	}
+	owner := &storeOwner{now: life.Now, life: func() (kv.Life, error) { return life, nil }}
+	owner.adopts.Store(life.Adopts)
+	dirs, err := c.o.spoolDirs()
+	for _, dir := range dirs {
+		if err := spool.Check(dir, owner); err != nil {
+			list = append(list, refusedSpool{dir, err})
+		}
+	}
+	return list, err
+}
