@@ -66,7 +66,7 @@ var doors = map[string][]string{
 	"nearest":                 {},
 	"opentsdb":                {"budget", "decimal", "explain", "ingest", "ingest/listen", "opentsdb/aggregate", "opentsdb/api", "opentsdb/client", "opentsdb/jackson", "opentsdb/query", "opentsdb/reply", "refused", "regular", "running", "storage", "storage/rollup", "storage/schema", "transfer", "tree", "tree/javaregexp", "turns"},
 	"opentsdb/aggregate":      {"storage/schema"},
-	"opentsdb/api":            {"budget", "explain", "ingest/listen", "opentsdb/aggregate", "opentsdb/expression", "opentsdb/graph", "opentsdb/jackson", "opentsdb/query", "opentsdb/reply", "running", "storage", "storage/documents", "storage/schema", "tally", "tracing", "tree", "tree/javaregexp", "turns"},
+	"opentsdb/api":            {"budget", "explain", "flights", "ingest/listen", "opentsdb/aggregate", "opentsdb/expression", "opentsdb/graph", "opentsdb/jackson", "opentsdb/query", "opentsdb/reply", "running", "storage", "storage/documents", "storage/schema", "tally", "tracing", "tree", "tree/javaregexp", "turns"},
 	"opentsdb/client":         {},
 	"opentsdb/compare":        {"opentsdb/client", "opentsdb/query"},
 	"opentsdb/conf":           {},

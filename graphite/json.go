@@ -137,6 +137,12 @@ func (j *jsonWriter) bytes(body []byte) {
 	}
 }
 
+// Write implements io.Writer, for what has been encoded. The client's errors are no one's.
+func (j *jsonWriter) Write(part []byte) (int, error) {
+	j.bytes(part)
+	return len(part), nil
+}
+
 // spill writes what has been gathered if it is much.
 func (j *jsonWriter) spill() {
 	if len(j.buf) >= jsonChunk {

@@ -2,6 +2,7 @@ package graphite
 
 import (
 	"context"
+	"io"
 	"net/url"
 	"strings"
 
@@ -90,24 +91,17 @@ func (f form) asksPicture() bool {
 // whole returns the reply with its body in memory, which is encoded once for all that get it. A body
 // for which there is no memory is encoded by each.
 func (p *reply) whole(ctx context.Context) (*reply, error) {
-	account := budget.From(ctx)
-	series := account.Held()
-	body := &heldBody{ctx: ctx}
-	j := newJSONWriter(body)
-	j.pretty, j.raw = p.pretty, p.raw
-	p.write(j)
-	j.flush()
-	if body.err != nil {
-		account.Give(account.Held() - series)
-		return p, ctx.Err()
+	body, err := flights.Encode(ctx, func(w io.Writer) {
+		j := newJSONWriter(w)
+		j.pretty, j.raw = p.pretty, p.raw
+		p.write(j)
+		j.flush()
+	})
+	if body == nil {
+		return p, err
 	}
-	account.Give(series)
 	out := *p
 	out.pretty = false
-	out.write = func(j *jsonWriter) {
-		for _, part := range body.parts {
-			j.bytes(part)
-		}
-	}
+	out.write = func(j *jsonWriter) { _, _ = body.WriteTo(j) }
 	return &out, nil
 }

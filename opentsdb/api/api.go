@@ -5,7 +5,6 @@ package api
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"log/slog"
 	"maps"
@@ -70,6 +69,7 @@ type Options struct {
 type API struct {
 	o       Options
 	turns   *turns.Turns
+	answers *answers
 	routes  map[string]endpoint
 	count   *counters
 	history *history
@@ -84,14 +84,14 @@ type endpoint struct {
 
 // New returns an API.
 func New(o Options) *API {
-	a := &API{o: o, turns: turns.New(o.Concurrency), count: &counters{}, history: &history{}, begun: o.Now()}
+	a := &API{o: o, turns: turns.New(o.Concurrency), answers: newAnswers(), count: &counters{}, history: &history{}, begun: o.Now()}
 	a.routes = a.endpoints()
 	return a
 }
 
 // With returns an API with other limits, which shares turns and counters with this one.
 func (a *API) With(o Options) *API {
-	other := &API{o: o, turns: a.turns, count: a.count, history: a.history, begun: a.begun}
+	other := &API{o: o, turns: a.turns, answers: newAnswers(), count: a.count, history: a.history, begun: a.begun}
 	other.routes = other.endpoints()
 	return other
 }
@@ -246,6 +246,9 @@ func methodsFor(path Path, e endpoint) []string {
 	return e.methods
 }
 
+// errPanicked is the answer to a request that met a defect.
+var errPanicked = reply.Error{Status: http.StatusInternalServerError, Message: "internal error; the log says more"}
+
 func (a *API) serve(w http.ResponseWriter, r *http.Request) (err error) {
 	path, e, err := a.find(r)
 	if err != nil {
@@ -267,7 +270,7 @@ func (a *API) serve(w http.ResponseWriter, r *http.Request) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			a.o.Logger.Error("opentsdb request panicked; report this defect with the stack", "path", r.URL.Path, "panic", p, "stack", string(debug.Stack()))
-			err = errors.New("internal error; the log says more")
+			err = errPanicked
 		}
 	}()
 	return e.answer(w, &request{Request: r.WithContext(ctx), method: method, path: path.Rest})

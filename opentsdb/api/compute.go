@@ -18,9 +18,14 @@ const language = "opentsdb"
 // mostShown is how much of a query a list of queries shows, in bytes.
 const mostShown = 4 << 10
 
-// computed runs what a request computes: in its turn, as a query that is listed, counted, and can be
-// ended by its id. text describes it.
+// computed is listed, and all that a request computes shares the steps of regular expressions.
 func (a *API) computed(r *request, text string, compute func(context.Context) error) error {
+	return a.listed(r, text, func(ctx context.Context) error { return compute(query.WithSteps(ctx)) })
+}
+
+// listed runs what a request computes: in its turn, as a query that is listed, counted, and can be
+// ended by its id. text describes it.
+func (a *API) listed(r *request, text string, compute func(context.Context) error) error {
 	if len(text) > mostShown {
 		text = text[:mostShown]
 	}
@@ -43,7 +48,7 @@ func (a *API) inTurn(ctx context.Context, compute func(context.Context) error) e
 		return err
 	}
 	defer turn.End()
-	ctx, evaluating := tracing.Start(query.WithSteps(turns.With(ctx, turn)), "evaluate")
+	ctx, evaluating := tracing.Start(turns.With(ctx, turn), "evaluate")
 	err = compute(ctx)
 	evaluating.End(err)
 	return err

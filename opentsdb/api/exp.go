@@ -2,12 +2,12 @@ package api
 
 import (
 	"context"
+	"io"
 	"net/http"
 
 	"github.com/tsdbridge/tsdbridge/budget"
 	"github.com/tsdbridge/tsdbridge/opentsdb/expression"
 	"github.com/tsdbridge/tsdbridge/opentsdb/query"
-	"github.com/tsdbridge/tsdbridge/opentsdb/reply"
 	"github.com/tsdbridge/tsdbridge/tracing"
 	"github.com/tsdbridge/tsdbridge/turns"
 )
@@ -19,29 +19,28 @@ func (a *API) exp(w http.ResponseWriter, r *request) error {
 		return err
 	}
 	_, parsing := tracing.Start(r.Context(), "parse")
-	parsed, queries, err := a.parseExp(body)
+	_, _, err = a.parseExp(body)
 	parsing.End(err)
 	if err != nil {
 		return err
 	}
-	var answer *expression.Answer
-	err = a.computed(r, string(body), func(ctx context.Context) error {
-		series, err := a.o.Engine.Series(ctx, queries)
-		if err != nil {
-			return err
-		}
-		from, to := queries.Times()
-		answer, err = parsed.Compute(series, from, to, means(ctx))
-		return err
-	})
+	return a.answered(w, r, question{text: string(body), key: "exp " + string(body), bare: true, compute: func(ctx context.Context) (io.WriterTo, error) {
+		return a.expNow(ctx, body)
+	}})
+}
+
+// expNow computes expressions, with the times that they mean now.
+func (a *API) expNow(ctx context.Context, body []byte) (io.WriterTo, error) {
+	parsed, queries, err := a.parseExp(body)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	_, encoding := tracing.Start(r.Context(), "encode")
-	defer encoding.End(nil)
-	w.Header().Set("Content-Type", reply.ContentType)
-	_, _ = answer.WriteTo(w) // a client that is gone loses the answer
-	return nil
+	series, err := a.o.Engine.Series(ctx, queries)
+	if err != nil {
+		return nil, err
+	}
+	from, to := queries.Times()
+	return parsed.Compute(series, from, to, means(ctx))
 }
 
 // parseExp reads expressions, and the queries of their metrics.

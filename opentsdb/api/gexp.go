@@ -2,6 +2,7 @@ package api
 
 import (
 	"context"
+	"io"
 	"net/http"
 
 	"github.com/tsdbridge/tsdbridge/opentsdb/expression"
@@ -28,22 +29,41 @@ func (a *API) gexp(w http.ResponseWriter, r *request) error {
 		return err
 	}
 	if r.method == http.MethodDelete {
-		if err := a.mayDelete(r); err != nil {
-			return err
-		}
+		return a.gexpDeleted(w, r, parsed, trees)
 	}
-	answer := &query.Answer{Request: parsed}
-	err = a.computed(r, r.URL.RawQuery, func(ctx context.Context) (err error) {
-		if answer.Globals, err = a.o.Engine.GlobalsOf(ctx, parsed); err != nil {
-			return err
+	q := question{text: r.URL.RawQuery, key: "gexp " + r.parametersKey(), compute: func(ctx context.Context) (io.WriterTo, error) {
+		if err := parsed.Check(a.o.Now()); err != nil { // the times that it means now
+			return nil, err
 		}
-		series, err := a.o.Engine.Series(ctx, parsed)
-		if err != nil {
-			return err
-		}
-		start, end := parsed.Times()
-		answer.Groups, err = expression.Evaluate(trees, series, expression.Environment{Start: start, End: end, Annotations: !parsed.NoAnnotations, Means: means(ctx)})
-		if err == nil && r.method == http.MethodDelete {
+		answer, _, err := a.gexpNow(ctx, parsed, trees)
+		return answer, err
+	}}
+	return a.answered(w, r, q)
+}
+
+// gexpNow computes functions of series.
+func (a *API) gexpNow(ctx context.Context, parsed *query.Request, trees []*expression.Tree) (answer *query.Answer, series [][]query.Series, err error) {
+	answer = &query.Answer{Request: parsed}
+	if answer.Globals, err = a.o.Engine.GlobalsOf(ctx, parsed); err != nil {
+		return nil, nil, err
+	}
+	if series, err = a.o.Engine.Series(ctx, parsed); err != nil {
+		return nil, nil, err
+	}
+	start, end := parsed.Times()
+	answer.Groups, err = expression.Evaluate(trees, series, expression.Environment{Start: start, End: end, Annotations: !parsed.NoAnnotations, Means: means(ctx)})
+	return answer, series, err
+}
+
+// gexpDeleted answers, and deletes what the functions were computed of.
+func (a *API) gexpDeleted(w http.ResponseWriter, r *request, parsed *query.Request, trees []*expression.Tree) error {
+	if err := a.mayDelete(r); err != nil {
+		return err
+	}
+	var answer *query.Answer
+	err := a.computed(r, r.URL.RawQuery, func(ctx context.Context) (err error) {
+		var series [][]query.Series
+		if answer, series, err = a.gexpNow(ctx, parsed, trees); err == nil {
 			err = a.o.Engine.Delete(ctx, answerOf(parsed, series))
 		}
 		return err

@@ -3,6 +3,7 @@ package api
 import (
 	"context"
 	"fmt"
+	"io"
 	"net/http"
 
 	"github.com/tsdbridge/tsdbridge/opentsdb/query"
@@ -21,22 +22,28 @@ type lastPoint struct {
 
 // last answers /api/query/last.
 func (a *API) last(w http.ResponseWriter, r *request) error {
-	asked, err := parseLast(w, r)
+	asked, key, err := parseLast(w, r)
 	if err != nil {
 		return err
 	}
-	var points []query.LastPoint
-	err = a.computed(r, "last "+r.URL.RawQuery, func(ctx context.Context) error {
-		points, err = a.o.Engine.Last(ctx, asked)
-		return err
-	})
-	if err != nil {
-		return err
-	}
-	out := make([]lastPoint, 0, len(points))
-	for _, p := range points {
+	return a.answered(w, r, question{text: "last " + r.URL.RawQuery, key: "last " + key, compute: func(ctx context.Context) (io.WriterTo, error) {
+		points, err := a.o.Engine.Last(ctx, asked)
+		return lastPoints{asked, points}, err
+	}})
+}
+
+// lastPoints is the answer to a request for newest points.
+type lastPoints struct {
+	asked  *query.LastRequest
+	points []query.LastPoint
+}
+
+// WriteTo prints it in JSON.
+func (l lastPoints) WriteTo(w io.Writer) (int64, error) {
+	out := make([]lastPoint, 0, len(l.points))
+	for _, p := range l.points {
 		shown := lastPoint{Timestamp: p.Time, Value: p.Value, TSUID: fmt.Sprintf("%X", p.TSUID)}
-		if asked.ResolveNames {
+		if l.asked.ResolveNames {
 			shown.Metric, shown.Tags = p.Metric, map[string]string{}
 			for _, tag := range p.Tags {
 				shown.Tags[tag.Key] = tag.Value
@@ -44,17 +51,24 @@ func (a *API) last(w http.ResponseWriter, r *request) error {
 		}
 		out = append(out, shown)
 	}
-	reply.WriteJSON(w, r.Request, http.StatusOK, out)
-	return nil
+	body, err := reply.Marshal(out)
+	if err != nil {
+		panic("opentsdb: encode answer: " + err.Error()) // of our own strings
+	}
+	n, err := w.Write(body)
+	return int64(n), err
 }
 
-func parseLast(w http.ResponseWriter, r *request) (*query.LastRequest, error) {
+// parseLast reads a request from the body or from the parameters. key is what it asks.
+func parseLast(w http.ResponseWriter, r *request) (asked *query.LastRequest, key string, err error) {
 	if r.method != http.MethodPost {
-		return query.ParseLast(r.URL.Query())
+		asked, err = query.ParseLast(r.URL.Query())
+		return asked, r.parametersKey(), err
 	}
 	body, err := readBody(w, r)
 	if err != nil {
-		return nil, err
+		return nil, "", err
 	}
-	return query.ParseLastJSON(body)
+	asked, err = query.ParseLastJSON(body)
+	return asked, "POST " + string(body), err
 }

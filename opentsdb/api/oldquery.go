@@ -3,13 +3,16 @@ package api
 import (
 	"bufio"
 	"bytes"
+	"context"
 	"fmt"
+	"io"
 	"net/http"
 	"net/url"
 	"strings"
 	"time"
 
 	"github.com/tsdbridge/tsdbridge/budget"
+	"github.com/tsdbridge/tsdbridge/flights"
 	"github.com/tsdbridge/tsdbridge/opentsdb/graph"
 	"github.com/tsdbridge/tsdbridge/opentsdb/query"
 	"github.com/tsdbridge/tsdbridge/tracing"
@@ -23,10 +26,12 @@ func (a *API) oldQuery(w http.ResponseWriter, r *request) error {
 		return writeOldError(w, http.StatusBadRequest, "Ask for one of ascii, json and png")
 	}
 	begin := time.Now()
-	answer, err := a.oldAnswer(r, v)
+	share, err := a.oldAnswer(r, v)
 	if err != nil {
 		return writeOldError(w, statusOf(err).Status, err.Error())
 	}
+	defer share.Release()
+	answer, _ := share.Answer.(*query.Answer)
 	_, encoding := tracing.Start(r.Context(), "encode")
 	defer encoding.End(nil)
 	switch {
@@ -48,7 +53,7 @@ func (a *API) oldQuery(w http.ResponseWriter, r *request) error {
 	return nil
 }
 
-func (a *API) oldAnswer(r *request, v url.Values) (*query.Answer, error) {
+func (a *API) oldAnswer(r *request, v url.Values) (*flights.Share[io.WriterTo], error) {
 	_, parsing := tracing.Start(r.Context(), "parse")
 	parsed, err := query.ParseParameters(v, nil)
 	parsing.End(err)
@@ -61,7 +66,9 @@ func (a *API) oldAnswer(r *request, v url.Values) (*query.Answer, error) {
 	if n := len(v["o"]); n > 0 && n != len(v["m"]) {
 		return nil, query.RequestError{Message: fmt.Sprintf("%d `o' parameters, but %d `m' parameters.", n, len(v["m"]))}
 	}
-	return a.evaluated(r, parsed, r.URL.RawQuery)
+	return a.shared(r, question{text: r.URL.RawQuery, key: "q " + r.parametersKey(), differs: true, compute: func(ctx context.Context) (io.WriterTo, error) {
+		return a.answerNow(ctx, parsed)
+	}})
 }
 
 // checkOld is check for a request whose dates, and they alone, are in the zone of a parameter.

@@ -2,6 +2,7 @@ package api
 
 import (
 	"context"
+	"fmt"
 	"io"
 	"net/http"
 	"strings"
@@ -40,28 +41,46 @@ func (a *API) query(w http.ResponseWriter, r *request) error {
 		return err
 	}
 	if parsed.Delete {
-		if err := a.mayDelete(r); err != nil {
-			return err
-		}
+		return a.deleted(w, r, parsed, text)
 	}
-	answer, err := a.evaluated(r, parsed, text)
+	return a.answered(w, r, question{text: text, key: r.queryKey(text), compute: func(ctx context.Context) (io.WriterTo, error) {
+		return a.answerNow(ctx, parsed)
+	}})
+}
+
+// queryKey returns all that the answer to a query depends on. text is its body.
+func (r *request) queryKey(text string) string {
+	if r.method != http.MethodPost {
+		return "query " + r.parametersKey()
+	}
+	return fmt.Sprintf("query arrays=%v %s", r.URL.Query().Has("arrays"), text)
+}
+
+// answerNow computes the answer to a query, with the times that it means now.
+func (a *API) answerNow(ctx context.Context, parsed *query.Request) (io.WriterTo, error) {
+	if err := parsed.Check(a.o.Now()); err != nil {
+		return nil, err
+	}
+	return a.o.Engine.Answer(ctx, parsed)
+}
+
+// deleted answers a query, and deletes what it has answered.
+func (a *API) deleted(w http.ResponseWriter, r *request, parsed *query.Request, text string) error {
+	if err := a.mayDelete(r); err != nil {
+		return err
+	}
+	var answer *query.Answer
+	err := a.computed(r, text, func(ctx context.Context) (err error) {
+		if answer, err = a.o.Engine.Answer(ctx, parsed); err == nil {
+			err = a.o.Engine.Delete(ctx, answer)
+		}
+		return err
+	})
 	if err != nil {
 		return err
 	}
 	writeAnswer(w, r, answer)
 	return nil
-}
-
-// writeAnswer prints an answer, in the call of a function if the request names one.
-func writeAnswer(w http.ResponseWriter, r *request, answer *query.Answer) {
-	_, encoding := tracing.Start(r.Context(), "encode")
-	defer encoding.End(nil)
-	before, after := reply.JSONP(r.Request)
-	w.Header().Set("Content-Type", reply.ContentType)
-	// A client that is gone loses the answer.
-	_, _ = io.WriteString(w, before)
-	_, _ = answer.WriteTo(w)
-	_, _ = io.WriteString(w, after)
 }
 
 // parseQuery reads a query from the body or from the parameters. text describes it.
@@ -106,15 +125,4 @@ func (a *API) mayDelete(r *request) error {
 		return ErrForeign
 	}
 	return nil
-}
-
-// evaluated computes the answer, and deletes what the query deletes. text describes the query.
-func (a *API) evaluated(r *request, parsed *query.Request, text string) (answer *query.Answer, err error) {
-	err = a.computed(r, text, func(ctx context.Context) error {
-		if answer, err = a.o.Engine.Answer(ctx, parsed); err == nil && parsed.Delete {
-			err = a.o.Engine.Delete(ctx, answer)
-		}
-		return err
-	})
-	return answer, err
 }

@@ -3,6 +3,7 @@ package query
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net/url"
 	"strconv"
 	"strings"
@@ -122,9 +123,13 @@ type LastPoint struct {
 
 // Last returns the newest point of each series that has one.
 func (e *Engine) Last(ctx context.Context, r *LastRequest) ([]LastPoint, error) {
-	out := []LastPoint{}
+	out, known := []LastPoint{}, map[string][]LastPoint{}
 	for i := range r.Queries {
 		q := &r.Queries[i]
+		if points, ok := known[q.key()]; ok {
+			out = append(out, points...)
+			continue
+		}
 		start, end := e.lastRange(r, q)
 		members, err := e.lastSeries(ctx, r, q, start, end)
 		if err != nil {
@@ -139,10 +144,13 @@ func (e *Engine) Last(ctx context.Context, r *LastRequest) ([]LastPoint, error) 
 				return nil, err
 			}
 		}
-		out = append(out, points...)
+		out, known[q.key()] = append(out, points...), points
 	}
 	return out, nil
 }
+
+// key returns all that the answer to a sub query depends on, beside its request.
+func (q *LastQuery) key() string { return fmt.Sprintf("%q %q %q", q.Metric, q.Tags, q.TSUIDs) }
 
 // lastRange returns the times between which the newest point is looked for, in milliseconds.
 func (e *Engine) lastRange(r *LastRequest, q *LastQuery) (start, end int64) {

@@ -23,20 +23,17 @@ type Series struct {
 	Aggregated []ID      // AggregatedTags, in the order of their UIDs
 }
 
-// Series computes the groups of each sub query of a request that was checked.
+// Series computes the groups of each sub query of a request that was checked. Those of equal sub queries share their
+// points.
 func (e *Engine) Series(ctx context.Context, r *Request) ([][]Series, error) {
 	ctx = WithSteps(ctx)
-	all := make([][]Series, len(r.Queries))
-	for i := range r.Queries {
+	return r.eachOnce(ctx, func(i int) ([]Series, error) {
 		groups, err := e.answer(ctx, r, i, true)
 		if err != nil {
 			return nil, err
 		}
-		if all[i], err = e.identified(ctx, groups); err != nil {
-			return nil, err
-		}
-	}
-	return all, nil
+		return e.identified(ctx, groups)
+	})
 }
 
 // identified adds the UIDs of the names of groups.
