@@ -183,7 +183,7 @@ func TestMixedStores(t *testing.T) {
 			t.Fatalf("%s by itself: %s", m.name, got.refused)
 		}
 	}
-	share := scale.Of(t, "percent of the mixtures", 3, 20, 100)
+	share := scale.Of(t, "percent of the mixtures", 3, 6, 100)
 	rng := rand.New(rand.NewPCG(3, 1))
 	outcomes := map[string]int{}
 	for i, a := range list {

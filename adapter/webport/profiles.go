@@ -34,13 +34,14 @@ func RouteProfiles(r chi.Router, commandLine func() []string) {
 			}
 		}
 	}
-	r.HandleFunc("/debug/pprof/*", one(pprof.Index))
-	r.HandleFunc("/debug/pprof/profile", one(pprof.Profile))
-	r.HandleFunc("/debug/pprof/cmdline", func(w http.ResponseWriter, _ *http.Request) {
+	r.Get("/debug/pprof/*", one(pprof.Index))
+	r.Get("/debug/pprof/profile", one(pprof.Profile))
+	r.Get("/debug/pprof/cmdline", func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("X-Content-Type-Options", "nosniff")
 		w.Header().Set("Content-Type", "text/plain; charset=utf-8")
 		_, _ = io.WriteString(w, strings.Join(commandLine(), "\x00"))
 	})
-	r.HandleFunc("/debug/pprof/symbol", one(pprof.Symbol))
-	r.HandleFunc("/debug/pprof/trace", one(pprof.Trace))
+	r.Get("/debug/pprof/symbol", one(pprof.Symbol))
+	r.Post("/debug/pprof/symbol", one(pprof.Symbol))
+	r.Get("/debug/pprof/trace", one(pprof.Trace))
 }

@@ -54,7 +54,7 @@ func TestRepair(t *testing.T) {
 	if err != nil || len(tables) < 2 || len(want) != rows {
 		t.Fatalf("%d tables, %d rows, %v", len(tables), len(want), err)
 	}
-	runs := scale.Of(t, "damaged stores repaired", 15, 40, 400)
+	runs := scale.Of(t, "damaged stores repaired", 15, 20, 400)
 	for run := range runs {
 		files := vfs.NewMem()
 		if ok, err := vfs.Clone(mem, files, o.Path, o.Path); err != nil || !ok {
