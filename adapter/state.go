@@ -47,6 +47,11 @@ func (a *Adapter) describe(w io.Writer) {
 	} else {
 		fmt.Fprintln(w, "writes: taken")
 	}
+	if a.webConfig != nil {
+		if err := a.webConfig.Broken(); err != nil {
+			fmt.Fprintf(w, "web configuration ignored, the passwords and certificates from before stay in use: %s: %v\n", a.o.WebConfigFile, err)
+		}
+	}
 	if engine, ok := a.db.(kv.Local); ok {
 		for _, file := range engine.Damaged() {
 			fmt.Fprintf(w, "damaged: %s\n", file)

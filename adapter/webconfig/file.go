@@ -68,17 +68,19 @@ func (f *File) Register(reg prometheus.Registerer) {
 		Name: "tsdbridge_web_config_usable",
 		Help: "Whether the file of --web.config.file and the certificates that it names can be used as they are; while they cannot, those from before are.",
 	}, func() float64 {
-		if f.now(); f.isBroken() {
+		if f.Broken() != nil {
 			return 0
 		}
 		return 1
 	})
 }
 
-func (f *File) isBroken() bool {
+// Broken returns why the files cannot be used as they are now; nil: they can.
+func (f *File) Broken() error {
+	f.now()
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	return f.broken != nil
+	return f.broken
 }
 
 // now returns the content of the file as it is now, or as it was when it could be used last.

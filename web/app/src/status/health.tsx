@@ -6,6 +6,7 @@ import {version} from '../lib/server.ts';
 import {Failed} from '../lib/waiting.tsx';
 import {countOf, doors} from './doorlist.ts';
 import {perSecond, type Scrapes} from './scrapes.ts';
+import {isWarning} from './readiness.ts';
 
 /** Health tells whether the process is ready, and why not. */
 export function Health(p: {turn: number}) {
@@ -26,7 +27,7 @@ export function Health(p: {turn: number}) {
         </span>
       </header>
       <Failed error={ready.error} />
-      {lines.length > 0 && <ul class="checks">{lines.map((l, i) => <li key={i}>{l}</li>)}</ul>}
+      {lines.length > 0 && <ul class="checks">{lines.map((l, i) => <li key={i} class={isWarning(l) ? 'warn' : undefined}>{l}</li>)}</ul>}
     </section>
   );
 }
