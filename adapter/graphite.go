@@ -41,6 +41,9 @@ func (a *Adapter) graphiteParts(o Options) graphite.Options {
 	g := o.Graphite.Options
 	g.Limits.Series, g.Limits.Points, g.Limits.Nodes = o.QuerySeries, o.QuerySamples, o.QuerySeries
 	g.Limits.Timeout, g.Limits.Concurrency = o.QueryTimeout, o.QueryParallel
+	if g.Limits.EditTimeout = 0; o.QueryTimeout > 0 {
+		g.Limits.EditTimeout = o.outlasting(o.QueryTimeout)
+	}
 	g.Carbon = o.Carbon
 	g.Carbon.SeriesCache = o.SeriesCache
 	g.Carbon.Forward.Path, g.Carbon.Forward.HasSpace, g.Carbon.Forward.Owner = o.forwardPath(), o.hasSpoolSpace, a.spoolOwner

@@ -74,10 +74,16 @@ func (o Options) prometheusOptions() prom.Options {
 		p.Query.ExternalLabels = global.ExternalLabels.Map()
 		p.Query.DefaultStep = cmp.Or(p.Query.DefaultStep, time.Duration(global.EvaluationInterval)) // of subqueries, as in Prometheus
 	}
-	p.Write.Timeout = max(p.Write.Timeout, o.storeTimeout()+5*time.Second)
+	p.Write.Timeout = o.outlasting(p.Write.Timeout)
 	p.Query.Timeout, p.Query.Samples, p.Query.Concurrency = o.QueryTimeout, o.QuerySamples, o.QueryParallel
 	p.Read.Timeout, p.Read.Samples, p.Read.Concurrency = o.QueryTimeout, cmp.Or(o.ReadSamples, o.QuerySamples), o.QueryParallel
 	return p
+}
+
+// outlasting returns a timeout of requests that write: it leaves time for one operation of the store,
+// and for the rest of the request.
+func (o Options) outlasting(timeout time.Duration) time.Duration {
+	return max(timeout, o.storeTimeout()+5*time.Second)
 }
 
 // storeTimeout is how long one operation of the store may take: writes do not end before it.

@@ -61,8 +61,9 @@ type Limits struct {
 	Nodes int
 	// Targets is how many targets a request may have.
 	Targets int
-	// Timeout is how long a request may take, including its wait for a turn; 0: no limit.
-	Timeout time.Duration
+	// Timeout is how long a request may take, including its wait for a turn; 0: no limit. EditTimeout
+	// is that of requests that may change something: at least what the store may take.
+	Timeout, EditTimeout time.Duration
 	// Concurrency is how many requests are computed at once, at least 1. The others wait, and
 	// requests that compute for long let others go first.
 	Concurrency int
@@ -70,7 +71,7 @@ type Limits struct {
 
 // DefaultLimits are generous to dashboards and keep a mistake from taking the process down.
 func DefaultLimits() Limits {
-	return Limits{Series: 1_000_000, Points: 50_000_000, Nodes: 1_000_000, Targets: 1000, Timeout: 2 * time.Minute, Concurrency: 20}
+	return Limits{Series: 1_000_000, Points: 50_000_000, Nodes: 1_000_000, Targets: 1000, Timeout: 2 * time.Minute, EditTimeout: 2 * time.Minute, Concurrency: 20}
 }
 
 // api is the handlers. It is safe for concurrent use.

@@ -61,9 +61,9 @@ func (a *api) answer(route route, w http.ResponseWriter, r *http.Request) (out *
 		return nil, errForeignPage
 	}
 	ctx := r.Context()
-	if a.o.Limits.Timeout > 0 {
+	if limit := a.o.Limits.timeout(route); limit > 0 {
 		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeout(ctx, a.o.Limits.Timeout)
+		ctx, cancel = context.WithTimeout(ctx, limit)
 		defer cancel()
 	}
 	if !route.instant || len(r.URL.RawQuery)+int(max(r.ContentLength, 0)) > turns.FreeBytes {
@@ -89,6 +89,14 @@ func (a *api) answer(route route, w http.ResponseWriter, r *http.Request) (out *
 		err = ctx.Err() // the error of the store only follows from it
 	}
 	return out, err
+}
+
+// timeout is how long a request may take; 0: no limit.
+func (l *Limits) timeout(route route) time.Duration {
+	if route.changes {
+		return l.EditTimeout
+	}
+	return l.Timeout
 }
 
 // errForeignPage is what scripts in pages of other origins get that want to change something.

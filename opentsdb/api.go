@@ -31,8 +31,14 @@ func defaultAPIOptions() apiOptions {
 
 // waiting returns the options with time for one operation of the store, and for the rest of a put.
 func (o apiOptions) waiting(store time.Duration) apiOptions {
-	o.Timeout = max(o.Timeout, store+5*time.Second)
+	o.Timeout = outlasting(o.Timeout, store)
 	return o
+}
+
+// outlasting returns a timeout of requests that write. It leaves time for one operation of the
+// store, and for the rest of the request.
+func outlasting(timeout, store time.Duration) time.Duration {
+	return max(timeout, store+5*time.Second)
 }
 
 // Validate names the flag that cannot work.

@@ -15,3 +15,15 @@ func TestPutsOutliveTheStore(t *testing.T) {
 		t.Errorf("a put ends after %v, usually after %v", got, usual)
 	}
 }
+
+// TestEditsOutliveTheStore is the same for edits, which have no limit where queries have none.
+func TestEditsOutliveTheStore(t *testing.T) {
+	for _, test := range []struct{ query, store, want time.Duration }{
+		{time.Second, time.Minute, 65 * time.Second}, {time.Hour, time.Minute, time.Hour}, {0, time.Minute, 0},
+	} {
+		o := Options{Timeout: test.query, StoreTimeout: test.store}
+		if got := o.editTimeout(); got != test.want {
+			t.Errorf("queries end after %v, the store after %v, edits after %v, want %v", test.query, test.store, got, test.want)
+		}
+	}
+}

@@ -121,7 +121,7 @@ func (s *server) httpServer(handler http.Handler) *http.Server {
 		handler = s.o.Hosts.Guard(handler, s.o.Logger)
 	}
 	return &http.Server{
-		Handler: handler, ReadHeaderTimeout: headerTimeout, ReadTimeout: requestTimeout, IdleTimeout: idle, MaxHeaderBytes: maxHead,
+		Handler: listen.DeadlineOfBody(handler), ReadHeaderTimeout: headerTimeout, ReadTimeout: requestTimeout, IdleTimeout: idle, MaxHeaderBytes: maxHead,
 		ConnContext: listen.WithConn,
 		ErrorLog:    s.errors.Std(),
 	}

@@ -96,7 +96,8 @@ type Options struct {
 	Store   storage.Querier
 	Deleter query.Deleter
 	Catalog Catalog
-	// StoreTimeout is how long one operation of the store may take: no put ends before it.
+	// StoreTimeout is how long one operation of the store may take: neither a put nor an edit ends
+	// before it.
 	StoreTimeout time.Duration
 	Names        Names
 	Layout       schema.Layout
@@ -225,7 +226,7 @@ func (o Options) queries(s *Server, l *limits) api.Options {
 		q.Deleter = o.Deleter
 	}
 	return api.Options{
-		Engine: query.NewEngine(q), Names: o.Names, Renamer: o.Renamer, Notes: o.Annotations, Trees: o.trees(), Series: o.Catalog, Documents: o.Documents, Metadata: o.Metadata, Layout: o.Layout, MaxSeries: o.MaxSeries, Version: o.Version, Settings: o.settings(), Concurrency: o.Concurrency, Timeout: o.Timeout, AllowEdits: o.AllowEdits, Mode: o.Mode, SpecialChars: o.SpecialChars, TimeZone: o.location(), Origins: o.origins(),
+		Engine: query.NewEngine(q), Names: o.Names, Renamer: o.Renamer, Notes: o.Annotations, Trees: o.trees(), Series: o.Catalog, Documents: o.Documents, Metadata: o.Metadata, Layout: o.Layout, MaxSeries: o.MaxSeries, Version: o.Version, Settings: o.settings(), Concurrency: o.Concurrency, Timeout: o.Timeout, EditTimeout: o.editTimeout(), AllowEdits: o.AllowEdits, Mode: o.Mode, SpecialChars: o.SpecialChars, TimeZone: o.location(), Origins: o.origins(),
 		DropCaches: s.dropAsked, Statistics: s.statistics, Host: hostname(), Running: o.Running, Logger: o.Logger, Now: o.Now,
 	}
 }
@@ -244,6 +245,14 @@ func (o Options) trees() *tree.Editor {
 		return nil
 	}
 	return o.Trees.Editor()
+}
+
+// editTimeout is the limit of requests that may change something; 0: they have none.
+func (o Options) editTimeout() time.Duration {
+	if o.Timeout == 0 {
+		return 0
+	}
+	return outlasting(o.Timeout, o.StoreTimeout)
 }
 
 func (o Options) origins() *api.Origins { return api.NewOrigins(o.CORSDomains, o.CORSHeaders) }

@@ -43,8 +43,10 @@ type Options struct {
 	// Settings are what /api/config shows, by the names of a TSD's configuration file.
 	Settings map[string]string
 	// Concurrency is how many requests compute at once; Timeout is how long one may take, 0: no limit.
+	// EditTimeout is that of requests that may change something: at least what the store may take.
 	Concurrency int
 	Timeout     time.Duration
+	EditTimeout time.Duration
 	// AllowEdits lets clients change names, metadata and trees.
 	AllowEdits bool
 	// SpecialChars are characters that names may have beside a TSD's.
@@ -249,6 +251,18 @@ func methodsFor(path Path, e endpoint) []string {
 // errPanicked is the answer to a request that met a defect.
 var errPanicked = reply.Error{Status: http.StatusInternalServerError, Message: "internal error; the log says more"}
 
+// timeout is how long a request may take; 0: as long as its client waits.
+func (a *API) timeout(path Path, method string) time.Duration {
+	switch {
+	case deletesTree(path, method), renames(path):
+		return 0
+	case slices.Contains([]string{"annotation", "annotations", "tree", "uid"}, path.Endpoint),
+		path.Endpoint == "query" && method == http.MethodDelete:
+		return a.o.EditTimeout
+	}
+	return a.o.Timeout
+}
+
 func (a *API) serve(w http.ResponseWriter, r *http.Request) (err error) {
 	path, e, err := a.find(r)
 	if err != nil {
@@ -262,9 +276,9 @@ func (a *API) serve(w http.ResponseWriter, r *http.Request) (err error) {
 		return reply.NotAllowed(method, methodsFor(path, e)...)
 	}
 	ctx := r.Context()
-	if a.o.Timeout > 0 && !deletesTree(path, method) && !renames(path) {
+	if limit := a.timeout(path, method); limit > 0 {
 		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeout(ctx, a.o.Timeout)
+		ctx, cancel = context.WithTimeout(ctx, limit)
 		defer cancel()
 	}
 	defer func() {

@@ -85,6 +85,8 @@ func (p *patient) Read(b []byte) (int, error) {
 	// a server without deadlines (tests) has slow senders wait
 	_ = p.control.SetReadDeadline(begin.Add(listen.BodyTimeout))
 	n, err := p.r.Read(b)
+	// what is stored meanwhile, and at the end, has no deadline: net/http would cancel the request
+	_ = p.control.SetReadDeadline(time.Time{})
 	p.bytes += n
 	if p.waited += time.Since(begin); err == nil && p.isSlow() {
 		err = errSlow

@@ -93,9 +93,7 @@ func (h *Handler) receive(w http.ResponseWriter, r *http.Request, p *pass) error
 	if err := share.Need(requestMemory); err != nil {
 		return err
 	}
-	control := http.NewResponseController(w)
-	defer func() { _ = control.SetReadDeadline(time.Time{}) }()
-	packed := &counted{r: &patient{r: r.Body, control: control}}
+	packed := &counted{r: &patient{r: r.Body, control: http.NewResponseController(w)}}
 	body, err := coding.Reader(packed)
 	if err != nil {
 		return reply.WithStatus(http.StatusBadRequest, fmt.Errorf("read body: %w", err))
