@@ -155,7 +155,7 @@ var doors = map[string][]string{
 	"storage/schema":          {},
 	"storage/series":          {"storage/index", "storage/kv", "storage/schema"},
 	"storage/storetest":       {"storage", "storage/kv", "storage/log", "storage/log/logtest", "storage/schema"},
-	"storage/uid":             {"storage/intern", "storage/kv", "storage/schema"},
+	"storage/uid":             {"storage/intern", "storage/kv", "storage/schema", "storage/series"},
 	"storage/write":           {"retry", "storage/catalog", "storage/changes", "storage/head", "storage/index", "storage/journal", "storage/kv", "storage/log", "storage/row", "storage/schema", "storage/series"},
 	"docs":                    {},
 	"docs/build":              {"docs", "docs/site"},

@@ -10,7 +10,6 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
-	"github.com/tsdbridge/tsdbridge/recent"
 	"github.com/tsdbridge/tsdbridge/retry"
 	"github.com/tsdbridge/tsdbridge/storage/annotations"
 	"github.com/tsdbridge/tsdbridge/storage/archive"
@@ -62,6 +61,8 @@ type Store struct {
 	retention   atomic.Pointer[[]RetentionRule]
 	filler      *fill.Filler // nil: rollup tables are not filled
 
+	unreadable func(err error) // tells of what is in the tables and cannot be read
+
 	forgotten atomic.Bool // what is known of filled rollup tables; see forgetFilled
 
 	loading retry.Outcome // of the series index; its error keeps the store from answering
@@ -82,6 +83,7 @@ func New(db kv.KV, o Options) (*Store, error) {
 	}
 	s.loading.Set(errors.New("series index: not loaded yet"))
 	s.tables = newTableLayout(s.db, &s.o, &s.loading)
+	s.unreadable = s.warnUnreadable()
 	s.openUIDs()
 	s.openCatalog()
 	if err := s.openWriter(); err != nil {
@@ -194,20 +196,23 @@ func (s *Store) openWriter() (err error) {
 	})
 	s.documents = documents.New(documents.Options{
 		DB: s.db, Tables: o.Tables, Layout: s.layout, UIDs: s.uids, Series: s.index, Registrar: s.registrar,
-		IndexRefresh: o.IndexRefresh, Now: o.Now,
+		IndexRefresh: o.IndexRefresh, Now: o.Now, Unreadable: s.unreadable,
 	})
 	s.followRenames()
 	s.annotations = annotations.New(annotations.Options{
 		DB: s.db, Table: o.Tables.Data, Tree: o.Tables.Tree, Layout: s.layout, Series: s.index, Beside: s.writer.Beside, Ready: s.ready,
+		Unreadable: s.unreadable,
 	})
 	if o.Rollups != nil {
 		s.rollups = rollup.New(rollup.Options{
 			DB: s.db, Layout: s.layout, Config: o.Rollups, Series: s.index, Beside: s.writer.Beside, Ready: s.ready,
+			Unreadable: s.unreadable,
 		})
 	}
 	if o.ArchiveTable != "" {
 		s.archives = archive.New(archive.Options{
 			DB: s.db, Table: o.ArchiveTable, Layout: s.layout, Series: s.index, Beside: s.writer.Beside, Ready: s.ready,
+			Unreadable: s.unreadable,
 		})
 	}
 	return nil
@@ -358,7 +363,7 @@ func (s *Store) newReader() *read.Reader {
 	o := read.Options{
 		DB: s.db, Table: s.o.Tables.Data, Layout: s.layout, Index: s.index, Ready: s.writer.Replayed, Now: s.o.Now, Registerer: s.o.Registerer,
 	}
-	o.Unreadable = s.warnUnreadable(recent.New[string, struct{}](mostUnreadable))
+	o.Unreadable = s.unreadable
 	o.Head, o.Ages, o.SweepBytes = s.writer.Head(), s.writer.Ages, s.o.SweepBytes
 	return read.New(o)
 }
@@ -366,7 +371,7 @@ func (s *Store) newReader() *read.Reader {
 // openUIDs opens the dictionary; on shared tables it assigns nothing before the flags are known to
 // fit.
 func (s *Store) openUIDs() {
-	o := uid.Options{Table: s.o.Tables.UID, Layout: s.layout, CacheEntries: s.o.SeriesCache, RandomMetrics: s.o.RandomMetricUIDs}
+	o := uid.Options{Table: s.o.Tables.UID, Layout: s.layout, CacheEntries: s.o.SeriesCache, RandomMetrics: s.o.RandomMetricUIDs, Unreadable: s.unreadable}
 	if !s.o.Exclusive {
 		o.BeforeAssign = s.tables.beforeUID
 	}

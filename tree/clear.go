@@ -3,9 +3,11 @@ package tree
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 
+	"github.com/tsdbridge/tsdbridge/storage"
 	"github.com/tsdbridge/tsdbridge/storage/kv"
 	"github.com/tsdbridge/tsdbridge/storage/schema"
 )
@@ -35,7 +37,8 @@ func (f *Forest) Clear(ctx context.Context, id uint16) error {
 // tree is there and not enabled, so that it may be repeated.
 func (f *Forest) Remove(ctx context.Context, id uint16) error {
 	d := NewDefinitions(f.db, f.o.TreeTable)
-	if err := d.Edit(ctx, id, func(t *schema.Tree) { t.Enabled = false }); err != nil {
+	err := d.Edit(ctx, id, func(t *schema.Tree) { t.Enabled = false })
+	if err != nil && !errors.Is(err, storage.ErrUnreadable) { // by an unreadable definition nobody adds leaves
 		return err
 	}
 	// Calls of Observe that know the tree as enabled end before the first batch begins.

@@ -94,7 +94,8 @@ func (d *Definitions) Edit(ctx context.Context, id uint16, change func(*schema.T
 		}
 		t, err := schema.ParseTree(stored)
 		if err != nil {
-			return nil, err
+			return nil, storage.RowError{Err: fmt.Errorf("row %X of %s: the definition of the tree cannot be read: %w; tsdbridge fsck finds it, "+
+				"and DELETE /api/tree?treeid=%d&definition=true deletes the tree", schema.TreeRow(id), d.table, err, id)}
 		}
 		change(&t)
 		return schema.EditTree(stored, t)

@@ -71,6 +71,8 @@ type Forest struct {
 	index     *Index
 	indexes   int   // that were in use before it
 	latest    int64 // Loaded.Latest of the index
+	// unreadable is how many cells the last whole load could not read.
+	unreadable int
 	// complete is true when the index had all rows once. With Exclusive it then has all rows for
 	// good.
 	complete bool
@@ -128,7 +130,7 @@ func (f *Forest) Load(ctx context.Context) (Loaded, error) {
 		return loaded, err
 	}
 	f.mu.Lock()
-	f.cleared = cleared
+	f.cleared, f.unreadable = cleared, loaded.Unreadable
 	f.mu.Unlock()
 	return loaded, f.replace(ctx, index, loaded, before)
 }

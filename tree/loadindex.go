@@ -13,8 +13,10 @@ type Loaded struct {
 	Branches, Leaves int
 	// CollidedLeaves are series whose path is in no cells but a column of their own.
 	CollidedLeaves int
-	// Skipped are cells that cannot be browsed to (the row above is missing) or read.
-	Skipped int
+	// Skipped are cells that cannot be browsed to (the row above is missing) or read. Unreadable are
+	// the latter, and Example is one of them.
+	Skipped, Unreadable int
+	Example             string
 	// Latest is the greatest time of a cell, milliseconds of the engine's clock.
 	Latest int64
 }
@@ -80,9 +82,9 @@ func (l *loading) row(row kv.Row) error {
 		l.Latest = max(l.Latest, c.Time)
 		var err error
 		if hash, ok := schema.ParseLeafQualifier(c.Qualifier); ok {
-			err = l.leaf(addLeaf, hash, c.Value)
+			err = l.leaf(addLeaf, hash, row.Key, c)
 		} else if hash, ok := parseAlso(c.Qualifier); ok {
-			err = l.leaf(addAlso, hash, c.Value)
+			err = l.leaf(addAlso, hash, row.Key, c)
 		}
 		if err != nil {
 			return err
@@ -97,6 +99,9 @@ func (l *loading) failures(row kv.Row) {
 	collided, broken := collidedLeaves(row)
 	l.collided = append(l.collided, collided...)
 	l.Skipped += broken
+	if l.Unreadable += broken; broken > 0 && l.Example == "" {
+		l.Example = fmt.Sprintf("row %X", row.Key)
+	}
 	for _, c := range row.Cells {
 		l.Latest = max(l.Latest, c.Time)
 	}
@@ -117,7 +122,7 @@ func (l *loading) branch(row, raw []byte) error {
 	if !ok {
 		b, broken := schema.ParseBranch(raw)
 		if broken != nil {
-			l.Skipped++
+			l.unreadable(row, l.branchColumn(), broken)
 			return nil
 		}
 		name = b.DisplayName
@@ -130,15 +135,24 @@ func (l *loading) branch(row, raw []byte) error {
 // An adder takes the leaf of a row's column into an index.
 type adder func(hash uint32, leaf schema.Leaf) (ok bool, err error)
 
-func (l *loading) leaf(add adder, hash uint32, raw []byte) error {
-	leaf, broken := schema.ParseLeaf(raw)
+func (l *loading) leaf(add adder, hash uint32, row []byte, c kv.Cell) error {
+	leaf, broken := schema.ParseLeaf(c.Value)
 	if broken != nil {
-		l.Skipped++
+		l.unreadable(row, c.Qualifier, broken)
 		return nil
 	}
 	ok, err := add(hash, leaf)
 	l.count(ok, &l.Leaves)
 	return err
+}
+
+// unreadable counts a cell that cannot be read. A TSD leaves it out too, and so does a tree here: one
+// bad cell must not take all others away.
+func (l *loading) unreadable(row, qualifier []byte, why error) {
+	l.Skipped++
+	if l.Unreadable++; l.Example == "" {
+		l.Example = fmt.Sprintf("row %X, cell %.60q: %v", row, qualifier, why)
+	}
 }
 
 func (l *loading) count(ok bool, what *int) {

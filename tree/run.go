@@ -87,6 +87,10 @@ func (k *keeper) load(ctx context.Context) (ok bool) {
 	if ok = k.note(ctx, err); ok {
 		k.logger.Info("trees loaded", "trees", len(k.forest.Trees()), "branches", loaded.Branches, "leaves", loaded.Leaves,
 			"skipped", loaded.Skipped, "duration", time.Since(begin))
+		if loaded.Unreadable > 0 {
+			k.logger.Warn("cells of trees cannot be read, and what they hold is not in the trees; tsdbridge fsck --table=tree finds them, see docs/checks.md",
+				"table", k.forest.o.TreeTable, "cells", loaded.Unreadable, "example", loaded.Example)
+		}
 	}
 	return ok
 }
@@ -201,7 +205,9 @@ type Status struct {
 	Loaded bool
 	// Branches, Leaves and CollidedLeaves are what is known of all trees.
 	Branches, Leaves, CollidedLeaves int
-	Trees                            []TreeStatus // by id
+	// Unreadable are the cells that the last whole load could not read.
+	Unreadable int
+	Trees      []TreeStatus // by id
 	// DefaultErr is why plain series are refused, nil if they are not.
 	DefaultErr error
 }
@@ -229,7 +235,7 @@ func (f *Forest) Status() Status {
 	f.mu.RLock()
 	defer f.mu.RUnlock()
 	s := Status{
-		Err: f.err, Loaded: f.loaded, Branches: f.index.Branches(), Leaves: f.index.Leaves(), CollidedLeaves: f.index.CollidedLeaves(), DefaultErr: f.plainTree.err,
+		Err: f.err, Loaded: f.loaded, Branches: f.index.Branches(), Leaves: f.index.Leaves(), CollidedLeaves: f.index.CollidedLeaves(), Unreadable: f.unreadable, DefaultErr: f.plainTree.err,
 	}
 	if !f.loaded && s.Err == nil {
 		if s.Err = errNotLoaded; f.loading != nil {

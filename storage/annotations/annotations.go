@@ -42,6 +42,8 @@ type Options struct {
 	Beside func(ctx context.Context, rows []write.SeriesRow, put func() error) error
 	// Ready returns an error while the tables cannot be used yet.
 	Ready func() error
+	// Unreadable, if set, is told why an annotation that a request meets cannot be read.
+	Unreadable func(err error)
 }
 
 // Annotations are those of some tables. They are safe for concurrent use.
@@ -116,7 +118,7 @@ func (a *Annotations) row(p *place) (write.SeriesRow, bool) {
 	return write.SeriesRow{ID: id, Base: p.base}, ok
 }
 
-// Get returns the annotation with a start; false: there is none, or none that can be read.
+// Get returns the annotation with a start; false: there is none.
 func (a *Annotations) Get(ctx context.Context, tsuid string, start int64) (Annotation, bool, error) {
 	p, err := a.placeOf(tsuid, start)
 	if err == nil {
@@ -129,8 +131,12 @@ func (a *Annotations) Get(ctx context.Context, tsuid string, start int64) (Annot
 	if err != nil {
 		return Annotation{}, false, err
 	}
-	found, ok := parsed(valueOf(rows[0], p.qualifier))
-	return found, ok, nil
+	document := valueOf(rows[0], p.qualifier)
+	if document == nil {
+		return Annotation{}, false, nil
+	}
+	found, err := a.parse(p.key, p.qualifier, document)
+	return found, err == nil, err
 }
 
 // rowsPerGet is how many rows are read at once; they may have points too.
@@ -171,7 +177,21 @@ func valueOf(cells []kv.Cell, qualifier []byte) []byte {
 	return nil
 }
 
-// parsed reads a stored document; false without one that can be read, which a TSD cannot either.
+// parse reads a stored document. One that cannot be read fails a request, as in a TSD.
+func (a *Annotations) parse(key, qualifier, document []byte) (Annotation, error) {
+	found, err := schema.ParseAnnotation(document)
+	if err == nil {
+		return found, nil
+	}
+	err = fmt.Errorf("row %x of %s: the annotation in cell %x cannot be read: %w; tsdbridge fsck finds it, and --fix=bad-annotation deletes it",
+		key, a.o.Table, qualifier, err)
+	if a.o.Unreadable != nil {
+		a.o.Unreadable(err)
+	}
+	return found, series.RowError{Err: err}
+}
+
+// parsed reads a stored document that an edit replaces; false without one that can be read.
 func parsed(document []byte) (Annotation, bool) {
 	if document == nil {
 		return Annotation{}, false

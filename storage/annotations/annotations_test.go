@@ -270,7 +270,8 @@ func TestRanges(t *testing.T) {
 	}
 }
 
-// TestUnreadable: what is no annotation is neither listed nor in the way of one.
+// TestUnreadable: what cannot be read fails a list of its time and no other, as in a TSD, and is not in
+// the way of an edit.
 func TestUnreadable(t *testing.T) {
 	for exclusive, db := range engines() {
 		a := open(t, db, exclusive)
@@ -280,10 +281,14 @@ func TestUnreadable(t *testing.T) {
 		if err := db.Apply(t.Context(), "tsdb", schema.FamilyData, []kv.Mutation{m, odd}); err != nil {
 			t.Fatal(err)
 		}
-		if list, err := a.List(t.Context(), annotations.Range{To: storage.MaxTime}, 0); len(list) != 1 || err != nil {
+		const named = "row 00000050e22700 of tsdb: the annotation in cell 010005 cannot be read"
+		if list, err := a.List(t.Context(), annotations.Range{To: storage.MaxTime}, 0); !errors.Is(err, storage.ErrUnreadable) || !strings.HasPrefix(err.Error(), named) {
 			t.Errorf("List = %+v, %v", list, err)
 		}
-		if _, ok, err := a.Get(t.Context(), "", 1356998405); ok || err != nil {
+		if list, err := a.List(t.Context(), annotations.Range{From: 1356998406_000, To: storage.MaxTime}, 0); err != nil {
+			t.Errorf("List of another time = %+v, %v", list, err)
+		}
+		if _, ok, err := a.Get(t.Context(), "", 1356998405); ok || !errors.Is(err, storage.ErrUnreadable) {
 			t.Errorf("Get = %v, %v", ok, err)
 		}
 		if _, err := a.Put(t.Context(), annotations.Merge, []annotations.Annotation{{Start: 1356998405, Notes: "n"}}); err != nil {

@@ -24,7 +24,7 @@ type Range struct {
 const noteBytes = 256
 
 // List returns the annotations of a range in the order of the table: by hours. More than limit, if
-// it is above 0, are an ErrLimit. Those that cannot be read are left out.
+// it is above 0, are an ErrLimit. One that cannot be read is an ErrUnreadable.
 func (a *Annotations) List(ctx context.Context, r Range, limit int) (list []Annotation, err error) {
 	account := budget.From(ctx)
 	err = a.each(ctx, r, func(found Annotation, size int) error {
@@ -45,10 +45,17 @@ func (a *Annotations) Each(ctx context.Context, r Range, see func(Annotation) er
 
 // each also tells how many bytes an annotation has as it is stored.
 func (a *Annotations) each(ctx context.Context, r Range, see func(Annotation, int) error) error {
-	return a.eachFrom(ctx, r, nil, func(_ []byte, _ uint32, cells []kv.StoredCell) error {
+	return a.eachFrom(ctx, r, nil, func(key []byte, base uint32, cells []kv.StoredCell) error {
 		for _, c := range cells {
-			found, ok := parsed(c.Value)
-			if at := schema.MillisOf(found.Start); !ok || at < r.From || at > r.To {
+			found, err := a.parse(key, c.Qualifier, c.Value)
+			if err != nil {
+				offset, _ := schema.ForeignOffset(c.Qualifier)
+				if at := schema.Time(base, offset); at < r.From || at > r.To {
+					continue // it is of another time
+				}
+				return err
+			}
+			if at := schema.MillisOf(found.Start); at < r.From || at > r.To {
 				continue
 			}
 			if err := see(found, len(c.Value)); err != nil {

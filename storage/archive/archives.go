@@ -27,6 +27,8 @@ type Options struct {
 	Beside func(ctx context.Context, rows []write.SeriesRow, put func() error) error
 	// Ready returns an error while the tables cannot be used yet.
 	Ready func() error
+	// Unreadable, if set, is told why a cell that a query meets cannot be read.
+	Unreadable func(err error)
 }
 
 // Archives are those of a table. They are safe for concurrent use.
@@ -40,6 +42,14 @@ type Archives struct {
 
 // New returns the archives of a table.
 func New(o Options) *Archives { return &Archives{o: o} }
+
+// unreadable returns the error of a row, and tells of it.
+func (a *Archives) unreadable(why error) error {
+	if a.o.Unreadable != nil {
+		a.o.Unreadable(why)
+	}
+	return series.RowError{Err: why}
+}
 
 // Slots are values of one step, ascending.
 type Slots struct {

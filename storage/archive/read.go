@@ -97,7 +97,8 @@ func (a *Archives) read(ctx context.Context, q *Query, part []wantedRow, use fun
 		counts.Cells++
 		counts.Bytes += int64(len(cell))
 		if times, values, err = decoder.AppendArchive(times[:0], values[:0], cell, w.base, q.Step); err != nil {
-			return series.RowError{Err: fmt.Errorf("row %x of %s, cell %x: %w; tsdbridge fsck finds it, and --fix=bad-archive deletes it", keys[i], a.o.Table, qualifier, err)}
+			return a.unreadable(fmt.Errorf("row %x of %s, cell %x, cannot be read: %w; tsdbridge fsck finds it, and --fix=bad-archive deletes the cell",
+				keys[i], a.o.Table, qualifier, err))
 		}
 		from, to := 0, len(times)
 		for from < to && times[from] < q.From {

@@ -66,10 +66,14 @@ func (d *Documents) describeSeries(ctx context.Context, tsuids [][]byte) ([]*sch
 // seriesOf reads the row of a series in tsdb-meta, nil without a document that can be read. Of its
 // UIDs only the numbers are known.
 func (d *Documents) seriesOf(row kv.Row) *schema.DescribedSeries {
-	document, err := schema.ParseTSMeta(metaDocument(row))
+	raw := metaDocument(row)
 	metric, tags, broken := d.layout.ParseTSUID(row.Key)
-	if err != nil || broken != nil {
+	if raw == nil || broken != nil {
 		return nil
+	}
+	document, err := d.parseTSMeta(row.Key, raw)
+	if err != nil {
+		return nil // told of; a TSD leaves it out too
 	}
 	s := &schema.DescribedSeries{TSMeta: document}
 	if s.TSUID == "" {
@@ -117,8 +121,11 @@ func (d *Documents) describe(ctx context.Context, uids uidSets) (described [3]ma
 		for i, uid := range wanted {
 			one := schema.DescribedUID{UID: rows[i], Name: names[i]}
 			for _, c := range documents[i].Cells {
-				if m, err := schema.ParseUIDMeta(c.Value); string(c.Qualifier) == string(kind.MetaQualifier()) && err == nil {
-					one.UIDMeta = m
+				if string(c.Qualifier) != string(kind.MetaQualifier()) {
+					continue
+				}
+				if m, err := d.parseUIDMeta(kind, rows[i], c.Value); err == nil {
+					one.UIDMeta = m // else it was told of, and the name is shown
 				}
 			}
 			one.Type = strings.ToUpper(kind.String())

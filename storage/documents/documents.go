@@ -33,6 +33,8 @@ type Options struct {
 	// IndexRefresh is how often what other processes write is looked for.
 	IndexRefresh time.Duration
 	Now          func() time.Time
+	// Unreadable, if set, is told why a document that a request meets cannot be read.
+	Unreadable func(err error)
 }
 
 // Documents are those of UIDs and series that OpenTSDB keeps in addition to their names: UIDMeta and

@@ -2,6 +2,7 @@ package documents
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"sync"
@@ -10,6 +11,7 @@ import (
 	"github.com/tsdbridge/tsdbridge/budget"
 	"github.com/tsdbridge/tsdbridge/storage/kv"
 	"github.com/tsdbridge/tsdbridge/storage/schema"
+	"github.com/tsdbridge/tsdbridge/storage/series"
 )
 
 // Metadata describes a metric. It is kept in the metric's UIDMeta document.
@@ -98,7 +100,8 @@ func (c *metadataCache) forget() {
 
 // PutMetadata keeps metadata by metric name, in the metrics' UIDMeta documents: help as
 // description, type and unit in the custom map; everything else in a document stays as it is. The
-// newest wins, but a type alone takes no text away. It returns when all of it is durable.
+// newest wins, but a type alone takes no text away. A document that cannot be read stays as it is, and
+// is told of. It returns when all of it is durable.
 func (d *Documents) PutMetadata(ctx context.Context, metadata map[string]Metadata) error {
 	var changed []string
 	moment := d.meta.moment()
@@ -118,7 +121,11 @@ func (d *Documents) PutMetadata(ctx context.Context, metadata map[string]Metadat
 		if errs != nil && errs[i] != nil {
 			return fmt.Errorf("metadata of %s: %w", metric, errs[i])
 		}
-		if err := d.keepMetadata(ctx, uids[i], metric, metadata[metric], moment); err != nil {
+		err := d.keepMetadata(ctx, uids[i], metric, metadata[metric], moment)
+		if errors.Is(err, series.ErrUnreadable) {
+			continue // it stays for whoever mends it, and holds no points back; the log tells
+		}
+		if err != nil {
 			return fmt.Errorf("metadata of %s: %w", metric, err)
 		}
 	}
@@ -168,7 +175,7 @@ func (d *Documents) readUIDMeta(ctx context.Context, c kv.Column) ([]byte, schem
 	}
 	for _, cell := range rows[0].Cells {
 		if string(cell.Qualifier) == string(c.Qualifier) {
-			document, err := schema.ParseUIDMeta(cell.Value)
+			document, err := d.parseUIDMeta(schema.Metric, c.Row, cell.Value)
 			return cell.Value, document, err
 		}
 	}
@@ -231,9 +238,12 @@ func (d *Documents) scanMetadata(ctx context.Context) (map[string]Metadata, erro
 		if err != nil {
 			return nil, err
 		}
-		document, err := schema.ParseUIDMeta(row.Cells[0].Value)
-		if err != nil || len(row.Key) != d.layout.MetricWidth {
-			continue // a broken document: a TSD cannot read it either
+		if len(row.Key) != d.layout.MetricWidth {
+			continue
+		}
+		document, err := d.parseUIDMeta(schema.Metric, row.Key, row.Cells[0].Value)
+		if err != nil {
+			continue // told of; the metadata of all others are shown
 		}
 		if m := metadataOf(document); m != (Metadata{}) {
 			uids, found = append(uids, string(row.Key)), append(found, m)

@@ -126,7 +126,7 @@ func (d *Documents) seriesMetas(ctx context.Context, rows []kv.Row) (list []sche
 			missing = err
 			continue
 		}
-		if err := readSeriesMeta(&m, row); err != nil {
+		if err := d.readSeriesMeta(&m, row); err != nil {
 			return nil, nil, err
 		}
 		list = append(list, m)
@@ -148,11 +148,11 @@ func nameless(m *schema.SeriesMeta) error {
 }
 
 // readSeriesMeta reads what a row of tsdb-meta has.
-func readSeriesMeta(m *schema.SeriesMeta, row kv.Row) (err error) {
+func (d *Documents) readSeriesMeta(m *schema.SeriesMeta, row kv.Row) (err error) {
 	for _, c := range row.Cells {
 		switch string(c.Qualifier) {
 		case string(schema.MetaQualifier()):
-			if m.TSMeta, err = schema.ParseTSMeta(c.Value); err != nil {
+			if m.TSMeta, err = d.parseTSMeta(row.Key, c.Value); err != nil {
 				return fmt.Errorf("document of the series %x: %w", row.Key, err)
 			}
 		case string(schema.CounterQualifier()):
@@ -174,7 +174,7 @@ func (d *Documents) EditSeriesMeta(ctx context.Context, tsuid []byte, e *schema.
 		if raw == nil {
 			return nil, ErrNoDocument
 		}
-		stored, err := schema.ParseTSMeta(raw)
+		stored, err := d.parseTSMeta(tsuid, raw)
 		if err != nil {
 			return nil, err
 		}
@@ -242,7 +242,7 @@ func (d *Documents) CreateSeriesMeta(ctx context.Context, tsuid []byte, e *schem
 	return d.editSeriesMeta(ctx, tsuid, func(raw []byte) ([]byte, error) {
 		stored := schema.NewTSMeta(tsuid, 0)
 		if raw != nil {
-			if stored, err = schema.ParseTSMeta(raw); err != nil {
+			if stored, err = d.parseTSMeta(tsuid, raw); err != nil {
 				return nil, err
 			}
 		}

@@ -55,7 +55,7 @@ func (d *Documents) uidMetas(ctx context.Context, kind schema.Kind, uids []strin
 		for i, row := range rows {
 			m := schema.NamedUIDMeta{Kind: kind, UID: chunk[i], Name: names[len(list)]}
 			if raw := valueOf(row, kind.MetaQualifier()); raw != nil && m.Name != "" {
-				if m.UIDMeta, err = schema.ParseUIDMeta(raw); err != nil {
+				if m.UIDMeta, err = d.parseUIDMeta(kind, row.Key, raw); err != nil {
 					return nil, fmt.Errorf("document of the %s %s: %w", kind, m.Name, err)
 				}
 			}
@@ -92,7 +92,7 @@ func (d *Documents) EditUIDMeta(ctx context.Context, uid string, e *schema.UIDMe
 	err = d.edit(ctx, column, func(raw []byte) ([]byte, error) {
 		stored := schema.UIDMeta{}
 		if raw != nil {
-			if stored, err = schema.ParseUIDMeta(raw); err != nil {
+			if stored, err = d.parseUIDMeta(e.Kind, []byte(uid), raw); err != nil {
 				return nil, err
 			}
 		}

@@ -330,7 +330,7 @@ func (w *partReader) decode(p *series.Points, base uint32, cells []kv.StoredCell
 func (w *partReader) unreadable(key []byte, why error) error {
 	err := schema.RowFault(w.o.Layout, w.decoder.table, key, why)
 	if w.o.Unreadable != nil {
-		w.o.Unreadable(key, err)
+		w.o.Unreadable(err)
 	}
 	return series.RowError{Err: err}
 }

@@ -26,8 +26,8 @@ type Options struct {
 	Ages func(head.Row) []schema.Age
 	// Ready returns an error while the head lacks points that were acknowledged.
 	Ready func() error
-	// Unreadable, if set, is told of each row that a query meets and that cannot be read.
-	Unreadable func(key []byte, err error)
+	// Unreadable, if set, is told why a row that a query meets cannot be read.
+	Unreadable func(err error)
 	// SweepBytes is what one wide read of shared tables may hold at a time; 0: a quarter of the
 	// query's budget.
 	SweepBytes int64

@@ -199,7 +199,7 @@ func (w *reader) take(ctx context.Context, row kv.Row) error {
 	before := w.count
 	for _, c := range row.Cells {
 		if err := w.cell(i, int64(key.Base)*1000, c); err != nil {
-			return series.RowError{Err: schema.RowFault(w.rollups.o.Layout, w.table(), row.Key, fmt.Errorf("cell %x: %w", c.Qualifier, err))}
+			return w.rollups.unreadable(schema.RollupFault(w.rollups.o.Layout, w.table(), row.Key, schema.CellError{Qualifier: c.Qualifier, Err: err}))
 		}
 	}
 	if w.q.MaxValues > 0 && w.count > w.q.MaxValues {

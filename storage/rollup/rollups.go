@@ -24,6 +24,8 @@ type Options struct {
 	Beside func(ctx context.Context, rows []write.SeriesRow, put func() error) error
 	// Ready returns an error while the tables cannot be used yet.
 	Ready func() error
+	// Unreadable, if set, is told why a cell that a query meets cannot be read.
+	Unreadable func(err error)
 }
 
 // Rollups are the values of some rollup tables. They are safe for concurrent use.
@@ -31,6 +33,14 @@ type Rollups struct{ o Options }
 
 // New returns the rollups of a configuration.
 func New(o Options) *Rollups { return &Rollups{o} }
+
+// unreadable returns the error of a row, and tells of it.
+func (r *Rollups) unreadable(why error) error {
+	if r.o.Unreadable != nil {
+		r.o.Unreadable(why)
+	}
+	return series.RowError{Err: why}
+}
 
 // Config returns the configuration.
 func (r *Rollups) Config() *Config { return r.o.Config }

@@ -1,8 +1,8 @@
 package row
 
 import (
+	"bytes"
 	"cmp"
-	"fmt"
 	"slices"
 
 	"github.com/tsdbridge/tsdbridge/storage/kv"
@@ -46,7 +46,7 @@ func (r *Row) Load(cells []kv.Cell) error {
 	r.reset()
 	for _, c := range cells {
 		if err := r.add(c); err != nil {
-			return fmt.Errorf("cell %x: %w", c.Qualifier, err)
+			return schema.CellError{Qualifier: bytes.Clone(c.Qualifier), Err: err}
 		}
 	}
 	r.sort()
@@ -64,7 +64,7 @@ func (r *Row) LoadStored(cells []kv.StoredCell, coded *schema.ColumnDecoder) (er
 			err = r.addCoded(c, coded)
 		}
 		if err != nil {
-			return fmt.Errorf("cell %x: %w", c.Qualifier, err)
+			return schema.CellError{Qualifier: bytes.Clone(c.Qualifier), Err: err}
 		}
 	}
 	r.sort()

@@ -10,6 +10,7 @@ import (
 
 	"github.com/tsdbridge/tsdbridge/storage/kv"
 	"github.com/tsdbridge/tsdbridge/storage/schema"
+	"github.com/tsdbridge/tsdbridge/storage/series"
 )
 
 // Options of a Dictionary.
@@ -25,6 +26,8 @@ type Options struct {
 	// BeforeAssign, if set, may refuse an assignment. It is called before ids are drawn (id 0) and
 	// again with the first id that was drawn.
 	BeforeAssign func(ctx context.Context, kind schema.Kind, id int64) error
+	// Unreadable, if set, is told why a row that is looked up cannot be used.
+	Unreadable func(err error)
 }
 
 // Dictionary maps names to UIDs and back. UIDs are raw bytes of the layout's width, kept in
@@ -35,7 +38,8 @@ type Dictionary struct {
 	layout  schema.Layout
 	random  bool // UIDs of metrics
 	before  func(ctx context.Context, kind schema.Kind, id int64) error
-	caches  [3]*cache // by kind
+	tell    func(err error) // of what cannot be used
+	caches  [3]*cache       // by kind
 	renames renames
 	last    [3]atomic.Int64 // by kind: the greatest id drawn that is known of
 	// assigning lets one assignment of a kind run at a time in this process, so that two requests
@@ -47,7 +51,7 @@ type Dictionary struct {
 
 // New returns a dictionary over a table of db.
 func New(db *kv.Engine, o Options) *Dictionary {
-	d := &Dictionary{db: db, table: o.Table, layout: o.Layout, random: o.RandomMetrics, before: o.BeforeAssign}
+	d := &Dictionary{db: db, table: o.Table, layout: o.Layout, random: o.RandomMetrics, before: o.BeforeAssign, tell: o.Unreadable}
 	if d.before == nil {
 		d.before = func(context.Context, schema.Kind, int64) error { return nil }
 	}
@@ -127,8 +131,12 @@ func (d *Dictionary) fetchKeys(ctx context.Context, kind schema.Kind, names, uid
 
 // badWidth is a UID in the table that is not of the configured width.
 func (d *Dictionary) badWidth(kind schema.Kind, name string, uid []byte) error {
-	return fmt.Errorf("the %s UID of %q in table %s is %d bytes, the configured width is %d: see --storage.uid-width",
-		kind, name, d.table, len(uid), d.layout.Width(kind))
+	err := fmt.Errorf("row %q of %s: the %s UID %X of %q is %d bytes, the configured width is %d: see --storage.uid-width; "+
+		"if this row alone differs, tsdbridge uid fsck finds it", name, d.table, kind, uid, name, len(uid), d.layout.Width(kind))
+	if d.tell != nil {
+		d.tell(err)
+	}
+	return series.RowError{Err: err}
 }
 
 // Names returns the names of UIDs, in order; a UID without a reverse row gives "".
