@@ -38,6 +38,7 @@ func (p *parser) importBlocksCommand(all *kingpin.CmdClause) {
 	c.Arg("dir", "Directory.").Required().StringVar(&i.Dir)
 	seriesChoice(c, &i.SeriesChoice)
 	c.Flag("external-labels", "Add the external labels that Thanos keeps in its blocks.").Default("true").BoolVar(&i.External)
+	c.Flag("metadata", "Types, help texts and units of metrics, which blocks do not have: a file with the answer of a Prometheus' /api/v1/metadata, or the URL of that Prometheus.").PlaceHolder("FILE|URL").StringVar(&i.Metadata)
 	c.Flag("temp-dir", "Where a temporary directory is made, of links and of what the write-ahead log becomes in memory-mapped files. Default: that of the system.").PlaceHolder("DIR").StringVar(&i.Temp)
 	importFlags(c, &i.ImportOptions, "Parts of blocks that are imported at once.")
 	verifyFlag(c, &i.ImportOptions)

@@ -24,6 +24,7 @@ type ImportBlocksOptions struct {
 	Dir      string // argument
 	Temp     string // --temp-dir
 	External bool   // --external-labels
+	Metadata string // --metadata: a file, or the URL of a Prometheus
 }
 
 // DefaultImportBlocksOptions returns the options without a flag.
@@ -60,6 +61,10 @@ func (i *ImportBlocksOptions) source() blocks.Options {
 // run imports the directory by the store of an import.
 func (i *ImportBlocksOptions) run(ctx context.Context, console commands.Console, target columnsTarget) (err error) {
 	line := &commands.StatusLine{Console: console}
+	described, err := readMetadata(ctx, i.Metadata)
+	if err != nil {
+		return err
+	}
 	fmt.Fprintf(line, "opening %s\n", i.Dir)
 	dir, err := blocks.Open(i.source())
 	if err != nil {
@@ -92,6 +97,11 @@ func (i *ImportBlocksOptions) run(ctx context.Context, console commands.Console,
 		return points, all.skip(points)
 	}
 	done, err := transfer.ImportPieces(ctx, to)
+	if err == nil && i.Metadata != "" {
+		var families int
+		families, err = storeMetadata(ctx, s, described)
+		fmt.Fprintf(line, "metadata of %d metrics stored\n", families)
+	}
 	line.Close()
 	return i.end(ctx, console, importResult{done, err, len(dir.Damaged()), s}, target, &reread{
 		units: dir.Groups(), by: "groups of blocks", read: dir.ReadGroup,
