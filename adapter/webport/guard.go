@@ -10,7 +10,6 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
-	"os"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -182,8 +181,8 @@ func (g *guard) fail(w http.ResponseWriter, err error) {
 		refuse(w, http.StatusRequestEntityTooLarge, fmt.Sprintf("a body of more than %d bytes (--web.max-body-bytes)", g.limit))
 	case errors.Is(err, listen.ErrBusy):
 		refuse(w, http.StatusServiceUnavailable, "too many bytes of requests at once (4 × --web.max-body-bytes), try again later")
-	case errors.Is(err, os.ErrDeadlineExceeded):
-		refuse(w, http.StatusRequestTimeout, fmt.Sprintf("the body did not come within %v", listen.BodyTimeout))
+	case errors.Is(err, listen.ErrLate):
+		refuse(w, http.StatusRequestTimeout, err.Error())
 	default:
 		refuse(w, http.StatusBadRequest, "read body: "+err.Error())
 	}

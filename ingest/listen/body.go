@@ -2,7 +2,9 @@ package listen
 
 import (
 	"errors"
+	"fmt"
 	"io"
+	"os"
 	"runtime"
 )
 
@@ -10,6 +12,8 @@ import (
 var (
 	ErrTooLarge = errors.New("the body is too large")
 	ErrBusy     = errors.New("too many bytes of requests at once")
+	// ErrLate is of a body that did not come before its deadline. It wraps os.ErrDeadlineExceeded.
+	ErrLate = fmt.Errorf("the body did not come in time; send less in one request, or fewer requests at once: %w", os.ErrDeadlineExceeded)
 )
 
 // firstBody is the memory that a body begins with, in bytes.
@@ -49,6 +53,8 @@ func (b Body) ReadBody(dst []byte, r io.Reader) ([]byte, error) {
 			return dst, ErrTooLarge
 		case errors.Is(err, io.EOF):
 			return dst, nil
+		case errors.Is(err, os.ErrDeadlineExceeded):
+			return dst, ErrLate
 		case err != nil:
 			return dst, err
 		}

@@ -31,6 +31,7 @@ type Conn struct {
 	since   atomic.Int64 // when it was accepted or last useful, nanoseconds since 1970
 
 	inHead    atomic.Bool  // what is read belongs to the head of a request
+	answering atomic.Int32 // requests of which the head has come, and that are not answered; HTTP/2 has several at once
 	head      atomic.Int64 // bytes of it
 	headShare Share        // of the port's heads
 
@@ -69,7 +70,7 @@ func (c *Conn) Read(b []byte) (int, error) {
 	return n, err
 }
 
-// Headed reports that a head is complete: what is read until End is not counted. A client that did
+// Headed reports that a head is complete: what is read until Answered is not counted. A client that did
 // not wait for the last answer lets others go first.
 func (c *Conn) Headed() {
 	if c == nil {
@@ -78,6 +79,7 @@ func (c *Conn) Headed() {
 	if c.owes.Swap(false) {
 		runtime.Gosched()
 	}
+	c.answering.Add(1)
 	c.noHead()
 }
 
@@ -106,20 +108,21 @@ func (c *Conn) End(useful bool) {
 			c.port.meet(c)
 		}
 	}
-	c.Answered()
+	c.owes.Store(true)
 	if c.working.Add(-1) == 0 && c.port.waiting.Load() {
 		c.port.wake()
 	}
 }
 
-// Answered reports that what is read next is the head of another request, and that others may go
-// first.
+// Answered reports that the request of a head is answered, and that others may go first. What is read next is
+// the head of another request, unless bodies of other requests still come: those of HTTP/2 come beside each other, and
+// one head among them has the bytes that the server lets it have.
 func (c *Conn) Answered() {
 	if c == nil {
 		return
 	}
 	c.owes.Store(true)
-	if c.port.heads != nil {
+	if c.answering.Add(-1) <= 0 && c.port.heads != nil {
 		c.head.Store(0)
 		c.inHead.Store(true)
 	}

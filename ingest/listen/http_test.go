@@ -63,6 +63,7 @@ func TestHeadsAreBounded(t *testing.T) {
 	addr := serve(t, 20<<10, func(w http.ResponseWriter, r *http.Request) {
 		conn := ConnOf(r.Context())
 		conn.Headed()
+		defer conn.Answered()
 		conn.Begin()
 		defer conn.End(true)
 		_, _ = io.Copy(io.Discard, r.Body)

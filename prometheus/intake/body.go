@@ -16,6 +16,9 @@ func (s *Share) Receive(dst []byte, w http.ResponseWriter, r *http.Request, limi
 		return dst, reply.WithStatus(http.StatusRequestEntityTooLarge, fmt.Errorf("body of %d bytes, more than %d (--write.max-body-bytes)", r.ContentLength, limit))
 	}
 	dst, err := listen.Receive(dst, w, r, limit, &s.Share)
+	if errors.Is(err, listen.ErrLate) {
+		w.Header().Set("Connection", "close") // the rest is not read
+	}
 	return dst, bodyError(err, limit)
 }
 
@@ -35,6 +38,8 @@ func bodyError(err error, limit int) error {
 		return reply.WithStatus(http.StatusRequestEntityTooLarge, fmt.Errorf("body of more than %d bytes (--write.max-body-bytes)", limit))
 	case errors.Is(err, listen.ErrBusy):
 		return ErrBusy
+	case errors.Is(err, listen.ErrLate):
+		return reply.WithStatus(http.StatusRequestTimeout, err)
 	case err != nil:
 		return reply.WithStatus(http.StatusBadRequest, fmt.Errorf("read body: %w", err))
 	}

@@ -4,9 +4,13 @@ import (
 	"bytes"
 	"compress/gzip"
 	"errors"
+	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"os"
+	"strings"
 	"testing"
+	"testing/iotest"
 	"time"
 
 	"github.com/tsdbridge/tsdbridge/ingest/listen"
@@ -101,5 +105,16 @@ func TestBodies(t *testing.T) {
 		if got := status(tc.err); got != tc.want {
 			t.Errorf("%s: %v, want %d", name, tc.err, tc.want)
 		}
+	}
+}
+
+// TestLateBody: a body that does not come in time is answered 408 with what to do, and its connection is closed.
+func TestLateBody(t *testing.T) {
+	late := iotest.ErrReader(fmt.Errorf("read: %w", os.ErrDeadlineExceeded))
+	share, w := New(Options{Requests: 1, InFlightBytes: 1 << 20}).Share(), httptest.NewRecorder()
+	defer share.Release()
+	_, err := share.Receive(nil, w, httptest.NewRequest(http.MethodPost, "/", late), 1<<20)
+	if status(err) != http.StatusRequestTimeout || !strings.Contains(err.Error(), "send less in one request") || w.Header().Get("Connection") != "close" {
+		t.Errorf("%v %v", err, w.Header())
 	}
 }

@@ -129,6 +129,8 @@ func (a answer) code() codes.Code {
 	switch {
 	case a.retry:
 		return codes.Unavailable
+	case a.status == http.StatusRequestTimeout:
+		return codes.DeadlineExceeded // as gRPC's own servers; senders try again
 	case a.status == http.StatusUnsupportedMediaType:
 		return codes.Unimplemented
 	case a.status >= http.StatusInternalServerError:

@@ -225,3 +225,10 @@ func TestNoCalls(t *testing.T) {
 		}
 	}
 }
+
+// TestLateCall: a call whose message does not come in time may be sent again.
+func TestLateCall(t *testing.T) {
+	if code := (answer{status: http.StatusRequestTimeout}).code(); code != codes.DeadlineExceeded {
+		t.Error(code)
+	}
+}

@@ -87,7 +87,7 @@ func (p *pass) ended(err error) error {
 	}
 	own := reply.Error{}
 	if err != nil && p.failed == nil && !errors.As(err, &own) {
-		err = reply.WithStatus(http.StatusBadRequest, fmt.Errorf("read body: %w", err))
+		err = badBody(err)
 	}
 	return err
 }

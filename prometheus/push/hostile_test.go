@@ -9,11 +9,13 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"os"
 	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
 
+	"github.com/tsdbridge/tsdbridge/prometheus/reply"
 	"github.com/tsdbridge/tsdbridge/storage"
 )
 
@@ -152,4 +154,13 @@ func TestDripping(t *testing.T) {
 			t.Errorf("it took %v", took)
 		}
 	})
+}
+
+// TestLateText: a text that stops coming, or comes too slowly, is answered 408.
+func TestLateText(t *testing.T) {
+	for _, err := range []error{errSlow, fmt.Errorf("read: %w", os.ErrDeadlineExceeded)} {
+		if own, ok := errors.AsType[reply.Error](badBody(err)); !ok || own.Status != http.StatusRequestTimeout || !strings.Contains(own.Error(), "send less") {
+			t.Error(own)
+		}
+	}
 }

@@ -13,6 +13,7 @@ import (
 	"math"
 	"mime"
 	"net/http"
+	"os"
 	"strings"
 	"time"
 
@@ -96,7 +97,7 @@ func (h *Handler) receive(w http.ResponseWriter, r *http.Request, p *pass) error
 	packed := &counted{r: &patient{r: r.Body, control: http.NewResponseController(w)}}
 	body, err := coding.Reader(packed)
 	if err != nil {
-		return reply.WithStatus(http.StatusBadRequest, fmt.Errorf("read body: %w", err))
+		return badBody(err)
 	}
 	return p.reader(r.URL.Path)(&expanding{counted: counted{r: body}, packed: packed}, r, share)
 }
@@ -191,9 +192,17 @@ func (p *pass) readText(body io.Reader, f openmetrics.Format) error {
 		err = commit
 	}
 	if err != nil && p.failed == nil {
-		err = reply.WithStatus(http.StatusBadRequest, fmt.Errorf("read body: %w", err))
+		err = badBody(err)
 	}
 	return err
+}
+
+// badBody returns the answer to a body that could not be read to its end.
+func badBody(err error) error {
+	if errors.Is(err, os.ErrDeadlineExceeded) || errors.Is(err, errSlow) {
+		return reply.WithStatus(http.StatusRequestTimeout, fmt.Errorf("%w: %w; what was read before is stored", listen.ErrLate, err))
+	}
+	return reply.WithStatus(http.StatusBadRequest, fmt.Errorf("read body: %w", err))
 }
 
 // firstMillisecond is where times of OpenMetrics, in seconds, do not reach before the year 5138.
