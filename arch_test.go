@@ -68,7 +68,7 @@ var doors = map[string][]string{
 	"opentsdb/aggregate":      {"storage/schema"},
 	"opentsdb/api":            {"budget", "explain", "flights", "ingest/listen", "opentsdb/aggregate", "opentsdb/expression", "opentsdb/graph", "opentsdb/jackson", "opentsdb/query", "opentsdb/reply", "running", "storage", "storage/documents", "storage/schema", "tally", "tracing", "tree", "tree/javaregexp", "turns"},
 	"opentsdb/client":         {},
-	"opentsdb/compare":        {"opentsdb/client", "opentsdb/query"},
+	"opentsdb/compare":        {"opentsdb/client", "opentsdb/jackson", "opentsdb/query"},
 	"opentsdb/conf":           {},
 	"opentsdb/expression":     {"opentsdb/aggregate", "opentsdb/jackson", "opentsdb/jexl", "opentsdb/query", "opentsdb/reply", "storage"},
 	"opentsdb/graph":          {},

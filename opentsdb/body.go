@@ -95,6 +95,8 @@ func bodyError(err error, limit int) error {
 		return tooLarge(limit)
 	case errors.Is(err, listen.ErrBusy):
 		return errBusy
+	case errors.Is(err, listen.ErrLate):
+		return reply.Error{Status: http.StatusRequestTimeout, Message: "Unable to read the request", Details: err.Error()}
 	case err != nil:
 		return reply.Error{Status: http.StatusBadRequest, Message: "Unable to read the request", Details: err.Error()}
 	}

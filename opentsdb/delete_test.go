@@ -80,7 +80,9 @@ func TestSeriesByTSUIDs(t *testing.T) {
 		_, _, text := exchangeRaw(t, r)
 		return text
 	}
-	send("/api/uid/assign?metric=m&tagk=host,cpu&tagv=a,b,0", "")
+	if status, text := ask(t, http.MethodGet, "http://"+address+"/api/uid/assign?metric=m&tagk=host,cpu&tagv=a,b,0", ""); status != http.StatusOK {
+		t.Fatal(status, text)
+	}
 	send("/api/put", `[{"metric":"m","timestamp":1356998400,"value":1,"tags":{"host":"a"}},{"metric":"m","timestamp":1356998400,"value":2,"tags":{"host":"b","cpu":"0"}}]`)
 	query := func(kind, key, text, more string) string {
 		return send("/api/query", `{"start":1356998400,"end":1356998500,`+more+`"queries":[{"aggregator":"none","tsuids":["000001000001000001","000001000001000002000002000003"],

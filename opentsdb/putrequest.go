@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"net/url"
 	"slices"
 	"strconv"
 	"sync"
@@ -39,7 +38,10 @@ func readPutFlags(query string) (f putFlags, err error) {
 	if query == "" {
 		return f, nil
 	}
-	q, _ := url.ParseQuery(api.Separated(query)) // of one with errors the rest counts, as in net/url
+	q, err := api.Parameters(query)
+	if err != nil {
+		return f, err
+	}
 	f.summary, f.details = q.Has("summary"), q.Has("details")
 	if text := q.Get("sync_timeout"); q.Has("sync") && text != "" {
 		ms, err := strconv.Atoi(text)

@@ -39,3 +39,43 @@ func TestSemicolons(t *testing.T) {
 		}
 	}
 }
+
+// TestPutEscapes: a wrong escape in the flags of a put is an error, as in those of a query, and nothing is stored.
+func TestPutEscapes(t *testing.T) {
+	server := "http://" + startRecorded(t)
+	put := `{"metric":"m","timestamp":1356998400,"value":1,"tags":{"host":"a"}}`
+	for _, path := range []string{"/api/put?summary&details=%zz", "/api/put?sync&sync_timeout=%", "/api/put/?x=%1", "/api/rollup?details=%zz"} {
+		if status, text := ask(t, http.MethodPost, server+path, put); status != http.StatusBadRequest || !strings.Contains(text, "invalid URL escape") {
+			t.Errorf("%s: %d %s", path, status, text)
+		}
+	}
+	if status, text := ask(t, http.MethodGet, server+"/api/suggest?type=metrics", ""); status != http.StatusOK || text != "[]" {
+		t.Error(status, text)
+	}
+}
+
+// TestAssignKinds: names of other kinds than metric, tagk and tagv, which may be in any case, are errors, as with a TSD.
+func TestAssignKinds(t *testing.T) {
+	address := "http://" + serveWith(t, func(o *Options) { o.AllowEdits = true })
+	for _, c := range []struct {
+		method, path, body string
+		status             int
+		want               string
+	}{
+		{"POST", "", `{"x":["a"]}`, 400, `{"x":{},"x_errors":{"a":"Unknown type name"}}`},
+		{"POST", "", `{"metrics":["a"],"tagk":["k"]}`, 400, `{"metrics":{},"metrics_errors":{"a":"Unknown type name"},"tagk":{"k":"000001"}}`},
+		{"POST", "", `{"Metric":["b"],"TAGV":[]}`, 200, `{"Metric":{"b":"000001"},"TAGV":{}}`},
+		{"POST", "", `{"x":["a b"],"y":[]}`, 400, `{"x":{},"x_errors":{"a b":"Invalid x (\"a b\"): illegal character:  "},"y":{}}`},
+		{"POST", "", `{"metric":[]}`, 200, `{"metric":{}}`},
+		{"POST", "", `{}`, 400, "Missing values to assign UIDs"},
+		{"POST", "?metric=q", "", 400, "Missing message content"},
+		{"GET", "?x=a", "", 400, "Missing values to assign UIDs"},
+		{"GET", "?x=a&tagv=v,w,,", "", 200, `{"tagv":{"v":"000001","w":"000002"}}`},
+		{"GET", "?tagv=first&tagv=last", "", 200, `{"tagv":{"last":"000003"}}`},
+		{"GET", "?tagv=,", "", 400, "Missing values to assign UIDs"},
+	} {
+		if status, text := ask(t, c.method, address+"/api/uid/assign"+c.path, c.body); status != c.status || !strings.Contains(text, c.want) {
+			t.Errorf("%s %s %s: %d %.300s, want %d %s", c.method, c.path, c.body, status, text, c.status, c.want)
+		}
+	}
+}

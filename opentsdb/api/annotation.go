@@ -90,15 +90,39 @@ func (a *API) readAnnotation(w http.ResponseWriter, r *request) (storage.Annotat
 	if len(body) == 0 {
 		return a.annotationParameters(r.URL.Query())
 	}
-	standard, err := jackson.Standard(body)
-	if err != nil {
-		return storage.Annotation{}, query.SyntaxError{Err: err}
-	}
-	note, err := schema.ParseAnnotation(standard)
-	if err != nil {
+	var note storage.Annotation
+	if err := jackson.Read(body, annotationReader(&note)); err != nil {
 		return note, query.SyntaxError{Err: err}
 	}
 	return note, nil
+}
+
+// annotationReader reads an annotation as it is sent.
+func annotationReader(note *storage.Annotation) jackson.Reader {
+	return jackson.Object(jackson.Fields{
+		"tsuid": jackson.Text(&note.TSUID), "startTime": jackson.Long(&note.Start), "endTime": jackson.Long(&note.End),
+		"description": jackson.Text(&note.Description), "notes": jackson.Text(&note.Notes), "custom": customReader(&note.Custom),
+	})
+}
+
+// customReader reads texts by their names.
+func customReader(to *map[string]string) jackson.Reader {
+	return func(s *jackson.Scanner) error {
+		var texts map[string]*string
+		if err := jackson.Texts(&texts)(s); err != nil {
+			return err
+		}
+		if *to = nil; texts == nil {
+			return nil
+		}
+		*to = make(map[string]string, len(texts))
+		for name, text := range texts {
+			if (*to)[name] = ""; text != nil {
+				(*to)[name] = *text
+			}
+		}
+		return nil
+	}
 }
 
 // annotationParameters reads an annotation from parameters, whose times become seconds.

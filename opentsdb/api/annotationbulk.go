@@ -13,7 +13,6 @@ import (
 	"github.com/tsdbridge/tsdbridge/opentsdb/query"
 	"github.com/tsdbridge/tsdbridge/opentsdb/reply"
 	"github.com/tsdbridge/tsdbridge/storage"
-	"github.com/tsdbridge/tsdbridge/storage/schema"
 )
 
 // Bounds of one request.
@@ -96,14 +95,11 @@ func readBulkAnnotation(s *jackson.Scanner) (note storage.Annotation, err error)
 	if err := s.Skip(0); err != nil {
 		return note, err
 	}
-	raw, err := jackson.Standard(s.B[begin:s.I])
-	if err != nil {
-		return note, err
-	}
+	raw := s.B[begin:s.I]
 	if len(raw) > maxAnnotationBytes {
 		return note, reply.Error{Status: http.StatusRequestEntityTooLarge, Message: fmt.Sprintf("An annotation may have at most %d bytes", maxAnnotationBytes)}
 	}
-	if note, err = schema.ParseAnnotation(raw); err == nil && note.Start < 1 {
+	if err = jackson.Read(raw, annotationReader(&note)); err == nil && note.Start < 1 {
 		err = reply.Error{
 			Status: http.StatusBadRequest, Message: errStartUnset.Message,
 			Details: fmt.Sprintf("Annotation error: TSUID: %.64s Start: %d  Description: %.64s", note.TSUID, note.Start, note.Description),

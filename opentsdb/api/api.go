@@ -185,7 +185,7 @@ func Method(r *http.Request) string {
 	if r.Method != http.MethodGet {
 		return r.Method
 	}
-	parameters, _ := url.ParseQuery(Separated(r.URL.RawQuery)) // a wrong escape is refused before anything is done
+	parameters, _ := url.ParseQuery(query.Separated(r.URL.RawQuery)) // a wrong escape is refused before anything is done
 	return strings.ToUpper(cmp.Or(parameters.Get("method_override"), r.Method))
 }
 

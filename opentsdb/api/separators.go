@@ -3,27 +3,32 @@ package api
 import (
 	"net/http"
 	"net/url"
-	"strings"
 
+	"github.com/tsdbridge/tsdbridge/opentsdb/query"
 	"github.com/tsdbridge/tsdbridge/opentsdb/reply"
 )
 
-// Separated returns a query string whose parameters stand between ampersands alone. A TSD's Netty takes a semicolon
-// for one, unless it is escaped.
-func Separated(query string) string { return strings.ReplaceAll(query, ";", "&") }
+// Parameters returns the parameters of a query string. One with a wrong escape is an error.
+func Parameters(text string) (url.Values, error) {
+	v, err := url.ParseQuery(query.Separated(text))
+	if err != nil {
+		return nil, reply.Error{Status: http.StatusBadRequest, Message: "Unable to parse the parameters", Details: err.Error()}
+	}
+	return v, nil
+}
 
-// separated returns a request with such a query string. A parameter with a wrong escape is an error, since without
+// separated returns a request whose parameters stand between ampersands. A parameter with a wrong escape is an error, since without
 // it the rest would be another question; a TSD does not answer at all.
 func separated(r *http.Request) (*http.Request, error) {
-	query := Separated(r.URL.RawQuery)
-	if _, err := url.ParseQuery(query); err != nil {
-		return r, reply.Error{Status: http.StatusBadRequest, Message: "Unable to parse the parameters", Details: err.Error()}
+	text := query.Separated(r.URL.RawQuery)
+	if _, err := Parameters(r.URL.RawQuery); err != nil {
+		return r, err
 	}
-	if query == r.URL.RawQuery {
+	if text == r.URL.RawQuery {
 		return r, nil
 	}
 	target := *r.URL
-	target.RawQuery = query
+	target.RawQuery = text
 	changed := *r
 	changed.URL = &target
 	return &changed, nil

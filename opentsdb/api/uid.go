@@ -2,7 +2,9 @@ package api
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"maps"
 	"net/http"
 	"slices"
 	"strings"
@@ -47,18 +49,14 @@ func (a *API) assign(w http.ResponseWriter, r *request) error {
 		return err
 	}
 	answer, status := map[string]map[string]string{}, http.StatusOK
-	for _, kind := range schema.Kinds() {
-		asked := names[kind.String()]
-		if len(asked) == 0 {
-			continue
-		}
-		uids, failed, err := a.assignKind(r.Context(), kind, asked)
+	for _, kind := range slices.Sorted(maps.Keys(names)) {
+		uids, failed, err := a.assignKind(r.Context(), kind, names[kind])
 		if err != nil {
 			return err
 		}
-		answer[kind.String()] = uids
+		answer[kind] = uids
 		if len(failed) > 0 {
-			answer[kind.String()+"_errors"], status = failed, http.StatusBadRequest
+			answer[kind+"_errors"], status = failed, http.StatusBadRequest
 		}
 	}
 	reply.WriteJSON(w, r.Request, status, answer)
@@ -66,15 +64,22 @@ func (a *API) assign(w http.ResponseWriter, r *request) error {
 }
 
 // assignKind assigns the names that have no UID. failed says why others got none.
-func (a *API) assignKind(ctx context.Context, kind schema.Kind, names []string) (assigned, failed map[string]string, err error) {
+func (a *API) assignKind(ctx context.Context, kindName string, names []string) (assigned, failed map[string]string, err error) {
 	assigned, failed = map[string]string{}, map[string]string{}
+	kind, known := assignable(kindName)
 	names = slices.DeleteFunc(slices.Clone(names), func(name string) bool {
-		err := CheckName(kind.String(), name, a.o.SpecialChars)
+		err := CheckName(kindName, name, a.o.SpecialChars)
+		if err == nil && !known {
+			err = errUnknownKind
+		}
 		if err != nil {
 			failed[name] = err.Error()
 		}
 		return err != nil
 	})
+	if len(names) == 0 {
+		return assigned, failed, nil
+	}
 	have, err := a.o.Names.Lookup(ctx, kind, names)
 	if err != nil {
 		return nil, nil, err
@@ -98,6 +103,19 @@ func (a *API) assignKind(ctx context.Context, kind schema.Kind, names []string) 
 	return assigned, failed, nil
 }
 
+// errUnknownKind is what a TSD tells of names of another kind.
+var errUnknownKind = errors.New("Unknown type name") //nolint:staticcheck // a TSD's words
+
+// assignable returns the kind of a name, which may be in any case.
+func assignable(name string) (schema.Kind, bool) {
+	for _, kind := range schema.Kinds() {
+		if strings.EqualFold(name, kind.String()) {
+			return kind, true
+		}
+	}
+	return 0, false
+}
+
 // namesReader reads lists of names by their kinds.
 func namesReader(names map[string][]string) jackson.Reader {
 	return jackson.Any(func(kind string) jackson.Reader {
@@ -115,24 +133,27 @@ func namesReader(names map[string][]string) jackson.Reader {
 
 func assignParameters(w http.ResponseWriter, r *request) (map[string][]string, error) {
 	names := map[string][]string{}
-	if r.method == http.MethodPost && r.ContentLength != 0 {
+	if r.method == http.MethodPost {
 		body, err := readBody(w, r)
 		if err != nil {
 			return nil, err
+		}
+		if len(body) == 0 {
+			return nil, errNoContent
 		}
 		if err := jackson.Read(body, namesReader(names)); err != nil {
 			return nil, unparsable(err)
 		}
 	} else {
-		for key, values := range r.URL.Query() {
-			for _, v := range values {
-				names[key] = append(names[key], strings.Split(v, ",")...)
+		for _, kind := range schema.Kinds() {
+			if values := strings.TrimRight(r.last(kind.String()), ","); values != "" { // Java's split leaves out the last empty ones
+				names[kind.String()] = strings.Split(values, ",")
 			}
 		}
 	}
-	n := 0
-	for _, kind := range schema.Kinds() {
-		n += len(names[kind.String()])
+	n := len(names)
+	for _, list := range names {
+		n += len(list)
 	}
 	switch {
 	case n == 0:

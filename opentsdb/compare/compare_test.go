@@ -131,6 +131,9 @@ func TestParseLine(t *testing.T) {
 		`{"start":"2013/01/01","end":"2013/01/02","timezone":"America/New_York","queries":[]}`:                     `{"end":1357102800000,"queries":[],"start":1357016400000,"timezone":"America/New_York"}`,
 		`http://tsd:4242/api/query?start=1h-ago&m=sum:a{h=*}&show_stats&jsonp=f`:                                   `/api/query?end=1699999940000&m=sum%3Aa%7Bh%3D%2A%7D&start=1699996400000`,
 		`10.0.0.1 - - [01/Jan/2026] "GET /api/query?start=1356998400&end=1356998500&m=sum:a&ms=true HTTP/1.1" 200`: `/api/query?end=1356998500000&m=sum%3Aa&ms=true&start=1356998400000`,
+		`{"start":"1h-ago","queries":[{"metric":"a","rateOptions":{"counterMax":NaN}}]} and more`:                  `{"end":1699999940000,"queries":[{"metric":"a","rateOptions":{"counterMax":"NaN"}}],"start":1699996400000}`,
+		`{"start":"1h-ago","delete":"true","queries":[{"metric":"a"}]}`:                                            "it deletes what it asks for",
+		`/api/query?start=1h-ago;m=sum:a;;ms`:                                                                      `/api/query?end=1699999940000&m=sum%3Aa&ms=&start=1699996400000`,
 		`{"start":"1h-ago","delete":true,"queries":[{"metric":"a"}]}`:                                              "it deletes what it asks for",
 		`/api/query?start=1h-ago&m=sum:a&method_override=delete`:                                                   "it deletes what it asks for",
 		`/api/query?start=30s-ago&m=sum:a`:                                                                         "all that it asks for is too young",
@@ -140,7 +143,7 @@ func TestParseLine(t *testing.T) {
 		`GET /api/suggest?q=`:                                                                                      "it has no request of /api/query",
 		`# /api/query?start=1h-ago&m=sum:a`:                                                                        "it has no request of /api/query",
 		``:                                                                                                         "it has no request of /api/query",
-		`{`:                                                                                                        "unexpected EOF",
+		`{`:                                                                                                        "unexpected end after 1 bytes",
 	} {
 		r, err := ParseLine(line, times)
 		got := r.String()

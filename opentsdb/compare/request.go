@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/tsdbridge/tsdbridge/opentsdb/jackson"
 	"github.com/tsdbridge/tsdbridge/opentsdb/query"
 )
 
@@ -65,8 +66,12 @@ func ParseLine(line string, t Times) (Request, error) {
 }
 
 func parseBody(line []byte, t Times) (r Request, err error) {
+	standard, err := jackson.Standard(line) // what both servers read
+	if err != nil {
+		return r, err
+	}
 	var body map[string]any
-	d := json.NewDecoder(bytes.NewReader(line))
+	d := json.NewDecoder(bytes.NewReader(standard))
 	d.UseNumber()
 	if err := d.Decode(&body); err != nil {
 		return r, err
@@ -111,7 +116,7 @@ func asked() []string {
 }
 
 func parseParameters(text string, t Times) (r Request, err error) {
-	all, err := url.ParseQuery(text)
+	all, err := url.ParseQuery(query.Separated(text))
 	if err != nil {
 		return r, err
 	}
