@@ -12,8 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestRuleTests: tsdbridge and promtool give the same verdict on promtool's own unit tests of rules, some of which fail. long-period.yml is
-// left out: it has samples after 2106, which OpenTSDB's rows cannot have.
+// TestRuleTests: tsdbridge and promtool give the same verdict on promtool's own unit tests of rules, some of which fail.
 func TestRuleTests(t *testing.T) {
 	needE2E(t)
 	t.Parallel()
@@ -28,6 +27,7 @@ func TestRuleTests(t *testing.T) {
 		{"bad-promql.yml"},
 		{"failing.yml"},
 		{"negative-offset-test.yml"},
+		{"long-period.yml"},
 		{"no-test-group-interval.yml"},
 		{"start-time-test.yml"},
 		{"unittest.yml"},

@@ -375,7 +375,10 @@ func (s *Server) Backfill(ctx context.Context, b rules.Backfill) error {
 }
 
 // TestRules runs a unit test of rules over the store, which must be empty.
-func (s *Server) TestRules(ctx context.Context, t rules.Test) []error { return s.rules.Test(ctx, t) }
+func (s *Server) TestRules(ctx context.Context, t rules.Test) []error {
+	t.Module = s.query.Module()
+	return s.rules.Test(ctx, t)
+}
 
 // SameRules reports whether two Servers have the same rule files with the same text.
 func (s *Server) SameRules(other *Server) bool { return s.set.Equal(other.set) }

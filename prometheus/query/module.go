@@ -48,6 +48,15 @@ func newLibrary(o Options, gate *queryGate, p parser.Parser, f features.Collecto
 	})
 }
 
+// Module returns an engine of the module, for stores that are not the adapter's. It waits for no turn.
+func (a *API) Module() *promql.Engine {
+	return promql.NewEngine(promql.EngineOpts{
+		Logger: a.o.Logger, MaxSamples: a.o.Samples, Timeout: cmp.Or(a.o.Timeout, time.Hour), LookbackDelta: a.o.Lookback,
+		NoStepSubqueryIntervalFn: func(int64) int64 { return a.o.defaultStep().Milliseconds() },
+		EnableAtModifier:         true, EnableNegativeOffset: true, Parser: a.parser,
+	})
+}
+
 // newEngine makes the engine that evaluates over columns.
 func newEngine(o Options, library *promql.Engine) *rangeql.Engine {
 	return rangeql.New(rangeql.Options{

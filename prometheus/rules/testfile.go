@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -71,13 +72,14 @@ type expectedSample struct {
 	Histogram string  `yaml:"histogram"` // not empty: Value does not count
 }
 
-// A testTime is a time of RFC 3339, or seconds since 1970.
+// A testTime is a time of RFC 3339, or seconds since 1970, which may be negative.
 type testTime struct{ time.Time }
 
 // UnmarshalYAML implements yaml.Unmarshaler.
 func (t *testTime) UnmarshalYAML(node *yaml.Node) error {
-	if s, err := strconv.ParseFloat(node.Value, 64); err == nil && s >= 0 && s < 1<<40 {
-		t.Time = time.UnixMilli(int64(s * 1000)).UTC()
+	if s, err := strconv.ParseFloat(node.Value, 64); err == nil && math.Abs(s) < 1<<40 {
+		whole, part := math.Modf(s)
+		t.Time = time.Unix(int64(whole), int64(part*float64(time.Second))).UTC()
 		return nil
 	}
 	at, err := time.Parse(time.RFC3339Nano, node.Value)

@@ -29,12 +29,23 @@ type Test struct {
 	Set   *Set      // of the rule files
 	Diff  bool      // alerts that differ are shown as a coloured difference
 	Debug io.Writer // gets all data after the test; nil: nobody does
+	// Module is the module's own engine, which evaluates tests before 1970 and after 2106.
+	Module promql.QueryEngine
 }
 
 // Test runs a test over the store of the Service, which must be empty. Rules are evaluated by the groups of the
 // module's manager, as Run has them evaluated. It returns what failed.
 func (s *Service) Test(ctx context.Context, t Test) (failures []error) {
-	r, err := s.newTestRun(ctx, t)
+	store, err := s.storeOf(t)
+	if err != nil {
+		return []error{err}
+	}
+	defer func() {
+		if err := store.close(); err != nil {
+			failures = append(failures, err)
+		}
+	}()
+	r, err := s.newTestRun(ctx, t, store)
 	if err != nil {
 		return []error{err}
 	}
@@ -66,7 +77,7 @@ func (r *testRun) dump(w io.Writer) {
 
 // all returns all samples of a time.
 func (r *testRun) all(from, to int64) (promql.Matrix, error) {
-	q, err := r.service.o.Queryable.Querier(from, to)
+	q, err := r.store.queryable.Querier(from, to)
 	if err != nil {
 		return nil, err
 	}
@@ -102,6 +113,7 @@ type testRun struct {
 	Test
 
 	service  *Service
+	store    testStore
 	ctx      context.Context //nolint:containedctx // of the run, which is one call
 	parser   parser.Parser
 	groups   []*promrules.Group // in the order of their evaluation
@@ -117,8 +129,8 @@ type testSeries struct {
 	next   time.Time // of the first value
 }
 
-func (s *Service) newTestRun(ctx context.Context, t Test) (*testRun, error) {
-	r := &testRun{Test: t, service: s, ctx: ctx, parser: t.Set.parser.Parser, alerts: slices.Clone(t.Group.AlertRuleTests)}
+func (s *Service) newTestRun(ctx context.Context, t Test, store testStore) (*testRun, error) {
+	r := &testRun{Test: t, service: s, store: store, ctx: ctx, parser: t.Set.parser.Parser, alerts: slices.Clone(t.Group.AlertRuleTests)}
 	slices.SortStableFunc(r.alerts, func(a, b alertTest) int { return cmp.Compare(a.EvalTime, b.EvalTime) })
 	byLabels := map[string]int{}
 	for _, in := range t.Group.InputSeries {
@@ -142,7 +154,7 @@ func (r *testRun) loadGroups() error {
 	s := r.service
 	s.set.Store(r.Set)
 	m := promrules.NewManager(&promrules.ManagerOptions{
-		Context: r.ctx, QueryFunc: s.ask, Appendable: s.o.Appendable, Queryable: s.o.Queryable,
+		Context: r.ctx, QueryFunc: r.store.ask, Appendable: r.store.appendable, Queryable: r.store.queryable,
 		NotifyFunc:  func(context.Context, string, ...*promrules.Alert) {},
 		GroupLoader: loader{s}, RuleDependencyController: independent{}, Logger: s.o.Logger,
 		Metrics: promrules.NewGroupMetrics(nil),
@@ -197,7 +209,7 @@ func (r *testRun) instant(at time.Time) error {
 		account.Close()
 		for _, rule := range g.Rules() {
 			if err := rule.LastError(); err != nil {
-				errs = append(errs, fmt.Errorf("rule: %s, time: %s, err: %w", rule.Name(), at.Sub(r.Group.start()), err))
+				errs = append(errs, fmt.Errorf("rule: %s, time: %s, err: %w", rule.Name(), at.Sub(time.Unix(0, 0)), err)) // as promtool: since 1970
 			}
 		}
 	}
@@ -206,7 +218,7 @@ func (r *testRun) instant(at time.Time) error {
 
 // append stores the input up to a time: rules must not see what comes later.
 func (r *testRun) append(until time.Time) error {
-	a := r.service.o.Appendable.Appender(r.ctx)
+	a := r.store.appendable.Appender(r.ctx)
 	for i := range r.input {
 		in := &r.input[i]
 		for len(in.values) > 0 && !in.next.After(until) {
@@ -234,5 +246,5 @@ func appendTest(a promstorage.Appender, ls labels.Labels, at int64, v parser.Seq
 func (r *testRun) ask(text string, at time.Time) (promql.Vector, error) {
 	account := r.service.o.Budget.Open()
 	defer account.Close()
-	return r.service.query(budget.With(r.ctx, account), text, at)
+	return r.store.ask(budget.With(r.ctx, account), text, at)
 }
