@@ -10,15 +10,43 @@ import (
 // Drop removes what is left of a log that was ended in order at a position: its owner has all its
 // records elsewhere, and was perhaps killed before the files were gone. It leaves files of other
 // owners, and a log that goes on after that position, which Open reports. No process may have the
-// log open.
-func Drop(opts Options, ended Owner, at Position) error {
+// log open. Where the disk takes no writes left is the owner, for Options.Left.
+func Drop(opts Options, ended Owner, at Position) (left Owner, err error) {
 	opts = opts.withDefaults()
-	left, err := HasEnded(opts, ended, at)
-	if !left || err != nil {
-		return err
+	is, err := HasEnded(opts, ended, at)
+	if !is || err != nil {
+		return Owner{}, err
 	}
 	opts.Logger.Info("a log that was ended in order is removed: the tables have all of it", "path", opts.Dir)
-	return Remove(opts)
+	if err = Remove(opts); takesNoWrites(err) {
+		return ended, nil
+	}
+	return Owner{}, err
+}
+
+// passOver reports whether a segment is left of a log that was ended, and removes it if the disk takes
+// writes.
+func (l *Log) passOver(s *segment) (bool, error) {
+	if l.opts.Left == (Owner{}) || s.owner != l.opts.Left {
+		return false, nil
+	}
+	if l.Waits() != nil {
+		return true, nil
+	}
+	name := l.path(s.number, suffixLog)
+	if err := l.opts.FS.Remove(name); err != nil {
+		return true, diskError("remove", name, err)
+	}
+	return true, nil
+}
+
+// readMark reads the mark. That of a log that was ended says nothing.
+func (l *Log) readMark() (err error) {
+	l.wanted, err = readMark(l.opts.FS, l.opts.MarkPath)
+	if l.opts.Left != (Owner{}) && l.wanted.owner == l.opts.Left {
+		l.wanted = extent{}
+	}
+	return err
 }
 
 // HasEnded reports whether there are files of a log that was ended in order at a position, and none

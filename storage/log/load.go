@@ -63,7 +63,11 @@ func (l *Log) list() ([]*segment, error) {
 			if err != nil {
 				return nil, err
 			}
-			found = append(found, s)
+			if left, err := l.passOver(s); err != nil {
+				return nil, err
+			} else if !left {
+				found = append(found, s)
+			}
 		default:
 			if err := l.keepSpare(filepath.Join(l.opts.Dir, name), suffix); err != nil {
 				return nil, err

@@ -29,6 +29,9 @@ type Options struct {
 	Begun bool
 	// Adopts accepts the log of a version that knew no owners.
 	Adopts bool
+	// Left is the owner of a log that was ended, of which files are left since the disk takes no writes
+	// (see Drop): they are passed over, and removed when it does.
+	Left Owner
 	// Cut is the first segment that the owner of a log that was begun may need: one before it may be
 	// missing, one after it may not.
 	Cut uint64

@@ -32,7 +32,7 @@ func (l *Log) take() error {
 		}
 	}
 	var err error
-	if l.wanted, err = readMark(l.opts.FS, l.opts.MarkPath); err == nil {
+	if err = l.readMark(); err == nil {
 		err = l.load()
 	}
 	if err == nil {
@@ -61,7 +61,7 @@ func (l *Log) takeToRead(why error) error {
 		return err
 	}
 	var err error
-	if l.wanted, err = readMark(l.opts.FS, l.opts.MarkPath); err == nil {
+	if err = l.readMark(); err == nil {
 		err = l.load()
 	}
 	if err != nil && l.lock != nil {

@@ -86,7 +86,7 @@ func openBuffer(s *Options, stamps *stampClock) (*buffer, error) {
 
 func (b *buffer) openLogs(s *Options) (err error) {
 	points, numbers := b.logOptions("points", s, b.o.MaxLogBytes), b.logOptions("series", s, 0)
-	if err = b.lineage.dropEnded(points, numbers); err != nil {
+	if err = b.lineage.dropEnded(&points, &numbers); err != nil {
 		return fmt.Errorf("remove a log that was ended: %w", err)
 	}
 	if b.log, err = log.Open(points); err != nil {

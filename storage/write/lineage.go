@@ -292,13 +292,14 @@ func endedOwner(s kv.LogState) log.Owner {
 func anywhere() log.Position { return log.Position{Segment: math.MaxUint64} }
 
 // dropEnded removes what is left of a log that was ended in order.
-func (l *lineage) dropEnded(points, series log.Options) error {
+func (l *lineage) dropEnded(points, series *log.Options) (err error) {
 	s := l.state
 	if s.Store == 0 || s.Log != (kv.Generation{}) || s.Ended == (kv.Generation{}) {
 		return nil
 	}
-	if err := log.Drop(points, endedOwner(s), log.Position(s.Points)); err != nil {
+	if points.Left, err = log.Drop(*points, endedOwner(s), log.Position(s.Points)); err != nil {
 		return err
 	}
-	return log.Drop(series, endedOwner(s), anywhere())
+	series.Left, err = log.Drop(*series, endedOwner(s), anywhere())
+	return err
 }

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync/atomic"
+	"syscall"
 	"testing"
 	"time"
 
@@ -45,6 +47,8 @@ type aLife struct {
 	disk  *logtest.Disk
 	acked map[int]bool
 	gone  int // batches before it are deleted, or may be
+
+	beforeEnd func() // nil: nothing is to be done
 }
 
 func smallFiles(o *storage.Options) {
@@ -89,6 +93,9 @@ func (l *aLife) process(from, to int, deletes bool) (alive bool) {
 			l.gone = n + 1
 			_, _ = s.Delete(ctx, storage.Deletion{Refs: refs, End: storage.MaxTime})
 		}
+	}
+	if l.beforeEnd != nil {
+		l.beforeEnd()
 	}
 	return ended()
 }
@@ -140,5 +147,62 @@ func TestNoStepRefusesAStart(t *testing.T) {
 				}
 			})
 		}
+	}
+}
+
+// TestKilledEndOnReadOnlyDisk kills a process at each step of its clean end and starts on a disk that takes no writes: what
+// is left of a log that the tables have is passed over, everything is read, and when the disk takes writes the store does.
+func TestKilledEndOnReadOnlyDisk(t *testing.T) {
+	dead := errors.New("the process is dead")
+	readOnly := func(op logtest.Op, _ string) error {
+		if op == logtest.OpOpen {
+			return nil
+		}
+		return syscall.EROFS
+	}
+	for nth, more := 1, true; more; nth++ {
+		l := &aLife{t: t, disk: logtest.New(uint64(nth)), acked: map[int]bool{}}
+		var died atomic.Bool
+		left := atomic.Int64{}
+		left.Store(int64(nth))
+		ending := atomic.Bool{}
+		step := func() error {
+			if !ending.Load() {
+				return nil
+			}
+			if left.Add(-1) <= 0 {
+				died.Store(true)
+				return dead
+			}
+			return nil
+		}
+		l.db = &steppedTables{Mem: kv.NewMem(storetest.Tables()...), step: step}
+		l.disk.SetBefore(func(logtest.Op, string) error { return step() })
+		l.beforeEnd = func() { ending.Store(true) }
+		_ = l.process(0, 10, false)
+		more = died.Load()
+		l.db.step = func() error { return kv.ErrFull }
+		l.disk = l.disk.Kill(uint64(nth))
+		l.disk.SetBefore(readOnly)
+		s := storetest.StartBuffered(t, l.db, l.disk, smallFiles)
+		refs := storetest.Resolve(t, s.Store, twoSeries...)
+		for n, there := range found(t, s.Store, refs, 10) {
+			if l.acked[n] && !there {
+				t.Errorf("step %d: batch %d was acknowledged and is lost", nth, n)
+			}
+		}
+		l.db.step = func() error { return nil }
+		l.disk.SetBefore(func(logtest.Op, string) error { return nil })
+		for deadline := time.Now().Add(time.Minute); s.Append(t.Context(), numbered(11, refs)) != nil; time.Sleep(time.Millisecond) { // polling, with a deadline
+			if time.Now().After(deadline) {
+				t.Fatalf("step %d: the store takes no writes again: %v", nth, s.Append(t.Context(), numbered(11, refs)))
+			}
+		}
+		s.End()
+		again := storetest.StartBuffered(t, l.db, l.disk, smallFiles)
+		if there := found(t, again.Store, storetest.Resolve(t, again.Store, twoSeries...), 12); !there[11] {
+			t.Errorf("step %d: what came later is lost", nth)
+		}
+		again.End()
 	}
 }
