@@ -2,7 +2,6 @@ package webport
 
 import (
 	"bytes"
-	"context"
 	"crypto/tls"
 	"fmt"
 	"io"
@@ -99,7 +98,7 @@ func TestLateBody(t *testing.T) {
 	late := readerFunc(func([]byte) (int, error) { return 0, fmt.Errorf("read: %w", os.ErrDeadlineExceeded) })
 	o := Options{MaxConnections: 512, BodyBytes: 16 << 20, InFlightBytes: 64 << 20, Registerer: prometheus.NewRegistry()}
 	w := httptest.NewRecorder()
-	NewGuard(http.HandlerFunc(echo), nil, o).ServeHTTP(w, httptest.NewRequestWithContext(context.Background(), http.MethodPost, "/", late))
+	NewGuard(http.HandlerFunc(echo), nil, o).ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/", late))
 	if w.Code != http.StatusRequestTimeout || !strings.Contains(w.Body.String(), "did not come in time; send less in one request") {
 		t.Errorf("%d %s", w.Code, w.Body)
 	}

@@ -44,7 +44,9 @@ func TestImportMetadata(t *testing.T) {
 		i.Match, i.URL = []string{"m1"}, "http://"+a.Addr()
 		i.Metadata = strings.Replace(server.URL, "http://", "http://me:secret@", 1)
 	})
-	code, out := commandstest.Code(t, func(c commands.Console) error { return ImportBlocks(t.Context(), adaptertest.Options(t, storage.WriteBuffered), i, c) })
+	code, out := commandstest.Code(t, func(c commands.Console) error {
+		return ImportBlocks(t.Context(), adaptertest.Options(t, storage.WriteBuffered), i, c)
+	})
 	if code != 0 || asked != "mesecret"+metadataPath || !strings.Contains(out, "metadata of 3 metrics stored") {
 		t.Errorf("%d, asked for %s: %s", code, asked, out)
 	}

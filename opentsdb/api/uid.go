@@ -104,7 +104,7 @@ func (a *API) assignKind(ctx context.Context, kindName string, names []string) (
 }
 
 // errUnknownKind is what a TSD tells of names of another kind.
-var errUnknownKind = errors.New("Unknown type name") //nolint:staticcheck // a TSD's words
+var errUnknownKind = errors.New("Unknown type name")
 
 // assignable returns the kind of a name, which may be in any case.
 func assignable(name string) (schema.Kind, bool) {
