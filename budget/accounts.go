@@ -3,10 +3,13 @@ package budget
 import (
 	"io"
 	"net/http"
+	"strconv"
+	"time"
 )
 
-// retrySeconds is the Retry-After of a query that found the memory taken.
-const retrySeconds = "1"
+// A query that was refused because of others is asked to wait for as long as these are expected to take, between
+// leastRetry and mostRetry seconds. How long others will hold memory is not known.
+const leastRetry, mostRetry = 1, 30
 
 // Accounts is middleware that opens an account of b for each request, and closes it when the answer
 // has been sent.
@@ -43,8 +46,15 @@ func (b *chargedBody) Read(p []byte) (int, error) {
 	return n, err
 }
 
+// retryAfter returns how many seconds a client should wait before it asks again.
+func (a *Account) retryAfter() int {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return int(min(max((a.wait+time.Second-1)/time.Second, leastRetry), mostRetry))
+}
+
 // busyWriter adds Retry-After to an answer that refuses a request because other requests hold the
-// memory.
+// memory, or are before it.
 type busyWriter struct {
 	http.ResponseWriter
 	account *Account
@@ -53,7 +63,7 @@ type busyWriter struct {
 // WriteHeader sends the status.
 func (w *busyWriter) WriteHeader(status int) {
 	if status == http.StatusServiceUnavailable && w.account.Busy() {
-		w.Header().Set("Retry-After", retrySeconds)
+		w.Header().Set("Retry-After", strconv.Itoa(w.account.retryAfter()))
 	}
 	w.ResponseWriter.WriteHeader(status)
 }

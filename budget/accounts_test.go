@@ -1,11 +1,13 @@
 package budget
 
 import (
+	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
 	"strings"
 	"testing"
+	"time"
 )
 
 // TestAccounts: a body takes memory as it arrives, more than there is ends it, an answer of 503 says
@@ -53,6 +55,28 @@ func TestAccounts(t *testing.T) {
 		}
 		if b.Used() != c.others {
 			t.Errorf("%s: %d bytes are used in the end, want %d", c.name, b.Used(), c.others)
+		}
+	}
+}
+
+// waitError is the error of a request that others go before, for a time.
+type waitError time.Duration
+
+func (waitError) Error() string         { return "others go first" }
+func (waitError) Is(target error) bool  { return target == ErrBusy }
+func (e waitError) Wait() time.Duration { return time.Duration(e) }
+
+// TestRetryAfter: a request that was refused because of others may come again when they are expected to have ended.
+func TestRetryAfter(t *testing.T) {
+	for wait, want := range map[time.Duration]string{0: "1", time.Millisecond: "1", time.Second: "1", 2500 * time.Millisecond: "3", time.Hour: "30"} {
+		handler := Accounts(New(0))(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			From(r.Context()).Share(fmt.Errorf("wait: %w", waitError(wait)))
+			w.WriteHeader(http.StatusServiceUnavailable)
+		}))
+		w := httptest.NewRecorder()
+		handler.ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/", nil))
+		if got := w.Header().Get("Retry-After"); got != want {
+			t.Errorf("after %v: Retry-After %s, want %s", wait, got, want)
 		}
 	}
 }

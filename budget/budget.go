@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"sync"
 	"sync/atomic"
+	"time"
 )
 
 // Flag is the flag that sets the budget. Errors name it.
@@ -128,8 +129,9 @@ type Account struct {
 
 	mu     sync.Mutex // guards the rest
 	held   int64
-	most   int64 // held at once so far
-	busy   bool  // a Take failed because others hold the memory
+	most   int64         // held at once so far
+	busy   bool          // a Take failed because others hold the memory
+	wait   time.Duration // how long others will take; 0: that is not known
 	closed bool
 }
 
@@ -243,7 +245,7 @@ func (a *Account) Sibling() *Account {
 }
 
 // Share notes what came of work that the query shares: it is busy if the work was refused memory that
-// others hold.
+// others hold. An error with a method Wait tells how long others will take.
 func (a *Account) Share(err error) {
 	if a == nil || !errors.Is(err, ErrBusy) {
 		return
@@ -251,6 +253,12 @@ func (a *Account) Share(err error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.busy = true
+	if late, ok := errors.AsType[interface {
+		error
+		Wait() time.Duration
+	}](err); ok {
+		a.wait = max(a.wait, late.Wait())
+	}
 }
 
 // Close gives everything back.

@@ -1,9 +1,9 @@
 // Package turns limits how many requests compute at once. Of the waiting requests the one that has
 // computed least, or is expected to, goes first, so a short request is answered soon, however many
-// long ones there are. A long request gives its turn away for a while when it calls Yield. Large
-// requests are begun one after the other: as many as there are cores, and others when those have
-// ended. Their order is that of their cost and of their clients, and one that would begin too late is
-// refused at once. The package knows no query language, and holds no memory of requests.
+// long ones there are. A long request gives its turn away for a while when it calls Yield. Requests of
+// middle size, and large ones, are begun one after the other: as many of each as there are cores, and others
+// when those have ended. Their order is that of their cost and of their clients, and a large one that would
+// begin too late is refused at once. The package knows no query language, and holds no memory of requests.
 package turns
 
 import (
@@ -16,20 +16,21 @@ import (
 	"time"
 )
 
-// A request yields to waiting requests after it has computed for firstStep, for secondStep, and
-// then for every slice. Nearly all requests end within the first steps, and many that arrive at
-// once should not wait for a slice of each.
+// A request yields to waiting requests that have computed less after it has computed for firstStep, and
+// for secondStep. Nearly all requests end within these steps, and many that arrive at once should not wait
+// for a slice of each.
 const (
 	slice      = 50 * time.Millisecond
 	firstStep  = 2 * time.Millisecond
 	secondStep = 10 * time.Millisecond
 )
 
-// mostLevels is the number of levels of computing time: two steps, then slices. Requests at the last
-// level are large. They do not yield to each other, because all of them would end late.
+// The levels of computing time are two steps, and then two sizes. Requests of one size do not yield to each
+// other, because all of them would end late: see middle and places.
 const (
-	mostLevels = 4
-	large      = (mostLevels - 2) * slice
+	middleLevel = 2
+	largeLevel  = 3
+	large       = 2 * slice
 )
 
 // maxWait is how long a request that has hardly computed waits for turns that are not yielded, as
@@ -44,7 +45,7 @@ const (
 const burst = time.Millisecond
 
 // noLevel is above the level of every request.
-const noLevel = mostLevels + 1
+const noLevel = largeLevel + 1
 
 // Turns are shared by all requests of a kind. They are safe for concurrent use.
 type Turns struct {
@@ -58,21 +59,10 @@ type Turns struct {
 	queue  queue
 	count  int64 // requests that have waited so far
 
-	// Of large requests, see large.go.
-	most    int // places that there may be
-	cores   int // places if no core is idle
-	places  int
-	taken   int
-	large   []*request           // those with a place
-	line    []*request           // those without
-	clients map[string]time.Time // until when each has used a core of its own
-	speed   float64              // computing time that a large request had in a time, of what was expected
-	price   float64              // nanoseconds that a unit costs
-	units   float64              // from which it was learned
-	spent   float64
-	idle    func() bool // whether cores are idle
-	looked  time.Time   // at the cores
-	quiet   int         // times in a row that they were idle
+	places
+	middle middle
+	line   []*request // large ones without a place
+	price  price
 }
 
 // mostPerCore limits the requests for each core that compute at once, even if a flag allows more.
@@ -83,19 +73,12 @@ const mostPerCore = 4
 // FreeBytes is the size of parameters up to which a request is parsed without a turn.
 const FreeBytes = 8 << 10
 
-// What a unit costs is not known in the beginning: firstPrice nanoseconds, as if it had been seen for
-// firstUnits.
-const (
-	firstUnits = 1 << 18
-	firstPrice = 50
-)
-
 // New returns turns for n requests at once, at least 1 and at most mostPerCore for each core.
 func New(n int) *Turns {
 	n = max(1, min(n, mostPerCore*runtime.GOMAXPROCS(0)))
-	places := min(n, runtime.GOMAXPROCS(0))
-	t := &Turns{free: n, least: -extra * n, most: n, cores: places, places: places, clients: map[string]time.Time{}, idle: coresIdle}
-	t.learn(firstUnits, firstUnits*firstPrice)
+	cores := min(n, runtime.GOMAXPROCS(0))
+	t := &Turns{free: n, least: -extra * n, places: places{most: n, cores: cores, open: cores, clients: map[string]time.Time{}, idle: coresIdle}}
+	t.price.learn(firstUnits, firstUnits*firstPrice)
 	t.shortest.Store(noLevel)
 	return t
 }
@@ -144,8 +127,8 @@ func (t *Turn) Fork() *Turn {
 	return &Turn{turns: t.turns, request: t.request, used: t.used, next: t.used + burst}
 }
 
-// Yield lets requests go first that have computed less by at least a slice. A large request waits
-// for its place. It returns the error of a context that has ended, or ErrLate: then the request has no
+// Yield lets requests go first that have computed less by a step or a size. A request of middle size, and a
+// large one, waits for its place. It returns the error of a context that has ended, or ErrLate: then the request has no
 // turn.
 func (t *Turn) Yield(ctx context.Context) error {
 	if !t.Wanted() {
@@ -158,7 +141,7 @@ func (t *Turn) Yield(ctx context.Context) error {
 // refused returns the error of a request that was refused, to each of its turns, or that of ctx.
 func (t *Turn) refused(ctx context.Context) error {
 	if t != nil && t.request.place.Load() == refused {
-		return busy(ctx, ErrLate)
+		return busy(ctx, t.request.late)
 	}
 	return ctx.Err()
 }
@@ -175,11 +158,16 @@ func (t *Turn) Wanted() bool {
 		runtime.Gosched()
 	}
 	own := t.level(used)
-	if own >= mostLevels && t.request.place.Load() == noPlace && !t.turns.hasPlace(t.request) {
+	if needs(own, t.request.place.Load()) && !t.turns.hasPlace(t.request, own) {
 		return true
 	}
 	shortest := t.turns.shortest.Load()
-	return shortest < mostLevels && own > shortest
+	return shortest < largeLevel && own > shortest
+}
+
+// needs reports whether a request of a level needs a place that it does not have.
+func needs(level int64, place int32) bool {
+	return level == middleLevel && place == noPlace || level == largeLevel && place <= withMiddle
 }
 
 // level returns the level of a computing time.
@@ -189,8 +177,10 @@ func level(used time.Duration) int64 {
 		return 0
 	case used < secondStep:
 		return 1
+	case used < large:
+		return middleLevel
 	}
-	return min(2+int64(used/slice), mostLevels)
+	return largeLevel
 }
 
 // level returns the level of a turn that has computed for so long: that of what is expected if that
@@ -284,8 +274,8 @@ func (t *Turns) arrive(ctx context.Context, turn *Turn) *waiter {
 	if r.client == "" {
 		r.client = clientOf(ctx)
 	}
-	line := level >= mostLevels && !t.takePlace(r)
-	if !line && t.free > 0 {
+	waits := !t.takes(r, level)
+	if !waits && t.free > 0 {
 		t.free--
 		return nil
 	}
@@ -294,9 +284,13 @@ func (t *Turns) arrive(ctx context.Context, turn *Turn) *waiter {
 		r.number = t.count
 	}
 	w := &waiter{level: level, number: r.number, turn: make(chan struct{})}
-	if line {
+	switch {
+	case waits && level == largeLevel:
+		t.giveMiddle(r)
 		t.join(ctx, r, w)
-	} else {
+	case waits:
+		t.joinMiddle(ctx, r, w)
+	default:
 		t.push(w)
 	}
 	return w
@@ -311,7 +305,7 @@ func (t *Turns) push(w *waiter) {
 // await waits until a waiter has its turn.
 func (t *Turns) await(ctx context.Context, w *waiter) error {
 	impatient := make(<-chan time.Time)
-	if w.level == 0 || w.level >= mostLevels {
+	if w.level != 1 {
 		ticker := time.NewTicker(maxWait)
 		defer ticker.Stop()
 		impatient = ticker.C
@@ -321,9 +315,12 @@ func (t *Turns) await(ctx context.Context, w *waiter) error {
 		case <-w.turn:
 			return w.err
 		case <-impatient:
-			if w.level >= mostLevels {
+			switch w.level {
+			case largeLevel:
 				t.look()
-			} else {
+			case middleLevel:
+				t.lookMiddle(w)
+			default:
 				t.enter(w)
 			}
 		case <-ctx.Done():

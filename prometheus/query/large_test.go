@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/url"
+	"strconv"
 	"sync"
 	"testing"
 	"time"
@@ -63,7 +64,37 @@ func TestManyLargeQueries(t *testing.T) {
 	}
 }
 
-func largeAPI(t *testing.T) *API {
+// TestManyMiddleQueries is the same with queries of less than 0.1 s: those that begin end.
+func TestManyMiddleQueries(t *testing.T) {
+	api := largeAPI(t)
+	ask := func(i int, timeout time.Duration) (int, time.Duration) {
+		return askSteps(api, i, 600, timeout)
+	}
+	alone := time.Duration(0)
+	for i := range 5 {
+		status, took := ask(1000+i, time.Minute)
+		if status != http.StatusOK {
+			t.Fatal(status)
+		}
+		alone = max(alone, took)
+	}
+	statuses := make([]int, largeAsked)
+	var all sync.WaitGroup
+	for i := range statuses {
+		all.Go(func() { statuses[i], _ = ask(i, largeTimes*alone) })
+	}
+	all.Wait()
+	count := map[int]int{}
+	for _, status := range statuses {
+		count[status]++
+	}
+	t.Logf("one alone %v: %v", alone, count)
+	if count[http.StatusOK] < largeTimes/3 || count[http.StatusOK]+count[http.StatusServiceUnavailable] != largeAsked {
+		t.Errorf("one alone %v: the answers are %v", alone, count)
+	}
+}
+
+func largeAPI(t testing.TB) *API {
 	t.Helper()
 	store := promtest.OpenStore(t, kv.NewMem(promtest.Tables()...))
 	o := testAPIOptions(t, store)
@@ -87,10 +118,28 @@ func largeAPI(t *testing.T) *API {
 }
 
 func askLarge(api *API, i int, timeout time.Duration) (int, time.Duration) {
+	return askSteps(api, i, 3600, timeout)
+}
+
+func askSteps(api *API, i, end int, timeout time.Duration) (int, time.Duration) {
 	return ask(api, "/query_range", url.Values{
 		"query": {fmt.Sprintf("sum(quantile_over_time(0.%04d, m[30m]))", i)}, "timeout": {fmt.Sprintf("%.3f", timeout.Seconds())},
-		"start": {"0"}, "end": {"3600"}, "step": {"10"},
+		"start": {"0"}, "end": {strconv.Itoa(end)}, "step": {"10"},
 	}, "192.0.2.1:1")
+}
+
+// BenchmarkInstantQuery is a query alone: of a millisecond, and of middle size.
+func BenchmarkInstantQuery(b *testing.B) {
+	api := largeAPI(b)
+	for name, query := range map[string]string{"small": `m{i="1"}`, "middle": "sum(quantile_over_time(0.5, m[1h]))"} {
+		b.Run(name, func(b *testing.B) {
+			for b.Loop() {
+				if status, _ := ask(api, "/query", url.Values{"query": {query}, "time": {"3600"}}, "192.0.2.2:1"); status != http.StatusOK {
+					b.Fatal(status)
+				}
+			}
+		})
+	}
 }
 
 func ask(api *API, path string, form url.Values, client string) (int, time.Duration) {

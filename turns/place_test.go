@@ -72,6 +72,11 @@ func largeOnesEnd(t *testing.T, known bool) {
 				answered.Add(1)
 			case errors.Is(err, ErrLate) && time.Since(begin) < timeout*3/4:
 				early.Add(1)
+				var late lateError
+				// All that are answered take work/cores each, and it would have been after them.
+				if most := 64 * work / time.Duration(cores); !errors.As(err, &late) || late.Wait() < timeout/2 || late.Wait() > most+timeout {
+					t.Errorf("refused, as it would begin after %v", late.Wait())
+				}
 			}
 			if err != nil {
 				wasted.Add(turn.request.used.Load())
@@ -238,8 +243,8 @@ func TestIdleCores(t *testing.T) {
 			})
 		}
 		all.Wait()
-		if most.Load() != 4 || s.places != cores {
-			t.Errorf("%d read at once, want 4; in the end there are %d places", most.Load(), s.places)
+		if most.Load() != 4 || s.open != cores {
+			t.Errorf("%d read at once, want 4; in the end there are %d places", most.Load(), s.open)
 		}
 	})
 }
@@ -293,8 +298,8 @@ func TestPriceIsLearned(t *testing.T) {
 			run(t.Context(), 1<<20, 200<<20)
 			run(t.Context(), 10, time.Millisecond)
 		}
-		if s.price < 150 || s.price > 201 {
-			t.Errorf("a unit costs %v ns, want about 200", s.price)
+		if s.price.each < 150 || s.price.each > 201 {
+			t.Errorf("a unit costs %v ns, want about 200", s.price.each)
 		}
 	})
 }
