@@ -32,7 +32,7 @@ var doors = map[string][]string{
 	"commands/ask":            {"adapter", "adapter/admin", "commands", "opentsdb", "opentsdb/client", "opentsdb/compare", "opentsdb/query", "transfer"},
 	"commands/commandstest":   {"commands"},
 	"commands/maintain":       {"adapter", "adapter/admin", "adapter/backups", "adapter/trees", "commands", "folder", "storage/fsck", "storage/pebble", "storage/schema", "tree"},
-	"commands/migrate":        {"adapter", "adapter/admin", "commands", "copying", "graphite/ceres", "graphite/files", "graphite/whisper", "opentsdb", "opentsdb/query", "prometheus/appendable", "prometheus/blocks", "prometheus/columns", "prometheus/fetch", "prometheus/jsonlines", "prometheus/object", "prometheus/openmetrics", "prometheus/parquet", "prometheus/vmnative", "storage", "storage/kv", "storage/pebble", "storage/schema", "transfer"},
+	"commands/migrate":        {"adapter", "adapter/admin", "commands", "copying", "graphite/ceres", "graphite/files", "graphite/whisper", "opentsdb", "opentsdb/query", "prometheus/appendable", "prometheus/blocks", "prometheus/columns", "prometheus/fetch", "prometheus/jsonlines", "prometheus/object", "prometheus/openmetrics", "prometheus/parquet", "prometheus/vmnative", "regular", "storage", "storage/kv", "storage/pebble", "storage/schema", "transfer"},
 	"commands/rules":          {"adapter", "adapter/admin", "commands", "prometheus/rules"},
 	"copying":                 {"budget", "recent", "retry", "statefile", "storage", "storage/archive", "storage/rollup", "storage/schema", "transfer", "tree"},
 	"decimal":                 {},

@@ -165,7 +165,7 @@ const versionTimeout = 5 * time.Second
 func (e *Engine) withVersion(ctx context.Context, err error) error {
 	version, unknown := e.masterVersion(ctx)
 	if unknown != nil {
-		e.o.Logger.Warn("HBase's version cannot be read", "err", unknown)
+		e.o.Logger.Warn("HBase's version cannot be read, so the error that follows does not name it", "err", unknown)
 		return err
 	}
 	return fmt.Errorf("%w (the master is HBase %s)", err, version)
