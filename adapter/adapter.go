@@ -93,7 +93,7 @@ func New(o Options) (*Adapter, error) {
 	}
 	a := &Adapter{o: o, log: log, registry: prometheus.NewRegistry(), running: running.New(), started: o.Now()}
 	a.running.Watch(o.QuerySlow, a.tellSlow)
-	a.running.Measure(a.registry, "promql", "graphite", "opentsdb", "remote read", "native export")
+	a.running.Measure(a.registry, "promql", "graphite", "opentsdb", "remote read", "native export", "federation")
 	a.reloader = newReloader(a)
 	a.refused = refused.New(o.Logger, o.Now)
 	a.transfers = admin.NewTransfers(o.Now)

@@ -114,7 +114,7 @@ func storesToDamage(t *testing.T) (stores map[string]Options, older damagedStart
 // is missing, or a query fails with the name of a file while all others are exact. Points never
 // disappear silently.
 func TestDamagedStores(t *testing.T) {
-	flips := scale.Of(t, "damaged bytes of each file", 1, 2, 20)
+	flips := scale.Of(t, "damaged bytes of each file", 1, 1, 20)
 	stores, older := storesToDamage(t)
 	for name, o := range stores {
 		want := startDamaged(t, o, copyOf(t, o))

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"net/http"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -21,7 +22,9 @@ import (
 	"github.com/prometheus/prometheus/util/httputil"
 
 	"github.com/tsdbridge/tsdbridge/budget"
+	"github.com/tsdbridge/tsdbridge/flights"
 	"github.com/tsdbridge/tsdbridge/prometheus/reply"
+	"github.com/tsdbridge/tsdbridge/running"
 )
 
 // FederatePath is where other servers of Prometheus scrape what is stored.
@@ -35,11 +38,17 @@ type Federation struct {
 	parser parser.Parser
 	failed prometheus.Counter
 	now    func() time.Time
+	// flights are scrapes that are being computed, by their selectors as they are written. Each reads
+	// the clock, so none joins another that began before it came.
+	flights *flights.Group[string, promql.Vector]
 }
 
 // Federation returns the handler of FederatePath, within the limits of the API.
 func (a *API) Federation() *Federation {
-	return &Federation{o: a.o, lists: a.lists, parser: distinctParser{a.parser}, failed: a.federationErrors, now: time.Now}
+	return &Federation{
+		o: a.o, lists: a.lists, parser: distinctParser{a.parser}, failed: a.federationErrors, now: time.Now,
+		flights: flights.New[string, promql.Vector](ofOneEvaluation),
+	}
 }
 
 func newFederationErrors(reg prometheus.Registerer) prometheus.Counter {
@@ -70,17 +79,20 @@ func (f *Federation) answer(w http.ResponseWriter, r *http.Request) {
 		f.refuse(w, err, http.StatusBadRequest)
 		return
 	}
-	samples, err := f.newest(r.Context(), selectors)
+	ctx, listed := f.o.Running.Begin(r.Context(), running.Description{Language: "federation", Text: strings.Join(r.Form["match[]"], ", "), Client: r.RemoteAddr})
+	defer listed.End()
+	share, err := f.shared(ctx, strings.Join(r.Form["match[]"], "\x00"), selectors)
 	if err != nil {
 		f.failed.Inc()
 		f.refuse(w, err, http.StatusInternalServerError)
 		return
 	}
+	defer share.Release()
 	format := expfmt.NegotiateAccept(r.Header, expfmt.NewFormat(expfmt.TypeProtoDelim), expfmt.NewFormat(expfmt.TypeProtoText),
 		expfmt.NewFormat(expfmt.TypeProtoCompact), expfmt.NewFormat(expfmt.TypeTextPlain))
 	w.Header().Set("Content-Type", string(format))
 	families := newFamilies(expfmt.NewEncoder(w, format), format.FormatType(), labels.FromMap(f.o.ExternalLabels))
-	if err := families.write(samples); err != nil {
+	if err := families.write(share.Answer); err != nil {
 		f.failed.Inc()
 		f.o.Logger.DebugContext(r.Context(), "an answer of /federate was not sent whole", "err", err)
 		panic(http.ErrAbortHandler) // it must not look complete
@@ -95,6 +107,21 @@ func (f *Federation) refuse(w http.ResponseWriter, err error, status int) {
 		status = s
 	}
 	http.Error(w, err.Error(), status)
+}
+
+// shared returns the newest samples of series, which equal scrapes have too.
+func (f *Federation) shared(ctx context.Context, key string, selectors [][]*labels.Matcher) (*flights.Share[promql.Vector], error) {
+	share, err := f.flights.Do(ctx, key, flights.Question[promql.Vector]{Compute: func(ctx context.Context, _ bool) (promql.Vector, error) {
+		return f.newest(ctx, selectors)
+	}})
+	switch {
+	case share == nil:
+		return nil, reply.QueryError(ctx, "federate", err)
+	case err != nil:
+		share.Release()
+		return nil, err
+	}
+	return share, nil
 }
 
 // federatedBytes is about what a sample takes until it is written, without its labels.

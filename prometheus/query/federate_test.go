@@ -2,12 +2,16 @@ package query
 
 import (
 	"compress/gzip"
+	"context"
 	"fmt"
 	"io"
 	"math"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
+	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -19,6 +23,7 @@ import (
 	"github.com/tsdbridge/tsdbridge/budget"
 	"github.com/tsdbridge/tsdbridge/prometheus/promtest"
 	"github.com/tsdbridge/tsdbridge/prometheus/queryable"
+	"github.com/tsdbridge/tsdbridge/running"
 	"github.com/tsdbridge/tsdbridge/storage"
 	"github.com/tsdbridge/tsdbridge/storage/kv"
 	"github.com/tsdbridge/tsdbridge/translate"
@@ -97,5 +102,50 @@ up{job="a",instance="",region="eu"} 1 %d
 	text, err := io.ReadAll(unpacked)
 	if want := fmt.Sprintf("# TYPE down untyped\ndown{job=\"a\",instance=\"\",region=\"eu\"} +Inf %d\n", at-5); err != nil || string(text) != want {
 		t.Errorf("compressed: %q, %v, want %q", text, err, want)
+	}
+}
+
+// TestSharedScrapes: equal scrapes that come while one is computed are answered by one more.
+func TestSharedScrapes(t *testing.T) {
+	var reads atomic.Int64
+	entered, proceed := make(chan struct{}, 1000), make(chan struct{})
+	o := testAPIOptions(t, pausingStore{demoStore(t), func(ctx context.Context) {
+		reads.Add(1)
+		entered <- struct{}{}
+		select {
+		case <-proceed:
+		case <-ctx.Done():
+		}
+	}})
+	o.Budget, o.Running = budget.New(1<<30), running.New()
+	f := New(o).Federation()
+	f.now = func() time.Time { return time.UnixMilli(600_000) }
+	ask := func(selector string) string {
+		w := httptest.NewRecorder()
+		f.ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), http.MethodGet, FederatePath+"?"+url.Values{"match[]": {selector}}.Encode(), nil))
+		return fmt.Sprintf("%d %s", w.Code, w.Body)
+	}
+	bodies := make([]string, 20)
+	var all sync.WaitGroup
+	all.Go(func() { bodies[0] = ask("requests_total") })
+	<-entered
+	for i := range bodies[1:] {
+		all.Go(func() { bodies[1+i] = ask("requests_total") })
+	}
+	for len(o.Running.List()) < len(bodies) {
+		time.Sleep(time.Millisecond)
+	}
+	close(proceed)
+	all.Wait()
+	for _, body := range bodies {
+		if body != bodies[0] || !strings.HasPrefix(body, "200 # TYPE") {
+			t.Errorf("%s\nand %s", bodies[0], body)
+		}
+	}
+	if n := reads.Load(); n > 5 { // a request may be listed before it waits
+		t.Errorf("series were found %d times", n)
+	}
+	if got := ask("up{"); got[:3] != "400" {
+		t.Error(got)
 	}
 }
