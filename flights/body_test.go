@@ -17,7 +17,7 @@ func TestEncode(t *testing.T) {
 	ended, cancel := context.WithCancel(t.Context())
 	cancel()
 	for _, c := range []struct {
-		ctx   context.Context //nolint:containedctx // of a case
+		ctx   context.Context
 		limit int64
 		want  string
 		held  int64

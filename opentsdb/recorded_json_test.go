@@ -34,8 +34,7 @@ func TestJSONAsRecorded(t *testing.T) {
 		part := strings.Split(s.Text(), "\t")
 		method, path, body, want, answer := part[0], part[1], part[2], part[3], part[4]
 		status, text := ask(t, method, p+path, body)
-		switch {
-		case strings.Contains(body, "}{") && strings.HasPrefix(path, "/api/put"):
+		if strings.Contains(body, "}{") && strings.HasPrefix(path, "/api/put") {
 			want = "400" // a TSD answers 200 and loses the second point
 		}
 		if class(status) != class(number3(want)) {

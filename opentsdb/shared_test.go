@@ -53,13 +53,13 @@ func startAsked(t *testing.T, call func(ctx context.Context)) asked {
 			points = append(points, fmt.Sprintf(`{"metric":"m","timestamp":%d,"value":%d,"tags":{"host":"%s"}}`, 1356998400+60*at, at, host))
 		}
 	}
-	if status, body := a.send(t, t.Context(), http.MethodPost, "/api/put", "["+strings.Join(points, ",")+"]"); status != http.StatusNoContent {
+	if status, body := a.send(t.Context(), t, http.MethodPost, "/api/put", "["+strings.Join(points, ",")+"]"); status != http.StatusNoContent {
 		t.Fatal(status, body)
 	}
 	return a
 }
 
-func (a asked) send(t *testing.T, ctx context.Context, method, path, body string) (int, string) {
+func (a asked) send(ctx context.Context, t *testing.T, method, path, body string) (int, string) {
 	r, err := http.NewRequestWithContext(ctx, method, "http://"+a.address+path, strings.NewReader(body))
 	if err != nil {
 		t.Error(err)
@@ -110,7 +110,7 @@ func sharedQueries(t *testing.T, method, path, body string, alone int64) {
 		}
 	})
 	ask := func(ctx context.Context, i int) (int, string) {
-		return a.send(t, ctx, method, fmt.Sprintf("%s&_=%d&jsonp=f%d", path, i, i), body)
+		return a.send(ctx, t, method, fmt.Sprintf("%s&_=%d&jsonp=f%d", path, i, i), body)
 	}
 	const askers = 20
 	var want, got [askers]string
@@ -157,7 +157,7 @@ func TestDeletesAreNotShared(t *testing.T) {
 	var all sync.WaitGroup
 	for range 2 {
 		all.Go(func() {
-			status, body := a.send(t, t.Context(), http.MethodPost, "/api/query", `{"start":1356998400,"end":1357009200,"delete":true,"queries":[{"aggregator":"sum","metric":"m"}]}`)
+			status, body := a.send(t.Context(), t, http.MethodPost, "/api/query", `{"start":1356998400,"end":1357009200,"delete":true,"queries":[{"aggregator":"sum","metric":"m"}]}`)
 			if status != http.StatusOK {
 				t.Error(status, body)
 			}
@@ -179,7 +179,7 @@ func TestSharedErrors(t *testing.T) {
 		panic("damaged")
 	})
 	ask := func() {
-		status, body := a.send(t, t.Context(), http.MethodGet, "/api/query?start=1356998400&end=1357009200&m=sum:m", "")
+		status, body := a.send(t.Context(), t, http.MethodGet, "/api/query?start=1356998400&end=1357009200&m=sum:m", "")
 		if status != http.StatusInternalServerError || !strings.Contains(body, `{"error":{"code":500,"message":"internal error`) {
 			t.Errorf("%d %s", status, body)
 		}
@@ -203,7 +203,7 @@ func TestSharedNeverOlder(t *testing.T) {
 	a := startAsked(t, func(context.Context) { time.Sleep(time.Millisecond) })
 	var acknowledged, answers atomic.Int64
 	put := func(n int64) {
-		status, body := a.send(t, t.Context(), http.MethodPost, "/api/put", fmt.Sprintf(`{"metric":"n","timestamp":1356998400,"value":%d,"tags":{"host":"a"}}`, n))
+		status, body := a.send(t.Context(), t, http.MethodPost, "/api/put", fmt.Sprintf(`{"metric":"n","timestamp":1356998400,"value":%d,"tags":{"host":"a"}}`, n))
 		if status != http.StatusNoContent {
 			t.Error(status, body)
 		}
@@ -223,7 +223,7 @@ func TestSharedNeverOlder(t *testing.T) {
 		all.Go(func() {
 			for ctx.Err() == nil {
 				before := acknowledged.Load()
-				_, body := a.send(t, t.Context(), http.MethodGet, path, "")
+				_, body := a.send(t.Context(), t, http.MethodGet, path, "")
 				answers.Add(1)
 				var got int64
 				_, dps, _ := strings.Cut(body, `"dps":`)

@@ -26,8 +26,10 @@ func TestUnreadableDocuments(t *testing.T) {
 		"edit of a UIDMeta": {"tsdb-uid", "name", "\x00\x00\x01", "metric_meta", "{", "POST", uidmeta, `{"uid":"000001","type":"metric","notes":"n"}`, "row 000001 of tsdb-uid", uidmeta},
 		"TSMeta":            {"tsdb-meta", "name", "\x00\x00\x01\x00\x00\x01\x00\x00\x01", "ts_meta", "[1", "GET", tsmeta, "", "row 000001000001000001 of tsdb-meta", tsmeta},
 		"annotation":        {"tsdb", "t", string(global), "\x01\x00\x0A", "{", "GET", "/api/annotation?start_time=1356998410", "", "row 00000050e22700 of tsdb", "/api/annotation?start_time=1356998410"},
-		"global annotations of a query": {"tsdb", "t", string(global), "\x01\x00\x0A", "{", "GET",
-			"/api/query?start=1356998400&end=1356998460&global_annotations=true&m=sum:m", "", "cell 01000a", "/api/annotation?start_time=1356998410"},
+		"global annotations of a query": {
+			"tsdb", "t", string(global), "\x01\x00\x0A", "{", "GET",
+			"/api/query?start=1356998400&end=1356998460&global_annotations=true&m=sum:m", "", "cell 01000a", "/api/annotation?start_time=1356998410",
+		},
 		"UID of another width": {"tsdb-uid", "id", "wide", "metrics", "\x00\x00\x00\x07", "GET", "/api/query?start=1356998400&m=sum:wide", "", `row "wide" of tsdb-uid`, ""},
 		"definition of a tree": {"tsdb-tree", "t", "\x00\x01", "tree", "{", "POST", "/api/tree?treeid=1", `{"treeId":1,"notes":"n"}`, "row 0001 of tsdb-tree", "/api/tree?treeid=1&definition=true"},
 	} {

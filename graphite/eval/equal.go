@@ -36,11 +36,11 @@ func targetKey(n expr.Node) string {
 	case *expr.Call:
 		return "call " + n.Raw
 	case *expr.Pipe:
-		key := "pipe " + strconv.Quote(targetKey(n.Base))
+		key := strconv.AppendQuote([]byte("pipe "), targetKey(n.Base))
 		for _, c := range n.Calls {
-			key += strconv.Quote(c.Raw)
+			key = strconv.AppendQuote(key, c.Raw)
 		}
-		return key
+		return string(key)
 	case *expr.Template:
 		return n.String() + targetKey(n.Body)
 	}

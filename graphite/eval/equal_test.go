@@ -50,8 +50,16 @@ func TestEqualTargets(t *testing.T) {
 		target string
 		calls  int // of three equal targets
 	}{
-		{"movingAverage(a.b,5)", 1}, {"scale(a.b,2)", 1}, {"a.b|scale(2)|offset(1)", 2}, {"group(a.b,a.b)", 1}, {"template(scale(a.$x,2),x=\"a\")", 1},
-		{"sumSeries(a, b)", 1}, {"randomWalk(\"r\")", 3}, {"stacked(a.b)", 3}, {"setXFilesFactor(a.b,0.5)", 2}, {"areaBetween(group(a,b))", 2},
+		{"movingAverage(a.b,5)", 1},
+		{"scale(a.b,2)", 1},
+		{"a.b|scale(2)|offset(1)", 2},
+		{"group(a.b,a.b)", 1},
+		{"template(scale(a.$x,2),x=\"a\")", 1},
+		{"sumSeries(a, b)", 1},
+		{"randomWalk(\"r\")", 3},
+		{"stacked(a.b)", 3},
+		{"setXFilesFactor(a.b,0.5)", 2},
+		{"areaBetween(group(a,b))", 2},
 	} {
 		lists, plan := eval(c.target, c.target, c.target)
 		if got := calls(plan); got != c.calls {
