@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/tsdbridge/tsdbridge/internal/backtrack"
 	"github.com/tsdbridge/tsdbridge/storage/schema"
 )
 
@@ -203,7 +204,11 @@ func (w *walk) piece(r *rule, value string) (name, failed string) {
 		if value == "" {
 			return "", "Value was empty for rule: " + r.label
 		}
-		w.splitting, w.pieces, w.next = true, r.separator.Split(value), 0
+		pieces, err := r.separator.Split(value, backtrack.NewSteps(mostSteps, nil))
+		if err != nil {
+			return "", fmt.Sprintf("the separator of rule %s takes more than %d steps for a value", r.label, mostSteps)
+		}
+		w.splitting, w.pieces, w.next = true, pieces, 0
 		if len(w.pieces) == 0 {
 			w.said.say("Separator did not match, created an empty list on rule: ", r.label)
 			w.next = 1

@@ -142,3 +142,22 @@ func TestRouteGoesBack(t *testing.T) {
 		t.Errorf("an expensive value: %+v", r)
 	}
 }
+
+// A separator may look around, too: a metric is cut before capital letters.
+func TestSeparatorGoesBack(t *testing.T) {
+	tree, err := Compile(Definition{ID: 1, Tree: schema.Tree{Name: "t"}, Rules: []schema.TreeRule{
+		{Type: "METRIC", Separator: `(?<=[a-z])(?=[A-Z])`},
+		{Type: "METRIC", Level: 1, Separator: `(?=(a|aa)+b)c`},
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := tree.Route(Subject{TSUID: []byte{1}, Series: storage.Series{Metric: "heapUsedBytes"}})
+	if r.Outcome != Stored || r.Leaf != "heapUsedBytes" || !slices.Equal(r.Branches, []string{"heap", "Used", "Bytes"}) {
+		t.Errorf("%+v", r)
+	}
+	r = tree.Route(Subject{TSUID: []byte{1}, Series: storage.Series{Metric: strings.Repeat("a", 100) + ".b"}})
+	if r.Outcome != Failed || !strings.Contains(r.Unmatched, "[1:1:0:METRIC] takes more than 20000 steps") {
+		t.Errorf("an expensive value: %+v", r)
+	}
+}

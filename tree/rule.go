@@ -85,7 +85,9 @@ func (r *rule) check() error {
 	}
 	if r.separator != nil {
 		for _, probe := range probes {
-			if len(r.separator.Split(probe)) == 0 {
+			if pieces, err := r.separator.Split(probe, backtrack.NewSteps(mostSteps, nil)); err != nil {
+				return fmt.Errorf("separator %q takes more than %d steps for a value such as %q", r.Separator, mostSteps, probe)
+			} else if len(pieces) == 0 {
 				return fmt.Errorf(`separator %q is a regular expression that takes every character for one: escape it (\\.)`, r.Separator)
 			}
 		}

@@ -26,6 +26,7 @@ type Regexp struct {
 	// matches is the same, and groups are not.
 	ascii, unended, losesGroup bool
 	missing                    string // what Go's engine lacks
+	scans                      bool   // there is a \G, which is taken for the beginning of the text
 	program                    func() *backtrack.Program
 }
 
@@ -47,7 +48,7 @@ func Compile(pattern string) (*Regexp, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := &Regexp{groups: p.groups}
+	r := &Regexp{groups: p.groups, scans: p.scans}
 	groups := max(p.groups, 10) // \9 is a reference, whether there is such a group or not
 	r.program = sync.OnceValue(func() *backtrack.Program {
 		return backtrack.Compile(node(e), backtrack.Options{Groups: groups, MostSteps: mostSteps, KeepsGroups: true})

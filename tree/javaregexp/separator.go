@@ -5,6 +5,8 @@ import (
 	"regexp"
 	"regexp/syntax"
 	"strings"
+
+	"github.com/tsdbridge/tsdbridge/internal/backtrack"
 )
 
 // A Separator splits values as Java's String.split does: by a regular expression, without the empty
@@ -12,43 +14,38 @@ import (
 //
 // A Separator is safe for concurrent use.
 type Separator struct {
-	re    *regexp.Regexp
 	exact *Regexp
+	re    *regexp.Regexp // nil if only the engine that goes back finds all matches
 	// no part of the expression looks at its surroundings, so a match may begin anywhere
 	local   bool
 	literal string // the text that the expression matches, when it is plain text such as \.
 }
 
-// errEmptyGroup is about expressions like (a*)*.
-var errEmptyGroup = errors.New("repeating a group that can match nothing is not supported in a separator")
-
-// errEmptySeparator is about expressions like \b that match between characters by looking at both
-// sides.
-var errEmptySeparator = errors.New("a separator that matches between characters (^, $, \\b) is not supported")
+var errScans = errors.New(`\G is not supported in a separator`)
 
 // CompileSeparator compiles a regular expression of Java that separates pieces. It refuses what
-// Compile refuses, what Go's engine cannot run, and expressions that match between characters.
+// Compile refuses, and \G.
 func CompileSeparator(pattern string) (*Separator, error) {
 	r, err := Compile(pattern)
 	if err != nil {
 		return nil, err
 	}
-	if err := r.Linear(); err != nil {
-		return nil, err
+	if r.scans {
+		return nil, errScans
 	}
-	if r.losesGroup {
-		return nil, errEmptyGroup
+	s := &Separator{exact: r}
+	if r.linear == nil || r.losesGroup {
+		return s, nil
 	}
-	re := r.linear
-	tree, err := syntax.Parse(re.String(), syntax.Perl)
+	tree, err := syntax.Parse(r.linear.String(), syntax.Perl)
 	if err != nil {
 		return nil, err
 	}
-	s := &Separator{re: re, exact: r, local: !looksAround(tree)}
-	if !s.local && matchesNothing(tree) {
-		return nil, errEmptySeparator
+	if s.local = !looksAround(tree); !s.local && matchesNothing(tree) {
+		return s, nil // it matches between characters, by looking at both sides
 	}
-	if text, all := re.LiteralPrefix(); all {
+	s.re = r.linear
+	if text, all := s.re.LiteralPrefix(); all {
 		s.literal = text
 	}
 	return s, nil
@@ -59,29 +56,37 @@ func CompileSeparator(pattern string) (*Separator, error) {
 func (s *Separator) Literal() string { return s.literal }
 
 // Split is java.lang.String.split(regex). A value that the expression does not match is one piece;
-// one that consists of separators gives none.
-func (s *Separator) Split(value string) []string {
-	pieces := s.pieces(value)
+// one that consists of separators gives none. Steps of the engine that goes back are taken from
+// steps; without it they are bounded for the value. The error is ErrTooExpensive.
+func (s *Separator) Split(value string, steps *backtrack.Steps) ([]string, error) {
+	pieces, err := s.pieces(value, steps)
+	if err != nil {
+		return nil, err
+	}
 	if len(pieces) == 0 {
-		return []string{value}
+		return []string{value}, nil
 	}
 	for len(pieces) > 0 && pieces[len(pieces)-1] == "" {
 		pieces = pieces[:len(pieces)-1]
 	}
-	return pieces
+	return pieces, nil
 }
 
 // pieces are those between the matches, none without a match.
-func (s *Separator) pieces(value string) []string {
+func (s *Separator) pieces(value string, steps *backtrack.Steps) ([]string, error) {
 	if s.literal != "" {
 		if !strings.Contains(value, s.literal) {
-			return nil
+			return nil, nil
 		}
-		return strings.Split(value, s.literal)
+		return strings.Split(value, s.literal), nil
+	}
+	matches, err := s.matches(value, steps)
+	if err != nil {
+		return nil, err
 	}
 	var pieces []string
 	begin := 0
-	for _, m := range s.matches(value) {
+	for _, m := range matches {
 		if m[1] == 0 {
 			continue // Java 8: an empty match at the beginning gives no piece
 		}
@@ -89,17 +94,20 @@ func (s *Separator) pieces(value string) []string {
 		begin = m[1]
 	}
 	if len(pieces) == 0 {
-		return nil
+		return nil, nil
 	}
-	return append(pieces, value[begin:])
+	return append(pieces, value[begin:]), nil
 }
 
 // matches are those that Java's Matcher.find returns one after the other: the next one is looked
 // for where the last one ended, one character further if it was empty. Go's FindAll leaves out an
 // empty match right after another.
-func (s *Separator) matches(value string) [][]int {
-	if !s.local {
-		return s.re.FindAllStringIndex(value, -1)
+func (s *Separator) matches(value string, steps *backtrack.Steps) ([][]int, error) {
+	switch {
+	case s.re == nil || !s.exact.runs(value):
+		return s.exact.findAll(value, steps)
+	case !s.local:
+		return s.re.FindAllStringIndex(value, -1), nil
 	}
 	var all [][]int
 	for from := 0; from <= len(value); {
@@ -109,11 +117,32 @@ func (s *Separator) matches(value string) [][]int {
 		}
 		begin, end := from+m[0], from+m[1]
 		all = append(all, []int{begin, end})
-		if from = end; begin == end {
-			from += runeWidth(value[end:])
-		}
+		from = next(value, begin, end)
 	}
-	return all
+	return all, nil
+}
+
+// findAll returns where all matches begin and end, by going back.
+func (r *Regexp) findAll(text string, steps *backtrack.Steps) (all [][]int, err error) {
+	m := r.program().Match(text, steps)
+	defer m.End()
+	for from := 0; from <= len(text); {
+		if _, ok := m.Search(from, false); !ok {
+			break
+		}
+		begin, end := m.Group(0)
+		all = append(all, []int{begin, end})
+		from = next(text, begin, end)
+	}
+	return all, m.Err()
+}
+
+// next is where the match after another one is looked for.
+func next(text string, begin, end int) int {
+	if begin < end {
+		return end
+	}
+	return end + runeWidth(text[end:])
 }
 
 // runeWidth returns the length in bytes of the first character, 1 at the end.
