@@ -12,6 +12,7 @@ import (
 	"github.com/prometheus/prometheus/promql"
 	"github.com/prometheus/prometheus/promql/parser"
 	"github.com/prometheus/prometheus/util/features"
+	v1 "github.com/prometheus/prometheus/web/api/v1"
 
 	"github.com/tsdbridge/tsdbridge/prometheus/rangeql"
 	"github.com/tsdbridge/tsdbridge/prometheus/reply"
@@ -43,11 +44,12 @@ type API struct {
 	federationErrors prometheus.Counter
 	nativeSamples    *prometheus.CounterVec
 	cache            *resultcache.Engine // over engine; nil: no answers are kept
+	description      func() *v1.OpenAPIBuilder
 }
 
 // New returns the query API.
 func New(o Options) *API {
-	a := &API{o: o, gate: newQueryGate(o.Concurrency), lists: newAPITurns(o.Timeout), parser: o.Parser(), federationErrors: newFederationErrors(o.Registerer), nativeSamples: newNativeSamples(o.Registerer)}
+	a := &API{o: o, gate: newQueryGate(o.Concurrency), lists: newAPITurns(o.Timeout), parser: o.Parser(), federationErrors: newFederationErrors(o.Registerer), nativeSamples: newNativeSamples(o.Registerer), description: descriptions(o.Logger)}
 	registry := features.NewRegistry()
 	a.engine = newEngine(o, newLibrary(o, a.gate, a.parser, registry))
 	a.cache = newCache(a.engine, o, a.parser)
@@ -58,7 +60,7 @@ func New(o Options) *API {
 // With returns an API with other limits, which shares turns, metrics and kept answers with this one. A
 // query that began with this one ends with it.
 func (a *API) With(o Options) *API {
-	other := &API{o: o, gate: a.gate, lists: apiTurns{a.lists.turns, o.Timeout}, parser: a.parser, engine: a.engine, cache: a.cache, federationErrors: a.federationErrors, nativeSamples: a.nativeSamples}
+	other := &API{o: o, gate: a.gate, lists: apiTurns{a.lists.turns, o.Timeout}, parser: a.parser, engine: a.engine, cache: a.cache, federationErrors: a.federationErrors, nativeSamples: a.nativeSamples, description: a.description}
 	registry := a.features
 	if a.o.Samples != o.Samples || a.o.Timeout != o.Timeout || a.o.defaultStep() != o.defaultStep() {
 		replaced := o
@@ -85,6 +87,7 @@ func (a *API) assemble(registry features.Collector) {
 	}
 	newModuleAPI(a.o, encodedEngine{engine}, distinctParser{a.parser}, registry).Register(router)
 	a.own = ownHandlers(a.o, a.fresh)
+	a.own[Prefix+"/openapi.yaml"] = &descriptionHandler{a.description, a.o.Origins}
 	a.queries = &queriesHandler{a.o.Running, a.o.Admin, time.Now}
 	a.module = http.StripPrefix(Prefix, asAsked(withAsked(withLookbacks(tracesEncoding(sendsKept(router))))))
 }

@@ -124,7 +124,7 @@ func newModuleAPI(o Options, engine promql.QueryEngine, promParser parser.Parser
 		false, // metadata by appenders
 		overrideStatus,
 		registry,
-		v1.OpenAPIOptions{Version: promVersion},
+		noDescription(),
 		promParser,
 	)
 	api.ClearCodecs()
