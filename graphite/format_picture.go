@@ -74,7 +74,7 @@ func (a *api) slices(ctx context.Context, d *renderRequest, mode string) (all []
 				return nil, err
 			}
 		}
-		if !strings.Contains(target, "randomWalk") {
+		if !eval.Varies(target) {
 			evaluated[target] = of
 		}
 		all = append(all, of...)

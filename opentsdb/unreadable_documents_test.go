@@ -1,15 +1,11 @@
 package opentsdb
 
 import (
-	"io"
 	"net/http"
-	"net/url"
 	"strings"
 	"testing"
 
-	"github.com/tsdbridge/tsdbridge/storage"
 	"github.com/tsdbridge/tsdbridge/storage/kv"
-	"github.com/tsdbridge/tsdbridge/storage/storetest"
 )
 
 // TestUnreadableDocuments: documents that cannot be read, and UIDs of a wrong width, fail a request for
@@ -34,47 +30,19 @@ func TestUnreadableDocuments(t *testing.T) {
 		"definition of a tree": {"tsdb-tree", "t", "\x00\x01", "tree", "{", "POST", "/api/tree?treeid=1", `{"treeId":1,"notes":"n"}`, "row 0001 of tsdb-tree", "/api/tree?treeid=1&definition=true"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			db := kv.NewMem(storetest.Tables()...)
-			p := storetest.Start(t, db)
-			var b storage.Batch
-			b.Add(p.Resolve([]storage.Series{storetest.Series("m", "host", "a")})[0], 1356998400_000, 1)
-			if err := p.Append(t.Context(), &b); err != nil {
-				t.Fatal(err)
-			}
-			p.End()
 			bad := kv.Mutation{Key: []byte(c.key), Puts: []kv.Put{{Qualifier: []byte(c.qualifier), Value: []byte(c.value)}}}
-			if err := db.Apply(t.Context(), c.table, c.family, []kv.Mutation{bad}); err != nil {
-				t.Fatal(err)
-			}
-			addr := startOver(t, db)
-			ask := func(method, path, body string) (int, string) {
-				u := &url.URL{Scheme: "http", Host: addr}
-				r, err := http.NewRequestWithContext(t.Context(), method, u.String()+path, strings.NewReader(body))
-				if err != nil {
-					t.Fatal(err)
-				}
-				response, err := http.DefaultClient.Do(r)
-				if err != nil {
-					t.Fatal(err)
-				}
-				defer response.Body.Close()
-				text, err := io.ReadAll(response.Body)
-				if err != nil {
-					t.Fatal(err)
-				}
-				return response.StatusCode, string(text)
-			}
-			status, text := ask(c.method, c.url, c.body)
+			server := "http://" + startOver(t, damagedStore(t, c.table, c.family, bad))
+			status, text := ask(t, c.method, server+c.url, c.body)
 			if plain := strings.ReplaceAll(text, `\"`, `"`); status != http.StatusBadRequest || !strings.Contains(plain, c.want) {
 				t.Errorf("%d %s, want 400 and %s", status, text, c.want)
 			}
 			if c.mend == "" {
 				return
 			}
-			if status, text := ask(http.MethodDelete, c.mend, ""); status != http.StatusNoContent {
+			if status, text := ask(t, http.MethodDelete, server+c.mend, ""); status != http.StatusNoContent {
 				t.Errorf("the mend: %d %s", status, text)
 			}
-			if status, text := ask(c.method, c.url, c.body); status >= http.StatusInternalServerError || strings.Contains(text, "cannot be read") {
+			if status, text := ask(t, c.method, server+c.url, c.body); status >= http.StatusInternalServerError || strings.Contains(text, "cannot be read") {
 				t.Errorf("after the mend: %d %s", status, text)
 			}
 		})

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// A request that computes for longer than all levels, or is expected to, is large. If all large
+// A request that computes for two slices (the constant large), or is expected to, is large. If all large
 // requests shared the cores, all of them would end late, and most of them too late. So a large
 // request computes only while it has a place. There is a place for each core, a request keeps its
 // place to its end, and the others wait in the line before they hold memory. There are more places,

@@ -11,6 +11,9 @@ import (
 // computed are the series of targets, by targetKey.
 type computed map[string][]*Series
 
+// Varies reports whether equal targets have other values each time, by the text of one.
+func Varies(target string) bool { return strings.Contains(target, "randomWalk") }
+
 // targetOnce computes a target, or copies the series of an equal one before it. Targets are not
 // equal that draw other values each time, or that one between them has changed something for.
 func (s *scope) targetOnce(n expr.Node, before computed) ([]*Series, error) {
@@ -23,7 +26,7 @@ func (s *scope) targetOnce(n expr.Node, before computed) ([]*Series, error) {
 	switch {
 	case s.xff != xff || len(s.stacks) > 0:
 		clear(before)
-	case err == nil && !strings.Contains(key, "randomWalk"):
+	case err == nil && !Varies(key):
 		before[key] = list
 	}
 	return list, err

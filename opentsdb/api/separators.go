@@ -10,7 +10,12 @@ import (
 
 // Parameters returns the parameters of a query string. One with a wrong escape is an error.
 func Parameters(text string) (url.Values, error) {
-	v, err := url.ParseQuery(query.Separated(text))
+	return parsed(query.Separated(text))
+}
+
+// parsed is Parameters of a text whose parameters stand between ampersands.
+func parsed(text string) (url.Values, error) {
+	v, err := url.ParseQuery(text)
 	if err != nil {
 		return nil, reply.Error{Status: http.StatusBadRequest, Message: "Unable to parse the parameters", Details: err.Error()}
 	}
@@ -21,7 +26,7 @@ func Parameters(text string) (url.Values, error) {
 // it the rest would be another question; a TSD does not answer at all.
 func separated(r *http.Request) (*http.Request, error) {
 	text := query.Separated(r.URL.RawQuery)
-	if _, err := Parameters(r.URL.RawQuery); err != nil {
+	if _, err := parsed(text); err != nil {
 		return r, err
 	}
 	if text == r.URL.RawQuery {

@@ -4,7 +4,6 @@ import (
 	"net/http"
 
 	"github.com/grafana/regexp"
-	"github.com/prometheus/prometheus/util/httputil"
 
 	"github.com/tsdbridge/tsdbridge/prometheus/reply"
 )
@@ -17,10 +16,7 @@ type configHandler struct {
 
 // ServeHTTP answers as Prometheus does.
 func (h *configHandler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	httputil.SetCORS(w, h.cors, r)
-	if r.Method != http.MethodGet {
-		w.Header().Set("Allow", http.MethodGet)
-		http.Error(w, http.StatusText(http.StatusMethodNotAllowed), http.StatusMethodNotAllowed)
+	if !onlyGet(w, r, h.cors) {
 		return
 	}
 	reply.JSON(w, http.StatusOK, reply.Frame{Status: "success", Data: map[string]string{"yaml": h.yaml}})

@@ -6,7 +6,6 @@ import (
 	"sync"
 
 	"github.com/grafana/regexp"
-	"github.com/prometheus/prometheus/util/httputil"
 	v1 "github.com/prometheus/prometheus/web/api/v1"
 )
 
@@ -29,10 +28,7 @@ type descriptionHandler struct {
 
 // ServeHTTP answers as Prometheus does.
 func (h *descriptionHandler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	httputil.SetCORS(w, h.cors, r)
-	if r.Method != http.MethodGet {
-		w.Header().Set("Allow", http.MethodGet)
-		http.Error(w, http.StatusText(http.StatusMethodNotAllowed), http.StatusMethodNotAllowed)
+	if !onlyGet(w, r, h.cors) {
 		return
 	}
 	h.description().ServeOpenAPI(w, r)

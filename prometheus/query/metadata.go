@@ -9,7 +9,6 @@ import (
 	"strconv"
 
 	"github.com/grafana/regexp"
-	"github.com/prometheus/prometheus/util/httputil"
 
 	"github.com/tsdbridge/tsdbridge/prometheus/queryable"
 	"github.com/tsdbridge/tsdbridge/prometheus/reply"
@@ -37,10 +36,7 @@ type metricMetadata struct {
 
 // ServeHTTP answers with the metadata of all metrics, or of the one named by metric.
 func (h *metadataHandler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	httputil.SetCORS(w, h.cors, r)
-	if r.Method != http.MethodGet {
-		w.Header().Set("Allow", http.MethodGet)
-		http.Error(w, http.StatusText(http.StatusMethodNotAllowed), http.StatusMethodNotAllowed)
+	if !onlyGet(w, r, h.cors) {
 		return
 	}
 	limit, perMetric, err := metadataLimits(r)
