@@ -238,6 +238,11 @@ func (s *sharedDeleter) resume(ctx context.Context, before time.Time) error {
 	default:
 		return nil // a deletion is under way; what is left waits
 	}
+	return s.goOnAll(ctx, before)
+}
+
+// goOnAll is resume for a caller that holds the turn.
+func (s *sharedDeleter) goOnAll(ctx context.Context, before time.Time) error {
 	if err := s.repeat(ctx); err != nil {
 		return err
 	}

@@ -214,9 +214,14 @@ func (w *Writer) VerifyAll(ctx context.Context) error {
 }
 
 // FollowDeletions follows the deletions of other processes, carries out what they left unfinished,
-// and looks once more at the rows of all that are done.
+// and looks once more at the rows of all that are done. It waits for a deletion that Run carries out.
 func (w *Writer) FollowDeletions(ctx context.Context) error {
-	return errors.Join(w.shared.step(ctx), w.shared.resume(ctx, w.o.Now().Add(everything)))
+	err := w.shared.step(ctx)
+	if taken := w.shared.take(ctx); taken != nil {
+		return errors.Join(err, taken)
+	}
+	defer w.shared.free()
+	return errors.Join(err, w.shared.learn(ctx), w.shared.goOnAll(ctx, w.o.Now().Add(everything)))
 }
 
 // VerifyDue looks at the rows that are due to be.
