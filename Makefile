@@ -4,7 +4,7 @@ E2E_TIMEOUT ?= 50m
 SOAK_TIME ?= 10m
 BENCH ?=
 
-.PHONY: help build run docs web web-check test acceptance test-short cover race golden fuzz bench bench-go kill-drill soak fmt lint tidy vuln check e2e java python browser dist dist-test golden-dist packagers
+.PHONY: help build run docs web web-check test acceptance test-short race golden fuzz bench bench-go kill-drill soak fmt lint tidy vuln check e2e java python browser dist dist-test golden-dist packagers
 
 help:      ## this list
 	@grep -E '^[a-z-]+: .*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/' | expand -t 14
@@ -89,14 +89,11 @@ packagers:
 	    echo 'Install them (Debian: apt-get install rpm rpm2cpio cpio systemd zsh fish), or run: make test-short'; exit 1; \
 	  fi; }
 
-cover:     ## the share of each room's statements that its own tests run, against .ci/cover.floors
-	@GO=$(GO) .ci/cover
-
 race:      ## the race detector on the tests that need nothing but Go
 	$(GO) test -race -short -timeout 20m ./...
 
 golden:    ## rewrite recorded answers and docs/flags.md; review the diff
-	$(GO) test $$(grep -rl cockroachdb/datadriven --include='*_test.go' storage translate adapter prometheus graphite | xargs -n1 dirname | sort -u | sed 's,^,./,') -rewrite
+	$(GO) test $$(grep -rl cockroachdb/datadriven --include='*_test.go' adapter cli graphite internal migrate opentsdb prometheus storage translate tree | xargs -n1 dirname | sort -u | sed 's,^,./,') -rewrite
 	$(GO) test . -run Page -rewrite
 
 fuzz:      ## every fuzzer for a minute

@@ -11,7 +11,7 @@ import (
 	"strings"
 
 	"github.com/tsdbridge/tsdbridge/adapter"
-	"github.com/tsdbridge/tsdbridge/commands/rules"
+	"github.com/tsdbridge/tsdbridge/cli/rules"
 )
 
 // Exit codes of the commands that check files.

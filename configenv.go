@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/tsdbridge/tsdbridge/nearest"
+	"github.com/tsdbridge/tsdbridge/internal/didyoumean"
 )
 
 // envPrefix begins the environment variables that set flags: TSDBRIDGE_STORAGE_ENGINE sets
@@ -61,7 +61,7 @@ func (p *parser) misspelled(environment map[string]string) (found []string) {
 		if !strings.HasPrefix(name, envPrefix) || slices.Contains(known, name) {
 			continue
 		}
-		near := nearest.Names(strings.TrimPrefix(name, envPrefix), trimmed(known), 1)
+		near := didyoumean.Names(strings.TrimPrefix(name, envPrefix), trimmed(known), 1)
 		if len(near) > 0 {
 			found = append(found, name+" (did you mean "+envPrefix+near[0]+"?)")
 		}

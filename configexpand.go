@@ -8,7 +8,7 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"github.com/tsdbridge/tsdbridge/adapter/config"
-	"github.com/tsdbridge/tsdbridge/regular"
+	"github.com/tsdbridge/tsdbridge/internal/fsutil"
 )
 
 // maxSecret bounds the file of a secret, in bytes.
@@ -142,7 +142,7 @@ func isVariable(name string) bool {
 
 // readSecret returns the content of a file without the line break at its end.
 func readSecret(path string) (string, error) {
-	text, err := regular.ReadUpTo(path, maxSecret)
+	text, err := fsutil.ReadRegularUpTo(path, maxSecret)
 	if err != nil {
 		return "", err
 	}

@@ -15,7 +15,7 @@ import (
 
 	"github.com/tsdbridge/tsdbridge/adapter"
 	"github.com/tsdbridge/tsdbridge/adapter/config"
-	"github.com/tsdbridge/tsdbridge/regular"
+	"github.com/tsdbridge/tsdbridge/internal/fsutil"
 )
 
 // Keys of the file that are no flags.
@@ -77,7 +77,7 @@ func (p *parser) readConfig(path string, environment map[string]string) *configF
 	if path == "" {
 		return c
 	}
-	text, err := regular.Read(path)
+	text, err := fsutil.ReadRegular(path)
 	if err != nil {
 		c.err = fmt.Errorf("--%s: %w", configFlag, err)
 		return c

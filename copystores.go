@@ -9,12 +9,12 @@ import (
 	"strings"
 
 	"github.com/tsdbridge/tsdbridge/adapter"
-	"github.com/tsdbridge/tsdbridge/commands"
-	"github.com/tsdbridge/tsdbridge/commands/migrate"
+	"github.com/tsdbridge/tsdbridge/cli"
+	"github.com/tsdbridge/tsdbridge/cli/migrate"
 )
 
 // copyStores copies one store into another. A side that no flag names is that of the command's own flags.
-func copyStores(ctx context.Context, c command, console commands.Console) error {
+func copyStores(ctx context.Context, c command, console cli.Console) error {
 	for flag, side := range map[string]*migrate.CopySide{"from": &c.copies.From, "to": &c.copies.To} {
 		side.Options = c.options
 		if side.Given == "" || migrate.IsURL(side.Given) {
@@ -22,7 +22,7 @@ func copyStores(ctx context.Context, c command, console commands.Console) error 
 		}
 		read, err := sideOptions(side.Given, console.Err)
 		if err != nil {
-			return &commands.ExitError{Code: 2, Err: fmt.Errorf("--%s=%s: %w", flag, side.Given, err)}
+			return &cli.ExitError{Code: 2, Err: fmt.Errorf("--%s=%s: %w", flag, side.Given, err)}
 		}
 		side.Options = read
 		side.Options.Logger = c.options.Logger

@@ -12,10 +12,10 @@ import (
 	"github.com/alecthomas/kingpin/v2"
 
 	"github.com/tsdbridge/tsdbridge/adapter"
-	"github.com/tsdbridge/tsdbridge/commands/ask"
-	"github.com/tsdbridge/tsdbridge/commands/maintain"
-	"github.com/tsdbridge/tsdbridge/commands/migrate"
-	"github.com/tsdbridge/tsdbridge/commands/rules"
+	"github.com/tsdbridge/tsdbridge/cli/ask"
+	"github.com/tsdbridge/tsdbridge/cli/maintain"
+	"github.com/tsdbridge/tsdbridge/cli/migrate"
+	"github.com/tsdbridge/tsdbridge/cli/rules"
 )
 
 // The sub-commands.

@@ -3,7 +3,7 @@ package main
 import (
 	"github.com/alecthomas/kingpin/v2"
 
-	"github.com/tsdbridge/tsdbridge/commands/maintain"
+	"github.com/tsdbridge/tsdbridge/cli/maintain"
 )
 
 // fsckCommand is the command that checks the tables.

@@ -5,8 +5,8 @@ import (
 
 	"github.com/alecthomas/kingpin/v2"
 
-	"github.com/tsdbridge/tsdbridge/commands/ask"
-	"github.com/tsdbridge/tsdbridge/commands/migrate"
+	"github.com/tsdbridge/tsdbridge/cli/ask"
+	"github.com/tsdbridge/tsdbridge/cli/migrate"
 )
 
 // runningAdapter describes --adapter-url of commands that a running adapter carries out.

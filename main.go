@@ -18,14 +18,14 @@ import (
 	"golang.org/x/term"
 
 	"github.com/tsdbridge/tsdbridge/adapter"
-	"github.com/tsdbridge/tsdbridge/commands"
-	"github.com/tsdbridge/tsdbridge/commands/ask"
-	"github.com/tsdbridge/tsdbridge/commands/maintain"
-	"github.com/tsdbridge/tsdbridge/commands/migrate"
-	"github.com/tsdbridge/tsdbridge/commands/rules"
-	"github.com/tsdbridge/tsdbridge/ingest/listen"
-	"github.com/tsdbridge/tsdbridge/systemd"
-	"github.com/tsdbridge/tsdbridge/tracing"
+	"github.com/tsdbridge/tsdbridge/cli"
+	"github.com/tsdbridge/tsdbridge/cli/ask"
+	"github.com/tsdbridge/tsdbridge/cli/maintain"
+	"github.com/tsdbridge/tsdbridge/cli/migrate"
+	"github.com/tsdbridge/tsdbridge/cli/rules"
+	"github.com/tsdbridge/tsdbridge/internal/netserver"
+	"github.com/tsdbridge/tsdbridge/internal/systemd"
+	"github.com/tsdbridge/tsdbridge/internal/tracing"
 )
 
 func main() {
@@ -138,7 +138,7 @@ func run(args []string, stdout, stderr io.Writer) int {
 // exitCode returns the exit code for how a command ended, and tells the error: the adapter in its log, other commands
 // to who called them. A signal ends the adapter well, and other commands before they are done.
 func exitCode(c *command, err error, stderr io.Writer) int {
-	if exit, ok := errors.AsType[*commands.ExitError](err); ok {
+	if exit, ok := errors.AsType[*cli.ExitError](err); ok {
 		if exit.Err != nil {
 			fmt.Fprintln(stderr, "tsdbridge:", exit.Err)
 		}
@@ -158,9 +158,9 @@ func exitCode(c *command, err error, stderr io.Writer) int {
 }
 
 // console returns what a command reads and prints.
-func console(stdout, stderr io.Writer) commands.Console {
+func console(stdout, stderr io.Writer) cli.Console {
 	f, ok := stderr.(*os.File)
-	return commands.Console{In: os.Stdin, Out: stdout, Err: stderr, Terminal: ok && term.IsTerminal(int(f.Fd()))}
+	return cli.Console{In: os.Stdin, Out: stdout, Err: stderr, Terminal: ok && term.IsTerminal(int(f.Fd()))}
 }
 
 func serve(ctx context.Context, args []string, o adapter.Options) error {
@@ -181,7 +181,7 @@ func serve(ctx context.Context, args []string, o adapter.Options) error {
 	if err != nil {
 		return err
 	}
-	if o.Sockets, err = listen.NewSockets(activation.Files(true)); err != nil {
+	if o.Sockets, err = netserver.NewSockets(activation.Files(true)); err != nil {
 		return err
 	}
 	a, err := adapter.New(o)

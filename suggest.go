@@ -8,7 +8,7 @@ import (
 
 	"github.com/alecthomas/kingpin/v2"
 
-	"github.com/tsdbridge/tsdbridge/nearest"
+	"github.com/tsdbridge/tsdbridge/internal/didyoumean"
 )
 
 // suggestFlag adds the most similar known name to an error about an unknown flag or command, and
@@ -141,7 +141,7 @@ func (p *parser) withNeighbour(err error, prefix, word string, names []string) e
 // neighbour returns the name that is nearest to a word. If there is none, it returns the only name
 // whose last element is the word.
 func neighbour(word string, names []string) string {
-	if near := nearest.Names(word, names, 1); len(near) > 0 {
+	if near := didyoumean.Names(word, names, 1); len(near) > 0 {
 		return near[0]
 	}
 	best := ""

@@ -11,8 +11,8 @@ import (
 
 	"github.com/alecthomas/kingpin/v2"
 
+	"github.com/tsdbridge/tsdbridge/internal/fsutil"
 	"github.com/tsdbridge/tsdbridge/opentsdb/conf"
-	"github.com/tsdbridge/tsdbridge/regular"
 )
 
 // tsdKey is what a key of a TSD's configuration file means here.
@@ -128,7 +128,7 @@ func histogramCodecs(s string) (string, error) {
 	text := []byte(s)
 	if strings.HasSuffix(s, ".json") {
 		var err error
-		if text, err = regular.Read(s); err != nil {
+		if text, err = fsutil.ReadRegular(s); err != nil {
 			return "", err
 		}
 	}
@@ -147,7 +147,7 @@ func histogramCodecs(s string) (string, error) {
 // fromTSD returns the flags that a TSD's configuration file sets and neither the command line nor
 // --config.file, whose flags are have. It also returns the keys that mean nothing here.
 func fromTSD(path string, have []string) (flags, unused []string, err error) {
-	text, err := regular.Read(path)
+	text, err := fsutil.ReadRegular(path)
 	if err != nil {
 		return nil, nil, fmt.Errorf("--opentsdb.config: %w", err)
 	}

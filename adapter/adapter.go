@@ -25,17 +25,16 @@ import (
 	"github.com/tsdbridge/tsdbridge/adapter/status"
 	"github.com/tsdbridge/tsdbridge/adapter/webconfig"
 	"github.com/tsdbridge/tsdbridge/adapter/webport"
-	"github.com/tsdbridge/tsdbridge/budget"
 	"github.com/tsdbridge/tsdbridge/graphite"
-	"github.com/tsdbridge/tsdbridge/ingest/listen"
-	"github.com/tsdbridge/tsdbridge/lastlog"
+	"github.com/tsdbridge/tsdbridge/internal/budget"
+	"github.com/tsdbridge/tsdbridge/internal/logging"
+	"github.com/tsdbridge/tsdbridge/internal/netserver"
+	"github.com/tsdbridge/tsdbridge/internal/persistentqueue"
+	"github.com/tsdbridge/tsdbridge/internal/rejections"
+	"github.com/tsdbridge/tsdbridge/internal/running"
 	"github.com/tsdbridge/tsdbridge/opentsdb"
 	prom "github.com/tsdbridge/tsdbridge/prometheus"
-	"github.com/tsdbridge/tsdbridge/prometheus/forward"
-	"github.com/tsdbridge/tsdbridge/refused"
-	"github.com/tsdbridge/tsdbridge/running"
-	"github.com/tsdbridge/tsdbridge/seldom"
-	"github.com/tsdbridge/tsdbridge/spool"
+	"github.com/tsdbridge/tsdbridge/prometheus/remotewrite"
 	"github.com/tsdbridge/tsdbridge/storage"
 	"github.com/tsdbridge/tsdbridge/storage/kv"
 	"github.com/tsdbridge/tsdbridge/translate"
@@ -58,21 +57,21 @@ type Adapter struct {
 	budget     *budget.Budget    // of all queries
 	running    *running.Registry // of all queries
 	started    time.Time
-	log        *lastlog.Log
-	refused    *refused.Log // of all doors
+	log        *logging.Recent
+	refused    *rejections.Log // of all doors
 	transfers  *admin.Transfers
 	backups    backups.Times
 	server     *http.Server
 	listener   net.Listener // nil when the address is empty
 	grpc       *grpcPort
 
-	webConfig *webconfig.File // nil: neither TLS nor passwords
-	hosts     *listen.Hosts   // of all HTTP ports
-	admin     *admin.API      // nil without --web.enable-admin-api
+	webConfig *webconfig.File  // nil: neither TLS nor passwords
+	hosts     *netserver.Hosts // of all HTTP ports
+	admin     *admin.API       // nil without --web.enable-admin-api
 	status    *status.Probe
-	forward   *forward.Manager // nil: a command
+	forward   *remotewrite.Manager // nil: a command
 
-	spoolOwner spool.Owner // nil: the store has no name
+	spoolOwner persistentqueue.Owner // nil: the store has no name
 
 	reloader *reloader
 	live     atomic.Pointer[generation] // what answers requests now
@@ -86,7 +85,7 @@ func New(o Options) (*Adapter, error) {
 	if err := o.Validate(); err != nil {
 		return nil, err
 	}
-	log, handler := lastlog.Watch(seldom.Limit(o.Logger.Handler()), keptLog)
+	log, handler := logging.WatchRecent(logging.RateLimit(o.Logger.Handler()), keptLog)
 	o.Logger = slog.New(handler)
 	if !o.Command {
 		o.fitOpenFiles(openFiles())
@@ -95,7 +94,7 @@ func New(o Options) (*Adapter, error) {
 	a.running.Watch(o.QuerySlow, a.tellSlow)
 	a.running.Measure(a.registry, "promql", "graphite", "opentsdb", "remote read", "native export", "federation")
 	a.reloader = newReloader(a)
-	a.refused = refused.New(o.Logger, o.Now)
+	a.refused = rejections.New(o.Logger, o.Now)
 	a.transfers = admin.NewTransfers(o.Now)
 	registerBuildInfo(a.registry)
 	a.registry.MustRegister(o.Tracer)

@@ -24,12 +24,12 @@ import (
 	"github.com/prometheus/prometheus/util/teststorage"
 
 	"github.com/tsdbridge/tsdbridge/adapter/config"
-	"github.com/tsdbridge/tsdbridge/commands/commandstest"
+	"github.com/tsdbridge/tsdbridge/cli/clitest"
+	"github.com/tsdbridge/tsdbridge/internal/tracing"
 	"github.com/tsdbridge/tsdbridge/prometheus/promtest"
 	"github.com/tsdbridge/tsdbridge/storage"
 	"github.com/tsdbridge/tsdbridge/storage/hbase/hbasetest"
 	"github.com/tsdbridge/tsdbridge/storage/pebble"
-	"github.com/tsdbridge/tsdbridge/tracing"
 )
 
 // scraper does what a Prometheus does with an adapter: it stores /metrics every ten seconds, evaluates the recording
@@ -221,7 +221,7 @@ var causes = []struct {
 			postText(t, "http://"+a.Addr(), fmt.Sprintf(`{__name__="up"} 1@%d`, now))
 			killed := o
 			killed.Path = filepath.Join(t.TempDir(), "killed")
-			commandstest.CopyRunning(t, o.Path, killed.Path)
+			clitest.CopyRunning(t, o.Path, killed.Path)
 			again, _ := runAdapter(t, killed)
 			return again
 		}
@@ -369,7 +369,7 @@ var causes = []struct {
 		t.Cleanup(func() { _ = o.Tracer.Close(context.WithoutCancel(t.Context())) })
 		a, _ := runAdapter(t, o)
 		return a, func() *Adapter {
-			commandstest.Text(t, a, "/api/v1/labels")
+			clitest.Text(t, a, "/api/v1/labels")
 			waitMetric(t, a, `tsdbridge_tracing_spans_dropped_total{reason="export_failed"} [1-9]`)
 			return a
 		}
@@ -399,7 +399,7 @@ var causes = []struct {
 			must(t, err)
 			defer conn.Close()
 			datagram := []byte(strings.Repeat("a.b 1 1700000000\n", 3000))
-			for strings.Contains(commandstest.Text(t, a, "/metrics"), "\ntsdbridge_carbon_udp_dropped_datagrams_total 0\n") {
+			for strings.Contains(clitest.Text(t, a, "/metrics"), "\ntsdbridge_carbon_udp_dropped_datagrams_total 0\n") {
 				for range 20 {
 					_, err := conn.Write(datagram)
 					must(t, err)
@@ -532,11 +532,11 @@ func writeBetweenEngines(t *testing.T, a *Adapter) {
 			}
 		}
 	})
-	for deadline := time.Now().Add(time.Minute); strings.Contains(commandstest.Text(t, a, "/metrics"), `tsdbridge_promql_queries_shadowed_total{result="different"} 0`); {
+	for deadline := time.Now().Add(time.Minute); strings.Contains(clitest.Text(t, a, "/metrics"), `tsdbridge_promql_queries_shadowed_total{result="different"} 0`); {
 		if time.Now().After(deadline) {
 			t.Fatal("both engines see the same for a minute")
 		}
-		commandstest.Text(t, a, "/api/v1/query?time=1700003000&query=count_over_time(m[1h])")
+		clitest.Text(t, a, "/api/v1/query?time=1700003000&query=count_over_time(m[1h])")
 	}
 }
 
@@ -558,7 +558,7 @@ func restarted(t *testing.T, o Options, change func(*Options)) (*Adapter, func()
 func waitMetric(t *testing.T, a *Adapter, line string) {
 	t.Helper()
 	want := regexp.MustCompile("(?m)^" + line)
-	for deadline := time.Now().Add(3 * time.Minute); !want.MatchString(commandstest.Text(t, a, "/metrics")); {
+	for deadline := time.Now().Add(3 * time.Minute); !want.MatchString(clitest.Text(t, a, "/metrics")); {
 		if time.Now().After(deadline) {
 			t.Fatalf("/metrics has no line %s", line)
 		}

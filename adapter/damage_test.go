@@ -18,7 +18,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/tsdbridge/tsdbridge/commands/commandstest"
+	"github.com/tsdbridge/tsdbridge/cli/clitest"
 	"github.com/tsdbridge/tsdbridge/e2e/scale"
 	"github.com/tsdbridge/tsdbridge/prometheus/promtest"
 	"github.com/tsdbridge/tsdbridge/storage"
@@ -102,7 +102,7 @@ func storesToDamage(t *testing.T) (stores map[string]Options, older damagedStart
 		}
 		killed := o
 		killed.Path = filepath.Join(t.TempDir(), "killed")
-		commandstest.CopyRunning(t, o.Path, killed.Path)
+		clitest.CopyRunning(t, o.Path, killed.Path)
 		stop()
 		stores[name] = killed
 	}
@@ -195,12 +195,12 @@ func TestOlderStore(t *testing.T) {
 	fixtureFirst(t, a)
 	stop()
 	old := filepath.Join(t.TempDir(), "old")
-	must(t, commandstest.CopySparse(o.Path, old))
+	must(t, clitest.CopySparse(o.Path, old))
 	a, _ = runAdapter(t, o)
 	fixtureLast(t, a)
 	running := copyOf(t, o)
 	must(t, os.RemoveAll(filepath.Join(old, "log")))
-	must(t, commandstest.CopySparse(filepath.Join(running, "log"), filepath.Join(old, "log")))
+	must(t, clitest.CopySparse(filepath.Join(running, "log"), filepath.Join(old, "log")))
 	for _, mark := range []string{"log-points.mark", "log-series.mark"} {
 		must(t, copyOver(filepath.Join(running, mark), filepath.Join(old, mark)))
 	}
@@ -227,18 +227,18 @@ func earlyLog(t *testing.T) (path string) {
 	a, _ := runAdapter(t, o)
 	sendRemoteWrite(t, a, fmt.Sprintf(`{__name__="load", host="web0"} -7@%d`, fixtureTime(-299)), 1)
 	path = filepath.Join(t.TempDir(), "early")
-	must(t, commandstest.CopySparse(o.Path, path))
+	must(t, clitest.CopySparse(o.Path, path))
 	return path
 }
 
 func copyOver(from, to string) error {
-	return errors.Join(os.Remove(to), commandstest.CopySparse(from, to))
+	return errors.Join(os.Remove(to), clitest.CopySparse(from, to))
 }
 
 func copyOf(t *testing.T, o Options) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "store")
-	commandstest.CopyRunning(t, o.Path, path)
+	clitest.CopyRunning(t, o.Path, path)
 	return path
 }
 

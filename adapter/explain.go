@@ -5,9 +5,9 @@ import (
 	"net/http"
 	"strconv"
 
-	"github.com/tsdbridge/tsdbridge/explain"
+	"github.com/tsdbridge/tsdbridge/internal/explain"
 	prom "github.com/tsdbridge/tsdbridge/prometheus"
-	"github.com/tsdbridge/tsdbridge/prometheus/reply"
+	"github.com/tsdbridge/tsdbridge/prometheus/httpapi"
 )
 
 // explainPath evaluates a query of any language and shows how:
@@ -34,7 +34,7 @@ func (g *generation) explained(scripts func(http.Handler) http.Handler) http.Han
 		case language == "" || language == "promql":
 			g.prometheus.Query().ServeHTTP(w, r)
 		default:
-			reply.BadRequest(w, fmt.Errorf("lang=%s is no language of queries: promql, graphite or opentsdb", strconv.Quote(reply.Cut(language, 40))))
+			httpapi.BadRequest(w, fmt.Errorf("lang=%s is no language of queries: promql, graphite or opentsdb", strconv.Quote(httpapi.Cut(language, 40))))
 		}
 	})
 }
@@ -43,17 +43,17 @@ func (g *generation) explained(scripts func(http.Handler) http.Handler) http.Han
 func (e explainer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if r.Method != http.MethodGet && r.Method != http.MethodHead && r.Method != http.MethodPost {
 		w.Header().Set("Allow", "GET, HEAD, POST")
-		reply.JSON(w, http.StatusMethodNotAllowed, reply.Frame{Status: "error", ErrorType: "bad_data", Error: "method " + r.Method + " is not allowed here"})
+		httpapi.JSON(w, http.StatusMethodNotAllowed, httpapi.Frame{Status: "error", ErrorType: "bad_data", Error: "method " + r.Method + " is not allowed here"})
 		return
 	}
 	x, status, text := e(w, r)
 	if x != nil {
-		reply.JSON(w, http.StatusOK, reply.Frame{Status: "success", Data: x})
+		httpapi.JSON(w, http.StatusOK, httpapi.Frame{Status: "success", Data: x})
 		return
 	}
 	kind := "execution"
 	if status == http.StatusBadRequest {
 		kind = "bad_data"
 	}
-	reply.JSON(w, status, reply.Frame{Status: "error", ErrorType: kind, Error: text})
+	httpapi.JSON(w, status, httpapi.Frame{Status: "error", ErrorType: kind, Error: text})
 }

@@ -5,13 +5,13 @@ import (
 	"net/url"
 	"os"
 
-	"github.com/tsdbridge/tsdbridge/ingest/listen"
+	"github.com/tsdbridge/tsdbridge/internal/netserver"
 )
 
 // hosts returns the names by which browsers may reach the HTTP ports: those of --web.hosts, and those that the other
 // flags and the machine tell.
-func (o Options) hosts() (*listen.Hosts, error) {
-	hosts, err := listen.ParseHosts(o.Hosts)
+func (o Options) hosts() (*netserver.Hosts, error) {
+	hosts, err := netserver.ParseHosts(o.Hosts)
 	if err != nil {
 		return nil, fmt.Errorf("--web.hosts: %w", err)
 	}

@@ -12,7 +12,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/tsdbridge/tsdbridge/commands/commandstest"
+	"github.com/tsdbridge/tsdbridge/cli/clitest"
 	"github.com/tsdbridge/tsdbridge/e2e/scale"
 	"github.com/tsdbridge/tsdbridge/storage"
 	"github.com/tsdbridge/tsdbridge/storage/kv"
@@ -45,7 +45,7 @@ func settled(t *testing.T, a *Adapter) {
 func takeMoment(t *testing.T, name string, o Options, a *Adapter) aMoment {
 	t.Helper()
 	m := aMoment{name: name, path: filepath.Join(t.TempDir(), name)}
-	commandstest.CopyRunning(t, o.Path, m.path)
+	clitest.CopyRunning(t, o.Path, m.path)
 	m.want.dumpEach(t, a.store)
 	return m
 }
@@ -145,7 +145,7 @@ func compose(t *testing.T, of map[string]aMoment) (path string) {
 				continue
 			}
 			must(t, os.MkdirAll(filepath.Dir(filepath.Join(path, file)), 0o750))
-			must(t, commandstest.CopySparse(filepath.Join(m.path, file), filepath.Join(path, file)))
+			must(t, clitest.CopySparse(filepath.Join(m.path, file), filepath.Join(path, file)))
 		}
 	}
 	return path
@@ -264,7 +264,7 @@ func checkMixed(t *testing.T, o Options, path, what, refused string) {
 func copyOfPath(t *testing.T, path string) string {
 	t.Helper()
 	to := filepath.Join(t.TempDir(), "copy")
-	must(t, commandstest.CopySparse(path, to))
+	must(t, clitest.CopySparse(path, to))
 	return to
 }
 

@@ -11,15 +11,15 @@ import (
 
 	"github.com/tsdbridge/tsdbridge/adapter/config"
 	"github.com/tsdbridge/tsdbridge/adapter/memory"
-	"github.com/tsdbridge/tsdbridge/budget"
-	"github.com/tsdbridge/tsdbridge/graphite/intake"
-	"github.com/tsdbridge/tsdbridge/ingest/listen"
+	"github.com/tsdbridge/tsdbridge/graphite/pipeline"
+	"github.com/tsdbridge/tsdbridge/internal/budget"
+	"github.com/tsdbridge/tsdbridge/internal/netserver"
+	"github.com/tsdbridge/tsdbridge/internal/tracing"
 	"github.com/tsdbridge/tsdbridge/opentsdb"
 	prom "github.com/tsdbridge/tsdbridge/prometheus"
 	"github.com/tsdbridge/tsdbridge/storage"
 	"github.com/tsdbridge/tsdbridge/storage/pebble"
 	"github.com/tsdbridge/tsdbridge/storage/schema"
-	"github.com/tsdbridge/tsdbridge/tracing"
 	"github.com/tsdbridge/tsdbridge/translate"
 	"github.com/tsdbridge/tsdbridge/web"
 )
@@ -90,7 +90,7 @@ type Options struct {
 	ReadSamples       int           // of an unstreamed remote read; 0: QuerySamples
 
 	Prometheus prom.Options     // of remote write, and --query.lookback-delta; other limits come from the fields above
-	Carbon     intake.Options   // --carbon.*
+	Carbon     pipeline.Options // --carbon.*
 	OpenTSDB   opentsdb.Options // --opentsdb.*
 	Graphite   GraphiteOptions  // --graphite.*
 
@@ -117,7 +117,7 @@ type Options struct {
 	Configure func() (Options, error) // reads the configuration again; nil: there is no reload
 	Reloads   <-chan os.Signal        // asks for reloads
 
-	Sockets *listen.Sockets // bound by the service manager; nil: none
+	Sockets *netserver.Sockets // bound by the service manager; nil: none
 
 	Command bool // a command has the tables open, not a server
 
@@ -136,7 +136,7 @@ func DefaultOptions() Options {
 		WriteMode: WriteAuto, LogBytes: 4 << 30, HeadBytes: 1 << 30,
 		NewBranches: 10_000, PathDepth: 64,
 		QueryTimeout: 2 * time.Minute, QuerySlow: 5 * time.Second, QuerySeries: 1_000_000, QuerySamples: 50_000_000, QueryParallel: 20,
-		RemoteWrite: DefaultRemoteWriteOptions(), Prometheus: prom.DefaultOptions(), Carbon: intake.DefaultOptions(), OpenTSDB: opentsdb.DefaultOptions(), Graphite: DefaultGraphiteOptions(),
+		RemoteWrite: DefaultRemoteWriteOptions(), Prometheus: prom.DefaultOptions(), Carbon: pipeline.DefaultOptions(), OpenTSDB: opentsdb.DefaultOptions(), Graphite: DefaultGraphiteOptions(),
 		Logger: slog.New(slog.DiscardHandler), Now: time.Now,
 	}
 }

@@ -11,8 +11,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/tsdbridge/tsdbridge/internal/rejections"
 	"github.com/tsdbridge/tsdbridge/prometheus/promtest"
-	"github.com/tsdbridge/tsdbridge/refused"
 	"github.com/tsdbridge/tsdbridge/storage"
 )
 
@@ -34,8 +34,9 @@ func TestRefused(t *testing.T) {
 	telnet(t, a.opentsdb.Addr(), "put telnet.bad nonsense 1 a=b\nexit\n")
 	telnet(t, a.CarbonAddr(), "carbon.bad nonsense nonsense\n")
 	type refusals struct {
-		Doors   []refused.Door
-		Samples []refused.Sample
+		Sources []rejections.Source
+		Doors   []rejections.Source
+		Samples []rejections.Sample
 	}
 	list := func(query string) (got refusals) {
 		status, body := promtest.Do(t, http.MethodGet, "http://"+a.Addr()+"/api/v1/status/refused"+query, nil)
@@ -45,15 +46,15 @@ func TestRefused(t *testing.T) {
 		return got
 	}
 	all := list("")
-	if len(all.Doors) != 4 {
-		t.Errorf("%+v", all.Doors)
+	if len(all.Sources) != 4 || !slices.Equal(all.Sources, all.Doors) {
+		t.Errorf("%+v, %+v", all.Sources, all.Doors)
 	}
-	for door, text := range map[string]string{refused.RemoteWrite: "", refused.OpenTSDBHTTP: `{"metric":"m"`, refused.OpenTSDBTelnet: "telnet.bad", refused.Carbon: "carbon.bad"} {
-		got := list("?limit=1&door=" + url.QueryEscape(door))
+	for door, text := range map[string]string{rejections.RemoteWrite: "", rejections.OpenTSDBHTTP: `{"metric":"m"`, rejections.OpenTSDBTelnet: "telnet.bad", rejections.Carbon: "carbon.bad"} {
+		got := list("?limit=1&source=" + url.QueryEscape(door))
 		if len(got.Samples) != 1 {
 			t.Fatalf("%s: %+v", door, got)
 		}
-		if s := got.Samples[0]; s.Door != door || !strings.HasPrefix(s.Client, "127.0.0.1:") || s.Reason == "" || !strings.Contains(s.Text, text) || s.Points != 1 || s.Time.IsZero() {
+		if s := got.Samples[0]; s.Source != door || s.Door != door || !strings.HasPrefix(s.Client, "127.0.0.1:") || s.Reason == "" || !strings.Contains(s.Text, text) || s.Points != 1 || s.Time.IsZero() {
 			t.Errorf("%+v", s)
 		}
 	}
@@ -64,10 +65,10 @@ func TestRefused(t *testing.T) {
 	if status, body := post(t, port+"/api/rollup", "application/json", `[{"metric":"rolled.bad","timestamp":1500000000,"value":1,"interval":"7x","aggregator":"sum","tags":{"a":"b"}}]`); status != http.StatusBadRequest {
 		t.Error(status, body)
 	}
-	for door, texts := range map[string][]string{refused.OpenTSDBHTTP: {"rolled.bad"}, refused.OpenTSDBTelnet: {"telnet.histogram", ""}, refused.Carbon: {"carbon.far"}} {
+	for door, texts := range map[string][]string{rejections.OpenTSDBHTTP: {"rolled.bad"}, rejections.OpenTSDBTelnet: {"telnet.histogram", ""}, rejections.Carbon: {"carbon.far"}} {
 		samples := list("?door=" + url.QueryEscape(door)).Samples
 		for _, text := range texts {
-			if !slices.ContainsFunc(samples, func(s refused.Sample) bool {
+			if !slices.ContainsFunc(samples, func(s rejections.Sample) bool {
 				return strings.Contains(s.Text, text) && (text != "" || s.Text == "") && strings.HasPrefix(s.Client, "127.0.0.1:") && s.Reason != ""
 			}) {
 				t.Errorf("%s: no sample with %q: %+v", door, text, samples)

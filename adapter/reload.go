@@ -20,7 +20,7 @@ import (
 	"github.com/tsdbridge/tsdbridge/graphite"
 	"github.com/tsdbridge/tsdbridge/opentsdb"
 	prom "github.com/tsdbridge/tsdbridge/prometheus"
-	"github.com/tsdbridge/tsdbridge/prometheus/reply"
+	"github.com/tsdbridge/tsdbridge/prometheus/httpapi"
 )
 
 // ReloadPath is where a reload is asked for.
@@ -317,8 +317,8 @@ func (a *Adapter) serveReload(w http.ResponseWriter, _ *http.Request) {
 	}
 	done, err := a.Reload()
 	if err != nil {
-		reply.JSON(w, http.StatusInternalServerError, reply.Frame{Status: "error", ErrorType: "config", Error: err.Error()})
+		httpapi.JSON(w, http.StatusInternalServerError, httpapi.Frame{Status: "error", ErrorType: "config", Error: err.Error()})
 		return
 	}
-	reply.JSON(w, http.StatusOK, reply.Frame{Status: "success", Data: done})
+	httpapi.JSON(w, http.StatusOK, httpapi.Frame{Status: "success", Data: done})
 }

@@ -6,7 +6,7 @@ import (
 
 	"github.com/prometheus/prometheus/model/labels"
 
-	"github.com/tsdbridge/tsdbridge/prometheus/forward"
+	"github.com/tsdbridge/tsdbridge/prometheus/remotewrite"
 	"github.com/tsdbridge/tsdbridge/storage"
 )
 
@@ -20,19 +20,19 @@ type RemoteWriteOptions struct {
 func DefaultRemoteWriteOptions() RemoteWriteOptions { return RemoteWriteOptions{MaxBytes: 8 << 30} }
 
 // remoteWrite returns the destinations of remote_write.
-func (o Options) remoteWrite() forward.Settings {
+func (o Options) remoteWrite() remotewrite.Settings {
 	if o.PromConfig == nil {
-		return forward.Settings{External: labels.EmptyLabels()}
+		return remotewrite.Settings{External: labels.EmptyLabels()}
 	}
-	return forward.Settings{Remotes: o.PromConfig.RemoteWriteConfigs, External: o.PromConfig.GlobalConfig.ExternalLabels}
+	return remotewrite.Settings{Remotes: o.PromConfig.RemoteWriteConfigs, External: o.PromConfig.GlobalConfig.ExternalLabels}
 }
 
 // validateRemoteWrite names the setting that cannot work.
 func (o Options) validateRemoteWrite() error {
 	s := o.remoteWrite()
 	switch {
-	case o.RemoteWrite.MaxBytes < forward.MinBytes:
-		return fmt.Errorf("--remote-write.max-bytes=%d: must be at least %d", o.RemoteWrite.MaxBytes, forward.MinBytes)
+	case o.RemoteWrite.MaxBytes < remotewrite.MinBytes:
+		return fmt.Errorf("--remote-write.max-bytes=%d: must be at least %d", o.RemoteWrite.MaxBytes, remotewrite.MinBytes)
 	case len(s.Remotes) > 0 && o.remoteWritePath() == "":
 		return errors.New("remote_write needs --remote-write.path, since there is no --storage.path")
 	}
@@ -44,7 +44,7 @@ func (a *Adapter) openRemoteWrite() error {
 	if a.o.Command {
 		return nil
 	}
-	forwarder := forward.NewManager(forward.Options{
+	forwarder := remotewrite.NewManager(remotewrite.Options{
 		Dir: a.o.remoteWritePath(), MaxBytes: a.o.RemoteWrite.MaxBytes, HasSpace: a.o.hasSpoolSpace, Owner: a.spoolOwner,
 		Catalog: a.store.Catalog(), Metadata: a.store.Documents(), Labels: a.names.ToLabels,
 		Logger: a.o.Logger, Registerer: a.registry, Now: a.o.Now,

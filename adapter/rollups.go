@@ -6,8 +6,8 @@ import (
 	"strings"
 
 	"github.com/tsdbridge/tsdbridge/adapter/config"
+	"github.com/tsdbridge/tsdbridge/internal/fsutil"
 	"github.com/tsdbridge/tsdbridge/opentsdb"
-	"github.com/tsdbridge/tsdbridge/regular"
 	"github.com/tsdbridge/tsdbridge/storage/rollup"
 )
 
@@ -22,7 +22,7 @@ func (o Options) rollups() (*rollup.Config, error) {
 	}
 	if text[0] != '{' {
 		var err error
-		if text, err = regular.ReadUpTo(string(text), maxRollupsFile); err != nil {
+		if text, err = fsutil.ReadRegularUpTo(string(text), maxRollupsFile); err != nil {
 			return nil, fmt.Errorf("--storage.rollups=%s: %w", o.Rollups, err)
 		}
 	}

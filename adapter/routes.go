@@ -14,8 +14,8 @@ import (
 	"github.com/tsdbridge/tsdbridge/adapter/status"
 	"github.com/tsdbridge/tsdbridge/adapter/trees"
 	"github.com/tsdbridge/tsdbridge/adapter/webport"
-	"github.com/tsdbridge/tsdbridge/budget"
-	"github.com/tsdbridge/tsdbridge/prometheus/reply"
+	"github.com/tsdbridge/tsdbridge/internal/budget"
+	"github.com/tsdbridge/tsdbridge/prometheus/httpapi"
 	"github.com/tsdbridge/tsdbridge/web"
 )
 
@@ -50,7 +50,7 @@ func (a *Adapter) routes(g *generation) (http.Handler, error) {
 	if err != nil {
 		return nil, err
 	}
-	scripts := reply.AllowOrigins(origins)
+	scripts := httpapi.AllowOrigins(origins)
 	queries := r.With(budget.Accounts(a.budget))
 	g.graphite.Routes(queries.With(scripts, webport.AnsweredBy("graphite")))
 	renamed := chi.NewRouter() // Prometheus and Graphite both want /metrics

@@ -3,9 +3,9 @@ package adapter
 import (
 	"time"
 
-	"github.com/tsdbridge/tsdbridge/prometheus/reply"
-	"github.com/tsdbridge/tsdbridge/running"
-	"github.com/tsdbridge/tsdbridge/tally"
+	"github.com/tsdbridge/tsdbridge/internal/running"
+	"github.com/tsdbridge/tsdbridge/internal/tally"
+	"github.com/tsdbridge/tsdbridge/prometheus/httpapi"
 )
 
 // slowLogged is how many bytes of the text of a slow query are logged.
@@ -18,7 +18,7 @@ func (a *Adapter) tellSlow(s running.Slow) {
 	if s.Trace != "" {
 		logger = logger.With("trace_id", s.Trace)
 	}
-	logger.Info("slow query (--query.slow-after); its plan: /api/v1/status/slow_queries", "language", s.Language, "query", reply.Cut(s.Text, slowLogged),
+	logger.Info("slow query (--query.slow-after); its plan: /api/v1/status/slow_queries", "language", s.Language, "query", httpapi.Cut(s.Text, slowLogged),
 		"client", s.Client, "duration", s.Took.Round(time.Millisecond), "samples", s.Samples, "rows", read.Rows,
 		"rows_by_way", tally.Text(s.Ways), "bytes_read", read.Bytes, "memory_bytes", s.Memory, "failed", s.Failed)
 }

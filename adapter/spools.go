@@ -6,7 +6,7 @@ import (
 	"path/filepath"
 	"sync/atomic"
 
-	"github.com/tsdbridge/tsdbridge/spool"
+	"github.com/tsdbridge/tsdbridge/internal/persistentqueue"
 	"github.com/tsdbridge/tsdbridge/storage"
 	"github.com/tsdbridge/tsdbridge/storage/kv"
 	"github.com/tsdbridge/tsdbridge/storage/pebble"
@@ -19,14 +19,14 @@ type storeOwner struct {
 	adopts atomic.Bool
 }
 
-// Now implements spool.Owner.
-func (o *storeOwner) Now() spool.Moment {
+// Now implements persistentqueue.Owner.
+func (o *storeOwner) Now() persistentqueue.Moment {
 	m := o.now()
-	return spool.Moment{Store: m.Store, Start: m.Start, Number: m.Generation.Number, Tag: m.Generation.Tag}
+	return persistentqueue.Moment{Store: m.Store, Start: m.Start, Number: m.Generation.Number, Tag: m.Generation.Tag}
 }
 
-// Differs implements spool.Owner.
-func (o *storeOwner) Differs(m spool.Moment) string {
+// Differs implements persistentqueue.Owner.
+func (o *storeOwner) Differs(m persistentqueue.Moment) string {
 	life, err := o.life()
 	if err != nil {
 		return fmt.Sprintf("whose it is cannot be told: %v", err)
@@ -34,7 +34,7 @@ func (o *storeOwner) Differs(m spool.Moment) string {
 	return life.Differs(kv.Moment{Store: m.Store, Start: m.Start, Generation: kv.Generation{Number: m.Number, Tag: m.Tag}})
 }
 
-// Adopts implements spool.Owner.
+// Adopts implements persistentqueue.Owner.
 func (o *storeOwner) Adopts() bool { return o.adopts.Load() }
 
 // ownSpools begins a start of an embedded store, which the spools that are written from now on name.
@@ -62,13 +62,13 @@ func (a *Adapter) ownSpools() error {
 
 // adoptSpools has the spools of an earlier version name the store. What is damaged is told again where
 // it is used.
-func (o Options) adoptSpools(owner spool.Owner) error {
+func (o Options) adoptSpools(owner persistentqueue.Owner) error {
 	dirs, err := o.spoolDirs()
 	if err != nil {
 		return err
 	}
 	for _, dir := range dirs {
-		if err := spool.Adopt(dir, owner); err != nil {
+		if err := persistentqueue.Adopt(dir, owner); err != nil {
 			o.Logger.Error("a spool of an earlier version cannot be opened, and is not sent; see docs/durability.md", "directory", dir, "err", err)
 		}
 	}
@@ -82,7 +82,7 @@ func (o Options) spoolDirs() ([]string, error) {
 		if path == "" {
 			continue
 		}
-		dirs, err := spool.Dirs(filepath.Clean(path))
+		dirs, err := persistentqueue.Dirs(filepath.Clean(path))
 		if err != nil {
 			return nil, err
 		}

@@ -5,8 +5,8 @@ import (
 	"fmt"
 	"path/filepath"
 
-	"github.com/tsdbridge/tsdbridge/folder"
-	"github.com/tsdbridge/tsdbridge/spool"
+	"github.com/tsdbridge/tsdbridge/internal/fsutil"
+	"github.com/tsdbridge/tsdbridge/internal/persistentqueue"
 	"github.com/tsdbridge/tsdbridge/storage/kv"
 	"github.com/tsdbridge/tsdbridge/storage/pebble"
 )
@@ -28,7 +28,7 @@ func (c *storeCheck) fixSpools(ctx context.Context) error {
 	}
 	for _, r := range refused {
 		aside := filepath.Join(c.o.Path, "aside", "spool-"+filepath.Base(r.dir)+"-"+c.o.Now().UTC().Format("20060102T150405Z"))
-		if err := folder.Move(ctx, r.dir, aside); err != nil {
+		if err := fsutil.MoveDir(ctx, r.dir, aside); err != nil {
 			return err
 		}
 		fmt.Fprintf(c.out, "mended: the spool %s is kept in %s, and is not sent\n", r.dir, aside)
@@ -51,7 +51,7 @@ func (c *storeCheck) refusedSpools() (list []refusedSpool, err error) {
 	owner.adopts.Store(life.Adopts)
 	dirs, err := c.o.spoolDirs()
 	for _, dir := range dirs {
-		if err := spool.Check(dir, owner); err != nil {
+		if err := persistentqueue.Check(dir, owner); err != nil {
 			list = append(list, refusedSpool{dir, err})
 		}
 	}

@@ -8,8 +8,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/tsdbridge/tsdbridge/commands/commandstest"
-	"github.com/tsdbridge/tsdbridge/spool"
+	"github.com/tsdbridge/tsdbridge/cli/clitest"
+	"github.com/tsdbridge/tsdbridge/internal/persistentqueue"
 	"github.com/tsdbridge/tsdbridge/storage/pebble"
 )
 
@@ -41,7 +41,7 @@ func spooledMoment(t *testing.T, o Options, name string) (path string) {
 	sendMinutes(t, a, name, 0, 1, 1) // the spools know of the generation
 	spooled := filepath.Join(o.Path, "forward")
 	for deadline := time.Now().Add(time.Minute); ; time.Sleep(5 * time.Millisecond) { // polling, with a deadline
-		if dirs, err := spool.Dirs(spooled); err == nil && len(dirs) == 1 && waitsIn(t, dirs[0]) {
+		if dirs, err := persistentqueue.Dirs(spooled); err == nil && len(dirs) == 1 && waitsIn(t, dirs[0]) {
 			break
 		}
 		if time.Now().After(deadline) {
@@ -49,7 +49,7 @@ func spooledMoment(t *testing.T, o Options, name string) (path string) {
 		}
 	}
 	path = filepath.Join(t.TempDir(), name)
-	commandstest.CopyRunning(t, o.Path, path)
+	clitest.CopyRunning(t, o.Path, path)
 	return path
 }
 
@@ -77,7 +77,7 @@ func replaceSpools(t *testing.T, from, to string) {
 	t.Helper()
 	for _, kind := range []string{"forward", "remote-write"} {
 		must(t, os.RemoveAll(filepath.Join(to, kind)))
-		must(t, commandstest.CopySparse(filepath.Join(from, kind), filepath.Join(to, kind)))
+		must(t, clitest.CopySparse(filepath.Join(from, kind), filepath.Join(to, kind)))
 	}
 }
 

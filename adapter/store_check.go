@@ -9,7 +9,7 @@ import (
 	"path/filepath"
 	"time"
 
-	"github.com/tsdbridge/tsdbridge/folder"
+	"github.com/tsdbridge/tsdbridge/internal/fsutil"
 	"github.com/tsdbridge/tsdbridge/storage"
 	"github.com/tsdbridge/tsdbridge/storage/pebble"
 )
@@ -225,7 +225,7 @@ func (c *storeCheck) fixLog(ctx context.Context) error {
 	}
 	if _, err := os.Stat(c.log.Dir); err == nil {
 		aside := filepath.Join(c.o.Path, "aside", "log-"+c.o.Now().UTC().Format("20060102T150405Z"))
-		if err := folder.Move(ctx, c.log.Dir, aside); err != nil {
+		if err := fsutil.MoveDir(ctx, c.log.Dir, aside); err != nil {
 			return err
 		}
 		fmt.Fprintf(c.out, "mended: the log is kept in %s\n", aside)

@@ -9,9 +9,9 @@ import (
 	"github.com/tsdbridge/tsdbridge/adapter/admin"
 	"github.com/tsdbridge/tsdbridge/adapter/backups"
 	"github.com/tsdbridge/tsdbridge/adapter/trees"
-	"github.com/tsdbridge/tsdbridge/budget"
-	"github.com/tsdbridge/tsdbridge/copying"
 	"github.com/tsdbridge/tsdbridge/graphite/files"
+	"github.com/tsdbridge/tsdbridge/internal/budget"
+	"github.com/tsdbridge/tsdbridge/migrate/tablecopy"
 	"github.com/tsdbridge/tsdbridge/opentsdb"
 	"github.com/tsdbridge/tsdbridge/prometheus/appendable"
 	"github.com/tsdbridge/tsdbridge/prometheus/extract"
@@ -80,7 +80,7 @@ func (a *Adapter) ExportOptions() opentsdb.ExportOptions {
 
 // LocalCopy returns the adapter's store.
 func (a *Adapter) LocalCopy() *admin.LocalCopy {
-	s := copying.Store{Store: a.store, Trees: a.trees.Editor(), Budget: a.budget, Shared: a.o.Engine == EngineHBase}
+	s := tablecopy.Store{Store: a.store, Trees: a.trees.Editor(), Budget: a.budget, Shared: a.o.Engine == EngineHBase}
 	return admin.NewLocalCopy(s, a.o.Now)
 }
 

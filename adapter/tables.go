@@ -11,7 +11,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/tsdbridge/tsdbridge/adapter/admin"
-	"github.com/tsdbridge/tsdbridge/folder"
+	"github.com/tsdbridge/tsdbridge/internal/fsutil"
 	"github.com/tsdbridge/tsdbridge/storage"
 	"github.com/tsdbridge/tsdbridge/storage/kv"
 	"github.com/tsdbridge/tsdbridge/storage/pebble"
@@ -112,7 +112,7 @@ func (o Options) BackUpStore(ctx context.Context, dir string) error {
 		return err
 	}
 	if err = o.putLog(ctx, db); err == nil {
-		err = folder.Make(filepath.Dir(filepath.Clean(dir)))
+		err = fsutil.MakeDir(filepath.Dir(filepath.Clean(dir)))
 	}
 	if err == nil {
 		err = engine.Checkpoint(ctx, dir)

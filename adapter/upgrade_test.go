@@ -20,8 +20,8 @@ import (
 
 	"github.com/klauspost/compress/snappy"
 
-	"github.com/tsdbridge/tsdbridge/commands/commandstest"
-	"github.com/tsdbridge/tsdbridge/folder"
+	"github.com/tsdbridge/tsdbridge/cli/clitest"
+	"github.com/tsdbridge/tsdbridge/internal/fsutil"
 	"github.com/tsdbridge/tsdbridge/prometheus/promtest"
 	"github.com/tsdbridge/tsdbridge/storage"
 	"github.com/tsdbridge/tsdbridge/storage/pebble"
@@ -116,8 +116,8 @@ func TestRecordStore(t *testing.T) {
 	dump := dumpStore(t, a.store)
 	checkDump(t, "recorded store", dump, dumpStore(t, reference.store))
 	killed := filepath.Join(t.TempDir(), "killed")
-	commandstest.CopyRunning(t, o.Path, killed)
-	if _, files, err := folder.Size(filepath.Join(killed, "log", "points")); err != nil || files < 2 {
+	clitest.CopyRunning(t, o.Path, killed)
+	if _, files, err := fsutil.DirSize(filepath.Join(killed, "log", "points")); err != nil || files < 2 {
 		t.Fatalf("log of the killed store: %d files, %v", files, err)
 	}
 	name := os.Getenv("TSDBRIDGE_RECORD_STORE")
@@ -359,7 +359,7 @@ func unpackStore(t *testing.T, archive, dir string) {
 		if h.Typeflag == tar.TypeDir {
 			err = os.MkdirAll(name, 0o750)
 		} else if err = os.MkdirAll(filepath.Dir(name), 0o750); err == nil {
-			err = commandstest.WriteSparse(r, h.Size, name)
+			err = clitest.WriteSparse(r, h.Size, name)
 		}
 		if err != nil {
 			t.Fatal(err)

@@ -9,15 +9,15 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/tsdbridge/tsdbridge/graphite/conf"
+	"github.com/tsdbridge/tsdbridge/graphite/draw"
 	"github.com/tsdbridge/tsdbridge/graphite/eval"
 	"github.com/tsdbridge/tsdbridge/graphite/events"
-	"github.com/tsdbridge/tsdbridge/graphite/picture"
 	"github.com/tsdbridge/tsdbridge/graphite/source"
-	"github.com/tsdbridge/tsdbridge/recent"
-	"github.com/tsdbridge/tsdbridge/running"
+	"github.com/tsdbridge/tsdbridge/internal/cache"
+	"github.com/tsdbridge/tsdbridge/internal/running"
+	"github.com/tsdbridge/tsdbridge/internal/turns"
 	"github.com/tsdbridge/tsdbridge/storage"
 	"github.com/tsdbridge/tsdbridge/translate"
-	"github.com/tsdbridge/tsdbridge/turns"
 )
 
 // Registrar makes series known that have no points yet, as /tags/tagSeries does. A storage.Appender
@@ -44,7 +44,7 @@ type apiOptions struct {
 	HideAfter   time.Duration     // the age of the newest point from which find hides a series; 0: none
 	UTF8Metrics bool              // take letters beyond ASCII in unquoted targets
 	Location    *time.Location    // of times in requests without tz; nil: UTC
-	Templates   picture.Templates // of pictures; nil: those that come with graphite-web
+	Templates   draw.Templates    // of pictures; nil: those that come with graphite-web
 	Running     *running.Registry // nil: none
 	Logger      *slog.Logger
 	Registerer  prometheus.Registerer // nil: no metrics
@@ -82,8 +82,8 @@ type api struct {
 	replies   *replies
 	metrics   *apiMetrics
 	sources   *source.Sources
-	lately    *recent.Map[string, int64] // by TSUID: a time of a point, in epoch milliseconds
-	branches  *recent.Map[string, lateBranch]
+	lately    *cache.LRU[string, int64] // by TSUID: a time of a point, in epoch milliseconds
+	branches  *cache.LRU[string, lateBranch]
 	foreign   *http.CrossOriginProtection // knows requests of pages of other origins
 }
 
@@ -93,7 +93,7 @@ func newAPI(o apiOptions) *api {
 		o.Location = time.UTC
 	}
 	if o.Templates == nil {
-		o.Templates = picture.DefaultTemplates()
+		o.Templates = draw.DefaultTemplates()
 	}
 	if o.Now == nil {
 		o.Now = time.Now
@@ -102,8 +102,8 @@ func newAPI(o apiOptions) *api {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
 	return &api{
-		o: o, evaluator: eval.New(), turns: turns.New(o.Limits.Concurrency), replies: newReplies(), metrics: newAPIMetrics(o.Registerer), sources: source.New(o.source()), lately: recent.New[string, int64](latelyKept),
-		branches: recent.NewWeighted[string, lateBranch](branchesKept, func(path string, _ lateBranch) int { return len(path) + branchBytes }),
+		o: o, evaluator: eval.New(), turns: turns.New(o.Limits.Concurrency), replies: newReplies(), metrics: newAPIMetrics(o.Registerer), sources: source.New(o.source()), lately: cache.NewLRU[string, int64](latelyKept),
+		branches: cache.NewWeightedLRU[string, lateBranch](branchesKept, func(path string, _ lateBranch) int { return len(path) + branchBytes }),
 		foreign:  http.NewCrossOriginProtection(),
 	}
 }

@@ -15,7 +15,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/tsdbridge/tsdbridge/budget"
+	"github.com/tsdbridge/tsdbridge/internal/budget"
 )
 
 // charged returns the API with an account of a budget for each request, as the adapter serves it.

@@ -5,7 +5,7 @@ import (
 	"errors"
 	"io"
 
-	"github.com/tsdbridge/tsdbridge/budget"
+	"github.com/tsdbridge/tsdbridge/internal/budget"
 )
 
 const (

@@ -6,10 +6,10 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/tsdbridge/tsdbridge/budget"
 	"github.com/tsdbridge/tsdbridge/graphite/carbonapi"
 	"github.com/tsdbridge/tsdbridge/graphite/eval"
 	"github.com/tsdbridge/tsdbridge/graphite/expr"
+	"github.com/tsdbridge/tsdbridge/internal/budget"
 )
 
 // carbonapi and other servers in front of this one ask for series by protobuf messages, at the paths of /render and

@@ -9,8 +9,8 @@ import (
 	"net/url"
 	"strings"
 
-	"github.com/tsdbridge/tsdbridge/budget"
-	"github.com/tsdbridge/tsdbridge/ingest/listen"
+	"github.com/tsdbridge/tsdbridge/internal/budget"
+	"github.com/tsdbridge/tsdbridge/internal/netserver"
 )
 
 // maxParameters bounds the parameters of a request. Django's limit is 1000 for a form.
@@ -65,7 +65,7 @@ func readForm(w http.ResponseWriter, r *http.Request, bodyBytes int) (form, []by
 	} else {
 		err = f.addBody(r, newBody(r.Context(), r.Body, limit))
 	}
-	listen.Drain(w, r)
+	netserver.Drain(w, r)
 	if err == nil {
 		return f, raw, nil
 	}

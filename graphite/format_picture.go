@@ -7,9 +7,9 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/tsdbridge/tsdbridge/graphite/draw"
 	"github.com/tsdbridge/tsdbridge/graphite/eval"
-	"github.com/tsdbridge/tsdbridge/graphite/picture"
-	"github.com/tsdbridge/tsdbridge/tracing"
+	"github.com/tsdbridge/tsdbridge/internal/tracing"
 )
 
 // pictureTypes are the content types of pictures, by format.
@@ -27,12 +27,12 @@ func (a *api) picture(ctx context.Context, f form, d *renderRequest) (*reply, er
 	if err != nil {
 		return nil, err
 	}
-	series := make([]picture.Series, len(list))
+	series := make([]draw.Series, len(list))
 	for i, s := range list {
 		series[i] = drawnSeries(s)
 	}
 	ctx, drawing := tracing.Start(ctx, "draw")
-	body, err := picture.Draw(ctx, options, series)
+	body, err := draw.Draw(ctx, options, series)
 	drawing.End(err)
 	return d.drawn(options, body, err)
 }
@@ -56,17 +56,17 @@ func (a *api) pie(ctx context.Context, f form, d *renderRequest) (*reply, error)
 		return nil, err
 	}
 	ctx, drawing := tracing.Start(ctx, "draw")
-	body, err := picture.DrawPie(ctx, options, parts)
+	body, err := draw.DrawPie(ctx, options, parts)
 	drawing.End(err)
 	return d.drawn(options, body, err)
 }
 
 // slices returns those of all targets. Equal targets are evaluated once.
-func (a *api) slices(ctx context.Context, d *renderRequest, mode string) (all []picture.Slice, err error) {
+func (a *api) slices(ctx context.Context, d *renderRequest, mode string) (all []draw.Slice, err error) {
 	if err := a.checkTargets(d); err != nil {
 		return nil, err
 	}
-	evaluated := map[string][]picture.Slice{}
+	evaluated := map[string][]draw.Slice{}
 	for _, target := range d.targets {
 		of, again := evaluated[target]
 		if !again {
@@ -83,19 +83,19 @@ func (a *api) slices(ctx context.Context, d *renderRequest, mode string) (all []
 }
 
 // slicesOf returns those of a target.
-func (a *api) slicesOf(ctx context.Context, d *renderRequest, target, mode string) (list []picture.Slice, err error) {
+func (a *api) slicesOf(ctx context.Context, d *renderRequest, target, mode string) (list []draw.Slice, err error) {
 	if name, number, ok := strings.Cut(target, ":"); ok {
 		v, ok := eval.ParseFloat(number)
 		if !ok {
 			return nil, invalidParams("Invalid target %s", quoted(target))
 		}
-		return []picture.Slice{{Name: name, Value: v}}, nil
+		return []draw.Slice{{Name: name, Value: v}}, nil
 	}
 	one := *d
 	one.targets = []string{target}
 	series, err := a.evaluated(ctx, &one)
 	for _, s := range series {
-		list = append(list, picture.Slice{Name: textName(s), Value: sliceValue(s.Values, mode)})
+		list = append(list, draw.Slice{Name: textName(s), Value: sliceValue(s.Values, mode)})
 	}
 	return list, err
 }
@@ -122,9 +122,9 @@ func sliceValue(values []float64, mode string) float64 {
 }
 
 // pictureOptions reads what the request says about the look of its picture.
-func (a *api) pictureOptions(f form, d *renderRequest, pie bool) (*picture.Options, error) {
+func (a *api) pictureOptions(f form, d *renderRequest, pie bool) (*draw.Options, error) {
 	get := func(name string) (string, bool) { return f.get(name), f.has(name) }
-	options, err := picture.Parse(get, pie, a.o.Templates, d.request.Zone)
+	options, err := draw.Parse(get, pie, a.o.Templates, d.request.Zone)
 	if err != nil {
 		return nil, invalidParams("%v", err)
 	}
@@ -135,8 +135,8 @@ func (a *api) pictureOptions(f form, d *renderRequest, pie bool) (*picture.Optio
 }
 
 // drawn is the answer with a picture. SVG may be the argument of a call, as a string.
-func (d *renderRequest) drawn(options *picture.Options, body []byte, err error) (*reply, error) {
-	var bad *picture.InvalidError
+func (d *renderRequest) drawn(options *draw.Options, body []byte, err error) (*reply, error) {
+	var bad *draw.InvalidError
 	switch {
 	case errors.As(err, &bad):
 		return nil, invalidParams("%s", bad.Reason)
@@ -149,16 +149,16 @@ func (d *renderRequest) drawn(options *picture.Options, body []byte, err error) 
 }
 
 // drawnSeries is a series as pictures take it.
-func drawnSeries(s *eval.Series) picture.Series {
+func drawnSeries(s *eval.Series) draw.Series {
 	name := s.Name
 	if s.Unnamed {
 		name = ""
 	}
-	return picture.Series{Name: name, Start: s.Start, End: s.End, Step: s.Step, Values: s.Values, Join: s.Joined, Style: styleOf(s.Options)}
+	return draw.Series{Name: name, Start: s.Start, End: s.End, Step: s.Step, Values: s.Values, Join: s.Joined, Style: styleOf(s.Options)}
 }
 
 // styleOf returns what functions such as color() said about a series.
-func styleOf(options map[string]any) picture.Style {
+func styleOf(options map[string]any) draw.Style {
 	number := func(key string) (float64, bool) {
 		switch v := options[key].(type) {
 		case float64:
@@ -169,7 +169,7 @@ func styleOf(options map[string]any) picture.Style {
 		return 0, false
 	}
 	is := func(key string) bool { _, ok := options[key]; return ok }
-	style := picture.Style{Stacked: is("stacked"), Invisible: is("invisible"), Right: is("secondYAxis"), Infinite: is("drawAsInfinite")}
+	style := draw.Style{Stacked: is("stacked"), Invisible: is("invisible"), Right: is("secondYAxis"), Infinite: is("drawAsInfinite")}
 	style.Color, _ = options["color"].(string)
 	style.Alpha, _ = number("alpha")
 	style.Dash, _ = number("dashed")

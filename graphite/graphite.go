@@ -19,15 +19,15 @@ import (
 
 	"github.com/tsdbridge/tsdbridge/graphite/carbon"
 	"github.com/tsdbridge/tsdbridge/graphite/conf"
+	"github.com/tsdbridge/tsdbridge/graphite/draw"
 	"github.com/tsdbridge/tsdbridge/graphite/events"
 	"github.com/tsdbridge/tsdbridge/graphite/files"
-	"github.com/tsdbridge/tsdbridge/graphite/intake"
-	"github.com/tsdbridge/tsdbridge/graphite/picture"
+	"github.com/tsdbridge/tsdbridge/graphite/pipeline"
 	"github.com/tsdbridge/tsdbridge/graphite/source"
-	"github.com/tsdbridge/tsdbridge/ingest/listen"
-	"github.com/tsdbridge/tsdbridge/refused"
-	"github.com/tsdbridge/tsdbridge/regular"
-	"github.com/tsdbridge/tsdbridge/running"
+	"github.com/tsdbridge/tsdbridge/internal/fsutil"
+	"github.com/tsdbridge/tsdbridge/internal/netserver"
+	"github.com/tsdbridge/tsdbridge/internal/rejections"
+	"github.com/tsdbridge/tsdbridge/internal/running"
 	"github.com/tsdbridge/tsdbridge/storage"
 	"github.com/tsdbridge/tsdbridge/translate"
 )
@@ -51,7 +51,7 @@ type Options struct {
 	// HideAfter is --graphite.hide-after: find leaves out series whose newest point is older; 0: none.
 	HideAfter time.Duration
 	Limits    Limits
-	Carbon    intake.Options
+	Carbon    pipeline.Options
 
 	Store storage.Querier
 	// Catalog and Documents are of the same store.
@@ -73,15 +73,15 @@ type Options struct {
 	// Running holds the queries of all languages that are being answered. It may be nil.
 	Running *running.Registry
 	// Refused keeps samples of what carbon's ports refuse; nil: nothing is kept.
-	Refused *refused.Log
+	Refused *rejections.Log
 	// Inverter is of Trees.
-	Inverter intake.Inverter
+	Inverter pipeline.Inverter
 	// Prepared is closed when Trees are known. Carbon's points wait for it: what a name means
 	// depends on the trees.
 	Prepared <-chan struct{}
 
 	// Sockets are bound already, and taken for the addresses that they have; nil: none.
-	Sockets *listen.Sockets
+	Sockets *netserver.Sockets
 	// ShutdownGrace is how long the store may take for carbon's points when the process is told to
 	// stop.
 	ShutdownGrace time.Duration
@@ -93,12 +93,12 @@ type Options struct {
 // Catalog knows the series of a store. catalog.Catalog is one.
 type Catalog interface {
 	source.Catalog
-	intake.Catalog
+	pipeline.Catalog
 }
 
 // DefaultOptions returns the settings without any flag.
 func DefaultOptions() Options {
-	return Options{TimeZone: "UTC", Limits: DefaultLimits(), Carbon: intake.DefaultOptions()}
+	return Options{TimeZone: "UTC", Limits: DefaultLimits(), Carbon: pipeline.DefaultOptions()}
 }
 
 // Validate names the flag that cannot work.
@@ -124,7 +124,7 @@ func (o Options) CheckFiles() error {
 		return nil
 	}
 	o.warnSkipped(schemas, aggregations)
-	_, err = intake.NewRules(o.Carbon, o.Logger)
+	_, err = pipeline.NewRules(o.Carbon, o.Logger)
 	return err // it names the flag
 }
 
@@ -136,23 +136,23 @@ func (o Options) warnSkipped(schemas *conf.Schemas, aggregations *conf.Aggregati
 }
 
 // templates reads the looks of pictures.
-func (o Options) templates() (picture.Templates, error) {
+func (o Options) templates() (draw.Templates, error) {
 	templates, err := readRules("--graphite.graph-templates", o.GraphTemplates, parseTemplates)
 	if err != nil {
 		return nil, err
 	}
 	if templates == nil {
-		return picture.DefaultTemplates(), nil
+		return draw.DefaultTemplates(), nil
 	}
 	return *templates, nil
 }
 
-func parseTemplates(file, text string) (*picture.Templates, error) {
+func parseTemplates(file, text string) (*draw.Templates, error) {
 	sections, err := conf.ParseGraphTemplates(file, text)
 	if err != nil {
 		return nil, err
 	}
-	templates, err := picture.NewTemplates(sections)
+	templates, err := draw.NewTemplates(sections)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", file, err)
 	}
@@ -173,7 +173,7 @@ func readRules[R any](flag, file string, parse func(file, text string) (*R, erro
 	if file == "" {
 		return nil, nil
 	}
-	text, err := regular.Read(file)
+	text, err := fsutil.ReadRegular(file)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", flag, err)
 	}
@@ -188,8 +188,8 @@ func readRules[R any](flag, file string, parse func(file, text string) (*R, erro
 type Server struct {
 	o      Options
 	api    *api
-	names  *intake.Rules // nil: carbon's files have no rules of names
-	carbon *intake.Port  // nil without an address
+	names  *pipeline.Rules // nil: carbon's files have no rules of names
+	carbon *pipeline.Port  // nil without an address
 }
 
 // New reads carbon's configuration and binds carbon's port. Run serves it; without Run, call Close.
@@ -198,13 +198,13 @@ func New(o Options) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	names, err := intake.NewRules(o.Carbon, o.Logger)
+	names, err := pipeline.NewRules(o.Carbon, o.Logger)
 	if err != nil {
 		return nil, err // it names the flag
 	}
 	s := &Server{o: o, names: names, api: newAPI(api)}
 	if o.Carbon.Listens() {
-		s.carbon, err = intake.NewPort(o.Carbon, intake.Parts{
+		s.carbon, err = pipeline.NewPort(o.Carbon, pipeline.Parts{
 			Store: o.carbonStore(o.Points), Refused: o.Refused, Prepared: o.Prepared, Sockets: o.Sockets, ShutdownGrace: o.ShutdownGrace,
 			Logger: o.Logger, Registerer: o.Registerer, Now: o.Now,
 		}, names)
@@ -213,8 +213,8 @@ func New(o Options) (*Server, error) {
 }
 
 // carbonStore returns the store as carbon's names reach it by an appender.
-func (o Options) carbonStore(appender storage.Appender) intake.Store {
-	return intake.Store{Appender: appender, Catalog: o.Catalog, Trees: o.Inverter, Names: o.Names}
+func (o Options) carbonStore(appender storage.Appender) pipeline.Store {
+	return pipeline.Store{Appender: appender, Catalog: o.Catalog, Trees: o.Inverter, Names: o.Names}
 }
 
 // With reads carbon's configuration again, and returns a Server whose HTTP API has it and other limits.

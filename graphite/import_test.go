@@ -13,7 +13,7 @@ import (
 
 	"github.com/tsdbridge/tsdbridge/graphite/files"
 	"github.com/tsdbridge/tsdbridge/graphite/graphitetest"
-	"github.com/tsdbridge/tsdbridge/graphite/intake"
+	"github.com/tsdbridge/tsdbridge/graphite/pipeline"
 	"github.com/tsdbridge/tsdbridge/graphite/source"
 	"github.com/tsdbridge/tsdbridge/storage"
 )
@@ -63,7 +63,7 @@ func importFixture(t *testing.T, archives string) (*web, *files.Import) {
 	prepared := make(chan struct{})
 	close(prepared)
 	o := files.ImporterParts{
-		Store:     intake.Store{Appender: store, Catalog: store.Catalog(), Trees: store.Trees, Names: store.Names},
+		Store:     pipeline.Store{Appender: store, Catalog: store.Catalog(), Trees: store.Trees, Names: store.Names},
 		Documents: store.Documents(), Archives: store.Archives(), Sources: w.api.sources, Prepared: prepared,
 	}
 	return w, &files.Import{Archives: choice, Store: files.NewImporter(o).Store}

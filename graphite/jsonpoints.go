@@ -3,8 +3,8 @@ package graphite
 import (
 	"math"
 
-	"github.com/tsdbridge/tsdbridge/decimal"
 	"github.com/tsdbridge/tsdbridge/graphite/eval"
+	"github.com/tsdbridge/tsdbridge/internal/decimal"
 )
 
 // points writes the points of a series as pairs of value and time.

@@ -5,7 +5,7 @@ import (
 	"net/http"
 	"time"
 
-	"github.com/tsdbridge/tsdbridge/turns"
+	"github.com/tsdbridge/tsdbridge/internal/turns"
 )
 
 // A pacedWriter gives up on a client that reads an answer too slowly: what is not sent yet holds

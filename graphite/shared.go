@@ -6,16 +6,16 @@ import (
 	"net/url"
 	"strings"
 
-	"github.com/tsdbridge/tsdbridge/budget"
-	"github.com/tsdbridge/tsdbridge/flights"
+	"github.com/tsdbridge/tsdbridge/internal/budget"
+	"github.com/tsdbridge/tsdbridge/internal/singleflight"
 )
 
 // replies are requests that are being computed, by all that their answers depend on. What changes the
 // answer of a target is not known before it is evaluated, so an equal request never joins an evaluation that
 // began before it came: all that wait for one are answered by the next.
-type replies = flights.Group[string, *reply]
+type replies = singleflight.Group[string, *reply]
 
-func newReplies() *replies { return flights.New[string, *reply](flights.OfOneEvaluation) }
+func newReplies() *replies { return singleflight.New[string, *reply](singleflight.OfOneEvaluation) }
 
 // shared returns the reply to a request and to equal ones that are asked at the same time. compute reads
 // the clock: it may begin later than the request.
@@ -23,7 +23,7 @@ func (a *api) shared(ctx context.Context, key string, compute func(ctx context.C
 	if err := budget.From(ctx).Take(int64(len(key))); err != nil {
 		return nil, err
 	}
-	share, err := a.replies.Do(ctx, key, flights.Question[*reply]{Compute: func(ctx context.Context, late bool) (*reply, error) {
+	share, err := a.replies.Do(ctx, key, singleflight.Question[*reply]{Compute: func(ctx context.Context, late bool) (*reply, error) {
 		out, err := compute(ctx)
 		if err != nil || !late {
 			return out, err
@@ -91,7 +91,7 @@ func (f form) asksPicture() bool {
 // whole returns the reply with its body in memory, which is encoded once for all that get it. A body
 // for which there is no memory is encoded by each.
 func (p *reply) whole(ctx context.Context) (*reply, error) {
-	body, err := flights.Encode(ctx, func(w io.Writer) {
+	body, err := singleflight.Encode(ctx, func(w io.Writer) {
 		j := newJSONWriter(w)
 		j.pretty, j.raw = p.pretty, p.raw
 		p.write(j)

@@ -7,10 +7,10 @@ import (
 	"slices"
 	"time"
 
-	"github.com/tsdbridge/tsdbridge/ingest/listen"
+	"github.com/tsdbridge/tsdbridge/internal/netserver"
+	"github.com/tsdbridge/tsdbridge/internal/turns"
 	"github.com/tsdbridge/tsdbridge/opentsdb/api"
-	"github.com/tsdbridge/tsdbridge/opentsdb/reply"
-	"github.com/tsdbridge/tsdbridge/turns"
+	"github.com/tsdbridge/tsdbridge/opentsdb/httpapi"
 )
 
 // apiOptions are the limits of OpenTSDB's HTTP API. A request over a limit of requests is refused
@@ -69,13 +69,13 @@ type httpAPI struct {
 	others  http.Handler
 	origins *api.Origins
 	handler http.Handler // for all of them
-	gate    *listen.Gate
+	gate    *netserver.Gate
 	turns   *turns.Turns // of those that decompress or parse large bodies
 }
 
 // newAPI returns the API over a putStore. The options are valid. Pages of the origins may use it.
 func newAPI(o apiOptions, puts *putStore, others http.Handler, origins *api.Origins) *httpAPI {
-	a := &httpAPI{o: o, puts: puts, others: others, origins: origins, gate: listen.NewGate(o.Requests, o.InFlightBytes), turns: turns.New(runtime.GOMAXPROCS(0))}
+	a := &httpAPI{o: o, puts: puts, others: others, origins: origins, gate: netserver.NewGate(o.Requests, o.InFlightBytes), turns: turns.New(runtime.GOMAXPROCS(0))}
 	a.handler = origins.Handler(http.HandlerFunc(a.serve))
 	return a
 }
@@ -92,14 +92,14 @@ func (a *httpAPI) protect(protect func(http.Handler) http.Handler, openPuts bool
 // ServeHTTP implements http.Handler. Endpoints are named in any case, and after a version perhaps:
 // /api/put, /API/v1/Put.
 func (a *httpAPI) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	conn := listen.ConnOf(r.Context())
+	conn := netserver.ConnOf(r.Context())
 	conn.Headed()
 	defer conn.Answered()
 	a.handler.ServeHTTP(w, r)
 }
 
 // errBusy is the answer while too much is under way.
-var errBusy = reply.Error{Status: http.StatusServiceUnavailable, Message: "Please throttle", Details: "Too many requests at once, try again later"}
+var errBusy = httpapi.Error{Status: http.StatusServiceUnavailable, Message: "Please throttle", Details: "Too many requests at once, try again later"}
 
 func (a *httpAPI) serve(w http.ResponseWriter, r *http.Request) {
 	switch endpoint := putEndpoint(r.URL.Path); {

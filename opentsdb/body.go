@@ -9,15 +9,15 @@ import (
 	"net/http"
 	"time"
 
-	"github.com/tsdbridge/tsdbridge/ingest/listen"
-	"github.com/tsdbridge/tsdbridge/opentsdb/reply"
-	"github.com/tsdbridge/tsdbridge/turns"
+	"github.com/tsdbridge/tsdbridge/internal/netserver"
+	"github.com/tsdbridge/tsdbridge/internal/turns"
+	"github.com/tsdbridge/tsdbridge/opentsdb/httpapi"
 )
 
 // A body is what a request sent, and its share of the gate.
 type body struct {
 	bytes []byte
-	share *listen.Share
+	share *netserver.Share
 	turns *turns.Turns // of those that decompress
 }
 
@@ -31,7 +31,7 @@ func (b *body) read(w http.ResponseWriter, r *http.Request, limit int) error {
 	if err != nil {
 		return err
 	}
-	if coding == listen.Plain {
+	if coding == netserver.Plain {
 		b.bytes, err = b.receive(w, r, b.bytes, limit)
 		return bodyError(err, limit)
 	}
@@ -47,12 +47,12 @@ func (b *body) receive(w http.ResponseWriter, r *http.Request, dst []byte, limit
 	control := http.NewResponseController(w)
 	b.share.Receiving(func() { _ = control.SetReadDeadline(past) })
 	defer b.share.Received()
-	return listen.Body{Claimed: r.ContentLength, Limit: limit, Share: b.share}.ReadBody(dst, r.Body)
+	return netserver.Body{Claimed: r.ContentLength, Limit: limit, Share: b.share}.ReadBody(dst, r.Body)
 }
 
 // unpack decompresses a complete body. Only a few are decompressed at once, the shortest work
 // first, because a few bytes can expand to very many.
-func (b *body) unpack(ctx context.Context, coding listen.Coding, packed []byte, limit int) error {
+func (b *body) unpack(ctx context.Context, coding netserver.Coding, packed []byte, limit int) error {
 	ctx, cancel := context.WithTimeout(ctx, unpackTimeout)
 	defer cancel()
 	turn, err := b.turns.Begin(ctx)
@@ -62,9 +62,9 @@ func (b *body) unpack(ctx context.Context, coding listen.Coding, packed []byte, 
 	defer turn.End()
 	content, err := coding.Reader(bytes.NewReader(packed))
 	if err != nil {
-		return reply.Error{Status: http.StatusBadRequest, Message: "Unable to decompress the request", Details: err.Error()}
+		return httpapi.Error{Status: http.StatusBadRequest, Message: "Unable to decompress the request", Details: err.Error()}
 	}
-	b.bytes, err = listen.Body{Claimed: -1, Limit: limit, Share: b.share}.ReadBody(b.bytes, &yieldingReader{ctx, turn, content})
+	b.bytes, err = netserver.Body{Claimed: -1, Limit: limit, Share: b.share}.ReadBody(b.bytes, &yieldingReader{ctx, turn, content})
 	if errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled) {
 		return errBusy
 	}
@@ -91,26 +91,26 @@ func (r *yieldingReader) Read(p []byte) (int, error) {
 
 func bodyError(err error, limit int) error {
 	switch {
-	case errors.Is(err, listen.ErrTooLarge):
+	case errors.Is(err, netserver.ErrTooLarge):
 		return tooLarge(limit)
-	case errors.Is(err, listen.ErrBusy):
+	case errors.Is(err, netserver.ErrBusy):
 		return errBusy
-	case errors.Is(err, listen.ErrLate):
-		return reply.Error{Status: http.StatusRequestTimeout, Message: "Unable to read the request", Details: err.Error()}
+	case errors.Is(err, netserver.ErrLate):
+		return httpapi.Error{Status: http.StatusRequestTimeout, Message: "Unable to read the request", Details: err.Error()}
 	case err != nil:
-		return reply.Error{Status: http.StatusBadRequest, Message: "Unable to read the request", Details: err.Error()}
+		return httpapi.Error{Status: http.StatusBadRequest, Message: "Unable to read the request", Details: err.Error()}
 	}
 	return nil
 }
 
 func tooLarge(limit int) error {
-	return reply.Error{Status: http.StatusRequestEntityTooLarge, Message: "Request too large", Details: fmt.Sprintf("The content has more than %d bytes", limit)}
+	return httpapi.Error{Status: http.StatusRequestEntityTooLarge, Message: "Request too large", Details: fmt.Sprintf("The content has more than %d bytes", limit)}
 }
 
-func codingOf(r *http.Request) (listen.Coding, error) {
-	coding, err := listen.CodingOf(r)
+func codingOf(r *http.Request) (netserver.Coding, error) {
+	coding, err := netserver.CodingOf(r)
 	if err != nil {
-		return coding, reply.Error{Status: http.StatusUnsupportedMediaType, Message: "Unsupported content encoding", Details: err.Error()}
+		return coding, httpapi.Error{Status: http.StatusUnsupportedMediaType, Message: "Unsupported content encoding", Details: err.Error()}
 	}
 	return coding, nil
 }

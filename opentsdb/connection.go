@@ -12,7 +12,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/tsdbridge/tsdbridge/ingest/listen"
+	"github.com/tsdbridge/tsdbridge/internal/netserver"
 )
 
 // past is a deadline that ends a read at once.
@@ -51,7 +51,7 @@ func (s *server) serve(ctx, writeCtx context.Context, conn net.Conn) {
 	}
 	first := c.lines.Rest()
 	switch {
-	case s.o.TLS == nil && listen.IsHandshake(first):
+	case s.o.TLS == nil && netserver.IsHandshake(first):
 		s.metrics.foreign.Inc()
 	case len(first) == 0 || !isHTTP(first[0]):
 		c.serve(ctx, writeCtx, err)
@@ -70,7 +70,7 @@ func (s *server) serve(ctx, writeCtx context.Context, conn net.Conn) {
 
 func (s *server) connection(conn net.Conn) *connection {
 	l := newLines(s.o.ReadBuffer, s.o.MaxLine, s.budget)
-	return &connection{server: s, conn: conn, place: listen.PortConn(conn), lines: l, telnet: telnet{puts: s.puts, about: s.about, turn: s.turns.Lasting(), client: conn.RemoteAddr().String()}}
+	return &connection{server: s, conn: conn, place: netserver.PortConn(conn), lines: l, telnet: telnet{puts: s.puts, about: s.about, turn: s.turns.Lasting(), client: conn.RemoteAddr().String()}}
 }
 
 // handshake begins TLS on a connection whose first bytes were read.
@@ -95,8 +95,8 @@ func isHTTP(c byte) bool { return c >= 'A' && c <= 'Z' }
 type connection struct {
 	*server
 	conn   net.Conn
-	place  *listen.Conn // conn's in the port
-	lines  listen.Lines
+	place  *netserver.Conn // conn's in the port
+	lines  netserver.Lines
 	telnet telnet
 	mute   atomic.Bool // the client does not read its answers
 }
@@ -164,7 +164,7 @@ func (c *connection) note() {
 // only put may never read.
 func (c *connection) flush() {
 	answer := c.telnet.answer
-	if c.telnet.answer = answer[:0]; cap(answer) > listen.FirstBuffer {
+	if c.telnet.answer = answer[:0]; cap(answer) > netserver.FirstBuffer {
 		c.telnet.answer = nil
 	}
 	c.send(answer)

@@ -6,7 +6,7 @@ import (
 	"log/slog"
 	"sync/atomic"
 
-	"github.com/tsdbridge/tsdbridge/ingest/listen"
+	"github.com/tsdbridge/tsdbridge/internal/netserver"
 	"github.com/tsdbridge/tsdbridge/storage"
 )
 
@@ -14,14 +14,14 @@ import (
 // answers a line with an error, which most senders ignore. Here the connection waits, and does not
 // read from its sender.
 type delivery struct {
-	listen.Retrier
+	netserver.Retrier
 	metrics *listenerMetrics
 	lost    atomic.Int64 // points
 }
 
 func newDelivery(logger *slog.Logger, m *listenerMetrics, stopping <-chan struct{}) *delivery {
 	return &delivery{
-		Retrier: listen.Retrier{What: "telnet", Logger: logger, Stopping: stopping, Retries: m.retries, Waiting: m.outages},
+		Retrier: netserver.Retrier{What: "telnet", Logger: logger, Stopping: stopping, Retries: m.retries, Waiting: m.outages},
 		metrics: m,
 	}
 }

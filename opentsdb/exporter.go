@@ -10,11 +10,11 @@ import (
 	"strings"
 	"time"
 
-	"github.com/tsdbridge/tsdbridge/budget"
+	"github.com/tsdbridge/tsdbridge/internal/budget"
+	"github.com/tsdbridge/tsdbridge/migrate/pipeline"
 	"github.com/tsdbridge/tsdbridge/opentsdb/query"
 	"github.com/tsdbridge/tsdbridge/storage"
 	"github.com/tsdbridge/tsdbridge/storage/rollup"
-	"github.com/tsdbridge/tsdbridge/transfer"
 )
 
 // ExportOptions are what an Exporter needs.
@@ -62,7 +62,7 @@ const (
 // maxMatches bounds an ExportQuery.
 const maxMatches = 1000
 
-// An Exporter writes the points of a store in OpenTSDB's import text. It implements transfer.Source, and
+// An Exporter writes the points of a store in OpenTSDB's import text. It implements pipeline.Source, and
 // is safe for concurrent use. Its memory is bounded, however much it exports.
 type Exporter struct {
 	o       ExportOptions
@@ -124,9 +124,9 @@ const (
 	rangesAtOnce = 256
 )
 
-// Ranges implements transfer.Source: the global annotations, as a range without a name, then the metrics by
+// Ranges implements pipeline.Source: the global annotations, as a range without a name, then the metrics by
 // their names, and of each one the time, cut at multiples of the greatest length; rolled up values follow.
-func (x *Exporter) Ranges(ctx context.Context, after transfer.Range) (ranges []transfer.Range, err error) {
+func (x *Exporter) Ranges(ctx context.Context, after pipeline.Range) (ranges []pipeline.Range, err error) {
 	if after.Part != "" {
 		return x.rolledRanges(ctx, after)
 	}
@@ -134,20 +134,20 @@ func (x *Exporter) Ranges(ctx context.Context, after transfer.Range) (ranges []t
 	if err != nil {
 		return nil, err
 	}
-	if x.global && after == (transfer.Range{}) {
-		ranges = append(ranges, transfer.Range{From: x.q.Start, To: x.q.End})
+	if x.global && after == (pipeline.Range{}) {
+		ranges = append(ranges, pipeline.Range{From: x.q.Start, To: x.q.End})
 	}
-	ranges, err = x.gather(metrics, after, ranges, func(metric string, from int64) (transfer.Range, bool, error) {
+	ranges, err = x.gather(metrics, after, ranges, func(metric string, from int64) (pipeline.Range, bool, error) {
 		return x.next(ctx, metric, from)
 	})
 	if err != nil || len(ranges) > 0 {
 		return ranges, err
 	}
-	return x.rolledRanges(ctx, transfer.Range{})
+	return x.rolledRanges(ctx, pipeline.Range{})
 }
 
 // gather appends the ranges of metrics after one. next returns the one of a metric that begins at a time or later.
-func (x *Exporter) gather(metrics []string, after transfer.Range, ranges []transfer.Range, next func(metric string, from int64) (transfer.Range, bool, error)) ([]transfer.Range, error) {
+func (x *Exporter) gather(metrics []string, after pipeline.Range, ranges []pipeline.Range, next func(metric string, from int64) (pipeline.Range, bool, error)) ([]pipeline.Range, error) {
 	at, found := slices.BinarySearch(metrics, after.Name)
 	from := x.q.Start
 	if found && after.Name != "" {
@@ -175,9 +175,9 @@ func (x *Exporter) gather(metrics []string, after transfer.Range, ranges []trans
 
 // next returns the next range of a metric. It begins where the one before ends: the memory of this process
 // may have points where the tables have none.
-func (x *Exporter) next(ctx context.Context, metric string, from int64) (r transfer.Range, ok bool, err error) {
+func (x *Exporter) next(ctx context.Context, metric string, from int64) (r pipeline.Range, ok bool, err error) {
 	hour, ok, err := x.o.Catalog.NextHour(ctx, metric, from)
-	r = transfer.Range{Name: metric, From: from, To: x.q.End}
+	r = pipeline.Range{Name: metric, From: from, To: x.q.End}
 	switch {
 	case err != nil || !ok:
 		return r, x.o.Shared && err == nil, err
@@ -203,8 +203,8 @@ func (x *Exporter) metrics(ctx context.Context, start, end int64) (names []strin
 	return slices.Compact(names), nil
 }
 
-// Read implements transfer.Source.
-func (x *Exporter) Read(ctx context.Context, r transfer.Range, give func(transfer.Block) error) error {
+// Read implements pipeline.Source.
+func (x *Exporter) Read(ctx context.Context, r pipeline.Range, give func(pipeline.Block) error) error {
 	r.From, r.To = max(r.From, x.q.Start), min(r.To, x.q.End)
 	switch {
 	case r.Part != "":
@@ -225,7 +225,7 @@ func (x *Exporter) Read(ctx context.Context, r transfer.Range, give func(transfe
 		if err := w.export(ctx); err != nil {
 			return err
 		}
-		if err := give(transfer.Block{Until: end + 1}); err != nil {
+		if err := give(pipeline.Block{Until: end + 1}); err != nil {
 			return err
 		}
 		switch {
@@ -244,7 +244,7 @@ type exportWindow struct {
 	*Exporter
 	metric   string
 	from, to int64
-	give     func(transfer.Block) error
+	give     func(pipeline.Block) error
 	points   int64 // that were given
 }
 
@@ -327,7 +327,7 @@ type exportPass struct {
 type exportWorker struct {
 	*exportPass
 	part  storage.Part
-	block transfer.Block
+	block pipeline.Block
 	line  exportLine
 	later bool // Commit writes the text
 }
@@ -338,7 +338,7 @@ const takenText, givenText = 16 << 20, 4 << 20
 
 // Take implements storage.PartWorker.
 func (w *exportWorker) Take(ctx context.Context, p storage.Part) error {
-	w.part, w.block = p, transfer.Block{Text: w.block.Text[:0]}
+	w.part, w.block = p, pipeline.Block{Text: w.block.Text[:0]}
 	size := 0
 	for i := range p.Points {
 		size += len(p.Points[i].Times)*lineLength(&w.series[p.From+i].name) + w.objectsLength(&p.Points[i])
@@ -404,7 +404,7 @@ func (w *exportWorker) flush(ctx context.Context) error {
 			return err
 		}
 	}
-	w.block = transfer.Block{Text: w.block.Text[:0]}
+	w.block = pipeline.Block{Text: w.block.Text[:0]}
 	return ctx.Err()
 }
 

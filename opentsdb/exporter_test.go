@@ -12,11 +12,11 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/tsdbridge/tsdbridge/budget"
+	"github.com/tsdbridge/tsdbridge/internal/budget"
+	"github.com/tsdbridge/tsdbridge/migrate/pipeline"
 	"github.com/tsdbridge/tsdbridge/storage"
 	"github.com/tsdbridge/tsdbridge/storage/kv"
 	"github.com/tsdbridge/tsdbridge/storage/schema"
-	"github.com/tsdbridge/tsdbridge/transfer"
 )
 
 // exportTables are the tables of a store.
@@ -97,7 +97,7 @@ func exportWith(t *testing.T, o ExportOptions, q ExportQuery, window int) (out e
 		x.windowPoints, x.mostPoints = int64(window), 2*window
 	}
 	var b bytes.Buffer
-	for after := (transfer.Range{}); ; {
+	for after := (pipeline.Range{}); ; {
 		ranges, err := x.Ranges(t.Context(), after)
 		if err != nil {
 			t.Fatal(err)
@@ -107,7 +107,7 @@ func exportWith(t *testing.T, o ExportOptions, q ExportQuery, window int) (out e
 		}
 		for _, after = range ranges {
 			until := int64(0)
-			err := x.Read(t.Context(), after, func(block transfer.Block) error {
+			err := x.Read(t.Context(), after, func(block pipeline.Block) error {
 				b.Write(block.Text)
 				out.points += block.Points
 				if out.leftOut += block.LeftOut; out.reason == "" {

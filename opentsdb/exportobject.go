@@ -5,10 +5,10 @@ import (
 	"encoding/base64"
 	"strconv"
 
-	"github.com/tsdbridge/tsdbridge/budget"
+	"github.com/tsdbridge/tsdbridge/internal/budget"
+	"github.com/tsdbridge/tsdbridge/migrate/pipeline"
 	"github.com/tsdbridge/tsdbridge/storage"
 	"github.com/tsdbridge/tsdbridge/storage/schema"
-	"github.com/tsdbridge/tsdbridge/transfer"
 )
 
 // objectsLength is about how long the lines of histograms and annotations of a series are.
@@ -99,14 +99,14 @@ func appendDocument(b []byte, note storage.Annotation) []byte {
 }
 
 // readGlobal gives the global annotations of a range.
-func (x *Exporter) readGlobal(ctx context.Context, r transfer.Range, give func(transfer.Block) error) error {
+func (x *Exporter) readGlobal(ctx context.Context, r pipeline.Range, give func(pipeline.Block) error) error {
 	const length = rangeHours * hourMillis
 	for r.From <= r.To {
 		end := min(r.To, r.From/length*length+length-1)
 		if err := x.readNotes(ctx, r.From, end, give); err != nil {
 			return err
 		}
-		if err := give(transfer.Block{Until: end + 1}); err != nil {
+		if err := give(pipeline.Block{Until: end + 1}); err != nil {
 			return err
 		}
 		r.From = end + 1
@@ -114,14 +114,14 @@ func (x *Exporter) readGlobal(ctx context.Context, r transfer.Range, give func(t
 	return nil
 }
 
-func (x *Exporter) readNotes(ctx context.Context, from, to int64, give func(transfer.Block) error) error {
+func (x *Exporter) readNotes(ctx context.Context, from, to int64, give func(pipeline.Block) error) error {
 	account := x.o.Budget.Open()
 	defer account.Close()
 	notes, err := x.o.Annotations.List(budget.With(ctx, account), storage.AnnotationRange{From: from, To: to}, 0)
 	if err != nil || len(notes) == 0 {
 		return err
 	}
-	block := transfer.Block{Points: int64(len(notes))}
+	block := pipeline.Block{Points: int64(len(notes))}
 	for _, note := range notes {
 		block.Text = appendDocument(append(block.Text, annotationWord...), note)
 	}

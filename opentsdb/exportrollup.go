@@ -8,12 +8,12 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/tsdbridge/tsdbridge/migrate/pipeline"
 	"github.com/tsdbridge/tsdbridge/opentsdb/aggregate"
 	"github.com/tsdbridge/tsdbridge/opentsdb/query"
 	"github.com/tsdbridge/tsdbridge/storage"
 	"github.com/tsdbridge/tsdbridge/storage/rollup"
 	"github.com/tsdbridge/tsdbridge/storage/schema"
-	"github.com/tsdbridge/tsdbridge/transfer"
 )
 
 // ExportRollups are the rolled up values of a store, row by row.
@@ -31,7 +31,7 @@ const (
 )
 
 // rolledRanges returns the next ranges of rolled up values: table by table, and of each one as Ranges does for points.
-func (x *Exporter) rolledRanges(ctx context.Context, after transfer.Range) ([]transfer.Range, error) {
+func (x *Exporter) rolledRanges(ctx context.Context, after pipeline.Range) ([]pipeline.Range, error) {
 	parts := x.rolled
 	if after.Part != "" {
 		at := slices.IndexFunc(parts, func(p rollup.Part) bool { return p.String() == after.Part })
@@ -49,9 +49,9 @@ func (x *Exporter) rolledRanges(ctx context.Context, after transfer.Range) ([]tr
 	}
 	for _, part := range parts {
 		if part.String() != after.Part {
-			after = transfer.Range{}
+			after = pipeline.Range{}
 		}
-		ranges, err := x.gather(metrics, after, nil, func(metric string, from int64) (transfer.Range, bool, error) {
+		ranges, err := x.gather(metrics, after, nil, func(metric string, from int64) (pipeline.Range, bool, error) {
 			return x.nextRolled(ctx, part, metric, from)
 		})
 		if err != nil || len(ranges) > 0 {
@@ -66,7 +66,7 @@ func (x *Exporter) errNoPart(name string) error {
 }
 
 // nextRolled returns the next range of a metric in a part.
-func (x *Exporter) nextRolled(ctx context.Context, part rollup.Part, metric string, from int64) (r transfer.Range, ok bool, err error) {
+func (x *Exporter) nextRolled(ctx context.Context, part rollup.Part, metric string, from int64) (r pipeline.Range, ok bool, err error) {
 	uids, err := x.o.Names.Lookup(ctx, schema.Metric, []string{metric})
 	if err != nil || uids[0] == "" {
 		return r, false, err
@@ -75,7 +75,7 @@ func (x *Exporter) nextRolled(ctx context.Context, part rollup.Part, metric stri
 	if err != nil || !ok || int64(base)*1000 > x.q.End {
 		return r, false, err
 	}
-	r = transfer.Range{Part: part.String(), Name: metric, From: max(from, int64(base)*1000), To: x.q.End}
+	r = pipeline.Range{Part: part.String(), Name: metric, From: max(from, int64(base)*1000), To: x.q.End}
 	end := base
 	for n := 0; end < math.MaxUint32 && (n < rangeRows || end-base < rangeSeconds); n++ {
 		end = part.Interval.NextRow(end)
@@ -87,7 +87,7 @@ func (x *Exporter) nextRolled(ctx context.Context, part rollup.Part, metric stri
 }
 
 // readRolled gives the rolled up values of a range, some rows of each series at a time.
-func (x *Exporter) readRolled(ctx context.Context, r transfer.Range, give func(transfer.Block) error) error {
+func (x *Exporter) readRolled(ctx context.Context, r pipeline.Range, give func(pipeline.Block) error) error {
 	at := slices.IndexFunc(x.rolled, func(p rollup.Part) bool { return p.String() == r.Part })
 	if at < 0 {
 		return x.errNoPart(r.Part)
@@ -98,7 +98,7 @@ func (x *Exporter) readRolled(ctx context.Context, r transfer.Range, give func(t
 		return err
 	}
 	if uids[0] == "" { // it was deleted or renamed
-		return give(transfer.Block{Until: r.To + 1})
+		return give(pipeline.Block{Until: r.To + 1})
 	}
 	w := &rolledWriter{
 		Exporter: x, part: part, metric: uids[0], in: r, give: give, names: map[string]*rolledName{},
@@ -119,7 +119,7 @@ func (x *Exporter) readRolled(ctx context.Context, r transfer.Range, give func(t
 		if err := w.window(ctx, from, last); err != nil {
 			return err
 		}
-		if err := give(transfer.Block{Until: end + 1}); err != nil {
+		if err := give(pipeline.Block{Until: end + 1}); err != nil {
 			return err
 		}
 		switch {
@@ -138,13 +138,13 @@ type rolledWriter struct {
 	*Exporter
 	part   rollup.Part
 	metric string // its UID
-	in     transfer.Range
-	give   func(transfer.Block) error
+	in     pipeline.Range
+	give   func(pipeline.Block) error
 	names  map[string]*rolledName // by TSUID
 
 	rows  []rolledRow // that are not written yet
 	held  int         // values of these
-	block transfer.Block
+	block pipeline.Block
 	line  exportLine
 	count int64 // of values that were given
 }
@@ -190,7 +190,7 @@ func (w *rolledWriter) flush(ctx context.Context) error {
 	if err := w.name(ctx); err != nil {
 		return err
 	}
-	w.block = transfer.Block{Text: w.block.Text[:0]}
+	w.block = pipeline.Block{Text: w.block.Text[:0]}
 	for i := range w.rows {
 		w.write(&w.rows[i])
 		if len(w.block.Text) >= givenText {
@@ -210,7 +210,7 @@ func (w *rolledWriter) giveBlock() error {
 		return nil
 	}
 	err := w.give(w.block)
-	w.block = transfer.Block{Text: w.block.Text[:0]}
+	w.block = pipeline.Block{Text: w.block.Text[:0]}
 	return err
 }
 

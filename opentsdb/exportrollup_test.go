@@ -12,12 +12,12 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/tsdbridge/tsdbridge/budget"
+	"github.com/tsdbridge/tsdbridge/internal/budget"
+	"github.com/tsdbridge/tsdbridge/migrate/pipeline"
 	"github.com/tsdbridge/tsdbridge/storage"
 	"github.com/tsdbridge/tsdbridge/storage/kv"
 	"github.com/tsdbridge/tsdbridge/storage/rollup"
 	"github.com/tsdbridge/tsdbridge/storage/schema"
-	"github.com/tsdbridge/tsdbridge/transfer"
 )
 
 // exportedRollups has rows of hours, months and years, and an interval that keeps groups beside series.
@@ -349,7 +349,7 @@ func TestExportRollupsResumed(t *testing.T) {
 	x.windowPoints = 10
 	whole := sortedLines(exportRolled(t, store, false, q, 0).text)
 	var got []string
-	for after := (transfer.Range{}); ; {
+	for after := (pipeline.Range{}); ; {
 		ranges, err := x.Ranges(t.Context(), after)
 		if err != nil {
 			t.Fatal(err)
@@ -361,7 +361,7 @@ func TestExportRollupsResumed(t *testing.T) {
 			for rest := after; rest.From <= rest.To; { // each read ends at its first block that tells how far it is
 				ctx, end := context.WithCancel(t.Context())
 				var kept, lines []string
-				err := x.Read(ctx, rest, func(b transfer.Block) error {
+				err := x.Read(ctx, rest, func(b pipeline.Block) error {
 					if lines = append(lines, sortedLines(string(b.Text))...); b.Until > 0 {
 						kept, rest.From = lines, b.Until
 						end()
@@ -380,7 +380,7 @@ func TestExportRollupsResumed(t *testing.T) {
 	if d := cmp.Diff(whole, got); d != "" || len(got) != 3000 {
 		t.Errorf("%d lines: %s", len(got), d)
 	}
-	if _, err := x.Ranges(t.Context(), transfer.Range{Part: "2h of t2h"}); err == nil || !strings.Contains(err.Error(), `no rolled up values "2h of t2h"`) {
+	if _, err := x.Ranges(t.Context(), pipeline.Range{Part: "2h of t2h"}); err == nil || !strings.Contains(err.Error(), `no rolled up values "2h of t2h"`) {
 		t.Errorf("after an unknown part: %v", err)
 	}
 }

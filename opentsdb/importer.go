@@ -10,11 +10,11 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"github.com/tsdbridge/tsdbridge/ingest"
+	"github.com/tsdbridge/tsdbridge/internal/turns"
+	"github.com/tsdbridge/tsdbridge/migrate/pipeline"
 	"github.com/tsdbridge/tsdbridge/opentsdb/query"
 	"github.com/tsdbridge/tsdbridge/storage"
-	"github.com/tsdbridge/tsdbridge/transfer"
-	"github.com/tsdbridge/tsdbridge/turns"
+	"github.com/tsdbridge/tsdbridge/storage/ingest"
 )
 
 // ImportOptions are what an Importer needs.
@@ -73,16 +73,16 @@ const (
 	longestImport = 128 << 10
 )
 
-// Store implements transfer.Store. The lines are parsed on all cores, and their points appended in
+// Store implements pipeline.Store. The lines are parsed on all cores, and their points appended in
 // order. A line that is refused only by the store may end the block a little late.
-func (i *Importer) Store(ctx context.Context, block []byte, skip bool) (transfer.Stored, error) {
+func (i *Importer) Store(ctx context.Context, block []byte, skip bool) (pipeline.Stored, error) {
 	parts := i.parse(block, skip)
 	defer func() {
 		for _, p := range parts {
 			p.job.Release()
 		}
 	}()
-	var all transfer.Stored
+	var all pipeline.Stored
 	for _, p := range parts {
 		stored, err := p.store(ctx, skip)
 		all.Add(stored)
@@ -122,7 +122,7 @@ type importPart struct {
 	to         *Importer
 	text       []byte
 	job        *ingest.Job
-	stored     transfer.Stored
+	stored     pipeline.Stored
 	histograms histograms
 	rolled     importRollups
 	notes      []importNote
@@ -257,16 +257,16 @@ func (i *Importer) series(key string) (storage.Series, error) {
 }
 
 // store stores the job and counts what became of it.
-func (p *importPart) store(ctx context.Context, skip bool) (transfer.Stored, error) {
+func (p *importPart) store(ctx context.Context, skip bool) (pipeline.Stored, error) {
 	err := p.to.in.Store(ctx, p.job)
 	if err == nil {
 		err = p.storeObjects(ctx)
 	}
 	switch {
 	case err != nil && storage.IsRefusal(err):
-		return transfer.Stored{}, transfer.FinalError{Err: err}
+		return pipeline.Stored{}, pipeline.FinalError{Err: err}
 	case err != nil:
-		return transfer.Stored{}, err
+		return pipeline.Stored{}, err
 	}
 	p.job.EachRefusedPoint(func(line int, key string, err error) { p.stored.Refuse(line, []byte(key), err.Error()) })
 	p.stored.Points += len(p.job.Batch.Refs)
@@ -284,7 +284,7 @@ func (p *importPart) endBefore() {
 			bad = b
 		}
 	}
-	p.stored.Shown, p.stored.Bad = []transfer.BadLine{bad}, 1
+	p.stored.Shown, p.stored.Bad = []pipeline.BadLine{bad}, 1
 	p.stored.Bytes, p.stored.Lines = 0, bad.Line-1
 	for range p.stored.Lines {
 		p.stored.Bytes += bytes.IndexByte(p.text[p.stored.Bytes:], '\n') + 1

@@ -12,9 +12,9 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/tsdbridge/tsdbridge/migrate/pipeline"
 	"github.com/tsdbridge/tsdbridge/storage"
 	"github.com/tsdbridge/tsdbridge/storage/schema"
-	"github.com/tsdbridge/tsdbridge/transfer"
 )
 
 func testImporter(a storage.Appender) *Importer {
@@ -150,7 +150,7 @@ func TestImportRefused(t *testing.T) {
 	}, nil)
 	i := testImporter(m)
 	stored, err := i.Store(t.Context(), []byte(text), true)
-	want := transfer.Stored{Points: 2, Lines: 4, Bytes: len(text), Bad: 1, Shown: []transfer.BadLine{{Line: 3, Text: "b h=a", Reason: "invalid: no"}}}
+	want := pipeline.Stored{Points: 2, Lines: 4, Bytes: len(text), Bad: 1, Shown: []pipeline.BadLine{{Line: 3, Text: "b h=a", Reason: "invalid: no"}}}
 	if diff := cmp.Diff(want, stored); diff != "" || err != nil {
 		t.Errorf("%v\n%s", err, diff)
 	}
@@ -168,7 +168,7 @@ func TestImportRefused(t *testing.T) {
 		t.Error(err)
 	}
 	m.set(nil, func() error { return fmt.Errorf("%w: never", storage.ErrInvalid) })
-	if _, err = i.Store(t.Context(), []byte(text), true); !errors.As(err, &transfer.FinalError{}) {
+	if _, err = i.Store(t.Context(), []byte(text), true); !errors.As(err, &pipeline.FinalError{}) {
 		t.Errorf("%v is not final", err)
 	}
 	m.set(nil, nil)

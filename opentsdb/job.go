@@ -3,8 +3,8 @@ package opentsdb
 import (
 	"fmt"
 
-	"github.com/tsdbridge/tsdbridge/ingest"
 	"github.com/tsdbridge/tsdbridge/storage"
+	"github.com/tsdbridge/tsdbridge/storage/ingest"
 )
 
 // job is the points of one read of a connection, or of one request, on their way into the store.

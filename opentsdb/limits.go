@@ -8,7 +8,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/tsdbridge/tsdbridge/regular"
+	"github.com/tsdbridge/tsdbridge/internal/fsutil"
 	"github.com/tsdbridge/tsdbridge/tree/javaregexp"
 )
 
@@ -85,7 +85,7 @@ func (l *limits) load() error {
 	if info.ModTime().Equal(l.modified) {
 		return nil
 	}
-	text, err := regular.Read(l.path)
+	text, err := fsutil.ReadRegular(l.path)
 	if err != nil {
 		return err
 	}

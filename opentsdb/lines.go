@@ -1,11 +1,11 @@
 package opentsdb
 
-import "github.com/tsdbridge/tsdbridge/ingest/listen"
+import "github.com/tsdbridge/tsdbridge/internal/netserver"
 
 // newLines cuts what a connection sends into lines as Netty's LineBasedFrameDecoder does: a newline
 // ends one, with a carriage return before it perhaps.
-func newLines(buffer, longest int, budget *listen.Gate) listen.Lines {
-	return listen.Lines{Max: buffer, Longest: longest, DropReturn: true, Budget: budget}
+func newLines(buffer, longest int, budget *netserver.Gate) netserver.Lines {
+	return netserver.Lines{Max: buffer, Longest: longest, DropReturn: true, Budget: budget}
 }
 
 // readBudget is what the memory of all connections of telnet may take beyond two lines each, in

@@ -11,9 +11,9 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
-	"github.com/tsdbridge/tsdbridge/ingest/listen"
+	"github.com/tsdbridge/tsdbridge/internal/netserver"
+	"github.com/tsdbridge/tsdbridge/internal/turns"
 	"github.com/tsdbridge/tsdbridge/opentsdb/api"
-	"github.com/tsdbridge/tsdbridge/turns"
 )
 
 // portName is the name of the port in metrics and messages.
@@ -24,11 +24,11 @@ const portName = "opentsdb"
 type listener struct {
 	o       listenerOptions
 	tcp     net.Listener
-	errors  *listen.ErrorLog
+	errors  *netserver.ErrorLog
 	metrics *listenerMetrics
 	about   *about
-	budget  *listen.Gate // of what connections of telnet read
-	turns   *turns.Turns // of connections of telnet that parse
+	budget  *netserver.Gate // of what connections of telnet read
+	turns   *turns.Turns    // of connections of telnet that parse
 }
 
 // newListener binds the port. Run serves it; without Run, call Close. statistics are the answer to the
@@ -42,11 +42,11 @@ func newListener(o listenerOptions, statistics func() []api.Statistic) (*listene
 	if err != nil {
 		return nil, fmt.Errorf("--opentsdb.listen-address=%s: %w", o.Address, err)
 	}
-	l := &listener{o: o, budget: listen.NewGate(o.MaxConnections, readBudget), turns: turns.New(runtime.GOMAXPROCS(0)), metrics: newListenerMetrics(o.Registerer)}
-	l.tcp = listen.NewPort(tcp, listen.PortOptions{
+	l := &listener{o: o, budget: netserver.NewGate(o.MaxConnections, readBudget), turns: turns.New(runtime.GOMAXPROCS(0)), metrics: newListenerMetrics(o.Registerer)}
+	l.tcp = netserver.NewPort(tcp, netserver.PortOptions{
 		What: portName, Flag: "--opentsdb.max-connections", Max: o.MaxConnections, Name: portName, Logger: o.Logger, Registerer: o.Registerer,
 	})
-	l.errors = listen.NewErrorLog(portName, o.Logger, o.Registerer)
+	l.errors = netserver.NewErrorLog(portName, o.Logger, o.Registerer)
 	l.about = &about{o: o, host: hostname(), statistics: statistics}
 	return l, nil
 }
@@ -121,15 +121,15 @@ func (s *server) httpServer(handler http.Handler) *http.Server {
 		handler = s.o.Hosts.Guard(handler, s.o.Logger)
 	}
 	return &http.Server{
-		Handler: listen.DeadlineOfBody(handler), ReadHeaderTimeout: headerTimeout, ReadTimeout: requestTimeout, IdleTimeout: idle, MaxHeaderBytes: maxHead,
-		ConnContext: listen.WithConn,
+		Handler: netserver.DeadlineOfBody(handler), ReadHeaderTimeout: headerTimeout, ReadTimeout: requestTimeout, IdleTimeout: idle, MaxHeaderBytes: maxHead,
+		ConnContext: netserver.WithConn,
 		ErrorLog:    s.errors.Std(),
 	}
 }
 
 // accept starts a goroutine of the group for each connection.
 func (s *server) accept(ctx, writeCtx context.Context) error {
-	return listen.Accept(ctx, s.tcp, "opentsdb", s.o.Logger, func(conn net.Conn) {
+	return netserver.Accept(ctx, s.tcp, "opentsdb", s.o.Logger, func(conn net.Conn) {
 		s.group.Go(func() error {
 			s.serve(ctx, writeCtx, conn)
 			return nil

@@ -9,7 +9,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
-	"github.com/tsdbridge/tsdbridge/ingest/listen"
+	"github.com/tsdbridge/tsdbridge/internal/netserver"
 )
 
 // listenerOptions are what a listener needs. Logger, Registerer and Now must be given.
@@ -17,7 +17,7 @@ type listenerOptions struct {
 	// Address is --opentsdb.listen-address, of telnet and HTTP. Port 0 chooses a free port.
 	Address string
 	// Sockets are bound already, and taken for the addresses that they have.
-	Sockets *listen.Sockets
+	Sockets *netserver.Sockets
 	// MaxConnections is --opentsdb.max-connections: connections at once. Others wait to be
 	// accepted.
 	MaxConnections int
@@ -36,7 +36,7 @@ type listenerOptions struct {
 	// refused; nil: no connection is encrypted.
 	TLS *tls.Config
 	// Hosts are the names by which browsers may reach the port; nil: any.
-	Hosts *listen.Hosts
+	Hosts *netserver.Hosts
 	// Version, Revision and Build are the answer to the command version.
 	Version, Revision, Build string
 
@@ -62,8 +62,8 @@ func (o listenerOptions) Validate() error {
 		return fmt.Errorf("--opentsdb.idle-timeout=%v: must not be negative", o.IdleTimeout)
 	case o.MaxLine < 64:
 		return fmt.Errorf("opentsdb: MaxLine=%d: must be at least 64", o.MaxLine)
-	case o.ReadBuffer < listen.FirstBuffer || o.ReadBuffer < 2*(o.MaxLine+2):
-		return fmt.Errorf("opentsdb: ReadBuffer=%d: must be at least %d, two lines", o.ReadBuffer, max(listen.FirstBuffer, 2*(o.MaxLine+2)))
+	case o.ReadBuffer < netserver.FirstBuffer || o.ReadBuffer < 2*(o.MaxLine+2):
+		return fmt.Errorf("opentsdb: ReadBuffer=%d: must be at least %d, two lines", o.ReadBuffer, max(netserver.FirstBuffer, 2*(o.MaxLine+2)))
 	}
 	return nil
 }

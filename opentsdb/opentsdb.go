@@ -24,13 +24,13 @@ import (
 	"github.com/klauspost/compress/gzhttp"
 	"github.com/prometheus/client_golang/prometheus"
 
-	"github.com/tsdbridge/tsdbridge/budget"
-	"github.com/tsdbridge/tsdbridge/explain"
-	"github.com/tsdbridge/tsdbridge/ingest/listen"
+	"github.com/tsdbridge/tsdbridge/internal/budget"
+	"github.com/tsdbridge/tsdbridge/internal/explain"
+	"github.com/tsdbridge/tsdbridge/internal/netserver"
+	"github.com/tsdbridge/tsdbridge/internal/rejections"
+	"github.com/tsdbridge/tsdbridge/internal/running"
 	"github.com/tsdbridge/tsdbridge/opentsdb/api"
 	"github.com/tsdbridge/tsdbridge/opentsdb/query"
-	"github.com/tsdbridge/tsdbridge/refused"
-	"github.com/tsdbridge/tsdbridge/running"
 	"github.com/tsdbridge/tsdbridge/storage"
 	"github.com/tsdbridge/tsdbridge/storage/schema"
 	"github.com/tsdbridge/tsdbridge/tree"
@@ -120,17 +120,17 @@ type Options struct {
 	Budget  *budget.Budget
 	Running *running.Registry
 	// Refused keeps samples of what is refused; nil: nothing is kept.
-	Refused *refused.Log
+	Refused *rejections.Log
 	// Protect, if set, has a handler ask for passwords. OpenPuts is --opentsdb.open-puts: HTTP puts need
 	// none, as those of telnet.
 	Protect  func(http.Handler) http.Handler
 	OpenPuts bool
 	// Hosts are the names by which browsers may reach the port.
-	Hosts *listen.Hosts
+	Hosts *netserver.Hosts
 	// TLS is how the port's connections are encrypted; nil: they are not.
 	TLS *tls.Config
 	// Sockets are bound already, and taken for the addresses that they have; nil: none.
-	Sockets *listen.Sockets
+	Sockets *netserver.Sockets
 	// ShutdownGrace is how long requests and the store may take when the process is told to stop.
 	ShutdownGrace time.Duration
 	// Version is the answer to the command version.

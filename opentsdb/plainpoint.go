@@ -3,7 +3,7 @@ package opentsdb
 import (
 	"bytes"
 
-	"github.com/tsdbridge/tsdbridge/decimal"
+	"github.com/tsdbridge/tsdbridge/internal/decimal"
 )
 
 // The members of a point that plain has met.

@@ -10,11 +10,11 @@ import (
 	"sync"
 	"time"
 
-	"github.com/tsdbridge/tsdbridge/ingest/listen"
+	"github.com/tsdbridge/tsdbridge/internal/netserver"
+	"github.com/tsdbridge/tsdbridge/internal/rejections"
 	"github.com/tsdbridge/tsdbridge/opentsdb/api"
+	"github.com/tsdbridge/tsdbridge/opentsdb/httpapi"
 	"github.com/tsdbridge/tsdbridge/opentsdb/jackson"
-	"github.com/tsdbridge/tsdbridge/opentsdb/reply"
-	"github.com/tsdbridge/tsdbridge/refused"
 	"github.com/tsdbridge/tsdbridge/storage"
 )
 
@@ -46,7 +46,7 @@ func readPutFlags(query string) (f putFlags, err error) {
 	if text := q.Get("sync_timeout"); q.Has("sync") && text != "" {
 		ms, err := strconv.Atoi(text)
 		if err != nil || ms < 0 || ms > int(time.Hour/time.Millisecond) {
-			return f, reply.Error{Status: http.StatusBadRequest, Message: "Invalid sync_timeout", Details: text}
+			return f, httpapi.Error{Status: http.StatusBadRequest, Message: "Invalid sync_timeout", Details: text}
 		}
 		f.timeout, f.limited = time.Duration(ms)*time.Millisecond, ms > 0
 	}
@@ -78,21 +78,21 @@ func (p *putRequest) release() {
 // servePut is PutDataPointRpc.execute of OpenTSDB 2.4, and HistogramDataPointRpc.execute.
 func (a *httpAPI) servePut(w http.ResponseWriter, r *http.Request, ofHistograms bool) {
 	if ofHistograms && !a.puts.o.Codecs.enabled {
-		reply.WriteError(w, r, reply.Error{Status: http.StatusServiceUnavailable, Message: noHistograms})
+		httpapi.WriteError(w, r, httpapi.Error{Status: http.StatusServiceUnavailable, Message: noHistograms})
 		return
 	}
 	if err := a.mayPut(r); err != nil {
-		reply.WriteError(w, r, err)
+		httpapi.WriteError(w, r, err)
 		return
 	}
 	p := putRequests.Get().(*putRequest)
-	p.api, p.content.share, p.content.turns = a, &listen.Share{Gate: a.gate}, a.turns
+	p.api, p.content.share, p.content.turns = a, &netserver.Share{Gate: a.gate}, a.turns
 	if ofHistograms {
 		p.points.histograms, p.points.careful = &histograms{}, true
 	}
 	answer, err := p.serve(w, r)
 	if err != nil {
-		reply.WriteError(w, r, err)
+		httpapi.WriteError(w, r, err)
 	} else {
 		answer.write(w, r)
 	}
@@ -104,7 +104,7 @@ func (a *httpAPI) servePut(w http.ResponseWriter, r *http.Request, ofHistograms 
 // mayPut returns why a request is refused before its body is read.
 func (a *httpAPI) mayPut(r *http.Request) error {
 	if m := api.Method(r); m != http.MethodPost {
-		return reply.NotAllowed(m, http.MethodPost)
+		return httpapi.NotAllowed(m, http.MethodPost)
 	}
 	if a.origins.Foreign(r) {
 		return api.ErrForeign
@@ -135,7 +135,7 @@ func (p *putRequest) serve(w http.ResponseWriter, r *http.Request) (*putAnswer, 
 	if p.entered = p.api.gate.Enter(); !p.entered {
 		return nil, errBusy
 	}
-	conn := listen.ConnOf(r.Context())
+	conn := netserver.ConnOf(r.Context())
 	conn.Begin()
 	defer conn.End(true)
 	j := p.api.puts.job(&p.api.puts.http)
@@ -180,18 +180,18 @@ func (p *putRequest) parse() error {
 func parsePuts(s *jackson.Scanner, walk func() (points int, err error)) error {
 	switch first := s.Space(); {
 	case s.I == len(s.B):
-		return reply.Error{Status: http.StatusBadRequest, Message: "Missing request content"}
+		return httpapi.Error{Status: http.StatusBadRequest, Message: "Missing request content"}
 	case first != '{' && first != '[':
-		return reply.Error{Status: http.StatusBadRequest, Message: "The JSON must start as an object or an array"}
+		return httpapi.Error{Status: http.StatusBadRequest, Message: "The JSON must start as an object or an array"}
 	}
 	points, err := walk()
 	switch {
 	case errors.Is(err, errTooMany):
-		return reply.Error{Status: http.StatusRequestEntityTooLarge, Message: "Request too large", Details: err.Error()}
+		return httpapi.Error{Status: http.StatusRequestEntityTooLarge, Message: "Request too large", Details: err.Error()}
 	case err != nil:
-		return reply.Error{Status: http.StatusBadRequest, Message: "Unable to parse the given JSON", Details: err.Error()}
+		return httpapi.Error{Status: http.StatusBadRequest, Message: "Unable to parse the given JSON", Details: err.Error()}
 	case points == 0:
-		return reply.Error{Status: http.StatusBadRequest, Message: "No datapoints found in content"}
+		return httpapi.Error{Status: http.StatusBadRequest, Message: "No datapoints found in content"}
 	}
 	return nil
 }
@@ -199,7 +199,7 @@ func parsePuts(s *jackson.Scanner, walk func() (points int, err error)) error {
 // answer stores the points and returns what became of them. A client that goes away does not stop
 // it.
 func (p *putRequest) answer(r *http.Request) *putAnswer {
-	ctx, cancel := listen.WithTimeout(context.WithoutCancel(r.Context()), p.api.o.Timeout)
+	ctx, cancel := netserver.WithTimeout(context.WithoutCancel(r.Context()), p.api.o.Timeout)
 	if !p.flags.limited {
 		defer cancel()
 		return p.outcome(r, p.store(ctx))
@@ -260,10 +260,10 @@ func (p *putRequest) outcome(r *http.Request, err error) *putAnswer {
 const keptBad = 5
 
 // keepBad keeps the first points of a body that were refused. All are counted with the first.
-func keepBad(kept *refused.Log, r *http.Request, body []byte, bad []badPoint) {
+func keepBad(kept *rejections.Log, r *http.Request, body []byte, bad []badPoint) {
 	points := len(bad)
 	for _, b := range bad[:min(len(bad), keptBad)] {
-		kept.Add(r.Context(), refused.Sample{Door: refused.OpenTSDBHTTP, Client: r.RemoteAddr, Reason: b.err.Error(), Points: points}, func() string {
+		kept.Add(r.Context(), rejections.Sample{Source: rejections.OpenTSDBHTTP, Client: r.RemoteAddr, Reason: b.err.Error(), Points: points}, func() string {
 			return string(body[b.from:min(b.to, b.from+maxKept)])
 		})
 		points = 0
@@ -330,13 +330,13 @@ func (a *putAnswer) write(w http.ResponseWriter, r *http.Request) {
 	switch {
 	case a.flags.summary || a.flags.details:
 		if status == http.StatusServiceUnavailable {
-			w.Header().Set("Retry-After", reply.RetryAfter())
+			w.Header().Set("Retry-After", httpapi.RetryAfter())
 		}
-		reply.WriteJSON(w, r, status, a.content())
+		httpapi.WriteJSON(w, r, status, a.content())
 	case status == http.StatusNoContent:
-		reply.Empty(w, status)
+		httpapi.Empty(w, status)
 	default:
-		reply.WriteError(w, r, a.problem(status))
+		httpapi.WriteError(w, r, a.problem(status))
 	}
 }
 
@@ -362,10 +362,10 @@ const askForDetails = `Please see the TSD logs or append "details" to the put re
 func (a *putAnswer) problem(status int) error {
 	switch {
 	case status == http.StatusServiceUnavailable:
-		return reply.Error{Status: status, Message: "The store did not take the points, try again later", Details: a.err.Error()}
+		return httpapi.Error{Status: status, Message: "The store did not take the points, try again later", Details: a.err.Error()}
 	case a.timeouts > 0:
-		return reply.Error{Status: status, Message: fmt.Sprintf("The put call has timedout with %d successful writes, %d failed writes and %d timed out writes.",
+		return httpapi.Error{Status: status, Message: fmt.Sprintf("The put call has timedout with %d successful writes, %d failed writes and %d timed out writes.",
 			a.success, a.failed, a.timeouts), Details: askForDetails}
 	}
-	return reply.Error{Status: status, Message: "One or more data points had errors", Details: askForDetails}
+	return httpapi.Error{Status: status, Message: "One or more data points had errors", Details: askForDetails}
 }

@@ -20,8 +20,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/prometheus/client_golang/prometheus/testutil"
 
+	"github.com/tsdbridge/tsdbridge/opentsdb/httpapi"
 	"github.com/tsdbridge/tsdbridge/opentsdb/jackson"
-	"github.com/tsdbridge/tsdbridge/opentsdb/reply"
 )
 
 func request(api *httpAPI, method, target string, content io.Reader, header ...string) *httptest.ResponseRecorder {
@@ -63,7 +63,7 @@ func TestPut(t *testing.T) {
 		api := newAPI(defaultAPIOptions(), in, otherEndpoints(), nil)
 		put := func() string {
 			w := request(api, method, path, strings.NewReader(d.Input))
-			if got := w.Header().Get("Content-Type"); got != reply.ContentType {
+			if got := w.Header().Get("Content-Type"); got != httpapi.ContentType {
 				t.Errorf("%s: content type %q", d.Pos, got)
 			}
 			return answerOf(m, w)

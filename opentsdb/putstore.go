@@ -7,9 +7,9 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
-	"github.com/tsdbridge/tsdbridge/ingest"
-	"github.com/tsdbridge/tsdbridge/refused"
+	"github.com/tsdbridge/tsdbridge/internal/rejections"
 	"github.com/tsdbridge/tsdbridge/storage"
+	"github.com/tsdbridge/tsdbridge/storage/ingest"
 )
 
 // putOptions are what a putStore needs. Appender and Registerer must be given.
@@ -34,7 +34,7 @@ type putOptions struct {
 	Rollup  RollupConfig
 	// ReadOnly refuses all points.
 	ReadOnly bool
-	Refused  *refused.Log // may be nil
+	Refused  *rejections.Log // may be nil
 	// Now is needed with MaxFuture.
 	Now        func() time.Time
 	Registerer prometheus.Registerer

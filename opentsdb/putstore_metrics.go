@@ -4,7 +4,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/promauto"
 
-	"github.com/tsdbridge/tsdbridge/ingest"
+	"github.com/tsdbridge/tsdbridge/storage/ingest"
 )
 
 // The values of the label protocol.

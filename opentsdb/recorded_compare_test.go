@@ -10,7 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/tsdbridge/tsdbridge/opentsdb/reply"
+	"github.com/tsdbridge/tsdbridge/opentsdb/httpapi"
 )
 
 // differs returns how a reply differs from the TSD's in its meaning: the order of series and of
@@ -94,7 +94,7 @@ func isError(v any) bool {
 }
 
 func key(v any) string {
-	b, err := reply.Marshal(v)
+	b, err := httpapi.Marshal(v)
 	if err != nil {
 		return err.Error()
 	}

@@ -15,8 +15,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/tsdbridge/tsdbridge/budget"
-	"github.com/tsdbridge/tsdbridge/running"
+	"github.com/tsdbridge/tsdbridge/internal/budget"
+	"github.com/tsdbridge/tsdbridge/internal/running"
 	"github.com/tsdbridge/tsdbridge/storage/kv"
 	"github.com/tsdbridge/tsdbridge/storage/schema"
 	"github.com/tsdbridge/tsdbridge/storage/storetest"

@@ -6,9 +6,9 @@ import (
 	"net/http"
 	"strings"
 
-	"github.com/tsdbridge/tsdbridge/ingest/listen"
+	"github.com/tsdbridge/tsdbridge/internal/netserver"
+	"github.com/tsdbridge/tsdbridge/opentsdb/httpapi"
 	"github.com/tsdbridge/tsdbridge/opentsdb/jackson"
-	"github.com/tsdbridge/tsdbridge/opentsdb/reply"
 	"github.com/tsdbridge/tsdbridge/storage"
 	"github.com/tsdbridge/tsdbridge/storage/rollup"
 )
@@ -37,12 +37,12 @@ type rollupPlace struct{ from, to int }
 // serveRollup is RollupDataPointRpc.execute of OpenTSDB 2.4.
 func (a *httpAPI) serveRollup(w http.ResponseWriter, r *http.Request) {
 	if err := a.mayPut(r); err != nil {
-		reply.WriteError(w, r, err)
+		httpapi.WriteError(w, r, err)
 		return
 	}
 	answer, err := a.rollup(w, r)
 	if err != nil {
-		reply.WriteError(w, r, err)
+		httpapi.WriteError(w, r, err)
 		return
 	}
 	answer.write(w, r)
@@ -54,7 +54,7 @@ func (a *httpAPI) rollup(w http.ResponseWriter, r *http.Request) (*putAnswer, er
 	if err != nil {
 		return nil, err
 	}
-	content := body{share: &listen.Share{Gate: a.gate}, turns: a.turns}
+	content := body{share: &netserver.Share{Gate: a.gate}, turns: a.turns}
 	defer content.share.Release()
 	if err := content.read(w, r, a.o.BodyBytes); err != nil {
 		return nil, err
@@ -63,14 +63,14 @@ func (a *httpAPI) rollup(w http.ResponseWriter, r *http.Request) (*putAnswer, er
 		return nil, errBusy
 	}
 	defer a.gate.Leave()
-	conn := listen.ConnOf(r.Context())
+	conn := netserver.ConnOf(r.Context())
 	conn.Begin()
 	defer conn.End(true)
 	q := &rollupRequest{Scanner: jackson.Scanner{B: content.bytes}, rollups: a.puts.rollups, limit: a.o.Points}
 	if err := q.parseInTurn(r.Context(), a); err != nil {
 		return nil, err
 	}
-	ctx, cancel := listen.WithTimeout(context.WithoutCancel(r.Context()), a.o.Timeout)
+	ctx, cancel := netserver.WithTimeout(context.WithoutCancel(r.Context()), a.o.Timeout)
 	defer cancel()
 	answer := q.store(ctx, flags, &a.puts.http)
 	keepBad(a.puts.o.Refused, r, q.B, q.bad)

@@ -8,10 +8,10 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/tsdbridge/tsdbridge/ingest/listen"
-	"github.com/tsdbridge/tsdbridge/refused"
+	"github.com/tsdbridge/tsdbridge/internal/netserver"
+	"github.com/tsdbridge/tsdbridge/internal/rejections"
+	"github.com/tsdbridge/tsdbridge/internal/turns"
 	"github.com/tsdbridge/tsdbridge/storage"
-	"github.com/tsdbridge/tsdbridge/turns"
 )
 
 // telnet answers the lines of one connection. A put is answered only when something is wrong with
@@ -23,7 +23,7 @@ type telnet struct {
 	// histograms are those of this run of lines.
 	histograms histograms
 	answer     []byte // Latin-1
-	pipeline   listen.Pipeline
+	pipeline   netserver.Pipeline
 	turn       *turns.Turn // to parse
 	client     string      // its address
 	// late answers points that the store refused while more was read. It is called by the pipeline.
@@ -37,7 +37,7 @@ type telnet struct {
 
 // take stores the points of lines, and returns false when one of the lines was exit. It overwrites
 // the lines.
-func (t *telnet) take(ctx context.Context, l *listen.Lines, d *delivery) (open bool) {
+func (t *telnet) take(ctx context.Context, l *netserver.Lines, d *delivery) (open bool) {
 	_ = t.turn.Resume(ctx) // When the process stops, what was read is parsed without a turn.
 	open = t.parse(l)
 	t.turn.Pause()
@@ -47,7 +47,7 @@ func (t *telnet) take(ctx context.Context, l *listen.Lines, d *delivery) (open b
 	}
 	j := t.job
 	// The store's refusals of new series are answered before more is read.
-	if open && len(t.answer) == 0 && len(t.histograms.list) == 0 && j.NewSeries() == 0 && len(j.Batch.Refs) >= listen.PipelinePoints {
+	if open && len(t.answer) == 0 && len(t.histograms.list) == 0 && j.NewSeries() == 0 && len(j.Batch.Refs) >= netserver.PipelinePoints {
 		t.pipeline.Begin(func() {
 			d.write(ctx, j, func(series string, points int, err error) {
 				t.keepStored([]byte(series), points, err)
@@ -71,7 +71,7 @@ func (t *telnet) take(ctx context.Context, l *listen.Lines, d *delivery) (open b
 }
 
 // parse executes lines, except that it puts their points into the job and does not store them.
-func (t *telnet) parse(l *listen.Lines) (open bool) {
+func (t *telnet) parse(l *netserver.Lines) (open bool) {
 	t.job = t.puts.job(&t.puts.telnet)
 	t.histograms.reset()
 	t.job.Begin()
@@ -84,7 +84,7 @@ func (t *telnet) parse(l *listen.Lines) (open bool) {
 			break
 		}
 		t.lines++
-		if tooLong && listen.IsRequestBegin(line) {
+		if tooLong && netserver.IsRequestBegin(line) {
 			t.request(line)
 			return false
 		}
@@ -98,7 +98,7 @@ func (t *telnet) parse(l *listen.Lines) (open bool) {
 }
 
 // plain adds the points of the first lines, up to the first line of an unusual form.
-func (t *telnet) plain(l *listen.Lines) {
+func (t *telnet) plain(l *netserver.Lines) {
 	for !t.puts.o.ReadOnly {
 		key, p, n := plainPut(l.Rest(), l.Longest)
 		if n == 0 {
@@ -121,7 +121,7 @@ func (t *telnet) keepLine(line []byte, err error) { t.keepStored(line, 1, err) }
 
 // keepStored keeps the series, as it was sent, of points that the store refused.
 func (t *telnet) keepStored(line []byte, points int, err error) {
-	t.puts.o.Refused.Add(context.Background(), refused.Sample{Door: refused.OpenTSDBTelnet, Client: t.client, Reason: err.Error(), Points: points}, func() string {
+	t.puts.o.Refused.Add(context.Background(), rejections.Sample{Source: rejections.OpenTSDBTelnet, Client: t.client, Reason: err.Error(), Points: points}, func() string {
 		return latin1(line[:min(len(line), maxKept)])
 	})
 }
@@ -135,7 +135,7 @@ func (t *telnet) unknown(key []byte, p point) error {
 
 // line executes a line. It returns false when the connection is to be closed.
 func (t *telnet) line(line []byte) (open bool) {
-	if listen.IsRequestHead(line) {
+	if netserver.IsRequestHead(line) {
 		t.request(line)
 		return false
 	}

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/tsdbridge/tsdbridge/decimal"
+	"github.com/tsdbridge/tsdbridge/internal/decimal"
 	"github.com/tsdbridge/tsdbridge/storage"
 )
 

@@ -20,19 +20,19 @@ import (
 	"github.com/prometheus/prometheus/config"
 	"github.com/prometheus/prometheus/promql"
 
-	"github.com/tsdbridge/tsdbridge/budget"
+	"github.com/tsdbridge/tsdbridge/internal/budget"
+	"github.com/tsdbridge/tsdbridge/internal/running"
 	"github.com/tsdbridge/tsdbridge/prometheus/appendable"
+	"github.com/tsdbridge/tsdbridge/prometheus/hatracker"
+	"github.com/tsdbridge/tsdbridge/prometheus/httpapi"
 	"github.com/tsdbridge/tsdbridge/prometheus/lookback"
 	"github.com/tsdbridge/tsdbridge/prometheus/otlp"
-	"github.com/tsdbridge/tsdbridge/prometheus/pairs"
 	"github.com/tsdbridge/tsdbridge/prometheus/push"
 	"github.com/tsdbridge/tsdbridge/prometheus/query"
 	"github.com/tsdbridge/tsdbridge/prometheus/queryable"
 	"github.com/tsdbridge/tsdbridge/prometheus/read"
-	"github.com/tsdbridge/tsdbridge/prometheus/reply"
 	"github.com/tsdbridge/tsdbridge/prometheus/rules"
 	"github.com/tsdbridge/tsdbridge/prometheus/write"
-	"github.com/tsdbridge/tsdbridge/running"
 	"github.com/tsdbridge/tsdbridge/storage"
 	"github.com/tsdbridge/tsdbridge/translate"
 )
@@ -71,7 +71,7 @@ type Options struct {
 	Documents      Documents       // of the same store
 	Steps          lookback.Steps  // of the same store; nil: no steps are known
 	Paths          queryable.Paths // of the same store; nil: there are no trees
-	Elections      pairs.Book      // of the same store
+	Elections      hatracker.Book  // of the same store
 	Catalog        Catalog         // of the same store
 	Names          *translate.Translator
 	Budget         *budget.Budget    // of all queries
@@ -141,7 +141,7 @@ func (o Options) Validate() error {
 // A Server serves Prometheus' protocols.
 type Server struct {
 	write *write.Handler
-	pairs *pairs.Tracker // nil: nothing is deduplicated
+	pairs *hatracker.Tracker // nil: nothing is deduplicated
 	read  *read.Handler
 	query *query.API
 	rules *rules.Service // shared by all generations
@@ -194,14 +194,14 @@ func (s *Server) With(o Options) *Server {
 }
 
 // tracker returns what elects the replicas of HA pairs; nil: nothing does.
-func (o Options) tracker() *pairs.Tracker {
+func (o Options) tracker() *hatracker.Tracker {
 	if !o.Write.Dedup.Enabled() {
 		return nil
 	}
-	return pairs.New(o.Write.Dedup, pairs.Parts{Book: o.Elections, Logger: o.Logger, Registerer: o.Registerer, Now: o.Now})
+	return hatracker.New(o.Write.Dedup, hatracker.Parts{Book: o.Elections, Logger: o.Logger, Registerer: o.Registerer, Now: o.Now})
 }
 
-func (o Options) writeOptions(tracker *pairs.Tracker) write.Options {
+func (o Options) writeOptions(tracker *hatracker.Tracker) write.Options {
 	w := o.Write
 	w.Pairs = tracker
 	w.Appender, w.Metadata, w.Names = o.Store, o.Documents, o.Names
@@ -280,12 +280,12 @@ func (s *Server) Query() http.Handler { return s.query }
 
 // Write returns the handler of all paths that ReadsBody tells of, for requests that need no router.
 func (s *Server) Write() http.Handler {
-	return reply.AllowOrigins(s.origins)(reply.RefuseForeign(s.origins)(http.HandlerFunc(s.serveWrite)))
+	return httpapi.AllowOrigins(s.origins)(httpapi.RefuseForeign(s.origins)(http.HandlerFunc(s.serveWrite)))
 }
 
 // GRPC returns the handler of OTLP over gRPC, which needs a server of HTTP/2.
 func (s *Server) GRPC() http.Handler {
-	return reply.RefuseForeign(s.origins)(http.HandlerFunc(s.otlp.ServeGRPC))
+	return httpapi.RefuseForeign(s.origins)(http.HandlerFunc(s.otlp.ServeGRPC))
 }
 
 func (s *Server) serveWrite(w http.ResponseWriter, r *http.Request) {
@@ -321,16 +321,16 @@ func (s *Server) serveRead(w http.ResponseWriter, r *http.Request) {
 
 // servePairs tells which replica of each HA pair is elected.
 func (s *Server) servePairs(w http.ResponseWriter, _ *http.Request) {
-	known := []pairs.Pair{}
+	known := []hatracker.Pair{}
 	if s.pairs != nil {
 		known = s.pairs.Pairs()
 	}
-	reply.JSON(w, http.StatusOK, reply.Frame{Status: "success", Data: known})
+	httpapi.JSON(w, http.StatusOK, httpapi.Frame{Status: "success", Data: known})
 }
 
 // serveLeases tells which groups of rules this process evaluates, where several share a store.
 func (s *Server) serveLeases(w http.ResponseWriter, _ *http.Request) {
-	reply.JSON(w, http.StatusOK, reply.Frame{Status: "success", Data: s.rules.Leases()})
+	httpapi.JSON(w, http.StatusOK, httpapi.Frame{Status: "success", Data: s.rules.Leases()})
 }
 
 // ReadsBody reports whether the handler of a path reads the body by itself, as it comes: what writes

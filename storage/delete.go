@@ -4,7 +4,7 @@ import (
 	"context"
 
 	"github.com/tsdbridge/tsdbridge/storage/index"
-	"github.com/tsdbridge/tsdbridge/storage/retain"
+	"github.com/tsdbridge/tsdbridge/storage/retention"
 	"github.com/tsdbridge/tsdbridge/storage/series"
 	"github.com/tsdbridge/tsdbridge/storage/write"
 )
@@ -105,9 +105,9 @@ func (s *Store) Tally(ctx context.Context, d Deletion) (t Tally, err error) {
 }
 
 // newRetainer returns what deletes points by the rules of the retention.
-func (s *Store) newRetainer() *retain.Retainer {
+func (s *Store) newRetainer() *retention.Retainer {
 	s.retention.Store(&s.o.RetentionRules)
-	return retain.New(retain.Options{
+	return retention.New(retention.Options{
 		Rules: s.o.RetentionRules, Catalog: s.catalog, Now: s.o.Now, Logger: s.o.Logger, Registerer: s.o.Registerer,
 		Delete: func(ctx context.Context, refs []Ref, start, end int64) (int, error) {
 			deleted, err := s.Delete(ctx, Deletion{Refs: refs, Start: start, End: end, Repeated: true})

@@ -5,17 +5,17 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/tsdbridge/tsdbridge/storage/fill"
+	"github.com/tsdbridge/tsdbridge/storage/rollup/job"
 	"github.com/tsdbridge/tsdbridge/storage/schema"
 	"github.com/tsdbridge/tsdbridge/storage/series"
 )
 
 // newFiller returns what fills rollup tables from points; nil: nothing does.
-func (s *Store) newFiller() *fill.Filler {
+func (s *Store) newFiller() *job.Filler {
 	if len(s.o.FillRules) == 0 {
 		return nil
 	}
-	return fill.New(fill.Options{
+	return job.New(job.Options{
 		Rules: s.o.FillRules, Rollups: s.rollups, DB: s.db, Table: s.o.Tables.Tree, Data: s.o.Tables.Data, Layout: s.layout, Catalog: s.catalog,
 		Select: s.reader.Select,
 		TSUID:  func(ref Ref) string { return s.index.TSUID(ref.ID()) },
@@ -80,7 +80,7 @@ func (s *Store) forgetFilled(ctx context.Context) error {
 	if s.filler != nil || !s.o.Exclusive || s.forgotten.Load() {
 		return nil
 	}
-	err := fill.Forget(ctx, s.db, s.o.Tables.Tree)
+	err := job.Forget(ctx, s.db, s.o.Tables.Tree)
 	s.forgotten.Store(err == nil)
 	return err
 }

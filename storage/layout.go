@@ -8,9 +8,9 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/tsdbridge/tsdbridge/retry"
-	"github.com/tsdbridge/tsdbridge/storage/fit"
+	"github.com/tsdbridge/tsdbridge/internal/retry"
 	"github.com/tsdbridge/tsdbridge/storage/kv"
+	"github.com/tsdbridge/tsdbridge/storage/layoutcheck"
 	"github.com/tsdbridge/tsdbridge/storage/schema"
 	"github.com/tsdbridge/tsdbridge/storage/series"
 )
@@ -21,7 +21,7 @@ var ErrUnsupported = kv.ErrUnsupported
 
 // ErrLayout means that the UID widths or the salt of the flags are not those of the tables; the
 // text names the flags. No retry helps.
-var ErrLayout = fit.ErrLayout
+var ErrLayout = layoutcheck.ErrLayout
 
 // tableLayout sees to it that nothing is read or written with a layout that is not the tables'.
 type tableLayout struct {
@@ -29,9 +29,9 @@ type tableLayout struct {
 	table     string // of UIDs
 	layout    schema.Layout
 	exclusive bool
-	fit       *fit.Checker   // nil: no other process writes
-	data      string         // the table of points
-	loading   *retry.Outcome // what keeps the store from answering
+	fit       *layoutcheck.Checker // nil: no other process writes
+	data      string               // the table of points
+	loading   *retry.Outcome       // what keeps the store from answering
 	refresh   time.Duration
 	logger    *slog.Logger
 
@@ -45,7 +45,7 @@ func newTableLayout(db *kv.Engine, o *Options, loading *retry.Outcome) *tableLay
 		db: db, table: o.Tables.UID, data: o.Tables.Data, layout: o.Layout, exclusive: o.Exclusive, loading: loading, refresh: o.IndexRefresh, logger: o.Logger,
 	}
 	if !o.Exclusive {
-		t.fit = fit.New(db.KV, fit.Options{
+		t.fit = layoutcheck.New(db.KV, layoutcheck.Options{
 			Data: o.Tables.Data, UID: o.Tables.UID, Meta: o.Tables.Meta, Layout: o.Layout, Logger: o.Logger,
 		})
 	}

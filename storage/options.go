@@ -9,12 +9,12 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/tsdbridge/tsdbridge/storage/catalog"
-	"github.com/tsdbridge/tsdbridge/storage/closed"
-	"github.com/tsdbridge/tsdbridge/storage/fill"
+	"github.com/tsdbridge/tsdbridge/storage/compact"
 	"github.com/tsdbridge/tsdbridge/storage/kv"
 	"github.com/tsdbridge/tsdbridge/storage/register"
-	"github.com/tsdbridge/tsdbridge/storage/retain"
+	"github.com/tsdbridge/tsdbridge/storage/retention"
 	"github.com/tsdbridge/tsdbridge/storage/rollup"
+	"github.com/tsdbridge/tsdbridge/storage/rollup/job"
 	"github.com/tsdbridge/tsdbridge/storage/schema"
 	"github.com/tsdbridge/tsdbridge/storage/write"
 )
@@ -26,19 +26,19 @@ type Tables = schema.Tables
 const MinRetention = write.MinRetention
 
 // A RetentionRule is how long points of some series are kept.
-type RetentionRule = retain.Rule
+type RetentionRule = retention.Rule
 
 // A FillRule tells which intervals of which series are filled from points.
-type FillRule = fill.Rule
+type FillRule = job.Rule
 
 // WindowQuery asks for windows of filled rollup tables.
-type WindowQuery = fill.WindowQuery
+type WindowQuery = job.WindowQuery
 
 // Window is what PromQL's functions need of an interval of a series.
 type Window = rollup.Window
 
 // ErrNoWindows means that points must be read.
-var ErrNoWindows = fill.ErrNoWindows
+var ErrNoWindows = job.ErrNoWindows
 
 // Options of a Store.
 type Options struct {
@@ -124,8 +124,8 @@ func (o Options) Validate() error {
 		return fmt.Errorf("--write.mode: %q is neither through nor buffered", o.Mode)
 	case o.Retention != 0 && o.Retention < MinRetention:
 		return fmt.Errorf("--storage.retention=%v: want 0 (for ever) or at least %v", o.Retention, MinRetention)
-	case o.CompactAfter != 0 && o.CompactAfter < closed.MinAfter:
-		return fmt.Errorf("--hbase.compact-after=%v: want 0 (never) or at least %v", o.CompactAfter, closed.MinAfter)
+	case o.CompactAfter != 0 && o.CompactAfter < compact.MinAfter:
+		return fmt.Errorf("--hbase.compact-after=%v: want 0 (never) or at least %v", o.CompactAfter, compact.MinAfter)
 	case o.AppendCells && o.Exclusive:
 		return errors.New("--hbase.append-cells is for tables in HBase, which TSDs append to; an embedded store has cells of its own")
 	case o.IndexRefresh <= 0:

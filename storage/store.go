@@ -10,27 +10,27 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
-	"github.com/tsdbridge/tsdbridge/retry"
+	"github.com/tsdbridge/tsdbridge/internal/retry"
+	"github.com/tsdbridge/tsdbridge/internal/tracing"
 	"github.com/tsdbridge/tsdbridge/storage/annotations"
 	"github.com/tsdbridge/tsdbridge/storage/archive"
 	"github.com/tsdbridge/tsdbridge/storage/catalog"
 	"github.com/tsdbridge/tsdbridge/storage/changes"
-	"github.com/tsdbridge/tsdbridge/storage/closed"
+	"github.com/tsdbridge/tsdbridge/storage/compact"
 	"github.com/tsdbridge/tsdbridge/storage/documents"
 	"github.com/tsdbridge/tsdbridge/storage/election"
-	"github.com/tsdbridge/tsdbridge/storage/fill"
 	"github.com/tsdbridge/tsdbridge/storage/index"
 	"github.com/tsdbridge/tsdbridge/storage/kv"
 	"github.com/tsdbridge/tsdbridge/storage/leases"
 	"github.com/tsdbridge/tsdbridge/storage/read"
 	"github.com/tsdbridge/tsdbridge/storage/register"
-	"github.com/tsdbridge/tsdbridge/storage/retain"
+	"github.com/tsdbridge/tsdbridge/storage/retention"
 	"github.com/tsdbridge/tsdbridge/storage/rollup"
+	"github.com/tsdbridge/tsdbridge/storage/rollup/job"
 	"github.com/tsdbridge/tsdbridge/storage/schema"
 	"github.com/tsdbridge/tsdbridge/storage/series"
 	"github.com/tsdbridge/tsdbridge/storage/uid"
 	"github.com/tsdbridge/tsdbridge/storage/write"
-	"github.com/tsdbridge/tsdbridge/tracing"
 )
 
 // Store is the one implementation of Appender and Querier: the OpenTSDB schema over a table engine.
@@ -56,10 +56,10 @@ type Store struct {
 	loader      *catalog.Loader
 	registrar   *register.Registrar
 	writer      *write.Writer
-	closed      *closed.Compactor // nil: closed rows are not compacted
-	retainer    *retain.Retainer
+	closed      *compact.Compactor // nil: closed rows are not compacted
+	retainer    *retention.Retainer
 	retention   atomic.Pointer[[]RetentionRule]
-	filler      *fill.Filler // nil: rollup tables are not filled
+	filler      *job.Filler // nil: rollup tables are not filled
 
 	unreadable func(err error) // tells of what is in the tables and cannot be read
 
@@ -128,12 +128,12 @@ func (s *Store) noteNew(id index.ID) bool {
 }
 
 // newCompactor returns what compacts closed rows of shared tables; nil: nothing does.
-func (s *Store) newCompactor() *closed.Compactor {
+func (s *Store) newCompactor() *compact.Compactor {
 	if s.db.Versioned == nil || s.o.CompactAfter == 0 {
 		return nil
 	}
-	return closed.New(closed.Options{
-		DB: s.db, Data: s.o.Tables.Data, Leases: s.o.Tables.Tree, Layout: s.layout, After: s.o.CompactAfter, Quiet: closed.Quiet,
+	return compact.New(compact.Options{
+		DB: s.db, Data: s.o.Tables.Data, Leases: s.o.Tables.Tree, Layout: s.layout, After: s.o.CompactAfter, Quiet: compact.Quiet,
 		Now: s.o.Now, Logger: s.o.Logger, Registerer: s.o.Registerer,
 	})
 }
@@ -147,9 +147,9 @@ func (s *Store) Leases() *leases.Leases {
 }
 
 // ClosedRows returns what is known of the compaction of closed rows; false if there is none.
-func (s *Store) ClosedRows() (closed.Status, bool) {
+func (s *Store) ClosedRows() (compact.Status, bool) {
 	if s.closed == nil {
-		return closed.Status{}, false
+		return compact.Status{}, false
 	}
 	return s.closed.Status(), true
 }

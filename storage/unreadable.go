@@ -1,6 +1,6 @@
 package storage
 
-import "github.com/tsdbridge/tsdbridge/recent"
+import "github.com/tsdbridge/tsdbridge/internal/cache"
 
 // mostUnreadable bounds the errors that are remembered as logged, in each of two generations.
 const mostUnreadable = 1000
@@ -8,7 +8,7 @@ const mostUnreadable = 1000
 // warnUnreadable returns the function that logs each row, cell or document once that queries cannot
 // read: an error names it. Its log is as short as seldom makes it.
 func (s *Store) warnUnreadable() func(err error) {
-	logged := recent.New[string, struct{}](mostUnreadable)
+	logged := cache.NewLRU[string, struct{}](mostUnreadable)
 	return func(err error) {
 		if _, known := logged.Get(err.Error()); known {
 			return

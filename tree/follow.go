@@ -11,7 +11,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/tsdbridge/tsdbridge/retry"
+	"github.com/tsdbridge/tsdbridge/internal/retry"
 	"github.com/tsdbridge/tsdbridge/storage/schema"
 )
 

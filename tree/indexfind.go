@@ -4,8 +4,8 @@ import (
 	"context"
 	"slices"
 
+	"github.com/tsdbridge/tsdbridge/internal/turns"
 	"github.com/tsdbridge/tsdbridge/tree/glob"
-	"github.com/tsdbridge/tsdbridge/turns"
 )
 
 // Find lists what a pattern matches in some trees, in the order of the paths' bytes. Its cost

@@ -9,7 +9,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/tsdbridge/tsdbridge/retry"
+	"github.com/tsdbridge/tsdbridge/internal/retry"
 )
 
 // reloadEvery is how often everything is read again where other processes may have deleted rows.

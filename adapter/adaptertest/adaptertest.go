@@ -9,7 +9,7 @@ import (
 
 	"github.com/tsdbridge/tsdbridge/adapter"
 	"github.com/tsdbridge/tsdbridge/adapter/config"
-	"github.com/tsdbridge/tsdbridge/commands/commandstest"
+	"github.com/tsdbridge/tsdbridge/cli/clitest"
 	"github.com/tsdbridge/tsdbridge/storage"
 )
 
@@ -21,7 +21,7 @@ func Run(t *testing.T, o adapter.Options) (a *adapter.Adapter, stop func()) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return a, commandstest.Serve(t, a)
+	return a, clitest.Serve(t, a)
 }
 
 // Trees reads trees as they are in the configuration file.

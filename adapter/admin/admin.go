@@ -9,7 +9,7 @@ import (
 	"log/slog"
 	"net/http"
 
-	"github.com/tsdbridge/tsdbridge/prometheus/reply"
+	"github.com/tsdbridge/tsdbridge/prometheus/httpapi"
 	"github.com/tsdbridge/tsdbridge/storage"
 )
 
@@ -25,7 +25,7 @@ type failer struct{ logger *slog.Logger }
 // fail answers a request that failed for a reason of the adapter's own, and logs it.
 func (f failer) fail(w http.ResponseWriter, r *http.Request, err error) {
 	f.warn(r, err)
-	reply.JSON(w, http.StatusServiceUnavailable, reply.Frame{Status: "error", ErrorType: "unavailable", Error: err.Error()})
+	httpapi.JSON(w, http.StatusServiceUnavailable, httpapi.Frame{Status: "error", ErrorType: "unavailable", Error: err.Error()})
 }
 
 // warn logs a request that failed, whose answer may have begun.
@@ -39,7 +39,7 @@ func (f failer) answer(w http.ResponseWriter, r *http.Request, data any, err err
 		f.refuse(w, r, err)
 		return
 	}
-	reply.JSON(w, http.StatusOK, reply.Frame{Status: "success", Data: data})
+	httpapi.JSON(w, http.StatusOK, httpapi.Frame{Status: "success", Data: data})
 }
 
 // readJSON reads the body of a request. An error is an ErrInvalid.
@@ -53,7 +53,7 @@ func readJSON(body io.Reader, into any) error {
 // refuse answers a request that cannot be carried out: the client's fault, or the adapter's.
 func (f failer) refuse(w http.ResponseWriter, r *http.Request, err error) {
 	if storage.IsRefusal(err) {
-		reply.BadRequest(w, err)
+		httpapi.BadRequest(w, err)
 		return
 	}
 	f.fail(w, r, err)

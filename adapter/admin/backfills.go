@@ -9,7 +9,7 @@ import (
 	"time"
 
 	prom "github.com/tsdbridge/tsdbridge/prometheus"
-	"github.com/tsdbridge/tsdbridge/prometheus/reply"
+	"github.com/tsdbridge/tsdbridge/prometheus/httpapi"
 	"github.com/tsdbridge/tsdbridge/prometheus/rules"
 )
 
@@ -53,13 +53,13 @@ func (b *Backfills) Handlers() map[string]http.HandlerFunc {
 func (b *Backfills) fill(w http.ResponseWriter, r *http.Request) {
 	var q BackfillRequest
 	if err := json.NewDecoder(http.MaxBytesReader(w, r.Body, maxBackfillBytes)).Decode(&q); err != nil {
-		reply.BadRequest(w, err)
+		httpapi.BadRequest(w, err)
 		return
 	}
 	ruler := b.ruler()
 	set, err := ruler.ParseRules(q.File, q.Text, q.Interval)
 	if err != nil {
-		reply.BadRequest(w, err)
+		httpapi.BadRequest(w, err)
 		return
 	}
 	if err := b.ready(r.Context()); err != nil {

@@ -8,7 +8,7 @@ import (
 	"net/http"
 
 	prom "github.com/tsdbridge/tsdbridge/prometheus"
-	"github.com/tsdbridge/tsdbridge/prometheus/reply"
+	"github.com/tsdbridge/tsdbridge/prometheus/httpapi"
 	"github.com/tsdbridge/tsdbridge/storage"
 	"github.com/tsdbridge/tsdbridge/storage/fsck"
 )
@@ -76,7 +76,7 @@ func (c *Checks) plan(w http.ResponseWriter, r *http.Request) {
 	}
 	stretches, err := c.source().Plan(r.Context(), asked.Query, asked.N)
 	if errors.Is(err, fsck.ErrUnknown) {
-		reply.BadRequest(w, err)
+		httpapi.BadRequest(w, err)
 		return
 	}
 	c.answer(w, r, stretches, err)

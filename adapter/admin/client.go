@@ -11,8 +11,8 @@ import (
 	"net/url"
 	"strings"
 
-	"github.com/tsdbridge/tsdbridge/prometheus/reply"
-	"github.com/tsdbridge/tsdbridge/transfer"
+	"github.com/tsdbridge/tsdbridge/migrate/pipeline"
+	"github.com/tsdbridge/tsdbridge/prometheus/httpapi"
 )
 
 // Call calls the admin API of a running adapter and decodes the data of its answer into data.
@@ -24,11 +24,11 @@ func Call(ctx context.Context, base, path string, data any) error {
 	return answerOf(req, data)
 }
 
-// Request returns a request to a running adapter. A bad URL is a transfer.FinalError.
+// Request returns a request to a running adapter. A bad URL is a pipeline.FinalError.
 func Request(ctx context.Context, method, base, path string, body io.Reader) (*http.Request, error) {
 	req, err := http.NewRequestWithContext(ctx, method, strings.TrimSuffix(base, "/")+path, body)
 	if err != nil {
-		return nil, transfer.FinalError{Err: fmt.Errorf("--adapter-url: %w", err)}
+		return nil, pipeline.FinalError{Err: fmt.Errorf("--adapter-url: %w", err)}
 	}
 	if id, ok := ctx.Value(transferIDKey{}).(string); ok {
 		req.Header.Set(transferHeader, id)
@@ -51,7 +51,7 @@ func jsonRequest(ctx context.Context, base, path string, about any) (*http.Reque
 }
 
 // askJSON sends a request with a body of JSON to a running adapter and decodes the data of its answer. A
-// refusal that stays is a transfer.FinalError.
+// refusal that stays is a pipeline.FinalError.
 func askJSON(ctx context.Context, base, path string, about, data any) error {
 	req, err := jsonRequest(ctx, base, path, about)
 	if err != nil {
@@ -152,7 +152,7 @@ func refusedBy(asked *url.URL, answer *http.Response, reason string) error {
 // finalRefusal tells refusals that stay from those that pass.
 func finalRefusal(err error) error {
 	if refusal, ok := errors.AsType[*refusedError](err); ok && refusal.status != http.StatusServiceUnavailable && refusal.status != http.StatusTooManyRequests {
-		return transfer.FinalError{Err: err}
+		return pipeline.FinalError{Err: err}
 	}
 	return err
 }
@@ -163,5 +163,5 @@ func ReasonOf(body []byte) string {
 	if json.Unmarshal(body, &answer) == nil && answer.Error != "" {
 		return answer.Error
 	}
-	return strings.TrimSpace(reply.Cut(string(body), 200))
+	return strings.TrimSpace(httpapi.Cut(string(body), 200))
 }

@@ -12,10 +12,10 @@ import (
 	"net/http"
 	"slices"
 
-	"github.com/tsdbridge/tsdbridge/copying"
+	"github.com/tsdbridge/tsdbridge/migrate/pipeline"
+	"github.com/tsdbridge/tsdbridge/migrate/tablecopy"
 	prom "github.com/tsdbridge/tsdbridge/prometheus"
-	"github.com/tsdbridge/tsdbridge/prometheus/reply"
-	"github.com/tsdbridge/tsdbridge/transfer"
+	"github.com/tsdbridge/tsdbridge/prometheus/httpapi"
 )
 
 // Paths by which "copy" asks a running adapter: for the parts of its store, the next ranges of one, what a range has, and to
@@ -34,13 +34,13 @@ const (
 // A copyRequest is the body of all but the last. Range is the one to read, or the one after which others are asked for.
 type copyRequest struct {
 	CopyQuery
-	Range transfer.Range `json:"range"`
+	Range pipeline.Range `json:"range"`
 }
 
 // A copyFrame is the head of a frame, whose bytes are a block. The last one of an answer has Done or Error.
 type copyFrame struct {
 	Bytes int             `json:"bytes"`
-	Rest  *transfer.Range `json:"rest,omitempty"`
+	Rest  *pipeline.Range `json:"rest,omitempty"`
 	Done  bool            `json:"done,omitempty"`
 	Error string          `json:"error,omitempty"`
 	Final bool            `json:"final,omitempty"` // asking again does not help
@@ -50,13 +50,13 @@ type copyFrame struct {
 type RemoteCopy struct{ Base string }
 
 // Source returns a reader of what is copied.
-func (r RemoteCopy) Source(q CopyQuery) (copying.Source, error) { return remoteReader{r, q}, nil }
+func (r RemoteCopy) Source(q CopyQuery) (tablecopy.Source, error) { return remoteReader{r, q}, nil }
 
-// Put implements copying.Target.
-func (r RemoteCopy) Put(ctx context.Context, b *copying.Block) (lost []copying.Loss, err error) {
+// Put implements tablecopy.Target.
+func (r RemoteCopy) Put(ctx context.Context, b *tablecopy.Block) (lost []tablecopy.Loss, err error) {
 	body, err := b.AppendTo(nil)
 	if err != nil {
-		return nil, transfer.FinalError{Err: err}
+		return nil, pipeline.FinalError{Err: err}
 	}
 	req, err := Request(ctx, http.MethodPost, r.Base, copyWritePath, bytes.NewReader(body))
 	if err != nil {
@@ -66,21 +66,21 @@ func (r RemoteCopy) Put(ctx context.Context, b *copying.Block) (lost []copying.L
 	return lost, finalRefusal(answerOf(req, &lost))
 }
 
-// Changes implements copying.Follower.
-func (r RemoteCopy) Changes(ctx context.Context, since string) (c copying.Changes, err error) {
+// Changes implements tablecopy.Follower.
+func (r RemoteCopy) Changes(ctx context.Context, since string) (c tablecopy.Changes, err error) {
 	resp, err := openJSON(ctx, r.Base, copyChangesPath, since)
 	if err != nil {
 		return c, err
 	}
 	defer resp.Body.Close()
-	err = json.NewDecoder(io.LimitReader(resp.Body, copying.MaxBlockBytes)).Decode(&struct {
+	err = json.NewDecoder(io.LimitReader(resp.Body, tablecopy.MaxBlockBytes)).Decode(&struct {
 		Data any `json:"data"`
 	}{&c})
 	return c, err
 }
 
-// Delete implements copying.Deleter.
-func (r RemoteCopy) Delete(ctx context.Context, list []copying.Deletion) error {
+// Delete implements tablecopy.Deleter.
+func (r RemoteCopy) Delete(ctx context.Context, list []tablecopy.Deletion) error {
 	for some := range slices.Chunk(list, deletedAtOnce) {
 		if err := askJSON(ctx, r.Base, copyDeletePath, some, nil); err != nil {
 			return err
@@ -112,7 +112,7 @@ func (c *Copies) Handlers() map[string]http.HandlerFunc {
 // copyChanges answers what has changed since a moment.
 func (c *Copies) copyChanges(w http.ResponseWriter, r *http.Request) {
 	var since string
-	var changes copying.Changes
+	var changes tablecopy.Changes
 	err := readJSON(r.Body, &since)
 	if err == nil {
 		changes, err = c.Store.Changes(r.Context(), since)
@@ -122,7 +122,7 @@ func (c *Copies) copyChanges(w http.ResponseWriter, r *http.Request) {
 
 // copyDelete deletes points that the source of a copy has no longer.
 func (c *Copies) copyDelete(w http.ResponseWriter, r *http.Request) {
-	var list []copying.Deletion
+	var list []tablecopy.Deletion
 	err := readJSON(r.Body, &list)
 	if err == nil {
 		err = c.Store.Delete(r.Context(), list)
@@ -136,20 +136,20 @@ type remoteReader struct {
 	query CopyQuery
 }
 
-// Parts implements copying.Source.
+// Parts implements tablecopy.Source.
 func (r remoteReader) Parts(ctx context.Context) (parts []string, err error) {
 	err = askJSON(ctx, r.Base, copyPartsPath, copyRequest{CopyQuery: r.query}, &parts)
 	return parts, err
 }
 
-// Ranges implements copying.Source.
-func (r remoteReader) Ranges(ctx context.Context, after transfer.Range) (ranges []transfer.Range, err error) {
+// Ranges implements tablecopy.Source.
+func (r remoteReader) Ranges(ctx context.Context, after pipeline.Range) (ranges []pipeline.Range, err error) {
 	err = askJSON(ctx, r.Base, copyRangesPath, copyRequest{r.query, after}, &ranges)
 	return ranges, err
 }
 
-// Read implements copying.Source.
-func (r remoteReader) Read(ctx context.Context, about transfer.Range, give func(*copying.Block) error) error {
+// Read implements tablecopy.Source.
+func (r remoteReader) Read(ctx context.Context, about pipeline.Range, give func(*tablecopy.Block) error) error {
 	resp, err := openJSON(ctx, r.Base, copyReadPath, copyRequest{r.query, about})
 	if err != nil {
 		return err
@@ -171,28 +171,28 @@ func (r remoteReader) Read(ctx context.Context, about transfer.Range, give func(
 }
 
 // readCopyFrame reads a block; nil: the answer is complete.
-func readCopyFrame(from *bufio.Reader) (*copying.Block, error) {
+func readCopyFrame(from *bufio.Reader) (*tablecopy.Block, error) {
 	var f copyFrame
 	if err := readHead(from, &f); err != nil {
 		return nil, err
 	}
 	switch {
 	case f.Error != "" && f.Final:
-		return nil, transfer.FinalError{Err: errors.New(f.Error)}
+		return nil, pipeline.FinalError{Err: errors.New(f.Error)}
 	case f.Error != "":
 		return nil, errors.New(f.Error)
 	case f.Done:
 		return nil, nil //nolint:nilnil // it is an answer
-	case f.Bytes < 0 || f.Bytes > copying.MaxBlockBytes:
+	case f.Bytes < 0 || f.Bytes > tablecopy.MaxBlockBytes:
 		return nil, fmt.Errorf("a block of %d bytes", f.Bytes)
 	}
 	data := make([]byte, f.Bytes)
 	if err := readData(from, data); err != nil {
 		return nil, err
 	}
-	b, err := copying.ParseBlock(data)
+	b, err := tablecopy.ParseBlock(data)
 	if err != nil {
-		return nil, transfer.FinalError{Err: err}
+		return nil, pipeline.FinalError{Err: err}
 	}
 	b.Rest = f.Rest
 	return b, nil
@@ -200,14 +200,14 @@ func readCopyFrame(from *bufio.Reader) (*copying.Block, error) {
 
 // finalCopy tells errors of a source that stay from those that pass, as FinalExport does; rows that nobody can read stay too.
 func finalCopy(err error) error {
-	if copying.Unreadable(err) {
-		return transfer.FinalError{Err: err}
+	if tablecopy.Unreadable(err) {
+		return pipeline.FinalError{Err: err}
 	}
 	return FinalExport(err)
 }
 
 // copySource reads a request and returns what answers it.
-func (c *Copies) copySource(r *http.Request) (source copying.Source, about transfer.Range, err error) {
+func (c *Copies) copySource(r *http.Request) (source tablecopy.Source, about pipeline.Range, err error) {
 	var req copyRequest
 	if err := readJSON(r.Body, &req); err != nil {
 		return nil, about, err
@@ -217,7 +217,7 @@ func (c *Copies) copySource(r *http.Request) (source copying.Source, about trans
 }
 
 // answerCopy answers with what ask returns.
-func (c *Copies) answerCopy(ask func(ctx context.Context, from copying.Source, about transfer.Range) (any, error)) http.HandlerFunc {
+func (c *Copies) answerCopy(ask func(ctx context.Context, from tablecopy.Source, about pipeline.Range) (any, error)) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		source, about, err := c.copySource(r)
 		var data any
@@ -228,14 +228,14 @@ func (c *Copies) answerCopy(ask func(ctx context.Context, from copying.Source, a
 	}
 }
 
-func copyParts(ctx context.Context, from copying.Source, _ transfer.Range) (any, error) {
+func copyParts(ctx context.Context, from tablecopy.Source, _ pipeline.Range) (any, error) {
 	return from.Parts(ctx)
 }
 
-func copyRanges(ctx context.Context, from copying.Source, after transfer.Range) (any, error) {
+func copyRanges(ctx context.Context, from tablecopy.Source, after pipeline.Range) (any, error) {
 	ranges, err := from.Ranges(ctx, after)
 	if ranges == nil {
-		ranges = []transfer.Range{}
+		ranges = []pipeline.Range{}
 	}
 	return ranges, err
 }
@@ -249,7 +249,7 @@ func (c *Copies) copyRead(w http.ResponseWriter, r *http.Request) {
 	}
 	w.Header().Set("Content-Type", "application/octet-stream")
 	var data []byte
-	err = source.Read(r.Context(), about, func(b *copying.Block) (err error) {
+	err = source.Read(r.Context(), about, func(b *tablecopy.Block) (err error) {
 		if data, err = b.AppendTo(data[:0]); err != nil {
 			return err
 		}
@@ -258,7 +258,7 @@ func (c *Copies) copyRead(w http.ResponseWriter, r *http.Request) {
 	})
 	last := copyFrame{Done: true}
 	if err != nil {
-		_, final := errors.AsType[transfer.FinalError](finalCopy(err))
+		_, final := errors.AsType[pipeline.FinalError](finalCopy(err))
 		last = copyFrame{Error: err.Error(), Final: final}
 		failTransfer(r.Context())
 		c.warn(r, err)
@@ -273,8 +273,8 @@ func (c *Copies) copyWrite(w http.ResponseWriter, r *http.Request) {
 		c.fail(w, r, err)
 		return
 	}
-	b, err := copying.ParseBlock(body)
-	var lost []copying.Loss
+	b, err := tablecopy.ParseBlock(body)
+	var lost []tablecopy.Loss
 	if err == nil {
 		lost, err = c.Store.Put(r.Context(), b)
 	}
@@ -283,5 +283,5 @@ func (c *Copies) copyWrite(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	countTransfer(r.Context(), b.Points(), int64(len(lost)))
-	reply.JSON(w, http.StatusOK, reply.Frame{Status: "success", Data: lost})
+	httpapi.JSON(w, http.StatusOK, httpapi.Frame{Status: "success", Data: lost})
 }

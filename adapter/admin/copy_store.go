@@ -4,13 +4,13 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/tsdbridge/tsdbridge/copying"
+	"github.com/tsdbridge/tsdbridge/migrate/tablecopy"
 	"github.com/tsdbridge/tsdbridge/opentsdb/query"
 	"github.com/tsdbridge/tsdbridge/storage"
 )
 
 // CopyMatches reads what --match says.
-func CopyMatches(texts []string) (matches []copying.Match, err error) {
+func CopyMatches(texts []string) (matches []tablecopy.Match, err error) {
 	for _, text := range texts {
 		m, err := query.ParseMatch(text)
 		if err != nil {
@@ -30,24 +30,24 @@ type CopyQuery struct {
 
 // LocalCopy is a store of this process.
 type LocalCopy struct {
-	*copying.Writer
-	*copying.Watch
-	store copying.Store
+	*tablecopy.Writer
+	*tablecopy.Watch
+	store tablecopy.Store
 }
 
 // NewLocalCopy returns a store. now tells how far behind its changes are.
-func NewLocalCopy(s copying.Store, now func() time.Time) *LocalCopy {
-	return &LocalCopy{copying.NewWriter(s), copying.NewWatch(s, now), s}
+func NewLocalCopy(s tablecopy.Store, now func() time.Time) *LocalCopy {
+	return &LocalCopy{tablecopy.NewWriter(s), tablecopy.NewWatch(s, now), s}
 }
 
 // Shared reports whether other processes write the tables too.
 func (l *LocalCopy) Shared() bool { return l.store.Shared }
 
 // Source returns a reader of what is copied.
-func (l *LocalCopy) Source(q CopyQuery) (copying.Source, error) {
+func (l *LocalCopy) Source(q CopyQuery) (tablecopy.Source, error) {
 	matches, err := CopyMatches(q.Match)
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", storage.ErrInvalid, err)
 	}
-	return copying.NewReader(l.store, copying.Query{Matches: matches, Start: q.Start, End: q.End}), nil
+	return tablecopy.NewReader(l.store, tablecopy.Query{Matches: matches, Start: q.Start, End: q.End}), nil
 }

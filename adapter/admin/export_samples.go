@@ -11,13 +11,13 @@ import (
 	"github.com/prometheus/prometheus/model/labels"
 	"github.com/prometheus/prometheus/model/metadata"
 
-	"github.com/tsdbridge/tsdbridge/budget"
+	"github.com/tsdbridge/tsdbridge/internal/budget"
+	"github.com/tsdbridge/tsdbridge/migrate/pipeline"
 	prom "github.com/tsdbridge/tsdbridge/prometheus"
 	"github.com/tsdbridge/tsdbridge/prometheus/columns"
 	"github.com/tsdbridge/tsdbridge/prometheus/extract"
 	"github.com/tsdbridge/tsdbridge/prometheus/pathlabel"
 	"github.com/tsdbridge/tsdbridge/storage"
-	"github.com/tsdbridge/tsdbridge/transfer"
 )
 
 // exportColumnsPath answers with samples of series, exportNextPath with the time at which they go on, and
@@ -107,7 +107,7 @@ func (r RemoteSamples) Read(ctx context.Context, q SamplesQuery, give func(*colu
 		return err
 	}
 	defer resp.Body.Close()
-	err = readFrames(bufio.NewReaderSize(resp.Body, maxFrameLine), func(b transfer.Block) error {
+	err = readFrames(bufio.NewReaderSize(resp.Body, maxFrameLine), func(b pipeline.Block) error {
 		batch, err := columns.Parse(b.Text)
 		if err != nil {
 			return err
@@ -168,7 +168,7 @@ func (e *Exports) exportColumns(w http.ResponseWriter, r *http.Request) {
 	})
 	last := exportFrame{Done: true}
 	if err != nil {
-		_, final := errors.AsType[transfer.FinalError](FinalExport(err))
+		_, final := errors.AsType[pipeline.FinalError](FinalExport(err))
 		last = exportFrame{Error: err.Error(), Final: final}
 		failTransfer(r.Context())
 		e.warn(r, err)

@@ -11,10 +11,10 @@ import (
 
 	"github.com/tsdbridge/tsdbridge/graphite/files"
 	"github.com/tsdbridge/tsdbridge/graphite/whisper"
+	"github.com/tsdbridge/tsdbridge/migrate/pipeline"
 	prom "github.com/tsdbridge/tsdbridge/prometheus"
-	"github.com/tsdbridge/tsdbridge/prometheus/reply"
+	"github.com/tsdbridge/tsdbridge/prometheus/httpapi"
 	"github.com/tsdbridge/tsdbridge/storage"
-	"github.com/tsdbridge/tsdbridge/transfer"
 )
 
 // exportWhisperPath answers with whisper files.
@@ -26,7 +26,7 @@ type FilesSource func(ctx context.Context, q files.ExportQuery, use func(*files.
 // A fileFrame is a line of JSON, which is followed by Bytes of a file. The last one of an answer has Done or
 // Error; without it the answer is not complete.
 type fileFrame struct {
-	At     transfer.FilePlace `json:"at"`
+	At     pipeline.FilePlace `json:"at"`
 	Nth    int                `json:"nth,omitempty"`
 	Of     int                `json:"of,omitempty"`
 	Parts  int                `json:"parts,omitempty"`
@@ -90,7 +90,7 @@ func (e *Exports) exportWhisper(w http.ResponseWriter, r *http.Request) {
 		err = q.Validate()
 	}
 	if err != nil {
-		reply.BadRequest(w, fmt.Errorf("%w: %w", storage.ErrInvalid, err))
+		httpapi.BadRequest(w, fmt.Errorf("%w: %w", storage.ErrInvalid, err))
 		return
 	}
 	w.Header().Set("Content-Type", "application/octet-stream")

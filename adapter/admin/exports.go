@@ -8,11 +8,11 @@ import (
 	"log/slog"
 	"net/http"
 
-	"github.com/tsdbridge/tsdbridge/budget"
+	"github.com/tsdbridge/tsdbridge/internal/budget"
+	"github.com/tsdbridge/tsdbridge/migrate/pipeline"
 	"github.com/tsdbridge/tsdbridge/opentsdb"
 	prom "github.com/tsdbridge/tsdbridge/prometheus"
 	"github.com/tsdbridge/tsdbridge/storage"
-	"github.com/tsdbridge/tsdbridge/transfer"
 )
 
 // exportPath answers with the points of a range, exportRangesPath with the next ranges after one, exportBehindPath with what
@@ -26,7 +26,7 @@ const (
 // An exportRequest is the body of all. Range is the one to read, or the one after which others are asked for.
 type exportRequest struct {
 	opentsdb.ExportQuery
-	Range transfer.Range `json:"range"`
+	Range pipeline.Range `json:"range"`
 }
 
 // An exportFrame is a line of JSON, which is followed by Bytes of text. The last one of an answer has
@@ -54,8 +54,8 @@ type RemoteExport struct {
 	Query opentsdb.ExportQuery
 }
 
-// Ranges implements transfer.Source.
-func (r RemoteExport) Ranges(ctx context.Context, after transfer.Range) (ranges []transfer.Range, err error) {
+// Ranges implements pipeline.Source.
+func (r RemoteExport) Ranges(ctx context.Context, after pipeline.Range) (ranges []pipeline.Range, err error) {
 	err = askJSON(ctx, r.Base, exportRangesPath, exportRequest{r.Query, after}, &ranges)
 	return ranges, err
 }
@@ -69,8 +69,8 @@ func (r RemoteExport) Behind(ctx context.Context) (behind string, err error) {
 	return behind, answerOf(req, &behind)
 }
 
-// Read implements transfer.Source.
-func (r RemoteExport) Read(ctx context.Context, about transfer.Range, give func(transfer.Block) error) error {
+// Read implements pipeline.Source.
+func (r RemoteExport) Read(ctx context.Context, about pipeline.Range, give func(pipeline.Block) error) error {
 	resp, err := openJSON(ctx, r.Base, exportPath, exportRequest{r.Query, about})
 	if err != nil {
 		return err
@@ -83,7 +83,7 @@ func (r RemoteExport) Read(ctx context.Context, about transfer.Range, give func(
 }
 
 // readFrames gives the blocks of an answer.
-func readFrames(from *bufio.Reader, give func(transfer.Block) error) error {
+func readFrames(from *bufio.Reader, give func(pipeline.Block) error) error {
 	var text []byte
 	for {
 		var f exportFrame
@@ -92,7 +92,7 @@ func readFrames(from *bufio.Reader, give func(transfer.Block) error) error {
 		}
 		switch {
 		case f.Error != "" && f.Final:
-			return transfer.FinalError{Err: errors.New(f.Error)}
+			return pipeline.FinalError{Err: errors.New(f.Error)}
 		case f.Error != "":
 			return errors.New(f.Error)
 		case f.Done:
@@ -107,7 +107,7 @@ func readFrames(from *bufio.Reader, give func(transfer.Block) error) error {
 		if err := readData(from, text); err != nil {
 			return err
 		}
-		if err := give(transfer.Block{Text: text, Points: f.Points, LeftOut: f.LeftOut, Reason: f.Reason, Until: f.Until}); err != nil {
+		if err := give(pipeline.Block{Text: text, Points: f.Points, LeftOut: f.LeftOut, Reason: f.Reason, Until: f.Until}); err != nil {
 			return err
 		}
 	}
@@ -135,7 +135,7 @@ func (e *Exports) Handlers() map[string]http.HandlerFunc {
 }
 
 // exporter reads a request and returns what answers it.
-func (e *Exports) exporter(r *http.Request) (x *opentsdb.Exporter, about transfer.Range, err error) {
+func (e *Exports) exporter(r *http.Request) (x *opentsdb.Exporter, about pipeline.Range, err error) {
 	var req exportRequest
 	if err := readJSON(r.Body, &req); err != nil {
 		return nil, about, err
@@ -146,16 +146,16 @@ func (e *Exports) exporter(r *http.Request) (x *opentsdb.Exporter, about transfe
 
 // exportRanges answers with ranges.
 func (e *Exports) exportRanges(w http.ResponseWriter, r *http.Request) {
-	e.answerExport(w, r, func(x *opentsdb.Exporter, after transfer.Range) (any, error) { return x.Ranges(r.Context(), after) })
+	e.answerExport(w, r, func(x *opentsdb.Exporter, after pipeline.Range) (any, error) { return x.Ranges(r.Context(), after) })
 }
 
 // exportBehind answers with what is not exported.
 func (e *Exports) exportBehind(w http.ResponseWriter, r *http.Request) {
-	e.answerExport(w, r, func(x *opentsdb.Exporter, _ transfer.Range) (any, error) { return x.Behind(r.Context()) })
+	e.answerExport(w, r, func(x *opentsdb.Exporter, _ pipeline.Range) (any, error) { return x.Behind(r.Context()) })
 }
 
 // answerExport answers a request with what ask returns.
-func (e *Exports) answerExport(w http.ResponseWriter, r *http.Request, ask func(x *opentsdb.Exporter, about transfer.Range) (any, error)) {
+func (e *Exports) answerExport(w http.ResponseWriter, r *http.Request, ask func(x *opentsdb.Exporter, about pipeline.Range) (any, error)) {
 	x, about, err := e.exporter(r)
 	var data any
 	if err == nil {
@@ -176,13 +176,13 @@ func (e *Exports) exportRange(w http.ResponseWriter, r *http.Request) {
 		f.Bytes = len(text)
 		return writeFrame(w, f, text)
 	}
-	err = x.Read(r.Context(), about, func(b transfer.Block) error {
+	err = x.Read(r.Context(), about, func(b pipeline.Block) error {
 		countTransfer(r.Context(), b.Points, b.LeftOut)
 		return send(exportFrame{Points: b.Points, LeftOut: b.LeftOut, Reason: b.Reason, Until: b.Until}, b.Text)
 	})
 	last := exportFrame{Done: true}
 	if err != nil {
-		_, final := errors.AsType[transfer.FinalError](FinalExport(err))
+		_, final := errors.AsType[pipeline.FinalError](FinalExport(err))
 		last = exportFrame{Error: err.Error(), Final: final}
 		failTransfer(r.Context())
 		e.warn(r, err)
@@ -190,11 +190,11 @@ func (e *Exports) exportRange(w http.ResponseWriter, r *http.Request) {
 	_ = send(last, nil) // the client misses it
 }
 
-// FinalExport tells errors of an export that stay, which become a transfer.FinalError, from those that pass.
+// FinalExport tells errors of an export that stay, which become a pipeline.FinalError, from those that pass.
 func FinalExport(err error) error {
 	for _, final := range []error{storage.ErrDamaged, storage.ErrUnreadable, storage.ErrInvalid, storage.ErrLimit, budget.ErrTooLarge} {
 		if errors.Is(err, final) {
-			return transfer.FinalError{Err: err}
+			return pipeline.FinalError{Err: err}
 		}
 	}
 	return err

@@ -9,7 +9,7 @@ import (
 
 	"github.com/tsdbridge/tsdbridge/graphite/files"
 	prom "github.com/tsdbridge/tsdbridge/prometheus"
-	"github.com/tsdbridge/tsdbridge/prometheus/reply"
+	"github.com/tsdbridge/tsdbridge/prometheus/httpapi"
 	"github.com/tsdbridge/tsdbridge/storage"
 )
 
@@ -52,7 +52,7 @@ func (i *Imports) importPart(w http.ResponseWriter, r *http.Request) {
 	}
 	part, err := files.ParsePart(body)
 	if err != nil {
-		reply.BadRequest(w, err)
+		httpapi.BadRequest(w, err)
 		return
 	}
 	stored := importedPart{Points: part.Points()}
@@ -64,5 +64,5 @@ func (i *Imports) importPart(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	countTransfer(r.Context(), int64(stored.Points), 0)
-	reply.JSON(w, http.StatusOK, reply.Frame{Status: "success", Data: stored})
+	httpapi.JSON(w, http.StatusOK, httpapi.Frame{Status: "success", Data: stored})
 }

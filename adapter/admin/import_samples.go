@@ -10,7 +10,7 @@ import (
 	prom "github.com/tsdbridge/tsdbridge/prometheus"
 	"github.com/tsdbridge/tsdbridge/prometheus/appendable"
 	"github.com/tsdbridge/tsdbridge/prometheus/columns"
-	"github.com/tsdbridge/tsdbridge/prometheus/reply"
+	"github.com/tsdbridge/tsdbridge/prometheus/httpapi"
 )
 
 // importColumnsPath takes batches of labelled samples.
@@ -51,7 +51,7 @@ func (i *Imports) importColumns(w http.ResponseWriter, r *http.Request) {
 		err = appendable.Check(batch)
 	}
 	if err != nil {
-		reply.BadRequest(w, err)
+		httpapi.BadRequest(w, err)
 		return
 	}
 	stored := importedColumns{Samples: batch.Samples()}
@@ -69,5 +69,5 @@ func (i *Imports) importColumns(w http.ResponseWriter, r *http.Request) {
 		refused = int64(stored.Refused.Series)
 	}
 	countTransfer(r.Context(), int64(stored.Samples), refused)
-	reply.JSON(w, http.StatusOK, reply.Frame{Status: "success", Data: stored})
+	httpapi.JSON(w, http.StatusOK, httpapi.Frame{Status: "success", Data: stored})
 }

@@ -8,12 +8,12 @@ import (
 	"net/http"
 
 	"github.com/tsdbridge/tsdbridge/graphite/files"
+	"github.com/tsdbridge/tsdbridge/migrate/pipeline"
 	"github.com/tsdbridge/tsdbridge/opentsdb"
 	prom "github.com/tsdbridge/tsdbridge/prometheus"
 	"github.com/tsdbridge/tsdbridge/prometheus/appendable"
-	"github.com/tsdbridge/tsdbridge/prometheus/reply"
+	"github.com/tsdbridge/tsdbridge/prometheus/httpapi"
 	"github.com/tsdbridge/tsdbridge/storage"
-	"github.com/tsdbridge/tsdbridge/transfer"
 )
 
 // importPath takes blocks of OpenTSDB's import text.
@@ -22,18 +22,18 @@ const importPath = prom.APIPrefix + "/admin/import/opentsdb"
 // RemoteImport stores blocks by way of a running adapter.
 type RemoteImport struct{ Base string }
 
-// Text implements transfer.Store.
-func (r RemoteImport) Text(ctx context.Context, block []byte, skip bool) (transfer.Stored, error) {
+// Text implements pipeline.Store.
+func (r RemoteImport) Text(ctx context.Context, block []byte, skip bool) (pipeline.Stored, error) {
 	path := importPath
 	if skip {
 		path += "?skip=true"
 	}
 	req, err := Request(ctx, http.MethodPost, r.Base, path, bytes.NewReader(block))
 	if err != nil {
-		return transfer.Stored{}, err
+		return pipeline.Stored{}, err
 	}
 	req.Header.Set("Content-Type", "text/plain; charset=utf-8")
-	var stored transfer.Stored
+	var stored pipeline.Stored
 	err = answerOf(req, &stored)
 	return stored, finalRefusal(err)
 }
@@ -67,9 +67,9 @@ func (i *Imports) importBlock(w http.ResponseWriter, r *http.Request) {
 	countTransfer(r.Context(), int64(stored.Points), int64(stored.Bad))
 	switch {
 	case err == nil:
-		reply.JSON(w, http.StatusOK, reply.Frame{Status: "success", Data: stored})
+		httpapi.JSON(w, http.StatusOK, httpapi.Frame{Status: "success", Data: stored})
 	case storage.IsRefusal(err):
-		reply.BadRequest(w, err)
+		httpapi.BadRequest(w, err)
 	default:
 		i.fail(w, r, err)
 	}

@@ -14,7 +14,7 @@ import (
 	"time"
 
 	prom "github.com/tsdbridge/tsdbridge/prometheus"
-	"github.com/tsdbridge/tsdbridge/prometheus/reply"
+	"github.com/tsdbridge/tsdbridge/prometheus/httpapi"
 	"github.com/tsdbridge/tsdbridge/storage"
 )
 
@@ -86,11 +86,11 @@ func (t *Transfers) Told(w http.ResponseWriter, r *http.Request) {
 		err = errors.New("state: want done, failed or nothing")
 	}
 	if err != nil {
-		reply.BadRequest(w, fmt.Errorf("%w: %w", storage.ErrInvalid, err))
+		httpapi.BadRequest(w, fmt.Errorf("%w: %w", storage.ErrInvalid, err))
 		return
 	}
 	for _, text := range []*string{&x.Kind, &x.Unit, &x.At, &x.Error} {
-		*text = reply.Cut(strings.ToValidUTF8(*text, "?"), maxToldText)
+		*text = httpapi.Cut(strings.ToValidUTF8(*text, "?"), maxToldText)
 	}
 	t.mu.Lock()
 	one := t.of(id, x.Kind, clientOf(r))
@@ -151,7 +151,7 @@ func (t *Teller) End(ctx context.Context, told Told, err error) {
 		told.Done = told.Total
 	}
 	if err != nil {
-		told.State, told.Error = failed, reply.Cut(err.Error(), maxToldText)
+		told.State, told.Error = failed, httpapi.Cut(err.Error(), maxToldText)
 	}
 	t.Tell(context.WithoutCancel(ctx), told)
 }

@@ -10,7 +10,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/tsdbridge/tsdbridge/prometheus/reply"
+	"github.com/tsdbridge/tsdbridge/prometheus/httpapi"
 )
 
 // TransfersPath lists the imports and exports that commands elsewhere run through this adapter, the last one first.
@@ -190,7 +190,7 @@ func (t *Transfers) Serve(w http.ResponseWriter, _ *http.Request) {
 	}
 	t.mu.Unlock()
 	slices.SortStableFunc(list, func(a, b Transferred) int { return b.Last.Compare(a.Last) })
-	reply.JSON(w, http.StatusOK, reply.Frame{Status: "success", Data: struct {
+	httpapi.JSON(w, http.StatusOK, httpapi.Frame{Status: "success", Data: struct {
 		Transfers []Transferred `json:"transfers"`
 	}{list}})
 }

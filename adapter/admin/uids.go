@@ -7,7 +7,7 @@ import (
 	"net/http"
 
 	prom "github.com/tsdbridge/tsdbridge/prometheus"
-	"github.com/tsdbridge/tsdbridge/prometheus/reply"
+	"github.com/tsdbridge/tsdbridge/prometheus/httpapi"
 )
 
 // uidPath takes a command about UIDs, a UIDRequest. The answer is lines of text.
@@ -37,7 +37,7 @@ func (u *UIDs) run(w http.ResponseWriter, r *http.Request) {
 		err = asked.Validate()
 	}
 	if err != nil {
-		reply.BadRequest(w, err)
+		httpapi.BadRequest(w, err)
 		return
 	}
 	if err := u.tables.Ready(r.Context()); err != nil {

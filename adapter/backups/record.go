@@ -9,9 +9,8 @@ import (
 	"slices"
 	"time"
 
-	"github.com/tsdbridge/tsdbridge/folder"
-	"github.com/tsdbridge/tsdbridge/prometheus/reply"
-	"github.com/tsdbridge/tsdbridge/statefile"
+	"github.com/tsdbridge/tsdbridge/internal/fsutil"
+	"github.com/tsdbridge/tsdbridge/prometheus/httpapi"
 )
 
 // Path lists the backups that were made of the embedded store, the last one first.
@@ -66,7 +65,7 @@ type answer struct {
 
 // add records a backup that was made. moved is where it was before; empty: nowhere.
 func (r Record) add(b made, moved string) error {
-	if err := folder.Make(r.Snapshots()); err != nil {
+	if err := fsutil.MakeDir(r.Snapshots()); err != nil {
 		return err
 	}
 	list, err := r.list()
@@ -75,18 +74,18 @@ func (r Record) add(b made, moved string) error {
 	}
 	list = slices.DeleteFunc(list, func(old made) bool { return old.Path == b.Path || old.Path == moved })
 	list = append(list, b)
-	return statefile.Write(r.file(), list[max(0, len(list)-most):])
+	return fsutil.WriteState(r.file(), list[max(0, len(list)-most):])
 }
 
 // list returns what is recorded.
 func (r Record) list() (list []made, err error) {
-	_, err = statefile.Read(r.file(), &list)
+	_, err = fsutil.ReadState(r.file(), &list)
 	return list, err
 }
 
 // Note records a backup in a folder. moved is where it was before; empty: nowhere. A failure is logged: the backup is good.
 func (r Record) Note(kind, dir, moved string, begin time.Time) {
-	size, _, err := folder.Size(dir)
+	size, _, err := fsutil.DirSize(dir)
 	path := dir
 	if abs, failed := filepath.Abs(dir); failed == nil {
 		path = abs
@@ -111,7 +110,7 @@ func Page(r *Record) http.HandlerFunc {
 		if r != nil {
 			var err error
 			if list, err = r.list(); err != nil {
-				reply.JSON(w, http.StatusServiceUnavailable, reply.Frame{Status: "error", ErrorType: "unavailable", Error: err.Error()})
+				httpapi.JSON(w, http.StatusServiceUnavailable, httpapi.Frame{Status: "error", ErrorType: "unavailable", Error: err.Error()})
 				return
 			}
 		}
@@ -119,6 +118,6 @@ func Page(r *Record) http.HandlerFunc {
 		for _, b := range list {
 			x.Backups = append(x.Backups, b.now())
 		}
-		reply.JSON(w, http.StatusOK, reply.Frame{Status: "success", Data: x})
+		httpapi.JSON(w, http.StatusOK, httpapi.Frame{Status: "success", Data: x})
 	}
 }

@@ -8,8 +8,8 @@ import (
 	"path/filepath"
 	"time"
 
-	"github.com/tsdbridge/tsdbridge/prometheus/reply"
-	"github.com/tsdbridge/tsdbridge/statefile"
+	"github.com/tsdbridge/tsdbridge/internal/fsutil"
+	"github.com/tsdbridge/tsdbridge/prometheus/httpapi"
 	"github.com/tsdbridge/tsdbridge/storage"
 )
 
@@ -39,15 +39,15 @@ func (r Record) NoteVerified(ctx context.Context, dir string, begin time.Time, b
 	now := r.Now()
 	v := verified{At: now.UTC(), Seconds: now.Sub(begin).Seconds(), Bytes: int64(bytes)}
 	if found != nil {
-		v.Error = reply.Cut(found.Error(), maxVerifyError)
+		v.Error = httpapi.Cut(found.Error(), maxVerifyError)
 	}
-	return statefile.Write(verifiedFile(dir), v)
+	return fsutil.WriteState(verifiedFile(dir), v)
 }
 
 // found returns what was found of a backup after it was made; nil: it was not verified.
 func (b made) found() *verified {
 	var v verified
-	if found, err := statefile.Read(verifiedFile(b.Path), &v); !found || err != nil || v.At.Before(b.At) {
+	if found, err := fsutil.ReadState(verifiedFile(b.Path), &v); !found || err != nil || v.At.Before(b.At) {
 		return nil
 	}
 	return &v

@@ -12,8 +12,8 @@ import (
 
 	"github.com/tsdbridge/tsdbridge/prometheus/pathlabel"
 	"github.com/tsdbridge/tsdbridge/storage"
-	"github.com/tsdbridge/tsdbridge/storage/fill"
 	"github.com/tsdbridge/tsdbridge/storage/rollup"
+	"github.com/tsdbridge/tsdbridge/storage/rollup/job"
 	"github.com/tsdbridge/tsdbridge/storage/schema"
 	"github.com/tsdbridge/tsdbridge/translate"
 )
@@ -72,8 +72,8 @@ func parseFillRule(node *yaml.Node) (Fill, error) {
 		to          *time.Duration
 		least, most time.Duration
 	}{
-		{"delay", delay, &r.Delay, fill.MinDelay, 30 * 24 * time.Hour},
-		{"back", back, &r.Back, 24 * time.Hour, fill.MaxBack},
+		{"delay", delay, &r.Delay, job.MinDelay, 30 * 24 * time.Hour},
+		{"back", back, &r.Back, 24 * time.Hour, job.MaxBack},
 	} {
 		if of.text == "" {
 			continue
@@ -97,7 +97,7 @@ func FillRules(rules []Fill, names *translate.Translator, c *rollup.Config) ([]s
 	if c == nil {
 		return nil, errors.New("rollups: --storage.rollups is not set: it tells which rollup tables there are")
 	}
-	for _, name := range fill.Aggregations() {
+	for _, name := range job.Aggregations() {
 		if _, ok := c.IDs[name]; !ok {
 			return nil, fmt.Errorf("rollups: --storage.rollups has no id of the aggregation %s (aggregationIds)", name)
 		}
@@ -125,7 +125,7 @@ func FillRules(rules []Fill, names *translate.Translator, c *rollup.Config) ([]s
 func (r *Fill) intervals(c *rollup.Config) (list []*rollup.Interval, err error) {
 	if len(r.Intervals) == 0 {
 		for i := range c.Intervals {
-			if fill.CanFill(&c.Intervals[i]) {
+			if job.CanFill(&c.Intervals[i]) {
 				list = append(list, &c.Intervals[i])
 			}
 		}
@@ -140,7 +140,7 @@ func (r *Fill) intervals(c *rollup.Config) (list []*rollup.Interval, err error) 
 			return nil, fmt.Errorf("intervals: --storage.rollups has no interval %q", name)
 		case i.Default:
 			return nil, fmt.Errorf("intervals: %q is the default interval, which stands for the points themselves", name)
-		case !fill.CanFill(i):
+		case !job.CanFill(i):
 			return nil, fmt.Errorf("intervals: %q cannot be filled: an interval must divide a day and its row", name)
 		case slices.Contains(list, i):
 			return nil, fmt.Errorf("intervals: %q is named twice", name)

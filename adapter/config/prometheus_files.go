@@ -7,7 +7,7 @@ import (
 	"reflect"
 	"strings"
 
-	"github.com/tsdbridge/tsdbridge/regular"
+	"github.com/tsdbridge/tsdbridge/internal/fsutil"
 )
 
 // checkClientFiles reports which files of clients (passwords, certificates) cannot be read in finite time. The Prometheus
@@ -19,7 +19,7 @@ func (c *Prometheus) checkClientFiles() error {
 		value any
 	}{{"alerting", c.AlertingConfig}, {"remote_write", c.RemoteWriteConfigs}} {
 		eachFile(reflect.ValueOf(part.value), func(name string) {
-			if err := regular.Check(name); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			if err := fsutil.CheckRegular(name); err != nil && !errors.Is(err, fs.ErrNotExist) {
 				errs = append(errs, fmt.Errorf("%s: %w", part.key, err))
 			}
 		})

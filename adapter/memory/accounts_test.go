@@ -8,8 +8,8 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
-	"github.com/tsdbridge/tsdbridge/budget"
-	"github.com/tsdbridge/tsdbridge/prometheus/reply"
+	"github.com/tsdbridge/tsdbridge/internal/budget"
+	"github.com/tsdbridge/tsdbridge/prometheus/httpapi"
 )
 
 // A request has an account while it is answered, and holds nothing afterwards. A request that is
@@ -34,7 +34,7 @@ func TestAccounts(t *testing.T) {
 		h := budget.Accounts(b)(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			account := budget.From(r.Context())
 			if err := account.Take(c.take); err != nil {
-				reply.Text(w, reply.QueryError(r.Context(), "answer", err))
+				httpapi.Text(w, httpapi.QueryError(r.Context(), "answer", err))
 			}
 			if c.status == http.StatusOK && account.Held() != c.take {
 				t.Errorf("%+v: the account holds %d bytes", c, account.Held())
@@ -55,7 +55,7 @@ func TestAccounts(t *testing.T) {
 // A 503 with another reason has no Retry-After.
 func TestAccountsOtherFailure(t *testing.T) {
 	h := budget.Accounts(budget.New(1))(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		reply.Text(w, reply.QueryError(r.Context(), "answer", errors.New("away")))
+		httpapi.Text(w, httpapi.QueryError(r.Context(), "answer", errors.New("away")))
 	}))
 	w := httptest.NewRecorder()
 	h.ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/", nil))

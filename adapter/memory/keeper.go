@@ -9,7 +9,7 @@ import (
 	"runtime/metrics"
 	"time"
 
-	"github.com/tsdbridge/tsdbridge/budget"
+	"github.com/tsdbridge/tsdbridge/internal/budget"
 )
 
 // How much garbage may gather before a collection. Series, head and caches fill most of the memory

@@ -6,8 +6,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/tsdbridge/tsdbridge/budget"
-	"github.com/tsdbridge/tsdbridge/running"
+	"github.com/tsdbridge/tsdbridge/internal/budget"
+	"github.com/tsdbridge/tsdbridge/internal/running"
 )
 
 // When more memory is in use than allowed, queries are ended; memory that is in use without queries

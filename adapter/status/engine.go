@@ -7,7 +7,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/tsdbridge/tsdbridge/prometheus/reply"
+	"github.com/tsdbridge/tsdbridge/prometheus/httpapi"
 	"github.com/tsdbridge/tsdbridge/storage/hbase"
 	"github.com/tsdbridge/tsdbridge/storage/kv"
 	"github.com/tsdbridge/tsdbridge/storage/pebble"
@@ -101,7 +101,7 @@ func (e *Engine) serve(w http.ResponseWriter, _ *http.Request) {
 	case *hbase.Engine:
 		x.HBase = e.hbase(db)
 	}
-	reply.JSON(w, http.StatusOK, reply.Frame{Status: "success", Data: x})
+	httpapi.JSON(w, http.StatusOK, httpapi.Frame{Status: "success", Data: x})
 }
 
 func (e *Engine) embedded(db *pebble.Engine) *embeddedInfo {

@@ -6,7 +6,7 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/tsdbridge/tsdbridge/prometheus/reply"
+	"github.com/tsdbridge/tsdbridge/prometheus/httpapi"
 	"github.com/tsdbridge/tsdbridge/storage"
 )
 
@@ -105,7 +105,7 @@ func (p *Pages) growth(w http.ResponseWriter, r *http.Request) {
 		q.To, err = dayOf(r, "to", max(today, q.From))
 	}
 	if err != nil {
-		reply.BadRequest(w, err)
+		httpapi.BadRequest(w, err)
 		return
 	}
 	q.First = today - days + 1
@@ -121,7 +121,7 @@ func (p *Pages) growth(w http.ResponseWriter, r *http.Request) {
 	for i, n := range g.ByDay {
 		x.Days = append(x.Days, dayCount{dayText(q.First + i), n})
 	}
-	reply.JSON(w, http.StatusOK, reply.Frame{Status: "success", Data: x})
+	httpapi.JSON(w, http.StatusOK, httpapi.Frame{Status: "success", Data: x})
 }
 
 func (p *Pages) silent(w http.ResponseWriter, r *http.Request) {
@@ -131,7 +131,7 @@ func (p *Pages) silent(w http.ResponseWriter, r *http.Request) {
 		limit, err = numberOf(r, "limit", usualShares, mostShares)
 	}
 	if err != nil {
-		reply.BadRequest(w, err)
+		httpapi.BadRequest(w, err)
 		return
 	}
 	since := storage.DayOf(p.Now()) - days + 1
@@ -154,12 +154,12 @@ func (p *Pages) silent(w http.ResponseWriter, r *http.Request) {
 		}
 		x.Examples = append(x.Examples, silentExample{p.Names.ToLabels(e.Series).Map(), last})
 	}
-	reply.JSON(w, http.StatusOK, reply.Frame{Status: "success", Data: x})
+	httpapi.JSON(w, http.StatusOK, httpapi.Frame{Status: "success", Data: x})
 }
 
 // unavailable answers that the store cannot tell now.
 func unavailable(w http.ResponseWriter, err error) {
-	reply.JSON(w, http.StatusServiceUnavailable, reply.Frame{Status: "error", ErrorType: "unavailable", Error: err.Error()})
+	httpapi.JSON(w, http.StatusServiceUnavailable, httpapi.Frame{Status: "error", ErrorType: "unavailable", Error: err.Error()})
 }
 
 // sharesOf names shares as Prometheus does.
@@ -192,7 +192,7 @@ func dayOf(r *http.Request, name string, usual int) (int, error) {
 	}
 	day, err := time.Parse(dayFormat, text)
 	if err != nil || day.Year() < 1970 {
-		return 0, fmt.Errorf("%s=%s is no day such as 2026-01-31", name, strconv.Quote(reply.Cut(text, 40)))
+		return 0, fmt.Errorf("%s=%s is no day such as 2026-01-31", name, strconv.Quote(httpapi.Cut(text, 40)))
 	}
 	return storage.DayOf(day), nil
 }

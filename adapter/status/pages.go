@@ -10,9 +10,9 @@ import (
 
 	"github.com/go-chi/chi/v5"
 
-	"github.com/tsdbridge/tsdbridge/lastlog"
-	"github.com/tsdbridge/tsdbridge/prometheus/reply"
-	"github.com/tsdbridge/tsdbridge/refused"
+	"github.com/tsdbridge/tsdbridge/internal/logging"
+	"github.com/tsdbridge/tsdbridge/internal/rejections"
+	"github.com/tsdbridge/tsdbridge/prometheus/httpapi"
 	"github.com/tsdbridge/tsdbridge/storage"
 	"github.com/tsdbridge/tsdbridge/translate"
 )
@@ -24,8 +24,8 @@ const logPath = "/api/v1/status/log"
 type Pages struct {
 	Store   *storage.Store
 	Names   *translate.Translator
-	Refused *refused.Log
-	Log     *lastlog.Log
+	Refused *rejections.Log
+	Log     *logging.Recent
 	Engine  Engine
 	Now     func() time.Time
 }
@@ -41,7 +41,7 @@ func (p *Pages) Routes(r, queries chi.Router) {
 }
 
 func (p *Pages) log(w http.ResponseWriter, _ *http.Request) {
-	reply.JSON(w, http.StatusOK, reply.Frame{Status: "success", Data: p.Log.Records()})
+	httpapi.JSON(w, http.StatusOK, httpapi.Frame{Status: "success", Data: p.Log.Records()})
 }
 
 // numberOf reads a parameter that is a number from 1 on.
@@ -52,7 +52,7 @@ func numberOf(r *http.Request, name string, usual, most int) (int, error) {
 	}
 	n, err := strconv.Atoi(text)
 	if err != nil || n < 1 || n > most {
-		return 0, fmt.Errorf("%s=%s is no number from 1 to %d", name, strconv.Quote(reply.Cut(text, 40)), most)
+		return 0, fmt.Errorf("%s=%s is no number from 1 to %d", name, strconv.Quote(httpapi.Cut(text, 40)), most)
 	}
 	return n, nil
 }

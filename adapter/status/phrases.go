@@ -4,9 +4,9 @@ import (
 	"errors"
 	"net/http"
 
+	"github.com/tsdbridge/tsdbridge/adapter/querytranslate"
 	"github.com/tsdbridge/tsdbridge/graphite/tagspec"
-	"github.com/tsdbridge/tsdbridge/phrase"
-	"github.com/tsdbridge/tsdbridge/prometheus/reply"
+	"github.com/tsdbridge/tsdbridge/prometheus/httpapi"
 	"github.com/tsdbridge/tsdbridge/storage"
 )
 
@@ -25,22 +25,22 @@ type phrased struct {
 }
 
 func (p *Pages) phrases(w http.ResponseWriter, r *http.Request) {
-	language, text := phrase.Language(r.FormValue("language")), r.FormValue("query")
+	language, text := querytranslate.Language(r.FormValue("language")), r.FormValue("query")
 	if len(text) > maxPhrase {
-		reply.BadRequest(w, errors.New("the query is longer than 8 KiB"))
+		httpapi.BadRequest(w, errors.New("the query is longer than 8 KiB"))
 		return
 	}
-	speaker := phrase.Speaker{Names: p.Names, Tag: tagspec.Tag, Dotted: func(metric string) bool {
+	speaker := querytranslate.Speaker{Names: p.Names, Tag: tagspec.Tag, Dotted: func(metric string) bool {
 		exist, err := p.Store.Catalog().Exists(r.Context(), []storage.Series{p.Names.FromPath(metric)})
 		return err == nil && exist[0] && p.Names.Plain(p.Names.FromPath(metric))
 	}}
 	q, err := speaker.Read(language, text)
-	if err != nil && !errors.Is(err, phrase.ErrUnsaid) {
-		reply.BadRequest(w, err)
+	if err != nil && !errors.Is(err, querytranslate.ErrNotExpressible) {
+		httpapi.BadRequest(w, err)
 		return
 	}
-	all := map[phrase.Language]phrased{}
-	for _, l := range phrase.Languages() {
+	all := map[querytranslate.Language]phrased{}
+	for _, l := range querytranslate.Languages() {
 		said, failed := "", err
 		switch {
 		case l == language:
@@ -49,10 +49,10 @@ func (p *Pages) phrases(w http.ResponseWriter, r *http.Request) {
 			said, failed = speaker.Say(l, q)
 		}
 		if failed != nil {
-			all[l] = phrased{Why: phrase.Reason(failed)}
+			all[l] = phrased{Why: querytranslate.Reason(failed)}
 			continue
 		}
 		all[l] = phrased{Query: said}
 	}
-	reply.JSON(w, http.StatusOK, reply.Frame{Status: "success", Data: all})
+	httpapi.JSON(w, http.StatusOK, httpapi.Frame{Status: "success", Data: all})
 }

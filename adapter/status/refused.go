@@ -1,29 +1,35 @@
 package status
 
 import (
+	"cmp"
 	"net/http"
 
-	"github.com/tsdbridge/tsdbridge/prometheus/reply"
-	"github.com/tsdbridge/tsdbridge/refused"
+	"github.com/tsdbridge/tsdbridge/internal/rejections"
+	"github.com/tsdbridge/tsdbridge/prometheus/httpapi"
 )
 
-// refusedPath lists samples of what was refused at the doors, the last one first:
+// refusedPath lists samples of the points that were rejected, the last one first:
 //
-//	GET /api/v1/status/refused[?door=D][&limit=N]
+//	GET /api/v1/status/refused[?source=S][&limit=N]
+//
+// Until 0.2.0 the parameter and the fields have their former names too: door, doors.
 const refusedPath = "/api/v1/status/refused"
 
 // refusals is the data of the answer.
 type refusals struct {
-	Doors   []refused.Door   `json:"doors"`
-	Samples []refused.Sample `json:"samples"`
+	Sources []rejections.Source `json:"sources"`
+	Doors   []rejections.Source `json:"doors"`
+	Samples []rejections.Sample `json:"samples"`
 }
 
 func (p *Pages) refused(w http.ResponseWriter, r *http.Request) {
 	limit, err := numberOf(r, "limit", 100, 1000)
 	if err != nil {
-		reply.BadRequest(w, err)
+		httpapi.BadRequest(w, err)
 		return
 	}
-	data := refusals{p.Refused.Doors(), p.Refused.Samples(r.URL.Query().Get("door"), limit)}
-	reply.JSON(w, http.StatusOK, reply.Frame{Status: "success", Data: data})
+	query := r.URL.Query()
+	sources := p.Refused.Sources()
+	data := refusals{sources, sources, p.Refused.Samples(cmp.Or(query.Get("source"), query.Get("door")), limit)}
+	httpapi.JSON(w, http.StatusOK, httpapi.Frame{Status: "success", Data: data})
 }

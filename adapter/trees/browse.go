@@ -8,7 +8,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/tsdbridge/tsdbridge/prometheus/reply"
+	"github.com/tsdbridge/tsdbridge/prometheus/httpapi"
 	"github.com/tsdbridge/tsdbridge/storage"
 	"github.com/tsdbridge/tsdbridge/tree"
 	"github.com/tsdbridge/tsdbridge/tree/glob"
@@ -52,7 +52,7 @@ func (a *API) browse(w http.ResponseWriter, r *http.Request) {
 		}
 		n, err := strconv.ParseUint(text, 10, 16)
 		if err != nil || n == 0 {
-			reply.BadRequest(w, fmt.Errorf("%s=%q: want a number from 1 to 65535", name, text))
+			httpapi.BadRequest(w, fmt.Errorf("%s=%q: want a number from 1 to 65535", name, text))
 			return
 		}
 		to(int(n))
@@ -63,11 +63,11 @@ func (a *API) browse(w http.ResponseWriter, r *http.Request) {
 	switch {
 	case err == nil:
 		nodes = slices.DeleteFunc(nodes, func(n tree.Node) bool { return path != "" && !strings.HasPrefix(n.Path, path+".") })
-		reply.JSON(w, http.StatusOK, reply.Frame{Status: "success", Data: newBrowsed(nodes, limit)})
+		httpapi.JSON(w, http.StatusOK, httpapi.Frame{Status: "success", Data: newBrowsed(nodes, limit)})
 	case errors.Is(err, storage.ErrInvalid), errors.Is(err, storage.ErrLimit):
-		reply.BadRequest(w, err)
+		httpapi.BadRequest(w, err)
 	default:
-		reply.JSON(w, http.StatusServiceUnavailable, reply.Frame{Status: "error", ErrorType: "unavailable", Error: err.Error()})
+		httpapi.JSON(w, http.StatusServiceUnavailable, httpapi.Frame{Status: "error", ErrorType: "unavailable", Error: err.Error()})
 	}
 }
 

@@ -4,7 +4,7 @@ import (
 	"errors"
 	"net/http"
 
-	"github.com/tsdbridge/tsdbridge/prometheus/reply"
+	"github.com/tsdbridge/tsdbridge/prometheus/httpapi"
 	"github.com/tsdbridge/tsdbridge/storage"
 	"github.com/tsdbridge/tsdbridge/storage/schema"
 	"github.com/tsdbridge/tsdbridge/tree"
@@ -74,7 +74,7 @@ func (a *API) status(w http.ResponseWriter, _ *http.Request) {
 	for _, b := range a.Forest.Broken() {
 		s.Broken = append(s.Broken, broken{b.ID, b.Name, b.Err.Error()})
 	}
-	reply.JSON(w, http.StatusOK, reply.Frame{Status: "success", Data: s})
+	httpapi.JSON(w, http.StatusOK, httpapi.Frame{Status: "success", Data: s})
 }
 
 func newState(t *tree.Tree, now []tree.TreeStatus) state {
@@ -107,7 +107,7 @@ func newRuleState(r schema.TreeRule) ruleState {
 // test routes the series of a name.
 func (a *API) test(w http.ResponseWriter, r *http.Request) {
 	if err := r.ParseForm(); err != nil {
-		reply.BadRequest(w, err)
+		httpapi.BadRequest(w, err)
 		return
 	}
 	routed, err := a.Explain(r.Context(), r.Form.Get("name"), r.Form["tree"])
@@ -115,12 +115,12 @@ func (a *API) test(w http.ResponseWriter, r *http.Request) {
 	case err == nil && r.Form.Get("format") == "text":
 		replyRouting(w, routed)
 	case err == nil:
-		reply.JSON(w, http.StatusOK, reply.Frame{Status: "success", Data: routed})
+		httpapi.JSON(w, http.StatusOK, httpapi.Frame{Status: "success", Data: routed})
 	case errors.Is(err, storage.ErrInvalid):
-		reply.BadRequest(w, err)
+		httpapi.BadRequest(w, err)
 	case errors.Is(err, ErrNoTree):
-		reply.JSON(w, http.StatusNotFound, reply.Frame{Status: "error", ErrorType: "not_found", Error: err.Error()})
+		httpapi.JSON(w, http.StatusNotFound, httpapi.Frame{Status: "error", ErrorType: "not_found", Error: err.Error()})
 	default:
-		reply.JSON(w, http.StatusServiceUnavailable, reply.Frame{Status: "error", ErrorType: "unavailable", Error: err.Error()})
+		httpapi.JSON(w, http.StatusServiceUnavailable, httpapi.Frame{Status: "error", ErrorType: "unavailable", Error: err.Error()})
 	}
 }

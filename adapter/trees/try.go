@@ -8,7 +8,7 @@ import (
 	"net/http"
 	"time"
 
-	"github.com/tsdbridge/tsdbridge/prometheus/reply"
+	"github.com/tsdbridge/tsdbridge/prometheus/httpapi"
 	"github.com/tsdbridge/tsdbridge/storage"
 	"github.com/tsdbridge/tsdbridge/storage/schema"
 	"github.com/tsdbridge/tsdbridge/tree"
@@ -48,12 +48,12 @@ type Placed struct {
 func (a *API) try(w http.ResponseWriter, r *http.Request) {
 	var t trial
 	if err := json.NewDecoder(http.MaxBytesReader(w, r.Body, maxTryBytes)).Decode(&t); err != nil {
-		reply.BadRequest(w, fmt.Errorf("the request: %w", err))
+		httpapi.BadRequest(w, fmt.Errorf("the request: %w", err))
 		return
 	}
 	if !a.trials.TryLock() {
 		w.Header().Set("Retry-After", "1")
-		reply.JSON(w, http.StatusServiceUnavailable, reply.Frame{Status: "error", ErrorType: "unavailable", Error: "rules are being tried for another caller"})
+		httpapi.JSON(w, http.StatusServiceUnavailable, httpapi.Frame{Status: "error", ErrorType: "unavailable", Error: "rules are being tried for another caller"})
 		return
 	}
 	defer a.trials.Unlock()
@@ -62,14 +62,14 @@ func (a *API) try(w http.ResponseWriter, r *http.Request) {
 	all, err := a.place(ctx, t)
 	switch {
 	case err == nil:
-		reply.JSON(w, http.StatusOK, reply.Frame{Status: "success", Data: all})
+		httpapi.JSON(w, http.StatusOK, httpapi.Frame{Status: "success", Data: all})
 	case errors.Is(err, storage.ErrInvalid):
-		reply.BadRequest(w, err)
+		httpapi.BadRequest(w, err)
 	case errors.Is(err, context.DeadlineExceeded):
 		text := "the rules take too long: try fewer series, or simpler expressions"
-		reply.JSON(w, http.StatusUnprocessableEntity, reply.Frame{Status: "error", ErrorType: "execution", Error: text})
+		httpapi.JSON(w, http.StatusUnprocessableEntity, httpapi.Frame{Status: "error", ErrorType: "execution", Error: text})
 	default:
-		reply.JSON(w, http.StatusServiceUnavailable, reply.Frame{Status: "error", ErrorType: "unavailable", Error: err.Error()})
+		httpapi.JSON(w, http.StatusServiceUnavailable, httpapi.Frame{Status: "error", ErrorType: "unavailable", Error: err.Error()})
 	}
 }
 

@@ -25,7 +25,7 @@ import (
 	"github.com/prometheus/exporter-toolkit/web"
 	"go.yaml.in/yaml/v3"
 
-	"github.com/tsdbridge/tsdbridge/regular"
+	"github.com/tsdbridge/tsdbridge/internal/fsutil"
 )
 
 // A File is read again when it, or a file that it names, has changed. While what they say cannot be used, what they said
@@ -119,13 +119,13 @@ func (f *File) Identifies() bool {
 // read reads a file, and returns the stamps of all files that it read or wanted to read.
 func read(path string) (s *settings, stamps []stamp, err error) {
 	stamps = []stamp{stampOf(path)} // before it is read
-	if err := regular.Check(path); err != nil {
+	if err := fsutil.CheckRegular(path); err != nil {
 		return nil, stamps, err
 	}
 	if c, err := parse(path); err == nil {
 		for _, name := range []string{c.TLSConfig.TLSCertPath, c.TLSConfig.TLSKeyPath, c.TLSConfig.ClientCAs} {
 			stamps = append(stamps, stampOf(name))
-			if err := regular.Check(name); err != nil && !errors.Is(err, fs.ErrNotExist) { // a handshake must not wait for it
+			if err := fsutil.CheckRegular(name); err != nil && !errors.Is(err, fs.ErrNotExist) { // a handshake must not wait for it
 				return nil, stamps, err
 			}
 		}
@@ -149,7 +149,7 @@ func read(path string) (s *settings, stamps []stamp, err error) {
 
 // parse reads the file with the toolkit's defaults.
 func parse(path string) (*web.Config, error) {
-	text, err := regular.Read(path)
+	text, err := fsutil.ReadRegular(path)
 	if err != nil {
 		return nil, err
 	}
@@ -190,7 +190,7 @@ func checkAuthorities(path string) error {
 	if path == "" {
 		return nil
 	}
-	text, err := regular.Read(path)
+	text, err := fsutil.ReadRegular(path)
 	if err != nil {
 		return err
 	}

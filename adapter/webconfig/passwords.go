@@ -13,7 +13,7 @@ import (
 
 	"golang.org/x/crypto/bcrypt"
 
-	"github.com/tsdbridge/tsdbridge/recent"
+	"github.com/tsdbridge/tsdbridge/internal/cache"
 )
 
 // verdict is what is known about a password.
@@ -52,7 +52,7 @@ type passwords struct {
 	core    chan struct{} // has one place: who has it compares
 	compare func(hash, password []byte) error
 
-	wrong *recent.Map[[sha256.Size]byte, bool] // sums of wrong passwords
+	wrong *cache.LRU[[sha256.Size]byte, bool] // sums of wrong passwords
 
 	mu    sync.Mutex // guards all below
 	known map[string]sum
@@ -68,7 +68,7 @@ type sum struct {
 func newPasswords() *passwords {
 	p := &passwords{
 		key: make([]byte, sha256.Size), known: map[string]sum{}, lines: newLines(), core: make(chan struct{}, 1),
-		compare: bcrypt.CompareHashAndPassword, wrong: recent.New[[sha256.Size]byte, bool](mostWrong), took: firstTook,
+		compare: bcrypt.CompareHashAndPassword, wrong: cache.NewLRU[[sha256.Size]byte, bool](mostWrong), took: firstTook,
 	}
 	_, _ = rand.Read(p.key) // it never fails
 	return p

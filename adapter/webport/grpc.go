@@ -4,7 +4,7 @@ import (
 	"net"
 	"net/http"
 
-	"github.com/tsdbridge/tsdbridge/ingest/listen"
+	"github.com/tsdbridge/tsdbridge/internal/netserver"
 )
 
 const (
@@ -31,7 +31,7 @@ func NewGRPCServer(handler http.Handler, o Options) *http.Server {
 // ListenGRPC returns the port of gRPC over a listener. It counts no bytes of heads: a connection of HTTP/2 decodes one
 // head at a time, and has grpcStreams of them at most.
 func ListenGRPC(l net.Listener, o Options) net.Listener {
-	return listen.NewPort(l, listen.PortOptions{
+	return netserver.NewPort(l, netserver.PortOptions{
 		What: "OTLP over gRPC", Flag: "--web.max-connections", Max: o.MaxConnections, Name: grpcName, Logger: o.Logger, Registerer: o.Registerer,
 	})
 }
@@ -39,7 +39,7 @@ func ListenGRPC(l net.Listener, o Options) net.Listener {
 // ownBodies has a connection count as working from when the body of a request has come.
 func ownBodies(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		body := &ownBody{ReadCloser: r.Body, conn: listen.ConnOf(r.Context())}
+		body := &ownBody{ReadCloser: r.Body, conn: netserver.ConnOf(r.Context())}
 		r.Body = body
 		defer body.end()
 		next.ServeHTTP(w, r)

@@ -14,7 +14,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
-	"github.com/tsdbridge/tsdbridge/ingest/listen"
+	"github.com/tsdbridge/tsdbridge/internal/netserver"
 	prom "github.com/tsdbridge/tsdbridge/prometheus"
 )
 
@@ -42,7 +42,7 @@ type Options struct {
 	MaxConnections int // --web.max-connections
 	BodyBytes      int // --web.max-body-bytes: of a request
 	InFlightBytes  int // of all bodies, but for writes
-	Hosts          *listen.Hosts
+	Hosts          *netserver.Hosts
 	Logger         *slog.Logger
 	Registerer     prometheus.Registerer
 }
@@ -55,8 +55,8 @@ func NewServer(handler http.Handler, o Options) *http.Server {
 // newServer returns a server with the bounds that all ports have.
 func newServer(name string, handler http.Handler, o Options) *http.Server {
 	return &http.Server{
-		Handler: handler, ErrorLog: listen.NewErrorLog(name, o.Logger, o.Registerer).Std(),
-		ReadHeaderTimeout: headTime, IdleTimeout: 5 * time.Minute, MaxHeaderBytes: head, ConnContext: listen.WithConn,
+		Handler: handler, ErrorLog: netserver.NewErrorLog(name, o.Logger, o.Registerer).Std(),
+		ReadHeaderTimeout: headTime, IdleTimeout: 5 * time.Minute, MaxHeaderBytes: head, ConnContext: netserver.WithConn,
 		HTTP2: &http.HTTP2Config{
 			MaxConcurrentStreams: 64, MaxReadFrameSize: 64 << 10, MaxReceiveBufferPerConnection: 256 << 10, MaxReceiveBufferPerStream: 128 << 10,
 		},
@@ -65,7 +65,7 @@ func newServer(name string, handler http.Handler, o Options) *http.Server {
 
 // Listen returns the port over a listener.
 func Listen(l net.Listener, o Options) net.Listener {
-	return listen.NewPort(l, listen.PortOptions{
+	return netserver.NewPort(l, netserver.PortOptions{
 		What: portName, Flag: "--web.max-connections", Max: o.MaxConnections, Reserve: reserve, HeadBytes: heads, Name: portName,
 		Logger: o.Logger, Registerer: o.Registerer,
 	})
@@ -76,7 +76,7 @@ type headGuard struct{ next http.Handler }
 
 // ServeHTTP implements http.Handler.
 func (h headGuard) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	conn := listen.ConnOf(r.Context())
+	conn := netserver.ConnOf(r.Context())
 	conn.Headed()
 	defer conn.Answered()
 	switch {
@@ -93,18 +93,18 @@ func (h headGuard) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 // except those of remote write, which has limits of its own. So a handler has the whole request
 // from the beginning, and slow senders hold only the bytes that have arrived.
 //
-// Its listen.Gate is another one than that of remote write: each has its own flags, and queries
+// Its netserver.Gate is another one than that of remote write: each has its own flags, and queries
 // must not keep writes out.
 type guard struct {
 	next   http.Handler
 	writes http.Handler // of remote write
 	limit  int          // bytes of a body
-	gate   *listen.Gate
+	gate   *netserver.Gate
 }
 
 // NewGuard returns what stands between the check of passwords and all routes. writes is the handler of remote write.
 func NewGuard(next, writes http.Handler, o Options) http.Handler {
-	g := &guard{next: next, writes: writes, limit: o.BodyBytes, gate: listen.NewGate(o.MaxConnections, o.InFlightBytes)}
+	g := &guard{next: next, writes: writes, limit: o.BodyBytes, gate: netserver.NewGate(o.MaxConnections, o.InFlightBytes)}
 	o.Registerer.MustRegister(
 		prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "tsdbridge_web_requests_in_flight", Help: "HTTP requests being served."},
 			func() float64 { return float64(g.gate.Requests()) }),
@@ -122,7 +122,7 @@ func vital(path string) bool {
 
 // ServeHTTP implements http.Handler.
 func (g *guard) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	conn := listen.ConnOf(r.Context())
+	conn := netserver.ConnOf(r.Context())
 	if r.Body == nil || r.Body == http.NoBody {
 		g.serve(w, r, conn)
 		return
@@ -138,13 +138,13 @@ func (g *guard) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		g.next.ServeHTTP(w, r)
 		return
 	}
-	share := &listen.Share{Gate: g.gate}
+	share := &netserver.Share{Gate: g.gate}
 	defer share.Release()
 	content, err := g.receive(w, r, share)
 	if err != nil {
-		if errors.Is(err, listen.ErrTooLarge) || errors.Is(err, listen.ErrBusy) {
+		if errors.Is(err, netserver.ErrTooLarge) || errors.Is(err, netserver.ErrBusy) {
 			share.Release()
-			listen.Drain(w, r)
+			netserver.Drain(w, r)
 		}
 		g.fail(w, err)
 		return
@@ -154,7 +154,7 @@ func (g *guard) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 }
 
 // serve passes on a request that has been received completely.
-func (g *guard) serve(w http.ResponseWriter, r *http.Request, conn *listen.Conn) {
+func (g *guard) serve(w http.ResponseWriter, r *http.Request, conn *netserver.Conn) {
 	if !vital(r.URL.Path) {
 		if !g.gate.Enter() { // HTTP/2 has many requests on one connection
 			refuse(w, http.StatusServiceUnavailable, "too many requests at once (--web.max-connections), try again later")
@@ -168,20 +168,20 @@ func (g *guard) serve(w http.ResponseWriter, r *http.Request, conn *listen.Conn)
 }
 
 // receive reads a body.
-func (g *guard) receive(w http.ResponseWriter, r *http.Request, share *listen.Share) ([]byte, error) {
+func (g *guard) receive(w http.ResponseWriter, r *http.Request, share *netserver.Share) ([]byte, error) {
 	if r.ContentLength > int64(g.limit) {
-		return nil, listen.ErrTooLarge
+		return nil, netserver.ErrTooLarge
 	}
-	return listen.Receive(nil, w, r, g.limit, share)
+	return netserver.Receive(nil, w, r, g.limit, share)
 }
 
 func (g *guard) fail(w http.ResponseWriter, err error) {
 	switch {
-	case errors.Is(err, listen.ErrTooLarge):
+	case errors.Is(err, netserver.ErrTooLarge):
 		refuse(w, http.StatusRequestEntityTooLarge, fmt.Sprintf("a body of more than %d bytes (--web.max-body-bytes)", g.limit))
-	case errors.Is(err, listen.ErrBusy):
+	case errors.Is(err, netserver.ErrBusy):
 		refuse(w, http.StatusServiceUnavailable, "too many bytes of requests at once (4 × --web.max-body-bytes), try again later")
-	case errors.Is(err, listen.ErrLate):
+	case errors.Is(err, netserver.ErrLate):
 		refuse(w, http.StatusRequestTimeout, err.Error())
 	default:
 		refuse(w, http.StatusBadRequest, "read body: "+err.Error())
@@ -202,7 +202,7 @@ func refuse(w http.ResponseWriter, status int, text string) {
 // working.
 type ownBody struct {
 	io.ReadCloser
-	conn  *listen.Conn
+	conn  *netserver.Conn
 	whole bool
 }
 

@@ -15,7 +15,7 @@ import (
 	"github.com/go-chi/chi/v5"
 	"github.com/prometheus/client_golang/prometheus"
 
-	"github.com/tsdbridge/tsdbridge/ingest/listen"
+	"github.com/tsdbridge/tsdbridge/internal/netserver"
 )
 
 // guarded is an HTTP port over a handler.
@@ -28,7 +28,7 @@ type guarded struct {
 func startGuarded(t *testing.T, change func(*Options), handler http.Handler) guarded {
 	t.Helper()
 	registry := prometheus.NewRegistry()
-	o := Options{MaxConnections: 512, BodyBytes: 16 << 20, InFlightBytes: 64 << 20, Hosts: &listen.Hosts{}, Logger: slog.New(slog.DiscardHandler), Registerer: registry}
+	o := Options{MaxConnections: 512, BodyBytes: 16 << 20, InFlightBytes: 64 << 20, Hosts: &netserver.Hosts{}, Logger: slog.New(slog.DiscardHandler), Registerer: registry}
 	if change != nil {
 		change(&o)
 	}
@@ -207,7 +207,7 @@ func TestWebSlowBodies(t *testing.T) {
 		t.Errorf("a sender that waits for answers is not told when to try again: %v", busy)
 	}
 	// A sender that did not ask whether it may begin is answered when the rest of its body has been
-	// read, after listen.Drain's 30 seconds at the latest.
+	// read, after netserver.Drain's 30 seconds at the latest.
 	_, _ = io.WriteString(oldest, "x")
 	busy = wantAnswer(t, "the oldest sender", bufio.NewReader(oldest), http.StatusServiceUnavailable)
 	if busy.Get("Retry-After") == "" {

@@ -15,13 +15,13 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
-	"github.com/tsdbridge/tsdbridge/ingest/listen"
+	"github.com/tsdbridge/tsdbridge/internal/netserver"
 )
 
 // startTLS serves a port with TLS, and returns its address and a client of HTTP/2.
 func startTLS(t *testing.T, handler http.Handler) (string, *http.Client) {
 	t.Helper()
-	o := Options{MaxConnections: 512, BodyBytes: 16 << 20, InFlightBytes: 64 << 20, Hosts: &listen.Hosts{}, Logger: slog.New(slog.DiscardHandler), Registerer: prometheus.NewRegistry()}
+	o := Options{MaxConnections: 512, BodyBytes: 16 << 20, InFlightBytes: 64 << 20, Hosts: &netserver.Hosts{}, Logger: slog.New(slog.DiscardHandler), Registerer: prometheus.NewRegistry()}
 	l, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)

@@ -3,7 +3,7 @@ package carbon
 import (
 	"context"
 
-	"github.com/tsdbridge/tsdbridge/refused"
+	"github.com/tsdbridge/tsdbridge/internal/rejections"
 )
 
 // complaintBytes is how much of a line is kept.
@@ -14,6 +14,6 @@ func (l *Listener) complain(ctx context.Context, reason Reason, line []byte, cli
 	if reason == ReasonNaN {
 		return // as carbon: many senders have them and mean nothing by it
 	}
-	l.o.Refused.Add(ctx, refused.Sample{Door: refused.Carbon, Client: client, Reason: reason.String(), Points: 1},
+	l.o.Refused.Add(ctx, rejections.Sample{Source: rejections.Carbon, Client: client, Reason: reason.String(), Points: 1},
 		func() string { return string(line[:min(len(line), complaintBytes)]) })
 }

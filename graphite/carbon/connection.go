@@ -8,9 +8,9 @@ import (
 	"os"
 	"time"
 
-	"github.com/tsdbridge/tsdbridge/ingest/listen"
-	"github.com/tsdbridge/tsdbridge/refused"
-	"github.com/tsdbridge/tsdbridge/turns"
+	"github.com/tsdbridge/tsdbridge/internal/netserver"
+	"github.com/tsdbridge/tsdbridge/internal/rejections"
+	"github.com/tsdbridge/tsdbridge/internal/turns"
 )
 
 // past is a deadline that ends a read at once.
@@ -22,13 +22,13 @@ var past = time.Unix(1, 0)
 type connection struct {
 	*Listener
 	conn     net.Conn
-	place    *listen.Conn // conn's in the port
+	place    *netserver.Conn // conn's in the port
 	delivery *delivery
-	lines    listen.Lines
-	pipeline listen.Pipeline // delivers
-	other    []byte          // memory of lines that pipeline delivers the points of
-	begun    bool            // something was read
-	turn     *turns.Turn     // to parse
+	lines    netserver.Lines
+	pipeline netserver.Pipeline // delivers
+	other    []byte             // memory of lines that pipeline delivers the points of
+	begun    bool               // something was read
+	turn     *turns.Turn        // to parse
 }
 
 // serveConnection returns when the sender closes the connection, a line closes it, or ctx ends.
@@ -39,8 +39,8 @@ func (l *Listener) serveConnection(ctx, writeCtx context.Context, conn net.Conn,
 	// The deadline is set after ctx has ended: read looks at ctx after it has set its own.
 	stop := context.AfterFunc(ctx, func() { _ = conn.SetReadDeadline(past) })
 	defer stop()
-	c := &connection{Listener: l, conn: conn, place: listen.PortConn(conn), delivery: d, lines: newLines(l.o.ReadBuffer, l.budget), turn: l.turns.Lasting()}
-	writeCtx = refused.WithClient(writeCtx, c.remote)
+	c := &connection{Listener: l, conn: conn, place: netserver.PortConn(conn), delivery: d, lines: newLines(l.o.ReadBuffer, l.budget), turn: l.turns.Lasting()}
+	writeCtx = rejections.WithClient(writeCtx, c.remote)
 	defer c.lines.Close()
 	defer c.pipeline.Wait()
 	for {
@@ -82,7 +82,7 @@ func (c *connection) take(ctx context.Context) (open, useful bool) {
 	_ = c.turn.Resume(ctx) // When the process stops, what was read is parsed without a turn.
 	open = c.collect(ctx, b)
 	c.turn.Pause()
-	if !open || len(*b.points) < listen.PipelinePoints {
+	if !open || len(*b.points) < netserver.PipelinePoints {
 		b.end(ctx)
 		return open, b.useful
 	}
@@ -95,7 +95,7 @@ func (c *connection) take(ctx context.Context) (open, useful bool) {
 
 // collect parses all complete lines. It returns false when one of them closes the connection.
 func (c *connection) collect(ctx context.Context, b *batch) bool {
-	if first := c.lines.Rest(); !c.begun && listen.IsHandshake(first) {
+	if first := c.lines.Rest(); !c.begun && netserver.IsHandshake(first) {
 		b.refuse(ctx, ReasonTLS, nil, c.remote)
 		return false
 	}
@@ -113,7 +113,7 @@ func (c *connection) collect(ctx context.Context, b *batch) bool {
 		if reason == 0 {
 			continue
 		}
-		if listen.IsRequestHead(line) || tooLong && listen.IsRequestBegin(line) {
+		if netserver.IsRequestHead(line) || tooLong && netserver.IsRequestBegin(line) {
 			reason = ReasonHTTP
 		}
 		b.refuse(ctx, reason, line, c.remote)

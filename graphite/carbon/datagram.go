@@ -9,9 +9,9 @@ import (
 	"sync"
 	"unicode/utf8"
 
-	"github.com/tsdbridge/tsdbridge/ingest/listen"
-	"github.com/tsdbridge/tsdbridge/refused"
-	"github.com/tsdbridge/tsdbridge/retry"
+	"github.com/tsdbridge/tsdbridge/internal/netserver"
+	"github.com/tsdbridge/tsdbridge/internal/rejections"
+	"github.com/tsdbridge/tsdbridge/internal/retry"
 )
 
 const (
@@ -81,7 +81,7 @@ func (l *Listener) receive(ctx context.Context, q *datagramQueue) error {
 	stop := context.AfterFunc(ctx, func() { _ = l.udp.SetReadDeadline(past) })
 	defer stop()
 	buf := make([]byte, maxDatagram)
-	var pauses listen.Pauses
+	var pauses netserver.Pauses
 	for ctx.Err() == nil {
 		n, from, err := l.udp.ReadFromUDPAddrPort(buf)
 		if err != nil {
@@ -110,7 +110,7 @@ func (l *Listener) serveDatagrams(ctx context.Context, q *datagramQueue, d *deli
 		taken = q.take(taken)
 		b := l.newBatch(d, l.metrics.udp)
 		start := 0
-		ctx := refused.WithClient(ctx, taken.senders)
+		ctx := rejections.WithClient(ctx, taken.senders)
 		for _, each := range taken.each {
 			l.addDatagram(ctx, b, taken.bytes[start:each.end], each.from)
 			start = each.end

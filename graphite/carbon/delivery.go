@@ -5,7 +5,7 @@ import (
 	"log/slog"
 	"sync/atomic"
 
-	"github.com/tsdbridge/tsdbridge/ingest/listen"
+	"github.com/tsdbridge/tsdbridge/internal/netserver"
 )
 
 // A Sink takes points. Write returns nil when they are stored, or refused for good, which the Sink
@@ -19,7 +19,7 @@ type Sink interface {
 // delivery hands points to the sink until it takes them. Meanwhile the caller waits, and does not
 // read from its sender.
 type delivery struct {
-	listen.Retrier
+	netserver.Retrier
 	sink    Sink
 	intake  func(points []Point) []Point // nil: none
 	metrics *listenerMetrics
@@ -28,7 +28,7 @@ type delivery struct {
 
 func newDelivery(sink Sink, logger *slog.Logger, m *listenerMetrics, stopping <-chan struct{}) *delivery {
 	return &delivery{
-		Retrier: listen.Retrier{What: "carbon", Logger: logger, Stopping: stopping, Retries: m.retries, Waiting: m.outages},
+		Retrier: netserver.Retrier{What: "carbon", Logger: logger, Stopping: stopping, Retries: m.retries, Waiting: m.outages},
 		sink:    sink, metrics: m,
 	}
 }

@@ -14,8 +14,8 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/testutil"
 
-	"github.com/tsdbridge/tsdbridge/ingest/listen"
-	"github.com/tsdbridge/tsdbridge/refused"
+	"github.com/tsdbridge/tsdbridge/internal/netserver"
+	"github.com/tsdbridge/tsdbridge/internal/rejections"
 )
 
 // sinkFunc is a Sink.
@@ -70,7 +70,7 @@ func TestDeliveryRetries(t *testing.T) {
 		time.Sleep(time.Minute)
 		synctest.Wait()
 		mu.Lock()
-		if n := len(tries); n != 12 || tries[1] != 100*time.Millisecond || tries[2] != 300*time.Millisecond || tries[n-1]-tries[n-2] != listen.LastRetry {
+		if n := len(tries); n != 12 || tries[1] != 100*time.Millisecond || tries[2] != 300*time.Millisecond || tries[n-1]-tries[n-2] != netserver.LastRetry {
 			t.Errorf("tries at %v", tries)
 		}
 		mu.Unlock()
@@ -82,7 +82,7 @@ func TestDeliveryRetries(t *testing.T) {
 		mu.Lock()
 		down = false
 		mu.Unlock()
-		time.Sleep(listen.LastRetry)
+		time.Sleep(netserver.LastRetry)
 		synctest.Wait()
 		if n := testutil.ToFloat64(d.metrics.points); n != 5 {
 			t.Errorf("%v points taken, want 5", n)
@@ -117,10 +117,10 @@ func TestDeliveryStops(t *testing.T) {
 		if n := tries.Load() - before; n != 1 {
 			t.Errorf("%d tries when the process stops, want 1", n)
 		}
-		time.Sleep(listen.FirstRetry)
+		time.Sleep(netserver.FirstRetry)
 		synctest.Wait()
 		if n := tries.Load() - before; n != 2 {
-			t.Errorf("%d tries in the first %v of the grace, want 2", n, listen.FirstRetry)
+			t.Errorf("%d tries in the first %v of the grace, want 2", n, netserver.FirstRetry)
 		}
 		giveUp()
 		synctest.Wait()
@@ -138,7 +138,7 @@ func TestDeliveryStops(t *testing.T) {
 func TestComplaints(t *testing.T) {
 	var log logBuffer
 	now := time.Unix(testNow, 0)
-	kept := refused.New(slog.New(slog.NewTextHandler(&log, nil)), func() time.Time { return now })
+	kept := rejections.New(slog.New(slog.NewTextHandler(&log, nil)), func() time.Time { return now })
 	l := &Listener{o: Options{Refused: kept}}
 	long := []byte(strings.Repeat("x", 200) + "end")
 	for range 5 {
@@ -146,7 +146,7 @@ func TestComplaints(t *testing.T) {
 		l.complain(t.Context(), ReasonValue, []byte("a b\x00 1"), "192.0.2.1:5")
 		l.complain(t.Context(), ReasonNaN, []byte("a nan 1"), "192.0.2.1:5")
 	}
-	if list := kept.Samples(refused.Carbon, 100); len(list) != 10 || list[0].Text != "a b\x00 1" || list[0].Reason != "value" || len(list[1].Text) != complaintBytes {
+	if list := kept.Samples(rejections.Carbon, 100); len(list) != 10 || list[0].Text != "a b\x00 1" || list[0].Reason != "value" || len(list[1].Text) != complaintBytes {
 		t.Errorf("%+v", list)
 	}
 	if text := log.String(); strings.Count(text, "\n") != 1 || !strings.Contains(text, "reason=fields") || !strings.Contains(text, "client=192.0.2.1:5") {

@@ -7,7 +7,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"github.com/tsdbridge/tsdbridge/decimal"
+	"github.com/tsdbridge/tsdbridge/internal/decimal"
 )
 
 // parseFloat reads a number as Python's float() does: decimal, with an optional exponent, in the

@@ -9,7 +9,7 @@ import (
 	"net"
 	"time"
 
-	"github.com/tsdbridge/tsdbridge/ingest/listen"
+	"github.com/tsdbridge/tsdbridge/internal/netserver"
 )
 
 // Frames are what carbon's protocols of binary points send: four bytes with the length, the first one the
@@ -30,7 +30,7 @@ var errFrameTooLong = errors.New("the frame is too long")
 // A frame is one that a connection has read, with its points.
 type frame struct {
 	bytes  []byte
-	share  listen.Share
+	share  netserver.Share
 	points []Point // their names are in bytes or in text
 	named  int     // bytes of their names
 	text   []byte
@@ -71,16 +71,16 @@ func (f *frame) release() {
 type frameReader struct {
 	conn    net.Conn
 	buffer  *bufio.Reader
-	longest int           // bytes of a frame
-	idle    time.Duration // 0: no limit
-	share   *listen.Share // of the frame that is arriving
+	longest int              // bytes of a frame
+	idle    time.Duration    // 0: no limit
+	share   *netserver.Share // of the frame that is arriving
 	head    [4]byte
 	stopped func() error
 }
 
 func newFrameReader(ctx context.Context, conn net.Conn, longest int, idle time.Duration) *frameReader {
 	r := &frameReader{conn: conn, longest: longest, idle: idle, stopped: ctx.Err}
-	r.buffer = bufio.NewReaderSize(arriving{r}, listen.FirstBuffer)
+	r.buffer = bufio.NewReaderSize(arriving{r}, netserver.FirstBuffer)
 	return r
 }
 
@@ -98,7 +98,7 @@ func (r *frameReader) next(f *frame) error {
 	f.share.Receiving(func() { _ = r.conn.SetReadDeadline(past) })
 	defer f.share.Received()
 	var err error
-	body := listen.Body{Claimed: n, Limit: int(n), Share: &f.share}
+	body := netserver.Body{Claimed: n, Limit: int(n), Share: &f.share}
 	if f.bytes, err = body.ReadBody(f.bytes[:0], io.LimitReader(r.buffer, n)); err != nil {
 		return err
 	}
@@ -122,7 +122,7 @@ func (r arriving) Read(b []byte) (int, error) {
 		return 0, err
 	}
 	if r.share != nil && r.share.WasCut() {
-		return 0, listen.ErrBusy
+		return 0, netserver.ErrBusy
 	}
 	if err := r.stopped(); err != nil {
 		return 0, err

@@ -7,9 +7,9 @@ import (
 	"net"
 	"os"
 
-	"github.com/tsdbridge/tsdbridge/ingest/listen"
-	"github.com/tsdbridge/tsdbridge/refused"
-	"github.com/tsdbridge/tsdbridge/turns"
+	"github.com/tsdbridge/tsdbridge/internal/netserver"
+	"github.com/tsdbridge/tsdbridge/internal/rejections"
+	"github.com/tsdbridge/tsdbridge/internal/turns"
 )
 
 // framedPort is a port of a protocol that sends points in frames.
@@ -33,10 +33,10 @@ type framedConnection struct {
 	*Listener
 	port     *framedPort
 	conn     net.Conn
-	place    *listen.Conn
+	place    *netserver.Conn
 	delivery *delivery
 	frames   [2]frame // the one that is arriving, and the one that is delivered
-	pipeline listen.Pipeline
+	pipeline netserver.Pipeline
 	turn     *turns.Turn // to parse
 }
 
@@ -47,8 +47,8 @@ func (l *Listener) serveFrames(ctx, writeCtx context.Context, port *framedPort, 
 	defer func() { _ = conn.Close() }() // nothing was written that could fail to arrive
 	stop := context.AfterFunc(ctx, func() { _ = conn.SetReadDeadline(past) })
 	defer stop()
-	c := &framedConnection{Listener: l, port: port, conn: conn, place: listen.PortConn(conn), delivery: d, turn: l.turns.Lasting()}
-	writeCtx = refused.WithClient(writeCtx, c.remote)
+	c := &framedConnection{Listener: l, port: port, conn: conn, place: netserver.PortConn(conn), delivery: d, turn: l.turns.Lasting()}
+	writeCtx = rejections.WithClient(writeCtx, c.remote)
 	for i := range c.frames {
 		c.frames[i].share.Gate = l.frames
 		defer c.frames[i].release()
@@ -81,7 +81,7 @@ func (c *framedConnection) take(ctx context.Context, f *frame) (open, useful boo
 		c.refuse(ctx, reason, f.bytes)
 	}
 	open, useful = c.o.KeepOpen || !reason.closes(), len(f.points) > 0
-	if !open || len(f.points) < listen.PipelinePoints {
+	if !open || len(f.points) < netserver.PipelinePoints {
 		c.pipeline.Wait()
 		c.deliver(ctx, f)
 		return open, useful

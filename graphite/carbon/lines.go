@@ -1,6 +1,6 @@
 package carbon
 
-import "github.com/tsdbridge/tsdbridge/ingest/listen"
+import "github.com/tsdbridge/tsdbridge/internal/netserver"
 
 // MaxLine is the length of the longest line in bytes, without its newline: that of Twisted's
 // LineOnlyReceiver, in which carbon reads.
@@ -11,8 +11,8 @@ const leastBuffer = 2 * MaxLine
 
 // newLines cuts what a connection sends into lines as carbon does: only a newline ends one, not a
 // carriage return.
-func newLines(buffer int, budget *listen.Gate) listen.Lines {
-	return listen.Lines{Max: buffer, Longest: MaxLine, Budget: budget}
+func newLines(buffer int, budget *netserver.Gate) netserver.Lines {
+	return netserver.Lines{Max: buffer, Longest: MaxLine, Budget: budget}
 }
 
 // readBudget is what the memory of all connections may take beyond two lines each, in bytes.

@@ -14,8 +14,8 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
-	"github.com/tsdbridge/tsdbridge/ingest/listen"
-	"github.com/tsdbridge/tsdbridge/turns"
+	"github.com/tsdbridge/tsdbridge/internal/netserver"
+	"github.com/tsdbridge/tsdbridge/internal/turns"
 )
 
 // maxPoints is how many points go to the Sink at once.
@@ -27,11 +27,11 @@ type Listener struct {
 	tcp     net.Listener // nil: no lines
 	udp     *net.UDPConn // nil: none
 	framed  []*framedPort
-	frames  *listen.Gate // of what they read
+	frames  *netserver.Gate // of what they read
 	metrics *listenerMetrics
-	budget  *listen.Gate // of what connections read
-	turns   *turns.Turns // of connections that parse
-	points  sync.Pool    // of *[]Point, empty
+	budget  *netserver.Gate // of what connections read
+	turns   *turns.Turns    // of connections that parse
+	points  sync.Pool       // of *[]Point, empty
 }
 
 // New binds the port. Run serves it; without Run, call Close.
@@ -39,7 +39,7 @@ func New(o Options) (*Listener, error) {
 	if err := o.Validate(); err != nil {
 		return nil, err
 	}
-	l := &Listener{o: o, frames: listen.NewGate(o.MaxConnections, cmp.Or(o.frameBudget, frameBudget)), budget: listen.NewGate(o.MaxConnections, readBudget), turns: turns.New(runtime.GOMAXPROCS(0))}
+	l := &Listener{o: o, frames: netserver.NewGate(o.MaxConnections, cmp.Or(o.frameBudget, frameBudget)), budget: netserver.NewGate(o.MaxConnections, readBudget), turns: turns.New(runtime.GOMAXPROCS(0))}
 	l.points.New = func() any { return new([]Point) }
 	if o.Address != "" {
 		if err := l.bind(); err != nil {
@@ -67,7 +67,7 @@ func New(o Options) (*Listener, error) {
 
 // port returns a port that closes silent connections when it is full.
 func (l *Listener) port(tcp net.Listener, what, name string) net.Listener {
-	return listen.NewPort(tcp, listen.PortOptions{
+	return netserver.NewPort(tcp, netserver.PortOptions{
 		What: what, Flag: "--carbon.max-connections", Max: l.o.MaxConnections, Name: name, Logger: l.o.Logger, Registerer: l.o.Registerer,
 	})
 }
@@ -199,7 +199,7 @@ func (l *Listener) Run(ctx context.Context, sink Sink) error {
 // accept serves the connections of a port, each in a goroutine of the group.
 func (l *Listener) accept(ctx context.Context, group *errgroup.Group, port net.Listener, what string, serve func(net.Conn)) {
 	group.Go(func() error {
-		return listen.Accept(ctx, port, what, l.o.Logger, func(conn net.Conn) {
+		return netserver.Accept(ctx, port, what, l.o.Logger, func(conn net.Conn) {
 			group.Go(func() error {
 				serve(conn)
 				return nil
@@ -214,11 +214,11 @@ type batch struct {
 	delivery *delivery
 	metrics  protocolMetrics
 	points   *[]Point
-	lines    int              // not in the metrics yet
-	now      int64            // seconds
-	useful   bool             // it had points
-	pipeline *listen.Pipeline // that delivers what came before; nil: nothing did
-	turn     *turns.Turn      // to parse, which others have while points are delivered; nil: none
+	lines    int                 // not in the metrics yet
+	now      int64               // seconds
+	useful   bool                // it had points
+	pipeline *netserver.Pipeline // that delivers what came before; nil: nothing did
+	turn     *turns.Turn         // to parse, which others have while points are delivered; nil: none
 }
 
 func (l *Listener) newBatch(d *delivery, m protocolMetrics) *batch {

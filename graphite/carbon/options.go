@@ -8,8 +8,8 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
-	"github.com/tsdbridge/tsdbridge/ingest/listen"
-	"github.com/tsdbridge/tsdbridge/refused"
+	"github.com/tsdbridge/tsdbridge/internal/netserver"
+	"github.com/tsdbridge/tsdbridge/internal/rejections"
 )
 
 // Options of a Listener. Logger, Registerer and Now must be given.
@@ -20,7 +20,7 @@ type Options struct {
 	// TCP; empty: none.
 	PickleAddress, ProtobufAddress string
 	// Sockets are bound already, and taken for the addresses that they have.
-	Sockets *listen.Sockets
+	Sockets *netserver.Sockets
 	// FrameBytes is --carbon.max-frame-bytes: how long a frame of these may be.
 	FrameBytes int
 	// UDP is --carbon.udp: listen for datagrams too.
@@ -49,7 +49,7 @@ type Options struct {
 
 	frameBudget int // bytes of the frames of all connections; 0: frameBudget
 
-	Refused    *refused.Log // samples of bad lines; may be nil
+	Refused    *rejections.Log // samples of bad lines; may be nil
 	Logger     *slog.Logger
 	Registerer prometheus.Registerer
 	Now        func() time.Time

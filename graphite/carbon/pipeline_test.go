@@ -12,7 +12,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
-	"github.com/tsdbridge/tsdbridge/ingest/listen"
+	"github.com/tsdbridge/tsdbridge/internal/netserver"
 )
 
 // The points of a busy connection reach the sink completely and in order, although more is read
@@ -40,7 +40,7 @@ func TestConnectionReadsAhead(t *testing.T) {
 	s := startServer(t, nil)
 	release := s.sink.hold()
 	conn := s.dial("tcp")
-	const points = 3 * listen.PipelinePoints
+	const points = 3 * netserver.PipelinePoints
 	for i := range points {
 		s.send(conn, fmt.Sprintf("a.%d 1 10\n", i))
 	}

@@ -4,7 +4,7 @@ import (
 	"encoding/binary"
 	"math/bits"
 
-	"github.com/tsdbridge/tsdbridge/decimal"
+	"github.com/tsdbridge/tsdbridge/internal/decimal"
 )
 
 // plainLine reads the line that b begins with if it has the usual form: three fields of ASCII with

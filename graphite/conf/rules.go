@@ -4,7 +4,7 @@ import (
 	"fmt"
 
 	"github.com/tsdbridge/tsdbridge/graphite/pyregexp"
-	"github.com/tsdbridge/tsdbridge/recent"
+	"github.com/tsdbridge/tsdbridge/internal/cache"
 )
 
 // rules are the sections of one of carbon's files. The first section whose pattern is found in a
@@ -12,7 +12,7 @@ import (
 type rules[T any] struct {
 	list    []rule[T]
 	skipped []error
-	known   *recent.Map[string, int] // number of the rule of a name, len(list) without one
+	known   *cache.LRU[string, int] // number of the rule of a name, len(list) without one
 }
 
 // maxNames is how many names each generation of the cache of rules holds.
@@ -30,7 +30,7 @@ func parseRules[T any](file, text string, parse func(s section) (value T, key st
 	if err != nil {
 		return nil, err
 	}
-	r := &rules[T]{known: recent.New[string, int](maxNames)}
+	r := &rules[T]{known: cache.NewLRU[string, int](maxNames)}
 	for _, s := range sections {
 		value, key, err := parse(s)
 		if skip, ok := err.(*skippedError); ok { //nolint:errorlint // Never wrapped.

@@ -8,8 +8,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/tsdbridge/tsdbridge/budget"
 	"github.com/tsdbridge/tsdbridge/graphite/expr"
+	"github.com/tsdbridge/tsdbridge/internal/budget"
 )
 
 // evalWithin computes targets over a year with a budget of so many bytes, and returns what the

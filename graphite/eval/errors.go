@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/tsdbridge/tsdbridge/nearest"
+	"github.com/tsdbridge/tsdbridge/internal/didyoumean"
 )
 
 // InputError means that a target cannot be computed: the sender's fault, 400. Errors of the Source
@@ -41,7 +41,7 @@ func (e *InputError) Error() string {
 func unknown(err error, name string, names []string) error {
 	if bad, ok := errors.AsType[*InputError](err); ok {
 		slices.Sort(names)
-		bad.Hint = nearest.Question(nearest.Names(name, names, mostHints))
+		bad.Hint = didyoumean.Question(didyoumean.Names(name, names, mostHints))
 	}
 	return err
 }

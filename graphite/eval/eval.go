@@ -7,10 +7,10 @@ import (
 	"strings"
 	"time"
 
-	"github.com/tsdbridge/tsdbridge/budget"
-	"github.com/tsdbridge/tsdbridge/explain"
 	"github.com/tsdbridge/tsdbridge/graphite/expr"
-	"github.com/tsdbridge/tsdbridge/turns"
+	"github.com/tsdbridge/tsdbridge/internal/budget"
+	"github.com/tsdbridge/tsdbridge/internal/explain"
+	"github.com/tsdbridge/tsdbridge/internal/turns"
 )
 
 // Request is what a render request contains in addition to its targets. Times are epoch seconds.

@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"github.com/tsdbridge/tsdbridge/graphite/expr"
-	"github.com/tsdbridge/tsdbridge/running"
+	"github.com/tsdbridge/tsdbridge/internal/running"
 )
 
 // Fetch is what a target needs to read: the series that Pattern names, or with Tags those that

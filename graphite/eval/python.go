@@ -7,7 +7,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/tsdbridge/tsdbridge/decimal"
+	"github.com/tsdbridge/tsdbridge/internal/decimal"
 )
 
 // Python's ways with numbers show in names and tags, and its round in values.

@@ -10,19 +10,19 @@ import (
 	"github.com/tsdbridge/tsdbridge/graphite/ceres"
 	"github.com/tsdbridge/tsdbridge/graphite/conf"
 	"github.com/tsdbridge/tsdbridge/graphite/whisper"
-	"github.com/tsdbridge/tsdbridge/transfer"
+	"github.com/tsdbridge/tsdbridge/migrate/pipeline"
 )
 
-// Ceres implements transfer.FileStore for the series of ceres below Dir: data is what its file of properties holds. Its slices
+// Ceres implements pipeline.FileStore for the series of ceres below Dir: data is what its file of properties holds. Its slices
 // are read beside that.
 func (f *Import) Ceres(ctx context.Context, path string, data []byte) (points int64, err error) {
 	name, ok := ceres.NameOf(path)
 	if !ok {
-		return 0, transfer.SkipError{Err: errors.New("the tree itself is no series")}
+		return 0, pipeline.SkipError{Err: errors.New("the tree itself is no series")}
 	}
 	files, size, err := sliceFiles(filepath.Join(f.Dir, filepath.FromSlash(filepath.Dir(path))))
 	if err != nil {
-		return 0, transfer.SkipError{Err: err}
+		return 0, pipeline.SkipError{Err: err}
 	}
 	back, err := f.held.take(ctx, []conf.Archive{{Step: 1, Points: 2 * size / 8}}) // as slices, and as points
 	if err != nil {
@@ -32,14 +32,14 @@ func (f *Import) Ceres(ctx context.Context, path string, data []byte) (points in
 	all, damaged := readSlices(files)
 	node, err := ceres.ParseNode(data, all)
 	if err != nil {
-		return 0, transfer.SkipError{Err: errors.Join(err, damaged)}
+		return 0, pipeline.SkipError{Err: errors.Join(err, damaged)}
 	}
 	points, _, err = f.archives(ctx, name, &node.Header, node.Points)
 	if n := node.Strange(); n > 0 {
 		damaged = errors.Join(damaged, fmt.Errorf("%w: %d slices have a step that is in no retention, and are left out", ceres.ErrDamaged, n))
 	}
 	if err == nil && damaged != nil {
-		err = transfer.SkipError{Err: damaged, Points: points}
+		err = pipeline.SkipError{Err: damaged, Points: points}
 	}
 	return points, err
 }

@@ -10,7 +10,7 @@ import (
 	"github.com/tsdbridge/tsdbridge/graphite/eval"
 	"github.com/tsdbridge/tsdbridge/graphite/source"
 	"github.com/tsdbridge/tsdbridge/graphite/whisper"
-	"github.com/tsdbridge/tsdbridge/transfer"
+	"github.com/tsdbridge/tsdbridge/migrate/pipeline"
 )
 
 // An ExportQuery is what is exported as whisper files.
@@ -23,7 +23,7 @@ type ExportQuery struct {
 	// Named names the files of series with tags by their names, and not by hashes.
 	Named bool `json:"named,omitempty"`
 	// After is where an earlier export ended; the first file is the one behind it.
-	After transfer.FilePlace `json:"after"`
+	After pipeline.FilePlace `json:"after"`
 }
 
 // Validate returns what cannot work.
@@ -37,7 +37,7 @@ func (q *ExportQuery) Validate() error {
 
 // An Exported is a whisper file. Without Data it could not be made, for a Reason.
 type Exported struct {
-	At     transfer.FilePlace
+	At     pipeline.FilePlace
 	Nth    int // of Of series of this part that were asked for, from 0
 	Of     int
 	Parts  int
@@ -91,11 +91,11 @@ func (x *Exporter) Export(ctx context.Context, q ExportQuery, use func(*Exported
 			if len(q.Match) > 1 {
 				seen[name] = true
 			}
-			return again || transfer.FilePlace{Part: part, Name: name}.Reached(q.After)
+			return again || pipeline.FilePlace{Part: part, Name: name}.Reached(q.After)
 		}
 		err := x.Sources.Open().Export(ctx, f, fallback, skip, func(e *source.Exported) error {
 			file := fileOf(e, !q.Named)
-			file.At, file.Nth, file.Of, file.Parts = transfer.FilePlace{Part: part, Name: e.Name}, e.Nth, e.Of, len(fetches)
+			file.At, file.Nth, file.Of, file.Parts = pipeline.FilePlace{Part: part, Name: e.Name}, e.Nth, e.Of, len(fetches)
 			return use(file)
 		})
 		if err != nil {

@@ -13,8 +13,8 @@ import (
 	"github.com/tsdbridge/tsdbridge/graphite/conf"
 	"github.com/tsdbridge/tsdbridge/graphite/source"
 	"github.com/tsdbridge/tsdbridge/graphite/whisper"
+	"github.com/tsdbridge/tsdbridge/migrate/pipeline"
 	"github.com/tsdbridge/tsdbridge/storage"
-	"github.com/tsdbridge/tsdbridge/transfer"
 )
 
 // An ArchiveChoice is which archives of files are imported.
@@ -89,17 +89,17 @@ const mostPartPoints = 1 << 18
 
 var errNoTaggedName = errors.New("it is named by a hash, and no name with this hash is known (--tagged-names)")
 
-// Whisper implements transfer.FileStore for files of whisper.
+// Whisper implements pipeline.FileStore for files of whisper.
 func (f *Import) Whisper(ctx context.Context, path string, data []byte) (points int64, err error) {
 	name, hash, named := whisper.NameOf(path)
 	if !named {
 		if name = f.Tagged[hash]; name == "" {
-			return 0, transfer.SkipError{Err: errNoTaggedName}
+			return 0, pipeline.SkipError{Err: errNoTaggedName}
 		}
 	}
 	file, err := whisper.Parse(data)
 	if err != nil {
-		return 0, transfer.SkipError{Err: err}
+		return 0, pipeline.SkipError{Err: err}
 	}
 	back, err := f.held.take(ctx, file.Archives)
 	if err != nil {
@@ -108,7 +108,7 @@ func (f *Import) Whisper(ctx context.Context, path string, data []byte) (points 
 	defer back()
 	points, leftOut, err := f.archives(ctx, name, &file.Header, file.Points)
 	if err == nil && leftOut > 0 {
-		err = transfer.SkipError{Err: fmt.Errorf("%w: %d slots or blocks hold what does not belong there and are left out", whisper.ErrDamaged, leftOut), Points: points}
+		err = pipeline.SkipError{Err: fmt.Errorf("%w: %d slots or blocks hold what does not belong there and are left out", whisper.ErrDamaged, leftOut), Points: points}
 	}
 	return points, err
 }
@@ -117,7 +117,7 @@ func (f *Import) Whisper(ctx context.Context, path string, data []byte) (points 
 func (f *Import) archives(ctx context.Context, name string, h *whisper.Header, of func(level int) whisper.Points) (points int64, leftOut int, err error) {
 	kept, runs, leftOut, err := f.runs(h, of)
 	if err != nil {
-		return 0, 0, transfer.SkipError{Err: err}
+		return 0, 0, pipeline.SkipError{Err: err}
 	}
 	points, err = f.parts(ctx, name, kept.String(), runs)
 	return points, leftOut, err
@@ -161,7 +161,7 @@ func (f *Import) parts(ctx context.Context, name, kept string, runs []Run) (poin
 	flush := func() error {
 		err := f.Store(ctx, part)
 		if storage.IsRefusal(err) {
-			return transfer.SkipError{Err: err, Points: points}
+			return pipeline.SkipError{Err: err, Points: points}
 		}
 		if err == nil {
 			points += int64(n)

@@ -9,7 +9,7 @@ import (
 	"sync"
 	"unicode/utf8"
 
-	"github.com/tsdbridge/tsdbridge/graphite/intake"
+	"github.com/tsdbridge/tsdbridge/graphite/pipeline"
 	"github.com/tsdbridge/tsdbridge/graphite/source"
 	"github.com/tsdbridge/tsdbridge/storage"
 )
@@ -23,8 +23,8 @@ type Archives interface {
 // An Importer stores parts of files of Graphite's databases. Names become series as those of carbon's lines do. It is
 // safe for concurrent use; parts of one series must come one after the other.
 type Importer struct {
-	store    intake.Store
-	names    *intake.Rules
+	store    pipeline.Store
+	names    *pipeline.Rules
 	docs     source.SeriesMeta
 	archives Archives // nil: there is no table for them
 	sources  *source.Sources
@@ -34,8 +34,8 @@ type Importer struct {
 
 // ImporterParts are what an Importer works with.
 type ImporterParts struct {
-	Store     intake.Store
-	Names     *intake.Rules // nil: none
+	Store     pipeline.Store
+	Names     *pipeline.Rules // nil: none
 	Documents source.SeriesMeta
 	Archives  Archives        // nil: there is no table for them
 	Sources   *source.Sources // that read the archives

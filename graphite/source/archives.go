@@ -4,7 +4,7 @@ import (
 	"context"
 	"time"
 
-	"github.com/tsdbridge/tsdbridge/recent"
+	"github.com/tsdbridge/tsdbridge/internal/cache"
 	"github.com/tsdbridge/tsdbridge/storage"
 )
 
@@ -20,7 +20,7 @@ type keptArchives struct {
 	series   SeriesMeta
 	archives Archives // nil: no series has any
 	now      func() time.Time
-	known    *recent.Map[storage.Ref, knownArchives]
+	known    *cache.LRU[storage.Ref, knownArchives]
 }
 
 // knownArchives is what is remembered of a series.
@@ -30,7 +30,7 @@ type knownArchives struct {
 }
 
 func newKeptArchives(o Options) *keptArchives {
-	return &keptArchives{series: o.Documents, archives: o.Archives, now: o.Now, known: recent.New[storage.Ref, knownArchives](maxSteps)}
+	return &keptArchives{series: o.Documents, archives: o.Archives, now: o.Now, known: cache.NewLRU[storage.Ref, knownArchives](maxSteps)}
 }
 
 // of returns the archives of series that have any.

@@ -6,7 +6,7 @@ import (
 
 	"github.com/tsdbridge/tsdbridge/graphite/conf"
 	"github.com/tsdbridge/tsdbridge/graphite/eval"
-	"github.com/tsdbridge/tsdbridge/turns"
+	"github.com/tsdbridge/tsdbridge/internal/turns"
 )
 
 // An Exported is a target series with the slots of all of its archives, as a whisper file would have them.

@@ -8,9 +8,9 @@ import (
 	"slices"
 	"sync"
 
-	"github.com/tsdbridge/tsdbridge/budget"
 	"github.com/tsdbridge/tsdbridge/graphite/eval"
-	"github.com/tsdbridge/tsdbridge/running"
+	"github.com/tsdbridge/tsdbridge/internal/budget"
+	"github.com/tsdbridge/tsdbridge/internal/running"
 	"github.com/tsdbridge/tsdbridge/storage"
 )
 

@@ -6,7 +6,7 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/tsdbridge/tsdbridge/recent"
+	"github.com/tsdbridge/tsdbridge/internal/cache"
 	"github.com/tsdbridge/tsdbridge/storage"
 )
 
@@ -47,7 +47,7 @@ type steps struct {
 	reader reader
 	now    func() time.Time
 	logger *slog.Logger
-	known  *recent.Map[storage.Ref, knownStep]
+	known  *cache.LRU[storage.Ref, knownStep]
 	keeps  chan keep
 }
 
@@ -61,7 +61,7 @@ type knownStep struct {
 func newSteps(o Options, r reader) *steps {
 	return &steps{
 		series: o.Documents, reader: r, now: o.Now, logger: o.Logger,
-		known: recent.New[storage.Ref, knownStep](maxSteps), keeps: make(chan keep, maxKeeps),
+		known: cache.NewLRU[storage.Ref, knownStep](maxSteps), keeps: make(chan keep, maxKeeps),
 	}
 }
 

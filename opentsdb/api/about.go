@@ -4,19 +4,19 @@ import (
 	"net/http"
 
 	"github.com/tsdbridge/tsdbridge/opentsdb/aggregate"
+	"github.com/tsdbridge/tsdbridge/opentsdb/httpapi"
 	"github.com/tsdbridge/tsdbridge/opentsdb/query"
-	"github.com/tsdbridge/tsdbridge/opentsdb/reply"
 )
 
 // aggregators answers /api/aggregators.
 func (a *API) aggregators(w http.ResponseWriter, r *request) error {
-	reply.WriteJSON(w, r.Request, http.StatusOK, aggregate.Names())
+	httpapi.WriteJSON(w, r.Request, http.StatusOK, aggregate.Names())
 	return nil
 }
 
 // version answers /api/version with the keys of a TSD's build.
 func (a *API) version(w http.ResponseWriter, r *request) error {
-	reply.WriteJSON(w, r.Request, http.StatusOK, a.build())
+	httpapi.WriteJSON(w, r.Request, http.StatusOK, a.build())
 	return nil
 }
 
@@ -30,9 +30,9 @@ func (a *API) build() map[string]string {
 // config answers /api/config and /api/config/filters.
 func (a *API) config(w http.ResponseWriter, r *request) error {
 	if len(r.path) > 0 && r.path[0] == "filters" {
-		reply.WriteJSON(w, r.Request, http.StatusOK, query.FilterTypes())
+		httpapi.WriteJSON(w, r.Request, http.StatusOK, query.FilterTypes())
 		return nil
 	}
-	reply.WriteJSON(w, r.Request, http.StatusOK, a.o.Settings)
+	httpapi.WriteJSON(w, r.Request, http.StatusOK, a.o.Settings)
 	return nil
 }

@@ -9,9 +9,9 @@ import (
 	"strings"
 	"time"
 
+	"github.com/tsdbridge/tsdbridge/opentsdb/httpapi"
 	"github.com/tsdbridge/tsdbridge/opentsdb/jackson"
 	"github.com/tsdbridge/tsdbridge/opentsdb/query"
-	"github.com/tsdbridge/tsdbridge/opentsdb/reply"
 	"github.com/tsdbridge/tsdbridge/storage"
 	"github.com/tsdbridge/tsdbridge/storage/schema"
 )
@@ -28,10 +28,10 @@ type Notes interface {
 }
 
 var (
-	errStartUnset = reply.Error{
+	errStartUnset = httpapi.Error{
 		Status: http.StatusBadRequest, Message: "The start timestamp has not been set", Details: "The start timestamp has not been set",
 	}
-	errNoContent = reply.Error{
+	errNoContent = httpapi.Error{
 		Status: http.StatusBadRequest, Message: "Missing message content", Details: "Supply valid JSON formatted data in the body of your request",
 	}
 )
@@ -132,7 +132,7 @@ func (a *API) annotationParameters(v url.Values) (note storage.Annotation, err e
 		return note, err
 	}
 	if note.Start < 1 {
-		return note, reply.BadRequest("Missing start time")
+		return note, httpapi.BadRequest("Missing start time")
 	}
 	note.End, err = a.seconds(v.Get("end_time"))
 	return note, err
@@ -148,7 +148,7 @@ func (a *API) seconds(text string) (int64, error) {
 	case err != nil:
 		return 0, query.SyntaxError{Err: err}
 	case ms > storage.MaxTime:
-		return 0, reply.BadRequest("Time " + text + " is after the last one that can be stored")
+		return 0, httpapi.BadRequest("Time " + text + " is after the last one that can be stored")
 	}
 	return ms / 1000, nil
 }
@@ -169,9 +169,9 @@ func (a *API) getAnnotation(w http.ResponseWriter, r *request, note storage.Anno
 	case err != nil:
 		return err
 	case !ok:
-		return reply.Error{Status: http.StatusNotFound, Message: "Unable to locate annotation in storage"}
+		return httpapi.Error{Status: http.StatusNotFound, Message: "Unable to locate annotation in storage"}
 	}
-	reply.WriteJSON(w, r.Request, http.StatusOK, json.RawMessage(found.AppendShown(nil)))
+	httpapi.WriteJSON(w, r.Request, http.StatusOK, json.RawMessage(found.AppendShown(nil)))
 	return nil
 }
 
@@ -181,14 +181,14 @@ func (a *API) putAnnotation(w http.ResponseWriter, r *request, note storage.Anno
 	case note.Start < 1:
 		return errStartUnset
 	case setsNothing(&note):
-		reply.Empty(w, http.StatusNotModified)
+		httpapi.Empty(w, http.StatusNotModified)
 		return nil
 	}
 	stored, err := a.o.Notes.Put(r.Context(), annotationMode(r), []storage.Annotation{note})
 	if err != nil {
 		return refusedAnnotation(err)
 	}
-	reply.WriteJSON(w, r.Request, http.StatusOK, json.RawMessage(stored[0].AppendShown(nil)))
+	httpapi.WriteJSON(w, r.Request, http.StatusOK, json.RawMessage(stored[0].AppendShown(nil)))
 	return nil
 }
 
@@ -221,12 +221,12 @@ func setsNothing(note *storage.Annotation) bool {
 func (a *API) deleteAnnotation(w http.ResponseWriter, r *request, note storage.Annotation) error {
 	err := a.o.Notes.Delete(r.Context(), note.TSUID, note.Start)
 	if errors.Is(err, storage.ErrInvalid) {
-		return reply.Error{Status: http.StatusBadRequest, Message: "Unable to delete Annotation information", Details: words(err)}
+		return httpapi.Error{Status: http.StatusBadRequest, Message: "Unable to delete Annotation information", Details: words(err)}
 	}
 	if err != nil {
 		return err
 	}
-	reply.Empty(w, http.StatusNoContent)
+	httpapi.Empty(w, http.StatusNoContent)
 	return nil
 }
 
@@ -265,5 +265,5 @@ func writeAnnotations(w http.ResponseWriter, r *request, list []storage.Annotati
 		}
 		body = note.AppendShown(body)
 	}
-	reply.WriteJSON(w, r.Request, http.StatusOK, json.RawMessage(append(body, ']')))
+	httpapi.WriteJSON(w, r.Request, http.StatusOK, json.RawMessage(append(body, ']')))
 }

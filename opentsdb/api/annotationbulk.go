@@ -9,9 +9,9 @@ import (
 	"strings"
 	"time"
 
+	"github.com/tsdbridge/tsdbridge/opentsdb/httpapi"
 	"github.com/tsdbridge/tsdbridge/opentsdb/jackson"
 	"github.com/tsdbridge/tsdbridge/opentsdb/query"
-	"github.com/tsdbridge/tsdbridge/opentsdb/reply"
 	"github.com/tsdbridge/tsdbridge/storage"
 )
 
@@ -31,7 +31,7 @@ func (a *API) annotationBulk(w http.ResponseWriter, r *request) error {
 	case http.MethodDelete:
 		return a.deleteAnnotations(w, r)
 	}
-	return reply.NotAllowed(r.method, http.MethodPost, http.MethodPut, http.MethodDelete)
+	return httpapi.NotAllowed(r.method, http.MethodPost, http.MethodPut, http.MethodDelete)
 }
 
 // putAnnotations writes a list of annotations. Those without anything to write are left out of the
@@ -71,7 +71,7 @@ func parseAnnotations(body []byte) ([]storage.Annotation, error) {
 		n := 0
 		return s.Array(func() error {
 			if n++; n > maxBulkAnnotations {
-				return reply.Error{Status: http.StatusRequestEntityTooLarge, Message: fmt.Sprintf("At most %d annotations can be written at once", maxBulkAnnotations)}
+				return httpapi.Error{Status: http.StatusRequestEntityTooLarge, Message: fmt.Sprintf("At most %d annotations can be written at once", maxBulkAnnotations)}
 			}
 			note, err := readBulkAnnotation(s)
 			if err == nil && !setsNothing(&note) {
@@ -80,7 +80,7 @@ func parseAnnotations(body []byte) ([]storage.Annotation, error) {
 			return err
 		})
 	})
-	if answer, ok := errors.AsType[reply.Error](err); ok {
+	if answer, ok := errors.AsType[httpapi.Error](err); ok {
 		return nil, answer
 	}
 	if err != nil {
@@ -97,10 +97,10 @@ func readBulkAnnotation(s *jackson.Scanner) (note storage.Annotation, err error)
 	}
 	raw := s.B[begin:s.I]
 	if len(raw) > maxAnnotationBytes {
-		return note, reply.Error{Status: http.StatusRequestEntityTooLarge, Message: fmt.Sprintf("An annotation may have at most %d bytes", maxAnnotationBytes)}
+		return note, httpapi.Error{Status: http.StatusRequestEntityTooLarge, Message: fmt.Sprintf("An annotation may have at most %d bytes", maxAnnotationBytes)}
 	}
 	if err = jackson.Read(raw, annotationReader(&note)); err == nil && note.Start < 1 {
-		err = reply.Error{
+		err = httpapi.Error{
 			Status: http.StatusBadRequest, Message: errStartUnset.Message,
 			Details: fmt.Sprintf("Annotation error: TSUID: %.64s Start: %d  Description: %.64s", note.TSUID, note.Start, note.Description),
 		}
@@ -109,7 +109,7 @@ func readBulkAnnotation(s *jackson.Scanner) (note storage.Annotation, err error)
 }
 
 func refusedJSON(err error) error {
-	return reply.Error{Status: http.StatusBadRequest, Message: "Unable to parse the given JSON", Details: err.Error()}
+	return httpapi.Error{Status: http.StatusBadRequest, Message: "Unable to parse the given JSON", Details: err.Error()}
 }
 
 // bulkDeletion is which annotations to delete, as it is sent: AnnotationBulkDelete of OpenTSDB 2.4.1.
@@ -166,7 +166,7 @@ func (a *API) deleteAnnotations(w http.ResponseWriter, r *request) error {
 		}
 		d.TotalDeleted += n
 	}
-	reply.WriteJSON(w, r.Request, http.StatusOK, d)
+	httpapi.WriteJSON(w, r.Request, http.StatusOK, d)
 	return nil
 }
 
@@ -187,7 +187,7 @@ func readBulkDeletion(w http.ResponseWriter, r *request) (d bulkDeletion, err er
 func bulkDeletionParameters(v url.Values) (bulkDeletion, error) {
 	d := bulkDeletion{StartTime: v.Get("start_time"), EndTime: v.Get("end_time"), Global: v.Has("global")}
 	if !v.Has("start_time") {
-		return d, reply.BadRequest("Missing parameter <code>start_time</code>")
+		return d, httpapi.BadRequest("Missing parameter <code>start_time</code>")
 	}
 	if v.Has("tsuids") {
 		for tsuid := range strings.SplitSeq(v.Get("tsuids"), ",") {
@@ -203,13 +203,13 @@ func (b *bulkDeletion) parse(zone *time.Location, now time.Time) (*deletedAnnota
 	start, end := b.StartTime, b.EndTime
 	switch {
 	case slices.Contains(b.TSUIDs, ""):
-		return nil, reply.BadRequest("A TSUID is empty") // which would mean the global ones
+		return nil, httpapi.BadRequest("A TSUID is empty") // which would mean the global ones
 	case start == "":
-		return nil, reply.BadRequest("Missing the start time value")
+		return nil, httpapi.BadRequest("Missing the start time value")
 	case !d.Global && len(d.TSUIDs) == 0:
-		return nil, reply.BadRequest("Missing the TSUIDs or global annotations flag")
+		return nil, httpapi.BadRequest("Missing the TSUIDs or global annotations flag")
 	case len(d.TSUIDs) > maxBulkTSUIDs:
-		return nil, reply.Error{Status: http.StatusRequestEntityTooLarge, Message: fmt.Sprintf("At most %d TSUIDs can be named at once", maxBulkTSUIDs)}
+		return nil, httpapi.Error{Status: http.StatusRequestEntityTooLarge, Message: fmt.Sprintf("At most %d TSUIDs can be named at once", maxBulkTSUIDs)}
 	}
 	var err error
 	if d.StartTime, err = query.ParseTime(start, zone, now); err != nil {

@@ -16,12 +16,12 @@ import (
 	"strings"
 	"time"
 
+	"github.com/tsdbridge/tsdbridge/internal/running"
+	"github.com/tsdbridge/tsdbridge/internal/turns"
+	"github.com/tsdbridge/tsdbridge/opentsdb/httpapi"
 	"github.com/tsdbridge/tsdbridge/opentsdb/query"
-	"github.com/tsdbridge/tsdbridge/opentsdb/reply"
-	"github.com/tsdbridge/tsdbridge/running"
 	"github.com/tsdbridge/tsdbridge/storage/schema"
 	"github.com/tsdbridge/tsdbridge/tree"
-	"github.com/tsdbridge/tsdbridge/turns"
 )
 
 // Options are what an API needs.
@@ -151,7 +151,7 @@ type Path struct {
 	Rest     []string
 }
 
-var errEndpoint = reply.Error{Status: http.StatusNotFound, Message: "Endpoint not found"}
+var errEndpoint = httpapi.Error{Status: http.StatusNotFound, Message: "Endpoint not found"}
 
 // maxVersion is that of the API; see /api/v1/put.
 const maxVersion = 1
@@ -166,7 +166,7 @@ func ParsePath(path string) (Path, error) {
 	digits, versioned := strings.CutPrefix(strings.ToLower(parts[0]), "v")
 	if version, err := strconv.Atoi(digits); versioned && err == nil {
 		if version > maxVersion {
-			return Path{}, reply.Error{
+			return Path{}, httpapi.Error{
 				Status: http.StatusNotImplemented, Message: "Requested API version is greater than the max implemented",
 				Details: fmt.Sprintf("API version [%d] is greater than the max [%d]", version, maxVersion),
 			}
@@ -196,13 +196,13 @@ func methodOf(r *http.Request) (string, error) {
 	case r.Method != http.MethodGet || overrides == nil:
 		return method, nil
 	case overrides[0] == "":
-		return "", reply.Error{Status: http.StatusMethodNotAllowed, Message: "Missing method override value", Allow: everyMethod()}
+		return "", httpapi.Error{Status: http.StatusMethodNotAllowed, Message: "Missing method override value", Allow: everyMethod()}
 	}
 	switch method {
 	case http.MethodGet, http.MethodPost, http.MethodPut, http.MethodDelete:
 		return method, nil
 	}
-	return "", reply.Error{Status: http.StatusMethodNotAllowed, Message: "Unknown or unsupported method override value", Allow: everyMethod()}
+	return "", httpapi.Error{Status: http.StatusMethodNotAllowed, Message: "Unknown or unsupported method override value", Allow: everyMethod()}
 }
 
 // ServeHTTP implements http.Handler.
@@ -214,7 +214,7 @@ func (a *API) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	if err != nil {
 		a.count.exceptions.Add(1)
-		reply.WriteError(w, r, statusOf(err))
+		httpapi.WriteError(w, r, statusOf(err))
 	}
 }
 
@@ -249,7 +249,7 @@ func methodsFor(path Path, e endpoint) []string {
 }
 
 // errPanicked is the answer to a request that met a defect.
-var errPanicked = reply.Error{Status: http.StatusInternalServerError, Message: "internal error; the log says more"}
+var errPanicked = httpapi.Error{Status: http.StatusInternalServerError, Message: "internal error; the log says more"}
 
 // timeout is how long a request may take; 0: as long as its client waits.
 func (a *API) timeout(path Path, method string) time.Duration {
@@ -273,7 +273,7 @@ func (a *API) serve(w http.ResponseWriter, r *http.Request) (err error) {
 		return err
 	}
 	if e.methods != nil && !slices.Contains(e.methods, method) {
-		return reply.NotAllowed(method, methodsFor(path, e)...)
+		return httpapi.NotAllowed(method, methodsFor(path, e)...)
 	}
 	ctx := r.Context()
 	if limit := a.timeout(path, method); limit > 0 {

@@ -6,10 +6,10 @@ import (
 	"strings"
 	"time"
 
+	"github.com/tsdbridge/tsdbridge/internal/running"
+	"github.com/tsdbridge/tsdbridge/internal/tracing"
+	"github.com/tsdbridge/tsdbridge/internal/turns"
 	"github.com/tsdbridge/tsdbridge/opentsdb/query"
-	"github.com/tsdbridge/tsdbridge/running"
-	"github.com/tsdbridge/tsdbridge/tracing"
-	"github.com/tsdbridge/tsdbridge/turns"
 )
 
 // language names these queries among the running ones.

@@ -3,7 +3,7 @@ package api
 import (
 	"net/http"
 
-	"github.com/tsdbridge/tsdbridge/opentsdb/reply"
+	"github.com/tsdbridge/tsdbridge/opentsdb/httpapi"
 )
 
 // dropCaches answers /api/dropcaches. It changes nothing, and does nothing shortly after it was done, so that
@@ -13,6 +13,6 @@ func (a *API) dropCaches(w http.ResponseWriter, r *request) error {
 		return ErrForeign
 	}
 	a.o.DropCaches()
-	reply.WriteJSON(w, r.Request, http.StatusOK, map[string]string{"status": "200", "message": "Caches dropped"})
+	httpapi.WriteJSON(w, r.Request, http.StatusOK, map[string]string{"status": "200", "message": "Caches dropped"})
 	return nil
 }

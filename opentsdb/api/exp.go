@@ -5,11 +5,11 @@ import (
 	"io"
 	"net/http"
 
-	"github.com/tsdbridge/tsdbridge/budget"
+	"github.com/tsdbridge/tsdbridge/internal/budget"
+	"github.com/tsdbridge/tsdbridge/internal/tracing"
+	"github.com/tsdbridge/tsdbridge/internal/turns"
 	"github.com/tsdbridge/tsdbridge/opentsdb/expression"
 	"github.com/tsdbridge/tsdbridge/opentsdb/query"
-	"github.com/tsdbridge/tsdbridge/tracing"
-	"github.com/tsdbridge/tsdbridge/turns"
 )
 
 // exp answers /api/query/exp. As with a TSD the method does not matter.

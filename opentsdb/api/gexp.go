@@ -5,9 +5,9 @@ import (
 	"io"
 	"net/http"
 
+	"github.com/tsdbridge/tsdbridge/internal/tracing"
 	"github.com/tsdbridge/tsdbridge/opentsdb/expression"
 	"github.com/tsdbridge/tsdbridge/opentsdb/query"
-	"github.com/tsdbridge/tsdbridge/tracing"
 )
 
 // gexp answers /api/query/gexp: the functions in exp of the metrics in them.

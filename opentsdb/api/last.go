@@ -6,8 +6,8 @@ import (
 	"io"
 	"net/http"
 
+	"github.com/tsdbridge/tsdbridge/opentsdb/httpapi"
 	"github.com/tsdbridge/tsdbridge/opentsdb/query"
-	"github.com/tsdbridge/tsdbridge/opentsdb/reply"
 )
 
 // lastPoint is the newest point of a series, in the order of a TSD's fields. Its names are there if
@@ -51,7 +51,7 @@ func (l lastPoints) WriteTo(w io.Writer) (int64, error) {
 		}
 		out = append(out, shown)
 	}
-	body, err := reply.Marshal(out)
+	body, err := httpapi.Marshal(out)
 	if err != nil {
 		panic("opentsdb: encode answer: " + err.Error()) // of our own strings
 	}

@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"github.com/tsdbridge/tsdbridge/opentsdb/aggregate"
-	"github.com/tsdbridge/tsdbridge/opentsdb/reply"
+	"github.com/tsdbridge/tsdbridge/opentsdb/httpapi"
 )
 
 // old answers the paths of OpenTSDB 1, which are not below /api. Their errors are short.
@@ -47,18 +47,18 @@ func oldPath(path string) (string, bool) {
 }
 
 func writeOld(w http.ResponseWriter, r *request, v any) error {
-	body, err := reply.Marshal(v)
+	body, err := httpapi.Marshal(v)
 	if err != nil {
 		return err
 	}
-	before, after := reply.JSONP(r.Request)
+	before, after := httpapi.JSONP(r.Request)
 	w.Header().Set("Content-Type", "application/json")
 	_, _ = w.Write([]byte(before + string(body) + after))
 	return nil
 }
 
 func writeOldError(w http.ResponseWriter, status int, message string) error {
-	body, err := reply.Marshal(map[string]string{"err": message})
+	body, err := httpapi.Marshal(map[string]string{"err": message})
 	if err != nil {
 		return err
 	}

@@ -11,11 +11,11 @@ import (
 	"strings"
 	"time"
 
-	"github.com/tsdbridge/tsdbridge/budget"
-	"github.com/tsdbridge/tsdbridge/flights"
+	"github.com/tsdbridge/tsdbridge/internal/budget"
+	"github.com/tsdbridge/tsdbridge/internal/singleflight"
+	"github.com/tsdbridge/tsdbridge/internal/tracing"
 	"github.com/tsdbridge/tsdbridge/opentsdb/graph"
 	"github.com/tsdbridge/tsdbridge/opentsdb/query"
-	"github.com/tsdbridge/tsdbridge/tracing"
 )
 
 // oldQuery answers /q: as text with a point in each line, as a picture, or with what a picture would show.
@@ -53,7 +53,7 @@ func (a *API) oldQuery(w http.ResponseWriter, r *request) error {
 	return nil
 }
 
-func (a *API) oldAnswer(r *request, v url.Values) (*flights.Share[io.WriterTo], error) {
+func (a *API) oldAnswer(r *request, v url.Values) (*singleflight.Share[io.WriterTo], error) {
 	_, parsing := tracing.Start(r.Context(), "parse")
 	parsed, err := query.ParseParameters(v, nil)
 	parsing.End(err)

@@ -5,7 +5,7 @@ import (
 	"net/url"
 	"strings"
 
-	"github.com/tsdbridge/tsdbridge/opentsdb/reply"
+	"github.com/tsdbridge/tsdbridge/opentsdb/httpapi"
 )
 
 // Origins are the pages whose scripts may use the API from other origins than its own (CORS), as
@@ -54,7 +54,7 @@ func isHere(address string, r *http.Request) bool {
 }
 
 // ErrForeign refuses a change that Foreign tells of.
-var ErrForeign = reply.Error{Status: http.StatusForbidden, Message: "Changes from pages of another origin are refused"}
+var ErrForeign = httpapi.Error{Status: http.StatusForbidden, Message: "Changes from pages of another origin are refused"}
 
 // Handler answers the questions of browsers about other origins, and adds to answers which may read them.
 // Without origins it passes everything on, as a TSD does, and no page of another origin can read.
@@ -64,7 +64,7 @@ func (o *Origins) Handler(next http.Handler) http.Handler {
 		asked := r.Method == http.MethodOptions
 		if o == nil || !o.any && len(o.named) == 0 || origin == "" {
 			if asked {
-				reply.WriteError(w, r, reply.NotAllowed(r.Method, everyMethod()...))
+				httpapi.WriteError(w, r, httpapi.NotAllowed(r.Method, everyMethod()...))
 				return
 			}
 			next.ServeHTTP(w, r)
@@ -72,7 +72,7 @@ func (o *Origins) Handler(next http.Handler) http.Handler {
 		}
 		w.Header().Add("Vary", "Origin")
 		if !o.any && !o.named[strings.ToUpper(origin)] {
-			reply.WriteError(w, r, reply.Error{
+			httpapi.WriteError(w, r, httpapi.Error{
 				Status: http.StatusOK, Message: "CORS domain not allowed", Details: "The domain [" + origin + "] is not permitted access", // a TSD's status
 			})
 			return

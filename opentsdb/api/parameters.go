@@ -1,6 +1,6 @@
 package api
 
-import "github.com/tsdbridge/tsdbridge/opentsdb/reply"
+import "github.com/tsdbridge/tsdbridge/opentsdb/httpapi"
 
 // last returns a parameter of the URL, of several the last, "" without one.
 func (r *request) last(name string) string {
@@ -16,5 +16,5 @@ func (r *request) required(name string) (string, error) {
 	if value := r.last(name); value != "" {
 		return value, nil
 	}
-	return "", reply.BadRequest("Missing parameter <code>" + name + "</code>")
+	return "", httpapi.BadRequest("Missing parameter <code>" + name + "</code>")
 }

@@ -7,10 +7,10 @@ import (
 	"net/http"
 	"strings"
 
+	"github.com/tsdbridge/tsdbridge/internal/tracing"
 	"github.com/tsdbridge/tsdbridge/opentsdb/expression"
+	"github.com/tsdbridge/tsdbridge/opentsdb/httpapi"
 	"github.com/tsdbridge/tsdbridge/opentsdb/query"
-	"github.com/tsdbridge/tsdbridge/opentsdb/reply"
-	"github.com/tsdbridge/tsdbridge/tracing"
 )
 
 // maxQueryBytes bounds the body of a query.
@@ -20,7 +20,7 @@ const maxQueryBytes = 4 << 20
 func (a *API) query(w http.ResponseWriter, r *request) error {
 	if r.method == http.MethodDelete {
 		if err := a.o.Engine.MayDelete(); err != nil {
-			return reply.Error{Status: http.StatusBadRequest, Message: "Bad request", Details: err.Error()}
+			return httpapi.Error{Status: http.StatusBadRequest, Message: "Bad request", Details: err.Error()}
 		}
 	}
 	switch {

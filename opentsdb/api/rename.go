@@ -6,7 +6,7 @@ import (
 	"net/http"
 	"strings"
 
-	"github.com/tsdbridge/tsdbridge/opentsdb/reply"
+	"github.com/tsdbridge/tsdbridge/opentsdb/httpapi"
 	"github.com/tsdbridge/tsdbridge/storage"
 	"github.com/tsdbridge/tsdbridge/storage/schema"
 )
@@ -25,7 +25,7 @@ type renamed struct {
 // rename answers /api/uid/rename: the UID of a name gets another name.
 func (a *API) rename(w http.ResponseWriter, r *request) error {
 	if r.method != http.MethodGet && r.method != http.MethodPost {
-		return reply.Error{ // without the blank, as a TSD prints it here
+		return httpapi.Error{ // without the blank, as a TSD prints it here
 			Allow: readWrite(), Status: http.StatusMethodNotAllowed, Message: "Method not allowed", Details: "The HTTP method[" + r.method + "] is not permitted for this endpoint",
 		}
 	}
@@ -40,10 +40,10 @@ func (a *API) rename(w http.ResponseWriter, r *request) error {
 		if !isRefusedRename(err) {
 			return err
 		}
-		reply.WriteJSON(w, r.Request, http.StatusBadRequest, renamed{"false", err.Error()})
+		httpapi.WriteJSON(w, r.Request, http.StatusBadRequest, renamed{"false", err.Error()})
 		return nil
 	}
-	reply.WriteJSON(w, r.Request, http.StatusOK, renamed{Result: "true"})
+	httpapi.WriteJSON(w, r.Request, http.StatusOK, renamed{Result: "true"})
 	return nil
 }
 
@@ -104,7 +104,7 @@ func renameParameters(w http.ResponseWriter, r *request) (n renaming, err error)
 	}
 	to, ok := values["name"]
 	if n.to = to; n.kind == "" || !ok {
-		return n, reply.BadRequest("Missing necessary values to rename UID")
+		return n, httpapi.BadRequest("Missing necessary values to rename UID")
 	}
 	return n, nil
 }
@@ -115,7 +115,7 @@ func renameBody(w http.ResponseWriter, r *request) (map[string]string, error) {
 		return nil, err
 	}
 	if len(body) == 0 {
-		return nil, reply.Error{
+		return nil, httpapi.Error{
 			Status: http.StatusBadRequest, Message: "Missing message content", Details: "Supply valid JSON formatted data in the body of your request",
 		}
 	}

@@ -6,8 +6,8 @@ import (
 	"net/http"
 	"strings"
 
+	"github.com/tsdbridge/tsdbridge/opentsdb/httpapi"
 	"github.com/tsdbridge/tsdbridge/opentsdb/query"
-	"github.com/tsdbridge/tsdbridge/opentsdb/reply"
 	"github.com/tsdbridge/tsdbridge/storage"
 )
 
@@ -21,9 +21,9 @@ func (a *API) search(w http.ResponseWriter, r *request) error {
 	case "lookup":
 		return a.lookup(w, r)
 	case "tsmeta", "tsmeta_summary", "tsuids", "uidmeta", "annotation":
-		return reply.Error{Status: http.StatusBadRequest, Message: "Searching is not enabled", Details: "Searching has not been enabled on this TSD"}
+		return httpapi.Error{Status: http.StatusBadRequest, Message: "Searching is not enabled", Details: "Searching has not been enabled on this TSD"}
 	}
-	return reply.Error{Status: http.StatusBadRequest, Message: "Invalid search query type supplied", Details: "Unknown type: " + kind}
+	return httpapi.Error{Status: http.StatusBadRequest, Message: "Invalid search query type supplied", Details: "Unknown type: " + kind}
 }
 
 // foundSeries is a series in the answer to a lookup.
@@ -58,10 +58,10 @@ func (a *API) lookup(w http.ResponseWriter, r *request) error {
 	defer turn.End()
 	found, err := a.o.Engine.Lookup(r.Context(), asked)
 	if lost, ok := errors.AsType[storage.NamelessError](err); ok {
-		return reply.Error{Status: http.StatusNotFound, Message: "Unable to resolve one or more TSUIDs", Details: lost.Error()}
+		return httpapi.Error{Status: http.StatusNotFound, Message: "Unable to resolve one or more TSUIDs", Details: lost.Error()}
 	}
 	if unknown, ok := errors.AsType[query.UnknownNameError](err); ok {
-		return reply.Error{Status: http.StatusNotFound, Message: "Unable to resolve one or more UIDs", Details: unknown.Error()}
+		return httpapi.Error{Status: http.StatusNotFound, Message: "Unable to resolve one or more UIDs", Details: unknown.Error()}
 	}
 	if err != nil {
 		return err
@@ -79,7 +79,7 @@ func (a *API) lookup(w http.ResponseWriter, r *request) error {
 		out.Results = append(out.Results, foundSeries{fmt.Sprintf("%X", s.TSUID), s.Metric, tags})
 	}
 	out.Time = float64(a.o.Now().Sub(begin).Milliseconds())
-	reply.WriteJSON(w, r.Request, http.StatusOK, out)
+	httpapi.WriteJSON(w, r.Request, http.StatusOK, out)
 	return nil
 }
 

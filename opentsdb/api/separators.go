@@ -4,8 +4,8 @@ import (
 	"net/http"
 	"net/url"
 
+	"github.com/tsdbridge/tsdbridge/opentsdb/httpapi"
 	"github.com/tsdbridge/tsdbridge/opentsdb/query"
-	"github.com/tsdbridge/tsdbridge/opentsdb/reply"
 )
 
 // Parameters returns the parameters of a query string. One with a wrong escape is an error.
@@ -17,7 +17,7 @@ func Parameters(text string) (url.Values, error) {
 func parsed(text string) (url.Values, error) {
 	v, err := url.ParseQuery(text)
 	if err != nil {
-		return nil, reply.Error{Status: http.StatusBadRequest, Message: "Unable to parse the parameters", Details: err.Error()}
+		return nil, httpapi.Error{Status: http.StatusBadRequest, Message: "Unable to parse the parameters", Details: err.Error()}
 	}
 	return v, nil
 }

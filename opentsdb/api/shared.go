@@ -6,19 +6,21 @@ import (
 	"net/http"
 	"strings"
 
-	"github.com/tsdbridge/tsdbridge/budget"
-	"github.com/tsdbridge/tsdbridge/flights"
+	"github.com/tsdbridge/tsdbridge/internal/budget"
+	"github.com/tsdbridge/tsdbridge/internal/singleflight"
+	"github.com/tsdbridge/tsdbridge/internal/tracing"
+	"github.com/tsdbridge/tsdbridge/opentsdb/httpapi"
 	"github.com/tsdbridge/tsdbridge/opentsdb/query"
-	"github.com/tsdbridge/tsdbridge/opentsdb/reply"
-	"github.com/tsdbridge/tsdbridge/tracing"
 )
 
 // answers are requests that are being computed, by all that their answers depend on. What changes an
 // answer is not known before the series are found, so an equal request never joins an evaluation that began
 // before it came: all that wait for one are answered by the next.
-type answers = flights.Group[string, io.WriterTo]
+type answers = singleflight.Group[string, io.WriterTo]
 
-func newAnswers() *answers { return flights.New[string, io.WriterTo](flights.OfOneEvaluation) }
+func newAnswers() *answers {
+	return singleflight.New[string, io.WriterTo](singleflight.OfOneEvaluation)
+}
 
 // A question is a request for what only reads, and may be answered with equal ones.
 type question struct {
@@ -47,12 +49,12 @@ func (a *API) answered(w http.ResponseWriter, r *request, q question) error {
 }
 
 // shared computes an answer, together with equal requests.
-func (a *API) shared(r *request, q question) (share *flights.Share[io.WriterTo], err error) {
+func (a *API) shared(r *request, q question) (share *singleflight.Share[io.WriterTo], err error) {
 	err = a.listed(r, q.text, func(ctx context.Context) (err error) {
 		if err := budget.From(ctx).Take(int64(len(q.key))); err != nil {
 			return err
 		}
-		share, err = a.answers.Do(ctx, q.key, flights.Question[io.WriterTo]{Compute: q.evaluate})
+		share, err = a.answers.Do(ctx, q.key, singleflight.Question[io.WriterTo]{Compute: q.evaluate})
 		return err
 	})
 	if err != nil && share != nil {
@@ -67,7 +69,7 @@ func (q question) evaluate(ctx context.Context, late bool) (io.WriterTo, error) 
 	if err != nil || !late || q.differs {
 		return answer, err
 	}
-	body, err := flights.Encode(ctx, func(w io.Writer) { _, _ = answer.WriteTo(w) })
+	body, err := singleflight.Encode(ctx, func(w io.Writer) { _, _ = answer.WriteTo(w) })
 	if body == nil {
 		return answer, err
 	}
@@ -78,8 +80,8 @@ func (q question) evaluate(ctx context.Context, late bool) (io.WriterTo, error) 
 func writeAnswer(w http.ResponseWriter, r *request, answer io.WriterTo) {
 	_, encoding := tracing.Start(r.Context(), "encode")
 	defer encoding.End(nil)
-	before, after := reply.JSONP(r.Request)
-	w.Header().Set("Content-Type", reply.ContentType)
+	before, after := httpapi.JSONP(r.Request)
+	w.Header().Set("Content-Type", httpapi.ContentType)
 	// A client that is gone loses the answer.
 	_, _ = io.WriteString(w, before)
 	_, _ = answer.WriteTo(w)
@@ -90,7 +92,7 @@ func writeAnswer(w http.ResponseWriter, r *request, answer io.WriterTo) {
 func writeBare(w http.ResponseWriter, r *request, answer io.WriterTo) {
 	_, encoding := tracing.Start(r.Context(), "encode")
 	defer encoding.End(nil)
-	w.Header().Set("Content-Type", reply.ContentType)
+	w.Header().Set("Content-Type", httpapi.ContentType)
 	_, _ = answer.WriteTo(w) // a client that is gone loses the answer
 }
 

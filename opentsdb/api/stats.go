@@ -7,7 +7,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/tsdbridge/tsdbridge/opentsdb/reply"
+	"github.com/tsdbridge/tsdbridge/opentsdb/httpapi"
 )
 
 // stats answers /api/stats and what is below it.
@@ -18,19 +18,19 @@ func (a *API) stats(w http.ResponseWriter, r *request) error {
 	}
 	switch what {
 	case "query":
-		reply.WriteJSON(w, r.Request, http.StatusOK, a.queryStats())
+		httpapi.WriteJSON(w, r.Request, http.StatusOK, a.queryStats())
 	case "jvm":
-		reply.WriteJSON(w, r.Request, http.StatusOK, a.processStats())
+		httpapi.WriteJSON(w, r.Request, http.StatusOK, a.processStats())
 	case "threads":
-		reply.WriteJSON(w, r.Request, http.StatusOK, []any{threads()})
+		httpapi.WriteJSON(w, r.Request, http.StatusOK, []any{threads()})
 	case "region_clients":
-		reply.WriteJSON(w, r.Request, http.StatusOK, []any{}) // /metrics has what is known of the connections to HBase
+		httpapi.WriteJSON(w, r.Request, http.StatusOK, []any{}) // /metrics has what is known of the connections to HBase
 	default:
 		now, all := a.o.Now(), []any{}
 		for _, s := range a.Statistics() {
 			all = append(all, s.document(now, a.o.Host))
 		}
-		reply.WriteJSON(w, r.Request, http.StatusOK, all)
+		httpapi.WriteJSON(w, r.Request, http.StatusOK, all)
 	}
 	return nil
 }

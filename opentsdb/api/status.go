@@ -5,19 +5,19 @@ import (
 	"errors"
 	"net/http"
 
-	"github.com/tsdbridge/tsdbridge/budget"
+	"github.com/tsdbridge/tsdbridge/internal/budget"
+	"github.com/tsdbridge/tsdbridge/internal/running"
 	"github.com/tsdbridge/tsdbridge/opentsdb/aggregate"
+	"github.com/tsdbridge/tsdbridge/opentsdb/httpapi"
 	"github.com/tsdbridge/tsdbridge/opentsdb/query"
-	"github.com/tsdbridge/tsdbridge/opentsdb/reply"
-	"github.com/tsdbridge/tsdbridge/running"
 	"github.com/tsdbridge/tsdbridge/storage"
 )
 
 // statusOf returns the answer to an error: a TSD's status for what a TSD refuses, and 503 for what
 // passes.
-func statusOf(err error) reply.Error {
+func statusOf(err error) httpapi.Error {
 	var (
-		known   reply.Error
+		known   httpapi.Error
 		syntax  query.SyntaxError
 		unknown query.UnknownNameError
 		bad     query.RequestError
@@ -27,23 +27,23 @@ func statusOf(err error) reply.Error {
 	case errors.As(err, &known):
 		return known
 	case errors.As(err, &syntax):
-		return reply.Error{Status: http.StatusInternalServerError, Message: message}
+		return httpapi.Error{Status: http.StatusInternalServerError, Message: message}
 	case errors.As(err, &unknown), errors.As(err, &bad), errors.Is(err, storage.ErrInvalid):
-		return reply.Error{Status: http.StatusBadRequest, Message: message, Details: message}
+		return httpapi.Error{Status: http.StatusBadRequest, Message: message, Details: message}
 	case errors.Is(err, storage.ErrUnreadable): // as a TSD refuses it
-		return reply.Error{Status: http.StatusBadRequest, Message: message, Details: message}
+		return httpapi.Error{Status: http.StatusBadRequest, Message: message, Details: message}
 	case errors.Is(err, storage.ErrDamaged):
-		return reply.Error{Status: http.StatusInternalServerError, Message: message}
+		return httpapi.Error{Status: http.StatusInternalServerError, Message: message}
 	case errors.Is(err, aggregate.ErrInfinite), errors.Is(err, aggregate.ErrFill):
-		return reply.Error{Status: http.StatusBadRequest, Message: message, Details: message}
+		return httpapi.Error{Status: http.StatusBadRequest, Message: message, Details: message}
 	case errors.Is(err, running.ErrEnded):
-		return reply.Error{Status: http.StatusServiceUnavailable, Message: message}
+		return httpapi.Error{Status: http.StatusServiceUnavailable, Message: message}
 	case errors.Is(err, storage.ErrLimit), errors.Is(err, budget.ErrTooLarge), errors.Is(err, aggregate.ErrTooManyIntervals):
-		return reply.Error{Status: http.StatusRequestEntityTooLarge, Message: message}
+		return httpapi.Error{Status: http.StatusRequestEntityTooLarge, Message: message}
 	case errors.Is(err, context.DeadlineExceeded):
-		return reply.Error{Status: http.StatusRequestTimeout, Message: "Query timeout was exceeded"}
+		return httpapi.Error{Status: http.StatusRequestTimeout, Message: "Query timeout was exceeded"}
 	case errors.Is(err, budget.ErrBusy), errors.Is(err, storage.ErrNotReady):
-		return reply.Error{Status: http.StatusServiceUnavailable, Message: message}
+		return httpapi.Error{Status: http.StatusServiceUnavailable, Message: message}
 	}
-	return reply.Error{Status: http.StatusServiceUnavailable, Message: "The store did not answer, try again later", Details: message}
+	return httpapi.Error{Status: http.StatusServiceUnavailable, Message: "The store did not answer, try again later", Details: message}
 }

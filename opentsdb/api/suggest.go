@@ -5,8 +5,8 @@ import (
 	"net/http"
 	"strconv"
 
+	"github.com/tsdbridge/tsdbridge/opentsdb/httpapi"
 	"github.com/tsdbridge/tsdbridge/opentsdb/jackson"
-	"github.com/tsdbridge/tsdbridge/opentsdb/reply"
 	"github.com/tsdbridge/tsdbridge/storage/schema"
 )
 
@@ -31,7 +31,7 @@ func (a *API) suggest(w http.ResponseWriter, r *request) error {
 	if err != nil {
 		return err
 	}
-	reply.WriteJSON(w, r.Request, http.StatusOK, names)
+	httpapi.WriteJSON(w, r.Request, http.StatusOK, names)
 	return nil
 }
 
@@ -42,7 +42,7 @@ func (a *API) suggested(w http.ResponseWriter, r *request) ([]string, error) {
 	}
 	kind, ok := map[string]schema.Kind{"metrics": schema.Metric, "tagk": schema.Tagk, "tagv": schema.Tagv}[p.Type]
 	if !ok {
-		return nil, reply.BadRequest("Invalid 'type' parameter:" + p.Type)
+		return nil, httpapi.BadRequest("Invalid 'type' parameter:" + p.Type)
 	}
 	if p.Max <= 0 {
 		p.Max = defaultSuggestions
@@ -84,12 +84,12 @@ func suggestParameters(w http.ResponseWriter, r *request) (p suggestion, err err
 	if most != "" {
 		n, err := strconv.ParseInt(most, 10, 32)
 		if err != nil {
-			return p, reply.BadRequest("Unable to parse 'max' as a number")
+			return p, httpapi.BadRequest("Unable to parse 'max' as a number")
 		}
 		p.Max = int(n)
 	}
 	if p.Type == "" {
-		return p, reply.BadRequest("Missing parameter <code>type</code>")
+		return p, httpapi.BadRequest("Missing parameter <code>type</code>")
 	}
 	return p, nil
 }

@@ -9,7 +9,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/tsdbridge/tsdbridge/opentsdb/reply"
+	"github.com/tsdbridge/tsdbridge/opentsdb/httpapi"
 	"github.com/tsdbridge/tsdbridge/storage"
 	"github.com/tsdbridge/tsdbridge/storage/schema"
 	"github.com/tsdbridge/tsdbridge/tree"
@@ -37,7 +37,7 @@ func (a *API) tree(w http.ResponseWriter, r *request) error {
 		"collisions": a.treeCollisions, "notmatched": a.treeNotMatched,
 	}[what]
 	if !ok || a.o.Trees == nil {
-		return reply.Error{Status: http.StatusNotFound, Message: "This endpoint is not supported"}
+		return httpapi.Error{Status: http.StatusNotFound, Message: "This endpoint is not supported"}
 	}
 	if editsTrees(what, r.method) {
 		if err := a.mayEdit(r); err != nil {
@@ -65,18 +65,18 @@ func deletesTree(path Path, method string) bool {
 func treeError(err error) error {
 	switch {
 	case errors.Is(err, tree.ErrDeclared):
-		return reply.Error{Status: http.StatusForbidden, Message: "The tree is declared in the configuration", Details: err.Error()}
+		return httpapi.Error{Status: http.StatusForbidden, Message: "The tree is declared in the configuration", Details: err.Error()}
 	case errors.Is(err, tree.ErrNoTree): // it was deleted meanwhile
-		return reply.Error{Status: http.StatusNotFound, Message: "Unable to locate tree", Details: err.Error()}
+		return httpapi.Error{Status: http.StatusNotFound, Message: "Unable to locate tree", Details: err.Error()}
 	}
 	return err
 }
 
 // errTreeMethod refuses a method.
-var errTreeMethod = reply.BadRequest("Unsupported HTTP request method")
+var errTreeMethod = httpapi.BadRequest("Unsupported HTTP request method")
 
 // errTreeID refuses a number that no tree can have.
-var errTreeID = reply.Illegal("Invalid Tree ID")
+var errTreeID = httpapi.Illegal("Invalid Tree ID")
 
 // definition returns the tree of a number that a client sent.
 func (a *API) definition(ctx context.Context, id int) (tree.Definition, error) {
@@ -85,14 +85,14 @@ func (a *API) definition(ctx context.Context, id int) (tree.Definition, error) {
 	}
 	d, err := a.o.Trees.Get(ctx, uint16(id))
 	if errors.Is(err, tree.ErrNoTree) {
-		return d, reply.Error{Status: http.StatusNotFound, Message: fmt.Sprintf("Unable to locate tree: %d", id)}
+		return d, httpapi.Error{Status: http.StatusNotFound, Message: fmt.Sprintf("Unable to locate tree: %d", id)}
 	}
 	return d, err
 }
 
 // unreadable refuses JSON for which a TSD has a status of its own failures.
 func unreadable(err error) error {
-	return reply.Error{Status: http.StatusInternalServerError, Message: "Unable to parse the given JSON", Details: err.Error()}
+	return httpapi.Error{Status: http.StatusInternalServerError, Message: "Unable to parse the given JSON", Details: err.Error()}
 }
 
 // unchanged answers a request that would change nothing.
@@ -114,7 +114,7 @@ func parameter(v url.Values, name string) (value string, given bool) {
 func required(v url.Values, name string) (string, error) {
 	value, _ := parameter(v, name)
 	if value == "" {
-		return "", reply.BadRequest("Missing parameter <code>" + name + "</code>")
+		return "", httpapi.BadRequest("Missing parameter <code>" + name + "</code>")
 	}
 	return value, nil
 }
@@ -123,7 +123,7 @@ func required(v url.Values, name string) (string, error) {
 func number(text, message string) (int, error) {
 	n, err := strconv.ParseInt(text, 10, 32)
 	if err != nil {
-		return 0, reply.Error{Status: http.StatusBadRequest, Message: message, Details: fmt.Sprintf("For input string: %q", text)}
+		return 0, httpapi.Error{Status: http.StatusBadRequest, Message: message, Details: fmt.Sprintf("For input string: %q", text)}
 	}
 	return int(n), nil
 }

@@ -7,8 +7,8 @@ import (
 	"net/http"
 	"slices"
 
-	"github.com/tsdbridge/tsdbridge/budget"
-	"github.com/tsdbridge/tsdbridge/opentsdb/reply"
+	"github.com/tsdbridge/tsdbridge/internal/budget"
+	"github.com/tsdbridge/tsdbridge/opentsdb/httpapi"
 	"github.com/tsdbridge/tsdbridge/storage"
 	"github.com/tsdbridge/tsdbridge/storage/schema"
 	"github.com/tsdbridge/tsdbridge/tree"
@@ -32,7 +32,7 @@ func (a *API) treeBranch(w http.ResponseWriter, r *request) error {
 			return err
 		}
 		if !ok {
-			return reply.Error{
+			return httpapi.Error{
 				Status: http.StatusNotFound, Message: fmt.Sprintf("Unable to locate branch '%X' for tree '%d'", row, treeOf(row)),
 			}
 		}
@@ -40,7 +40,7 @@ func (a *API) treeBranch(w http.ResponseWriter, r *request) error {
 		if err != nil {
 			return err
 		}
-		reply.WriteJSON(w, r.Request, http.StatusOK, shown)
+		httpapi.WriteJSON(w, r.Request, http.StatusOK, shown)
 		return nil
 	})
 }
@@ -56,9 +56,9 @@ func branchRow(r *request) ([]byte, error) {
 	case text != "":
 		return parseBranchID(text)
 	case id < 1:
-		return nil, reply.BadRequest("Missing or invalid branch and tree IDs")
+		return nil, httpapi.BadRequest("Missing or invalid branch and tree IDs")
 	case id > schema.MaxTreeID:
-		return nil, reply.Illegal("Missing or invalid tree ID")
+		return nil, httpapi.Illegal("Missing or invalid tree ID")
 	}
 	return schema.TreeRow(uint16(id)), nil
 }
@@ -66,7 +66,7 @@ func branchRow(r *request) ([]byte, error) {
 // parseBranchID reads the id of a branch, which is its row in hexadecimal.
 func parseBranchID(text string) ([]byte, error) {
 	if len(text) < 4 {
-		return nil, reply.Illegal("Branch ID was too short")
+		return nil, httpapi.Illegal("Branch ID was too short")
 	}
 	return parseHex(text)
 }
@@ -78,7 +78,7 @@ func parseHex(text string) ([]byte, error) {
 	}
 	b, err := hex.DecodeString(text)
 	if err != nil {
-		return nil, reply.Illegal(fmt.Sprintf("contains illegal character for hexBinary: %.100s", text))
+		return nil, httpapi.Illegal(fmt.Sprintf("contains illegal character for hexBinary: %.100s", text))
 	}
 	return b, nil
 }

@@ -6,8 +6,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/tsdbridge/tsdbridge/budget"
-	"github.com/tsdbridge/tsdbridge/opentsdb/reply"
+	"github.com/tsdbridge/tsdbridge/internal/budget"
+	"github.com/tsdbridge/tsdbridge/opentsdb/httpapi"
 	"github.com/tsdbridge/tsdbridge/storage/schema"
 )
 
@@ -130,12 +130,12 @@ func (t *treeRequest) set(name, value string, other map[string]string) {
 func parseTreeJSON(body []byte) (t treeRequest, err error) {
 	fields, err := parseObject(body)
 	if err != nil {
-		return t, reply.Error{Status: http.StatusBadRequest, Message: "Unable to parse the given JSON", Details: err.Error()}
+		return t, httpapi.Error{Status: http.StatusBadRequest, Message: "Unable to parse the given JSON", Details: err.Error()}
 	}
 	for name := range fields {
 		text, given, err := fields.text(name)
 		if err != nil {
-			return t, reply.Error{Status: http.StatusBadRequest, Message: "Unable to parse the given JSON", Details: err.Error()}
+			return t, httpapi.Error{Status: http.StatusBadRequest, Message: "Unable to parse the given JSON", Details: err.Error()}
 		}
 		lower := strings.ToLower(name)
 		switch {
@@ -143,7 +143,7 @@ func parseTreeJSON(body []byte) (t treeRequest, err error) {
 		case lower == "treeid":
 			id, err := strconv.ParseInt(text, 10, 32)
 			if err != nil {
-				return t, reply.BadRequest("Unable to parse 'tree' value")
+				return t, httpapi.BadRequest("Unable to parse 'tree' value")
 			}
 			t.id = int(id)
 		default:
@@ -172,7 +172,7 @@ func (a *API) showTrees(w http.ResponseWriter, r *request, id int) error {
 		}
 		shown = append(shown, showTree(d))
 	}
-	reply.WriteJSON(w, r.Request, http.StatusOK, shown)
+	httpapi.WriteJSON(w, r.Request, http.StatusOK, shown)
 	return nil
 }
 
@@ -181,13 +181,13 @@ func (a *API) showTree(w http.ResponseWriter, r *request, id int) error {
 	if err != nil {
 		return err
 	}
-	reply.WriteJSON(w, r.Request, http.StatusOK, showTree(d))
+	httpapi.WriteJSON(w, r.Request, http.StatusOK, showTree(d))
 	return nil
 }
 
 func (a *API) createTree(w http.ResponseWriter, r *request, asked treeRequest) error {
 	if asked.name == nil {
-		return reply.Illegal("Tree was missing the name")
+		return httpapi.Illegal("Tree was missing the name")
 	}
 	t := schema.Tree{Created: asked.created}
 	asked.change(true)(&t)

@@ -5,7 +5,7 @@ import (
 	"net/http"
 	"strings"
 
-	"github.com/tsdbridge/tsdbridge/opentsdb/reply"
+	"github.com/tsdbridge/tsdbridge/opentsdb/httpapi"
 	"github.com/tsdbridge/tsdbridge/storage/schema"
 	"github.com/tsdbridge/tsdbridge/tree"
 )
@@ -80,15 +80,15 @@ func (q *ruleRequest) change(have schema.TreeRule, all bool) schema.TreeRule {
 func refusal(r schema.TreeRule) error {
 	switch {
 	case r.Order < 0:
-		return reply.Illegal("Invalid rule order")
+		return httpapi.Illegal("Invalid rule order")
 	case r.Type == "":
-		return reply.Illegal("Missing rule type")
+		return httpapi.Illegal("Missing rule type")
 	case r.Type != "METRIC" && r.Field == "":
-		return reply.Illegal("Missing field name required for " + r.Type + " rule")
+		return httpapi.Illegal("Missing field name required for " + r.Type + " rule")
 	case strings.HasSuffix(r.Type, "_CUSTOM") && r.CustomField == "":
-		return reply.Illegal("Missing custom field name required for " + r.Type + " rule")
+		return httpapi.Illegal("Missing custom field name required for " + r.Type + " rule")
 	case r.RegexGroupIdx < 0:
-		return reply.Illegal("Invalid regex group index. Cannot be less than 0")
+		return httpapi.Illegal("Invalid regex group index. Cannot be less than 0")
 	}
 	return nil
 }
@@ -119,12 +119,12 @@ func showRuleOf(w http.ResponseWriter, r *request, d tree.Definition, asked rule
 	if !ok {
 		return errNoRule(asked)
 	}
-	reply.WriteJSON(w, r.Request, http.StatusOK, showRule(d.ID, rule))
+	httpapi.WriteJSON(w, r.Request, http.StatusOK, showRule(d.ID, rule))
 	return nil
 }
 
 func errNoRule(asked ruleRequest) error {
-	return reply.Error{Status: http.StatusNotFound, Message: "Unable to locate rule: " + asked.String()}
+	return httpapi.Error{Status: http.StatusNotFound, Message: "Unable to locate rule: " + asked.String()}
 }
 
 func (a *API) editRule(w http.ResponseWriter, r *request, d tree.Definition, asked ruleRequest) error {

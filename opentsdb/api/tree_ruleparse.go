@@ -6,7 +6,7 @@ import (
 	"net/url"
 	"strings"
 
-	"github.com/tsdbridge/tsdbridge/opentsdb/reply"
+	"github.com/tsdbridge/tsdbridge/opentsdb/httpapi"
 	"github.com/tsdbridge/tsdbridge/tree"
 	"github.com/tsdbridge/tsdbridge/tree/javaregexp"
 )
@@ -146,7 +146,7 @@ func (q *ruleRequest) parsePlace(v url.Values) error {
 			return err
 		}
 		if q.level < 0 {
-			return reply.Error{Status: http.StatusInternalServerError, Message: errNegativeLevel.Error()}
+			return httpapi.Error{Status: http.StatusInternalServerError, Message: errNegativeLevel.Error()}
 		}
 	}
 	return nil
@@ -155,5 +155,5 @@ func (q *ruleRequest) parsePlace(v url.Values) error {
 var errNegativeLevel = errors.New("Negative levels are not allowed")
 
 func unparsed(name string, err error) error {
-	return reply.Error{Status: http.StatusBadRequest, Message: "Unable to parse the '" + name + "' parameter", Details: err.Error()}
+	return httpapi.Error{Status: http.StatusBadRequest, Message: "Unable to parse the '" + name + "' parameter", Details: err.Error()}
 }

@@ -5,7 +5,7 @@ import (
 	"net/http"
 	"slices"
 
-	"github.com/tsdbridge/tsdbridge/opentsdb/reply"
+	"github.com/tsdbridge/tsdbridge/opentsdb/httpapi"
 	"github.com/tsdbridge/tsdbridge/tree"
 )
 
@@ -42,7 +42,7 @@ func (a *API) treeRules(w http.ResponseWriter, r *request) error {
 	return nil
 }
 
-var errNoRules = reply.BadRequest("Missing tree rules")
+var errNoRules = httpapi.BadRequest("Missing tree rules")
 
 // putRules stores rules one after the other; a PUT has no others stay.
 func (a *API) putRules(r *request, d tree.Definition, rules []ruleRequest) error {
@@ -83,7 +83,7 @@ func parseRules(w http.ResponseWriter, r *request) (id int, rules []ruleRequest,
 		return 0, nil, errNoRules
 	}
 	if len(list) > mostRules {
-		return 0, nil, reply.BadRequest(fmt.Sprintf("At most %d tree rules can be stored at once", mostRules))
+		return 0, nil, httpapi.BadRequest(fmt.Sprintf("At most %d tree rules can be stored at once", mostRules))
 	}
 	for _, fields := range list {
 		rule, err := parseRuleJSON(fields)
@@ -92,7 +92,7 @@ func parseRules(w http.ResponseWriter, r *request) (id int, rules []ruleRequest,
 		}
 		rules = append(rules, rule)
 		if rule.tree != rules[0].tree {
-			return 0, nil, reply.BadRequest("All rules must belong to the same tree")
+			return 0, nil, httpapi.BadRequest("All rules must belong to the same tree")
 		}
 	}
 	return rules[0].tree, rules, nil

@@ -4,7 +4,7 @@ import (
 	"bytes"
 	"strconv"
 
-	"github.com/tsdbridge/tsdbridge/opentsdb/reply"
+	"github.com/tsdbridge/tsdbridge/opentsdb/httpapi"
 	"github.com/tsdbridge/tsdbridge/storage/schema"
 	"github.com/tsdbridge/tsdbridge/tree"
 )
@@ -31,7 +31,7 @@ func (n numbered[V]) MarshalJSON() ([]byte, error) {
 			b.WriteByte(',')
 		}
 		b.WriteString(strconv.Quote(strconv.Itoa(field.number)) + ":")
-		value, err := reply.Marshal(field.value)
+		value, err := httpapi.Marshal(field.value)
 		if err != nil {
 			return nil, err
 		}

@@ -8,8 +8,8 @@ import (
 	"net/http"
 	"strings"
 
-	"github.com/tsdbridge/tsdbridge/budget"
-	"github.com/tsdbridge/tsdbridge/opentsdb/reply"
+	"github.com/tsdbridge/tsdbridge/internal/budget"
+	"github.com/tsdbridge/tsdbridge/opentsdb/httpapi"
 	"github.com/tsdbridge/tsdbridge/storage/schema"
 	"github.com/tsdbridge/tsdbridge/tree"
 )
@@ -36,7 +36,7 @@ func parseTSUIDs(w http.ResponseWriter, r *request, badList func(error) error) (
 		q, err = parseTSUIDsParameters(r)
 	}
 	if err == nil && len(q.tsuids) > mostTSUIDs {
-		err = reply.BadRequest(fmt.Sprintf("At most %d TSUIDs can be asked for at once", mostTSUIDs))
+		err = httpapi.BadRequest(fmt.Sprintf("At most %d TSUIDs can be asked for at once", mostTSUIDs))
 	}
 	return q, err
 }
@@ -70,7 +70,7 @@ func parseTSUIDsJSON(body []byte, badList func(error) error) (q tsuidRequest, er
 	}
 	switch raw := fields["treeId"]; {
 	case raw == nil || string(raw) == "null":
-		return q, reply.BadRequest("Missing or invalid Tree ID")
+		return q, httpapi.BadRequest("Missing or invalid Tree ID")
 	default:
 		var id int32
 		if err := json.Unmarshal(raw, &id); err != nil {
@@ -91,7 +91,7 @@ func (q *tsuidRequest) bytes() ([][]byte, error) {
 	all := make([][]byte, 0, len(q.tsuids))
 	for _, text := range q.tsuids {
 		if text == "" {
-			return nil, reply.Illegal("UID was empty")
+			return nil, httpapi.Illegal("UID was empty")
 		}
 		tsuid, err := parseHex(text)
 		if err != nil {
@@ -120,7 +120,7 @@ func (a *API) treeNotMatched(w http.ResponseWriter, r *request) error {
 // treeFailures shows the series that a tree has no place for.
 func (a *API) treeFailures(w http.ResponseWriter, r *request, collisions bool) error {
 	asked, err := parseTSUIDs(w, r, func(err error) error {
-		return reply.Error{Status: http.StatusBadRequest, Message: "Unable to convert the given data to a list", Details: err.Error()}
+		return httpapi.Error{Status: http.StatusBadRequest, Message: "Unable to convert the given data to a list", Details: err.Error()}
 	})
 	if err != nil {
 		return err
@@ -140,7 +140,7 @@ func (a *API) treeFailures(w http.ResponseWriter, r *request, collisions bool) e
 	if err != nil {
 		return err
 	}
-	reply.WriteJSON(w, r.Request, http.StatusOK, found)
+	httpapi.WriteJSON(w, r.Request, http.StatusOK, found)
 	return nil
 }
 
@@ -163,7 +163,7 @@ func (a *API) treeTest(w http.ResponseWriter, r *request) error {
 		return err
 	}
 	if len(asked.tsuids) == 0 {
-		return reply.BadRequest("Missing or empty TSUID list")
+		return httpapi.BadRequest("Missing or empty TSUID list")
 	}
 	if !asks(r.method) {
 		return errTreeMethod
@@ -181,7 +181,7 @@ func (a *API) treeTest(w http.ResponseWriter, r *request) error {
 		for i, text := range asked.tsuids {
 			shown[text] = tested[i]
 		}
-		reply.WriteJSON(w, r.Request, http.StatusOK, shown)
+		httpapi.WriteJSON(w, r.Request, http.StatusOK, shown)
 		return nil
 	})
 }

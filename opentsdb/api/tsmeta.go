@@ -10,10 +10,10 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/tsdbridge/tsdbridge/budget"
+	"github.com/tsdbridge/tsdbridge/internal/budget"
+	"github.com/tsdbridge/tsdbridge/opentsdb/httpapi"
 	"github.com/tsdbridge/tsdbridge/opentsdb/jackson"
 	"github.com/tsdbridge/tsdbridge/opentsdb/query"
-	"github.com/tsdbridge/tsdbridge/opentsdb/reply"
 	"github.com/tsdbridge/tsdbridge/storage/documents"
 	"github.com/tsdbridge/tsdbridge/storage/schema"
 )
@@ -28,7 +28,7 @@ func (a *API) tsMeta(w http.ResponseWriter, r *request) error {
 		return a.listTSMeta(w, r)
 	case http.MethodPost, http.MethodPut, http.MethodDelete:
 	default:
-		return reply.NotAllowed(r.method, everyMethod()...)
+		return httpapi.NotAllowed(r.method, everyMethod()...)
 	}
 	if err := a.mayEdit(r); err != nil {
 		return err
@@ -60,13 +60,13 @@ func (a *API) showTSMeta(w http.ResponseWriter, r *request, tsuid []byte) error 
 		return noUID(err, "Unable to find one of the UIDs")
 	}
 	if !ok {
-		return reply.Error{Status: http.StatusNotFound, Message: "Could not find Timeseries meta data"}
+		return httpapi.Error{Status: http.StatusNotFound, Message: "Could not find Timeseries meta data"}
 	}
 	one := []schema.SeriesMeta{m}
 	if err := a.received(r.Context(), one); err != nil {
 		return err
 	}
-	reply.WriteJSON(w, r.Request, http.StatusOK, json.RawMessage(one[0].AppendShown(nil)))
+	httpapi.WriteJSON(w, r.Request, http.StatusOK, json.RawMessage(one[0].AppendShown(nil)))
 	return nil
 }
 
@@ -101,7 +101,7 @@ func (a *API) listTSMeta(w http.ResponseWriter, r *request) error {
 	err = a.computed(r, "tsmeta "+m, func(ctx context.Context) error {
 		metric, tags, err := a.resolveName(ctx, named)
 		if unknown, ok := errors.AsType[query.UnknownNameError](err); ok && unknown.Kind == "metrics" {
-			return reply.Error{Status: http.StatusNotFound, Message: "Unable to find one of the UIDs", Details: unknown.Error()}
+			return httpapi.Error{Status: http.StatusNotFound, Message: "Unable to find one of the UIDs", Details: unknown.Error()}
 		}
 		if err != nil {
 			return err
@@ -119,7 +119,7 @@ func (a *API) listTSMeta(w http.ResponseWriter, r *request) error {
 	if err != nil {
 		return err
 	}
-	reply.WriteJSON(w, r.Request, http.StatusOK, json.RawMessage(body))
+	httpapi.WriteJSON(w, r.Request, http.StatusOK, json.RawMessage(body))
 	return nil
 }
 
@@ -163,7 +163,7 @@ func readTSMetaEdit(w http.ResponseWriter, r *request) (e schema.TSMetaEdit, err
 	if text := r.last("retention"); text != "" {
 		days, err := strconv.ParseInt(text, 10, 32)
 		if err != nil {
-			return e, reply.BadRequest("Unable to parse 'retention' value")
+			return e, httpapi.BadRequest("Unable to parse 'retention' value")
 		}
 		e.SetRetention(int(days))
 	}
@@ -174,7 +174,7 @@ func readTSMetaEdit(w http.ResponseWriter, r *request) (e schema.TSMetaEdit, err
 		}
 		f, err := strconv.ParseFloat(text, 32) // a TSD's float
 		if err != nil && !errors.Is(err, strconv.ErrRange) {
-			return e, reply.BadRequest("Unable to parse '" + parameter + "' value")
+			return e, httpapi.BadRequest("Unable to parse '" + parameter + "' value")
 		}
 		set(f)
 	}
@@ -184,7 +184,7 @@ func readTSMetaEdit(w http.ResponseWriter, r *request) (e schema.TSMetaEdit, err
 // editTSMeta changes the document of a series that is named by its TSUID.
 func (a *API) editTSMeta(w http.ResponseWriter, r *request, e *schema.TSMetaEdit) error {
 	if !e.Changes() {
-		reply.Empty(w, http.StatusNotModified)
+		httpapi.Empty(w, http.StatusNotModified)
 		return nil
 	}
 	tsuid, err := a.tsuidOf(e.TSUID)
@@ -233,7 +233,7 @@ func (a *API) editTSMetaByName(w http.ResponseWriter, r *request, e *schema.TSMe
 	}
 	metric, tags, err := a.resolveName(r.Context(), named)
 	if unknown, ok := errors.AsType[query.UnknownNameError](err); ok {
-		return reply.Error{Status: http.StatusNotFound, Message: "Unable to find one or more UIDs", Details: unknown.Error()}
+		return httpapi.Error{Status: http.StatusNotFound, Message: "Unable to find one or more UIDs", Details: unknown.Error()}
 	}
 	if err != nil {
 		return err
@@ -247,10 +247,10 @@ func (a *API) editTSMetaByName(w http.ResponseWriter, r *request, e *schema.TSMe
 	case err != nil:
 		return err
 	case exists && !e.Changes():
-		reply.Empty(w, http.StatusNotModified)
+		httpapi.Empty(w, http.StatusNotModified)
 		return nil
 	case !exists && r.last("create") != "true":
-		return reply.BadRequest(`Could not find TSMeta, specify "create=true" to create a new one.`)
+		return httpapi.BadRequest(`Could not find TSMeta, specify "create=true" to create a new one.`)
 	}
 	replace := r.method == http.MethodPut
 	return a.saveTSMeta(w, r, tsuid, func() error {
@@ -269,12 +269,12 @@ func (a *API) deleteTSMeta(w http.ResponseWriter, r *request, e *schema.TSMetaEd
 		tsuid, err = parseUID(e.TSUID)
 	}
 	if err != nil {
-		return reply.Error{Status: http.StatusBadRequest, Message: "Unable to delete TSMeta information", Details: err.Error()}
+		return httpapi.Error{Status: http.StatusBadRequest, Message: "Unable to delete TSMeta information", Details: err.Error()}
 	}
 	if err := a.o.Metadata.DeleteSeriesMeta(r.Context(), tsuid); err != nil {
 		return err
 	}
-	reply.Empty(w, http.StatusNoContent)
+	httpapi.Empty(w, http.StatusNoContent)
 	return nil
 }
 

@@ -9,8 +9,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/tsdbridge/tsdbridge/opentsdb/httpapi"
 	"github.com/tsdbridge/tsdbridge/opentsdb/jackson"
-	"github.com/tsdbridge/tsdbridge/opentsdb/reply"
 	"github.com/tsdbridge/tsdbridge/storage/schema"
 )
 
@@ -30,7 +30,7 @@ func (a *API) uid(w http.ResponseWriter, r *request) error {
 	case "rename":
 		return a.rename(w, r)
 	}
-	return reply.Error{Status: http.StatusNotImplemented, Message: "Other UID endpoints have not been implemented yet"}
+	return httpapi.Error{Status: http.StatusNotImplemented, Message: "Other UID endpoints have not been implemented yet"}
 }
 
 // maxAssigned bounds the names of one request.
@@ -39,7 +39,7 @@ const maxAssigned = 100_000
 // assign answers /api/uid/assign: new names get UIDs, for those that have one it is an error.
 func (a *API) assign(w http.ResponseWriter, r *request) error {
 	if r.method != http.MethodGet && r.method != http.MethodPost {
-		return reply.NotAllowed(r.method, readWrite()...)
+		return httpapi.NotAllowed(r.method, readWrite()...)
 	}
 	if err := a.mayEdit(r); err != nil {
 		return err
@@ -59,7 +59,7 @@ func (a *API) assign(w http.ResponseWriter, r *request) error {
 			answer[kind+"_errors"], status = failed, http.StatusBadRequest
 		}
 	}
-	reply.WriteJSON(w, r.Request, status, answer)
+	httpapi.WriteJSON(w, r.Request, status, answer)
 	return nil
 }
 
@@ -157,9 +157,9 @@ func assignParameters(w http.ResponseWriter, r *request) (map[string][]string, e
 	}
 	switch {
 	case n == 0:
-		return nil, reply.BadRequest("Missing values to assign UIDs")
+		return nil, httpapi.BadRequest("Missing values to assign UIDs")
 	case n > maxAssigned:
-		return nil, reply.BadRequest(fmt.Sprintf("At most %d names can be assigned at once", maxAssigned))
+		return nil, httpapi.BadRequest(fmt.Sprintf("At most %d names can be assigned at once", maxAssigned))
 	}
 	return names, nil
 }

@@ -8,9 +8,9 @@ import (
 	"fmt"
 	"net/http"
 
+	"github.com/tsdbridge/tsdbridge/opentsdb/httpapi"
 	"github.com/tsdbridge/tsdbridge/opentsdb/jackson"
 	"github.com/tsdbridge/tsdbridge/opentsdb/query"
-	"github.com/tsdbridge/tsdbridge/opentsdb/reply"
 	"github.com/tsdbridge/tsdbridge/storage/documents"
 	"github.com/tsdbridge/tsdbridge/storage/schema"
 )
@@ -36,7 +36,7 @@ func (a *API) uidMeta(w http.ResponseWriter, r *request) error {
 		return a.getUIDMeta(w, r)
 	case http.MethodPost, http.MethodPut, http.MethodDelete:
 	default:
-		return reply.NotAllowed(r.method, everyMethod()...)
+		return httpapi.NotAllowed(r.method, everyMethod()...)
 	}
 	if err := a.mayEdit(r); err != nil {
 		return err
@@ -77,14 +77,14 @@ func (a *API) showUIDMeta(w http.ResponseWriter, r *request, kind schema.Kind, u
 	if err != nil {
 		return noUID(err, "Could not find the requested UID")
 	}
-	reply.WriteJSON(w, r.Request, http.StatusOK, json.RawMessage(m.AppendShown(nil)))
+	httpapi.WriteJSON(w, r.Request, http.StatusOK, json.RawMessage(m.AppendShown(nil)))
 	return nil
 }
 
 // noUID returns the answer to an error that says that a UID has no name; other errors stay.
 func noUID(err error, message string) error {
 	if none, ok := errors.AsType[documents.NoUIDError](err); ok {
-		return reply.Error{Status: http.StatusNotFound, Message: message, Details: none.Error()}
+		return httpapi.Error{Status: http.StatusNotFound, Message: message, Details: none.Error()}
 	}
 	return err
 }
@@ -92,7 +92,7 @@ func noUID(err error, message string) error {
 // lost returns the answer to an edit that others prevented; other errors stay.
 func lost(err error, document string) error {
 	if errors.Is(err, documents.ErrEdited) {
-		return reply.Error{
+		return httpapi.Error{
 			Status: http.StatusInternalServerError, Message: "Failed to save the " + document + " to storage", Details: "This may be caused by another process modifying storage data",
 		}
 	}
@@ -104,7 +104,7 @@ func invalid(message string) error { return query.RequestError{Message: message}
 
 // unparsable is a body that cannot be read.
 func unparsable(err error) error {
-	return reply.Error{Status: http.StatusBadRequest, Message: "Unable to parse the given JSON", Details: err.Error()}
+	return httpapi.Error{Status: http.StatusBadRequest, Message: "Unable to parse the given JSON", Details: err.Error()}
 }
 
 // readUIDMetaEdit reads an edit from the body, or without one from the parameters.
@@ -155,7 +155,7 @@ func (a *API) editUIDMeta(w http.ResponseWriter, r *request, e *schema.UIDMetaEd
 		return invalid(err.Error())
 	}
 	if !e.Changes() {
-		reply.Empty(w, http.StatusNotModified)
+		httpapi.Empty(w, http.StatusNotModified)
 		return nil
 	}
 	uid, err := a.uidOf(e.Kind, e.UID)
@@ -176,12 +176,12 @@ func (a *API) deleteUIDMeta(w http.ResponseWriter, r *request, e *schema.UIDMeta
 		uid, err = parseUID(e.UID)
 	}
 	if err != nil {
-		return reply.Error{Status: http.StatusBadRequest, Message: "Unable to delete UIDMeta information", Details: err.Error()}
+		return httpapi.Error{Status: http.StatusBadRequest, Message: "Unable to delete UIDMeta information", Details: err.Error()}
 	}
 	if err := a.o.Metadata.DeleteUIDMeta(r.Context(), e.Kind, string(uid)); err != nil {
 		return err
 	}
-	reply.Empty(w, http.StatusNoContent)
+	httpapi.Empty(w, http.StatusNoContent)
 	return nil
 }
 

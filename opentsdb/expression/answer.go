@@ -7,8 +7,8 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/tsdbridge/tsdbridge/opentsdb/httpapi"
 	"github.com/tsdbridge/tsdbridge/opentsdb/query"
-	"github.com/tsdbridge/tsdbridge/opentsdb/reply"
 )
 
 // An Answer is what /api/query/exp answers.
@@ -166,7 +166,7 @@ func (p *printer) bytes(b []byte) {
 func (p *printer) text(s string) { p.bytes([]byte(s)) }
 
 func (p *printer) value(v any) {
-	b, err := reply.Marshal(v)
+	b, err := httpapi.Marshal(v)
 	if err != nil {
 		panic("opentsdb: encode answer: " + err.Error()) // of our own values
 	}

@@ -11,12 +11,12 @@ import (
 	"strings"
 	"time"
 
-	"github.com/tsdbridge/tsdbridge/budget"
-	"github.com/tsdbridge/tsdbridge/explain"
+	"github.com/tsdbridge/tsdbridge/internal/budget"
+	"github.com/tsdbridge/tsdbridge/internal/explain"
+	"github.com/tsdbridge/tsdbridge/internal/turns"
 	"github.com/tsdbridge/tsdbridge/opentsdb/aggregate"
 	"github.com/tsdbridge/tsdbridge/storage"
 	"github.com/tsdbridge/tsdbridge/storage/schema"
-	"github.com/tsdbridge/tsdbridge/turns"
 )
 
 // Catalog knows series and their UIDs; that of a store is one.

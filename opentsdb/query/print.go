@@ -6,7 +6,7 @@ import (
 	"strconv"
 
 	"github.com/tsdbridge/tsdbridge/opentsdb/aggregate"
-	"github.com/tsdbridge/tsdbridge/opentsdb/reply"
+	"github.com/tsdbridge/tsdbridge/opentsdb/httpapi"
 )
 
 // WriteTo prints the answer in JSON, in the order of a TSD's fields.
@@ -130,7 +130,7 @@ func (q *SubQuery) nullFill() bool {
 
 // marshal encodes strings, numbers, and lists and maps of them.
 func marshal(v any) []byte {
-	b, err := reply.Marshal(v)
+	b, err := httpapi.Marshal(v)
 	if err != nil {
 		panic("opentsdb: encode answer: " + err.Error()) // of our own values
 	}

@@ -4,13 +4,13 @@ import (
 	"context"
 	"strings"
 
-	"github.com/tsdbridge/tsdbridge/budget"
+	"github.com/tsdbridge/tsdbridge/internal/budget"
+	"github.com/tsdbridge/tsdbridge/internal/running"
+	"github.com/tsdbridge/tsdbridge/internal/turns"
 	"github.com/tsdbridge/tsdbridge/opentsdb/aggregate"
-	"github.com/tsdbridge/tsdbridge/running"
 	"github.com/tsdbridge/tsdbridge/storage"
 	"github.com/tsdbridge/tsdbridge/storage/rollup"
 	"github.com/tsdbridge/tsdbridge/storage/schema"
-	"github.com/tsdbridge/tsdbridge/turns"
 )
 
 // Rollups are values of longer intervals, and of groups of series; those of a store are one.

@@ -6,8 +6,8 @@ import (
 	"fmt"
 
 	"github.com/tsdbridge/tsdbridge/internal/backtrack"
+	"github.com/tsdbridge/tsdbridge/internal/turns"
 	"github.com/tsdbridge/tsdbridge/storage"
-	"github.com/tsdbridge/tsdbridge/turns"
 )
 
 // mostSteps is how many steps the regular expressions of one query may take that need to go back,

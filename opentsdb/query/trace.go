@@ -4,8 +4,8 @@ import (
 	"context"
 	"strings"
 
-	"github.com/tsdbridge/tsdbridge/explain"
-	"github.com/tsdbridge/tsdbridge/running"
+	"github.com/tsdbridge/tsdbridge/internal/explain"
+	"github.com/tsdbridge/tsdbridge/internal/running"
 )
 
 // traced reads the series of a sub query, and notes in the trace what was read.

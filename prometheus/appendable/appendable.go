@@ -10,9 +10,9 @@ import (
 	"github.com/prometheus/prometheus/model/labels"
 	promstorage "github.com/prometheus/prometheus/storage"
 
-	"github.com/tsdbridge/tsdbridge/ingest"
-	"github.com/tsdbridge/tsdbridge/prometheus/object"
+	"github.com/tsdbridge/tsdbridge/prometheus/histogramcodec"
 	"github.com/tsdbridge/tsdbridge/storage"
+	"github.com/tsdbridge/tsdbridge/storage/ingest"
 )
 
 // Names translates labels into stored names. A translate.Translator is one.
@@ -68,7 +68,7 @@ func (a *Appendable) Appender(ctx context.Context) promstorage.Appender {
 // Begin begins a transaction.
 func (a *Appendable) Begin(ctx context.Context) *Transaction {
 	return &Transaction{
-		a: a, context: func() context.Context { return ctx }, latest: object.LastTime(a.o.Now, a.o.Future),
+		a: a, context: func() context.Context { return ctx }, latest: histogramcodec.LastTime(a.o.Now, a.o.Future),
 		numbers: map[string]int{}, metadata: map[string]storage.Metadata{},
 	}
 }

@@ -7,10 +7,10 @@ import (
 
 	"github.com/prometheus/prometheus/model/labels"
 
-	"github.com/tsdbridge/tsdbridge/ingest"
 	"github.com/tsdbridge/tsdbridge/prometheus/columns"
-	"github.com/tsdbridge/tsdbridge/prometheus/object"
+	"github.com/tsdbridge/tsdbridge/prometheus/histogramcodec"
 	"github.com/tsdbridge/tsdbridge/storage"
+	"github.com/tsdbridge/tsdbridge/storage/ingest"
 )
 
 // Store appends a batch, and returns when it is durable. What can never be stored is in a
@@ -66,20 +66,20 @@ func Check(b *columns.Batch) error {
 func checkObject(o *storage.Object) error {
 	switch o.Kind {
 	case storage.KindHistogram:
-		h, fh, err := object.DecodeHistogram(o.Data)
+		h, fh, err := histogramcodec.DecodeHistogram(o.Data)
 		if err != nil {
 			return err
 		}
-		_, err = object.Data(h, fh)
+		_, err = histogramcodec.Data(h, fh)
 		return err
 	case storage.KindExemplar:
-		e, err := object.DecodeExemplar(o.Data)
+		e, err := histogramcodec.DecodeExemplar(o.Data)
 		if err != nil {
 			return err
 		}
 		return CheckExemplar(e.Labels)
 	case storage.KindStartTime:
-		_, err := object.DecodeStartTime(o.Data)
+		_, err := histogramcodec.DecodeStartTime(o.Data)
 		return err
 	}
 	return fmt.Errorf("object of kind %d", o.Kind)
@@ -127,7 +127,7 @@ func (a *Appendable) points(b *columns.Batch, refs []storage.Ref) (*storage.Batc
 	if slices.Contains(refs, 0) {
 		return nil, false
 	}
-	latest := object.LastTime(a.o.Now, a.o.Future)
+	latest := histogramcodec.LastTime(a.o.Now, a.o.Future)
 	p := &storage.Batch{Refs: make([]storage.Ref, len(b.Points.Refs)), Times: b.Points.Times, Values: b.Points.Values}
 	for i, number := range b.Points.Refs {
 		p.Refs[i] = refs[number]
@@ -147,14 +147,14 @@ func (a *Appendable) points(b *columns.Batch, refs []storage.Ref) (*storage.Batc
 
 // taken returns the samples that can be stored, in their order, and tells of the others.
 func (a *Appendable) taken(b *columns.Batch, refs []storage.Ref, refused *RefusedError) *storage.Batch {
-	latest := object.LastTime(a.o.Now, a.o.Future)
+	latest := histogramcodec.LastTime(a.o.Now, a.o.Future)
 	p := &storage.Batch{}
 	told := make([]bool, len(b.Labels))
 	takes := func(number storage.Ref, at int64, sample bool) bool {
 		good := at >= 0 && at <= latest
 		if !good && !told[number] && refs[number] != 0 {
 			told[number] = true
-			refused.add(b.Labels[number], object.TimeError(at, a.o.Future), 0)
+			refused.add(b.Labels[number], histogramcodec.TimeError(at, a.o.Future), 0)
 		}
 		if good = good && refs[number] != 0; !good && sample {
 			refused.Samples++

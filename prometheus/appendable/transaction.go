@@ -11,9 +11,9 @@ import (
 	"github.com/prometheus/prometheus/model/labels"
 	promstorage "github.com/prometheus/prometheus/storage"
 
-	"github.com/tsdbridge/tsdbridge/ingest"
-	"github.com/tsdbridge/tsdbridge/prometheus/object"
+	"github.com/tsdbridge/tsdbridge/prometheus/histogramcodec"
 	"github.com/tsdbridge/tsdbridge/storage"
+	"github.com/tsdbridge/tsdbridge/storage/ingest"
 )
 
 // A Transaction gathers samples and appends them all in Commit. A sample that cannot be stored gets
@@ -42,7 +42,7 @@ func (t *Transaction) Append(_ promstorage.SeriesRef, ls labels.Labels, start, a
 	if err := t.checkTime(at); err != nil {
 		return 0, err
 	}
-	data, err := object.Data(h, fh)
+	data, err := histogramcodec.Data(h, fh)
 	if err != nil {
 		return 0, err
 	}
@@ -56,7 +56,7 @@ func (t *Transaction) Append(_ promstorage.SeriesRef, ls labels.Labels, start, a
 		t.batch.Add(ref, at, v)
 	}
 	if start != 0 {
-		t.batch.AddObject(ref, at, storage.KindStartTime, object.AppendStartTime(nil, start-at))
+		t.batch.AddObject(ref, at, storage.KindStartTime, histogramcodec.AppendStartTime(nil, start-at))
 	}
 	t.addMetadata(ls, o)
 	return promstorage.SeriesRef(ref) + 1, t.addExemplars(ref, o.Exemplars)
@@ -65,7 +65,7 @@ func (t *Transaction) Append(_ promstorage.SeriesRef, ls labels.Labels, start, a
 // checkTime returns why a time cannot be stored.
 func (t *Transaction) checkTime(at int64) error {
 	if at < 0 || at > t.latest {
-		return object.TimeError(at, t.a.o.Future)
+		return histogramcodec.TimeError(at, t.a.o.Future)
 	}
 	return nil
 }
@@ -103,7 +103,7 @@ func (t *Transaction) addExemplar(ref storage.Ref, e exemplar.Exemplar) error {
 	if err := CheckExemplar(e.Labels); err != nil {
 		return fmt.Errorf("exemplar: %w", err)
 	}
-	t.batch.AddObject(ref, e.Ts, storage.KindExemplar, object.EncodeExemplar(e))
+	t.batch.AddObject(ref, e.Ts, storage.KindExemplar, histogramcodec.EncodeExemplar(e))
 	return nil
 }
 

@@ -18,7 +18,7 @@ import (
 	"github.com/prometheus/prometheus/tsdb/wlog"
 
 	"github.com/tsdbridge/tsdbridge/prometheus/columns"
-	"github.com/tsdbridge/tsdbridge/prometheus/object"
+	"github.com/tsdbridge/tsdbridge/prometheus/histogramcodec"
 	"github.com/tsdbridge/tsdbridge/storage"
 )
 
@@ -146,7 +146,7 @@ func (w *walReader) addExemplars() {
 		if !ok || e.T < w.d.o.From || e.T > w.d.o.To {
 			continue
 		}
-		data := object.EncodeExemplar(exemplar.Exemplar{Labels: e.Labels, Value: e.V})
+		data := histogramcodec.EncodeExemplar(exemplar.Exemplar{Labels: e.Labels, Value: e.V})
 		w.batch.Points.AddObject(w.batch.Series(ls), e.T, storage.KindExemplar, data)
 	}
 }

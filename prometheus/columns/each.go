@@ -7,7 +7,7 @@ import (
 	"github.com/prometheus/prometheus/model/histogram"
 	"github.com/prometheus/prometheus/model/labels"
 
-	"github.com/tsdbridge/tsdbridge/prometheus/object"
+	"github.com/tsdbridge/tsdbridge/prometheus/histogramcodec"
 	"github.com/tsdbridge/tsdbridge/storage"
 )
 
@@ -72,14 +72,14 @@ func (s Series) Samples() iter.Seq2[Sample, error] {
 				at++
 			} else {
 				one.Time = hists[0].Time
-				one.H, one.FH, err = object.DecodeHistogram(hists[0].Data)
+				one.H, one.FH, err = histogramcodec.DecodeHistogram(hists[0].Data)
 				hists = hists[1:]
 			}
 			for len(starts) > 0 && starts[0].Time < one.Time {
 				starts = starts[1:]
 			}
 			if err == nil && len(starts) > 0 && starts[0].Time == one.Time {
-				one.Start, err = object.DecodeStartTime(starts[0].Data)
+				one.Start, err = histogramcodec.DecodeStartTime(starts[0].Data)
 				one.Start += one.Time
 			}
 			if !yield(one, err) || err != nil {

@@ -7,7 +7,7 @@ import (
 	"github.com/prometheus/prometheus/tsdb/chunkenc"
 	"github.com/prometheus/prometheus/tsdb/tombstones"
 
-	"github.com/tsdbridge/tsdbridge/prometheus/object"
+	"github.com/tsdbridge/tsdbridge/prometheus/histogramcodec"
 	"github.com/tsdbridge/tsdbridge/storage"
 )
 
@@ -66,7 +66,7 @@ func (f *Filler) Add(ref storage.Ref, it chunkenc.Iterator) error {
 			continue
 		}
 		if st := it.AtST(); st != 0 {
-			f.Batch.Points.AddObject(ref, t, storage.KindStartTime, object.AppendStartTime(nil, st-t))
+			f.Batch.Points.AddObject(ref, t, storage.KindStartTime, histogramcodec.AppendStartTime(nil, st-t))
 		}
 	}
 	if err := it.Err(); err != nil {
@@ -96,11 +96,11 @@ func (f *Filler) addHistogram(ref storage.Ref, it chunkenc.Iterator, kind chunke
 	if kind == chunkenc.ValHistogram {
 		t, f.ints = it.AtHistogram(f.ints)
 		f.ints.CounterResetHint = kept(f.ints.CounterResetHint)
-		data, err = object.Data(f.ints, nil)
+		data, err = histogramcodec.Data(f.ints, nil)
 	} else {
 		t, f.floats = it.AtFloatHistogram(f.floats)
 		f.floats.CounterResetHint = kept(f.floats.CounterResetHint)
-		data, err = object.Data(nil, f.floats)
+		data, err = histogramcodec.Data(nil, f.floats)
 	}
 	if err == nil {
 		f.Batch.Points.AddObject(ref, t, storage.KindHistogram, data)

@@ -5,7 +5,7 @@ import (
 	"github.com/prometheus/prometheus/model/labels"
 	"github.com/prometheus/prometheus/model/metadata"
 
-	"github.com/tsdbridge/tsdbridge/prometheus/object"
+	"github.com/tsdbridge/tsdbridge/prometheus/histogramcodec"
 )
 
 // AddMetadata adds the metadata of a series, as those of its metric family.
@@ -16,5 +16,5 @@ func (b *Batch) AddMetadata(ls labels.Labels, m metadata.Metadata) {
 	if b.Metadata == nil {
 		b.Metadata = map[string]metadata.Metadata{}
 	}
-	b.Metadata[object.Family(ls.Get(model.MetricNameLabel), m.Type)] = m
+	b.Metadata[histogramcodec.Family(ls.Get(model.MetricNameLabel), m.Type)] = m
 }

@@ -16,7 +16,7 @@ import (
 	"github.com/prometheus/prometheus/tsdb/chunkenc"
 
 	"github.com/tsdbridge/tsdbridge/prometheus/columns"
-	"github.com/tsdbridge/tsdbridge/prometheus/object"
+	"github.com/tsdbridge/tsdbridge/prometheus/histogramcodec"
 	"github.com/tsdbridge/tsdbridge/storage"
 )
 
@@ -148,7 +148,7 @@ func (r *Reader) exemplars(ctx context.Context, q Query, from, to int64) (foundE
 
 func addExemplars(b *columns.Batch, ref storage.Ref, all []exemplar.Exemplar) {
 	for _, e := range all {
-		b.Points.AddObject(ref, e.Ts, storage.KindExemplar, object.EncodeExemplar(e))
+		b.Points.AddObject(ref, e.Ts, storage.KindExemplar, histogramcodec.EncodeExemplar(e))
 	}
 }
 

@@ -7,8 +7,8 @@ import (
 
 	"go.opentelemetry.io/collector/pdata/pmetric/pmetricotlp"
 
-	"github.com/tsdbridge/tsdbridge/ingest/listen"
-	"github.com/tsdbridge/tsdbridge/prometheus/reply"
+	"github.com/tsdbridge/tsdbridge/internal/netserver"
+	"github.com/tsdbridge/tsdbridge/prometheus/httpapi"
 )
 
 // A format is how requests and their answers are encoded.
@@ -38,7 +38,7 @@ func formatOf(r *http.Request) (format, error) {
 	case "application/json":
 		return formatJSON, nil
 	}
-	return 0, reply.WithStatus(http.StatusUnsupportedMediaType, fmt.Errorf("content type %.100q: want application/x-protobuf or application/json", header))
+	return 0, httpapi.WithStatus(http.StatusUnsupportedMediaType, fmt.Errorf("content type %.100q: want application/x-protobuf or application/json", header))
 }
 
 // receive reads the body and decompresses it.
@@ -46,9 +46,9 @@ func (j *job) receive(w http.ResponseWriter, r *http.Request, f format) error {
 	if f == formatGRPC {
 		return j.receiveCall(w, r)
 	}
-	coding, err := listen.CodingOf(r)
+	coding, err := netserver.CodingOf(r)
 	if err != nil {
-		return reply.WithStatus(http.StatusUnsupportedMediaType, err)
+		return httpapi.WithStatus(http.StatusUnsupportedMediaType, err)
 	}
 	if j.body, err = j.share.Receive(j.body[:0], w, r, j.o.BodyBytes); err != nil {
 		return err
@@ -63,9 +63,9 @@ func (j *job) receive(w http.ResponseWriter, r *http.Request, f format) error {
 }
 
 // unpack decompresses what was sent.
-func (j *job) unpack(sent []byte, coding listen.Coding) (err error) {
+func (j *job) unpack(sent []byte, coding netserver.Coding) (err error) {
 	j.decoded = sent
-	if coding == listen.Plain {
+	if coding == netserver.Plain {
 		return nil
 	}
 	j.packed.Reset(sent)
@@ -85,22 +85,22 @@ const (
 func (j *job) fromJSON() error {
 	objects, err := checkJSON(j.decoded)
 	if err != nil {
-		return reply.WithStatus(http.StatusBadRequest, err)
+		return httpapi.WithStatus(http.StatusBadRequest, err)
 	}
 	memory := jsonMemory*len(j.decoded) + objectMemory*objects
 	if most := j.intake.MaxBytes() / 2; memory > most {
-		return reply.WithStatus(http.StatusRequestEntityTooLarge, fmt.Errorf("JSON of %d bytes would take %d to decode, more than %d (half of --write.max-in-flight-bytes)", len(j.decoded), memory, most))
+		return httpapi.WithStatus(http.StatusRequestEntityTooLarge, fmt.Errorf("JSON of %d bytes would take %d to decode, more than %d (half of --write.max-in-flight-bytes)", len(j.decoded), memory, most))
 	}
 	if err := j.share.Need(memory); err != nil {
 		return err
 	}
 	req := pmetricotlp.NewExportRequest()
 	if err := req.UnmarshalJSON(j.decoded); err != nil {
-		return reply.WithStatus(http.StatusBadRequest, fmt.Errorf("JSON: %w", err))
+		return httpapi.WithStatus(http.StatusBadRequest, fmt.Errorf("JSON: %w", err))
 	}
 	b, err := req.MarshalProto()
 	if err != nil {
-		return reply.WithStatus(http.StatusBadRequest, err)
+		return httpapi.WithStatus(http.StatusBadRequest, err)
 	}
 	j.decoded = b
 	return nil

@@ -16,7 +16,7 @@ import (
 	"go.opentelemetry.io/collector/pdata/pmetric/pmetricotlp"
 
 	"github.com/tsdbridge/tsdbridge/prometheus/appendable"
-	"github.com/tsdbridge/tsdbridge/prometheus/reply"
+	"github.com/tsdbridge/tsdbridge/prometheus/httpapi"
 	"github.com/tsdbridge/tsdbridge/prometheus/wire"
 	"github.com/tsdbridge/tsdbridge/storage"
 )
@@ -125,7 +125,7 @@ func (j *job) convertGroup(points []*point) error {
 	if err == nil {
 		err = j.share.Need(j.captured.memory(first))
 	}
-	if own := (reply.Error{}); errors.As(err, &own) {
+	if own := (httpapi.Error{}); errors.As(err, &own) {
 		return err
 	}
 	if err == nil && len(j.captured.samples)-first == want {
@@ -155,14 +155,14 @@ func (j *job) checkGroup(points []*point) ([]*point, error) {
 	}
 	s := &j.scopes[j.metrics[points[0].metric].scope]
 	if max(len(j.resources[s.resource].raw), len(s.raw)) > j.o.PointBytes {
-		return nil, reply.WithStatus(http.StatusBadRequest, fmt.Errorf("resource or scope of more than %d bytes", j.o.PointBytes))
+		return nil, httpapi.WithStatus(http.StatusBadRequest, fmt.Errorf("resource or scope of more than %d bytes", j.o.PointBytes))
 	}
 	c := attributesCheck{}
 	if err := c.message(j.resources[s.resource].raw, 1); err != nil {
-		return nil, reply.WithStatus(http.StatusBadRequest, fmt.Errorf("resource: %w", err))
+		return nil, httpapi.WithStatus(http.StatusBadRequest, fmt.Errorf("resource: %w", err))
 	}
 	if err := c.message(s.raw, 3); err != nil {
-		return nil, reply.WithStatus(http.StatusBadRequest, fmt.Errorf("scope: %w", err))
+		return nil, httpapi.WithStatus(http.StatusBadRequest, fmt.Errorf("scope: %w", err))
 	}
 	good := points[:0]
 	for _, p := range points {
@@ -228,7 +228,7 @@ const convertedBytes = 256 << 20
 func (j *job) runConverter(points []*point) error {
 	b := j.encodeGroup(points)
 	if j.converted += len(b); j.converted > convertedBytes {
-		return reply.WithStatus(http.StatusBadRequest, fmt.Errorf("resources of more than %d bytes, counted for each %d data points", convertedBytes, groupPoints))
+		return httpapi.WithStatus(http.StatusBadRequest, fmt.Errorf("resources of more than %d bytes, counted for each %d data points", convertedBytes, groupPoints))
 	}
 	memory := j.groupMemory(points, b)
 	if err := j.share.Need(memory); err != nil {
@@ -321,7 +321,7 @@ func (j *job) nameSeries(p *point, samples []convertedSample) error {
 		}
 		key := j.pointKey(p, n)
 		if j.labels += int(size) + len(key); j.labels > j.o.LabelBytes {
-			return reply.WithStatus(http.StatusBadRequest, fmt.Errorf("labels of more than %d bytes", j.o.LabelBytes))
+			return httpapi.WithStatus(http.StatusBadRequest, fmt.Errorf("labels of more than %d bytes", j.o.LabelBytes))
 		}
 		if err := j.share.Need(2*int(size) + len(key)); err != nil {
 			return err

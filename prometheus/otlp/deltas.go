@@ -9,7 +9,7 @@ import (
 
 	"github.com/prometheus/prometheus/model/histogram"
 
-	"github.com/tsdbridge/tsdbridge/prometheus/object"
+	"github.com/tsdbridge/tsdbridge/prometheus/histogramcodec"
 	"github.com/tsdbridge/tsdbridge/storage"
 )
 
@@ -89,7 +89,7 @@ func (j *job) addSumStart(p *point, ref storage.Ref, t *total, goes bool) {
 			start = 0
 		}
 		from := len(j.starts)
-		j.starts = object.AppendSumStart(j.starts, start-p.at, int(p.nanos%nanosOfMilli))
+		j.starts = histogramcodec.AppendSumStart(j.starts, start-p.at, int(p.nanos%nanosOfMilli))
 		j.addStartData(ref, p.at, from)
 	case !goes && start != 0 && start <= p.at:
 		j.addStart(ref, p.at, start)
@@ -156,7 +156,7 @@ func (p *point) total(before *total, goes bool) *total {
 // fillDeltaHistogram adds a native histogram to its sum.
 func (j *job) fillDeltaHistogram(p *point, before *total, beside bool) {
 	h := j.captured.samples[p.converted].histogram
-	if _, err := object.Data(h, nil); err != nil {
+	if _, err := histogramcodec.Data(h, nil); err != nil {
 		j.refuse(p, err)
 		return
 	}

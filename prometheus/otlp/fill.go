@@ -7,7 +7,7 @@ import (
 	"github.com/prometheus/prometheus/model/value"
 
 	"github.com/tsdbridge/tsdbridge/prometheus/appendable"
-	"github.com/tsdbridge/tsdbridge/prometheus/object"
+	"github.com/tsdbridge/tsdbridge/prometheus/histogramcodec"
 	"github.com/tsdbridge/tsdbridge/storage"
 )
 
@@ -69,7 +69,7 @@ func (j *job) add(p *point, n int, v float64, start int64) {
 // addStart adds a start time.
 func (j *job) addStart(ref storage.Ref, at, start int64) {
 	from := len(j.starts)
-	j.starts = object.AppendStartTime(j.starts, start-at)
+	j.starts = histogramcodec.AppendStartTime(j.starts, start-at)
 	j.addStartData(ref, at, from)
 }
 
@@ -84,7 +84,7 @@ func (j *job) addExemplars(p *point, ref storage.Ref, s *convertedSample) {
 	for _, e := range s.exemplars {
 		err := appendable.CheckExemplar(e.Labels)
 		if err == nil && (e.Ts < 0 || e.Ts > j.latest) {
-			err = object.TimeError(e.Ts, j.o.Future)
+			err = histogramcodec.TimeError(e.Ts, j.o.Future)
 		}
 		if err != nil {
 			j.name(p, exemplarError{err})
@@ -93,7 +93,7 @@ func (j *job) addExemplars(p *point, ref storage.Ref, s *convertedSample) {
 		if !e.HasTs {
 			e.Ts = p.at
 		}
-		j.batch.AddObject(ref, e.Ts, storage.KindExemplar, object.EncodeExemplar(e))
+		j.batch.AddObject(ref, e.Ts, storage.KindExemplar, histogramcodec.EncodeExemplar(e))
 	}
 }
 
@@ -129,7 +129,7 @@ func (j *job) eachValue(p *point, f func(v float64)) {
 
 // fillHistogram adds a native histogram.
 func (j *job) fillHistogram(p *point, h *histogram.Histogram, start int64) {
-	data, err := object.Data(h, nil)
+	data, err := histogramcodec.Data(h, nil)
 	if err != nil {
 		j.refuse(p, err)
 		return

@@ -9,8 +9,8 @@ import (
 
 	"github.com/prometheus/prometheus/model/histogram"
 
-	"github.com/tsdbridge/tsdbridge/prometheus/object"
-	"github.com/tsdbridge/tsdbridge/prometheus/reply"
+	"github.com/tsdbridge/tsdbridge/prometheus/histogramcodec"
+	"github.com/tsdbridge/tsdbridge/prometheus/httpapi"
 )
 
 var (
@@ -36,10 +36,10 @@ func (j *job) checkPoint(p *point) error {
 		return errNoTime
 	}
 	if p.at < 0 || p.at > j.latest {
-		return object.TimeError(p.at, j.o.Future)
+		return histogramcodec.TimeError(p.at, j.o.Future)
 	}
 	if p.start < 0 {
-		return fmt.Errorf("start: %w", object.TimeError(p.start, 0))
+		return fmt.Errorf("start: %w", histogramcodec.TimeError(p.start, 0))
 	}
 	switch {
 	case len(m.name) == 0:
@@ -52,8 +52,8 @@ func (j *job) checkPoint(p *point) error {
 		return errAttributes
 	case p.exemplars > maxExemplars:
 		return errExemplars
-	case j.native(m) && max(j.extras[p.extra].exponential, len(j.extras[p.extra].bounds)/8) > object.MaxBuckets:
-		return fmt.Errorf("histogram of more than %d buckets", object.MaxBuckets)
+	case j.native(m) && max(j.extras[p.extra].exponential, len(j.extras[p.extra].bounds)/8) > histogramcodec.MaxBuckets:
+		return fmt.Errorf("histogram of more than %d buckets", histogramcodec.MaxBuckets)
 	case len(p.raw) > j.o.PointBytes:
 		return fmt.Errorf("data point of more than %d bytes", j.o.PointBytes)
 	}
@@ -99,10 +99,10 @@ func (j *job) find() error {
 		}
 		n := j.series(p)
 		if len(j.refs)+n > j.o.RequestSamples {
-			return reply.WithStatus(http.StatusBadRequest, fmt.Errorf("data points of more than %d samples", j.o.RequestSamples))
+			return httpapi.WithStatus(http.StatusBadRequest, fmt.Errorf("data points of more than %d samples", j.o.RequestSamples))
 		}
 		if j.hashed += n * (p.key.to - p.key.from); j.hashed > hashedBytes {
-			return reply.WithStatus(http.StatusBadRequest, fmt.Errorf("attributes of more than %d bytes, counted for each series", hashedBytes))
+			return httpapi.WithStatus(http.StatusBadRequest, fmt.Errorf("attributes of more than %d bytes, counted for each series", hashedBytes))
 		}
 		p.refs.from = len(j.refs)
 		j.findPoint(p)

@@ -17,9 +17,9 @@ import (
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/types/known/durationpb"
 
-	"github.com/tsdbridge/tsdbridge/ingest/listen"
-	"github.com/tsdbridge/tsdbridge/prometheus/intake"
-	"github.com/tsdbridge/tsdbridge/prometheus/reply"
+	"github.com/tsdbridge/tsdbridge/internal/netserver"
+	"github.com/tsdbridge/tsdbridge/prometheus/httpapi"
+	"github.com/tsdbridge/tsdbridge/prometheus/writelimits"
 )
 
 // exportMethod is the only method that is served.
@@ -46,15 +46,15 @@ func (h *Handler) ServeGRPC(w http.ResponseWriter, r *http.Request) {
 }
 
 // checkCall refuses what is no call of gRPC, with a status of HTTP.
-func checkCall(r *http.Request) *reply.Error {
+func checkCall(r *http.Request) *httpapi.Error {
 	contentType := r.Header.Get("Content-Type")
 	switch subtype, ok := strings.CutPrefix(contentType, formatGRPC.String()); {
 	case r.ProtoMajor < 2:
-		return &reply.Error{Status: http.StatusHTTPVersionNotSupported, Err: errors.New("this port speaks gRPC, over HTTP/2; OTLP over HTTP is at /api/v1/otlp/v1/metrics of the HTTP port")}
+		return &httpapi.Error{Status: http.StatusHTTPVersionNotSupported, Err: errors.New("this port speaks gRPC, over HTTP/2; OTLP over HTTP is at /api/v1/otlp/v1/metrics of the HTTP port")}
 	case r.Method != http.MethodPost:
-		return &reply.Error{Status: http.StatusMethodNotAllowed, Err: errors.New("gRPC wants POST")}
+		return &httpapi.Error{Status: http.StatusMethodNotAllowed, Err: errors.New("gRPC wants POST")}
 	case !ok, subtype != "" && subtype != "+proto" && subtype[0] != ';':
-		return &reply.Error{Status: http.StatusUnsupportedMediaType, Err: fmt.Errorf("content type %.100q: want application/grpc", contentType)}
+		return &httpapi.Error{Status: http.StatusUnsupportedMediaType, Err: fmt.Errorf("content type %.100q: want application/grpc", contentType)}
 	}
 	return nil
 }
@@ -66,7 +66,7 @@ func (j *job) receiveCall(w http.ResponseWriter, r *http.Request) (err error) {
 	}
 	message, compressed, err := splitMessage(j.body)
 	if err != nil {
-		return reply.WithStatus(http.StatusBadRequest, err)
+		return httpapi.WithStatus(http.StatusBadRequest, err)
 	}
 	coding, err := messageCoding(r.Header.Get("Grpc-Encoding"), compressed)
 	if err != nil {
@@ -93,16 +93,16 @@ func splitMessage(body []byte) (message []byte, compressed bool, err error) {
 }
 
 // messageCoding returns how a message is compressed.
-func messageCoding(name string, compressed bool) (listen.Coding, error) {
+func messageCoding(name string, compressed bool) (netserver.Coding, error) {
 	switch {
 	case name != "" && name != "identity" && name != "gzip":
-		return listen.Plain, reply.WithStatus(http.StatusUnsupportedMediaType, fmt.Errorf("unsupported grpc-encoding %.40q: want gzip or identity", name))
+		return netserver.Plain, httpapi.WithStatus(http.StatusUnsupportedMediaType, fmt.Errorf("unsupported grpc-encoding %.40q: want gzip or identity", name))
 	case !compressed:
-		return listen.Plain, nil
+		return netserver.Plain, nil
 	case name != "gzip":
-		return listen.Plain, reply.WithStatus(http.StatusBadRequest, errors.New("a compressed message without grpc-encoding"))
+		return netserver.Plain, httpapi.WithStatus(http.StatusBadRequest, errors.New("a compressed message without grpc-encoding"))
 	}
-	return listen.Gzipped, nil
+	return netserver.Gzipped, nil
 }
 
 // sendCall sends the answer as that of a call.
@@ -115,7 +115,7 @@ func (a answer) sendCall(w http.ResponseWriter) {
 	s := status.New(a.code(), text)
 	if a.retry {
 		// a sender may repeat a call for which the process had no resources only when it is told after which time
-		told, err := s.WithDetails(&errdetails.RetryInfo{RetryDelay: durationpb.New(intake.RetryAfter())})
+		told, err := s.WithDetails(&errdetails.RetryInfo{RetryDelay: durationpb.New(writelimits.RetryAfter())})
 		if err == nil { // always, for a message of this kind
 			s = told
 		}

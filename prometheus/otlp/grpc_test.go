@@ -25,8 +25,8 @@ import (
 	_ "google.golang.org/grpc/encoding/gzip"
 	"google.golang.org/grpc/status"
 
-	"github.com/tsdbridge/tsdbridge/prometheus/intake"
 	"github.com/tsdbridge/tsdbridge/prometheus/promtest"
+	"github.com/tsdbridge/tsdbridge/prometheus/writelimits"
 	"github.com/tsdbridge/tsdbridge/storage"
 )
 
@@ -85,7 +85,7 @@ func TestCalls(t *testing.T) {
 		{name: "nothing good", metrics: gauges(""), code: codes.InvalidArgument, text: "refused 1 of 1 data points"},
 		{name: "too large", change: func(o *Options) { o.BodyBytes = 10 }, metrics: gauges("a"), code: codes.InvalidArgument, text: "more than"},
 		{name: "away", change: func(o *Options) { o.Appender = away{o.Appender} }, metrics: gauges("a"), code: codes.Unavailable, text: "away", retry: true},
-		{name: "busy", change: func(o *Options) { o.Intake = intake.New(intake.Options{InFlightBytes: 1 << 20}) }, metrics: gauges("a"), code: codes.Unavailable, text: "too many writes at once", retry: true},
+		{name: "busy", change: func(o *Options) { o.Intake = writelimits.New(writelimits.Options{InFlightBytes: 1 << 20}) }, metrics: gauges("a"), code: codes.Unavailable, text: "too many writes at once", retry: true},
 	} {
 		for _, coding := range []string{encoding.Identity, "gzip"} {
 			t.Run(tc.name+" "+coding, func(t *testing.T) {

@@ -10,12 +10,12 @@ import (
 
 	"github.com/prometheus/prometheus/storage/remote/otlptranslator/prometheusremotewrite"
 
-	"github.com/tsdbridge/tsdbridge/ingest"
-	"github.com/tsdbridge/tsdbridge/prometheus/intake"
-	"github.com/tsdbridge/tsdbridge/prometheus/object"
-	"github.com/tsdbridge/tsdbridge/prometheus/reply"
+	"github.com/tsdbridge/tsdbridge/internal/turns"
+	"github.com/tsdbridge/tsdbridge/prometheus/histogramcodec"
+	"github.com/tsdbridge/tsdbridge/prometheus/httpapi"
+	"github.com/tsdbridge/tsdbridge/prometheus/writelimits"
 	"github.com/tsdbridge/tsdbridge/storage"
-	"github.com/tsdbridge/tsdbridge/turns"
+	"github.com/tsdbridge/tsdbridge/storage/ingest"
 )
 
 // job is one request on its way into the store. Later requests reuse its memory.
@@ -23,7 +23,7 @@ type job struct {
 	*Handler
 	message
 
-	share                   *intake.Share
+	share                   *writelimits.Share
 	packed                  bytes.Reader
 	body, unpacked, decoded []byte
 
@@ -101,12 +101,12 @@ func (j *job) footprint() int {
 // store stores what can be stored. After an error it is not known what has been stored.
 func (j *job) store(ctx context.Context) error {
 	if err := j.walk(j.decoded); err != nil {
-		if own := (reply.Error{}); errors.As(err, &own) {
+		if own := (httpapi.Error{}); errors.As(err, &own) {
 			return err
 		}
-		return reply.WithStatus(http.StatusBadRequest, err)
+		return httpapi.WithStatus(http.StatusBadRequest, err)
 	}
-	j.latest = object.LastTime(j.o.Now, j.o.Future)
+	j.latest = histogramcodec.LastTime(j.o.Now, j.o.Future)
 	j.check()
 	if err := j.find(); err != nil {
 		return err
@@ -137,7 +137,7 @@ func (j *job) append(ctx context.Context) error {
 			j.forgetStarts()
 			j.totals.doubt(j.pending)
 			if storage.IsRefusal(err) {
-				return reply.WithStatus(http.StatusBadRequest, fmt.Errorf("append: %w", err))
+				return httpapi.WithStatus(http.StatusBadRequest, fmt.Errorf("append: %w", err))
 			}
 			return fmt.Errorf("append: %w", err)
 		}
@@ -206,14 +206,14 @@ func (j *job) name(p *point, err error) {
 	j.reasons++
 	if len(j.culprits) < maxCulprits {
 		name := strings.ToValidUTF8(string(j.metrics[p.metric].name), "\uFFFD")
-		j.culprits = append(j.culprits, culprit{fmt.Sprintf("metric %q", reply.Cut(name, 100)), err.Error()})
+		j.culprits = append(j.culprits, culprit{fmt.Sprintf("metric %q", httpapi.Cut(name, 100)), err.Error()})
 	}
 }
 
 // outcome returns what became of the data points.
 func (j *job) outcome(err error) outcome {
 	n := len(j.points)
-	switch status := (reply.Error{}); {
+	switch status := (httpapi.Error{}); {
 	case err == nil, j.appended:
 		return outcome{received: n, written: n - j.rejected, rejected: j.rejected, duplicates: j.duplicates}
 	case errors.As(err, &status) && status.Status < http.StatusInternalServerError:

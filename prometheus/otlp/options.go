@@ -12,8 +12,8 @@ import (
 	"github.com/prometheus/prometheus/config"
 	"github.com/prometheus/prometheus/model/labels"
 
-	"github.com/tsdbridge/tsdbridge/prometheus/intake"
-	"github.com/tsdbridge/tsdbridge/refused"
+	"github.com/tsdbridge/tsdbridge/internal/rejections"
+	"github.com/tsdbridge/tsdbridge/prometheus/writelimits"
 	"github.com/tsdbridge/tsdbridge/storage"
 )
 
@@ -67,12 +67,12 @@ type Options struct {
 	// Config is the part otlp of a Prometheus' configuration.
 	Config config.OTLPConfig
 
-	Intake   *intake.Intake // of all doors for writes
+	Intake   *writelimits.Intake // of all doors for writes
 	Appender storage.Appender
 	Reader   selector // of the same store
 	Metadata metadataWriter
 	Names    Names
-	Refused  *refused.Log // samples of what is refused; may be nil
+	Refused  *rejections.Log // samples of what is refused; may be nil
 	Logger   *slog.Logger
 
 	Registerer prometheus.Registerer

@@ -15,9 +15,9 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/tsdbridge/tsdbridge/prometheus/intake"
-	"github.com/tsdbridge/tsdbridge/prometheus/reply"
-	"github.com/tsdbridge/tsdbridge/refused"
+	"github.com/tsdbridge/tsdbridge/internal/rejections"
+	"github.com/tsdbridge/tsdbridge/prometheus/httpapi"
+	"github.com/tsdbridge/tsdbridge/prometheus/writelimits"
 )
 
 // A Handler receives metrics. It answers 200 when all of a request is durable or, with a partial
@@ -25,7 +25,7 @@ import (
 // the sender should send it again. It stores nothing of a malformed request.
 type Handler struct {
 	o        Options
-	intake   *intake.Intake
+	intake   *writelimits.Intake
 	translit atomic.Pointer[translation]
 	totals   *totals
 	counters *doorMetrics
@@ -118,19 +118,19 @@ func (h *Handler) release(j *job) {
 }
 
 func (h *Handler) tell(r *http.Request, j *job, err error) {
-	status := reply.Error{}
+	status := httpapi.Error{}
 	if !errors.As(err, &status) || status.Status >= http.StatusInternalServerError {
 		h.o.Logger.WarnContext(r.Context(), "OTLP not stored, the sender is asked to try again", "err", err)
 		return
 	}
-	h.o.Refused.Add(r.Context(), refused.Sample{Door: refused.OTLP, Client: r.RemoteAddr, Reason: err.Error(), Points: max(1, len(j.points))}, nil)
+	h.o.Refused.Add(r.Context(), rejections.Sample{Source: rejections.OTLP, Client: r.RemoteAddr, Reason: err.Error(), Points: max(1, len(j.points))}, nil)
 }
 
 // keep keeps the first points that were refused. All are counted with the first of them.
 func (h *Handler) keep(r *http.Request, j *job) {
 	points := j.rejected
 	for _, c := range j.culprits {
-		h.o.Refused.Add(r.Context(), refused.Sample{Door: refused.OTLP, Client: r.RemoteAddr, Reason: c.why, Points: points}, func() string { return c.who })
+		h.o.Refused.Add(r.Context(), rejections.Sample{Source: rejections.OTLP, Client: r.RemoteAddr, Reason: c.why, Points: points}, func() string { return c.who })
 		points = 0
 	}
 }
@@ -148,11 +148,11 @@ type answer struct {
 // store.
 func (a answer) failed(err error) answer {
 	a.status = http.StatusServiceUnavailable
-	if own := (reply.Error{}); errors.As(err, &own) {
+	if own := (httpapi.Error{}); errors.As(err, &own) {
 		a.status = own.Status
 	}
 	a.retry = a.status == http.StatusServiceUnavailable || a.status == http.StatusTooManyRequests
-	a.text = reply.Cut(err.Error(), maxAnswer)
+	a.text = httpapi.Cut(err.Error(), maxAnswer)
 	return a
 }
 
@@ -165,7 +165,7 @@ func (a answer) send(w http.ResponseWriter) {
 		header.Set("Allow", http.MethodPost)
 	}
 	if a.retry {
-		intake.SetRetryAfter(header)
+		writelimits.SetRetryAfter(header)
 	}
 	body := a.body()
 	header.Set("Content-Type", a.format.String())
@@ -191,5 +191,5 @@ func (j *job) refusals() string {
 	if more := j.reasons - len(j.culprits); more > 0 {
 		tail = fmt.Sprintf("; and %d more", more)
 	}
-	return reply.Cut(b.String(), maxAnswer-len(tail)) + tail
+	return httpapi.Cut(b.String(), maxAnswer-len(tail)) + tail
 }

@@ -22,9 +22,9 @@ import (
 	"go.opentelemetry.io/collector/pdata/pmetric"
 	"go.opentelemetry.io/collector/pdata/pmetric/pmetricotlp"
 
-	"github.com/tsdbridge/tsdbridge/prometheus/intake"
 	"github.com/tsdbridge/tsdbridge/prometheus/promtest"
 	"github.com/tsdbridge/tsdbridge/prometheus/queryable"
+	"github.com/tsdbridge/tsdbridge/prometheus/writelimits"
 	"github.com/tsdbridge/tsdbridge/storage"
 	"github.com/tsdbridge/tsdbridge/storage/kv"
 	"github.com/tsdbridge/tsdbridge/translate"
@@ -47,7 +47,7 @@ func newDoor(t testing.TB, change ...func(*Options)) *door {
 	s := promtest.OpenStore(t, kv.NewMem(promtest.Tables()...))
 	o := DefaultOptions()
 	o.Appender, o.Reader, o.Metadata, o.Names, o.Now = s, s, s.Documents(), names, promtest.Now
-	o.Intake = intake.New(intake.Options{Requests: 256, InFlightBytes: 256 << 20, Timeout: 20 * time.Second})
+	o.Intake = writelimits.New(writelimits.Options{Requests: 256, InFlightBytes: 256 << 20, Timeout: 20 * time.Second})
 	o.Logger, o.Registerer, o.SeriesCache = slog.New(slog.DiscardHandler), prometheus.NewRegistry(), 10_000
 	for _, c := range change {
 		c(&o)

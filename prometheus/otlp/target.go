@@ -7,7 +7,7 @@ import (
 	"net/http"
 
 	"github.com/tsdbridge/tsdbridge/prometheus/appendable"
-	"github.com/tsdbridge/tsdbridge/prometheus/reply"
+	"github.com/tsdbridge/tsdbridge/prometheus/httpapi"
 	"github.com/tsdbridge/tsdbridge/prometheus/wire"
 	"github.com/tsdbridge/tsdbridge/storage"
 )
@@ -68,7 +68,7 @@ func (j *job) target(ctx context.Context, r *resource) (*target, error) {
 // convertTarget has the module make target_info, from a request with one point; nil: there is none.
 func (j *job) convertTarget(r *resource) (*convertedSample, error) {
 	if err := new(attributesCheck).message(r.raw, 1); err != nil {
-		return nil, reply.WithStatus(http.StatusBadRequest, fmt.Errorf("resource: %w", err))
+		return nil, httpapi.WithStatus(http.StatusBadRequest, fmt.Errorf("resource: %w", err))
 	}
 	point := wire.AppendDoubleAlways(nil, 3, 0)
 	metric := appendMessage(appendMessage(nil, 1, []byte("any")), kindGauge, appendMessage(nil, 1, point))

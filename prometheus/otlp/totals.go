@@ -9,8 +9,8 @@ import (
 	"github.com/prometheus/prometheus/model/histogram"
 	"github.com/prometheus/prometheus/model/value"
 
-	"github.com/tsdbridge/tsdbridge/prometheus/object"
-	"github.com/tsdbridge/tsdbridge/recent"
+	"github.com/tsdbridge/tsdbridge/internal/cache"
+	"github.com/tsdbridge/tsdbridge/prometheus/histogramcodec"
 	"github.com/tsdbridge/tsdbridge/storage"
 )
 
@@ -21,7 +21,7 @@ type totals struct {
 	shards [totalShards]chan struct{} // each holds one token: who has it may change the totals of its refs
 
 	mu    sync.RWMutex // guards known
-	known *recent.Map[storage.Ref, *total]
+	known *cache.LRU[storage.Ref, *total]
 }
 
 // totalShards is how many requests with deltas are served at once, at most. One that waits for the
@@ -73,10 +73,10 @@ func newTotals(o Options) *totals {
 func (t *totals) forget() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.known = recent.NewWeighted(max(1, t.o.DeltaSeries/2), func(_ storage.Ref, t *total) int { return t.weight() })
+	t.known = cache.NewWeightedLRU(max(1, t.o.DeltaSeries/2), func(_ storage.Ref, t *total) int { return t.weight() })
 }
 
-func (t *totals) all() *recent.Map[storage.Ref, *total] {
+func (t *totals) all() *cache.LRU[storage.Ref, *total] {
 	t.mu.RLock()
 	defer t.mu.RUnlock()
 	return t.known
@@ -174,7 +174,7 @@ func storedTotal(p *storage.Points) *total {
 		if o.Kind != storage.KindHistogram || o.Time < t.last {
 			continue
 		}
-		h, fh, err := object.DecodeHistogram(o.Data)
+		h, fh, err := histogramcodec.DecodeHistogram(o.Data)
 		if err != nil {
 			return nil
 		}
@@ -189,7 +189,7 @@ func storedTotal(p *storage.Points) *total {
 	t.read, t.times[0] = t.last, t.last*nanosOfMilli
 	for i := range p.Objects {
 		if o := &p.Objects[i]; o.Kind == storage.KindStartTime && o.Time == t.last {
-			if delta, nanos, _, err := object.DecodeSumStart(o.Data); err == nil {
+			if delta, nanos, _, err := histogramcodec.DecodeSumStart(o.Data); err == nil {
 				t.start = t.last + delta
 				t.times[0] += int64(nanos)
 			}

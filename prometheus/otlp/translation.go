@@ -8,18 +8,18 @@ import (
 	"github.com/prometheus/prometheus/config"
 	"github.com/prometheus/prometheus/storage/remote/otlptranslator/prometheusremotewrite"
 
-	"github.com/tsdbridge/tsdbridge/ingest"
-	"github.com/tsdbridge/tsdbridge/recent"
+	"github.com/tsdbridge/tsdbridge/internal/cache"
+	"github.com/tsdbridge/tsdbridge/storage/ingest"
 )
 
 // A translation is what series are named by, and the series that it has named.
 type translation struct {
 	config   config.OTLPConfig
 	settings prometheusremotewrite.Settings
-	cache    *ingest.Cache                // by keys of points
-	families *recent.Map[string, *family] // by their bytes in requests
-	targets  *recent.Map[string, *target] // target_info, by the bytes of resources
-	last     atomic.Uint64                // number of a family
+	cache    *ingest.Cache               // by keys of points
+	families *cache.LRU[string, *family] // by their bytes in requests
+	targets  *cache.LRU[string, *target] // target_info, by the bytes of resources
+	last     atomic.Uint64               // number of a family
 }
 
 // A family is a metric of a scope of a resource, or one of these. The number of a metric begins the
@@ -47,8 +47,8 @@ func newTranslation(c config.OTLPConfig, o Options) *translation {
 			EnableTypeAndUnitLabels:              o.TypeAndUnitLabels,
 		},
 		cache:    ingest.NewCache(o.SeriesCache),
-		families: recent.NewWeighted(contextBytes, contextWeight[*family]),
-		targets:  recent.NewWeighted(contextBytes, contextWeight[*target]),
+		families: cache.NewWeightedLRU(contextBytes, contextWeight[*family]),
+		targets:  cache.NewWeightedLRU(contextBytes, contextWeight[*target]),
 	}
 }
 

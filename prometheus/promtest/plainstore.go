@@ -10,7 +10,7 @@ import (
 	"github.com/prometheus/common/model"
 	"github.com/prometheus/prometheus/model/labels"
 
-	"github.com/tsdbridge/tsdbridge/prometheus/reply"
+	"github.com/tsdbridge/tsdbridge/prometheus/httpapi"
 	"github.com/tsdbridge/tsdbridge/storage"
 )
 
@@ -77,7 +77,7 @@ func (s *PlainStore) Find(_ context.Context, filters []storage.Filter, _, _ int6
 		}
 	}
 	if limit > 0 && len(out) > limit {
-		return nil, reply.Limit("series", int64(limit))
+		return nil, httpapi.Limit("series", int64(limit))
 	}
 	slices.Reverse(out)
 	return out, nil
@@ -134,7 +134,7 @@ func (s *PlainStore) Select(ctx context.Context, q storage.Query) iter.Seq2[stor
 			}
 			p := s.slice(ref, q)
 			if given += len(p.Times) + len(p.Objects); q.MaxSamples > 0 && given > q.MaxSamples {
-				yield(storage.Points{}, reply.Limit("samples", int64(q.MaxSamples)))
+				yield(storage.Points{}, httpapi.Limit("samples", int64(q.MaxSamples)))
 				return
 			}
 			if len(p.Times)+len(p.Objects) > 0 && !yield(p, nil) {

@@ -11,7 +11,7 @@ import (
 	promstorage "github.com/prometheus/prometheus/storage"
 	"github.com/prometheus/prometheus/tsdb/chunkenc"
 
-	"github.com/tsdbridge/tsdbridge/prometheus/object"
+	"github.com/tsdbridge/tsdbridge/prometheus/histogramcodec"
 )
 
 // Samples are the samples of series as text, by labels and time: the bits of floats and what the store
@@ -64,11 +64,11 @@ func sampleText(it chunkenc.Iterator, kind chunkenc.ValueType) string {
 	case chunkenc.ValHistogram:
 		_, h := it.AtHistogram(nil)
 		h.CounterResetHint = keptHint(h.CounterResetHint)
-		data, err = object.Data(h, nil)
+		data, err = histogramcodec.Data(h, nil)
 	default:
 		_, h := it.AtFloatHistogram(nil)
 		h.CounterResetHint = keptHint(h.CounterResetHint)
-		data, err = object.Data(nil, h)
+		data, err = histogramcodec.Data(nil, h)
 	}
 	return fmt.Sprintf("%x %v", data, err)
 }

@@ -9,7 +9,7 @@ import (
 	"github.com/prometheus/prometheus/model/labels"
 	promstorage "github.com/prometheus/prometheus/storage"
 
-	"github.com/tsdbridge/tsdbridge/prometheus/object"
+	"github.com/tsdbridge/tsdbridge/prometheus/histogramcodec"
 	"github.com/tsdbridge/tsdbridge/storage"
 )
 
@@ -53,17 +53,17 @@ func (a *promAppender) Append(_ promstorage.SeriesRef, ls labels.Labels, st, t i
 	}
 	switch {
 	case fh != nil:
-		add(storage.KindHistogram, t, object.EncodeFloatHistogram(fh))
+		add(storage.KindHistogram, t, histogramcodec.EncodeFloatHistogram(fh))
 	case h != nil:
-		add(storage.KindHistogram, t, object.EncodeHistogram(h))
+		add(storage.KindHistogram, t, histogramcodec.EncodeHistogram(h))
 	default:
 		a.batch.Add(refs[0], t, v)
 	}
 	if st != 0 {
-		add(storage.KindStartTime, t, object.AppendStartTime(nil, st-t))
+		add(storage.KindStartTime, t, histogramcodec.AppendStartTime(nil, st-t))
 	}
 	for _, e := range o.Exemplars {
-		add(storage.KindExemplar, e.Ts, object.EncodeExemplar(e))
+		add(storage.KindExemplar, e.Ts, histogramcodec.EncodeExemplar(e))
 	}
 	return promstorage.SeriesRef(refs[0]), nil
 }

@@ -7,7 +7,7 @@ import (
 	"net/http"
 	"time"
 
-	"github.com/tsdbridge/tsdbridge/ingest/listen"
+	"github.com/tsdbridge/tsdbridge/internal/netserver"
 )
 
 // Bounds of what a text takes at once.
@@ -83,7 +83,7 @@ type patient struct {
 func (p *patient) Read(b []byte) (int, error) {
 	begin := time.Now()
 	// a server without deadlines (tests) has slow senders wait
-	_ = p.control.SetReadDeadline(begin.Add(listen.BodyTimeout))
+	_ = p.control.SetReadDeadline(begin.Add(netserver.BodyTimeout))
 	n, err := p.r.Read(b)
 	// what is stored meanwhile, and at the end, has no deadline: net/http would cancel the request
 	_ = p.control.SetReadDeadline(time.Time{})
@@ -95,5 +95,5 @@ func (p *patient) Read(b []byte) (int, error) {
 }
 
 func (p *patient) isSlow() bool {
-	return p.waited > listen.BodyTimeout && float64(p.bytes) < p.waited.Seconds()*slowest
+	return p.waited > netserver.BodyTimeout && float64(p.bytes) < p.waited.Seconds()*slowest
 }

@@ -11,11 +11,11 @@ import (
 
 	"github.com/prometheus/prometheus/model/labels"
 
-	"github.com/tsdbridge/tsdbridge/prometheus/intake"
+	"github.com/tsdbridge/tsdbridge/prometheus/httpapi"
 	"github.com/tsdbridge/tsdbridge/prometheus/jsonlines"
 	"github.com/tsdbridge/tsdbridge/prometheus/openmetrics"
-	"github.com/tsdbridge/tsdbridge/prometheus/reply"
 	"github.com/tsdbridge/tsdbridge/prometheus/vmnative"
+	"github.com/tsdbridge/tsdbridge/prometheus/writelimits"
 )
 
 // The paths below the API's prefix. All but the first one are those of VictoriaMetrics, which text senders and vmctl call.
@@ -30,7 +30,7 @@ const (
 func Paths() []string { return []string{OpenMetricsPath, LinesPath, PrometheusPath, NativePath} }
 
 // reader returns what reads the body of a request, by its path.
-func (p *pass) reader(path string) func(body io.Reader, r *http.Request, share *intake.Share) error {
+func (p *pass) reader(path string) func(body io.Reader, r *http.Request, share *writelimits.Share) error {
 	switch {
 	case strings.HasSuffix(path, LinesPath):
 		return p.readLines
@@ -39,16 +39,16 @@ func (p *pass) reader(path string) func(body io.Reader, r *http.Request, share *
 	case strings.HasSuffix(path, NativePath):
 		return p.readNative
 	}
-	return func(body io.Reader, r *http.Request, _ *intake.Share) error { return p.read(body, r) }
+	return func(body io.Reader, r *http.Request, _ *writelimits.Share) error { return p.read(body, r) }
 }
 
 // readPrometheus reads Prometheus' text format as VictoriaMetrics does. The parameter timestamp is the time of samples
 // without one, in milliseconds.
-func (p *pass) readPrometheus(body io.Reader, r *http.Request, _ *intake.Share) error {
+func (p *pass) readPrometheus(body io.Reader, r *http.Request, _ *writelimits.Share) error {
 	if given := r.URL.Query().Get("timestamp"); given != "" {
 		at, err := strconv.ParseInt(given, 10, 64)
 		if err != nil {
-			return reply.WithStatus(http.StatusBadRequest, fmt.Errorf("timestamp=%.40q: want milliseconds", given))
+			return httpapi.WithStatus(http.StatusBadRequest, fmt.Errorf("timestamp=%.40q: want milliseconds", given))
 		}
 		p.now = at
 	}
@@ -85,7 +85,7 @@ func (p *pass) ended(err error) error {
 	if stored := p.storeColumns(); err == nil {
 		err = stored
 	}
-	own := reply.Error{}
+	own := httpapi.Error{}
 	if err != nil && p.failed == nil && !errors.As(err, &own) {
 		err = badBody(err)
 	}
@@ -93,7 +93,7 @@ func (p *pass) ended(err error) error {
 }
 
 // readLines reads lines of JSON.
-func (p *pass) readLines(body io.Reader, _ *http.Request, share *intake.Share) error {
+func (p *pass) readLines(body io.Reader, _ *http.Request, share *writelimits.Share) error {
 	p.silent = true
 	l := &lines{from: bufio.NewReaderSize(body, detectBytes), share: share}
 	for n := 1; ; n++ {
@@ -116,7 +116,7 @@ func (p *pass) readLines(body io.Reader, _ *http.Request, share *intake.Share) e
 func (p *pass) line(n int, text []byte) error {
 	l, err := jsonlines.Parse(text)
 	if err != nil {
-		return p.refuse(n, reply.Cut(string(text), shownLine), err)
+		return p.refuse(n, httpapi.Cut(string(text), shownLine), err)
 	}
 	return p.series(l.Labels, l.Times, l.Values)
 }
@@ -125,7 +125,7 @@ func (p *pass) line(n int, text []byte) error {
 const shownLine = 1 << 10
 
 // readNative reads a native export of VictoriaMetrics.
-func (p *pass) readNative(body io.Reader, _ *http.Request, _ *intake.Share) error {
+func (p *pass) readNative(body io.Reader, _ *http.Request, _ *writelimits.Share) error {
 	p.silent = true
 	r, err := vmnative.NewReader(body)
 	if err != nil {

@@ -15,7 +15,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/tsdbridge/tsdbridge/prometheus/reply"
+	"github.com/tsdbridge/tsdbridge/prometheus/httpapi"
 	"github.com/tsdbridge/tsdbridge/storage"
 )
 
@@ -159,7 +159,7 @@ func TestDripping(t *testing.T) {
 // TestLateText: a text that stops coming, or comes too slowly, is answered 408.
 func TestLateText(t *testing.T) {
 	for _, err := range []error{errSlow, fmt.Errorf("read: %w", os.ErrDeadlineExceeded)} {
-		if own, ok := errors.AsType[reply.Error](badBody(err)); !ok || own.Status != http.StatusRequestTimeout || !strings.Contains(own.Error(), "send less") {
+		if own, ok := errors.AsType[httpapi.Error](badBody(err)); !ok || own.Status != http.StatusRequestTimeout || !strings.Contains(own.Error(), "send less") {
 			t.Error(own)
 		}
 	}

@@ -6,7 +6,7 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/tsdbridge/tsdbridge/prometheus/intake"
+	"github.com/tsdbridge/tsdbridge/prometheus/writelimits"
 )
 
 const (
@@ -24,7 +24,7 @@ var errLongLine = fmt.Errorf("line of more than %d bytes; max_rows_per_line of V
 // lines reads lines, and takes memory for long ones as they come.
 type lines struct {
 	from  *bufio.Reader
-	share *intake.Share
+	share *writelimits.Share
 	line  []byte
 	taken int // bytes of share
 }

@@ -22,20 +22,20 @@ import (
 	"github.com/prometheus/common/model"
 	"github.com/prometheus/prometheus/model/labels"
 
-	"github.com/tsdbridge/tsdbridge/ingest/listen"
+	"github.com/tsdbridge/tsdbridge/internal/netserver"
+	"github.com/tsdbridge/tsdbridge/internal/rejections"
 	"github.com/tsdbridge/tsdbridge/prometheus/appendable"
 	"github.com/tsdbridge/tsdbridge/prometheus/columns"
-	"github.com/tsdbridge/tsdbridge/prometheus/intake"
+	"github.com/tsdbridge/tsdbridge/prometheus/httpapi"
 	"github.com/tsdbridge/tsdbridge/prometheus/openmetrics"
-	"github.com/tsdbridge/tsdbridge/prometheus/reply"
-	"github.com/tsdbridge/tsdbridge/refused"
+	"github.com/tsdbridge/tsdbridge/prometheus/writelimits"
 )
 
 // Options are the parts of a Handler. All must be given but Refused.
 type Options struct {
 	Appendable *appendable.Appendable
-	Intake     *intake.Intake // of all doors for writes
-	Refused    *refused.Log
+	Intake     *writelimits.Intake // of all doors for writes
+	Refused    *rejections.Log
 	Logger     *slog.Logger
 	Registerer prometheus.Registerer
 	Now        func() time.Time
@@ -72,23 +72,23 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 
 func (h *Handler) receive(w http.ResponseWriter, r *http.Request, p *pass) error {
 	if err := p.parameters(r); err != nil {
-		return reply.WithStatus(http.StatusBadRequest, err)
+		return httpapi.WithStatus(http.StatusBadRequest, err)
 	}
-	coding, err := listen.CodingOf(r)
+	coding, err := netserver.CodingOf(r)
 	if err != nil {
-		return reply.WithStatus(http.StatusUnsupportedMediaType, err)
+		return httpapi.WithStatus(http.StatusUnsupportedMediaType, err)
 	}
 	select {
 	case h.texts <- struct{}{}:
 		defer func() { <-h.texts }()
 	default:
-		return intake.ErrBusy
+		return writelimits.ErrBusy
 	}
 	share := h.o.Intake.Share()
 	defer share.Release()
 	gate := h.o.Intake.Gate() // a text is stored as it comes, which may take longer than other writes
 	if !gate.Enter() {
-		return intake.ErrBusy
+		return writelimits.ErrBusy
 	}
 	defer gate.Leave()
 	if err := share.Need(requestMemory); err != nil {
@@ -155,7 +155,7 @@ func (p *pass) format(r *http.Request, b *bufio.Reader) (openmetrics.Format, err
 	if name := r.URL.Query().Get("format"); name != "" {
 		f, err := openmetrics.ParseFormat(name)
 		if err != nil {
-			err = reply.WithStatus(http.StatusBadRequest, err)
+			err = httpapi.WithStatus(http.StatusBadRequest, err)
 		}
 		return f, err
 	}
@@ -200,9 +200,9 @@ func (p *pass) readText(body io.Reader, f openmetrics.Format) error {
 // badBody returns the answer to a body that could not be read to its end.
 func badBody(err error) error {
 	if errors.Is(err, os.ErrDeadlineExceeded) || errors.Is(err, errSlow) {
-		return reply.WithStatus(http.StatusRequestTimeout, fmt.Errorf("%w: %w; what was read before is stored", listen.ErrLate, err))
+		return httpapi.WithStatus(http.StatusRequestTimeout, fmt.Errorf("%w: %w; what was read before is stored", netserver.ErrLate, err))
 	}
-	return reply.WithStatus(http.StatusBadRequest, fmt.Errorf("read body: %w", err))
+	return httpapi.WithStatus(http.StatusBadRequest, fmt.Errorf("read body: %w", err))
 }
 
 // firstMillisecond is where times of OpenMetrics, in seconds, do not reach before the year 5138.
@@ -265,9 +265,9 @@ const maxErrors = 20
 func (p *pass) refuse(line int, text string, err error) error {
 	p.Rejected++
 	if len(p.Errors) < maxErrors {
-		p.Errors = append(p.Errors, reply.Cut(fmt.Sprintf("line %d: %v: %.120q", line, err, text), 400))
+		p.Errors = append(p.Errors, httpapi.Cut(fmt.Sprintf("line %d: %v: %.120q", line, err, text), 400))
 	}
-	p.h.o.Refused.Add(p.ctx(), refused.Sample{Door: refused.ImportText, Client: p.client, Reason: err.Error(), Points: 1}, func() string { return text })
+	p.h.o.Refused.Add(p.ctx(), rejections.Sample{Source: rejections.ImportText, Client: p.client, Reason: err.Error(), Points: 1}, func() string { return text })
 	if p.bad++; p.bad > maxBad {
 		return errBad
 	}
@@ -305,9 +305,9 @@ func (p *pass) answer(w http.ResponseWriter, err error) {
 		w.WriteHeader(http.StatusNoContent)
 		return
 	}
-	frame := reply.Frame{Status: "success", Data: p}
+	frame := httpapi.Frame{Status: "success", Data: p}
 	status := http.StatusOK
-	switch own := (reply.Error{}); {
+	switch own := (httpapi.Error{}); {
 	case errors.As(err, &own):
 		status = own.Status
 	case err != nil:
@@ -317,12 +317,12 @@ func (p *pass) answer(w http.ResponseWriter, err error) {
 		err = fmt.Errorf("refused %d samples or lines, the rest is stored", p.Rejected)
 	}
 	if err != nil {
-		frame.Status, frame.ErrorType, frame.Error = "error", "bad_data", reply.Cut(err.Error(), 1000)
+		frame.Status, frame.ErrorType, frame.Error = "error", "bad_data", httpapi.Cut(err.Error(), 1000)
 	}
 	if status == http.StatusServiceUnavailable {
 		frame.ErrorType = "unavailable"
-		intake.SetRetryAfter(w.Header())
+		writelimits.SetRetryAfter(w.Header())
 		p.h.o.Logger.Warn("import of text not stored, the sender is asked to try again", "err", err)
 	}
-	reply.JSON(w, status, frame)
+	httpapi.JSON(w, status, frame)
 }

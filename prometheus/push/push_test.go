@@ -17,9 +17,9 @@ import (
 	"github.com/prometheus/prometheus/tsdb/chunkenc"
 
 	"github.com/tsdbridge/tsdbridge/prometheus/appendable"
-	"github.com/tsdbridge/tsdbridge/prometheus/intake"
 	"github.com/tsdbridge/tsdbridge/prometheus/promtest"
 	"github.com/tsdbridge/tsdbridge/prometheus/queryable"
+	"github.com/tsdbridge/tsdbridge/prometheus/writelimits"
 	"github.com/tsdbridge/tsdbridge/storage"
 	"github.com/tsdbridge/tsdbridge/storage/documents"
 	"github.com/tsdbridge/tsdbridge/storage/kv"
@@ -53,7 +53,7 @@ func newDoor(t *testing.T) *door {
 func (d *door) handler() *Handler {
 	return New(Options{
 		Appendable: appendable.New(appendable.Options{SeriesBytes: d.seriesBytes, SeriesCache: 100, Future: 60e9, Appender: d.to, Metadata: d.metadata, Names: d.names, Now: promtest.Now}),
-		Intake:     intake.New(intake.Options{Requests: 10, InFlightBytes: d.memory}), Logger: slog.New(slog.DiscardHandler), Registerer: prometheus.NewRegistry(), Now: promtest.Now,
+		Intake:     writelimits.New(writelimits.Options{Requests: 10, InFlightBytes: d.memory}), Logger: slog.New(slog.DiscardHandler), Registerer: prometheus.NewRegistry(), Now: promtest.Now,
 	})
 }
 

@@ -14,10 +14,10 @@ import (
 	"github.com/prometheus/prometheus/util/features"
 	v1 "github.com/prometheus/prometheus/web/api/v1"
 
+	"github.com/tsdbridge/tsdbridge/internal/running"
+	"github.com/tsdbridge/tsdbridge/prometheus/httpapi"
 	"github.com/tsdbridge/tsdbridge/prometheus/rangeql"
-	"github.com/tsdbridge/tsdbridge/prometheus/reply"
 	"github.com/tsdbridge/tsdbridge/prometheus/resultcache"
-	"github.com/tsdbridge/tsdbridge/running"
 )
 
 // Prefix is the path that the API is mounted under.
@@ -147,7 +147,7 @@ func (a *API) answer(w http.ResponseWriter, r *http.Request) {
 	r, cancel, err := a.o.bounded(w, r)
 	defer cancel()
 	if err != nil {
-		reply.APIError(w, err)
+		httpapi.APIError(w, err)
 		return
 	}
 	if evaluates(r.URL.Path) {

@@ -5,7 +5,7 @@ import (
 
 	"github.com/grafana/regexp"
 
-	"github.com/tsdbridge/tsdbridge/prometheus/reply"
+	"github.com/tsdbridge/tsdbridge/prometheus/httpapi"
 )
 
 // configHandler shows the configuration. The module would show an empty one of a Prometheus.
@@ -19,5 +19,5 @@ func (h *configHandler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if !onlyGet(w, r, h.cors) {
 		return
 	}
-	reply.JSON(w, http.StatusOK, reply.Frame{Status: "success", Data: map[string]string{"yaml": h.yaml}})
+	httpapi.JSON(w, http.StatusOK, httpapi.Frame{Status: "success", Data: map[string]string{"yaml": h.yaml}})
 }

@@ -13,9 +13,9 @@ import (
 	"github.com/prometheus/prometheus/model/labels"
 	"github.com/prometheus/prometheus/promql/parser"
 
-	"github.com/tsdbridge/tsdbridge/budget"
+	"github.com/tsdbridge/tsdbridge/internal/budget"
+	"github.com/tsdbridge/tsdbridge/prometheus/httpapi"
 	"github.com/tsdbridge/tsdbridge/prometheus/queryable"
-	"github.com/tsdbridge/tsdbridge/prometheus/reply"
 	"github.com/tsdbridge/tsdbridge/storage"
 )
 
@@ -63,7 +63,7 @@ func (d *deletions) Delete(ctx context.Context, mint, maxt int64, matchers ...*l
 	}
 	// A deletion that has begun is finished, whatever becomes of the request.
 	if _, err := d.deleter.Delete(context.WithoutCancel(ctx), deletion); err != nil {
-		return reply.StoreError{Err: fmt.Errorf("delete series: %w", err)}
+		return httpapi.StoreError{Err: fmt.Errorf("delete series: %w", err)}
 	}
 	d.logger.InfoContext(ctx, "series deleted", "matchers", selector(matchers), "selectors", len(selectors), "series", len(deletion.Refs), "start", deletion.Start, "end", deletion.End, "whole", deletion.Whole)
 	return nil
@@ -81,7 +81,7 @@ func (d *deletions) add(ctx context.Context, deletion *storage.Deletion, mint, m
 	slices.Sort(deletion.Refs)
 	deletion.Refs = slices.Compact(deletion.Refs)
 	if err := budget.From(ctx).Take(int64(len(deletion.Refs)-before) * refBytes); err != nil {
-		return reply.QueryError(ctx, "delete series", err)
+		return httpapi.QueryError(ctx, "delete series", err)
 	}
 	return nil
 }
@@ -108,7 +108,7 @@ func selector(matchers []*labels.Matcher) string {
 	for i, m := range matchers {
 		texts[i] = m.String()
 	}
-	return reply.Cut("{"+strings.Join(texts, ",")+"}", maxSelector)
+	return httpapi.Cut("{"+strings.Join(texts, ",")+"}", maxSelector)
 }
 
 // whole refuses a request of which a part cannot be carried out before another part is, and has all selectors deleted at
@@ -118,7 +118,7 @@ func whole(next http.Handler, p parser.Parser) http.Handler {
 		for _, name := range []string{"start", "end"} {
 			text := r.FormValue(name)
 			if s, err := strconv.ParseFloat(text, 64); text != "" && err == nil && !(math.Abs(s) <= math.MaxInt64/1000) { // also of NaN
-				reply.APIError(w, badData(fmt.Errorf("invalid parameter %q: invalid time value for '%s': cannot parse %q to a valid timestamp", name, name, text)))
+				httpapi.APIError(w, badData(fmt.Errorf("invalid parameter %q: invalid time value for '%s': cannot parse %q to a valid timestamp", name, name, text)))
 				return
 			}
 		}
@@ -126,7 +126,7 @@ func whole(next http.Handler, p parser.Parser) http.Handler {
 		for _, text := range r.Form["match[]"] {
 			matchers, err := p.ParseMetricSelector(text)
 			if err != nil {
-				reply.APIError(w, badData(fmt.Errorf("invalid parameter \"match[]\": %w", err)))
+				httpapi.APIError(w, badData(fmt.Errorf("invalid parameter \"match[]\": %w", err)))
 				return
 			}
 			all.selectors = append(all.selectors, matchers)

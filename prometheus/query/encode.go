@@ -8,7 +8,7 @@ import (
 	"github.com/prometheus/prometheus/promql"
 	promstorage "github.com/prometheus/prometheus/storage"
 
-	"github.com/tsdbridge/tsdbridge/tracing"
+	"github.com/tsdbridge/tsdbridge/internal/tracing"
 )
 
 // The module's codec is not told of which request an answer is. So the span of encoding begins when a

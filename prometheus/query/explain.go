@@ -13,12 +13,12 @@ import (
 	"github.com/prometheus/prometheus/promql"
 	"github.com/prometheus/prometheus/promql/parser"
 
-	"github.com/tsdbridge/tsdbridge/budget"
-	"github.com/tsdbridge/tsdbridge/explain"
+	"github.com/tsdbridge/tsdbridge/internal/budget"
+	"github.com/tsdbridge/tsdbridge/internal/explain"
+	"github.com/tsdbridge/tsdbridge/internal/tally"
+	"github.com/tsdbridge/tsdbridge/prometheus/httpapi"
 	"github.com/tsdbridge/tsdbridge/prometheus/queryable"
 	"github.com/tsdbridge/tsdbridge/prometheus/rangeql"
-	"github.com/tsdbridge/tsdbridge/prometheus/reply"
-	"github.com/tsdbridge/tsdbridge/tally"
 )
 
 // explainPath evaluates a query and shows how.
@@ -39,15 +39,15 @@ type explainHandler struct {
 func (h *explainHandler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if r.Method != http.MethodGet && r.Method != http.MethodPost && r.Method != http.MethodHead {
 		w.Header().Set("Allow", "GET, HEAD, POST")
-		reply.JSON(w, http.StatusMethodNotAllowed, reply.Frame{Status: "error", ErrorType: "bad_data", Error: "method " + r.Method + " is not allowed here"})
+		httpapi.JSON(w, http.StatusMethodNotAllowed, httpapi.Frame{Status: "error", ErrorType: "bad_data", Error: "method " + r.Method + " is not allowed here"})
 		return
 	}
 	data, err := h.explain(r)
 	if err != nil {
-		reply.APIError(w, err)
+		httpapi.APIError(w, err)
 		return
 	}
-	reply.JSON(w, http.StatusOK, reply.Frame{Status: "success", Data: data})
+	httpapi.JSON(w, http.StatusOK, httpapi.Frame{Status: "success", Data: data})
 }
 
 func (h *explainHandler) explain(r *http.Request) (*explain.Answer, error) {
@@ -83,10 +83,10 @@ func (h *explainHandler) explain(r *http.Request) (*explain.Answer, error) {
 // evaluationError returns the error of an evaluation with its status: an error of the query, if it is
 // no other.
 func evaluationError(err error) error {
-	if _, ok := reply.QueryStatus(err); ok {
+	if _, ok := httpapi.QueryStatus(err); ok {
 		return err
 	}
-	return reply.WithStatus(http.StatusUnprocessableEntity, err)
+	return httpapi.WithStatus(http.StatusUnprocessableEntity, err)
 }
 
 // query makes the query of a request: for a range, if the request has a start, an end or a step.

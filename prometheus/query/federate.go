@@ -21,10 +21,10 @@ import (
 	"github.com/prometheus/prometheus/tsdb/chunkenc"
 	"github.com/prometheus/prometheus/util/httputil"
 
-	"github.com/tsdbridge/tsdbridge/budget"
-	"github.com/tsdbridge/tsdbridge/flights"
-	"github.com/tsdbridge/tsdbridge/prometheus/reply"
-	"github.com/tsdbridge/tsdbridge/running"
+	"github.com/tsdbridge/tsdbridge/internal/budget"
+	"github.com/tsdbridge/tsdbridge/internal/running"
+	"github.com/tsdbridge/tsdbridge/internal/singleflight"
+	"github.com/tsdbridge/tsdbridge/prometheus/httpapi"
 )
 
 // FederatePath is where other servers of Prometheus scrape what is stored.
@@ -40,14 +40,14 @@ type Federation struct {
 	now    func() time.Time
 	// flights are scrapes that are being computed, by their selectors as they are written. Each reads
 	// the clock, so none joins another that began before it came.
-	flights *flights.Group[string, promql.Vector]
+	flights *singleflight.Group[string, promql.Vector]
 }
 
 // Federation returns the handler of FederatePath, within the limits of the API.
 func (a *API) Federation() *Federation {
 	return &Federation{
 		o: a.o, lists: a.lists, parser: distinctParser{a.parser}, failed: a.federationErrors, now: time.Now,
-		flights: flights.New[string, promql.Vector](ofOneEvaluation),
+		flights: singleflight.New[string, promql.Vector](ofOneEvaluation),
 	}
 }
 
@@ -101,22 +101,22 @@ func (f *Federation) answer(w http.ResponseWriter, r *http.Request) {
 
 // refuse answers with an error as text, as Prometheus does here.
 func (f *Federation) refuse(w http.ResponseWriter, err error, status int) {
-	if own := (reply.Error{}); errors.As(err, &own) {
+	if own := (httpapi.Error{}); errors.As(err, &own) {
 		status = own.Status
-	} else if s, ok := reply.QueryStatus(err); ok {
+	} else if s, ok := httpapi.QueryStatus(err); ok {
 		status = s
 	}
 	http.Error(w, err.Error(), status)
 }
 
 // shared returns the newest samples of series, which equal scrapes have too.
-func (f *Federation) shared(ctx context.Context, key string, selectors [][]*labels.Matcher) (*flights.Share[promql.Vector], error) {
-	share, err := f.flights.Do(ctx, key, flights.Question[promql.Vector]{Compute: func(ctx context.Context, _ bool) (promql.Vector, error) {
+func (f *Federation) shared(ctx context.Context, key string, selectors [][]*labels.Matcher) (*singleflight.Share[promql.Vector], error) {
+	share, err := f.flights.Do(ctx, key, singleflight.Question[promql.Vector]{Compute: func(ctx context.Context, _ bool) (promql.Vector, error) {
 		return f.newest(ctx, selectors)
 	}})
 	switch {
 	case share == nil:
-		return nil, reply.QueryError(ctx, "federate", err)
+		return nil, httpapi.QueryError(ctx, "federate", err)
 	case err != nil:
 		share.Release()
 		return nil, err
@@ -159,7 +159,7 @@ func (f *Federation) newest(ctx context.Context, selectors [][]*labels.Matcher) 
 			continue
 		}
 		if err := account.Take(federatedBytes); err != nil {
-			return nil, reply.QueryError(ctx, "federate", err)
+			return nil, httpapi.QueryError(ctx, "federate", err)
 		}
 		samples = append(samples, s)
 	}

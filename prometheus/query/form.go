@@ -7,9 +7,9 @@ import (
 	"net/http"
 	"strings"
 
-	"github.com/tsdbridge/tsdbridge/budget"
+	"github.com/tsdbridge/tsdbridge/internal/budget"
 	"github.com/tsdbridge/tsdbridge/prometheus/bounds"
-	"github.com/tsdbridge/tsdbridge/prometheus/reply"
+	"github.com/tsdbridge/tsdbridge/prometheus/httpapi"
 )
 
 // maxForm bounds the body of a request: the longest query, escaped, fits into it.
@@ -48,7 +48,7 @@ func (o Options) bounded(w http.ResponseWriter, r *http.Request) (*http.Request,
 			return r, cancel, badData(fmt.Errorf("invalid parameter \"query\": %w", err))
 		}
 	}
-	return r, cancel, reply.QueryError(ctx, "parse", budget.From(ctx).Take(int64(length)*textCost))
+	return r, cancel, httpapi.QueryError(ctx, "parse", budget.From(ctx).Take(int64(length)*textCost))
 }
 
 // parseForm reads every kind of form that the API's handlers accept.
@@ -62,11 +62,11 @@ func parseForm(r *http.Request) error {
 	case err == nil:
 		return nil
 	case errors.As(err, &tooLarge):
-		return reply.WithStatus(http.StatusRequestEntityTooLarge, fmt.Errorf("the request has more than %d bytes", tooLarge.Limit))
+		return httpapi.WithStatus(http.StatusRequestEntityTooLarge, fmt.Errorf("the request has more than %d bytes", tooLarge.Limit))
 	case errors.Is(err, budget.ErrBusy), errors.Is(err, budget.ErrTooLarge):
-		return reply.QueryError(r.Context(), "read the request", err)
+		return httpapi.QueryError(r.Context(), "read the request", err)
 	}
 	return badData(fmt.Errorf("error parsing form values: %w", err))
 }
 
-func badData(err error) error { return reply.WithStatus(http.StatusBadRequest, err) }
+func badData(err error) error { return httpapi.WithStatus(http.StatusBadRequest, err) }

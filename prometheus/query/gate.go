@@ -4,9 +4,9 @@ import (
 	"context"
 	"sync"
 
+	"github.com/tsdbridge/tsdbridge/internal/turns"
+	"github.com/tsdbridge/tsdbridge/prometheus/httpapi"
 	"github.com/tsdbridge/tsdbridge/prometheus/rangeql"
-	"github.com/tsdbridge/tsdbridge/prometheus/reply"
-	"github.com/tsdbridge/tsdbridge/turns"
 )
 
 // queryGate lets a few queries compute at once; others wait. Queries that read nothing pass freely.
@@ -45,7 +45,7 @@ func (g *queryGate) Insert(ctx context.Context, _ string) (int, error) {
 	}
 	turn := turns.From(ctx)
 	if err := turn.Resume(ctx); err != nil {
-		return 0, reply.QueryError(ctx, "wait for other queries", err)
+		return 0, httpapi.QueryError(ctx, "wait for other queries", err)
 	}
 	g.mu.Lock()
 	defer g.mu.Unlock()

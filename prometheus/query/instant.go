@@ -7,10 +7,10 @@ import (
 
 	"github.com/prometheus/prometheus/promql"
 
-	"github.com/tsdbridge/tsdbridge/budget"
+	"github.com/tsdbridge/tsdbridge/internal/budget"
+	"github.com/tsdbridge/tsdbridge/internal/running"
 	"github.com/tsdbridge/tsdbridge/prometheus/bounds"
-	"github.com/tsdbridge/tsdbridge/prometheus/reply"
-	"github.com/tsdbridge/tsdbridge/running"
+	"github.com/tsdbridge/tsdbridge/prometheus/httpapi"
 )
 
 // Instant evaluates a query at an instant for somebody in this process, with the bounds and the turns of
@@ -26,7 +26,7 @@ func (a *API) Instant(ctx context.Context, text, client string, at time.Time) (p
 		return nil, err
 	}
 	if err := budget.From(ctx).Take(int64(len(text)) * textCost); err != nil {
-		return nil, reply.QueryError(ctx, "parse", err)
+		return nil, httpapi.QueryError(ctx, "parse", err)
 	}
 	ctx, running := a.o.Running.Begin(a.gate.admit(ctx), running.Description{Language: "promql", Text: text, Client: client})
 	defer running.End()

@@ -8,7 +8,7 @@ import (
 	"github.com/prometheus/prometheus/promql"
 	v1 "github.com/prometheus/prometheus/web/api/v1"
 
-	"github.com/tsdbridge/tsdbridge/turns"
+	"github.com/tsdbridge/tsdbridge/internal/turns"
 )
 
 // resultCodec writes matrices and vectors of floats as JSON, byte for byte as the module's codec

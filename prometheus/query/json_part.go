@@ -10,7 +10,7 @@ import (
 	"github.com/prometheus/prometheus/model/labels"
 	"github.com/prometheus/prometheus/promql"
 
-	"github.com/tsdbridge/tsdbridge/decimal"
+	"github.com/tsdbridge/tsdbridge/internal/decimal"
 )
 
 // jsonPart is the text of some items of an answer. Repeated texts are formatted once: a series most

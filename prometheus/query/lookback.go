@@ -7,8 +7,8 @@ import (
 	"github.com/prometheus/prometheus/promql"
 
 	"github.com/tsdbridge/tsdbridge/prometheus/bounds"
+	"github.com/tsdbridge/tsdbridge/prometheus/httpapi"
 	"github.com/tsdbridge/tsdbridge/prometheus/lookback"
-	"github.com/tsdbridge/tsdbridge/prometheus/reply"
 )
 
 // lookbackParameter gives a query rules of its own, in the words of --query.lookback. "off" is none.
@@ -35,7 +35,7 @@ func withLookbacks(next http.Handler) http.Handler {
 				rules, err = lookback.Parse(texts)
 			}
 			if err != nil {
-				reply.APIError(w, badData(fmt.Errorf("invalid parameter %q: %w", lookbackParameter, err)))
+				httpapi.APIError(w, badData(fmt.Errorf("invalid parameter %q: %w", lookbackParameter, err)))
 				return
 			}
 		}

@@ -10,8 +10,8 @@ import (
 
 	"github.com/grafana/regexp"
 
+	"github.com/tsdbridge/tsdbridge/prometheus/httpapi"
 	"github.com/tsdbridge/tsdbridge/prometheus/queryable"
-	"github.com/tsdbridge/tsdbridge/prometheus/reply"
 	"github.com/tsdbridge/tsdbridge/storage"
 )
 
@@ -41,17 +41,17 @@ func (h *metadataHandler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	limit, perMetric, err := metadataLimits(r)
 	if err != nil {
-		reply.BadRequest(w, err)
+		httpapi.BadRequest(w, err)
 		return
 	}
 	all, err := h.metadata.Metadata(r.Context())
 	if err != nil {
-		err = reply.QueryError(r.Context(), "read metadata", err)
-		status, _ := reply.QueryStatus(err)
-		reply.JSON(w, status, reply.Frame{Status: "error", ErrorType: "internal", Error: err.Error()})
+		err = httpapi.QueryError(r.Context(), "read metadata", err)
+		status, _ := httpapi.QueryStatus(err)
+		httpapi.JSON(w, status, httpapi.Frame{Status: "error", ErrorType: "internal", Error: err.Error()})
 		return
 	}
-	reply.JSON(w, http.StatusOK, reply.Frame{Status: "success", Data: h.selectMetrics(all, r.FormValue("metric"), limit, perMetric)})
+	httpapi.JSON(w, http.StatusOK, httpapi.Frame{Status: "success", Data: h.selectMetrics(all, r.FormValue("metric"), limit, perMetric)})
 }
 
 // metadataLimits returns the limits of a request, negative when they are absent. As in Prometheus,

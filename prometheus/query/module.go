@@ -13,9 +13,9 @@ import (
 	"github.com/prometheus/prometheus/util/notifications"
 	v1 "github.com/prometheus/prometheus/web/api/v1"
 
+	"github.com/tsdbridge/tsdbridge/prometheus/httpapi"
 	"github.com/tsdbridge/tsdbridge/prometheus/pathlabel"
 	"github.com/tsdbridge/tsdbridge/prometheus/rangeql"
-	"github.com/tsdbridge/tsdbridge/prometheus/reply"
 	"github.com/tsdbridge/tsdbridge/prometheus/resultcache"
 )
 
@@ -83,7 +83,9 @@ func newCache(engine promql.QueryEngine, o Options, p parser.Parser) *resultcach
 	})
 }
 
-func outOfMemory(ctx context.Context, err error) error { return reply.QueryError(ctx, "evaluate", err) }
+func outOfMemory(ctx context.Context, err error) error {
+	return httpapi.QueryError(ctx, "evaluate", err)
+}
 
 // newModuleAPI makes the API of the Prometheus module.
 func newModuleAPI(o Options, engine promql.QueryEngine, promParser parser.Parser, registry features.Collector) *v1.API {
@@ -132,6 +134,6 @@ func newModuleAPI(o Options, engine promql.QueryEngine, promParser parser.Parser
 	return api
 }
 
-// overrideStatus is reply.QueryStatus in the form that web/api/v1 wants. The type of its first
+// overrideStatus is httpapi.QueryStatus in the form that web/api/v1 wants. The type of its first
 // argument is not exported there.
-func overrideStatus[N any](_ N, err error) (status int, ok bool) { return reply.QueryStatus(err) }
+func overrideStatus[N any](_ N, err error) (status int, ok bool) { return httpapi.QueryStatus(err) }

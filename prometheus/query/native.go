@@ -15,14 +15,14 @@ import (
 	promstorage "github.com/prometheus/prometheus/storage"
 	"github.com/prometheus/prometheus/tsdb/chunkenc"
 
-	"github.com/tsdbridge/tsdbridge/budget"
+	"github.com/tsdbridge/tsdbridge/internal/budget"
+	"github.com/tsdbridge/tsdbridge/internal/running"
+	"github.com/tsdbridge/tsdbridge/internal/turns"
 	"github.com/tsdbridge/tsdbridge/prometheus/columns"
+	"github.com/tsdbridge/tsdbridge/prometheus/httpapi"
 	"github.com/tsdbridge/tsdbridge/prometheus/queryable"
-	"github.com/tsdbridge/tsdbridge/prometheus/reply"
 	"github.com/tsdbridge/tsdbridge/prometheus/vmnative"
-	"github.com/tsdbridge/tsdbridge/running"
 	"github.com/tsdbridge/tsdbridge/storage"
-	"github.com/tsdbridge/tsdbridge/turns"
 )
 
 // NativePath is where VictoriaMetrics and its tools get samples in VictoriaMetrics' native format.
@@ -66,12 +66,12 @@ func (n *NativeExport) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	form, cancel, err := n.o.bounded(w, r)
 	cancel() // an export takes longer than a query
 	if err != nil {
-		reply.APIError(w, err)
+		httpapi.APIError(w, err)
 		return
 	}
 	selections, err := n.selections(form)
 	if err != nil {
-		reply.APIError(w, badData(err))
+		httpapi.APIError(w, badData(err))
 		return
 	}
 	ctx, q := n.o.Running.Begin(r.Context(), running.Description{Language: "native export", Text: strings.Join(form.Form["match[]"], ", "), Client: r.RemoteAddr})
@@ -194,10 +194,10 @@ func (a *nativeAnswer) finish(ctx context.Context, n *NativeExport, err error) {
 	case errors.Is(context.Cause(ctx), errNoProgress):
 		err = promql.ErrQueryTimeout(errNoProgress.Error())
 	case ctx.Err() != nil:
-		err = reply.QueryError(ctx, "export", ctx.Err())
+		err = httpapi.QueryError(ctx, "export", ctx.Err())
 	}
 	if !a.sent {
-		reply.APIError(a.w, reply.QueryError(ctx, "export", err))
+		httpapi.APIError(a.w, httpapi.QueryError(ctx, "export", err))
 		return
 	}
 	n.o.Logger.WarnContext(ctx, "a native export was cut off; the client must ask again", "err", err)
@@ -236,7 +236,7 @@ func (w *nativeWorker) Take(_ context.Context, part promstorage.SeriesSet) (err 
 // add encodes a series.
 func (w *nativeWorker) add(s promstorage.Series) error {
 	if err := w.encoder.Begin(s.Labels()); err != nil {
-		return reply.WithStatus(http.StatusUnprocessableEntity, err)
+		return httpapi.WithStatus(http.StatusUnprocessableEntity, err)
 	}
 	w.it = s.Iterator(w.it)
 	for kind := w.it.Next(); kind != chunkenc.ValNone; kind = w.it.Next() {

@@ -3,7 +3,7 @@ package query
 import (
 	"net/http"
 
-	"github.com/tsdbridge/tsdbridge/prometheus/reply"
+	"github.com/tsdbridge/tsdbridge/prometheus/httpapi"
 )
 
 const noAdmin = "without --web.enable-admin-api there is no admin API"
@@ -25,6 +25,6 @@ func notServed(admin bool) map[string]string {
 
 func notFoundHandler(text string) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-		reply.JSON(w, http.StatusNotFound, reply.Frame{Status: "error", ErrorType: "not_found", Error: text})
+		httpapi.JSON(w, http.StatusNotFound, httpapi.Frame{Status: "error", ErrorType: "not_found", Error: text})
 	})
 }

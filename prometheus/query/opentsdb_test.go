@@ -13,8 +13,8 @@ import (
 
 	"github.com/prometheus/prometheus/model/labels"
 
-	"github.com/tsdbridge/tsdbridge/budget"
-	"github.com/tsdbridge/tsdbridge/prometheus/object"
+	"github.com/tsdbridge/tsdbridge/internal/budget"
+	"github.com/tsdbridge/tsdbridge/prometheus/histogramcodec"
 	"github.com/tsdbridge/tsdbridge/prometheus/promtest"
 	"github.com/tsdbridge/tsdbridge/prometheus/queryable"
 	"github.com/tsdbridge/tsdbridge/storage"
@@ -124,7 +124,7 @@ func (w *histogramWorld) write(from, to int) {
 			h.Underflow += w.rng.Int64N(2)
 			h.Overflow += w.rng.Int64N(3)
 			at := int64(histogramsFrom+60*minute)*1000 + int64(i)*500
-			native, ok := object.FromOpenTSDB(&h)
+			native, ok := histogramcodec.FromOpenTSDB(&h)
 			if !ok {
 				w.t.Fatal("no native histogram")
 			}
@@ -138,7 +138,7 @@ func (w *histogramWorld) write(from, to int) {
 				a.Add(w.refsA[i], at+10_000, 6)
 				b.Add(w.refsB[i], at+10_000, 6)
 			}
-			b.AddObject(w.refsB[i], at, storage.KindHistogram, object.EncodeHistogram(native))
+			b.AddObject(w.refsB[i], at, storage.KindHistogram, histogramcodec.EncodeHistogram(native))
 		}
 	}
 	if err := w.theirs.PutHistograms(w.t.Context(), coded); err != nil {

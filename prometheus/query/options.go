@@ -11,11 +11,11 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	v1 "github.com/prometheus/prometheus/web/api/v1"
 
-	"github.com/tsdbridge/tsdbridge/budget"
+	"github.com/tsdbridge/tsdbridge/internal/budget"
+	"github.com/tsdbridge/tsdbridge/internal/running"
 	"github.com/tsdbridge/tsdbridge/prometheus/lookback"
 	"github.com/tsdbridge/tsdbridge/prometheus/queryable"
 	"github.com/tsdbridge/tsdbridge/prometheus/resultcache"
-	"github.com/tsdbridge/tsdbridge/running"
 )
 
 // Options are the limits and the parts of the query API. DefaultOptions sets the limits; the parts

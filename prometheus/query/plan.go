@@ -13,9 +13,9 @@ import (
 	"github.com/prometheus/prometheus/model/labels"
 	"github.com/prometheus/prometheus/promql/parser"
 
+	"github.com/tsdbridge/tsdbridge/prometheus/httpapi"
 	"github.com/tsdbridge/tsdbridge/prometheus/pathlabel"
 	"github.com/tsdbridge/tsdbridge/prometheus/queryable"
-	"github.com/tsdbridge/tsdbridge/prometheus/reply"
 	"github.com/tsdbridge/tsdbridge/storage"
 )
 
@@ -79,16 +79,16 @@ type planSelection struct {
 func (h *planHandler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	selections, err := h.selections(r)
 	if err != nil {
-		reply.BadRequest(w, err)
+		httpapi.BadRequest(w, err)
 		return
 	}
 	answer, err := h.plan(r.Context(), selections)
 	if err != nil {
-		status, _ := reply.QueryStatus(err)
-		reply.JSON(w, status, reply.Frame{Status: "error", ErrorType: "execution", Error: err.Error()})
+		status, _ := httpapi.QueryStatus(err)
+		httpapi.JSON(w, status, httpapi.Frame{Status: "error", ErrorType: "execution", Error: err.Error()})
 		return
 	}
-	reply.JSON(w, http.StatusOK, reply.Frame{Status: "success", Data: answer})
+	httpapi.JSON(w, http.StatusOK, httpapi.Frame{Status: "success", Data: answer})
 }
 
 func (h *planHandler) selections(r *http.Request) ([]planSelection, error) {
@@ -159,7 +159,7 @@ func (h *planHandler) plan(ctx context.Context, selections []planSelection) (pla
 		}
 		plans, err := h.planner.Plan(q)
 		if err != nil {
-			return answer, reply.QueryError(ctx, "plan", err)
+			return answer, httpapi.QueryError(ctx, "plan", err)
 		}
 		answer.Series += len(q.Refs)
 		for _, p := range plans {

@@ -5,10 +5,10 @@ import (
 	"strings"
 	"time"
 
-	"github.com/tsdbridge/tsdbridge/explain"
-	"github.com/tsdbridge/tsdbridge/prometheus/reply"
-	"github.com/tsdbridge/tsdbridge/running"
-	"github.com/tsdbridge/tsdbridge/tally"
+	"github.com/tsdbridge/tsdbridge/internal/explain"
+	"github.com/tsdbridge/tsdbridge/internal/running"
+	"github.com/tsdbridge/tsdbridge/internal/tally"
+	"github.com/tsdbridge/tsdbridge/prometheus/httpapi"
 )
 
 // queriesPath lists the queries that are being answered. Below it is a path for each, by its id.
@@ -49,7 +49,7 @@ const mostShown = 4 << 10
 func (h *queriesHandler) describe(s running.State) runningQuery {
 	read := tally.Sum(s.Ways)
 	return runningQuery{
-		ID: s.ID, Language: s.Language, Query: reply.Cut(s.Text, mostShown), Client: s.Client, Started: s.Started.UTC(),
+		ID: s.ID, Language: s.Language, Query: httpapi.Cut(s.Text, mostShown), Client: s.Client, Started: s.Started.UTC(),
 		Seconds: h.now().Sub(s.Started).Seconds(), Memory: s.Memory, Samples: s.Samples,
 		Rows: read.Rows, Cells: read.Cells, Bytes: read.Bytes, Ways: s.Ways,
 	}
@@ -74,7 +74,7 @@ func (h *queriesHandler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		http.NewCrossOriginProtection().Handler(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { h.end(w, id) })).ServeHTTP(w, r)
 	default:
 		w.Header().Set("Allow", map[bool]string{false: "GET, HEAD", true: "DELETE, POST"}[one])
-		reply.JSON(w, http.StatusMethodNotAllowed, reply.Frame{Status: "error", ErrorType: "bad_data", Error: "method " + r.Method + " is not allowed here"})
+		httpapi.JSON(w, http.StatusMethodNotAllowed, httpapi.Frame{Status: "error", ErrorType: "bad_data", Error: "method " + r.Method + " is not allowed here"})
 	}
 }
 
@@ -83,7 +83,7 @@ func (h *queriesHandler) list(w http.ResponseWriter) {
 	for _, s := range h.running.List() {
 		list = append(list, h.describe(s))
 	}
-	reply.JSON(w, http.StatusOK, reply.Frame{Status: "success", Data: list})
+	httpapi.JSON(w, http.StatusOK, httpapi.Frame{Status: "success", Data: list})
 }
 
 // slowQuery is a query in the list of slow ones. Memory is the most that it held.
@@ -101,18 +101,18 @@ func (h *queriesHandler) listSlow(w http.ResponseWriter) {
 		q.Seconds = s.Took.Seconds()
 		list = append(list, q)
 	}
-	reply.JSON(w, http.StatusOK, reply.Frame{Status: "success", Data: list})
+	httpapi.JSON(w, http.StatusOK, httpapi.Frame{Status: "success", Data: list})
 }
 
 func (h *queriesHandler) end(w http.ResponseWriter, id string) {
 	if !h.admin {
-		reply.JSON(w, http.StatusForbidden, reply.Frame{Status: "error", ErrorType: "forbidden", Error: "queries are ended by their id with --web.enable-admin-api only"})
+		httpapi.JSON(w, http.StatusForbidden, httpapi.Frame{Status: "error", ErrorType: "forbidden", Error: "queries are ended by their id with --web.enable-admin-api only"})
 		return
 	}
 	s, ok := h.running.Cancel(id)
 	if !ok {
-		reply.JSON(w, http.StatusNotFound, reply.Frame{Status: "error", ErrorType: "not_found", Error: "no query with the id " + reply.Cut(id, 40) + " is being answered"})
+		httpapi.JSON(w, http.StatusNotFound, httpapi.Frame{Status: "error", ErrorType: "not_found", Error: "no query with the id " + httpapi.Cut(id, 40) + " is being answered"})
 		return
 	}
-	reply.JSON(w, http.StatusOK, reply.Frame{Status: "success", Data: h.describe(s)})
+	httpapi.JSON(w, http.StatusOK, httpapi.Frame{Status: "success", Data: h.describe(s)})
 }

@@ -10,8 +10,8 @@ import (
 	"github.com/prometheus/prometheus/model/labels"
 	v1 "github.com/prometheus/prometheus/web/api/v1"
 
+	"github.com/tsdbridge/tsdbridge/prometheus/httpapi"
 	"github.com/tsdbridge/tsdbridge/prometheus/queryable"
-	"github.com/tsdbridge/tsdbridge/prometheus/reply"
 	"github.com/tsdbridge/tsdbridge/storage"
 )
 
@@ -41,16 +41,16 @@ type selectedAnswer struct {
 func (h *selectedHandler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	selections, limit, err := h.selections(r)
 	if err != nil {
-		reply.BadRequest(w, err)
+		httpapi.BadRequest(w, err)
 		return
 	}
 	answer, err := h.count(r.Context(), selections, limit)
 	if err != nil {
-		status, _ := reply.QueryStatus(err)
-		reply.JSON(w, status, reply.Frame{Status: "error", ErrorType: "execution", Error: err.Error()})
+		status, _ := httpapi.QueryStatus(err)
+		httpapi.JSON(w, status, httpapi.Frame{Status: "error", ErrorType: "execution", Error: err.Error()})
 		return
 	}
-	reply.JSON(w, http.StatusOK, reply.Frame{Status: "success", Data: answer})
+	httpapi.JSON(w, http.StatusOK, httpapi.Frame{Status: "success", Data: answer})
 }
 
 func (h *selectedHandler) selections(r *http.Request) ([]planSelection, int, error) {

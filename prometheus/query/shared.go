@@ -14,8 +14,8 @@ import (
 	"github.com/prometheus/prometheus/util/annotations"
 	"github.com/prometheus/prometheus/util/stats"
 
-	"github.com/tsdbridge/tsdbridge/flights"
-	"github.com/tsdbridge/tsdbridge/prometheus/reply"
+	"github.com/tsdbridge/tsdbridge/internal/singleflight"
+	"github.com/tsdbridge/tsdbridge/prometheus/httpapi"
 	"github.com/tsdbridge/tsdbridge/prometheus/resultcache"
 )
 
@@ -25,11 +25,11 @@ type sharedEngine struct {
 	next      promql.QueryEngine
 	queryable promstorage.Queryable // others are asked without sharing
 	o         Options
-	flights   *flights.Group[sharedKey, *sharedAnswer]
+	flights   *singleflight.Group[sharedKey, *sharedAnswer]
 }
 
 func newSharedEngine(next promql.QueryEngine, o Options) *sharedEngine {
-	return &sharedEngine{next, o.Queryable, o, flights.New[sharedKey, *sharedAnswer](ofOneEvaluation)}
+	return &sharedEngine{next, o.Queryable, o, singleflight.New[sharedKey, *sharedAnswer](ofOneEvaluation)}
 }
 
 // ofOneEvaluation reports whether an error is the end of an evaluation and not of the query.
@@ -38,7 +38,7 @@ func ofOneEvaluation(err error) bool {
 		canceled promql.ErrQueryCanceled
 		timeout  promql.ErrQueryTimeout
 	)
-	return flights.OfOneEvaluation(err) || errors.As(err, &canceled) || errors.As(err, &timeout)
+	return singleflight.OfOneEvaluation(err) || errors.As(err, &canceled) || errors.As(err, &timeout)
 }
 
 // A sharedKey is all that the answer to a query depends on.
@@ -119,24 +119,24 @@ type sharedQuery struct {
 	key    sharedKey
 	makes  queryMaker
 	flown  bool // the evaluation closes the query
-	share  *flights.Share[*sharedAnswer]
+	share  *singleflight.Share[*sharedAnswer]
 }
 
 // Exec runs the query, or waits for an equal one that is run.
 func (q *sharedQuery) Exec(ctx context.Context) *promql.Result {
 	q.flown = true
-	share, err := q.engine.flights.Do(ctx, q.key, flights.Question[*sharedAnswer]{
+	share, err := q.engine.flights.Do(ctx, q.key, singleflight.Question[*sharedAnswer]{
 		Watch: q.watch, Compute: q.compute, End: func() { q.Query.Close() },
 	})
 	if share == nil {
-		return &promql.Result{Err: reply.QueryError(ctx, "expression evaluation", err)}
+		return &promql.Result{Err: httpapi.QueryError(ctx, "expression evaluation", err)}
 	}
 	q.share = share
 	return share.Answer.copy()
 }
 
 // watch watches what the query reads. An equal query for now must not get the answer of a moment ago.
-func (q *sharedQuery) watch() flights.Watch {
+func (q *sharedQuery) watch() singleflight.Watch {
 	if q.key.asked.now || q.engine.o.Changes == nil {
 		return nil
 	}

@@ -14,8 +14,8 @@ import (
 	"github.com/prometheus/prometheus/util/httputil"
 	v1 "github.com/prometheus/prometheus/web/api/v1"
 
+	"github.com/tsdbridge/tsdbridge/prometheus/httpapi"
 	"github.com/tsdbridge/tsdbridge/prometheus/queryable"
-	"github.com/tsdbridge/tsdbridge/prometheus/reply"
 	"github.com/tsdbridge/tsdbridge/storage"
 )
 
@@ -50,20 +50,20 @@ func (h *tsdbStatusHandler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if text := r.FormValue("limit"); text != "" {
 		var err error
 		if limit, err = strconv.Atoi(text); err != nil || limit < 1 {
-			reply.BadRequest(w, errors.New("limit must be a positive number"))
+			httpapi.BadRequest(w, errors.New("limit must be a positive number"))
 			return
 		}
 		if limit > maxStatusLimit {
-			reply.BadRequest(w, fmt.Errorf("limit must not exceed %d", maxStatusLimit))
+			httpapi.BadRequest(w, fmt.Errorf("limit must not exceed %d", maxStatusLimit))
 			return
 		}
 	}
 	c, err := h.store.Cardinality(r.Context(), limit)
 	if err != nil {
-		reply.JSON(w, http.StatusServiceUnavailable, reply.Frame{Status: "error", ErrorType: "unavailable", Error: err.Error()})
+		httpapi.JSON(w, http.StatusServiceUnavailable, httpapi.Frame{Status: "error", ErrorType: "unavailable", Error: err.Error()})
 		return
 	}
-	reply.JSON(w, http.StatusOK, reply.Frame{Status: "success", Data: h.status(c, limit)})
+	httpapi.JSON(w, http.StatusOK, httpapi.Frame{Status: "success", Data: h.status(c, limit)})
 }
 
 func (h *tsdbStatusHandler) status(c storage.Cardinality, limit int) v1.TSDBStatus {

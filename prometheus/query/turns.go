@@ -6,8 +6,8 @@ import (
 	"runtime"
 	"time"
 
-	"github.com/tsdbridge/tsdbridge/prometheus/reply"
-	"github.com/tsdbridge/tsdbridge/turns"
+	"github.com/tsdbridge/tsdbridge/internal/turns"
+	"github.com/tsdbridge/tsdbridge/prometheus/httpapi"
 )
 
 // apiTurns lets a few requests of the query API compute at once, from their beginning to their end:
@@ -43,7 +43,7 @@ func (a apiTurns) serve(w http.ResponseWriter, r *http.Request, next http.Handle
 	ctx = turns.For(ctx, r.RemoteAddr)
 	turn, err := a.turns.Begin(ctx)
 	if err != nil {
-		reply.APIError(w, reply.QueryError(ctx, "wait for other requests", err))
+		httpapi.APIError(w, httpapi.QueryError(ctx, "wait for other requests", err))
 		return
 	}
 	defer turn.End()

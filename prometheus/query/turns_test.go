@@ -12,7 +12,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/tsdbridge/tsdbridge/turns"
+	"github.com/tsdbridge/tsdbridge/internal/turns"
 )
 
 // However many lists are requested, few are computed at once, and a short one waits for hardly any

@@ -6,7 +6,7 @@ import (
 	"iter"
 	"slices"
 
-	"github.com/tsdbridge/tsdbridge/prometheus/object"
+	"github.com/tsdbridge/tsdbridge/prometheus/histogramcodec"
 	"github.com/tsdbridge/tsdbridge/storage"
 	"github.com/tsdbridge/tsdbridge/storage/schema"
 )
@@ -100,9 +100,9 @@ func (c codedQuerier) native(data []byte) ([]byte, bool) {
 	if err != nil {
 		return nil, false
 	}
-	native, ok := object.FromOpenTSDB(&h)
+	native, ok := histogramcodec.FromOpenTSDB(&h)
 	if !ok {
 		return nil, false
 	}
-	return object.EncodeHistogram(native), true
+	return histogramcodec.EncodeHistogram(native), true
 }

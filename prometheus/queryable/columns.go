@@ -9,10 +9,10 @@ import (
 	"github.com/prometheus/prometheus/promql"
 	promstorage "github.com/prometheus/prometheus/storage"
 
-	"github.com/tsdbridge/tsdbridge/budget"
+	"github.com/tsdbridge/tsdbridge/internal/budget"
+	"github.com/tsdbridge/tsdbridge/internal/running"
+	"github.com/tsdbridge/tsdbridge/prometheus/httpapi"
 	"github.com/tsdbridge/tsdbridge/prometheus/rangeql"
-	"github.com/tsdbridge/tsdbridge/prometheus/reply"
-	"github.com/tsdbridge/tsdbridge/running"
 	"github.com/tsdbridge/tsdbridge/storage"
 )
 
@@ -201,7 +201,7 @@ func (c *foundColumns) histograms(ctx context.Context, start int64, part []stora
 		return nil, nil
 	}
 	if err := c.setHints(ctx, start, refs, data); err != nil {
-		return nil, reply.QueryError(ctx, "read samples before the range", err)
+		return nil, httpapi.QueryError(ctx, "read samples before the range", err)
 	}
 	all := make(map[int][]promql.HPoint, len(refs))
 	for k, samples := range data {

@@ -7,8 +7,8 @@ import (
 	"github.com/prometheus/prometheus/model/exemplar"
 	"github.com/prometheus/prometheus/model/labels"
 
-	"github.com/tsdbridge/tsdbridge/prometheus/object"
-	"github.com/tsdbridge/tsdbridge/prometheus/reply"
+	"github.com/tsdbridge/tsdbridge/prometheus/histogramcodec"
+	"github.com/tsdbridge/tsdbridge/prometheus/httpapi"
 	"github.com/tsdbridge/tsdbridge/storage"
 )
 
@@ -29,7 +29,7 @@ func (q *exemplarQuerier) Select(start, end int64, selectors ...[]*labels.Matche
 	}
 	byRef, err := q.read(ctx, sets, span)
 	if err != nil {
-		return nil, reply.QueryError(ctx, "read exemplars", err)
+		return nil, httpapi.QueryError(ctx, "read exemplars", err)
 	}
 	out := []exemplar.QueryResult{}
 	for _, set := range sets {
@@ -93,7 +93,7 @@ func exemplarsOf(p storage.Points) ([]exemplar.Exemplar, error) {
 		if o.Kind != storage.KindExemplar {
 			continue
 		}
-		e, err := object.DecodeExemplar(o.Data)
+		e, err := histogramcodec.DecodeExemplar(o.Data)
 		if err != nil {
 			return nil, unreadable(o, err)
 		}

@@ -9,7 +9,7 @@ import (
 	"github.com/prometheus/prometheus/model/exemplar"
 	"github.com/prometheus/prometheus/model/labels"
 
-	"github.com/tsdbridge/tsdbridge/prometheus/object"
+	"github.com/tsdbridge/tsdbridge/prometheus/histogramcodec"
 	"github.com/tsdbridge/tsdbridge/prometheus/promtest"
 	"github.com/tsdbridge/tsdbridge/storage"
 )
@@ -26,7 +26,7 @@ func exemplarStore(t testing.TB) *promtest.PlainStore {
 	})
 	b := storage.Batch{}
 	add := func(ref storage.Ref, at int64, v float64) {
-		data := object.EncodeExemplar(exemplar.Exemplar{Labels: labels.FromStrings("id", fmt.Sprint(v)), Value: v})
+		data := histogramcodec.EncodeExemplar(exemplar.Exemplar{Labels: labels.FromStrings("id", fmt.Sprint(v)), Value: v})
 		b.AddObject(ref, at, storage.KindExemplar, data)
 	}
 	add(refs[0], 1000, 1)

@@ -7,10 +7,10 @@ import (
 
 	"github.com/prometheus/prometheus/model/labels"
 
-	"github.com/tsdbridge/tsdbridge/budget"
-	"github.com/tsdbridge/tsdbridge/prometheus/reply"
+	"github.com/tsdbridge/tsdbridge/internal/budget"
+	"github.com/tsdbridge/tsdbridge/internal/turns"
+	"github.com/tsdbridge/tsdbridge/prometheus/httpapi"
 	"github.com/tsdbridge/tsdbridge/storage"
-	"github.com/tsdbridge/tsdbridge/turns"
 )
 
 // A labelSet is a set of labels and the stored series that show it. There is more than one such
@@ -43,7 +43,7 @@ func (p *Store) find(ctx context.Context, s selection) ([]labelSet, error) {
 	}
 	if s.sorted {
 		if err := budget.From(ctx).Take(int64(len(sets)) * setBytes); err != nil {
-			return nil, reply.QueryError(ctx, "find series", err)
+			return nil, httpapi.QueryError(ctx, "find series", err)
 		}
 		sets = slices.SortedFunc(slices.Values(sets), func(a, b labelSet) int { return labels.Compare(a.labels, b.labels) })
 	}
@@ -57,7 +57,7 @@ func (p *Store) find(ctx context.Context, s selection) ([]labelSet, error) {
 func (p *Store) findSets(ctx context.Context, span timeSpan, filters []storage.Filter, matchers []*labels.Matcher) ([]labelSet, error) {
 	found, err := p.store.Find(ctx, filters, span.start, span.end, p.limits.Series)
 	if err != nil {
-		return nil, reply.QueryError(ctx, "find series", err)
+		return nil, httpapi.QueryError(ctx, "find series", err)
 	}
 	return p.setsOf(ctx, found, matchers)
 }
@@ -65,14 +65,14 @@ func (p *Store) findSets(ctx context.Context, span timeSpan, filters []storage.F
 // setsOf returns the label sets of found series that satisfy every matcher, in their order.
 func (p *Store) setsOf(ctx context.Context, found []storage.Found, matchers []*labels.Matcher) ([]labelSet, error) {
 	if err := budget.From(ctx).Take(int64(len(found)) * labelSetBytes); err != nil {
-		return nil, reply.QueryError(ctx, "find series", err)
+		return nil, httpapi.QueryError(ctx, "find series", err)
 	}
 	decoded, err := p.decode(ctx, found, matchers)
 	if err != nil {
-		return nil, reply.QueryError(ctx, "find series", err)
+		return nil, httpapi.QueryError(ctx, "find series", err)
 	}
 	if err := turns.From(ctx).Yield(ctx); err != nil {
-		return nil, reply.QueryError(ctx, "find series", err)
+		return nil, httpapi.QueryError(ctx, "find series", err)
 	}
 	sets := newLabelSets(len(found))
 	for i, ls := range decoded {

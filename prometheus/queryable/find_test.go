@@ -15,8 +15,8 @@ import (
 	promstorage "github.com/prometheus/prometheus/storage"
 	"github.com/prometheus/prometheus/tsdb"
 
+	"github.com/tsdbridge/tsdbridge/prometheus/httpapi"
 	"github.com/tsdbridge/tsdbridge/prometheus/promtest"
-	"github.com/tsdbridge/tsdbridge/prometheus/reply"
 	"github.com/tsdbridge/tsdbridge/storage"
 	"github.com/tsdbridge/tsdbridge/storage/kv"
 )
@@ -320,7 +320,7 @@ func TestNotReady(t *testing.T) {
 	if set.Next() || !errors.Is(set.Err(), tsdb.ErrNotReady) {
 		t.Errorf("Err() = %v, want tsdb.ErrNotReady", set.Err())
 	}
-	if status, _ := reply.QueryStatus(set.Err()); status != 503 {
+	if status, _ := httpapi.QueryStatus(set.Err()); status != 503 {
 		t.Errorf("status %d, want 503", status)
 	}
 }

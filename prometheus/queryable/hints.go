@@ -7,7 +7,7 @@ import (
 	"github.com/prometheus/prometheus/model/histogram"
 	"github.com/prometheus/prometheus/model/value"
 
-	"github.com/tsdbridge/tsdbridge/prometheus/object"
+	"github.com/tsdbridge/tsdbridge/prometheus/histogramcodec"
 	"github.com/tsdbridge/tsdbridge/storage"
 )
 
@@ -88,7 +88,7 @@ func lastSample(p storage.Points) (*histSample, error) {
 		if last != nil && last.time > o.Time {
 			break
 		}
-		h, fh, err := object.DecodeHistogram(o.Data)
+		h, fh, err := histogramcodec.DecodeHistogram(o.Data)
 		if err != nil {
 			return nil, unreadable(o, err)
 		}

@@ -9,9 +9,9 @@ import (
 	promstorage "github.com/prometheus/prometheus/storage"
 	"github.com/prometheus/prometheus/util/annotations"
 
-	"github.com/tsdbridge/tsdbridge/budget"
+	"github.com/tsdbridge/tsdbridge/internal/budget"
+	"github.com/tsdbridge/tsdbridge/prometheus/httpapi"
 	"github.com/tsdbridge/tsdbridge/prometheus/pathlabel"
-	"github.com/tsdbridge/tsdbridge/prometheus/reply"
 	"github.com/tsdbridge/tsdbridge/translate"
 )
 
@@ -62,7 +62,7 @@ func (q *querier) listNames(ctx context.Context, names textSet) (bool, error) {
 	if slices.ContainsFunc(metrics, func(m string) bool { return q.names.FromMetric(m) != "" }) {
 		names.add(model.MetricNameLabel)
 	}
-	return true, reply.QueryError(ctx, "list names", err)
+	return true, httpapi.QueryError(ctx, "list names", err)
 }
 
 // listValues adds all values of a label from the lists of stored names alone. It reports false if
@@ -77,7 +77,7 @@ func (q *querier) listValues(ctx context.Context, name string, values textSet) (
 		for _, m := range metrics {
 			values.add(q.names.FromMetric(m))
 		}
-		return true, reply.QueryError(ctx, "list names", err)
+		return true, httpapi.QueryError(ctx, "list names", err)
 	}
 	if !q.names.Uniform() {
 		return false, nil
@@ -88,7 +88,7 @@ func (q *querier) listValues(ctx context.Context, name string, values textSet) (
 		}
 		stored, err := q.store.TagValues(ctx, key, q.span.start, q.span.end)
 		if err != nil {
-			return false, reply.QueryError(ctx, "list names", err)
+			return false, httpapi.QueryError(ctx, "list names", err)
 		}
 		for _, v := range stored {
 			values.add(q.names.LabelValue(v))
@@ -100,7 +100,7 @@ func (q *querier) listValues(ctx context.Context, name string, values textSet) (
 // tagKeys lists the tag keys. ok is false if some series has labels that are not in any tag key.
 func (q *querier) tagKeys(ctx context.Context) (keys []string, ok bool, err error) {
 	keys, err = q.store.TagKeys(ctx, q.span.start, q.span.end)
-	return keys, !slices.Contains(keys, translate.PackedKey), reply.QueryError(ctx, "list names", err)
+	return keys, !slices.Contains(keys, translate.PackedKey), httpapi.QueryError(ctx, "list names", err)
 }
 
 // eachLabels visits the labels of every series that satisfies the matchers.

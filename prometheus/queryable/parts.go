@@ -5,7 +5,7 @@ import (
 	"errors"
 	"slices"
 
-	"github.com/tsdbridge/tsdbridge/prometheus/reply"
+	"github.com/tsdbridge/tsdbridge/prometheus/httpapi"
 	"github.com/tsdbridge/tsdbridge/storage"
 )
 
@@ -37,5 +37,5 @@ func (q *querier) selectParts(ctx context.Context, query storage.Query, sets []l
 	if slices.ContainsFunc(workers, ended) {
 		return true, err
 	}
-	return false, reply.QueryError(ctx, "read samples", err)
+	return false, httpapi.QueryError(ctx, "read samples", err)
 }

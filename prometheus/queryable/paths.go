@@ -7,9 +7,9 @@ import (
 
 	"github.com/prometheus/prometheus/model/labels"
 
-	"github.com/tsdbridge/tsdbridge/budget"
+	"github.com/tsdbridge/tsdbridge/internal/budget"
+	"github.com/tsdbridge/tsdbridge/prometheus/httpapi"
 	"github.com/tsdbridge/tsdbridge/prometheus/pathlabel"
-	"github.com/tsdbridge/tsdbridge/prometheus/reply"
 	"github.com/tsdbridge/tsdbridge/storage"
 )
 
@@ -43,14 +43,14 @@ func (p *Store) setsOfPaths(ctx context.Context, span timeSpan, patterns []strin
 	}
 	refs, err := p.refsOfPaths(ctx, span, patterns)
 	if err != nil {
-		return nil, reply.QueryError(ctx, "find paths", err)
+		return nil, httpapi.QueryError(ctx, "find paths", err)
 	}
 	if p.limits.Series > 0 && len(refs) > p.limits.Series {
-		return nil, reply.QueryError(ctx, "find paths", fmt.Errorf("%w: the query selects %d series, the limit is %d", storage.ErrLimit, len(refs), p.limits.Series))
+		return nil, httpapi.QueryError(ctx, "find paths", fmt.Errorf("%w: the query selects %d series, the limit is %d", storage.ErrLimit, len(refs), p.limits.Series))
 	}
 	found, err := p.paths.catalog.NameRefs(ctx, refs)
 	if err != nil {
-		return nil, reply.QueryError(ctx, "find paths", err)
+		return nil, httpapi.QueryError(ctx, "find paths", err)
 	}
 	return p.setsOf(ctx, found, matchers)
 }

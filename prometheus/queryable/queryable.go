@@ -11,7 +11,7 @@ import (
 	"github.com/prometheus/prometheus/model/labels"
 	promstorage "github.com/prometheus/prometheus/storage"
 
-	"github.com/tsdbridge/tsdbridge/prometheus/reply"
+	"github.com/tsdbridge/tsdbridge/prometheus/httpapi"
 	"github.com/tsdbridge/tsdbridge/storage"
 )
 
@@ -150,7 +150,7 @@ func (s selection) withHints(h *promstorage.SelectHints) selection {
 func (q *querier) hold(n int) error {
 	held := q.samples.Add(int64(n))
 	if q.limits.Samples > 0 && held > q.limits.Samples {
-		return reply.Limit("samples", q.limits.Samples)
+		return httpapi.Limit("samples", q.limits.Samples)
 	}
 	return nil
 }

@@ -9,11 +9,10 @@ import (
 
 	"github.com/prometheus/prometheus/model/labels"
 
-	"github.com/tsdbridge/tsdbridge/budget"
+	"github.com/tsdbridge/tsdbridge/internal/budget"
+	"github.com/tsdbridge/tsdbridge/internal/cache"
+	"github.com/tsdbridge/tsdbridge/prometheus/httpapi"
 	"github.com/tsdbridge/tsdbridge/prometheus/pathlabel"
-	"github.com/tsdbridge/tsdbridge/prometheus/reply"
-	"github.com/tsdbridge/tsdbridge/recent"
-	"github.com/tsdbridge/tsdbridge/spare"
 	"github.com/tsdbridge/tsdbridge/storage"
 )
 
@@ -32,10 +31,10 @@ type Catalog interface {
 // register series.
 type selections struct {
 	catalog Catalog
-	found   *spare.Cache[string, *foundSets]
-	asked   *recent.Map[string, struct{}] // selectors that found nothing worth keeping the first time
-	large   *recent.Map[string, struct{}] // selectors that found more than may be kept
-	most    int64                         // bytes
+	found   *cache.Budgeted[string, *foundSets]
+	asked   *cache.LRU[string, struct{}] // selectors that found nothing worth keeping the first time
+	large   *cache.LRU[string, struct{}] // selectors that found more than may be kept
+	most    int64                        // bytes
 }
 
 // foundSets is what a selector has found. It does not change.
@@ -54,8 +53,8 @@ const rememberedSelectors = 1024
 func (p *Store) Keep(c Catalog, b *budget.Budget, maxBytes int64) {
 	p.kept = &selections{
 		catalog: c, most: maxBytes,
-		asked: recent.New[string, struct{}](rememberedSelectors), large: recent.New[string, struct{}](rememberedSelectors),
-		found: spare.New[string](spare.Options[*foundSets]{Budget: b, MaxBytes: maxBytes, Part: 1, Idle: time.Hour, Now: time.Now}),
+		asked: cache.NewLRU[string, struct{}](rememberedSelectors), large: cache.NewLRU[string, struct{}](rememberedSelectors),
+		found: cache.NewBudgeted[string](cache.BudgetedOptions[*foundSets]{Budget: b, MaxBytes: maxBytes, Part: 1, Idle: time.Hour, Now: time.Now}),
 	}
 }
 
@@ -198,11 +197,11 @@ func (p *Store) extend(ctx context.Context, key string, k *foundSets, of scope, 
 	}
 	found, ok, err := of.since(ctx, k, version)
 	if err != nil || !ok {
-		return nil, reply.QueryError(ctx, "find series", err)
+		return nil, httpapi.QueryError(ctx, "find series", err)
 	}
 	more, err := p.decode(ctx, found, matchers)
 	if err != nil {
-		return nil, reply.QueryError(ctx, "find series", err)
+		return nil, httpapi.QueryError(ctx, "find series", err)
 	}
 	if !slices.ContainsFunc(more, func(ls decodedLabels) bool { return ls.matches }) {
 		return p.keep(key, &foundSets{version, k.sets}), nil
@@ -231,7 +230,7 @@ func (k *foundSets) within(ctx context.Context, may func(storage.Ref) bool) ([]l
 		return k.sets, nil
 	}
 	if err := budget.From(ctx).Take(int64(n) * labelSetBytes); err != nil {
-		return nil, reply.QueryError(ctx, "find series", err)
+		return nil, httpapi.QueryError(ctx, "find series", err)
 	}
 	some := make([]labelSet, 0, n)
 	for i := range k.sets {

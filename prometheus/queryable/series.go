@@ -12,10 +12,10 @@ import (
 	"github.com/prometheus/prometheus/model/labels"
 	"github.com/prometheus/prometheus/tsdb/chunkenc"
 
-	"github.com/tsdbridge/tsdbridge/prometheus/object"
-	"github.com/tsdbridge/tsdbridge/prometheus/reply"
+	"github.com/tsdbridge/tsdbridge/internal/turns"
+	"github.com/tsdbridge/tsdbridge/prometheus/histogramcodec"
+	"github.com/tsdbridge/tsdbridge/prometheus/httpapi"
 	"github.com/tsdbridge/tsdbridge/storage"
-	"github.com/tsdbridge/tsdbridge/turns"
 )
 
 // seriesSamples are the samples of one stored series, in memory. They do not change once their
@@ -59,7 +59,7 @@ func newQueryEnd(ctx context.Context) *queryEnd {
 // end ends the query with its first error.
 func (e *queryEnd) end(err error) {
 	e.once.Do(func() {
-		e.reason = reply.QueryError(e.ctx, "expression evaluation", err)
+		e.reason = httpapi.QueryError(e.ctx, "expression evaluation", err)
 		e.reached.Store(true)
 	})
 }
@@ -99,14 +99,14 @@ func newSeriesSamples(p storage.Points) (*seriesSamples, int, error) {
 	for _, o := range p.Objects {
 		switch o.Kind {
 		case storage.KindHistogram:
-			h, fh, err := object.DecodeHistogram(o.Data)
+			h, fh, err := histogramcodec.DecodeHistogram(o.Data)
 			if err != nil {
 				return nil, 0, unreadable(o, err)
 			}
 			s.hists = append(s.hists, histSample{o.Time, h, fh})
 			size += samplesInBytes(len(o.Data))
 		case storage.KindStartTime:
-			delta, err := object.DecodeStartTime(o.Data)
+			delta, err := histogramcodec.DecodeStartTime(o.Data)
 			if err != nil {
 				return nil, 0, unreadable(o, err)
 			}
@@ -122,7 +122,7 @@ func newSeriesSamples(p storage.Points) (*seriesSamples, int, error) {
 // unreadable is the error for stored bytes that are not an object of their kind. It is the store's
 // error, whereas the same bytes in a write would be the sender's.
 func unreadable(o storage.Object, err error) error {
-	return reply.StoreError{Err: fmt.Errorf("object of kind %d at %d ms: %w", o.Kind, o.Time, err)}
+	return httpapi.StoreError{Err: fmt.Errorf("object of kind %d at %d ms: %w", o.Kind, o.Time, err)}
 }
 
 // samplesInBytes returns for how many samples of 16 bytes so many encoded bytes count.

@@ -12,8 +12,8 @@ import (
 	"github.com/prometheus/prometheus/tsdb/chunks"
 	"github.com/prometheus/prometheus/tsdb/tsdbutil"
 
-	"github.com/tsdbridge/tsdbridge/prometheus/object"
-	"github.com/tsdbridge/tsdbridge/prometheus/reply"
+	"github.com/tsdbridge/tsdbridge/prometheus/histogramcodec"
+	"github.com/tsdbridge/tsdbridge/prometheus/httpapi"
 	"github.com/tsdbridge/tsdbridge/storage"
 )
 
@@ -165,8 +165,8 @@ func TestStoredSamples(t *testing.T) {
 	p := storage.Points{
 		Times: []int64{10, 30}, Values: []float64{math.Inf(1), -0.5},
 		Objects: []storage.Object{
-			{Time: 10, Kind: storage.KindStartTime, Data: object.AppendStartTime(nil, -10)},
-			{Time: 20, Kind: storage.KindHistogram, Data: object.EncodeHistogram(h)},
+			{Time: 10, Kind: storage.KindStartTime, Data: histogramcodec.AppendStartTime(nil, -10)},
+			{Time: 20, Kind: storage.KindHistogram, Data: histogramcodec.EncodeHistogram(h)},
 		},
 	}
 	s, size, err := newSeriesSamples(p)
@@ -185,7 +185,7 @@ func TestStoredSamples(t *testing.T) {
 	} {
 		if _, _, err := newSeriesSamples(storage.Points{Objects: []storage.Object{o}}); err == nil {
 			t.Errorf("kind %d: no error for broken data", o.Kind)
-		} else if status, _ := reply.QueryStatus(reply.QueryError(t.Context(), "read", err)); status != 503 {
+		} else if status, _ := httpapi.QueryStatus(httpapi.QueryError(t.Context(), "read", err)); status != 503 {
 			t.Errorf("kind %d: status %d for what only the store can mend, want 503", o.Kind, status)
 		}
 	}

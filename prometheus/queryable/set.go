@@ -10,12 +10,12 @@ import (
 	promstorage "github.com/prometheus/prometheus/storage"
 	"github.com/prometheus/prometheus/util/annotations"
 
-	"github.com/tsdbridge/tsdbridge/budget"
+	"github.com/tsdbridge/tsdbridge/internal/budget"
+	"github.com/tsdbridge/tsdbridge/internal/running"
+	"github.com/tsdbridge/tsdbridge/internal/turns"
 	"github.com/tsdbridge/tsdbridge/prometheus/bounds"
-	"github.com/tsdbridge/tsdbridge/prometheus/reply"
-	"github.com/tsdbridge/tsdbridge/running"
+	"github.com/tsdbridge/tsdbridge/prometheus/httpapi"
 	"github.com/tsdbridge/tsdbridge/storage"
-	"github.com/tsdbridge/tsdbridge/turns"
 )
 
 // readOptions are what a reader needs of the samples.
@@ -55,7 +55,7 @@ func newSeriesSet(ctx context.Context, q *querier, o readOptions, s selection) *
 		find: func() ([]labelSet, error) { return q.find(ctx, s) },
 		read: func(group []labelSet) (seriesGroup, error) {
 			if err := turns.From(ctx).Yield(ctx); err != nil {
-				return seriesGroup{}, reply.QueryError(ctx, "read series", err)
+				return seriesGroup{}, httpapi.QueryError(ctx, "read series", err)
 			}
 			return q.readGroup(ctx, group, s.span, o)
 		},
@@ -86,7 +86,7 @@ func (q *querier) findHeld(ctx context.Context, s selection, cost bounds.Reader)
 		err = budget.From(ctx).Take(bytes)
 	}
 	if err != nil {
-		return nil, reply.QueryError(ctx, "evaluate series", err)
+		return nil, httpapi.QueryError(ctx, "evaluate series", err)
 	}
 	return sets, nil
 }
@@ -168,13 +168,13 @@ func (q *querier) readGroup(ctx context.Context, group []labelSet, span timeSpan
 	r.collect(group)
 	if err := r.read(ctx); err != nil {
 		r.account.Give(r.taken)
-		return seriesGroup{}, reply.QueryError(ctx, "read samples", err)
+		return seriesGroup{}, httpapi.QueryError(ctx, "read samples", err)
 	}
 	running.From(ctx).Read(r.count)
 	if o.resetHints {
 		if err := r.setHints(ctx, r.span.start, r.refs, r.data); err != nil {
 			r.account.Give(r.taken)
-			return seriesGroup{}, reply.QueryError(ctx, "read samples before the range", err)
+			return seriesGroup{}, httpapi.QueryError(ctx, "read samples before the range", err)
 		}
 	}
 	return seriesGroup{r.series(group), r.count, r.taken, r.unread(group)}, nil

@@ -4,10 +4,10 @@ import (
 	"context"
 	"errors"
 
-	"github.com/tsdbridge/tsdbridge/budget"
+	"github.com/tsdbridge/tsdbridge/internal/budget"
+	"github.com/tsdbridge/tsdbridge/internal/running"
+	"github.com/tsdbridge/tsdbridge/prometheus/httpapi"
 	"github.com/tsdbridge/tsdbridge/prometheus/rangeql"
-	"github.com/tsdbridge/tsdbridge/prometheus/reply"
-	"github.com/tsdbridge/tsdbridge/running"
 	"github.com/tsdbridge/tsdbridge/storage"
 )
 
@@ -59,7 +59,7 @@ func (c *foundColumns) readWindows(ctx context.Context, q storage.WindowQuery, a
 		case errors.Is(err, storage.ErrNoWindows):
 			err = c.readPoints(ctx, from, to, most, worker)
 		case err != nil:
-			err = handOverLimit(reply.QueryError(ctx, "read the rollup tables", err))
+			err = handOverLimit(httpapi.QueryError(ctx, "read the rollup tables", err))
 		default:
 			err = c.handWindows(ctx, w, from, windows, &some, most)
 		}

@@ -3,7 +3,7 @@ package rangeql
 import (
 	"sync"
 
-	"github.com/tsdbridge/tsdbridge/budget"
+	"github.com/tsdbridge/tsdbridge/internal/budget"
 )
 
 // slabValues is how many values a slab has room for, unless one series needs more.

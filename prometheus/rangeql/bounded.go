@@ -6,9 +6,9 @@ import (
 
 	"github.com/prometheus/prometheus/promql"
 
-	"github.com/tsdbridge/tsdbridge/budget"
+	"github.com/tsdbridge/tsdbridge/internal/budget"
+	"github.com/tsdbridge/tsdbridge/internal/running"
 	"github.com/tsdbridge/tsdbridge/prometheus/bounds"
-	"github.com/tsdbridge/tsdbridge/running"
 )
 
 // boundedQuery is a query of the library whose cost is known. It takes its memory before it begins,

@@ -15,11 +15,11 @@ import (
 	"github.com/prometheus/prometheus/util/annotations"
 	"github.com/prometheus/prometheus/util/stats"
 
-	"github.com/tsdbridge/tsdbridge/budget"
-	"github.com/tsdbridge/tsdbridge/explain"
+	"github.com/tsdbridge/tsdbridge/internal/budget"
+	"github.com/tsdbridge/tsdbridge/internal/explain"
+	"github.com/tsdbridge/tsdbridge/internal/running"
+	"github.com/tsdbridge/tsdbridge/internal/tracing"
 	"github.com/tsdbridge/tsdbridge/prometheus/bounds"
-	"github.com/tsdbridge/tsdbridge/running"
-	"github.com/tsdbridge/tsdbridge/tracing"
 )
 
 // Options of an Engine.

@@ -5,7 +5,7 @@ import (
 
 	"github.com/prometheus/prometheus/promql"
 
-	"github.com/tsdbridge/tsdbridge/tally"
+	"github.com/tsdbridge/tsdbridge/internal/tally"
 )
 
 // An Explanation is how a query was evaluated. Its numbers are collected for each node, series or

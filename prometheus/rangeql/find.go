@@ -3,7 +3,7 @@ package rangeql
 import (
 	"context"
 
-	"github.com/tsdbridge/tsdbridge/turns"
+	"github.com/tsdbridge/tsdbridge/internal/turns"
 )
 
 // find finds the series of a selector, of each of which about so many points will be read and

@@ -5,7 +5,7 @@ import (
 
 	"github.com/prometheus/prometheus/promql"
 
-	"github.com/tsdbridge/tsdbridge/budget"
+	"github.com/tsdbridge/tsdbridge/internal/budget"
 )
 
 // slabPoints is how many points a slab has room for, unless one series needs more.

@@ -7,7 +7,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/tsdbridge/tsdbridge/tally"
+	"github.com/tsdbridge/tsdbridge/internal/tally"
 )
 
 // A read is the samples of one selector, read once for all leaves of the plan that need them.

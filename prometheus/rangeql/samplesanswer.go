@@ -11,7 +11,7 @@ import (
 	"github.com/prometheus/prometheus/promql"
 	"github.com/prometheus/prometheus/promql/parser"
 
-	"github.com/tsdbridge/tsdbridge/tally"
+	"github.com/tsdbridge/tsdbridge/internal/tally"
 )
 
 // samplesAnswer is a query for the samples of a range, like up[5m] alone. It is no operator: its

@@ -11,9 +11,9 @@ import (
 	"github.com/prometheus/prometheus/prompb"
 	"github.com/prometheus/prometheus/storage/remote"
 
-	"github.com/tsdbridge/tsdbridge/budget"
+	"github.com/tsdbridge/tsdbridge/internal/budget"
 	"github.com/tsdbridge/tsdbridge/prometheus/bounds"
-	"github.com/tsdbridge/tsdbridge/prometheus/reply"
+	"github.com/tsdbridge/tsdbridge/prometheus/httpapi"
 	"github.com/tsdbridge/tsdbridge/prometheus/wire"
 	"github.com/tsdbridge/tsdbridge/storage"
 )
@@ -36,10 +36,10 @@ const (
 func decodeRead(w http.ResponseWriter, r *http.Request) (*prompb.ReadRequest, error) {
 	if r.Method != http.MethodPost {
 		w.Header().Set("Allow", http.MethodPost)
-		return nil, reply.WithStatus(http.StatusMethodNotAllowed, errors.New("remote read is a POST"))
+		return nil, httpapi.WithStatus(http.StatusMethodNotAllowed, errors.New("remote read is a POST"))
 	}
 	if enc := r.Header.Get("Content-Encoding"); enc != "" && enc != "snappy" {
-		return nil, reply.WithStatus(http.StatusUnsupportedMediaType, fmt.Errorf("content encoding %q: only snappy is known", enc))
+		return nil, httpapi.WithStatus(http.StatusUnsupportedMediaType, fmt.Errorf("content encoding %q: only snappy is known", enc))
 	}
 	body, err := readMessage(w, r)
 	if err != nil {
@@ -53,13 +53,13 @@ func decodeRead(w http.ResponseWriter, r *http.Request) (*prompb.ReadRequest, er
 		return nil, badRead(err)
 	}
 	if _, err := remote.NegotiateResponseType(req.AcceptedResponseTypes); err != nil {
-		return nil, reply.WithStatus(http.StatusBadRequest, err)
+		return nil, httpapi.WithStatus(http.StatusBadRequest, err)
 	}
 	return req, nil
 }
 
 func badRead(err error) error {
-	return reply.WithStatus(http.StatusBadRequest, fmt.Errorf("read request: %w", err))
+	return httpapi.WithStatus(http.StatusBadRequest, fmt.Errorf("read request: %w", err))
 }
 
 // readMessage reads and decompresses the body.
@@ -68,9 +68,9 @@ func readMessage(w http.ResponseWriter, r *http.Request) ([]byte, error) {
 	var tooLarge *http.MaxBytesError
 	switch {
 	case errors.As(err, &tooLarge):
-		return nil, reply.WithStatus(http.StatusRequestEntityTooLarge, err)
+		return nil, httpapi.WithStatus(http.StatusRequestEntityTooLarge, err)
 	case errors.Is(err, budget.ErrBusy), errors.Is(err, budget.ErrTooLarge):
-		return nil, reply.QueryError(r.Context(), "read the request", err)
+		return nil, httpapi.QueryError(r.Context(), "read the request", err)
 	case err != nil:
 		return nil, badRead(err)
 	}
@@ -82,7 +82,7 @@ func readMessage(w http.ResponseWriter, r *http.Request) ([]byte, error) {
 		return nil, badRead(fmt.Errorf("snappy: decoded length %d exceeds the limit of %d", n, maxBody))
 	}
 	if err := budget.From(r.Context()).Take(int64(n) * budget.BodyCost); err != nil {
-		return nil, reply.QueryError(r.Context(), "read the request", err)
+		return nil, httpapi.QueryError(r.Context(), "read the request", err)
 	}
 	body, err := snappy.Decode(nil, compressed)
 	if err != nil {
@@ -146,7 +146,7 @@ func checkRegexps(req *prompb.ReadRequest) error {
 func readMatchers(query *prompb.Query) ([]*labels.Matcher, error) {
 	matchers, err := remote.FromLabelMatchers(query.Matchers)
 	if err != nil {
-		return nil, reply.WithStatus(http.StatusBadRequest, fmt.Errorf("matchers: %w", err))
+		return nil, httpapi.WithStatus(http.StatusBadRequest, fmt.Errorf("matchers: %w", err))
 	}
 	return matchers, nil
 }

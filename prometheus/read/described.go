@@ -6,7 +6,7 @@ import (
 
 	"github.com/prometheus/prometheus/prompb"
 
-	"github.com/tsdbridge/tsdbridge/prometheus/reply"
+	"github.com/tsdbridge/tsdbridge/prometheus/httpapi"
 )
 
 // mostDescribed is how much of the selectors of a request is kept to describe it, in bytes.
@@ -24,14 +24,14 @@ func described(req *prompb.ReadRequest) string {
 			if k > 0 {
 				b.WriteByte(',')
 			}
-			b.WriteString(m.Name + operatorOf(m.Type) + strconv.Quote(reply.Cut(m.Value, mostDescribed)))
+			b.WriteString(m.Name + operatorOf(m.Type) + strconv.Quote(httpapi.Cut(m.Value, mostDescribed)))
 			if b.Len() > mostDescribed {
-				return reply.Cut(b.String(), mostDescribed)
+				return httpapi.Cut(b.String(), mostDescribed)
 			}
 		}
 		b.WriteByte('}')
 	}
-	return reply.Cut(b.String(), mostDescribed)
+	return httpapi.Cut(b.String(), mostDescribed)
 }
 
 func operatorOf(t prompb.LabelMatcher_Type) string {

@@ -7,8 +7,8 @@ import (
 
 	"github.com/prometheus/prometheus/prompb"
 
+	"github.com/tsdbridge/tsdbridge/internal/running"
 	"github.com/tsdbridge/tsdbridge/prometheus/promtest"
-	"github.com/tsdbridge/tsdbridge/running"
 	"github.com/tsdbridge/tsdbridge/storage"
 	"github.com/tsdbridge/tsdbridge/storage/kv"
 )

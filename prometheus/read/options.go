@@ -7,8 +7,8 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"github.com/tsdbridge/tsdbridge/internal/running"
 	"github.com/tsdbridge/tsdbridge/prometheus/queryable"
-	"github.com/tsdbridge/tsdbridge/running"
 )
 
 // Options are the limits and the parts of remote read. DefaultOptions sets the limits; the parts

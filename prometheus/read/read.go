@@ -19,12 +19,12 @@ import (
 	promstorage "github.com/prometheus/prometheus/storage"
 	"github.com/prometheus/prometheus/storage/remote"
 
-	"github.com/tsdbridge/tsdbridge/budget"
+	"github.com/tsdbridge/tsdbridge/internal/budget"
+	"github.com/tsdbridge/tsdbridge/internal/running"
+	"github.com/tsdbridge/tsdbridge/internal/turns"
+	"github.com/tsdbridge/tsdbridge/prometheus/httpapi"
 	"github.com/tsdbridge/tsdbridge/prometheus/queryable"
 	"github.com/tsdbridge/tsdbridge/prometheus/rangeql"
-	"github.com/tsdbridge/tsdbridge/prometheus/reply"
-	"github.com/tsdbridge/tsdbridge/running"
-	"github.com/tsdbridge/tsdbridge/turns"
 )
 
 // Handler serves POST /api/v1/read.
@@ -75,20 +75,20 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	defer cancel()
 	req, err := decodeRead(w, r)
 	if err != nil {
-		reply.Text(w, err)
+		httpapi.Text(w, err)
 		return
 	}
 	ctx, q := h.Running.Begin(ctx, running.Description{Language: "remote read", Text: described(req), Client: r.RemoteAddr})
 	defer q.End()
 	turn, err := h.turns.Begin(ctx)
 	if err != nil {
-		reply.Text(w, reply.QueryError(ctx, "wait for other reads", err))
+		httpapi.Text(w, httpapi.QueryError(ctx, "wait for other reads", err))
 		return
 	}
 	defer turn.End()
 	ctx = turns.With(ctx, turn)
 	if err := checkRegexps(req); err != nil {
-		reply.Text(w, err)
+		httpapi.Text(w, err)
 		return
 	}
 	if streamed(req) {
@@ -124,12 +124,12 @@ func (h *Handler) samples(ctx context.Context, w http.ResponseWriter, req *promp
 	e.account = budget.From(ctx)
 	for _, query := range req.Queries {
 		if err := h.result(ctx, e, query); err != nil {
-			reply.Text(w, err)
+			httpapi.Text(w, err)
 			return
 		}
 	}
 	if err := e.account.Take(int64(s2.MaxEncodedLen(len(e.response)))); err != nil {
-		reply.Text(w, reply.QueryError(ctx, "compress the answer", err))
+		httpapi.Text(w, httpapi.QueryError(ctx, "compress the answer", err))
 		return
 	}
 	w.Header().Set("Content-Type", "application/x-protobuf")
@@ -174,7 +174,7 @@ func (h *Handler) stream(ctx context.Context, w http.ResponseWriter, req *prompb
 		switch {
 		case err == nil:
 		case out.n == 0:
-			reply.Text(w, err)
+			httpapi.Text(w, err)
 			return
 		default:
 			// The status has been sent. Cutting the connection is the only way left to signal that

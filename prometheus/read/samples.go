@@ -12,9 +12,9 @@ import (
 	promstorage "github.com/prometheus/prometheus/storage"
 	"github.com/prometheus/prometheus/tsdb/chunkenc"
 
-	"github.com/tsdbridge/tsdbridge/budget"
-	"github.com/tsdbridge/tsdbridge/prometheus/object"
-	"github.com/tsdbridge/tsdbridge/prometheus/reply"
+	"github.com/tsdbridge/tsdbridge/internal/budget"
+	"github.com/tsdbridge/tsdbridge/prometheus/histogramcodec"
+	"github.com/tsdbridge/tsdbridge/prometheus/httpapi"
 	"github.com/tsdbridge/tsdbridge/prometheus/wire"
 	"github.com/tsdbridge/tsdbridge/storage"
 )
@@ -77,7 +77,7 @@ func (e *sampleEncoder) add(ctx context.Context, set promstorage.SeriesSet) erro
 func (e *sampleEncoder) take(ctx context.Context, n int) error {
 	const copies = 3
 	if err := e.account.Take(int64(n) * copies); err != nil {
-		return reply.QueryError(ctx, "encode", err)
+		return httpapi.QueryError(ctx, "encode", err)
 	}
 	return nil
 }
@@ -118,7 +118,7 @@ func (e *sampleEncoder) addSeries(s promstorage.Series, room int) (int, error) {
 }
 
 func tooManySamples(limit int) error {
-	return reply.WithStatus(http.StatusBadRequest, fmt.Errorf("exceeded sample limit (%d)", limit))
+	return httpapi.WithStatus(http.StatusBadRequest, fmt.Errorf("exceeded sample limit (%d)", limit))
 }
 
 // appendSeriesLabels appends the labels of a prometheus.TimeSeries.
@@ -126,8 +126,8 @@ func appendSeriesLabels(b []byte, ls labels.Labels) []byte {
 	ls.Range(func(l labels.Label) {
 		b = wire.AppendTag(b, seriesLabels, wire.Bytes)
 		b = binary.AppendUvarint(b, uint64(wire.StringSize(l.Name)+wire.StringSize(l.Value)))
-		b = wire.AppendString(b, object.LabelName, l.Name)
-		b = wire.AppendString(b, object.LabelValue, l.Value)
+		b = wire.AppendString(b, histogramcodec.LabelName, l.Name)
+		b = wire.AppendString(b, histogramcodec.LabelValue, l.Value)
 	})
 	return b
 }
@@ -144,10 +144,10 @@ func (e *sampleEncoder) addFloat() {
 func (e *sampleEncoder) addHistogram(kind chunkenc.ValueType) {
 	if kind == chunkenc.ValHistogram {
 		_, h := e.iterator.AtHistogram(&e.ints)
-		e.datum = append(e.datum[:0], object.EncodeHistogram(h)...)
+		e.datum = append(e.datum[:0], histogramcodec.EncodeHistogram(h)...)
 	} else {
 		_, fh := e.iterator.AtFloatHistogram(&e.floats)
-		e.datum = append(e.datum[:0], object.EncodeFloatHistogram(fh)...)
+		e.datum = append(e.datum[:0], histogramcodec.EncodeFloatHistogram(fh)...)
 	}
 	e.datum = wire.AppendUint(e.datum, histogramTimestamp, uint64(e.iterator.AtT()))
 	e.series = appendMessage(e.series, seriesHistograms, e.datum)

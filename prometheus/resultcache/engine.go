@@ -14,8 +14,8 @@ import (
 	"github.com/prometheus/prometheus/promql/parser"
 	promstorage "github.com/prometheus/prometheus/storage"
 
-	"github.com/tsdbridge/tsdbridge/budget"
-	"github.com/tsdbridge/tsdbridge/spare"
+	"github.com/tsdbridge/tsdbridge/internal/budget"
+	"github.com/tsdbridge/tsdbridge/internal/cache"
 	"github.com/tsdbridge/tsdbridge/storage"
 )
 
@@ -49,7 +49,7 @@ type Options struct {
 // Engine is a promql.QueryEngine.
 type Engine struct {
 	o       Options
-	entries *spare.Cache[key, entry]
+	entries *cache.Budgeted[key, entry]
 	metrics metrics
 }
 

@@ -3,7 +3,7 @@ package resultcache
 import (
 	"time"
 
-	"github.com/tsdbridge/tsdbridge/spare"
+	"github.com/tsdbridge/tsdbridge/internal/cache"
 	"github.com/tsdbridge/tsdbridge/storage"
 )
 
@@ -29,8 +29,8 @@ const (
 	largest = 2
 )
 
-func newEntries(o Options) *spare.Cache[key, entry] {
-	return spare.New[key](spare.Options[entry]{
+func newEntries(o Options) *cache.Budgeted[key, entry] {
+	return cache.NewBudgeted[key](cache.BudgetedOptions[entry]{
 		Budget: o.Budget, MaxBytes: o.MaxBytes, Part: largest, Idle: idle, Now: o.Now,
 		Dropped: func(e entry) { e.reading.End() },
 	})

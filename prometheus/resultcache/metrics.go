@@ -4,12 +4,12 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/promauto"
 
-	"github.com/tsdbridge/tsdbridge/spare"
+	"github.com/tsdbridge/tsdbridge/internal/cache"
 )
 
 type metrics struct{ answered *prometheus.CounterVec }
 
-func newMetrics(r prometheus.Registerer, e *spare.Cache[key, entry]) metrics {
+func newMetrics(r prometheus.Registerer, e *cache.Budgeted[key, entry]) metrics {
 	f := promauto.With(r)
 	f.NewGaugeFunc(prometheus.GaugeOpts{
 		Name: "tsdbridge_query_cache_bytes", Help: "Memory of the answers of range queries that are kept.",

@@ -7,7 +7,7 @@ import (
 
 	"github.com/prometheus/prometheus/promql"
 
-	"github.com/tsdbridge/tsdbridge/turns"
+	"github.com/tsdbridge/tsdbridge/internal/turns"
 )
 
 // A segment is the texts of the points of some rows at consecutive steps. It does not change, so

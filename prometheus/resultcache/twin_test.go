@@ -18,9 +18,9 @@ import (
 	"github.com/prometheus/prometheus/promql"
 	"github.com/prometheus/prometheus/promql/parser"
 
-	"github.com/tsdbridge/tsdbridge/budget"
 	"github.com/tsdbridge/tsdbridge/e2e/scale"
-	"github.com/tsdbridge/tsdbridge/prometheus/object"
+	"github.com/tsdbridge/tsdbridge/internal/budget"
+	"github.com/tsdbridge/tsdbridge/prometheus/histogramcodec"
 	"github.com/tsdbridge/tsdbridge/prometheus/queryable"
 	"github.com/tsdbridge/tsdbridge/prometheus/rangeql"
 	"github.com/tsdbridge/tsdbridge/prometheus/resultcache"
@@ -193,7 +193,7 @@ func (w *twins) append(b *storage.Batch, i int, t int64) {
 	switch {
 	case name == "latency" && w.random.IntN(4) > 0:
 		h := &histogram.Histogram{Count: 5, ZeroThreshold: 0.001, Sum: v, PositiveSpans: []histogram.Span{{Length: 1}}, PositiveBuckets: []int64{5}}
-		b.AddObject(w.refs[i], t, storage.KindHistogram, object.EncodeHistogram(h))
+		b.AddObject(w.refs[i], t, storage.KindHistogram, histogramcodec.EncodeHistogram(h))
 		return
 	case name == "demo_bucket": // not always monotonic over the buckets
 		v = float64(t-begin)/10 + v*float64(w.random.IntN(5)/4)

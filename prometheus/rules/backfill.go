@@ -15,7 +15,7 @@ import (
 	promrules "github.com/prometheus/prometheus/rules"
 	promstorage "github.com/prometheus/prometheus/storage"
 
-	"github.com/tsdbridge/tsdbridge/budget"
+	"github.com/tsdbridge/tsdbridge/internal/budget"
 )
 
 // A Backfill says for which time the recording rules of a set are filled.

@@ -11,7 +11,7 @@ import (
 	"github.com/prometheus/prometheus/promql"
 	promrules "github.com/prometheus/prometheus/rules"
 
-	"github.com/tsdbridge/tsdbridge/budget"
+	"github.com/tsdbridge/tsdbridge/internal/budget"
 )
 
 // groupKey finds the name of the group that is evaluated in a context.

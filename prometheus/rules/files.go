@@ -20,7 +20,7 @@ import (
 	"github.com/prometheus/prometheus/promql/parser"
 	"go.yaml.in/yaml/v3"
 
-	"github.com/tsdbridge/tsdbridge/regular"
+	"github.com/tsdbridge/tsdbridge/internal/fsutil"
 )
 
 // A Config says which rules are evaluated, and how.
@@ -121,7 +121,7 @@ func (s *Set) Rules() (n int) {
 }
 
 func (s *Set) load(file string) error {
-	text, err := regular.Read(file)
+	text, err := fsutil.ReadRegular(file)
 	if err != nil {
 		return fmt.Errorf("rule_files: %w", err)
 	}

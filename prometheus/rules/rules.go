@@ -17,8 +17,8 @@ import (
 	promrules "github.com/prometheus/prometheus/rules"
 	promstorage "github.com/prometheus/prometheus/storage"
 
-	"github.com/tsdbridge/tsdbridge/budget"
-	"github.com/tsdbridge/tsdbridge/retry"
+	"github.com/tsdbridge/tsdbridge/internal/budget"
+	"github.com/tsdbridge/tsdbridge/internal/retry"
 )
 
 // Options are the settings and the parts of a Service. DefaultOptions sets the settings; the parts

@@ -15,7 +15,7 @@ import (
 	"github.com/prometheus/prometheus/model/labels"
 	"go.yaml.in/yaml/v3"
 
-	"github.com/tsdbridge/tsdbridge/regular"
+	"github.com/tsdbridge/tsdbridge/internal/fsutil"
 )
 
 // A TestFile is a file of rule unit tests, in promtool's format.
@@ -93,7 +93,7 @@ func (t *testTime) UnmarshalYAML(node *yaml.Node) error {
 // LoadTests reads a file of rule unit tests. Its rule files are relative to it. missing are patterns
 // that no file matches.
 func LoadTests(file string) (f *TestFile, missing []string, err error) {
-	text, err := regular.Read(file)
+	text, err := fsutil.ReadRegular(file)
 	if err != nil {
 		return nil, nil, err
 	}

@@ -7,8 +7,8 @@ import (
 
 	"github.com/klauspost/compress/s2"
 
-	"github.com/tsdbridge/tsdbridge/prometheus/intake"
-	"github.com/tsdbridge/tsdbridge/prometheus/reply"
+	"github.com/tsdbridge/tsdbridge/prometheus/httpapi"
+	"github.com/tsdbridge/tsdbridge/prometheus/writelimits"
 )
 
 // Names of the message types in the media type.
@@ -35,18 +35,18 @@ func versionOf(header http.Header) (version, error) {
 	default:
 		mediaType, params, err := mime.ParseMediaType(contentType)
 		if err != nil {
-			return 0, reply.WithStatus(http.StatusUnsupportedMediaType, fmt.Errorf("content type %q: %w", contentType, err))
+			return 0, httpapi.WithStatus(http.StatusUnsupportedMediaType, fmt.Errorf("content type %q: %w", contentType, err))
 		}
 		proto, given := params["proto"]
 		switch {
 		case mediaType != "application/x-protobuf", given && proto != protoV1 && proto != protoV2:
-			return 0, reply.WithStatus(http.StatusUnsupportedMediaType, fmt.Errorf("content type %q: want application/x-protobuf with proto=%s or proto=%s", contentType, protoV1, protoV2))
+			return 0, httpapi.WithStatus(http.StatusUnsupportedMediaType, fmt.Errorf("content type %q: want application/x-protobuf with proto=%s or proto=%s", contentType, protoV1, protoV2))
 		case proto == protoV2:
 			v = version2
 		}
 	}
 	if encoding := header.Get("Content-Encoding"); encoding != "" && encoding != "snappy" {
-		return 0, reply.WithStatus(http.StatusUnsupportedMediaType, fmt.Errorf("content encoding %q: want snappy", encoding))
+		return 0, httpapi.WithStatus(http.StatusUnsupportedMediaType, fmt.Errorf("content encoding %q: want snappy", encoding))
 	}
 	return v, nil
 }
@@ -57,7 +57,7 @@ const maxSnappyRatio = 22
 
 // decodeBody decompresses a block of snappy into the memory of dst. It checks the length that the
 // block claims before it allocates memory.
-func decodeBody(dst, body []byte, limit int, share *intake.Share) ([]byte, error) {
+func decodeBody(dst, body []byte, limit int, share *writelimits.Share) ([]byte, error) {
 	n, err := s2.DecodedLen(body)
 	switch {
 	case err != nil:
@@ -78,5 +78,5 @@ func decodeBody(dst, body []byte, limit int, share *intake.Share) ([]byte, error
 }
 
 func badBody(err error) error {
-	return reply.WithStatus(http.StatusBadRequest, fmt.Errorf("snappy block: %w", err))
+	return httpapi.WithStatus(http.StatusBadRequest, fmt.Errorf("snappy block: %w", err))
 }

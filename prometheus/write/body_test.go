@@ -11,8 +11,8 @@ import (
 
 	"github.com/klauspost/compress/snappy"
 
-	"github.com/tsdbridge/tsdbridge/prometheus/intake"
 	"github.com/tsdbridge/tsdbridge/prometheus/promtest"
+	"github.com/tsdbridge/tsdbridge/prometheus/writelimits"
 )
 
 // goodV1 and goodV2 are bodies of one sample each, ready to be sent.
@@ -192,7 +192,7 @@ func TestRemoteWriteSymbolBomb(t *testing.T) {
 }
 
 func TestDecodeBodyUsesItsMemory(t *testing.T) {
-	in := intake.New(intake.Options{Requests: 1, InFlightBytes: 1 << 20})
+	in := writelimits.New(writelimits.Options{Requests: 1, InFlightBytes: 1 << 20})
 	dst := make([]byte, 0, 4096)
 	out, err := decodeBody(dst, goodV1(t), 4096, in.Share())
 	if err != nil || &out[0] != &dst[:1][0] {

@@ -8,8 +8,8 @@ import (
 	"net/http"
 	"slices"
 
-	"github.com/tsdbridge/tsdbridge/prometheus/pairs"
-	"github.com/tsdbridge/tsdbridge/prometheus/reply"
+	"github.com/tsdbridge/tsdbridge/prometheus/hatracker"
+	"github.com/tsdbridge/tsdbridge/prometheus/httpapi"
 	"github.com/tsdbridge/tsdbridge/prometheus/wire"
 	"github.com/tsdbridge/tsdbridge/storage"
 )
@@ -51,11 +51,11 @@ func (j *job) judgeSeries(ctx context.Context) (waits, err error) {
 			continue
 		}
 		if size += len(v.cluster) + len(v.replica); size > j.o.LabelBytes {
-			return nil, reply.WithStatus(http.StatusBadRequest, fmt.Errorf("%w: labels of replicas of more than %d bytes", errTooMany, j.o.LabelBytes))
+			return nil, httpapi.WithStatus(http.StatusBadRequest, fmt.Errorf("%w: labels of replicas of more than %d bytes", errTooMany, j.o.LabelBytes))
 		}
 		if !bytes.Equal(v.replica, last.replica) || !bytes.Equal(v.cluster, last.cluster) {
 			switch last, err = j.judge(ctx, v); {
-			case errors.Is(err, pairs.ErrWait):
+			case errors.Is(err, hatracker.ErrWait):
 				waits = err
 			case err != nil:
 				return nil, err

@@ -15,7 +15,7 @@ import (
 	"github.com/prometheus/prometheus/prompb"
 	writev2 "github.com/prometheus/prometheus/prompb/io/prometheus/write/v2"
 
-	"github.com/tsdbridge/tsdbridge/prometheus/pairs"
+	"github.com/tsdbridge/tsdbridge/prometheus/hatracker"
 	"github.com/tsdbridge/tsdbridge/prometheus/promtest"
 	"github.com/tsdbridge/tsdbridge/storage"
 	"github.com/tsdbridge/tsdbridge/storage/election"
@@ -27,7 +27,7 @@ import (
 func withPairs(now func() time.Time, db kv.KV) func(*Options) {
 	return func(o *Options) {
 		o.Dedup.ClusterLabel, o.Dedup.ReplicaLabel, o.Dedup.Clusters = "cluster", "__replica__", 2
-		o.Pairs = pairs.New(o.Dedup, pairs.Parts{
+		o.Pairs = hatracker.New(o.Dedup, hatracker.Parts{
 			Book: election.New(kv.NewEngine(db, true), "tsdb-tree"), Logger: slog.New(slog.DiscardHandler),
 			Registerer: prometheus.NewRegistry(), Now: now,
 		})

@@ -6,7 +6,7 @@ import (
 
 	"github.com/prometheus/prometheus/model/exemplar"
 
-	"github.com/tsdbridge/tsdbridge/prometheus/object"
+	"github.com/tsdbridge/tsdbridge/prometheus/histogramcodec"
 	"github.com/tsdbridge/tsdbridge/storage"
 )
 
@@ -42,7 +42,7 @@ func (r *message) counts() kindCounts {
 func (j *job) storable(time int64) bool { return time >= 0 && time <= j.latest }
 
 // timeError returns why a time cannot be stored.
-func (j *job) timeError(time int64) error { return object.TimeError(time, j.o.Future) }
+func (j *job) timeError(time int64) error { return histogramcodec.TimeError(time, j.o.Future) }
 
 // holdsGood reports whether a series has anything that will be stored if its labels are good.
 func (j *job) holdsGood(i int) bool {
@@ -66,9 +66,9 @@ func (j *job) validateHistograms() {
 			continue // too large
 		}
 		if h.ints != nil {
-			h.err = object.CheckInts(h.ints)
+			h.err = histogramcodec.CheckInts(h.ints)
 		} else {
-			h.err = object.CheckFloats(h.floats)
+			h.err = histogramcodec.CheckFloats(h.floats)
 		}
 	}
 }
@@ -123,9 +123,9 @@ func (j *job) fillHistograms(i int, at listRange) {
 		}
 		var data []byte
 		if h.ints != nil {
-			data = object.EncodeHistogram(h.ints)
+			data = histogramcodec.EncodeHistogram(h.ints)
 		} else {
-			data = object.EncodeFloatHistogram(h.floats)
+			data = histogramcodec.EncodeFloatHistogram(h.floats)
 		}
 		j.batch.AddObject(ref, h.time, storage.KindHistogram, data)
 		if h.start != 0 {
@@ -137,7 +137,7 @@ func (j *job) fillHistograms(i int, at listRange) {
 // addStart adds a start time. The data of all start times share one piece of memory.
 func (j *job) addStart(ref storage.Ref, time, start int64) {
 	from := len(j.starts)
-	j.starts = object.AppendStartTime(j.starts, start-time)
+	j.starts = histogramcodec.AppendStartTime(j.starts, start-time)
 	data := j.starts[from:len(j.starts):len(j.starts)]
 	j.batch.AddObject(ref, time, storage.KindStartTime, data)
 }
@@ -165,7 +165,7 @@ func (j *job) exemplarData(e *messageExemplar) (data []byte, err error) {
 	if err := checkExemplar(j.labels); err != nil {
 		return nil, err
 	}
-	return object.EncodeExemplar(exemplar.Exemplar{Labels: toLabels(&j.builder, j.labels), Value: e.value}), nil
+	return histogramcodec.EncodeExemplar(exemplar.Exemplar{Labels: toLabels(&j.builder, j.labels), Value: e.value}), nil
 }
 
 // refuse counts one refused datum of a series.

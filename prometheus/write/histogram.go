@@ -3,7 +3,7 @@ package write
 import (
 	"fmt"
 
-	"github.com/tsdbridge/tsdbridge/prometheus/object"
+	"github.com/tsdbridge/tsdbridge/prometheus/histogramcodec"
 	"github.com/tsdbridge/tsdbridge/prometheus/wire"
 	"github.com/tsdbridge/tsdbridge/storage"
 )
@@ -11,25 +11,25 @@ import (
 // Limits of a written histogram. Prometheus itself needs some hundred buckets; clients make up to
 // 160 by default.
 const (
-	maxHistogramBuckets = object.MaxBuckets // of each sign, and custom bounds
-	maxHistogramSpans   = 10_000            // of each sign
+	maxHistogramBuckets = histogramcodec.MaxBuckets // of each sign, and custom bounds
+	maxHistogramSpans   = 10_000                    // of each sign
 )
 
 // tooLarge counts what a prometheus.Histogram of either version contains, before memory is
 // allocated for it. The decoder reports malformed messages; it must not see a histogram with an
 // error. numbers are all buckets, bounds and spans.
 func tooLarge(b []byte) (h messageHistogram, numbers int) {
-	var counts [object.HistogramCustomValues + 1]int
+	var counts [histogramcodec.HistogramCustomValues + 1]int
 	f := wire.FieldsOf(b)
 	for f.Next() {
 		n := f.Number
 		switch n {
-		case object.HistogramNegativeSpans, object.HistogramPositiveSpans:
+		case histogramcodec.HistogramNegativeSpans, histogramcodec.HistogramPositiveSpans:
 			if counts[n]++; counts[n] > maxHistogramSpans {
 				h.err = fmt.Errorf("%w: a histogram of more than %d spans", storage.ErrInvalid, maxHistogramSpans)
 			}
 			f.Skip()
-		case object.HistogramNegativeDeltas, object.HistogramPositiveDeltas, object.HistogramNegativeCounts, object.HistogramPositiveCounts, object.HistogramCustomValues:
+		case histogramcodec.HistogramNegativeDeltas, histogramcodec.HistogramPositiveDeltas, histogramcodec.HistogramNegativeCounts, histogramcodec.HistogramPositiveCounts, histogramcodec.HistogramCustomValues:
 			if counts[n] += countNumbers(&f); counts[n] > maxHistogramBuckets {
 				h.err = fmt.Errorf("%w: a histogram of more than %d buckets", storage.ErrInvalid, maxHistogramBuckets)
 			}
@@ -50,7 +50,7 @@ func countNumbers(f *wire.Fields) int {
 		return 1
 	}
 	packed := f.Bytes()
-	if f.Number != object.HistogramNegativeDeltas && f.Number != object.HistogramPositiveDeltas {
+	if f.Number != histogramcodec.HistogramNegativeDeltas && f.Number != histogramcodec.HistogramPositiveDeltas {
 		return len(packed) / 8
 	}
 	n := 0

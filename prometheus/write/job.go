@@ -8,18 +8,18 @@ import (
 
 	"github.com/prometheus/prometheus/model/labels"
 
-	"github.com/tsdbridge/tsdbridge/ingest"
-	"github.com/tsdbridge/tsdbridge/prometheus/intake"
-	"github.com/tsdbridge/tsdbridge/prometheus/object"
-	"github.com/tsdbridge/tsdbridge/prometheus/reply"
+	"github.com/tsdbridge/tsdbridge/internal/turns"
+	"github.com/tsdbridge/tsdbridge/prometheus/histogramcodec"
+	"github.com/tsdbridge/tsdbridge/prometheus/httpapi"
+	"github.com/tsdbridge/tsdbridge/prometheus/writelimits"
 	"github.com/tsdbridge/tsdbridge/storage"
-	"github.com/tsdbridge/tsdbridge/turns"
+	"github.com/tsdbridge/tsdbridge/storage/ingest"
 )
 
 // job is one request on its way into the store. Later requests reuse its memory.
 type job struct {
 	*Handler
-	share         *intake.Share
+	share         *writelimits.Share
 	body, decoded []byte
 	req           message
 	latest        int64 // the last time that a sample may have, milliseconds
@@ -104,10 +104,10 @@ func (j *job) decode() error {
 		j.req.forget() // else it would keep the former memory of the body
 	}
 	if err := j.req.walk(j.decoded, j.o.wire(j.share.Need)); err != nil {
-		if own := (reply.Error{}); errors.As(err, &own) {
+		if own := (httpapi.Error{}); errors.As(err, &own) {
 			return own
 		}
-		return reply.WithStatus(http.StatusBadRequest, err)
+		return httpapi.WithStatus(http.StatusBadRequest, err)
 	}
 	j.received = j.req.counts()
 	return nil
@@ -116,7 +116,7 @@ func (j *job) decode() error {
 // store stores what can be stored; j.refused is the rest. After an error it is not known what has
 // been stored.
 func (j *job) store(ctx context.Context) error {
-	j.latest = object.LastTime(j.o.Now, j.o.Future)
+	j.latest = histogramcodec.LastTime(j.o.Now, j.o.Future)
 	err := j.deduplicate(ctx)
 	if err == nil {
 		err = j.storeKept(ctx)
@@ -127,7 +127,7 @@ func (j *job) store(ctx context.Context) error {
 
 // isFinal reports whether an error is an answer that no sender repeats a request after.
 func isFinal(err error) bool {
-	status := reply.Error{}
+	status := httpapi.Error{}
 	return errors.As(err, &status) && status.Status < http.StatusInternalServerError
 }
 

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/tsdbridge/tsdbridge/prometheus/object"
+	"github.com/tsdbridge/tsdbridge/prometheus/histogramcodec"
 	"github.com/tsdbridge/tsdbridge/prometheus/promtest"
 )
 
@@ -33,11 +33,11 @@ func TestWriteManyEmptyLabels(t *testing.T) {
 // Validate accepts them.
 func TestNaNZeroThreshold(t *testing.T) {
 	h := promtest.Fine(0)
-	if err := object.CheckInts(h); err != nil {
+	if err := histogramcodec.CheckInts(h); err != nil {
 		t.Fatal(err)
 	}
 	h.ZeroThreshold = math.NaN()
-	if err := object.CheckInts(h); err == nil {
+	if err := histogramcodec.CheckInts(h); err == nil {
 		t.Error("a histogram with a zero threshold of NaN is taken")
 	}
 }

@@ -10,7 +10,7 @@ import (
 	"github.com/prometheus/prometheus/prompb"
 	writev2 "github.com/prometheus/prometheus/prompb/io/prometheus/write/v2"
 
-	"github.com/tsdbridge/tsdbridge/prometheus/object"
+	"github.com/tsdbridge/tsdbridge/prometheus/histogramcodec"
 	"github.com/tsdbridge/tsdbridge/prometheus/promtest"
 	"github.com/tsdbridge/tsdbridge/prometheus/wire"
 )
@@ -142,9 +142,9 @@ func pairsOf(ls []prompb.Label) (out [][2]string) {
 // anyData returns a histogram of either kind as it is stored.
 func anyData(h *histogram.Histogram, fh *histogram.FloatHistogram) []byte {
 	if fh != nil {
-		return object.EncodeFloatHistogram(fh)
+		return histogramcodec.EncodeFloatHistogram(fh)
 	}
-	return object.EncodeHistogram(h)
+	return histogramcodec.EncodeHistogram(h)
 }
 
 func nonEmpty[T any](s []T) []T {
@@ -154,7 +154,9 @@ func nonEmpty[T any](s []T) []T {
 	return s
 }
 
-func dataOf(p object.ProtoHistogram) string { return string(anyData(object.HistogramOf(p))) }
+func dataOf(p histogramcodec.ProtoHistogram) string {
+	return string(anyData(histogramcodec.HistogramOf(p)))
+}
 
 func seenV2(body []byte) (*seenRequest, error) {
 	var req writev2.Request

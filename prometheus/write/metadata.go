@@ -8,7 +8,7 @@ import (
 
 	"github.com/prometheus/common/model"
 
-	"github.com/tsdbridge/tsdbridge/prometheus/object"
+	"github.com/tsdbridge/tsdbridge/prometheus/histogramcodec"
 	"github.com/tsdbridge/tsdbridge/storage"
 )
 
@@ -113,7 +113,7 @@ func (j *job) addSeriesMetadata(i int) {
 		return
 	}
 	kind := metadataType(m.kind)
-	j.addMetadata(object.Family(metricName(ls), kind), kind, help, unit)
+	j.addMetadata(histogramcodec.Family(metricName(ls), kind), kind, help, unit)
 }
 
 // maxFamilies is of how many metrics a request may have metadata: each is put by itself.

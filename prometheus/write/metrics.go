@@ -8,7 +8,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/promauto"
 
-	"github.com/tsdbridge/tsdbridge/ingest/listen"
+	"github.com/tsdbridge/tsdbridge/internal/netserver"
 )
 
 // dataKind is a kind of data that remote write counts separately.
@@ -66,7 +66,7 @@ type doorMetrics struct {
 	successes [version2 + 1]atomic.Pointer[prometheus.Observer] // of duration; nil before the first
 }
 
-func newDoorMetrics(reg prometheus.Registerer, gate *listen.Gate) *doorMetrics {
+func newDoorMetrics(reg prometheus.Registerer, gate *netserver.Gate) *doorMetrics {
 	factory := promauto.With(reg)
 	count := func(name, help string) (out [version2 + 1][dataKinds]prometheus.Counter) {
 		vec := factory.NewCounterVec(prometheus.CounterOpts{Name: "tsdbridge_write_samples_" + name + "_total", Help: help}, []string{"protocol", "kind"})

@@ -8,13 +8,13 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
-	"github.com/tsdbridge/tsdbridge/ingest/listen"
+	"github.com/tsdbridge/tsdbridge/internal/netserver"
 )
 
 // TestObserve: each answer counts under its protocol and the class of its status.
 func TestObserve(t *testing.T) {
 	reg := prometheus.NewRegistry()
-	m := newDoorMetrics(reg, listen.NewGate(1, 1))
+	m := newDoorMetrics(reg, netserver.NewGate(1, 1))
 	for _, answer := range []struct {
 		protocol string
 		status   int

@@ -7,8 +7,8 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
-	"github.com/tsdbridge/tsdbridge/prometheus/pairs"
-	"github.com/tsdbridge/tsdbridge/refused"
+	"github.com/tsdbridge/tsdbridge/internal/rejections"
+	"github.com/tsdbridge/tsdbridge/prometheus/hatracker"
 	"github.com/tsdbridge/tsdbridge/storage"
 )
 
@@ -43,15 +43,15 @@ type Options struct {
 	Timeout time.Duration
 
 	// Dedup is --write.dedup.*: which labels name the replicas of HA pairs.
-	Dedup pairs.Options
+	Dedup hatracker.Options
 	// Pairs elects the replicas; nil: all are stored.
-	Pairs *pairs.Tracker
+	Pairs *hatracker.Tracker
 
 	Appender storage.Appender
 	// Metadata is of the same store.
 	Metadata   metadataWriter
 	Names      Names
-	Refused    *refused.Log // samples of what is refused; may be nil
+	Refused    *rejections.Log // samples of what is refused; may be nil
 	Logger     *slog.Logger
 	Registerer prometheus.Registerer
 	Now        func() time.Time
@@ -62,7 +62,7 @@ func DefaultOptions() Options {
 	return Options{
 		BodyBytes: 32 << 20, RequestSeries: 500_000, RequestData: 2_000_000,
 		SeriesBytes: 2 << 20, LabelBytes: 64 << 20, Requests: 256, InFlightBytes: 256 << 20, SeriesCache: 2_000_000,
-		Future: 10 * time.Minute, Timeout: 20 * time.Second, Dedup: pairs.DefaultOptions(),
+		Future: 10 * time.Minute, Timeout: 20 * time.Second, Dedup: hatracker.DefaultOptions(),
 	}
 }
 

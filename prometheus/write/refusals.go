@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/tsdbridge/tsdbridge/prometheus/reply"
+	"github.com/tsdbridge/tsdbridge/prometheus/httpapi"
 )
 
 const (
@@ -65,7 +65,7 @@ func (r *refusals) text(received kindCounts) string {
 	if r.more > 0 {
 		tail = fmt.Sprintf("; and %d more", r.more)
 	}
-	return reply.Cut(b.String(), maxAnswer-len(tail)) + tail
+	return httpapi.Cut(b.String(), maxAnswer-len(tail)) + tail
 }
 
 func plural(k dataKind) string {

@@ -8,9 +8,9 @@ import (
 	"net/http"
 	"unsafe"
 
-	"github.com/tsdbridge/tsdbridge/ingest"
-	"github.com/tsdbridge/tsdbridge/prometheus/reply"
+	"github.com/tsdbridge/tsdbridge/prometheus/httpapi"
 	"github.com/tsdbridge/tsdbridge/storage"
+	"github.com/tsdbridge/tsdbridge/storage/ingest"
 )
 
 // missingSeries is a series of the request that is not in the cache. unknown is its number in
@@ -103,7 +103,7 @@ func (j *job) findKnown() error {
 		}
 		metadata += j.req.metadataBytes(i)
 		if size += len(key); size+metadata > limits.LabelBytes {
-			return reply.WithStatus(http.StatusBadRequest, fmt.Errorf("%w: labels and metadata of more than %d bytes", errTooMany, limits.LabelBytes))
+			return httpapi.WithStatus(http.StatusBadRequest, fmt.Errorf("%w: labels and metadata of more than %d bytes", errTooMany, limits.LabelBytes))
 		}
 		if j.refs[i] = j.lookup.Find(key); j.refs[i] == 0 {
 			// In 2.0 a short message can refer to long strings many times. Copied and translated,
@@ -128,7 +128,7 @@ func (j *job) nameMissing(m *missingSeries) (err error) {
 		return err
 	}
 	if j.labels, err = j.req.keyLabels(j.labels[:0], m.key); err != nil {
-		return reply.WithStatus(http.StatusBadRequest, fmt.Errorf("labels of time series %d: %w", m.series+1, err))
+		return httpapi.WithStatus(http.StatusBadRequest, fmt.Errorf("labels of time series %d: %w", m.series+1, err))
 	}
 	ls, err := checkSeries(j.labels, j.o.SeriesBytes)
 	if err != nil {

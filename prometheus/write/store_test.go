@@ -13,7 +13,7 @@ import (
 
 	"github.com/prometheus/common/model"
 
-	"github.com/tsdbridge/tsdbridge/prometheus/object"
+	"github.com/tsdbridge/tsdbridge/prometheus/histogramcodec"
 	"github.com/tsdbridge/tsdbridge/storage"
 )
 
@@ -147,17 +147,17 @@ func formatFloat(v float64) string {
 func formatObject(o storage.Object) string {
 	switch o.Kind {
 	case storage.KindHistogram:
-		if h, fh, err := object.DecodeHistogram(o.Data); err == nil && h != nil {
+		if h, fh, err := histogramcodec.DecodeHistogram(o.Data); err == nil && h != nil {
 			return "int" + h.String() + fmt.Sprintf("/%d", h.Schema)
 		} else if err == nil {
 			return "float" + fh.String() + fmt.Sprintf("/%d", fh.Schema)
 		}
 	case storage.KindExemplar:
-		if e, err := object.DecodeExemplar(o.Data); err == nil {
+		if e, err := histogramcodec.DecodeExemplar(o.Data); err == nil {
 			return "exemplar" + e.Labels.String() + "=" + formatFloat(e.Value)
 		}
 	case storage.KindStartTime:
-		if delta, err := object.DecodeStartTime(o.Data); err == nil {
+		if delta, err := histogramcodec.DecodeStartTime(o.Data); err == nil {
 			return fmt.Sprintf("start%d", o.Time+delta)
 		}
 	}

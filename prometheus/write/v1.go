@@ -5,7 +5,7 @@ import (
 
 	"github.com/prometheus/prometheus/prompb"
 
-	"github.com/tsdbridge/tsdbridge/prometheus/object"
+	"github.com/tsdbridge/tsdbridge/prometheus/histogramcodec"
 	"github.com/tsdbridge/tsdbridge/prometheus/wire"
 )
 
@@ -154,9 +154,9 @@ func parseLabel(b []byte) (l rawLabel, err error) {
 	f := wire.FieldsOf(b)
 	for f.Next() {
 		switch f.Number {
-		case object.LabelName:
+		case histogramcodec.LabelName:
 			l.name = f.Bytes()
-		case object.LabelValue:
+		case histogramcodec.LabelValue:
 			l.value = f.Bytes()
 		default:
 			f.Skip()

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"math"
 
-	"github.com/tsdbridge/tsdbridge/prometheus/object"
+	"github.com/tsdbridge/tsdbridge/prometheus/histogramcodec"
 	"github.com/tsdbridge/tsdbridge/prometheus/wire"
 )
 
@@ -141,7 +141,7 @@ func (r *message) walkExemplar(b []byte) error {
 
 // protoHistogram is a histogram of either version.
 type protoHistogram interface {
-	object.ProtoHistogram
+	histogramcodec.ProtoHistogram
 	Unmarshal(b []byte) error
 }
 
@@ -156,6 +156,6 @@ func (r *message) decodeHistogram(b []byte, p protoHistogram) (h messageHistogra
 	if err := p.Unmarshal(b); err != nil {
 		return h, fmt.Errorf("%w: histogram: %w", wire.ErrMalformed, err)
 	}
-	h.ints, h.floats = object.HistogramOf(p)
+	h.ints, h.floats = histogramcodec.HistogramOf(p)
 	return h, nil
 }

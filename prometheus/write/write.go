@@ -13,11 +13,11 @@ import (
 
 	"github.com/klauspost/compress/s2"
 
-	"github.com/tsdbridge/tsdbridge/ingest"
-	"github.com/tsdbridge/tsdbridge/prometheus/intake"
-	"github.com/tsdbridge/tsdbridge/prometheus/reply"
-	"github.com/tsdbridge/tsdbridge/refused"
+	"github.com/tsdbridge/tsdbridge/internal/rejections"
+	"github.com/tsdbridge/tsdbridge/prometheus/httpapi"
+	"github.com/tsdbridge/tsdbridge/prometheus/writelimits"
 	"github.com/tsdbridge/tsdbridge/storage"
+	"github.com/tsdbridge/tsdbridge/storage/ingest"
 )
 
 // Names translates labels into stored names.
@@ -40,7 +40,7 @@ type metadataWriter interface {
 // to a request that should be sent again, because Prometheus drops such a batch.
 type Handler struct {
 	o       Options
-	intake  *intake.Intake
+	intake  *writelimits.Intake
 	caches  [version2 + 1]atomic.Pointer[ingest.Cache]
 	metrics *doorMetrics
 	jobs    sync.Pool // of *job
@@ -48,7 +48,7 @@ type Handler struct {
 
 // New returns the handler of remote write.
 func New(o Options) *Handler {
-	h := &Handler{o: o, intake: intake.New(intake.Options{Requests: o.Requests, InFlightBytes: o.InFlightBytes, Timeout: o.Timeout})}
+	h := &Handler{o: o, intake: writelimits.New(writelimits.Options{Requests: o.Requests, InFlightBytes: o.InFlightBytes, Timeout: o.Timeout})}
 	h.DropCaches()
 	h.metrics = newDoorMetrics(o.Registerer, h.intake.Gate())
 	h.jobs.New = func() any { return newJob(h) }
@@ -56,7 +56,7 @@ func New(o Options) *Handler {
 }
 
 // Intake returns what bounds the requests and their bytes. Other doors for writes share it.
-func (h *Handler) Intake() *intake.Intake { return h.intake }
+func (h *Handler) Intake() *writelimits.Intake { return h.intake }
 
 // DropCaches forgets the series of label blocks. Each series is resolved again when it occurs next.
 func (h *Handler) DropCaches() {
@@ -138,7 +138,7 @@ func (h *Handler) release(j *job) {
 }
 
 func (h *Handler) logFailure(ctx context.Context, v version, err error) {
-	if status := (reply.Error{}); errors.As(err, &status) {
+	if status := (httpapi.Error{}); errors.As(err, &status) {
 		h.o.Logger.DebugContext(ctx, "remote write refused", "protocol", v.String(), "status", status.Status, "err", err)
 		return
 	}
@@ -147,18 +147,18 @@ func (h *Handler) logFailure(ctx context.Context, v version, err error) {
 
 // keepFailure keeps a request that was refused as a whole.
 func (h *Handler) keepFailure(r *http.Request, o outcome, err error) {
-	status := reply.Error{}
+	status := httpapi.Error{}
 	if !errors.As(err, &status) || status.Status/100 != 4 || status.Status == http.StatusTooManyRequests {
 		return
 	}
-	h.o.Refused.Add(r.Context(), refused.Sample{Door: refused.RemoteWrite, Client: r.RemoteAddr, Reason: err.Error(), Points: max(1, o.rejected.total())}, nil)
+	h.o.Refused.Add(r.Context(), rejections.Sample{Source: rejections.RemoteWrite, Client: r.RemoteAddr, Reason: err.Error(), Points: max(1, o.rejected.total())}, nil)
 }
 
 // keepRefusals keeps the first parts of a request that were refused. All points are counted with the first of them.
 func (h *Handler) keepRefusals(r *http.Request, j *job) {
 	points := j.refused.data.total()
 	for _, c := range j.refused.culprits {
-		h.o.Refused.Add(r.Context(), refused.Sample{Door: refused.RemoteWrite, Client: r.RemoteAddr, Reason: c.why, Points: points}, func() string { return c.who })
+		h.o.Refused.Add(r.Context(), rejections.Sample{Source: rejections.RemoteWrite, Client: r.RemoteAddr, Reason: c.why, Points: points}, func() string { return c.who })
 		points = 0
 	}
 }
@@ -167,11 +167,11 @@ func (h *Handler) keepRefusals(r *http.Request, j *job) {
 // store.
 func (r answer) failed(err error) answer {
 	r.status = http.StatusServiceUnavailable
-	if own := (reply.Error{}); errors.As(err, &own) {
+	if own := (httpapi.Error{}); errors.As(err, &own) {
 		r.status = own.Status
 	}
 	r.retry = r.status == http.StatusServiceUnavailable
-	r.text = reply.Cut(err.Error(), maxAnswer)
+	r.text = httpapi.Cut(err.Error(), maxAnswer)
 	return r
 }
 
@@ -187,7 +187,7 @@ func (r answer) send(w http.ResponseWriter) {
 		header.Set("Allow", http.MethodPost)
 	}
 	if r.retry {
-		intake.SetRetryAfter(header)
+		writelimits.SetRetryAfter(header)
 	}
 	if r.text == "" {
 		w.WriteHeader(r.status)

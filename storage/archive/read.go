@@ -8,10 +8,10 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"github.com/tsdbridge/tsdbridge/internal/tally"
 	"github.com/tsdbridge/tsdbridge/storage/kv"
 	"github.com/tsdbridge/tsdbridge/storage/schema"
 	"github.com/tsdbridge/tsdbridge/storage/series"
-	"github.com/tsdbridge/tsdbridge/tally"
 )
 
 // A Query asks for slots of one step.

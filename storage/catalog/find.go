@@ -5,12 +5,12 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/tsdbridge/tsdbridge/budget"
+	"github.com/tsdbridge/tsdbridge/internal/budget"
+	"github.com/tsdbridge/tsdbridge/internal/tracing"
+	"github.com/tsdbridge/tsdbridge/internal/turns"
 	"github.com/tsdbridge/tsdbridge/storage/index"
 	"github.com/tsdbridge/tsdbridge/storage/schema"
 	"github.com/tsdbridge/tsdbridge/storage/series"
-	"github.com/tsdbridge/tsdbridge/tracing"
-	"github.com/tsdbridge/tsdbridge/turns"
 )
 
 // Find implements Querier. A series of which a UID has no name is a NamelessError.

@@ -3,9 +3,9 @@ package catalog
 import (
 	"context"
 
+	"github.com/tsdbridge/tsdbridge/internal/turns"
 	"github.com/tsdbridge/tsdbridge/storage/schema"
 	"github.com/tsdbridge/tsdbridge/storage/series"
-	"github.com/tsdbridge/tsdbridge/turns"
 )
 
 // names are the names of some series, UID by UID: each UID is looked up once, however many series

@@ -11,7 +11,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
-	"github.com/tsdbridge/tsdbridge/statefile"
+	"github.com/tsdbridge/tsdbridge/internal/fsutil"
 )
 
 // A Source checks stretches: a Checker, or one in another process.
@@ -117,7 +117,7 @@ func Run(ctx context.Context, source Source, o RunOptions) (Report, error) {
 func (r *run) open(ctx context.Context) error {
 	if r.o.State != "" {
 		var doc stateDoc
-		found, err := statefile.Read(r.o.State, &doc)
+		found, err := fsutil.ReadState(r.o.State, &doc)
 		switch {
 		case found && err != nil:
 			return fmt.Errorf("%s is not the state of a check: %w", r.o.State, err)
@@ -243,7 +243,7 @@ func (r *run) save() error {
 		return nil
 	}
 	r.dirty = false
-	return statefile.Write(r.o.State, r.doc)
+	return fsutil.WriteState(r.o.State, r.doc)
 }
 
 func (r *run) progress() Progress {

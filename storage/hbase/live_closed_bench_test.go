@@ -18,7 +18,7 @@ import (
 
 	"github.com/tsdbridge/tsdbridge/e2e/cluster"
 	"github.com/tsdbridge/tsdbridge/e2e/load"
-	"github.com/tsdbridge/tsdbridge/storage/closed"
+	"github.com/tsdbridge/tsdbridge/storage/compact"
 	"github.com/tsdbridge/tsdbridge/storage/hbase"
 	"github.com/tsdbridge/tsdbridge/storage/kv"
 	"github.com/tsdbridge/tsdbridge/storage/schema"
@@ -225,7 +225,7 @@ func (m *closedBench) bytes(dir string) (sum int64) {
 // compact has the rows compacted and reports what that takes.
 func (m *closedBench) compact() {
 	m.Helper()
-	compactor := closed.New(closed.Options{
+	compactor := compact.New(compact.Options{
 		DB: kv.NewEngine(m.e, false), Data: m.names.Data, Leases: m.names.Tree, Layout: schema.DefaultLayout(), After: 2 * time.Hour, Quiet: 10 * time.Minute,
 		Now: func() time.Time { return m.end.Add(3 * time.Hour) }, Logger: slog.New(slog.DiscardHandler), Registerer: prometheus.NewRegistry(),
 	})

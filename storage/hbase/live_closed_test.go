@@ -21,7 +21,7 @@ import (
 
 	"github.com/tsdbridge/tsdbridge/e2e/cluster"
 	"github.com/tsdbridge/tsdbridge/storage"
-	"github.com/tsdbridge/tsdbridge/storage/closed"
+	"github.com/tsdbridge/tsdbridge/storage/compact"
 	"github.com/tsdbridge/tsdbridge/storage/hbase"
 	"github.com/tsdbridge/tsdbridge/storage/kv"
 	"github.com/tsdbridge/tsdbridge/storage/schema"
@@ -125,15 +125,15 @@ func newClosedTables(t *testing.T, c *cluster.Cluster) *closedTables {
 	return w
 }
 
-func (w *closedTables) compactor() *closed.Compactor {
-	return closed.New(closed.Options{
+func (w *closedTables) compactor() *compact.Compactor {
+	return compact.New(compact.Options{
 		DB: kv.NewEngine(w.e, false), Data: w.names.Data, Leases: w.names.Tree, Layout: schema.DefaultLayout(), After: 2 * time.Hour, Quiet: closedQuiet,
 		Now: time.Now, Logger: slog.New(slog.DiscardHandler), Registerer: prometheus.NewRegistry(),
 	})
 }
 
 // look lets a compactor look at all hours, whether they were looked at before or not.
-func (w *closedTables) look(ctx context.Context, c *closed.Compactor) error {
+func (w *closedTables) look(ctx context.Context, c *compact.Compactor) error {
 	forget := []kv.Mutation{{Key: schema.LeaseKey(nil), DeleteRow: true}}
 	if err := w.e.Apply(ctx, w.names.Tree, "t", forget); err != nil {
 		return err
@@ -141,7 +141,7 @@ func (w *closedTables) look(ctx context.Context, c *closed.Compactor) error {
 	return c.Look(ctx)
 }
 
-func (w *closedTables) compactEvery(ctx context.Context, c *closed.Compactor) {
+func (w *closedTables) compactEvery(ctx context.Context, c *compact.Compactor) {
 	for ctx.Err() == nil {
 		if err := w.look(ctx, c); err != nil && ctx.Err() == nil {
 			w.Errorf("compact: %v", err)

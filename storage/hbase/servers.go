@@ -12,7 +12,7 @@ import (
 	"github.com/tsuna/gohbase/hrpc"
 	"google.golang.org/protobuf/proto"
 
-	"github.com/tsdbridge/tsdbridge/tracing"
+	"github.com/tsdbridge/tsdbridge/internal/tracing"
 )
 
 const (

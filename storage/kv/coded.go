@@ -11,7 +11,7 @@ type CodedRow struct{ Key, Cell []byte }
 
 // A CodedWriter is a Local engine that takes cells as it keeps them, so that nobody makes a cell of
 // points which the engine takes apart again.
-type CodedWriter interface {
+type EncodedWriter interface {
 	// ApplyCoded is ApplyUnlogged of rows that gain one coded cell each. It replaces a cell that has
 	// the same qualifier. The engine does not check the cells: whoever codes them knows its form. It
 	// keeps none of the slices.

@@ -11,9 +11,9 @@ type Engine struct {
 	Exclusive bool
 	Local     Local
 	Versioned Versioned
-	Coded     CodedWriter // of Local, if it keeps cells coded; else nil
-	Rows      RowViewer   // of Local or Versioned, else of the cells of KV
-	Costs     Costs       // 0 where the engine knows none
+	Coded     EncodedWriter // of Local, if it keeps cells coded; else nil
+	Rows      RowViewer     // of Local or Versioned, else of the cells of KV
+	Costs     Costs         // 0 where the engine knows none
 }
 
 // NewEngine finds out what db promises to a process that has the tables to itself (exclusive) or
@@ -23,7 +23,7 @@ func NewEngine(db KV, exclusive bool) *Engine {
 	if exclusive {
 		if e.Local, _ = db.(Local); e.Local != nil {
 			e.Rows = e.Local
-			e.Coded, _ = db.(CodedWriter)
+			e.Coded, _ = db.(EncodedWriter)
 		}
 	} else {
 		if e.Versioned, _ = db.(Versioned); e.Versioned != nil {

@@ -4,7 +4,7 @@ import (
 	"context"
 	"iter"
 
-	"github.com/tsdbridge/tsdbridge/tracing"
+	"github.com/tsdbridge/tsdbridge/internal/tracing"
 )
 
 // The spans of calls to engines, and what they tell.

@@ -8,7 +8,7 @@ import (
 	"path/filepath"
 	"syscall"
 
-	"github.com/tsdbridge/tsdbridge/folder"
+	"github.com/tsdbridge/tsdbridge/internal/fsutil"
 )
 
 // OS is the file system of the operating system.
@@ -28,7 +28,7 @@ func (o OS) MakeDir(dir string) error {
 	if err := os.Mkdir(dir, 0o750); err != nil && !errors.Is(err, os.ErrExist) {
 		return err
 	}
-	folder.GiveToOwner(dir)
+	fsutil.GiveToOwner(dir)
 	return o.SyncDir(parent)
 }
 
@@ -54,7 +54,7 @@ func (OS) Lock(name string) (io.Closer, error) {
 		f.Close()
 		return nil, err
 	}
-	folder.GiveToOwner(name)
+	fsutil.GiveToOwner(name)
 	return f, nil
 }
 
@@ -64,7 +64,7 @@ func (OS) Create(name string) (File, error) {
 	if err != nil {
 		return nil, err
 	}
-	folder.GiveToOwner(name)
+	fsutil.GiveToOwner(name)
 	return osFile{f}, nil
 }
 

@@ -6,7 +6,7 @@ import (
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 
-	"github.com/tsdbridge/tsdbridge/folder"
+	"github.com/tsdbridge/tsdbridge/internal/fsutil"
 )
 
 // disk is the file system of the operating system. What root makes on it belongs to the owner of the
@@ -37,7 +37,7 @@ func (d disk) ReuseForWrite(from, to string, category vfs.DiskWriteCategory) (vf
 func given(name string) func(vfs.File, error) (vfs.File, error) {
 	return func(f vfs.File, err error) (vfs.File, error) {
 		if err == nil {
-			folder.GiveToOwner(name)
+			fsutil.GiveToOwner(name)
 		}
 		return f, err
 	}
@@ -47,7 +47,7 @@ func given(name string) func(vfs.File, error) (vfs.File, error) {
 func (d disk) Lock(name string) (io.Closer, error) {
 	lock, err := d.FS.Lock(name)
 	if err == nil {
-		folder.GiveToOwner(name)
+		fsutil.GiveToOwner(name)
 	}
 	return lock, err
 }
@@ -65,6 +65,6 @@ func (d disk) MkdirAll(dir string, perm os.FileMode) error {
 	if err := d.FS.MkdirAll(dir, perm); err != nil {
 		return err
 	}
-	folder.GiveToOwner(dir)
+	fsutil.GiveToOwner(dir)
 	return nil
 }

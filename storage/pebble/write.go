@@ -30,7 +30,7 @@ func (e *Engine) ApplyUnlogged(ctx context.Context, table, family string, rows [
 	return nil
 }
 
-// ApplyCoded implements kv.CodedWriter, as ApplyUnlogged is.
+// ApplyCoded implements kv.EncodedWriter, as ApplyUnlogged is.
 func (e *Engine) ApplyCoded(ctx context.Context, table, family string, rows []kv.CodedRow) error {
 	err := kv.CheckCoded(rows)
 	if err == nil {

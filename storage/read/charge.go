@@ -3,7 +3,7 @@ package read
 import (
 	"sync/atomic"
 
-	"github.com/tsdbridge/tsdbridge/budget"
+	"github.com/tsdbridge/tsdbridge/internal/budget"
 	"github.com/tsdbridge/tsdbridge/storage/series"
 )
 

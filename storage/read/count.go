@@ -1,9 +1,9 @@
 package read
 
 import (
+	"github.com/tsdbridge/tsdbridge/internal/tally"
 	"github.com/tsdbridge/tsdbridge/storage/head"
 	"github.com/tsdbridge/tsdbridge/storage/kv"
-	"github.com/tsdbridge/tsdbridge/tally"
 )
 
 // seenRows is what one read has seen of the table.

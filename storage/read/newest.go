@@ -5,11 +5,11 @@ import (
 	"math"
 	"slices"
 
+	"github.com/tsdbridge/tsdbridge/internal/tally"
 	"github.com/tsdbridge/tsdbridge/storage/head"
 	"github.com/tsdbridge/tsdbridge/storage/kv"
 	"github.com/tsdbridge/tsdbridge/storage/schema"
 	"github.com/tsdbridge/tsdbridge/storage/series"
-	"github.com/tsdbridge/tsdbridge/tally"
 )
 
 // newest is what a partReader needs for the newest samples.

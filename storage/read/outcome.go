@@ -4,7 +4,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/tsdbridge/tsdbridge/recent"
+	"github.com/tsdbridge/tsdbridge/internal/cache"
 )
 
 // An Outcome is how reads of a metric in one way went in the last query that had some.
@@ -26,7 +26,7 @@ type way struct {
 // rememberedWays bounds the outcomes that are remembered.
 const rememberedWays = 4096
 
-func newOutcomes() *recent.Map[way, Outcome] { return recent.New[way, Outcome](rememberedWays) }
+func newOutcomes() *cache.LRU[way, Outcome] { return cache.NewLRU[way, Outcome](rememberedWays) }
 
 // outcome is what one query did so far. It is safe for concurrent use.
 type outcome struct {

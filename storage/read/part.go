@@ -6,12 +6,12 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/tsdbridge/tsdbridge/internal/tracing"
 	"github.com/tsdbridge/tsdbridge/storage/head"
 	"github.com/tsdbridge/tsdbridge/storage/kv"
 	"github.com/tsdbridge/tsdbridge/storage/row"
 	"github.com/tsdbridge/tsdbridge/storage/schema"
 	"github.com/tsdbridge/tsdbridge/storage/series"
-	"github.com/tsdbridge/tsdbridge/tracing"
 )
 
 // rowsPerGet bounds the rows that are asked for by key at once.

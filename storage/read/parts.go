@@ -5,10 +5,10 @@ import (
 	"runtime"
 	"sync/atomic"
 
-	"github.com/tsdbridge/tsdbridge/budget"
+	"github.com/tsdbridge/tsdbridge/internal/budget"
+	"github.com/tsdbridge/tsdbridge/internal/tally"
+	"github.com/tsdbridge/tsdbridge/internal/turns"
 	"github.com/tsdbridge/tsdbridge/storage/series"
-	"github.com/tsdbridge/tsdbridge/tally"
-	"github.com/tsdbridge/tsdbridge/turns"
 )
 
 // SelectParts implements Querier. Each worker reads a part, takes it, and waits for its place in

@@ -6,7 +6,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
-	"github.com/tsdbridge/tsdbridge/recent"
+	"github.com/tsdbridge/tsdbridge/internal/cache"
 	"github.com/tsdbridge/tsdbridge/storage/head"
 	"github.com/tsdbridge/tsdbridge/storage/index"
 	"github.com/tsdbridge/tsdbridge/storage/kv"
@@ -42,7 +42,7 @@ type Reader struct {
 	metrics *metrics
 	costs   *learnedCosts
 	// outcomes are of shared engines.
-	outcomes *recent.Map[way, Outcome]
+	outcomes *cache.LRU[way, Outcome]
 }
 
 // New returns a reader of a table and a head.

@@ -7,13 +7,13 @@ import (
 	"math"
 	"slices"
 
-	"github.com/tsdbridge/tsdbridge/budget"
+	"github.com/tsdbridge/tsdbridge/internal/budget"
+	"github.com/tsdbridge/tsdbridge/internal/tally"
+	"github.com/tsdbridge/tsdbridge/internal/turns"
 	"github.com/tsdbridge/tsdbridge/storage/kv"
 	"github.com/tsdbridge/tsdbridge/storage/row"
 	"github.com/tsdbridge/tsdbridge/storage/schema"
 	"github.com/tsdbridge/tsdbridge/storage/series"
-	"github.com/tsdbridge/tsdbridge/tally"
-	"github.com/tsdbridge/tsdbridge/turns"
 )
 
 // A Query asks for the values of series of one metric.

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/tsdbridge/tsdbridge/retry"
+	"github.com/tsdbridge/tsdbridge/internal/retry"
 	"github.com/tsdbridge/tsdbridge/storage/index"
 	"github.com/tsdbridge/tsdbridge/storage/journal"
 	"github.com/tsdbridge/tsdbridge/storage/schema"

@@ -1,0 +1,84 @@
+// Package ask has the commands that ask what answers, a TSD or a running adapter, and print it: queries and lookups of OpenTSDB's
+// command line, the comparison of two servers, and whether an adapter is ready. It changes nothing.
+package ask
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"net/http"
+	"slices"
+	"strings"
+
+	"github.com/tsdbridge/tsdbridge/adapter"
+	"github.com/tsdbridge/tsdbridge/cli"
+	"github.com/tsdbridge/tsdbridge/opentsdb"
+	"github.com/tsdbridge/tsdbridge/opentsdb/client"
+	"github.com/tsdbridge/tsdbridge/opentsdb/query"
+)
+
+// Options are the flags and arguments of the commands that ask OpenTSDB's API: "query" and "search lookup".
+type Options struct {
+	URL   string // --adapter-url: of the adapter that answers; empty: the tables are opened, or this machine's adapter answers
+	Args  []string
+	Limit int // --limit: of series, of "search lookup"; 0: none
+}
+
+// with calls use with a client of the adapter that runs, or of the tables.
+func (a *Options) with(ctx context.Context, o adapter.Options, use func(ctx context.Context, c client.Client) error) error {
+	return o.AloneOrAsked(a.URL, func() error {
+		return o.RunAlone(ctx, func(ctx context.Context, opened *adapter.Adapter) error {
+			return use(ctx, client.Client{URL: "http://tables", HTTP: &http.Client{Transport: client.HandlerTransport{Handler: opened.OpenTSDB()}}})
+		})
+	}, func(base string) error {
+		return use(ctx, client.Client{URL: base, HTTP: http.DefaultClient})
+	})
+}
+
+// Query answers the queries of a command line as a TSD's "tsdb query" does.
+func Query(ctx context.Context, o adapter.Options, a Options, console cli.Console) error {
+	zone, err := query.ParseZone(o.OpenTSDB.TimeZone)
+	if err != nil {
+		return err
+	}
+	bodies, err := query.ParseCommandLine(a.Args, zone, o.Now())
+	if err != nil {
+		return &cli.ExitError{Code: cli.ExitUsage, Err: fmt.Errorf("%w: want START [END] FUNC [rate] [counter,MAX,RESET] [downsample MILLISECONDS FUNC] METRIC [tag=value ...]", err)}
+	}
+	return a.with(ctx, o, func(ctx context.Context, c client.Client) error {
+		out := bufio.NewWriterSize(console.Out, 64<<10)
+		for _, body := range bodies {
+			err := c.Query(ctx, body, func(s *client.Series) error {
+				opentsdb.WriteQueryLines(out, s)
+				return out.Flush()
+			})
+			if err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// Lookup prints the series that a lookup finds: TSUID, metric and tags.
+func Lookup(ctx context.Context, o adapter.Options, a Options, console cli.Console) error {
+	body, err := query.ParseLookupArguments(a.Args, a.Limit)
+	if err != nil {
+		return &cli.ExitError{Code: cli.ExitUsage, Err: fmt.Errorf("%w: want [METRIC] [tag=value ...]", err)}
+	}
+	return a.with(ctx, o, func(ctx context.Context, c client.Client) error {
+		out := bufio.NewWriterSize(console.Out, 64<<10)
+		err := c.Lookup(ctx, body, func(f client.Found) error {
+			var line strings.Builder
+			line.WriteString(f.TSUID + " " + f.Metric)
+			for _, key := range slices.Sorted(maps.Keys(f.Tags)) {
+				line.WriteString(" " + key + "=" + f.Tags[key])
+			}
+			_, err := out.WriteString(line.String() + "\n")
+			return err
+		})
+		return errors.Join(err, out.Flush())
+	})
+}

@@ -1,0 +1,353 @@
+package migrate
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime"
+	"strings"
+	"time"
+
+	"github.com/tsdbridge/tsdbridge/adapter"
+	"github.com/tsdbridge/tsdbridge/adapter/admin"
+	"github.com/tsdbridge/tsdbridge/cli"
+	"github.com/tsdbridge/tsdbridge/migrate/pipeline"
+	"github.com/tsdbridge/tsdbridge/migrate/tablecopy"
+	"github.com/tsdbridge/tsdbridge/opentsdb/query"
+	"github.com/tsdbridge/tsdbridge/storage"
+	"github.com/tsdbridge/tsdbridge/storage/pebble"
+)
+
+// A CopySide is one of the two stores of "copy".
+type CopySide struct {
+	// Given is what --from or --to says: the URL of an adapter, or the name of a configuration file; empty: the flags of the
+	// command itself name the store.
+	Given string
+	// Options are those of the configuration file, or of the command itself.
+	Options adapter.Options
+}
+
+// url returns the URL of the adapter that is asked; empty: the tables are opened.
+func (s CopySide) url() string {
+	if IsURL(s.Given) {
+		return s.Given
+	}
+	return ""
+}
+
+// IsURL reports whether what --from or --to says is the URL of an adapter.
+func IsURL(given string) bool {
+	return strings.HasPrefix(given, "http://") || strings.HasPrefix(given, "https://")
+}
+
+// name names the store, for the state.
+func (s CopySide) name() string {
+	if url := s.url(); url != "" {
+		return strings.TrimSuffix(url, "/")
+	}
+	return s.Options.Target()
+}
+
+// CopyOptions are the flags of "copy".
+type CopyOptions struct {
+	From, To   CopySide
+	Match      []string // --match: series; none: all
+	Start, End string   // --from-time, --to-time: in a TSD's grammar
+	State      string   // --state: file that keeps how far the copy is
+	Parallel   int      // --parallel: ranges at once
+	Rate       int      // --rate: points in a second; 0: no limit
+	Patience   time.Duration
+	Every      time.Duration // --progress: between two lines; 0: on a terminal, each second
+	Verify     string        // --verify: VerifyNone, VerifySample or VerifyAll
+	Follow     bool          // --follow: copy what changes, until a signal
+	Pause      time.Duration // --follow-every: between two rounds
+	Delete     bool          // --delete: points of the target that the source has no longer
+
+	start, end int64 // milliseconds, after Validate
+}
+
+// What is compared after a copy.
+const (
+	VerifyNone   = "none"
+	VerifySample = "sample"
+	VerifyAll    = "all"
+)
+
+// sampled is the share of the ranges that VerifySample compares.
+const sampled = 0.05
+
+// DefaultCopyOptions returns the options without a flag.
+func DefaultCopyOptions() CopyOptions {
+	return CopyOptions{Parallel: runtime.GOMAXPROCS(0), Patience: pipeline.DefaultImportOptions().Patience, Verify: VerifyNone, Pause: 10 * time.Second}
+}
+
+// maxCopies bounds --parallel.
+const maxCopies = 256
+
+// Validate names the flag that cannot work.
+func (c *CopyOptions) Validate(now time.Time) (err error) {
+	switch {
+	case c.Parallel < 1 || c.Parallel > maxCopies:
+		return fmt.Errorf("--parallel=%d: must be 1 to %d", c.Parallel, maxCopies)
+	case c.Rate < 0:
+		return fmt.Errorf("--rate=%d: must not be negative", c.Rate)
+	case c.Patience < 0:
+		return fmt.Errorf("--patience=%v: must not be negative", c.Patience)
+	case c.Pause <= 0:
+		return fmt.Errorf("--follow-every=%v: must be above 0", c.Pause)
+	case c.Every < 0:
+		return fmt.Errorf("--progress=%v: must not be negative", c.Every)
+	}
+	if _, err := admin.CopyMatches(c.Match); err != nil {
+		return fmt.Errorf("--match=%w", err)
+	}
+	c.start, c.end = 0, storage.MaxTime
+	if c.Start != "" {
+		if c.start, err = query.ParseTime(c.Start, time.UTC, now); err != nil {
+			return fmt.Errorf("--from-time=%s: %w", c.Start, err)
+		}
+	}
+	if c.End != "" {
+		if c.end, err = query.ParseTime(c.End, time.UTC, now); err != nil {
+			return fmt.Errorf("--to-time=%s: %w", c.End, err)
+		}
+	}
+	if c.start > c.end {
+		return fmt.Errorf("--to-time=%s: it is before --from-time=%s", c.End, c.Start)
+	}
+	return nil
+}
+
+// what names what is copied, for the state.
+func (c *CopyOptions) what() string { return whatIsChosen(c.Match, c.Start, c.End) }
+
+// Copy copies what a store holds into another one.
+func Copy(ctx context.Context, c CopyOptions, console cli.Console) error {
+	if c.From.Given == "" && c.To.Given == "" {
+		return &cli.ExitError{Code: cli.ExitUsage, Err: errors.New("--from, --to: one of them at least must name a store; the other is that of the flags of this command")}
+	}
+	if c.From.name() == c.To.name() {
+		return &cli.ExitError{Code: cli.ExitUsage, Err: fmt.Errorf("--from and --to are the same store, %s", c.From.name())}
+	}
+	return c.From.use(ctx, adapter.Options.RunAlone, func(ctx context.Context, from copySide) error {
+		return c.To.use(ctx, adapter.Options.RunAloneOrNew, func(ctx context.Context, to copySide) error {
+			if sameAdapter(from, to) {
+				return &cli.ExitError{Code: cli.ExitUsage, Err: errors.New("--from and --to are the same store: one adapter has it open")}
+			}
+			return c.run(ctx, from, to, console)
+		})
+	})
+}
+
+// sameAdapter reports whether one adapter that runs has both stores.
+func sameAdapter(from, to copySide) bool {
+	a, isRemote := from.(admin.RemoteCopy)
+	b, areRemote := to.(admin.RemoteCopy)
+	return isRemote && areRemote && a == b
+}
+
+// openTables opens tables for a command.
+type openTables func(o adapter.Options, ctx context.Context, use func(ctx context.Context, a *adapter.Adapter) error) error
+
+// use calls what uses the store: by the adapter of a URL, by this process, which opens the tables, or by the adapter on this
+// machine that has them open.
+func (s CopySide) use(ctx context.Context, open openTables, use func(ctx context.Context, side copySide) error) error {
+	if url := s.url(); url != "" {
+		return use(ctx, admin.RemoteCopy{Base: url})
+	}
+	o := s.Options
+	o.ActiveSeries, o.NewSeries = -1, 0 // nothing may be left out
+	opened := false
+	err := open(o, ctx, func(ctx context.Context, a *adapter.Adapter) error {
+		opened = true
+		return use(ctx, a.LocalCopy())
+	})
+	if opened || !errors.Is(err, pebble.ErrInUse) {
+		return err
+	}
+	base, err := o.AdminURL("")
+	if err != nil {
+		return err
+	}
+	return use(ctx, admin.RemoteCopy{Base: base})
+}
+
+// run copies from one open store into another.
+func (c *CopyOptions) run(ctx context.Context, from, to copySide, console cli.Console) error {
+	if alone, ok := from.(*admin.LocalCopy); ok && c.Follow && !alone.Shared() {
+		return &cli.ExitError{Code: cli.ExitUsage, Err: errors.New("--follow: nothing changes in a store that this command alone has open: run the adapter with --web.enable-admin-api, and name its URL by --from")}
+	}
+	if c.Delete && !c.Follow {
+		return &cli.ExitError{Code: cli.ExitUsage, Err: errors.New("--delete: it needs --follow")}
+	}
+	source, err := from.Source(c.query())
+	if err != nil {
+		return err
+	}
+	target, err := to.Source(c.query())
+	if err != nil {
+		return err
+	}
+	line, tellers := &cli.StatusLine{Console: console}, tellersOf(from, to)
+	ctx = tellers.with(ctx)
+	o := c.options(ctx, source, to, line, tellers)
+	var done tablecopy.Progress
+	if c.Follow {
+		done, err = tablecopy.Follow(ctx, c.following(ctx, o, from, to, target, line, tellers))
+	} else {
+		done, err = tablecopy.Run(ctx, o)
+	}
+	line.Close()
+	told := c.tell(ctx, done, err, console)
+	if err == nil && c.Verify != VerifyNone {
+		told = c.verify(context.WithoutCancel(ctx), done, source, target, console, tellers)
+	}
+	tellers.end(ctx, toldCopy(done), failure(told))
+	return told
+}
+
+func (c *CopyOptions) query() admin.CopyQuery {
+	return admin.CopyQuery{Match: c.Match, Start: c.start, End: c.end}
+}
+
+// options returns what a copy needs.
+func (c *CopyOptions) options(ctx context.Context, from tablecopy.Source, to tablecopy.Target, line *cli.StatusLine, tellers copyTellers) tablecopy.Options {
+	o := tablecopy.Options{
+		From: from, To: to, FromName: c.From.name(), ToName: c.To.name(), What: c.what(), State: c.State,
+		Parallel: c.Parallel, Rate: c.Rate, Patience: c.Patience, Every: time.Second, Now: time.Now,
+		Failed: func(err error) { fmt.Fprintf(line, "waiting for a store: %v\n", err) },
+		Lost:   func(l tablecopy.Loss) { fmt.Fprintf(line, "not copied: %s: %s\n", l.What, l.Reason) },
+	}
+	var printed time.Duration
+	o.Progress = func(p tablecopy.Progress) {
+		if (line.Console.Terminal || c.Every > 0) && p.Took-printed >= c.Every {
+			printed = p.Took
+			line.Print(p.String())
+		}
+		tellers.tell(ctx, toldCopy(p))
+	}
+	return o
+}
+
+// restEvery is how often a copy that follows copies all but the points again.
+const restEvery = time.Hour
+
+// following returns what a copy that follows needs in addition.
+func (c *CopyOptions) following(ctx context.Context, o tablecopy.Options, from, to copySide, target tablecopy.Source, line *cli.StatusLine, tellers copyTellers) tablecopy.FollowOptions {
+	var points int64 // of all rounds
+	f := tablecopy.FollowOptions{
+		Options: o, Changes: from, Target: target, Start: c.start, End: c.end, Pause: c.Pause, Rest: restEvery,
+		Since: c.since(from), TargetSince: c.since(to),
+		Round: func(r tablecopy.Round) {
+			c.tellRound(r, line)
+			points += r.Points
+			tellers.tell(ctx, admin.Told{Points: points, At: fmt.Sprintf("following: %v behind", r.Behind.Round(time.Millisecond))})
+		},
+	}
+	if c.Delete {
+		f.Deleter = to
+	}
+	return f
+}
+
+// since returns a function that returns the Source of what is copied, from a time on.
+func (c *CopyOptions) since(side copySide) func(int64) (tablecopy.Source, error) {
+	return func(start int64) (tablecopy.Source, error) {
+		q := c.query()
+		q.Start = start
+		return side.Source(q)
+	}
+}
+
+// tellRound prints what a round has copied.
+func (c *CopyOptions) tellRound(r tablecopy.Round, line *cli.StatusLine) {
+	text := fmt.Sprintf("following: %v behind, %d points in this round", r.Behind.Round(time.Millisecond), r.Points)
+	if r.Pruned > 0 {
+		text += fmt.Sprintf(", %d deleted", r.Pruned)
+	}
+	if r.Last {
+		text += "; this was the last one"
+	}
+	line.Print(text)
+}
+
+// verify compares the stores after a copy.
+func (c *CopyOptions) verify(ctx context.Context, done tablecopy.Progress, source, target tablecopy.Source, console cli.Console, tellers copyTellers) error {
+	line := &cli.StatusLine{Console: console}
+	o := tablecopy.VerifyOptions{From: source, To: target, Parallel: c.Parallel, Sample: 1, Differs: differs(line)}
+	o.Asking = pipeline.Asking{Patience: c.Patience, Failed: waiting(line), Now: time.Now}
+	if c.Verify == VerifySample {
+		o.Sample = sampled
+	}
+	told, last := toldCopy(done), time.Now()
+	o.Progress = func(v tablecopy.Verified) {
+		told.At = fmt.Sprintf("comparing: %d ranges, %d points", v.Ranges, v.Points)
+		if console.Terminal {
+			line.Print(told.At)
+		}
+		if time.Since(last) >= time.Second {
+			last = time.Now()
+			tellers.tell(ctx, told)
+		}
+	}
+	v, err := tablecopy.Verify(ctx, o)
+	line.Close()
+	if err != nil {
+		return fmt.Errorf("compare the stores: %w", err)
+	}
+	fmt.Fprintf(console.Out, "compared: %d series, %d points of %d ranges; %s\n", v.Series, v.Points, v.Ranges, found(v))
+	switch {
+	case v.Differ > 0:
+		return &cli.ExitError{Code: cli.ExitIncomplete, Err: fmt.Errorf("%d series differ", v.Differ)}
+	case done.LostN > 0:
+		return &cli.ExitError{Code: cli.ExitIncomplete, Err: fmt.Errorf("%d things were not copied", done.LostN)}
+	}
+	return nil
+}
+
+// differs prints series that differ.
+func differs(line *cli.StatusLine) func(tablecopy.Difference) {
+	return func(d tablecopy.Difference) { fmt.Fprintln(line, strings.ToValidUTF8("differs: "+d.String(), "?")) }
+}
+
+// found tells what a comparison has found.
+func found(v tablecopy.Verified) string {
+	return fmt.Sprintf("%d series differ, %d points are missing, %d are others", v.Differ, v.Missing, v.Other)
+}
+
+// tell prints what was copied.
+func (c *CopyOptions) tell(ctx context.Context, done tablecopy.Progress, err error, console cli.Console) error {
+	took := done.Took.Round(time.Millisecond)
+	if err != nil {
+		fmt.Fprintf(console.Err, "%d points were copied in %v; %s\n", done.Points-done.Before.Points, took, c.hint())
+		if ctx.Err() != nil {
+			return errors.New("interrupted")
+		}
+		return err
+	}
+	fmt.Fprintf(console.Out, "%d series and %d points copied in %v, %.0f/s", done.Series-done.Before.Series, done.Points-done.Before.Points, took, done.Rate())
+	if done.Before.Points > 0 {
+		fmt.Fprintf(console.Out, "; %d points before", done.Before.Points)
+	}
+	fmt.Fprintln(console.Out)
+	if done.LostN > 0 {
+		return &cli.ExitError{Code: cli.ExitIncomplete, Err: fmt.Errorf("%d things were not copied", done.LostN)}
+	}
+	return nil
+}
+
+// hint is what to do about a copy that ended early.
+func (c *CopyOptions) hint() string {
+	if c.State != "" {
+		return "the same command goes on where this one ended (--state=" + c.State + ")"
+	}
+	return "the same command copies all again, which changes nothing that is there; with --state=FILE it goes on where it was interrupted"
+}
+
+// A copySide is an open store.
+type copySide interface {
+	tablecopy.Target
+	tablecopy.Deleter
+	tablecopy.Follower
+	Source(q admin.CopyQuery) (tablecopy.Source, error)
+}

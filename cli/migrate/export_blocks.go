@@ -1,0 +1,67 @@
+package migrate
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/tsdbridge/tsdbridge/adapter"
+	"github.com/tsdbridge/tsdbridge/cli"
+	"github.com/tsdbridge/tsdbridge/migrate/pipeline"
+	"github.com/tsdbridge/tsdbridge/prometheus/blocks"
+)
+
+// ExportBlocksOptions are the flags of "export prometheus".
+type ExportBlocksOptions struct {
+	ExportWindowsOptions // Length is --block-duration
+
+	Starts bool // --start-times
+}
+
+// DefaultExportBlocksOptions returns the options without a flag.
+func DefaultExportBlocksOptions() ExportBlocksOptions {
+	return ExportBlocksOptions{ExportWindowsOptions: windowsOf(2 * time.Hour)}
+}
+
+// Validate names the flag that cannot work.
+func (e *ExportBlocksOptions) Validate(now time.Time) error {
+	length := 2 * time.Hour
+	for length < e.Length {
+		length *= 3
+	}
+	if e.Length != length || length > 31*24*time.Hour {
+		return fmt.Errorf("--block-duration=%v: want 2h, 6h, 18h, 54h, 162h or 486h", e.Length)
+	}
+	return e.ExportWindowsOptions.Validate(now)
+}
+
+// ExportBlocks writes blocks of Prometheus of the tables, or of an adapter that has them open.
+func ExportBlocks(ctx context.Context, o adapter.Options, e ExportBlocksOptions, console cli.Console) error {
+	return e.export(ctx, o, "export prometheus", e.format(), console)
+}
+
+// A blockWriter is a windowWriter of blocks.
+type blockWriter struct{ *blocks.Writer }
+
+func (w blockWriter) end(ctx context.Context) (string, int64, pipeline.LeftObjects, error) {
+	written, err := w.Close(ctx)
+	return written.Name, written.Samples, pipeline.LeftObjects{Exemplars: written.Exemplars, Starts: written.Starts}, err
+}
+
+// format writes blocks.
+func (e *ExportBlocksOptions) format() windowFormat {
+	return windowFormat{"blocks", func(named string, begin, end int64) (windowWriter, error) {
+		w, err := blocks.NewWriter(blocks.WriteOptions{Dir: e.Dir, Source: named, From: begin, To: end, Starts: e.Starts})
+		return blockWriter{w}, err
+	}, func(left pipeline.LeftObjects) string {
+		switch {
+		case left.Exemplars > 0 && left.Starts > 0:
+			return fmt.Sprintf("%d exemplars were left out, which blocks cannot hold, and %d start times (--start-times)", left.Exemplars, left.Starts)
+		case left.Exemplars > 0:
+			return fmt.Sprintf("%d exemplars were left out, which blocks cannot hold", left.Exemplars)
+		case left.Starts > 0:
+			return fmt.Sprintf("%d start times were left out (--start-times)", left.Starts)
+		}
+		return ""
+	}}
+}

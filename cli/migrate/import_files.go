@@ -1,0 +1,133 @@
+package migrate
+
+import (
+	"bufio"
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/tsdbridge/tsdbridge/adapter"
+	"github.com/tsdbridge/tsdbridge/adapter/admin"
+	"github.com/tsdbridge/tsdbridge/cli"
+	"github.com/tsdbridge/tsdbridge/graphite/ceres"
+	"github.com/tsdbridge/tsdbridge/graphite/files"
+	"github.com/tsdbridge/tsdbridge/graphite/whisper"
+	"github.com/tsdbridge/tsdbridge/migrate/pipeline"
+)
+
+// ImportFilesOptions are the flags of imports of directories of files.
+type ImportFilesOptions struct {
+	ImportOptions // Skip and Files are not used
+
+	Ceres       bool   // the files are those of ceres, otherwise of whisper
+	Dir         string // argument
+	Archives    string // --archives: all, finest or steps
+	TaggedNames string // --tagged-names: a file of names; empty: none
+}
+
+// DefaultImportFilesOptions returns the options without a flag.
+func DefaultImportFilesOptions() ImportFilesOptions {
+	return ImportFilesOptions{ImportOptions: DefaultImportOptions(), Archives: files.AllArchives}
+}
+
+// Validate names the flag that cannot work.
+func (i ImportFilesOptions) Validate() error {
+	if _, err := files.ParseArchiveChoice(i.Archives); err != nil {
+		return fmt.Errorf("--archives=%s: %w", i.Archives, err)
+	}
+	return i.ImportOptions.Validate()
+}
+
+// ImportFiles imports the whisper files, or the series of ceres, below a directory into the tables, or into the adapter
+// that has them open.
+func ImportFiles(ctx context.Context, o adapter.Options, i ImportFilesOptions, console cli.Console) error {
+	if err := i.readable([]string{i.Dir}); err != nil {
+		return err
+	}
+	of := &files.Import{Dir: i.Dir}
+	of.Archives, _ = files.ParseArchiveChoice(i.Archives) // checked by Validate
+	var err error
+	if of.Tagged, err = readTaggedNames(i.TaggedNames); err != nil {
+		return fmt.Errorf("--tagged-names: %w", err)
+	}
+	return o.AloneOrAsked(i.URL, func() error {
+		return o.RunAloneOrNew(ctx, func(ctx context.Context, a *adapter.Adapter) error {
+			of.Store = a.FileImporter().Store
+			return i.run(ctx, console, of, o.Target())
+		})
+	}, func(base string) error {
+		of.Store = admin.RemoteImport{Base: base}.Part
+		i.teller = admin.NewTeller(base, i.kind())
+		return i.run(i.teller.With(ctx), console, of, cmp.Or(i.URL, o.Target()))
+	})
+}
+
+// kind names the import for people.
+func (i ImportFilesOptions) kind() string {
+	if i.Ceres {
+		return "import ceres"
+	}
+	return "import whisper"
+}
+
+// maxTaggedName bounds a line of --tagged-names, in bytes.
+const maxTaggedName = 64 << 10
+
+// readTaggedNames reads names, one in a line.
+func readTaggedNames(file string) (map[whisper.Hash]string, error) {
+	if file == "" {
+		return nil, nil
+	}
+	f, err := os.Open(file)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = f.Close() }() // it was only read
+	names := map[whisper.Hash]string{}
+	lines := bufio.NewScanner(f)
+	lines.Buffer(nil, maxTaggedName)
+	for lines.Scan() {
+		if name := strings.TrimSpace(lines.Text()); name != "" {
+			names[whisper.HashOf(name)] = name
+		}
+	}
+	return names, lines.Err()
+}
+
+// run imports the files by the store of an import.
+func (i ImportFilesOptions) run(ctx context.Context, console cli.Console, of *files.Import, target string) error {
+	line := &cli.StatusLine{Console: console}
+	to := pipeline.DefaultTreeOptions()
+	to.Dir, to.Suffix, to.Store, to.Parallel, to.State, to.Target, to.Patience = i.Dir, whisper.Suffix, of.Whisper, i.Parallel, i.State, target, i.Patience
+	to.What = "archives: " + i.Archives
+	if i.Ceres {
+		to.Suffix, to.Store, to.What = ceres.NodeFile, of.Ceres, "ceres, "+to.What
+	}
+	to.Skipped = func(path string, err error) { fmt.Fprintln(line, strings.ToValidUTF8(path+": "+err.Error(), "?")) }
+	to.Failed = waiting(line)
+	to.Progress = i.progress(ctx, line)
+	done, err := pipeline.ImportTree(ctx, to)
+	i.teller.End(ctx, toldImport(done), err)
+	line.Close()
+	took := done.Took.Round(time.Millisecond)
+	if err != nil {
+		fmt.Fprintf(console.Err, "%d points were imported in %v; %s\n", done.Points, took, pipeline.Hint(pipeline.ImportOptions{State: i.State}))
+		if ctx.Err() != nil {
+			return errors.New("interrupted")
+		}
+		return err
+	}
+	fmt.Fprintf(console.Out, "%d points of %d files imported in %v, %.0f/s", done.Points, int64(done.Done)-done.Skipped, took, done.Rate())
+	if done.Before > 0 {
+		fmt.Fprintf(console.Out, "; %d before", done.Before)
+	}
+	fmt.Fprintln(console.Out)
+	if done.Skipped > 0 {
+		return &cli.ExitError{Code: cli.ExitIncomplete, Err: fmt.Errorf("%d files were skipped, or imported in part", done.Skipped)}
+	}
+	return nil
+}

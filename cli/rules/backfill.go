@@ -1,0 +1,84 @@
+// Package rules has the commands about rule files: their check, their unit tests, and the filling of the past with recording rules
+// by a running adapter. It evaluates nothing itself.
+package rules
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"time"
+
+	"github.com/tsdbridge/tsdbridge/adapter"
+	"github.com/tsdbridge/tsdbridge/adapter/admin"
+	"github.com/tsdbridge/tsdbridge/cli"
+)
+
+// BackfillOptions are the settings of the command that fills recording rules for the past.
+type BackfillOptions struct {
+	Files      []string
+	Start, End string        // RFC 3339, or a time of an OpenTSDB query; End empty: now
+	Interval   time.Duration // of groups without one
+	URL        string        // of the adapter; empty: the one with these options on this machine
+}
+
+// Validate reports what is wrong with the options.
+func (b BackfillOptions) Validate() error {
+	if _, _, err := b.times(time.Now()); err != nil {
+		return err
+	}
+	if b.Interval <= 0 {
+		return errors.New("--eval-interval must be above 0")
+	}
+	return nil
+}
+
+func (b BackfillOptions) times(now time.Time) (start, end time.Time, err error) {
+	from, err := cli.ParseTime(b.Start, now)
+	if err != nil {
+		return start, end, fmt.Errorf("--start: %w", err)
+	}
+	start, end = time.UnixMilli(from), now
+	if b.End != "" {
+		to, err := cli.ParseTime(b.End, now)
+		if err != nil {
+			return start, end, fmt.Errorf("--end: %w", err)
+		}
+		end = time.UnixMilli(to)
+	}
+	if !end.After(start) {
+		return start, end, errors.New("--end must be after --start")
+	}
+	return start, end, nil
+}
+
+// Fill has a running adapter fill the recording rules of files for the past.
+func Fill(ctx context.Context, o adapter.Options, b BackfillOptions, c cli.Console) error {
+	start, end, err := b.times(o.Now())
+	if err != nil {
+		return err
+	}
+	base := b.URL
+	if base == "" {
+		if base, err = o.OwnURL(); err != nil {
+			return err
+		}
+	}
+	for _, file := range b.Files {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			return err
+		}
+		q := admin.BackfillRequest{File: file, Text: string(text), Start: start, End: end, Interval: b.Interval}
+		if _, err := o.ParseRules(q.File, q.Text, q.Interval); err != nil {
+			return err
+		}
+		if err := (admin.RemoteBackfill{Base: base}).Fill(ctx, q, func(line string) error {
+			_, err := fmt.Fprintln(c.Out, line)
+			return err
+		}); err != nil {
+			return err
+		}
+	}
+	return nil
+}

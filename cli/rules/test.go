@@ -1,0 +1,197 @@
+package rules
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/grafana/regexp"
+	"github.com/prometheus/prometheus/util/junitxml"
+
+	"github.com/tsdbridge/tsdbridge/adapter"
+	"github.com/tsdbridge/tsdbridge/cli"
+	"github.com/tsdbridge/tsdbridge/prometheus/rules"
+)
+
+// TestOptions are the settings of the command that runs unit tests of rules.
+type TestOptions struct {
+	Files []string
+	Run   []string // only tests whose names match one of these; none: all
+	// JUnit is a file that gets the results in JUnit's format; empty: none does.
+	JUnit string
+	// Debug tells when tests begin and end, and lists all data after each.
+	Debug bool
+	// Diff shows alerts that differ as a coloured difference.
+	Diff bool
+	// IgnoreUnknown takes rule files with fields that nobody knows.
+	IgnoreUnknown bool
+}
+
+// Validate names the flag that cannot work.
+func (t TestOptions) Validate() error {
+	_, err := t.wanted()
+	return err
+}
+
+// wanted returns what the name of a test must match; nil: nothing.
+func (t TestOptions) wanted() (*regexp.Regexp, error) {
+	if len(t.Run) == 0 {
+		return nil, nil //nolint:nilnil // it is an answer
+	}
+	return regexp.Compile(strings.Join(t.Run, "|"))
+}
+
+// Test runs the unit tests of files, and prints what fails.
+func Test(ctx context.Context, o adapter.Options, t TestOptions, c cli.Console) error {
+	run, err := t.wanted()
+	if err != nil {
+		return err
+	}
+	r := testRun{t, o, run, c}
+	failed, results := false, &junitxml.JUnitXML{}
+	for _, file := range t.Files {
+		fmt.Fprintf(c.Out, "Unit Testing:  %s\n", file)
+		if err := r.file(ctx, file, results.Suite(file)); err != nil {
+			failed = true
+			fmt.Fprintf(c.Out, "  FAILED:\n%s\n\n", indented(err.Error(), "    "))
+			continue
+		}
+		fmt.Fprint(c.Out, "  SUCCESS\n\n")
+	}
+	if err := t.writeResults(results); err != nil {
+		return err
+	}
+	if failed {
+		return &cli.ExitError{Code: 1}
+	}
+	return nil
+}
+
+// writeResults writes the file that is asked for.
+func (t TestOptions) writeResults(results *junitxml.JUnitXML) error {
+	if t.JUnit == "" {
+		return nil
+	}
+	var text bytes.Buffer
+	if err := results.WriteXML(&text); err != nil {
+		return fmt.Errorf("--junit: %w", err)
+	}
+	if err := os.WriteFile(t.JUnit, text.Bytes(), 0o644); err != nil { //nolint:gosec // others may read results of tests
+		return fmt.Errorf("--junit: %w", err)
+	}
+	return nil
+}
+
+func indented(text, by string) string { return by + strings.ReplaceAll(text, "\n", "\n"+by) }
+
+// A testRun runs the tests of files.
+type testRun struct {
+	TestOptions
+
+	options adapter.Options
+	wanted  *regexp.Regexp // nil: all
+	console cli.Console
+}
+
+// file runs the tests of a file, and notes their results. Its error is what fails.
+func (r testRun) file(ctx context.Context, file string, results *junitxml.TestSuite) error {
+	f, missing, err := rules.LoadTests(file)
+	if err != nil {
+		results.Abort(err)
+		return err
+	}
+	for _, pattern := range missing {
+		fmt.Fprintf(r.console.Err, "  WARNING: no file match pattern %s\n", pattern)
+	}
+	results.Settime(time.Now().Format("2006-01-02T15:04:05"))
+	var errs []error
+	for i := range f.Tests {
+		t := &f.Tests[i]
+		if r.wanted != nil && !r.wanted.MatchString(t.Name) {
+			continue
+		}
+		results.Case(t.ShownName())
+		failures := r.test(ctx, f, t)
+		for _, err := range failures {
+			results.Fail(err.Error())
+		}
+		if len(failures) > 0 {
+			errs = append(errs, fmt.Errorf("name: %s,\n%s", t.ShownName(), indented(errors.Join(failures...).Error(), "  ")))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// test runs a test over a store of its own, and returns what fails.
+func (r testRun) test(ctx context.Context, f *rules.TestFile, t *rules.TestGroup) (failures []error) {
+	if r.Debug {
+		begin := time.Now()
+		fmt.Fprintf(r.console.Err, "DEBUG: Starting test %s\n", t.ShownName())
+		defer func() {
+			fmt.Fprintf(r.console.Err, "DEBUG: Test %s finished, took %v\n", t.ShownName(), time.Since(begin))
+		}()
+	}
+	o := r.options.ForRuleTest(time.Duration(f.EvaluationInterval))
+	set, err := r.rules(o, f, t)
+	if err != nil {
+		return []error{err}
+	}
+	a, err := adapter.New(o)
+	if err != nil {
+		return []error{err}
+	}
+	ctx, stop := context.WithCancel(ctx)
+	ended := make(chan error, 1)
+	go func() { ended <- a.Run(ctx) }()
+	defer func() {
+		stop()
+		if err := <-ended; err != nil {
+			failures = append(failures, err)
+		}
+	}()
+	if err := waitReady(ctx, a, ended); err != nil {
+		return []error{err}
+	}
+	test := rules.Test{File: f, Group: t, Set: set, Diff: r.Diff}
+	if r.Debug {
+		test.Debug = r.console.Err
+	}
+	return a.TestRules(ctx, test)
+}
+
+// rules reads the rule files of a test.
+func (r testRun) rules(o adapter.Options, f *rules.TestFile, t *rules.TestGroup) (*rules.Set, error) {
+	files := make([]string, len(f.RuleFiles))
+	for i, file := range f.RuleFiles {
+		files[i] = literalGlob(file)
+	}
+	c := rules.Config{Files: files, Interval: time.Duration(t.Interval), ExternalLabels: t.ExternalLabels, IgnoreUnknown: r.IgnoreUnknown}
+	return o.LoadRules(c)
+}
+
+// literalGlob returns the pattern that matches one path.
+func literalGlob(path string) string {
+	return strings.NewReplacer(`*`, `\*`, `?`, `\?`, `[`, `\[`, `\`, `\\`).Replace(filepath.Clean(path))
+}
+
+// waitReady waits until queries are answered, or the Run of an adapter has ended.
+func waitReady(ctx context.Context, a *adapter.Adapter, ended chan error) error {
+	tick := time.NewTicker(time.Millisecond)
+	defer tick.Stop()
+	for a.Ready(ctx) != nil {
+		select {
+		case err := <-ended:
+			ended <- nil
+			return errors.Join(errors.New("the store did not start"), err)
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-tick.C:
+		}
+	}
+	return nil
+}

@@ -1,9 +1,0 @@
-//go:build !linux
-
-package listen
-
-import "net"
-
-// unread would report whether bytes of a connection have come that were not read yet. It is not
-// known here.
-func unread(net.Conn) bool { return false }
