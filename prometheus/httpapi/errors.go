@@ -10,7 +10,7 @@ import (
 	"github.com/prometheus/prometheus/tsdb"
 
 	"github.com/tsdbridge/tsdbridge/internal/budget"
-	"github.com/tsdbridge/tsdbridge/prometheus/bounds"
+	"github.com/tsdbridge/tsdbridge/prometheus/promql/limits"
 	"github.com/tsdbridge/tsdbridge/storage"
 )
 
@@ -72,7 +72,7 @@ func QueryError(ctx context.Context, op string, err error) error {
 
 // isLimit reports whether an error is a limit that the same query would exceed again.
 func isLimit(err error) bool {
-	return errors.Is(err, storage.ErrLimit) || errors.Is(err, budget.ErrTooLarge) || errors.Is(err, bounds.ErrCost)
+	return errors.Is(err, storage.ErrLimit) || errors.Is(err, budget.ErrTooLarge) || errors.Is(err, limits.ErrCost)
 }
 
 // QueryStatus returns the HTTP status of an error made by QueryError, however it is wrapped. ok is
@@ -92,7 +92,7 @@ func QueryStatus(err error) (status int, ok bool) {
 		return statusClientClosed, true
 	case isLimit(err), errors.Is(err, storage.ErrUnreadable):
 		return http.StatusUnprocessableEntity, true // a retry gives the same answer, and proxies make none
-	case errors.Is(err, storage.ErrInvalid), errors.Is(err, bounds.ErrText):
+	case errors.Is(err, storage.ErrInvalid), errors.Is(err, limits.ErrText):
 		return http.StatusBadRequest, true
 	}
 	return 0, false

@@ -8,8 +8,8 @@ import (
 	"strings"
 
 	"github.com/tsdbridge/tsdbridge/internal/budget"
-	"github.com/tsdbridge/tsdbridge/prometheus/bounds"
 	"github.com/tsdbridge/tsdbridge/prometheus/httpapi"
+	"github.com/tsdbridge/tsdbridge/prometheus/promql/limits"
 )
 
 // maxForm bounds the body of a request: the longest query, escaped, fits into it.
@@ -33,18 +33,18 @@ func (o Options) bounded(w http.ResponseWriter, r *http.Request) (*http.Request,
 	}
 	length := 0
 	for _, name := range []string{"query", "match[]", "match_target"} {
-		if err := bounds.Selectors(r.Form[name]); err != nil {
+		if err := limits.Selectors(r.Form[name]); err != nil {
 			return r, cancel, badData(fmt.Errorf("invalid parameter %q: %w", name, err))
 		}
 		for _, text := range r.Form[name] {
 			length += len(text)
 		}
 	}
-	if err := bounds.Terms(r.Form["search[]"]); err != nil {
+	if err := limits.Terms(r.Form["search[]"]); err != nil {
 		return r, cancel, badData(fmt.Errorf("invalid parameter \"search[]\": %w", err))
 	}
 	if strings.HasSuffix(r.URL.Path, "/format_query") || strings.HasSuffix(r.URL.Path, "/parse_query") {
-		if err := bounds.Pretty(r.Form.Get("query")); err != nil {
+		if err := limits.Pretty(r.Form.Get("query")); err != nil {
 			return r, cancel, badData(fmt.Errorf("invalid parameter \"query\": %w", err))
 		}
 	}

@@ -6,7 +6,7 @@ import (
 
 	"github.com/tsdbridge/tsdbridge/internal/turns"
 	"github.com/tsdbridge/tsdbridge/prometheus/httpapi"
-	"github.com/tsdbridge/tsdbridge/prometheus/rangeql"
+	"github.com/tsdbridge/tsdbridge/prometheus/promql/rangeql"
 )
 
 // queryGate lets a few queries compute at once; others wait. Queries that read nothing pass freely.

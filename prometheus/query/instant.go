@@ -9,8 +9,8 @@ import (
 
 	"github.com/tsdbridge/tsdbridge/internal/budget"
 	"github.com/tsdbridge/tsdbridge/internal/running"
-	"github.com/tsdbridge/tsdbridge/prometheus/bounds"
 	"github.com/tsdbridge/tsdbridge/prometheus/httpapi"
+	"github.com/tsdbridge/tsdbridge/prometheus/promql/limits"
 )
 
 // Instant evaluates a query at an instant for somebody in this process, with the bounds and the turns of
@@ -22,7 +22,7 @@ func (a *API) Instant(ctx context.Context, text, client string, at time.Time) (p
 		ctx, cancel = context.WithTimeout(ctx, a.o.Timeout)
 		defer cancel()
 	}
-	if err := bounds.Text(text); err != nil {
+	if err := limits.Text(text); err != nil {
 		return nil, err
 	}
 	if err := budget.From(ctx).Take(int64(len(text)) * textCost); err != nil {

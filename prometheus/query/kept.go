@@ -11,7 +11,7 @@ import (
 	"github.com/prometheus/prometheus/util/httputil"
 
 	"github.com/tsdbridge/tsdbridge/internal/budget"
-	"github.com/tsdbridge/tsdbridge/prometheus/resultcache"
+	"github.com/tsdbridge/tsdbridge/prometheus/promql/resultcache"
 )
 
 // The module asks a codec for a whole response and writes it at once. The text of a kept answer may

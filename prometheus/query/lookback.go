@@ -6,9 +6,9 @@ import (
 
 	"github.com/prometheus/prometheus/promql"
 
-	"github.com/tsdbridge/tsdbridge/prometheus/bounds"
 	"github.com/tsdbridge/tsdbridge/prometheus/httpapi"
-	"github.com/tsdbridge/tsdbridge/prometheus/lookback"
+	"github.com/tsdbridge/tsdbridge/prometheus/promql/limits"
+	"github.com/tsdbridge/tsdbridge/prometheus/promql/lookback"
 )
 
 // lookbackParameter gives a query rules of its own, in the words of --query.lookback. "off" is none.
@@ -30,7 +30,7 @@ func withLookbacks(next http.Handler) http.Handler {
 		}
 		var rules lookback.Rules
 		if len(texts) != 1 || texts[0] != "off" {
-			err := bounds.Regexps(texts...)
+			err := limits.Regexps(texts...)
 			if err == nil {
 				rules, err = lookback.Parse(texts)
 			}

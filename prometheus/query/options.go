@@ -13,9 +13,9 @@ import (
 
 	"github.com/tsdbridge/tsdbridge/internal/budget"
 	"github.com/tsdbridge/tsdbridge/internal/running"
-	"github.com/tsdbridge/tsdbridge/prometheus/lookback"
+	"github.com/tsdbridge/tsdbridge/prometheus/promql/lookback"
+	"github.com/tsdbridge/tsdbridge/prometheus/promql/resultcache"
 	"github.com/tsdbridge/tsdbridge/prometheus/queryable"
-	"github.com/tsdbridge/tsdbridge/prometheus/resultcache"
 )
 
 // Options are the limits and the parts of the query API. DefaultOptions sets the limits; the parts

@@ -16,7 +16,7 @@ import (
 
 	"github.com/tsdbridge/tsdbridge/internal/singleflight"
 	"github.com/tsdbridge/tsdbridge/prometheus/httpapi"
-	"github.com/tsdbridge/tsdbridge/prometheus/resultcache"
+	"github.com/tsdbridge/tsdbridge/prometheus/promql/resultcache"
 )
 
 // sharedEngine has equal queries that are asked at the same time answered by one evaluation. Each has

@@ -13,8 +13,8 @@ import (
 	"github.com/tsdbridge/tsdbridge/internal/budget"
 	"github.com/tsdbridge/tsdbridge/internal/running"
 	"github.com/tsdbridge/tsdbridge/internal/turns"
-	"github.com/tsdbridge/tsdbridge/prometheus/bounds"
 	"github.com/tsdbridge/tsdbridge/prometheus/httpapi"
+	"github.com/tsdbridge/tsdbridge/prometheus/promql/limits"
 	"github.com/tsdbridge/tsdbridge/storage"
 )
 
@@ -26,7 +26,7 @@ type readOptions struct {
 	// holds means that the reader keeps the samples, so that they count against the limit.
 	holds bool
 	// cost is what the reader spends on each series.
-	cost bounds.Reader
+	cost limits.Reader
 }
 
 // seriesSet reads series in groups. It holds one group in memory, and reads the next one when that
@@ -64,7 +64,7 @@ func newSeriesSet(ctx context.Context, q *querier, o readOptions, s selection) *
 		account := budget.From(ctx)
 		set.end = func(g seriesGroup) { account.Give(g.bytes) }
 	} else {
-		o.cost = bounds.From(ctx).Of(s.matchers)
+		o.cost = limits.From(ctx).Of(s.matchers)
 		set.find = func() ([]labelSet, error) { return q.findHeld(ctx, s, o.cost) }
 	}
 	if s.labelsOnly {
@@ -75,7 +75,7 @@ func newSeriesSet(ctx context.Context, q *querier, o readOptions, s selection) *
 
 // findHeld finds series that the engine keeps, and takes the memory for what the engine makes of
 // them.
-func (q *querier) findHeld(ctx context.Context, s selection, cost bounds.Reader) ([]labelSet, error) {
+func (q *querier) findHeld(ctx context.Context, s selection, cost limits.Reader) ([]labelSet, error) {
 	sets, err := q.find(ctx, s)
 	if err != nil {
 		return nil, err

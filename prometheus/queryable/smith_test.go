@@ -17,8 +17,8 @@ import (
 	"github.com/prometheus/prometheus/util/teststorage"
 
 	"github.com/tsdbridge/tsdbridge/e2e/scale"
+	"github.com/tsdbridge/tsdbridge/prometheus/promql/rangeql"
 	"github.com/tsdbridge/tsdbridge/prometheus/promtest"
-	"github.com/tsdbridge/tsdbridge/prometheus/rangeql"
 )
 
 // TestRandomQueries sends promqlsmith's random queries to our engine over our store and to the

@@ -12,8 +12,8 @@ import (
 	"github.com/prometheus/prometheus/storage/remote"
 
 	"github.com/tsdbridge/tsdbridge/internal/budget"
-	"github.com/tsdbridge/tsdbridge/prometheus/bounds"
 	"github.com/tsdbridge/tsdbridge/prometheus/httpapi"
+	"github.com/tsdbridge/tsdbridge/prometheus/promql/limits"
 	"github.com/tsdbridge/tsdbridge/prometheus/wire"
 	"github.com/tsdbridge/tsdbridge/storage"
 )
@@ -135,7 +135,7 @@ func checkRegexps(req *prompb.ReadRequest) error {
 			}
 		}
 	}
-	if err := bounds.Regexps(patterns...); err != nil {
+	if err := limits.Regexps(patterns...); err != nil {
 		return badRead(err)
 	}
 	return nil

@@ -25,7 +25,7 @@ import (
 	"github.com/prometheus/prometheus/util/teststorage"
 
 	"github.com/tsdbridge/tsdbridge/e2e/scale"
-	"github.com/tsdbridge/tsdbridge/prometheus/rangeql"
+	"github.com/tsdbridge/tsdbridge/prometheus/promql/rangeql"
 )
 
 // columnSource reads any storage as columns.

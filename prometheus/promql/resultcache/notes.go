@@ -9,7 +9,7 @@ import (
 	"github.com/prometheus/prometheus/promql/parser/posrange"
 	"github.com/prometheus/prometheus/util/annotations"
 
-	"github.com/tsdbridge/tsdbridge/prometheus/rangeql"
+	"github.com/tsdbridge/tsdbridge/prometheus/promql/rangeql"
 )
 
 // notes are what is known of the annotations of an answer. Most annotations have one text for all

@@ -1,4 +1,4 @@
-package bounds
+package limits
 
 // maxRegexp bounds the regular expressions of a query or selector, in compiled instructions. An
 // expression without repetitions and classes has about one for each letter.

@@ -19,7 +19,7 @@ import (
 	"github.com/tsdbridge/tsdbridge/internal/explain"
 	"github.com/tsdbridge/tsdbridge/internal/running"
 	"github.com/tsdbridge/tsdbridge/internal/tracing"
-	"github.com/tsdbridge/tsdbridge/prometheus/bounds"
+	"github.com/tsdbridge/tsdbridge/prometheus/promql/limits"
 )
 
 // Options of an Engine.
@@ -138,7 +138,7 @@ func (e *Engine) query(ctx context.Context, library promql.Query, w *watchedQuer
 	if !ok || s.Expr == nil {
 		return &counted{Query: library, count: e.library, watched: w}
 	}
-	cost, err := bounds.Estimate(s, bounds.Options{MaxSamples: e.o.MaxSamples, DefaultStep: e.o.DefaultStep})
+	cost, err := limits.Estimate(s, limits.Options{MaxSamples: e.o.MaxSamples, DefaultStep: e.o.DefaultStep})
 	if err != nil {
 		return refused{library, err}
 	}

@@ -11,7 +11,7 @@ import (
 	promstorage "github.com/prometheus/prometheus/storage"
 	"github.com/prometheus/prometheus/util/annotations"
 
-	"github.com/tsdbridge/tsdbridge/prometheus/resultcache"
+	"github.com/tsdbridge/tsdbridge/prometheus/promql/resultcache"
 	"github.com/tsdbridge/tsdbridge/storage"
 )
 

@@ -1,8 +1,8 @@
-// Package bounds limits what a PromQL query may cost, before it is parsed and before it is
+// Package limits limits what a PromQL query may cost, before it is parsed and before it is
 // evaluated: its length and depth, the size of its regular expressions, the steps of its
 // subqueries. Prometheus' parser and engine have no limits of these kinds, or check them too late.
 // The package answers no request and reads no series.
-package bounds
+package limits
 
 import (
 	"errors"

@@ -8,14 +8,14 @@ import (
 
 	"github.com/tsdbridge/tsdbridge/internal/budget"
 	"github.com/tsdbridge/tsdbridge/internal/running"
-	"github.com/tsdbridge/tsdbridge/prometheus/bounds"
+	"github.com/tsdbridge/tsdbridge/prometheus/promql/limits"
 )
 
 // boundedQuery is a query of the library whose cost is known. It takes its memory before it begins,
 // and passes on what each series costs to the readers of the series.
 type boundedQuery struct {
 	promql.Query
-	cost   *bounds.Cost
+	cost   *limits.Cost
 	engine *Engine
 }
 
@@ -28,7 +28,7 @@ func (q boundedQuery) Exec(ctx context.Context) *promql.Result {
 		ctx = asShort(ctx)
 	}
 	defer running.From(ctx).Estimated()()
-	result := q.Query.Exec(bounds.With(ctx, q.cost))
+	result := q.Query.Exec(limits.With(ctx, q.cost))
 	if cause := context.Cause(ctx); errors.Is(cause, budget.ErrTooLarge) {
 		return &promql.Result{Err: q.engine.o.NoMemory(ctx, cause)}
 	}
