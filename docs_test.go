@@ -1,6 +1,7 @@
 package main
 
 import (
+	"flag"
 	"os"
 	"path"
 	"path/filepath"
@@ -12,6 +13,9 @@ import (
 
 // contents is the page that lists all pages of the handbook.
 const contents = "docs/README.md"
+
+// rewrite has the tests of pages that are made from code write them.
+var rewrite = flag.Bool("rewrite", false, "rewrite pages that are made from code")
 
 // handbook returns the paths of the README and of all pages of the handbook.
 func handbook(t *testing.T) []string {

@@ -10,7 +10,7 @@ import (
 	"os"
 	"time"
 
-	"github.com/tsdbridge/tsdbridge/cli"
+	"github.com/tsdbridge/tsdbridge/cli/command"
 	"github.com/tsdbridge/tsdbridge/migrate/pipeline"
 	"github.com/tsdbridge/tsdbridge/opentsdb/client"
 	"github.com/tsdbridge/tsdbridge/opentsdb/compare"
@@ -60,9 +60,9 @@ func (c *CheckTSDOptions) Validate() error {
 
 // CheckTSD asks a TSD and an adapter the same queries and prints what differs. Its exit codes are 0 for none, 1 for
 // differences, ExitUsage if something could not be asked.
-func CheckTSD(ctx context.Context, c CheckTSDOptions, console cli.Console) error {
+func CheckTSD(ctx context.Context, c CheckTSDOptions, console command.Console) error {
 	if err := c.Validate(); err != nil {
-		return &cli.ExitError{Code: cli.ExitUsage, Err: err}
+		return &command.ExitError{Code: command.ExitUsage, Err: err}
 	}
 	run := &compare.Run{
 		Options: compare.Options{
@@ -75,16 +75,16 @@ func CheckTSD(ctx context.Context, c CheckTSDOptions, console cli.Console) error
 		if ctx.Err() != nil {
 			err = errors.New("interrupted")
 		}
-		return &cli.ExitError{Code: cli.ExitUsage, Err: err}
+		return &command.ExitError{Code: command.ExitUsage, Err: err}
 	}
 	fmt.Fprintln(console.Out, run.Summary)
 	switch {
 	case run.Failed > 0:
-		return &cli.ExitError{Code: cli.ExitUsage}
+		return &command.ExitError{Code: command.ExitUsage}
 	case run.Different > 0:
-		return &cli.ExitError{Code: 1}
+		return &command.ExitError{Code: 1}
 	case run.Requests == 0:
-		return &cli.ExitError{Code: cli.ExitUsage, Err: errors.New("there is no request to ask")}
+		return &command.ExitError{Code: command.ExitUsage, Err: errors.New("there is no request to ask")}
 	}
 	return nil
 }

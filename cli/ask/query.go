@@ -13,7 +13,7 @@ import (
 	"strings"
 
 	"github.com/tsdbridge/tsdbridge/adapter"
-	"github.com/tsdbridge/tsdbridge/cli"
+	"github.com/tsdbridge/tsdbridge/cli/command"
 	"github.com/tsdbridge/tsdbridge/opentsdb"
 	"github.com/tsdbridge/tsdbridge/opentsdb/client"
 	"github.com/tsdbridge/tsdbridge/opentsdb/query"
@@ -38,14 +38,14 @@ func (a *Options) with(ctx context.Context, o adapter.Options, use func(ctx cont
 }
 
 // Query answers the queries of a command line as a TSD's "tsdb query" does.
-func Query(ctx context.Context, o adapter.Options, a Options, console cli.Console) error {
+func Query(ctx context.Context, o adapter.Options, a Options, console command.Console) error {
 	zone, err := query.ParseZone(o.OpenTSDB.TimeZone)
 	if err != nil {
 		return err
 	}
 	bodies, err := query.ParseCommandLine(a.Args, zone, o.Now())
 	if err != nil {
-		return &cli.ExitError{Code: cli.ExitUsage, Err: fmt.Errorf("%w: want START [END] FUNC [rate] [counter,MAX,RESET] [downsample MILLISECONDS FUNC] METRIC [tag=value ...]", err)}
+		return &command.ExitError{Code: command.ExitUsage, Err: fmt.Errorf("%w: want START [END] FUNC [rate] [counter,MAX,RESET] [downsample MILLISECONDS FUNC] METRIC [tag=value ...]", err)}
 	}
 	return a.with(ctx, o, func(ctx context.Context, c client.Client) error {
 		out := bufio.NewWriterSize(console.Out, 64<<10)
@@ -63,10 +63,10 @@ func Query(ctx context.Context, o adapter.Options, a Options, console cli.Consol
 }
 
 // Lookup prints the series that a lookup finds: TSUID, metric and tags.
-func Lookup(ctx context.Context, o adapter.Options, a Options, console cli.Console) error {
+func Lookup(ctx context.Context, o adapter.Options, a Options, console command.Console) error {
 	body, err := query.ParseLookupArguments(a.Args, a.Limit)
 	if err != nil {
-		return &cli.ExitError{Code: cli.ExitUsage, Err: fmt.Errorf("%w: want [METRIC] [tag=value ...]", err)}
+		return &command.ExitError{Code: command.ExitUsage, Err: fmt.Errorf("%w: want [METRIC] [tag=value ...]", err)}
 	}
 	return a.with(ctx, o, func(ctx context.Context, c client.Client) error {
 		out := bufio.NewWriterSize(console.Out, 64<<10)

@@ -11,15 +11,15 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/tsdbridge/tsdbridge/cli"
+	"github.com/tsdbridge/tsdbridge/cli/command"
 )
 
 // Code runs a command and returns its exit code and all that it prints, the last error included.
-func Code(t *testing.T, command func(cli.Console) error) (code int, out string) {
+func Code(t *testing.T, run func(command.Console) error) (code int, out string) {
 	t.Helper()
 	var text, said strings.Builder
-	err := command(cli.Console{Out: &text, Err: &said})
-	if exit, ok := errors.AsType[*cli.ExitError](err); ok {
+	err := run(command.Console{Out: &text, Err: &said})
+	if exit, ok := errors.AsType[*command.ExitError](err); ok {
 		return exit.Code, fmt.Sprintf("%s%s%v", text.String(), said.String(), exit.Err)
 	}
 	if err != nil {

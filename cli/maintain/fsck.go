@@ -14,7 +14,7 @@ import (
 
 	"github.com/tsdbridge/tsdbridge/adapter"
 	"github.com/tsdbridge/tsdbridge/adapter/admin"
-	"github.com/tsdbridge/tsdbridge/cli"
+	"github.com/tsdbridge/tsdbridge/cli/command"
 	"github.com/tsdbridge/tsdbridge/storage/fsck"
 	"github.com/tsdbridge/tsdbridge/storage/schema"
 )
@@ -99,14 +99,14 @@ const (
 // Fsck checks the rows of the OpenTSDB tables, and mends what it is told to. An adapter that has the
 // embedded store open does it. Its exit codes are 0: nothing was found, 1: something was, 2: it did
 // not come to its end.
-func Fsck(ctx context.Context, o adapter.Options, f FsckOptions, console cli.Console) error {
+func Fsck(ctx context.Context, o adapter.Options, f FsckOptions, console command.Console) error {
 	report, err := f.run(ctx, o, console, nil)
 	if err != nil {
 		return f.failed(ctx, err)
 	}
 	fmt.Fprintf(console.Out, "%d rows and %d cells checked\n%s", report.Rows, report.Cells, report.Tally)
 	if report.Tally.Errors() > 0 {
-		return &cli.ExitError{Code: exitFindings}
+		return &command.ExitError{Code: exitFindings}
 	}
 	return nil
 }
@@ -119,7 +119,7 @@ func (f FsckOptions) failed(ctx context.Context, err error) error {
 	if f.State != "" {
 		err = fmt.Errorf("%w; the same command goes on where this one ended (--state=%s)", err, f.State)
 	}
-	return &cli.ExitError{Code: exitFailed, Err: err}
+	return &command.ExitError{Code: exitFailed, Err: err}
 }
 
 // synced are the kinds of findings that "meta sync" makes rows and cells for.
@@ -128,7 +128,7 @@ func synced() []fsck.Kind { return []fsck.Kind{fsck.NoMeta, fsck.NoCounter, fsck
 // SyncMeta prints which series that have data have no row of tsdb-meta, or no counter or document in
 // it, and makes these if the options have a Fix. Its exit codes are those of Fsck, but for 0, which
 // also means that all was made.
-func SyncMeta(ctx context.Context, o adapter.Options, f FsckOptions, console cli.Console) error {
+func SyncMeta(ctx context.Context, o adapter.Options, f FsckOptions, console command.Console) error {
 	f.Tables = fsck.TableMeta
 	if f.Fix != "" {
 		kinds := make([]string, 0, len(synced()))
@@ -149,13 +149,13 @@ func SyncMeta(ctx context.Context, o adapter.Options, f FsckOptions, console cli
 	}
 	fmt.Fprintf(console.Out, "%d rows of tsdb-meta checked; of series %d rows or cells were missing, %d were made\n", report.Rows, missing, made)
 	if missing > made {
-		return &cli.ExitError{Code: exitFindings}
+		return &command.ExitError{Code: exitFindings}
 	}
 	return nil
 }
 
 // run checks, and prints findings of some kinds; nil: of all.
-func (f FsckOptions) run(ctx context.Context, o adapter.Options, console cli.Console, kinds []fsck.Kind) (report fsck.Report, err error) {
+func (f FsckOptions) run(ctx context.Context, o adapter.Options, console command.Console, kinds []fsck.Kind) (report fsck.Report, err error) {
 	q, err := f.query()
 	if err != nil {
 		return report, err
@@ -174,8 +174,8 @@ func (f FsckOptions) run(ctx context.Context, o adapter.Options, console cli.Con
 }
 
 // check runs the check and prints what it finds.
-func (f FsckOptions) check(ctx context.Context, o adapter.Options, console cli.Console, q fsck.Query, source fsck.Source, kinds []fsck.Kind) (fsck.Report, error) {
-	line := &cli.StatusLine{Console: console}
+func (f FsckOptions) check(ctx context.Context, o adapter.Options, console command.Console, q fsck.Query, source fsck.Source, kinds []fsck.Kind) (fsck.Report, error) {
+	line := &command.StatusLine{Console: console}
 	defer line.Close()
 	run := fsck.RunOptions{
 		Query: q, Parallel: f.Parallel, State: f.State, Target: o.Target(), Every: time.Second, Now: o.Now,

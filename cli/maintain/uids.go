@@ -6,7 +6,7 @@ import (
 
 	"github.com/tsdbridge/tsdbridge/adapter"
 	"github.com/tsdbridge/tsdbridge/adapter/admin"
-	"github.com/tsdbridge/tsdbridge/cli"
+	"github.com/tsdbridge/tsdbridge/cli/command"
 )
 
 // UIDOptions are the arguments and flags of the commands about UIDs.
@@ -19,7 +19,7 @@ type UIDOptions struct {
 // UIDs carries out a command about UIDs. An adapter that has the embedded store open does it. The exit
 // codes are those of OpenTSDB's tool: 0, or 1 if nothing matched, a name does not exist, or fsck found
 // errors that it did not mend.
-func UIDs(ctx context.Context, o adapter.Options, u UIDOptions, console cli.Console) error {
+func UIDs(ctx context.Context, o adapter.Options, u UIDOptions, console command.Console) error {
 	printLine := func(line string) error {
 		_, err := fmt.Fprintln(console.Out, line)
 		return err
@@ -35,7 +35,7 @@ func UIDs(ctx context.Context, o adapter.Options, u UIDOptions, console cli.Cons
 		return err
 	})
 	if err != nil || code != 0 {
-		return &cli.ExitError{Code: max(code, 1), Err: err}
+		return &command.ExitError{Code: max(code, 1), Err: err}
 	}
 	return nil
 }

@@ -9,7 +9,7 @@ import (
 	"github.com/tsdbridge/tsdbridge/adapter"
 	"github.com/tsdbridge/tsdbridge/adapter/adaptertest"
 	"github.com/tsdbridge/tsdbridge/adapter/admin"
-	"github.com/tsdbridge/tsdbridge/cli"
+	"github.com/tsdbridge/tsdbridge/cli/command"
 	"github.com/tsdbridge/tsdbridge/storage"
 	"github.com/tsdbridge/tsdbridge/storage/kv"
 	"github.com/tsdbridge/tsdbridge/storage/schema"
@@ -22,8 +22,8 @@ func runUIDCommand(t *testing.T, o adapter.Options, u admin.UIDRequest) (code in
 		t.Fatal(err)
 	}
 	var text, said strings.Builder
-	err := UIDs(t.Context(), o, UIDOptions{UIDRequest: u}, cli.Console{Out: &text, Err: &said})
-	if exit, ok := errors.AsType[*cli.ExitError](err); ok {
+	err := UIDs(t.Context(), o, UIDOptions{UIDRequest: u}, command.Console{Out: &text, Err: &said})
+	if exit, ok := errors.AsType[*command.ExitError](err); ok {
 		if exit.Err != nil {
 			fmt.Fprintf(&text, "%v\n", exit.Err)
 		}

@@ -9,7 +9,7 @@ import (
 	"github.com/prometheus/prometheus/model/labels"
 
 	"github.com/tsdbridge/tsdbridge/adapter/admin"
-	"github.com/tsdbridge/tsdbridge/cli"
+	"github.com/tsdbridge/tsdbridge/cli/command"
 )
 
 // SeriesChoice are the flags of imports and exports that select series and a time.
@@ -30,12 +30,12 @@ func (c *SeriesChoice) Validate(now time.Time) (err error) {
 	}
 	c.from, c.to = math.MinInt64, math.MaxInt64
 	if c.From != "" {
-		if c.from, err = cli.ParseTime(c.From, now); err != nil {
+		if c.from, err = command.ParseTime(c.From, now); err != nil {
 			return fmt.Errorf("--from=%s: %w", c.From, err)
 		}
 	}
 	if c.To != "" {
-		if c.to, err = cli.ParseTime(c.To, now); err != nil {
+		if c.to, err = command.ParseTime(c.To, now); err != nil {
 			return fmt.Errorf("--to=%s: %w", c.To, err)
 		}
 	}

@@ -10,7 +10,7 @@ import (
 
 	"github.com/tsdbridge/tsdbridge/adapter"
 	"github.com/tsdbridge/tsdbridge/adapter/admin"
-	"github.com/tsdbridge/tsdbridge/cli"
+	"github.com/tsdbridge/tsdbridge/cli/command"
 	"github.com/tsdbridge/tsdbridge/migrate/pipeline"
 	"github.com/tsdbridge/tsdbridge/migrate/tablecopy"
 	"github.com/tsdbridge/tsdbridge/opentsdb/query"
@@ -122,17 +122,17 @@ func (c *CopyOptions) Validate(now time.Time) (err error) {
 func (c *CopyOptions) what() string { return whatIsChosen(c.Match, c.Start, c.End) }
 
 // Copy copies what a store holds into another one.
-func Copy(ctx context.Context, c CopyOptions, console cli.Console) error {
+func Copy(ctx context.Context, c CopyOptions, console command.Console) error {
 	if c.From.Given == "" && c.To.Given == "" {
-		return &cli.ExitError{Code: cli.ExitUsage, Err: errors.New("--from, --to: one of them at least must name a store; the other is that of the flags of this command")}
+		return &command.ExitError{Code: command.ExitUsage, Err: errors.New("--from, --to: one of them at least must name a store; the other is that of the flags of this command")}
 	}
 	if c.From.name() == c.To.name() {
-		return &cli.ExitError{Code: cli.ExitUsage, Err: fmt.Errorf("--from and --to are the same store, %s", c.From.name())}
+		return &command.ExitError{Code: command.ExitUsage, Err: fmt.Errorf("--from and --to are the same store, %s", c.From.name())}
 	}
 	return c.From.use(ctx, adapter.Options.RunAlone, func(ctx context.Context, from copySide) error {
 		return c.To.use(ctx, adapter.Options.RunAloneOrNew, func(ctx context.Context, to copySide) error {
 			if sameAdapter(from, to) {
-				return &cli.ExitError{Code: cli.ExitUsage, Err: errors.New("--from and --to are the same store: one adapter has it open")}
+				return &command.ExitError{Code: command.ExitUsage, Err: errors.New("--from and --to are the same store: one adapter has it open")}
 			}
 			return c.run(ctx, from, to, console)
 		})
@@ -173,12 +173,12 @@ func (s CopySide) use(ctx context.Context, open openTables, use func(ctx context
 }
 
 // run copies from one open store into another.
-func (c *CopyOptions) run(ctx context.Context, from, to copySide, console cli.Console) error {
+func (c *CopyOptions) run(ctx context.Context, from, to copySide, console command.Console) error {
 	if alone, ok := from.(*admin.LocalCopy); ok && c.Follow && !alone.Shared() {
-		return &cli.ExitError{Code: cli.ExitUsage, Err: errors.New("--follow: nothing changes in a store that this command alone has open: run the adapter with --web.enable-admin-api, and name its URL by --from")}
+		return &command.ExitError{Code: command.ExitUsage, Err: errors.New("--follow: nothing changes in a store that this command alone has open: run the adapter with --web.enable-admin-api, and name its URL by --from")}
 	}
 	if c.Delete && !c.Follow {
-		return &cli.ExitError{Code: cli.ExitUsage, Err: errors.New("--delete: it needs --follow")}
+		return &command.ExitError{Code: command.ExitUsage, Err: errors.New("--delete: it needs --follow")}
 	}
 	source, err := from.Source(c.query())
 	if err != nil {
@@ -188,7 +188,7 @@ func (c *CopyOptions) run(ctx context.Context, from, to copySide, console cli.Co
 	if err != nil {
 		return err
 	}
-	line, tellers := &cli.StatusLine{Console: console}, tellersOf(from, to)
+	line, tellers := &command.StatusLine{Console: console}, tellersOf(from, to)
 	ctx = tellers.with(ctx)
 	o := c.options(ctx, source, to, line, tellers)
 	var done tablecopy.Progress
@@ -211,7 +211,7 @@ func (c *CopyOptions) query() admin.CopyQuery {
 }
 
 // options returns what a copy needs.
-func (c *CopyOptions) options(ctx context.Context, from tablecopy.Source, to tablecopy.Target, line *cli.StatusLine, tellers copyTellers) tablecopy.Options {
+func (c *CopyOptions) options(ctx context.Context, from tablecopy.Source, to tablecopy.Target, line *command.StatusLine, tellers copyTellers) tablecopy.Options {
 	o := tablecopy.Options{
 		From: from, To: to, FromName: c.From.name(), ToName: c.To.name(), What: c.what(), State: c.State,
 		Parallel: c.Parallel, Rate: c.Rate, Patience: c.Patience, Every: time.Second, Now: time.Now,
@@ -233,7 +233,7 @@ func (c *CopyOptions) options(ctx context.Context, from tablecopy.Source, to tab
 const restEvery = time.Hour
 
 // following returns what a copy that follows needs in addition.
-func (c *CopyOptions) following(ctx context.Context, o tablecopy.Options, from, to copySide, target tablecopy.Source, line *cli.StatusLine, tellers copyTellers) tablecopy.FollowOptions {
+func (c *CopyOptions) following(ctx context.Context, o tablecopy.Options, from, to copySide, target tablecopy.Source, line *command.StatusLine, tellers copyTellers) tablecopy.FollowOptions {
 	var points int64 // of all rounds
 	f := tablecopy.FollowOptions{
 		Options: o, Changes: from, Target: target, Start: c.start, End: c.end, Pause: c.Pause, Rest: restEvery,
@@ -260,7 +260,7 @@ func (c *CopyOptions) since(side copySide) func(int64) (tablecopy.Source, error)
 }
 
 // tellRound prints what a round has copied.
-func (c *CopyOptions) tellRound(r tablecopy.Round, line *cli.StatusLine) {
+func (c *CopyOptions) tellRound(r tablecopy.Round, line *command.StatusLine) {
 	text := fmt.Sprintf("following: %v behind, %d points in this round", r.Behind.Round(time.Millisecond), r.Points)
 	if r.Pruned > 0 {
 		text += fmt.Sprintf(", %d deleted", r.Pruned)
@@ -272,8 +272,8 @@ func (c *CopyOptions) tellRound(r tablecopy.Round, line *cli.StatusLine) {
 }
 
 // verify compares the stores after a copy.
-func (c *CopyOptions) verify(ctx context.Context, done tablecopy.Progress, source, target tablecopy.Source, console cli.Console, tellers copyTellers) error {
-	line := &cli.StatusLine{Console: console}
+func (c *CopyOptions) verify(ctx context.Context, done tablecopy.Progress, source, target tablecopy.Source, console command.Console, tellers copyTellers) error {
+	line := &command.StatusLine{Console: console}
 	o := tablecopy.VerifyOptions{From: source, To: target, Parallel: c.Parallel, Sample: 1, Differs: differs(line)}
 	o.Asking = pipeline.Asking{Patience: c.Patience, Failed: waiting(line), Now: time.Now}
 	if c.Verify == VerifySample {
@@ -298,15 +298,15 @@ func (c *CopyOptions) verify(ctx context.Context, done tablecopy.Progress, sourc
 	fmt.Fprintf(console.Out, "compared: %d series, %d points of %d ranges; %s\n", v.Series, v.Points, v.Ranges, found(v))
 	switch {
 	case v.Differ > 0:
-		return &cli.ExitError{Code: cli.ExitIncomplete, Err: fmt.Errorf("%d series differ", v.Differ)}
+		return &command.ExitError{Code: command.ExitIncomplete, Err: fmt.Errorf("%d series differ", v.Differ)}
 	case done.LostN > 0:
-		return &cli.ExitError{Code: cli.ExitIncomplete, Err: fmt.Errorf("%d things were not copied", done.LostN)}
+		return &command.ExitError{Code: command.ExitIncomplete, Err: fmt.Errorf("%d things were not copied", done.LostN)}
 	}
 	return nil
 }
 
 // differs prints series that differ.
-func differs(line *cli.StatusLine) func(tablecopy.Difference) {
+func differs(line *command.StatusLine) func(tablecopy.Difference) {
 	return func(d tablecopy.Difference) { fmt.Fprintln(line, strings.ToValidUTF8("differs: "+d.String(), "?")) }
 }
 
@@ -316,7 +316,7 @@ func found(v tablecopy.Verified) string {
 }
 
 // tell prints what was copied.
-func (c *CopyOptions) tell(ctx context.Context, done tablecopy.Progress, err error, console cli.Console) error {
+func (c *CopyOptions) tell(ctx context.Context, done tablecopy.Progress, err error, console command.Console) error {
 	took := done.Took.Round(time.Millisecond)
 	if err != nil {
 		fmt.Fprintf(console.Err, "%d points were copied in %v; %s\n", done.Points-done.Before.Points, took, c.hint())
@@ -331,7 +331,7 @@ func (c *CopyOptions) tell(ctx context.Context, done tablecopy.Progress, err err
 	}
 	fmt.Fprintln(console.Out)
 	if done.LostN > 0 {
-		return &cli.ExitError{Code: cli.ExitIncomplete, Err: fmt.Errorf("%d things were not copied", done.LostN)}
+		return &command.ExitError{Code: command.ExitIncomplete, Err: fmt.Errorf("%d things were not copied", done.LostN)}
 	}
 	return nil
 }

@@ -20,8 +20,8 @@ import (
 	"github.com/tsdbridge/tsdbridge/adapter"
 	"github.com/tsdbridge/tsdbridge/adapter/adaptertest"
 	"github.com/tsdbridge/tsdbridge/adapter/admin"
-	"github.com/tsdbridge/tsdbridge/cli"
 	"github.com/tsdbridge/tsdbridge/cli/clitest"
+	"github.com/tsdbridge/tsdbridge/cli/command"
 	"github.com/tsdbridge/tsdbridge/storage"
 	"github.com/tsdbridge/tsdbridge/storage/archive"
 	"github.com/tsdbridge/tsdbridge/storage/hbase/hbasetest"
@@ -343,7 +343,7 @@ func copyAll(t *testing.T, from, to CopySide, change ...func(*CopyOptions)) (cod
 	if err := c.Validate(time.Now()); err != nil {
 		t.Fatal(err)
 	}
-	return clitest.Code(t, func(console cli.Console) error { return Copy(t.Context(), c, console) })
+	return clitest.Code(t, func(console command.Console) error { return Copy(t.Context(), c, console) })
 }
 
 // opened calls use with an adapter of options.
@@ -465,7 +465,7 @@ func TestCopyIntoOtherData(t *testing.T) {
 			t.Errorf("%s has %d and %d points, want %v", metric, one, two, want)
 		}
 	}
-	if code, out := copyAll(t, CopySide{Options: source}, CopySide{Options: source}); code != cli.ExitUsage || !strings.Contains(out, "the same store") {
+	if code, out := copyAll(t, CopySide{Options: source}, CopySide{Options: source}); code != command.ExitUsage || !strings.Contains(out, "the same store") {
 		t.Error(code, out)
 	}
 }
@@ -492,7 +492,7 @@ func TestCopyDamaged(t *testing.T) {
 		}
 	})
 	code, out := copyAll(t, CopySide{Options: source}, CopySide{Options: target})
-	if code != cli.ExitIncomplete || strings.Count(out, "not copied: ") != 1 || !strings.Contains(out, series+" at 2024-12-18T") || !strings.Contains(out, "1 things were not copied") {
+	if code != command.ExitIncomplete || strings.Count(out, "not copied: ") != 1 || !strings.Contains(out, series+" at 2024-12-18T") || !strings.Contains(out, "1 things were not copied") {
 		t.Errorf("%d %s", code, out)
 	}
 	if diff := gocmp.Diff(want, dumped(t, target)); diff != "" {
@@ -531,7 +531,7 @@ func TestCopyVerify(t *testing.T) {
 	}
 	change(source, copyBegin+2, 5)
 	code, out = copyAll(t, CopySide{Options: source}, CopySide{Options: target}, all)
-	if code != cli.ExitIncomplete || !strings.Contains(out, "differs: points of "+name.String()+": 1 are missing, the first at 2023-11-14T22:13:20Z") || !strings.Contains(out, "1 series differ, 1 points are missing") {
+	if code != command.ExitIncomplete || !strings.Contains(out, "differs: points of "+name.String()+": 1 are missing, the first at 2023-11-14T22:13:20Z") || !strings.Contains(out, "1 series differ, 1 points are missing") {
 		t.Error(code, out)
 	}
 }
@@ -554,7 +554,7 @@ func TestCopyDeclaredTree(t *testing.T) {
 	})
 	target.Graphite.Trees = adaptertest.Trees(t, "- {name: servers, path: 'servers.{host}.{metric...}'}\n")
 	code, out := copyAll(t, CopySide{Options: source}, CopySide{Options: target})
-	if code != cli.ExitIncomplete || strings.Count(out, "not copied: ") != 1 || !strings.Contains(out, "not copied: the tree servers: ") {
+	if code != command.ExitIncomplete || strings.Count(out, "not copied: ") != 1 || !strings.Contains(out, "not copied: the tree servers: ") {
 		t.Error(code, out)
 	}
 	// The default tree, which the first series makes, is that of each configuration.
@@ -625,7 +625,7 @@ func TestCopyFollow(t *testing.T) {
 			out := &lines{news: make(chan struct{}, 1)}
 			ctx, cancel := context.WithCancel(t.Context())
 			ended := make(chan error, 1)
-			go func() { ended <- Copy(ctx, c, cli.Console{Out: out, Err: out}) }()
+			go func() { ended <- Copy(ctx, c, command.Console{Out: out, Err: out}) }()
 			out.rounds(t, 1)
 
 			refs, errs := from.Store().Resolve(t.Context(), []storage.Series{f.series(0), f.series(100), f.series(1), {Metric: "emptied", Tags: f.series(0).Tags}})
@@ -667,7 +667,7 @@ func TestCopyFollow(t *testing.T) {
 			f.check(from.Store().Append(t.Context(), b))
 			out = &lines{news: make(chan struct{}, 1)}
 			ctx, cancel = context.WithCancel(t.Context())
-			go func() { ended <- Copy(ctx, c, cli.Console{Out: out, Err: out}) }()
+			go func() { ended <- Copy(ctx, c, command.Console{Out: out, Err: out}) }()
 			out.rounds(t, 1)
 			cancel()
 			if err := <-ended; err != nil || strings.Contains(out.text.String(), "no longer knows") {
@@ -710,7 +710,7 @@ func TestCopyFollowRename(t *testing.T) {
 	out := &lines{news: make(chan struct{}, 1)}
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
-	go func() { ended <- Copy(ctx, c, cli.Console{Out: out, Err: out}) }()
+	go func() { ended <- Copy(ctx, c, command.Console{Out: out, Err: out}) }()
 	out.rounds(t, 1)
 	f.check(from.Store().Rename(t.Context(), schema.Metric, f.series(0).Metric, "renamed"))
 	f.check(from.Store().Rename(t.Context(), schema.Tagv, "b", "other"))

@@ -12,7 +12,7 @@ import (
 
 	"github.com/tsdbridge/tsdbridge/adapter"
 	"github.com/tsdbridge/tsdbridge/adapter/admin"
-	"github.com/tsdbridge/tsdbridge/cli"
+	"github.com/tsdbridge/tsdbridge/cli/command"
 	"github.com/tsdbridge/tsdbridge/migrate/pipeline"
 	"github.com/tsdbridge/tsdbridge/opentsdb"
 	"github.com/tsdbridge/tsdbridge/opentsdb/query"
@@ -139,7 +139,7 @@ func (e *ExportOptions) files() ([]string, error) {
 }
 
 // ExportOpenTSDB writes points of the tables as OpenTSDB's import text.
-func ExportOpenTSDB(ctx context.Context, o adapter.Options, e ExportOptions, console cli.Console) error {
+func ExportOpenTSDB(ctx context.Context, o adapter.Options, e ExportOptions, console command.Console) error {
 	if e.Format == ExportRaw {
 		return e.raw(ctx, o, console.Out)
 	}
@@ -171,7 +171,7 @@ func (f finalSource) Read(ctx context.Context, r pipeline.Range, give func(pipel
 }
 
 // progress returns what is done with the progress of an export, each second: it is printed if it is shown, and told to the adapter.
-func (e *ExportOptions) progress(ctx context.Context, line *cli.StatusLine, shown bool) func(pipeline.ExportProgress) {
+func (e *ExportOptions) progress(ctx context.Context, line *command.StatusLine, shown bool) func(pipeline.ExportProgress) {
 	var printed time.Duration
 	return func(p pipeline.ExportProgress) {
 		if shown && p.Took-printed >= e.Every {
@@ -183,12 +183,12 @@ func (e *ExportOptions) progress(ctx context.Context, line *cli.StatusLine, show
 }
 
 // run exports the points of a source.
-func (e *ExportOptions) run(ctx context.Context, console cli.Console, source func(start, end int64) (exportSource, error), target string) error {
+func (e *ExportOptions) run(ctx context.Context, console command.Console, source func(start, end int64) (exportSource, error), target string) error {
 	files, err := e.files()
 	if err != nil {
 		return fmt.Errorf("--output: %w", err)
 	}
-	line := &cli.StatusLine{Console: console}
+	line := &command.StatusLine{Console: console}
 	var from exportSource
 	open := func(start, end int64) (_ pipeline.Source, err error) {
 		from, err = source(start, end)
@@ -229,7 +229,7 @@ func (e *ExportOptions) run(ctx context.Context, console cli.Console, source fun
 		if done.Reason != "" {
 			reason = "; the first reason: " + done.Reason
 		}
-		return &cli.ExitError{Code: cli.ExitIncomplete, Err: fmt.Errorf("%d points were left out%s", done.LeftOut, reason)}
+		return &command.ExitError{Code: command.ExitIncomplete, Err: fmt.Errorf("%d points were left out%s", done.LeftOut, reason)}
 	}
 	return nil
 }

@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/tsdbridge/tsdbridge/adapter"
-	"github.com/tsdbridge/tsdbridge/cli"
+	"github.com/tsdbridge/tsdbridge/cli/command"
 	"github.com/tsdbridge/tsdbridge/migrate/pipeline"
 	"github.com/tsdbridge/tsdbridge/prometheus/blocks"
 )
@@ -36,7 +36,7 @@ func (e *ExportBlocksOptions) Validate(now time.Time) error {
 }
 
 // ExportBlocks writes blocks of Prometheus of the tables, or of an adapter that has them open.
-func ExportBlocks(ctx context.Context, o adapter.Options, e ExportBlocksOptions, console cli.Console) error {
+func ExportBlocks(ctx context.Context, o adapter.Options, e ExportBlocksOptions, console command.Console) error {
 	return e.export(ctx, o, "export prometheus", e.format(), console)
 }
 

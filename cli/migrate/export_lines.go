@@ -10,7 +10,7 @@ import (
 
 	"github.com/tsdbridge/tsdbridge/adapter"
 	"github.com/tsdbridge/tsdbridge/adapter/admin"
-	"github.com/tsdbridge/tsdbridge/cli"
+	"github.com/tsdbridge/tsdbridge/cli/command"
 	"github.com/tsdbridge/tsdbridge/migrate/pipeline"
 	"github.com/tsdbridge/tsdbridge/prometheus/columns"
 	"github.com/tsdbridge/tsdbridge/prometheus/jsonlines"
@@ -42,7 +42,7 @@ func (e *ExportLinesOptions) Validate(now time.Time) error {
 }
 
 // ExportLines writes lines of JSON of the tables, or of an adapter that has them open.
-func ExportLines(ctx context.Context, o adapter.Options, e ExportLinesOptions, console cli.Console) error {
+func ExportLines(ctx context.Context, o adapter.Options, e ExportLinesOptions, console command.Console) error {
 	return openColumns(ctx, o, e.URL, "export victoriametrics", func(ctx context.Context, s openedColumns) error {
 		e.teller, e.unit = s.teller, "days"
 		return e.run(ctx, console, func(start, end int64) (exportSource, error) {

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/tsdbridge/tsdbridge/adapter"
-	"github.com/tsdbridge/tsdbridge/cli"
+	"github.com/tsdbridge/tsdbridge/cli/command"
 	"github.com/tsdbridge/tsdbridge/migrate/pipeline"
 	"github.com/tsdbridge/tsdbridge/prometheus/parquet"
 )
@@ -31,7 +31,7 @@ func (e *ExportParquetOptions) Validate(now time.Time) error {
 }
 
 // ExportParquet writes files of Parquet of the tables, or of an adapter that has them open.
-func ExportParquet(ctx context.Context, o adapter.Options, e ExportParquetOptions, console cli.Console) error {
+func ExportParquet(ctx context.Context, o adapter.Options, e ExportParquetOptions, console command.Console) error {
 	return e.export(ctx, o, "export parquet", e.format(), console)
 }
 

@@ -19,8 +19,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/tsdbridge/tsdbridge/adapter/adaptertest"
-	"github.com/tsdbridge/tsdbridge/cli"
 	"github.com/tsdbridge/tsdbridge/cli/clitest"
+	"github.com/tsdbridge/tsdbridge/cli/command"
 	"github.com/tsdbridge/tsdbridge/graphite/files"
 	"github.com/tsdbridge/tsdbridge/migrate/pipeline"
 )
@@ -60,15 +60,15 @@ func TestExportPatience(t *testing.T) {
 	a, stop := adaptertest.Run(t, o)
 	defer stop()
 	e := exportOf(t, t.TempDir(), func(e *ExportBlocksOptions) { e.URL, e.Length = flakyProxy(t, "http://"+a.Addr()), 18*time.Hour })
-	code, out := clitest.Code(t, func(c cli.Console) error { return ExportBlocks(t.Context(), o, e, c) })
-	if code != cli.ExitIncomplete || !strings.Contains(out, " were left out") {
+	code, out := clitest.Code(t, func(c command.Console) error { return ExportBlocks(t.Context(), o, e, c) })
+	if code != command.ExitIncomplete || !strings.Contains(out, " were left out") {
 		t.Errorf("%d: %s", code, out)
 	}
 	if diff := cmp.Diff(want, answerOfPrometheus(t, e.Dir)); diff != "" {
 		t.Error(diff)
 	}
 	e.Patience, e.Dir = 0, t.TempDir()
-	if err := ExportBlocks(t.Context(), o, e, cli.Console{Out: io.Discard, Err: io.Discard}); err == nil {
+	if err := ExportBlocks(t.Context(), o, e, command.Console{Out: io.Discard, Err: io.Discard}); err == nil {
 		t.Error("without patience the export does not fail")
 	}
 }
@@ -96,7 +96,7 @@ func TestExportFilesPatience(t *testing.T) {
 			}
 			return nil
 		}
-		code, out := clitest.Code(t, func(c cli.Console) error { return e.run(t.Context(), c, source, "here") })
+		code, out := clitest.Code(t, func(c command.Console) error { return e.run(t.Context(), c, source, "here") })
 		if code != 0 || !strings.Contains(out, "4 points of 4 files exported") || asked != 4 {
 			t.Errorf("%d: %s, after %d requests", code, out, asked)
 		}

@@ -12,7 +12,7 @@ import (
 
 	"github.com/tsdbridge/tsdbridge/adapter"
 	"github.com/tsdbridge/tsdbridge/adapter/admin"
-	"github.com/tsdbridge/tsdbridge/cli"
+	"github.com/tsdbridge/tsdbridge/cli/command"
 	"github.com/tsdbridge/tsdbridge/migrate/pipeline"
 	"github.com/tsdbridge/tsdbridge/prometheus/columns"
 	"github.com/tsdbridge/tsdbridge/prometheus/openmetrics"
@@ -35,7 +35,7 @@ func (e *ExportTextOptions) Validate(now time.Time) error {
 }
 
 // ExportOpenMetrics writes OpenMetrics of the tables, or of an adapter that has them open.
-func ExportOpenMetrics(ctx context.Context, o adapter.Options, e ExportTextOptions, console cli.Console) error {
+func ExportOpenMetrics(ctx context.Context, o adapter.Options, e ExportTextOptions, console command.Console) error {
 	return openColumns(ctx, o, e.URL, "export openmetrics", func(ctx context.Context, s openedColumns) error {
 		e.teller = s.teller
 		known, err := s.Metadata(ctx)

@@ -14,7 +14,7 @@ import (
 
 	"github.com/tsdbridge/tsdbridge/adapter"
 	"github.com/tsdbridge/tsdbridge/adapter/admin"
-	"github.com/tsdbridge/tsdbridge/cli"
+	"github.com/tsdbridge/tsdbridge/cli/command"
 	"github.com/tsdbridge/tsdbridge/graphite/files"
 	"github.com/tsdbridge/tsdbridge/migrate/pipeline"
 )
@@ -52,7 +52,7 @@ func (e ExportFilesOptions) Validate() error {
 }
 
 // ExportWhisper writes whisper files of the series of the tables, or of an adapter that has them open.
-func ExportWhisper(ctx context.Context, o adapter.Options, e ExportFilesOptions, console cli.Console) error {
+func ExportWhisper(ctx context.Context, o adapter.Options, e ExportFilesOptions, console command.Console) error {
 	return o.AloneOrAsked(e.URL, func() error {
 		return o.RunAlone(ctx, func(ctx context.Context, a *adapter.Adapter) error {
 			return e.run(ctx, console, a.WhisperFiles, o.Target())
@@ -79,12 +79,12 @@ func (e ExportFilesOptions) named(target string) string {
 }
 
 // run writes the files of a source.
-func (e ExportFilesOptions) run(ctx context.Context, console cli.Console, source admin.FilesSource, target string) error {
+func (e ExportFilesOptions) run(ctx context.Context, console command.Console, source admin.FilesSource, target string) error {
 	state, err := pipeline.OpenFilesState(e.State, e.named(target), e.Dir, time.Now)
 	if err != nil {
 		return fmt.Errorf("state: %w", err)
 	}
-	w := &filesWriter{ExportFilesOptions: e, console: console, line: &cli.StatusLine{Console: console}, state: state, begun: time.Now()}
+	w := &filesWriter{ExportFilesOptions: e, console: console, line: &command.StatusLine{Console: console}, state: state, begun: time.Now()}
 	var ended bool
 	if w.After, w.before, ended = state.Before(); !ended {
 		err = w.read(ctx, source)
@@ -106,8 +106,8 @@ func (e ExportFilesOptions) run(ctx context.Context, console cli.Console, source
 // A filesWriter writes files of an export, and tells of it.
 type filesWriter struct {
 	ExportFilesOptions
-	console      cli.Console
-	line         *cli.StatusLine
+	console      command.Console
+	line         *command.StatusLine
 	state        *pipeline.FilesState
 	begun, told  time.Time
 	toldAdapter  time.Time
@@ -217,7 +217,7 @@ func (w *filesWriter) end(took time.Duration) error {
 	all.Add(w.done)
 	switch {
 	case all.LeftOut > 0:
-		return &cli.ExitError{Code: cli.ExitIncomplete, Err: fmt.Errorf("%d series were left out", all.LeftOut)}
+		return &command.ExitError{Code: command.ExitIncomplete, Err: fmt.Errorf("%d series were left out", all.LeftOut)}
 	case all.Files == 0:
 		return errors.New("no series was found")
 	}

@@ -12,7 +12,7 @@ import (
 
 	"github.com/tsdbridge/tsdbridge/adapter"
 	"github.com/tsdbridge/tsdbridge/adapter/admin"
-	"github.com/tsdbridge/tsdbridge/cli"
+	"github.com/tsdbridge/tsdbridge/cli/command"
 	"github.com/tsdbridge/tsdbridge/migrate/pipeline"
 	"github.com/tsdbridge/tsdbridge/prometheus/columns"
 )
@@ -63,14 +63,14 @@ type windowFormat struct {
 }
 
 // export writes the windows of the tables, or of an adapter that has them open.
-func (e *ExportWindowsOptions) export(ctx context.Context, o adapter.Options, command string, format windowFormat, console cli.Console) error {
-	return openColumns(ctx, o, e.URL, command, func(ctx context.Context, s openedColumns) error {
+func (e *ExportWindowsOptions) export(ctx context.Context, o adapter.Options, kind string, format windowFormat, console command.Console) error {
+	return openColumns(ctx, o, e.URL, kind, func(ctx context.Context, s openedColumns) error {
 		return e.run(ctx, console, s, format, o.Now)
 	})
 }
 
 // run writes the windows of a source.
-func (e *ExportWindowsOptions) run(ctx context.Context, console cli.Console, s openedColumns, format windowFormat, now func() time.Time) error {
+func (e *ExportWindowsOptions) run(ctx context.Context, console command.Console, s openedColumns, format windowFormat, now func() time.Time) error {
 	named := fmt.Sprintf("%s, %s of %v, in %s", e.what(), format.unit, e.Length, s.name)
 	if err := os.MkdirAll(e.Dir, 0o777); err != nil {
 		return err
@@ -79,7 +79,7 @@ func (e *ExportWindowsOptions) run(ctx context.Context, console cli.Console, s o
 	if err != nil {
 		return fmt.Errorf("state: %w", err)
 	}
-	x := &windowsExport{ExportWindowsOptions: *e, console: console, line: &cli.StatusLine{Console: console}, source: s, named: named, format: format, now: now, state: state, begun: time.Now()}
+	x := &windowsExport{ExportWindowsOptions: *e, console: console, line: &command.StatusLine{Console: console}, source: s, named: named, format: format, now: now, state: state, begun: time.Now()}
 	after, before, ended := state.Before()
 	x.before = before
 	if !ended {
@@ -108,8 +108,8 @@ const minWindow = int64(2 * time.Hour / time.Millisecond)
 // A windowsExport is an export of windows.
 type windowsExport struct {
 	ExportWindowsOptions
-	console      cli.Console
-	line         *cli.StatusLine
+	console      command.Console
+	line         *command.StatusLine
 	source       openedColumns
 	named        string // what is exported
 	format       windowFormat

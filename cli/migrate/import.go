@@ -11,7 +11,7 @@ import (
 
 	"github.com/tsdbridge/tsdbridge/adapter"
 	"github.com/tsdbridge/tsdbridge/adapter/admin"
-	"github.com/tsdbridge/tsdbridge/cli"
+	"github.com/tsdbridge/tsdbridge/cli/command"
 	"github.com/tsdbridge/tsdbridge/migrate/pipeline"
 )
 
@@ -54,7 +54,7 @@ func (i ImportOptions) Validate() error {
 
 // ImportOpenTSDB imports files of OpenTSDB's import text into the tables, or into the adapter that has
 // them open.
-func ImportOpenTSDB(ctx context.Context, o adapter.Options, i ImportOptions, console cli.Console) error {
+func ImportOpenTSDB(ctx context.Context, o adapter.Options, i ImportOptions, console command.Console) error {
 	if len(i.Files) == 0 {
 		i.Files = []string{pipeline.Stdin}
 	}
@@ -75,7 +75,7 @@ func ImportOpenTSDB(ctx context.Context, o adapter.Options, i ImportOptions, con
 }
 
 // progress returns what is done with the progress of an import, each second: it is printed and told to the adapter, or neither.
-func (i ImportOptions) progress(ctx context.Context, line *cli.StatusLine) func(pipeline.Progress) {
+func (i ImportOptions) progress(ctx context.Context, line *command.StatusLine) func(pipeline.Progress) {
 	shown := line.Console.Terminal || i.Every > 0
 	if !shown && i.teller == nil {
 		return nil
@@ -91,8 +91,8 @@ func (i ImportOptions) progress(ctx context.Context, line *cli.StatusLine) func(
 }
 
 // run imports the files by store.
-func (i ImportOptions) run(ctx context.Context, console cli.Console, store pipeline.Store, target string) (pipeline.Progress, error) {
-	line := &cli.StatusLine{Console: console}
+func (i ImportOptions) run(ctx context.Context, console command.Console, store pipeline.Store, target string) (pipeline.Progress, error) {
+	line := &command.StatusLine{Console: console}
 	to := pipeline.DefaultImportOptions()
 	to.Files, to.Stdin, to.Store, to.Skip, to.Parallel, to.State, to.Target = i.Files, console.In, store, i.Skip, i.Parallel, i.State, target
 	to.Patience, to.BlockBytes = i.Patience, cmp.Or(i.block, to.BlockBytes)
@@ -115,7 +115,7 @@ func (i ImportOptions) run(ctx context.Context, console cli.Console, store pipel
 	}
 	fmt.Fprintln(console.Out)
 	if done.Bad > 0 {
-		return done, &cli.ExitError{Code: cli.ExitIncomplete, Err: fmt.Errorf("%d bad lines were skipped", done.Bad)}
+		return done, &command.ExitError{Code: command.ExitIncomplete, Err: fmt.Errorf("%d bad lines were skipped", done.Bad)}
 	}
 	return done, nil
 }

@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/tsdbridge/tsdbridge/adapter"
-	"github.com/tsdbridge/tsdbridge/cli"
+	"github.com/tsdbridge/tsdbridge/cli/command"
 	"github.com/tsdbridge/tsdbridge/migrate/pipeline"
 	"github.com/tsdbridge/tsdbridge/prometheus/blocks"
 	"github.com/tsdbridge/tsdbridge/prometheus/columns"
@@ -42,7 +42,7 @@ func (i *ImportBlocksOptions) Validate(now time.Time) error {
 
 // ImportBlocks imports a data directory of Prometheus into the tables, or into the adapter that has
 // them open.
-func ImportBlocks(ctx context.Context, o adapter.Options, i ImportBlocksOptions, console cli.Console) error {
+func ImportBlocks(ctx context.Context, o adapter.Options, i ImportBlocksOptions, console command.Console) error {
 	if err := i.readable([]string{i.Dir}); err != nil {
 		return err
 	}
@@ -59,8 +59,8 @@ func (i *ImportBlocksOptions) source() blocks.Options {
 }
 
 // run imports the directory by the store of an import.
-func (i *ImportBlocksOptions) run(ctx context.Context, console cli.Console, target columnsTarget) (err error) {
-	line := &cli.StatusLine{Console: console}
+func (i *ImportBlocksOptions) run(ctx context.Context, console command.Console, target columnsTarget) (err error) {
+	line := &command.StatusLine{Console: console}
 	described, err := readMetadata(ctx, i.Metadata)
 	if err != nil {
 		return err
@@ -109,7 +109,7 @@ func (i *ImportBlocksOptions) run(ctx context.Context, console cli.Console, targ
 }
 
 // pieces returns the options of an import in the pieces of a directory.
-func (i *ImportBlocksOptions) pieces(ctx context.Context, line *cli.StatusLine, dir *blocks.Dir) pipeline.PiecesOptions {
+func (i *ImportBlocksOptions) pieces(ctx context.Context, line *command.StatusLine, dir *blocks.Dir) pipeline.PiecesOptions {
 	d := pipeline.DefaultTreeOptions()
 	to := pipeline.PiecesOptions{Parallel: i.Parallel, HeldBytes: 1, Patience: i.Patience, Every: d.Every, Now: d.Now}
 	for n := range dir.Pieces() {
@@ -121,7 +121,7 @@ func (i *ImportBlocksOptions) pieces(ctx context.Context, line *cli.StatusLine, 
 }
 
 // watch has an import tell of what it does.
-func (i *ImportOptions) watch(ctx context.Context, to *pipeline.PiecesOptions, line *cli.StatusLine) {
+func (i *ImportOptions) watch(ctx context.Context, to *pipeline.PiecesOptions, line *command.StatusLine) {
 	to.Skipped = func(name string, err error) { fmt.Fprintln(line, strings.ToValidUTF8(name+": "+err.Error(), "?")) }
 	to.Failed = waiting(line)
 	to.Progress = i.progress(ctx, line)

@@ -16,8 +16,8 @@ import (
 	"github.com/tsdbridge/tsdbridge/adapter"
 	"github.com/tsdbridge/tsdbridge/adapter/adaptertest"
 	"github.com/tsdbridge/tsdbridge/adapter/admin"
-	"github.com/tsdbridge/tsdbridge/cli"
 	"github.com/tsdbridge/tsdbridge/cli/clitest"
+	"github.com/tsdbridge/tsdbridge/cli/command"
 	"github.com/tsdbridge/tsdbridge/prometheus/columns"
 	"github.com/tsdbridge/tsdbridge/prometheus/promtest"
 	"github.com/tsdbridge/tsdbridge/prometheus/queryable"
@@ -76,14 +76,14 @@ func TestImportBlocks(t *testing.T) {
 	want := answerOfPrometheus(t, dir)
 	i := blocksOf(t, dir, func(i *ImportBlocksOptions) { i.State = filepath.Join(t.TempDir(), "state") })
 	o := adaptertest.Options(t, storage.WriteBuffered)
-	code, out := clitest.Code(t, func(c cli.Console) error { return ImportBlocks(t.Context(), o, i, c) })
+	code, out := clitest.Code(t, func(c command.Console) error { return ImportBlocks(t.Context(), o, i, c) })
 	if code != 0 || !strings.Contains(out, fmt.Sprintf("%d samples imported", len(want))) {
 		t.Errorf("%d: %s", code, out)
 	}
 	if diff := cmp.Diff(want, storedIn(t, o)); diff != "" {
 		t.Error(diff)
 	}
-	if code, out = clitest.Code(t, func(c cli.Console) error { return ImportBlocks(t.Context(), o, i, c) }); code != 0 || !strings.Contains(out, fmt.Sprintf("; %d before", len(want))) {
+	if code, out = clitest.Code(t, func(c command.Console) error { return ImportBlocks(t.Context(), o, i, c) }); code != 0 || !strings.Contains(out, fmt.Sprintf("; %d before", len(want))) {
 		t.Errorf("%d: %s", code, out)
 	}
 
@@ -91,7 +91,7 @@ func TestImportBlocks(t *testing.T) {
 	a, stop := adaptertest.Run(t, o)
 	defer stop()
 	i.State, i.URL = "", "http://"+a.Addr()
-	if code, out = clitest.Code(t, func(c cli.Console) error { return ImportBlocks(t.Context(), o, i, c) }); code != 0 {
+	if code, out = clitest.Code(t, func(c command.Console) error { return ImportBlocks(t.Context(), o, i, c) }); code != 0 {
 		t.Errorf("%d: %s", code, out)
 	}
 	if diff := cmp.Diff(want, samplesIn(t, a)); diff != "" {
@@ -119,7 +119,7 @@ func TestImportBlocksInterrupted(t *testing.T) {
 		for most := 1; ; most++ {
 			left := most
 			var text strings.Builder
-			err := i.run(ctx, cli.Console{Out: &text, Err: &text}, columnsTarget{name: "there", store: func(ctx context.Context, b *columns.Batch) error {
+			err := i.run(ctx, command.Console{Out: &text, Err: &text}, columnsTarget{name: "there", store: func(ctx context.Context, b *columns.Batch) error {
 				if left--; left < 0 {
 					return errors.New("away")
 				}
@@ -156,8 +156,8 @@ func TestImportBlocksDamaged(t *testing.T) {
 		t.Fatal(err)
 	}
 	o := adaptertest.Options(t, storage.WriteBuffered)
-	code, out := clitest.Code(t, func(c cli.Console) error { return ImportBlocks(t.Context(), o, blocksOf(t, dir), c) })
-	if code != cli.ExitIncomplete || !strings.Contains(out, filepath.Base(filepath.Dir(metas[0]))+": meta.json: unexpected end") || !strings.Contains(out, "1 parts could not be read") {
+	code, out := clitest.Code(t, func(c command.Console) error { return ImportBlocks(t.Context(), o, blocksOf(t, dir), c) })
+	if code != command.ExitIncomplete || !strings.Contains(out, filepath.Base(filepath.Dir(metas[0]))+": meta.json: unexpected end") || !strings.Contains(out, "1 parts could not be read") {
 		t.Errorf("%d: %s", code, out)
 	}
 	if n := len(storedIn(t, o)); n < 2000 {
@@ -170,8 +170,8 @@ func TestImportBlocksRefused(t *testing.T) {
 	o := adaptertest.Options(t, storage.WriteBuffered)
 	o.Prometheus.Write.SeriesBytes = len(promtest.DataLabels(10).Bytes(nil)) - 1
 	i := blocksOf(t, promtest.DataDir(t))
-	code, out := clitest.Code(t, func(c cli.Console) error { return ImportBlocks(t.Context(), o, i, c) })
-	if code != cli.ExitIncomplete || !strings.Contains(out, "were refused") || !strings.Contains(out, `{__name__="m1", n="10"}: labels of more than`) {
+	code, out := clitest.Code(t, func(c command.Console) error { return ImportBlocks(t.Context(), o, i, c) })
+	if code != command.ExitIncomplete || !strings.Contains(out, "were refused") || !strings.Contains(out, `{__name__="m1", n="10"}: labels of more than`) {
 		t.Errorf("%d: %s", code, out)
 	}
 }

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/tsdbridge/tsdbridge/adapter/adaptertest"
-	"github.com/tsdbridge/tsdbridge/cli"
+	"github.com/tsdbridge/tsdbridge/cli/command"
 	"github.com/tsdbridge/tsdbridge/prometheus/promtest"
 	"github.com/tsdbridge/tsdbridge/storage"
 )
@@ -17,29 +17,29 @@ import (
 // left out without a word.
 func TestChangedSince(t *testing.T) {
 	state := func() string { return filepath.Join(t.TempDir(), "state") }
-	for name, prepare := range map[string]func(t *testing.T) (run func(c cli.Console) error, change func()){
-		"a text with more samples": func(t *testing.T) (func(cli.Console) error, func()) {
+	for name, prepare := range map[string]func(t *testing.T) (run func(c command.Console) error, change func()){
+		"a text with more samples": func(t *testing.T) (func(command.Console) error, func()) {
 			t.Helper()
 			i, o := DefaultImportTextOptions(), adaptertest.Options(t, storage.WriteBuffered)
 			i.Files, i.State = []string{textFile(t, "a 1 1600000000\n# EOF\n")}, state()
-			return func(c cli.Console) error { return ImportText(t.Context(), o, i, c) }, func() {
+			return func(c command.Console) error { return ImportText(t.Context(), o, i, c) }, func() {
 				if err := os.WriteFile(i.Files[0], []byte("a 1 1600000000\na 1 1600000001\n# EOF\n"), 0o600); err != nil {
 					t.Fatal(err)
 				}
 			}
 		},
-		"a copy of a head that has gone on": func(t *testing.T) (func(cli.Console) error, func()) {
+		"a copy of a head that has gone on": func(t *testing.T) (func(command.Console) error, func()) {
 			t.Helper()
 			dir, o := promtest.DataDir(t), adaptertest.Options(t, storage.WriteBuffered)
 			i := blocksOf(t, dir)
 			i.State = state()
-			return func(c cli.Console) error { return ImportBlocks(t.Context(), o, i, c) }, func() {
+			return func(c command.Console) error { return ImportBlocks(t.Context(), o, i, c) }, func() {
 				if err := os.WriteFile(filepath.Join(dir, "wal", "00000002"), make([]byte, 32<<10), 0o600); err != nil {
 					t.Fatal(err)
 				}
 			}
 		},
-		"the end of the last window": func(t *testing.T) (func(cli.Console) error, func()) {
+		"the end of the last window": func(t *testing.T) (func(command.Console) error, func()) {
 			t.Helper()
 			from, _ := filled(t)
 			a, stop := adaptertest.Run(t, from)
@@ -53,14 +53,14 @@ func TestChangedSince(t *testing.T) {
 				}
 			}
 			validate(begin.Add(4 * time.Hour))
-			return func(c cli.Console) error { return ImportFetch(t.Context(), o, i, c) }, func() { validate(begin.Add(4*time.Hour + 30*time.Minute)) }
+			return func(c command.Console) error { return ImportFetch(t.Context(), o, i, c) }, func() { validate(begin.Add(4*time.Hour + 30*time.Minute)) }
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			run, change := prepare(t)
 			var said strings.Builder
 			for range 2 {
-				if err := run(cli.Console{Out: &said, Err: &said}); err != nil {
+				if err := run(command.Console{Out: &said, Err: &said}); err != nil {
 					t.Fatal(err, said.String())
 				}
 			}
@@ -68,7 +68,7 @@ func TestChangedSince(t *testing.T) {
 				t.Errorf("%s: the second import has gone on with nothing", said.String())
 			}
 			change()
-			if err := run(cli.Console{Out: &said, Err: &said}); err == nil || !strings.Contains(err.Error(), "has changed since then") {
+			if err := run(command.Console{Out: &said, Err: &said}); err == nil || !strings.Contains(err.Error(), "has changed since then") {
 				t.Errorf("%v", err)
 			}
 		})

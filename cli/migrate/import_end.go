@@ -10,7 +10,7 @@ import (
 
 	"github.com/tsdbridge/tsdbridge/adapter"
 	"github.com/tsdbridge/tsdbridge/adapter/admin"
-	"github.com/tsdbridge/tsdbridge/cli"
+	"github.com/tsdbridge/tsdbridge/cli/command"
 	"github.com/tsdbridge/tsdbridge/migrate/pipeline"
 )
 
@@ -42,12 +42,12 @@ type importResult struct {
 }
 
 // end prints how an import ended, and compares if that is wanted.
-func (i *ImportOptions) end(ctx context.Context, console cli.Console, x importResult, t columnsTarget, again *reread) error {
+func (i *ImportOptions) end(ctx context.Context, console command.Console, x importResult, t columnsTarget, again *reread) error {
 	return i.compare(ctx, console, x.done, i.printEnd(ctx, console, x), t, again)
 }
 
 // printEnd prints how an import ended, and returns what was left out.
-func (i *ImportOptions) printEnd(ctx context.Context, console cli.Console, x importResult) error {
+func (i *ImportOptions) printEnd(ctx context.Context, console command.Console, x importResult) error {
 	took := x.done.Took.Round(time.Millisecond)
 	if x.err != nil {
 		fmt.Fprintf(console.Err, "%d samples were imported in %v; %s\n", x.done.Points, took, pipeline.Hint(pipeline.ImportOptions{State: i.State}))
@@ -76,12 +76,12 @@ func incomplete(left ...string) error {
 	if len(left) == 0 {
 		return nil
 	}
-	return &cli.ExitError{Code: cli.ExitIncomplete, Err: errors.New(strings.Join(left, "; "))}
+	return &command.ExitError{Code: command.ExitIncomplete, Err: errors.New(strings.Join(left, "; "))}
 }
 
 // failure is the error of a command that did not come to its end; nil: it did.
 func failure(err error) error {
-	if exit, ok := errors.AsType[*cli.ExitError](err); ok && exit.Code == cli.ExitIncomplete {
+	if exit, ok := errors.AsType[*command.ExitError](err); ok && exit.Code == command.ExitIncomplete {
 		return nil
 	}
 	return err

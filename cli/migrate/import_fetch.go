@@ -11,7 +11,7 @@ import (
 	"github.com/prometheus/prometheus/model/labels"
 
 	"github.com/tsdbridge/tsdbridge/adapter"
-	"github.com/tsdbridge/tsdbridge/cli"
+	"github.com/tsdbridge/tsdbridge/cli/command"
 	"github.com/tsdbridge/tsdbridge/migrate/pipeline"
 	"github.com/tsdbridge/tsdbridge/prometheus/columns"
 	"github.com/tsdbridge/tsdbridge/prometheus/fetch"
@@ -69,7 +69,7 @@ const mostWindows = 1 << 20
 
 // ImportFetch imports what a server answers by remote read into the tables, or into the adapter that
 // has them open.
-func ImportFetch(ctx context.Context, o adapter.Options, i ImportFetchOptions, console cli.Console) error {
+func ImportFetch(ctx context.Context, o adapter.Options, i ImportFetchOptions, console command.Console) error {
 	client, err := fetch.New(fetch.Options{URL: i.Server, Headers: i.headers, Timeout: i.Timeout})
 	if err != nil {
 		return err
@@ -88,8 +88,8 @@ func (i *ImportFetchOptions) window(piece int) (from, to int64) {
 }
 
 // run imports window by window.
-func (i *ImportFetchOptions) run(ctx context.Context, console cli.Console, client *fetch.Client, target columnsTarget) error {
-	line := &cli.StatusLine{Console: console}
+func (i *ImportFetchOptions) run(ctx context.Context, console command.Console, client *fetch.Client, target columnsTarget) error {
+	line := &command.StatusLine{Console: console}
 	d := pipeline.DefaultTreeOptions()
 	to := pipeline.PiecesOptions{Parallel: i.Parallel, HeldBytes: 1, Patience: i.Patience, Every: d.Every, Now: d.Now, State: i.State, Target: target.name}
 	to.Source, to.What = withoutPassword(i.Server), fmt.Sprintf("%s by %v", i.what(), i.Window)

@@ -12,7 +12,7 @@ import (
 
 	"github.com/tsdbridge/tsdbridge/adapter"
 	"github.com/tsdbridge/tsdbridge/adapter/admin"
-	"github.com/tsdbridge/tsdbridge/cli"
+	"github.com/tsdbridge/tsdbridge/cli/command"
 	"github.com/tsdbridge/tsdbridge/graphite/ceres"
 	"github.com/tsdbridge/tsdbridge/graphite/files"
 	"github.com/tsdbridge/tsdbridge/graphite/whisper"
@@ -44,7 +44,7 @@ func (i ImportFilesOptions) Validate() error {
 
 // ImportFiles imports the whisper files, or the series of ceres, below a directory into the tables, or into the adapter
 // that has them open.
-func ImportFiles(ctx context.Context, o adapter.Options, i ImportFilesOptions, console cli.Console) error {
+func ImportFiles(ctx context.Context, o adapter.Options, i ImportFilesOptions, console command.Console) error {
 	if err := i.readable([]string{i.Dir}); err != nil {
 		return err
 	}
@@ -99,8 +99,8 @@ func readTaggedNames(file string) (map[whisper.Hash]string, error) {
 }
 
 // run imports the files by the store of an import.
-func (i ImportFilesOptions) run(ctx context.Context, console cli.Console, of *files.Import, target string) error {
-	line := &cli.StatusLine{Console: console}
+func (i ImportFilesOptions) run(ctx context.Context, console command.Console, of *files.Import, target string) error {
+	line := &command.StatusLine{Console: console}
 	to := pipeline.DefaultTreeOptions()
 	to.Dir, to.Suffix, to.Store, to.Parallel, to.State, to.Target, to.Patience = i.Dir, whisper.Suffix, of.Whisper, i.Parallel, i.State, target, i.Patience
 	to.What = "archives: " + i.Archives
@@ -127,7 +127,7 @@ func (i ImportFilesOptions) run(ctx context.Context, console cli.Console, of *fi
 	}
 	fmt.Fprintln(console.Out)
 	if done.Skipped > 0 {
-		return &cli.ExitError{Code: cli.ExitIncomplete, Err: fmt.Errorf("%d files were skipped, or imported in part", done.Skipped)}
+		return &command.ExitError{Code: command.ExitIncomplete, Err: fmt.Errorf("%d files were skipped, or imported in part", done.Skipped)}
 	}
 	return nil
 }

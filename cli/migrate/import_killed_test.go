@@ -23,8 +23,8 @@ import (
 
 	"github.com/tsdbridge/tsdbridge/adapter"
 	"github.com/tsdbridge/tsdbridge/adapter/adaptertest"
-	"github.com/tsdbridge/tsdbridge/cli"
 	"github.com/tsdbridge/tsdbridge/cli/clitest"
+	"github.com/tsdbridge/tsdbridge/cli/command"
 	"github.com/tsdbridge/tsdbridge/prometheus/columns"
 	"github.com/tsdbridge/tsdbridge/prometheus/jsonlines"
 	"github.com/tsdbridge/tsdbridge/prometheus/promtest"
@@ -48,7 +48,7 @@ type killedImport struct {
 func (k killedImport) run(t *testing.T, told func()) (code int, out string) {
 	o := adaptertest.Options(t, storage.WriteBuffered)
 	o.Path = k.Path
-	return clitest.Code(t, func(c cli.Console) error {
+	return clitest.Code(t, func(c command.Console) error {
 		return o.RunAloneOrNew(t.Context(), func(ctx context.Context, a *adapter.Adapter) error {
 			store := a.Appendable().Store
 			target := columnsTarget{"there", func(ctx context.Context, b *columns.Batch) error {

@@ -9,7 +9,7 @@ import (
 	"github.com/prometheus/prometheus/model/labels"
 
 	"github.com/tsdbridge/tsdbridge/adapter"
-	"github.com/tsdbridge/tsdbridge/cli"
+	"github.com/tsdbridge/tsdbridge/cli/command"
 	"github.com/tsdbridge/tsdbridge/migrate/pipeline"
 	"github.com/tsdbridge/tsdbridge/prometheus/appendable"
 	"github.com/tsdbridge/tsdbridge/prometheus/columns"
@@ -19,7 +19,7 @@ import (
 
 // ImportLines imports series as lines of JSON, as VictoriaMetrics exports them, into the tables, or into
 // the adapter that has them open.
-func ImportLines(ctx context.Context, o adapter.Options, i ImportOptions, console cli.Console) error {
+func ImportLines(ctx context.Context, o adapter.Options, i ImportOptions, console command.Console) error {
 	if len(i.Files) == 0 {
 		i.Files = []string{pipeline.Stdin}
 	}

@@ -15,8 +15,8 @@ import (
 	"github.com/prometheus/prometheus/model/metadata"
 
 	"github.com/tsdbridge/tsdbridge/adapter/adaptertest"
-	"github.com/tsdbridge/tsdbridge/cli"
 	"github.com/tsdbridge/tsdbridge/cli/clitest"
+	"github.com/tsdbridge/tsdbridge/cli/command"
 	"github.com/tsdbridge/tsdbridge/prometheus/promtest"
 	"github.com/tsdbridge/tsdbridge/storage"
 )
@@ -44,7 +44,7 @@ func TestImportMetadata(t *testing.T) {
 		i.Match, i.URL = []string{"m1"}, "http://"+a.Addr()
 		i.Metadata = strings.Replace(server.URL, "http://", "http://me:secret@", 1)
 	})
-	code, out := clitest.Code(t, func(c cli.Console) error {
+	code, out := clitest.Code(t, func(c command.Console) error {
 		return ImportBlocks(t.Context(), adaptertest.Options(t, storage.WriteBuffered), i, c)
 	})
 	if code != 0 || asked != "mesecret"+metadataPath || !strings.Contains(out, "metadata of 3 metrics stored") {
@@ -83,7 +83,7 @@ func TestBadMetadata(t *testing.T) {
 	i := blocksOf(t, promtest.DataDir(t), func(i *ImportBlocksOptions) { i.Metadata = "/nonexistent" })
 	o := adaptertest.Options(t, storage.WriteBuffered)
 	var out bytes.Buffer
-	if err := ImportBlocks(t.Context(), o, i, cli.Console{Out: &out, Err: &out}); err == nil || strings.Contains(out.String(), "imported") {
+	if err := ImportBlocks(t.Context(), o, i, command.Console{Out: &out, Err: &out}); err == nil || strings.Contains(out.String(), "imported") {
 		t.Errorf("%v: %s", err, out.String())
 	}
 }

@@ -6,7 +6,7 @@ import (
 	"io"
 
 	"github.com/tsdbridge/tsdbridge/adapter"
-	"github.com/tsdbridge/tsdbridge/cli"
+	"github.com/tsdbridge/tsdbridge/cli/command"
 	"github.com/tsdbridge/tsdbridge/migrate/pipeline"
 	"github.com/tsdbridge/tsdbridge/prometheus/columns"
 	"github.com/tsdbridge/tsdbridge/prometheus/vmnative"
@@ -21,7 +21,7 @@ func DefaultImportNativeOptions() ImportTextOptions {
 }
 
 // ImportNative imports native exports of VictoriaMetrics into the tables, or into the adapter that has them open.
-func ImportNative(ctx context.Context, o adapter.Options, i ImportTextOptions, console cli.Console) error {
+func ImportNative(ctx context.Context, o adapter.Options, i ImportTextOptions, console command.Console) error {
 	return i.importInto(ctx, o, "import victoriametrics-native", console)
 }
 

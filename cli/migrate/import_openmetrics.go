@@ -14,7 +14,7 @@ import (
 	"github.com/prometheus/prometheus/model/labels"
 
 	"github.com/tsdbridge/tsdbridge/adapter"
-	"github.com/tsdbridge/tsdbridge/cli"
+	"github.com/tsdbridge/tsdbridge/cli/command"
 	"github.com/tsdbridge/tsdbridge/migrate/pipeline"
 	"github.com/tsdbridge/tsdbridge/prometheus/columns"
 	"github.com/tsdbridge/tsdbridge/prometheus/histogramcodec"
@@ -48,12 +48,12 @@ func (i *ImportTextOptions) Validate() (err error) {
 }
 
 // ImportText imports files of OpenMetrics into the tables, or into the adapter that has them open.
-func ImportText(ctx context.Context, o adapter.Options, i ImportTextOptions, console cli.Console) error {
+func ImportText(ctx context.Context, o adapter.Options, i ImportTextOptions, console command.Console) error {
 	return i.importInto(ctx, o, "import openmetrics", console)
 }
 
 // importInto imports files into the tables, or into the adapter that has them open.
-func (i ImportTextOptions) importInto(ctx context.Context, o adapter.Options, kind string, console cli.Console) error {
+func (i ImportTextOptions) importInto(ctx context.Context, o adapter.Options, kind string, console command.Console) error {
 	if len(i.Files) == 0 {
 		i.Files = []string{pipeline.Stdin}
 	}
@@ -66,8 +66,8 @@ func (i ImportTextOptions) importInto(ctx context.Context, o adapter.Options, ki
 }
 
 // run imports the files by the store of an import. Each of them is a piece, since its types hold to its end.
-func (i *ImportTextOptions) run(ctx context.Context, console cli.Console, target columnsTarget) error {
-	line := &cli.StatusLine{Console: console}
+func (i *ImportTextOptions) run(ctx context.Context, console command.Console, target columnsTarget) error {
+	line := &command.StatusLine{Console: console}
 	d := pipeline.DefaultTreeOptions()
 	to := pipeline.PiecesOptions{Parallel: i.Parallel, HeldBytes: 1, Patience: i.Patience, Every: d.Every, Now: d.Now, State: i.State, Target: target.name}
 	if to.What = i.Format; len(i.Labels) > 0 {

@@ -20,8 +20,8 @@ import (
 
 	"github.com/tsdbridge/tsdbridge/adapter"
 	"github.com/tsdbridge/tsdbridge/adapter/adaptertest"
-	"github.com/tsdbridge/tsdbridge/cli"
 	"github.com/tsdbridge/tsdbridge/cli/clitest"
+	"github.com/tsdbridge/tsdbridge/cli/command"
 	"github.com/tsdbridge/tsdbridge/prometheus/promtest"
 	"github.com/tsdbridge/tsdbridge/storage"
 )
@@ -31,7 +31,7 @@ func filled(t *testing.T) (adapter.Options, promtest.Samples) {
 	t.Helper()
 	dir := promtest.DataDir(t)
 	o := adaptertest.Options(t, storage.WriteBuffered)
-	if code, out := clitest.Code(t, func(c cli.Console) error { return ImportBlocks(t.Context(), o, blocksOf(t, dir), c) }); code != 0 {
+	if code, out := clitest.Code(t, func(c command.Console) error { return ImportBlocks(t.Context(), o, blocksOf(t, dir), c) }); code != 0 {
 		t.Fatal(out)
 	}
 	return o, answerOfPrometheus(t, dir)
@@ -49,14 +49,14 @@ func TestImportFetch(t *testing.T) {
 		t.Fatal(err)
 	}
 	o := adaptertest.Options(t, storage.WriteBuffered)
-	code, out := clitest.Code(t, func(c cli.Console) error { return ImportFetch(t.Context(), o, i, c) })
+	code, out := clitest.Code(t, func(c command.Console) error { return ImportFetch(t.Context(), o, i, c) })
 	if code != 0 || !strings.HasPrefix(out, strconv.Itoa(len(want))+" samples imported") {
 		t.Errorf("%d: %s", code, out)
 	}
 	if diff := cmp.Diff(want, storedIn(t, o)); diff != "" {
 		t.Error(diff)
 	}
-	if code, out = clitest.Code(t, func(c cli.Console) error { return ImportFetch(t.Context(), o, i, c) }); code != 0 || !strings.Contains(out, "; "+strconv.Itoa(len(want))+" before") {
+	if code, out = clitest.Code(t, func(c command.Console) error { return ImportFetch(t.Context(), o, i, c) }); code != 0 || !strings.Contains(out, "; "+strconv.Itoa(len(want))+" before") {
 		t.Errorf("%d: %s", code, out)
 	}
 	for wanted, change := range map[string]func(*ImportFetchOptions){
@@ -72,7 +72,7 @@ func TestImportFetch(t *testing.T) {
 	i.Server = "http://127.0.0.1:1/api/v1/read"
 	i.Patience, i.State = 0, ""
 	var text strings.Builder
-	if err := ImportFetch(t.Context(), o, i, cli.Console{Out: &text, Err: &text}); err == nil || !strings.Contains(err.Error(), "refused") {
+	if err := ImportFetch(t.Context(), o, i, command.Console{Out: &text, Err: &text}); err == nil || !strings.Contains(err.Error(), "refused") {
 		t.Errorf("%v", err)
 	}
 }
@@ -95,14 +95,14 @@ func TestLines(t *testing.T) {
 	if err := e.Validate(time.Now()); err != nil {
 		t.Fatal(err)
 	}
-	code, out := clitest.Code(t, func(c cli.Console) error { return ExportLines(t.Context(), from, e, c) })
-	if code != cli.ExitIncomplete || !strings.Contains(out, "lines of JSON cannot hold native histograms") || !strings.HasPrefix(out, strconv.Itoa(len(want))+" points exported") {
+	code, out := clitest.Code(t, func(c command.Console) error { return ExportLines(t.Context(), from, e, c) })
+	if code != command.ExitIncomplete || !strings.Contains(out, "lines of JSON cannot hold native histograms") || !strings.HasPrefix(out, strconv.Itoa(len(want))+" points exported") {
 		t.Errorf("%d: %s", code, out)
 	}
 	o := adaptertest.Options(t, storage.WriteBuffered)
 	i := DefaultImportOptions()
 	i.Files = []string{e.Output}
-	code, out = clitest.Code(t, func(c cli.Console) error { return ImportLines(t.Context(), o, i, c) })
+	code, out = clitest.Code(t, func(c command.Console) error { return ImportLines(t.Context(), o, i, c) })
 	if code != 0 || !strings.HasPrefix(out, strconv.Itoa(len(want))+" points imported") {
 		t.Errorf("%d: %s", code, out)
 	}
@@ -137,12 +137,12 @@ func TestBadLines(t *testing.T) {
 			i := DefaultImportOptions()
 			i.Files = []string{textFile(t, good+c.bad+"\n"+strings.Replace(good, `"m"`, `"n"`, 1))}
 			var text strings.Builder
-			if err := ImportLines(t.Context(), o, i, cli.Console{Out: &text, Err: &text}); err == nil || !strings.Contains(err.Error(), c.want) {
+			if err := ImportLines(t.Context(), o, i, command.Console{Out: &text, Err: &text}); err == nil || !strings.Contains(err.Error(), c.want) {
 				t.Errorf("%v, want %s", err, c.want)
 			}
 			i.Skip = true
-			code, out := clitest.Code(t, func(c cli.Console) error { return ImportLines(t.Context(), o, i, c) })
-			if code != cli.ExitIncomplete || !strings.Contains(out, c.want) || !strings.Contains(out, "1 bad lines") {
+			code, out := clitest.Code(t, func(c command.Console) error { return ImportLines(t.Context(), o, i, c) })
+			if code != command.ExitIncomplete || !strings.Contains(out, c.want) || !strings.Contains(out, "1 bad lines") {
 				t.Errorf("%d: %s", code, out)
 			}
 			if n := len(storedIn(t, o)); n != 4 {
@@ -162,12 +162,12 @@ func TestImportText(t *testing.T) {
 		t.Fatal(err)
 	}
 	var said strings.Builder
-	if err := ImportText(t.Context(), o, i, cli.Console{Out: &said, Err: &said}); err == nil || !strings.Contains(err.Error(), "line 5: ") {
+	if err := ImportText(t.Context(), o, i, command.Console{Out: &said, Err: &said}); err == nil || !strings.Contains(err.Error(), "line 5: ") {
 		t.Errorf("%v", err)
 	}
 	i.Skip = true
-	code, out := clitest.Code(t, func(c cli.Console) error { return ImportText(t.Context(), o, i, c) })
-	if code != cli.ExitIncomplete || !strings.Contains(out, "2 samples imported") || !strings.Contains(out, "line 5: ") || !strings.Contains(out, "line 6: the sample has no timestamp") {
+	code, out := clitest.Code(t, func(c command.Console) error { return ImportText(t.Context(), o, i, c) })
+	if code != command.ExitIncomplete || !strings.Contains(out, "2 samples imported") || !strings.Contains(out, "line 5: ") || !strings.Contains(out, "line 6: the sample has no timestamp") {
 		t.Errorf("%d: %s", code, out)
 	}
 	want := promtest.Samples{`{__name__="a_total", from="x", x="1"} 1600000000500`: "4000000000000000", `{__name__="b", from="x"} 1600000001000`: "7ff8000000000001"}
@@ -192,14 +192,14 @@ func TestText(t *testing.T) {
 	if err := e.Validate(time.Now()); err != nil {
 		t.Fatal(err)
 	}
-	code, out := clitest.Code(t, func(c cli.Console) error { return ExportOpenMetrics(t.Context(), from, e, c) })
-	if code != cli.ExitIncomplete || !strings.HasPrefix(out, strconv.Itoa(len(want))+" points exported") {
+	code, out := clitest.Code(t, func(c command.Console) error { return ExportOpenMetrics(t.Context(), from, e, c) })
+	if code != command.ExitIncomplete || !strings.HasPrefix(out, strconv.Itoa(len(want))+" points exported") {
 		t.Errorf("%d: %s", code, out)
 	}
 	o := adaptertest.Options(t, storage.WriteBuffered)
 	i := DefaultImportTextOptions()
 	i.Files = []string{e.Output}
-	code, out = clitest.Code(t, func(c cli.Console) error { return ImportText(t.Context(), o, i, c) })
+	code, out = clitest.Code(t, func(c command.Console) error { return ImportText(t.Context(), o, i, c) })
 	if code != 0 {
 		t.Errorf("%d: %s", code, out)
 	}
@@ -246,11 +246,11 @@ func TestImportFetchBadHistogram(t *testing.T) {
 		t.Fatal(err)
 	}
 	o := adaptertest.Options(t, storage.WriteBuffered)
-	code, out := clitest.Code(t, func(c cli.Console) error { return ImportFetch(t.Context(), o, i, c) })
+	code, out := clitest.Code(t, func(c command.Console) error { return ImportFetch(t.Context(), o, i, c) })
 	for _, want := range []string{
 		"3 samples imported", `2023-11-14T22:00:00.000Z: {__name__="a"}: histogram at 1700000000001: `, ", and 1 others\n", "1 parts could not be read, or not whole", "compared: 2 series, 3 samples", "0 series differ",
 	} {
-		if code != cli.ExitIncomplete || !strings.Contains(out, want) {
+		if code != command.ExitIncomplete || !strings.Contains(out, want) {
 			t.Errorf("%d: %s lacks %s", code, out, want)
 		}
 	}
@@ -265,7 +265,7 @@ func TestImportNative(t *testing.T) {
 	const recorded = "../../prometheus/vmnative/testdata/v1.150."
 	lines, want := DefaultImportOptions(), adaptertest.Options(t, storage.WriteBuffered)
 	lines.Files = []string{recorded + "jsonl.gz"}
-	if code, out := clitest.Code(t, func(c cli.Console) error { return ImportLines(t.Context(), want, lines, c) }); code != 0 {
+	if code, out := clitest.Code(t, func(c command.Console) error { return ImportLines(t.Context(), want, lines, c) }); code != 0 {
 		t.Fatal(out)
 	}
 	i, o := DefaultImportNativeOptions(), adaptertest.Options(t, storage.WriteBuffered)
@@ -273,7 +273,7 @@ func TestImportNative(t *testing.T) {
 	if err := i.Validate(); err != nil {
 		t.Fatal(err)
 	}
-	code, out := clitest.Code(t, func(c cli.Console) error { return ImportNative(t.Context(), o, i, c) })
+	code, out := clitest.Code(t, func(c command.Console) error { return ImportNative(t.Context(), o, i, c) })
 	if code != 0 || !strings.Contains(out, "0 series differ, 0 points are missing") {
 		t.Errorf("%d: %s", code, out)
 	}
@@ -287,19 +287,19 @@ func TestImportNative(t *testing.T) {
 	bad := textFile(t, string(text[:16])+"\x00\x00\x00\x02m\x01\x00\x00\x00\x01\x07"+string(text[16:]))
 	i.Files = []string{bad}
 	var said strings.Builder
-	if err := ImportNative(t.Context(), o, i, cli.Console{Out: &said, Err: &said}); err == nil || !strings.Contains(err.Error(), "block 1: it is too short") {
+	if err := ImportNative(t.Context(), o, i, command.Console{Out: &said, Err: &said}); err == nil || !strings.Contains(err.Error(), "block 1: it is too short") {
 		t.Errorf("%v", err)
 	}
 	i.Skip, o = true, adaptertest.Options(t, storage.WriteBuffered)
-	code, out = clitest.Code(t, func(c cli.Console) error { return ImportNative(t.Context(), o, i, c) })
-	if code != cli.ExitIncomplete || !strings.Contains(out, bad+": block 1: it is too short") || !strings.Contains(out, "1 parts could not be read, or not whole") {
+	code, out = clitest.Code(t, func(c command.Console) error { return ImportNative(t.Context(), o, i, c) })
+	if code != command.ExitIncomplete || !strings.Contains(out, bad+": block 1: it is too short") || !strings.Contains(out, "1 parts could not be read, or not whole") {
 		t.Errorf("%d: %s", code, out)
 	}
 	if diff := cmp.Diff(storedIn(t, want), storedIn(t, o)); diff != "" {
 		t.Error(diff)
 	}
 	i.Files = []string{textFile(t, string(text[:len(text)-1]))}
-	if err := ImportNative(t.Context(), o, i, cli.Console{Out: &said, Err: &said}); err == nil || !strings.Contains(err.Error(), "unexpected EOF") {
+	if err := ImportNative(t.Context(), o, i, command.Console{Out: &said, Err: &said}); err == nil || !strings.Contains(err.Error(), "unexpected EOF") {
 		t.Errorf("%v", err)
 	}
 }

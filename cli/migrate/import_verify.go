@@ -22,7 +22,7 @@ import (
 	"github.com/prometheus/prometheus/model/value"
 
 	"github.com/tsdbridge/tsdbridge/adapter/admin"
-	"github.com/tsdbridge/tsdbridge/cli"
+	"github.com/tsdbridge/tsdbridge/cli/command"
 	"github.com/tsdbridge/tsdbridge/migrate/pipeline"
 	"github.com/tsdbridge/tsdbridge/migrate/tablecopy"
 	"github.com/tsdbridge/tsdbridge/prometheus/columns"
@@ -63,14 +63,14 @@ func (i *ImportOptions) readable(files []string) error {
 		}
 	}
 	if i.verifies() && slices.Contains(files, pipeline.Stdin) {
-		return &cli.ExitError{Code: cli.ExitUsage, Err: errors.New("--verify: the standard input cannot be read twice")}
+		return &command.ExitError{Code: command.ExitUsage, Err: errors.New("--verify: the standard input cannot be read twice")}
 	}
 	return nil
 }
 
 // compare compares the source with what is stored, if that is wanted, after an import that ended with an error or left something out.
 // It tells the adapter that imports how all of it ended.
-func (i *ImportOptions) compare(ctx context.Context, console cli.Console, done pipeline.Progress, left error, t columnsTarget, again *reread) error {
+func (i *ImportOptions) compare(ctx context.Context, console command.Console, done pipeline.Progress, left error, t columnsTarget, again *reread) error {
 	var differ error
 	if failure(left) == nil && i.verifies() {
 		differ = i.verify(ctx, console, done, t.read, again)
@@ -86,8 +86,8 @@ func (i *ImportOptions) compare(ctx context.Context, console cli.Console, done p
 }
 
 // verify compares all of the source, or a sample of its series.
-func (i *ImportOptions) verify(ctx context.Context, console cli.Console, done pipeline.Progress, stored admin.Samples, again *reread) error {
-	line := &cli.StatusLine{Console: console}
+func (i *ImportOptions) verify(ctx context.Context, console command.Console, done pipeline.Progress, stored admin.Samples, again *reread) error {
+	line := &command.StatusLine{Console: console}
 	c := &comparedImport{reread: again, seed: maphash.MakeSeed(), seen: map[uint64]struct{}{}, scopes: map[string]*scope{}}
 	c.sample = i.Verify == VerifySample
 	show, differing := differs(line), map[string]struct{}{} // a series may differ in several units
@@ -115,7 +115,7 @@ func (i *ImportOptions) verify(ctx context.Context, console cli.Console, done pi
 }
 
 // comparing returns what is done with the progress of a comparison.
-func (i *ImportOptions) comparing(ctx context.Context, line *cli.StatusLine, done pipeline.Progress, again *reread) func(tablecopy.Verified) {
+func (i *ImportOptions) comparing(ctx context.Context, line *command.StatusLine, done pipeline.Progress, again *reread) func(tablecopy.Verified) {
 	told := i.told(done)
 	every, last := max(i.Every, time.Second), time.Now()
 	return func(v tablecopy.Verified) {

@@ -13,8 +13,8 @@ import (
 
 	"github.com/tsdbridge/tsdbridge/adapter/adaptertest"
 	"github.com/tsdbridge/tsdbridge/adapter/admin"
-	"github.com/tsdbridge/tsdbridge/cli"
 	"github.com/tsdbridge/tsdbridge/cli/clitest"
+	"github.com/tsdbridge/tsdbridge/cli/command"
 	"github.com/tsdbridge/tsdbridge/prometheus/columns"
 	"github.com/tsdbridge/tsdbridge/prometheus/promtest"
 	"github.com/tsdbridge/tsdbridge/storage"
@@ -31,7 +31,7 @@ func TestImportVerify(t *testing.T) {
 			i.Verify, i.State, i.Labels = how, filepath.Join(t.TempDir(), "state"), []string{"from=there"}
 		})
 		i.URL = "http://" + a.Addr()
-		code, out := clitest.Code(t, func(c cli.Console) error { return ImportBlocks(t.Context(), o, i, c) })
+		code, out := clitest.Code(t, func(c command.Console) error { return ImportBlocks(t.Context(), o, i, c) })
 		if code != 0 || !strings.Contains(out, fmt.Sprintf("compared: 12 series, %d samples, exemplars and start times; 0 series differ, 0 points are missing, 0 are others\n", len(want)+1)) {
 			t.Errorf("%s: %d: %s", how, code, out)
 		}
@@ -42,8 +42,8 @@ func TestImportVerify(t *testing.T) {
 		if err := a.Appendable().Store(t.Context(), b); err != nil {
 			t.Fatal(err)
 		}
-		code, out = clitest.Code(t, func(c cli.Console) error { return ImportBlocks(t.Context(), o, i, c) })
-		if code != cli.ExitIncomplete || !strings.Contains(out, "differs: points of m2{from=there,n=2}: 1 are others there, the first at 2023-11-15T00:00:00Z\n") || !strings.Contains(out, "1 series differ, 0 points are missing, 1 are others\n") {
+		code, out = clitest.Code(t, func(c command.Console) error { return ImportBlocks(t.Context(), o, i, c) })
+		if code != command.ExitIncomplete || !strings.Contains(out, "differs: points of m2{from=there,n=2}: 1 are others there, the first at 2023-11-15T00:00:00Z\n") || !strings.Contains(out, "1 series differ, 0 points are missing, 1 are others\n") {
 			t.Errorf("%s: %d: %s", how, code, out)
 		}
 		if told := clitest.Text(t, a, admin.TransfersPath); !strings.Contains(told, `"error":"1 series differ"`) {
@@ -58,8 +58,8 @@ func TestImportVerifyRefused(t *testing.T) {
 	o := adaptertest.Options(t, storage.WriteBuffered)
 	o.Prometheus.Write.SeriesBytes = len(promtest.DataLabels(10).Bytes(nil)) - 1
 	i := blocksOf(t, promtest.DataDir(t), func(i *ImportBlocksOptions) { i.Verify = VerifyAll })
-	code, out := clitest.Code(t, func(c cli.Console) error { return ImportBlocks(t.Context(), o, i, c) })
-	if code != cli.ExitIncomplete || !strings.Contains(out, "differs: points of m1{n=10}: ") || !strings.Contains(out, "were refused; 2 series differ") {
+	code, out := clitest.Code(t, func(c command.Console) error { return ImportBlocks(t.Context(), o, i, c) })
+	if code != command.ExitIncomplete || !strings.Contains(out, "differs: points of m1{n=10}: ") || !strings.Contains(out, "were refused; 2 series differ") {
 		t.Errorf("%d: %s", code, out)
 	}
 }
@@ -76,22 +76,22 @@ func TestImportTextVerify(t *testing.T) {
 	}
 	check := func(wantCode int, want string) {
 		t.Helper()
-		code, out := clitest.Code(t, func(c cli.Console) error { return ImportText(t.Context(), o, i, c) })
+		code, out := clitest.Code(t, func(c command.Console) error { return ImportText(t.Context(), o, i, c) })
 		if code != wantCode || !strings.Contains(out, want) {
 			t.Errorf("%d: %s, want %s", code, out, want)
 		}
 	}
-	check(cli.ExitIncomplete, "compared: 2 series, 4 samples, exemplars and start times; 0 series differ, 0 points are missing")
+	check(command.ExitIncomplete, "compared: 2 series, 4 samples, exemplars and start times; 0 series differ, 0 points are missing")
 	text := "a{x=\"1\"} 4 1600000000 # {trace=\"u\"} 0.5 1600000000\nb 1 1600000001\nb 1 1600000002\nc 1%s 1600000002\n# EOF\n"
 	text = fmt.Sprintf(text, "."+strings.Repeat("0", int(before.Size())-len(text)+1)) // as long, and of the same time: the state takes it for the same
 	if err := errors.Join(os.WriteFile(i.Files[0], []byte(text), 0o600), os.Chtimes(i.Files[0], time.Time{}, before.ModTime())); err != nil {
 		t.Fatal(err)
 	}
-	check(cli.ExitIncomplete, "3 series differ, 3 points are missing, 1 are others")
+	check(command.ExitIncomplete, "3 series differ, 3 points are missing, 1 are others")
 	i.Files = []string{"-"}
-	check(cli.ExitUsage, "--verify: the standard input cannot be read twice")
+	check(command.ExitUsage, "--verify: the standard input cannot be read twice")
 	i.Files = nil
-	check(cli.ExitUsage, "--verify: the standard input cannot be read twice")
+	check(command.ExitUsage, "--verify: the standard input cannot be read twice")
 }
 
 // Lines of JSON and remote read are compared too.
@@ -106,15 +106,15 @@ func TestOtherVerify(t *testing.T) {
 		t.Fatal(err)
 	}
 	o := adaptertest.Options(t, storage.WriteBuffered)
-	code, out := clitest.Code(t, func(c cli.Console) error { return ImportFetch(t.Context(), o, i, c) })
+	code, out := clitest.Code(t, func(c command.Console) error { return ImportFetch(t.Context(), o, i, c) })
 	if code != 0 || !strings.Contains(out, fmt.Sprintf("%d samples imported", len(want))) || !strings.Contains(out, fmt.Sprintf("compared: 12 series, %d samples", len(want))) || !strings.Contains(out, "0 series differ") {
 		t.Errorf("%d: %s", code, out)
 	}
 	l := DefaultImportOptions()
 	l.Verify, l.Skip = VerifyAll, true
 	l.Files = []string{textFile(t, `{"metric":{"__name__":"m"},"values":[1,2],"timestamps":[1700000000000,1700000001000]}`+"\nbad\n"+`{"metric":{"a":"b"},"values":[1,2],"timestamps":[1700000000000,1700000001000]}`+"\n")}
-	code, out = clitest.Code(t, func(c cli.Console) error { return ImportLines(t.Context(), o, l, c) })
-	if code != cli.ExitIncomplete || !strings.Contains(out, "differs: points of {a=b}: 2 are missing") || !strings.Contains(out, "compared: 2 series, 4 samples") || !strings.HasSuffix(out, "2 bad lines were skipped; 1 series differ") {
+	code, out = clitest.Code(t, func(c command.Console) error { return ImportLines(t.Context(), o, l, c) })
+	if code != command.ExitIncomplete || !strings.Contains(out, "differs: points of {a=b}: 2 are missing") || !strings.Contains(out, "compared: 2 series, 4 samples") || !strings.HasSuffix(out, "2 bad lines were skipped; 1 series differ") {
 		t.Errorf("%d: %s", code, out)
 	}
 }

@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"sync/atomic"
 
-	"github.com/tsdbridge/tsdbridge/cli"
+	"github.com/tsdbridge/tsdbridge/cli/command"
 	"github.com/tsdbridge/tsdbridge/migrate/pipeline"
 	"github.com/tsdbridge/tsdbridge/prometheus/appendable"
 	"github.com/tsdbridge/tsdbridge/prometheus/columns"
@@ -58,6 +58,6 @@ const mostRefusedTold = 1000
 type columnsStore func(ctx context.Context, b *columns.Batch) error
 
 // waiting prints what a store is asked again for.
-func waiting(line *cli.StatusLine) func(error) {
+func waiting(line *command.StatusLine) func(error) {
 	return func(err error) { fmt.Fprintf(line, "waiting for the store: %v\n", err) }
 }

@@ -15,8 +15,8 @@ import (
 	"github.com/tsdbridge/tsdbridge/adapter"
 	"github.com/tsdbridge/tsdbridge/adapter/adaptertest"
 	"github.com/tsdbridge/tsdbridge/adapter/admin"
-	"github.com/tsdbridge/tsdbridge/cli"
 	"github.com/tsdbridge/tsdbridge/cli/clitest"
+	"github.com/tsdbridge/tsdbridge/cli/command"
 	"github.com/tsdbridge/tsdbridge/prometheus/promtest"
 	"github.com/tsdbridge/tsdbridge/storage"
 )
@@ -48,11 +48,11 @@ func TestTransfersTold(t *testing.T) {
 	}
 	i := DefaultImportOptions()
 	i.URL, i.Files, i.Skip = base, []string{good, bad}, true
-	if code, out := clitest.Code(t, func(c cli.Console) error { return ImportOpenTSDB(t.Context(), a.Options(), i, c) }); code != cli.ExitIncomplete {
+	if code, out := clitest.Code(t, func(c command.Console) error { return ImportOpenTSDB(t.Context(), a.Options(), i, c) }); code != command.ExitIncomplete {
 		t.Error(code, out)
 	}
 	i.Skip, i.Files = false, []string{bad}
-	if err := ImportOpenTSDB(t.Context(), a.Options(), i, cli.Console{Out: io.Discard, Err: io.Discard}); err == nil {
+	if err := ImportOpenTSDB(t.Context(), a.Options(), i, command.Console{Out: io.Discard, Err: io.Discard}); err == nil {
 		t.Error("a bad line is no error")
 	}
 	e := DefaultExportOptions()
@@ -60,12 +60,12 @@ func TestTransfersTold(t *testing.T) {
 	if err := e.Validate(a.Options().Now()); err != nil {
 		t.Fatal(err)
 	}
-	if code, out := clitest.Code(t, func(c cli.Console) error { return ExportOpenTSDB(t.Context(), a.Options(), e, c) }); code != 0 {
+	if code, out := clitest.Code(t, func(c command.Console) error { return ExportOpenTSDB(t.Context(), a.Options(), e, c) }); code != 0 {
 		t.Error(code, out)
 	}
 	w := ExportFilesOptions{URL: base, Dir: filepath.Join(dir, "whisper")}
 	w.Match = []string{"**"}
-	if err := ExportWhisper(t.Context(), a.Options(), w, cli.Console{Out: io.Discard, Err: io.Discard}); err != nil {
+	if err := ExportWhisper(t.Context(), a.Options(), w, command.Console{Out: io.Discard, Err: io.Discard}); err != nil {
 		t.Log(err) // it may find no name
 	}
 	list := shownTransfers(t, a)
@@ -112,13 +112,13 @@ func TestSamplesTold(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	for n, command := range []func(cli.Console) error{
-		func(c cli.Console) error { return ExportLines(t.Context(), a.Options(), lines, c) },
-		func(c cli.Console) error { return ExportOpenMetrics(t.Context(), a.Options(), text, c) },
-		func(c cli.Console) error { return ExportBlocks(t.Context(), a.Options(), blocks, c) },
-		func(c cli.Console) error { return Copy(t.Context(), copies, c) },
+	for n, run := range []func(command.Console) error{
+		func(c command.Console) error { return ExportLines(t.Context(), a.Options(), lines, c) },
+		func(c command.Console) error { return ExportOpenMetrics(t.Context(), a.Options(), text, c) },
+		func(c command.Console) error { return ExportBlocks(t.Context(), a.Options(), blocks, c) },
+		func(c command.Console) error { return Copy(t.Context(), copies, c) },
 	} {
-		if code, out := clitest.Code(t, command); code != 0 && code != cli.ExitIncomplete {
+		if code, out := clitest.Code(t, run); code != 0 && code != command.ExitIncomplete {
 			t.Error(n, code, out)
 		}
 	}

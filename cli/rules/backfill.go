@@ -11,7 +11,7 @@ import (
 
 	"github.com/tsdbridge/tsdbridge/adapter"
 	"github.com/tsdbridge/tsdbridge/adapter/admin"
-	"github.com/tsdbridge/tsdbridge/cli"
+	"github.com/tsdbridge/tsdbridge/cli/command"
 )
 
 // BackfillOptions are the settings of the command that fills recording rules for the past.
@@ -34,13 +34,13 @@ func (b BackfillOptions) Validate() error {
 }
 
 func (b BackfillOptions) times(now time.Time) (start, end time.Time, err error) {
-	from, err := cli.ParseTime(b.Start, now)
+	from, err := command.ParseTime(b.Start, now)
 	if err != nil {
 		return start, end, fmt.Errorf("--start: %w", err)
 	}
 	start, end = time.UnixMilli(from), now
 	if b.End != "" {
-		to, err := cli.ParseTime(b.End, now)
+		to, err := command.ParseTime(b.End, now)
 		if err != nil {
 			return start, end, fmt.Errorf("--end: %w", err)
 		}
@@ -53,7 +53,7 @@ func (b BackfillOptions) times(now time.Time) (start, end time.Time, err error) 
 }
 
 // Fill has a running adapter fill the recording rules of files for the past.
-func Fill(ctx context.Context, o adapter.Options, b BackfillOptions, c cli.Console) error {
+func Fill(ctx context.Context, o adapter.Options, b BackfillOptions, c command.Console) error {
 	start, end, err := b.times(o.Now())
 	if err != nil {
 		return err

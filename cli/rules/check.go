@@ -5,12 +5,12 @@ import (
 	"fmt"
 
 	"github.com/tsdbridge/tsdbridge/adapter"
-	"github.com/tsdbridge/tsdbridge/cli"
+	"github.com/tsdbridge/tsdbridge/cli/command"
 	"github.com/tsdbridge/tsdbridge/prometheus/rules"
 )
 
 // Check checks rule files. It prints how many rules each has.
-func Check(o adapter.Options, files []string, c cli.Console) error {
+func Check(o adapter.Options, files []string, c command.Console) error {
 	var errs []error
 	for _, file := range files {
 		set, err := o.LoadRules(rules.Config{Files: []string{file}})

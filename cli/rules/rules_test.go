@@ -10,8 +10,8 @@ import (
 
 	"github.com/tsdbridge/tsdbridge/adapter"
 	"github.com/tsdbridge/tsdbridge/adapter/adaptertest"
-	"github.com/tsdbridge/tsdbridge/cli"
 	"github.com/tsdbridge/tsdbridge/cli/clitest"
+	"github.com/tsdbridge/tsdbridge/cli/command"
 	"github.com/tsdbridge/tsdbridge/storage"
 )
 
@@ -53,7 +53,7 @@ func TestFill(t *testing.T) {
 		t.Fatal(err)
 	}
 	var out strings.Builder
-	if err := Fill(t.Context(), o, b, cli.Console{Out: &out}); err != nil {
+	if err := Fill(t.Context(), o, b, command.Console{Out: &out}); err != nil {
 		t.Fatal(err)
 	}
 	if !strings.Contains(out.String(), `group "g": 20 of 20 instants, `) && !strings.Contains(out.String(), `group "g": 21 of 21 instants, `) {
@@ -75,7 +75,7 @@ func TestFill(t *testing.T) {
 	} {
 		wrong := b
 		c.change(&wrong)
-		if err := Fill(t.Context(), o, wrong, cli.Console{Out: &out}); err == nil || !strings.Contains(err.Error(), c.want) {
+		if err := Fill(t.Context(), o, wrong, command.Console{Out: &out}); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%v, want %s", err, c.want)
 		}
 	}
@@ -87,7 +87,7 @@ func TestCheck(t *testing.T) {
 	writeText(t, file, "groups: [{name: g, rules: [{record: filled, lang: graphite, window: 10m, expr: 'sumSeries(load.*)'}, {record: one, expr: vector(1)}]}]\n")
 	writeText(t, bad, "groups: [{name: g, rules: [{record: filled, expr: 'sum('}]}]\n")
 	var out strings.Builder
-	err := Check(adapter.DefaultOptions(), []string{file, bad}, cli.Console{Out: &out})
+	err := Check(adapter.DefaultOptions(), []string{file, bad}, command.Console{Out: &out})
 	if err == nil || !strings.Contains(err.Error(), "bad.yml:1: ") || !strings.Contains(out.String(), "a.yml: 2 rules") {
 		t.Errorf("Check: %v, %s", err, out.String())
 	}

@@ -14,7 +14,7 @@ import (
 	"github.com/prometheus/prometheus/util/junitxml"
 
 	"github.com/tsdbridge/tsdbridge/adapter"
-	"github.com/tsdbridge/tsdbridge/cli"
+	"github.com/tsdbridge/tsdbridge/cli/command"
 	"github.com/tsdbridge/tsdbridge/prometheus/rules"
 )
 
@@ -47,7 +47,7 @@ func (t TestOptions) wanted() (*regexp.Regexp, error) {
 }
 
 // Test runs the unit tests of files, and prints what fails.
-func Test(ctx context.Context, o adapter.Options, t TestOptions, c cli.Console) error {
+func Test(ctx context.Context, o adapter.Options, t TestOptions, c command.Console) error {
 	run, err := t.wanted()
 	if err != nil {
 		return err
@@ -67,7 +67,7 @@ func Test(ctx context.Context, o adapter.Options, t TestOptions, c cli.Console) 
 		return err
 	}
 	if failed {
-		return &cli.ExitError{Code: 1}
+		return &command.ExitError{Code: 1}
 	}
 	return nil
 }
@@ -95,7 +95,7 @@ type testRun struct {
 
 	options adapter.Options
 	wanted  *regexp.Regexp // nil: all
-	console cli.Console
+	console command.Console
 }
 
 // file runs the tests of a file, and notes their results. Its error is what fails.
