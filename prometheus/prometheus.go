@@ -376,7 +376,7 @@ func (s *Server) Backfill(ctx context.Context, b rules.Backfill) error {
 
 // TestRules runs a unit test of rules over the store, which must be empty.
 func (s *Server) TestRules(ctx context.Context, t rules.Test) []error {
-	t.Module = s.query.Module()
+	t.Module = s.query.Library()
 	return s.rules.Test(ctx, t)
 }
 

@@ -3,25 +3,26 @@
 package query
 
 import (
-	"errors"
 	"net/http"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/common/route"
-	"github.com/prometheus/prometheus/promql"
-	"github.com/prometheus/prometheus/promql/parser"
-	"github.com/prometheus/prometheus/util/features"
 	v1 "github.com/prometheus/prometheus/web/api/v1"
 
 	"github.com/tsdbridge/tsdbridge/internal/running"
 	"github.com/tsdbridge/tsdbridge/prometheus/httpapi"
-	"github.com/tsdbridge/tsdbridge/prometheus/promql/rangeql"
-	"github.com/tsdbridge/tsdbridge/prometheus/promql/resultcache"
+	"github.com/tsdbridge/tsdbridge/prometheus/promql/engine"
 )
 
 // Prefix is the path that the API is mounted under.
 const Prefix = "/api/v1"
+
+// The paths of queries.
+const (
+	queryPath = Prefix + "/query"
+	rangePath = Prefix + "/query_range"
+)
 
 // API serves everything below Prefix except remote write and remote read. It is the API and the
 // engine of the Prometheus module over our store, with our own metadata: the module knows metadata
@@ -35,81 +36,51 @@ type API struct {
 	queries *queriesHandler
 	module  http.Handler
 
-	parser parser.Parser
-	engine *rangeql.Engine
-	// fresh evaluates as engine does, with the lookbacks of the series' rules. No answer of it is kept.
-	fresh promql.QueryEngine
+	engine *engine.Engine
+	json   *resultWriter
 
-	features         features.Collector // what the engine has, and what is served
 	federationErrors prometheus.Counter
 	nativeSamples    *prometheus.CounterVec
-	cache            *resultcache.Engine // over engine; nil: no answers are kept
 	description      func() *v1.OpenAPIBuilder
 }
 
 // New returns the query API.
 func New(o Options) *API {
-	a := &API{o: o, gate: newQueryGate(o.Concurrency), lists: newAPITurns(o.Timeout), parser: o.Parser(), federationErrors: newFederationErrors(o.Registerer), nativeSamples: newNativeSamples(o.Registerer), description: descriptions(o.Logger)}
-	registry := features.NewRegistry()
-	a.engine = newEngine(o, newLibrary(o, a.gate, a.parser, registry))
-	a.cache = newCache(a.engine, o, a.parser)
-	a.assemble(registry)
+	gate := newQueryGate(o.Concurrency)
+	a := &API{o: o, gate: gate, lists: newAPITurns(o.Timeout), engine: engine.New(o.engine(gate)), json: newResultWriter(), federationErrors: newFederationErrors(o.Registerer), nativeSamples: newNativeSamples(o.Registerer), description: descriptions(o.Logger)}
+	a.assemble()
 	return a
 }
 
 // With returns an API with other limits, which shares turns, metrics and kept answers with this one. A
 // query that began with this one ends with it.
 func (a *API) With(o Options) *API {
-	other := &API{o: o, gate: a.gate, lists: apiTurns{a.lists.turns, o.Timeout}, parser: a.parser, engine: a.engine, cache: a.cache, federationErrors: a.federationErrors, nativeSamples: a.nativeSamples, description: a.description}
-	registry := a.features
-	if a.o.Samples != o.Samples || a.o.Timeout != o.Timeout || a.o.defaultStep() != o.defaultStep() {
-		replaced := o
-		replaced.Registerer = replacing{o.Registerer}
-		registry = features.NewRegistry()
-		other.engine = a.engine.With(newLibrary(replaced, a.gate, a.parser, registry), o.Samples, o.Timeout, o.defaultStep())
-	}
-	if a.cache != nil {
-		other.cache = a.cache.With(other.engine, o.defaultStep())
-	}
-	other.assemble(registry)
-	return other
+	other := *a
+	other.o, other.lists.timeout = o, o.Timeout
+	other.engine = a.engine.With(o.limits())
+	other.assemble()
+	return &other
 }
 
 // assemble makes the handlers of an API that has its engine.
-func (a *API) assemble(registry features.Collector) {
-	a.features = registry
+func (a *API) assemble() {
+	registry := a.engine.Features()
 	a.o.tell(registry)
 	router := route.New()
-	a.fresh = a.lookbacks(a.engine)
-	var engine promql.QueryEngine = newSharedEngine(a.fresh, a.o)
-	if a.cache != nil {
-		engine = keptEngine{newSharedEngine(a.lookbacks(a.cache), a.o)}
-	}
-	newModuleAPI(a.o, encodedEngine{engine}, distinctParser{a.parser}, registry).Register(router)
-	a.own = ownHandlers(a.o, a.fresh)
-	a.own[Prefix+"/openapi.yaml"] = &descriptionHandler{a.description, a.o.Origins}
+	newModuleAPI(a.o, a.engine, registry).Register(router)
+	a.own = a.ownHandlers()
 	a.queries = &queriesHandler{a.o.Running, a.o.Admin, time.Now}
-	a.module = http.StripPrefix(Prefix, asAsked(withAsked(withLookbacks(tracesEncoding(sendsKept(router))))))
-}
-
-// A replacing registerer has new collectors take the place of those with the same names: Prometheus'
-// engine registers its own, and its limits are fixed when it is made.
-type replacing struct{ prometheus.Registerer }
-
-// MustRegister implements prometheus.Registerer.
-func (r replacing) MustRegister(collectors ...prometheus.Collector) {
-	for _, c := range collectors {
-		if already, ok := errors.AsType[prometheus.AlreadyRegisteredError](r.Register(c)); ok {
-			r.Unregister(already.ExistingCollector)
-			r.Registerer.MustRegister(c)
-		}
-	}
+	a.module = http.StripPrefix(Prefix, router)
 }
 
 // ownHandlers returns the handlers of paths that the module does not serve as we need them.
-func ownHandlers(o Options, engine promql.QueryEngine) map[string]http.Handler {
-	explain := &explainHandler{engine: engine, queryable: o.Queryable, now: time.Now}
+func (a *API) ownHandlers() map[string]http.Handler {
+	o := a.o
+	explain := &explainHandler{engine: a.engine, queryable: o.Queryable, now: time.Now}
 	own := map[string]http.Handler{
+		queryPath:                 &evaluateHandler{o: o, engine: a.engine, json: a.json, now: time.Now},
+		rangePath:                 &evaluateHandler{o: o, engine: a.engine, json: a.json, now: time.Now, ranges: true},
+		Prefix + "/openapi.yaml":  &descriptionHandler{a.description, o.Origins},
 		Prefix + "/metadata":      &metadataHandler{metadata: o.Metadata, names: o.Names, cors: o.Origins},
 		explainPath:               withLookbacks(explain),
 		selectedPath:              &selectedHandler{o.Queryable},
@@ -126,6 +97,13 @@ func ownHandlers(o Options, engine promql.QueryEngine) map[string]http.Handler {
 		own[Prefix+path] = notFoundHandler(text)
 	}
 	return own
+}
+
+// refuses reports whether the module's router answers a request in place of an evaluation: it has the
+// answers to wrong methods.
+func (*API) refuses(r *http.Request) bool {
+	evaluated := r.URL.Path == queryPath || r.URL.Path == rangePath
+	return evaluated && r.Method != http.MethodGet && r.Method != http.MethodPost && r.Method != http.MethodHead
 }
 
 // ServeHTTP makes a request wait for its turn. An ordinary query begins without a turn and gets one
@@ -155,28 +133,13 @@ func (a *API) answer(w http.ResponseWriter, r *http.Request) {
 		defer q.End()
 		r = r.WithContext(ctx)
 	}
-	if h := a.own[r.URL.Path]; h != nil && r.Method != http.MethodOptions {
+	if h := a.own[r.URL.Path]; h != nil && r.Method != http.MethodOptions && !a.refuses(r) {
 		h.ServeHTTP(w, r)
 		return
 	}
 	if r.URL.Path == Prefix+deletePath {
-		sameOrigin(whole(a.module, a.parser)).ServeHTTP(w, r)
+		sameOrigin(whole(a.module, a.engine.Parser())).ServeHTTP(w, r)
 		return
 	}
 	a.module.ServeHTTP(w, r)
-}
-
-// asAsked leaves queries that ask for statistics to Prometheus' engine, which is the one that counts,
-// and evaluates those as a whole that want nothing that is kept.
-func asAsked(next http.Handler) http.Handler {
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if r.FormValue("stats") != "" {
-			r = r.WithContext(resultcache.Without(rangeql.WithStats(r.Context())))
-		}
-		// The module cuts a matrix to a limit, and an answer that is kept is text.
-		if r.FormValue("nocache") == "1" || r.FormValue("limit") != "" {
-			r = r.WithContext(resultcache.Without(r.Context()))
-		}
-		next.ServeHTTP(w, r)
-	})
 }

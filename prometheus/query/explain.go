@@ -3,13 +3,9 @@ package query
 import (
 	"context"
 	"errors"
-	"fmt"
-	"math"
 	"net/http"
-	"strconv"
 	"time"
 
-	"github.com/prometheus/common/model"
 	"github.com/prometheus/prometheus/promql"
 	"github.com/prometheus/prometheus/promql/parser"
 
@@ -17,6 +13,7 @@ import (
 	"github.com/tsdbridge/tsdbridge/internal/explain"
 	"github.com/tsdbridge/tsdbridge/internal/tally"
 	"github.com/tsdbridge/tsdbridge/prometheus/httpapi"
+	"github.com/tsdbridge/tsdbridge/prometheus/promql/engine"
 	"github.com/tsdbridge/tsdbridge/prometheus/promql/rangeql"
 	"github.com/tsdbridge/tsdbridge/prometheus/queryable"
 )
@@ -53,9 +50,9 @@ func (h *explainHandler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 func (h *explainHandler) explain(r *http.Request) (*explain.Answer, error) {
 	ctx := r.Context()
 	if r.Form.Get("timeout") != "" {
-		timeout, err := formDuration(r, "timeout")
+		timeout, err := parseDuration(r.Form.Get("timeout"))
 		if err != nil {
-			return nil, badData(err)
+			return nil, badData(invalid("timeout", err))
 		}
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeout(ctx, timeout)
@@ -92,51 +89,22 @@ func evaluationError(err error) error {
 // query makes the query of a request: for a range, if the request has a start, an end or a step.
 func (h *explainHandler) query(ctx context.Context, r *http.Request, x *explain.Answer) (promql.Query, error) {
 	options := promql.NewPrometheusQueryOpts(false, 0)
-	var err error
+	var q engine.Request
 	if !r.Form.Has("start") && !r.Form.Has("end") && !r.Form.Has("step") {
-		if x.Start, err = formTime(r, "time", h.now()); err != nil {
+		if err := readInstant(r, &q, h.now()); err != nil {
 			return nil, err
 		}
-		x.End = x.Start
+		x.Start, x.End = q.Start, q.End
 		return h.engine.NewInstantQuery(ctx, h.queryable, options, x.Query, x.Start)
 	}
-	if x.Start, err = formTime(r, "start", time.Time{}); err != nil {
-		return nil, err
-	}
-	if x.End, err = formTime(r, "end", time.Time{}); err != nil {
-		return nil, err
-	}
-	step, err := formDuration(r, "step")
-	switch {
-	case err != nil:
-		return nil, err
-	case x.Start.IsZero() || x.End.IsZero():
+	if r.Form.Get("start") == "" || r.Form.Get("end") == "" {
 		return nil, errors.New("a range query needs start, end and step")
-	case x.End.Before(x.Start):
-		return nil, errors.New(`invalid parameter "end": end timestamp must not be before start time`)
-	case step <= 0:
-		return nil, errors.New(`invalid parameter "step": zero or negative query resolution step widths are not accepted. Try a positive integer`)
-	case x.End.Sub(x.Start)/step > mostPoints:
-		return nil, errors.New("exceeded maximum resolution of 11,000 points per timeseries. Try decreasing the query resolution (?step=XX)")
 	}
-	x.Step = step.Seconds()
-	return h.engine.NewRangeQuery(ctx, h.queryable, options, x.Query, x.Start, x.End, step)
-}
-
-// mostPoints is Prometheus' bound of the points of a series in an answer.
-const mostPoints = 11000
-
-// formDuration parses a duration as Prometheus does: seconds, or a number with a unit.
-func formDuration(r *http.Request, name string) (time.Duration, error) {
-	text := r.Form.Get(name)
-	if s, err := strconv.ParseFloat(text, 64); err == nil && math.Abs(s) < math.MaxInt64/float64(time.Second) {
-		return time.Duration(s * float64(time.Second)), nil
+	if err := readRange(r, &q); err != nil {
+		return nil, err
 	}
-	d, err := model.ParseDuration(text)
-	if err != nil {
-		return 0, fmt.Errorf("invalid parameter %q: cannot parse %q to a valid duration", name, text)
-	}
-	return time.Duration(d), nil
+	x.Start, x.End, x.Step = q.Start, q.End, q.Step.Seconds()
+	return h.engine.NewRangeQuery(ctx, h.queryable, options, x.Query, x.Start, x.End, q.Step)
 }
 
 // sizeOf returns how many series and samples an answer has.

@@ -25,6 +25,7 @@ import (
 	"github.com/tsdbridge/tsdbridge/internal/running"
 	"github.com/tsdbridge/tsdbridge/internal/singleflight"
 	"github.com/tsdbridge/tsdbridge/prometheus/httpapi"
+	"github.com/tsdbridge/tsdbridge/prometheus/promql/engine"
 )
 
 // FederatePath is where other servers of Prometheus scrape what is stored.
@@ -46,8 +47,8 @@ type Federation struct {
 // Federation returns the handler of FederatePath, within the limits of the API.
 func (a *API) Federation() *Federation {
 	return &Federation{
-		o: a.o, lists: a.lists, parser: distinctParser{a.parser}, failed: a.federationErrors, now: time.Now,
-		flights: singleflight.New[string, promql.Vector](ofOneEvaluation),
+		o: a.o, lists: a.lists, parser: distinctParser{a.engine.Parser()}, failed: a.federationErrors, now: time.Now,
+		flights: singleflight.New[string, promql.Vector](engine.OfOneEvaluation),
 	}
 }
 

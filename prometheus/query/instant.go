@@ -30,7 +30,7 @@ func (a *API) Instant(ctx context.Context, text, client string, at time.Time) (p
 	}
 	ctx, running := a.o.Running.Begin(a.gate.admit(ctx), running.Description{Language: "promql", Text: text, Client: client})
 	defer running.End()
-	query, err := a.fresh.NewInstantQuery(ctx, a.o.Queryable, promql.NewPrometheusQueryOpts(false, 0), text, at)
+	query, err := a.engine.NewInstantQuery(ctx, a.o.Queryable, promql.NewPrometheusQueryOpts(false, 0), text, at)
 	if err != nil {
 		return nil, err
 	}
@@ -47,3 +47,7 @@ func (a *API) Instant(ctx context.Context, text, client string, at time.Time) (p
 	}
 	return nil, errors.New("rule result is not a vector or scalar") // Prometheus' words
 }
+
+// Library returns an engine of the Prometheus module, for stores that are not the adapter's. It waits
+// for no turn.
+func (a *API) Library() *promql.Engine { return a.engine.Library() }

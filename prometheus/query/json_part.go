@@ -29,9 +29,11 @@ type timeText struct {
 	begin, end int
 }
 
-// write writes list[from:to] with a comma before each item, except the first item of the list.
+// reset begins the text of another answer.
+func (p *jsonPart) reset() { p.text, p.begun = p.text[:0], false }
+
+// write appends list[from:to] with a comma before each item, except the first item of the list.
 func (p *jsonPart) write(list items, from, to int) {
-	p.text, p.begun = p.text[:0], false
 	for i := from; i < to; i++ {
 		if i > 0 {
 			p.text = append(p.text, ',')

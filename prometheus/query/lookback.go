@@ -1,10 +1,7 @@
 package query
 
 import (
-	"fmt"
 	"net/http"
-
-	"github.com/prometheus/prometheus/promql"
 
 	"github.com/tsdbridge/tsdbridge/prometheus/httpapi"
 	"github.com/tsdbridge/tsdbridge/prometheus/promql/limits"
@@ -14,10 +11,20 @@ import (
 // lookbackParameter gives a query rules of its own, in the words of --query.lookback. "off" is none.
 const lookbackParameter = "lookback"
 
-// lookbacks returns an engine that looks back as far as the series' rules tell.
-func (a *API) lookbacks(next promql.QueryEngine) promql.QueryEngine {
-	rules, _ := lookback.Parse(a.o.Lookbacks) // checked by Validate
-	return &lookback.Engine{Next: next, Rules: rules, Base: a.o.Lookback, Steps: a.o.Steps, Parser: a.parser}
+// lookbackRules reads the values of lookbackParameter.
+func lookbackRules(texts []string) (lookback.Rules, error) {
+	if len(texts) == 0 || len(texts) == 1 && texts[0] == "off" {
+		return nil, nil
+	}
+	err := limits.Regexps(texts...)
+	if err != nil {
+		return nil, badData(invalid(lookbackParameter, err))
+	}
+	rules, err := lookback.Parse(texts)
+	if err != nil {
+		return nil, badData(invalid(lookbackParameter, err))
+	}
+	return rules, nil
 }
 
 // withLookbacks gives a query the rules that its request names.
@@ -28,16 +35,10 @@ func withLookbacks(next http.Handler) http.Handler {
 			next.ServeHTTP(w, r)
 			return
 		}
-		var rules lookback.Rules
-		if len(texts) != 1 || texts[0] != "off" {
-			err := limits.Regexps(texts...)
-			if err == nil {
-				rules, err = lookback.Parse(texts)
-			}
-			if err != nil {
-				httpapi.APIError(w, badData(fmt.Errorf("invalid parameter %q: %w", lookbackParameter, err)))
-				return
-			}
+		rules, err := lookbackRules(texts)
+		if err != nil {
+			httpapi.APIError(w, err)
+			return
 		}
 		next.ServeHTTP(w, r.WithContext(lookback.With(r.Context(), rules)))
 	})

@@ -13,6 +13,7 @@ import (
 
 	"github.com/tsdbridge/tsdbridge/internal/budget"
 	"github.com/tsdbridge/tsdbridge/internal/running"
+	"github.com/tsdbridge/tsdbridge/prometheus/promql/engine"
 	"github.com/tsdbridge/tsdbridge/prometheus/promql/lookback"
 	"github.com/tsdbridge/tsdbridge/prometheus/promql/resultcache"
 	"github.com/tsdbridge/tsdbridge/prometheus/queryable"
@@ -159,4 +160,19 @@ func (o Options) Validate() error {
 		return errors.New("--query.cache-max-bytes must not be below 0")
 	}
 	return nil
+}
+
+// limits returns the limits of the engine.
+func (o Options) limits() engine.Limits {
+	return engine.Limits{Timeout: o.Timeout, Samples: o.Samples, Lookback: o.Lookback, DefaultStep: o.DefaultStep, Lookbacks: o.Lookbacks}
+}
+
+// engine returns the options of the engine.
+func (o Options) engine(gate *queryGate) engine.Options {
+	return engine.Options{
+		Limits: o.limits(), Parser: o.Parser(), Gate: gate, Off: o.Engine == EnginePrometheus, Shadow: o.Shadow, RollupSums: o.RollupSums,
+		CacheBytes: o.CacheBytes, Format: resultcache.Format{Labels: appendHead, Time: appendTimeText, Value: appendPointValue},
+		Changes: o.Changes, Budget: o.Budget, Steps: o.Steps, Queryable: o.Queryable, MetricName: func(metric string) string { return o.Names.FromMetric(metric) },
+		Logger: o.Logger, Registerer: o.Registerer,
+	}
 }

@@ -4,9 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math"
 	"net/http"
-	"strconv"
 	"time"
 
 	"github.com/prometheus/common/model"
@@ -95,7 +93,7 @@ func (h *planHandler) selections(r *http.Request) ([]planSelection, error) {
 	if err := r.ParseForm(); err != nil {
 		return nil, err
 	}
-	end, err := formTime(r, "end", h.now())
+	end, err := optionalTime(r, "end", h.now())
 	if err != nil {
 		return nil, err
 	}
@@ -104,11 +102,11 @@ func (h *planHandler) selections(r *http.Request) ([]planSelection, error) {
 
 // formSelections returns the selectors of a form that is parsed. start and end hold where it has none.
 func formSelections(r *http.Request, start, end time.Time) ([]planSelection, error) {
-	start, err := formTime(r, "start", start)
+	start, err := optionalTime(r, "start", start)
 	if err != nil {
 		return nil, err
 	}
-	if end, err = formTime(r, "end", end); err != nil {
+	if end, err = optionalTime(r, "end", end); err != nil {
 		return nil, err
 	}
 	if len(r.Form["match[]"]) == 0 {
@@ -127,22 +125,6 @@ func formSelections(r *http.Request, start, end time.Time) ([]planSelection, err
 		all = append(all, planSelection{start.UnixMilli(), end.UnixMilli(), matchers})
 	}
 	return all, nil
-}
-
-// formTime parses a time as Prometheus does: seconds since 1970 or RFC 3339.
-func formTime(r *http.Request, name string, absent time.Time) (time.Time, error) {
-	text := r.Form.Get(name)
-	if text == "" {
-		return absent, nil
-	}
-	if s, err := strconv.ParseFloat(text, 64); err == nil && math.Abs(s) < 1<<40 {
-		return time.UnixMilli(int64(math.Round(s * 1000))).UTC(), nil
-	}
-	t, err := time.Parse(time.RFC3339Nano, text)
-	if err != nil {
-		return t, fmt.Errorf("invalid parameter %q: cannot parse %q to a valid timestamp", name, text)
-	}
-	return t, nil
 }
 
 func (h *planHandler) plan(ctx context.Context, selections []planSelection) (planAnswer, error) {

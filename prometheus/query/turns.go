@@ -30,7 +30,7 @@ func ordinary(r *http.Request) bool {
 
 // evaluates reports whether a query is evaluated at a path.
 func evaluates(path string) bool {
-	return path == Prefix+"/query" || path == Prefix+"/query_range" || path == explainPath
+	return path == queryPath || path == rangePath || path == explainPath
 }
 
 // serve runs next while the request has a turn. The turn is given away while the client reads.

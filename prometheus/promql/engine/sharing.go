@@ -1,39 +1,90 @@
-package query
+package engine
 
 import (
 	"context"
 	"errors"
 	"maps"
-	"net/http"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/prometheus/prometheus/promql"
 	"github.com/prometheus/prometheus/promql/parser"
-	promstorage "github.com/prometheus/prometheus/storage"
 	"github.com/prometheus/prometheus/util/annotations"
 	"github.com/prometheus/prometheus/util/stats"
 
 	"github.com/tsdbridge/tsdbridge/internal/singleflight"
 	"github.com/tsdbridge/tsdbridge/prometheus/httpapi"
+	"github.com/tsdbridge/tsdbridge/prometheus/promql/lookback"
+	"github.com/tsdbridge/tsdbridge/prometheus/promql/rangeql"
 	"github.com/tsdbridge/tsdbridge/prometheus/promql/resultcache"
 )
 
-// sharedEngine has equal queries that are asked at the same time answered by one evaluation. Each has
-// its own timeout, and its own copy of what the API writes into.
-type sharedEngine struct {
-	next      promql.QueryEngine
-	queryable promstorage.Queryable // others are asked without sharing
-	o         Options
-	flights   *singleflight.Group[sharedKey, *sharedAnswer]
+// A Request is a query of a client.
+type Request struct {
+	Text string
+	// Start and End are those of a range; of an instant both are its time.
+	Start, End time.Time
+	Step       time.Duration // 0: an instant
+	// Now means that the client named no time: an evaluation that begins later has its own time.
+	Now bool
+	// Lookback is the lookback of this query; 0: the engine's.
+	Lookback time.Duration
+	// Stats asks for statistics, PerStep also for those of each step. The library counts them.
+	Stats, PerStep bool
+	// Whole asks for an evaluation that uses no answer that was kept.
+	Whole bool
+	// Rules are the query's own rules of lookbacks, if Lookbacks, their texts, are not empty.
+	Rules     lookback.Rules
+	Lookbacks []string
 }
 
-func newSharedEngine(next promql.QueryEngine, o Options) *sharedEngine {
-	return &sharedEngine{next, o.Queryable, o, singleflight.New[sharedKey, *sharedAnswer](ofOneEvaluation)}
+// opts are the options of the module.
+func (r *Request) opts() promql.QueryOpts {
+	return promql.NewPrometheusQueryOpts(r.PerStep, r.Lookback)
 }
 
-// ofOneEvaluation reports whether an error is the end of an evaluation and not of the query.
-func ofOneEvaluation(err error) bool {
+// context returns a context with what the stages need to know of the request.
+func (r *Request) context(ctx context.Context) context.Context {
+	if r.Stats {
+		ctx = rangeql.WithStats(ctx)
+	}
+	if r.Stats || r.Whole {
+		ctx = resultcache.Without(ctx)
+	}
+	if len(r.Lookbacks) > 0 {
+		ctx = lookback.With(ctx, r.Rules)
+	}
+	return ctx
+}
+
+// Query returns the query of a request. Its value may be a *resultcache.Answer.
+func (e *Engine) Query(ctx context.Context, r Request) (promql.Query, error) {
+	return e.sharing.query(ctx, r)
+}
+
+// makeQuery makes the query of a request without sharing.
+func (e *Engine) makeQuery(ctx context.Context, r *Request) (promql.Query, error) {
+	ctx = r.context(ctx)
+	if r.Step == 0 {
+		return e.kept.NewInstantQuery(ctx, e.o.Queryable, r.opts(), r.Text, r.Start)
+	}
+	return e.kept.NewRangeQuery(ctx, e.o.Queryable, r.opts(), r.Text, r.Start, r.End, r.Step)
+}
+
+// sharing has equal queries that are asked at the same time answered by one evaluation. Each has its
+// own timeout, and its own copy of what a handler writes into.
+type sharing struct {
+	engine  *Engine
+	flights *singleflight.Group[sharedKey, *sharedAnswer]
+}
+
+func newSharing(e *Engine) *sharing {
+	return &sharing{e, singleflight.New[sharedKey, *sharedAnswer](OfOneEvaluation)}
+}
+
+// OfOneEvaluation reports whether an error is the end of an evaluation and not of the query.
+func OfOneEvaluation(err error) bool {
 	var (
 		canceled promql.ErrQueryCanceled
 		timeout  promql.ErrQueryTimeout
@@ -43,89 +94,48 @@ func ofOneEvaluation(err error) bool {
 
 // A sharedKey is all that the answer to a query depends on.
 type sharedKey struct {
-	text       string
-	start, end int64 // nanoseconds; 0 of a query for now
-	step       time.Duration
-	lookback   time.Duration
-	perStep    bool
-	asked      asked
+	text, lookbacks            string
+	start, end                 int64 // nanoseconds; 0 of a query for now
+	step, lookback             time.Duration
+	now, stats, perStep, whole bool
 }
 
-// asked is what the parameters of a request say of the evaluation, in addition to its query.
-type asked struct {
-	stats, nocache, limit, lookbacks string
-	now                              bool // an instant without a time
+func keyOf(r *Request) sharedKey {
+	k := sharedKey{
+		text: r.Text, lookbacks: strings.Join(r.Lookbacks, "\x00"), start: r.Start.UnixNano(), end: r.End.UnixNano(),
+		step: r.Step, lookback: r.Lookback, now: r.Now, stats: r.Stats, perStep: r.PerStep, whole: r.Whole,
+	}
+	if r.Now {
+		k.start, k.end = 0, 0
+	}
+	return k
 }
-
-type askedKey struct{}
-
-// withAsked notes the parameters of a request.
-func withAsked(next http.Handler) http.Handler {
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		a := asked{stats: r.FormValue("stats"), nocache: r.FormValue("nocache"), limit: r.FormValue("limit")}
-		a.lookbacks = strings.Join(r.Form[lookbackParameter], "\x00")
-		a.now = strings.HasSuffix(r.URL.Path, "/query") && r.FormValue("time") == ""
-		next.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), askedKey{}, a)))
-	})
-}
-
-// NewInstantQuery implements promql.QueryEngine.
-func (e *sharedEngine) NewInstantQuery(ctx context.Context, q promstorage.Queryable, o promql.QueryOpts, text string, at time.Time) (promql.Query, error) {
-	return e.query(ctx, q, o, sharedKey{text: text, start: at.UnixNano(), end: at.UnixNano()}, func(ctx context.Context, late bool) (promql.Query, error) {
-		if late {
-			at = time.Now()
-		}
-		return e.next.NewInstantQuery(ctx, q, o, text, at)
-	})
-}
-
-// NewRangeQuery implements promql.QueryEngine.
-func (e *sharedEngine) NewRangeQuery(ctx context.Context, q promstorage.Queryable, o promql.QueryOpts, text string, start, end time.Time, step time.Duration) (promql.Query, error) {
-	return e.query(ctx, q, o, sharedKey{text: text, start: start.UnixNano(), end: end.UnixNano(), step: step}, func(ctx context.Context, _ bool) (promql.Query, error) {
-		return e.next.NewRangeQuery(ctx, q, o, text, start, end, step)
-	})
-}
-
-// queryMaker makes a query of the engine below. late means that a query for now is evaluated later
-// than it was asked.
-type queryMaker func(ctx context.Context, late bool) (promql.Query, error)
 
 // query returns a query that may share its evaluation. It is made without the end of its request: the
 // evaluation may go on for others.
-func (e *sharedEngine) query(ctx context.Context, q promstorage.Queryable, o promql.QueryOpts, k sharedKey, makes queryMaker) (promql.Query, error) {
-	a, ok := ctx.Value(askedKey{}).(asked)
-	if !ok || q != e.queryable {
-		return makes(ctx, false)
-	}
-	own, err := makes(context.WithoutCancel(ctx), false)
+func (s *sharing) query(ctx context.Context, r Request) (promql.Query, error) {
+	r.Lookbacks = slices.Clone(r.Lookbacks)
+	own, err := s.engine.makeQuery(context.WithoutCancel(ctx), &r)
 	if err != nil || own == nil {
 		return own, err
 	}
-	k.asked = a
-	if a.now {
-		k.start, k.end = 0, 0
-	}
-	if o != nil {
-		k.lookback, k.perStep = o.LookbackDelta(), o.EnablePerStepStats()
-	}
-	return &sharedQuery{Query: own, engine: e, key: k, makes: makes}, nil
+	return &sharedQuery{Query: own, sharing: s, request: r}, nil
 }
 
 // sharedQuery is a query that may be answered by the evaluation of another one.
 type sharedQuery struct {
 	promql.Query // of this request; another one may be evaluated
 
-	engine *sharedEngine
-	key    sharedKey
-	makes  queryMaker
-	flown  bool // the evaluation closes the query
-	share  *singleflight.Share[*sharedAnswer]
+	sharing *sharing
+	request Request
+	flown   bool // the evaluation closes the query
+	share   *singleflight.Share[*sharedAnswer]
 }
 
 // Exec runs the query, or waits for an equal one that is run.
 func (q *sharedQuery) Exec(ctx context.Context) *promql.Result {
 	q.flown = true
-	share, err := q.engine.flights.Do(ctx, q.key, singleflight.Question[*sharedAnswer]{
+	share, err := q.sharing.flights.Do(ctx, keyOf(&q.request), singleflight.Question[*sharedAnswer]{
 		Watch: q.watch, Compute: q.compute, End: func() { q.Query.Close() },
 	})
 	if share == nil {
@@ -137,14 +147,14 @@ func (q *sharedQuery) Exec(ctx context.Context) *promql.Result {
 
 // watch watches what the query reads. An equal query for now must not get the answer of a moment ago.
 func (q *sharedQuery) watch() singleflight.Watch {
-	if q.key.asked.now || q.engine.o.Changes == nil {
+	if q.request.Now || q.sharing.engine.o.Changes == nil {
 		return nil
 	}
 	reach, ok := q.reach()
 	if !ok {
 		return nil
 	}
-	if w := reach.Watch(q.engine.o.Changes); w != nil {
+	if w := reach.Watch(q.sharing.engine.o.Changes); w != nil {
 		return w
 	}
 	return nil
@@ -164,13 +174,15 @@ func (q *sharedQuery) reach() (r resultcache.Reach, ok bool) {
 	if !ok || s.Expr == nil {
 		return r, false
 	}
-	return resultcache.ReachOf(s, q.engine.o.defaultStep(), q.engine.o.Names.FromMetric)
+	return resultcache.ReachOf(s, q.sharing.engine.o.defaultStep(), q.sharing.engine.o.MetricName)
 }
 
 // compute evaluates the query. That of now has the time at which it is evaluated.
 func (q *sharedQuery) compute(ctx context.Context, late bool) (*sharedAnswer, error) {
-	if late && q.key.asked.now {
-		again, err := q.makes(ctx, true)
+	if late && q.request.Now {
+		q.request.Start = time.Now()
+		q.request.End = q.request.Start
+		again, err := q.sharing.engine.makeQuery(ctx, &q.request)
 		if err != nil {
 			return &sharedAnswer{query: q.Query, result: &promql.Result{Err: err}}, err
 		}
@@ -178,7 +190,7 @@ func (q *sharedQuery) compute(ctx context.Context, late bool) (*sharedAnswer, er
 		q.Query = again
 	}
 	result := q.Query.Exec(ctx)
-	return &sharedAnswer{q.Query, result, settled(result.Warnings, q.key.text)}, result.Err
+	return &sharedAnswer{q.Query, result, settled(result.Warnings, q.request.Text)}, result.Err
 }
 
 // Stats returns the statistics of the evaluation that gave the answer.
@@ -209,7 +221,7 @@ type sharedAnswer struct {
 	warnings annotations.Annotations
 }
 
-// copy returns the answer to one of the queries. The API adds warnings to it, and cuts it to a limit.
+// copy returns the answer to one of the queries. A handler adds warnings to it, and cuts it to a limit.
 func (a *sharedAnswer) copy() *promql.Result {
 	return &promql.Result{Err: a.result.Err, Value: a.result.Value, Warnings: maps.Clone(a.warnings)}
 }
