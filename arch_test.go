@@ -220,11 +220,7 @@ var tooLarge = map[string]int{
 // Each Go file that the documents name exists.
 func TestDocuments(t *testing.T) {
 	named := regexp.MustCompile("`([a-z0-9_]+(?:/[a-z0-9_]+)+\\.go)`")
-	pages, err := filepath.Glob("docs/*.md")
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, page := range append(pages, "README.md", "ARCHITECTURE.md", "RATIONALE.md", "CONTRIBUTING.md") {
+	for _, page := range append(handbook(t), developerPages(t)...) {
 		for _, m := range named.FindAllStringSubmatch(readFile(t, page), -1) {
 			if _, err := os.Stat(filepath.FromSlash(m[1])); err != nil {
 				t.Errorf("%s names %s: %v", page, m[1], err)

@@ -17,6 +17,9 @@ const contents = "docs/README.md"
 // rewrite has the tests of pages that are made from code write them.
 var rewrite = flag.Bool("rewrite", false, "rewrite pages that are made from code")
 
+// decisions is the page that lists all decisions.
+const decisions = "docs/decisions/README.md"
+
 // handbook returns the paths of the README and of all pages of the handbook.
 func handbook(t *testing.T) []string {
 	t.Helper()
@@ -27,10 +30,20 @@ func handbook(t *testing.T) []string {
 	return append(pages, "README.md")
 }
 
+// developerPages returns the paths of the pages that only developers read.
+func developerPages(t *testing.T) []string {
+	t.Helper()
+	pages, err := filepath.Glob("docs/decisions/*/*.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return append(pages, decisions, "ARCHITECTURE.md", "CONTRIBUTING.md")
+}
+
 // Each link of a page leads to a file that exists, and to a heading of it.
 func TestLinks(t *testing.T) {
 	link := regexp.MustCompile(`\]\(([^)\s]+)\)`)
-	for _, page := range append(handbook(t), "ARCHITECTURE.md", "RATIONALE.md", "CONTRIBUTING.md") {
+	for _, page := range append(handbook(t), developerPages(t)...) {
 		text := withoutCode(readFile(t, page))
 		for _, m := range link.FindAllStringSubmatch(text, -1) {
 			if !strings.Contains(m[1], "://") {
@@ -81,6 +94,30 @@ func TestContents(t *testing.T) {
 	for _, page := range handbook(t) {
 		if name := filepath.Base(page); name != "README.md" && !strings.Contains(text, "]("+name+")") {
 			t.Errorf("%s has no line for %s", contents, name)
+		}
+	}
+}
+
+// Each decision is in the list of decisions, and has what a decision needs.
+func TestDecisions(t *testing.T) {
+	list := readFile(t, decisions)
+	date := regexp.MustCompile(`(?m)^20\d\d-\d\d-\d\d$`)
+	pages, err := filepath.Glob("docs/decisions/*/*.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, page := range pages {
+		if name := strings.TrimPrefix(page, "docs/decisions/"); !strings.Contains(list, "]("+name+")") {
+			t.Errorf("%s has no line for %s", decisions, name)
+		}
+		text := readFile(t, page)
+		for _, heading := range []string{"\n## Context\n", "\n## Choice\n"} {
+			if !strings.Contains(text, heading) {
+				t.Errorf("%s lacks %q", page, heading)
+			}
+		}
+		if !date.MatchString(text) {
+			t.Errorf("%s has no date", page)
 		}
 	}
 }

@@ -26,7 +26,7 @@ const (
 	usualSilent             = 7
 )
 
-// What is not known of tables that other processes write to, and why; see RATIONALE.md.
+// What is not known of tables that other processes write to, and why; see docs/decisions/storage/growth-and-silence.md.
 const (
 	sharedGrowth = "Other processes write to these tables, and a TSD that tracks series stamps their rows anew with every point. So the day is known of the series " +
 		"that came while this process ran."

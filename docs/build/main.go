@@ -1,5 +1,5 @@
-// Build writes the site of the handbook into a directory: go run ./docs/build DIR. The binary serves the same site at
-// /docs/.
+// Command build writes the site of the handbook into a directory: go run ./docs/build DIR. The binary
+// serves the same site at /docs/.
 package main
 
 import (

@@ -121,7 +121,7 @@ func siteLink(to string) (string, bool) {
 	switch file, anchor, _ := strings.Cut(to, "#"); {
 	case strings.Contains(to, "://"), file == "":
 		return to, true
-	case strings.HasPrefix(file, "../"):
+	case strings.HasPrefix(file, "../"), path.Ext(file) == ".md" && strings.Contains(file, "/"):
 		return "", false
 	case path.Ext(file) == ".md" && anchor != "":
 		return outName(file) + "#" + anchor, true

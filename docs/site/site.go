@@ -140,6 +140,7 @@ func (s *renderer) marked(name string) (all []chapter) {
 }
 
 // readContents reads the chapters of the table of contents: headings, and lists that begin with links.
+// Pages in other folders are not in the site.
 func (s *renderer) readContents() error {
 	text, err := fs.ReadFile(s.source, contents)
 	if err != nil {
@@ -153,7 +154,7 @@ func (s *renderer) readContents() error {
 		}
 		rest, ok := strings.CutPrefix(line, "- [")
 		title, rest, linked := strings.Cut(rest, "](")
-		if target, _, ends := strings.Cut(rest, ")"); ok && linked && ends && len(s.chapters) > 0 && path.Ext(target) == ".md" {
+		if target, _, ends := strings.Cut(rest, ")"); ok && linked && ends && len(s.chapters) > 0 && path.Ext(target) == ".md" && !strings.Contains(target, "/") {
 			last := &s.chapters[len(s.chapters)-1]
 			last.Pages = append(last.Pages, link{Path: outName(target), Title: title})
 		}

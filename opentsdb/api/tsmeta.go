@@ -71,7 +71,7 @@ func (a *API) showTSMeta(w http.ResponseWriter, r *request, tsuid []byte) error 
 }
 
 // received makes the newest point of a series count as received, if its counter is older: tsdbridge
-// counts no points, see RATIONALE.md.
+// counts no points, see docs/decisions/storage/tsmeta-counter.md.
 func (a *API) received(ctx context.Context, list []schema.SeriesMeta) error {
 	tsuids := make([][]byte, len(list))
 	for i := range list {
