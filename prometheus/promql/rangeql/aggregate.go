@@ -235,6 +235,8 @@ func (a *aggregate) noted() []*notes { return []*notes{&a.notes} }
 
 func (a *aggregate) inputs() []*node { return []*node{a.input.node} }
 
+func (*aggregate) name() string { return "aggregation" }
+
 // eval adds all series, and returns the groups that have values.
 func (a *aggregate) eval(e *evaluation) (*block, error) {
 	if err := a.input.feed(e, a); err != nil {

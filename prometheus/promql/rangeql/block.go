@@ -6,6 +6,7 @@ import (
 	"github.com/prometheus/prometheus/model/histogram"
 	"github.com/prometheus/prometheus/model/labels"
 	"github.com/prometheus/prometheus/model/value"
+	"github.com/prometheus/prometheus/promql"
 )
 
 // absent is the value of a step without one. It is Prometheus' stale marker: selectors leave that
@@ -144,4 +145,19 @@ func overlap(l, r *series) bool {
 		}
 	}
 	return false
+}
+
+// samplesOf is for how many samples the library counts the points of a series.
+func samplesOf(s promql.Series) int {
+	n := len(s.Floats)
+	for _, p := range s.Histograms {
+		n += histogramSamples(p.H)
+	}
+	return n
+}
+
+// borrow lets a block show values of another, which stays in memory for as long.
+func (b *block) borrow(in *block) {
+	in.users++
+	b.borrowed = append(b.borrowed, in)
 }

@@ -39,6 +39,8 @@ type classic struct {
 
 func (o *buckets) inputs() []*node { return append([]*node{o.input}, o.args...) }
 
+func (*buckets) name() string { return "histogram" }
+
 func (o *buckets) eval(e *evaluation) (*block, error) {
 	args, release, err := e.arguments(o.args)
 	if err != nil {
@@ -228,4 +230,15 @@ func (h *classic) at(step int, list []promql.Bucket) []promql.Bucket {
 		}
 	}
 	return list
+}
+
+// checkQuantiles warns about quantiles outside of 0 to 1, step by step.
+func (o *buckets) checkQuantiles(args [][]float64) {
+	for step := range o.grid.steps {
+		for i, values := range args {
+			if q := values[step]; isNoQuantile(q) && (len(args) > 1 || step == 0 || q != values[step-1]) {
+				o.notes.warn(annotations.NewInvalidQuantileWarning(q, o.at[i]))
+			}
+		}
+	}
 }

@@ -17,6 +17,8 @@ type countValues struct {
 
 func (o *countValues) inputs() []*node { return []*node{o.input} }
 
+func (*countValues) name() string { return "count_values" }
+
 func (o *countValues) eval(e *evaluation) (*block, error) {
 	in, err := o.input.block(e)
 	if err != nil {

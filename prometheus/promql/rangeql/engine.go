@@ -110,14 +110,14 @@ var _ promql.QueryEngine = (*Engine)(nil)
 
 // NewInstantQuery returns a query for one instant.
 func (e *Engine) NewInstantQuery(ctx context.Context, q promstorage.Queryable, o promql.QueryOpts, text string, at time.Time) (promql.Query, error) {
-	w := &watchedQueryable{Queryable: q}
+	w := &recordingQueryable{Queryable: q}
 	library, err := e.o.Library.NewInstantQuery(asShort(ctx), w, o, text, at)
 	return e.query(ctx, library, w, o), err
 }
 
 // NewRangeQuery returns a query for instants that lie a step apart.
 func (e *Engine) NewRangeQuery(ctx context.Context, q promstorage.Queryable, o promql.QueryOpts, text string, start, end time.Time, step time.Duration) (promql.Query, error) {
-	w := &watchedQueryable{Queryable: q}
+	w := &recordingQueryable{Queryable: q}
 	library, err := e.o.Library.NewRangeQuery(asShort(ctx), w, o, text, start, end, step)
 	return e.query(ctx, library, w, o), err
 }
@@ -130,13 +130,13 @@ func WithStats(ctx context.Context) context.Context {
 }
 
 // query chooses how a query that the library has parsed is evaluated.
-func (e *Engine) query(ctx context.Context, library promql.Query, w *watchedQueryable, o promql.QueryOpts) promql.Query {
+func (e *Engine) query(ctx context.Context, library promql.Query, w *recordingQueryable, o promql.QueryOpts) promql.Query {
 	if library == nil {
 		return nil
 	}
 	s, ok := library.Statement().(*parser.EvalStmt)
 	if !ok || s.Expr == nil {
-		return &counted{Query: library, count: e.library, watched: w}
+		return &counted{Query: library, count: e.library, recorded: w}
 	}
 	cost, err := limits.Estimate(s, limits.Options{MaxSamples: e.o.MaxSamples, DefaultStep: e.o.DefaultStep})
 	if err != nil {
@@ -154,7 +154,7 @@ func (e *Engine) query(ctx context.Context, library promql.Query, w *watchedQuer
 	}
 	p, err := newPlan(s, e.o)
 	if err != nil {
-		return e.leave(bounded, w, whyLeft(err))
+		return e.leave(bounded, w, fallbackReasonOf(err))
 	}
 	c := &columnQuery{Query: bounded, engine: e, source: source, plan: p}
 	// This kind of query runs a function inside everything that surrounds an evaluation in the
@@ -164,8 +164,8 @@ func (e *Engine) query(ctx context.Context, library promql.Query, w *watchedQuer
 }
 
 // leave leaves a query to the library.
-func (e *Engine) leave(q promql.Query, w *watchedQueryable, why string) promql.Query {
-	return &counted{Query: q, count: e.library, left: e.left.WithLabelValues(why), why: why, watched: w}
+func (e *Engine) leave(q promql.Query, w *recordingQueryable, why string) promql.Query {
+	return &counted{Query: q, count: e.library, left: e.left.WithLabelValues(why), why: why, recorded: w}
 }
 
 // counted is a query of the library.
@@ -173,7 +173,7 @@ type counted struct {
 	promql.Query
 	count, left prometheus.Counter // left may be nil
 	why         string             // empty: it is no query to be evaluated
-	watched     *watchedQueryable
+	recorded    *recordingQueryable
 	answer      *promql.Result // nil: not evaluated yet
 	took        time.Duration
 }
@@ -219,7 +219,7 @@ func (q *columnQuery) Exec(ctx context.Context) *promql.Result {
 	if errors.Is(result.Err, ErrHandOver) {
 		q.handedOver = true
 		q.engine.handedOver.Inc()
-		q.left = whyLeft(result.Err)
+		q.left = fallbackReasonOf(result.Err)
 		q.engine.left.WithLabelValues(q.left).Inc()
 		q.points.free()
 		defer q.tellSlow(ctx)
@@ -278,9 +278,8 @@ func (q *columnQuery) evaluate(ctx context.Context) (err error) {
 	defer recovered(&err)
 	e := &evaluation{
 		ctx: ctx, source: q.source, account: budget.From(ctx),
-		delayed: q.engine.o.DelayedNames, maxSamples: int64(q.engine.o.MaxSamples), steps: q.plan.grid,
+		delayed: q.engine.o.DelayedNames, maxSamples: int64(q.engine.o.MaxSamples), steps: q.plan.grid, repairs: RepairsFrom(ctx),
 	}
-	e.repairs, _ = ctx.Value(repairsKey{}).(*Repairs)
 	held := e.account.Held()
 	q.value, err = q.plan.evaluate(e, &q.points)
 	q.warnings = e.warnings

@@ -81,7 +81,7 @@ type testColumns struct {
 func (c *testColumns) Len() int                   { return len(c.series) }
 func (c *testColumns) Labels(i int) labels.Labels { return c.series[i].labels }
 
-// distanceOf returns the distance of even times, else 0.
+// distanceOf returns the distance of uniform times, else 0.
 func distanceOf(times []int64) int64 {
 	for i := 2; i < len(times); i++ {
 		if times[i]-times[i-1] != times[1]-times[0] {
@@ -325,7 +325,7 @@ func writeRandom(t testing.TB, s *teststorage.TestStorage, rng *rand.Rand, serie
 		for at <= dataEnd {
 			gap := int64(15_000)
 			if i%4 == 1 {
-				v = evenValue(rng, i, v)
+				v = uniformValue(rng, i, v)
 			} else {
 				v, gap = nextValue(rng, kind, v), nextGap(rng, kind)
 			}
@@ -343,9 +343,9 @@ func writeRandom(t testing.TB, s *teststorage.TestStorage, rng *rand.Rand, serie
 	}
 }
 
-// evenValue is the next value of a series with samples at even distances: of a gauge of whole
+// uniformValue is the next value of a series with samples at uniform distances: of a gauge of whole
 // numbers or of one sign, or of a counter, which half of them interrupt at times.
-func evenValue(rng *rand.Rand, series int, v float64) float64 {
+func uniformValue(rng *rand.Rand, series int, v float64) float64 {
 	switch kind := series / 4 % 5; {
 	case kind == 2 && rng.IntN(30) > 0:
 		return float64(rng.IntN(40) - 20)
@@ -586,7 +586,7 @@ func TestOtherShapes(t *testing.T) {
 	}
 }
 
-// TestOnlyStale: a series with stale markers alone, after one with samples at even distances.
+// TestOnlyStale: a series with stale markers alone, after one with samples at uniform distances.
 func TestOnlyStale(t *testing.T) {
 	c := &testColumns{series: []testSeries{{labels: labels.FromStrings(model.MetricNameLabel, "m_total", "i", "a")}, {labels: labels.FromStrings(model.MetricNameLabel, "m_total", "i", "b")}}}
 	for i := range 240 {
@@ -606,8 +606,8 @@ func TestOnlyStale(t *testing.T) {
 	}
 }
 
-// TestEvenClasses: the distance of the steps is no multiple of that of the samples.
-func TestEvenClasses(t *testing.T) {
+// TestUniformClasses: the distance of the steps is no multiple of that of the samples.
+func TestUniformClasses(t *testing.T) {
 	s := teststorage.New(t)
 	writeRandom(t, s, rand.New(rand.NewPCG(17, 18)), 40)
 	e := newEngines(t, manySamples, false)

@@ -3,30 +3,13 @@ package rangeql
 import (
 	"sort"
 
-	"github.com/prometheus/prometheus/model/histogram"
 	"github.com/prometheus/prometheus/model/labels"
 	"github.com/prometheus/prometheus/model/value"
 )
 
-// sampleCount counts samples as the library's statistics do.
-type sampleCount struct {
-	total int64 // seen, by all steps
-	read  int64 // seen, each once
-	most  int   // held for one step
-	kept  int   // held until the query ends
-}
-
-func (c *sampleCount) add(o sampleCount) {
-	c.total += o.total
-	c.read += o.read
-	c.most = max(c.most, o.most)
-	c.kept += o.kept
-}
-
 // An evaluator evaluates one series after the other. It is used by one goroutine.
 type evaluator struct {
-	*windows
-	count  sampleCount
+	steps
 	times  []int64 // without stale markers
 	values []float64
 	// resets are the indexes of values below the one before. distance is that between all times, 0
@@ -35,20 +18,10 @@ type evaluator struct {
 	distance int64
 	span     span
 	class    class
-	hists    []*histogram.FloatHistogram // the result; nil: none
-	mixture
-	statisticsOf    statistics
-	refusedQuantile float64 // the newest that was warned about
-
-	ended   func() bool // the query; looked at after each visitsPerLook samples
-	visited int
+	points   *pointEvaluator // nil: not needed yet
 }
 
-func newEvaluator(w *windows) evaluator { return evaluator{windows: w} }
-
-// visitsPerLook is how many samples a function visits before it checks again whether the query has
-// ended: some milliseconds.
-const visitsPerLook = 1 << 20
+func newEvaluator(w *windows) *evaluator { return &evaluator{steps: steps{windows: w}} }
 
 // evaluate computes the value of each step, and returns for how many samples they count. Histograms
 // are in hists.
@@ -57,25 +30,16 @@ func (e *evaluator) evaluate(ls labels.Labels, c Column, out []float64) int {
 	if len(c.Summaries) > 0 {
 		return e.summaries(c.Summaries, out)
 	}
-	if e.smooth {
-		return e.smoothed(ls, c, out)
-	}
-	if len(c.Histograms) > 0 || e.earlier > 0 {
-		return e.mixed(ls, c, out)
+	if e.smooth || len(c.Histograms) > 0 || e.earlier > 0 {
+		if e.points == nil {
+			e.points = &pointEvaluator{steps: &e.steps}
+		}
+		return e.points.evaluate(ls, c, out)
 	}
 	if e.function == nil {
 		return e.samples(c.Times, c.Values, out)
 	}
 	return e.ranges(c, out)
-}
-
-// window returns the times around the samples that count at a step: after start, not after end.
-func (w *windows) window(step int) (start, end int64) {
-	if w.fixed {
-		step = 0
-	}
-	end = w.grid.time(step) - w.offset
-	return end - w.length, end
 }
 
 // samples takes the newest sample of each step, if it is within the lookback and not a stale
@@ -164,8 +128,8 @@ func hasStale(values []float64) bool {
 	return false
 }
 
-// evenDistance returns the distance between times, 0 if it is not always the same.
-func evenDistance(times []int64) int64 {
+// uniformDistance returns the distance between times, 0 if it is not always the same.
+func uniformDistance(times []int64) int64 {
 	if len(times) < 2 {
 		return 0
 	}
@@ -200,10 +164,10 @@ func (e *evaluator) ranges(c Column, out []float64) int {
 		e.distance = 0
 	}
 	if e.distance == 0 {
-		e.distance = evenDistance(times)
+		e.distance = uniformDistance(times)
 	}
 	e.begin(values)
-	if found, ok := e.evenRanges(times, values, out); ok {
+	if found, ok := e.uniformRanges(times, values, out); ok {
 		return found
 	}
 	p := place{}
@@ -214,10 +178,8 @@ func (e *evaluator) ranges(c Column, out []float64) int {
 			out[step] = f
 			found++
 		}
-		if e.visited > visitsPerLook {
-			if e.visited = 0; e.ended() {
-				return found // the result is not used
-			}
+		if e.stopped() {
+			return found // the result is not used
 		}
 	}
 	return found
@@ -271,17 +233,4 @@ func (e *evaluator) at(step int, times []int64, values []float64, p *place) (flo
 		e.checkQuantile(s.args[0])
 	}
 	return e.function.eval(s)
-}
-
-// sees counts the samples of a step, and those that no step had before.
-func (e *evaluator) sees(samples, fresh int) { e.seesSteps(1, samples, fresh) }
-
-// seesSteps counts those of n steps.
-func (e *evaluator) seesSteps(n, samples, fresh int) {
-	e.count.total += int64(n * samples)
-	e.count.read += int64(n * fresh)
-	e.visited += n * samples
-	if n > 0 {
-		e.count.most = max(e.count.most, samples)
-	}
 }

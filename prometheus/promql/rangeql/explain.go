@@ -70,7 +70,7 @@ func Explain(q promql.Query) Explanation {
 
 func (q *counted) explain() Explanation {
 	x := Explanation{Path: pathLibrary, Left: q.why}
-	q.watched.explain(&x, q.String(), q.answer, q.took)
+	q.recorded.explain(&x, q.String(), q.answer, q.took)
 	return x
 }
 
@@ -117,17 +117,16 @@ func (x explaining) step(n *node) *Step {
 		return &Step{ID: s.ID, Operator: s.Operator, Expression: s.Expression, Shared: s.Shared, Again: true, Done: s.Done, Series: s.Series, Samples: s.Samples}
 	}
 	s := &Step{
-		ID: len(x.seen) + 1, Operator: operatorName(n.operator), Expression: n.text, Shared: n.users,
+		ID: len(x.seen) + 1, Operator: n.name(), Expression: n.text, Shared: n.users,
 		Done: n.done, Series: n.rows, Samples: n.samples, Took: n.took,
 	}
 	x.seen[n] = s
-	switch o := n.operator.(type) {
-	case *leaf:
-		s.Shared += len(o.sinks)
-		s.Done, s.Series, s.Samples = o.read.done, len(o.added), int(o.held)
-		s.Reads = []int{x.read(o.read)}
-	case *info:
-		for _, r := range o.reads {
+	if l, ok := n.operator.(*leaf); ok {
+		s.Shared += len(l.sinks)
+		s.Done, s.Series, s.Samples = l.read.done, len(l.added), int(l.held)
+	}
+	if o, ok := n.operator.(reader); ok {
+		for _, r := range o.reads() {
 			s.Reads = append(s.Reads, x.read(r))
 		}
 	}
@@ -135,54 +134,4 @@ func (x explaining) step(n *node) *Step {
 		s.Inputs = append(s.Inputs, x.step(in))
 	}
 	return s
-}
-
-// operatorName returns the name of a kind of operator.
-func operatorName(o operator) string {
-	switch o := o.(type) {
-	case *leaf:
-		if o.function != nil {
-			return "range function"
-		}
-		return "selector"
-	case *subquery:
-		return "subquery function"
-	case *aggregate:
-		return "aggregation"
-	case *ranking:
-		return "ranking"
-	case *quantiles:
-		return "quantile"
-	case *countValues:
-		return "count_values"
-	case vectors:
-		return "binary operation"
-	case sets:
-		return "set operation"
-	case scalars:
-		return "scalar operation"
-	case mapped:
-		return "function"
-	case *buckets:
-		return "histogram"
-	case *missing:
-		return "absent"
-	case relabel:
-		return "relabel"
-	case sorting:
-		return "sort"
-	case repeat:
-		return "repeat"
-	case *info:
-		return "info"
-	case toScalar:
-		return "scalar"
-	case number:
-		return "number"
-	case clock:
-		return "time"
-	case refusal:
-		return "refusal"
-	}
-	return "no steps" // empty
 }

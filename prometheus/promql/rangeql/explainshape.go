@@ -1,10 +1,7 @@
 package rangeql
 
 import (
-	"strings"
 	"time"
-
-	"github.com/prometheus/prometheus/model/labels"
 
 	"github.com/tsdbridge/tsdbridge/internal/explain"
 )
@@ -41,13 +38,4 @@ func (s *Step) shape(reads []*explain.Read) *explain.Node {
 		out.Inputs = append(out.Inputs, in.shape(reads))
 	}
 	return out
-}
-
-// SelectorText returns a selector as it is written in PromQL.
-func SelectorText(matchers []*labels.Matcher) string {
-	texts := make([]string, len(matchers))
-	for i, m := range matchers {
-		texts[i] = m.String()
-	}
-	return "{" + strings.Join(texts, ",") + "}"
 }

@@ -21,7 +21,7 @@ type span struct {
 	first  int
 	// width is the range of the selector, in seconds.
 	width float64
-	// regular means that all samples of the series are at even distances.
+	// regular means that all samples of the series are at uniform distances.
 	regular bool
 	pattern pattern // of the step before, with these sums
 	x, x2   compensated
@@ -30,10 +30,10 @@ type span struct {
 	stretch stretch   // of the step before
 	scratch []float64 // for functions that sort
 
-	series  []float64 // all values
-	ordered ordered
-	peak    peak
-	totals  totals
+	series   []float64 // all values
+	ordered  ordered
+	extremum extremum
+	totals   totals
 }
 
 // rise is a kind of function that extrapolates the increase of a counter.
@@ -92,9 +92,9 @@ func functionOf(name string) *function {
 	case "avg_over_time":
 		return &function{adds: addsToMean, begin: findBound, eval: avgOverTime}
 	case "min_over_time":
-		return &function{eval: minOverTime, begin: func(s *span) { s.peak.least = true; s.peak.begin(s.series) }}
+		return &function{eval: minOverTime, begin: func(s *span) { s.extremum.least = true; s.extremum.begin(s.series) }}
 	case "max_over_time":
-		return &function{eval: maxOverTime, begin: func(s *span) { s.peak.begin(s.series) }}
+		return &function{eval: maxOverTime, begin: func(s *span) { s.extremum.begin(s.series) }}
 	case "mad_over_time":
 		return &function{eval: medianDeviation}
 	case "quantile_over_time":
@@ -179,7 +179,7 @@ type stretch struct {
 	rate                   float64 // factor / the seconds of the selector
 }
 
-// stretched returns the stretch of this step. Samples at even distances have the same one at each
+// stretched returns the stretch of this step. Samples at uniform distances have the same one at each
 // step.
 func (s *span) stretched() *stretch {
 	st, n := &s.stretch, len(s.times)
@@ -263,39 +263,9 @@ func avgOverTime(s *span) (float64, bool) {
 	return m.value(), true
 }
 
-// mean is an average that becomes incremental when the sum would overflow.
-type mean struct {
-	sum, c, count float64
-	mean          float64 // once incremental
-	incremental   bool
-}
-
-func (m *mean) add(v float64) {
-	m.count++
-	if !m.incremental {
-		sum, c := kahansum.Inc(v, m.sum, m.c)
-		if !math.IsInf(sum, 0) {
-			m.sum, m.c = sum, c
-			return
-		}
-		m.incremental = true
-		m.mean = m.sum / (m.count - 1)
-		m.c /= m.count - 1
-	}
-	q := (m.count - 1) / m.count
-	m.mean, m.c = kahansum.Inc(v/m.count, q*m.mean, q*m.c)
-}
-
-func (m *mean) value() float64 {
-	if m.incremental {
-		return m.mean + m.c
-	}
-	return m.sum/m.count + m.c/m.count
-}
-
 func minOverTime(s *span) (float64, bool) {
-	if !s.peak.nan {
-		return s.peak.moveTo(s.series, s.first, s.first+len(s.values)), true
+	if !s.extremum.nan {
+		return s.extremum.moveTo(s.series, s.first, s.first+len(s.values)), true
 	}
 	least := s.values[0]
 	for _, v := range s.values {
@@ -307,8 +277,8 @@ func minOverTime(s *span) (float64, bool) {
 }
 
 func maxOverTime(s *span) (float64, bool) {
-	if !s.peak.nan {
-		return s.peak.moveTo(s.series, s.first, s.first+len(s.values)), true
+	if !s.extremum.nan {
+		return s.extremum.moveTo(s.series, s.first, s.first+len(s.values)), true
 	}
 	most := s.values[0]
 	for _, v := range s.values {

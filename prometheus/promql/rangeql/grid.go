@@ -27,3 +27,11 @@ func (g grid) single() grid { return grid{g.start, g.interval, 1, g.start} }
 
 // isRange reports whether more than one instant was asked for, even if there is only one step.
 func (g grid) isRange() bool { return g.until != g.start }
+
+// commonDivisor returns the greatest common divisor of two numbers.
+func commonDivisor(a, b int64) int64 {
+	for b != 0 {
+		a, b = b, a%b
+	}
+	return max(a, -a)
+}

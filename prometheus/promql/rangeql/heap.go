@@ -1,6 +1,9 @@
 package rangeql
 
-import "math"
+import (
+	"math"
+	"sort"
+)
 
 // heap is a binary heap of values, with the one that goes first at the top. Its steps are those of
 // container/heap, because they decide which of equal values stay.
@@ -49,6 +52,11 @@ func (h *heap) down(parent int, less func(a, b float64) bool) {
 		s[parent], s[child] = s[child], s[parent]
 		parent = child
 	}
+}
+
+// sortReverse sorts the entries, those that go first to the end, as the library does.
+func (h heap) sortReverse(less func(a, b float64) bool) {
+	sort.Sort(sort.Reverse(byValue{h, less}))
 }
 
 // byValue sorts entries.

@@ -19,7 +19,7 @@ type info struct {
 	data  []*labels.Matcher // of the labels to add; none: all labels
 	times windows           // of info series
 	count sampleCount
-	reads []*read
+	sets  []*read
 }
 
 // identifying are the labels by which info series belong to others.
@@ -28,6 +28,12 @@ type info struct {
 var identifying = [...]string{"instance", "job"}
 
 func (o *info) inputs() []*node { return []*node{o.base} }
+
+func (*info) name() string { return "info" }
+
+func (o *info) sampled() (total, read int64) { return o.count.total, o.count.read }
+
+func (o *info) reads() []*read { return o.sets }
 
 func (o *info) eval(e *evaluation) (*block, error) {
 	in, err := o.base.block(e)
@@ -130,7 +136,7 @@ func (o *info) readSet(e *evaluation, matchers []*labels.Matcher) (*block, error
 	first, _ := l.window(0)
 	_, last := l.window(o.grid.steps - 1)
 	l.read = &read{selector: Selector{Matchers: matchers, Start: first + 1, End: last}, leaves: []*leaf{l}}
-	o.reads = append(o.reads, l.read)
+	o.sets = append(o.sets, l.read)
 	rows, err := l.eval(e)
 	o.count.add(l.count)
 	return rows, err

@@ -2,8 +2,6 @@ package rangeql
 
 import (
 	"github.com/prometheus/prometheus/model/labels"
-	"github.com/prometheus/prometheus/promql/parser"
-	"github.com/prometheus/prometheus/promql/parser/posrange"
 	"github.com/prometheus/prometheus/util/annotations"
 )
 
@@ -13,6 +11,7 @@ import (
 type leaf struct {
 	read *read
 	windows
+	args     []*node // of the function, scalars
 	mappings []*mapping
 	sinks    []sink
 	// keeps means that the series are needed as a block.
@@ -26,44 +25,6 @@ type leaf struct {
 	count   sampleCount
 	result  *block
 	failed  error // of the checks of all series
-}
-
-// windows say which samples of a series count at which step.
-type windows struct {
-	grid grid
-	// length is how far back a sample counts, in milliseconds: the range of a function, else the
-	// lookback. offset is how far before the step the window ends.
-	length, offset int64
-	// earlier and later are how far around the window the library's function sees samples.
-	earlier, later int64
-	// fixed means that all steps have the window of the first.
-	fixed bool
-
-	function *function // nil: the newest sample
-	// summary is what the function makes of summaries; nil: it needs samples.
-	summary  func(*Summary) float64
-	args     []*node // of the function, scalars
-	seconds  float64 // of the range
-	argument posrange.PositionRange
-	// stamps means that the value is the time of the sample.
-	stamps bool
-	// named means that the name of the metric is kept with the time of the sample.
-	named bool
-	// smooth means that the value lies between the samples around the step.
-	smooth bool
-	notes  *notes
-	// statistics means that only count and sum of histograms matter.
-	statistics bool
-
-	constants [][]float64 // values of args
-
-	// name and arguments are those of the function in the library, for ranges with histograms. The
-	// range is a selector in the library's form.
-	name      string
-	arguments parser.Expressions
-	// absent means that the function stands for absent_over_time, to which equal labels do not
-	// matter.
-	absent bool
 }
 
 // A sink takes series in their order. Their values are only valid during the call. named means that
@@ -165,7 +126,7 @@ func (l *leaf) finish(e *evaluation) error {
 	if e.delayed || !l.drops() || !l.names.several {
 		return nil
 	}
-	return l.distinct(len(l.added), func(i int) labels.Labels { return l.columns.Labels(l.added[i]).DropReserved(isMetadata) })
+	return distinct(&l.windows, len(l.added), func(i int) labels.Labels { return l.columns.Labels(l.added[i]).DropReserved(isMetadata) })
 }
 
 func (l *leaf) inputs() []*node { return l.args }
@@ -200,7 +161,7 @@ func (l *leaf) eval(e *evaluation) (*block, error) {
 // distinct returns an error if labels repeat: that of the library if a function has dropped the
 // names, else ErrHandOver. The library joins series of instants where they do not overlap. Like the
 // library, it treats label sets with the same hash as equal.
-func (w *windows) distinct(n int, of func(i int) labels.Labels) error {
+func distinct(w *windows, n int, of func(i int) labels.Labels) error {
 	if !repeated(n, of) {
 		return nil
 	}
@@ -218,3 +179,14 @@ func repeated(n int, of func(i int) labels.Labels) bool {
 	}
 	return len(seen) < n
 }
+
+func (l *leaf) name() string {
+	if l.function != nil {
+		return "range function"
+	}
+	return "selector"
+}
+
+func (l *leaf) sampled() (total, read int64) { return l.count.total, l.count.read }
+
+func (l *leaf) reads() []*read { return []*read{l.read} }

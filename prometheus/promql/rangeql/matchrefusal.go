@@ -87,12 +87,12 @@ func (m *matchingStep) match() error {
 	}
 	for i := range m.many.series {
 		s, number := &m.many.series[i], m.manyNumbers[i]
-		value, ok := s.operand(m.step)
+		value, ok := operandAt(s, m.step)
 		if !ok {
 			continue
 		}
 		if other := ones[number]; other != nil {
-			otherValue, _ := other.operand(m.step)
+			otherValue, _ := operandAt(other, m.step)
 			err = m.pair(number, s.labels, other.labels, value, otherValue)
 		} else if fills.RHS != nil {
 			err = m.pair(number, s.labels, m.matchLabels(s), value, operand{number: *fills.RHS})
@@ -111,7 +111,7 @@ func (m *matchingStep) fillMany() error {
 	}
 	for i := range m.one.series {
 		s, number := &m.one.series[i], m.oneNumbers[i]
-		value, ok := s.operand(m.step)
+		value, ok := operandAt(s, m.step)
 		if !ok || len(m.matched[number]) > 0 {
 			continue
 		}

@@ -33,6 +33,8 @@ func (o *missing) add(_ *evaluation, s *series, _ bool) error {
 
 func (o *missing) inputs() []*node { return []*node{o.input.node} }
 
+func (*missing) name() string { return "absent" }
+
 func (o *missing) eval(e *evaluation) (*block, error) {
 	if err := o.input.feed(e, o); err != nil {
 		return nil, err

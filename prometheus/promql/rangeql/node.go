@@ -12,7 +12,18 @@ type operator interface {
 	eval(e *evaluation) (*block, error)
 	// inputs are the operators below.
 	inputs() []*node
+	// name is the kind of the operator, for explanations.
+	name() string
 }
+
+// A sampler is an operator that evaluates samples.
+type sampler interface {
+	// sampled returns the samples that were seen by all steps, and that were read.
+	sampled() (total, read int64)
+}
+
+// A reader is an operator that reads series.
+type reader interface{ reads() []*read }
 
 // A node is an operator in the plan of a query. Equal expressions at the same steps share one.
 type node struct {
@@ -65,13 +76,8 @@ func (n *node) holdInputs(e *evaluation) error {
 // counts returns the samples that the library's statistics count for an expression: seen by all
 // steps, and read. It counts an expression as often as it is written.
 func (n *node) counts() (total, read int64) {
-	switch o := n.operator.(type) {
-	case *leaf:
-		total, read = o.count.total, o.count.read
-	case *info:
-		total, read = o.count.total, o.count.read
-	case *subquery:
-		total = o.count.total
+	if o, ok := n.operator.(sampler); ok {
+		total, read = o.sampled()
 	}
 	for i, in := range n.inputs() {
 		t, r := in.counts()

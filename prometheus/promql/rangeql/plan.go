@@ -25,7 +25,7 @@ type plan struct {
 }
 
 // notPlanned is the reason why a query is left to the library from the start.
-func notPlanned(format string, a ...any) error { return leftBecause(fmt.Sprintf(format, a...)) }
+func notPlanned(format string, a ...any) error { return fallbackReason(fmt.Sprintf(format, a...)) }
 
 // newPlan makes a plan of a statement that the library has prepared.
 func newPlan(s *parser.EvalStmt, o Options) (*plan, error) {

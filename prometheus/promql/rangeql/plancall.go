@@ -2,10 +2,14 @@ package rangeql
 
 import (
 	"fmt"
+	"maps"
 	"math"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/prometheus/common/model"
+	"github.com/prometheus/prometheus/promql"
 	"github.com/prometheus/prometheus/promql/parser"
 )
 
@@ -214,4 +218,47 @@ func (p *planner) orderedInput(expr parser.Expr, g grid, argument *node, to sink
 	}
 	n, err := p.node(expr, g)
 	return input{node: n}, err
+}
+
+// refuse returns a refusal that comes after the evaluation of those arguments that are no range.
+func (p *planner) refuse(e *parser.Call, err error, g grid) (operator, error) {
+	o := refusal{err: err}
+	for _, a := range e.Args {
+		if a.Type() == parser.ValueTypeMatrix {
+			continue
+		}
+		n, err := p.node(a, g)
+		if err != nil {
+			return nil, err
+		}
+		o.before = append(o.before, n)
+	}
+	return o, nil
+}
+
+// refusedRange returns the error of a function whose range is anchored or smoothed although the
+// function does not support that; nil if it does.
+func refusedRange(e *parser.Call) error {
+	for _, a := range e.Args {
+		m, ok := a.(*parser.MatrixSelector)
+		if !ok {
+			continue
+		}
+		vs := m.VectorSelector.(*parser.VectorSelector)
+		switch {
+		case vs.Anchored:
+			return refusedModifier("anchored", e.Func.Name, promql.AnchoredSafeFunctions)
+		case vs.Smoothed:
+			return refusedModifier("smoothed", e.Func.Name, promql.SmoothedSafeFunctions)
+		}
+	}
+	return nil
+}
+
+func refusedModifier(modifier, function string, safe map[string]struct{}) error {
+	if _, ok := safe[function]; ok {
+		return nil
+	}
+	names := strings.Join(slices.Sorted(maps.Keys(safe)), ", ")
+	return fmt.Errorf("%s modifier can only be used with: %s - not with %s", modifier, names, function)
 }

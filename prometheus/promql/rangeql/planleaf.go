@@ -1,7 +1,6 @@
 package rangeql
 
 import (
-	"slices"
 	"strings"
 	"time"
 
@@ -116,8 +115,7 @@ func (p *planner) callOfLeaf(e *parser.Call, g grid) (*leaf, error) {
 	if err != nil {
 		return nil, err
 	}
-	w.args = args
-	return p.read(&leaf{windows: w}, vs, shared)
+	return p.read(&leaf{windows: w, args: args}, vs, shared)
 }
 
 // widen lets a function see samples around its range, for an anchored or smoothed selector.
@@ -128,13 +126,6 @@ func (p *planner) widen(w *windows, vs *parser.VectorSelector) {
 	case vs.Smoothed:
 		w.earlier, w.later = p.lookback.Milliseconds(), p.lookback.Milliseconds()
 	}
-}
-
-// inLibrary sets how the library would call the function.
-func (w *windows) inLibrary(e *parser.Call, f *function, m *parser.MatrixSelector, vs *parser.VectorSelector) {
-	vs.Offset = time.Duration(w.offset) * time.Millisecond
-	w.name, w.arguments = e.Func.Name, slices.Clone(e.Args)
-	w.arguments[f.matrix] = m
 }
 
 // scalars returns the arguments of a function beside its range, and whether they read nothing.
@@ -210,7 +201,7 @@ func (p *planner) read(l *leaf, vs *parser.VectorSelector, shared bool) (*leaf, 
 	s := Selector{Matchers: vs.LabelMatchers, Start: first + 1 - l.earlier, End: last + l.later, NoStartTimes: p.options.StartTimes}
 	if shared {
 		for _, r := range p.reads {
-			if r.shared && r.selector.joins(s) {
+			if r.shared && joins(r.selector, s) {
 				r.selector.Start, r.selector.End = min(r.selector.Start, s.Start), max(r.selector.End, s.End)
 				l.read = r
 				r.leaves = append(r.leaves, l)
@@ -225,7 +216,7 @@ func (p *planner) read(l *leaf, vs *parser.VectorSelector, shared bool) (*leaf, 
 
 // joins reports whether reading the series of two selectors at once reads no more than reading them
 // one after the other.
-func (s Selector) joins(o Selector) bool {
+func joins(s, o Selector) bool {
 	if max(s.End, o.End)-min(s.Start, o.Start) > (s.End-s.Start)+(o.End-o.Start) {
 		return false
 	}
@@ -256,8 +247,8 @@ func (p *planner) subquery(e *parser.Call, f *function, sq *parser.SubqueryExpr,
 	if f.matrix > 0 { // The library loses the position of a subquery.
 		w.argument = e.Args[0].PositionRange()
 	}
-	w.args, _, err = p.scalars(e, f, g)
-	return &subquery{windows: w, input: n}, err
+	args, _, err := p.scalars(e, f, g)
+	return &subquery{windows: w, args: args, input: n}, err
 }
 
 // subqueryWindows returns the expression of a subquery at the steps of the subquery, and which of

@@ -4,8 +4,6 @@ import (
 	"math"
 	"slices"
 	"sort"
-
-	"github.com/prometheus/prometheus/util/annotations"
 )
 
 // quantile returns the q-quantile of values, which it puts into another order: between two of them a weighted mean,
@@ -56,66 +54,5 @@ func (s likeLibrary) Len() int           { return len(s) }
 func (s likeLibrary) Less(i, j int) bool { return math.IsNaN(s[i]) || s[i] < s[j] }
 func (s likeLibrary) Swap(i, j int)      { s[i], s[j] = s[j], s[i] }
 
-// checkQuantiles warns about quantiles outside of 0 to 1, step by step.
-func (o *buckets) checkQuantiles(args [][]float64) {
-	for step := range o.grid.steps {
-		for i, values := range args {
-			if q := values[step]; isNoQuantile(q) && (len(args) > 1 || step == 0 || q != values[step-1]) {
-				o.notes.warn(annotations.NewInvalidQuantileWarning(q, o.at[i]))
-			}
-		}
-	}
-}
-
-// checkQuantile warns about the quantile of a step with samples.
-func (e *evaluator) checkQuantile(q float64) {
-	if isNoQuantile(q) && math.Float64bits(q) != math.Float64bits(e.refusedQuantile) {
-		e.refusedQuantile = q
-		e.notes.warn(annotations.NewInvalidQuantileWarning(q, e.argument))
-	}
-}
-
 // isNoQuantile reports whether a quantile is outside of 0 to 1.
 func isNoQuantile(q float64) bool { return math.IsNaN(q) || q < 0 || q > 1 }
-
-// quantileOverTime has the quantile as its argument.
-func quantileOverTime(s *span) (float64, bool) {
-	if q := s.args[0]; q >= 0 && q <= 1 && s.ordered.plain {
-		return quantileOfSorted(q, s.ordered.moveTo(s.series, s.first, s.first+len(s.values))), true
-	}
-	s.scratch = append(s.scratch[:0], s.values...)
-	return quantile(s.args[0], s.scratch), true
-}
-
-// medianDeviation is the median distance from the median.
-func medianDeviation(s *span) (float64, bool) {
-	if slices.ContainsFunc(s.values, math.IsNaN) {
-		return math.NaN(), true
-	}
-	s.scratch = append(s.scratch[:0], s.values...)
-	median := quantile(0.5, s.scratch)
-	for i, v := range s.scratch {
-		s.scratch[i] = math.Abs(v - median)
-	}
-	return quantile(0.5, s.scratch), true
-}
-
-func timeOfMax(s *span) (float64, bool) {
-	most, at := s.values[0], s.times[0]
-	for i, v := range s.values {
-		if v >= most || math.IsNaN(most) {
-			most, at = v, s.times[i]
-		}
-	}
-	return float64(at) / 1000, true
-}
-
-func timeOfMin(s *span) (float64, bool) {
-	least, at := s.values[0], s.times[0]
-	for i, v := range s.values {
-		if v <= least || math.IsNaN(least) {
-			least, at = v, s.times[i]
-		}
-	}
-	return float64(at) / 1000, true
-}

@@ -25,6 +25,8 @@ func (q *quantiles) noted() []*notes { return []*notes{&q.notes} }
 
 func (q *quantiles) inputs() []*node { return []*node{q.input, q.argument} }
 
+func (*quantiles) name() string { return "quantile" }
+
 func (q *quantiles) eval(e *evaluation) (*block, error) {
 	p, err := e.parameter(q.argument)
 	if err != nil {

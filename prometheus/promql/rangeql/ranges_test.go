@@ -75,12 +75,12 @@ func TestOrdered(t *testing.T) {
 }
 
 // A maximum and a minimum that follow the range are those that the library finds in each range.
-func TestPeak(t *testing.T) {
+func TestExtremum(t *testing.T) {
 	for least, eval := range map[bool]func(*span) (float64, bool){false: maxOverTime, true: minOverTime} {
 		t.Run(fmt.Sprint("least ", least), func(t *testing.T) {
 			eachRange(t, func(t *testing.T, s *span, fresh bool) {
-				if s.peak.least = least; fresh {
-					s.peak.begin(s.series)
+				if s.extremum.least = least; fresh {
+					s.extremum.begin(s.series)
 				}
 				want := s.values[0]
 				for _, v := range s.values {
@@ -89,7 +89,7 @@ func TestPeak(t *testing.T) {
 					}
 				}
 				if got, _ := eval(s); !sameBits(got, want) {
-					t.Fatalf("peak of %v is %v, want %v", s.values, got, want)
+					t.Fatalf("extremum of %v is %v, want %v", s.values, got, want)
 				}
 			})
 		})
@@ -174,7 +174,7 @@ func TestSelectedQuantile(t *testing.T) {
 			}
 			q := []float64{0, 0.5, 0.95, 1, rng.Float64()}[rng.IntN(5)]
 			sorted := slices.Clone(values)
-			sort.Sort(likeLibrary(sorted))
+			sort.Slice(sorted, func(i, j int) bool { return math.IsNaN(sorted[i]) || sorted[i] < sorted[j] }) // as the library
 			rank := q * (float64(n) - 1)
 			lower := math.Floor(rank)
 			upper, weight := min(float64(n)-1, lower+1), rank-lower

@@ -3,15 +3,13 @@ package rangeql
 import (
 	"errors"
 	"fmt"
-	"math"
-	"sort"
-
 	"github.com/prometheus/prometheus/model/histogram"
 	"github.com/prometheus/prometheus/model/labels"
 	"github.com/prometheus/prometheus/promql"
 	"github.com/prometheus/prometheus/promql/parser"
 	"github.com/prometheus/prometheus/promql/parser/posrange"
 	"github.com/prometheus/prometheus/util/annotations"
+	"math"
 )
 
 // A ranking is an aggregation that keeps some series of a group at each step: topk, bottomk, limitk
@@ -204,6 +202,8 @@ func (r *ranking) noted() []*notes { return []*notes{&r.notes} }
 
 func (r *ranking) inputs() []*node { return []*node{r.input.node, r.argument} }
 
+func (*ranking) name() string { return "ranking" }
+
 // eval ranks all series, and returns those that are kept at any step.
 func (r *ranking) eval(e *evaluation) (*block, error) {
 	b := e.newBlock(r.grid)
@@ -238,7 +238,7 @@ func (r *ranking) eval(e *evaluation) (*block, error) {
 // sorted returns what is kept at a step in the order that the library answers.
 func (r *ranking) sorted(h heap) heap {
 	if len(h) > 1 && (r.op == parser.TOPK || r.op == parser.BOTTOMK) {
-		sort.Sort(sort.Reverse(byValue{h, r.less()}))
+		h.sortReverse(r.less())
 	}
 	return h
 }

@@ -132,7 +132,7 @@ type readWorker struct {
 
 // A leafWorker evaluates one leaf.
 type leafWorker struct {
-	evaluator
+	*evaluator
 	lasting arena // of series that are kept
 	scratch arena // of series that are aggregated
 	found   []found
@@ -252,4 +252,26 @@ func (w *readWorker) end() {
 		l.result.memory.join(&lw.lasting)
 		l.count.add(lw.count)
 	}
+}
+
+// every returns whether summaries are all that the leaves need, and what the begins and ends of their ranges are
+// multiples of, in milliseconds; 0 if there is one range.
+func (r *read) every() (every int64, ok bool) {
+	one := true
+	for _, l := range r.leaves {
+		if l.summary == nil || l.earlier > 0 || l.later > 0 {
+			return 0, false
+		}
+		start, end := l.window(0)
+		every = commonDivisor(commonDivisor(every, start), end)
+		if l.grid.steps > 1 && !l.fixed {
+			every = commonDivisor(every, l.grid.interval)
+			one = false
+		}
+		one = one && start+1 == r.selector.Start && end == r.selector.End
+	}
+	if one {
+		return 0, true
+	}
+	return every, true
 }

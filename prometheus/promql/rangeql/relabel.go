@@ -19,6 +19,8 @@ type relabel struct {
 
 func (o relabel) inputs() []*node { return []*node{o.input} }
 
+func (relabel) name() string { return "relabel" }
+
 func (o relabel) eval(e *evaluation) (*block, error) {
 	in, err := o.input.block(e)
 	if err != nil {

@@ -42,6 +42,12 @@ func WithRepairs(ctx context.Context, r *Repairs) context.Context {
 	return context.WithValue(ctx, repairsKey{}, r)
 }
 
+// RepairsFrom returns where the query of a context records its repairs, nil if it does not.
+func RepairsFrom(ctx context.Context) *Repairs {
+	r, _ := ctx.Value(repairsKey{}).(*Repairs)
+	return r
+}
+
 // Vectors returns the vectors of buckets in the order in which their annotations are merged, also those
 // without repairs. It returns false if not every repair is recorded: another engine evaluated the query, or
 // a subquery has the repairs at steps of its own.

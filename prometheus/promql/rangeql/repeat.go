@@ -11,6 +11,8 @@ type repeat struct {
 
 func (o repeat) inputs() []*node { return []*node{o.input} }
 
+func (repeat) name() string { return "repeat" }
+
 func (o repeat) eval(e *evaluation) (*block, error) {
 	in, err := o.input.block(e)
 	if err != nil {

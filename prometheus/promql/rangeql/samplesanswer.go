@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 	"iter"
-	"slices"
-	"sort"
 
 	"github.com/prometheus/prometheus/model/value"
 	"github.com/prometheus/prometheus/promql"
@@ -161,36 +159,4 @@ func (a *samplesAnswer) copyTo(s *promql.Series, c Column, memory []promql.FPoin
 			s.Histograms = append(s.Histograms, p)
 		}
 	}
-}
-
-// extended returns the points of a range with one at each end, as the library's extendFloats does.
-func extended(points []promql.FPoint, start, end int64, smoothed bool) []promql.FPoint {
-	if len(points) == 0 {
-		return points
-	}
-	last := len(points) - 1
-	first := max(0, sort.Search(last, func(i int) bool { return points[i].T > start })-1)
-	if smoothed {
-		last = sort.Search(last, func(i int) bool { return points[i].T >= end })
-	}
-	if points[last].T <= start {
-		return nil
-	}
-	left, right := points[first].F, points[last].F
-	if smoothed && points[first].T < start {
-		left = interpolate(points[first], points[first+1], start)
-	}
-	if smoothed && last > 0 && points[last].T > end {
-		right = interpolate(points[last-1], points[last], end)
-	}
-	if points[first].T <= start {
-		first++
-	}
-	if points[last].T >= end {
-		last--
-	}
-	inside := slices.Clone(points[first:max(first, last+1)])
-	points = append(points[:0], promql.FPoint{T: start, F: left})
-	points = append(points, inside...)
-	return append(points, promql.FPoint{T: end, F: right})
 }

@@ -41,6 +41,8 @@ func presences(memory *arena, in *block, numbers []int) (map[int]presence, error
 
 func (o sets) inputs() []*node { return []*node{o.left, o.right} }
 
+func (sets) name() string { return "set operation" }
+
 func (o sets) eval(e *evaluation) (*block, error) {
 	left, right, release, err := e.both(o.left, o.right)
 	if err != nil {

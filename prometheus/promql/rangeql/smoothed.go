@@ -2,6 +2,7 @@ package rangeql
 
 import (
 	"errors"
+	"slices"
 	"sort"
 
 	"github.com/prometheus/common/model"
@@ -14,11 +15,7 @@ import (
 // smoothed computes the values of a smoothed selector: at each step the sample of that time, else
 // what lies between the samples around it, else the newest sample. Its arithmetic is that of the
 // library's smoothSeries.
-func (e *evaluator) smoothed(ls labels.Labels, c Column, out []float64) int {
-	fill(out, absent)
-	if e.statistics {
-		c.Histograms = e.withoutBuckets(c)
-	}
+func (e *pointEvaluator) smoothed(ls labels.Labels, c Column, out []float64) int {
 	if len(c.Histograms) > 0 {
 		e.hists = make([]*histogram.FloatHistogram, len(out))
 	}
@@ -46,10 +43,8 @@ func (e *evaluator) smoothed(ls labels.Labels, c Column, out []float64) int {
 				count++
 			}
 		}
-		if e.visited += last; e.visited > visitsPerLook {
-			if e.visited = 0; e.ended() {
-				return count // the result is not used
-			}
+		if e.visited += last; e.stopped() {
+			return count // the result is not used
 		}
 	}
 	e.count.kept += last
@@ -76,7 +71,7 @@ func interpolate(before, after promql.FPoint, at int64) float64 {
 }
 
 // smoothHistogram returns the histogram at a time, nil if there is none.
-func (e *evaluator) smoothHistogram(name string, points []promql.HPoint, at int64) *histogram.FloatHistogram {
+func (e *pointEvaluator) smoothHistogram(name string, points []promql.HPoint, at int64) *histogram.FloatHistogram {
 	i := sort.Search(len(points), func(i int) bool { return points[i].T >= at })
 	switch {
 	case i < len(points) && points[i].T == at:
@@ -102,7 +97,7 @@ func (e *evaluator) smoothHistogram(name string, points []promql.HPoint, at int6
 
 // betweenHistograms returns the histogram at a time between two points. A counter that was reset
 // begins at zero.
-func (e *evaluator) betweenHistograms(before, after promql.HPoint, at int64) (*histogram.FloatHistogram, error) {
+func (e *pointEvaluator) betweenHistograms(before, after promql.HPoint, at int64) (*histogram.FloatHistogram, error) {
 	fraction := float64(at-before.T) / float64(after.T-before.T)
 	counter := before.H.CounterResetHint != histogram.GaugeType || after.H.CounterResetHint != histogram.GaugeType
 	if counter && after.H.DetectReset(before.H) {
@@ -125,4 +120,36 @@ func (e *evaluator) betweenHistograms(before, after promql.HPoint, at int64) (*h
 		e.notes.warn(annotations.NewMismatchedCustomBucketsHistogramsInfo(e.argument, annotations.HistogramAdd))
 	}
 	return h, nil
+}
+
+// extended returns the points of a range with one at each end, as the library's extendFloats does.
+func extended(points []promql.FPoint, start, end int64, smoothed bool) []promql.FPoint {
+	if len(points) == 0 {
+		return points
+	}
+	last := len(points) - 1
+	first := max(0, sort.Search(last, func(i int) bool { return points[i].T > start })-1)
+	if smoothed {
+		last = sort.Search(last, func(i int) bool { return points[i].T >= end })
+	}
+	if points[last].T <= start {
+		return nil
+	}
+	left, right := points[first].F, points[last].F
+	if smoothed && points[first].T < start {
+		left = interpolate(points[first], points[first+1], start)
+	}
+	if smoothed && last > 0 && points[last].T > end {
+		right = interpolate(points[last-1], points[last], end)
+	}
+	if points[first].T <= start {
+		first++
+	}
+	if points[last].T >= end {
+		last--
+	}
+	inside := slices.Clone(points[first:max(first, last+1)])
+	points = append(points[:0], promql.FPoint{T: start, F: left})
+	points = append(points, inside...)
+	return append(points, promql.FPoint{T: end, F: right})
 }

@@ -1,13 +1,11 @@
 package rangeql
 
 import (
-	"slices"
-	"sort"
-
 	"github.com/facette/natsort"
 	"github.com/prometheus/prometheus/model/labels"
 	"github.com/prometheus/prometheus/promql/parser/posrange"
 	"github.com/prometheus/prometheus/util/annotations"
+	"slices"
 )
 
 // sorting is sort, sort_desc, sort_by_label or sort_by_label_desc. It orders instant vectors; an
@@ -24,6 +22,8 @@ type sorting struct {
 func (o sorting) noted() []*notes { return []*notes{o.notes} }
 
 func (o sorting) inputs() []*node { return []*node{o.input} }
+
+func (sorting) name() string { return "sort" }
 
 func (o sorting) eval(e *evaluation) (*block, error) {
 	in, err := o.input.block(e)
@@ -72,7 +72,7 @@ func (o sorting) sort(b *block) {
 	if o.descending {
 		less = ascending
 	}
-	sort.Sort(sort.Reverse(byValue{values, less}))
+	values.sortReverse(less)
 	sorted := make([]series, len(values))
 	for i, v := range values {
 		sorted[i] = b.series[v.series]

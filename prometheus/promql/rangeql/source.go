@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"iter"
+	"strings"
 
 	"github.com/prometheus/prometheus/model/labels"
 	"github.com/prometheus/prometheus/promql"
@@ -71,4 +72,13 @@ type ColumnWorker interface {
 	// Commit is called after each Take, in the order of the parts, by one worker at a time. The
 	// columns are valid until it returns.
 	Commit(ctx context.Context) error
+}
+
+// SelectorText returns a selector as it is written in PromQL.
+func SelectorText(matchers []*labels.Matcher) string {
+	texts := make([]string, len(matchers))
+	for i, m := range matchers {
+		texts[i] = m.String()
+	}
+	return "{" + strings.Join(texts, ",") + "}"
 }

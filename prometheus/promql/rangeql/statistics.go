@@ -24,7 +24,7 @@ type statistics struct {
 
 // withoutBuckets returns the histograms of a column that the library would read for the steps, without
 // their buckets. They are valid until the next call.
-func (e *evaluator) withoutBuckets(c Column) []promql.HPoint {
+func (e *pointEvaluator) withoutBuckets(c Column) []promql.HPoint {
 	first, _ := e.window(0)
 	s := &e.statisticsOf
 	s.begin(c, first-e.earlier)

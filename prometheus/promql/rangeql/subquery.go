@@ -13,7 +13,8 @@ import (
 // A subquery is a function of a range of the values of an expression at steps of its own.
 type subquery struct {
 	windows
-	input *node // at the steps of the subquery
+	args  []*node // of the function, scalars
+	input *node   // at the steps of the subquery
 	count sampleCount
 
 	mu      sync.Mutex
@@ -21,6 +22,11 @@ type subquery struct {
 }
 
 func (o *subquery) inputs() []*node { return append([]*node{o.input}, o.args...) }
+
+// sampled does not count what is read: its input does.
+func (o *subquery) sampled() (total, read int64) { return o.count.total, 0 }
+
+func (*subquery) name() string { return "subquery function" }
 
 func (o *subquery) noted() []*notes { return []*notes{o.notes} }
 
@@ -60,7 +66,7 @@ func (o *subquery) eval(e *evaluation) (*block, error) {
 	if e.delayed || !severalNames(in) {
 		return b, nil
 	}
-	return b, o.distinct(len(b.series), func(i int) labels.Labels { return b.series[i].labels })
+	return b, distinct(&o.windows, len(b.series), func(i int) labels.Labels { return b.series[i].labels })
 }
 
 // newWorker returns the worker of a lane.
@@ -75,7 +81,7 @@ func (o *subquery) newWorker(e *evaluation) *subqueryWorker {
 
 // subqueryWorker evaluates series, in one goroutine.
 type subqueryWorker struct {
-	evaluator
+	*evaluator
 	column Column
 }
 

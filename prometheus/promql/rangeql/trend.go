@@ -58,7 +58,7 @@ func isConstant(values []float64) bool {
 }
 
 // timeSums returns the sums of the distances from a time, and of their squares. The distances are in
-// scratch afterwards. Samples at even distances often have those of the step or the series before.
+// scratch afterwards. Samples at uniform distances often have those of the step or the series before.
 func (s *span) timeSums(at int64) (x, x2 compensated) {
 	p := pattern{first: s.times[0] - at, last: s.times[len(s.times)-1] - at, samples: len(s.times)}
 	if s.regular && p == s.pattern {
@@ -79,30 +79,7 @@ func (s *span) timeSums(at int64) (x, x2 compensated) {
 
 // valueSums returns the sums of the values, and of their products with the distances in scratch.
 func (s *span) valueSums() (y, xy compensated) {
-	n := len(s.values)
-	seconds, values := s.scratch[:n], s.values[:n]
-	var sumY, cY, sumXY, cXY float64
-	i, bound := 0, s.productBound()
-	for i < n && !(math.Abs(sumY) >= s.bound && math.Abs(sumXY) >= bound) {
-		for end := min(i+betweenLooks, n); i < end; i++ {
-			sumY, cY = plus(sumY, cY, values[i])
-			sumXY, cXY = plus(sumXY, cXY, float64(seconds[i]*values[i]))
-		}
-	}
-	for ; i < n; i++ {
-		sumY, cY = grow(sumY, cY, values[i])
-		sumXY, cXY = grow(sumXY, cXY, float64(seconds[i]*values[i]))
-	}
-	y, xy = compensated{sumY, cY}, compensated{sumXY, cXY}
-	if y.isFinite() && xy.isFinite() {
-		return y, xy
-	}
-	y, xy = compensated{}, compensated{}
-	for i, v := range s.values {
-		y.add(v)
-		xy.add(seconds[i] * v)
-	}
-	return y, xy
+	return sumAndProducts(s.values, s.scratch, s.bound, s.productBound())
 }
 
 // productBound returns the bound of products of the values with the distances in scratch, which
@@ -115,7 +92,7 @@ func (s *span) productBound() float64 {
 	return s.bound * max(math.Abs(first), math.Abs(last))
 }
 
-// pattern is the times of samples at even distances, relative to a step.
+// pattern is the times of samples at uniform distances, relative to a step.
 type pattern struct {
 	first, last int64
 	samples     int

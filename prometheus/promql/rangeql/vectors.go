@@ -21,6 +21,8 @@ type pair struct{ many, one *series }
 
 func (o vectors) inputs() []*node { return []*node{o.left, o.right} }
 
+func (vectors) name() string { return "binary operation" }
+
 func (o vectors) noted() []*notes { return []*notes{o.elements.notes} }
 
 func (o vectors) eval(e *evaluation) (*block, error) {
@@ -97,8 +99,8 @@ func (o vectors) histograms(s *series, p pair, number int) {
 	s.hists = make([]*histogram.FloatHistogram, len(s.values))
 	for i := range s.values {
 		step := s.from + i
-		left, ok := l.operand(step)
-		right, also := r.operand(step)
+		left, ok := operandAt(l, step)
+		right, also := operandAt(r, step)
 		if !ok || !also || left.histogram == nil && right.histogram == nil && !o.trims() {
 			continue
 		}
@@ -112,15 +114,6 @@ func (o vectors) histograms(s *series, p pair, number int) {
 			s.hists[i] = v.histogram
 		}
 	}
-}
-
-// operand returns the value of a step.
-func (s *series) operand(step int) (operand, bool) {
-	if h := s.hist(step); h != nil {
-		return operand{histogram: h}, true
-	}
-	v, ok := s.at(step)
-	return operand{number: v}, ok
 }
 
 // distinctResults reports false if two series of the many side may have the same result at a step,
@@ -258,4 +251,13 @@ func compareVectors(compare func(l, r float64) bool, asBool bool, values, l, r [
 			values[i] = l[i]
 		}
 	}
+}
+
+// operandAt returns the value of a series at a step.
+func operandAt(s *series, step int) (operand, bool) {
+	if h := s.hist(step); h != nil {
+		return operand{histogram: h}, true
+	}
+	v, ok := s.at(step)
+	return operand{number: v}, ok
 }

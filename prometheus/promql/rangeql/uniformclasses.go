@@ -14,16 +14,16 @@ type class struct {
 	out []float64
 }
 
-// evenRanges computes the ranges of even samples where there is a loop for the function; else ok is
+// uniformRanges computes the ranges of uniform samples where there is a loop for the function; else ok is
 // false.
-func (e *evaluator) evenRanges(times []int64, values []float64, out []float64) (found int, ok bool) {
-	if e.distance <= 0 || e.fixed || !e.hasEvenLoop() {
+func (e *evaluator) uniformRanges(times []int64, values []float64, out []float64) (found int, ok bool) {
+	if e.distance <= 0 || e.fixed || !e.hasUniformLoop() {
 		return 0, false
 	}
 	n := int(e.distance / commonDivisor(e.grid.interval, e.distance))
 	switch {
 	case n == 1:
-		return e.evenLoop(times, values, out), true
+		return e.uniformLoop(times, values, out), true
 	case n > mostClasses || len(out) < n*fewestInClass:
 		return 0, false
 	}
@@ -32,7 +32,7 @@ func (e *evaluator) evenRanges(times []int64, values []float64, out []float64) (
 	for first := range n {
 		e.windows = e.class.of(all, first, n)
 		part := e.class.out
-		found += e.evenLoop(times, values, part)
+		found += e.uniformLoop(times, values, part)
 		for i, v := range part {
 			out[first+i*n] = v
 		}
@@ -42,21 +42,21 @@ func (e *evaluator) evenRanges(times []int64, values []float64, out []float64) (
 	return found, true
 }
 
-// hasEvenLoop reports whether evenLoop knows the function.
-func (e *evaluator) hasEvenLoop() bool {
+// hasUniformLoop reports whether uniformLoop knows the function.
+func (e *evaluator) hasUniformLoop() bool {
 	f := e.function
 	return f.rise != noRise && len(e.resets) == 0 || f.adds != addsNothing || f.fits != noFit
 }
 
-// evenLoop computes ranges of even samples whose distance divides that of the steps.
-func (e *evaluator) evenLoop(times []int64, values []float64, out []float64) int {
+// uniformLoop computes ranges of uniform samples whose distance divides that of the steps.
+func (e *evaluator) uniformLoop(times []int64, values []float64, out []float64) int {
 	switch {
 	case e.function.rise != noRise:
-		return e.evenRise(times, values, out)
+		return e.uniformRise(times, values, out)
 	case e.function.adds != addsNothing:
-		return e.evenSums(times, values, out)
+		return e.uniformSums(times, values, out)
 	default:
-		return e.evenFits(times, values, out)
+		return e.uniformFits(times, values, out)
 	}
 }
 
@@ -99,15 +99,7 @@ func (e *evaluator) distinct(times []int64) int64 {
 	return int64(read)
 }
 
-// countBefore returns how many of the even times are not after t.
+// countBefore returns how many of the uniform times are not after t.
 func (e *evaluator) countBefore(times []int64, t int64) int {
 	return within(countUntil(t-times[0], e.distance), len(times))
-}
-
-// commonDivisor returns the greatest common divisor of two numbers, the first of which may be 0.
-func commonDivisor(a, b int64) int64 {
-	for a != 0 {
-		a, b = b%a, a
-	}
-	return b
 }

@@ -1,9 +1,9 @@
 package rangeql
 
-// evenRise is rate or increase of a counter that never falls, with even samples: all ranges within
+// uniformRise is rate or increase of a counter that never falls, with uniform samples: all ranges within
 // the samples are stretched alike.
-func (e *evaluator) evenRise(times []int64, values []float64, out []float64) int {
-	w := e.even(times)
+func (e *evaluator) uniformRise(times []int64, values []float64, out []float64) int {
+	w := e.uniform(times)
 	found, factor := 0, 0.0
 	s := &e.span
 	s.stretch = stretch{} // factor is that of a step of these
@@ -25,10 +25,8 @@ func (e *evaluator) evenRise(times []int64, values []float64, out []float64) int
 		if factor = s.stretch.factor; e.function.rise == perSecond {
 			factor = s.stretch.rate
 		}
-		if e.visited > visitsPerLook {
-			if e.visited = 0; e.ended() {
-				return found // the result is not used
-			}
+		if e.stopped() {
+			return found // the result is not used
 		}
 	}
 	return found
@@ -36,7 +34,7 @@ func (e *evaluator) evenRise(times []int64, values []float64, out []float64) int
 
 // stretched sets the results of steps whose ranges are within the samples, as long as the value
 // before is greater than the rise since, which needs no look at zero. It returns how many it set.
-func (e *evaluator) stretched(values []float64, w even, factor float64, out []float64, step int) int {
+func (e *evaluator) stretched(values []float64, w uniform, factor float64, out []float64, step int) int {
 	first, next := w.at(step)
 	n := 0
 	for ; n < len(out); n++ {

@@ -1,7 +1,5 @@
 package rangeql
 
-import "math"
-
 // adding is a kind of function that adds the values of a range.
 type adding uint8
 
@@ -11,13 +9,9 @@ const (
 	addsToMean         // avg_over_time
 )
 
-// sumsAtOnce is how many ranges are added at the same time: each addition waits for the one before,
-// and the processor can do others meanwhile.
-const sumsAtOnce = 4
-
-// evenSums is a sum or an average of ranges of even samples.
-func (e *evaluator) evenSums(times []int64, values []float64, out []float64) int {
-	w := e.even(times)
+// uniformSums is a sum or an average of ranges of uniform samples.
+func (e *evaluator) uniformSums(times []int64, values []float64, out []float64) int {
+	w := e.uniform(times)
 	e.span.totals.begin(values)
 	found := 0
 	for step := 0; step < len(out); {
@@ -38,10 +32,8 @@ func (e *evaluator) evenSums(times []int64, values []float64, out []float64) int
 			}
 			step++
 		}
-		if e.visited > visitsPerLook {
-			if e.visited = 0; e.ended() {
-				return found // the result is not used
-			}
+		if e.stopped() {
+			return found // the result is not used
 		}
 	}
 	return found
@@ -89,34 +81,4 @@ func (e *evaluator) setSums(out []float64, sums [sumsAtOnce]compensated, size in
 			out[k] = s.sum + s.c
 		}
 	}
-}
-
-// addRows adds rows of the same length to sums. All values, and those that were
-// added before, have that bound.
-func addRows(sums [sumsAtOnce]compensated, rows [sumsAtOnce][]float64, bound float64) [sumsAtOnce]compensated {
-	n := len(rows[0])
-	r0, r1, r2, r3 := rows[0][:n], rows[1][:n], rows[2][:n], rows[3][:n]
-	s0, s1, s2, s3 := sums[0].sum, sums[1].sum, sums[2].sum, sums[3].sum
-	c0, c1, c2, c3 := sums[0].c, sums[1].c, sums[2].c, sums[3].c
-	i := 0
-	for i < n && !reached(bound, s0, s1, s2, s3) {
-		for end := min(i+betweenLooks, n); i < end; i++ {
-			s0, c0 = plus(s0, c0, r0[i])
-			s1, c1 = plus(s1, c1, r1[i])
-			s2, c2 = plus(s2, c2, r2[i])
-			s3, c3 = plus(s3, c3, r3[i])
-		}
-	}
-	for ; i < n; i++ {
-		s0, c0 = grow(s0, c0, r0[i])
-		s1, c1 = grow(s1, c1, r1[i])
-		s2, c2 = grow(s2, c2, r2[i])
-		s3, c3 = grow(s3, c3, r3[i])
-	}
-	return [sumsAtOnce]compensated{{s0, c0}, {s1, c1}, {s2, c2}, {s3, c3}}
-}
-
-// reached reports whether the magnitudes of all sums have reached a bound.
-func reached(bound, s0, s1, s2, s3 float64) bool {
-	return math.Abs(s0) >= bound && math.Abs(s1) >= bound && math.Abs(s2) >= bound && math.Abs(s3) >= bound
 }

@@ -9,8 +9,12 @@ import (
 	"github.com/prometheus/prometheus/promql"
 )
 
-// mixture is what an evaluator needs for series with histograms.
-type mixture struct {
+// A pointEvaluator evaluates series with histograms, and those of which an anchored or smoothed selector
+// sees samples around its range, as points. The library's functions compute their ranges.
+type pointEvaluator struct {
+	*steps
+	statisticsOf statistics
+
 	floats     []promql.FPoint
 	histograms []promql.HPoint
 	call       promql.FunctionCall
@@ -19,13 +23,16 @@ type mixture struct {
 	newestKept promql.HPoint   // a copy for the answer, of the newest histogram without buckets
 }
 
-// mixed computes the values of a series with histograms, and returns for how many samples they
-// count. The library's functions compute ranges with histograms.
-func (e *evaluator) mixed(ls labels.Labels, c Column, out []float64) int {
+// evaluate computes the values of a series, and returns for how many samples they count.
+func (e *pointEvaluator) evaluate(ls labels.Labels, c Column, out []float64) int {
 	fill(out, absent)
-	if e.newestKept = (promql.HPoint{}); e.statistics {
+	if e.statistics {
 		c.Histograms = e.withoutBuckets(c)
 	}
+	if e.smooth {
+		return e.smoothed(ls, c, out)
+	}
+	e.newestKept = promql.HPoint{}
 	e.hists = make([]*histogram.FloatHistogram, len(out))
 	if e.function == nil {
 		return e.newest(c, out)
@@ -49,10 +56,8 @@ func (e *evaluator) mixed(ls labels.Labels, c Column, out []float64) int {
 			continue
 		}
 		e.countWindow(in, step, start, end)
-		if e.visited += len(in.Floats) + histogramVisits*len(in.Histograms); e.visited > visitsPerLook {
-			if e.visited = 0; e.ended() {
-				return count // the result is not used
-			}
+		if e.visited += len(in.Floats) + histogramVisits*len(in.Histograms); e.stopped() {
+			return count // the result is not used
 		}
 		count += e.library(step, in, out)
 	}
@@ -60,7 +65,7 @@ func (e *evaluator) mixed(ls labels.Labels, c Column, out []float64) int {
 }
 
 // pointsOf sets the points of a column, without stale markers.
-func (e *evaluator) pointsOf(c Column) {
+func (e *pointEvaluator) pointsOf(c Column) {
 	e.floats, e.histograms = e.floats[:0], e.histograms[:0]
 	for i, v := range c.Values {
 		if !value.IsStaleNaN(v) {
@@ -75,7 +80,7 @@ func (e *evaluator) pointsOf(c Column) {
 }
 
 // library sets the value of a step to what the library's function makes of the samples.
-func (e *evaluator) library(step int, in promql.Series, out []float64) int {
+func (e *pointEvaluator) library(step int, in promql.Series, out []float64) int {
 	for i, a := range e.constants {
 		e.numbers[i][0].F = a[step]
 	}
@@ -95,7 +100,7 @@ func (e *evaluator) library(step int, in promql.Series, out []float64) int {
 }
 
 // countWindow counts the samples of a step, and those that the step before did not see.
-func (e *evaluator) countWindow(in promql.Series, step int, start, end int64) {
+func (e *pointEvaluator) countWindow(in promql.Series, step int, start, end int64) {
 	n, seen := samplesOf(in), 0
 	switch {
 	case step > 0 && e.fixed:
@@ -109,15 +114,6 @@ func (e *evaluator) countWindow(in promql.Series, step int, start, end int64) {
 	e.count.total += int64(n)
 	e.count.read += int64(n - seen)
 	e.count.most = max(e.count.most, n)
-}
-
-// samplesOf is for how many samples the library counts the points of a series.
-func samplesOf(s promql.Series) int {
-	n := len(s.Floats)
-	for _, p := range s.Histograms {
-		n += histogramSamples(p.H)
-	}
-	return n
 }
 
 // histogramVisits is how many samples a histogram counts for.
@@ -136,7 +132,7 @@ func histogramsBetween(points []promql.HPoint, start, end int64) []promql.HPoint
 }
 
 // newest takes the newest sample of each step.
-func (e *evaluator) newest(c Column, out []float64) int {
+func (e *pointEvaluator) newest(c Column, out []float64) int {
 	count, float, hist := 0, 0, 0 // the first samples after the step
 	for step := range out {
 		start, end := e.window(step)
@@ -163,7 +159,7 @@ func (e *evaluator) newest(c Column, out []float64) int {
 	return count
 }
 
-func (e *evaluator) newestHistogram(step int, p promql.HPoint, start int64, out []float64) int {
+func (e *pointEvaluator) newestHistogram(step int, p promql.HPoint, start int64, out []float64) int {
 	switch {
 	case p.T <= start, value.IsStaleNaN(p.H.Sum):
 		return 0

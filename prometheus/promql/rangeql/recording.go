@@ -13,19 +13,19 @@ import (
 	"github.com/tsdbridge/tsdbridge/internal/tally"
 )
 
-// watchedQueryable is a Queryable for the library that notes what its selectors read. Nothing is noted for a sample.
-type watchedQueryable struct {
+// recordingQueryable is a Queryable for the library that notes what its selectors read. Nothing is noted for a sample.
+type recordingQueryable struct {
 	promstorage.Queryable
 
 	mu    sync.Mutex // guards reads
-	reads []*watchedRead
+	reads []*recordedRead
 }
 
-// mostWatched bounds the reads that are noted of one query.
-const mostWatched = 1000
+// mostRecorded bounds the reads that are noted of one query.
+const mostRecorded = 1000
 
-// A watchedRead is the reading of a selector by the library.
-type watchedRead struct {
+// A recordedRead is the reading of a selector by the library.
+type recordedRead struct {
 	read Read
 	set  sampleCounter // nil: it does not know
 }
@@ -34,28 +34,28 @@ type watchedRead struct {
 type sampleCounter interface{ Samples() int }
 
 // Querier implements storage.Queryable.
-func (w *watchedQueryable) Querier(mint, maxt int64) (promstorage.Querier, error) {
+func (w *recordingQueryable) Querier(mint, maxt int64) (promstorage.Querier, error) {
 	q, err := w.Queryable.Querier(mint, maxt)
 	if err != nil {
 		return nil, err
 	}
-	return &watchedQuerier{q, w, mint, maxt}, nil
+	return &recordingQuerier{q, w, mint, maxt}, nil
 }
 
-type watchedQuerier struct {
+type recordingQuerier struct {
 	promstorage.Querier
-	queryable  *watchedQueryable
+	queryable  *recordingQueryable
 	mint, maxt int64
 }
 
 // Select implements storage.Querier.
-func (w *watchedQuerier) Select(ctx context.Context, sorted bool, hints *promstorage.SelectHints, matchers ...*labels.Matcher) promstorage.SeriesSet {
-	one := &watchedRead{read: Read{Selector: Selector{Matchers: matchers, Start: w.mint, End: w.maxt}}}
+func (w *recordingQuerier) Select(ctx context.Context, sorted bool, hints *promstorage.SelectHints, matchers ...*labels.Matcher) promstorage.SeriesSet {
+	one := &recordedRead{read: Read{Selector: Selector{Matchers: matchers, Start: w.mint, End: w.maxt}}}
 	if hints != nil {
 		one.read.Start, one.read.End = hints.Start, hints.End
 	}
 	w.queryable.mu.Lock()
-	full := len(w.queryable.reads) >= mostWatched
+	full := len(w.queryable.reads) >= mostRecorded
 	if !full {
 		w.queryable.reads = append(w.queryable.reads, one)
 	}
@@ -68,16 +68,16 @@ func (w *watchedQuerier) Select(ctx context.Context, sorted bool, hints *promsto
 	set := w.Querier.Select(ctx, sorted, hints, matchers...)
 	one.read.Took = time.Since(begin)
 	one.set, _ = set.(sampleCounter)
-	return &watchedSet{set, one}
+	return &recordingSet{set, one}
 }
 
-type watchedSet struct {
+type recordingSet struct {
 	promstorage.SeriesSet
-	read *watchedRead
+	read *recordedRead
 }
 
 // Next implements storage.SeriesSet.
-func (s *watchedSet) Next() bool {
+func (s *recordingSet) Next() bool {
 	begin := time.Now()
 	more := s.SeriesSet.Next()
 	s.read.read.Took += time.Since(begin)
@@ -91,7 +91,7 @@ func (s *watchedSet) Next() bool {
 
 // explain returns how the library evaluated a query: what each selector read, and the rest as one node, since the library
 // tells nothing of its parts.
-func (w *watchedQueryable) explain(x *Explanation, expr string, answer *promql.Result, took time.Duration) {
+func (w *recordingQueryable) explain(x *Explanation, expr string, answer *promql.Result, took time.Duration) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	root := &Step{ID: 1, Operator: "Prometheus' engine", Expression: expr, Shared: 1, Done: answer != nil && answer.Err == nil, Took: took}

@@ -1,10 +1,10 @@
 package rangeql
 
-// peak is the greatest value of a range, or the least, the first of those that are equal. It follows
+// extremum is the greatest value of a range, or the least, the first of those that are equal. It follows
 // the range from step to step.
-type peak struct {
+type extremum struct {
 	least bool
-	// candidates are the indexes, ascending, of values that are the peak once all before them have
+	// candidates are the indexes, ascending, of values that are the extremum once all before them have
 	// left the range. Those before head have.
 	candidates []int
 	head       int
@@ -12,17 +12,17 @@ type peak struct {
 	nan        bool
 }
 
-// begin takes another series. A series with NaN is not for a peak to follow.
-func (p *peak) begin(series []float64) {
+// begin takes another series. A series with NaN is not for an extremum to follow.
+func (p *extremum) begin(series []float64) {
 	p.candidates, p.head, p.next, p.nan = p.candidates[:0], 0, 0, false
 	for _, v := range series {
 		p.nan = p.nan || v != v
 	}
 }
 
-// moveTo returns the peak of a range of the series. No end of a range comes before that of the range
+// moveTo returns the extremum of a range of the series. No end of a range comes before that of the range
 // before.
-func (p *peak) moveTo(series []float64, first, next int) float64 {
+func (p *extremum) moveTo(series []float64, first, next int) float64 {
 	for p.head < len(p.candidates) && p.candidates[p.head] < first {
 		p.head++
 	}
@@ -37,7 +37,7 @@ func (p *peak) moveTo(series []float64, first, next int) float64 {
 	return series[p.candidates[p.head]]
 }
 
-func (p *peak) above(v, other float64) bool {
+func (p *extremum) above(v, other float64) bool {
 	if p.least {
 		return v < other
 	}

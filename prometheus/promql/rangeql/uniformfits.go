@@ -9,10 +9,10 @@ const (
 	prediction
 )
 
-// evenFits is deriv or predict_linear of ranges of even samples. The times of all ranges within the
+// uniformFits is deriv or predict_linear of ranges of uniform samples. The times of all ranges within the
 // samples have the same sums.
-func (e *evaluator) evenFits(times []int64, values []float64, out []float64) int {
-	w := e.even(times)
+func (e *evaluator) uniformFits(times []int64, values []float64, out []float64) int {
+	w := e.uniform(times)
 	e.span.totals.begin(values)
 	found := 0
 	for step := 0; step < len(out); {
@@ -32,10 +32,8 @@ func (e *evaluator) evenFits(times []int64, values []float64, out []float64) int
 			}
 			step++
 		}
-		if e.visited > visitsPerLook {
-			if e.visited = 0; e.ended() {
-				return found // the result is not used
-			}
+		if e.stopped() {
+			return found // the result is not used
 		}
 	}
 	return found
@@ -44,7 +42,7 @@ func (e *evaluator) evenFits(times []int64, values []float64, out []float64) int
 // fitsOf sets the results of some steps. It reports false if the function itself has to be called
 // first: the sums of the times are not those of the step or the series before, all values of a range
 // are the same, or a sum is not finite.
-func (e *evaluator) fitsOf(times []int64, values []float64, w even, step int, out []float64) bool {
+func (e *evaluator) fitsOf(times []int64, values []float64, w uniform, step int, out []float64) bool {
 	s := &e.span
 	first, _ := w.at(step)
 	if w.size < 2 || s.pattern != e.patternOf(times, first, w.size, step) {
@@ -74,7 +72,7 @@ func (e *evaluator) fitsOf(times []int64, values []float64, w even, step int, ou
 }
 
 // sumsOfRows returns the sums of ranges, of which the first begins with that value.
-func (e *evaluator) sumsOfRows(rows [sumsAtOnce][]float64, first int, w even) (sums [sumsAtOnce]compensated) {
+func (e *evaluator) sumsOfRows(rows [sumsAtOnce][]float64, first int, w uniform) (sums [sumsAtOnce]compensated) {
 	if !e.span.totals.exact {
 		return addRows(sums, rows, e.span.bound)
 	}
@@ -91,30 +89,4 @@ func (e *evaluator) patternOf(times []int64, first, size, step int) pattern {
 		from = times[first] - e.grid.time(step)
 	}
 	return pattern{first: from, last: from + int64(size-1)*e.distance, samples: size}
-}
-
-// addProducts returns the sums of the products of rows with others, all of the same length.
-// All products have that bound.
-func addProducts(rows [sumsAtOnce][]float64, by []float64, bound float64) [sumsAtOnce]compensated {
-	n := len(rows[0])
-	r0, r1, r2, r3, by := rows[0][:n], rows[1][:n], rows[2][:n], rows[3][:n], by[:n]
-	var s0, s1, s2, s3, c0, c1, c2, c3 float64
-	i := 0
-	for i < n && !reached(bound, s0, s1, s2, s3) {
-		for end := min(i+betweenLooks, n); i < end; i++ {
-			x := by[i]
-			s0, c0 = plus(s0, c0, float64(x*r0[i]))
-			s1, c1 = plus(s1, c1, float64(x*r1[i]))
-			s2, c2 = plus(s2, c2, float64(x*r2[i]))
-			s3, c3 = plus(s3, c3, float64(x*r3[i]))
-		}
-	}
-	for ; i < n; i++ {
-		x := by[i]
-		s0, c0 = grow(s0, c0, float64(x*r0[i]))
-		s1, c1 = grow(s1, c1, float64(x*r1[i]))
-		s2, c2 = grow(s2, c2, float64(x*r2[i]))
-		s3, c3 = grow(s3, c3, float64(x*r3[i]))
-	}
-	return [sumsAtOnce]compensated{{s0, c0}, {s1, c1}, {s2, c2}, {s3, c3}}
 }

@@ -1,17 +1,17 @@
 package rangeql
 
-// even are the ranges of steps among samples at even distances that divide the distance of the
+// uniform are the ranges of steps among samples at uniform distances that divide the distance of the
 // steps: all ranges within the samples have the same size.
-type even struct {
+type uniform struct {
 	first, next int // samples in the range of the first step, as if the samples went on for ever
 	stride      int // samples from a step to the next
 	size        int // of a range
 }
 
-// even returns the ranges among the samples that were looked at.
-func (e *evaluator) even(times []int64) even {
+// uniform returns the ranges among the samples that were looked at.
+func (e *evaluator) uniform(times []int64) uniform {
 	start, end := e.window(0)
-	w := even{
+	w := uniform{
 		first:  countUntil(start-times[0], e.distance),
 		next:   countUntil(end-times[0], e.distance),
 		stride: int(e.grid.interval / e.distance),
@@ -21,12 +21,12 @@ func (e *evaluator) even(times []int64) even {
 }
 
 // at returns the range of a step, which may begin before the samples and end after them.
-func (w even) at(step int) (first, next int) {
+func (w uniform) at(step int) (first, next int) {
 	return w.first + step*w.stride, w.next + step*w.stride
 }
 
 // inside returns how many of the next steps, at most, have ranges that are within n samples.
-func (w even) inside(step, most, n int) int {
+func (w uniform) inside(step, most, n int) int {
 	first, next := w.at(step)
 	switch {
 	case first < 0 || next > n:
@@ -38,7 +38,7 @@ func (w even) inside(step, most, n int) int {
 }
 
 // place returns where the range of a step is among n samples.
-func (w even) place(step, n int) place {
+func (w uniform) place(step, n int) place {
 	first, next := w.at(step)
 	p := place{first: within(first, n)}
 	if step > 0 {
