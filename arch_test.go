@@ -210,7 +210,7 @@ var tooLarge = map[string]int{
 	"graphite/eval":             51,
 	"opentsdb":                  43,
 	"opentsdb/api":              40,
-	"prometheus/promql/rangeql": 78,
+	"prometheus/promql/rangeql": 70,
 	"storage/pebble":            37,
 	"storage/schema":            52,
 	"storage/write":             42,

@@ -12,14 +12,14 @@ import (
 	"github.com/tsdbridge/tsdbridge/internal/budget"
 	"github.com/tsdbridge/tsdbridge/internal/running"
 	"github.com/tsdbridge/tsdbridge/prometheus/httpapi"
-	"github.com/tsdbridge/tsdbridge/prometheus/promql/rangeql"
+	"github.com/tsdbridge/tsdbridge/prometheus/promql/columns"
 	"github.com/tsdbridge/tsdbridge/storage"
 )
 
-var _ rangeql.Source = (*Store)(nil)
+var _ columns.Source = (*Store)(nil)
 
-// Columns implements rangeql.Source.
-func (p *Store) Columns(ctx context.Context, s rangeql.Selector) (rangeql.Columns, error) {
+// Columns implements columns.Source.
+func (p *Store) Columns(ctx context.Context, s columns.Selector) (columns.Set, error) {
 	q := p.querier(s.Start, s.End)
 	sets, err := q.find(ctx, selection{span: q.span, matchers: s.Matchers})
 	if err != nil {
@@ -27,7 +27,7 @@ func (p *Store) Columns(ctx context.Context, s rangeql.Selector) (rangeql.Column
 	}
 	for i := range sets {
 		if len(sets[i].more) > 0 {
-			return nil, rangeql.ErrHandOver // Series that show the same labels have to be merged.
+			return nil, columns.ErrHandOver // Series that show the same labels have to be merged.
 		}
 	}
 	return &foundColumns{
@@ -35,21 +35,21 @@ func (p *Store) Columns(ctx context.Context, s rangeql.Selector) (rangeql.Column
 	}, nil
 }
 
-// HintedColumns is Columns with the hints of a remote reader. It returns rangeql.ErrHandOver if
+// HintedColumns is Columns with the hints of a remote reader. It returns columns.ErrHandOver if
 // they ask for labels alone or limit the number of series.
-func (p *Store) HintedColumns(ctx context.Context, mint, maxt int64, hints *promstorage.SelectHints, matchers []*labels.Matcher) (rangeql.Columns, error) {
+func (p *Store) HintedColumns(ctx context.Context, mint, maxt int64, hints *promstorage.SelectHints, matchers []*labels.Matcher) (columns.Set, error) {
 	s := selection{span: timeSpan{mint, maxt}}.withHints(hints)
 	if s.labelsOnly || s.limit > 0 {
-		return nil, rangeql.ErrHandOver
+		return nil, columns.ErrHandOver
 	}
-	return p.Columns(ctx, rangeql.Selector{Matchers: matchers, Start: s.span.start, End: s.span.end})
+	return p.Columns(ctx, columns.Selector{Matchers: matchers, Start: s.span.start, End: s.span.end})
 }
 
-// handOverLimit replaces a limit error by rangeql.ErrHandOver, so that Prometheus' engine meets the
+// handOverLimit replaces a limit error by columns.ErrHandOver, so that Prometheus' engine meets the
 // limit itself and reports it in its own words.
 func handOverLimit(err error) error {
 	if errors.Is(err, storage.ErrLimit) {
-		return rangeql.ErrHandOver
+		return columns.ErrHandOver
 	}
 	return err
 }
@@ -63,15 +63,15 @@ type foundColumns struct {
 	summaries    bool // will do, of intervals of length every
 	every        int64
 	asked        timeSpan // by the selector
-	lookback     int64    // see rangeql.Selector
+	lookback     int64    // see columns.Selector
 }
 
 func (c *foundColumns) Len() int { return len(c.sets) }
 
 func (c *foundColumns) Labels(i int) labels.Labels { return c.sets[i].labels }
 
-// Read implements rangeql.Columns.
-func (c *foundColumns) Read(ctx context.Context, most int, worker func() rangeql.ColumnWorker) error {
+// Read implements columns.Set.
+func (c *foundColumns) Read(ctx context.Context, most int, worker func() columns.Worker) error {
 	if q, atOnce := c.windowed(); atOnce > 0 {
 		return c.readWindows(ctx, q, atOnce, most, worker)
 	}
@@ -82,7 +82,7 @@ func (c *foundColumns) Read(ctx context.Context, most int, worker func() rangeql
 const maxRuns = 64
 
 // readPoints reads points of the series from one to another, of each as far back as its own lookback reaches.
-func (c *foundColumns) readPoints(ctx context.Context, from, to, most int, worker func() rangeql.ColumnWorker) error {
+func (c *foundColumns) readPoints(ctx context.Context, from, to, most int, worker func() columns.Worker) error {
 	runs := 0
 	for i := from; i < to; i++ {
 		if i == from || c.begin(i) != c.begin(i-1) {
@@ -115,10 +115,10 @@ func (c *foundColumns) begin(i int) int64 {
 }
 
 // readRun reads points of the series from one to another, from a time on.
-func (c *foundColumns) readRun(ctx context.Context, start int64, from, to, most int, worker func() rangeql.ColumnWorker) error {
+func (c *foundColumns) readRun(ctx context.Context, start int64, from, to, most int, worker func() columns.Worker) error {
 	query := storage.Query{Start: start, End: c.span.end, Samples: true, MaxSamples: c.left(), PartSeries: most, Newest: c.newest}
 	consumers, err := c.selectParts(ctx, query, c.sets[from:to], func() consumerWorker {
-		return &columnWorker{ColumnWorker: worker(), columns: c, first: from, start: start}
+		return &columnWorker{Worker: worker(), columns: c, first: from, start: start}
 	})
 	if consumers {
 		return err
@@ -128,7 +128,7 @@ func (c *foundColumns) readRun(ctx context.Context, start int64, from, to, most 
 
 // columnWorker hands the columns of parts to a worker.
 type columnWorker struct {
-	rangeql.ColumnWorker
+	columns.Worker
 	columns *foundColumns
 	first   int   // of the series that are read
 	start   int64 // from which on they are read
@@ -146,7 +146,7 @@ func (w *columnWorker) Take(ctx context.Context, p storage.Part) error {
 		}
 		samples += len(p.Points[i].Times)
 		if w.columns.hold(len(p.Points[i].Times)) != nil {
-			w.failed = rangeql.ErrHandOver
+			w.failed = columns.ErrHandOver
 			return w.failed
 		}
 	}
@@ -156,9 +156,9 @@ func (w *columnWorker) Take(ctx context.Context, p storage.Part) error {
 		w.failed = err
 		return err
 	}
-	w.failed = w.ColumnWorker.Take(ctx, func(yield func(int, rangeql.Column) bool) {
+	w.failed = w.Worker.Take(ctx, func(yield func(int, columns.Column) bool) {
 		for i, s := range p.Points {
-			c := rangeql.Column{Times: s.Times, Values: s.Values, Distance: s.Distance}
+			c := columns.Column{Times: s.Times, Values: s.Values, Distance: s.Distance}
 			if h := histograms[i]; len(h) > 0 {
 				c = withHistograms(c, h)
 			}
@@ -173,11 +173,11 @@ func (w *columnWorker) Take(ctx context.Context, p storage.Part) error {
 
 // Commit implements storage.PartWorker.
 func (w *columnWorker) Commit(ctx context.Context) error {
-	w.failed = w.ColumnWorker.Commit(ctx)
+	w.failed = w.Worker.Commit(ctx)
 	return w.failed
 }
 
-// histograms decodes the histograms of a part, by series. It returns rangeql.ErrHandOver for series
+// histograms decodes the histograms of a part, by series. It returns columns.ErrHandOver for series
 // with start times if the engine uses these, and if there are more samples than it may hold.
 func (c *foundColumns) histograms(ctx context.Context, start int64, part []storage.Points) (map[int][]promql.HPoint, error) {
 	var refs []storage.Ref
@@ -192,7 +192,7 @@ func (c *foundColumns) histograms(ctx context.Context, start int64, part []stora
 		case err != nil:
 			return nil, err
 		case len(samples.starts) > 0 && c.noStartTimes, samples.unread: // the library gets a warning
-			return nil, rangeql.ErrHandOver
+			return nil, columns.ErrHandOver
 		case len(samples.hists) > 0:
 			refs, data, rows = append(refs, p.Ref), append(data, samples), append(rows, i)
 		}
@@ -221,7 +221,7 @@ func (c *foundColumns) objects(ctx context.Context, p storage.Points) (*seriesSa
 		if o.Kind == storage.KindHistogram {
 			size += len(o.Data)
 			if c.hold(samplesInBytes(len(o.Data))) != nil {
-				return nil, rangeql.ErrHandOver
+				return nil, columns.ErrHandOver
 			}
 		}
 	}
@@ -234,7 +234,7 @@ func (c *foundColumns) objects(ctx context.Context, p storage.Points) (*seriesSa
 
 // withHistograms returns a column without the values at the times of histograms: an instant has one
 // sample.
-func withHistograms(c rangeql.Column, histograms []promql.HPoint) rangeql.Column {
+func withHistograms(c columns.Column, histograms []promql.HPoint) columns.Column {
 	c.Histograms = histograms
 	at := make(map[int64]bool, len(histograms))
 	for _, h := range histograms {
@@ -243,7 +243,7 @@ func withHistograms(c rangeql.Column, histograms []promql.HPoint) rangeql.Column
 	if !slices.ContainsFunc(c.Times, func(t int64) bool { return at[t] }) {
 		return c
 	}
-	only := rangeql.Column{Histograms: histograms}
+	only := columns.Column{Histograms: histograms}
 	for i, t := range c.Times {
 		if !at[t] {
 			only.Times, only.Values = append(only.Times, t), append(only.Values, c.Values[i])
@@ -253,7 +253,7 @@ func withHistograms(c rangeql.Column, histograms []promql.HPoint) rangeql.Column
 }
 
 // ended returns a column with the stale markers of its lookback.
-func (c *foundColumns) ended(ref storage.Ref, column rangeql.Column) rangeql.Column {
+func (c *foundColumns) ended(ref storage.Ref, column columns.Column) columns.Column {
 	if c.endings == nil {
 		return column
 	}

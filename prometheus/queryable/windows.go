@@ -7,7 +7,7 @@ import (
 	"github.com/tsdbridge/tsdbridge/internal/budget"
 	"github.com/tsdbridge/tsdbridge/internal/running"
 	"github.com/tsdbridge/tsdbridge/prometheus/httpapi"
-	"github.com/tsdbridge/tsdbridge/prometheus/promql/rangeql"
+	"github.com/tsdbridge/tsdbridge/prometheus/promql/columns"
 	"github.com/tsdbridge/tsdbridge/storage"
 )
 
@@ -42,7 +42,7 @@ func (c *foundColumns) windowed() (q storage.WindowQuery, atOnce int) {
 }
 
 // readWindows reads windows of some series at a time, and points of those that have none.
-func (c *foundColumns) readWindows(ctx context.Context, q storage.WindowQuery, atOnce, most int, worker func() rangeql.ColumnWorker) error {
+func (c *foundColumns) readWindows(ctx context.Context, q storage.WindowQuery, atOnce, most int, worker func() columns.Worker) error {
 	w := worker()
 	for from := 0; from < len(c.sets); from += atOnce {
 		to := min(from+atOnce, len(c.sets))
@@ -72,16 +72,16 @@ func (c *foundColumns) readWindows(ctx context.Context, q storage.WindowQuery, a
 }
 
 // handWindows hands the windows of series to a worker, in parts.
-func (c *foundColumns) handWindows(ctx context.Context, w rangeql.ColumnWorker, from int, windows [][]storage.Window, q *storage.WindowQuery, most int) error {
+func (c *foundColumns) handWindows(ctx context.Context, w columns.Worker, from int, windows [][]storage.Window, q *storage.WindowQuery, most int) error {
 	if most <= 0 {
 		most = len(windows)
 	}
-	var list []rangeql.Summary
+	var list []columns.Summary
 	for len(windows) > 0 {
 		part := windows[:min(most, len(windows))]
-		err := w.Take(ctx, func(yield func(int, rangeql.Column) bool) {
+		err := w.Take(ctx, func(yield func(int, columns.Column) bool) {
 			for i, of := range part {
-				if list = appendSummaries(list[:0], of, q); len(list) > 0 && !yield(from+i, rangeql.Column{Summaries: list}) {
+				if list = appendSummaries(list[:0], of, q); len(list) > 0 && !yield(from+i, columns.Column{Summaries: list}) {
 					return
 				}
 			}
@@ -95,7 +95,7 @@ func (c *foundColumns) handWindows(ctx context.Context, w rangeql.ColumnWorker, 
 		for _, of := range part {
 			running.From(ctx).Read(len(of))
 			if c.hold(len(of)) != nil {
-				return rangeql.ErrHandOver
+				return columns.ErrHandOver
 			}
 		}
 		from, windows = from+len(part), windows[len(part):]
@@ -104,7 +104,7 @@ func (c *foundColumns) handWindows(ctx context.Context, w rangeql.ColumnWorker, 
 }
 
 // appendSummaries joins windows, which are ascending, to those that are needed.
-func appendSummaries(list []rangeql.Summary, windows []storage.Window, q *storage.WindowQuery) []rangeql.Summary {
+func appendSummaries(list []columns.Summary, windows []storage.Window, q *storage.WindowQuery) []columns.Summary {
 	var all storage.Window
 	for i := range windows {
 		w := &windows[i]
@@ -115,7 +115,7 @@ func appendSummaries(list []rangeql.Summary, windows []storage.Window, q *storag
 			end = begin + q.Every
 		}
 		if n := len(list); n == 0 || list[n-1].Start != begin {
-			list = append(list, rangeql.Summary{Start: begin, End: end})
+			list = append(list, columns.Summary{Start: begin, End: end})
 			all = storage.Window{}
 		}
 		all.Join(&w.Window)

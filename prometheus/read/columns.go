@@ -11,16 +11,16 @@ import (
 	"github.com/prometheus/prometheus/prompb"
 
 	"github.com/tsdbridge/tsdbridge/internal/turns"
-	"github.com/tsdbridge/tsdbridge/prometheus/promql/rangeql"
+	"github.com/tsdbridge/tsdbridge/prometheus/promql/columns"
 	"github.com/tsdbridge/tsdbridge/prometheus/wire"
 )
 
 // addColumns appends the result of the next query, whose series hold only floats. An error,
-// including rangeql.ErrHandOver, leaves the answer unchanged.
-func (e *sampleEncoder) addColumns(ctx context.Context, c rangeql.Columns) error {
+// including columns.ErrHandOver, leaves the answer unchanged.
+func (e *sampleEncoder) addColumns(ctx context.Context, c columns.Set) error {
 	e.result = e.result[:0]
 	before := e.samples
-	if err := c.Read(ctx, 0, func() rangeql.ColumnWorker { return &columnEncoder{encoder: e, columns: c} }); err != nil {
+	if err := c.Read(ctx, 0, func() columns.Worker { return &columnEncoder{encoder: e, columns: c} }); err != nil {
 		e.samples = before
 		return err
 	}
@@ -30,17 +30,17 @@ func (e *sampleEncoder) addColumns(ctx context.Context, c rangeql.Columns) error
 // columnEncoder encodes parts of the series.
 type columnEncoder struct {
 	encoder *sampleEncoder
-	columns rangeql.Columns
+	columns columns.Set
 	piece   []byte // of the part under way
 	samples int    // in it
 }
 
-// Take implements rangeql.ColumnWorker.
-func (w *columnEncoder) Take(ctx context.Context, part iter.Seq2[int, rangeql.Column]) error {
+// Take implements columns.Worker.
+func (w *columnEncoder) Take(ctx context.Context, part iter.Seq2[int, columns.Column]) error {
 	w.piece, w.samples = w.piece[:0], 0
 	for i, c := range part {
 		if len(c.Histograms) > 0 {
-			return rangeql.ErrHandOver
+			return columns.ErrHandOver
 		}
 		if err := w.encoder.take(ctx, len(c.Times)*pieceSample); err != nil {
 			return err
@@ -51,7 +51,7 @@ func (w *columnEncoder) Take(ctx context.Context, part iter.Seq2[int, rangeql.Co
 	return nil
 }
 
-// Commit implements rangeql.ColumnWorker.
+// Commit implements columns.Worker.
 func (w *columnEncoder) Commit(context.Context) error {
 	e := w.encoder
 	if e.samples += w.samples; e.limit > 0 && e.samples > e.limit {
@@ -90,9 +90,9 @@ func sampleSize(t int64) int { return 9 + 1 + wire.UvarintSize(uint64(t)) }
 
 // columnsOf finds the series of a query as columns. It returns nil if the samples must be read one
 // by one.
-func (h *Handler) columnsOf(ctx context.Context, query *prompb.Query, matchers []*labels.Matcher) (rangeql.Columns, error) {
+func (h *Handler) columnsOf(ctx context.Context, query *prompb.Query, matchers []*labels.Matcher) (columns.Set, error) {
 	c, err := h.Queryable.HintedColumns(ctx, query.StartTimestampMs, query.EndTimestampMs, readHints(query.Hints), matchers)
-	if errors.Is(err, rangeql.ErrHandOver) {
+	if errors.Is(err, columns.ErrHandOver) {
 		return nil, nil
 	}
 	if err == nil {

@@ -9,7 +9,7 @@ import (
 	"github.com/prometheus/prometheus/prompb"
 	promstorage "github.com/prometheus/prometheus/storage"
 
-	"github.com/tsdbridge/tsdbridge/prometheus/promql/rangeql"
+	"github.com/tsdbridge/tsdbridge/prometheus/promql/columns"
 	"github.com/tsdbridge/tsdbridge/prometheus/promtest"
 )
 
@@ -33,12 +33,12 @@ func TestReadColumns(t *testing.T) {
 	h := New(testOptions(p, Options{}))
 	for _, selector := range []string{`many`, `requests_total`, `{__name__=~"many|temperature"}`, `nothing`} {
 		matchers := promtest.Matchers(t, selector)
-		columns, err := h.columnsOf(t.Context(), &prompb.Query{EndTimestampMs: promtest.DemoEnd}, matchers)
-		if err != nil || columns == nil {
-			t.Fatal(columns, err)
+		set, err := h.columnsOf(t.Context(), &prompb.Query{EndTimestampMs: promtest.DemoEnd}, matchers)
+		if err != nil || set == nil {
+			t.Fatal(set, err)
 		}
 		var got, want sampleEncoder
-		if err := got.addColumns(t.Context(), columns); err != nil {
+		if err := got.addColumns(t.Context(), set); err != nil {
 			t.Fatal(err)
 		}
 		if err := want.add(t.Context(), querierOf(t, p, 0, promtest.DemoEnd).Select(t.Context(), false, nil, matchers...)); err != nil {
@@ -49,19 +49,19 @@ func TestReadColumns(t *testing.T) {
 		}
 		for limit := range 3 {
 			got.limit, want.limit = limit*200+1, limit*200+1
-			gotErr := got.addColumns(t.Context(), columns)
+			gotErr := got.addColumns(t.Context(), set)
 			wantErr := want.add(t.Context(), querierOf(t, p, 0, promtest.DemoEnd).Select(t.Context(), false, nil, matchers...))
 			if fmt.Sprint(gotErr) != fmt.Sprint(wantErr) {
 				t.Errorf("%s, limit %d: %v, want %v", selector, got.limit, gotErr, wantErr)
 			}
 		}
 	}
-	columns, err := h.columnsOf(t.Context(), &prompb.Query{EndTimestampMs: promtest.DemoEnd}, promtest.Matchers(t, `{__name__!=""}`))
+	set, err := h.columnsOf(t.Context(), &prompb.Query{EndTimestampMs: promtest.DemoEnd}, promtest.Matchers(t, `{__name__!=""}`))
 	if err != nil {
 		t.Fatal(err)
 	}
 	var e sampleEncoder
-	if err := e.addColumns(t.Context(), columns); !errors.Is(err, rangeql.ErrHandOver) || len(e.response) > 0 {
+	if err := e.addColumns(t.Context(), set); !errors.Is(err, columns.ErrHandOver) || len(e.response) > 0 {
 		t.Errorf("histograms as columns: %v", err)
 	}
 }

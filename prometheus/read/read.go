@@ -23,7 +23,7 @@ import (
 	"github.com/tsdbridge/tsdbridge/internal/running"
 	"github.com/tsdbridge/tsdbridge/internal/turns"
 	"github.com/tsdbridge/tsdbridge/prometheus/httpapi"
-	"github.com/tsdbridge/tsdbridge/prometheus/promql/rangeql"
+	"github.com/tsdbridge/tsdbridge/prometheus/promql/columns"
 	"github.com/tsdbridge/tsdbridge/prometheus/queryable"
 )
 
@@ -148,12 +148,12 @@ func (h *Handler) result(ctx context.Context, e *sampleEncoder, query *prompb.Qu
 	if len(matchers) == 0 {
 		return e.endResult()
 	}
-	columns, err := h.columnsOf(ctx, query, matchers)
+	set, err := h.columnsOf(ctx, query, matchers)
 	if err != nil {
 		return err
 	}
-	if columns != nil {
-		if err := e.addColumns(ctx, columns); !errors.Is(err, rangeql.ErrHandOver) {
+	if set != nil {
+		if err := e.addColumns(ctx, set); !errors.Is(err, columns.ErrHandOver) {
 			return err
 		}
 	}

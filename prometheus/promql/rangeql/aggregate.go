@@ -8,6 +8,10 @@ import (
 	"github.com/prometheus/prometheus/promql/parser"
 	"github.com/prometheus/prometheus/promql/parser/posrange"
 	"github.com/prometheus/prometheus/util/kahansum"
+
+	"github.com/tsdbridge/tsdbridge/prometheus/promql/annotation"
+	"github.com/tsdbridge/tsdbridge/prometheus/promql/block"
+	"github.com/tsdbridge/tsdbridge/prometheus/promql/floats"
 )
 
 // accumulates reports whether an aggregation needs no more of a step than a cell.
@@ -23,13 +27,13 @@ func accumulates(op parser.ItemType) bool {
 // order, because a sum of floats depends on it.
 type aggregate struct {
 	input input
-	grid  grid
+	grid  block.Grid
 	op    parser.ItemType
 	// position is that of the input.
 	position posrange.PositionRange
 	*grouping
 
-	notes  notes
+	notes  annotation.Notes
 	groups []group
 	rest   []cell // allocated, not used
 	taken  int64  // bytes
@@ -39,8 +43,8 @@ type aggregate struct {
 type group struct {
 	labels   labels.Labels
 	dropName bool
-	cells    []cell        // of the steps
-	means    map[int]*mean // of the steps whose sum would overflow
+	cells    []cell               // of the steps
+	means    map[int]*floats.Mean // of the steps whose sum would overflow
 	sums     map[int]*histogramSum
 }
 
@@ -60,20 +64,20 @@ const cellsAtOnce = 4 << 10
 func (a *aggregate) begin(*evaluation) error { return nil }
 
 // add implements sink.
-func (a *aggregate) add(e *evaluation, s *series, named bool) error {
-	number, isNew := a.of(s.labels, named)
+func (a *aggregate) add(e *evaluation, s *block.Series, named bool) error {
+	number, isNew := a.of(s.Labels, named)
 	if isNew {
 		cells, err := a.cells(e)
 		if err != nil {
 			return err
 		}
-		a.groups = append(a.groups, group{labels: a.labelsOf(s.labels, named), cells: cells})
+		a.groups = append(a.groups, group{labels: a.labelsOf(s.Labels, named), cells: cells})
 	}
 	g := &a.groups[number]
-	g.dropName = g.dropName || s.dropName
-	g.add(a.op, g.cells[s.from:s.to()], s)
-	if s.hists != nil {
-		name := s.labels.Get(model.MetricNameLabel)
+	g.dropName = g.dropName || s.DropName
+	g.add(a.op, g.cells[s.From:s.To()], s)
+	if s.Hists != nil {
+		name := s.Labels.Get(model.MetricNameLabel)
 		if named {
 			name = "" // to the library it is gone
 		}
@@ -84,14 +88,14 @@ func (a *aggregate) add(e *evaluation, s *series, named bool) error {
 
 // cells returns the cells of a new group.
 func (a *aggregate) cells(e *evaluation) ([]cell, error) {
-	n := a.grid.steps
+	n := a.grid.Steps
 	if err := e.hold(n); err != nil { // a cell is more than a sample
 		return nil, err
 	}
-	if err := e.account.Take(seriesBytes); err != nil {
+	if err := e.account.Take(block.SeriesBytes); err != nil {
 		return nil, err
 	}
-	a.taken += seriesBytes
+	a.taken += block.SeriesBytes
 	if len(a.rest) < n {
 		count := max(n, min(cellsAtOnce, 2*len(a.groups)*n))
 		if err := e.account.Take(int64(count) * cellBytes); err != nil {
@@ -106,16 +110,16 @@ func (a *aggregate) cells(e *evaluation) ([]cell, error) {
 }
 
 // add adds the values of a series to the cells of the same steps.
-func (g *group) add(op parser.ItemType, cells []cell, s *series) {
-	cells = cells[:len(s.values)]
+func (g *group) add(op parser.ItemType, cells []cell, s *block.Series) {
+	cells = cells[:len(s.Values)]
 	switch op {
 	case parser.SUM:
-		for i, v := range s.values {
+		for i, v := range s.Values {
 			c := &cells[i]
-			switch sum, rest := plus(c.value, c.c, v); {
-			case c.count != 0 && isFinite(sum):
+			switch sum, rest := floats.Add(c.value, c.c, v); {
+			case c.count != 0 && floats.IsFinite(sum):
 				c.value, c.c = sum, rest
-			case v != v && isAbsent(v):
+			case v != v && block.IsAbsent(v):
 			case c.count == 0:
 				c.count, c.value = 1, v
 			default:
@@ -123,28 +127,28 @@ func (g *group) add(op parser.ItemType, cells []cell, s *series) {
 			}
 		}
 	case parser.AVG:
-		for i, v := range s.values {
+		for i, v := range s.Values {
 			c := &cells[i]
-			switch sum, rest := plus(c.value, c.c, v); {
-			case c.count != 0 && g.means == nil && isFinite(sum):
+			switch sum, rest := floats.Add(c.value, c.c, v); {
+			case c.count != 0 && g.means == nil && floats.IsFinite(sum):
 				c.count, c.value, c.c = c.count+1, sum, rest
-			case v != v && isAbsent(v):
+			case v != v && block.IsAbsent(v):
 			case c.count == 0:
 				c.begin(op, v)
 			default:
-				g.addMean(c, s.from+i, v)
+				g.addMean(c, s.From+i, v)
 			}
 		}
 	case parser.COUNT, parser.GROUP:
-		for i, v := range s.values {
-			if !isAbsent(v) {
+		for i, v := range s.Values {
+			if !block.IsAbsent(v) {
 				cells[i].count++
 			}
 		}
 	default:
-		for i, v := range s.values {
+		for i, v := range s.Values {
 			switch c := &cells[i]; {
-			case v != v && isAbsent(v):
+			case v != v && block.IsAbsent(v):
 			case c.count == 0:
 				c.begin(op, v)
 			default:
@@ -185,21 +189,21 @@ func (c *cell) next(op parser.ItemType, v float64) {
 }
 
 func (g *group) addMean(c *cell, step int, v float64) {
-	m := mean{sum: c.value, c: c.c, count: c.count}
+	m := floats.Mean{Sum: c.value, Rest: c.c, Count: c.count}
 	over := g.means[step]
 	if over != nil {
 		m = *over
 	}
-	m.add(v)
-	c.value, c.c, c.count = m.sum, m.c, m.count
-	if !m.incremental {
+	m.Add(v)
+	c.value, c.c, c.count = m.Sum, m.Rest, m.Count
+	if !m.Incremental {
 		return
 	}
 	if over == nil {
 		if g.means == nil {
-			g.means = map[int]*mean{}
+			g.means = map[int]*floats.Mean{}
 		}
-		over = new(mean)
+		over = new(floats.Mean)
 		g.means[step] = over
 	}
 	*over = m
@@ -209,14 +213,14 @@ func (g *group) addMean(c *cell, step int, v float64) {
 func (g *group) result(op parser.ItemType, step int) float64 {
 	c := &g.cells[step]
 	if c.count == 0 {
-		return absent
+		return block.Absent
 	}
 	switch op {
 	case parser.SUM:
 		return c.value + c.c
 	case parser.AVG:
 		if m := g.means[step]; m != nil {
-			return m.value()
+			return m.Value()
 		}
 		return c.value/c.count + c.c/c.count
 	case parser.COUNT:
@@ -231,34 +235,34 @@ func (g *group) result(op parser.ItemType, step int) float64 {
 	return c.value
 }
 
-func (a *aggregate) noted() []*notes { return []*notes{&a.notes} }
+func (a *aggregate) noted() []*annotation.Notes { return []*annotation.Notes{&a.notes} }
 
 func (a *aggregate) inputs() []*node { return []*node{a.input.node} }
 
 func (*aggregate) name() string { return "aggregation" }
 
 // eval adds all series, and returns the groups that have values.
-func (a *aggregate) eval(e *evaluation) (*block, error) {
+func (a *aggregate) eval(e *evaluation) (*block.Block, error) {
 	if err := a.input.feed(e, a); err != nil {
 		return nil, err
 	}
 	b := e.newBlock(a.grid)
-	b.series = make([]series, len(a.groups))
-	err := e.inParallel(b, len(a.groups), len(a.groups)*a.grid.steps, func(l *lane, i int) error {
+	b.Series = make([]block.Series, len(a.groups))
+	err := e.inParallel(b, len(a.groups), len(a.groups)*a.grid.Steps, func(l *lane, i int) error {
 		g := &a.groups[i]
-		values, err := l.memory.take(a.grid.steps)
+		values, err := l.memory.Take(a.grid.Steps)
 		if err != nil {
 			return err
 		}
 		for step := range values {
 			values[step] = g.result(a.op, step)
 		}
-		b.series[i] = series{labels: g.labels, dropName: g.dropName, values: values}
-		g.histograms(a, &b.series[i])
-		b.series[i].trim()
+		b.Series[i] = block.Series{Labels: g.labels, DropName: g.dropName, Values: values}
+		g.histograms(a, &b.Series[i])
+		b.Series[i].Trim()
 		return nil
 	})
-	e.let(len(a.groups) * a.grid.steps)
+	e.let(len(a.groups) * a.grid.Steps)
 	e.account.Give(a.taken)
 	a.groups, a.rest = nil, nil
 	if err == nil {

@@ -8,6 +8,9 @@ import (
 	"github.com/prometheus/prometheus/promql/parser"
 	"github.com/prometheus/prometheus/promql/parser/posrange"
 	"github.com/prometheus/prometheus/util/annotations"
+
+	"github.com/tsdbridge/tsdbridge/prometheus/promql/annotation"
+	"github.com/tsdbridge/tsdbridge/prometheus/promql/block"
 )
 
 // An annotator makes the annotations of a query of those of its operators, in the order in which the
@@ -16,14 +19,14 @@ import (
 // positions of the first; the others get theirs.
 type annotator struct {
 	plan    *planner
-	repairs *Repairs // nil: nobody wants to know
-	steps   grid     // of the query
+	repairs *annotation.Repairs // nil: nobody wants to know
+	steps   block.Grid          // of the query
 }
 
 // A noter is an operator that makes annotations.
 type noter interface {
 	// noted returns them, in the order of what the operator stands for.
-	noted() []*notes
+	noted() []*annotation.Notes
 }
 
 // annotations returns those of a query that has been evaluated.
@@ -51,16 +54,16 @@ func (p *plan) hasNotes(repairs bool) bool {
 }
 
 func hasNotes(o noter) bool {
-	return slices.ContainsFunc(o.noted(), func(n *notes) bool { return !n.empty() })
+	return slices.ContainsFunc(o.noted(), func(n *annotation.Notes) bool { return !n.Empty() })
 }
 
 // of returns the annotations of an expression.
-func (a *annotator) of(expr parser.Expr, g grid) annotations.Annotations {
+func (a *annotator) of(expr parser.Expr, g block.Grid) annotations.Annotations {
 	expr = bare(expr)
 	if s, ok := expr.(*parser.StepInvariantExpr); ok {
-		return a.of(s.Expr, g.single())
+		return a.of(s.Expr, g.Single())
 	}
-	if g.steps == 0 {
+	if g.Steps == 0 {
 		return nil
 	}
 	key := keyOf(expr, g)
@@ -86,9 +89,9 @@ func (a *annotator) of(expr parser.Expr, g grid) annotations.Annotations {
 }
 
 // add merges what operators tell of themselves.
-func (a *annotator) add(all *annotations.Annotations, own []*notes, moves shift) {
+func (a *annotator) add(all *annotations.Annotations, own []*annotation.Notes, moves shift) {
 	for _, n := range own {
-		told := n.told()
+		told := n.Told()
 		for _, text := range slices.Sorted(maps.Keys(told)) {
 			all.Add(moves.moved(told[text]))
 		}
@@ -99,22 +102,22 @@ func (a *annotator) add(all *annotations.Annotations, own []*notes, moves shift)
 func (a *annotator) addRepairs(all *annotations.Annotations, o *buckets, moves shift) {
 	position := moves.of(o.position)
 	before := len(*all)
-	for _, name := range slices.Sorted(maps.Keys(o.notes.repairs)) {
-		r := Repaired{position, o.notes.repairs[name]}
-		r.addTo(all, name, o.grid.start, o.grid.end(), o.grid.interval)
+	for _, name := range slices.Sorted(maps.Keys(o.notes.Repairs)) {
+		r := annotation.Repaired{Position: position, Steps: o.notes.Repairs[name]}
+		r.AddTo(all, name, o.grid.Start, o.grid.End(), o.grid.Interval)
 		known := name == "" && o.grid == a.steps && len(*all) > before
 		if before = len(*all); !known {
-			a.repairs.lose()
+			a.repairs.Lose()
 		}
 	}
 	if !o.fraction {
-		a.repairs.visit(Repaired{position, o.notes.repairs[""]})
+		a.repairs.Visit(annotation.Repaired{Position: position, Steps: o.notes.Repairs[""]})
 	}
 }
 
 // ofInputs returns the annotations of what the library evaluates for expressions before their own
 // functions and operators.
-func (a *annotator) ofInputs(exprs []parser.Expr, g grid) annotations.Annotations {
+func (a *annotator) ofInputs(exprs []parser.Expr, g block.Grid) annotations.Annotations {
 	var all annotations.Annotations
 	for _, e := range exprs {
 		switch e := e.(type) {
@@ -140,7 +143,7 @@ func (a *annotator) ofInputs(exprs []parser.Expr, g grid) annotations.Annotation
 }
 
 // ofArguments returns the annotations of the arguments of a function. A subquery comes first.
-func (a *annotator) ofArguments(e *parser.Call, g grid) annotations.Annotations {
+func (a *annotator) ofArguments(e *parser.Call, g block.Grid) annotations.Annotations {
 	args := e.Args
 	if e.Func.Name == "info" {
 		args = args[:1]

@@ -6,13 +6,15 @@ import (
 	"github.com/prometheus/prometheus/model/labels"
 	"github.com/prometheus/prometheus/promql"
 	"github.com/prometheus/prometheus/promql/parser"
+
+	"github.com/tsdbridge/tsdbridge/prometheus/promql/block"
 )
 
 // evaluate returns the answer.
 func (p *plan) evaluate(e *evaluation, memory *points) (parser.Value, error) {
 	switch {
 	case p.text != nil:
-		return promql.String{T: p.grid.start, V: p.text.Val}, nil
+		return promql.String{T: p.grid.Start, V: p.text.Val}, nil
 	case p.samples != nil:
 		return p.samples.read(e, memory)
 	}
@@ -36,7 +38,7 @@ func (p *plan) counts() (total, read int64) {
 }
 
 // answer converts the block of a query into what the library's caller gets.
-func (p *plan) answer(e *evaluation, b *block, memory *points) (parser.Value, error) {
+func (p *plan) answer(e *evaluation, b *block.Block, memory *points) (parser.Value, error) {
 	if e.delayed {
 		if err := dropNames(e, b); err != nil {
 			return nil, err
@@ -47,22 +49,22 @@ func (p *plan) answer(e *evaluation, b *block, memory *points) (parser.Value, er
 		return p.instantAnswer(b), nil
 	}
 	memory.account = e.account
-	m := make(promql.Matrix, len(b.series))
-	for i := range b.series {
-		s := &b.series[i]
-		list, err := memory.take(countPresent(s.values))
+	m := make(promql.Matrix, len(b.Series))
+	for i := range b.Series {
+		s := &b.Series[i]
+		list, err := memory.take(block.CountPresent(s.Values))
 		if err != nil {
 			return nil, err
 		}
-		for k, v := range s.values {
-			if v == v || !isAbsent(v) {
-				list = append(list, promql.FPoint{T: b.time(s.from + k), F: v})
+		for k, v := range s.Values {
+			if v == v || !block.IsAbsent(v) {
+				list = append(list, promql.FPoint{T: b.Time(s.From + k), F: v})
 			}
 		}
-		m[i] = promql.Series{Metric: s.labels, Floats: list, DropName: s.dropName}
-		for k, h := range s.hists {
+		m[i] = promql.Series{Metric: s.Labels, Floats: list, DropName: s.DropName}
+		for k, h := range s.Hists {
 			if h != nil {
-				m[i].Histograms = append(m[i].Histograms, promql.HPoint{T: b.time(s.from + k), H: h})
+				m[i].Histograms = append(m[i].Histograms, promql.HPoint{T: b.Time(s.From + k), H: h})
 			}
 		}
 	}
@@ -74,16 +76,16 @@ func sortByLabels(m promql.Matrix) {
 	slices.SortFunc(m, func(a, b promql.Series) int { return labels.Compare(a.Metric, b.Metric) })
 }
 
-func (p *plan) instantAnswer(b *block) parser.Value {
+func (p *plan) instantAnswer(b *block.Block) parser.Value {
 	if p.kind == parser.ValueTypeScalar {
-		return promql.Scalar{V: b.series[0].values[0], T: p.grid.start}
+		return promql.Scalar{V: b.Series[0].Values[0], T: p.grid.Start}
 	}
-	v := make(promql.Vector, len(b.series))
-	for i := range b.series {
-		s := &b.series[i]
-		v[i] = promql.Sample{Metric: s.labels, F: s.values[0], T: p.grid.start, DropName: s.dropName}
-		if s.hists != nil && s.hists[0] != nil {
-			v[i].F, v[i].H = 0, s.hists[0]
+	v := make(promql.Vector, len(b.Series))
+	for i := range b.Series {
+		s := &b.Series[i]
+		v[i] = promql.Sample{Metric: s.Labels, F: s.Values[0], T: p.grid.Start, DropName: s.DropName}
+		if s.Hists != nil && s.Hists[0] != nil {
+			v[i].F, v[i].H = 0, s.Hists[0]
 		}
 	}
 	return v
@@ -91,13 +93,13 @@ func (p *plan) instantAnswer(b *block) parser.Value {
 
 // dropNames is the delayed removal of names. It joins the series that become equal. The caller must
 // be the only user of the block.
-func dropNames(e *evaluation, b *block) error {
+func dropNames(e *evaluation, b *block.Block) error {
 	var names nameCheck
-	for i := range b.series {
-		s := &b.series[i]
-		names.see(s.labels)
-		if s.dropName {
-			s.labels = s.labels.DropReserved(isMetadata)
+	for i := range b.Series {
+		s := &b.Series[i]
+		names.see(s.Labels)
+		if s.DropName {
+			s.Labels = s.Labels.DropReserved(isMetadata)
 		}
 	}
 	if !names.several {

@@ -11,29 +11,34 @@ import (
 	"github.com/prometheus/prometheus/promql"
 	"github.com/prometheus/prometheus/promql/parser/posrange"
 	"github.com/prometheus/prometheus/util/annotations"
+
+	"github.com/tsdbridge/tsdbridge/prometheus/promql/annotation"
+	"github.com/tsdbridge/tsdbridge/prometheus/promql/block"
+	"github.com/tsdbridge/tsdbridge/prometheus/promql/columns"
+	"github.com/tsdbridge/tsdbridge/prometheus/promql/floats"
 )
 
 // buckets is histogram_quantile, histogram_quantiles or histogram_fraction of classic histograms.
 // Which buckets belong together is found out once for all steps.
 type buckets struct {
 	input    *node
-	grid     grid
+	grid     block.Grid
 	position posrange.PositionRange // of the vector
 	args     []*node                // quantiles, or both ends of a fraction
 	at       []posrange.PositionRange
 	fraction bool
 	label    string // of the quantiles; empty: there is one, and no label
 
-	notes notes
+	notes annotation.Notes
 }
 
-func (o *buckets) noted() []*notes { return []*notes{&o.notes} }
+func (o *buckets) noted() []*annotation.Notes { return []*annotation.Notes{&o.notes} }
 
 // classic is the buckets of one histogram, by their upper bounds.
 type classic struct {
 	labels  labels.Labels
 	bounds  []float64
-	members []*series
+	members []*block.Series
 	hidden  []bool // steps that have a native histogram as well; nil: none
 }
 
@@ -41,7 +46,7 @@ func (o *buckets) inputs() []*node { return append([]*node{o.input}, o.args...) 
 
 func (*buckets) name() string { return "histogram" }
 
-func (o *buckets) eval(e *evaluation) (*block, error) {
+func (o *buckets) eval(e *evaluation) (*block.Block, error) {
 	args, release, err := e.arguments(o.args)
 	if err != nil {
 		return nil, err
@@ -60,7 +65,7 @@ func (o *buckets) eval(e *evaluation) (*block, error) {
 	if err := o.natives(e, b, in, all, args); err != nil {
 		return b, err
 	}
-	natives := len(b.series)
+	natives := len(b.Series)
 	if o.fraction {
 		err = o.rows(e, b, all, []string{""}, func(step, _ int, list []promql.Bucket, _ *classic) float64 {
 			return promql.BucketFraction(args[0][step], args[1][step], list)
@@ -72,7 +77,7 @@ func (o *buckets) eval(e *evaluation) (*block, error) {
 		return b, err
 	}
 	if !o.fraction {
-		b.series = byQuantile(b.series, natives, len(args))
+		b.Series = byQuantile(b.Series, natives, len(args))
 	}
 	if err := e.seal(b); err != nil {
 		return b, err
@@ -81,25 +86,25 @@ func (o *buckets) eval(e *evaluation) (*block, error) {
 }
 
 // histograms returns the histograms in the order in which they appear.
-func (o *buckets) histograms(e *evaluation, in *block) []*classic {
+func (o *buckets) histograms(e *evaluation, in *block.Block) []*classic {
 	byLabels := map[string]*classic{}
 	var all []*classic
 	var key []byte
-	for i := range in.series {
-		s := &in.series[i]
-		if s.hists != nil && countPresent(s.values) == 0 {
+	for i := range in.Series {
+		s := &in.Series[i]
+		if s.Hists != nil && block.CountPresent(s.Values) == 0 {
 			continue
 		}
-		le := s.labels.Get(model.BucketLabel)
+		le := s.Labels.Get(model.BucketLabel)
 		bound, err := strconv.ParseFloat(le, 64)
 		if err != nil {
-			o.notes.warn(annotations.NewBadBucketLabelWarning(e.shownName(s.labels), le, o.position))
+			o.notes.Warn(annotations.NewBadBucketLabelWarning(e.shownName(s.Labels), le, o.position))
 			continue
 		}
-		key = s.labels.BytesWithoutLabels(key, model.BucketLabel)
+		key = s.Labels.BytesWithoutLabels(key, model.BucketLabel)
 		h, ok := byLabels[string(key)]
 		if !ok {
-			ls := labels.NewBuilder(s.labels).Del(model.BucketLabel).Labels()
+			ls := labels.NewBuilder(s.Labels).Del(model.BucketLabel).Labels()
 			h = &classic{labels: ls}
 			byLabels[string(key)] = h
 			all = append(all, h)
@@ -121,14 +126,14 @@ func (h *classic) sort() {
 		order[i] = i
 	}
 	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(h.bounds[a], h.bounds[b]) })
-	bounds, members := make([]float64, len(order)), make([]*series, len(order))
+	bounds, members := make([]float64, len(order)), make([]*block.Series, len(order))
 	for i, from := range order {
 		bounds[i], members[i] = h.bounds[from], h.members[from]
 	}
 	h.bounds, h.members = bounds, members
 }
 
-func (o *buckets) quantiles(e *evaluation, b *block, all []*classic, args [][]float64) error {
+func (o *buckets) quantiles(e *evaluation, b *block.Block, all []*classic, args [][]float64) error {
 	var texts []string
 	for _, qs := range args {
 		text, err := o.text(qs)
@@ -140,7 +145,7 @@ func (o *buckets) quantiles(e *evaluation, b *block, all []*classic, args [][]fl
 	return o.rows(e, b, all, texts, func(step, k int, list []promql.Bucket, h *classic) float64 {
 		v, forced, _, least, most, difference := promql.BucketQuantile(args[k][step], list)
 		if forced {
-			o.notes.repair(e.shownName(h.labels), o.grid.time(step), Repair{least, most, difference, 1})
+			o.notes.Repair(e.shownName(h.labels), o.grid.Time(step), annotation.Repair{Least: least, Most: most, Difference: difference, Samples: 1})
 		}
 		return v
 	})
@@ -153,7 +158,7 @@ func (o *buckets) text(qs []float64) (string, error) {
 	}
 	for _, q := range qs {
 		if q != qs[0] && !(math.IsNaN(q) && math.IsNaN(qs[0])) {
-			return "", errLabel
+			return "", columns.ErrLabel
 		}
 	}
 	return labels.FormatOpenMetricsFloat(qs[0]), nil
@@ -170,11 +175,11 @@ func (o *buckets) labelsOf(e *evaluation, ls labels.Labels, quantile string) lab
 
 // byQuantile brings series, of which the first are those of native histograms, and which are ordered by
 // quantiles apart from that, into the library's order: of each quantile those of native histograms first.
-func byQuantile(all []series, natives, quantiles int) []series {
+func byQuantile(all []block.Series, natives, quantiles int) []block.Series {
 	if quantiles == 1 || natives == 0 {
 		return all
 	}
-	ordered := make([]series, 0, len(all))
+	ordered := make([]block.Series, 0, len(all))
 	native, classic := all[:natives], all[natives:]
 	n, c := len(native)/quantiles, len(classic)/quantiles
 	for k := range quantiles {
@@ -186,34 +191,34 @@ func byQuantile(all []series, natives, quantiles int) []series {
 // rows appends one series for each of the quantiles and each histogram, with the result of a function of the
 // buckets of a step. Like the library's, the function may change the buckets before it is called for the next
 // quantile.
-func (o *buckets) rows(e *evaluation, b *block, all []*classic, quantiles []string, f func(step, k int, list []promql.Bucket, h *classic) float64) error {
-	offset, n := len(b.series), len(quantiles)
-	b.series = append(b.series, make([]series, n*len(all))...)
+func (o *buckets) rows(e *evaluation, b *block.Block, all []*classic, quantiles []string, f func(step, k int, list []promql.Bucket, h *classic) float64) error {
+	offset, n := len(b.Series), len(quantiles)
+	b.Series = append(b.Series, make([]block.Series, n*len(all))...)
 	inputs := 0
 	for _, h := range all {
 		inputs += len(h.members)
 	}
-	return e.inParallel(b, len(all), inputs*o.grid.steps, func(l *lane, i int) error {
-		h, rows := all[i], make([]*series, n)
+	return e.inParallel(b, len(all), inputs*o.grid.Steps, func(l *lane, i int) error {
+		h, rows := all[i], make([]*block.Series, n)
 		for k := range rows {
-			values, err := l.memory.take(o.grid.steps)
+			values, err := l.memory.Take(o.grid.Steps)
 			if err != nil {
 				return err
 			}
-			rows[k] = &b.series[offset+k*len(all)+i]
-			*rows[k] = series{labels: o.labelsOf(e, h.labels, quantiles[k]), dropName: true, values: values}
+			rows[k] = &b.Series[offset+k*len(all)+i]
+			*rows[k] = block.Series{Labels: o.labelsOf(e, h.labels, quantiles[k]), DropName: true, Values: values}
 		}
-		for step := range o.grid.steps {
+		for step := range o.grid.Steps {
 			l.buckets = h.at(step, l.buckets[:0])
 			for k := range rows {
-				rows[k].values[step] = absent
+				rows[k].Values[step] = block.Absent
 				if len(l.buckets) > 0 {
-					rows[k].values[step] = f(step, k, l.buckets, h)
+					rows[k].Values[step] = f(step, k, l.buckets, h)
 				}
 			}
 		}
 		for k := range rows {
-			rows[k].trim()
+			rows[k].Trim()
 		}
 		return nil
 	})
@@ -225,7 +230,7 @@ func (h *classic) at(step int, list []promql.Bucket) []promql.Bucket {
 		return list
 	}
 	for k, m := range h.members {
-		if v, ok := m.at(step); ok {
+		if v, ok := m.At(step); ok {
 			list = append(list, promql.Bucket{UpperBound: h.bounds[k], Count: v})
 		}
 	}
@@ -234,10 +239,10 @@ func (h *classic) at(step int, list []promql.Bucket) []promql.Bucket {
 
 // checkQuantiles warns about quantiles outside of 0 to 1, step by step.
 func (o *buckets) checkQuantiles(args [][]float64) {
-	for step := range o.grid.steps {
+	for step := range o.grid.Steps {
 		for i, values := range args {
-			if q := values[step]; isNoQuantile(q) && (len(args) > 1 || step == 0 || q != values[step-1]) {
-				o.notes.warn(annotations.NewInvalidQuantileWarning(q, o.at[i]))
+			if q := values[step]; floats.IsNoQuantile(q) && (len(args) > 1 || step == 0 || q != values[step-1]) {
+				o.notes.Warn(annotations.NewInvalidQuantileWarning(q, o.at[i]))
 			}
 		}
 	}

@@ -5,12 +5,14 @@ import (
 	"strconv"
 
 	"github.com/prometheus/prometheus/model/labels"
+
+	"github.com/tsdbridge/tsdbridge/prometheus/promql/block"
 )
 
 // countValues is the aggregation count_values: a series for each group and value.
 type countValues struct {
 	input *node
-	grid  grid
+	grid  block.Grid
 	label string
 	*grouping
 }
@@ -19,7 +21,7 @@ func (o *countValues) inputs() []*node { return []*node{o.input} }
 
 func (*countValues) name() string { return "count_values" }
 
-func (o *countValues) eval(e *evaluation) (*block, error) {
+func (o *countValues) eval(e *evaluation) (*block.Block, error) {
 	in, err := o.input.block(e)
 	if err != nil {
 		return nil, err
@@ -27,37 +29,37 @@ func (o *countValues) eval(e *evaluation) (*block, error) {
 	defer e.release(in)
 	b := e.newBlock(o.grid)
 	builder := labels.NewBuilder(labels.EmptyLabels())
-	for i := range in.series {
-		s := &in.series[i]
+	for i := range in.Series {
+		s := &in.Series[i]
 		var counts []float64 // of the value before
-		last := absent
-		for k, v := range s.values {
-			if isAbsent(v) {
+		last := block.Absent
+		for k, v := range s.Values {
+			if block.IsAbsent(v) {
 				continue
 			}
 			if counts == nil || math.Float64bits(v) != math.Float64bits(last) { // -0 is not 0 here
-				if counts, err = o.counts(b, builder, s.labels, v); err != nil {
+				if counts, err = o.counts(b, builder, s.Labels, v); err != nil {
 					return b, err
 				}
 				last = v
 			}
-			count(counts, s.from+k)
+			count(counts, s.From+k)
 		}
-		for k, h := range s.hists {
+		for k, h := range s.Hists {
 			if h == nil {
 				continue
 			}
-			if counts, err = o.countsOf(b, builder, s.labels, h.String()); err != nil {
+			if counts, err = o.countsOf(b, builder, s.Labels, h.String()); err != nil {
 				return b, err
 			}
-			count(counts, s.from+k)
+			count(counts, s.From+k)
 		}
 		if err := e.ended(); err != nil {
 			return b, err
 		}
 	}
-	for i := range b.series {
-		b.series[i].trim()
+	for i := range b.Series {
+		b.Series[i].Trim()
 	}
 	if err := e.seal(b); err != nil {
 		return b, err
@@ -66,32 +68,32 @@ func (o *countValues) eval(e *evaluation) (*block, error) {
 }
 
 func count(counts []float64, step int) {
-	if isAbsent(counts[step]) {
+	if block.IsAbsent(counts[step]) {
 		counts[step] = 0
 	}
 	counts[step]++
 }
 
 // counts returns the counts of a value in a series' group.
-func (o *countValues) counts(b *block, builder *labels.Builder, ls labels.Labels, v float64) ([]float64, error) {
+func (o *countValues) counts(b *block.Block, builder *labels.Builder, ls labels.Labels, v float64) ([]float64, error) {
 	return o.countsOf(b, builder, ls, strconv.FormatFloat(v, 'f', -1, 64))
 }
 
-func (o *countValues) countsOf(b *block, builder *labels.Builder, ls labels.Labels, v string) ([]float64, error) {
+func (o *countValues) countsOf(b *block.Block, builder *labels.Builder, ls labels.Labels, v string) ([]float64, error) {
 	builder.Reset(ls)
 	builder.Set(o.label, v)
 	ls = builder.Labels()
 	number, isNew := o.of(ls, false)
 	if isNew {
-		values, err := b.memory.take(o.grid.steps)
+		values, err := b.Memory.Take(o.grid.Steps)
 		if err != nil {
 			return nil, err
 		}
-		if err := b.memory.takeSeries(1); err != nil {
+		if err := b.Memory.TakeSeries(1); err != nil {
 			return nil, err
 		}
-		fill(values, absent)
-		b.series = append(b.series, series{labels: o.labelsOf(ls, false), values: values})
+		block.Fill(values, block.Absent)
+		b.Series = append(b.Series, block.Series{Labels: o.labelsOf(ls, false), Values: values})
 	}
-	return b.series[number].values, nil
+	return b.Series[number].Values, nil
 }

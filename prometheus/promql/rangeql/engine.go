@@ -19,6 +19,8 @@ import (
 	"github.com/tsdbridge/tsdbridge/internal/explain"
 	"github.com/tsdbridge/tsdbridge/internal/running"
 	"github.com/tsdbridge/tsdbridge/internal/tracing"
+	"github.com/tsdbridge/tsdbridge/prometheus/promql/annotation"
+	"github.com/tsdbridge/tsdbridge/prometheus/promql/columns"
 	"github.com/tsdbridge/tsdbridge/prometheus/promql/limits"
 )
 
@@ -143,7 +145,7 @@ func (e *Engine) query(ctx context.Context, library promql.Query, w *recordingQu
 		return refused{library, err}
 	}
 	bounded := boundedQuery{library, cost, e}
-	source, ok := w.Queryable.(Source)
+	source, ok := w.Queryable.(columns.Source)
 	switch {
 	case !ok:
 		return e.leave(bounded, w, "a storage without columns")
@@ -154,7 +156,7 @@ func (e *Engine) query(ctx context.Context, library promql.Query, w *recordingQu
 	}
 	p, err := newPlan(s, e.o)
 	if err != nil {
-		return e.leave(bounded, w, fallbackReasonOf(err))
+		return e.leave(bounded, w, columns.FallbackReasonOf(err))
 	}
 	c := &columnQuery{Query: bounded, engine: e, source: source, plan: p}
 	// This kind of query runs a function inside everything that surrounds an evaluation in the
@@ -197,7 +199,7 @@ func (q *counted) Exec(ctx context.Context) *promql.Result {
 type columnQuery struct {
 	promql.Query
 	engine *Engine
-	source Source
+	source columns.Source
 	plan   *plan
 	run    promql.Query
 
@@ -216,10 +218,10 @@ func (q *columnQuery) Exec(ctx context.Context) *promql.Result {
 		defer cancel()
 	}
 	result := q.traced(ctx)
-	if errors.Is(result.Err, ErrHandOver) {
+	if errors.Is(result.Err, columns.ErrHandOver) {
 		q.handedOver = true
 		q.engine.handedOver.Inc()
-		q.left = fallbackReasonOf(result.Err)
+		q.left = columns.FallbackReasonOf(result.Err)
 		q.engine.left.WithLabelValues(q.left).Inc()
 		q.points.free()
 		defer q.tellSlow(ctx)
@@ -237,7 +239,7 @@ func (q *columnQuery) Exec(ctx context.Context) *promql.Result {
 func (q *columnQuery) traced(ctx context.Context) *promql.Result {
 	ctx, span := tracing.Start(ctx, "evaluate")
 	result := q.run.Exec(ctx)
-	if errors.Is(result.Err, ErrHandOver) {
+	if errors.Is(result.Err, columns.ErrHandOver) {
 		span.End(nil)
 	} else {
 		span.End(result.Err)
@@ -278,13 +280,13 @@ func (q *columnQuery) evaluate(ctx context.Context) (err error) {
 	defer recovered(&err)
 	e := &evaluation{
 		ctx: ctx, source: q.source, account: budget.From(ctx),
-		delayed: q.engine.o.DelayedNames, maxSamples: int64(q.engine.o.MaxSamples), steps: q.plan.grid, repairs: RepairsFrom(ctx),
+		delayed: q.engine.o.DelayedNames, maxSamples: int64(q.engine.o.MaxSamples), steps: q.plan.grid, repairs: annotation.RepairsFrom(ctx),
 	}
 	held := e.account.Held()
 	q.value, err = q.plan.evaluate(e, &q.points)
 	q.warnings = e.warnings
 	switch {
-	case errors.Is(err, ErrHandOver):
+	case errors.Is(err, columns.ErrHandOver):
 		e.account.Give(e.account.Held() - held)
 		return err
 	case errors.Is(err, budget.ErrBusy), errors.Is(err, budget.ErrTooLarge):
@@ -297,13 +299,13 @@ func (q *columnQuery) evaluate(ctx context.Context) (err error) {
 	}
 	samples := q.run.Stats().Samples
 	samples.TotalSamples, samples.SamplesRead = q.plan.counts()
-	e.repairs.finish()
+	e.repairs.Finish()
 	return nil
 }
 
 // expanding returns an error of the source in the library's words.
 func expanding(err error) error {
-	if errors.Is(err, ErrHandOver) {
+	if errors.Is(err, columns.ErrHandOver) {
 		return err
 	}
 	return fmt.Errorf("expanding series: %w", err)

@@ -25,6 +25,7 @@ import (
 	"github.com/prometheus/prometheus/util/teststorage"
 
 	"github.com/tsdbridge/tsdbridge/e2e/scale"
+	"github.com/tsdbridge/tsdbridge/prometheus/promql/columns"
 	"github.com/tsdbridge/tsdbridge/prometheus/promql/rangeql"
 )
 
@@ -37,7 +38,7 @@ type columnSource struct {
 	only     func(ls labels.Labels) bool // series that are found; nil: all
 }
 
-func (s columnSource) Columns(ctx context.Context, sel rangeql.Selector) (rangeql.Columns, error) {
+func (s columnSource) Columns(ctx context.Context, sel columns.Selector) (columns.Set, error) {
 	q, err := s.Querier(sel.Start, sel.End)
 	if err != nil {
 		return nil, err
@@ -95,8 +96,8 @@ func distanceOf(times []int64) int64 {
 }
 
 // Read gives each series as a part of its own, to two workers in turn.
-func (c *testColumns) Read(ctx context.Context, _ int, worker func() rangeql.ColumnWorker) error {
-	workers := []rangeql.ColumnWorker{worker(), worker()}
+func (c *testColumns) Read(ctx context.Context, _ int, worker func() columns.Worker) error {
+	workers := []columns.Worker{worker(), worker()}
 	for i, s := range c.series {
 		if c.source.reads != nil {
 			c.source.reads()
@@ -105,9 +106,9 @@ func (c *testColumns) Read(ctx context.Context, _ int, worker func() rangeql.Col
 			return c.source.fail
 		}
 		w := workers[i%2]
-		err := w.Take(ctx, func(yield func(int, rangeql.Column) bool) {
+		err := w.Take(ctx, func(yield func(int, columns.Column) bool) {
 			if len(s.times)+len(s.histograms) > 0 {
-				column := rangeql.Column{Times: s.times, Values: s.values, Histograms: s.histograms}
+				column := columns.Column{Times: s.times, Values: s.values, Histograms: s.histograms}
 				if i%3 > 0 { // a store knows it of most series
 					column.Distance = distanceOf(s.times)
 				}
@@ -761,7 +762,7 @@ type memorySource struct {
 	columns *testColumns
 }
 
-func (s memorySource) Columns(context.Context, rangeql.Selector) (rangeql.Columns, error) {
+func (s memorySource) Columns(context.Context, columns.Selector) (columns.Set, error) {
 	return s.columns, nil
 }
 

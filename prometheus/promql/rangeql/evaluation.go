@@ -14,18 +14,21 @@ import (
 	"github.com/prometheus/prometheus/util/annotations"
 
 	"github.com/tsdbridge/tsdbridge/internal/budget"
+	"github.com/tsdbridge/tsdbridge/prometheus/promql/annotation"
+	"github.com/tsdbridge/tsdbridge/prometheus/promql/block"
+	"github.com/tsdbridge/tsdbridge/prometheus/promql/columns"
 )
 
 // An evaluation is what all operators of a running query share.
 type evaluation struct {
 	ctx     context.Context //nolint:containedctx // of this evaluation alone
-	source  Source
+	source  columns.Source
 	account *budget.Account
 	// delayed means that names of metrics are dropped in the end.
 	delayed    bool
 	maxSamples int64
-	steps      grid     // of the query
-	repairs    *Repairs // nil: nobody wants to know
+	steps      block.Grid          // of the query
+	repairs    *annotation.Repairs // nil: nobody wants to know
 
 	within time.Duration // of the parts within the one that is being measured
 
@@ -39,7 +42,7 @@ type evaluation struct {
 // over to the library, which knows exactly when the limit is exceeded.
 func (e *evaluation) hold(n int) error {
 	if e.samples.Add(int64(n)) > e.maxSamples {
-		return errLimit
+		return columns.ErrLimit
 	}
 	return nil
 }
@@ -88,30 +91,30 @@ func (e *evaluation) shownName(ls labels.Labels) string {
 func isMetadata(label string) bool { return schema.IsMetadataLabel(label) }
 
 // newBlock returns an empty block.
-func (e *evaluation) newBlock(g grid) *block {
-	return &block{grid: g, memory: arena{account: e.account}}
+func (e *evaluation) newBlock(g block.Grid) *block.Block {
+	return &block.Block{Grid: g, Memory: block.Arena{Account: e.account}}
 }
 
 // seal ends the making of a block: it leaves out the series without values, and counts the rest.
 // The caller gives the block up when it returns an error.
-func (e *evaluation) seal(b *block) error {
-	b.series = slices.DeleteFunc(b.series, func(s series) bool { return len(s.values) == 0 })
-	b.samples = 0
-	for i := range b.series {
-		b.samples += b.series[i].samples()
+func (e *evaluation) seal(b *block.Block) error {
+	b.Series = slices.DeleteFunc(b.Series, func(s block.Series) bool { return len(s.Values) == 0 })
+	b.Samples = 0
+	for i := range b.Series {
+		b.Samples += b.Series[i].Samples()
 	}
-	if err := b.memory.takeSeries(len(b.series)); err != nil {
+	if err := b.Memory.TakeSeries(len(b.Series)); err != nil {
 		return err
 	}
-	return e.hold(b.samples)
+	return e.hold(b.Samples)
 }
 
 // discard frees the memory of a block that nobody uses.
-func (e *evaluation) discard(b *block) {
-	b.memory.free()
-	b.series = nil
-	for _, in := range b.borrowed {
+func (e *evaluation) discard(b *block.Block) {
+	b.Memory.Free()
+	b.Series = nil
+	for _, in := range b.Borrowed {
 		e.release(in)
 	}
-	b.borrowed = nil
+	b.Borrowed = nil
 }

@@ -5,6 +5,9 @@ import (
 
 	"github.com/prometheus/prometheus/model/labels"
 	"github.com/prometheus/prometheus/model/value"
+
+	"github.com/tsdbridge/tsdbridge/prometheus/promql/block"
+	"github.com/tsdbridge/tsdbridge/prometheus/promql/columns"
 )
 
 // An evaluator evaluates one series after the other. It is used by one goroutine.
@@ -25,7 +28,7 @@ func newEvaluator(w *windows) *evaluator { return &evaluator{steps: steps{window
 
 // evaluate computes the value of each step, and returns for how many samples they count. Histograms
 // are in hists.
-func (e *evaluator) evaluate(ls labels.Labels, c Column, out []float64) int {
+func (e *evaluator) evaluate(ls labels.Labels, c columns.Column, out []float64) int {
 	e.hists = nil
 	if len(c.Summaries) > 0 {
 		return e.summaries(c.Summaries, out)
@@ -52,7 +55,7 @@ func (e *evaluator) samples(times []int64, values []float64, out []float64) int 
 			next = advance(times, next, end)
 		}
 		if next == 0 || times[next-1] <= start || value.IsStaleNaN(values[next-1]) {
-			out[step] = absent
+			out[step] = block.Absent
 			continue
 		}
 		found++
@@ -155,7 +158,7 @@ func (e *evaluator) withoutStale(times []int64, values []float64) ([]int64, []fl
 }
 
 // ranges calls the function for each step that has samples in its range.
-func (e *evaluator) ranges(c Column, out []float64) int {
+func (e *evaluator) ranges(c columns.Column, out []float64) int {
 	times, values := c.Times, c.Values
 	e.distance = c.Distance
 	if e.look(values) {
@@ -173,7 +176,7 @@ func (e *evaluator) ranges(c Column, out []float64) int {
 	p := place{}
 	found := 0
 	for step := range out {
-		out[step] = absent
+		out[step] = block.Absent
 		if f, ok := e.at(step, times, values, &p); ok {
 			out[step] = f
 			found++
@@ -204,7 +207,7 @@ type place struct {
 func (e *evaluator) at(step int, times []int64, values []float64, p *place) (float64, bool) {
 	s := &e.span
 	s.start, s.end = e.window(step)
-	s.at = e.grid.time(step)
+	s.at = e.grid.Time(step)
 	seen := p.next
 	p.next = advance(times, p.next, s.end)
 	p.first = advance(times, p.first, s.start)

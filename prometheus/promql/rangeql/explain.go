@@ -6,6 +6,7 @@ import (
 	"github.com/prometheus/prometheus/promql"
 
 	"github.com/tsdbridge/tsdbridge/internal/tally"
+	"github.com/tsdbridge/tsdbridge/prometheus/promql/columns"
 )
 
 // An Explanation is how a query was evaluated. Its numbers are collected for each node, series or
@@ -41,7 +42,7 @@ type Step struct {
 // A Read is the reading of a selector. Its samples are evaluated, and aggregated if an aggregation
 // takes them, while they are read.
 type Read struct {
-	Selector
+	columns.Selector
 	Series  int   // found
 	Samples int64 // that were read
 	// Summaries is how many intervals were read instead of samples.

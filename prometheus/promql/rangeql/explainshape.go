@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/tsdbridge/tsdbridge/internal/explain"
+	"github.com/tsdbridge/tsdbridge/prometheus/promql/columns"
 )
 
 // Shape returns an explanation in the shape of all languages.
@@ -11,7 +12,7 @@ func (x Explanation) Shape() (*explain.Node, []*explain.Read) {
 	reads := []*explain.Read{}
 	for _, r := range x.Reads {
 		read := &explain.Read{
-			Selector: SelectorText(r.Matchers), Start: time.UnixMilli(r.Start).UTC(), End: time.UnixMilli(r.End).UTC(),
+			Selector: columns.SelectorText(r.Matchers), Start: time.UnixMilli(r.Start).UTC(), End: time.UnixMilli(r.End).UTC(),
 			Series: r.Series, Samples: r.Samples, Summaries: r.Summaries, Seconds: r.Took.Seconds(), Computing: r.Computing.Seconds(),
 		}
 		read.Count(r.Rows)

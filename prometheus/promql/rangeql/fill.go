@@ -5,11 +5,13 @@ import (
 	"slices"
 
 	"github.com/prometheus/prometheus/promql/parser"
+
+	"github.com/tsdbridge/tsdbridge/prometheus/promql/block"
 )
 
 // filled returns pairs of series with the values that fill_left and fill_right give to what does
 // not match, at the steps at which it does not.
-func (o vectors) filled(b, many, one *block) ([]pair, error) {
+func (o vectors) filled(b, many, one *block.Block) ([]pair, error) {
 	fills := o.matching.FillValues
 	if fills.LHS == nil && fills.RHS == nil {
 		return nil, nil
@@ -19,12 +21,12 @@ func (o vectors) filled(b, many, one *block) ([]pair, error) {
 	var all []pair
 	// As in the library, the values belong to the sides after many and one were found.
 	if fills.RHS != nil {
-		present, err := presences(&b.memory, one, oneNumbers)
+		present, err := presences(&b.Memory, one, oneNumbers)
 		if err != nil {
 			return nil, err
 		}
-		for i := range many.series {
-			s := &many.series[i]
+		for i := range many.Series {
+			s := &many.Series[i]
 			other, err := o.filling(b, s, present[manyNumbers[i]], *fills.RHS)
 			if err != nil {
 				return nil, err
@@ -33,12 +35,12 @@ func (o vectors) filled(b, many, one *block) ([]pair, error) {
 		}
 	}
 	if fills.LHS != nil {
-		present, err := presences(&b.memory, many, manyNumbers)
+		present, err := presences(&b.Memory, many, manyNumbers)
 		if err != nil {
 			return nil, err
 		}
-		for i := range one.series {
-			s := &one.series[i]
+		for i := range one.Series {
+			s := &one.Series[i]
 			other, err := o.filling(b, s, present[oneNumbers[i]], *fills.LHS)
 			if err != nil {
 				return nil, err
@@ -55,15 +57,15 @@ func (o vectors) filled(b, many, one *block) ([]pair, error) {
 func (o vectors) clash(pairs []pair) bool {
 	signatures, before := newSignatures(o.matching), map[int][]pair{}
 	for _, p := range pairs {
-		if p.many.hists != nil || p.one.hists != nil {
+		if p.many.Hists != nil || p.one.Hists != nil {
 			return true
 		}
 		if o.matching.Card != parser.CardOneToOne {
 			continue
 		}
-		number := signatures.of(p.many.labels)
+		number := signatures.of(p.many.Labels)
 		for _, other := range before[number] {
-			if overlap(p.many, other.many) && overlap(p.one, other.one) {
+			if block.Overlap(p.many, other.many) && block.Overlap(p.one, other.one) {
 				return true
 			}
 		}
@@ -74,10 +76,10 @@ func (o vectors) clash(pairs []pair) bool {
 
 // inOrder brings pairs into the order of the many side, as the library finds them. Pairs whose series
 // of that side is a fill value come last.
-func inOrder(many *block, pairs []pair) []pair {
-	at := make(map[*series]int, len(many.series))
-	for i := range many.series {
-		at[&many.series[i]] = i
+func inOrder(many *block.Block, pairs []pair) []pair {
+	at := make(map[*block.Series]int, len(many.Series))
+	for i := range many.Series {
+		at[&many.Series[i]] = i
 	}
 	position := func(p pair) int {
 		if i, ok := at[p.many]; ok {
@@ -90,16 +92,16 @@ func inOrder(many *block, pairs []pair) []pair {
 }
 
 // filling returns a series with a value at those steps of s at which the other side has none.
-func (o vectors) filling(b *block, s *series, other presence, value float64) (*series, error) {
-	values, err := b.memory.take(len(s.values))
+func (o vectors) filling(b *block.Block, s *block.Series, other presence, value float64) (*block.Series, error) {
+	values, err := b.Memory.Take(len(s.Values))
 	if err != nil {
 		return nil, err
 	}
 	for i := range values {
-		values[i] = absent
-		if step := s.from + i; s.has(step) && (other == nil || !other[step]) {
+		values[i] = block.Absent
+		if step := s.From + i; s.Has(step) && (other == nil || !other[step]) {
 			values[i] = value
 		}
 	}
-	return &series{labels: s.labels.MatchLabels(o.matching.On, o.matching.MatchingLabels...), from: s.from, values: values}, nil
+	return &block.Series{Labels: s.Labels.MatchLabels(o.matching.On, o.matching.MatchingLabels...), From: s.From, Values: values}, nil
 }

@@ -4,22 +4,23 @@ import (
 	"context"
 
 	"github.com/tsdbridge/tsdbridge/internal/turns"
+	"github.com/tsdbridge/tsdbridge/prometheus/promql/columns"
 )
 
 // find finds the series of a selector, of each of which about so many points will be read and
 // evaluated. A large query that has to wait for others does not hold the series: it finds them again
 // when its turn has come.
-func (e *evaluation) find(ctx context.Context, s Selector, points int64) (Columns, error) {
+func (e *evaluation) find(ctx context.Context, s columns.Selector, points int64) (columns.Set, error) {
 	held := e.account.Held()
-	columns, err := e.source.Columns(ctx, s)
+	set, err := e.source.Columns(ctx, s)
 	turn := turns.From(ctx)
-	if err != nil || !turn.Expect(turns.Work(columns.Len(), points)) {
-		return columns, err
+	if err != nil || !turn.Expect(turns.Work(set.Len(), points)) {
+		return set, err
 	}
-	columns = nil
+	set = nil
 	e.account.Give(e.account.Held() - held)
 	if err := turn.Yield(ctx); err != nil {
-		return columns, err
+		return set, err
 	}
 	return e.source.Columns(ctx, s)
 }
@@ -29,12 +30,12 @@ func (e *evaluation) find(ctx context.Context, s Selector, points int64) (Column
 func (r *read) points() int64 {
 	points := minutes(r.selector)
 	for _, l := range r.leaves {
-		points += int64(l.grid.steps)
+		points += int64(l.grid.Steps)
 	}
 	return points
 }
 
-func minutes(s Selector) int64 {
+func minutes(s columns.Selector) int64 {
 	if s.Newest {
 		return 1
 	}

@@ -7,17 +7,18 @@ import (
 
 	"github.com/tsdbridge/tsdbridge/internal/budget"
 	"github.com/tsdbridge/tsdbridge/internal/turns"
+	"github.com/tsdbridge/tsdbridge/prometheus/promql/columns"
 )
 
 // heldSource finds a million series, and takes memory for them.
 type heldSource struct{ finds int }
 
-func (s *heldSource) Columns(ctx context.Context, _ Selector) (Columns, error) {
+func (s *heldSource) Columns(ctx context.Context, _ columns.Selector) (columns.Set, error) {
 	s.finds++
 	return manyColumns{}, budget.From(ctx).Take(1000)
 }
 
-type manyColumns struct{ Columns }
+type manyColumns struct{ columns.Set }
 
 func (manyColumns) Len() int { return 1_000_000 }
 
@@ -41,7 +42,7 @@ func TestWaitingHoldsNothing(t *testing.T) {
 		done := make(chan error)
 		go func() {
 			e := &evaluation{ctx: ctx, source: source, account: account}
-			_, err := e.find(ctx, Selector{End: 3_600_000}, 1000)
+			_, err := e.find(ctx, columns.Selector{End: 3_600_000}, 1000)
 			done <- err
 		}()
 		synctest.Wait()

@@ -4,6 +4,8 @@ import (
 	"math"
 
 	"github.com/prometheus/prometheus/util/kahansum"
+
+	"github.com/tsdbridge/tsdbridge/prometheus/promql/floats"
 )
 
 // A span is the input of a function for one series at one step: times[i] is the time of values[i].
@@ -24,16 +26,16 @@ type span struct {
 	// regular means that all samples of the series are at uniform distances.
 	regular bool
 	pattern pattern // of the step before, with these sums
-	x, x2   compensated
+	x, x2   floats.Sum
 	bound   float64 // of the values of the series, for functions that add
 
 	stretch stretch   // of the step before
 	scratch []float64 // for functions that sort
 
 	series   []float64 // all values
-	ordered  ordered
-	extremum extremum
-	totals   totals
+	ordered  floats.Ordered
+	extremum floats.Extremum
+	totals   floats.Totals
 }
 
 // rise is a kind of function that extrapolates the increase of a counter.
@@ -92,13 +94,13 @@ func functionOf(name string) *function {
 	case "avg_over_time":
 		return &function{adds: addsToMean, begin: findBound, eval: avgOverTime}
 	case "min_over_time":
-		return &function{eval: minOverTime, begin: func(s *span) { s.extremum.least = true; s.extremum.begin(s.series) }}
+		return &function{eval: minOverTime, begin: func(s *span) { s.extremum.Least = true; s.extremum.Begin(s.series) }}
 	case "max_over_time":
-		return &function{eval: maxOverTime, begin: func(s *span) { s.extremum.begin(s.series) }}
+		return &function{eval: maxOverTime, begin: func(s *span) { s.extremum.Begin(s.series) }}
 	case "mad_over_time":
 		return &function{eval: medianDeviation}
 	case "quantile_over_time":
-		return &function{eval: quantileOverTime, begin: func(s *span) { s.ordered.begin(s.series) }, args: 1, matrix: 1, quantile: true}
+		return &function{eval: quantileOverTime, begin: func(s *span) { s.ordered.Begin(s.series) }, args: 1, matrix: 1, quantile: true}
 	case "ts_of_first_over_time":
 		return &function{eval: func(s *span) (float64, bool) { return float64(s.times[0]) / 1000, true }}
 	case "ts_of_last_over_time":
@@ -241,31 +243,31 @@ func changes(s *span) (float64, bool) {
 }
 
 // findBound prepares for sums.
-func findBound(s *span) { s.bound = boundOf(s.series) }
+func findBound(s *span) { s.bound = floats.BoundOf(s.series) }
 
 func sumOverTime(s *span) (float64, bool) {
-	total := sumOf(compensated{}, s.values, s.bound)
-	if math.IsInf(total.sum, 0) {
-		return total.sum, true
+	total := floats.SumOf(floats.Sum{}, s.values, s.bound)
+	if math.IsInf(total.Value, 0) {
+		return total.Value, true
 	}
-	return total.sum + total.c, true
+	return total.Value + total.Rest, true
 }
 
 func avgOverTime(s *span) (float64, bool) {
-	if total := sumOf(compensated{sum: s.values[0]}, s.values[1:], s.bound); total.isFinite() {
+	if total := floats.SumOf(floats.Sum{Value: s.values[0]}, s.values[1:], s.bound); total.IsFinite() {
 		count := float64(len(s.values))
-		return total.sum/count + total.c/count, true
+		return total.Value/count + total.Rest/count, true
 	}
-	m := mean{sum: s.values[0], count: 1}
+	m := floats.Mean{Sum: s.values[0], Count: 1}
 	for _, v := range s.values[1:] {
-		m.add(v)
+		m.Add(v)
 	}
-	return m.value(), true
+	return m.Value(), true
 }
 
 func minOverTime(s *span) (float64, bool) {
-	if !s.extremum.nan {
-		return s.extremum.moveTo(s.series, s.first, s.first+len(s.values)), true
+	if !s.extremum.HasNaN {
+		return s.extremum.MoveTo(s.series, s.first, s.first+len(s.values)), true
 	}
 	least := s.values[0]
 	for _, v := range s.values {
@@ -277,8 +279,8 @@ func minOverTime(s *span) (float64, bool) {
 }
 
 func maxOverTime(s *span) (float64, bool) {
-	if !s.extremum.nan {
-		return s.extremum.moveTo(s.series, s.first, s.first+len(s.values)), true
+	if !s.extremum.HasNaN {
+		return s.extremum.MoveTo(s.series, s.first, s.first+len(s.values)), true
 	}
 	most := s.values[0]
 	for _, v := range s.values {

@@ -7,6 +7,8 @@ import (
 	"github.com/prometheus/prometheus/promql/parser"
 	"github.com/prometheus/prometheus/promql/parser/posrange"
 	"github.com/prometheus/prometheus/util/annotations"
+
+	"github.com/tsdbridge/tsdbridge/prometheus/promql/annotation"
 )
 
 // An operand is one side of a binary operation at a step: a histogram, or a number if that is nil.
@@ -26,7 +28,7 @@ func (o operand) kind() string {
 type elementwise struct {
 	op       parser.ItemType
 	position posrange.PositionRange
-	notes    *notes
+	notes    *annotation.Notes
 }
 
 // operands says which operands of an operation are meant: those of a pair of series, or of one series and a
@@ -71,7 +73,7 @@ func kept(h *histogram.FloatHistogram) result {
 
 // incompatible is an operation that is not defined.
 func (o elementwise) incompatible(at operands, l, r operand) result {
-	o.notes.tell(at.step, at.pair, annotations.NewIncompatibleTypesInBinOpInfo(l.kind(), parser.ItemTypeStr[o.op], r.kind(), o.position))
+	o.notes.Tell(at.step, at.pair, annotations.NewIncompatibleTypesInBinOpInfo(l.kind(), parser.ItemTypeStr[o.op], r.kind(), o.position))
 	return result{none: true}
 }
 
@@ -105,7 +107,7 @@ func (o elementwise) failed(at operands, err error) result {
 	} else {
 		err = nil
 	}
-	o.notes.tell(at.step, at.pair, err)
+	o.notes.Tell(at.step, at.pair, err)
 	return result{none: true}
 }
 
@@ -113,11 +115,11 @@ func (o elementwise) failed(at operands, err error) result {
 // not.
 func (o elementwise) tell(at operands, h *histogram.FloatHistogram, collision, reconciled bool, operation annotations.HistogramOperation) result {
 	if collision {
-		o.notes.tell(at.step, at.pair, annotations.NewHistogramCounterResetCollisionWarning(o.position, operation))
+		o.notes.Tell(at.step, at.pair, annotations.NewHistogramCounterResetCollisionWarning(o.position, operation))
 		return result{none: true}
 	}
 	if reconciled {
-		o.notes.tell(at.step, at.pair, annotations.NewMismatchedCustomBucketsHistogramsInfo(o.position, operation))
+		o.notes.Tell(at.step, at.pair, annotations.NewMismatchedCustomBucketsHistogramsInfo(o.position, operation))
 	}
 	return kept(h.Compact(0))
 }

@@ -6,6 +6,8 @@ import (
 	"github.com/prometheus/prometheus/model/histogram"
 	"github.com/prometheus/prometheus/promql/parser"
 	"github.com/prometheus/prometheus/util/annotations"
+
+	"github.com/tsdbridge/tsdbridge/prometheus/promql/block"
 )
 
 // A histogramSum is the sum or the average of the histograms of a group at a step. Its arithmetic is
@@ -20,19 +22,19 @@ type histogramSum struct {
 }
 
 // addHistograms adds the histograms of a series to the cells of the same steps.
-func (g *group) addHistograms(a *aggregate, s *series, name string) {
-	for i, h := range s.hists {
+func (g *group) addHistograms(a *aggregate, s *block.Series, name string) {
+	for i, h := range s.Hists {
 		if h == nil {
 			continue
 		}
-		step := s.from + i
+		step := s.From + i
 		switch a.op {
 		case parser.COUNT, parser.GROUP:
 			g.cells[step].count++
 		case parser.SUM, parser.AVG:
 			g.histogramSum(step).add(a, h, g.cells[step].count > 0, name)
 		default:
-			a.notes.warn(annotations.NewHistogramIgnoredInAggregationInfo(parser.ItemTypeStr[a.op], a.position))
+			a.notes.Warn(annotations.NewHistogramIgnoredInAggregationInfo(parser.ItemTypeStr[a.op], a.position))
 		}
 	}
 }
@@ -77,12 +79,12 @@ func (s *histogramSum) add(a *aggregate, h *histogram.FloatHistogram, floats boo
 	if err != nil {
 		s.incompatible, s.floats = true, floats
 		if errors.Is(err, histogram.ErrHistogramsIncompatibleSchema) {
-			a.notes.warn(annotations.NewMixedExponentialCustomHistogramsWarning(name, a.position))
+			a.notes.Warn(annotations.NewMixedExponentialCustomHistogramsWarning(name, a.position))
 		}
 		return
 	}
 	if reconciled {
-		a.notes.warn(annotations.NewMismatchedCustomBucketsHistogramsInfo(a.position, annotations.HistogramAgg))
+		a.notes.Warn(annotations.NewMismatchedCustomBucketsHistogramsInfo(a.position, annotations.HistogramAgg))
 	}
 }
 
@@ -103,7 +105,7 @@ func (s *histogramSum) average(a *aggregate, h *histogram.FloatHistogram) (recon
 			return reconciled, nil
 		}
 		if reconciled {
-			a.notes.warn(annotations.NewMismatchedCustomBucketsHistogramsInfo(a.position, annotations.HistogramAgg))
+			a.notes.Warn(annotations.NewMismatchedCustomBucketsHistogramsInfo(a.position, annotations.HistogramAgg))
 		}
 		s.incremental = true
 		s.mean = s.sum.Copy().Div(s.count - 1)
@@ -124,7 +126,7 @@ func (s *histogramSum) average(a *aggregate, h *histogram.FloatHistogram) (recon
 func (s *histogramSum) result(a *aggregate, floats bool) *histogram.FloatHistogram {
 	switch {
 	case s.sum != nil && floats && !s.incompatible, s.floats:
-		a.notes.warn(annotations.NewMixedFloatsHistogramsAggWarning(a.position))
+		a.notes.Warn(annotations.NewMixedFloatsHistogramsAggWarning(a.position))
 		return nil
 	case s.incompatible:
 		return nil
@@ -144,19 +146,19 @@ func (s *histogramSum) result(a *aggregate, floats bool) *histogram.FloatHistogr
 		h, _, _, _ = h.Add(s.rest) //nolint:dogsled // it was added before
 	}
 	if s.reset && s.notReset {
-		a.notes.warn(annotations.NewHistogramCounterResetCollisionWarning(a.position, annotations.HistogramAgg))
+		a.notes.Warn(annotations.NewHistogramCounterResetCollisionWarning(a.position, annotations.HistogramAgg))
 	}
 	return h.Compact(0)
 }
 
 // histograms sets the histograms of a group, and takes back the numbers of steps that have both.
-func (g *group) histograms(a *aggregate, s *series) {
+func (g *group) histograms(a *aggregate, s *block.Series) {
 	if g.sums == nil {
 		return
 	}
-	s.hists = make([]*histogram.FloatHistogram, len(s.values))
+	s.Hists = make([]*histogram.FloatHistogram, len(s.Values))
 	for step, sum := range g.sums {
-		s.hists[step] = sum.result(a, g.cells[step].count > 0)
-		s.values[step] = absent
+		s.Hists[step] = sum.result(a, g.cells[step].count > 0)
+		s.Values[step] = block.Absent
 	}
 }

@@ -8,12 +8,15 @@ import (
 	"github.com/grafana/regexp"
 	"github.com/prometheus/common/model"
 	"github.com/prometheus/prometheus/model/labels"
+
+	"github.com/tsdbridge/tsdbridge/prometheus/promql/block"
+	"github.com/tsdbridge/tsdbridge/prometheus/promql/columns"
 )
 
 // info adds the labels of info series to the series of a vector: of those with the same instance
 // and job.
 type info struct {
-	grid  grid
+	grid  block.Grid
 	base  *node
 	names []*labels.Matcher // of info metrics
 	data  []*labels.Matcher // of the labels to add; none: all labels
@@ -35,13 +38,13 @@ func (o *info) sampled() (total, read int64) { return o.count.total, o.count.rea
 
 func (o *info) reads() []*read { return o.sets }
 
-func (o *info) eval(e *evaluation) (*block, error) {
+func (o *info) eval(e *evaluation) (*block.Block, error) {
 	in, err := o.base.block(e)
 	if err != nil {
 		return nil, err
 	}
 	defer e.release(in)
-	if err := e.hold(in.samples); err != nil { // The library holds them until the query ends.
+	if err := e.hold(in.Samples); err != nil { // The library holds them until the query ends.
 		return nil, err
 	}
 	enriched := o.enriched(in)
@@ -51,31 +54,31 @@ func (o *info) eval(e *evaluation) (*block, error) {
 		return b, err
 	}
 	j := &infoJoin{info: o, block: b, rows: map[uint64]*infoRow{}, builder: labels.NewBuilder(labels.EmptyLabels())}
-	for i := range in.series {
+	for i := range in.Series {
 		if err := e.ended(); err != nil {
 			return b, err
 		}
-		s := &in.series[i]
+		s := &in.Series[i]
 		var candidates []infoMetric
 		if enriched[i] {
-			candidates = found[identity(s.labels)]
+			candidates = found[identity(s.Labels)]
 		}
 		if err := j.add(s, candidates, enriched[i]); err != nil {
 			return b, err
 		}
 	}
 	for _, row := range j.order {
-		row.trim()
-		b.series = append(b.series, row.series)
+		row.Trim()
+		b.Series = append(b.Series, row.Series)
 	}
 	return b, e.seal(b)
 }
 
 // enriched reports which series get labels: those that are no info series themselves.
-func (o *info) enriched(in *block) []bool {
-	all := make([]bool, len(in.series))
-	for i := range in.series {
-		name := in.series[i].labels.Get(model.MetricNameLabel)
+func (o *info) enriched(in *block.Block) []bool {
+	all := make([]bool, len(in.Series))
+	for i := range in.Series {
+		name := in.Series[i].Labels.Get(model.MetricNameLabel)
 		all[i] = slices.ContainsFunc(o.names, func(m *labels.Matcher) bool { return !m.Matches(name) })
 	}
 	return all
@@ -89,25 +92,25 @@ func identity(ls labels.Labels) string {
 // An infoMetric is the info series of one name and identity.
 type infoMetric struct {
 	name   string
-	series []*series
+	series []*block.Series
 	newest []int32 // at each step, the index of the newest series; -1: none
 }
 
 // read returns the info series by their identity. Their memory belongs to the block.
-func (o *info) read(e *evaluation, b, in *block, enriched []bool) (map[string][]infoMetric, error) {
+func (o *info) read(e *evaluation, b, in *block.Block, enriched []bool) (map[string][]infoMetric, error) {
 	byIdentity := map[string][]infoMetric{}
 	for _, matchers := range identities(in, enriched) {
 		rows, err := o.readSet(e, append(append(matchers, o.data...), o.names...))
 		if err != nil {
 			return nil, err
 		}
-		b.memory.join(&rows.memory)
-		for i := range rows.series {
-			s := &rows.series[i]
-			if s.hists != nil {
-				return nil, errInfo // The library refuses it.
+		b.Memory.Join(&rows.Memory)
+		for i := range rows.Series {
+			s := &rows.Series[i]
+			if s.Hists != nil {
+				return nil, columns.ErrInfo // The library refuses it.
 			}
-			key, name := identity(s.labels), s.labels.Get(model.MetricNameLabel)
+			key, name := identity(s.Labels), s.Labels.Get(model.MetricNameLabel)
 			at := slices.IndexFunc(byIdentity[key], func(m infoMetric) bool { return m.name == name })
 			if at < 0 {
 				at = len(byIdentity[key])
@@ -119,10 +122,10 @@ func (o *info) read(e *evaluation, b, in *block, enriched []bool) (map[string][]
 	}
 	for _, metrics := range byIdentity {
 		for i := range metrics {
-			if err := b.memory.takeBytes(int64(o.grid.steps) * 4); err != nil {
+			if err := b.Memory.TakeBytes(int64(o.grid.Steps) * 4); err != nil {
 				return nil, err
 			}
-			if err := metrics[i].rank(o.grid.steps); err != nil {
+			if err := metrics[i].rank(o.grid.Steps); err != nil {
 				return nil, err
 			}
 		}
@@ -131,11 +134,11 @@ func (o *info) read(e *evaluation, b, in *block, enriched []bool) (map[string][]
 }
 
 // readSet reads the info series that match, with the times of their newest samples.
-func (o *info) readSet(e *evaluation, matchers []*labels.Matcher) (*block, error) {
+func (o *info) readSet(e *evaluation, matchers []*labels.Matcher) (*block.Block, error) {
 	l := &leaf{windows: o.times, keeps: true}
 	first, _ := l.window(0)
-	_, last := l.window(o.grid.steps - 1)
-	l.read = &read{selector: Selector{Matchers: matchers, Start: first + 1, End: last}, leaves: []*leaf{l}}
+	_, last := l.window(o.grid.Steps - 1)
+	l.read = &read{selector: columns.Selector{Matchers: matchers, Start: first + 1, End: last}, leaves: []*leaf{l}}
 	o.sets = append(o.sets, l.read)
 	rows, err := l.eval(e)
 	o.count.add(l.count)
@@ -149,13 +152,13 @@ func (m *infoMetric) rank(steps int) error {
 		m.newest[step] = -1
 		newest := 0.0
 		for i, s := range m.series {
-			t, ok := s.at(step)
+			t, ok := s.At(step)
 			switch {
 			case !ok:
 			case m.newest[step] < 0 || t > newest:
 				m.newest[step], newest = int32(i), t
 			case t == newest:
-				return errInfo
+				return columns.ErrInfo
 			}
 		}
 	}
@@ -164,16 +167,16 @@ func (m *infoMetric) rank(steps int) error {
 
 // identities returns matchers for the identities of the series: one set for each choice of
 // identifying labels that are present. It is the library's infoIdentifyingMatcherSets.
-func identities(in *block, enriched []bool) [][]*labels.Matcher {
+func identities(in *block.Block, enriched []bool) [][]*labels.Matcher {
 	type values [len(identifying)]map[string]struct{}
 	sets := map[int]*values{}
-	for i := range in.series {
+	for i := range in.Series {
 		if !enriched[i] {
 			continue
 		}
 		present := 0
 		for k, name := range identifying {
-			if in.series[i].labels.Get(name) != "" {
+			if in.Series[i].Labels.Get(name) != "" {
 				present |= 1 << k
 			}
 		}
@@ -185,7 +188,7 @@ func identities(in *block, enriched []bool) [][]*labels.Matcher {
 		}
 		for k, name := range identifying {
 			if present&(1<<k) != 0 {
-				sets[present][k][in.series[i].labels.Get(name)] = struct{}{}
+				sets[present][k][in.Series[i].Labels.Get(name)] = struct{}{}
 			}
 		}
 	}

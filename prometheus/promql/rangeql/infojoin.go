@@ -6,12 +6,15 @@ import (
 	"github.com/prometheus/common/model"
 	"github.com/prometheus/prometheus/model/histogram"
 	"github.com/prometheus/prometheus/model/labels"
+
+	"github.com/tsdbridge/tsdbridge/prometheus/promql/block"
+	"github.com/tsdbridge/tsdbridge/prometheus/promql/columns"
 )
 
 // An infoJoin makes the series of the answer.
 type infoJoin struct {
 	*info
-	block   *block
+	block   *block.Block
 	rows    map[uint64]*infoRow // by the hash of their labels
 	order   []*infoRow
 	builder *labels.Builder
@@ -19,16 +22,16 @@ type infoJoin struct {
 
 // An infoRow is a series of the answer. Its first value decides whether the name is dropped.
 type infoRow struct {
-	series
+	block.Series
 	first int // step
 }
 
 // add adds the values of a series under the labels of each step.
-func (j *infoJoin) add(s *series, metrics []infoMetric, enriched bool) error {
+func (j *infoJoin) add(s *block.Series, metrics []infoMetric, enriched bool) error {
 	choice, chosen := make([]int32, len(metrics)), false
 	var row *infoRow // nil: the values are left out
-	for step := s.from; step < s.to(); step++ {
-		if !s.has(step) {
+	for step := s.From; step < s.To(); step++ {
+		if !s.Has(step) {
 			continue
 		}
 		same := chosen
@@ -37,7 +40,7 @@ func (j *infoJoin) add(s *series, metrics []infoMetric, enriched bool) error {
 			choice[k] = metrics[k].newest[step]
 		}
 		if !same {
-			ls, keep, err := j.labels(s.labels, metrics, choice, enriched)
+			ls, keep, err := j.labels(s.Labels, metrics, choice, enriched)
 			if err != nil {
 				return err
 			}
@@ -49,7 +52,7 @@ func (j *infoJoin) add(s *series, metrics []infoMetric, enriched bool) error {
 			}
 		}
 		if row != nil {
-			if row.has(step) {
+			if row.Has(step) {
 				return errSameLabels
 			}
 			row.set(s, step)
@@ -59,34 +62,34 @@ func (j *infoJoin) add(s *series, metrics []infoMetric, enriched bool) error {
 }
 
 // row returns the series of the answer with some labels.
-func (j *infoJoin) row(ls labels.Labels, s *series, step int) (*infoRow, error) {
+func (j *infoJoin) row(ls labels.Labels, s *block.Series, step int) (*infoRow, error) {
 	hash := ls.Hash()
 	row := j.rows[hash]
 	if row == nil {
-		values, err := j.block.memory.take(j.grid.steps)
+		values, err := j.block.Memory.Take(j.grid.Steps)
 		if err != nil {
 			return nil, err
 		}
-		fill(values, absent)
-		row = &infoRow{series{labels: ls, dropName: s.dropName, values: values}, step}
+		block.Fill(values, block.Absent)
+		row = &infoRow{block.Series{Labels: ls, DropName: s.DropName, Values: values}, step}
 		j.rows[hash], j.order = row, append(j.order, row)
 	}
 	if step < row.first {
-		row.first, row.dropName = step, s.dropName
+		row.first, row.DropName = step, s.DropName
 	}
 	return row, nil
 }
 
 // set takes the value of a step.
-func (r *infoRow) set(s *series, step int) {
-	if h := s.hist(step); h != nil {
-		if r.hists == nil {
-			r.hists = make([]*histogram.FloatHistogram, len(r.values))
+func (r *infoRow) set(s *block.Series, step int) {
+	if h := s.Hist(step); h != nil {
+		if r.Hists == nil {
+			r.Hists = make([]*histogram.FloatHistogram, len(r.Values))
 		}
-		r.hists[step] = h
+		r.Hists[step] = h
 		return
 	}
-	r.values[step], _ = s.at(step)
+	r.Values[step], _ = s.At(step)
 }
 
 // labels returns the labels of a series with those of the info series that were chosen, false if the
@@ -102,7 +105,7 @@ func (j *infoJoin) labels(ls labels.Labels, metrics []infoMetric, choice []int32
 			continue
 		}
 		found = true
-		metrics[k].series[i].labels.Range(func(l labels.Label) {
+		metrics[k].series[i].Labels.Range(func(l labels.Label) {
 			switch v := j.builder.Get(l.Name); {
 			case l.Name == model.MetricNameLabel || !j.asked(l.Name):
 			case v != "" && v != l.Value:
@@ -113,7 +116,7 @@ func (j *infoJoin) labels(ls labels.Labels, metrics []infoMetric, choice []int32
 		})
 	}
 	if conflict {
-		return ls, false, errInfo // The library has the words.
+		return ls, false, columns.ErrInfo // The library has the words.
 	}
 	if !found && slices.ContainsFunc(j.data, func(m *labels.Matcher) bool { return !m.Matches("") }) {
 		return ls, false, nil

@@ -19,13 +19,13 @@ func (in input) feed(e *evaluation, to sink) error {
 	if err := to.begin(e); err != nil {
 		return err
 	}
-	for i := range b.series {
+	for i := range b.Series {
 		if i%rowsPerLook == 0 {
 			if err := e.ended(); err != nil {
 				return err
 			}
 		}
-		if err := to.add(e, &b.series[i], false); err != nil {
+		if err := to.add(e, &b.Series[i], false); err != nil {
 			return err
 		}
 	}

@@ -1,23 +1,28 @@
 package rangeql
 
-import "github.com/prometheus/prometheus/model/histogram"
+import (
+	"github.com/prometheus/prometheus/model/histogram"
+
+	"github.com/tsdbridge/tsdbridge/prometheus/promql/block"
+	"github.com/tsdbridge/tsdbridge/prometheus/promql/columns"
+)
 
 // join makes one series of those that have the same labels. If they overlap, it returns the
 // library's error, or ErrHandOver where the library may find that out later or not at all.
-func (e *evaluation) join(b *block) error {
-	if e.delayed && !b.isRange() {
-		return e.joinOr(b, errEqual)
+func (e *evaluation) join(b *block.Block) error {
+	if e.delayed && !b.IsRange() {
+		return e.joinOr(b, columns.ErrEqual)
 	}
 	return e.joinOr(b, errSameLabels)
 }
 
 // joinOr is join with the error for series that overlap.
-func (e *evaluation) joinOr(b *block, refused error) error {
-	rows := make(map[uint64]int, len(b.series))
-	joined := b.series[:0]
-	for i := range b.series {
-		s := &b.series[i]
-		hash := s.labels.Hash()
+func (e *evaluation) joinOr(b *block.Block, refused error) error {
+	rows := make(map[uint64]int, len(b.Series))
+	joined := b.Series[:0]
+	for i := range b.Series {
+		s := &b.Series[i]
+		hash := s.Labels.Hash()
 		row, ok := rows[hash]
 		if !ok {
 			rows[hash] = len(joined)
@@ -26,9 +31,9 @@ func (e *evaluation) joinOr(b *block, refused error) error {
 		}
 		into := &joined[row]
 		switch {
-		case !overlap(into, s):
-		case into.hists != nil || s.hists != nil: // A number and a histogram may be no duplicates.
-			return errEqual
+		case !block.Overlap(into, s):
+		case into.Hists != nil || s.Hists != nil: // A number and a histogram may be no duplicates.
+			return columns.ErrEqual
 		default:
 			return refused
 		}
@@ -38,35 +43,35 @@ func (e *evaluation) joinOr(b *block, refused error) error {
 		}
 		*into = whole
 	}
-	b.series = joined
+	b.Series = joined
 	return nil
 }
 
-func joinTwo(b *block, x, y *series) (series, error) {
-	from, to := min(x.from, y.from), max(x.to(), y.to())
-	values, err := b.memory.take(to - from)
+func joinTwo(b *block.Block, x, y *block.Series) (block.Series, error) {
+	from, to := min(x.From, y.From), max(x.To(), y.To())
+	values, err := b.Memory.Take(to - from)
 	if err != nil {
-		return series{}, err
+		return block.Series{}, err
 	}
-	fill(values, absent)
-	whole := series{labels: x.labels, dropName: x.dropName, from: from, values: values}
-	if x.hists != nil || y.hists != nil {
-		whole.hists = make([]*histogram.FloatHistogram, len(values))
+	block.Fill(values, block.Absent)
+	whole := block.Series{Labels: x.Labels, DropName: x.DropName, From: from, Values: values}
+	if x.Hists != nil || y.Hists != nil {
+		whole.Hists = make([]*histogram.FloatHistogram, len(values))
 	}
-	for _, s := range []*series{x, y} {
-		for i, v := range s.values {
-			if !isAbsent(v) {
-				values[s.from-from+i] = v
+	for _, s := range []*block.Series{x, y} {
+		for i, v := range s.Values {
+			if !block.IsAbsent(v) {
+				values[s.From-from+i] = v
 			}
 		}
-		for i, h := range s.hists {
+		for i, h := range s.Hists {
 			if h != nil {
-				whole.hists[s.from-from+i] = h
+				whole.Hists[s.From-from+i] = h
 			}
 		}
 	}
-	if y.first() < x.first() {
-		whole.dropName = y.dropName // The first value in time decides.
+	if y.First() < x.First() {
+		whole.DropName = y.DropName // The first value in time decides.
 	}
 	return whole, nil
 }

@@ -3,6 +3,10 @@ package rangeql
 import (
 	"github.com/prometheus/prometheus/model/labels"
 	"github.com/prometheus/prometheus/util/annotations"
+
+	"github.com/tsdbridge/tsdbridge/prometheus/promql/annotation"
+	"github.com/tsdbridge/tsdbridge/prometheus/promql/block"
+	"github.com/tsdbridge/tsdbridge/prometheus/promql/columns"
 )
 
 // A leaf is a selector, or a function of the range of one, and what is done with each of its series
@@ -17,13 +21,13 @@ type leaf struct {
 	// keeps means that the series are needed as a block.
 	keeps bool
 
-	columns Columns
+	columns columns.Set
 	held    int64 // samples of all series before mappings
 	names   nameCheck
 	warned  string // the name of the newest warning
 	added   []int  // series, also those that mappings left nothing of
 	count   sampleCount
-	result  *block
+	result  *block.Block
 	failed  error // of the checks of all series
 }
 
@@ -32,7 +36,7 @@ type leaf struct {
 type sink interface {
 	// begin is called once before all.
 	begin(e *evaluation) error
-	add(e *evaluation, s *series, named bool) error
+	add(e *evaluation, s *block.Series, named bool) error
 }
 
 // drops reports whether the name of the metric is dropped.
@@ -83,19 +87,19 @@ func (e *evaluation) constants(args []*node) ([][]float64, error) {
 
 // add takes a series, in the order of the series.
 func (l *leaf) add(e *evaluation, f found) error {
-	s := f.series
-	s.labels = l.columns.Labels(f.index)
-	name := l.names.see(s.labels)
+	s := f.Series
+	s.Labels = l.columns.Labels(f.index)
+	name := l.names.see(s.Labels)
 	if l.function != nil && l.function.counter && f.floats && name != l.warned && name != "" && !namedAsCounter(name) {
 		l.warned = name
-		l.notes.warn(annotations.NewPossibleNonCounterInfo(name, l.argument))
+		l.notes.Warn(annotations.NewPossibleNonCounterInfo(name, l.argument))
 	}
 	l.added = append(l.added, f.index)
-	if len(s.values) == 0 { // a comparison left nothing
+	if len(s.Values) == 0 { // a comparison left nothing
 		return nil
 	}
-	s.dropName = l.drops()
-	named := s.dropName && !e.delayed
+	s.DropName = l.drops()
+	named := s.DropName && !e.delayed
 	for _, to := range l.sinks {
 		if err := to.add(e, &s, named); err != nil {
 			return err
@@ -103,26 +107,26 @@ func (l *leaf) add(e *evaluation, f found) error {
 	}
 	if l.keeps {
 		if named {
-			s.labels = s.labels.DropReserved(isMetadata)
+			s.Labels = s.Labels.DropReserved(isMetadata)
 		}
-		l.result.series = append(l.result.series, s)
+		l.result.Series = append(l.result.Series, s)
 	}
 	return nil
 }
 
 // finish runs the checks that need all series.
 func (l *leaf) finish(e *evaluation) error {
-	for i := range l.result.series {
-		l.result.samples += l.result.series[i].samples()
+	for i := range l.result.Series {
+		l.result.Samples += l.result.Series[i].Samples()
 	}
 	// The library holds the input of a mapping beside its result, and numbers at each step.
 	if n := len(l.mappings); n > 0 {
-		more := int(l.held) + 2*len(l.added) + (n+1)*(l.grid.steps+1) + 2
+		more := int(l.held) + 2*len(l.added) + (n+1)*(l.grid.Steps+1) + 2
 		if err := e.peak(more); err != nil {
 			return err
 		}
 	}
-	e.let(int(l.held) - l.result.samples)
+	e.let(int(l.held) - l.result.Samples)
 	if e.delayed || !l.drops() || !l.names.several {
 		return nil
 	}
@@ -132,8 +136,8 @@ func (l *leaf) finish(e *evaluation) error {
 func (l *leaf) inputs() []*node { return l.args }
 
 // noted returns the annotations of the leaf, in the order of the operators that it stands for.
-func (l *leaf) noted() []*notes {
-	all := []*notes{l.notes}
+func (l *leaf) noted() []*annotation.Notes {
+	all := []*annotation.Notes{l.notes}
 	for _, m := range l.mappings {
 		if m.notes != nil {
 			all = append(all, m.notes)
@@ -151,7 +155,7 @@ func (l *leaf) run(e *evaluation) error {
 }
 
 // eval returns the series, if keeps is set.
-func (l *leaf) eval(e *evaluation) (*block, error) {
+func (l *leaf) eval(e *evaluation) (*block.Block, error) {
 	if err := l.run(e); err != nil {
 		return nil, err
 	}
@@ -168,7 +172,7 @@ func distinct(w *windows, n int, of func(i int) labels.Labels) error {
 	if w.function != nil && !w.function.keepsName && !w.absent {
 		return errSameLabels
 	}
-	return errEqual
+	return columns.ErrEqual
 }
 
 // repeated reports whether labels repeat.

@@ -4,6 +4,8 @@ import (
 	"math"
 
 	"github.com/prometheus/prometheus/model/histogram"
+
+	"github.com/tsdbridge/tsdbridge/prometheus/promql/block"
 )
 
 // negate is the unary minus.
@@ -23,7 +25,7 @@ func round(args []*node) *mapping {
 			if len(args) > 0 {
 				inverse = 1 / args[0][i]
 			}
-			if !isAbsent(v) {
+			if !block.IsAbsent(v) {
 				values[i] = math.Floor(v*inverse+0.5) / inverse
 			}
 		}
@@ -44,9 +46,9 @@ func clamp(name string, args []*node) *mapping {
 				least, most = args[0][i], args[1][i]
 			}
 			switch {
-			case isAbsent(v):
+			case block.IsAbsent(v):
 			case most < least:
-				values[i] = absent
+				values[i] = block.Absent
 			default:
 				values[i] = math.Max(least, math.Min(most, v))
 			}
@@ -58,7 +60,7 @@ func clamp(name string, args []*node) *mapping {
 func stamp(now *node) *mapping {
 	return &mapping{drops: true, args: []*node{now}, apply: func(values []float64, args [][]float64) {
 		for i, v := range values {
-			if !isAbsent(v) {
+			if !block.IsAbsent(v) {
 				values[i] = args[0][i]
 			}
 		}

@@ -6,6 +6,8 @@ import (
 
 	"github.com/prometheus/prometheus/model/histogram"
 	"github.com/prometheus/prometheus/promql"
+
+	"github.com/tsdbridge/tsdbridge/prometheus/promql/block"
 )
 
 // mappingOf returns the function of that name of one vector, nil if it is not known.
@@ -26,7 +28,7 @@ func mappingOf(name string) *mapping {
 func each(f func(v float64) float64) *mapping {
 	return &mapping{drops: true, apply: func(values []float64, _ [][]float64) {
 		for i, v := range values {
-			if !isAbsent(v) {
+			if !block.IsAbsent(v) {
 				values[i] = f(v)
 			}
 		}

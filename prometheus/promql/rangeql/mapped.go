@@ -2,6 +2,9 @@ package rangeql
 
 import (
 	"slices"
+
+	"github.com/tsdbridge/tsdbridge/prometheus/promql/annotation"
+	"github.com/tsdbridge/tsdbridge/prometheus/promql/block"
 )
 
 // mapped is a mapping of the series of a node.
@@ -10,39 +13,39 @@ type mapped struct {
 	input *node
 }
 
-func (m mapped) noted() []*notes {
+func (m mapped) noted() []*annotation.Notes {
 	if m.notes == nil {
 		return nil
 	}
-	return []*notes{m.notes}
+	return []*annotation.Notes{m.notes}
 }
 
 func (m mapped) inputs() []*node { return append([]*node{m.input}, m.args...) }
 
 func (mapped) name() string { return "function" }
 
-func (m mapped) eval(e *evaluation) (*block, error) {
+func (m mapped) eval(e *evaluation) (*block.Block, error) {
 	in, args, release, err := m.values(e)
 	if err != nil {
 		return nil, err
 	}
 	defer release()
-	b := e.newBlock(in.grid)
-	b.series = make([]series, len(in.series))
-	err = e.inParallel(b, len(in.series), len(in.series)*in.steps, func(l *lane, i int) error {
-		s := in.series[i]
+	b := e.newBlock(in.Grid)
+	b.Series = make([]block.Series, len(in.Series))
+	err = e.inParallel(b, len(in.Series), len(in.Series)*in.Steps, func(l *lane, i int) error {
+		s := in.Series[i]
 		if m.drops {
-			s.labels, s.dropName = e.withoutName(s.labels), true
+			s.Labels, s.DropName = e.withoutName(s.Labels), true
 		}
-		values, err := l.memory.take(len(s.values))
+		values, err := l.memory.Take(len(s.Values))
 		if err != nil {
 			return err
 		}
-		copy(values, s.values)
-		s.values, s.hists = values, slices.Clone(s.hists)
+		copy(values, s.Values)
+		s.Values, s.Hists = values, slices.Clone(s.Hists)
 		m.all(i, &s, args)
-		s.trim()
-		b.series[i] = s
+		s.Trim()
+		b.Series[i] = s
 		return nil
 	})
 	if err == nil {
@@ -56,7 +59,7 @@ func (m mapped) eval(e *evaluation) (*block, error) {
 
 // values evaluates the input and the arguments, in the order of the library. The caller calls release
 // when it does not return an error.
-func (m mapped) values(e *evaluation) (in *block, args [][]float64, release func(), err error) {
+func (m mapped) values(e *evaluation) (in *block.Block, args [][]float64, release func(), err error) {
 	if m.argsFirst || !slices.ContainsFunc(m.args, func(n *node) bool { return !constant(n) }) {
 		var releaseArgs func()
 		if args, releaseArgs, err = e.arguments(m.args); err != nil {
@@ -80,7 +83,7 @@ func (m mapped) values(e *evaluation) (in *block, args [][]float64, release func
 }
 
 // joinUnnamed joins the series that have the same labels since names were dropped.
-func joinUnnamed(e *evaluation, before, after *block) error {
+func joinUnnamed(e *evaluation, before, after *block.Block) error {
 	if e.delayed || !severalNames(before) {
 		return nil
 	}

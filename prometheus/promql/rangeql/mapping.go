@@ -2,6 +2,9 @@ package rangeql
 
 import (
 	"github.com/prometheus/prometheus/model/histogram"
+
+	"github.com/tsdbridge/tsdbridge/prometheus/promql/annotation"
+	"github.com/tsdbridge/tsdbridge/prometheus/promql/block"
 )
 
 // A mapping computes the values of a series from those of another, step by step.
@@ -15,8 +18,8 @@ type mapping struct {
 	// only means that numbers are left out. refused, if set, records one of them.
 	only    bool
 	refused func(row, step int)
-	notes   *notes  // may be nil
-	args    []*node // scalars
+	notes   *annotation.Notes // may be nil
+	args    []*node           // scalars
 	// argsFirst means that the library evaluates the arguments before the vector.
 	argsFirst bool
 	// drops means that the name of the metric is dropped.
@@ -26,46 +29,46 @@ type mapping struct {
 }
 
 // all maps a series, the one of a row, in place.
-func (m *mapping) all(row int, s *series, args [][]float64) {
+func (m *mapping) all(row int, s *block.Series, args [][]float64) {
 	switch {
 	case m.only:
 		m.refuse(row, s)
-		fill(s.values, absent)
-	case len(args) > 0 && s.from > 0:
+		block.Fill(s.Values, block.Absent)
+	case len(args) > 0 && s.From > 0:
 		at := make([][]float64, len(args))
 		for k := range args {
-			at[k] = args[k][s.from:]
+			at[k] = args[k][s.From:]
 		}
-		m.apply(s.values, at)
+		m.apply(s.Values, at)
 	default:
-		m.apply(s.values, args)
+		m.apply(s.Values, args)
 	}
-	if s.hists == nil {
+	if s.Hists == nil {
 		return
 	}
-	for i, h := range s.hists {
-		s.hists[i] = nil
+	for i, h := range s.Hists {
+		s.Hists[i] = nil
 		if h == nil || m.histogram == nil {
 			continue
 		}
-		switch r := m.histogram(row, h, args, s.from+i); {
+		switch r := m.histogram(row, h, args, s.From+i); {
 		case r.none || !r.keep:
 		case r.histogram != nil:
-			s.hists[i] = r.histogram
+			s.Hists[i] = r.histogram
 		default:
-			s.values[i] = r.number
+			s.Values[i] = r.number
 		}
 	}
 }
 
 // refuse records the numbers of a series that are left out.
-func (m *mapping) refuse(row int, s *series) {
+func (m *mapping) refuse(row int, s *block.Series) {
 	if m.refused == nil {
 		return
 	}
-	for i, v := range s.values {
-		if !isAbsent(v) {
-			m.refused(row, s.from+i)
+	for i, v := range s.Values {
+		if !block.IsAbsent(v) {
+			m.refused(row, s.From+i)
 		}
 	}
 }

@@ -3,13 +3,16 @@ package rangeql
 import (
 	"github.com/prometheus/prometheus/model/histogram"
 	"github.com/prometheus/prometheus/promql/parser"
+
+	"github.com/tsdbridge/tsdbridge/prometheus/promql/annotation"
+	"github.com/tsdbridge/tsdbridge/prometheus/promql/block"
 )
 
 // withScalar is a binary operation of a vector and a scalar. It returns nil for operators that it
 // does not know.
 func withScalar(e *parser.BinaryExpr, scalar *node, scalarLeft bool) *mapping {
 	op, asBool := e.Op, e.ReturnBool
-	m := &mapping{args: []*node{scalar}, argsFirst: scalarLeft, drops: asBool || !op.IsComparisonOperator(), notes: &notes{}}
+	m := &mapping{args: []*node{scalar}, argsFirst: scalarLeft, drops: asBool || !op.IsComparisonOperator(), notes: &annotation.Notes{}}
 	o := elementwise{op, e.PositionRange(), m.notes}
 	m.histogram = func(row int, h *histogram.FloatHistogram, args [][]float64, step int) result {
 		l, r := operand{histogram: h}, operand{number: args[0][step]}
@@ -38,7 +41,7 @@ func withScalar(e *parser.BinaryExpr, scalar *node, scalarLeft bool) *mapping {
 
 func compareWith(compare func(l, r float64) bool, values, scalars []float64, scalarLeft, asBool bool) {
 	for i, v := range values {
-		if isAbsent(v) {
+		if block.IsAbsent(v) {
 			continue
 		}
 		l, r := v, scalars[i]
@@ -49,7 +52,7 @@ func compareWith(compare func(l, r float64) bool, values, scalars []float64, sca
 		case asBool:
 			values[i] = oneOrZero(holds)
 		case !holds:
-			values[i] = absent
+			values[i] = block.Absent
 		}
 	}
 }
@@ -59,25 +62,25 @@ func calculateWith(op parser.ItemType, calculate func(l, r float64) float64, val
 	switch {
 	case op == parser.MUL:
 		for i, v := range values {
-			if product := v * scalars[i]; product == product || !isAbsent(v) {
+			if product := v * scalars[i]; product == product || !block.IsAbsent(v) {
 				values[i] = product
 			}
 		}
 	case op == parser.DIV && !scalarLeft:
 		for i, v := range values {
-			if quotient := v / scalars[i]; quotient == quotient || !isAbsent(v) {
+			if quotient := v / scalars[i]; quotient == quotient || !block.IsAbsent(v) {
 				values[i] = quotient
 			}
 		}
 	case scalarLeft:
 		for i, v := range values {
-			if !isAbsent(v) {
+			if !block.IsAbsent(v) {
 				values[i] = calculate(scalars[i], v)
 			}
 		}
 	default:
 		for i, v := range values {
-			if !isAbsent(v) {
+			if !block.IsAbsent(v) {
 				values[i] = calculate(v, scalars[i])
 			}
 		}

@@ -7,6 +7,8 @@ import (
 	"github.com/prometheus/prometheus/model/labels"
 	"github.com/prometheus/prometheus/promql/parser"
 	"github.com/prometheus/prometheus/schema"
+
+	"github.com/tsdbridge/tsdbridge/prometheus/promql/block"
 )
 
 // signatures numbers the label sets that have to agree for two series to match.
@@ -42,10 +44,10 @@ func (s *signatures) of(ls labels.Labels) int {
 }
 
 // all returns the signature of each series of a block.
-func (s *signatures) all(b *block) []int {
-	numbers := make([]int, len(b.series))
-	for i := range b.series {
-		numbers[i] = s.of(b.series[i].labels)
+func (s *signatures) all(b *block.Block) []int {
+	numbers := make([]int, len(b.Series))
+	for i := range b.Series {
+		numbers[i] = s.of(b.Series[i].Labels)
 	}
 	return numbers
 }

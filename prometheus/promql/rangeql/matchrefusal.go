@@ -6,6 +6,10 @@ import (
 
 	"github.com/prometheus/prometheus/model/labels"
 	"github.com/prometheus/prometheus/promql/parser"
+
+	"github.com/tsdbridge/tsdbridge/prometheus/promql/annotation"
+	"github.com/tsdbridge/tsdbridge/prometheus/promql/block"
+	"github.com/tsdbridge/tsdbridge/prometheus/promql/columns"
 )
 
 // Errors of the library about series that match.
@@ -16,11 +20,11 @@ var (
 
 // refused returns the error with which the library refuses a matching: that of the first step that
 // has one. It returns ErrHandOver if there is none, or if the library may meet a limit before.
-func (o vectors) refused(e *evaluation, many, one *block) error {
+func (o vectors) refused(e *evaluation, many, one *block.Block) error {
 	signatures := newSignatures(o.matching)
 	m := matchingStep{vectors: o, e: e, many: many, one: one, builder: labels.NewBuilder(labels.EmptyLabels())}
 	m.manyNumbers, m.oneNumbers = signatures.all(many), signatures.all(one)
-	for step := range o.grid.steps {
+	for step := range o.grid.Steps {
 		if step%rowsPerLook == 0 {
 			if err := e.ended(); err != nil {
 				return err
@@ -37,14 +41,14 @@ func (o vectors) refused(e *evaluation, many, one *block) error {
 			return m.sameLabels()
 		}
 	}
-	return errMatch
+	return columns.ErrMatch
 }
 
 // sameLabels returns the error of results with the same labels. For an instant with delayed names the
 // library finds them later, or not at all.
 func (m *matchingStep) sameLabels() error {
-	if m.e.delayed && !m.grid.isRange() {
-		return errMatch
+	if m.e.delayed && !m.grid.IsRange() {
+		return columns.ErrMatch
 	}
 	return errSameLabels
 }
@@ -53,7 +57,7 @@ func (m *matchingStep) sameLabels() error {
 type matchingStep struct {
 	vectors
 	e                       *evaluation
-	many, one               *block
+	many, one               *block.Block
 	manyNumbers, oneNumbers []int // of signatures
 	builder                 *labels.Builder
 	step                    int
@@ -65,9 +69,9 @@ type matchingStep struct {
 }
 
 // present reports whether a block has values at the step.
-func (m *matchingStep) present(b *block) bool {
-	for i := range b.series {
-		if b.series[i].has(m.step) {
+func (m *matchingStep) present(b *block.Block) bool {
+	for i := range b.Series {
+		if b.Series[i].Has(m.step) {
 			return true
 		}
 	}
@@ -85,17 +89,17 @@ func (m *matchingStep) match() error {
 	if err != nil {
 		return err
 	}
-	for i := range m.many.series {
-		s, number := &m.many.series[i], m.manyNumbers[i]
+	for i := range m.many.Series {
+		s, number := &m.many.Series[i], m.manyNumbers[i]
 		value, ok := operandAt(s, m.step)
 		if !ok {
 			continue
 		}
 		if other := ones[number]; other != nil {
 			otherValue, _ := operandAt(other, m.step)
-			err = m.pair(number, s.labels, other.labels, value, otherValue)
+			err = m.pair(number, s.Labels, other.Labels, value, otherValue)
 		} else if fills.RHS != nil {
-			err = m.pair(number, s.labels, m.matchLabels(s), value, operand{number: *fills.RHS})
+			err = m.pair(number, s.Labels, m.matchLabels(s), value, operand{number: *fills.RHS})
 		}
 		if err != nil {
 			return err
@@ -109,33 +113,33 @@ func (m *matchingStep) fillMany() error {
 	if m.matching.FillValues.LHS == nil {
 		return nil
 	}
-	for i := range m.one.series {
-		s, number := &m.one.series[i], m.oneNumbers[i]
+	for i := range m.one.Series {
+		s, number := &m.one.Series[i], m.oneNumbers[i]
 		value, ok := operandAt(s, m.step)
 		if !ok || len(m.matched[number]) > 0 {
 			continue
 		}
-		if err := m.pair(number, m.matchLabels(s), s.labels, operand{number: *m.matching.FillValues.LHS}, value); err != nil {
+		if err := m.pair(number, m.matchLabels(s), s.Labels, operand{number: *m.matching.FillValues.LHS}, value); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (m *matchingStep) matchLabels(s *series) labels.Labels {
-	return s.labels.MatchLabels(m.matching.On, m.matching.MatchingLabels...)
+func (m *matchingStep) matchLabels(s *block.Series) labels.Labels {
+	return s.Labels.MatchLabels(m.matching.On, m.matching.MatchingLabels...)
 }
 
 // ones returns the series of the one side by their signature, which must be theirs alone.
-func (m *matchingStep) ones() (map[int]*series, error) {
-	ones := map[int]*series{}
-	for i := range m.one.series {
-		s, number := &m.one.series[i], m.oneNumbers[i]
-		if !s.has(m.step) {
+func (m *matchingStep) ones() (map[int]*block.Series, error) {
+	ones := map[int]*block.Series{}
+	for i := range m.one.Series {
+		s, number := &m.one.Series[i], m.oneNumbers[i]
+		if !s.Has(m.step) {
 			continue
 		}
 		if other := ones[number]; other != nil {
-			side, first, second := "right", s.labels.String(), other.labels.String()
+			side, first, second := "right", s.Labels.String(), other.Labels.String()
 			if m.matching.Card == parser.CardOneToMany {
 				side = "left"
 			}
@@ -181,7 +185,7 @@ func (m *matchingStep) pair(number int, many, one labels.Labels, manyValue, oneV
 // outcome reports whether the operation is defined, and whether a comparison holds.
 func (m *matchingStep) outcome(l, r operand) (defined, keep bool) {
 	if l.histogram != nil || r.histogram != nil {
-		v := elementwise{m.op, m.elements.position, &notes{}}.of(operands{}, l, r)
+		v := elementwise{m.op, m.elements.position, &annotation.Notes{}}.of(operands{}, l, r)
 		return !v.none, v.keep
 	}
 	if compare := comparison(m.op); compare != nil {

@@ -4,12 +4,14 @@ import (
 	"github.com/prometheus/common/model"
 	"github.com/prometheus/prometheus/model/labels"
 	"github.com/prometheus/prometheus/promql/parser"
+
+	"github.com/tsdbridge/tsdbridge/prometheus/promql/block"
 )
 
 // missing is absent(v) or absent_over_time(r): 1 at the steps at which no series has a value.
 type missing struct {
 	input  input
-	grid   grid
+	grid   block.Grid
 	labels labels.Labels
 	// dropName is what the library sets for the answer.
 	dropName bool
@@ -19,14 +21,14 @@ type missing struct {
 
 // begin implements sink.
 func (o *missing) begin(*evaluation) error {
-	o.found = make([]bool, o.grid.steps)
+	o.found = make([]bool, o.grid.Steps)
 	return nil
 }
 
 // add implements sink.
-func (o *missing) add(_ *evaluation, s *series, _ bool) error {
-	for step := s.from; step < s.to(); step++ {
-		o.found[step] = o.found[step] || s.has(step)
+func (o *missing) add(_ *evaluation, s *block.Series, _ bool) error {
+	for step := s.From; step < s.To(); step++ {
+		o.found[step] = o.found[step] || s.Has(step)
 	}
 	return nil
 }
@@ -35,24 +37,24 @@ func (o *missing) inputs() []*node { return []*node{o.input.node} }
 
 func (*missing) name() string { return "absent" }
 
-func (o *missing) eval(e *evaluation) (*block, error) {
+func (o *missing) eval(e *evaluation) (*block.Block, error) {
 	if err := o.input.feed(e, o); err != nil {
 		return nil, err
 	}
 	b := e.newBlock(o.grid)
-	values, err := b.memory.take(o.grid.steps)
+	values, err := b.Memory.Take(o.grid.Steps)
 	if err != nil {
 		return b, err
 	}
 	for step := range values {
 		values[step] = 1
 		if o.found[step] {
-			values[step] = absent
+			values[step] = block.Absent
 		}
 	}
-	s := series{labels: o.labels, dropName: o.dropName, values: values}
-	s.trim()
-	b.series = []series{s}
+	s := block.Series{Labels: o.labels, DropName: o.dropName, Values: values}
+	s.Trim()
+	b.Series = []block.Series{s}
 	return b, e.seal(b)
 }
 

@@ -5,6 +5,8 @@ import (
 
 	"github.com/prometheus/common/model"
 	"github.com/prometheus/prometheus/model/labels"
+
+	"github.com/tsdbridge/tsdbridge/prometheus/promql/block"
 )
 
 // nameCheck finds out whether some series may differ only in the labels that are dropped with the
@@ -23,10 +25,10 @@ func (c *nameCheck) see(ls labels.Labels) string {
 }
 
 // severalNames reports whether some series of a block may differ only in what goes with the name.
-func severalNames(b *block) bool {
+func severalNames(b *block.Block) bool {
 	var names nameCheck
-	for i := range b.series {
-		names.see(b.series[i].labels)
+	for i := range b.Series {
+		names.see(b.Series[i].Labels)
 	}
 	return names.several
 }

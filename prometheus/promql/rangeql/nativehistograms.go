@@ -5,16 +5,18 @@ import (
 	"github.com/prometheus/prometheus/model/labels"
 	"github.com/prometheus/prometheus/promql"
 	"github.com/prometheus/prometheus/util/annotations"
+
+	"github.com/tsdbridge/tsdbridge/prometheus/promql/block"
 )
 
 // natives appends the results of native histograms. A step that has classic buckets with the same
 // labels as well has no result.
-func (o *buckets) natives(e *evaluation, b, in *block, all []*classic, args [][]float64) error {
+func (o *buckets) natives(e *evaluation, b, in *block.Block, all []*classic, args [][]float64) error {
 	found := o.nativesIn(e, in, all)
 	if o.fraction {
 		for _, n := range found {
-			if err := o.native(b, n, e.withoutName(n.labels), func(h *histogram.FloatHistogram, step int) (float64, annotations.Annotations) {
-				return promql.HistogramFraction(args[0][step], args[1][step], h, e.shownName(n.labels), o.position)
+			if err := o.native(b, n, e.withoutName(n.Labels), func(h *histogram.FloatHistogram, step int) (float64, annotations.Annotations) {
+				return promql.HistogramFraction(args[0][step], args[1][step], h, e.shownName(n.Labels), o.position)
 			}); err != nil {
 				return err
 			}
@@ -27,8 +29,8 @@ func (o *buckets) natives(e *evaluation, b, in *block, all []*classic, args [][]
 			if err != nil {
 				return err
 			}
-			if err := o.native(b, n, o.labelsOf(e, n.labels, text), func(h *histogram.FloatHistogram, step int) (float64, annotations.Annotations) {
-				return promql.HistogramQuantile(qs[step], h, e.shownName(n.labels), o.position)
+			if err := o.native(b, n, o.labelsOf(e, n.Labels, text), func(h *histogram.FloatHistogram, step int) (float64, annotations.Annotations) {
+				return promql.HistogramQuantile(qs[step], h, e.shownName(n.Labels), o.position)
 			}); err != nil {
 				return err
 			}
@@ -38,12 +40,12 @@ func (o *buckets) natives(e *evaluation, b, in *block, all []*classic, args [][]
 }
 
 // nativesIn returns the series that have native histograms, with those that count.
-func (o *buckets) nativesIn(e *evaluation, in *block, all []*classic) []*series {
+func (o *buckets) nativesIn(e *evaluation, in *block.Block, all []*classic) []*block.Series {
 	var byLabels map[string]*classic
-	var found []*series
-	for i := range in.series {
-		s := &in.series[i]
-		if s.hists == nil {
+	var found []*block.Series
+	for i := range in.Series {
+		s := &in.Series[i]
+		if s.Hists == nil {
 			continue
 		}
 		if byLabels == nil {
@@ -53,7 +55,7 @@ func (o *buckets) nativesIn(e *evaluation, in *block, all []*classic) []*series 
 			}
 		}
 		counting := *s
-		counting.hists = o.alone(e, s, byLabels[string(s.labels.Bytes(nil))])
+		counting.Hists = o.alone(e, s, byLabels[string(s.Labels.Bytes(nil))])
 		found = append(found, &counting)
 	}
 	return found
@@ -61,25 +63,25 @@ func (o *buckets) nativesIn(e *evaluation, in *block, all []*classic) []*series 
 
 // alone returns the histograms of a series without those that have classic buckets at the same
 // step, and hides these.
-func (o *buckets) alone(e *evaluation, s *series, other *classic) []*histogram.FloatHistogram {
+func (o *buckets) alone(e *evaluation, s *block.Series, other *classic) []*histogram.FloatHistogram {
 	if other == nil {
-		return s.hists
+		return s.Hists
 	}
-	hists := make([]*histogram.FloatHistogram, len(s.hists))
-	for i, h := range s.hists {
+	hists := make([]*histogram.FloatHistogram, len(s.Hists))
+	for i, h := range s.Hists {
 		if h == nil {
 			continue
 		}
-		step := s.from + i
+		step := s.From + i
 		if !other.has(step) {
 			hists[i] = h
 			continue
 		}
 		if other.hidden == nil {
-			other.hidden = make([]bool, o.grid.steps)
+			other.hidden = make([]bool, o.grid.Steps)
 		}
 		other.hidden[step] = true
-		o.notes.warn(annotations.NewMixedClassicNativeHistogramsWarning(e.shownName(s.labels), o.position))
+		o.notes.Warn(annotations.NewMixedClassicNativeHistogramsWarning(e.shownName(s.Labels), o.position))
 	}
 	return hists
 }
@@ -87,7 +89,7 @@ func (o *buckets) alone(e *evaluation, s *series, other *classic) []*histogram.F
 // has reports whether a histogram has buckets at a step.
 func (h *classic) has(step int) bool {
 	for _, m := range h.members {
-		if _, ok := m.at(step); ok {
+		if _, ok := m.At(step); ok {
 			return true
 		}
 	}
@@ -95,20 +97,20 @@ func (h *classic) has(step int) bool {
 }
 
 // native appends the results of a function of the histograms of a series.
-func (o *buckets) native(b *block, s *series, ls labels.Labels, f func(h *histogram.FloatHistogram, step int) (float64, annotations.Annotations)) error {
-	values, err := b.memory.take(len(s.hists))
+func (o *buckets) native(b *block.Block, s *block.Series, ls labels.Labels, f func(h *histogram.FloatHistogram, step int) (float64, annotations.Annotations)) error {
+	values, err := b.Memory.Take(len(s.Hists))
 	if err != nil {
 		return err
 	}
-	for i, h := range s.hists {
-		if values[i] = absent; h != nil {
-			v, told := f(h, s.from+i)
+	for i, h := range s.Hists {
+		if values[i] = block.Absent; h != nil {
+			v, told := f(h, s.From+i)
 			values[i] = v
-			o.notes.merge(told)
+			o.notes.Merge(told)
 		}
 	}
-	row := series{labels: ls, dropName: true, from: s.from, values: values}
-	row.trim()
-	b.series = append(b.series, row)
+	row := block.Series{Labels: ls, DropName: true, From: s.From, Values: values}
+	row.Trim()
+	b.Series = append(b.Series, row)
 	return nil
 }

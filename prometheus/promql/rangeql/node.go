@@ -4,12 +4,14 @@ import (
 	"time"
 
 	"github.com/prometheus/prometheus/promql/parser"
+
+	"github.com/tsdbridge/tsdbridge/prometheus/promql/block"
 )
 
 // An operator computes the value of one expression at the steps of its grid.
 type operator interface {
 	// eval returns a new block. The caller frees it.
-	eval(e *evaluation) (*block, error)
+	eval(e *evaluation) (*block.Block, error)
 	// inputs are the operators below.
 	inputs() []*node
 	// name is the kind of the operator, for explanations.
@@ -28,12 +30,12 @@ type reader interface{ reads() []*read }
 // A node is an operator in the plan of a query. Equal expressions at the same steps share one.
 type node struct {
 	operator
-	grid  grid
+	grid  block.Grid
 	text  string // of the expression
 	expr  parser.Expr
 	users int // operators above it
 
-	result  *block
+	result  *block.Block
 	err     error
 	done    bool
 	rows    int // series of the result
@@ -42,7 +44,7 @@ type node struct {
 }
 
 // block returns the value of the node. Each operator above it asks once, and calls release.
-func (n *node) block(e *evaluation) (*block, error) {
+func (n *node) block(e *evaluation) (*block.Block, error) {
 	if !n.done {
 		if err := e.ended(); err != nil {
 			return nil, err
@@ -53,8 +55,8 @@ func (n *node) block(e *evaluation) (*block, error) {
 		n.took = e.stop(watch)
 		switch {
 		case n.err == nil:
-			n.result.users = n.users
-			n.rows, n.samples = len(n.result.series), n.result.samples
+			n.result.Users = n.users
+			n.rows, n.samples = len(n.result.Series), n.result.Samples
 			n.err = n.holdInputs(e)
 		case n.result != nil:
 			e.discard(n.result)
@@ -83,7 +85,7 @@ func (n *node) counts() (total, read int64) {
 		t, r := in.counts()
 		switch o := n.operator.(type) {
 		case repeat:
-			t *= int64(o.grid.steps)
+			t *= int64(o.grid.Steps)
 		case *subquery:
 			if i == 0 {
 				t = 0 // The windows count.
@@ -95,15 +97,15 @@ func (n *node) counts() (total, read int64) {
 }
 
 // release ends the use of a block by one operator.
-func (e *evaluation) release(b *block) {
-	if b.users--; b.users == 0 {
-		e.let(b.samples)
+func (e *evaluation) release(b *block.Block) {
+	if b.Users--; b.Users == 0 {
+		e.let(b.Samples)
 		e.discard(b)
 	}
 }
 
 // both returns the values of two nodes. The caller calls release when it does not return an error.
-func (e *evaluation) both(left, right *node) (l, r *block, release func(), err error) {
+func (e *evaluation) both(left, right *node) (l, r *block.Block, release func(), err error) {
 	if l, err = left.block(e); err != nil {
 		return nil, nil, nil, err
 	}
@@ -117,7 +119,7 @@ func (e *evaluation) both(left, right *node) (l, r *block, release func(), err e
 // arguments returns the values of scalars at each step. The caller calls release when it does not
 // return an error.
 func (e *evaluation) arguments(args []*node) (values [][]float64, release func(), err error) {
-	var blocks []*block
+	var blocks []*block.Block
 	release = func() {
 		for _, b := range blocks {
 			e.release(b)
@@ -135,13 +137,13 @@ func (e *evaluation) arguments(args []*node) (values [][]float64, release func()
 }
 
 // values returns the value of a scalar expression at each step.
-func (n *node) values(e *evaluation) (*block, []float64, error) {
+func (n *node) values(e *evaluation) (*block.Block, []float64, error) {
 	b, err := n.block(e)
 	if err != nil {
 		return nil, nil, err
 	}
-	if len(b.series) == 0 { // no steps
+	if len(b.Series) == 0 { // no steps
 		return b, nil, nil
 	}
-	return b, b.series[0].values, nil
+	return b, b.Series[0].Values, nil
 }

@@ -3,15 +3,17 @@ package rangeql
 import (
 	"math"
 	"slices"
+
+	"github.com/tsdbridge/tsdbridge/prometheus/promql/floats"
 )
 
 // quantileOverTime has the quantile as its argument.
 func quantileOverTime(s *span) (float64, bool) {
-	if q := s.args[0]; q >= 0 && q <= 1 && s.ordered.plain {
-		return quantileOfSorted(q, s.ordered.moveTo(s.series, s.first, s.first+len(s.values))), true
+	if q := s.args[0]; q >= 0 && q <= 1 && s.ordered.Plain {
+		return floats.QuantileOfSorted(q, s.ordered.MoveTo(s.series, s.first, s.first+len(s.values))), true
 	}
 	s.scratch = append(s.scratch[:0], s.values...)
-	return quantile(s.args[0], s.scratch), true
+	return floats.Quantile(s.args[0], s.scratch), true
 }
 
 // medianDeviation is the median distance from the median.
@@ -20,11 +22,11 @@ func medianDeviation(s *span) (float64, bool) {
 		return math.NaN(), true
 	}
 	s.scratch = append(s.scratch[:0], s.values...)
-	median := quantile(0.5, s.scratch)
+	median := floats.Quantile(0.5, s.scratch)
 	for i, v := range s.scratch {
 		s.scratch[i] = math.Abs(v - median)
 	}
-	return quantile(0.5, s.scratch), true
+	return floats.Quantile(0.5, s.scratch), true
 }
 
 func timeOfMax(s *span) (float64, bool) {

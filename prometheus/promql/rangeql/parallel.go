@@ -6,11 +6,13 @@ import (
 	"sync"
 
 	"github.com/prometheus/prometheus/promql"
+
+	"github.com/tsdbridge/tsdbridge/prometheus/promql/block"
 )
 
 // A lane is one goroutine of an operator.
 type lane struct {
-	memory  arena
+	memory  block.Arena
 	columns [][]float64
 	buckets []promql.Bucket
 	samples *subqueryWorker
@@ -21,12 +23,12 @@ const valuesPerLane = 32 << 10
 
 // inParallel calls f for n rows, on several cores if there are enough values. f takes memory for b
 // from its lane.
-func (e *evaluation) inParallel(b *block, n, values int, f func(l *lane, i int) error) error {
+func (e *evaluation) inParallel(b *block.Block, n, values int, f func(l *lane, i int) error) error {
 	lanes := min(runtime.GOMAXPROCS(0), values/valuesPerLane, n)
 	if lanes <= 1 {
-		l := &lane{memory: arena{account: e.account}}
+		l := &lane{memory: block.Arena{Account: e.account}}
 		err := e.rows(l, 0, n, f)
-		b.memory.join(&l.memory)
+		b.Memory.Join(&l.memory)
 		return err
 	}
 	var group sync.WaitGroup
@@ -34,13 +36,13 @@ func (e *evaluation) inParallel(b *block, n, values int, f func(l *lane, i int) 
 	errs := make([]error, lanes)
 	for k := range all {
 		group.Go(func() {
-			all[k].memory.account = e.account
+			all[k].memory.Account = e.account
 			errs[k] = e.rows(&all[k], n*k/lanes, n*(k+1)/lanes, f)
 		})
 	}
 	group.Wait()
 	for k := range all {
-		b.memory.join(&all[k].memory)
+		b.Memory.Join(&all[k].memory)
 	}
 	return firstError(errs)
 }

@@ -7,11 +7,15 @@ import (
 
 	"github.com/prometheus/prometheus/model/timestamp"
 	"github.com/prometheus/prometheus/promql/parser"
+
+	"github.com/tsdbridge/tsdbridge/prometheus/promql/annotation"
+	"github.com/tsdbridge/tsdbridge/prometheus/promql/block"
+	"github.com/tsdbridge/tsdbridge/prometheus/promql/columns"
 )
 
 // A plan is the operators of a query.
 type plan struct {
-	grid    grid
+	grid    block.Grid
 	instant bool // one instant was asked for
 	kind    parser.ValueType
 
@@ -25,7 +29,9 @@ type plan struct {
 }
 
 // notPlanned is the reason why a query is left to the library from the start.
-func notPlanned(format string, a ...any) error { return fallbackReason(fmt.Sprintf(format, a...)) }
+func notPlanned(format string, a ...any) error {
+	return columns.FallbackReason(fmt.Sprintf(format, a...))
+}
 
 // newPlan makes a plan of a statement that the library has prepared.
 func newPlan(s *parser.EvalStmt, o Options) (*plan, error) {
@@ -40,11 +46,11 @@ func newPlan(s *parser.EvalStmt, o Options) (*plan, error) {
 	start, end, interval := timestamp.FromTime(s.Start), timestamp.FromTime(s.End), s.Interval.Milliseconds()
 	switch {
 	case s.Start.Equal(s.End) && s.Interval == 0:
-		p.plan.instant, p.plan.grid = true, grid{start, 1, 1, start}
+		p.plan.instant, p.plan.grid = true, block.Grid{Start: start, Interval: 1, Steps: 1, Until: start}
 	case interval <= 0 || end < start:
 		return nil, notPlanned("a range without steps")
 	default:
-		p.plan.grid = newGrid(start, end, interval)
+		p.plan.grid = block.NewGrid(start, end, interval)
 	}
 	if s.LookbackDelta <= 0 || s.LookbackDelta%time.Millisecond != 0 {
 		return nil, notPlanned("a lookback of no whole milliseconds")
@@ -101,11 +107,11 @@ type planner struct {
 // planKey names an expression at the steps of a grid. Equal expressions share an operator.
 type planKey struct {
 	text string
-	grid grid
+	grid block.Grid
 }
 
 // keyOf also tells selectors apart of whose histograms count and sum alone matter.
-func keyOf(expr parser.Expr, g grid) planKey {
+func keyOf(expr parser.Expr, g block.Grid) planKey {
 	text := expr.String()
 	parser.Inspect(expr, func(n parser.Node, _ []parser.Node) error {
 		if vs, ok := n.(*parser.VectorSelector); ok && vs.SkipHistogramBuckets {
@@ -129,9 +135,9 @@ type leafNode struct {
 }
 
 // node returns the node of an expression, for one more operator above it.
-func (p *planner) node(expr parser.Expr, g grid) (*node, error) {
+func (p *planner) node(expr parser.Expr, g block.Grid) (*node, error) {
 	expr = bare(expr)
-	if g.steps == 0 {
+	if g.Steps == 0 {
 		return &node{operator: empty{g}, grid: g, users: 1}, nil
 	}
 	key := keyOf(expr, g)
@@ -161,7 +167,7 @@ func (p *planner) node(expr parser.Expr, g grid) (*node, error) {
 }
 
 // input returns the input of an aggregation that takes one series after the other.
-func (p *planner) input(expr parser.Expr, g grid, to sink) (input, error) {
+func (p *planner) input(expr parser.Expr, g block.Grid, to sink) (input, error) {
 	expr = bare(expr)
 	l, err := p.leaf(expr, g)
 	if err != nil {
@@ -188,7 +194,7 @@ func bare(expr parser.Expr) parser.Expr {
 
 // operator returns the operator of an expression that is no leaf, or the node of an equal
 // expression.
-func (p *planner) operator(expr parser.Expr, g grid) (operator, error) {
+func (p *planner) operator(expr parser.Expr, g block.Grid) (operator, error) {
 	switch e := expr.(type) {
 	case *parser.NumberLiteral:
 		return number{g, e.Val}, nil
@@ -196,8 +202,8 @@ func (p *planner) operator(expr parser.Expr, g grid) (operator, error) {
 		if n, ok := bare(e.Expr).(*parser.NumberLiteral); ok {
 			return number{g, n.Val}, nil
 		}
-		n, err := p.node(e.Expr, g.single())
-		if g.steps == 1 {
+		n, err := p.node(e.Expr, g.Single())
+		if g.Steps == 1 {
 			return n, err
 		}
 		return repeat{g, n}, err
@@ -217,7 +223,7 @@ func (p *planner) operator(expr parser.Expr, g grid) (operator, error) {
 	return nil, notPlanned("the expression %T", expr)
 }
 
-func (p *planner) binary(e *parser.BinaryExpr, g grid) (operator, error) {
+func (p *planner) binary(e *parser.BinaryExpr, g block.Grid) (operator, error) {
 	leftScalar, rightScalar := e.LHS.Type() == parser.ValueTypeScalar, e.RHS.Type() == parser.ValueTypeScalar
 	left, err := p.node(e.LHS, g)
 	if err != nil {
@@ -243,12 +249,12 @@ func (p *planner) binary(e *parser.BinaryExpr, g grid) (operator, error) {
 	case e.Op.IsSetOperator():
 		return sets{g, e.Op, e.VectorMatching, left, right}, nil
 	case scalarOperation(e.Op) != nil, e.Op == parser.TRIM_LOWER, e.Op == parser.TRIM_UPPER:
-		return vectors{g, e.Op, e.ReturnBool, e.VectorMatching, elementwise{e.Op, e.PositionRange(), &notes{}}, left, right}, nil
+		return vectors{g, e.Op, e.ReturnBool, e.VectorMatching, elementwise{e.Op, e.PositionRange(), &annotation.Notes{}}, left, right}, nil
 	}
 	return nil, notPlanned("the operator %s", e.Op)
 }
 
-func (p *planner) aggregate(e *parser.AggregateExpr, g grid) (operator, error) {
+func (p *planner) aggregate(e *parser.AggregateExpr, g block.Grid) (operator, error) {
 	var argument *node
 	var err error
 	if e.Param != nil && e.Op != parser.COUNT_VALUES {

@@ -11,11 +11,14 @@ import (
 	"github.com/prometheus/common/model"
 	"github.com/prometheus/prometheus/promql"
 	"github.com/prometheus/prometheus/promql/parser"
+
+	"github.com/tsdbridge/tsdbridge/prometheus/promql/annotation"
+	"github.com/tsdbridge/tsdbridge/prometheus/promql/block"
 )
 
 // call returns the operator of a function, or the node of its argument if the function changes
 // nothing.
-func (p *planner) call(e *parser.Call, g grid) (operator, error) {
+func (p *planner) call(e *parser.Call, g block.Grid) (operator, error) {
 	name := e.Func.Name
 	if err := refusedRange(e); err != nil {
 		return p.refuse(e, err, g)
@@ -61,7 +64,7 @@ func (p *planner) call(e *parser.Call, g grid) (operator, error) {
 }
 
 // extreme is max_of or min_of.
-func (p *planner) extreme(e *parser.Call, g grid) (operator, error) {
+func (p *planner) extreme(e *parser.Call, g block.Grid) (operator, error) {
 	l, err := p.node(e.Args[0], g)
 	if err != nil {
 		return nil, err
@@ -75,7 +78,7 @@ func (p *planner) extreme(e *parser.Call, g grid) (operator, error) {
 }
 
 // mappingWithArgs returns a mapping that depends on the step.
-func (p *planner) mappingWithArgs(e *parser.Call, g grid) (operator, error) {
+func (p *planner) mappingWithArgs(e *parser.Call, g block.Grid) (operator, error) {
 	input, err := p.node(e.Args[0], g)
 	if err != nil {
 		return nil, err
@@ -99,7 +102,7 @@ func (p *planner) mappingWithArgs(e *parser.Call, g grid) (operator, error) {
 }
 
 // missing returns absent or absent_over_time.
-func (p *planner) missing(e *parser.Call, g grid) (operator, error) {
+func (p *planner) missing(e *parser.Call, g block.Grid) (operator, error) {
 	o := &missing{grid: g}
 	var err error
 	if e.Func.Name == "absent" {
@@ -122,7 +125,7 @@ func (p *planner) missing(e *parser.Call, g grid) (operator, error) {
 	return o, err
 }
 
-func (p *planner) relabel(e *parser.Call, g grid) (operator, error) {
+func (p *planner) relabel(e *parser.Call, g block.Grid) (operator, error) {
 	texts := make([]string, 0, len(e.Args)-1)
 	for _, a := range e.Args[1:] {
 		s, ok := a.(*parser.StringLiteral)
@@ -145,8 +148,8 @@ func (p *planner) relabel(e *parser.Call, g grid) (operator, error) {
 	return o, err
 }
 
-func (p *planner) sorting(e *parser.Call, g grid) (operator, error) {
-	o := sorting{grid: g, position: e.PositionRange(), notes: &notes{}, descending: e.Func.Name == "sort_desc" || e.Func.Name == "sort_by_label_desc"}
+func (p *planner) sorting(e *parser.Call, g block.Grid) (operator, error) {
+	o := sorting{grid: g, position: e.PositionRange(), notes: &annotation.Notes{}, descending: e.Func.Name == "sort_desc" || e.Func.Name == "sort_by_label_desc"}
 	if e.Func.Name == "sort_by_label" || e.Func.Name == "sort_by_label_desc" {
 		o.byLabels = []string{}
 		for _, a := range e.Args[1:] {
@@ -162,7 +165,7 @@ func (p *planner) sorting(e *parser.Call, g grid) (operator, error) {
 	return o, err
 }
 
-func (p *planner) buckets(e *parser.Call, g grid) (operator, error) {
+func (p *planner) buckets(e *parser.Call, g block.Grid) (operator, error) {
 	o := &buckets{grid: g}
 	var vector parser.Expr
 	var args parser.Expressions
@@ -192,7 +195,7 @@ func (p *planner) buckets(e *parser.Call, g grid) (operator, error) {
 	return o, err
 }
 
-func (p *planner) countValues(e *parser.AggregateExpr, g grid) (operator, error) {
+func (p *planner) countValues(e *parser.AggregateExpr, g block.Grid) (operator, error) {
 	label, ok := bare(e.Param).(*parser.StringLiteral)
 	switch {
 	case !ok:
@@ -212,7 +215,7 @@ func (p *planner) countValues(e *parser.AggregateExpr, g grid) (operator, error)
 }
 
 // orderedInput is the input of an aggregation whose argument may read something: that comes first.
-func (p *planner) orderedInput(expr parser.Expr, g grid, argument *node, to sink) (input, error) {
+func (p *planner) orderedInput(expr parser.Expr, g block.Grid, argument *node, to sink) (input, error) {
 	if constant(argument) {
 		return p.input(expr, g, to)
 	}
@@ -221,7 +224,7 @@ func (p *planner) orderedInput(expr parser.Expr, g grid, argument *node, to sink
 }
 
 // refuse returns a refusal that comes after the evaluation of those arguments that are no range.
-func (p *planner) refuse(e *parser.Call, err error, g grid) (operator, error) {
+func (p *planner) refuse(e *parser.Call, err error, g block.Grid) (operator, error) {
 	o := refusal{err: err}
 	for _, a := range e.Args {
 		if a.Type() == parser.ValueTypeMatrix {

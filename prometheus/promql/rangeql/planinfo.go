@@ -7,11 +7,13 @@ import (
 	"github.com/prometheus/common/model"
 	"github.com/prometheus/prometheus/model/labels"
 	"github.com/prometheus/prometheus/promql/parser"
+
+	"github.com/tsdbridge/tsdbridge/prometheus/promql/block"
 )
 
 // info plans the function info. Which info series are read depends on the series of the argument,
 // so that they are read when these are known.
-func (p *planner) info(e *parser.Call, g grid) (operator, error) {
+func (p *planner) info(e *parser.Call, g block.Grid) (operator, error) {
 	o := &info{grid: g}
 	if len(e.Args) > 1 {
 		vs, ok := e.Args[1].(*parser.VectorSelector)
@@ -33,7 +35,7 @@ func (p *planner) info(e *parser.Call, g grid) (operator, error) {
 	}
 	o.times = windows{
 		grid: g, length: p.lookback.Milliseconds(), offset: offsetAt(offset, at, g),
-		fixed: at != nil && g.steps > 1, stamps: true, named: true,
+		fixed: at != nil && g.Steps > 1, stamps: true, named: true,
 	}
 	var err error
 	o.base, err = p.node(e.Args[0], g)

@@ -6,10 +6,14 @@ import (
 
 	"github.com/prometheus/prometheus/model/labels"
 	"github.com/prometheus/prometheus/promql/parser"
+
+	"github.com/tsdbridge/tsdbridge/prometheus/promql/annotation"
+	"github.com/tsdbridge/tsdbridge/prometheus/promql/block"
+	"github.com/tsdbridge/tsdbridge/prometheus/promql/columns"
 )
 
 // leaf returns the leaf of an expression, nil if the expression is none.
-func (p *planner) leaf(expr parser.Expr, g grid) (*leafNode, error) {
+func (p *planner) leaf(expr parser.Expr, g block.Grid) (*leafNode, error) {
 	return p.leafOf(expr, keyOf(expr, g))
 }
 
@@ -27,7 +31,7 @@ func (p *planner) leafOf(expr parser.Expr, key planKey) (*leafNode, error) {
 }
 
 // newLeaf accepts a selector, a function of the range of one, and mappings of those.
-func (p *planner) newLeaf(expr parser.Expr, g grid) (*leaf, error) {
+func (p *planner) newLeaf(expr parser.Expr, g block.Grid) (*leaf, error) {
 	switch e := bare(expr).(type) {
 	case *parser.VectorSelector:
 		return p.selector(e, g)
@@ -44,7 +48,7 @@ func (p *planner) newLeaf(expr parser.Expr, g grid) (*leaf, error) {
 }
 
 // mappedLeaf adds a mapping to the leaf of an expression.
-func (p *planner) mappedLeaf(expr parser.Expr, g grid, m *mapping) (*leaf, error) {
+func (p *planner) mappedLeaf(expr parser.Expr, g block.Grid, m *mapping) (*leaf, error) {
 	if m == nil {
 		return nil, nil
 	}
@@ -55,7 +59,7 @@ func (p *planner) mappedLeaf(expr parser.Expr, g grid, m *mapping) (*leaf, error
 	return l, err
 }
 
-func (p *planner) leafWithNumber(e *parser.BinaryExpr, g grid) (*leaf, error) {
+func (p *planner) leafWithNumber(e *parser.BinaryExpr, g block.Grid) (*leaf, error) {
 	vector, scalar, scalarLeft := e.LHS, e.RHS, false
 	if e.LHS.Type() == parser.ValueTypeScalar {
 		vector, scalar, scalarLeft = e.RHS, e.LHS, true
@@ -79,7 +83,7 @@ func literal(expr parser.Expr) (float64, bool) {
 	return 0, false
 }
 
-func (p *planner) callOfLeaf(e *parser.Call, g grid) (*leaf, error) {
+func (p *planner) callOfLeaf(e *parser.Call, g block.Grid) (*leaf, error) {
 	if len(e.Args) == 0 {
 		return nil, nil
 	}
@@ -103,7 +107,7 @@ func (p *planner) callOfLeaf(e *parser.Call, g grid) (*leaf, error) {
 		return nil, err
 	}
 	p.widen(&w, vs)
-	if w.fixed = vs.Timestamp != nil && g.steps > 1; w.fixed && f.edges {
+	if w.fixed = vs.Timestamp != nil && g.Steps > 1; w.fixed && f.edges {
 		return nil, notPlanned("%s of a fixed range at moving steps", e.Func.Name)
 	}
 	w.summary = summaryFunction(e.Func.Name, p.options.InexactSums)
@@ -129,7 +133,7 @@ func (p *planner) widen(w *windows, vs *parser.VectorSelector) {
 }
 
 // scalars returns the arguments of a function beside its range, and whether they read nothing.
-func (p *planner) scalars(e *parser.Call, f *function, g grid) (args []*node, readNothing bool, err error) {
+func (p *planner) scalars(e *parser.Call, f *function, g block.Grid) (args []*node, readNothing bool, err error) {
 	readNothing = true
 	for i, a := range e.Args {
 		if i == f.matrix {
@@ -145,7 +149,7 @@ func (p *planner) scalars(e *parser.Call, f *function, g grid) (args []*node, re
 	return args, readNothing, nil
 }
 
-func (p *planner) timestampOfLeaf(e *parser.Call, g grid) (*leaf, error) {
+func (p *planner) timestampOfLeaf(e *parser.Call, g block.Grid) (*leaf, error) {
 	vs, ok := e.Args[0].(*parser.VectorSelector)
 	if !ok {
 		return nil, nil
@@ -162,7 +166,7 @@ func (p *planner) timestampOfLeaf(e *parser.Call, g grid) (*leaf, error) {
 	return l, err
 }
 
-func (p *planner) selector(vs *parser.VectorSelector, g grid) (*leaf, error) {
+func (p *planner) selector(vs *parser.VectorSelector, g block.Grid) (*leaf, error) {
 	w, err := p.windows(vs, g, p.lookback)
 	if err != nil {
 		return nil, err
@@ -173,32 +177,32 @@ func (p *planner) selector(vs *parser.VectorSelector, g grid) (*leaf, error) {
 	return p.read(&leaf{windows: w}, vs, true)
 }
 
-func (p *planner) windows(vs *parser.VectorSelector, g grid, length time.Duration) (windows, error) {
+func (p *planner) windows(vs *parser.VectorSelector, g block.Grid, length time.Duration) (windows, error) {
 	switch {
 	case length <= 0, length%time.Millisecond != 0, vs.OriginalOffset%time.Millisecond != 0:
 		return windows{}, notPlanned("ranges and offsets of no whole milliseconds")
 	}
 	return windows{
 		grid: g, length: length.Milliseconds(), offset: offsetAt(vs.OriginalOffset, vs.Timestamp, g),
-		statistics: vs.SkipHistogramBuckets, notes: &notes{},
+		statistics: vs.SkipHistogramBuckets, notes: &annotation.Notes{},
 	}, nil
 }
 
 // offsetAt returns the distance from the first step to the time that a selector or a subquery
 // names, in milliseconds.
-func offsetAt(offset time.Duration, at *int64, g grid) int64 {
+func offsetAt(offset time.Duration, at *int64, g block.Grid) int64 {
 	if at == nil {
 		return offset.Milliseconds()
 	}
-	return offset.Milliseconds() + g.start - *at
+	return offset.Milliseconds() + g.Start - *at
 }
 
 // read gives a leaf its read. A leaf whose arguments read something reads alone, because its
 // arguments come first.
 func (p *planner) read(l *leaf, vs *parser.VectorSelector, shared bool) (*leaf, error) {
 	first, _ := l.window(0)
-	_, last := l.window(l.grid.steps - 1)
-	s := Selector{Matchers: vs.LabelMatchers, Start: first + 1 - l.earlier, End: last + l.later, NoStartTimes: p.options.StartTimes}
+	_, last := l.window(l.grid.Steps - 1)
+	s := columns.Selector{Matchers: vs.LabelMatchers, Start: first + 1 - l.earlier, End: last + l.later, NoStartTimes: p.options.StartTimes}
 	if shared {
 		for _, r := range p.reads {
 			if r.shared && joins(r.selector, s) {
@@ -216,7 +220,7 @@ func (p *planner) read(l *leaf, vs *parser.VectorSelector, shared bool) (*leaf, 
 
 // joins reports whether reading the series of two selectors at once reads no more than reading them
 // one after the other.
-func joins(s, o Selector) bool {
+func joins(s, o columns.Selector) bool {
 	if max(s.End, o.End)-min(s.Start, o.Start) > (s.End-s.Start)+(o.End-o.Start) {
 		return false
 	}
@@ -233,7 +237,7 @@ func matchersText(matchers []*labels.Matcher) string {
 }
 
 // subquery returns a function of a subquery.
-func (p *planner) subquery(e *parser.Call, f *function, sq *parser.SubqueryExpr, g grid) (operator, error) {
+func (p *planner) subquery(e *parser.Call, f *function, sq *parser.SubqueryExpr, g block.Grid) (operator, error) {
 	n, w, err := p.subqueryWindows(sq, g)
 	if err != nil {
 		return nil, err
@@ -253,14 +257,14 @@ func (p *planner) subquery(e *parser.Call, f *function, sq *parser.SubqueryExpr,
 
 // subqueryWindows returns the expression of a subquery at the steps of the subquery, and which of
 // these count at the steps of the query.
-func (p *planner) subqueryWindows(sq *parser.SubqueryExpr, g grid) (*node, windows, error) {
+func (p *planner) subqueryWindows(sq *parser.SubqueryExpr, g block.Grid) (*node, windows, error) {
 	inner, offset, err := p.subqueryGrid(sq, g)
 	if err != nil {
 		return nil, windows{}, err
 	}
 	w := windows{
 		grid: g, length: sq.Range.Milliseconds(), offset: offset, seconds: sq.Range.Seconds(),
-		fixed: sq.Timestamp != nil && g.steps > 1, notes: &notes{},
+		fixed: sq.Timestamp != nil && g.Steps > 1, notes: &annotation.Notes{},
 	}
 	n, err := p.node(sq.Expr, inner)
 	return n, w, err
@@ -268,9 +272,9 @@ func (p *planner) subqueryWindows(sq *parser.SubqueryExpr, g grid) (*node, windo
 
 // subqueryGrid returns the steps of a subquery, and how far before the steps of the query the last of them
 // is, in milliseconds.
-func (p *planner) subqueryGrid(sq *parser.SubqueryExpr, g grid) (inner grid, offset int64, err error) {
+func (p *planner) subqueryGrid(sq *parser.SubqueryExpr, g block.Grid) (inner block.Grid, offset int64, err error) {
 	if sq.Range <= 0 || sq.Range%time.Millisecond != 0 || sq.OriginalOffset%time.Millisecond != 0 || sq.Step%time.Millisecond != 0 {
-		return grid{}, 0, notPlanned("subqueries of no whole milliseconds")
+		return block.Grid{}, 0, notPlanned("subqueries of no whole milliseconds")
 	}
 	offset = offsetAt(sq.OriginalOffset, sq.Timestamp, g)
 	interval := sq.Step.Milliseconds()
@@ -279,14 +283,14 @@ func (p *planner) subqueryGrid(sq *parser.SubqueryExpr, g grid) (inner grid, off
 			interval = time.Minute.Milliseconds()
 		}
 	}
-	after := g.start - offset - sq.Range.Milliseconds()
+	after := g.Start - offset - sq.Range.Milliseconds()
 	start := interval * (after / interval)
 	if start <= after {
 		start += interval
 	}
-	inner = newGrid(start, g.end()-offset, interval)
-	if inner.steps > 0 && start == g.start && usesAt(sq.Expr) {
-		return grid{}, 0, notPlanned("@ in a subquery that begins with the query")
+	inner = block.NewGrid(start, g.End()-offset, interval)
+	if inner.Steps > 0 && start == g.Start && usesAt(sq.Expr) {
+		return block.Grid{}, 0, notPlanned("@ in a subquery that begins with the query")
 	}
 	return inner, offset, nil
 }

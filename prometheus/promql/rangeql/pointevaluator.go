@@ -7,6 +7,9 @@ import (
 	"github.com/prometheus/prometheus/model/labels"
 	"github.com/prometheus/prometheus/model/value"
 	"github.com/prometheus/prometheus/promql"
+
+	"github.com/tsdbridge/tsdbridge/prometheus/promql/block"
+	"github.com/tsdbridge/tsdbridge/prometheus/promql/columns"
 )
 
 // A pointEvaluator evaluates series with histograms, and those of which an anchored or smoothed selector
@@ -24,8 +27,8 @@ type pointEvaluator struct {
 }
 
 // evaluate computes the values of a series, and returns for how many samples they count.
-func (e *pointEvaluator) evaluate(ls labels.Labels, c Column, out []float64) int {
-	fill(out, absent)
+func (e *pointEvaluator) evaluate(ls labels.Labels, c columns.Column, out []float64) int {
+	block.Fill(out, block.Absent)
 	if e.statistics {
 		c.Histograms = e.withoutBuckets(c)
 	}
@@ -65,7 +68,7 @@ func (e *pointEvaluator) evaluate(ls labels.Labels, c Column, out []float64) int
 }
 
 // pointsOf sets the points of a column, without stale markers.
-func (e *pointEvaluator) pointsOf(c Column) {
+func (e *pointEvaluator) pointsOf(c columns.Column) {
 	e.floats, e.histograms = e.floats[:0], e.histograms[:0]
 	for i, v := range c.Values {
 		if !value.IsStaleNaN(v) {
@@ -84,16 +87,16 @@ func (e *pointEvaluator) library(step int, in promql.Series, out []float64) int 
 	for i, a := range e.constants {
 		e.numbers[i][0].F = a[step]
 	}
-	e.helper.Ts, e.helper.Out = e.grid.time(step), e.helper.Out[:0]
+	e.helper.Ts, e.helper.Out = e.grid.Time(step), e.helper.Out[:0]
 	found, told := e.call(e.numbers, promql.Matrix{in}, e.arguments, &e.helper)
-	e.notes.merge(told)
+	e.notes.Merge(told)
 	if len(found) == 0 {
 		return 0
 	}
 	e.helper.Out = found
 	if h := found[0].H; h != nil {
 		e.hists[step] = h
-		return histogramSamples(h)
+		return block.HistogramSamples(h)
 	}
 	out[step] = found[0].F
 	return 1
@@ -101,13 +104,13 @@ func (e *pointEvaluator) library(step int, in promql.Series, out []float64) int 
 
 // countWindow counts the samples of a step, and those that the step before did not see.
 func (e *pointEvaluator) countWindow(in promql.Series, step int, start, end int64) {
-	n, seen := samplesOf(in), 0
+	n, seen := block.SamplesOf(in), 0
 	switch {
 	case step > 0 && e.fixed:
 		seen = n
 	case step > 0:
-		before := end - e.grid.interval
-		seen = samplesOf(promql.Series{
+		before := end - e.grid.Interval
+		seen = block.SamplesOf(promql.Series{
 			Floats: floatsBetween(in.Floats, start, before), Histograms: histogramsBetween(in.Histograms, start, before),
 		})
 	}
@@ -132,7 +135,7 @@ func histogramsBetween(points []promql.HPoint, start, end int64) []promql.HPoint
 }
 
 // newest takes the newest sample of each step.
-func (e *pointEvaluator) newest(c Column, out []float64) int {
+func (e *pointEvaluator) newest(c columns.Column, out []float64) int {
 	count, float, hist := 0, 0, 0 // the first samples after the step
 	for step := range out {
 		start, end := e.window(step)
@@ -177,5 +180,5 @@ func (e *pointEvaluator) newestHistogram(step int, p promql.HPoint, start int64,
 		e.newestKept = promql.HPoint{T: p.T, H: h}
 	}
 	e.hists[step] = h
-	return histogramSamples(h)
+	return block.HistogramSamples(h)
 }

@@ -7,27 +7,31 @@ import (
 	"github.com/prometheus/prometheus/model/histogram"
 	"github.com/prometheus/prometheus/promql/parser/posrange"
 	"github.com/prometheus/prometheus/util/annotations"
+
+	"github.com/tsdbridge/tsdbridge/prometheus/promql/annotation"
+	"github.com/tsdbridge/tsdbridge/prometheus/promql/block"
+	"github.com/tsdbridge/tsdbridge/prometheus/promql/floats"
 )
 
 // quantiles is the aggregation quantile. It needs all values of a step at once.
 type quantiles struct {
 	input    *node
-	grid     grid
+	grid     block.Grid
 	argument *node
 	position posrange.PositionRange // of the argument
 	vector   posrange.PositionRange // of the input
 	*grouping
 
-	notes notes
+	notes annotation.Notes
 }
 
-func (q *quantiles) noted() []*notes { return []*notes{&q.notes} }
+func (q *quantiles) noted() []*annotation.Notes { return []*annotation.Notes{&q.notes} }
 
 func (q *quantiles) inputs() []*node { return []*node{q.input, q.argument} }
 
 func (*quantiles) name() string { return "quantile" }
 
-func (q *quantiles) eval(e *evaluation) (*block, error) {
+func (q *quantiles) eval(e *evaluation) (*block.Block, error) {
 	p, err := e.parameter(q.argument)
 	if err != nil {
 		return nil, err
@@ -38,10 +42,10 @@ func (q *quantiles) eval(e *evaluation) (*block, error) {
 	}
 	defer e.release(in)
 	q.check(p)
-	for i := range in.series {
+	for i := range in.Series {
 		// Operators that may give histograms have a place for them in all their series.
-		if slices.ContainsFunc(in.series[i].hists, func(h *histogram.FloatHistogram) bool { return h != nil }) {
-			q.notes.warn(annotations.NewHistogramIgnoredInAggregationInfo("quantile", q.vector))
+		if slices.ContainsFunc(in.Series[i].Hists, func(h *histogram.FloatHistogram) bool { return h != nil }) {
+			q.notes.Warn(annotations.NewHistogramIgnoredInAggregationInfo("quantile", q.vector))
 		}
 	}
 	members := q.members(in)
@@ -58,7 +62,7 @@ func (q *quantiles) eval(e *evaluation) (*block, error) {
 func (q *quantiles) check(p parameter) {
 	warn := func(wrong bool, v float64) {
 		if wrong {
-			q.notes.warn(annotations.NewInvalidQuantileWarning(v, q.position))
+			q.notes.Warn(annotations.NewInvalidQuantileWarning(v, q.position))
 		}
 	}
 	warn(p.anyNaN, math.NaN())
@@ -67,11 +71,11 @@ func (q *quantiles) check(p parameter) {
 }
 
 // members returns the series of each group.
-func (q *quantiles) members(in *block) [][]*series {
-	var members [][]*series
-	for i := range in.series {
-		s := &in.series[i]
-		number, isNew := q.of(s.labels, false)
+func (q *quantiles) members(in *block.Block) [][]*block.Series {
+	var members [][]*block.Series
+	for i := range in.Series {
+		s := &in.Series[i]
+		number, isNew := q.of(s.Labels, false)
 		if isNew {
 			members = append(members, nil)
 		}
@@ -84,8 +88,8 @@ func (q *quantiles) members(in *block) [][]*series {
 // are read in a row.
 const stepsAtOnce = 32
 
-func (q *quantiles) group(e *evaluation, b *block, members []*series, p parameter) error {
-	values, err := b.memory.take(q.grid.steps)
+func (q *quantiles) group(e *evaluation, b *block.Block, members []*block.Series, p parameter) error {
+	values, err := b.Memory.Take(q.grid.Steps)
 	if err != nil {
 		return err
 	}
@@ -93,31 +97,31 @@ func (q *quantiles) group(e *evaluation, b *block, members []*series, p paramete
 		return err
 	}
 	defer e.account.Give(int64(len(members)) * stepsAtOnce * 8 * 2)
-	chunks := (q.grid.steps + stepsAtOnce - 1) / stepsAtOnce
-	err = e.inParallel(b, chunks, len(members)*q.grid.steps, func(l *lane, k int) error {
+	chunks := (q.grid.Steps + stepsAtOnce - 1) / stepsAtOnce
+	err = e.inParallel(b, chunks, len(members)*q.grid.Steps, func(l *lane, k int) error {
 		from := k * stepsAtOnce
-		to := min(from+stepsAtOnce, q.grid.steps)
+		to := min(from+stepsAtOnce, q.grid.Steps)
 		l.columns = gather(l.columns, members, from, to)
 		for step := from; step < to; step++ {
-			values[step] = absent
+			values[step] = block.Absent
 			if column := l.columns[step-from]; len(column) > 0 {
-				values[step] = quantile(p.steps[step], column)
+				values[step] = floats.Quantile(p.steps[step], column)
 			}
 		}
 		return nil
 	})
 	dropName := false
 	for _, m := range members {
-		dropName = dropName || m.dropName
+		dropName = dropName || m.DropName
 	}
-	s := series{labels: q.labelsOf(members[0].labels, false), dropName: dropName, values: values}
-	s.trim()
-	b.series = append(b.series, s)
+	s := block.Series{Labels: q.labelsOf(members[0].Labels, false), DropName: dropName, Values: values}
+	s.Trim()
+	b.Series = append(b.Series, s)
 	return err
 }
 
 // gather appends the values of some steps to one column for each step.
-func gather(columns [][]float64, members []*series, from, to int) [][]float64 {
+func gather(columns [][]float64, members []*block.Series, from, to int) [][]float64 {
 	for len(columns) < to-from {
 		columns = append(columns, nil)
 	}
@@ -125,8 +129,8 @@ func gather(columns [][]float64, members []*series, from, to int) [][]float64 {
 		columns[i] = columns[i][:0]
 	}
 	for _, m := range members {
-		for step := max(from, m.from); step < min(to, m.to()); step++ {
-			if v := m.values[step-m.from]; !isAbsent(v) {
+		for step := max(from, m.From); step < min(to, m.To()); step++ {
+			if v := m.Values[step-m.From]; !block.IsAbsent(v) {
 				columns[step-from] = append(columns[step-from], v)
 			}
 		}

@@ -9,6 +9,8 @@ import (
 	"testing"
 
 	"github.com/prometheus/prometheus/util/kahansum"
+
+	"github.com/tsdbridge/tsdbridge/prometheus/promql/floats"
 )
 
 // kinds of values of a series.
@@ -64,11 +66,11 @@ func TestOrdered(t *testing.T) {
 	rng := rand.New(rand.NewPCG(2, 13))
 	eachRange(t, func(t *testing.T, s *span, fresh bool) {
 		if fresh {
-			s.ordered.begin(s.series)
+			s.ordered.Begin(s.series)
 		}
 		s.args[0] = []float64{0, 0.5, 0.9, 1, rng.Float64(), -1, 2, math.NaN()}[rng.IntN(8)]
 		got, _ := quantileOverTime(s)
-		if want := quantile(s.args[0], slices.Clone(s.values)); !sameBits(got, want) {
+		if want := floats.Quantile(s.args[0], slices.Clone(s.values)); !sameBits(got, want) {
 			t.Fatalf("quantile %v of %v is %v, want %v", s.args[0], s.values, got, want)
 		}
 	})
@@ -79,8 +81,8 @@ func TestExtremum(t *testing.T) {
 	for least, eval := range map[bool]func(*span) (float64, bool){false: maxOverTime, true: minOverTime} {
 		t.Run(fmt.Sprint("least ", least), func(t *testing.T) {
 			eachRange(t, func(t *testing.T, s *span, fresh bool) {
-				if s.extremum.least = least; fresh {
-					s.extremum.begin(s.series)
+				if s.extremum.Least = least; fresh {
+					s.extremum.Begin(s.series)
 				}
 				want := s.values[0]
 				for _, v := range s.values {
@@ -97,14 +99,14 @@ func TestExtremum(t *testing.T) {
 }
 
 // librarySum adds as the library does.
-func librarySum(values []float64, factor func(i int) float64) (s compensated) {
+func librarySum(values []float64, factor func(i int) float64) (s floats.Sum) {
 	for i, v := range values {
-		s.sum, s.c = kahansum.Inc(factor(i)*v, s.sum, s.c)
+		s.Value, s.Rest = kahansum.Inc(factor(i)*v, s.Value, s.Rest)
 	}
 	return s
 }
 
-func sameSum(a, b compensated) bool { return sameBits(a.sum, b.sum) && sameBits(a.c, b.c) }
+func sameSum(a, b floats.Sum) bool { return sameBits(a.Value, b.Value) && sameBits(a.Rest, b.Rest) }
 
 // Sums of ranges that need no comparison, or no addition, are the library's.
 func TestSums(t *testing.T) {
@@ -113,22 +115,22 @@ func TestSums(t *testing.T) {
 	eachRange(t, func(t *testing.T, s *span, fresh bool) {
 		if fresh {
 			findBound(s)
-			s.totals.begin(s.series)
+			s.totals.Begin(s.series)
 		}
 		want := librarySum(s.values, func(int) float64 { return 1 })
-		if !want.isFinite() {
+		if !want.IsFinite() {
 			return // the function itself knows what to do
 		}
-		if got := sumOf(compensated{}, s.values, s.bound); !sameSum(got, want) {
+		if got := floats.SumOf(floats.Sum{}, s.values, s.bound); !sameSum(got, want) {
 			t.Fatalf("sum of %v is %v, want %v", s.values, got, want)
 		}
-		if s.totals.exact {
+		if s.totals.Exact {
 			exact++
-			if got := s.totals.of(s.first, s.first+len(s.values)); !sameSum(got, want) {
+			if got := s.totals.Of(s.first, s.first+len(s.values)); !sameSum(got, want) {
 				t.Fatalf("total of %v is %v, want %v", s.values, got, want)
 			}
 		}
-		if math.Abs(want.sum) >= s.bound {
+		if math.Abs(want.Value) >= s.bound {
 			bounded++
 		}
 		// Distances that ascend from or to 0 or another one, or change their sign.
@@ -147,11 +149,11 @@ func TestSums(t *testing.T) {
 			at += float64(1 + rng.IntN(1+step))
 		}
 		want = librarySum(s.values, func(i int) float64 { return s.scratch[i] })
-		if y, xy := s.valueSums(); want.isFinite() && (!sameSum(xy, want) || !y.isFinite()) {
+		if y, xy := s.valueSums(); want.IsFinite() && (!sameSum(xy, want) || !y.IsFinite()) {
 			t.Fatalf("sum of products of %v and %v is %v, want %v", s.values, s.scratch, xy, want)
 		}
-		rows := [sumsAtOnce][]float64{s.values, s.values, s.values, s.values}
-		if got := addProducts(rows, s.scratch, s.productBound()); want.isFinite() && !sameSum(got[3], want) {
+		rows := [floats.SumsAtOnce][]float64{s.values, s.values, s.values, s.values}
+		if got := floats.SumProducts(rows, s.scratch, s.productBound()); want.IsFinite() && !sameSum(got[3], want) {
 			t.Fatalf("sums of products of %v and %v are %v, want %v", s.values, s.scratch, got, want)
 		}
 	})
@@ -179,7 +181,7 @@ func TestSelectedQuantile(t *testing.T) {
 			lower := math.Floor(rank)
 			upper, weight := min(float64(n)-1, lower+1), rank-lower
 			want := sorted[int(lower)]*(1-weight) + sorted[int(upper)]*weight
-			if got := quantile(q, values); !sameBits(got, want) {
+			if got := floats.Quantile(q, values); !sameBits(got, want) {
 				t.Fatalf("%s: quantile %v of %d values is %v, want %v", name, q, n, got, want)
 			}
 		}

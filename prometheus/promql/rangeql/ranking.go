@@ -3,27 +3,32 @@ package rangeql
 import (
 	"errors"
 	"fmt"
+	"math"
+
 	"github.com/prometheus/prometheus/model/histogram"
 	"github.com/prometheus/prometheus/model/labels"
 	"github.com/prometheus/prometheus/promql"
 	"github.com/prometheus/prometheus/promql/parser"
 	"github.com/prometheus/prometheus/promql/parser/posrange"
 	"github.com/prometheus/prometheus/util/annotations"
-	"math"
+
+	"github.com/tsdbridge/tsdbridge/prometheus/promql/annotation"
+	"github.com/tsdbridge/tsdbridge/prometheus/promql/block"
+	"github.com/tsdbridge/tsdbridge/prometheus/promql/floats"
 )
 
 // A ranking is an aggregation that keeps some series of a group at each step: topk, bottomk, limitk
 // or limit_ratio.
 type ranking struct {
 	input    input
-	grid     grid
+	grid     block.Grid
 	op       parser.ItemType
 	argument *node
 	position posrange.PositionRange // of the argument
 	whole    posrange.PositionRange // of the aggregation
 	*grouping
 
-	notes     notes
+	notes     annotation.Notes
 	parameter parameter
 	keepsSome bool  // at some step
 	refused   error // in the library's words
@@ -40,7 +45,7 @@ type stepOf struct {
 }
 
 // heaps are what a group keeps at each step.
-type heaps []heap
+type heaps []floats.Heap
 
 // rankedSeries is a series of which a value was kept.
 type rankedSeries struct {
@@ -71,10 +76,10 @@ func (r *ranking) check(p parameter) (bool, error) {
 			return false, errors.New("Ratio value is NaN") //nolint:staticcheck // as in the library
 		}
 		if p.most > 1 {
-			r.notes.warn(annotations.NewInvalidRatioWarning(p.most, 1, r.position))
+			r.notes.Warn(annotations.NewInvalidRatioWarning(p.most, 1, r.position))
 		}
 		if p.least < -1 {
-			r.notes.warn(annotations.NewInvalidRatioWarning(p.least, -1, r.position))
+			r.notes.Warn(annotations.NewInvalidRatioWarning(p.least, -1, r.position))
 		}
 		return true, nil
 	}
@@ -93,14 +98,14 @@ func (r *ranking) check(p parameter) (bool, error) {
 }
 
 // add implements sink.
-func (r *ranking) add(e *evaluation, s *series, named bool) error {
+func (r *ranking) add(e *evaluation, s *block.Series, named bool) error {
 	if !r.keepsSome {
 		return nil
 	}
-	number, isNew := r.of(s.labels, named)
+	number, isNew := r.of(s.Labels, named)
 	if isNew {
-		r.groups = append(r.groups, make(heaps, r.grid.steps))
-		if err := e.account.Take(int64(r.grid.steps) * 24); err != nil {
+		r.groups = append(r.groups, make(heaps, r.grid.Steps))
+		if err := e.account.Take(int64(r.grid.Steps) * 24); err != nil {
 			return err
 		}
 	}
@@ -108,31 +113,31 @@ func (r *ranking) add(e *evaluation, s *series, named bool) error {
 	kept := false
 	var offset float64
 	if r.op == parser.LIMIT_RATIO {
-		ls := s.labels
+		ls := s.Labels
 		if named {
 			ls = ls.DropReserved(isMetadata)
 		}
 		offset = promql.NewHashRatioSampler().SampleOffset(&ls)
 	}
-	for i, v := range s.values {
-		h := s.hist(s.from + i)
-		if h == nil && isAbsent(v) {
+	for i, v := range s.Values {
+		h := s.Hist(s.From + i)
+		if h == nil && block.IsAbsent(v) {
 			continue
 		}
-		step := s.from + i
+		step := s.From + i
 		if h != nil {
 			if r.op == parser.TOPK || r.op == parser.BOTTOMK {
 				if int64(r.parameter.steps[step]) < 1 {
 					continue
 				}
-				r.notes.warn(annotations.NewHistogramIgnoredInAggregationInfo(parser.ItemTypeStr[r.op], r.whole))
+				r.notes.Warn(annotations.NewHistogramIgnoredInAggregationInfo(parser.ItemTypeStr[r.op], r.whole))
 				continue
 			}
 			v = 0 // as in the library
 		}
 		values := &group[step]
 		before := len(*values)
-		if r.offer(values, r.parameter.steps[step], offset, entry{v, index}) {
+		if r.offer(values, r.parameter.steps[step], offset, floats.Entry{Value: v, Series: index}) {
 			kept = true
 			grown += len(*values) - before
 			if h != nil {
@@ -141,7 +146,7 @@ func (r *ranking) add(e *evaluation, s *series, named bool) error {
 		}
 	}
 	if kept {
-		r.ranked = append(r.ranked, rankedSeries{s.labels, s.dropName, named, -1})
+		r.ranked = append(r.ranked, rankedSeries{s.Labels, s.DropName, named, -1})
 	}
 	if grown == 0 {
 		return nil
@@ -162,13 +167,13 @@ func (r *ranking) keep(at stepOf, h *histogram.FloatHistogram) {
 }
 
 // offer reports whether a value is kept for now.
-func (r *ranking) offer(h *heap, parameter, offset float64, v entry) bool {
+func (r *ranking) offer(h *floats.Heap, parameter, offset float64, v floats.Entry) bool {
 	if r.op == parser.LIMIT_RATIO {
 		ratio := max(-1, min(1, parameter))
 		if ratio == 0 || !promql.NewHashRatioSampler().AddRatioSampleWithOffset(ratio, offset) {
 			return false
 		}
-		h.push(v, ascending)
+		h.Push(v, floats.Ascending)
 		return true
 	}
 	k := int(parameter)
@@ -176,36 +181,36 @@ func (r *ranking) offer(h *heap, parameter, offset float64, v entry) bool {
 	case k < 1:
 		return false
 	case len(*h) < k:
-		h.push(v, r.less())
+		h.Push(v, r.less())
 		return true
 	case r.op == parser.LIMITK:
 		return false
 	}
-	worst := (*h)[0].value
-	if !r.less()(worst, v.value) || math.IsNaN(worst) && math.IsNaN(v.value) {
+	worst := (*h)[0].Value
+	if !r.less()(worst, v.Value) || math.IsNaN(worst) && math.IsNaN(v.Value) {
 		return false
 	}
 	(*h)[0] = v
-	h.down(0, r.less())
+	h.Down(0, r.less())
 	return true
 }
 
 // less returns the order of the heaps: what goes first goes out first.
 func (r *ranking) less() func(a, b float64) bool {
 	if r.op == parser.BOTTOMK {
-		return descending
+		return floats.Descending
 	}
-	return ascending
+	return floats.Ascending
 }
 
-func (r *ranking) noted() []*notes { return []*notes{&r.notes} }
+func (r *ranking) noted() []*annotation.Notes { return []*annotation.Notes{&r.notes} }
 
 func (r *ranking) inputs() []*node { return []*node{r.input.node, r.argument} }
 
 func (*ranking) name() string { return "ranking" }
 
 // eval ranks all series, and returns those that are kept at any step.
-func (r *ranking) eval(e *evaluation) (*block, error) {
+func (r *ranking) eval(e *evaluation) (*block.Block, error) {
 	b := e.newBlock(r.grid)
 	if err := r.input.feed(e, r); err != nil {
 		return b, err
@@ -225,48 +230,48 @@ func (r *ranking) eval(e *evaluation) (*block, error) {
 			}
 		}
 	}
-	for i := range b.series {
-		b.series[i].trim()
+	for i := range b.Series {
+		b.Series[i].Trim()
 	}
 	e.let(r.held)
 	e.account.Give(int64(r.held) * entryBytes)
-	e.account.Give(int64(len(r.groups)*r.grid.steps) * 24)
+	e.account.Give(int64(len(r.groups)*r.grid.Steps) * 24)
 	r.groups, r.ranked = nil, nil
 	return b, e.seal(b)
 }
 
 // sorted returns what is kept at a step in the order that the library answers.
-func (r *ranking) sorted(h heap) heap {
+func (r *ranking) sorted(h floats.Heap) floats.Heap {
 	if len(h) > 1 && (r.op == parser.TOPK || r.op == parser.BOTTOMK) {
-		h.sortReverse(r.less())
+		h.SortReverse(r.less())
 	}
 	return h
 }
 
 // put sets the value of a series that is kept at a step.
-func (r *ranking) put(b *block, step int, kept entry) error {
-	s := &r.ranked[kept.series]
+func (r *ranking) put(b *block.Block, step int, kept floats.Entry) error {
+	s := &r.ranked[kept.Series]
 	if s.row < 0 {
-		values, err := b.memory.take(r.grid.steps)
+		values, err := b.Memory.Take(r.grid.Steps)
 		if err != nil {
 			return err
 		}
-		fill(values, absent)
+		block.Fill(values, block.Absent)
 		ls := s.labels
 		if s.named {
 			ls = ls.DropReserved(isMetadata)
 		}
-		s.row = len(b.series)
-		b.series = append(b.series, series{labels: ls, dropName: s.dropName, values: values})
+		s.row = len(b.Series)
+		b.Series = append(b.Series, block.Series{Labels: ls, DropName: s.dropName, Values: values})
 	}
-	to := &b.series[s.row]
-	if h := r.kept[stepOf{kept.series, step}]; h != nil {
-		if to.hists == nil {
-			to.hists = make([]*histogram.FloatHistogram, len(to.values))
+	to := &b.Series[s.row]
+	if h := r.kept[stepOf{kept.Series, step}]; h != nil {
+		if to.Hists == nil {
+			to.Hists = make([]*histogram.FloatHistogram, len(to.Values))
 		}
-		to.hists[step] = h
+		to.Hists[step] = h
 		return nil
 	}
-	to.values[step] = kept.value
+	to.Values[step] = kept.Value
 	return nil
 }

@@ -8,11 +8,13 @@ import (
 	"time"
 
 	"github.com/tsdbridge/tsdbridge/internal/tally"
+	"github.com/tsdbridge/tsdbridge/prometheus/promql/block"
+	"github.com/tsdbridge/tsdbridge/prometheus/promql/columns"
 )
 
 // A read is the samples of one selector, read once for all leaves of the plan that need them.
 type read struct {
-	selector Selector
+	selector columns.Selector
 	leaves   []*leaf
 	shared   bool // may get further leaves
 
@@ -30,7 +32,7 @@ type read struct {
 // needsNewest reports whether no leaf needs more than the newest sample of each series.
 func (r *read) needsNewest() bool {
 	for _, l := range r.leaves {
-		if _, end := l.window(0); l.function != nil || l.smooth || l.grid.steps != 1 || end != r.selector.End {
+		if _, end := l.window(0); l.function != nil || l.smooth || l.grid.Steps != 1 || end != r.selector.End {
 			return false
 		}
 	}
@@ -65,21 +67,21 @@ const partPoints = 1 << 14
 func (r *read) all(e *evaluation) error {
 	ctx, rows := tally.Begin(e.ctx)
 	r.rows = rows
-	columns, err := e.find(ctx, r.selector, r.points())
+	set, err := e.find(ctx, r.selector, r.points())
 	if err != nil {
 		return expanding(err)
 	}
-	r.found = columns.Len()
+	r.found = set.Len()
 	steps := 1
 	for _, l := range r.leaves {
-		steps = max(steps, l.grid.steps)
-		l.columns = columns
+		steps = max(steps, l.grid.Steps)
+		l.columns = set
 		if err := l.begin(e); err != nil {
 			return err
 		}
 	}
 	var workers []*readWorker
-	err = columns.Read(ctx, max(1, partPoints/steps), func() ColumnWorker {
+	err = set.Read(ctx, max(1, partPoints/steps), func() columns.Worker {
 		w := newReadWorker(r, e)
 		workers = append(workers, w)
 		return w
@@ -133,8 +135,8 @@ type readWorker struct {
 // A leafWorker evaluates one leaf.
 type leafWorker struct {
 	*evaluator
-	lasting arena // of series that are kept
-	scratch arena // of series that are aggregated
+	lasting block.Arena // of series that are kept
+	scratch block.Arena // of series that are aggregated
 	found   []found
 	held    int64 // samples
 }
@@ -143,7 +145,7 @@ type leafWorker struct {
 type found struct {
 	index  int
 	floats bool // before mappings
-	series
+	block.Series
 }
 
 func newReadWorker(r *read, e *evaluation) *readWorker {
@@ -151,29 +153,29 @@ func newReadWorker(r *read, e *evaluation) *readWorker {
 	for i, l := range r.leaves {
 		w.leaves[i] = leafWorker{
 			evaluator: newEvaluator(&l.windows),
-			lasting:   arena{account: e.account},
-			scratch:   arena{account: e.account},
+			lasting:   block.Arena{Account: e.account},
+			scratch:   block.Arena{Account: e.account},
 		}
 	}
 	return w
 }
 
-var _ ColumnWorker = (*readWorker)(nil)
+var _ columns.Worker = (*readWorker)(nil)
 
 // Take evaluates a part.
-func (w *readWorker) Take(ctx context.Context, part iter.Seq2[int, Column]) error {
+func (w *readWorker) Take(ctx context.Context, part iter.Seq2[int, columns.Column]) error {
 	begin := time.Now()
 	w.failed = w.take(ctx, part)
 	w.computing += time.Since(begin)
 	return w.failed
 }
 
-func (w *readWorker) take(ctx context.Context, part iter.Seq2[int, Column]) (err error) {
+func (w *readWorker) take(ctx context.Context, part iter.Seq2[int, columns.Column]) (err error) {
 	defer recovered(&err)
 	for k := range w.leaves {
 		l := &w.leaves[k]
 		l.found = l.found[:0]
-		l.scratch.reuse()
+		l.scratch.Reuse()
 		l.ended = func() bool { return ctx.Err() != nil }
 	}
 	for i, c := range part {
@@ -188,30 +190,30 @@ func (w *readWorker) take(ctx context.Context, part iter.Seq2[int, Column]) (err
 	return contextError(ctx)
 }
 
-func (w *readWorker) series(lw *leafWorker, l *leaf, i int, c Column) error {
+func (w *readWorker) series(lw *leafWorker, l *leaf, i int, c columns.Column) error {
 	memory := &lw.scratch
 	if l.keeps {
 		memory = &lw.lasting
 	}
-	values, err := memory.take(l.grid.steps)
+	values, err := memory.Take(l.grid.Steps)
 	if err != nil {
 		return err
 	}
 	n := lw.evaluate(l.columns.Labels(i), c, values)
 	if n == 0 {
-		memory.giveBack(values, 0)
+		memory.GiveBack(values, 0)
 		return nil
 	}
-	s := series{values: values, hists: lw.hists}
-	floats := s.hists == nil || countPresent(values) > 0
+	s := block.Series{Values: values, Hists: lw.hists}
+	floats := s.Hists == nil || block.CountPresent(values) > 0
 	for _, m := range l.mappings {
 		m.all(i, &s, m.constants)
 	}
-	s.trim()
-	if len(s.values) <= len(values)/2 {
-		copy(values, s.values)
-		s.values = values[:len(s.values):len(s.values)]
-		memory.giveBack(values, len(s.values))
+	s.Trim()
+	if len(s.Values) <= len(values)/2 {
+		copy(values, s.Values)
+		s.Values = values[:len(s.Values):len(s.Values)]
+		memory.GiveBack(values, len(s.Values))
 	}
 	lw.found = append(lw.found, found{i, floats, s})
 	lw.held += int64(n)
@@ -247,9 +249,9 @@ func (w *readWorker) end() {
 	w.read.computing += w.computing
 	for k, l := range w.read.leaves {
 		lw := &w.leaves[k]
-		lw.scratch.free()
+		lw.scratch.Free()
 		l.held += lw.held
-		l.result.memory.join(&lw.lasting)
+		l.result.Memory.Join(&lw.lasting)
 		l.count.add(lw.count)
 	}
 }
@@ -263,9 +265,9 @@ func (r *read) every() (every int64, ok bool) {
 			return 0, false
 		}
 		start, end := l.window(0)
-		every = commonDivisor(commonDivisor(every, start), end)
-		if l.grid.steps > 1 && !l.fixed {
-			every = commonDivisor(every, l.grid.interval)
+		every = block.CommonDivisor(block.CommonDivisor(every, start), end)
+		if l.grid.Steps > 1 && !l.fixed {
+			every = block.CommonDivisor(every, l.grid.Interval)
 			one = false
 		}
 		one = one && start+1 == r.selector.Start && end == r.selector.End

@@ -11,6 +11,7 @@ import (
 	promstorage "github.com/prometheus/prometheus/storage"
 
 	"github.com/tsdbridge/tsdbridge/internal/tally"
+	"github.com/tsdbridge/tsdbridge/prometheus/promql/columns"
 )
 
 // recordingQueryable is a Queryable for the library that notes what its selectors read. Nothing is noted for a sample.
@@ -50,7 +51,7 @@ type recordingQuerier struct {
 
 // Select implements storage.Querier.
 func (w *recordingQuerier) Select(ctx context.Context, sorted bool, hints *promstorage.SelectHints, matchers ...*labels.Matcher) promstorage.SeriesSet {
-	one := &recordedRead{read: Read{Selector: Selector{Matchers: matchers, Start: w.mint, End: w.maxt}}}
+	one := &recordedRead{read: Read{Selector: columns.Selector{Matchers: matchers, Start: w.mint, End: w.maxt}}}
 	if hints != nil {
 		one.read.Start, one.read.End = hints.Start, hints.End
 	}
@@ -105,7 +106,7 @@ func (w *recordingQueryable) explain(x *Explanation, expr string, answer *promql
 		x.Reads = append(x.Reads, r.read)
 		root.Took = max(0, root.Took-r.read.Took)
 		root.Inputs = append(root.Inputs, &Step{
-			ID: i + 2, Operator: "selector", Expression: SelectorText(r.read.Matchers), Shared: 1, Done: true,
+			ID: i + 2, Operator: "selector", Expression: columns.SelectorText(r.read.Matchers), Shared: 1, Done: true,
 			Series: r.read.Series, Samples: int(r.read.Samples), Reads: []int{i},
 		})
 	}

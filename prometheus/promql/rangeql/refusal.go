@@ -2,6 +2,8 @@ package rangeql
 
 import (
 	"errors"
+
+	"github.com/tsdbridge/tsdbridge/prometheus/promql/block"
 )
 
 // errSameLabels is the library's error of an expression that makes several series with the same
@@ -19,7 +21,7 @@ func (o refusal) inputs() []*node { return o.before }
 
 func (refusal) name() string { return "refusal" }
 
-func (o refusal) eval(e *evaluation) (*block, error) {
+func (o refusal) eval(e *evaluation) (*block.Block, error) {
 	for _, n := range o.before {
 		b, err := n.block(e)
 		if err != nil {
@@ -31,13 +33,13 @@ func (o refusal) eval(e *evaluation) (*block, error) {
 }
 
 // empty is an expression at no steps.
-type empty struct{ grid grid }
+type empty struct{ grid block.Grid }
 
 func (empty) inputs() []*node { return nil }
 
 func (empty) name() string { return "no steps" }
 
-func (o empty) eval(e *evaluation) (*block, error) {
+func (o empty) eval(e *evaluation) (*block.Block, error) {
 	b := e.newBlock(o.grid)
 	return b, e.seal(b)
 }

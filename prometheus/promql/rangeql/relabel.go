@@ -7,6 +7,8 @@ import (
 	"github.com/grafana/regexp"
 	"github.com/prometheus/common/model"
 	"github.com/prometheus/prometheus/model/labels"
+
+	"github.com/tsdbridge/tsdbridge/prometheus/promql/block"
 )
 
 // relabel is label_replace or label_join: it sets one label of each series.
@@ -21,25 +23,25 @@ func (o relabel) inputs() []*node { return []*node{o.input} }
 
 func (relabel) name() string { return "relabel" }
 
-func (o relabel) eval(e *evaluation) (*block, error) {
+func (o relabel) eval(e *evaluation) (*block.Block, error) {
 	in, err := o.input.block(e)
 	if err != nil {
 		return nil, err
 	}
 	defer e.release(in)
-	b := e.newBlock(in.grid)
-	b.series = make([]series, len(in.series))
+	b := e.newBlock(in.Grid)
+	b.Series = make([]block.Series, len(in.Series))
 	builder := labels.NewBuilder(labels.EmptyLabels())
-	for i, s := range in.series {
-		if value, ok := o.value(s.labels); ok {
-			builder.Reset(s.labels)
+	for i, s := range in.Series {
+		if value, ok := o.value(s.Labels); ok {
+			builder.Reset(s.Labels)
 			builder.Set(o.label, value)
-			s.labels = builder.Labels()
-			s.dropName = s.dropName && o.label != model.MetricNameLabel
+			s.Labels = builder.Labels()
+			s.DropName = s.DropName && o.label != model.MetricNameLabel
 		}
-		b.series[i] = s
+		b.Series[i] = s
 	}
-	b.borrow(in)
+	b.Borrow(in)
 	if err := e.seal(b); err != nil {
 		return b, err
 	}

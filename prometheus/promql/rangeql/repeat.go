@@ -1,11 +1,15 @@
 package rangeql
 
-import "github.com/prometheus/prometheus/model/histogram"
+import (
+	"github.com/prometheus/prometheus/model/histogram"
+
+	"github.com/tsdbridge/tsdbridge/prometheus/promql/block"
+)
 
 // repeat is an expression that does not depend on the step: its value at the first step, at all
 // steps.
 type repeat struct {
-	grid  grid
+	grid  block.Grid
 	input *node // at the first step
 }
 
@@ -13,30 +17,30 @@ func (o repeat) inputs() []*node { return []*node{o.input} }
 
 func (repeat) name() string { return "repeat" }
 
-func (o repeat) eval(e *evaluation) (*block, error) {
+func (o repeat) eval(e *evaluation) (*block.Block, error) {
 	in, err := o.input.block(e)
 	if err != nil {
 		return nil, err
 	}
 	defer e.release(in)
 	b := e.newBlock(o.grid)
-	b.series = make([]series, len(in.series))
-	err = e.inParallel(b, len(in.series), len(in.series)*o.grid.steps, func(l *lane, i int) error {
-		s := in.series[i]
-		values, err := l.memory.take(o.grid.steps)
+	b.Series = make([]block.Series, len(in.Series))
+	err = e.inParallel(b, len(in.Series), len(in.Series)*o.grid.Steps, func(l *lane, i int) error {
+		s := in.Series[i]
+		values, err := l.memory.Take(o.grid.Steps)
 		if err != nil {
 			return err
 		}
-		fill(values, s.values[0])
-		s.values = values
-		if s.hists != nil {
-			h := s.hists[0]
-			s.hists = make([]*histogram.FloatHistogram, o.grid.steps)
-			for step := range s.hists {
-				s.hists[step] = h
+		block.Fill(values, s.Values[0])
+		s.Values = values
+		if s.Hists != nil {
+			h := s.Hists[0]
+			s.Hists = make([]*histogram.FloatHistogram, o.grid.Steps)
+			for step := range s.Hists {
+				s.Hists[step] = h
 			}
 		}
-		b.series[i] = s
+		b.Series[i] = s
 		return nil
 	})
 	if err == nil {

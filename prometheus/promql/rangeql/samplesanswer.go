@@ -10,12 +10,14 @@ import (
 	"github.com/prometheus/prometheus/promql/parser"
 
 	"github.com/tsdbridge/tsdbridge/internal/tally"
+	"github.com/tsdbridge/tsdbridge/prometheus/promql/block"
+	"github.com/tsdbridge/tsdbridge/prometheus/promql/columns"
 )
 
 // samplesAnswer is a query for the samples of a range, like up[5m] alone. It is no operator: its
 // answer has no steps.
 type samplesAnswer struct {
-	selector Selector
+	selector columns.Selector
 	// start and end are those of the range: after start, not after end.
 	start, end         int64
 	anchored, smoothed bool
@@ -26,7 +28,7 @@ type samplesAnswer struct {
 }
 
 // newSamplesAnswer returns the answer to a query for a range selector.
-func (p *planner) newSamplesAnswer(m *parser.MatrixSelector, g grid) (*samplesAnswer, error) {
+func (p *planner) newSamplesAnswer(m *parser.MatrixSelector, g block.Grid) (*samplesAnswer, error) {
 	vs := m.VectorSelector.(*parser.VectorSelector)
 	w, err := p.windows(vs, g, m.Range)
 	if err != nil {
@@ -34,7 +36,7 @@ func (p *planner) newSamplesAnswer(m *parser.MatrixSelector, g grid) (*samplesAn
 	}
 	a := &samplesAnswer{anchored: vs.Anchored, smoothed: vs.Smoothed}
 	a.start, a.end = w.window(0)
-	a.selector = Selector{Matchers: vs.LabelMatchers, Start: a.start + 1, End: a.end}
+	a.selector = columns.Selector{Matchers: vs.LabelMatchers, Start: a.start + 1, End: a.end}
 	if a.anchored || a.smoothed {
 		a.selector.Start -= p.lookback.Milliseconds()
 	}
@@ -51,16 +53,16 @@ func (a *samplesAnswer) read(e *evaluation, memory *points) (parser.Value, error
 	defer func() { a.stats.took = e.stop(watch) }()
 	ctx, rows := tally.Begin(e.ctx)
 	a.stats.rows = rows
-	columns, err := e.find(ctx, a.selector, minutes(a.selector))
+	set, err := e.find(ctx, a.selector, minutes(a.selector))
 	if err != nil {
 		return nil, expanding(err)
 	}
-	a.stats.found = columns.Len()
+	a.stats.found = set.Len()
 	memory.account = e.account
 	answer := promql.Matrix{}
 	var workers []*samplesWorker
-	err = columns.Read(ctx, 0, func() ColumnWorker {
-		w := &samplesWorker{answer: a, evaluation: e, columns: columns, memory: memory, found: &answer}
+	err = set.Read(ctx, 0, func() columns.Worker {
+		w := &samplesWorker{answer: a, evaluation: e, columns: set, memory: memory, found: &answer}
 		workers = append(workers, w)
 		return w
 	})
@@ -80,17 +82,17 @@ func (a *samplesAnswer) read(e *evaluation, memory *points) (parser.Value, error
 type samplesWorker struct {
 	answer     *samplesAnswer
 	evaluation *evaluation
-	columns    Columns
+	columns    columns.Set
 	memory     *points
 	found      *promql.Matrix // by all workers
 
-	part   []Column
+	part   []columns.Column
 	rows   []int
 	failed error
 }
 
 // Take keeps the columns until Commit.
-func (w *samplesWorker) Take(_ context.Context, part iter.Seq2[int, Column]) error {
+func (w *samplesWorker) Take(_ context.Context, part iter.Seq2[int, columns.Column]) error {
 	w.part, w.rows = w.part[:0], w.rows[:0]
 	for i, c := range part {
 		w.part, w.rows = append(w.part, c), append(w.rows, i)
@@ -109,7 +111,7 @@ func (w *samplesWorker) Commit(ctx context.Context) error {
 	return w.failed
 }
 
-func (w *samplesWorker) series(row int, c Column) error {
+func (w *samplesWorker) series(row int, c columns.Column) error {
 	a := w.answer
 	s := promql.Series{Metric: w.columns.Labels(row)}
 	if len(c.Histograms) > 0 {
@@ -129,7 +131,7 @@ func (w *samplesWorker) series(row int, c Column) error {
 		return err
 	}
 	a.copyTo(&s, c, floats)
-	samples := samplesOf(s)
+	samples := block.SamplesOf(s)
 	a.stats.samples += int64(len(c.Times) + len(c.Histograms))
 	if samples == 0 {
 		return nil
@@ -141,7 +143,7 @@ func (w *samplesWorker) series(row int, c Column) error {
 
 // copyTo sets the points of a series to those of a column, without stale markers. memory has room for
 // the floats.
-func (a *samplesAnswer) copyTo(s *promql.Series, c Column, memory []promql.FPoint) {
+func (a *samplesAnswer) copyTo(s *promql.Series, c columns.Column, memory []promql.FPoint) {
 	within := func(t int64) bool { return t >= a.selector.Start && t <= a.selector.End }
 	for i, v := range c.Values {
 		if t := c.Times[i]; within(t) && !value.IsStaleNaN(v) {

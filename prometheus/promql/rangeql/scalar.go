@@ -2,15 +2,17 @@ package rangeql
 
 import (
 	"math"
+
+	"github.com/tsdbridge/tsdbridge/prometheus/promql/block"
 )
 
 // number is a literal.
 type number struct {
-	grid  grid
+	grid  block.Grid
 	value float64
 }
 
-func (o number) eval(e *evaluation) (*block, error) {
+func (o number) eval(e *evaluation) (*block.Block, error) {
 	return scalarBlock(e, o.grid, func(int) float64 { return o.value })
 }
 
@@ -20,12 +22,12 @@ func (number) name() string { return "number" }
 
 // clock is time(), or a function of the calendar without an argument.
 type clock struct {
-	grid grid
+	grid block.Grid
 	of   func(millis int64) float64
 }
 
-func (o clock) eval(e *evaluation) (*block, error) {
-	return scalarBlock(e, o.grid, func(step int) float64 { return o.of(o.grid.time(step)) })
+func (o clock) eval(e *evaluation) (*block.Block, error) {
+	return scalarBlock(e, o.grid, func(step int) float64 { return o.of(o.grid.Time(step)) })
 }
 
 func (o clock) inputs() []*node { return nil }
@@ -34,12 +36,12 @@ func (clock) name() string { return "time" }
 
 // scalars is an operation with two scalars.
 type scalars struct {
-	grid        grid
+	grid        block.Grid
 	of          func(l, r float64) float64
 	left, right *node
 }
 
-func (o scalars) eval(e *evaluation) (*block, error) {
+func (o scalars) eval(e *evaluation) (*block.Block, error) {
 	lb, l, err := o.left.values(e)
 	if err != nil {
 		return nil, err
@@ -59,7 +61,7 @@ func (scalars) name() string { return "scalar operation" }
 
 // toScalar is scalar(v): the value where there is exactly one.
 type toScalar struct {
-	grid  grid
+	grid  block.Grid
 	input *node
 }
 
@@ -67,7 +69,7 @@ func (o toScalar) inputs() []*node { return []*node{o.input} }
 
 func (toScalar) name() string { return "scalar" }
 
-func (o toScalar) eval(e *evaluation) (*block, error) {
+func (o toScalar) eval(e *evaluation) (*block.Block, error) {
 	in, err := o.input.block(e)
 	if err != nil {
 		return nil, err
@@ -75,8 +77,8 @@ func (o toScalar) eval(e *evaluation) (*block, error) {
 	defer e.release(in)
 	return scalarBlock(e, o.grid, func(step int) float64 {
 		found, result := false, math.NaN()
-		for i := range in.series {
-			v, ok := in.series[i].at(step)
+		for i := range in.Series {
+			v, ok := in.Series[i].At(step)
 			switch {
 			case !ok:
 			case found:
@@ -91,15 +93,15 @@ func (o toScalar) eval(e *evaluation) (*block, error) {
 
 // scalarBlock returns the block of a scalar: one series without labels and with a value at each
 // step.
-func scalarBlock(e *evaluation, g grid, f func(step int) float64) (*block, error) {
+func scalarBlock(e *evaluation, g block.Grid, f func(step int) float64) (*block.Block, error) {
 	b := e.newBlock(g)
-	values, err := b.memory.take(g.steps)
+	values, err := b.Memory.Take(g.Steps)
 	if err != nil {
 		return nil, err
 	}
 	for step := range values {
 		values[step] = f(step)
 	}
-	b.series = []series{{values: values}}
+	b.Series = []block.Series{{Values: values}}
 	return b, e.seal(b)
 }

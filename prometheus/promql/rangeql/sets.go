@@ -5,11 +5,13 @@ import (
 
 	"github.com/prometheus/prometheus/model/histogram"
 	"github.com/prometheus/prometheus/promql/parser"
+
+	"github.com/tsdbridge/tsdbridge/prometheus/promql/block"
 )
 
 // sets is and, or, unless.
 type sets struct {
-	grid        grid
+	grid        block.Grid
 	op          parser.ItemType
 	matching    *parser.VectorMatching
 	left, right *node
@@ -20,20 +22,20 @@ type presence []bool
 
 // presences returns at which steps each signature of a block has a value. It takes memory from an
 // arena.
-func presences(memory *arena, in *block, numbers []int) (map[int]presence, error) {
-	all := make(map[int]presence, len(in.series))
+func presences(memory *block.Arena, in *block.Block, numbers []int) (map[int]presence, error) {
+	all := make(map[int]presence, len(in.Series))
 	for i, number := range numbers {
 		p := all[number]
 		if p == nil {
-			if err := memory.takeBytes(int64(in.steps)); err != nil {
+			if err := memory.TakeBytes(int64(in.Steps)); err != nil {
 				return nil, err
 			}
-			p = make(presence, in.steps)
+			p = make(presence, in.Steps)
 			all[number] = p
 		}
-		s := &in.series[i]
-		for step := s.from; step < s.to(); step++ {
-			p[step] = p[step] || s.has(step)
+		s := &in.Series[i]
+		for step := s.From; step < s.To(); step++ {
+			p[step] = p[step] || s.Has(step)
 		}
 	}
 	return all, nil
@@ -43,7 +45,7 @@ func (o sets) inputs() []*node { return []*node{o.left, o.right} }
 
 func (sets) name() string { return "set operation" }
 
-func (o sets) eval(e *evaluation) (*block, error) {
+func (o sets) eval(e *evaluation) (*block.Block, error) {
 	left, right, release, err := e.both(o.left, o.right)
 	if err != nil {
 		return nil, err
@@ -53,7 +55,7 @@ func (o sets) eval(e *evaluation) (*block, error) {
 	l, r := signatures.all(left), signatures.all(right)
 	b := e.newBlock(o.grid)
 	if o.op != parser.LOR {
-		present, err := presences(&b.memory, right, r)
+		present, err := presences(&b.Memory, right, r)
 		if err == nil {
 			err = o.masked(e, b, left, l, present, o.op == parser.LAND)
 		}
@@ -62,7 +64,7 @@ func (o sets) eval(e *evaluation) (*block, error) {
 		}
 		return b, err
 	}
-	present, err := presences(&b.memory, left, l)
+	present, err := presences(&b.Memory, left, l)
 	if err == nil {
 		err = o.masked(e, b, left, nil, nil, false)
 	}
@@ -94,10 +96,10 @@ func maskHistograms(hists []*histogram.FloatHistogram, p presence, wanted bool) 
 
 // masked appends series to a block, at those steps at which the presence of their signature is as
 // wanted.
-func (o sets) masked(e *evaluation, b, in *block, numbers []int, other map[int]presence, wanted bool) error {
-	offset := len(b.series)
-	b.series = append(b.series, make([]series, len(in.series))...)
-	return e.inParallel(b, len(in.series), len(in.series)*o.grid.steps, func(l *lane, i int) error {
+func (o sets) masked(e *evaluation, b, in *block.Block, numbers []int, other map[int]presence, wanted bool) error {
+	offset := len(b.Series)
+	b.Series = append(b.Series, make([]block.Series, len(in.Series))...)
+	return e.inParallel(b, len(in.Series), len(in.Series)*o.grid.Steps, func(l *lane, i int) error {
 		var p presence
 		if numbers != nil {
 			p = other[numbers[i]]
@@ -105,23 +107,23 @@ func (o sets) masked(e *evaluation, b, in *block, numbers []int, other map[int]p
 		if p == nil && wanted {
 			return nil
 		}
-		s := in.series[i]
-		values, err := l.memory.take(len(s.values))
+		s := in.Series[i]
+		values, err := l.memory.Take(len(s.Values))
 		if err != nil {
 			return err
 		}
-		copy(values, s.values)
+		copy(values, s.Values)
 		if p != nil {
 			for k := range values {
-				if p[s.from+k] != wanted {
-					values[k] = absent
+				if p[s.From+k] != wanted {
+					values[k] = block.Absent
 				}
 			}
-			s.hists = maskHistograms(s.hists, p[s.from:], wanted)
+			s.Hists = maskHistograms(s.Hists, p[s.From:], wanted)
 		}
-		s.values = values
-		s.trim()
-		b.series[offset+i] = s
+		s.Values = values
+		s.Trim()
+		b.Series[offset+i] = s
 		return nil
 	})
 }

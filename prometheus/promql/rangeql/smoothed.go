@@ -10,12 +10,15 @@ import (
 	"github.com/prometheus/prometheus/model/labels"
 	"github.com/prometheus/prometheus/promql"
 	"github.com/prometheus/prometheus/util/annotations"
+
+	"github.com/tsdbridge/tsdbridge/prometheus/promql/block"
+	"github.com/tsdbridge/tsdbridge/prometheus/promql/columns"
 )
 
 // smoothed computes the values of a smoothed selector: at each step the sample of that time, else
 // what lies between the samples around it, else the newest sample. Its arithmetic is that of the
 // library's smoothSeries.
-func (e *pointEvaluator) smoothed(ls labels.Labels, c Column, out []float64) int {
+func (e *pointEvaluator) smoothed(ls labels.Labels, c columns.Column, out []float64) int {
 	if len(c.Histograms) > 0 {
 		e.hists = make([]*histogram.FloatHistogram, len(out))
 	}
@@ -26,16 +29,16 @@ func (e *pointEvaluator) smoothed(ls labels.Labels, c Column, out []float64) int
 		floats, hists := floatsBetween(e.floats, start, end+e.later), histogramsBetween(e.histograms, start, end+e.later)
 		last = len(floats)
 		for _, p := range hists {
-			last += histogramSamples(p.H)
+			last += block.HistogramSamples(p.H)
 		}
 		e.count.most = max(e.count.most, last)
 		switch {
 		case len(floats) > 0 && len(hists) > 0:
-			e.notes.warn(annotations.NewMixedFloatsHistogramsWarning(name, e.argument))
+			e.notes.Warn(annotations.NewMixedFloatsHistogramsWarning(name, e.argument))
 		case len(hists) > 0:
 			if h := e.smoothHistogram(name, hists, end); h != nil {
 				e.hists[step] = h
-				count += histogramSamples(h)
+				count += block.HistogramSamples(h)
 			}
 		default:
 			if v, ok := smoothFloat(floats, end); ok {
@@ -85,12 +88,12 @@ func (e *pointEvaluator) smoothHistogram(name string, points []promql.HPoint, at
 	}
 	before, after := points[i-1], points[i]
 	if before.H.UsesCustomBuckets() != after.H.UsesCustomBuckets() {
-		e.notes.warn(annotations.NewMixedExponentialCustomHistogramsWarning(name, e.argument))
+		e.notes.Warn(annotations.NewMixedExponentialCustomHistogramsWarning(name, e.argument))
 		return nil
 	}
 	h, err := e.betweenHistograms(before, after, at)
 	if errors.Is(err, histogram.ErrHistogramsIncompatibleSchema) {
-		e.notes.warn(annotations.NewMixedExponentialCustomHistogramsWarning(name, e.argument))
+		e.notes.Warn(annotations.NewMixedExponentialCustomHistogramsWarning(name, e.argument))
 	}
 	return h
 }
@@ -109,7 +112,7 @@ func (e *pointEvaluator) betweenHistograms(before, after promql.HPoint, at int64
 		return nil, err
 	}
 	if reconciled {
-		e.notes.warn(annotations.NewMismatchedCustomBucketsHistogramsInfo(e.argument, annotations.HistogramSub))
+		e.notes.Warn(annotations.NewMismatchedCustomBucketsHistogramsInfo(e.argument, annotations.HistogramSub))
 	}
 	h.Mul(fraction)
 	_, _, reconciled, err = h.Add(before.H)
@@ -117,7 +120,7 @@ func (e *pointEvaluator) betweenHistograms(before, after promql.HPoint, at int64
 		return nil, err
 	}
 	if reconciled {
-		e.notes.warn(annotations.NewMismatchedCustomBucketsHistogramsInfo(e.argument, annotations.HistogramAdd))
+		e.notes.Warn(annotations.NewMismatchedCustomBucketsHistogramsInfo(e.argument, annotations.HistogramAdd))
 	}
 	return h, nil
 }

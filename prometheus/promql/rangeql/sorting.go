@@ -1,61 +1,66 @@
 package rangeql
 
 import (
+	"slices"
+
 	"github.com/facette/natsort"
 	"github.com/prometheus/prometheus/model/labels"
 	"github.com/prometheus/prometheus/promql/parser/posrange"
 	"github.com/prometheus/prometheus/util/annotations"
-	"slices"
+
+	"github.com/tsdbridge/tsdbridge/prometheus/promql/annotation"
+	"github.com/tsdbridge/tsdbridge/prometheus/promql/block"
+	"github.com/tsdbridge/tsdbridge/prometheus/promql/floats"
 )
 
 // sorting is sort, sort_desc, sort_by_label or sort_by_label_desc. It orders instant vectors; an
 // answer with several steps is ordered by labels in the end.
 type sorting struct {
 	input      *node
-	grid       grid
+	grid       block.Grid
 	descending bool
 	byLabels   []string // nil: by value
 	position   posrange.PositionRange
-	notes      *notes
+	notes      *annotation.Notes
 }
 
-func (o sorting) noted() []*notes { return []*notes{o.notes} }
+func (o sorting) noted() []*annotation.Notes { return []*annotation.Notes{o.notes} }
 
 func (o sorting) inputs() []*node { return []*node{o.input} }
 
 func (sorting) name() string { return "sort" }
 
-func (o sorting) eval(e *evaluation) (*block, error) {
+func (o sorting) eval(e *evaluation) (*block.Block, error) {
 	in, err := o.input.block(e)
 	if err != nil {
 		return nil, err
 	}
 	defer e.release(in)
-	if o.grid.isRange() {
-		o.notes.warn(annotations.NewSortInRangeQueryWarning(o.position))
+	if o.grid.IsRange() {
+		o.notes.Warn(annotations.NewSortInRangeQueryWarning(o.position))
 	}
 	b := e.newBlock(o.grid)
-	b.series = make([]series, 0, len(in.series))
-	b.borrow(in)
-	for _, s := range in.series {
-		if o.byLabels == nil && s.hists != nil {
-			s.hists = nil // Values are sorted.
-			s.trim()
+	b.Series = make([]block.Series, 0, len(in.Series))
+	b.Borrow(in)
+	for _, s := range in.Series {
+		if o.byLabels == nil && s.Hists != nil {
+			s.Hists = nil // Values are sorted.
+			s.Trim()
 		}
-		if len(s.values) > 0 {
-			b.series = append(b.series, s)
+		if len(s.Values) > 0 {
+			b.Series = append(b.Series, s)
 		}
 	}
-	if !o.grid.isRange() {
+	if !o.grid.IsRange() {
 		o.sort(b)
 	}
 	return b, e.seal(b)
 }
 
-func (o sorting) sort(b *block) {
+func (o sorting) sort(b *block.Block) {
 	if o.byLabels != nil {
-		slices.SortFunc(b.series, func(x, y series) int {
-			order := compareByLabels(x.labels, y.labels, o.byLabels)
+		slices.SortFunc(b.Series, func(x, y block.Series) int {
+			order := compareByLabels(x.Labels, y.Labels, o.byLabels)
 			if o.descending {
 				return -order
 			}
@@ -64,20 +69,20 @@ func (o sorting) sort(b *block) {
 		return
 	}
 	// The library sorts NaN to the end with a reversed sort.
-	values := make(heap, len(b.series))
-	for i := range b.series {
-		values[i] = entry{b.series[i].values[0], int32(i)}
+	values := make(floats.Heap, len(b.Series))
+	for i := range b.Series {
+		values[i] = floats.Entry{Value: b.Series[i].Values[0], Series: int32(i)}
 	}
-	less := descending
+	less := floats.Descending
 	if o.descending {
-		less = ascending
+		less = floats.Ascending
 	}
-	values.sortReverse(less)
-	sorted := make([]series, len(values))
+	values.SortReverse(less)
+	sorted := make([]block.Series, len(values))
 	for i, v := range values {
-		sorted[i] = b.series[v.series]
+		sorted[i] = b.Series[v.Series]
 	}
-	b.series = sorted
+	b.Series = sorted
 }
 
 func compareByLabels(x, y labels.Labels, names []string) int {

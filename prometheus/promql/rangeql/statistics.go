@@ -7,6 +7,8 @@ import (
 	"github.com/prometheus/prometheus/promql"
 	promstorage "github.com/prometheus/prometheus/storage"
 	"github.com/prometheus/prometheus/tsdb/chunkenc"
+
+	"github.com/tsdbridge/tsdbridge/prometheus/promql/columns"
 )
 
 // statistics computes count, sum and counter reset hint of the histograms of a series where the library
@@ -24,7 +26,7 @@ type statistics struct {
 
 // withoutBuckets returns the histograms of a column that the library would read for the steps, without
 // their buckets. They are valid until the next call.
-func (e *pointEvaluator) withoutBuckets(c Column) []promql.HPoint {
+func (e *pointEvaluator) withoutBuckets(c columns.Column) []promql.HPoint {
 	first, _ := e.window(0)
 	s := &e.statisticsOf
 	s.begin(c, first-e.earlier)
@@ -32,7 +34,7 @@ func (e *pointEvaluator) withoutBuckets(c Column) []promql.HPoint {
 	case e.function != nil:
 		s.readRanges(e.windows, e.length+e.earlier+e.later)
 	case e.smooth:
-		s.readRanges(e.windows, e.grid.until-e.grid.start+e.length+e.later)
+		s.readRanges(e.windows, e.grid.Until-e.grid.Start+e.length+e.later)
 	default:
 		s.readInstants(e.windows)
 	}
@@ -41,7 +43,7 @@ func (e *pointEvaluator) withoutBuckets(c Column) []promql.HPoint {
 
 // begin takes another series. The library does not get the samples until after: they are before the first
 // step's window.
-func (s *statistics) begin(c Column, after int64) {
+func (s *statistics) begin(c columns.Column, after int64) {
 	s.column.reset(c, after)
 	if s.stats == nil {
 		s.stats = promql.NewHistogramStatsIterator(&s.column)
@@ -57,7 +59,7 @@ func (s *statistics) begin(c Column, after int64) {
 // samples of the time kept before the one sought.
 func (s *statistics) readRanges(w *windows, kept int64) {
 	it := promstorage.NewBufferIterator(statisticsIterator{s.stats, s}, kept)
-	for step := range w.grid.steps {
+	for step := range w.grid.Steps {
 		_, end := w.window(step)
 		end += w.later
 		if it.Seek(end) == chunkenc.ValFloatHistogram && it.AtT() == end {
@@ -72,7 +74,7 @@ func (s *statistics) readRanges(w *windows, kept int64) {
 // readInstants reads as the library does for the newest sample of each step.
 func (s *statistics) readInstants(w *windows) {
 	it := promstorage.NewMemoizedIterator(statisticsIterator{s.stats, s}, w.length)
-	for step := range w.grid.steps {
+	for step := range w.grid.Steps {
 		_, end := w.window(step)
 		if it.Seek(end) == chunkenc.ValFloatHistogram {
 			it.AtFloatHistogram()
@@ -100,7 +102,7 @@ func (i statisticsIterator) AtFloatHistogram(*histogram.FloatHistogram) (int64, 
 
 // columnIterator is a column as the library reads a series.
 type columnIterator struct {
-	column       Column
+	column       columns.Column
 	float, hist  int // the current samples
 	onHistograms bool
 	started      bool
@@ -109,7 +111,7 @@ type columnIterator struct {
 var _ chunkenc.Iterator = (*columnIterator)(nil)
 
 // reset takes the samples of a column after a time.
-func (i *columnIterator) reset(c Column, after int64) {
+func (i *columnIterator) reset(c columns.Column, after int64) {
 	float := sort.Search(len(c.Times), func(k int) bool { return c.Times[k] > after })
 	hist := sort.Search(len(c.Histograms), func(k int) bool { return c.Histograms[k].T > after })
 	c.Times, c.Values, c.Histograms = c.Times[float:], c.Values[float:], c.Histograms[hist:]

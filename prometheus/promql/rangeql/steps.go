@@ -5,6 +5,8 @@ import (
 
 	"github.com/prometheus/prometheus/model/histogram"
 	"github.com/prometheus/prometheus/util/annotations"
+
+	"github.com/tsdbridge/tsdbridge/prometheus/promql/floats"
 )
 
 // steps are what an evaluator evaluates, and what is counted of it.
@@ -52,9 +54,9 @@ func (s *steps) seesSteps(n, samples, fresh int) {
 
 // checkQuantile warns about the quantile of a step with samples.
 func (s *steps) checkQuantile(q float64) {
-	if isNoQuantile(q) && math.Float64bits(q) != math.Float64bits(s.refusedQuantile) {
+	if floats.IsNoQuantile(q) && math.Float64bits(q) != math.Float64bits(s.refusedQuantile) {
 		s.refusedQuantile = q
-		s.notes.warn(annotations.NewInvalidQuantileWarning(q, s.argument))
+		s.notes.Warn(annotations.NewInvalidQuantileWarning(q, s.argument))
 	}
 }
 

@@ -8,6 +8,10 @@ import (
 	"github.com/prometheus/prometheus/model/labels"
 	"github.com/prometheus/prometheus/promql"
 	"github.com/prometheus/prometheus/util/annotations"
+
+	"github.com/tsdbridge/tsdbridge/prometheus/promql/annotation"
+	"github.com/tsdbridge/tsdbridge/prometheus/promql/block"
+	"github.com/tsdbridge/tsdbridge/prometheus/promql/columns"
 )
 
 // A subquery is a function of a range of the values of an expression at steps of its own.
@@ -28,9 +32,9 @@ func (o *subquery) sampled() (total, read int64) { return o.count.total, 0 }
 
 func (*subquery) name() string { return "subquery function" }
 
-func (o *subquery) noted() []*notes { return []*notes{o.notes} }
+func (o *subquery) noted() []*annotation.Notes { return []*annotation.Notes{o.notes} }
 
-func (o *subquery) eval(e *evaluation) (*block, error) {
+func (o *subquery) eval(e *evaluation) (*block.Block, error) {
 	constants, release, err := e.arguments(o.args)
 	if err != nil {
 		return nil, err
@@ -43,8 +47,8 @@ func (o *subquery) eval(e *evaluation) (*block, error) {
 	}
 	defer e.release(in)
 	b := e.newBlock(o.grid)
-	b.series = make([]series, len(in.series))
-	err = e.inParallel(b, len(in.series), len(in.series)*(o.grid.steps+in.steps), func(l *lane, i int) error {
+	b.Series = make([]block.Series, len(in.Series))
+	err = e.inParallel(b, len(in.Series), len(in.Series)*(o.grid.Steps+in.Steps), func(l *lane, i int) error {
 		if l.samples == nil {
 			l.samples = o.newWorker(e)
 		}
@@ -66,7 +70,7 @@ func (o *subquery) eval(e *evaluation) (*block, error) {
 	if e.delayed || !severalNames(in) {
 		return b, nil
 	}
-	return b, distinct(&o.windows, len(b.series), func(i int) labels.Labels { return b.series[i].labels })
+	return b, distinct(&o.windows, len(b.Series), func(i int) labels.Labels { return b.Series[i].Labels })
 }
 
 // newWorker returns the worker of a lane.
@@ -82,36 +86,36 @@ func (o *subquery) newWorker(e *evaluation) *subqueryWorker {
 // subqueryWorker evaluates series, in one goroutine.
 type subqueryWorker struct {
 	*evaluator
-	column Column
+	column columns.Column
 }
 
-func (o *subquery) series(e *evaluation, b, in *block, l *lane, i int) error {
-	s, w := &in.series[i], l.samples
+func (o *subquery) series(e *evaluation, b, in *block.Block, l *lane, i int) error {
+	s, w := &in.Series[i], l.samples
 	w.read(in, s)
-	values, err := l.memory.take(o.grid.steps)
+	values, err := l.memory.Take(o.grid.Steps)
 	if err != nil {
 		return err
 	}
-	w.evaluate(s.labels, w.column, values)
-	out := series{hists: w.hists, labels: s.labels, dropName: s.dropName || !o.function.keepsName, values: values}
-	if out.dropName {
-		out.labels = e.withoutName(s.labels)
+	w.evaluate(s.Labels, w.column, values)
+	out := block.Series{Hists: w.hists, Labels: s.Labels, DropName: s.DropName || !o.function.keepsName, Values: values}
+	if out.DropName {
+		out.Labels = e.withoutName(s.Labels)
 	}
-	out.trim()
-	b.series[i] = out
+	out.Trim()
+	b.Series[i] = out
 	return nil
 }
 
 // read makes samples of the values of a series.
-func (w *subqueryWorker) read(in *block, s *series) {
+func (w *subqueryWorker) read(in *block.Block, s *block.Series) {
 	c := &w.column
 	c.Times, c.Values, c.Histograms = c.Times[:0], c.Values[:0], c.Histograms[:0]
-	for k, v := range s.values {
-		if !isAbsent(v) {
-			c.Times, c.Values = append(c.Times, in.time(s.from+k)), append(c.Values, v)
+	for k, v := range s.Values {
+		if !block.IsAbsent(v) {
+			c.Times, c.Values = append(c.Times, in.Time(s.From+k)), append(c.Values, v)
 		}
 	}
-	for k, h := range s.hists {
+	for k, h := range s.Hists {
 		if h == nil {
 			continue
 		}
@@ -121,19 +125,19 @@ func (w *subqueryWorker) read(in *block, s *series) {
 			unknown.CounterResetHint = histogram.UnknownCounterReset
 			h = &unknown
 		}
-		c.Histograms = append(c.Histograms, promql.HPoint{T: in.time(s.from + k), H: h})
+		c.Histograms = append(c.Histograms, promql.HPoint{T: in.Time(s.From + k), H: h})
 	}
 }
 
 // check warns about counters that are not named as such.
-func (o *subquery) check(in, b *block) {
+func (o *subquery) check(in, b *block.Block) {
 	if !o.function.counter {
 		return
 	}
-	for i := range b.series {
-		name := in.series[i].labels.Get(model.MetricNameLabel)
-		if name != "" && countPresent(b.series[i].values) > 0 && !namedAsCounter(name) {
-			o.notes.warn(annotations.NewPossibleNonCounterInfo(name, o.argument))
+	for i := range b.Series {
+		name := in.Series[i].Labels.Get(model.MetricNameLabel)
+		if name != "" && block.CountPresent(b.Series[i].Values) > 0 && !namedAsCounter(name) {
+			o.notes.Warn(annotations.NewPossibleNonCounterInfo(name, o.argument))
 		}
 	}
 }

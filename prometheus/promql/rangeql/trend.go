@@ -3,6 +3,8 @@ package rangeql
 import (
 	"fmt"
 	"math"
+
+	"github.com/tsdbridge/tsdbridge/prometheus/promql/floats"
 )
 
 // deriv returns the slope of a line through the samples.
@@ -37,10 +39,10 @@ func regression(s *span, at int64) (slope, intercept float64) {
 }
 
 // leastSquares returns the line through n samples of which these are the sums.
-func leastSquares(x, x2, y, xy compensated, samples int) (slope, intercept float64) {
+func leastSquares(x, x2, y, xy floats.Sum, samples int) (slope, intercept float64) {
 	n := float64(samples)
-	sumX, sumY := x.sum+x.c, y.sum+y.c
-	sumXY, sumX2 := xy.sum+xy.c, x2.sum+x2.c
+	sumX, sumY := x.Value+x.Rest, y.Value+y.Rest
+	sumXY, sumX2 := xy.Value+xy.Rest, x2.Value+x2.Rest
 	covariance := sumXY - sumX*sumY/n
 	variance := sumX2 - sumX*sumX/n
 	slope = covariance / variance
@@ -59,7 +61,7 @@ func isConstant(values []float64) bool {
 
 // timeSums returns the sums of the distances from a time, and of their squares. The distances are in
 // scratch afterwards. Samples at uniform distances often have those of the step or the series before.
-func (s *span) timeSums(at int64) (x, x2 compensated) {
+func (s *span) timeSums(at int64) (x, x2 floats.Sum) {
 	p := pattern{first: s.times[0] - at, last: s.times[len(s.times)-1] - at, samples: len(s.times)}
 	if s.regular && p == s.pattern {
 		return s.x, s.x2
@@ -68,8 +70,8 @@ func (s *span) timeSums(at int64) (x, x2 compensated) {
 	for i := range s.times {
 		t := float64(s.times[i]-at) / 1e3
 		s.scratch = append(s.scratch, t)
-		x.sum, x.c = plus(x.sum, x.c, t)
-		x2.sum, x2.c = plus(x2.sum, x2.c, float64(t*t))
+		x.Value, x.Rest = floats.Add(x.Value, x.Rest, t)
+		x2.Value, x2.Rest = floats.Add(x2.Value, x2.Rest, float64(t*t))
 	}
 	if s.pattern, s.x, s.x2 = p, x, x2; !s.regular {
 		s.pattern = pattern{} // says nothing of the times between
@@ -78,8 +80,8 @@ func (s *span) timeSums(at int64) (x, x2 compensated) {
 }
 
 // valueSums returns the sums of the values, and of their products with the distances in scratch.
-func (s *span) valueSums() (y, xy compensated) {
-	return sumAndProducts(s.values, s.scratch, s.bound, s.productBound())
+func (s *span) valueSums() (y, xy floats.Sum) {
+	return floats.SumAndProducts(s.values, s.scratch, s.bound, s.productBound())
 }
 
 // productBound returns the bound of products of the values with the distances in scratch, which

@@ -14,7 +14,7 @@ func (e *evaluator) uniform(times []int64) uniform {
 	w := uniform{
 		first:  countUntil(start-times[0], e.distance),
 		next:   countUntil(end-times[0], e.distance),
-		stride: int(e.grid.interval / e.distance),
+		stride: int(e.grid.Interval / e.distance),
 	}
 	w.size = w.next - w.first
 	return w

@@ -1,5 +1,9 @@
 package rangeql
 
+import (
+	"github.com/tsdbridge/tsdbridge/prometheus/promql/block"
+)
+
 // mostClasses is into how many classes steps are divided at most, and fewestInClass how many steps
 // each has at least.
 const (
@@ -20,7 +24,7 @@ func (e *evaluator) uniformRanges(times []int64, values []float64, out []float64
 	if e.distance <= 0 || e.fixed || !e.hasUniformLoop() {
 		return 0, false
 	}
-	n := int(e.distance / commonDivisor(e.grid.interval, e.distance))
+	n := int(e.distance / block.CommonDivisor(e.grid.Interval, e.distance))
 	switch {
 	case n == 1:
 		return e.uniformLoop(times, values, out), true
@@ -65,18 +69,18 @@ func (c *class) of(all *windows, first, n int) *windows {
 	g := all.grid
 	constants := c.constants[:0]
 	c.windows = *all
-	c.grid = grid{start: g.time(first), interval: g.interval * int64(n), steps: (g.steps - first + n - 1) / n, until: g.until}
-	if cap(c.out) < c.grid.steps {
-		c.out = make([]float64, c.grid.steps)
+	c.grid = block.Grid{Start: g.Time(first), Interval: g.Interval * int64(n), Steps: (g.Steps - first + n - 1) / n, Until: g.Until}
+	if cap(c.out) < c.grid.Steps {
+		c.out = make([]float64, c.grid.Steps)
 	}
-	c.out = c.out[:c.grid.steps]
+	c.out = c.out[:c.grid.Steps]
 	for i, a := range all.constants {
 		if i == cap(constants) {
 			constants = append(constants, nil)
 		}
 		constants = constants[:i+1]
 		constants[i] = constants[i][:0]
-		for step := first; step < g.steps; step += n {
+		for step := first; step < g.Steps; step += n {
 			constants[i] = append(constants[i], a[step])
 		}
 	}
@@ -87,7 +91,7 @@ func (c *class) of(all *windows, first, n int) *windows {
 // distinct returns how many samples the steps see, each once.
 func (e *evaluator) distinct(times []int64) int64 {
 	next, read := 0, 0
-	for step := range e.grid.steps {
+	for step := range e.grid.Steps {
 		start, end := e.window(step)
 		seen := next
 		first := e.countBefore(times, start)

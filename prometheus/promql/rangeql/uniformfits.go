@@ -1,5 +1,10 @@
 package rangeql
 
+import (
+	"github.com/tsdbridge/tsdbridge/prometheus/promql/block"
+	"github.com/tsdbridge/tsdbridge/prometheus/promql/floats"
+)
+
 // fit is what a function returns of a line through the samples of a range.
 type fit uint8
 
@@ -13,19 +18,19 @@ const (
 // samples have the same sums.
 func (e *evaluator) uniformFits(times []int64, values []float64, out []float64) int {
 	w := e.uniform(times)
-	e.span.totals.begin(values)
+	e.span.totals.Begin(values)
 	found := 0
 	for step := 0; step < len(out); {
-		if w.inside(step, sumsAtOnce, len(values)) == sumsAtOnce && step+sumsAtOnce <= len(out) && e.fitsOf(times, values, w, step, out[step:]) {
-			e.seesSteps(sumsAtOnce, w.size, min(w.size, w.stride))
+		if w.inside(step, floats.SumsAtOnce, len(values)) == floats.SumsAtOnce && step+floats.SumsAtOnce <= len(out) && e.fitsOf(times, values, w, step, out[step:]) {
+			e.seesSteps(floats.SumsAtOnce, w.size, min(w.size, w.stride))
 			if step == 0 { // All samples of the first range are new.
 				e.count.read += int64(w.size - min(w.size, w.stride))
 			}
-			found += sumsAtOnce
-			step += sumsAtOnce
+			found += floats.SumsAtOnce
+			step += floats.SumsAtOnce
 		} else {
 			p := w.place(step, len(values))
-			out[step] = absent
+			out[step] = block.Absent
 			if v, ok := e.at(step, times, values, &p); ok {
 				out[step] = v
 				found++
@@ -48,7 +53,7 @@ func (e *evaluator) fitsOf(times []int64, values []float64, w uniform, step int,
 	if w.size < 2 || s.pattern != e.patternOf(times, first, w.size, step) {
 		return false
 	}
-	var rows [sumsAtOnce][]float64
+	var rows [floats.SumsAtOnce][]float64
 	for k := range rows {
 		rows[k] = values[first+k*w.stride : first+k*w.stride+w.size]
 		if isConstant(rows[k]) {
@@ -56,9 +61,9 @@ func (e *evaluator) fitsOf(times []int64, values []float64, w uniform, step int,
 		}
 	}
 	y := e.sumsOfRows(rows, first, w)
-	xy := addProducts(rows, s.scratch, s.productBound())
+	xy := floats.SumProducts(rows, s.scratch, s.productBound())
 	for k := range rows {
-		if !y[k].isFinite() || !xy[k].isFinite() {
+		if !y[k].IsFinite() || !xy[k].IsFinite() {
 			return false
 		}
 	}
@@ -72,12 +77,12 @@ func (e *evaluator) fitsOf(times []int64, values []float64, w uniform, step int,
 }
 
 // sumsOfRows returns the sums of ranges, of which the first begins with that value.
-func (e *evaluator) sumsOfRows(rows [sumsAtOnce][]float64, first int, w uniform) (sums [sumsAtOnce]compensated) {
-	if !e.span.totals.exact {
-		return addRows(sums, rows, e.span.bound)
+func (e *evaluator) sumsOfRows(rows [floats.SumsAtOnce][]float64, first int, w uniform) (sums [floats.SumsAtOnce]floats.Sum) {
+	if !e.span.totals.Exact {
+		return floats.SumRows(sums, rows, e.span.bound)
 	}
 	for k := range sums {
-		sums[k] = e.span.totals.of(first+k*w.stride, first+k*w.stride+w.size)
+		sums[k] = e.span.totals.Of(first+k*w.stride, first+k*w.stride+w.size)
 	}
 	return sums
 }
@@ -86,7 +91,7 @@ func (e *evaluator) sumsOfRows(rows [sumsAtOnce][]float64, first int, w uniform)
 func (e *evaluator) patternOf(times []int64, first, size, step int) pattern {
 	from := int64(0)
 	if e.function.fits == prediction {
-		from = times[first] - e.grid.time(step)
+		from = times[first] - e.grid.Time(step)
 	}
 	return pattern{first: from, last: from + int64(size-1)*e.distance, samples: size}
 }

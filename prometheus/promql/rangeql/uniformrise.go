@@ -1,5 +1,9 @@
 package rangeql
 
+import (
+	"github.com/tsdbridge/tsdbridge/prometheus/promql/block"
+)
+
 // uniformRise is rate or increase of a counter that never falls, with uniform samples: all ranges within
 // the samples are stretched alike.
 func (e *evaluator) uniformRise(times []int64, values []float64, out []float64) int {
@@ -17,7 +21,7 @@ func (e *evaluator) uniformRise(times []int64, values []float64, out []float64) 
 			}
 		}
 		p := w.place(step, len(values))
-		out[step] = absent
+		out[step] = block.Absent
 		if f, ok := e.at(step, times, values, &p); ok {
 			out[step] = f
 			found++

@@ -1,5 +1,10 @@
 package rangeql
 
+import (
+	"github.com/tsdbridge/tsdbridge/prometheus/promql/block"
+	"github.com/tsdbridge/tsdbridge/prometheus/promql/floats"
+)
+
 // adding is a kind of function that adds the values of a range.
 type adding uint8
 
@@ -12,20 +17,20 @@ const (
 // uniformSums is a sum or an average of ranges of uniform samples.
 func (e *evaluator) uniformSums(times []int64, values []float64, out []float64) int {
 	w := e.uniform(times)
-	e.span.totals.begin(values)
+	e.span.totals.Begin(values)
 	found := 0
 	for step := 0; step < len(out); {
 		first, _ := w.at(step)
-		_, last := w.at(step + sumsAtOnce - 1)
-		if step > 0 && step+sumsAtOnce <= len(out) && first >= 0 && last <= len(values) && w.size > 1 && e.sumsOf(values, first, w.stride, w.size, out[step:]) {
-			for range sumsAtOnce {
+		_, last := w.at(step + floats.SumsAtOnce - 1)
+		if step > 0 && step+floats.SumsAtOnce <= len(out) && first >= 0 && last <= len(values) && w.size > 1 && e.sumsOf(values, first, w.stride, w.size, out[step:]) {
+			for range floats.SumsAtOnce {
 				e.sees(w.size, min(w.size, w.stride))
 			}
-			found += sumsAtOnce
-			step += sumsAtOnce
+			found += floats.SumsAtOnce
+			step += floats.SumsAtOnce
 		} else {
 			p := w.place(step, len(values))
-			out[step] = absent
+			out[step] = block.Absent
 			if v, ok := e.at(step, times, values, &p); ok {
 				out[step] = v
 				found++
@@ -42,10 +47,10 @@ func (e *evaluator) uniformSums(times []int64, values []float64, out []float64) 
 // sumsOf sets the results of some steps. It reports false if one is not finite: the function itself
 // knows what to do.
 func (e *evaluator) sumsOf(values []float64, first, stride, size int, out []float64) bool {
-	var sums [sumsAtOnce]compensated
-	if t := &e.span.totals; t.exact {
+	var sums [floats.SumsAtOnce]floats.Sum
+	if t := &e.span.totals; t.Exact {
 		for k := range sums {
-			sums[k] = t.of(first+k*stride, first+k*stride+size)
+			sums[k] = t.Of(first+k*stride, first+k*stride+size)
 		}
 		e.setSums(out, sums, size)
 		return true
@@ -53,17 +58,17 @@ func (e *evaluator) sumsOf(values []float64, first, stride, size int, out []floa
 	begin := 0
 	if e.function.adds == addsToMean {
 		for k := range sums {
-			sums[k].sum = values[first+k*stride]
+			sums[k].Value = values[first+k*stride]
 		}
 		begin = 1
 	}
-	rows := [sumsAtOnce][]float64{}
+	rows := [floats.SumsAtOnce][]float64{}
 	for k := range rows {
 		rows[k] = values[first+k*stride+begin : first+k*stride+size]
 	}
-	sums = addRows(sums, rows, e.span.bound)
+	sums = floats.SumRows(sums, rows, e.span.bound)
 	for _, s := range sums {
-		if !s.isFinite() {
+		if !s.IsFinite() {
 			return false
 		}
 	}
@@ -72,13 +77,13 @@ func (e *evaluator) sumsOf(values []float64, first, stride, size int, out []floa
 }
 
 // setSums sets the results of steps from the sums of their ranges.
-func (e *evaluator) setSums(out []float64, sums [sumsAtOnce]compensated, size int) {
+func (e *evaluator) setSums(out []float64, sums [floats.SumsAtOnce]floats.Sum, size int) {
 	count := float64(size)
 	for k, s := range sums {
 		if e.function.adds == addsToMean {
-			out[k] = s.sum/count + s.c/count
+			out[k] = s.Value/count + s.Rest/count
 		} else {
-			out[k] = s.sum + s.c
+			out[k] = s.Value + s.Rest
 		}
 	}
 }

@@ -4,11 +4,14 @@ import (
 	"github.com/prometheus/prometheus/model/histogram"
 	"github.com/prometheus/prometheus/model/labels"
 	"github.com/prometheus/prometheus/promql/parser"
+
+	"github.com/tsdbridge/tsdbridge/prometheus/promql/annotation"
+	"github.com/tsdbridge/tsdbridge/prometheus/promql/block"
 )
 
 // vectors is a binary operation of two vectors. Which series match is found out once for all steps.
 type vectors struct {
-	grid        grid
+	grid        block.Grid
 	op          parser.ItemType
 	asBool      bool
 	matching    *parser.VectorMatching
@@ -17,15 +20,15 @@ type vectors struct {
 }
 
 // pair is two series that match.
-type pair struct{ many, one *series }
+type pair struct{ many, one *block.Series }
 
 func (o vectors) inputs() []*node { return []*node{o.left, o.right} }
 
 func (vectors) name() string { return "binary operation" }
 
-func (o vectors) noted() []*notes { return []*notes{o.elements.notes} }
+func (o vectors) noted() []*annotation.Notes { return []*annotation.Notes{o.elements.notes} }
 
-func (o vectors) eval(e *evaluation) (*block, error) {
+func (o vectors) eval(e *evaluation) (*block.Block, error) {
 	left, right, release, err := e.both(o.left, o.right)
 	if err != nil {
 		return nil, err
@@ -48,12 +51,12 @@ func (o vectors) eval(e *evaluation) (*block, error) {
 			return b, o.refused(e, many, one)
 		}
 	}
-	b.series = make([]series, len(pairs))
+	b.Series = make([]block.Series, len(pairs))
 	drops := o.drops(e)
 	builder := labels.NewBuilder(labels.EmptyLabels())
 	for i, p := range pairs {
-		b.series[i].labels = resultLabels(builder, p.many.labels, p.one.labels, o.matching, drops)
-		b.series[i].dropName = o.asBool
+		b.Series[i].Labels = resultLabels(builder, p.many.Labels, p.one.Labels, o.matching, drops)
+		b.Series[i].DropName = o.asBool
 	}
 	if o.matching.Card != parser.CardOneToOne {
 		if !distinctResults(b, pairs) {
@@ -61,10 +64,10 @@ func (o vectors) eval(e *evaluation) (*block, error) {
 		}
 	}
 	calculate := o.calculation()
-	err = e.inParallel(b, len(pairs), len(pairs)*o.grid.steps, func(l *lane, i int) error {
-		s := &b.series[i]
-		from, many, one := common(pairs[i].many, pairs[i].one)
-		values, err := l.memory.take(len(many))
+	err = e.inParallel(b, len(pairs), len(pairs)*o.grid.Steps, func(l *lane, i int) error {
+		s := &b.Series[i]
+		from, many, one := block.Common(pairs[i].many, pairs[i].one)
+		values, err := l.memory.Take(len(many))
 		if err != nil {
 			return err
 		}
@@ -72,9 +75,9 @@ func (o vectors) eval(e *evaluation) (*block, error) {
 			many, one = one, many
 		}
 		calculate(values, many, one)
-		s.from, s.values = from, values
+		s.From, s.Values = from, values
 		o.histograms(s, pairs[i], i)
-		s.trim()
+		s.Trim()
 		return nil
 	})
 	if err != nil {
@@ -88,17 +91,17 @@ func (o vectors) eval(e *evaluation) (*block, error) {
 
 // histograms sets the results of those steps of a pair, the one of a number, that have a histogram on one
 // side.
-func (o vectors) histograms(s *series, p pair, number int) {
+func (o vectors) histograms(s *block.Series, p pair, number int) {
 	l, r := p.many, p.one
 	if o.matching.Card == parser.CardOneToMany {
 		l, r = r, l
 	}
-	if l.hists == nil && r.hists == nil && !o.trims() {
+	if l.Hists == nil && r.Hists == nil && !o.trims() {
 		return
 	}
-	s.hists = make([]*histogram.FloatHistogram, len(s.values))
-	for i := range s.values {
-		step := s.from + i
+	s.Hists = make([]*histogram.FloatHistogram, len(s.Values))
+	for i := range s.Values {
+		step := s.From + i
 		left, ok := operandAt(l, step)
 		right, also := operandAt(r, step)
 		if !ok || !also || left.histogram == nil && right.histogram == nil && !o.trims() {
@@ -107,23 +110,23 @@ func (o vectors) histograms(s *series, p pair, number int) {
 		switch v := o.elements.of(operands{step, number}, left, right); {
 		case v.none:
 		case o.asBool:
-			s.values[i] = oneOrZero(v.keep)
+			s.Values[i] = oneOrZero(v.keep)
 		case v.keep && v.histogram == nil:
-			s.values[i] = v.number
+			s.Values[i] = v.number
 		case v.keep:
-			s.hists[i] = v.histogram
+			s.Hists[i] = v.histogram
 		}
 	}
 }
 
 // distinctResults reports false if two series of the many side may have the same result at a step,
 // even if a comparison leaves it out.
-func distinctResults(b *block, pairs []pair) bool {
-	before := make(map[uint64][]*series, len(pairs))
+func distinctResults(b *block.Block, pairs []pair) bool {
+	before := make(map[uint64][]*block.Series, len(pairs))
 	for i, p := range pairs {
-		hash := b.series[i].labels.Hash()
+		hash := b.Series[i].Labels.Hash()
 		for _, other := range before[hash] {
-			if other != p.many && overlap(other, p.many) {
+			if other != p.many && block.Overlap(other, p.many) {
 				return false
 			}
 		}
@@ -135,32 +138,32 @@ func distinctResults(b *block, pairs []pair) bool {
 // pairs returns the series that match, in the order of the many side; plain means that no signature
 // has more than one pair. It reports false where the library may refuse the matching: that depends on
 // single steps.
-func (o vectors) pairs(many, one *block) (all []pair, plain, ok bool) {
+func (o vectors) pairs(many, one *block.Block) (all []pair, plain, ok bool) {
 	signatures := newSignatures(o.matching)
-	ones := map[int][]*series{}
-	for i := range one.series {
-		s := &one.series[i]
-		number := signatures.of(s.labels)
+	ones := map[int][]*block.Series{}
+	for i := range one.Series {
+		s := &one.Series[i]
+		number := signatures.of(s.Labels)
 		for _, other := range ones[number] {
-			if overlap(s, other) {
+			if block.Overlap(s, other) {
 				return nil, false, false
 			}
 		}
 		ones[number] = append(ones[number], s)
 	}
 	plain = o.matching.Card == parser.CardOneToOne
-	all = make([]pair, 0, len(many.series))
-	before := map[int][]*series{}
-	for i := range many.series {
-		s := &many.series[i]
-		number := signatures.of(s.labels)
+	all = make([]pair, 0, len(many.Series))
+	before := map[int][]*block.Series{}
+	for i := range many.Series {
+		s := &many.Series[i]
+		number := signatures.of(s.Labels)
 		found := ones[number]
 		if len(found) == 0 {
 			continue
 		}
 		if o.matching.Card == parser.CardOneToOne {
 			for _, other := range before[number] {
-				if overlap(s, other) {
+				if block.Overlap(s, other) {
 					return nil, false, false
 				}
 			}
@@ -186,7 +189,7 @@ func (o vectors) trims() bool { return o.op == parser.TRIM_LOWER || o.op == pars
 func (o vectors) calculation() func(values, l, r []float64) {
 	switch o.op {
 	case parser.TRIM_LOWER, parser.TRIM_UPPER: // of histograms alone
-		return func(values, _, _ []float64) { fill(values, absent) }
+		return func(values, _, _ []float64) { block.Fill(values, block.Absent) }
 	case parser.ADD:
 		return func(values, l, r []float64) {
 			l, r = l[:len(values)], r[:len(values)]
@@ -222,7 +225,7 @@ func (o vectors) calculation() func(values, l, r []float64) {
 	calculate := arithmetic(o.op)
 	return func(values, l, r []float64) {
 		for i := range values {
-			if values[i] = absent; !isAbsent(l[i]) && !isAbsent(r[i]) {
+			if values[i] = block.Absent; !block.IsAbsent(l[i]) && !block.IsAbsent(r[i]) {
 				values[i] = calculate(l[i], r[i])
 			}
 		}
@@ -232,16 +235,16 @@ func (o vectors) calculation() func(values, l, r []float64) {
 // unlessAbsent returns the result of arithmetic, absent if an operand is. An absent operand makes
 // the result NaN.
 func unlessAbsent(result, l, r float64) float64 {
-	if result != result && (isAbsent(l) || isAbsent(r)) {
-		return absent
+	if result != result && (block.IsAbsent(l) || block.IsAbsent(r)) {
+		return block.Absent
 	}
 	return result
 }
 
 func compareVectors(compare func(l, r float64) bool, asBool bool, values, l, r []float64) {
 	for i := range values {
-		values[i] = absent
-		if isAbsent(l[i]) || isAbsent(r[i]) {
+		values[i] = block.Absent
+		if block.IsAbsent(l[i]) || block.IsAbsent(r[i]) {
 			continue
 		}
 		switch holds := compare(l[i], r[i]); {
@@ -254,10 +257,10 @@ func compareVectors(compare func(l, r float64) bool, asBool bool, values, l, r [
 }
 
 // operandAt returns the value of a series at a step.
-func operandAt(s *series, step int) (operand, bool) {
-	if h := s.hist(step); h != nil {
+func operandAt(s *block.Series, step int) (operand, bool) {
+	if h := s.Hist(step); h != nil {
 		return operand{histogram: h}, true
 	}
-	v, ok := s.at(step)
+	v, ok := s.At(step)
 	return operand{number: v}, ok
 }

@@ -6,11 +6,15 @@ import (
 
 	"github.com/prometheus/prometheus/promql/parser"
 	"github.com/prometheus/prometheus/promql/parser/posrange"
+
+	"github.com/tsdbridge/tsdbridge/prometheus/promql/annotation"
+	"github.com/tsdbridge/tsdbridge/prometheus/promql/block"
+	"github.com/tsdbridge/tsdbridge/prometheus/promql/columns"
 )
 
 // windows say which samples of a series count at which step.
 type windows struct {
-	grid grid
+	grid block.Grid
 	// length is how far back a sample counts, in milliseconds: the range of a function, else the
 	// lookback. offset is how far before the step the window ends.
 	length, offset int64
@@ -21,7 +25,7 @@ type windows struct {
 
 	function *function // nil: the newest sample
 	// summary is what the function makes of summaries; nil: it needs samples.
-	summary  func(*Summary) float64
+	summary  func(*columns.Summary) float64
 	seconds  float64 // of the range
 	argument posrange.PositionRange
 	// stamps means that the value is the time of the sample.
@@ -30,7 +34,7 @@ type windows struct {
 	named bool
 	// smooth means that the value lies between the samples around the step.
 	smooth bool
-	notes  *notes
+	notes  *annotation.Notes
 	// statistics means that only count and sum of histograms matter.
 	statistics bool
 
@@ -57,6 +61,6 @@ func (w *windows) window(step int) (start, end int64) {
 	if w.fixed {
 		step = 0
 	}
-	end = w.grid.time(step) - w.offset
+	end = w.grid.Time(step) - w.offset
 	return end - w.length, end
 }

@@ -9,7 +9,7 @@ import (
 	"github.com/prometheus/prometheus/promql/parser/posrange"
 	"github.com/prometheus/prometheus/util/annotations"
 
-	"github.com/tsdbridge/tsdbridge/prometheus/promql/rangeql"
+	"github.com/tsdbridge/tsdbridge/prometheus/promql/annotation"
 )
 
 // notes are what is known of the annotations of an answer. Most annotations have one text for all
@@ -28,7 +28,7 @@ type repaired struct {
 
 type repair struct {
 	time int64
-	rangeql.Repair
+	annotation.Repair
 }
 
 // repairBytes is the memory of a repair.
@@ -36,7 +36,7 @@ const repairBytes = 40
 
 // newNotes returns the notes of a result, and false if they do not tell the annotations of a part of
 // it. text is that of the query.
-func newNotes(r *promql.Result, repairs *rangeql.Repairs, text string) (n notes, ok bool) {
+func newNotes(r *promql.Result, repairs *annotation.Repairs, text string) (n notes, ok bool) {
 	n.texts = map[string]string{}
 	vectors, known := repairs.Vectors()
 	for raw, w := range r.Warnings {
@@ -125,7 +125,7 @@ func (n notes) annotations(evaluated annotations.Annotations, g grid) annotation
 
 // annotations returns those of the repairs of all steps.
 func (v repaired) annotations(g grid) annotations.Annotations {
-	r := rangeql.Repaired{Position: v.position, Steps: make(map[int64]rangeql.Repair, len(v.steps))}
+	r := annotation.Repaired{Position: v.position, Steps: make(map[int64]annotation.Repair, len(v.steps))}
 	for _, one := range v.steps {
 		r.Steps[one.time] = one.Repair
 	}

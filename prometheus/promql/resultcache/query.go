@@ -10,7 +10,7 @@ import (
 	"github.com/prometheus/prometheus/util/stats"
 
 	"github.com/tsdbridge/tsdbridge/internal/budget"
-	"github.com/tsdbridge/tsdbridge/prometheus/promql/rangeql"
+	"github.com/tsdbridge/tsdbridge/prometheus/promql/annotation"
 )
 
 // query is a range query whose answer is kept.
@@ -67,8 +67,8 @@ func (q *query) evaluate(ctx context.Context, g grid) (*promql.Result, notes, bo
 	if err := q.prepare(ctx, g); err != nil {
 		return &promql.Result{Err: err}, notes{}, false
 	}
-	var repairs rangeql.Repairs
-	result := q.run.Exec(rangeql.WithRepairs(ctx, &repairs))
+	var repairs annotation.Repairs
+	result := q.run.Exec(annotation.WithRepairs(ctx, &repairs))
 	n, ok := newNotes(result, &repairs, q.key.text)
 	return result, n, ok
 }

@@ -1,25 +1,25 @@
-package rangeql
+package floats
 
 import "slices"
 
-// ordered is the values of a range in ascending order. It follows the range from step to step, which
+// Ordered is the values of a range in ascending order. It follows the range from step to step, which
 // costs less than sorting each.
-type ordered struct {
+type Ordered struct {
 	sorted      []float64
 	first, next int // the range, in the series; empty before the first step
-	plain       bool
+	Plain       bool
 }
 
-// begin takes another series. It is for plain values: the order of several NaN, and of 0 and -0,
+// Begin takes another series. It is for plain values: the order of several NaN, and of 0 and -0,
 // depends on how the library sorts.
-func (o *ordered) begin(series []float64) {
+func (o *Ordered) Begin(series []float64) {
 	o.sorted, o.first, o.next = o.sorted[:0], 0, 0
-	o.plain = isPlain(series)
+	o.Plain = isPlain(series)
 }
 
-// moveTo returns the values of a range of the series, in order. No end of a range comes before that
+// MoveTo returns the values of a range of the series, in order. No end of a range comes before that
 // of the range before.
-func (o *ordered) moveTo(series []float64, first, next int) []float64 {
+func (o *Ordered) MoveTo(series []float64, first, next int) []float64 {
 	leave, enter := series[o.first:max(o.first, min(first, o.next))], series[max(first, o.next):next]
 	// A value costs about as much as some comparisons of a sort.
 	if len(leave)+len(enter) > (next-first)/2 {
@@ -33,7 +33,7 @@ func (o *ordered) moveTo(series []float64, first, next int) []float64 {
 }
 
 // replace takes values out, and others in.
-func (o *ordered) replace(leave, enter []float64) {
+func (o *Ordered) replace(leave, enter []float64) {
 	both := min(len(leave), len(enter))
 	for i, v := range enter[:both] {
 		from, _ := slices.BinarySearch(o.sorted, leave[i])

@@ -1,28 +1,28 @@
-package rangeql
+package floats
 
-// extremum is the greatest value of a range, or the least, the first of those that are equal. It follows
+// Extremum is the greatest value of a range, or the least, the first of those that are equal. It follows
 // the range from step to step.
-type extremum struct {
-	least bool
+type Extremum struct {
+	Least bool
 	// candidates are the indexes, ascending, of values that are the extremum once all before them have
 	// left the range. Those before head have.
 	candidates []int
 	head       int
 	next       int // the first value that was not seen
-	nan        bool
+	HasNaN     bool
 }
 
-// begin takes another series. A series with NaN is not for an extremum to follow.
-func (p *extremum) begin(series []float64) {
-	p.candidates, p.head, p.next, p.nan = p.candidates[:0], 0, 0, false
+// Begin takes another series. A series with NaN is not for an extremum to follow.
+func (p *Extremum) Begin(series []float64) {
+	p.candidates, p.head, p.next, p.HasNaN = p.candidates[:0], 0, 0, false
 	for _, v := range series {
-		p.nan = p.nan || v != v
+		p.HasNaN = p.HasNaN || v != v
 	}
 }
 
-// moveTo returns the extremum of a range of the series. No end of a range comes before that of the range
+// MoveTo returns the extremum of a range of the series. No end of a range comes before that of the range
 // before.
-func (p *extremum) moveTo(series []float64, first, next int) float64 {
+func (p *Extremum) MoveTo(series []float64, first, next int) float64 {
 	for p.head < len(p.candidates) && p.candidates[p.head] < first {
 		p.head++
 	}
@@ -37,8 +37,8 @@ func (p *extremum) moveTo(series []float64, first, next int) float64 {
 	return series[p.candidates[p.head]]
 }
 
-func (p *extremum) above(v, other float64) bool {
-	if p.least {
+func (p *Extremum) above(v, other float64) bool {
+	if p.Least {
 		return v < other
 	}
 	return v > other

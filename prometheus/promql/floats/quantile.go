@@ -1,4 +1,4 @@
-package rangeql
+package floats
 
 import (
 	"math"
@@ -6,9 +6,9 @@ import (
 	"sort"
 )
 
-// quantile returns the q-quantile of values, which it puts into another order: between two of them a weighted mean,
+// Quantile returns the q-quantile of values, which it puts into another order: between two of them a weighted mean,
 // NaN without values. NaN sorts first.
-func quantile(q float64, values []float64) float64 {
+func Quantile(q float64, values []float64) float64 {
 	if len(values) == 0 || math.IsNaN(q) {
 		return math.NaN()
 	}
@@ -29,11 +29,11 @@ func quantile(q float64, values []float64) float64 {
 	} else {
 		slices.Sort(values)
 	}
-	return quantileOfSorted(q, values)
+	return QuantileOfSorted(q, values)
 }
 
-// quantileOfSorted returns the q-quantile, q from 0 to 1, of values in ascending order.
-func quantileOfSorted(q float64, values []float64) float64 {
+// QuantileOfSorted returns the q-quantile, q from 0 to 1, of values in ascending order.
+func QuantileOfSorted(q float64, values []float64) float64 {
 	lower, upper, weight := ranks(q, len(values))
 	return values[lower]*(1-weight) + values[upper]*weight
 }
@@ -54,5 +54,5 @@ func (s likeLibrary) Len() int           { return len(s) }
 func (s likeLibrary) Less(i, j int) bool { return math.IsNaN(s[i]) || s[i] < s[j] }
 func (s likeLibrary) Swap(i, j int)      { s[i], s[j] = s[j], s[i] }
 
-// isNoQuantile reports whether a quantile is outside of 0 to 1.
-func isNoQuantile(q float64) bool { return math.IsNaN(q) || q < 0 || q > 1 }
+// IsNoQuantile reports whether a quantile is outside of 0 to 1.
+func IsNoQuantile(q float64) bool { return math.IsNaN(q) || q < 0 || q > 1 }

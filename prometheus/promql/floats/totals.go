@@ -1,24 +1,24 @@
-package rangeql
+package floats
 
 import (
 	"math"
 	"slices"
 )
 
-// totals are sums of a series of whole numbers that are small enough for every sum of them to be
+// Totals are sums of a series of whole numbers that are small enough for every sum of them to be
 // exact. Its ranges need no additions: a compensated sum of them is the same number, with nothing to
 // compensate.
-type totals struct {
+type Totals struct {
 	before []float64 // before[i] is the sum of the values before i
-	exact  bool
+	Exact  bool
 }
 
 // greatestWhole is the number up to which all whole numbers are floats.
 const greatestWhole = 1 << 53
 
-// begin takes another series.
-func (t *totals) begin(series []float64) {
-	t.exact = false
+// Begin takes another series.
+func (t *Totals) Begin(series []float64) {
+	t.Exact = false
 	t.before = slices.Grow(t.before[:0], len(series)+1)[:len(series)+1]
 	sum, magnitude := 0.0, 0.0
 	t.before[0] = 0
@@ -29,10 +29,10 @@ func (t *totals) begin(series []float64) {
 		sum += v
 		t.before[i+1] = sum
 	}
-	t.exact = true
+	t.Exact = true
 }
 
-// of returns the sum of a range.
-func (t *totals) of(first, next int) compensated {
-	return compensated{sum: t.before[next] - t.before[first]}
+// Of returns the sum of a range.
+func (t *Totals) Of(first, next int) Sum {
+	return Sum{Value: t.before[next] - t.before[first]}
 }

@@ -1,4 +1,4 @@
-package rangeql
+package annotation
 
 import (
 	"context"
@@ -57,8 +57,8 @@ func (r *Repairs) Vectors() ([]Repaired, bool) {
 	return r.vectors, r.complete && !r.unknown
 }
 
-// finish notes that the evaluation has given the answer.
-func (r *Repairs) finish() {
+// Finish notes that the evaluation has given the answer.
+func (r *Repairs) Finish() {
 	if r == nil {
 		return
 	}
@@ -67,8 +67,8 @@ func (r *Repairs) finish() {
 	r.complete = true
 }
 
-// visit records the repairs of a vector of buckets.
-func (r *Repairs) visit(one Repaired) {
+// Visit records the repairs of a vector of buckets.
+func (r *Repairs) Visit(one Repaired) {
 	if r == nil {
 		return
 	}
@@ -77,8 +77,8 @@ func (r *Repairs) visit(one Repaired) {
 	r.vectors = append(r.vectors, one)
 }
 
-// lose notes that some repairs cannot be told apart from those of other steps or metrics.
-func (r *Repairs) lose() {
+// Lose notes that some repairs cannot be told apart from those of other steps or metrics.
+func (r *Repairs) Lose() {
 	if r == nil {
 		return
 	}
@@ -91,13 +91,13 @@ func (r *Repairs) lose() {
 // another, both included.
 func (r Repaired) Annotations(first, last, step int64) annotations.Annotations {
 	var all annotations.Annotations
-	r.addTo(&all, "", first, last, step)
+	r.AddTo(&all, "", first, last, step)
 	return all
 }
 
-// addTo merges the annotations of a metric into others. The library merges what it has found so far anew at
+// AddTo merges the annotations of a metric into others. The library merges what it has found so far anew at
 // each step, so that its number of samples doubles with each; it is what its users see.
-func (r Repaired) addTo(all *annotations.Annotations, name string, first, last, step int64) {
+func (r Repaired) AddTo(all *annotations.Annotations, name string, first, last, step int64) {
 	var found annotations.Annotations
 	for t := first; t <= last; t += step {
 		if one, ok := r.Steps[t]; ok {

@@ -1,4 +1,4 @@
-package rangeql
+package columns
 
 import "math"
 
@@ -11,8 +11,8 @@ type Summary struct {
 	Min, Max, Sum float64
 }
 
-// join adds the summary of a later interval.
-func (s *Summary) join(next *Summary) {
+// Join adds the summary of a later interval.
+func (s *Summary) Join(next *Summary) {
 	if s.Count == 0 {
 		*s = *next
 		return

@@ -1,4 +1,4 @@
-package rangeql
+package block
 
 import (
 	"sync"
@@ -14,25 +14,25 @@ const slabValues = 16 << 10
 //nolint:gochecknoglobals // a pool has no visible state.
 var slabPool = sync.Pool{New: func() any { return new([slabValues]float64) }}
 
-// An arena is the memory of a block's values, taken from the budget of the query. Only one
+// An Arena is the memory of a block's values, taken from the budget of the query. Only one
 // goroutine calls its methods; each goroutine that fills a block has its own, which are joined.
-type arena struct {
-	account *budget.Account
+type Arena struct {
+	Account *budget.Account
 	pooled  []*[slabValues]float64
 	rest    []float64 // of the newest slab
 	large   int64     // bytes outside of slabs
 }
 
-// take returns n values whose contents are not defined.
-func (a *arena) take(n int) ([]float64, error) {
+// Take returns n values whose contents are not defined.
+func (a *Arena) Take(n int) ([]float64, error) {
 	if n > slabValues {
-		if err := a.takeBytes(int64(n) * 8); err != nil {
+		if err := a.TakeBytes(int64(n) * 8); err != nil {
 			return nil, err
 		}
 		return make([]float64, n), nil
 	}
 	if len(a.rest) < n {
-		if err := a.account.Take(slabValues * 8); err != nil {
+		if err := a.Account.Take(slabValues * 8); err != nil {
 			return nil, err
 		}
 		slab := slabPool.Get().(*[slabValues]float64)
@@ -44,39 +44,39 @@ func (a *arena) take(n int) ([]float64, error) {
 	return values, nil
 }
 
-// seriesBytes is about what a series takes besides its values: the row, and labels of its own.
-const seriesBytes = 256
+// SeriesBytes is about what a series takes besides its values: the row, and labels of its own.
+const SeriesBytes = 256
 
-// takeSeries takes the memory of n series.
-func (a *arena) takeSeries(n int) error { return a.takeBytes(int64(n) * seriesBytes) }
+// TakeSeries takes the memory of n series.
+func (a *Arena) TakeSeries(n int) error { return a.TakeBytes(int64(n) * SeriesBytes) }
 
-// takeBytes takes memory that is not in the arena, until the arena is freed.
-func (a *arena) takeBytes(n int64) error {
-	if err := a.account.Take(n); err != nil {
+// TakeBytes takes memory that is not in the arena, until the arena is freed.
+func (a *Arena) TakeBytes(n int64) error {
+	if err := a.Account.Take(n); err != nil {
 		return err
 	}
 	a.large += n
 	return nil
 }
 
-// giveBack makes the values free that were taken last, but for the first kept.
-func (a *arena) giveBack(values []float64, kept int) {
+// GiveBack makes the values free that were taken last, but for the first kept.
+func (a *Arena) GiveBack(values []float64, kept int) {
 	if n := len(values); n <= slabValues && kept < n {
 		used := slabValues - len(a.rest)
 		a.rest = a.pooled[len(a.pooled)-1][used-(n-kept):]
 	}
 }
 
-// join moves the memory of another arena to this one.
-func (a *arena) join(o *arena) {
+// Join moves the memory of another arena to this one.
+func (a *Arena) Join(o *Arena) {
 	a.pooled = append(a.pooled, o.pooled...)
 	a.large += o.large
 	o.pooled, o.rest, o.large = nil, nil, 0
 }
 
-// reuse ends the use of all values, and keeps the newest slab for others.
-func (a *arena) reuse() {
-	a.account.Give(a.large)
+// Reuse ends the use of all values, and keeps the newest slab for others.
+func (a *Arena) Reuse() {
+	a.Account.Give(a.large)
 	a.large = 0
 	if len(a.pooled) == 0 {
 		return
@@ -85,16 +85,16 @@ func (a *arena) reuse() {
 	for _, slab := range a.pooled[:last] {
 		slabPool.Put(slab)
 	}
-	a.account.Give(int64(last) * slabValues * 8)
+	a.Account.Give(int64(last) * slabValues * 8)
 	a.pooled[0] = a.pooled[last]
 	a.pooled, a.rest = a.pooled[:1], a.pooled[0][:]
 }
 
-// free ends the use of all values.
-func (a *arena) free() {
+// Free ends the use of all values.
+func (a *Arena) Free() {
 	for _, slab := range a.pooled {
 		slabPool.Put(slab)
 	}
-	a.account.Give(a.large + int64(len(a.pooled))*slabValues*8)
+	a.Account.Give(a.large + int64(len(a.pooled))*slabValues*8)
 	a.pooled, a.rest, a.large = nil, nil, 0
 }

@@ -1,4 +1,4 @@
-package rangeql
+package floats
 
 import (
 	"math"

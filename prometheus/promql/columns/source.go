@@ -1,4 +1,7 @@
-package rangeql
+// Package columns is the contract between the evaluation of PromQL and what stores series: a Source finds
+// the series of a Selector, and reads them as columns of times and values, or as summaries of intervals. It
+// also has the reasons for which a query is left to Prometheus' engine. It reads and evaluates nothing.
+package columns
 
 import (
 	"context"
@@ -36,19 +39,19 @@ type Selector struct {
 type Source interface {
 	// Columns finds the series of a selector. It returns ErrHandOver if they are not available as
 	// columns.
-	Columns(ctx context.Context, s Selector) (Columns, error)
+	Columns(ctx context.Context, s Selector) (Set, error)
 }
 
-// Columns are the series that a selector found. They have distinct labels, and the order in which
+// Set are the series that a selector found. They have distinct labels, and the order in which
 // the library would get them, because sums of floats depend on it.
-type Columns interface {
+type Set interface {
 	Len() int
 	Labels(i int) labels.Labels
 	// Read reads all series in parts of most series at most (0: as many as the store likes), on
 	// several cores. Each core has a worker; worker is called by the calling goroutine. It returns
 	// ErrHandOver if a series holds what a Column cannot, or if there are more samples than the library
 	// may hold. The error of a worker ends the reading and is returned as it is.
-	Read(ctx context.Context, most int, worker func() ColumnWorker) error
+	Read(ctx context.Context, most int, worker func() Worker) error
 }
 
 // A Column is the samples of one series.
@@ -64,8 +67,8 @@ type Column struct {
 	Summaries []Summary
 }
 
-// A ColumnWorker takes parts of the series in a goroutine of its own.
-type ColumnWorker interface {
+// A Worker takes parts of the series in a goroutine of its own.
+type Worker interface {
 	// Take is called with those series of a part that have samples, in order, while other workers
 	// take other parts. The slices must not be changed.
 	Take(ctx context.Context, part iter.Seq2[int, Column]) error
