@@ -9,7 +9,7 @@ import (
 )
 
 // Notes are the annotations that one operator makes, without those of its inputs. What becomes of them is
-// decided when the query is evaluated (annotate.go).
+// decided when the query is evaluated.
 type Notes struct {
 	mu    sync.Mutex // guards the rest
 	texts annotations.Annotations

@@ -5,6 +5,7 @@ import "errors"
 // FallbackReason is ErrHandOver with the reason.
 type FallbackReason string
 
+// Error returns the reason.
 func (e FallbackReason) Error() string { return ErrHandOver.Error() + ": " + string(e) }
 
 // Is makes it an ErrHandOver.

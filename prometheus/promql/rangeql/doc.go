@@ -1,15 +1,22 @@
 // Package rangeql evaluates PromQL over blocks of series and steps. Its answers are those of the
 // library's engine, bit for bit. It leaves a whole query to that engine if the query needs what no
-// operator here does, or if a limit comes near. It never answers a part of a query.
+// operator does, or if a limit comes near. It never answers a part of a query. This package has the engine:
+// it chooses how a query is evaluated, compares answers, and explains them.
+//
+// # Packages
+//
+// columns is the contract with the storage. block has the values of expressions, floats the arithmetic of
+// numbers, binop that of binary operators, annotation what operators annotate. rangefn computes the functions
+// of ranges. operator evaluates trees of operators; those of functions, aggregations, joins and histograms
+// are in instantfn, aggregate, join and histograms. plan makes the tree of a query, and its answer.
 //
 // # Blocks and operators
 //
-// A block is the value of an expression: series, each with a value at some of the steps of a grid
-// (block.go). A query becomes a tree of operators (plan.go, node.go). An operator computes one block
-// from the blocks below it; equal expressions at the same steps share one operator, and selectors
-// with the same matchers share one read. The leaves are selectors and functions of their ranges
-// (leaf.go). They are evaluated while their samples are read, and an aggregation above a leaf takes
-// one series after the other, so that it never holds its input.
+// A block is the value of an expression: series, each with a value at some of the steps of a grid. A query
+// becomes a tree of operators. An operator computes one block from the blocks below it; equal expressions at
+// the same steps share one operator, and selectors with the same matchers share one read. The leaves are
+// selectors and functions of their ranges. They are evaluated while their samples are read, and an
+// aggregation above a leaf takes one series after the other, so that it never holds its input.
 //
 // # Sources
 //
@@ -20,8 +27,8 @@
 //
 // # Annotations
 //
-// An operator keeps the annotations that it makes itself (notes.go). When the query is evaluated, they are
-// merged in the library's order, which decides on positions and counts (annotate.go).
+// An operator keeps the annotations that it makes itself. When the query is evaluated, they are merged in
+// the library's order, which decides on positions and counts.
 //
 // # Memory, end, counts
 //

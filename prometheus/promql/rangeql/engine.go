@@ -3,7 +3,6 @@ package rangeql
 import (
 	"context"
 	"errors"
-	"fmt"
 	"log/slog"
 	"time"
 
@@ -22,6 +21,8 @@ import (
 	"github.com/tsdbridge/tsdbridge/prometheus/promql/annotation"
 	"github.com/tsdbridge/tsdbridge/prometheus/promql/columns"
 	"github.com/tsdbridge/tsdbridge/prometheus/promql/limits"
+	"github.com/tsdbridge/tsdbridge/prometheus/promql/operator"
+	"github.com/tsdbridge/tsdbridge/prometheus/promql/plan"
 )
 
 // Options of an Engine.
@@ -154,7 +155,7 @@ func (e *Engine) query(ctx context.Context, library promql.Query, w *recordingQu
 	case ctx.Value(wholeStats{}) != nil || o != nil && o.EnablePerStepStats():
 		return e.leave(bounded, w, "statistics")
 	}
-	p, err := newPlan(s, e.o)
+	p, err := plan.New(s, plan.Options{StartTimes: e.o.StartTimes, DefaultStep: e.o.DefaultStep, InexactSums: e.o.InexactSums})
 	if err != nil {
 		return e.leave(bounded, w, columns.FallbackReasonOf(err))
 	}
@@ -200,12 +201,12 @@ type columnQuery struct {
 	promql.Query
 	engine *Engine
 	source columns.Source
-	plan   *plan
+	plan   *plan.Plan
 	run    promql.Query
 
 	handedOver bool
 	left       string // why
-	points     points
+	points     plan.Points
 	value      parser.Value
 	warnings   annotations.Annotations
 }
@@ -223,7 +224,7 @@ func (q *columnQuery) Exec(ctx context.Context) *promql.Result {
 		q.engine.handedOver.Inc()
 		q.left = columns.FallbackReasonOf(result.Err)
 		q.engine.left.WithLabelValues(q.left).Inc()
-		q.points.free()
+		q.points.Free()
 		defer q.tellSlow(ctx)
 		return q.Query.Exec(ctx)
 	}
@@ -272,41 +273,33 @@ func (q *columnQuery) Cancel() {
 func (q *columnQuery) Close() {
 	q.Query.Close()
 	q.value = nil
-	q.points.free()
+	q.points.Free()
 }
 
 // evaluate answers the query, or returns ErrHandOver.
 func (q *columnQuery) evaluate(ctx context.Context) (err error) {
-	defer recovered(&err)
-	e := &evaluation{
-		ctx: ctx, source: q.source, account: budget.From(ctx),
-		delayed: q.engine.o.DelayedNames, maxSamples: int64(q.engine.o.MaxSamples), steps: q.plan.grid, repairs: annotation.RepairsFrom(ctx),
+	defer operator.Recovered(&err)
+	e := &operator.Evaluation{
+		Ctx: ctx, Source: q.source, Account: budget.From(ctx),
+		Delayed: q.engine.o.DelayedNames, MaxSamples: int64(q.engine.o.MaxSamples), Steps: q.plan.Grid, Repairs: annotation.RepairsFrom(ctx),
 	}
-	held := e.account.Held()
-	q.value, err = q.plan.evaluate(e, &q.points)
-	q.warnings = e.warnings
+	held := e.Account.Held()
+	q.value, err = q.plan.Evaluate(e, &q.points)
+	q.warnings = e.Warnings
 	switch {
 	case errors.Is(err, columns.ErrHandOver):
-		e.account.Give(e.account.Held() - held)
+		e.Account.Give(e.Account.Held() - held)
 		return err
 	case errors.Is(err, budget.ErrBusy), errors.Is(err, budget.ErrTooLarge):
 		return q.engine.o.NoMemory(ctx, err)
 	case err != nil:
 		return err
 	}
-	if err := contextError(ctx); err != nil {
+	if err := operator.ContextError(ctx); err != nil {
 		return err
 	}
 	samples := q.run.Stats().Samples
-	samples.TotalSamples, samples.SamplesRead = q.plan.counts()
-	e.repairs.Finish()
+	samples.TotalSamples, samples.SamplesRead = q.plan.Counts()
+	e.Repairs.Finish()
 	return nil
-}
-
-// expanding returns an error of the source in the library's words.
-func expanding(err error) error {
-	if errors.Is(err, columns.ErrHandOver) {
-		return err
-	}
-	return fmt.Errorf("expanding series: %w", err)
 }

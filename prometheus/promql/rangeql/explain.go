@@ -6,7 +6,12 @@ import (
 	"github.com/prometheus/prometheus/promql"
 
 	"github.com/tsdbridge/tsdbridge/internal/tally"
+	"github.com/tsdbridge/tsdbridge/prometheus/promql/aggregate"
 	"github.com/tsdbridge/tsdbridge/prometheus/promql/columns"
+	"github.com/tsdbridge/tsdbridge/prometheus/promql/histograms"
+	"github.com/tsdbridge/tsdbridge/prometheus/promql/instantfn"
+	"github.com/tsdbridge/tsdbridge/prometheus/promql/join"
+	"github.com/tsdbridge/tsdbridge/prometheus/promql/operator"
 )
 
 // An Explanation is how a query was evaluated. Its numbers are collected for each node, series or
@@ -80,18 +85,18 @@ func (q *columnQuery) explain() Explanation {
 	if q.handedOver {
 		x.Path = pathHandedOver
 	}
-	e := explaining{&x, map[*node]*Step{}, map[*read]int{}}
-	for _, r := range q.plan.reads {
+	e := explaining{&x, map[*operator.Node]*Step{}, map[*operator.Read]int{}}
+	for _, r := range q.plan.Reads {
 		e.read(r)
 	}
 	switch p := q.plan; {
-	case p.root != nil:
-		x.Plan = e.step(p.root)
-	case p.samples != nil:
-		e.read(&p.samples.stats)
-		x.Plan = &Step{ID: 1, Operator: "samples", Expression: p.expr.String(), Shared: 1, Done: true, Samples: int(p.samples.count.total), Series: p.samples.found, Reads: []int{0}}
+	case p.Root != nil:
+		x.Plan = e.step(p.Root)
+	case p.Samples != nil:
+		e.read(&p.Samples.Stats)
+		x.Plan = &Step{ID: 1, Operator: "samples", Expression: p.Expr.String(), Shared: 1, Done: true, Samples: int(p.Samples.Count.Total), Series: p.Samples.Found, Reads: []int{0}}
 	default:
-		x.Plan = &Step{ID: 1, Operator: "string", Expression: p.expr.String(), Shared: 1, Done: true}
+		x.Plan = &Step{ID: 1, Operator: "string", Expression: p.Expr.String(), Shared: 1, Done: true}
 	}
 	return x
 }
@@ -99,40 +104,90 @@ func (q *columnQuery) explain() Explanation {
 // explaining makes an Explanation.
 type explaining struct {
 	*Explanation
-	seen  map[*node]*Step
-	reads map[*read]int
+	seen  map[*operator.Node]*Step
+	reads map[*operator.Read]int
 }
 
-func (x explaining) read(r *read) int {
+func (x explaining) read(r *operator.Read) int {
 	i, ok := x.reads[r]
 	if !ok {
 		i = len(x.Reads)
 		x.reads[r] = i
-		x.Reads = append(x.Reads, Read{Selector: r.selector, Series: r.found, Samples: r.samples, Summaries: r.summaries, Took: r.took, Computing: r.computing, Rows: r.rows})
+		x.Reads = append(x.Reads, Read{Selector: r.Selector, Series: r.Found, Samples: r.Samples, Summaries: r.Summaries, Took: r.Took, Computing: r.Computing, Rows: r.Rows})
 	}
 	return i
 }
 
-func (x explaining) step(n *node) *Step {
+func (x explaining) step(n *operator.Node) *Step {
 	if s := x.seen[n]; s != nil {
 		return &Step{ID: s.ID, Operator: s.Operator, Expression: s.Expression, Shared: s.Shared, Again: true, Done: s.Done, Series: s.Series, Samples: s.Samples}
 	}
 	s := &Step{
-		ID: len(x.seen) + 1, Operator: n.name(), Expression: n.text, Shared: n.users,
-		Done: n.done, Series: n.rows, Samples: n.samples, Took: n.took,
+		ID: len(x.seen) + 1, Operator: operatorName(n.Operator), Expression: n.Text, Shared: n.Users,
+		Done: n.Done, Series: n.Rows, Samples: n.Samples, Took: n.Took,
 	}
 	x.seen[n] = s
-	if l, ok := n.operator.(*leaf); ok {
-		s.Shared += len(l.sinks)
-		s.Done, s.Series, s.Samples = l.read.done, len(l.added), int(l.held)
+	if l, ok := n.Operator.(*operator.Leaf); ok {
+		s.Shared += len(l.Sinks)
+		s.Done, s.Series, s.Samples = l.Read.Done, len(l.Added), int(l.Held)
 	}
-	if o, ok := n.operator.(reader); ok {
-		for _, r := range o.reads() {
+	if o, ok := n.Operator.(operator.Reader); ok {
+		for _, r := range o.Reads() {
 			s.Reads = append(s.Reads, x.read(r))
 		}
 	}
-	for _, in := range n.inputs() {
+	for _, in := range n.Inputs() {
 		s.Inputs = append(s.Inputs, x.step(in))
 	}
 	return s
+}
+
+// operatorName returns the name of a kind of operator.
+func operatorName(o operator.Operator) string {
+	switch o := o.(type) {
+	case *operator.Leaf:
+		if o.Function != nil {
+			return "range function"
+		}
+		return "selector"
+	case *operator.Subquery:
+		return "subquery function"
+	case *aggregate.Aggregation:
+		return "aggregation"
+	case *aggregate.Ranking:
+		return "ranking"
+	case *aggregate.Quantiles:
+		return "quantile"
+	case *aggregate.CountValues:
+		return "count_values"
+	case join.Vectors:
+		return "binary operation"
+	case join.Sets:
+		return "set operation"
+	case instantfn.Scalars:
+		return "scalar operation"
+	case instantfn.Mapped:
+		return "function"
+	case *histograms.Buckets:
+		return "histogram"
+	case *instantfn.Absent:
+		return "absent"
+	case instantfn.Relabel:
+		return "relabel"
+	case instantfn.Sorting:
+		return "sort"
+	case operator.Repeat:
+		return "repeat"
+	case *join.Info:
+		return "info"
+	case instantfn.ToScalar:
+		return "scalar"
+	case instantfn.Number:
+		return "number"
+	case instantfn.Clock:
+		return "time"
+	case operator.Refusal:
+		return "refusal"
+	}
+	return "no steps" // empty
 }
