@@ -36,7 +36,7 @@ type Aggregation struct {
 	Position posrange.PositionRange
 	*Grouping
 
-	notes  annotation.Notes
+	annotation.Notes
 	groups []group
 	rest   []cell // allocated, not used
 	taken  int64  // bytes
@@ -237,9 +237,6 @@ func (g *group) result(op parser.ItemType, step int) float64 {
 	}
 	return c.value
 }
-
-// Noted returns the annotations of the operator.
-func (a *Aggregation) Noted() []*annotation.Notes { return []*annotation.Notes{&a.notes} }
 
 // Inputs implements operator.Operator.
 func (a *Aggregation) Inputs() []*operator.Node { return []*operator.Node{a.Input.Node} }

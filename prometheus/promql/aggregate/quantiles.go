@@ -23,11 +23,8 @@ type Quantiles struct {
 	Vector   posrange.PositionRange // of the input
 	*Grouping
 
-	notes annotation.Notes
+	annotation.Notes
 }
-
-// Noted returns the annotations of the operator.
-func (q *Quantiles) Noted() []*annotation.Notes { return []*annotation.Notes{&q.notes} }
 
 // Inputs implements operator.Operator.
 func (q *Quantiles) Inputs() []*operator.Node { return []*operator.Node{q.Input, q.Argument} }
@@ -47,7 +44,7 @@ func (q *Quantiles) Eval(e *operator.Evaluation) (*block.Block, error) {
 	for i := range in.Series {
 		// Operators that may give histograms have a place for them in all their series.
 		if slices.ContainsFunc(in.Series[i].Hists, func(h *histogram.FloatHistogram) bool { return h != nil }) {
-			q.notes.Warn(annotations.NewHistogramIgnoredInAggregationInfo("quantile", q.Vector))
+			q.Notes.Warn(annotations.NewHistogramIgnoredInAggregationInfo("quantile", q.Vector))
 		}
 	}
 	members := q.members(in)
@@ -64,7 +61,7 @@ func (q *Quantiles) Eval(e *operator.Evaluation) (*block.Block, error) {
 func (q *Quantiles) check(p operator.Parameter) {
 	warn := func(wrong bool, v float64) {
 		if wrong {
-			q.notes.Warn(annotations.NewInvalidQuantileWarning(v, q.Position))
+			q.Notes.Warn(annotations.NewInvalidQuantileWarning(v, q.Position))
 		}
 	}
 	warn(p.AnyNaN, math.NaN())

@@ -29,7 +29,7 @@ type Ranking struct {
 	Whole    posrange.PositionRange // of the aggregation
 	*Grouping
 
-	notes     annotation.Notes
+	annotation.Notes
 	parameter operator.Parameter
 	keepsSome bool  // at some step
 	refused   error // in the library's words
@@ -77,10 +77,10 @@ func (r *Ranking) check(p operator.Parameter) (bool, error) {
 			return false, errors.New("Ratio value is NaN") //nolint:staticcheck // as in the library
 		}
 		if p.Most > 1 {
-			r.notes.Warn(annotations.NewInvalidRatioWarning(p.Most, 1, r.Position))
+			r.Notes.Warn(annotations.NewInvalidRatioWarning(p.Most, 1, r.Position))
 		}
 		if p.Least < -1 {
-			r.notes.Warn(annotations.NewInvalidRatioWarning(p.Least, -1, r.Position))
+			r.Notes.Warn(annotations.NewInvalidRatioWarning(p.Least, -1, r.Position))
 		}
 		return true, nil
 	}
@@ -131,7 +131,7 @@ func (r *Ranking) Add(e *operator.Evaluation, s *block.Series, named bool) error
 				if int64(r.parameter.Steps[step]) < 1 {
 					continue
 				}
-				r.notes.Warn(annotations.NewHistogramIgnoredInAggregationInfo(parser.ItemTypeStr[r.Op], r.Whole))
+				r.Notes.Warn(annotations.NewHistogramIgnoredInAggregationInfo(parser.ItemTypeStr[r.Op], r.Whole))
 				continue
 			}
 			v = 0 // as in the library
@@ -203,9 +203,6 @@ func (r *Ranking) less() func(a, b float64) bool {
 	}
 	return floats.Ascending
 }
-
-// Noted returns the annotations of the operator.
-func (r *Ranking) Noted() []*annotation.Notes { return []*annotation.Notes{&r.notes} }
 
 // Inputs implements operator.Operator.
 func (r *Ranking) Inputs() []*operator.Node { return []*operator.Node{r.Input.Node, r.Argument} }

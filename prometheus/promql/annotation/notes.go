@@ -13,21 +13,24 @@ import (
 type Notes struct {
 	mu    sync.Mutex // guards the rest
 	texts annotations.Annotations
-	// last is what a binary operation tells of each step.
+	// last is the annotation of a binary operation for each step.
 	last map[int]lastNote
 	// Repairs are those of buckets, by the names of metrics.
 	Repairs map[string]map[int64]Repair
 }
 
-// lastNote is what a binary operation tells of one pair of operands. The library keeps that of the last
+// lastNote is the annotation of a binary operation for one pair of operands. The library keeps that of the last
 // pair of a step.
 type lastNote struct {
 	pair int
-	err  error // nil: it hides what others tell, and tells nothing
+	err  error // nil: it hides those of others
 }
 
 // Empty reports whether there are none.
 func (n *Notes) Empty() bool { return len(n.texts)+len(n.last)+len(n.Repairs) == 0 }
+
+// AllNotes returns the notes, as those of an operator that embeds them.
+func (n *Notes) AllNotes() []*Notes { return []*Notes{n} }
 
 // Warn records an annotation.
 func (n *Notes) Warn(err error) {
@@ -46,8 +49,8 @@ func (n *Notes) Merge(a annotations.Annotations) {
 	n.texts.Merge(a)
 }
 
-// Tell records what a binary operation tells of a pair at a step. nil hides what pairs before it tell.
-func (n *Notes) Tell(step, pair int, err error) {
+// WarnStep records the annotation of a binary operation for a pair at a step. nil hides those of pairs before it.
+func (n *Notes) WarnStep(step, pair int, err error) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	if before, ok := n.last[step]; ok && before.pair > pair {
@@ -77,8 +80,8 @@ func (n *Notes) Repair(name string, at int64, one Repair) {
 	steps[at] = one
 }
 
-// Told returns the annotations but for those of repairs.
-func (n *Notes) Told() annotations.Annotations {
+// Annotations returns the annotations but for those of repairs.
+func (n *Notes) Annotations() annotations.Annotations {
 	var all annotations.Annotations
 	all.Merge(n.texts)
 	for _, last := range n.last {

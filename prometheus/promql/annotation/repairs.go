@@ -57,8 +57,8 @@ func (r *Repairs) Vectors() ([]Repaired, bool) {
 	return r.vectors, r.complete && !r.unknown
 }
 
-// Finish notes that the evaluation has given the answer.
-func (r *Repairs) Finish() {
+// SetComplete records that the evaluation has given the answer.
+func (r *Repairs) SetComplete() {
 	if r == nil {
 		return
 	}
@@ -67,8 +67,8 @@ func (r *Repairs) Finish() {
 	r.complete = true
 }
 
-// Visit records the repairs of a vector of buckets.
-func (r *Repairs) Visit(one Repaired) {
+// Add records the repairs of a vector of buckets.
+func (r *Repairs) Add(one Repaired) {
 	if r == nil {
 		return
 	}
@@ -77,8 +77,8 @@ func (r *Repairs) Visit(one Repaired) {
 	r.vectors = append(r.vectors, one)
 }
 
-// Lose notes that some repairs cannot be told apart from those of other steps or metrics.
-func (r *Repairs) Lose() {
+// SetIncomplete records that some repairs cannot be distinguished from those of other steps or metrics.
+func (r *Repairs) SetIncomplete() {
 	if r == nil {
 		return
 	}

@@ -74,7 +74,7 @@ func Kept(h *histogram.FloatHistogram) Result {
 
 // Incompatible is an operation that is not defined.
 func (o HistogramOp) Incompatible(at At, l, r Operand) Result {
-	o.Notes.Tell(at.Step, at.Pair, annotations.NewIncompatibleTypesInBinOpInfo(l.kind(), parser.ItemTypeStr[o.Op], r.kind(), o.Position))
+	o.Notes.WarnStep(at.Step, at.Pair, annotations.NewIncompatibleTypesInBinOpInfo(l.kind(), parser.ItemTypeStr[o.Op], r.kind(), o.Position))
 	return Result{None: true}
 }
 
@@ -85,14 +85,14 @@ func (o HistogramOp) ofHistograms(at At, l, r *histogram.FloatHistogram) Result 
 		if err != nil {
 			return o.failed(at, err)
 		}
-		return o.tell(at, sum, collision, reconciled, annotations.HistogramAdd)
+		return o.annotated(at, sum, collision, reconciled, annotations.HistogramAdd)
 	case parser.SUB:
 		difference, collision, reconciled, err := l.Copy().Sub(r)
 		if err != nil {
 			return o.failed(at, err)
 		}
 		difference.CounterResetHint = histogram.GaugeType
-		return o.tell(at, difference, collision, reconciled, annotations.HistogramSub)
+		return o.annotated(at, difference, collision, reconciled, annotations.HistogramSub)
 	case parser.EQLC:
 		return Result{Operand: Operand{Histogram: l}, Keep: l.Equals(r)}
 	case parser.NEQ:
@@ -108,19 +108,19 @@ func (o HistogramOp) failed(at At, err error) Result {
 	} else {
 		err = nil
 	}
-	o.Notes.Tell(at.Step, at.Pair, err)
+	o.Notes.WarnStep(at.Step, at.Pair, err)
 	return Result{None: true}
 }
 
-// tell returns the result of an operation of two histograms, none if one was reset and the other was
+// annotated returns the result of an operation of two histograms, none if one was reset and the other was
 // not.
-func (o HistogramOp) tell(at At, h *histogram.FloatHistogram, collision, reconciled bool, operation annotations.HistogramOperation) Result {
+func (o HistogramOp) annotated(at At, h *histogram.FloatHistogram, collision, reconciled bool, operation annotations.HistogramOperation) Result {
 	if collision {
-		o.Notes.Tell(at.Step, at.Pair, annotations.NewHistogramCounterResetCollisionWarning(o.Position, operation))
+		o.Notes.WarnStep(at.Step, at.Pair, annotations.NewHistogramCounterResetCollisionWarning(o.Position, operation))
 		return Result{None: true}
 	}
 	if reconciled {
-		o.Notes.Tell(at.Step, at.Pair, annotations.NewMismatchedCustomBucketsHistogramsInfo(o.Position, operation))
+		o.Notes.WarnStep(at.Step, at.Pair, annotations.NewMismatchedCustomBucketsHistogramsInfo(o.Position, operation))
 	}
 	return Kept(h.Compact(0))
 }

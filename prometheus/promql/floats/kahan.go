@@ -17,7 +17,7 @@ type Sum struct{ Value, Rest float64 }
 func (s *Sum) add(v float64) { s.Value, s.Rest = kahansum.Inc(v, s.Value, s.Rest) }
 
 // Add returns the sum and the compensation after a number was added. It does not look for
-// infinities, so that the compiler can inline it: only isFinite tells whether the result is right.
+// infinities, so that the compiler can inline it: only IsFinite shows whether the result is right.
 // The conversions keep the compiler from fusing operations.
 func Add(sum, c, v float64) (newSum, newC float64) {
 	t := float64(sum + v)
@@ -27,8 +27,8 @@ func Add(sum, c, v float64) (newSum, newC float64) {
 	return t, float64(c + float64(float64(v-t)+sum))
 }
 
-// Grow is plus for a number whose magnitude is at most that of the sum.
-func Grow(sum, c, v float64) (newSum, newC float64) {
+// grow is plus for a number whose magnitude is at most that of the sum.
+func grow(sum, c, v float64) (newSum, newC float64) {
 	t := float64(sum + v)
 	return t, float64(c + float64(float64(sum-t)+v))
 }
@@ -76,7 +76,7 @@ func SumOf(first Sum, values []float64, bound float64) Sum {
 		}
 	}
 	for _, v := range values[i:] {
-		sum, c = Grow(sum, c, v)
+		sum, c = grow(sum, c, v)
 	}
 	if s := (Sum{sum, c}); s.IsFinite() {
 		return s
@@ -109,10 +109,10 @@ func SumRows(sums [SumsAtOnce]Sum, rows [SumsAtOnce][]float64, bound float64) [S
 		}
 	}
 	for ; i < n; i++ {
-		s0, c0 = Grow(s0, c0, r0[i])
-		s1, c1 = Grow(s1, c1, r1[i])
-		s2, c2 = Grow(s2, c2, r2[i])
-		s3, c3 = Grow(s3, c3, r3[i])
+		s0, c0 = grow(s0, c0, r0[i])
+		s1, c1 = grow(s1, c1, r1[i])
+		s2, c2 = grow(s2, c2, r2[i])
+		s3, c3 = grow(s3, c3, r3[i])
 	}
 	return [SumsAtOnce]Sum{{s0, c0}, {s1, c1}, {s2, c2}, {s3, c3}}
 }
@@ -140,10 +140,10 @@ func SumProducts(rows [SumsAtOnce][]float64, by []float64, bound float64) [SumsA
 	}
 	for ; i < n; i++ {
 		x := by[i]
-		s0, c0 = Grow(s0, c0, float64(x*r0[i]))
-		s1, c1 = Grow(s1, c1, float64(x*r1[i]))
-		s2, c2 = Grow(s2, c2, float64(x*r2[i]))
-		s3, c3 = Grow(s3, c3, float64(x*r3[i]))
+		s0, c0 = grow(s0, c0, float64(x*r0[i]))
+		s1, c1 = grow(s1, c1, float64(x*r1[i]))
+		s2, c2 = grow(s2, c2, float64(x*r2[i]))
+		s3, c3 = grow(s3, c3, float64(x*r3[i]))
 	}
 	return [SumsAtOnce]Sum{{s0, c0}, {s1, c1}, {s2, c2}, {s3, c3}}
 }
@@ -161,8 +161,8 @@ func SumAndProducts(values, by []float64, bound, productBound float64) (sum, pro
 		}
 	}
 	for ; i < n; i++ {
-		sumY, cY = Grow(sumY, cY, values[i])
-		sumXY, cXY = Grow(sumXY, cXY, float64(by[i]*values[i]))
+		sumY, cY = grow(sumY, cY, values[i])
+		sumXY, cXY = grow(sumXY, cXY, float64(by[i]*values[i]))
 	}
 	sum, products = Sum{sumY, cY}, Sum{sumXY, cXY}
 	if sum.IsFinite() && products.IsFinite() {

@@ -32,11 +32,8 @@ type Buckets struct {
 	Fraction bool
 	Label    string // of the quantiles; empty: there is one, and no label
 
-	Notes annotation.Notes
+	annotation.Notes
 }
-
-// Noted returns the annotations of the operator.
-func (o *Buckets) Noted() []*annotation.Notes { return []*annotation.Notes{&o.Notes} }
 
 // classic is the buckets of one histogram, by their upper bounds.
 type classic struct {

@@ -105,9 +105,9 @@ func (o *Buckets) native(b *block.Block, s *block.Series, ls labels.Labels, f fu
 	}
 	for i, h := range s.Hists {
 		if values[i] = block.Absent; h != nil {
-			v, told := f(h, s.From+i)
+			v, made := f(h, s.From+i)
 			values[i] = v
-			o.Notes.Merge(told)
+			o.Notes.Merge(made)
 		}
 	}
 	row := block.Series{Labels: ls, DropName: true, From: s.From, Values: values}

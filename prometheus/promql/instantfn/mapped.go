@@ -16,8 +16,8 @@ type Mapped struct {
 	Input *operator.Node
 }
 
-// Noted returns the annotations of the operator.
-func (m Mapped) Noted() []*annotation.Notes {
+// AllNotes returns the annotations of the operator.
+func (m Mapped) AllNotes() []*annotation.Notes {
 	if m.Notes == nil {
 		return nil
 	}
@@ -64,7 +64,7 @@ func (m Mapped) Eval(e *operator.Evaluation) (*block.Block, error) {
 // values evaluates the input and the arguments, in the order of the library. The caller calls release
 // when it does not return an error.
 func (m Mapped) values(e *operator.Evaluation) (in *block.Block, args [][]float64, release func(), err error) {
-	if m.ArgsFirst || !slices.ContainsFunc(m.Args, func(n *operator.Node) bool { return !Constant(n) }) {
+	if m.ArgsFirst || Constant(m.Args...) {
 		var releaseArgs func()
 		if args, releaseArgs, err = e.Arguments(m.Args); err != nil {
 			return nil, nil, nil, err

@@ -107,13 +107,18 @@ func scalarBlock(e *operator.Evaluation, g block.Grid, f func(step int) float64)
 	return b, e.Seal(b)
 }
 
-// Constant reports whether a node reads nothing.
-func Constant(n *operator.Node) bool {
-	switch o := n.Operator.(type) {
-	case Number, Clock:
-		return true
-	case Scalars:
-		return Constant(o.Left) && Constant(o.Right)
+// Constant reports whether nodes read nothing.
+func Constant(nodes ...*operator.Node) bool {
+	for _, n := range nodes {
+		switch o := n.Operator.(type) {
+		case Number, Clock:
+		case Scalars:
+			if !Constant(o.Left, o.Right) {
+				return false
+			}
+		default:
+			return false
+		}
 	}
-	return false
+	return true
 }

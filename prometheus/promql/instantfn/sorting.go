@@ -22,11 +22,8 @@ type Sorting struct {
 	Descending bool
 	ByLabels   []string // nil: by value
 	Position   posrange.PositionRange
-	Notes      *annotation.Notes
+	*annotation.Notes
 }
-
-// Noted returns the annotations of the operator.
-func (o Sorting) Noted() []*annotation.Notes { return []*annotation.Notes{o.Notes} }
 
 // Inputs implements operator.Operator.
 func (o Sorting) Inputs() []*operator.Node { return []*operator.Node{o.Input} }

@@ -29,8 +29,8 @@ type pair struct{ many, one *block.Series }
 // Inputs implements operator.Operator.
 func (o Vectors) Inputs() []*operator.Node { return []*operator.Node{o.Left, o.Right} }
 
-// Noted returns the annotations of the operator.
-func (o Vectors) Noted() []*annotation.Notes { return []*annotation.Notes{o.Elements.Notes} }
+// AllNotes returns the annotations of the operator.
+func (o Vectors) AllNotes() []*annotation.Notes { return []*annotation.Notes{o.Elements.Notes} }
 
 // Eval implements operator.Operator.
 func (o Vectors) Eval(e *operator.Evaluation) (*block.Block, error) {

@@ -137,8 +137,8 @@ func (l *Leaf) finish(e *Evaluation) error {
 // Inputs implements Operator.
 func (l *Leaf) Inputs() []*Node { return l.Args }
 
-// Noted returns the annotations of the leaf, in the order of the operators that it stands for.
-func (l *Leaf) Noted() []*annotation.Notes {
+// AllNotes returns the annotations of the leaf, in the order of the operators that it stands for.
+func (l *Leaf) AllNotes() []*annotation.Notes {
 	all := []*annotation.Notes{l.Notes}
 	for _, m := range l.Mappings {
 		if m.Notes != nil {

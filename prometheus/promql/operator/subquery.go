@@ -9,7 +9,6 @@ import (
 	"github.com/prometheus/prometheus/promql"
 	"github.com/prometheus/prometheus/util/annotations"
 
-	"github.com/tsdbridge/tsdbridge/prometheus/promql/annotation"
 	"github.com/tsdbridge/tsdbridge/prometheus/promql/block"
 	"github.com/tsdbridge/tsdbridge/prometheus/promql/columns"
 	"github.com/tsdbridge/tsdbridge/prometheus/promql/rangefn"
@@ -31,9 +30,6 @@ func (o *Subquery) Inputs() []*Node { return append([]*Node{o.Input}, o.Args...)
 
 // Sampled does not count what is read: its input does.
 func (o *Subquery) Sampled() (total, read int64) { return o.count.Total, 0 }
-
-// Noted returns the annotations of the operator.
-func (o *Subquery) Noted() []*annotation.Notes { return []*annotation.Notes{o.Notes} }
 
 // Eval implements Operator.
 func (o *Subquery) Eval(e *Evaluation) (*block.Block, error) {

@@ -27,8 +27,8 @@ type annotator struct {
 
 // A noter is an operator that makes annotations.
 type noter interface {
-	// Noted returns them, in the order of what the operator stands for.
-	Noted() []*annotation.Notes
+	// AllNotes returns them, in the order of what the operator stands for.
+	AllNotes() []*annotation.Notes
 }
 
 // annotations returns those of a query that has been evaluated.
@@ -39,7 +39,7 @@ func (p *Plan) annotations(e *operator.Evaluation) annotations.Annotations {
 	return (&annotator{p.planner, e.Repairs, e.Steps}).of(p.Expr, p.Grid)
 }
 
-// hasNotes reports whether any operator has told something, or may have repaired buckets if that is wanted.
+// hasNotes reports whether any operator has made an annotation, or may have repaired buckets if that is wanted.
 func (p *Plan) hasNotes(repairs bool) bool {
 	for _, l := range p.planner.leaves {
 		if hasNotes(l.leaf) {
@@ -56,7 +56,7 @@ func (p *Plan) hasNotes(repairs bool) bool {
 }
 
 func hasNotes(o noter) bool {
-	return slices.ContainsFunc(o.Noted(), func(n *annotation.Notes) bool { return !n.Empty() })
+	return slices.ContainsFunc(o.AllNotes(), func(n *annotation.Notes) bool { return !n.Empty() })
 }
 
 // of returns the annotations of an expression.
@@ -71,7 +71,7 @@ func (a *annotator) of(expr parser.Expr, g block.Grid) annotations.Annotations {
 	key := keyOf(expr, g)
 	if l, ok := a.plan.leaves[key]; ok {
 		all := a.ofInputs(argumentsOfLeaf(expr), g)
-		a.add(&all, l.leaf.Noted(), newShift(l.node.Expr, expr))
+		a.add(&all, l.leaf.AllNotes(), newShift(l.node.Expr, expr))
 		return all
 	}
 	all := a.ofInputs([]parser.Expr{expr}, g)
@@ -82,20 +82,20 @@ func (a *annotator) of(expr parser.Expr, g block.Grid) annotations.Annotations {
 	moves := newShift(n.Expr, expr)
 	switch o := n.Operator.(type) {
 	case *histograms.Buckets:
-		a.add(&all, o.Noted(), moves)
+		a.add(&all, o.AllNotes(), moves)
 		a.addRepairs(&all, o, moves)
 	case noter:
-		a.add(&all, o.Noted(), moves)
+		a.add(&all, o.AllNotes(), moves)
 	}
 	return all
 }
 
-// add merges what operators tell of themselves.
+// add merges the annotations of operators.
 func (a *annotator) add(all *annotations.Annotations, own []*annotation.Notes, moves shift) {
 	for _, n := range own {
-		told := n.Told()
-		for _, text := range slices.Sorted(maps.Keys(told)) {
-			all.Add(moves.moved(told[text]))
+		made := n.Annotations()
+		for _, text := range slices.Sorted(maps.Keys(made)) {
+			all.Add(moves.moved(made[text]))
 		}
 	}
 }
@@ -109,11 +109,11 @@ func (a *annotator) addRepairs(all *annotations.Annotations, o *histograms.Bucke
 		r.AddTo(all, name, o.Grid.Start, o.Grid.End(), o.Grid.Interval)
 		known := name == "" && o.Grid == a.steps && len(*all) > before
 		if before = len(*all); !known {
-			a.repairs.Lose()
+			a.repairs.SetIncomplete()
 		}
 	}
 	if !o.Fraction {
-		a.repairs.Visit(annotation.Repaired{Position: position, Steps: o.Notes.Repairs[""]})
+		a.repairs.Add(annotation.Repaired{Position: position, Steps: o.Notes.Repairs[""]})
 	}
 }
 

@@ -68,18 +68,30 @@ func (p *planner) call(e *parser.Call, g block.Grid) (operator.Operator, error) 
 	return nil, notPlanned("the function %s", name)
 }
 
+// all returns the nodes of expressions.
+func (p *planner) all(exprs parser.Expressions, g block.Grid) ([]*operator.Node, error) {
+	nodes := make([]*operator.Node, len(exprs))
+	for i, e := range exprs {
+		n, err := p.node(e, g)
+		if err != nil {
+			return nil, err
+		}
+		nodes[i] = n
+	}
+	return nodes, nil
+}
+
 // extreme is max_of or min_of.
 func (p *planner) extreme(e *parser.Call, g block.Grid) (operator.Operator, error) {
-	l, err := p.node(e.Args[0], g)
+	args, err := p.all(e.Args, g)
 	if err != nil {
 		return nil, err
 	}
-	r, err := p.node(e.Args[1], g)
 	f := math.Max
 	if e.Func.Name == "min_of" {
 		f = math.Min
 	}
-	return instantfn.Scalars{Grid: g, Of: f, Left: l, Right: r}, err
+	return instantfn.Scalars{Grid: g, Of: f, Left: args[0], Right: args[1]}, nil
 }
 
 // mappingWithArgs returns a mapping that depends on the step.
@@ -92,13 +104,9 @@ func (p *planner) mappingWithArgs(e *parser.Call, g block.Grid) (operator.Operat
 		now := &operator.Node{Operator: instantfn.Clock{Grid: g, Of: func(millis int64) float64 { return float64(millis) / 1000 }}, Grid: g, Users: 1}
 		return instantfn.Mapped{Mapping: instantfn.Stamp(now), Input: input}, nil
 	}
-	var args []*operator.Node
-	for _, a := range e.Args[1:] {
-		n, err := p.node(a, g)
-		if err != nil {
-			return nil, err
-		}
-		args = append(args, n)
+	args, err := p.all(e.Args[1:], g)
+	if err != nil {
+		return nil, err
 	}
 	if e.Func.Name == "round" {
 		return instantfn.Mapped{Mapping: instantfn.Round(args), Input: input}, nil
@@ -131,13 +139,9 @@ func (p *planner) missing(e *parser.Call, g block.Grid) (operator.Operator, erro
 }
 
 func (p *planner) relabel(e *parser.Call, g block.Grid) (operator.Operator, error) {
-	texts := make([]string, 0, len(e.Args)-1)
-	for _, a := range e.Args[1:] {
-		s, ok := a.(*parser.StringLiteral)
-		if !ok {
-			return nil, notPlanned("a label that is no literal")
-		}
-		texts = append(texts, s.Val)
+	texts, err := literals(e.Args[1:])
+	if err != nil {
+		return nil, err
 	}
 	if err := instantfn.RefusedLabels(e.Func.Name, texts); err != nil {
 		return operator.Refusal{Err: err}, nil
@@ -148,24 +152,30 @@ func (p *planner) relabel(e *parser.Call, g block.Grid) (operator.Operator, erro
 	} else {
 		o.Value = instantfn.Joined(texts[1], texts[2:])
 	}
-	var err error
 	o.Input, err = p.node(e.Args[0], g)
 	return o, err
 }
 
-func (p *planner) sorting(e *parser.Call, g block.Grid) (operator.Operator, error) {
+// literals returns the texts of arguments, which are not nil.
+func literals(args parser.Expressions) ([]string, error) {
+	texts := make([]string, 0, len(args))
+	for _, a := range args {
+		s, ok := a.(*parser.StringLiteral)
+		if !ok {
+			return nil, notPlanned("a label that is no literal")
+		}
+		texts = append(texts, s.Val)
+	}
+	return texts, nil
+}
+
+func (p *planner) sorting(e *parser.Call, g block.Grid) (_ operator.Operator, err error) {
 	o := instantfn.Sorting{Grid: g, Position: e.PositionRange(), Notes: &annotation.Notes{}, Descending: e.Func.Name == "sort_desc" || e.Func.Name == "sort_by_label_desc"}
 	if e.Func.Name == "sort_by_label" || e.Func.Name == "sort_by_label_desc" {
-		o.ByLabels = []string{}
-		for _, a := range e.Args[1:] {
-			s, ok := a.(*parser.StringLiteral)
-			if !ok {
-				return nil, notPlanned("a label that is no literal")
-			}
-			o.ByLabels = append(o.ByLabels, s.Val)
+		if o.ByLabels, err = literals(e.Args[1:]); err != nil {
+			return nil, err
 		}
 	}
-	var err error
 	o.Input, err = p.node(e.Args[0], g)
 	return o, err
 }
@@ -188,12 +198,10 @@ func (p *planner) buckets(e *parser.Call, g block.Grid) (operator.Operator, erro
 	}
 	o.Position = vector.PositionRange()
 	var err error
+	if o.Args, err = p.all(args, g); err != nil {
+		return nil, err
+	}
 	for _, a := range args {
-		n, err := p.node(a, g)
-		if err != nil {
-			return nil, err
-		}
-		o.Args = append(o.Args, n)
 		o.At = append(o.At, a.PositionRange())
 	}
 	o.Input, err = p.node(vector, g)
@@ -230,18 +238,9 @@ func (p *planner) orderedInput(expr parser.Expr, g block.Grid, argument *operato
 
 // refuse returns a refusal that comes after the evaluation of those arguments that are no range.
 func (p *planner) refuse(e *parser.Call, err error, g block.Grid) (operator.Operator, error) {
-	o := operator.Refusal{Err: err}
-	for _, a := range e.Args {
-		if a.Type() == parser.ValueTypeMatrix {
-			continue
-		}
-		n, err := p.node(a, g)
-		if err != nil {
-			return nil, err
-		}
-		o.Before = append(o.Before, n)
-	}
-	return o, nil
+	isRange := func(a parser.Expr) bool { return a.Type() == parser.ValueTypeMatrix }
+	before, cause := p.all(slices.DeleteFunc(slices.Clone(e.Args), isRange), g)
+	return operator.Refusal{Before: before, Err: err}, cause
 }
 
 // refusedRange returns the error of a function whose range is anchored or smoothed although the

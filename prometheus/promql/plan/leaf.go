@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"slices"
 	"strings"
 	"time"
 
@@ -132,19 +133,8 @@ func widen(w *rangefn.Windows, vs *parser.VectorSelector, lookback time.Duration
 
 // scalars returns the arguments of a function beside its range, and whether they read nothing.
 func (p *planner) scalars(e *parser.Call, f *rangefn.Function, g block.Grid) (args []*operator.Node, readNothing bool, err error) {
-	readNothing = true
-	for i, a := range e.Args {
-		if i == f.Matrix {
-			continue
-		}
-		n, err := p.node(a, g)
-		if err != nil {
-			return nil, false, err
-		}
-		readNothing = readNothing && instantfn.Constant(n)
-		args = append(args, n)
-	}
-	return args, readNothing, nil
+	args, err = p.all(slices.Delete(slices.Clone(e.Args), f.Matrix, f.Matrix+1), g)
+	return args, instantfn.Constant(args...), err
 }
 
 func (p *planner) timestampOfLeaf(e *parser.Call, g block.Grid) (*operator.Leaf, error) {

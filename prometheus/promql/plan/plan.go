@@ -128,7 +128,7 @@ type planKey struct {
 	grid block.Grid
 }
 
-// keyOf also tells selectors apart of whose histograms count and sum alone matter.
+// keyOf also distinguishes selectors of whose histograms count and sum alone matter.
 func keyOf(expr parser.Expr, g block.Grid) planKey {
 	text := expr.String()
 	parser.Inspect(expr, func(n parser.Node, _ []parser.Node) error {
@@ -243,14 +243,11 @@ func (p *planner) operator(expr parser.Expr, g block.Grid) (operator.Operator, e
 
 func (p *planner) binary(e *parser.BinaryExpr, g block.Grid) (operator.Operator, error) {
 	leftScalar, rightScalar := e.LHS.Type() == parser.ValueTypeScalar, e.RHS.Type() == parser.ValueTypeScalar
-	left, err := p.node(e.LHS, g)
+	sides, err := p.all(parser.Expressions{e.LHS, e.RHS}, g)
 	if err != nil {
 		return nil, err
 	}
-	right, err := p.node(e.RHS, g)
-	if err != nil {
-		return nil, err
-	}
+	left, right := sides[0], sides[1]
 	switch {
 	case leftScalar && rightScalar:
 		if f := binop.Scalar(e.Op); f != nil {

@@ -215,7 +215,7 @@ func (e *Evaluator) at(step int, times []int64, values []float64, p *place) (flo
 	if p.first == p.next {
 		return 0, false
 	}
-	e.sees(p.next-p.first, p.next-max(p.first, seen))
+	e.visit(p.next-p.first, p.next-max(p.first, seen))
 	s.times, s.values, s.first = times[p.first:p.next], values[p.first:p.next], p.first
 	if e.Function.resets {
 		for p.firstReset < len(e.resets) && e.resets[p.firstReset] <= p.first {

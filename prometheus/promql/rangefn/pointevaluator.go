@@ -88,8 +88,8 @@ func (e *pointEvaluator) library(step int, in promql.Series, out []float64) int 
 		e.numbers[i][0].F = a[step]
 	}
 	e.helper.Ts, e.helper.Out = e.Grid.Time(step), e.helper.Out[:0]
-	found, told := e.call(e.numbers, promql.Matrix{in}, e.arguments, &e.helper)
-	e.Notes.Merge(told)
+	found, made := e.call(e.numbers, promql.Matrix{in}, e.arguments, &e.helper)
+	e.Notes.Merge(made)
 	if len(found) == 0 {
 		return 0
 	}

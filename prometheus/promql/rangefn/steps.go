@@ -40,11 +40,11 @@ func (c *SampleCount) Add(o SampleCount) {
 // ended: some milliseconds.
 const visitsPerLook = 1 << 20
 
-// sees counts the samples of a step, and those that no step had before.
-func (s *steps) sees(samples, fresh int) { s.seesSteps(1, samples, fresh) }
+// visit counts the samples of a step, and those that no step had before.
+func (s *steps) visit(samples, fresh int) { s.visitSteps(1, samples, fresh) }
 
-// seesSteps counts those of n steps.
-func (s *steps) seesSteps(n, samples, fresh int) {
+// visitSteps counts those of n steps.
+func (s *steps) visitSteps(n, samples, fresh int) {
 	s.Count.Total += int64(n * samples)
 	s.Count.Read += int64(n * fresh)
 	s.visited += n * samples

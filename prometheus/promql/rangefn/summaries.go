@@ -53,7 +53,7 @@ func (e *Evaluator) summaries(list []columns.Summary, out []float64) (found int)
 				fresh += int(list[i].Count)
 			}
 		}
-		e.sees(int(all.Count), fresh)
+		e.visit(int(all.Count), fresh)
 		out[step] = e.Summary(&all)
 		found++
 		if e.stopped() {

@@ -22,7 +22,7 @@ func (e *Evaluator) uniformFits(times []int64, values []float64, out []float64) 
 	found := 0
 	for step := 0; step < len(out); {
 		if w.inside(step, floats.SumsAtOnce, len(values)) == floats.SumsAtOnce && step+floats.SumsAtOnce <= len(out) && e.fitsOf(times, values, w, step, out[step:]) {
-			e.seesSteps(floats.SumsAtOnce, w.size, min(w.size, w.stride))
+			e.visitSteps(floats.SumsAtOnce, w.size, min(w.size, w.stride))
 			if step == 0 { // All samples of the first range are new.
 				e.Count.Read += int64(w.size - min(w.size, w.stride))
 			}

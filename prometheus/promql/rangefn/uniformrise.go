@@ -50,6 +50,6 @@ func (e *Evaluator) stretched(values []float64, w uniform, factor float64, out [
 		out[n] = rise * factor
 		first, next = first+w.stride, next+w.stride
 	}
-	e.seesSteps(n, w.size, min(w.size, w.stride))
+	e.visitSteps(n, w.size, min(w.size, w.stride))
 	return n
 }

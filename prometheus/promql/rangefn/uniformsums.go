@@ -24,7 +24,7 @@ func (e *Evaluator) uniformSums(times []int64, values []float64, out []float64) 
 		_, last := w.at(step + floats.SumsAtOnce - 1)
 		if step > 0 && step+floats.SumsAtOnce <= len(out) && first >= 0 && last <= len(values) && w.size > 1 && e.sumsOf(values, first, w.stride, w.size, out[step:]) {
 			for range floats.SumsAtOnce {
-				e.sees(w.size, min(w.size, w.stride))
+				e.visit(w.size, min(w.size, w.stride))
 			}
 			found += floats.SumsAtOnce
 			step += floats.SumsAtOnce

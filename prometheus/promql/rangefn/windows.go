@@ -34,7 +34,7 @@ type Windows struct {
 	Named bool
 	// Smooth means that the value lies between the samples around the step.
 	Smooth bool
-	Notes  *annotation.Notes
+	*annotation.Notes
 	// Statistics means that only count and sum of histograms matter.
 	Statistics bool
 

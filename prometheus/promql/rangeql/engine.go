@@ -225,11 +225,11 @@ func (q *columnQuery) Exec(ctx context.Context) *promql.Result {
 		q.left = columns.FallbackReasonOf(result.Err)
 		q.engine.left.WithLabelValues(q.left).Inc()
 		q.points.Free()
-		defer q.tellSlow(ctx)
+		defer q.explainSlow(ctx)
 		return q.Query.Exec(ctx)
 	}
 	q.engine.columns.Inc()
-	q.tellSlow(ctx)
+	q.explainSlow(ctx)
 	answer := &promql.Result{Err: result.Err, Value: q.value, Warnings: q.warnings}
 	q.shadow(ctx, answer)
 	return answer
@@ -248,8 +248,8 @@ func (q *columnQuery) traced(ctx context.Context) *promql.Result {
 	return result
 }
 
-// tellSlow gives the trace of a request that has taken long the tree of the query.
-func (q *columnQuery) tellSlow(ctx context.Context) {
+// explainSlow gives the trace of a request that has taken long the tree of the query.
+func (q *columnQuery) explainSlow(ctx context.Context) {
 	if running.From(ctx).IsSlow() {
 		explain.From(ctx).Set(q.explain().Shape())
 	}
@@ -300,6 +300,6 @@ func (q *columnQuery) evaluate(ctx context.Context) (err error) {
 	}
 	samples := q.run.Stats().Samples
 	samples.TotalSamples, samples.SamplesRead = q.plan.Counts()
-	e.Repairs.Finish()
+	e.Repairs.SetComplete()
 	return nil
 }
