@@ -34,7 +34,7 @@ func (g *group) addHistograms(a *Aggregation, s *block.Series, name string) {
 		case parser.SUM, parser.AVG:
 			g.histogramSum(step).add(a, h, g.cells[step].count > 0, name)
 		default:
-			a.Notes.Warn(annotations.NewHistogramIgnoredInAggregationInfo(parser.ItemTypeStr[a.Op], a.Position))
+			a.Warn(annotations.NewHistogramIgnoredInAggregationInfo(parser.ItemTypeStr[a.Op], a.Position))
 		}
 	}
 }
@@ -79,12 +79,12 @@ func (s *histogramSum) add(a *Aggregation, h *histogram.FloatHistogram, floats b
 	if err != nil {
 		s.incompatible, s.floats = true, floats
 		if errors.Is(err, histogram.ErrHistogramsIncompatibleSchema) {
-			a.Notes.Warn(annotations.NewMixedExponentialCustomHistogramsWarning(name, a.Position))
+			a.Warn(annotations.NewMixedExponentialCustomHistogramsWarning(name, a.Position))
 		}
 		return
 	}
 	if reconciled {
-		a.Notes.Warn(annotations.NewMismatchedCustomBucketsHistogramsInfo(a.Position, annotations.HistogramAgg))
+		a.Warn(annotations.NewMismatchedCustomBucketsHistogramsInfo(a.Position, annotations.HistogramAgg))
 	}
 }
 
@@ -105,7 +105,7 @@ func (s *histogramSum) average(a *Aggregation, h *histogram.FloatHistogram) (rec
 			return reconciled, nil
 		}
 		if reconciled {
-			a.Notes.Warn(annotations.NewMismatchedCustomBucketsHistogramsInfo(a.Position, annotations.HistogramAgg))
+			a.Warn(annotations.NewMismatchedCustomBucketsHistogramsInfo(a.Position, annotations.HistogramAgg))
 		}
 		s.incremental = true
 		s.mean = s.sum.Copy().Div(s.count - 1)
@@ -126,7 +126,7 @@ func (s *histogramSum) average(a *Aggregation, h *histogram.FloatHistogram) (rec
 func (s *histogramSum) result(a *Aggregation, floats bool) *histogram.FloatHistogram {
 	switch {
 	case s.sum != nil && floats && !s.incompatible, s.floats:
-		a.Notes.Warn(annotations.NewMixedFloatsHistogramsAggWarning(a.Position))
+		a.Warn(annotations.NewMixedFloatsHistogramsAggWarning(a.Position))
 		return nil
 	case s.incompatible:
 		return nil
@@ -146,7 +146,7 @@ func (s *histogramSum) result(a *Aggregation, floats bool) *histogram.FloatHisto
 		h, _, _, _ = h.Add(s.rest) //nolint:dogsled // it was added before
 	}
 	if s.reset && s.notReset {
-		a.Notes.Warn(annotations.NewHistogramCounterResetCollisionWarning(a.Position, annotations.HistogramAgg))
+		a.Warn(annotations.NewHistogramCounterResetCollisionWarning(a.Position, annotations.HistogramAgg))
 	}
 	return h.Compact(0)
 }

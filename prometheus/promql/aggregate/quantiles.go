@@ -44,7 +44,7 @@ func (q *Quantiles) Eval(e *operator.Evaluation) (*block.Block, error) {
 	for i := range in.Series {
 		// Operators that may give histograms have a place for them in all their series.
 		if slices.ContainsFunc(in.Series[i].Hists, func(h *histogram.FloatHistogram) bool { return h != nil }) {
-			q.Notes.Warn(annotations.NewHistogramIgnoredInAggregationInfo("quantile", q.Vector))
+			q.Warn(annotations.NewHistogramIgnoredInAggregationInfo("quantile", q.Vector))
 		}
 	}
 	members := q.members(in)
@@ -61,7 +61,7 @@ func (q *Quantiles) Eval(e *operator.Evaluation) (*block.Block, error) {
 func (q *Quantiles) check(p operator.Parameter) {
 	warn := func(wrong bool, v float64) {
 		if wrong {
-			q.Notes.Warn(annotations.NewInvalidQuantileWarning(v, q.Position))
+			q.Warn(annotations.NewInvalidQuantileWarning(v, q.Position))
 		}
 	}
 	warn(p.AnyNaN, math.NaN())

@@ -77,10 +77,10 @@ func (r *Ranking) check(p operator.Parameter) (bool, error) {
 			return false, errors.New("Ratio value is NaN") //nolint:staticcheck // as in the library
 		}
 		if p.Most > 1 {
-			r.Notes.Warn(annotations.NewInvalidRatioWarning(p.Most, 1, r.Position))
+			r.Warn(annotations.NewInvalidRatioWarning(p.Most, 1, r.Position))
 		}
 		if p.Least < -1 {
-			r.Notes.Warn(annotations.NewInvalidRatioWarning(p.Least, -1, r.Position))
+			r.Warn(annotations.NewInvalidRatioWarning(p.Least, -1, r.Position))
 		}
 		return true, nil
 	}
@@ -131,7 +131,7 @@ func (r *Ranking) Add(e *operator.Evaluation, s *block.Series, named bool) error
 				if int64(r.parameter.Steps[step]) < 1 {
 					continue
 				}
-				r.Notes.Warn(annotations.NewHistogramIgnoredInAggregationInfo(parser.ItemTypeStr[r.Op], r.Whole))
+				r.Warn(annotations.NewHistogramIgnoredInAggregationInfo(parser.ItemTypeStr[r.Op], r.Whole))
 				continue
 			}
 			v = 0 // as in the library

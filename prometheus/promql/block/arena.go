@@ -6,7 +6,7 @@ import (
 	"github.com/tsdbridge/tsdbridge/internal/budget"
 )
 
-// slabValues is how many values a slab has room for, unless one series needs more.
+// slabValues is how many values a slab holds, unless one series needs more.
 const slabValues = 16 << 10
 
 // slabPool keeps the slabs of blocks that are no longer used.

@@ -20,8 +20,8 @@ var Absent = math.Float64frombits(value.StaleNaN)
 // IsAbsent reports whether a step has no value.
 func IsAbsent(v float64) bool { return math.Float64bits(v) == value.StaleNaN }
 
-// A Block is the value of an expression: series with a value at some of the steps of a grid. Nobody
-// changes it once it is evaluated.
+// A Block is the value of an expression: series with a value at some of the steps of a grid. It does
+// not change once it is evaluated.
 type Block struct {
 	Grid
 

@@ -27,7 +27,7 @@ func Add(sum, c, v float64) (newSum, newC float64) {
 	return t, float64(c + float64(float64(v-t)+sum))
 }
 
-// grow is plus for a number whose magnitude is at most that of the sum.
+// grow is Add for a number whose magnitude is at most that of the sum.
 func grow(sum, c, v float64) (newSum, newC float64) {
 	t := float64(sum + v)
 	return t, float64(c + float64(float64(sum-t)+v))

@@ -99,7 +99,7 @@ func (o *Buckets) histograms(e *operator.Evaluation, in *block.Block) []*classic
 		le := s.Labels.Get(model.BucketLabel)
 		bound, err := strconv.ParseFloat(le, 64)
 		if err != nil {
-			o.Notes.Warn(annotations.NewBadBucketLabelWarning(e.ShownName(s.Labels), le, o.Position))
+			o.Warn(annotations.NewBadBucketLabelWarning(e.ShownName(s.Labels), le, o.Position))
 			continue
 		}
 		key = s.Labels.BytesWithoutLabels(key, model.BucketLabel)
@@ -146,7 +146,7 @@ func (o *Buckets) quantiles(e *operator.Evaluation, b *block.Block, all []*class
 	return o.rows(e, b, all, texts, func(step, k int, list []promql.Bucket, h *classic) float64 {
 		v, forced, _, least, most, difference := promql.BucketQuantile(args[k][step], list)
 		if forced {
-			o.Notes.Repair(e.ShownName(h.labels), o.Grid.Time(step), annotation.Repair{Least: least, Most: most, Difference: difference, Samples: 1})
+			o.Repair(e.ShownName(h.labels), o.Grid.Time(step), annotation.Repair{Least: least, Most: most, Difference: difference, Samples: 1})
 		}
 		return v
 	})
@@ -243,7 +243,7 @@ func (o *Buckets) checkQuantiles(args [][]float64) {
 	for step := range o.Grid.Steps {
 		for i, values := range args {
 			if q := values[step]; floats.IsNoQuantile(q) && (len(args) > 1 || step == 0 || q != values[step-1]) {
-				o.Notes.Warn(annotations.NewInvalidQuantileWarning(q, o.At[i]))
+				o.Warn(annotations.NewInvalidQuantileWarning(q, o.At[i]))
 			}
 		}
 	}

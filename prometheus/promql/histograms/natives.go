@@ -82,7 +82,7 @@ func (o *Buckets) alone(e *operator.Evaluation, s *block.Series, other *classic)
 			other.hidden = make([]bool, o.Grid.Steps)
 		}
 		other.hidden[step] = true
-		o.Notes.Warn(annotations.NewMixedClassicNativeHistogramsWarning(e.ShownName(s.Labels), o.Position))
+		o.Warn(annotations.NewMixedClassicNativeHistogramsWarning(e.ShownName(s.Labels), o.Position))
 	}
 	return hists
 }
@@ -107,7 +107,7 @@ func (o *Buckets) native(b *block.Block, s *block.Series, ls labels.Labels, f fu
 		if values[i] = block.Absent; h != nil {
 			v, made := f(h, s.From+i)
 			values[i] = v
-			o.Notes.Merge(made)
+			o.Merge(made)
 		}
 	}
 	row := block.Series{Labels: ls, DropName: true, From: s.From, Values: values}

@@ -36,7 +36,7 @@ func (o Sorting) Eval(e *operator.Evaluation) (*block.Block, error) {
 	}
 	defer e.Release(in)
 	if o.Grid.IsRange() {
-		o.Notes.Warn(annotations.NewSortInRangeQueryWarning(o.Position))
+		o.Warn(annotations.NewSortInRangeQueryWarning(o.Position))
 	}
 	b := e.NewBlock(o.Grid)
 	b.Series = make([]block.Series, 0, len(in.Series))

@@ -27,10 +27,8 @@ func (o Vectors) refused(e *operator.Evaluation, many, one *block.Block) error {
 	m := matchingStep{Vectors: o, e: e, many: many, one: one, builder: labels.NewBuilder(labels.EmptyLabels())}
 	m.manyNumbers, m.oneNumbers = signatures.all(many), signatures.all(one)
 	for step := range o.Grid.Steps {
-		if step%operator.RowsPerLook == 0 {
-			if err := e.Ended(); err != nil {
-				return err
-			}
+		if err := e.EndedAt(step); err != nil {
+			return err
 		}
 		m.step = step
 		if err := m.match(); err != nil {

@@ -29,7 +29,7 @@ type Evaluation struct {
 	Delayed    bool
 	MaxSamples int64
 	Steps      block.Grid          // of the query
-	Repairs    *annotation.Repairs // nil: nobody wants to know
+	Repairs    *annotation.Repairs // nil: not recorded
 
 	within time.Duration // of the parts within the one that is being measured
 
@@ -111,7 +111,7 @@ func (e *Evaluation) Seal(b *block.Block) error {
 	return e.Hold(b.Samples)
 }
 
-// discard frees the memory of a block that nobody uses.
+// discard frees the memory of a block that is not used.
 func (e *Evaluation) discard(b *block.Block) {
 	b.Memory.Free()
 	b.Series = nil

@@ -20,10 +20,8 @@ func (in Input) Feed(e *Evaluation, to Sink) error {
 		return err
 	}
 	for i := range b.Series {
-		if i%RowsPerLook == 0 {
-			if err := e.Ended(); err != nil {
-				return err
-			}
+		if err := e.EndedAt(i); err != nil {
+			return err
 		}
 		if err := to.Add(e, &b.Series[i], false); err != nil {
 			return err

@@ -93,7 +93,7 @@ func (l *Leaf) add(e *Evaluation, f found) error {
 	name := l.names.See(s.Labels)
 	if l.Function != nil && l.Function.Counter && f.floats && name != l.warned && name != "" && !namedAsCounter(name) {
 		l.warned = name
-		l.Notes.Warn(annotations.NewPossibleNonCounterInfo(name, l.Argument))
+		l.Warn(annotations.NewPossibleNonCounterInfo(name, l.Argument))
 	}
 	l.Added = append(l.Added, f.index)
 	if len(s.Values) == 0 { // a comparison left nothing
@@ -120,7 +120,7 @@ func (l *Leaf) finish(e *Evaluation) error {
 	for i := range l.result.Series {
 		l.result.Samples += l.result.Series[i].Samples()
 	}
-	// The library holds the input of a mapping beside its result, and numbers at each step.
+	// The library holds the input of a mapping in addition to its result, and numbers at each step.
 	if n := len(l.Mappings); n > 0 {
 		more := int(l.Held) + 2*len(l.Added) + (n+1)*(l.Grid.Steps+1) + 2
 		if err := e.Peak(more); err != nil {

@@ -66,7 +66,7 @@ func (n *Node) Block(e *Evaluation) (*block.Block, error) {
 	return n.result, n.err
 }
 
-// holdInputs counts what the library holds besides the result: the inputs, and those of one step a
+// holdInputs counts what the library holds in addition to the result: the inputs, and those of one step a
 // second time.
 func (n *Node) holdInputs(e *Evaluation) error {
 	more := 1

@@ -56,16 +56,22 @@ func firstError(errs []error) error {
 	return nil
 }
 
-// RowsPerLook is after how many rows an operator looks whether the query has ended.
-const RowsPerLook = 64
+// rowsPerLook is after how many rows an operator looks whether the query has ended.
+const rowsPerLook = 64
+
+// EndedAt is Ended for the i-th row of an operator. It looks at some rows only.
+func (e *Evaluation) EndedAt(i int) error {
+	if i%rowsPerLook != 0 {
+		return nil
+	}
+	return e.Ended()
+}
 
 func (e *Evaluation) rows(l *Lane, from, to int, f func(l *Lane, i int) error) (err error) {
 	defer Recovered(&err)
 	for i := from; i < to; i++ {
-		if (i-from)%RowsPerLook == RowsPerLook-1 {
-			if err := e.Ended(); err != nil {
-				return err
-			}
+		if err := e.EndedAt(i - from + 1); err != nil {
+			return err
 		}
 		if err := f(l, i); err != nil {
 			return err

@@ -96,7 +96,7 @@ func (r *Read) all(e *Evaluation) error {
 		return e.ReadingError(err, failed)
 	}
 	for _, l := range r.Leaves {
-		// The library has the samples of a step in memory, beside those of the answer.
+		// The library has the samples of a step in memory, in addition to those of the answer.
 		if err := e.Peak(l.Count.Most + l.Count.Kept); err != nil {
 			return err
 		}

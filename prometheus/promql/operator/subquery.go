@@ -135,7 +135,7 @@ func (o *Subquery) check(in, b *block.Block) {
 	for i := range b.Series {
 		name := in.Series[i].Labels.Get(model.MetricNameLabel)
 		if name != "" && block.CountPresent(b.Series[i].Values) > 0 && !namedAsCounter(name) {
-			o.Notes.Warn(annotations.NewPossibleNonCounterInfo(name, o.Argument))
+			o.Warn(annotations.NewPossibleNonCounterInfo(name, o.Argument))
 		}
 	}
 }

@@ -21,7 +21,7 @@ import (
 // positions of the first; the others get theirs.
 type annotator struct {
 	plan    *planner
-	repairs *annotation.Repairs // nil: nobody wants to know
+	repairs *annotation.Repairs // nil: not recorded
 	steps   block.Grid          // of the query
 }
 
@@ -104,8 +104,8 @@ func (a *annotator) add(all *annotations.Annotations, own []*annotation.Notes, m
 func (a *annotator) addRepairs(all *annotations.Annotations, o *histograms.Buckets, moves shift) {
 	position := moves.of(o.Position)
 	before := len(*all)
-	for _, name := range slices.Sorted(maps.Keys(o.Notes.Repairs)) {
-		r := annotation.Repaired{Position: position, Steps: o.Notes.Repairs[name]}
+	for _, name := range slices.Sorted(maps.Keys(o.Repairs)) {
+		r := annotation.Repaired{Position: position, Steps: o.Repairs[name]}
 		r.AddTo(all, name, o.Grid.Start, o.Grid.End(), o.Grid.Interval)
 		known := name == "" && o.Grid == a.steps && len(*all) > before
 		if before = len(*all); !known {
@@ -113,7 +113,7 @@ func (a *annotator) addRepairs(all *annotations.Annotations, o *histograms.Bucke
 		}
 	}
 	if !o.Fraction {
-		a.repairs.Add(annotation.Repaired{Position: position, Steps: o.Notes.Repairs[""]})
+		a.repairs.Add(annotation.Repaired{Position: position, Steps: o.Repairs[""]})
 	}
 }
 

@@ -131,7 +131,7 @@ func widen(w *rangefn.Windows, vs *parser.VectorSelector, lookback time.Duration
 	}
 }
 
-// scalars returns the arguments of a function beside its range, and whether they read nothing.
+// scalars returns the arguments of a function in addition to its range, and whether they read nothing.
 func (p *planner) scalars(e *parser.Call, f *rangefn.Function, g block.Grid) (args []*operator.Node, readNothing bool, err error) {
 	args, err = p.all(slices.Delete(slices.Clone(e.Args), f.Matrix, f.Matrix+1), g)
 	return args, instantfn.Constant(args...), err

@@ -8,7 +8,7 @@ import (
 	"github.com/tsdbridge/tsdbridge/internal/budget"
 )
 
-// slabPoints is how many points a slab has room for, unless one series needs more.
+// slabPoints is how many points a slab holds, unless one series needs more.
 const slabPoints = 16 << 10
 
 // pointPool keeps the slabs of answers that were sent.

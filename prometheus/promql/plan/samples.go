@@ -144,7 +144,7 @@ func (w *samplesWorker) series(row int, c columns.Column) error {
 	return w.evaluation.Hold(samples - len(s.Floats))
 }
 
-// copyTo sets the points of a series to those of a column, without stale markers. memory has room for
+// copyTo sets the points of a series to those of a column, without stale markers. memory holds
 // the floats.
 func (a *SamplesAnswer) copyTo(s *promql.Series, c columns.Column, memory []promql.FPoint) {
 	within := func(t int64) bool { return t >= a.selector.Start && t <= a.selector.End }

@@ -59,7 +59,7 @@ type Function struct {
 	fits      fit    // what it returns of a line through the samples, if it does
 	eval      func(s *span) (value float64, ok bool)
 	begin     func(s *span) // takes a new series; may be nil
-	Args      int           // scalars beside the range
+	Args      int           // scalars in addition to the range
 	Matrix    int           // position of the range among the arguments
 	KeepsName bool
 	resets    bool // wants span.resets

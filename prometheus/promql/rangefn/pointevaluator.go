@@ -89,7 +89,7 @@ func (e *pointEvaluator) library(step int, in promql.Series, out []float64) int 
 	}
 	e.helper.Ts, e.helper.Out = e.Grid.Time(step), e.helper.Out[:0]
 	found, made := e.call(e.numbers, promql.Matrix{in}, e.arguments, &e.helper)
-	e.Notes.Merge(made)
+	e.Merge(made)
 	if len(found) == 0 {
 		return 0
 	}

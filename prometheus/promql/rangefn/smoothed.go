@@ -34,7 +34,7 @@ func (e *pointEvaluator) smoothed(ls labels.Labels, c columns.Column, out []floa
 		e.Count.Most = max(e.Count.Most, last)
 		switch {
 		case len(floats) > 0 && len(hists) > 0:
-			e.Notes.Warn(annotations.NewMixedFloatsHistogramsWarning(name, e.Argument))
+			e.Warn(annotations.NewMixedFloatsHistogramsWarning(name, e.Argument))
 		case len(hists) > 0:
 			if h := e.smoothHistogram(name, hists, end); h != nil {
 				e.Hists[step] = h
@@ -88,12 +88,12 @@ func (e *pointEvaluator) smoothHistogram(name string, points []promql.HPoint, at
 	}
 	before, after := points[i-1], points[i]
 	if before.H.UsesCustomBuckets() != after.H.UsesCustomBuckets() {
-		e.Notes.Warn(annotations.NewMixedExponentialCustomHistogramsWarning(name, e.Argument))
+		e.Warn(annotations.NewMixedExponentialCustomHistogramsWarning(name, e.Argument))
 		return nil
 	}
 	h, err := e.betweenHistograms(before, after, at)
 	if errors.Is(err, histogram.ErrHistogramsIncompatibleSchema) {
-		e.Notes.Warn(annotations.NewMixedExponentialCustomHistogramsWarning(name, e.Argument))
+		e.Warn(annotations.NewMixedExponentialCustomHistogramsWarning(name, e.Argument))
 	}
 	return h
 }
@@ -112,7 +112,7 @@ func (e *pointEvaluator) betweenHistograms(before, after promql.HPoint, at int64
 		return nil, err
 	}
 	if reconciled {
-		e.Notes.Warn(annotations.NewMismatchedCustomBucketsHistogramsInfo(e.Argument, annotations.HistogramSub))
+		e.Warn(annotations.NewMismatchedCustomBucketsHistogramsInfo(e.Argument, annotations.HistogramSub))
 	}
 	h.Mul(fraction)
 	_, _, reconciled, err = h.Add(before.H)
@@ -120,7 +120,7 @@ func (e *pointEvaluator) betweenHistograms(before, after promql.HPoint, at int64
 		return nil, err
 	}
 	if reconciled {
-		e.Notes.Warn(annotations.NewMismatchedCustomBucketsHistogramsInfo(e.Argument, annotations.HistogramAdd))
+		e.Warn(annotations.NewMismatchedCustomBucketsHistogramsInfo(e.Argument, annotations.HistogramAdd))
 	}
 	return h, nil
 }

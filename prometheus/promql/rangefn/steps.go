@@ -57,7 +57,7 @@ func (s *steps) visitSteps(n, samples, fresh int) {
 func (s *steps) checkQuantile(q float64) {
 	if floats.IsNoQuantile(q) && math.Float64bits(q) != math.Float64bits(s.refusedQuantile) {
 		s.refusedQuantile = q
-		s.Notes.Warn(annotations.NewInvalidQuantileWarning(q, s.Argument))
+		s.Warn(annotations.NewInvalidQuantileWarning(q, s.Argument))
 	}
 }
 
