@@ -4,7 +4,7 @@ E2E_TIMEOUT ?= 50m
 SOAK_TIME ?= 10m
 BENCH ?=
 
-.PHONY: help build run docs web web-check test acceptance test-short race golden fuzz bench bench-go kill-drill soak fmt lint tidy vuln check e2e java python browser dist dist-test golden-dist packagers
+.PHONY: help build run docs web web-check test test-packages test-e2e acceptance test-short race golden fuzz bench bench-go kill-drill soak fmt lint tidy vuln check e2e java python browser dist dist-test golden-dist packagers
 
 help:      ## this list
 	@grep -E '^[a-z-]+: .*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/' | expand -t 14
@@ -31,16 +31,24 @@ web-check: web ## check that web/dist is what web/app makes
 	@git diff --exit-code --stat -- web/dist || { echo 'web/dist is not what web/app makes: commit it'; exit 1; }
 
 test: java python browser dist-test ## everything, with a real HBase, OpenTSDB and Prometheus (Java 17, Maven, Python 3, Node 20, Chromium)
-	TSDBRIDGE_E2E=1 $(GO) test -timeout $(E2E_TIMEOUT) ./...
+	$(GO) build ./...
+	@$(MAKE) --no-print-directory -j2 test-packages test-e2e
+
+# Two modules at once, one package of each at a time.
+test-packages:
+	TSDBRIDGE_E2E=1 $(GO) test -p 1 -timeout $(E2E_TIMEOUT) ./...
+test-e2e:
+	cd e2e && TSDBRIDGE_E2E=1 $(GO) test -p 1 -timeout $(E2E_TIMEOUT) ./...
 
 acceptance: java python browser ## everything at full size: thousands of random queries, long drills, a soak (hours)
-	TSDBRIDGE_E2E=1 $(GO) run ./e2e/acceptance -out e2e/acceptance/RESULTS.md
+	cd e2e && TSDBRIDGE_E2E=1 $(GO) run ./acceptance -out acceptance/RESULTS.md
 
 test-short: ## the tests that need nothing but Go
 	$(GO) test -short -timeout 10m ./...
 
 e2e: java python browser ## the end-to-end tests alone, with their logs
-	TSDBRIDGE_E2E=1 $(GO) test -v -timeout $(E2E_TIMEOUT) ./e2e/... ./storage/hbase/...
+	cd e2e && TSDBRIDGE_E2E=1 $(GO) test -v -timeout $(E2E_TIMEOUT) ./...
+	TSDBRIDGE_E2E=1 $(GO) test -v -timeout $(E2E_TIMEOUT) ./storage/hbase/...
 
 java:
 	@command -v java >/dev/null && command -v mvn >/dev/null || { \
@@ -101,13 +109,13 @@ fuzz:      ## every fuzzer for a minute
 	  echo "$$p $$f"; $(GO) test -run '^$$' -fuzz "^$$f$$" -fuzztime 60s $$p || exit 1; done; done
 
 bench:     ## the bars, compared with VictoriaMetrics, Prometheus and a TSD (an hour; BENCH="-quick -only rw1,reads": less)
-	$(GO) run ./e2e/bench -out e2e/bench/RESULTS.md $(BENCH)
+	cd e2e && $(GO) run ./bench -out bench/RESULTS.md $(BENCH)
 
 kill-drill: ## crashes under load, then a check that everything acknowledged is there
-	$(GO) run ./e2e/bench kill $(BENCH)
+	cd e2e && $(GO) run ./bench kill $(BENCH)
 
 soak:      ## everything at once for SOAK_TIME, with restarts, within a limit of memory
-	$(GO) run ./e2e/bench soak -time $(SOAK_TIME) $(BENCH)
+	cd e2e && $(GO) run ./bench soak -time $(SOAK_TIME) $(BENCH)
 
 bench-go:  ## the benchmarks of the packages
 	$(GO) test -run '^$$' -bench . -benchmem ./prometheus/... ./graphite/... ./storage/... ./translate ./tree
@@ -116,13 +124,16 @@ LINT = $(GO) tool -modfile=tools/go.mod golangci-lint
 
 fmt:       ## format the source
 	$(LINT) fmt ./...
+	cd e2e && $(GO) tool -modfile=../tools/go.mod golangci-lint fmt ./...
 
 lint:      ## golangci-lint by .golangci.yml, in the version that tools/go.mod pins
 	$(LINT) run ./...
+	cd e2e && $(GO) tool -modfile=../tools/go.mod golangci-lint run ./...
 	cd deploy/dist && $(GO) tool -modfile=../../tools/go.mod golangci-lint run ./...
 
 tidy:      ## check that go.mod and go.sum fit the source
 	$(GO) mod tidy -diff
+	cd e2e && $(GO) mod tidy -diff
 
 # The database is https://vuln.go.dev, or what GOVULNDB names.
 VULN = golang.org/x/vuln/cmd/govulncheck@v1.9.0

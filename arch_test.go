@@ -66,7 +66,7 @@ var outside = map[string]string{
 
 // forTests matches packages that no shipped binary contains: servers, fakes and suites of tests. They
 // import what they like, and shipped packages do not import them.
-var forTests = regexp.MustCompile(`^(e2e|deploy|docs/build)(/|$)|test$`)
+var forTests = regexp.MustCompile(`^(e2e|deploy|docs/build|internal/testkit)(/|$)|test$`)
 
 const module = "github.com/tsdbridge/tsdbridge"
 

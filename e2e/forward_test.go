@@ -13,7 +13,7 @@ import (
 
 	"github.com/prometheus/prometheus/prompb"
 
-	"github.com/tsdbridge/tsdbridge/e2e/scale"
+	"github.com/tsdbridge/tsdbridge/internal/testkit/scale"
 )
 
 // TestForward sends by remote write and by carbon to an adapter that sends everything on to a real Prometheus, and

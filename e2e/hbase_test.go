@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/tsdbridge/tsdbridge/e2e/cluster"
+	"github.com/tsdbridge/tsdbridge/internal/testkit/cluster"
 )
 
 // TestHBase contains every test that needs a real HBase, or a real OpenTSDB on it, and leaves both

@@ -9,7 +9,7 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/tsdbridge/tsdbridge/e2e/scale"
+	"github.com/tsdbridge/tsdbridge/internal/testkit/scale"
 )
 
 // TestKillEvents crashes the adapter while events are posted: every acknowledged event is there

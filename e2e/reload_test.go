@@ -13,7 +13,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/tsdbridge/tsdbridge/e2e/scale"
+	"github.com/tsdbridge/tsdbridge/internal/testkit/scale"
 )
 
 // reloadedConfig is one of two configurations, whose settings all change with a reload and belong together.

@@ -15,7 +15,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/tsdbridge/tsdbridge/e2e/cluster"
+	"github.com/tsdbridge/tsdbridge/internal/testkit/cluster"
 )
 
 // tsd is a client of a running OpenTSDB.

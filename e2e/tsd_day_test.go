@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/tsdbridge/tsdbridge/e2e/scale"
+	"github.com/tsdbridge/tsdbridge/internal/testkit/scale"
 )
 
 // testTSDDay simulates a day of mixed use: two adapters and a TSD write points of all hours of a day by all

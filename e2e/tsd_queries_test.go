@@ -14,7 +14,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/tsdbridge/tsdbridge/e2e/scale"
+	"github.com/tsdbridge/tsdbridge/internal/testkit/scale"
 )
 
 // testTSDQueries asks a TSD and the adapter random queries over the same tables. The answers must be equal

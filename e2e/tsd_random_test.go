@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/tsdbridge/tsdbridge/e2e/scale"
+	"github.com/tsdbridge/tsdbridge/internal/testkit/scale"
 )
 
 // testTSDRandom: three adapters and a TSD write, correct and delete a few instants of a few rows in

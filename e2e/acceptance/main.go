@@ -1,6 +1,8 @@
 // Command acceptance runs all tests at their full sizes, the kill drill and the soak, and writes a
 // page with what was run and how it ended. It exits with 1 when anything failed.
 //
+// It is run in the folder e2e:
+//
 //	acceptance [-out FILE] [-soak 10m] [-run REGEXP] [packages]
 package main
 
@@ -17,14 +19,14 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/tsdbridge/tsdbridge/e2e/scale"
+	"github.com/tsdbridge/tsdbridge/internal/testkit/scale"
 )
 
 type options struct {
 	out      string
 	run      string        // of go test
 	soak     time.Duration // 0: neither the soak nor the kill drill
-	packages []string
+	packages []string      // of this module; empty: all of both modules
 }
 
 func main() {
@@ -33,9 +35,7 @@ func main() {
 	flag.StringVar(&o.run, "run", "", "tests to run, as in go test; empty: all")
 	flag.DurationVar(&o.soak, "soak", 10*time.Minute, "duration of the soak; 0: no soak and no kill drill")
 	flag.Parse()
-	if o.packages = flag.Args(); len(o.packages) == 0 {
-		o.packages = []string{"./..."}
-	}
+	o.packages = flag.Args()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	err := run(ctx, o)
 	stop()
@@ -54,7 +54,7 @@ func run(ctx context.Context, o options) error {
 	tests.writeTo(page)
 	if o.soak > 0 {
 		for _, drill := range [][]string{{"kill"}, {"soak", "-time", o.soak.String()}} {
-			out, drillErr := command(ctx, "go", append([]string{"run", "./e2e/bench"}, drill...)...).Output()
+			out, drillErr := command(ctx, "go", append([]string{"run", "./bench"}, drill...)...).Output()
 			fmt.Fprintf(page, "\n## bench %s\n\n%s\n", strings.Join(drill, " "), out)
 			if drillErr != nil {
 				drillErr = fmt.Errorf("bench %s: %w", drill[0], drillErr)
@@ -71,27 +71,36 @@ func run(ctx context.Context, o options) error {
 	return err
 }
 
-// runTests runs go test and collects what it reports.
+// runTests runs go test in the adapter's module and in this one, and collects what it reports.
 func runTests(ctx context.Context, o options) (*results, error) {
-	args := []string{"test", "-json", "-count=1", "-timeout=4h"}
-	if o.run != "" {
-		args = append(args, "-run", o.run)
+	tests := newResults()
+	if len(o.packages) > 0 {
+		return tests, tests.runIn(ctx, ".", o.run, o.packages)
 	}
-	test := command(ctx, "go", append(args, o.packages...)...)
+	all := []string{"./..."}
+	return tests, errors.Join(tests.runIn(ctx, "..", o.run, all), tests.runIn(ctx, ".", o.run, all))
+}
+
+// runIn runs the tests of packages in the module of a directory. pattern is that of -run; empty: all.
+func (r *results) runIn(ctx context.Context, dir, pattern string, packages []string) error {
+	args := []string{"-C", dir, "test", "-json", "-count=1", "-timeout=4h"}
+	if pattern != "" {
+		args = append(args, "-run", pattern)
+	}
+	test := command(ctx, "go", append(args, packages...)...)
 	test.Env = append(os.Environ(), scale.Env+"=1")
 	out, err := test.StdoutPipe()
 	if err != nil {
-		return nil, err
+		return err
 	}
 	if err := test.Start(); err != nil {
-		return nil, err
+		return err
 	}
-	tests := newResults()
-	readErr := tests.read(out, os.Stderr)
+	readErr := r.read(out, os.Stderr)
 	if err := test.Wait(); err != nil {
 		readErr = errors.Join(readErr, fmt.Errorf("go test: %w", err))
 	}
-	return tests, readErr
+	return readErr
 }
 
 func command(ctx context.Context, name string, args ...string) *exec.Cmd {

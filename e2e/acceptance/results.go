@@ -10,7 +10,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/tsdbridge/tsdbridge/e2e/scale"
+	"github.com/tsdbridge/tsdbridge/internal/testkit/scale"
 )
 
 // event is a line of go test -json.

@@ -8,7 +8,7 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/tsdbridge/tsdbridge/e2e/load"
+	"github.com/tsdbridge/tsdbridge/internal/testkit/load"
 )
 
 // dashboards are queries as dashboards, alerts and recording rules send them: over 10 000 series of

@@ -11,8 +11,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/tsdbridge/tsdbridge/e2e/cluster"
-	"github.com/tsdbridge/tsdbridge/e2e/load"
+	"github.com/tsdbridge/tsdbridge/internal/testkit/cluster"
+	"github.com/tsdbridge/tsdbridge/internal/testkit/load"
 )
 
 // wideHours is the range of a wide read, wideStep the interval of its samples.

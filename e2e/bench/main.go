@@ -2,7 +2,7 @@
 // with the bars that the project sets for itself. It starts every server itself, on the loopback
 // interface and in temporary directories, and uses only their public ports.
 //
-//	bench [flags]        the table; e2e/bench/RESULTS.md contains the last one
+//	bench [flags]        the table; RESULTS.md contains the last one
 //	bench kill [flags]   crashes under load; everything acknowledged must be found
 //	bench soak [flags]   everything at once for some minutes, within a limit of memory
 package main

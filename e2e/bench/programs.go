@@ -68,8 +68,17 @@ func findOurs(ctx context.Context, dir string, o options) (program, error) {
 		return ours(path, o.ours), err
 	}
 	path := filepath.Join(dir, oursName)
-	_, err := output(ctx, "go", "build", "-o", path, ".")
+	_, err := goTool(ctx, "build", "-o", path, ".")
 	return ours(path, checkout(ctx)), err
+}
+
+// goTool runs the go command in the adapter's module and returns what it prints.
+func goTool(ctx context.Context, args ...string) (string, error) {
+	dir, err := output(ctx, "go", "list", "-m", "-f", "{{.Dir}}", "github.com/tsdbridge/tsdbridge")
+	if err != nil {
+		return "", err
+	}
+	return output(ctx, "go", append([]string{"-C", dir}, args...)...)
 }
 
 // output runs a program and returns what it prints.
@@ -187,7 +196,7 @@ func prometheusBinary(ctx context.Context) (path, version string, err error) {
 	if err != nil {
 		return "", "", err
 	}
-	version, err = output(ctx, "go", "list", "-m", "-f", "{{.Version}}", prometheusModule)
+	version, err = goTool(ctx, "list", "-m", "-f", "{{.Version}}", prometheusModule)
 	if err != nil {
 		return "", "", err
 	}
@@ -204,7 +213,7 @@ func prometheusBinary(ctx context.Context) (path, version string, err error) {
 		return "", "", err
 	}
 	defer os.RemoveAll(work)
-	_, err = output(ctx, "go", "build", "-o", work+string(filepath.Separator), prometheusModule+"/cmd/prometheus", prometheusModule+"/cmd/promtool")
+	_, err = goTool(ctx, "build", "-o", work+string(filepath.Separator), prometheusModule+"/cmd/prometheus", prometheusModule+"/cmd/promtool")
 	if err != nil {
 		return "", "", err
 	}

@@ -11,7 +11,7 @@ import (
 
 	"github.com/prometheus/prometheus/prompb"
 
-	"github.com/tsdbridge/tsdbridge/e2e/load"
+	"github.com/tsdbridge/tsdbridge/internal/testkit/load"
 )
 
 // One series of a host, and a metric of which each host has 128 series.

@@ -7,7 +7,7 @@ import (
 	"os"
 	"time"
 
-	"github.com/tsdbridge/tsdbridge/e2e/load"
+	"github.com/tsdbridge/tsdbridge/internal/testkit/load"
 )
 
 // A question is sent to every server that has the data. All answers should be alike.

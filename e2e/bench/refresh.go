@@ -9,7 +9,7 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/tsdbridge/tsdbridge/e2e/load"
+	"github.com/tsdbridge/tsdbridge/internal/testkit/load"
 )
 
 // A refresh of a dashboard: six hours, a step each scrape, asked again after each scrape.

@@ -13,7 +13,7 @@ import (
 	"github.com/prometheus/common/model"
 	"github.com/prometheus/prometheus/prompb"
 
-	"github.com/tsdbridge/tsdbridge/e2e/load"
+	"github.com/tsdbridge/tsdbridge/internal/testkit/load"
 )
 
 // everything matches all series that have a name.

@@ -6,7 +6,7 @@ import (
 	"os"
 	"time"
 
-	"github.com/tsdbridge/tsdbridge/e2e/load"
+	"github.com/tsdbridge/tsdbridge/internal/testkit/load"
 )
 
 // A restart is an orderly end right after a load, and the start that follows.

@@ -6,7 +6,7 @@ import (
 	"math"
 	"time"
 
-	"github.com/tsdbridge/tsdbridge/e2e/load"
+	"github.com/tsdbridge/tsdbridge/internal/testkit/load"
 )
 
 // A row measures some lines of the table.

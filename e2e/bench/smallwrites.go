@@ -6,7 +6,7 @@ import (
 	"os"
 	"time"
 
-	"github.com/tsdbridge/tsdbridge/e2e/load"
+	"github.com/tsdbridge/tsdbridge/internal/testkit/load"
 )
 
 // smallWrites measures requests of a few samples each: one connection after another waits for the

@@ -8,7 +8,7 @@ import (
 
 	"github.com/prometheus/prometheus/prompb"
 
-	"github.com/tsdbridge/tsdbridge/e2e/load"
+	"github.com/tsdbridge/tsdbridge/internal/testkit/load"
 )
 
 // soakQuestions are asked repeatedly while the soak writes.

@@ -7,7 +7,7 @@ import (
 
 	"github.com/prometheus/prometheus/prompb"
 
-	"github.com/tsdbridge/tsdbridge/e2e/load"
+	"github.com/tsdbridge/tsdbridge/internal/testkit/load"
 )
 
 // sent is a corpus of 600 series and 4 steps on two lanes, 100 samples a request: 12 requests a

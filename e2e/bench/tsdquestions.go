@@ -11,7 +11,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/tsdbridge/tsdbridge/e2e/load"
+	"github.com/tsdbridge/tsdbridge/internal/testkit/load"
 )
 
 // A tsdQuestion is asked over the two hours that the data has.

@@ -9,10 +9,10 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/tsdbridge/tsdbridge/e2e/scale"
 	"github.com/tsdbridge/tsdbridge/graphite/conf"
 	"github.com/tsdbridge/tsdbridge/graphite/eval"
 	"github.com/tsdbridge/tsdbridge/graphite/graphitetest"
+	"github.com/tsdbridge/tsdbridge/internal/testkit/scale"
 )
 
 // whisperCase is what whisper itself kept of some points; see testdata/carbon/whisper_cases.py.

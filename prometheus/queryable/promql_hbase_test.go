@@ -12,8 +12,8 @@ import (
 	promstorage "github.com/prometheus/prometheus/storage"
 	"golang.org/x/sync/errgroup"
 
-	"github.com/tsdbridge/tsdbridge/e2e/cluster"
-	"github.com/tsdbridge/tsdbridge/e2e/scale"
+	"github.com/tsdbridge/tsdbridge/internal/testkit/cluster"
+	"github.com/tsdbridge/tsdbridge/internal/testkit/scale"
 	"github.com/tsdbridge/tsdbridge/prometheus/promql/rangeql"
 	"github.com/tsdbridge/tsdbridge/prometheus/promtest"
 	"github.com/tsdbridge/tsdbridge/storage"

@@ -16,7 +16,7 @@ import (
 	"github.com/prometheus/prometheus/tsdb"
 	"github.com/prometheus/prometheus/util/teststorage"
 
-	"github.com/tsdbridge/tsdbridge/e2e/scale"
+	"github.com/tsdbridge/tsdbridge/internal/testkit/scale"
 	"github.com/tsdbridge/tsdbridge/prometheus/promql/rangeql"
 	"github.com/tsdbridge/tsdbridge/prometheus/promtest"
 )

@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/tsdbridge/tsdbridge/e2e/cluster"
+	"github.com/tsdbridge/tsdbridge/internal/testkit/cluster"
 	"github.com/tsdbridge/tsdbridge/storage/hbase"
 	"github.com/tsdbridge/tsdbridge/storage/kv"
 )

@@ -16,8 +16,8 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
-	"github.com/tsdbridge/tsdbridge/e2e/cluster"
-	"github.com/tsdbridge/tsdbridge/e2e/load"
+	"github.com/tsdbridge/tsdbridge/internal/testkit/cluster"
+	"github.com/tsdbridge/tsdbridge/internal/testkit/load"
 	"github.com/tsdbridge/tsdbridge/storage/compact"
 	"github.com/tsdbridge/tsdbridge/storage/hbase"
 	"github.com/tsdbridge/tsdbridge/storage/kv"

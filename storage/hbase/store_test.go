@@ -5,8 +5,8 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"github.com/tsdbridge/tsdbridge/e2e/cluster"
-	"github.com/tsdbridge/tsdbridge/e2e/scale"
+	"github.com/tsdbridge/tsdbridge/internal/testkit/cluster"
+	"github.com/tsdbridge/tsdbridge/internal/testkit/scale"
 	"github.com/tsdbridge/tsdbridge/storage"
 	"github.com/tsdbridge/tsdbridge/storage/hbase"
 	"github.com/tsdbridge/tsdbridge/storage/kv"

@@ -6,7 +6,7 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"github.com/tsdbridge/tsdbridge/e2e/scale"
+	"github.com/tsdbridge/tsdbridge/internal/testkit/scale"
 	"github.com/tsdbridge/tsdbridge/storage"
 	"github.com/tsdbridge/tsdbridge/storage/hbase"
 	"github.com/tsdbridge/tsdbridge/storage/hbase/hbasetest"

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/tsdbridge/tsdbridge/e2e/scale"
+	"github.com/tsdbridge/tsdbridge/internal/testkit/scale"
 )
 
 // delete removes what the model has of a series from start to end.

@@ -6,7 +6,7 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/tsdbridge/tsdbridge/e2e/scale"
+	"github.com/tsdbridge/tsdbridge/internal/testkit/scale"
 	"github.com/tsdbridge/tsdbridge/storage"
 	"github.com/tsdbridge/tsdbridge/storage/log/logtest"
 	"github.com/tsdbridge/tsdbridge/storage/storetest"

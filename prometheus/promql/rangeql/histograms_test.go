@@ -20,7 +20,7 @@ import (
 	"github.com/prometheus/prometheus/tsdb/chunks"
 	"github.com/prometheus/prometheus/util/annotations"
 
-	"github.com/tsdbridge/tsdbridge/e2e/scale"
+	"github.com/tsdbridge/tsdbridge/internal/testkit/scale"
 )
 
 // histogramStore holds series with the hints that they were given, which a store need not change. A

@@ -3,7 +3,7 @@ package scale_test
 import (
 	"testing"
 
-	"github.com/tsdbridge/tsdbridge/e2e/scale"
+	"github.com/tsdbridge/tsdbridge/internal/testkit/scale"
 )
 
 func TestOf(t *testing.T) {
