@@ -23,7 +23,7 @@
 // A Source finds the series of a Selector and reads them as columns: times and values of one series
 // after the other, in parts, on several cores. It bounds the parts, and hands them over in the order
 // of the series, because sums of floats depend on it. A Source that cannot give columns returns
-// ErrHandOver.
+// columns.ErrHandOver.
 //
 // # Annotations
 //
@@ -35,7 +35,7 @@
 // Values of blocks, cells of aggregations and points of answers are taken from the budget's account
 // in the context before they are allocated. A block gives its memory back when the last operator
 // above it has used it; the answer keeps its memory until it has been sent. Memory of the library's
-// engine is estimated before it begins (bounds.Estimate).
+// engine is estimated before it begins (limits.Estimate).
 //
 // A query ends with its context: operators look at it between series, functions after some
 // milliseconds of samples, and sources between parts. The error is the library's for a cancellation
