@@ -37,6 +37,7 @@ import (
 	"github.com/tsdbridge/tsdbridge/prometheus/remotewrite"
 	"github.com/tsdbridge/tsdbridge/storage"
 	"github.com/tsdbridge/tsdbridge/storage/kv"
+	"github.com/tsdbridge/tsdbridge/storage/store"
 	"github.com/tsdbridge/tsdbridge/translate"
 	"github.com/tsdbridge/tsdbridge/tree"
 	"github.com/tsdbridge/tsdbridge/web"
@@ -47,7 +48,7 @@ type Adapter struct {
 	o          Options
 	db         kv.KV
 	engine     io.Closer // of db
-	store      *storage.Store
+	store      *store.Store
 	trees      *tree.Service
 	graphite   *graphite.Server // nil before it was made
 	prometheus *prom.Server
@@ -124,7 +125,7 @@ func New(o Options) (*Adapter, error) {
 		return nil, errors.Join(err, a.Close())
 	}
 	// a cluster may be down: Run checks its tables
-	if a.store, err = storage.New(db, so); err == nil && o.Engine != EngineHBase {
+	if a.store, err = store.New(db, so); err == nil && o.Engine != EngineHBase {
 		if err = a.store.PinLayout(context.Background()); errors.Is(err, storage.ErrFull) {
 			err = nil // the disk of a new store is full; Run retries
 		}

@@ -5,9 +5,9 @@ import (
 	"errors"
 
 	"github.com/tsdbridge/tsdbridge/graphite/source"
-	"github.com/tsdbridge/tsdbridge/storage"
 	"github.com/tsdbridge/tsdbridge/storage/fsck"
 	"github.com/tsdbridge/tsdbridge/storage/kv"
+	"github.com/tsdbridge/tsdbridge/storage/store"
 	"github.com/tsdbridge/tsdbridge/translate"
 	"github.com/tsdbridge/tsdbridge/tree"
 )
@@ -38,7 +38,7 @@ func (c checkers) Check(ctx context.Context, s fsck.Stretch, q fsck.Query, repor
 }
 
 // checkers returns those of some tables. With mends, trees may be changed.
-func (o Options) checkers(db kv.KV, store *storage.Store, names *translate.Translator, mends bool) checkers {
+func (o Options) checkers(db kv.KV, store *store.Store, names *translate.Translator, mends bool) checkers {
 	trees := tree.NewChecker(db, tree.CheckOptions{Options: o.treeOptions(names), MetaTable: o.TableMeta, Catalog: store.Catalog(), Mends: mends})
 	return checkers{store.Fsck(o.archives()), trees, o.TableTree}
 }

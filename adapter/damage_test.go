@@ -24,6 +24,7 @@ import (
 	"github.com/tsdbridge/tsdbridge/storage"
 	"github.com/tsdbridge/tsdbridge/storage/kv"
 	"github.com/tsdbridge/tsdbridge/storage/log"
+	"github.com/tsdbridge/tsdbridge/storage/store"
 )
 
 // A damage changes one file of a store.
@@ -322,7 +323,7 @@ func (b *lockedBuffer) String() string {
 }
 
 // dumpEach reads the series of a store one by one.
-func (o *damagedStart) dumpEach(t *testing.T, s *storage.Store) {
+func (o *damagedStart) dumpEach(t *testing.T, s *store.Store) {
 	t.Helper()
 	o.series, o.points, o.failed = map[string]string{}, map[string]map[int64]uint64{}, map[string]string{}
 	found, err := s.Find(t.Context(), nil, 0, storage.MaxTime, 0)

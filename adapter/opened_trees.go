@@ -13,6 +13,7 @@ import (
 	"github.com/tsdbridge/tsdbridge/adapter/trees"
 	"github.com/tsdbridge/tsdbridge/storage"
 	"github.com/tsdbridge/tsdbridge/storage/kv"
+	"github.com/tsdbridge/tsdbridge/storage/store"
 	"github.com/tsdbridge/tsdbridge/translate"
 	"github.com/tsdbridge/tsdbridge/tree"
 )
@@ -23,7 +24,7 @@ type OpenedTrees struct {
 
 	o      Options
 	engine io.Closer
-	tables *storage.Store
+	tables *store.Store
 }
 
 // OpenTrees opens tables that exist.
@@ -49,7 +50,7 @@ func (o Options) OpenTrees() (*OpenedTrees, error) {
 	so.Mode, so.LogUnacknowledged, so.Buffer.Dir = storage.WriteThrough, false, ""
 	// and so is what is too old
 	so.Retention = 0
-	tables, err := storage.New(db, so)
+	tables, err := store.New(db, so)
 	if err == nil {
 		err = tables.PinLayout(context.Background())
 	}
@@ -79,7 +80,7 @@ func (t *OpenedTrees) Sync(ctx context.Context, so tree.SyncOptions) (tree.SyncR
 }
 
 // treePrinter explains and prints the trees of a forest.
-func (o Options) treePrinter(forest *tree.Forest, store *storage.Store, names *translate.Translator, db kv.KV) trees.Printer {
+func (o Options) treePrinter(forest *tree.Forest, store *store.Store, names *translate.Translator, db kv.KV) trees.Printer {
 	return trees.Printer{Explainer: trees.Explainer{Forest: forest, Store: store.Catalog(), Names: names}, DB: db, Table: o.TableTree}
 }
 

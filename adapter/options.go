@@ -20,6 +20,7 @@ import (
 	"github.com/tsdbridge/tsdbridge/storage"
 	"github.com/tsdbridge/tsdbridge/storage/pebble"
 	"github.com/tsdbridge/tsdbridge/storage/schema"
+	"github.com/tsdbridge/tsdbridge/storage/store"
 	"github.com/tsdbridge/tsdbridge/translate"
 	"github.com/tsdbridge/tsdbridge/web"
 )
@@ -131,7 +132,7 @@ func DefaultOptions() Options {
 		Engine:  EngineEmbedded, Path: "./data", CacheBytes: pebble.DefaultCacheBytes, MinFreeBytes: 256 << 20, HBaseRoot: "/hbase", HBaseTimeout: 15 * time.Second, HBaseCompactAfter: 2 * time.Hour,
 		TableData: "tsdb", TableUID: "tsdb-uid", TableMeta: "tsdb-meta", TableTree: "tsdb-tree", TableArchive: "tsdb-archive",
 		MetricWidth: 3, TagkWidth: 3, TagvWidth: 3, SaltBuckets: 20, Values: "auto",
-		SeriesIndex: "auto", IndexRefresh: 30 * time.Second, SeriesCache: storage.DefaultOptions().SeriesCache,
+		SeriesIndex: "auto", IndexRefresh: 30 * time.Second, SeriesCache: store.DefaultOptions().SeriesCache,
 		ListenAddress: ":9201", MaxConnections: 512, WebBodyBytes: 16 << 20, ShutdownGrace: 30 * time.Second,
 		WriteMode: WriteAuto, LogBytes: 4 << 30, HeadBytes: 1 << 30,
 		NewBranches: 10_000, PathDepth: 64,
@@ -247,9 +248,9 @@ func (o Options) Layout() schema.Layout {
 	return schema.Layout{MetricWidth: o.MetricWidth, TagkWidth: o.TagkWidth, TagvWidth: o.TagvWidth, SaltWidth: o.SaltWidth, SaltBuckets: o.SaltBuckets}
 }
 
-func (o Options) storageOptions() storage.Options {
-	s := storage.DefaultOptions()
-	s.Tables = storage.Tables{Data: o.TableData, UID: o.TableUID, Meta: o.TableMeta, Tree: o.TableTree}
+func (o Options) storageOptions() store.Options {
+	s := store.DefaultOptions()
+	s.Tables = store.Tables{Data: o.TableData, UID: o.TableUID, Meta: o.TableMeta, Tree: o.TableTree}
 	s.Layout = o.Layout()
 	s.Values, _ = schema.ParseValues(o.Values) // checked by Validate
 	s.Exclusive, s.Retention = o.Engine != EngineHBase, o.Retention

@@ -12,6 +12,7 @@ import (
 	"github.com/tsdbridge/tsdbridge/internal/fsutil"
 	"github.com/tsdbridge/tsdbridge/storage"
 	"github.com/tsdbridge/tsdbridge/storage/pebble"
+	"github.com/tsdbridge/tsdbridge/storage/store"
 )
 
 // errLost means that a check found losses, which have been printed.
@@ -138,7 +139,7 @@ func (c *storeCheck) tell(ctx context.Context, lost []pebble.Lost) {
 
 // namedStore is a store that is opened for the names of series; nil if it cannot be opened.
 type namedStore struct {
-	store *storage.Store
+	store *store.Store
 	close func()
 }
 
@@ -154,14 +155,14 @@ func (c *storeCheck) names(ctx context.Context) namedStore {
 }
 
 // openThrough opens the tables without their log, and loads the series.
-func (c *storeCheck) openThrough(ctx context.Context) (*storage.Store, func() error, error) {
+func (c *storeCheck) openThrough(ctx context.Context) (*store.Store, func() error, error) {
 	db, engine, err := c.o.openStore()
 	if err != nil {
 		return nil, nil, err
 	}
 	so := c.o.storageOptions()
 	so.Mode, so.Retention, so.LogUnacknowledged, so.Buffer.Dir, so.Buffer.MarkDir = storage.WriteThrough, 0, false, "", ""
-	store, err := storage.New(db, so)
+	store, err := store.New(db, so)
 	if err == nil {
 		// an index that cannot be read is retried forever
 		ctx, stop := context.WithTimeout(ctx, time.Minute)

@@ -8,6 +8,7 @@ import (
 
 	"github.com/tsdbridge/tsdbridge/storage"
 	"github.com/tsdbridge/tsdbridge/storage/kv"
+	"github.com/tsdbridge/tsdbridge/storage/store"
 )
 
 // putLog puts the content of a store's log into its tables, if there is a log.
@@ -17,7 +18,7 @@ func (o Options) putLog(ctx context.Context, db kv.KV) error {
 		return err
 	}
 	so.Mode, so.Retention = storage.WriteBuffered, 0
-	store, err := storage.New(db, so)
+	store, err := store.New(db, so)
 	if err != nil {
 		return err
 	}
@@ -28,7 +29,7 @@ func (o Options) putLog(ctx context.Context, db kv.KV) error {
 }
 
 // replay runs a store until it has read its log.
-func replay(ctx context.Context, store *storage.Store) error {
+func replay(ctx context.Context, store *store.Store) error {
 	if err := store.PinLayout(ctx); err != nil {
 		return err
 	}

@@ -16,9 +16,9 @@ import (
 	"github.com/tsdbridge/tsdbridge/prometheus/appendable"
 	"github.com/tsdbridge/tsdbridge/prometheus/extract"
 	"github.com/tsdbridge/tsdbridge/prometheus/queryable"
-	"github.com/tsdbridge/tsdbridge/storage"
 	"github.com/tsdbridge/tsdbridge/storage/fsck"
 	"github.com/tsdbridge/tsdbridge/storage/kv"
+	"github.com/tsdbridge/tsdbridge/storage/store"
 	"github.com/tsdbridge/tsdbridge/translate"
 	"github.com/tsdbridge/tsdbridge/tree"
 )
@@ -46,7 +46,7 @@ func (a *Adapter) Appendable() *appendable.Appendable {
 }
 
 // hours tells when metrics of a store have points.
-type hours struct{ *storage.Store }
+type hours struct{ *store.Store }
 
 // NextHour implements extract.Hours.
 func (h hours) NextHour(ctx context.Context, metric string, from int64) (int64, bool, error) {
@@ -118,7 +118,7 @@ func (a *Adapter) OpenTSDB() http.Handler {
 func (a *Adapter) FileImporter() *files.Importer { return a.graphite.Importer() }
 
 // Store returns the store.
-func (a *Adapter) Store() *storage.Store { return a.store }
+func (a *Adapter) Store() *store.Store { return a.store }
 
 // Tables returns the tables of the store.
 func (a *Adapter) Tables() kv.KV { return a.db }

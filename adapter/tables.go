@@ -15,6 +15,7 @@ import (
 	"github.com/tsdbridge/tsdbridge/storage"
 	"github.com/tsdbridge/tsdbridge/storage/kv"
 	"github.com/tsdbridge/tsdbridge/storage/pebble"
+	"github.com/tsdbridge/tsdbridge/storage/store"
 )
 
 // openTablesThatAre opens tables that must exist.
@@ -26,10 +27,10 @@ func (o Options) openTablesThatAre() (kv.KV, io.Closer, error) {
 }
 
 // storeOver returns a store over open tables that changes nothing by itself, and has no log.
-func (o Options) storeOver(ctx context.Context, db kv.KV) (*storage.Store, error) {
+func (o Options) storeOver(ctx context.Context, db kv.KV) (*store.Store, error) {
 	so := o.storageOptions()
 	so.Mode, so.LogUnacknowledged, so.Buffer.Dir, so.Buffer.MarkDir, so.Retention = storage.WriteThrough, false, "", "", 0
-	store, err := storage.New(db, so)
+	store, err := store.New(db, so)
 	if err == nil {
 		err = store.PinLayout(ctx)
 	}
@@ -38,7 +39,7 @@ func (o Options) storeOver(ctx context.Context, db kv.KV) (*storage.Store, error
 
 // ReadTables opens tables that must exist, puts the log of an embedded store into them, and calls use with them and a store
 // over them.
-func (o Options) ReadTables(ctx context.Context, use func(db kv.KV, store *storage.Store) error) error {
+func (o Options) ReadTables(ctx context.Context, use func(db kv.KV, store *store.Store) error) error {
 	db, engine, err := o.openTablesThatAre()
 	if err != nil {
 		return err
@@ -46,7 +47,7 @@ func (o Options) ReadTables(ctx context.Context, use func(db kv.KV, store *stora
 	if o.Engine == EngineEmbedded {
 		err = o.putLog(ctx, db)
 	}
-	var store *storage.Store
+	var store *store.Store
 	if err == nil {
 		store, err = o.storeOver(ctx, db)
 	}

@@ -25,6 +25,7 @@ import (
 	"github.com/tsdbridge/tsdbridge/prometheus/promtest"
 	"github.com/tsdbridge/tsdbridge/storage"
 	"github.com/tsdbridge/tsdbridge/storage/pebble"
+	"github.com/tsdbridge/tsdbridge/storage/store"
 )
 
 // storesDir contains stores as versions of tsdbridge left them: NAME.tar.gz is the directory of a
@@ -270,7 +271,7 @@ func sendCarbon(t *testing.T, a *Adapter, lines, series string, last int64) {
 // dumpStore returns the content of a store: series and metadata in ascending order. Each series is
 // followed by its points (time and value, with the bits where the text is not exact) and its
 // objects (time, kind and bytes).
-func dumpStore(t *testing.T, s *storage.Store) string {
+func dumpStore(t *testing.T, s *store.Store) string {
 	t.Helper()
 	series := dumpSeries(t, s)
 	var b strings.Builder
@@ -287,7 +288,7 @@ func dumpStore(t *testing.T, s *storage.Store) string {
 	return b.String()
 }
 
-func dumpSeries(t *testing.T, s *storage.Store) map[string]string {
+func dumpSeries(t *testing.T, s *store.Store) map[string]string {
 	t.Helper()
 	found, err := s.Find(t.Context(), nil, 0, storage.MaxTime, 0)
 	if err != nil {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/tsdbridge/tsdbridge/storage"
 	"github.com/tsdbridge/tsdbridge/storage/hbase"
+	"github.com/tsdbridge/tsdbridge/storage/store"
 	"github.com/tsdbridge/tsdbridge/storage/storetest"
 )
 
@@ -24,9 +25,9 @@ func (s tables) startEraser(t testing.TB) *eraser {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = engine.Close() })
-	e := &eraser{refs: map[string]storage.Ref{}, Process: storetest.Start(t, engine, func(o *storage.Options) {
+	e := &eraser{refs: map[string]storage.Ref{}, Process: storetest.Start(t, engine, func(o *store.Options) {
 		o.Exclusive, o.IndexRefresh = false, time.Second
-		o.Tables = storage.Tables{Data: s.name, UID: s.name + "-uid", Meta: s.name + "-meta", Tree: s.name + "-tree"}
+		o.Tables = store.Tables{Data: s.name, UID: s.name + "-uid", Meta: s.name + "-meta", Tree: s.name + "-tree"}
 	})}
 	for _, host := range randomHosts() {
 		e.refs[host] = e.Resolve([]storage.Series{storetest.Series(randomMetric, "host", host)})[0]

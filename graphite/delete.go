@@ -19,7 +19,7 @@ import (
 	"github.com/tsdbridge/tsdbridge/tree"
 )
 
-// Deleter deletes series with their points, or only series that have none. A storage.Store is one.
+// Deleter deletes series with their points, or only series that have none. A store.Store is one.
 type Deleter interface {
 	Delete(ctx context.Context, d storage.Deletion) (storage.Deleted, error)
 	DeleteEmpty(ctx context.Context, refs []storage.Ref) (storage.Deleted, error)

@@ -17,12 +17,13 @@ import (
 	"github.com/tsdbridge/tsdbridge/storage"
 	"github.com/tsdbridge/tsdbridge/storage/kv"
 	"github.com/tsdbridge/tsdbridge/storage/schema"
+	"github.com/tsdbridge/tsdbridge/storage/store"
 )
 
 // exportTables are the tables of a store.
 func exportTables() []kv.Table {
 	var tables []kv.Table
-	o := storage.DefaultOptions()
+	o := store.DefaultOptions()
 	for _, table := range []string{o.Tables.Data, o.Tables.UID, o.Tables.Meta, o.Tables.Tree} {
 		tables = append(tables, kv.Table{Name: table, Families: []string{"t", "id", "name"}})
 	}
@@ -30,34 +31,34 @@ func exportTables() []kv.Table {
 }
 
 // runStore runs a store over tables until stop.
-func runStore(t *testing.T, db kv.KV, exclusive bool) (store *storage.Store, stop func()) {
+func runStore(t *testing.T, db kv.KV, exclusive bool) (s *store.Store, stop func()) {
 	t.Helper()
-	return runStoreWith(t, db, func(o *storage.Options) { o.Exclusive = exclusive })
+	return runStoreWith(t, db, func(o *store.Options) { o.Exclusive = exclusive })
 }
 
-func runStoreWith(t *testing.T, db kv.KV, change func(*storage.Options)) (store *storage.Store, stop func()) {
+func runStoreWith(t *testing.T, db kv.KV, change func(*store.Options)) (s *store.Store, stop func()) {
 	t.Helper()
-	o := storage.DefaultOptions()
+	o := store.DefaultOptions()
 	change(&o)
-	store, err := storage.New(db, o)
+	s, err := store.New(db, o)
 	if err != nil {
 		t.Fatal(err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan error, 1)
-	go func() { done <- store.Run(ctx) }()
-	for store.Ready(t.Context()) != nil {
+	go func() { done <- s.Run(ctx) }()
+	for s.Ready(t.Context()) != nil {
 		if t.Context().Err() != nil {
 			t.Fatal("the store does not get ready")
 		}
 	}
-	return store, func() {
+	return s, func() {
 		t.Helper()
 		cancel()
 		if err := <-done; err != nil {
 			t.Error(err)
 		}
-		if err := store.Close(t.Context()); err != nil {
+		if err := s.Close(t.Context()); err != nil {
 			t.Error(err)
 		}
 	}
@@ -72,14 +73,14 @@ type exported struct {
 }
 
 // export writes all ranges. window is the size of a window in points, 0: as it is.
-func export(t *testing.T, store *storage.Store, shared bool, q ExportQuery, window int) (out exported) {
+func export(t *testing.T, store *store.Store, shared bool, q ExportQuery, window int) (out exported) {
 	t.Helper()
 	return exportWith(t, ExportOptions{Store: store, Shared: shared}, q, window)
 }
 
 // exportOptions completes options whose Store is a store.
 func exportOptions(o ExportOptions) ExportOptions {
-	store := o.Store.(*storage.Store)
+	store := o.Store.(*store.Store)
 	o.Catalog, o.Annotations, o.Names, o.RollupTag = store.Catalog(), store.Annotations(), store.Names(), "_aggregate"
 	if o.Budget == nil {
 		o.Budget = budget.New(256 << 20)
@@ -132,7 +133,7 @@ func exportWith(t *testing.T, o ExportOptions, q ExportQuery, window int) (out e
 }
 
 // everything is all points of a store, with the bits of their values.
-func everything(t *testing.T, store *storage.Store) (lines []string) {
+func everything(t *testing.T, store *store.Store) (lines []string) {
 	t.Helper()
 	found, err := store.Find(t.Context(), nil, 0, storage.MaxTime, 0)
 	if err != nil {
@@ -256,7 +257,7 @@ func TestExportForeignCells(t *testing.T) {
 		store, stop := runStore(t, db, false)
 		all := testSeries(1 + r.IntN(8))
 		refs, _ := store.Resolve(t.Context(), all)
-		layout, want := storage.DefaultOptions().Layout, map[string]string{}
+		layout, want := schema.DefaultLayout(), map[string]string{}
 		stamp := int64(1400000000000)
 		var rows []kv.Mutation
 		for i, ref := range refs {

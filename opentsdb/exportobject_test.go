@@ -12,10 +12,11 @@ import (
 	"github.com/tsdbridge/tsdbridge/storage"
 	"github.com/tsdbridge/tsdbridge/storage/kv"
 	"github.com/tsdbridge/tsdbridge/storage/schema"
+	"github.com/tsdbridge/tsdbridge/storage/store"
 )
 
 // objectImporter takes histograms and annotations too.
-func objectImporter(s *storage.Store) *Importer {
+func objectImporter(s *store.Store) *Importer {
 	return NewImporter(ImportOptions{
 		Appender: s, AutoCreate: AutoCreate{true, true, true}, SeriesCache: 1000,
 		Histograms: s, HistogramCodecs: "SimpleHistogramDecoder=3", Annotations: s.Annotations(), TSUIDOf: s.Catalog().TSUIDOf,
@@ -23,7 +24,7 @@ func objectImporter(s *storage.Store) *Importer {
 }
 
 // objectsOf lists the histograms and annotations of a store, with the names of their series.
-func objectsOf(t *testing.T, store *storage.Store) (lines []string) {
+func objectsOf(t *testing.T, store *store.Store) (lines []string) {
 	t.Helper()
 	found, err := store.Find(t.Context(), nil, 0, storage.MaxTime, 0)
 	if err != nil {
@@ -48,7 +49,7 @@ func objectsOf(t *testing.T, store *storage.Store) (lines []string) {
 	return lines
 }
 
-func notesOf(t *testing.T, store *storage.Store, name, tsuid string) (lines []string) {
+func notesOf(t *testing.T, store *store.Store, name, tsuid string) (lines []string) {
 	t.Helper()
 	notes, err := store.Annotations().List(t.Context(), storage.AnnotationRange{TSUID: tsuid, To: storage.MaxTime}, 0)
 	if err != nil {

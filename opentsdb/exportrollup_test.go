@@ -18,6 +18,7 @@ import (
 	"github.com/tsdbridge/tsdbridge/storage/kv"
 	"github.com/tsdbridge/tsdbridge/storage/rollup"
 	"github.com/tsdbridge/tsdbridge/storage/schema"
+	"github.com/tsdbridge/tsdbridge/storage/store"
 )
 
 // exportedRollups has rows of hours, months and years, and an interval that keeps groups beside series.
@@ -28,9 +29,9 @@ const exportedRollups = `{"aggregationIds":{"sum":0,"count":1,"min":2,"max":3,"p
 	{"table":"t1d","preAggregationTable":"pre-1d","interval":"1d","rowSpan":"1y"}]}`
 
 // rolledStore runs a store with rollup tables.
-func rolledStore(t *testing.T, db kv.KV, config *rollup.Config, exclusive bool) (*storage.Store, func()) {
+func rolledStore(t *testing.T, db kv.KV, config *rollup.Config, exclusive bool) (*store.Store, func()) {
 	t.Helper()
-	return runStoreWith(t, db, func(o *storage.Options) { o.Exclusive, o.Rollups = exclusive, config })
+	return runStoreWith(t, db, func(o *store.Options) { o.Exclusive, o.Rollups = exclusive, config })
 }
 
 func rolledTables(config *rollup.Config) []kv.Table {
@@ -51,14 +52,14 @@ func parsedRollups(t *testing.T) *rollup.Config {
 }
 
 // rolledImporter takes rolled up values.
-func rolledImporter(s *storage.Store) *Importer {
+func rolledImporter(s *store.Store) *Importer {
 	return NewImporter(ImportOptions{
 		Appender: s, AutoCreate: AutoCreate{true, true, true}, SeriesCache: 1000, Rollups: s.Rollups(), RollupTag: "_aggregate",
 	})
 }
 
 // rolledCells lists the cells of all rollup tables, with the names of their series; of two values of one interval the newer one.
-func rolledCells(t *testing.T, db kv.KV, store *storage.Store, config *rollup.Config) []string {
+func rolledCells(t *testing.T, db kv.KV, store *store.Store, config *rollup.Config) []string {
 	t.Helper()
 	type newest struct {
 		stamp int64
@@ -101,7 +102,7 @@ func rolledCells(t *testing.T, db kv.KV, store *storage.Store, config *rollup.Co
 }
 
 // exportRolled writes all ranges of rolled up values, as text.
-func exportRolled(t *testing.T, store *storage.Store, shared bool, q ExportQuery, window int) exported {
+func exportRolled(t *testing.T, store *store.Store, shared bool, q ExportQuery, window int) exported {
 	t.Helper()
 	return exportWith(t, ExportOptions{Store: store, Shared: shared, Rollups: store.Rollups()}, q, window)
 }
@@ -194,7 +195,7 @@ func TestExportImportRollups(t *testing.T) {
 }
 
 // foreignRollups puts cells as other writers have them: named aggregations, floats of 8 bytes that have room in 4, and of several types.
-func foreignRollups(t *testing.T, r *rand.Rand, db kv.KV, store *storage.Store) {
+func foreignRollups(t *testing.T, r *rand.Rand, db kv.KV, store *store.Store) {
 	t.Helper()
 	refs, errs := store.Resolve(t.Context(), testSeries(6))
 	for _, err := range errs {

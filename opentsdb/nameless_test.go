@@ -10,6 +10,7 @@ import (
 	"github.com/tsdbridge/tsdbridge/storage"
 	"github.com/tsdbridge/tsdbridge/storage/kv"
 	"github.com/tsdbridge/tsdbridge/storage/schema"
+	"github.com/tsdbridge/tsdbridge/storage/store"
 	"github.com/tsdbridge/tsdbridge/storage/storetest"
 )
 
@@ -28,7 +29,7 @@ func withoutNames(t *testing.T, kind schema.Kind, uid ...byte) kv.KV {
 		t.Fatal(err)
 	}
 	p.End()
-	rows, err := db.Get(t.Context(), storage.DefaultOptions().Tables.UID, schema.FamilyName, [][]byte{uid})
+	rows, err := db.Get(t.Context(), store.DefaultOptions().Tables.UID, schema.FamilyName, [][]byte{uid})
 	if err != nil || len(rows[0].Cells) == 0 {
 		t.Fatal(err, rows)
 	}
@@ -38,7 +39,7 @@ func withoutNames(t *testing.T, kind schema.Kind, uid ...byte) kv.KV {
 			gone.Deletes = append(gone.Deletes, kv.Delete{Qualifier: c.Qualifier, Time: c.Time})
 		}
 	}
-	if err := db.Apply(t.Context(), storage.DefaultOptions().Tables.UID, schema.FamilyName, []kv.Mutation{gone}); err != nil {
+	if err := db.Apply(t.Context(), store.DefaultOptions().Tables.UID, schema.FamilyName, []kv.Mutation{gone}); err != nil {
 		t.Fatal(err)
 	}
 	return db

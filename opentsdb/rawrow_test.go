@@ -7,11 +7,12 @@ import (
 
 	"github.com/tsdbridge/tsdbridge/storage"
 	"github.com/tsdbridge/tsdbridge/storage/schema"
+	"github.com/tsdbridge/tsdbridge/storage/store"
 )
 
 // A row is printed as "tsdb scan" of OpenTSDB 2.4.1 does (src/tools/DumpSeries.java), cell by cell.
 func TestRawRow(t *testing.T) {
-	layout := storage.DefaultOptions().Layout
+	layout := store.DefaultOptions().Layout
 	whole := []byte{0, 0, 1, 0x50, 0xe2, 0x27, 0, 0, 0, 1, 0, 0, 2}
 	key, err := layout.ParseRowKey(whole)
 	if err != nil {

@@ -19,6 +19,7 @@ import (
 	"github.com/tsdbridge/tsdbridge/storage/kv"
 	"github.com/tsdbridge/tsdbridge/storage/rollup"
 	"github.com/tsdbridge/tsdbridge/storage/schema"
+	"github.com/tsdbridge/tsdbridge/storage/store"
 	"github.com/tsdbridge/tsdbridge/storage/storetest"
 )
 
@@ -30,16 +31,16 @@ const rollupConfig = `{"aggregationIds":{"sum":0,"count":1,"MIN":2,"max":3},"int
 // startRolled starts a server over an empty store with rollup tables.
 func startRolled(t *testing.T) *httpClient {
 	t.Helper()
-	c, _ := startRolledStore(t, func(*storage.Options) {})
+	c, _ := startRolledStore(t, func(*store.Options) {})
 	return c
 }
 
-func startRolledStore(t *testing.T, change func(*storage.Options)) (*httpClient, *storage.Store) {
+func startRolledStore(t *testing.T, change func(*store.Options)) (*httpClient, *store.Store) {
 	t.Helper()
 	return startRolledServer(t, rollupConfig, change, func(*Options) {})
 }
 
-func startRolledServer(t *testing.T, text string, change func(*storage.Options), with func(*Options)) (*httpClient, *storage.Store) {
+func startRolledServer(t *testing.T, text string, change func(*store.Options), with func(*Options)) (*httpClient, *store.Store) {
 	t.Helper()
 	config, err := rollup.ParseConfig([]byte(text), IsAggregator)
 	if err != nil {
@@ -50,7 +51,7 @@ func startRolledServer(t *testing.T, text string, change func(*storage.Options),
 	for _, name := range config.Tables() {
 		tables = append(tables, kv.Table{Name: name, Families: []string{schema.FamilyData}})
 	}
-	store := storetest.Open(t, kv.NewMem(tables...), func(o *storage.Options) { o.Rollups = config }, change)
+	store := storetest.Open(t, kv.NewMem(tables...), func(o *store.Options) { o.Rollups = config }, change)
 	o := serverOptions("127.0.0.1:0")
 	o.Points, o.Store, o.Catalog, o.Names, o.Layout = store, store, store.Catalog(), store.Names(), schema.DefaultLayout()
 	o.AllowDelete, o.Deleter, o.Rollups, o.Annotations, o.Metadata, o.Documents = true, store, store.Rollups(), store.Annotations(), store.Documents(), store.Documents()
@@ -227,7 +228,7 @@ func TestRollupQueries(t *testing.T) {
 func TestSplitRollups(t *testing.T) {
 	const at = 1356998400
 	text := strings.Replace(rollupConfig, `"interval":"1h",`, `"interval":"1h","delaySla":"2h",`, 1)
-	c, _ := startRolledServer(t, text, func(*storage.Options) {}, func(o *Options) {
+	c, _ := startRolledServer(t, text, func(*store.Options) {}, func(o *Options) {
 		o.Rollup.Split, o.Now = true, func() time.Time { return time.Unix(at+4*3600+1800, 0) }
 	})
 	points := []string{}
@@ -265,7 +266,7 @@ func TestSplitRollups(t *testing.T) {
 
 // TestRollupsAfterRetention: rolled up values are found when the points of their time are gone.
 func TestRollupsAfterRetention(t *testing.T) {
-	c, store := startRolledStore(t, func(*storage.Options) {})
+	c, store := startRolledStore(t, func(*store.Options) {})
 	at := time.Now().Add(-10*24*time.Hour).Unix() / 3600 * 3600
 	if status, text := c.send(t, "POST", "/api/put", fmt.Sprintf(`{"metric":"m","timestamp":%d,"value":1,"tags":{"host":"a"}}`, at)); status != 204 {
 		t.Fatal(status, text)

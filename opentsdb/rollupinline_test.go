@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/tsdbridge/tsdbridge/storage"
+	"github.com/tsdbridge/tsdbridge/storage/store"
 )
 
 // TestGroupsAmongPoints: the preAggregationTable is that of the points, as in many configurations. Values of groups
@@ -13,7 +13,7 @@ import (
 func TestGroupsAmongPoints(t *testing.T) {
 	c, _ := startRolledServer(t, `{"aggregationIds":{"sum":0,"count":1},"intervals":[
 		{"table":"tsdb","preAggregationTable":"tsdb","interval":"1m","rowSpan":"1h","defaultInterval":true},
-		{"table":"1h","preAggregationTable":"tsdb","interval":"1h","rowSpan":"1d"}]}`, func(*storage.Options) {}, func(*Options) {})
+		{"table":"1h","preAggregationTable":"tsdb","interval":"1h","rowSpan":"1d"}]}`, func(*store.Options) {}, func(*Options) {})
 	const at = 1356998400
 	group := func(value, second string) string {
 		return `{"metric":"m","timestamp":135699840` + second + `,"value":` + value + `,"tags":{"host":"a"},"groupByAggregator":"sum"}`

@@ -12,15 +12,16 @@ import (
 
 	"github.com/tsdbridge/tsdbridge/storage"
 	"github.com/tsdbridge/tsdbridge/storage/kv"
+	"github.com/tsdbridge/tsdbridge/storage/store"
 	"github.com/tsdbridge/tsdbridge/storage/storetest"
 )
 
 // TestSpecialValues: stale markers and infinities, which Prometheus wrote, are in cells that a TSD passes over. They are
 // in no answer, do not fail one, and are deleted with the other points.
 func TestSpecialValues(t *testing.T) {
-	var store *storage.Store
-	address := startOver(t, kv.NewMem(storetest.Tables()...), func(o *Options) { store = o.Store.(*storage.Store) })
-	refs, errs := store.Resolve(t.Context(), []storage.Series{storetest.Series("m", "host", "a"), storetest.Series("m", "host", "stale")})
+	var s *store.Store
+	address := startOver(t, kv.NewMem(storetest.Tables()...), func(o *Options) { s = o.Store.(*store.Store) })
+	refs, errs := s.Resolve(t.Context(), []storage.Series{storetest.Series("m", "host", "a"), storetest.Series("m", "host", "stale")})
 	for _, err := range errs {
 		if err != nil {
 			t.Fatal(err)
@@ -33,7 +34,7 @@ func TestSpecialValues(t *testing.T) {
 		batch.Refs, batch.Times, batch.Values = append(batch.Refs, refs[0]), append(batch.Times, (hour+int64(i))*1000), append(batch.Values, v)
 	}
 	batch.Refs, batch.Times, batch.Values = append(batch.Refs, refs[1]), append(batch.Times, hour*1000), append(batch.Values, stale)
-	if err := store.Append(t.Context(), &batch); err != nil {
+	if err := s.Append(t.Context(), &batch); err != nil {
 		t.Fatal(err)
 	}
 	send := func(method, path string) string {
@@ -60,7 +61,7 @@ func TestSpecialValues(t *testing.T) {
 		}
 	}
 	send(http.MethodDelete, query+"none:m")
-	for p, err := range store.Select(t.Context(), storage.Query{Refs: refs, Start: hour * 1000, End: (hour + 60) * 1000, Samples: true}) {
+	for p, err := range s.Select(t.Context(), storage.Query{Refs: refs, Start: hour * 1000, End: (hour + 60) * 1000, Samples: true}) {
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -11,18 +11,19 @@ import (
 
 	"github.com/tsdbridge/tsdbridge/storage"
 	"github.com/tsdbridge/tsdbridge/storage/kv"
+	"github.com/tsdbridge/tsdbridge/storage/store"
 )
 
 // The puts of both protocols are in a store of the schema, in one series whichever protocol sent
 // them.
 func TestOverAStore(t *testing.T) {
-	o := storage.DefaultOptions()
+	o := store.DefaultOptions()
 	o.Exclusive = true
 	var tables []kv.Table
 	for _, table := range []string{o.Tables.Data, o.Tables.UID, o.Tables.Meta, o.Tables.Tree} {
 		tables = append(tables, kv.Table{Name: table, Families: []string{"t", "id", "name"}})
 	}
-	store, err := storage.New(kv.NewMem(tables...), o)
+	store, err := store.New(kv.NewMem(tables...), o)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -50,7 +51,7 @@ func TestOverAStore(t *testing.T) {
 	}
 }
 
-func contents(t *testing.T, store *storage.Store) string {
+func contents(t *testing.T, store *store.Store) string {
 	for store.Ready(t.Context()) != nil {
 		if t.Context().Err() != nil {
 			t.Fatal("the store does not get ready")

@@ -17,13 +17,14 @@ import (
 	"github.com/tsdbridge/tsdbridge/storage"
 	"github.com/tsdbridge/tsdbridge/storage/kv"
 	"github.com/tsdbridge/tsdbridge/storage/schema"
+	"github.com/tsdbridge/tsdbridge/storage/store"
 	"github.com/tsdbridge/tsdbridge/storage/storetest"
 	"github.com/tsdbridge/tsdbridge/tree"
 )
 
 // A treeProcess is a process that answers the API over tables.
 type treeProcess struct {
-	store   *storage.Store
+	store   *store.Store
 	handler http.Handler
 }
 

@@ -8,15 +8,15 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
-	"github.com/tsdbridge/tsdbridge/storage"
 	"github.com/tsdbridge/tsdbridge/storage/kv"
+	"github.com/tsdbridge/tsdbridge/storage/store"
 	"github.com/tsdbridge/tsdbridge/storage/storetest"
 	"github.com/tsdbridge/tsdbridge/tree"
 )
 
 // openTrees opens a store over tables that no other process has, and runs its trees. They are not looked at again,
 // which would fill a tree that was cleared.
-func openTrees(t *testing.T, db kv.KV, change ...func(*tree.ServiceOptions)) (*storage.Store, *tree.Service) {
+func openTrees(t *testing.T, db kv.KV, change ...func(*tree.ServiceOptions)) (*store.Store, *tree.Service) {
 	t.Helper()
 	o := tree.ServiceOptions{
 		Forest: tree.DefaultOptions(), Refresh: time.Hour, Logger: slog.New(slog.DiscardHandler),
@@ -27,7 +27,7 @@ func openTrees(t *testing.T, db kv.KV, change ...func(*tree.ServiceOptions)) (*s
 		c(&o)
 	}
 	trees := tree.NewService(db, o)
-	store := storetest.Open(t, db, func(so *storage.Options) { so.Observer = trees })
+	store := storetest.Open(t, db, func(so *store.Options) { so.Observer = trees })
 	trees.Follow(store.Catalog(), store.Series)
 	ctx, end := context.WithCancel(context.Background())
 	done := make(chan error, 1)

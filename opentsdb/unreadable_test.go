@@ -9,6 +9,7 @@ import (
 	"github.com/tsdbridge/tsdbridge/storage"
 	"github.com/tsdbridge/tsdbridge/storage/kv"
 	"github.com/tsdbridge/tsdbridge/storage/schema"
+	"github.com/tsdbridge/tsdbridge/storage/store"
 	"github.com/tsdbridge/tsdbridge/storage/storetest"
 )
 
@@ -29,7 +30,7 @@ func TestUnreadableCells(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			bad := kv.Mutation{Key: row, Puts: []kv.Put{{Qualifier: []byte(c.qualifier), Value: []byte(c.value), Time: 1}}}
-			db := damagedStore(t, storage.DefaultOptions().Tables.Data, schema.FamilyData, bad)
+			db := damagedStore(t, store.DefaultOptions().Tables.Data, schema.FamilyData, bad)
 			status, text := ask(t, http.MethodGet, "http://"+startOver(t, db)+"/api/query?start=1356998400&end=1356998460&m=sum:m", "")
 			if strconv.Itoa(status) != c.status || !strings.Contains(text, c.text) {
 				t.Errorf("%d %s, want %s and %s", status, text, c.status, c.text)

@@ -34,6 +34,7 @@ import (
 	"github.com/tsdbridge/tsdbridge/prometheus/rules"
 	"github.com/tsdbridge/tsdbridge/prometheus/write"
 	"github.com/tsdbridge/tsdbridge/storage"
+	"github.com/tsdbridge/tsdbridge/storage/store"
 	"github.com/tsdbridge/tsdbridge/translate"
 )
 
@@ -89,14 +90,14 @@ type Options struct {
 	Now        func() time.Time
 }
 
-// Store is what the protocols need of storage.Store. Remote write calls Appender, everything else
+// Store is what the protocols need of store.Store. Remote write calls Appender, everything else
 // reads.
 type Store interface {
 	storage.Appender
 	storage.Querier
 	queryable.Windows
 	Plan(q storage.Query) ([]storage.Plan, error)
-	Read(from, to int64) (*storage.Reading, bool)
+	Read(from, to int64) (*store.Reading, bool)
 	query.Deleter
 }
 

@@ -1,7 +1,6 @@
-// Package storage keeps series of samples in the OpenTSDB schema: series in, series out. It is the
-// contract of the protocols with the store, and the Store that wires the rooms below: the catalogue
-// of series, the write path and the read path. It is the only room above the schema that the
-// protocols talk to. It never knows a protocol, a label or a dotted path.
+// Package storage is the contract of a store that keeps series of samples in the OpenTSDB schema:
+// series in, series out. It holds the interfaces, the data and the errors that the protocols use.
+// Package store implements it. It never knows a protocol, a label or a dotted path.
 package storage
 
 import (

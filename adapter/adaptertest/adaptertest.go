@@ -11,6 +11,7 @@ import (
 	"github.com/tsdbridge/tsdbridge/adapter/config"
 	"github.com/tsdbridge/tsdbridge/cli/clitest"
 	"github.com/tsdbridge/tsdbridge/storage"
+	"github.com/tsdbridge/tsdbridge/storage/store"
 )
 
 // Run runs an adapter until stop is called or the test ends, and waits until it is ready.
@@ -47,7 +48,7 @@ func Options(t *testing.T, mode storage.WriteMode) adapter.Options {
 }
 
 // AppendPoint has a store take a point of a series.
-func AppendPoint(t *testing.T, store *storage.Store, series storage.Series, at int64, value float64) {
+func AppendPoint(t *testing.T, store *store.Store, series storage.Series, at int64, value float64) {
 	t.Helper()
 	refs, errs := store.Resolve(t.Context(), []storage.Series{series})
 	if errs != nil {

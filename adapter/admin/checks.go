@@ -11,6 +11,7 @@ import (
 	"github.com/tsdbridge/tsdbridge/prometheus/httpapi"
 	"github.com/tsdbridge/tsdbridge/storage"
 	"github.com/tsdbridge/tsdbridge/storage/fsck"
+	"github.com/tsdbridge/tsdbridge/storage/store"
 )
 
 // A running adapter checks the tables that it has open, stretch by stretch:
@@ -38,13 +39,13 @@ const checksAtOnce = 16
 // Checks check the tables of a running adapter.
 type Checks struct {
 	failer
-	store  *storage.Store
+	store  *store.Store
 	source func() fsck.Source
 	slots  chan struct{}
 }
 
 // NewChecks returns those of a store.
-func NewChecks(logger *slog.Logger, store *storage.Store, source func() fsck.Source) *Checks {
+func NewChecks(logger *slog.Logger, store *store.Store, source func() fsck.Source) *Checks {
 	return &Checks{failer{logger}, store, source, make(chan struct{}, checksAtOnce)}
 }
 

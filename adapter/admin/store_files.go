@@ -14,6 +14,7 @@ import (
 	prom "github.com/tsdbridge/tsdbridge/prometheus"
 	"github.com/tsdbridge/tsdbridge/storage"
 	"github.com/tsdbridge/tsdbridge/storage/kv"
+	"github.com/tsdbridge/tsdbridge/storage/store"
 )
 
 // Paths of operations on the files of an embedded store. The first is Prometheus' own. Without --web.enable-admin-api the query
@@ -38,7 +39,7 @@ type Sizes struct {
 // StoreFiles are the files of an embedded store that an adapter has open.
 type StoreFiles struct {
 	Logger  *slog.Logger
-	Store   *storage.Store
+	Store   *store.Store
 	Engine  kv.KV
 	Tables  []kv.Table
 	Backups backups.Record

@@ -9,6 +9,7 @@ import (
 	"github.com/tsdbridge/tsdbridge/storage"
 	"github.com/tsdbridge/tsdbridge/storage/kv"
 	"github.com/tsdbridge/tsdbridge/storage/schema"
+	"github.com/tsdbridge/tsdbridge/storage/store"
 	"github.com/tsdbridge/tsdbridge/tree"
 )
 
@@ -95,7 +96,7 @@ const exitNothing = 1
 
 // UIDTables are what the commands about UIDs are about.
 type UIDTables struct {
-	*storage.Store
+	*store.Store
 
 	Trees     *tree.Service
 	DB        kv.KV
@@ -137,7 +138,7 @@ func (t UIDTables) Run(ctx context.Context, u UIDRequest, printLine func(string)
 	return checkUIDs(ctx, s, u, printLine)
 }
 
-func grepUIDs(ctx context.Context, s *storage.Store, kinds []schema.Kind, u UIDRequest, printLine func(string) error) (code int, err error) {
+func grepUIDs(ctx context.Context, s *store.Store, kinds []schema.Kind, u UIDRequest, printLine func(string) error) (code int, err error) {
 	pattern, err := u.pattern()
 	if err != nil {
 		return 0, err
@@ -153,7 +154,7 @@ func grepUIDs(ctx context.Context, s *storage.Store, kinds []schema.Kind, u UIDR
 }
 
 // assignUIDs gives names UIDs that have none, and prints all.
-func assignUIDs(ctx context.Context, s *storage.Store, kind schema.Kind, names []string, printLine func(string) error) error {
+func assignUIDs(ctx context.Context, s *store.Store, kind schema.Kind, names []string, printLine func(string) error) error {
 	uids, errs := s.Names().Assign(ctx, kind, names)
 	var failed []error
 	for i, name := range names {
@@ -168,7 +169,7 @@ func assignUIDs(ctx context.Context, s *storage.Store, kind schema.Kind, names [
 	return errors.Join(failed...)
 }
 
-func checkUIDs(ctx context.Context, s *storage.Store, u UIDRequest, printLine func(string) error) (code int, err error) {
+func checkUIDs(ctx context.Context, s *store.Store, u UIDRequest, printLine func(string) error) (code int, err error) {
 	var printed error
 	report, err := s.CheckUIDs(ctx, storage.UIDCheck{Fix: u.Fix, DeleteUnknown: u.DeleteUnknown, Print: func(line string) {
 		if printed == nil {

@@ -12,6 +12,7 @@ import (
 
 	"github.com/tsdbridge/tsdbridge/prometheus/pathlabel"
 	"github.com/tsdbridge/tsdbridge/storage"
+	"github.com/tsdbridge/tsdbridge/storage/store"
 	"github.com/tsdbridge/tsdbridge/translate"
 )
 
@@ -59,8 +60,8 @@ func parseRetentionRule(node *yaml.Node) (r Retention, err error) {
 	if r.Age = time.Duration(d); err != nil {
 		return r, fmt.Errorf("matcher %s: age %q: want a duration such as 30d", r.Matcher, age)
 	}
-	if r.Age < storage.MinRetention {
-		return r, fmt.Errorf("matcher %s: age %s: want at least %v", r.Matcher, age, storage.MinRetention)
+	if r.Age < store.MinRetention {
+		return r, fmt.Errorf("matcher %s: age %s: want at least %v", r.Matcher, age, store.MinRetention)
 	}
 	return r, nil
 }

@@ -8,7 +8,7 @@ import (
 	"github.com/cockroachdb/datadriven"
 	"go.yaml.in/yaml/v3"
 
-	"github.com/tsdbridge/tsdbridge/storage"
+	"github.com/tsdbridge/tsdbridge/storage/store"
 )
 
 // TestParseRetention runs the data file about the retention in the configuration: YAML -> the rules,
@@ -51,7 +51,7 @@ func FuzzParseRetention(f *testing.F) {
 			for _, m := range r.Matchers {
 				empty = empty && m.Matches("")
 			}
-			if empty || r.Age < storage.MinRetention {
+			if empty || r.Age < store.MinRetention {
 				t.Errorf("%q declares %+v", text, r)
 			}
 		}

@@ -13,7 +13,7 @@ import (
 	"github.com/tsdbridge/tsdbridge/internal/logging"
 	"github.com/tsdbridge/tsdbridge/internal/rejections"
 	"github.com/tsdbridge/tsdbridge/prometheus/httpapi"
-	"github.com/tsdbridge/tsdbridge/storage"
+	"github.com/tsdbridge/tsdbridge/storage/store"
 	"github.com/tsdbridge/tsdbridge/translate"
 )
 
@@ -22,7 +22,7 @@ const logPath = "/api/v1/status/log"
 
 // Pages are the pages about an adapter.
 type Pages struct {
-	Store   *storage.Store
+	Store   *store.Store
 	Names   *translate.Translator
 	Refused *rejections.Log
 	Log     *logging.Recent

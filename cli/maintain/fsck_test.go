@@ -12,6 +12,7 @@ import (
 	"github.com/tsdbridge/tsdbridge/storage"
 	"github.com/tsdbridge/tsdbridge/storage/kv"
 	"github.com/tsdbridge/tsdbridge/storage/schema"
+	"github.com/tsdbridge/tsdbridge/storage/store"
 )
 
 // runFsck runs the command and returns its exit code and what it printed.
@@ -48,7 +49,7 @@ func TestFsck(t *testing.T) {
 	adaptertest.AppendPoint(t, a.Store(), storage.Series{Metric: "m", Tags: []storage.Tag{{Key: "host", Value: "h"}}}, 1356998400_000, 0.5)
 	stop()
 	damageStopped := func() {
-		if err := o.ReadTables(t.Context(), func(db kv.KV, _ *storage.Store) error {
+		if err := o.ReadTables(t.Context(), func(db kv.KV, _ *store.Store) error {
 			damageRows(t, db)
 			return nil
 		}); err != nil {
@@ -159,7 +160,7 @@ func TestSyncMeta(t *testing.T) {
 	lose := func() {
 		t.Helper()
 		rows := []kv.Mutation{{Key: []byte("\x00\x00\x01\x00\x00\x01\x00\x00\x01"), DeleteRow: true}}
-		if err := o.ReadTables(t.Context(), func(db kv.KV, _ *storage.Store) error {
+		if err := o.ReadTables(t.Context(), func(db kv.KV, _ *store.Store) error {
 			return db.Apply(t.Context(), "tsdb-meta", schema.FamilyMeta, rows)
 		}); err != nil {
 			t.Fatal(err)

@@ -19,6 +19,7 @@ import (
 	"github.com/tsdbridge/tsdbridge/cli/clitest"
 	"github.com/tsdbridge/tsdbridge/internal/fsutil"
 	"github.com/tsdbridge/tsdbridge/storage"
+	"github.com/tsdbridge/tsdbridge/storage/store"
 )
 
 // numbered is a load of numbered points: writer w writes n at n seconds after the start, and turns
@@ -77,7 +78,7 @@ func (l *numbered) wait(t *testing.T, more int64) (acked []int64) {
 
 // check reads a store: it must have the points of each writer from the first on, without a gap, and
 // no fewer than were acknowledged.
-func (l *numbered) check(t *testing.T, store *storage.Store, acked []int64) {
+func (l *numbered) check(t *testing.T, store *store.Store, acked []int64) {
 	t.Helper()
 	for w := range acked {
 		found := int64(0)

@@ -24,6 +24,7 @@ import (
 	"github.com/tsdbridge/tsdbridge/prometheus/promtest"
 	"github.com/tsdbridge/tsdbridge/storage"
 	"github.com/tsdbridge/tsdbridge/storage/kv"
+	"github.com/tsdbridge/tsdbridge/storage/store"
 )
 
 // treeTestOptions returns an embedded store with five series that are in no tree yet, and two trees
@@ -45,7 +46,7 @@ func treeTestOptions(t *testing.T) adapter.Options {
 		err = made.Close()
 	}
 	if err == nil {
-		err = o.ReadTables(t.Context(), func(_ kv.KV, store *storage.Store) error {
+		err = o.ReadTables(t.Context(), func(_ kv.KV, store *store.Store) error {
 			for _, one := range treeTestSeries() { // one after the other: UIDs in this order
 				if _, errs := store.Resolve(t.Context(), []storage.Series{one}); errs != nil {
 					return errors.Join(errs...)

@@ -13,6 +13,7 @@ import (
 	"github.com/tsdbridge/tsdbridge/storage"
 	"github.com/tsdbridge/tsdbridge/storage/kv"
 	"github.com/tsdbridge/tsdbridge/storage/schema"
+	"github.com/tsdbridge/tsdbridge/storage/store"
 )
 
 // raw prints the rows of the selected series and hours.
@@ -20,10 +21,10 @@ func (e *ExportOptions) raw(ctx context.Context, o adapter.Options, to io.Writer
 	if o.Engine == adapter.EngineMemory {
 		return errors.New("--storage.engine=memory keeps nothing that another process could open")
 	}
-	return o.ReadTables(ctx, func(db kv.KV, store *storage.Store) error { return e.rawRows(ctx, o, db, store, to) })
+	return o.ReadTables(ctx, func(db kv.KV, store *store.Store) error { return e.rawRows(ctx, o, db, store, to) })
 }
 
-func (e *ExportOptions) rawRows(ctx context.Context, o adapter.Options, db kv.KV, store *storage.Store, to io.Writer) error {
+func (e *ExportOptions) rawRows(ctx context.Context, o adapter.Options, db kv.KV, store *store.Store, to io.Writer) error {
 	r := &rawReader{o: o, db: db, store: store, out: bufio.NewWriterSize(to, 64<<10), first: schema.Base(e.start), last: schema.Base(e.end)}
 	var metrics []string
 	for _, text := range e.Match {
@@ -62,7 +63,7 @@ func (e *ExportOptions) rawRows(ctx context.Context, o adapter.Options, db kv.KV
 type rawReader struct {
 	o           adapter.Options
 	db          kv.KV
-	store       *storage.Store
+	store       *store.Store
 	out         *bufio.Writer
 	matches     []query.Match
 	all         bool   // of all metrics

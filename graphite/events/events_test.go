@@ -14,6 +14,7 @@ import (
 	"github.com/tsdbridge/tsdbridge/graphite/events"
 	"github.com/tsdbridge/tsdbridge/storage"
 	"github.com/tsdbridge/tsdbridge/storage/kv"
+	"github.com/tsdbridge/tsdbridge/storage/store"
 	"github.com/tsdbridge/tsdbridge/storage/storetest"
 )
 
@@ -24,9 +25,9 @@ func engines() map[bool]kv.KV {
 	return map[bool]kv.KV{true: kv.NewMem(storetest.Tables()...), false: kv.NewShared(storetest.Tables()...)}
 }
 
-func open(t *testing.T, db kv.KV, exclusive bool) *storage.Store {
+func open(t *testing.T, db kv.KV, exclusive bool) *store.Store {
 	t.Helper()
-	return storetest.Open(t, db, func(o *storage.Options) { o.Exclusive = exclusive })
+	return storetest.Open(t, db, func(o *store.Options) { o.Exclusive = exclusive })
 }
 
 // all returns all events.

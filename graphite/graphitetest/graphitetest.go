@@ -19,6 +19,7 @@ import (
 	"github.com/tsdbridge/tsdbridge/storage"
 	"github.com/tsdbridge/tsdbridge/storage/kv"
 	"github.com/tsdbridge/tsdbridge/storage/schema"
+	"github.com/tsdbridge/tsdbridge/storage/store"
 	"github.com/tsdbridge/tsdbridge/translate"
 	"github.com/tsdbridge/tsdbridge/tree"
 )
@@ -28,7 +29,7 @@ const Now = 1741057200
 
 // A Store is a store, its tables and its trees.
 type Store struct {
-	*storage.Store
+	*store.Store
 
 	DB    kv.KV
 	Trees *tree.Forest
@@ -74,9 +75,9 @@ func open(t testing.TB, db kv.KV, exclusive bool) *Store {
 	if _, err := forest.Load(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	o := storage.DefaultOptions()
+	o := store.DefaultOptions()
 	o.Exclusive, o.Observer, o.ArchiveTable = exclusive, forest, archiveTable
-	store, err := storage.New(db, o)
+	store, err := store.New(db, o)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -85,7 +86,7 @@ func open(t testing.TB, db kv.KV, exclusive bool) *Store {
 }
 
 // run runs the store until the end of the test, and returns when it is ready.
-func run(t testing.TB, store *storage.Store) {
+func run(t testing.TB, store *store.Store) {
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan error, 1)
 	go func() { done <- store.Run(ctx) }()

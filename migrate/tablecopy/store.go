@@ -11,6 +11,7 @@ import (
 	"github.com/tsdbridge/tsdbridge/storage"
 	"github.com/tsdbridge/tsdbridge/storage/rollup"
 	"github.com/tsdbridge/tsdbridge/storage/schema"
+	"github.com/tsdbridge/tsdbridge/storage/store"
 	"github.com/tsdbridge/tsdbridge/tree"
 )
 
@@ -32,7 +33,7 @@ type Trees interface {
 
 // A Store is a store with what is copied of it or into it.
 type Store struct {
-	Store  *storage.Store
+	Store  *store.Store
 	Trees  Trees
 	Budget *budget.Budget
 	// Shared means that other processes write to the tables.

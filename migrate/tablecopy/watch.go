@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/tsdbridge/tsdbridge/storage"
+	"github.com/tsdbridge/tsdbridge/storage/store"
 )
 
 // ErrForgotten means that a source does not know any more what has changed since a moment: it was started again, or nobody asked
@@ -63,7 +64,7 @@ type Watch struct {
 // watched is a moment of tables of one process.
 type watched struct {
 	moment  string
-	reading *storage.Reading
+	reading *store.Reading
 	ends    *time.Timer
 }
 

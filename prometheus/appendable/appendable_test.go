@@ -22,6 +22,7 @@ import (
 	"github.com/tsdbridge/tsdbridge/prometheus/queryable"
 	"github.com/tsdbridge/tsdbridge/storage"
 	"github.com/tsdbridge/tsdbridge/storage/kv"
+	"github.com/tsdbridge/tsdbridge/storage/store"
 	"github.com/tsdbridge/tsdbridge/translate"
 )
 
@@ -29,7 +30,7 @@ import (
 type testStore struct {
 	*Appendable
 	*queryable.Store
-	stored *storage.Store
+	stored *store.Store
 }
 
 func newTestStore(t *testing.T, change ...func(*Options)) testStore {

@@ -27,6 +27,7 @@ import (
 	"github.com/tsdbridge/tsdbridge/prometheus/writelimits"
 	"github.com/tsdbridge/tsdbridge/storage"
 	"github.com/tsdbridge/tsdbridge/storage/kv"
+	"github.com/tsdbridge/tsdbridge/storage/store"
 	"github.com/tsdbridge/tsdbridge/translate"
 )
 
@@ -34,7 +35,7 @@ import (
 type door struct {
 	*Handler
 	*queryable.Store
-	stored  *storage.Store
+	stored  *store.Store
 	options Options
 }
 

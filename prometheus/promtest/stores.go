@@ -6,16 +6,16 @@ import (
 	"errors"
 	"testing"
 
-	"github.com/tsdbridge/tsdbridge/storage"
 	"github.com/tsdbridge/tsdbridge/storage/kv"
 	"github.com/tsdbridge/tsdbridge/storage/pebble"
+	"github.com/tsdbridge/tsdbridge/storage/store"
 	"github.com/tsdbridge/tsdbridge/storage/storetest"
 )
 
 var ErrEngine = errors.New("region server is gone")
 
 // OpenStore opens a store over an engine and waits for its index. It ends with the test.
-func OpenStore(t testing.TB, db kv.KV, change ...func(*storage.Options)) *storage.Store {
+func OpenStore(t testing.TB, db kv.KV, change ...func(*store.Options)) *store.Store {
 	t.Helper()
 	return storetest.Start(t, db, change...).Store
 }

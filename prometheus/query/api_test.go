@@ -21,6 +21,7 @@ import (
 	"github.com/tsdbridge/tsdbridge/prometheus/queryable"
 	"github.com/tsdbridge/tsdbridge/storage"
 	"github.com/tsdbridge/tsdbridge/storage/kv"
+	"github.com/tsdbridge/tsdbridge/storage/store"
 	"github.com/tsdbridge/tsdbridge/translate"
 )
 
@@ -53,7 +54,7 @@ func testAPIOptions(t testing.TB, q storage.Querier) Options {
 		Logger: slog.New(slog.DiscardHandler), Registerer: reg, Gatherer: reg,
 	}
 	o.Planner, _ = q.(planner)
-	if s, ok := q.(*storage.Store); ok {
+	if s, ok := q.(*store.Store); ok {
 		o.Catalog = s.Catalog()
 	}
 	return o

@@ -22,7 +22,7 @@ import (
 // deletePath is Prometheus' own.
 const deletePath = "/admin/tsdb/delete_series"
 
-// Deleter deletes points of series, or whole series. A storage.Store is one.
+// Deleter deletes points of series, or whole series. A store.Store is one.
 type Deleter interface {
 	Delete(ctx context.Context, d storage.Deletion) (storage.Deleted, error)
 }

@@ -19,13 +19,14 @@ import (
 	"github.com/tsdbridge/tsdbridge/prometheus/queryable"
 	"github.com/tsdbridge/tsdbridge/storage"
 	"github.com/tsdbridge/tsdbridge/storage/schema"
+	"github.com/tsdbridge/tsdbridge/storage/store"
 	"github.com/tsdbridge/tsdbridge/translate"
 )
 
 // A histogramWorld is a store with histograms of OpenTSDB, and one with the same as native histograms.
 type histogramWorld struct {
 	t            *testing.T
-	theirs, ours *storage.Store
+	theirs, ours *store.Store
 	names        *translate.Translator
 	engine       string
 	askTheirs    func(request string) string
@@ -50,7 +51,7 @@ func newHistogramWorld(t *testing.T, tables string, engine string) *histogramWor
 		list = append(list, names.FromLabels(labels.FromStrings("__name__", "h", "host", fmt.Sprint(i))))
 	}
 	for _, of := range []struct {
-		store *storage.Store
+		store *store.Store
 		refs  *[]storage.Ref
 	}{{w.theirs, &w.refsA}, {w.ours, &w.refsB}} {
 		refs, errs := of.store.Resolve(t.Context(), list)

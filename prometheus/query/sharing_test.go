@@ -21,6 +21,7 @@ import (
 	"github.com/tsdbridge/tsdbridge/prometheus/queryable"
 	"github.com/tsdbridge/tsdbridge/storage"
 	"github.com/tsdbridge/tsdbridge/storage/kv"
+	"github.com/tsdbridge/tsdbridge/storage/store"
 )
 
 // TestSharedQueries: equal queries under way are one evaluation, whatever they return, and have the
@@ -43,7 +44,7 @@ func TestSharedQueries(t *testing.T) {
 	} {
 		var finds atomic.Int64
 		entered, proceed := make(chan struct{}, 1000), make(chan struct{})
-		store := pausingStore{demoStore(t), func(ctx context.Context) {
+		pausing := pausingStore{demoStore(t), func(ctx context.Context) {
 			finds.Add(1)
 			entered <- struct{}{}
 			select {
@@ -51,8 +52,8 @@ func TestSharedQueries(t *testing.T) {
 			case <-ctx.Done():
 			}
 		}}
-		o := testAPIOptions(t, store)
-		o.Changes, _ = store.Querier.(*storage.Store)
+		o := testAPIOptions(t, pausing)
+		o.Changes, _ = pausing.Querier.(*store.Store)
 		o.CacheBytes, o.Budget, o.Running = 1<<20, budget.New(1<<30), running.New()
 		server := apiServer(t, o)
 		ask := func(timeout string) (int, string) {

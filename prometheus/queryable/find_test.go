@@ -19,6 +19,7 @@ import (
 	"github.com/tsdbridge/tsdbridge/prometheus/promtest"
 	"github.com/tsdbridge/tsdbridge/storage"
 	"github.com/tsdbridge/tsdbridge/storage/kv"
+	"github.com/tsdbridge/tsdbridge/storage/store"
 )
 
 // selected lists the label sets of a set, and sorts them unless they should be sorted.
@@ -311,7 +312,7 @@ func TestSelectCancelled(t *testing.T) {
 }
 
 func TestNotReady(t *testing.T) {
-	s, err := storage.New(kv.NewMem(promtest.Tables()...), storage.DefaultOptions())
+	s, err := store.New(kv.NewMem(promtest.Tables()...), store.DefaultOptions())
 	if err != nil {
 		t.Fatal(err)
 	}

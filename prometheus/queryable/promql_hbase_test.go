@@ -16,8 +16,8 @@ import (
 	"github.com/tsdbridge/tsdbridge/internal/testkit/scale"
 	"github.com/tsdbridge/tsdbridge/prometheus/promql/rangeql"
 	"github.com/tsdbridge/tsdbridge/prometheus/promtest"
-	"github.com/tsdbridge/tsdbridge/storage"
 	"github.com/tsdbridge/tsdbridge/storage/hbase"
+	"github.com/tsdbridge/tsdbridge/storage/store"
 )
 
 // TestPromQLOnHBase runs the module's suite over a real HBase. Each store has tables of its own for
@@ -49,9 +49,9 @@ func TestPromQLOnHBase(t *testing.T) {
 		if !ok {
 			t.Fatal("no tables were made")
 		}
-		return newPromStorage(promtest.OpenStore(t, db, func(o *storage.Options) {
+		return newPromStorage(promtest.OpenStore(t, db, func(o *store.Options) {
 			o.Exclusive = false
-			o.Tables = storage.Tables{Data: set.data, UID: shared.UID, Meta: set.meta, Tree: shared.Tree}
+			o.Tables = store.Tables{Data: set.data, UID: shared.UID, Meta: set.meta, Tree: shared.Tree}
 		}))
 	})
 	queries := queriesBy(t, registry, "columns") + queriesBy(t, registry, "engine")

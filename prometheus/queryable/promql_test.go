@@ -13,6 +13,7 @@ import (
 	"github.com/tsdbridge/tsdbridge/storage"
 	"github.com/tsdbridge/tsdbridge/storage/kv"
 	"github.com/tsdbridge/tsdbridge/storage/log/logtest"
+	"github.com/tsdbridge/tsdbridge/storage/store"
 )
 
 // builtinEvals is how many evaluations the module's suite makes; each is a subtest that must pass.
@@ -42,7 +43,7 @@ func TestPromQL(t *testing.T) {
 	for name, delay := range map[string]time.Duration{"head": 1 << 60, "head and table": 0} {
 		t.Run(name, func(t *testing.T) {
 			promqltest.RunBuiltinTestsWithStorage(t, engine, func(t testing.TB) promstorage.Storage {
-				return newPromStorage(promtest.OpenStore(t, kv.NewMem(promtest.Tables()...), func(o *storage.Options) {
+				return newPromStorage(promtest.OpenStore(t, kv.NewMem(promtest.Tables()...), func(o *store.Options) {
 					o.Mode = storage.WriteBuffered
 					o.Buffer.Dir, o.Buffer.FS, o.Buffer.SegmentBytes = "log", logtest.New(1), 64<<10
 					o.Buffer.FlushDelay, o.Buffer.FlushInterval, o.Buffer.CheckInterval = delay, 1<<60, time.Millisecond

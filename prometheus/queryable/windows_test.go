@@ -20,6 +20,7 @@ import (
 	"github.com/tsdbridge/tsdbridge/storage"
 	"github.com/tsdbridge/tsdbridge/storage/kv"
 	"github.com/tsdbridge/tsdbridge/storage/rollup"
+	"github.com/tsdbridge/tsdbridge/storage/store"
 	"github.com/tsdbridge/tsdbridge/storage/storetest"
 )
 
@@ -31,7 +32,7 @@ const windowsConfig = `{"aggregationIds":{"sum":0,"count":1,"min":2,"max":3},"in
 const windowsBegin = 1356998400000
 
 // openWindows opens a store that fills rollup tables of the metrics but "plain", with two days of points.
-func openWindows(t *testing.T) (*storage.Store, []storage.Ref) {
+func openWindows(t *testing.T) (*store.Store, []storage.Ref) {
 	c, err := rollup.ParseConfig([]byte(windowsConfig), func(string) bool { return true })
 	if err != nil {
 		t.Fatal(err)
@@ -40,7 +41,7 @@ func openWindows(t *testing.T) (*storage.Store, []storage.Ref) {
 	for _, name := range []string{"pre", "t10m", "t1h"} {
 		tables = append(tables, kv.Table{Name: name, Families: []string{"t"}})
 	}
-	store := promtest.OpenStore(t, kv.NewMem(tables...), func(o *storage.Options) {
+	store := promtest.OpenStore(t, kv.NewMem(tables...), func(o *store.Options) {
 		o.Rollups = c
 		o.Now = func() time.Time { return time.UnixMilli(windowsBegin + 49*3600_000) }
 		rule := storage.FillRule{Name: "but plain", Matches: func(s storage.Series) bool { return s.Metric != "plain" }, Delay: 10 * time.Minute, Back: 30 * 24 * time.Hour}
@@ -56,7 +57,7 @@ func openWindows(t *testing.T) (*storage.Store, []storage.Ref) {
 }
 
 // writeWindows appends points, some of them at the ends of windows.
-func writeWindows(t *testing.T, store *storage.Store, rng *rand.Rand, refs []storage.Ref, n int) {
+func writeWindows(t *testing.T, store *store.Store, rng *rand.Rand, refs []storage.Ref, n int) {
 	values := []float64{0, math.Copysign(0, -1), math.NaN(), math.Inf(1), math.Inf(-1), math.Float64frombits(value.StaleNaN), 5, -7}
 	var b storage.Batch
 	for range n {

@@ -16,6 +16,7 @@ import (
 	"github.com/tsdbridge/tsdbridge/storage/kv"
 	"github.com/tsdbridge/tsdbridge/storage/kv/kvtest"
 	"github.com/tsdbridge/tsdbridge/storage/schema"
+	"github.com/tsdbridge/tsdbridge/storage/store"
 	"github.com/tsdbridge/tsdbridge/storage/storetest"
 )
 
@@ -24,7 +25,7 @@ const series = "000001000001000001"
 // open returns the annotations of a store whose only writer it is, or of shared tables.
 func open(t *testing.T, db kv.KV, exclusive bool) *annotations.Annotations {
 	t.Helper()
-	return storetest.Open(t, db, func(o *storage.Options) { o.Exclusive = exclusive }).Annotations()
+	return storetest.Open(t, db, func(o *store.Options) { o.Exclusive = exclusive }).Annotations()
 }
 
 // engines are one of each contract.

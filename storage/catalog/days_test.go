@@ -9,13 +9,14 @@ import (
 	"github.com/tsdbridge/tsdbridge/storage/kv"
 	"github.com/tsdbridge/tsdbridge/storage/kv/kvtest"
 	"github.com/tsdbridge/tsdbridge/storage/schema"
+	"github.com/tsdbridge/tsdbridge/storage/store"
 	"github.com/tsdbridge/tsdbridge/storage/storetest"
 )
 
 const aDay = 24 * 3600_000
 
 // appendOne appends a point.
-func appendOne(t *testing.T, s *storage.Store, one storage.Series, time int64) error {
+func appendOne(t *testing.T, s *store.Store, one storage.Series, time int64) error {
 	t.Helper()
 	var b storage.Batch
 	b.Add(storetest.Resolve(t, s, one)[0], time, 1)
@@ -26,7 +27,7 @@ func appendOne(t *testing.T, s *storage.Store, one storage.Series, time int64) e
 // for ever; the active days of new series are known.
 func TestSpansOfOldStore(t *testing.T) {
 	db := kv.NewMem(storetest.Tables()...)
-	old := storetest.Start(t, db, func(o *storage.Options) { o.Exclusive = false })
+	old := storetest.Start(t, db, func(o *store.Options) { o.Exclusive = false })
 	one, two := storetest.Series("m", "host", "1"), storetest.Series("m", "host", "2")
 	if err := appendOne(t, old.Store, one, 5*aDay); err != nil {
 		t.Fatal(err)

@@ -10,10 +10,11 @@ import (
 
 	"github.com/tsdbridge/tsdbridge/storage"
 	"github.com/tsdbridge/tsdbridge/storage/kv"
+	"github.com/tsdbridge/tsdbridge/storage/store"
 	"github.com/tsdbridge/tsdbridge/storage/storetest"
 )
 
-func find(t *testing.T, s *storage.Store, start, end int64, filters ...storage.Filter) string {
+func find(t *testing.T, s *store.Store, start, end int64, filters ...storage.Filter) string {
 	t.Helper()
 	found, err := s.Find(t.Context(), filters, start, end, 0)
 	if err != nil {
@@ -126,7 +127,7 @@ func TestResolveRefuses(t *testing.T) {
 // tracking leaves them (there the point is an integer; here a float).
 func TestTablesOfFirstPoint(t *testing.T) {
 	db := kv.NewMem(storetest.Tables()...)
-	s := storetest.Open(t, db, func(o *storage.Options) {
+	s := storetest.Open(t, db, func(o *store.Options) {
 		// where a TSD looks
 		o.Now, o.Exclusive = func() time.Time { return time.Unix(1700000000, 0) }, false
 	})
@@ -195,7 +196,7 @@ func TestFindWithoutMeta(t *testing.T) {
 			now := time.Unix(1357000000, 0)
 			db := kv.NewMem(storetest.Tables()...)
 			db.SetClock(now.UnixMilli)
-			shared := func(o *storage.Options) {
+			shared := func(o *store.Options) {
 				o.Exclusive, o.Layout.SaltWidth = false, salt
 				o.Now = func() time.Time { return now }
 			}
@@ -238,7 +239,7 @@ func TestFindWithoutMeta(t *testing.T) {
 			if names, err := s.Metrics(t.Context(), 0, storage.MaxTime); err != nil || !slices.Equal(names, []string{"foreign", "mixed"}) {
 				t.Errorf("Metrics = %q, %v", names, err)
 			}
-			only := storetest.Open(t, db, shared, func(o *storage.Options) { o.Index = storage.IndexMeta })
+			only := storetest.Open(t, db, shared, func(o *store.Options) { o.Index = storage.IndexMeta })
 			if got := find(t, only, hour, hour+1000, metric("foreign")); got != "" {
 				t.Errorf("with --storage.series-index=meta: found %s", got)
 			}

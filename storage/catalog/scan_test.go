@@ -13,11 +13,12 @@ import (
 	"github.com/tsdbridge/tsdbridge/storage/kv"
 	"github.com/tsdbridge/tsdbridge/storage/kv/kvtest"
 	"github.com/tsdbridge/tsdbridge/storage/schema"
+	"github.com/tsdbridge/tsdbridge/storage/store"
 	"github.com/tsdbridge/tsdbridge/storage/storetest"
 )
 
 // each lists the series that EachTSUID visits.
-func each(t *testing.T, s *storage.Store, c storage.SeriesScan) []string {
+func each(t *testing.T, s *store.Store, c storage.SeriesScan) []string {
 	t.Helper()
 	var all []string
 	err := s.Catalog().EachTSUID(t.Context(), c, func(tsuids [][]byte) error {
@@ -34,7 +35,7 @@ func each(t *testing.T, s *storage.Store, c storage.SeriesScan) []string {
 
 // fillSharedTables fills tables as several writers do: tsdb-meta has all series of metric 1, some of 2,
 // none of 3 and 5; metric 4 has no points. It returns the TSUIDs by metric, in order.
-func fillSharedTables(t *testing.T, db kv.KV, s *storage.Store) (byMetric [5][]string) {
+func fillSharedTables(t *testing.T, db kv.KV, s *store.Store) (byMetric [5][]string) {
 	t.Helper()
 	var unlisted []kv.Mutation
 	for m := range byMetric {
@@ -68,17 +69,17 @@ func fillSharedTables(t *testing.T, db kv.KV, s *storage.Store) (byMetric [5][]s
 func TestEachTSUID(t *testing.T) {
 	for _, salt := range []int{0, 1} {
 		db := kv.NewMem(storetest.Tables()...)
-		shared := func(o *storage.Options) {
+		shared := func(o *store.Options) {
 			o.Exclusive = false
 			o.Layout.SaltWidth, o.Layout.SaltBuckets = salt, 4
 		}
 		s := storetest.Open(t, db, shared)
 		is := fillSharedTables(t, db, s)
 		s = storetest.Open(t, db, shared)
-		meta := storetest.Open(t, db, shared, func(o *storage.Options) { o.Index = storage.IndexMeta })
+		meta := storetest.Open(t, db, shared, func(o *store.Options) { o.Index = storage.IndexMeta })
 		for _, c := range []struct {
 			name  string
-			store *storage.Store
+			store *store.Store
 			rows  bool
 			want  []string
 		}{

@@ -10,6 +10,7 @@ import (
 
 	"github.com/tsdbridge/tsdbridge/storage"
 	"github.com/tsdbridge/tsdbridge/storage/kv"
+	"github.com/tsdbridge/tsdbridge/storage/store"
 	"github.com/tsdbridge/tsdbridge/storage/storetest"
 )
 
@@ -47,10 +48,10 @@ func TestFindByUnusedKey(t *testing.T) {
 			db := &askedUIDs{Mem: kv.NewMem(storetest.Tables()...), asked: map[string]int{}}
 			clock := func() time.Time { return time.Unix(seconds.Load(), 0) }
 			db.SetClock(func() int64 { return clock().UnixMilli() })
-			shared := func(o *storage.Options) { o.Exclusive, o.Now = false, clock }
+			shared := func(o *store.Options) { o.Exclusive, o.Now = false, clock }
 			const hour = 1356998400000
 			at := int64(hour)
-			write := func(s *storage.Store, one storage.Series) {
+			write := func(s *store.Store, one storage.Series) {
 				t.Helper()
 				var b storage.Batch
 				b.Add(storetest.Resolve(t, s, one)[0], at, 1)

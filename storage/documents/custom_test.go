@@ -16,6 +16,7 @@ import (
 	"github.com/tsdbridge/tsdbridge/storage/kv"
 	"github.com/tsdbridge/tsdbridge/storage/kv/kvtest"
 	"github.com/tsdbridge/tsdbridge/storage/schema"
+	"github.com/tsdbridge/tsdbridge/storage/store"
 	"github.com/tsdbridge/tsdbridge/storage/storetest"
 )
 
@@ -124,7 +125,7 @@ func TestSeriesCustom(t *testing.T) {
 	}
 }
 
-func checkCustom(t *testing.T, s *storage.Store, ref storage.Ref, want string) {
+func checkCustom(t *testing.T, s *store.Store, ref storage.Ref, want string) {
 	t.Helper()
 	if got, err := s.Documents().SeriesCustom(t.Context(), []storage.Ref{ref}, "step"); err != nil || !cmp.Equal(got, []string{want}) {
 		t.Errorf("SeriesCustom = %q, %v, want %q", got, err, want)
@@ -163,7 +164,7 @@ func TestSeriesCustomMakesTheRow(t *testing.T) {
 		t.Fatal(err)
 	}
 	o := &observedSeries{}
-	s := storetest.Open(t, db, at1700000000, func(so *storage.Options) { so.Observer, so.Exclusive = o, false })
+	s := storetest.Open(t, db, at1700000000, func(so *store.Options) { so.Observer, so.Exclusive = o, false })
 	// the second one's UIDs have no names
 	refs, err := s.Catalog().Refs([][]byte{tsuid, append(slices.Clone(tsuid[:8]), 0x7F)})
 	if err != nil {
@@ -237,6 +238,6 @@ func TestSeriesCustomOfMany(t *testing.T) {
 	}
 }
 
-func at1700000000(o *storage.Options) {
+func at1700000000(o *store.Options) {
 	o.Now = func() time.Time { return time.Unix(1_700_000_000, 0) }
 }

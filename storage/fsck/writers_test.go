@@ -11,6 +11,7 @@ import (
 	"github.com/tsdbridge/tsdbridge/storage/fsck"
 	"github.com/tsdbridge/tsdbridge/storage/kv"
 	"github.com/tsdbridge/tsdbridge/storage/log/logtest"
+	"github.com/tsdbridge/tsdbridge/storage/store"
 	"github.com/tsdbridge/tsdbridge/storage/storetest"
 )
 
@@ -38,7 +39,7 @@ func writers(t *testing.T, exclusive bool, seed uint64) {
 	var open []*storetest.Process
 	m := storetest.NewModel(len(list))
 	for i := range stores {
-		change := func(o *storage.Options) {
+		change := func(o *store.Options) {
 			o.Exclusive = exclusive
 			o.Layout.SaltWidth, o.Layout.SaltBuckets = int(seed%2), 5
 			if i > 0 || seed%3 == 0 {

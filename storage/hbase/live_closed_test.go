@@ -25,6 +25,7 @@ import (
 	"github.com/tsdbridge/tsdbridge/storage/hbase"
 	"github.com/tsdbridge/tsdbridge/storage/kv"
 	"github.com/tsdbridge/tsdbridge/storage/schema"
+	"github.com/tsdbridge/tsdbridge/storage/store"
 	"github.com/tsdbridge/tsdbridge/storage/storetest"
 )
 
@@ -116,8 +117,8 @@ func newClosedTables(t *testing.T, c *cluster.Cluster) *closedTables {
 		}
 	}
 	for i := range w.adapters {
-		w.adapters[i] = storetest.Start(t, newEngine(t, hbase.Options{ZooKeeper: c.ZooKeeper()}), func(o *storage.Options) {
-			o.Exclusive, o.Tables = false, storage.Tables{Data: names.Data, UID: names.UID, Meta: names.Meta, Tree: names.Tree}
+		w.adapters[i] = storetest.Start(t, newEngine(t, hbase.Options{ZooKeeper: c.ZooKeeper()}), func(o *store.Options) {
+			o.Exclusive, o.Tables = false, store.Tables{Data: names.Data, UID: names.UID, Meta: names.Meta, Tree: names.Tree}
 			o.IndexRefresh = time.Second
 		})
 		w.refs[i] = w.adapters[i].Resolve(list)

@@ -7,9 +7,9 @@ import (
 
 	"github.com/tsdbridge/tsdbridge/internal/testkit/cluster"
 	"github.com/tsdbridge/tsdbridge/internal/testkit/scale"
-	"github.com/tsdbridge/tsdbridge/storage"
 	"github.com/tsdbridge/tsdbridge/storage/hbase"
 	"github.com/tsdbridge/tsdbridge/storage/kv"
+	"github.com/tsdbridge/tsdbridge/storage/store"
 	"github.com/tsdbridge/tsdbridge/storage/storetest"
 )
 
@@ -46,9 +46,9 @@ func testStore(t *testing.T, c *cluster.Cluster) {
 			}
 			return &tableSet{names: names, connect: func() *hbase.Engine { return newEngine(t, hbase.Options{ZooKeeper: c.ZooKeeper()}) }}
 		},
-		Names: func(e storetest.Engine) storage.Tables {
+		Names: func(e storetest.Engine) store.Tables {
 			n := e.(*tableSet).names
-			return storage.Tables{Data: n.Data, UID: n.UID, Meta: n.Meta, Tree: n.Tree}
+			return store.Tables{Data: n.Data, UID: n.UID, Meta: n.Meta, Tree: n.Tree}
 		},
 	}
 	storetest.Run(t, config)

@@ -11,6 +11,7 @@ import (
 	"github.com/tsdbridge/tsdbridge/storage"
 	"github.com/tsdbridge/tsdbridge/storage/hbase"
 	"github.com/tsdbridge/tsdbridge/storage/hbase/hbasetest"
+	"github.com/tsdbridge/tsdbridge/storage/store"
 	"github.com/tsdbridge/tsdbridge/storage/storetest"
 )
 
@@ -30,8 +31,8 @@ func TestSweepReadsRegionsInParallel(t *testing.T) {
 		families[table.Name] = table.Families
 	}
 	c := hbasetest.Start(t, families)
-	open := func() *storage.Store {
-		return storetest.Open(t, newEngine(t, hbase.Options{ZooKeeper: c.ZooKeeper()}), func(o *storage.Options) {
+	open := func() *store.Store {
+		return storetest.Open(t, newEngine(t, hbase.Options{ZooKeeper: c.ZooKeeper()}), func(o *store.Options) {
 			o.Exclusive, o.IndexRefresh = false, time.Hour // each refresh scans rows
 		})
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/tsdbridge/tsdbridge/storage/hbase"
 	"github.com/tsdbridge/tsdbridge/storage/hbase/hbasetest"
 	"github.com/tsdbridge/tsdbridge/storage/kv"
+	"github.com/tsdbridge/tsdbridge/storage/store"
 	"github.com/tsdbridge/tsdbridge/storage/storetest"
 )
 
@@ -27,7 +28,7 @@ func TestSweepFaults(t *testing.T) {
 			}
 			c := hbasetest.Start(t, families)
 			c.PageRows, c.PageCells = 1+r.IntN(40), 1+r.IntN(60)
-			s := storetest.Open(t, newEngine(t, hbase.Options{ZooKeeper: c.ZooKeeper()}), func(o *storage.Options) {
+			s := storetest.Open(t, newEngine(t, hbase.Options{ZooKeeper: c.ZooKeeper()}), func(o *store.Options) {
 				o.Exclusive = false
 				o.Layout.SaltWidth, o.Layout.SaltBuckets = int(seed%2), 3
 			})

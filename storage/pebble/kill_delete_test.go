@@ -20,6 +20,7 @@ import (
 	"github.com/tsdbridge/tsdbridge/internal/testkit/scale"
 	"github.com/tsdbridge/tsdbridge/storage"
 	"github.com/tsdbridge/tsdbridge/storage/pebble"
+	"github.com/tsdbridge/tsdbridge/storage/store"
 	"github.com/tsdbridge/tsdbridge/storage/storetest"
 )
 
@@ -120,7 +121,7 @@ func startKilled(t *testing.T, dir string) (*storetest.Process, func()) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := storetest.Start(t, db, func(o *storage.Options) {
+	p := storetest.Start(t, db, func(o *store.Options) {
 		o.Mode = storage.WriteBuffered
 		o.Buffer.Dir, o.Buffer.CheckInterval, o.Buffer.FlushDelay, o.Buffer.SegmentBytes = filepath.Join(dir, "log"), 5*time.Millisecond, 0, 1<<20
 	})

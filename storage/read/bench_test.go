@@ -12,13 +12,14 @@ import (
 	"github.com/tsdbridge/tsdbridge/storage/kv"
 	"github.com/tsdbridge/tsdbridge/storage/pebble"
 	"github.com/tsdbridge/tsdbridge/storage/schema"
+	"github.com/tsdbridge/tsdbridge/storage/store"
 	"github.com/tsdbridge/tsdbridge/storage/storetest"
 )
 
 // benchStore is a buffered store on an embedded engine on disk, with series of one metric, whose
 // points are still in the head.
 type benchStore struct {
-	*storage.Store
+	*store.Store
 	engine *pebble.Engine
 	refs   []storage.Ref
 	stop   func()
@@ -32,10 +33,10 @@ func newBenchStore(b *testing.B, n, points int) *benchStore {
 	if err != nil {
 		b.Fatal(err)
 	}
-	o := storage.DefaultOptions()
+	o := store.DefaultOptions()
 	o.Exclusive, o.Mode = true, storage.WriteBuffered
 	o.Buffer.Dir, o.Buffer.FlushInterval, o.Buffer.FlushDelay = b.TempDir(), 1<<60, 1<<60
-	s, err := storage.New(engine, o)
+	s, err := store.New(engine, o)
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -105,10 +106,10 @@ func (s *benchStore) settle(b *testing.B) {
 
 // reopened opens a store on the same table. Its numbers of the series are the same: they follow the
 // order of tsdb-meta.
-func reopened(b *testing.B, engine *pebble.Engine) *storage.Store {
-	o := storage.DefaultOptions()
+func reopened(b *testing.B, engine *pebble.Engine) *store.Store {
+	o := store.DefaultOptions()
 	o.Exclusive = true
-	s, err := storage.New(engine, o)
+	s, err := store.New(engine, o)
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -163,7 +164,7 @@ func (s *benchStore) selectLoop(b *testing.B, q storage.Query) {
 	b.ReportMetric(float64(points)/float64(b.N), "points")
 }
 
-func selectAll(b *testing.B, s *storage.Store, q storage.Query) (points int) {
+func selectAll(b *testing.B, s *store.Store, q storage.Query) (points int) {
 	for p, err := range s.Select(b.Context(), q) {
 		if err != nil {
 			b.Fatal(err)

@@ -6,6 +6,7 @@ import (
 
 	"github.com/tsdbridge/tsdbridge/storage"
 	"github.com/tsdbridge/tsdbridge/storage/log/logtest"
+	"github.com/tsdbridge/tsdbridge/storage/store"
 	"github.com/tsdbridge/tsdbridge/storage/storetest"
 )
 
@@ -37,7 +38,7 @@ func TestDistance(t *testing.T) {
 	for name, open := range engines(t) {
 		db, settle := open()
 		disk := logtest.New(1)
-		keep := func(o *storage.Options) { o.Buffer.FlushDelay, o.Buffer.FlushInterval = 1<<60, 1<<60 }
+		keep := func(o *store.Options) { o.Buffer.FlushDelay, o.Buffer.FlushInterval = 1<<60, 1<<60 }
 		s := storetest.StartBuffered(t, db, disk, keep)
 		var list []storage.Series
 		for i := range cases {

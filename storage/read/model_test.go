@@ -11,6 +11,7 @@ import (
 	"github.com/tsdbridge/tsdbridge/storage/kv"
 	"github.com/tsdbridge/tsdbridge/storage/log/logtest"
 	"github.com/tsdbridge/tsdbridge/storage/pebble"
+	"github.com/tsdbridge/tsdbridge/storage/store"
 	"github.com/tsdbridge/tsdbridge/storage/storetest"
 )
 
@@ -48,7 +49,7 @@ func TestSelectAgainstModel(t *testing.T) {
 				r := rand.New(rand.NewPCG(seed, 11))
 				db, settle := open()
 				disk := logtest.New(seed)
-				change := func(o *storage.Options) {
+				change := func(o *store.Options) {
 					o.Layout.SaltWidth = int(seed % 2)
 					o.Layout.SaltBuckets = 3
 					o.Buffer.FlushDelay, o.Buffer.FlushInterval = 1<<60, 1<<60
@@ -86,7 +87,7 @@ func TestSelectAgainstModel(t *testing.T) {
 }
 
 // writeSome appends a step of all series, as a collector does, or some data at any time.
-func writeSome(t *testing.T, r *rand.Rand, m *storetest.Model, s *storage.Store, refs []storage.Ref) {
+func writeSome(t *testing.T, r *rand.Rand, m *storetest.Model, s *store.Store, refs []storage.Ref) {
 	t.Helper()
 	var b storage.Batch
 	if r.IntN(2) == 0 {
@@ -109,7 +110,7 @@ func writeSome(t *testing.T, r *rand.Rand, m *storetest.Model, s *storage.Store,
 }
 
 // checkSome reads some of the series over some time.
-func checkSome(t *testing.T, r *rand.Rand, m *storetest.Model, s *storage.Store, refs []storage.Ref) {
+func checkSome(t *testing.T, r *rand.Rand, m *storetest.Model, s *store.Store, refs []storage.Ref) {
 	t.Helper()
 	for _, n := range []int{1, 20, len(refs) / 2} {
 		some := r.Perm(len(refs))[:n]

@@ -11,13 +11,14 @@ import (
 
 	"github.com/tsdbridge/tsdbridge/storage"
 	"github.com/tsdbridge/tsdbridge/storage/kv"
+	"github.com/tsdbridge/tsdbridge/storage/store"
 	"github.com/tsdbridge/tsdbridge/storage/storetest"
 )
 
 const t0 = 1356998400000 // a whole hour, ms
 
 // hosts makes n series of one metric with a point at t0 and one in each of the following hours.
-func hosts(t *testing.T, s *storage.Store, n, hours int) []storage.Ref {
+func hosts(t *testing.T, s *store.Store, n, hours int) []storage.Ref {
 	t.Helper()
 	var list []storage.Series
 	for i := range n {
@@ -41,7 +42,7 @@ func hosts(t *testing.T, s *storage.Store, n, hours int) []storage.Ref {
 func TestSelectPlans(t *testing.T) {
 	for _, salt := range []int{0, 1} {
 		db := kv.NewMem(storetest.Tables()...)
-		s := storetest.Open(t, db, func(o *storage.Options) { o.Layout.SaltWidth = salt })
+		s := storetest.Open(t, db, func(o *store.Options) { o.Layout.SaltWidth = salt })
 		refs := hosts(t, s, 120, 3)
 		for _, c := range []struct {
 			name       string

@@ -15,6 +15,7 @@ import (
 	"github.com/tsdbridge/tsdbridge/storage"
 	"github.com/tsdbridge/tsdbridge/storage/kv"
 	"github.com/tsdbridge/tsdbridge/storage/log/logtest"
+	"github.com/tsdbridge/tsdbridge/storage/store"
 	"github.com/tsdbridge/tsdbridge/storage/storetest"
 )
 
@@ -109,7 +110,7 @@ func TestSweepAgainstModel(t *testing.T) {
 			t.Run(fmt.Sprint(name, " seed ", seed), func(t *testing.T) {
 				r := rand.New(rand.NewPCG(seed, 17))
 				db, disk := newCluster(costs), logtest.New(seed)
-				change := func(o *storage.Options) {
+				change := func(o *store.Options) {
 					o.Exclusive = false
 					o.Layout.SaltWidth, o.Layout.SaltBuckets = int(seed%2), 3
 					o.Buffer.FlushDelay, o.Buffer.FlushInterval = 1<<60, 1<<60
@@ -142,9 +143,9 @@ func TestSweepAgainstModel(t *testing.T) {
 
 // wide opens a shared store with n series of one point in each of some hours, in an order that is
 // not that of their rows.
-func wide(t *testing.T, db kv.KV, n, hours, salt int, sweepBytes int64) (*storage.Store, []storage.Ref) {
+func wide(t *testing.T, db kv.KV, n, hours, salt int, sweepBytes int64) (*store.Store, []storage.Ref) {
 	t.Helper()
-	s := storetest.Open(t, db, func(o *storage.Options) {
+	s := storetest.Open(t, db, func(o *store.Options) {
 		o.Exclusive, o.SweepBytes = false, sweepBytes
 		o.Layout.SaltWidth, o.Layout.SaltBuckets = salt, 3
 	})
@@ -154,7 +155,7 @@ func wide(t *testing.T, db kv.KV, n, hours, salt int, sweepBytes int64) (*storag
 }
 
 // readParts reads all series in parts and returns how many points there were.
-func readParts(ctx context.Context, s *storage.Store, q storage.Query) (points int, err error) {
+func readParts(ctx context.Context, s *store.Store, q storage.Query) (points int, err error) {
 	w := &countWorkers{}
 	err = s.SelectParts(ctx, q, func() storage.PartWorker { return &countWorker{all: w} })
 	return int(w.points.Load()), err
@@ -214,7 +215,7 @@ func TestSweepReadsRowsOnce(t *testing.T) {
 	}
 }
 
-func selectCount(t *testing.T, s *storage.Store, q storage.Query) (points int) {
+func selectCount(t *testing.T, s *store.Store, q storage.Query) (points int) {
 	t.Helper()
 	for p, err := range s.Select(t.Context(), q) {
 		if err != nil {
@@ -226,7 +227,7 @@ func selectCount(t *testing.T, s *storage.Store, q storage.Query) (points int) {
 }
 
 // checkReport compares the report of plans with the queries before.
-func checkReport(t *testing.T, s *storage.Store, q storage.Query) {
+func checkReport(t *testing.T, s *store.Store, q storage.Query) {
 	t.Helper()
 	plans, err := s.Plan(q)
 	if err != nil || len(plans) != 1 {
@@ -314,7 +315,7 @@ func TestNearRowsOfParts(t *testing.T) {
 // all in a range.
 func TestPlansOfACluster(t *testing.T) {
 	db := newCluster(kv.Costs{Get: 30, Near: 10, NearRows: 64, Row: 4.2, Scan: 1000, Suffix: 4.2, Tag: 1.5, Leap: 60, Leaps: 512})
-	s := storetest.Open(t, db, func(o *storage.Options) { o.Exclusive = false })
+	s := storetest.Open(t, db, func(o *store.Options) { o.Exclusive = false })
 	var list []storage.Series
 	for i := range 20_000 {
 		list = append(list, storetest.Series("m", "grp", fmt.Sprint("g", i%5), "host", fmt.Sprint("h", i)))

@@ -15,27 +15,28 @@ import (
 
 	"github.com/tsdbridge/tsdbridge/storage"
 	"github.com/tsdbridge/tsdbridge/storage/kv"
+	"github.com/tsdbridge/tsdbridge/storage/store"
 	"github.com/tsdbridge/tsdbridge/storage/storetest"
 )
 
 // limited is a store with limits of series and a clock.
 type limited struct {
-	*storage.Store
+	*store.Store
 	now time.Time
 	reg *prometheus.Registry
 	log bytes.Buffer
 }
 
-func openLimited(t *testing.T, db kv.KV, limits storage.SeriesLimits, change func(*storage.Options)) *limited {
+func openLimited(t *testing.T, db kv.KV, limits storage.SeriesLimits, change func(*store.Options)) *limited {
 	t.Helper()
 	l := &limited{now: time.Unix(1356998400, 0), reg: prometheus.NewRegistry()}
-	o := storage.DefaultOptions()
+	o := store.DefaultOptions()
 	o.NewSeries, o.Registerer, o.Now = limits, l.reg, func() time.Time { return l.now }
 	o.Logger = slog.New(slog.NewTextHandler(&l.log, nil))
 	if change != nil {
 		change(&o)
 	}
-	s, err := storage.New(db, o)
+	s, err := store.New(db, o)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -72,7 +73,7 @@ func (l *limited) resolve(t *testing.T, list []storage.Series) (got int, text st
 func TestMaxActiveSeries(t *testing.T) {
 	for _, exclusive := range []bool{true, false} {
 		db := kv.NewMem(storetest.Tables()...)
-		l := openLimited(t, db, storage.SeriesLimits{Active: 10}, func(o *storage.Options) { o.Exclusive = exclusive })
+		l := openLimited(t, db, storage.SeriesLimits{Active: 10}, func(o *store.Options) { o.Exclusive = exclusive })
 		if n, text := l.resolve(t, manyHosts(0, 8)); n != 8 {
 			t.Fatalf("%d of 8: %s", n, text)
 		}
@@ -94,7 +95,7 @@ func TestMaxActiveSeries(t *testing.T) {
 			t.Error(err)
 		}
 		// A process that has not read the table yet knows them too, and accepts no new ones.
-		other := openLimited(t, db, storage.SeriesLimits{Active: 1}, func(o *storage.Options) { o.Exclusive = exclusive })
+		other := openLimited(t, db, storage.SeriesLimits{Active: 1}, func(o *store.Options) { o.Exclusive = exclusive })
 		if n, text := other.resolve(t, manyHosts(0, 10)); n != 10 {
 			t.Errorf("%d of 10 that exist: %s", n, text)
 		}
@@ -168,7 +169,7 @@ func TestMaxNewSeriesPerSecond(t *testing.T) {
 func TestUIDsRunOut(t *testing.T) {
 	for _, exclusive := range []bool{true, false} {
 		db := kv.NewMem(storetest.Tables()...)
-		narrow := func(o *storage.Options) { o.Layout.TagvWidth, o.Exclusive = 1, exclusive }
+		narrow := func(o *store.Options) { o.Layout.TagvWidth, o.Exclusive = 1, exclusive }
 		l := openLimited(t, db, storage.SeriesLimits{}, narrow)
 		for _, step := range []struct{ from, to, warnings int }{{0, 120, 0}, {120, 128, 1}, {128, 229, 1}, {229, 230, 2}, {230, 255, 3}} {
 			if n, text := l.resolve(t, manyHosts(step.from, step.to)); n != step.to-step.from {

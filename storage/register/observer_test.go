@@ -14,6 +14,7 @@ import (
 	"github.com/tsdbridge/tsdbridge/storage/kv"
 	"github.com/tsdbridge/tsdbridge/storage/kv/kvtest"
 	"github.com/tsdbridge/tsdbridge/storage/schema"
+	"github.com/tsdbridge/tsdbridge/storage/store"
 	"github.com/tsdbridge/tsdbridge/storage/storetest"
 )
 
@@ -57,9 +58,9 @@ func (o *observed) take() map[string]int {
 	return taken
 }
 
-func observing(db kv.KV) (*observed, func(*storage.Options)) {
+func observing(db kv.KV) (*observed, func(*store.Options)) {
 	o := &observed{db: db, times: map[string]int{}}
-	return o, func(options *storage.Options) { options.Observer = o }
+	return o, func(options *store.Options) { options.Observer = o }
 }
 
 // metaRows counts the rows of tsdb-meta.
@@ -133,9 +134,9 @@ func TestObserverAfterCrash(t *testing.T) {
 		t.Errorf("observed with a row in tsdb-meta: %v", o.late)
 	}
 	after, use := observing(db)
-	options := storage.DefaultOptions()
+	options := store.DefaultOptions()
 	use(&options)
-	unloaded, err := storage.New(db, options)
+	unloaded, err := store.New(db, options)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -156,9 +157,9 @@ func TestObserverAfterCrash(t *testing.T) {
 func TestObserverConcurrently(t *testing.T) {
 	db := kv.NewMem(storetest.Tables()...)
 	o, use := observing(db)
-	var stores []*storage.Store
+	var stores []*store.Store
 	for range 2 {
-		stores = append(stores, storetest.Open(t, db, use, func(o *storage.Options) { o.Exclusive = false }))
+		stores = append(stores, storetest.Open(t, db, use, func(o *store.Options) { o.Exclusive = false }))
 	}
 	var group sync.WaitGroup
 	for worker := range 8 {

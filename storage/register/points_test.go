@@ -9,6 +9,7 @@ import (
 	"github.com/tsdbridge/tsdbridge/internal/testkit/scale"
 	"github.com/tsdbridge/tsdbridge/storage"
 	"github.com/tsdbridge/tsdbridge/storage/log/logtest"
+	"github.com/tsdbridge/tsdbridge/storage/store"
 	"github.com/tsdbridge/tsdbridge/storage/storetest"
 )
 
@@ -20,7 +21,7 @@ type firstPoint struct {
 }
 
 // appendTogether has several append points of new and known series at once.
-func appendTogether(t *testing.T, s *storage.Store, seed uint64) (acked []firstPoint) {
+func appendTogether(t *testing.T, s *store.Store, seed uint64) (acked []firstPoint) {
 	var group sync.WaitGroup
 	var mu sync.Mutex // guards acked
 	for worker := range 3 {
@@ -63,7 +64,7 @@ func TestFirstPointsSurvivePowerLoss(t *testing.T) {
 	for seed := range scale.Of[uint64](t, "power losses after first points", 20, 40, 1000) {
 		r := rand.New(rand.NewPCG(seed, 5))
 		p, disk := newTape(), logtest.New(seed)
-		flushes := func(o *storage.Options) {
+		flushes := func(o *store.Options) {
 			if r.IntN(2) == 0 {
 				o.Buffer.FlushDelay, o.Buffer.FlushInterval = 1<<60, 1<<60
 			}
@@ -87,7 +88,7 @@ func TestFirstPointsSurvivePowerLoss(t *testing.T) {
 	}
 }
 
-func checkPoints(t *testing.T, s *storage.Store, acked []firstPoint) {
+func checkPoints(t *testing.T, s *store.Store, acked []firstPoint) {
 	t.Helper()
 	list := make([]storage.Series, len(acked))
 	for i, p := range acked {

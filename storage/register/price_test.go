@@ -10,6 +10,7 @@ import (
 
 	"github.com/tsdbridge/tsdbridge/storage"
 	"github.com/tsdbridge/tsdbridge/storage/kv"
+	"github.com/tsdbridge/tsdbridge/storage/store"
 	"github.com/tsdbridge/tsdbridge/storage/storetest"
 )
 
@@ -68,7 +69,7 @@ func openBranching(t *testing.T, limits storage.SeriesLimits) *limited {
 	t.Helper()
 	db := kv.NewMem(storetest.Tables()...)
 	b := &branching{observed: &observed{db: db, times: map[string]int{}}, have: map[string]bool{}}
-	return openLimited(t, db, limits, func(o *storage.Options) { o.Observer, o.Exclusive = b, true })
+	return openLimited(t, db, limits, func(o *store.Options) { o.Observer, o.Exclusive = b, true })
 }
 
 // deep returns series of names of so many elements that share no branch, or all but the last.

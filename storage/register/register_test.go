@@ -13,6 +13,7 @@ import (
 	"github.com/tsdbridge/tsdbridge/storage"
 	"github.com/tsdbridge/tsdbridge/storage/kv"
 	"github.com/tsdbridge/tsdbridge/storage/schema"
+	"github.com/tsdbridge/tsdbridge/storage/store"
 	"github.com/tsdbridge/tsdbridge/storage/storetest"
 )
 
@@ -189,8 +190,8 @@ func (o treeRows) Observe(ctx context.Context, all []storage.NewSeries) error {
 	return o.db.Put(ctx, "tsdb-tree", "t", rows)
 }
 
-func withTreeRows(db kv.KV) func(*storage.Options) {
-	return func(o *storage.Options) { o.Observer = treeRows{kv.NewEngine(db, true)} }
+func withTreeRows(db kv.KV) func(*store.Options) {
+	return func(o *store.Options) { o.Observer = treeRows{kv.NewEngine(db, true)} }
 }
 
 // checkObserved: every series with a tsdb-meta row has the rows of the observer.

@@ -16,6 +16,7 @@ import (
 
 	"github.com/tsdbridge/tsdbridge/storage"
 	"github.com/tsdbridge/tsdbridge/storage/log/logtest"
+	"github.com/tsdbridge/tsdbridge/storage/store"
 )
 
 // RunEmpty deletes series that have no points while others write to them, by each way: every
@@ -88,7 +89,7 @@ func (e *emptying) start(before End) {
 	for _, r := range e.runs {
 		r.t.Helper()
 		r.db = db
-		r.process = Start(r.t, db, r.options, func(o *storage.Options) { r.flags(r.rng, o) })
+		r.process = Start(r.t, db, r.options, func(o *store.Options) { r.flags(r.rng, o) })
 	}
 	e.follow()
 	e.known()
@@ -250,6 +251,6 @@ func (e *emptying) missing(r *run) (missing []storage.Series) {
 }
 
 // onlyMeta are the options of a process that writes nothing.
-func (e *emptying) onlyMeta(o *storage.Options) {
+func (e *emptying) onlyMeta(o *store.Options) {
 	o.Index, o.Buffer.Dir, o.Mode = storage.IndexMeta, "", storage.WriteThrough
 }

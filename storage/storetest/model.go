@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/tsdbridge/tsdbridge/storage"
+	"github.com/tsdbridge/tsdbridge/storage/store"
 )
 
 // A Sample is the model's sample at an instant of a series.
@@ -77,7 +78,7 @@ func (m *Model) Of(series []int) *Model {
 }
 
 // Check reads everything back, series by series and in parts, and compares it with the model.
-func (m *Model) Check(t *testing.T, s *storage.Store, refs []storage.Ref, start, end int64) {
+func (m *Model) Check(t *testing.T, s *store.Store, refs []storage.Ref, start, end int64) {
 	t.Helper()
 	want := m.between(start, end)
 	query := storage.Query{Refs: refs, Start: start, End: end, Samples: true, Exemplars: true}
@@ -104,7 +105,7 @@ func (m *Model) Check(t *testing.T, s *storage.Store, refs []storage.Ref, start,
 
 // checkNewest reads the newest samples. Of a series whose newest sample is a histogram there must be
 // all.
-func (m *Model) checkNewest(t *testing.T, s *storage.Store, query storage.Query) {
+func (m *Model) checkNewest(t *testing.T, s *store.Store, query storage.Query) {
 	t.Helper()
 	parts := &partsModel{Model: NewModel(len(query.Refs)), refs: query.Refs}
 	if err := s.SelectParts(t.Context(), query, func() storage.PartWorker { return &partsWorker{whole: parts} }); err != nil {
@@ -261,7 +262,7 @@ func (m *Model) Diff(o *Model) string {
 }
 
 // Read returns what a store has of series.
-func Read(t *testing.T, s *storage.Store, refs []storage.Ref) *Model {
+func Read(t *testing.T, s *store.Store, refs []storage.Ref) *Model {
 	t.Helper()
 	got := NewModel(len(refs))
 	for p, err := range s.Select(t.Context(), storage.Query{Refs: refs, Start: 0, End: storage.MaxTime, Samples: true, Exemplars: true}) {

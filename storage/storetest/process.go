@@ -10,6 +10,7 @@ import (
 	"github.com/tsdbridge/tsdbridge/storage"
 	"github.com/tsdbridge/tsdbridge/storage/kv"
 	"github.com/tsdbridge/tsdbridge/storage/log"
+	"github.com/tsdbridge/tsdbridge/storage/store"
 )
 
 // Tables returns the four tables under their default names.
@@ -24,21 +25,21 @@ func Tables() []kv.Table {
 
 // A Process is a running store.
 type Process struct {
-	*storage.Store
+	*store.Store
 	t    testing.TB
 	stop context.CancelFunc
 	done chan error // nil when it has ended
 }
 
 // Start opens a store over db, as a starting process does, and waits until it is ready.
-func Start(t testing.TB, db kv.KV, change ...func(*storage.Options)) *Process {
+func Start(t testing.TB, db kv.KV, change ...func(*store.Options)) *Process {
 	t.Helper()
-	o := storage.DefaultOptions()
+	o := store.DefaultOptions()
 	o.Exclusive = true
 	for _, c := range change {
 		c(&o)
 	}
-	s, err := storage.New(db, o)
+	s, err := store.New(db, o)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -90,7 +91,7 @@ func (p *Process) Resolve(list []storage.Series) []storage.Ref {
 }
 
 // Open starts a process over db and returns its store.
-func Open(t testing.TB, db kv.KV, change ...func(*storage.Options)) *storage.Store {
+func Open(t testing.TB, db kv.KV, change ...func(*store.Options)) *store.Store {
 	t.Helper()
 	return Start(t, db, change...).Store
 }
@@ -105,7 +106,7 @@ func Series(metric string, tags ...string) storage.Series {
 }
 
 // Resolve returns the refs of series, which must be valid.
-func Resolve(t testing.TB, s *storage.Store, list ...storage.Series) []storage.Ref {
+func Resolve(t testing.TB, s *store.Store, list ...storage.Series) []storage.Ref {
 	t.Helper()
 	refs, errs := s.Resolve(t.Context(), list)
 	if errs != nil {
@@ -115,9 +116,9 @@ func Resolve(t testing.TB, s *storage.Store, list ...storage.Series) []storage.R
 }
 
 // StartBuffered starts a process whose log is on a disk of its own.
-func StartBuffered(t testing.TB, db kv.KV, disk log.FS, change ...func(*storage.Options)) *Process {
+func StartBuffered(t testing.TB, db kv.KV, disk log.FS, change ...func(*store.Options)) *Process {
 	t.Helper()
-	return Start(t, db, append([]func(*storage.Options){func(o *storage.Options) {
+	return Start(t, db, append([]func(*store.Options){func(o *store.Options) {
 		o.Mode = storage.WriteBuffered
 		o.Buffer.Dir, o.Buffer.FS, o.Buffer.CheckInterval, o.Buffer.SegmentBytes = "log", disk, time.Millisecond, 16<<10
 	}}, change...)...)

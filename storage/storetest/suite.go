@@ -12,6 +12,7 @@ import (
 	"github.com/tsdbridge/tsdbridge/storage/kv"
 	"github.com/tsdbridge/tsdbridge/storage/log/logtest"
 	"github.com/tsdbridge/tsdbridge/storage/schema"
+	"github.com/tsdbridge/tsdbridge/storage/store"
 )
 
 // End is how a process ended.
@@ -34,38 +35,38 @@ type Engine interface {
 
 // Config defines what a suite runs on.
 type Config struct {
-	New       func(t *testing.T) Engine   // empty tables
-	Names     func(Engine) storage.Tables // nil: the default ones
-	Seeds     uint64                      // runs of each way
-	Batches   int                         // of a run; 0: 60
-	Exclusive bool                        // no other process writes to the tables
-	Salted    bool                        // tables with a salt of one byte
-	Clock     func() time.Time            // nil: the machine's
+	New       func(t *testing.T) Engine // empty tables
+	Names     func(Engine) store.Tables // nil: the default ones
+	Seeds     uint64                    // runs of each way
+	Batches   int                       // of a run; 0: 60
+	Exclusive bool                      // no other process writes to the tables
+	Salted    bool                      // tables with a salt of one byte
+	Clock     func() time.Time          // nil: the machine's
 	// Follow has a process of shared tables put what it has into them, and follow what others deleted.
-	Follow func(context.Context, *storage.Store) error
+	Follow func(context.Context, *store.Store) error
 }
 
 // ways are the ways of a point: the flags of a process, and which of the store's two appenders a
 // batch takes.
 var ways = []struct {
 	name  string
-	flags func(*rand.Rand, *storage.Options)
-	take  func(*rand.Rand, *storage.Store) storage.Appender
+	flags func(*rand.Rand, *store.Options)
+	take  func(*rand.Rand, *store.Store) storage.Appender
 }{
-	{"through", func(*rand.Rand, *storage.Options) {}, direct},
-	{"buffered", func(_ *rand.Rand, o *storage.Options) { o.Mode = storage.WriteBuffered }, direct},
-	{"logged", func(r *rand.Rand, o *storage.Options) { o.LogUnacknowledged = r.IntN(4) > 0 }, func(r *rand.Rand, s *storage.Store) storage.Appender {
+	{"through", func(*rand.Rand, *store.Options) {}, direct},
+	{"buffered", func(_ *rand.Rand, o *store.Options) { o.Mode = storage.WriteBuffered }, direct},
+	{"logged", func(r *rand.Rand, o *store.Options) { o.LogUnacknowledged = r.IntN(4) > 0 }, func(r *rand.Rand, s *store.Store) storage.Appender {
 		if r.IntN(2) == 0 {
 			return s.Logged()
 		}
 		return s
 	}},
-	{"any", func(r *rand.Rand, o *storage.Options) { // a user who cannot decide
+	{"any", func(r *rand.Rand, o *store.Options) { // a user who cannot decide
 		o.Mode = []storage.WriteMode{storage.WriteThrough, storage.WriteBuffered}[r.IntN(2)]
 	}, direct},
 }
 
-func direct(_ *rand.Rand, s *storage.Store) storage.Appender { return s }
+func direct(_ *rand.Rand, s *store.Store) storage.Appender { return s }
 
 // Run compares a store over an engine with the model, by each way.
 func Run(t *testing.T, c Config) {
@@ -91,8 +92,8 @@ type run struct {
 	engine Engine
 	db     kv.KV
 	disk   *logtest.Disk // of the log
-	flags  func(*rand.Rand, *storage.Options)
-	take   func(*rand.Rand, *storage.Store) storage.Appender
+	flags  func(*rand.Rand, *store.Options)
+	take   func(*rand.Rand, *store.Store) storage.Appender
 	values schema.Values
 	spread int64 // half seconds in which points lie: few instants, one row, several rows
 
@@ -114,11 +115,11 @@ const begin = 1356998400000
 func (r *run) start(before End) {
 	r.t.Helper()
 	r.db = r.engine.Open(r.t, before)
-	r.process = Start(r.t, r.db, r.options, func(o *storage.Options) { r.flags(r.rng, o) })
+	r.process = Start(r.t, r.db, r.options, func(o *store.Options) { r.flags(r.rng, o) })
 	r.refs = r.process.Resolve(list)
 }
 
-func (r *run) options(o *storage.Options) {
+func (r *run) options(o *store.Options) {
 	o.Exclusive, o.Values = r.Exclusive, r.values
 	if r.Names != nil {
 		o.Tables = r.Names(r.engine)
@@ -181,7 +182,7 @@ func (r *run) run() {
 	// In the end everything is in the table, as a store without a log sees it.
 	r.process.End()
 	r.db = r.engine.Open(t, Ended)
-	last := Start(t, r.db, r.options, func(o *storage.Options) { o.Buffer.Dir = "" })
+	last := Start(t, r.db, r.options, func(o *store.Options) { o.Buffer.Dir = "" })
 	m.Check(t, last.Store, last.Resolve(list), 0, storage.MaxTime)
 	CheckRows(t, r.db, r.data, r.Exclusive)
 	last.Stop()

@@ -8,6 +8,7 @@ import (
 	"github.com/tsdbridge/tsdbridge/storage"
 	"github.com/tsdbridge/tsdbridge/storage/kv"
 	"github.com/tsdbridge/tsdbridge/storage/schema"
+	"github.com/tsdbridge/tsdbridge/storage/store"
 	"github.com/tsdbridge/tsdbridge/storage/storetest"
 )
 
@@ -48,7 +49,7 @@ func TestAppendRepeats(t *testing.T) {
 // them changes.
 func TestAppendToForeignRow(t *testing.T) {
 	db := kv.NewMem(storetest.Tables()...)
-	s := storetest.Open(t, db, func(o *storage.Options) { o.Exclusive = false })
+	s := storetest.Open(t, db, func(o *store.Options) { o.Exclusive = false })
 	refs := storetest.Resolve(t, s, storetest.Series("m", "host", "a"))
 	key := schema.DefaultLayout().AppendRowKey(nil, []byte("\x00\x00\x01\x00\x00\x01\x00\x00\x01"), 1356998400)
 	put := func(q, v string) kv.Put { return kv.Put{Qualifier: []byte(q), Value: []byte(v)} }
@@ -86,7 +87,7 @@ func TestAppendToForeignRow(t *testing.T) {
 func TestAppendGathersCells(t *testing.T) {
 	for _, exclusive := range []bool{true, false} {
 		db := kv.NewMem(storetest.Tables()...)
-		s := storetest.Open(t, db, func(o *storage.Options) { o.Exclusive = exclusive })
+		s := storetest.Open(t, db, func(o *store.Options) { o.Exclusive = exclusive })
 		refs := storetest.Resolve(t, s, storetest.Series("m", "host", "a"))
 		m := storetest.NewModel(1)
 		write := func(time int64, v float64) {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/tsdbridge/tsdbridge/storage"
 	"github.com/tsdbridge/tsdbridge/storage/kv"
+	"github.com/tsdbridge/tsdbridge/storage/store"
 	"github.com/tsdbridge/tsdbridge/storage/storetest"
 )
 
@@ -15,7 +16,7 @@ func BenchmarkReplay(b *testing.B) {
 	const series, steps = 10_000, 200
 	db, dir := kv.NewMem(storetest.Tables()...), b.TempDir()
 	open := func() *storetest.Process {
-		return storetest.Start(b, db, func(o *storage.Options) { o.Mode, o.Buffer.Dir = storage.WriteBuffered, dir }, neverFlush)
+		return storetest.Start(b, db, func(o *store.Options) { o.Mode, o.Buffer.Dir = storage.WriteBuffered, dir }, neverFlush)
 	}
 	s := open()
 	list := make([]storage.Series, series)

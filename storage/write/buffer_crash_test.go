@@ -13,6 +13,7 @@ import (
 	"github.com/tsdbridge/tsdbridge/storage"
 	"github.com/tsdbridge/tsdbridge/storage/kv"
 	"github.com/tsdbridge/tsdbridge/storage/log/logtest"
+	"github.com/tsdbridge/tsdbridge/storage/store"
 	"github.com/tsdbridge/tsdbridge/storage/storetest"
 )
 
@@ -31,7 +32,7 @@ func numbered(n int, refs []storage.Ref) *storage.Batch {
 }
 
 // found reports which of some numbered batches a store has. A partly present batch is an error.
-func found(t *testing.T, s *storage.Store, refs []storage.Ref, batches int) []bool {
+func found(t *testing.T, s *store.Store, refs []storage.Ref, batches int) []bool {
 	t.Helper()
 	type point struct {
 		ref  storage.Ref
@@ -77,7 +78,7 @@ func found(t *testing.T, s *storage.Store, refs []storage.Ref, batches int) []bo
 }
 
 // neverFlush leaves everything in the log and the head.
-func neverFlush(o *storage.Options) { o.Buffer.FlushDelay, o.Buffer.FlushInterval = 1<<60, 1<<60 }
+func neverFlush(o *store.Options) { o.Buffer.FlushDelay, o.Buffer.FlushInterval = 1<<60, 1<<60 }
 
 var twoSeries = []storage.Series{storetest.Series("m", "host", "a"), storetest.Series("m", "host", "b")}
 
@@ -89,7 +90,7 @@ const segmentHeader = 64
 func TestLogCutAtEveryByte(t *testing.T) {
 	const batches = 12
 	db, disk := kv.NewMem(storetest.Tables()...), logtest.New(1)
-	alone := func(o *storage.Options) { o.Buffer.CheckInterval = time.Hour } // nothing is recorded of the log's end
+	alone := func(o *store.Options) { o.Buffer.CheckInterval = time.Hour } // nothing is recorded of the log's end
 	s := storetest.StartBuffered(t, db, disk, neverFlush, alone)
 	mark := filepath.Join("log", "log-points.mark")
 	atFirst := disk.Bytes(mark)
@@ -161,7 +162,7 @@ func TestNthCallOfTheDiskFails(t *testing.T) {
 				const batches = 24
 				acked := make([]bool, batches)
 				var calls atomic.Int64
-				s := storetest.StartBuffered(t, db, disk, func(o *storage.Options) { o.Buffer.FlushDelay, o.Buffer.SegmentBytes = 0, 1<<10 })
+				s := storetest.StartBuffered(t, db, disk, func(o *store.Options) { o.Buffer.FlushDelay, o.Buffer.SegmentBytes = 0, 1<<10 })
 				refs := storetest.Resolve(t, s.Store, twoSeries...)
 				disk.SetBefore(func(logtest.Op, string) error {
 					if n := calls.Add(1); n == nth || forever && n > nth {
@@ -218,7 +219,7 @@ func (s *slowTable) Apply(ctx context.Context, table, family string, rows []kv.M
 // refuses points when memory is full, and puts all of them when the table is back.
 func TestLogWhileTableIsAway(t *testing.T) {
 	db, disk := &slowTable{KV: kv.NewMem(storetest.Tables()...)}, logtest.New(3)
-	spool := func(o *storage.Options) {
+	spool := func(o *store.Options) {
 		o.Mode, o.LogUnacknowledged, o.Exclusive = storage.WriteThrough, true, false
 		o.Buffer.FlushDelay, o.Buffer.MaxHeadBytes = 0, 1<<20
 	}

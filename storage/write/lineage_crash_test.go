@@ -12,6 +12,7 @@ import (
 	"github.com/tsdbridge/tsdbridge/storage"
 	"github.com/tsdbridge/tsdbridge/storage/kv"
 	"github.com/tsdbridge/tsdbridge/storage/log/logtest"
+	"github.com/tsdbridge/tsdbridge/storage/store"
 	"github.com/tsdbridge/tsdbridge/storage/storetest"
 )
 
@@ -51,17 +52,17 @@ type aLife struct {
 	beforeEnd func() // nil: nothing is to be done
 }
 
-func smallFiles(o *storage.Options) {
+func smallFiles(o *store.Options) {
 	o.Exclusive, o.Mode = true, storage.WriteBuffered
 	o.Buffer.Dir, o.Buffer.CheckInterval, o.Buffer.SegmentBytes, o.Buffer.FlushDelay = "log", time.Millisecond, 1<<10, 0
 }
 
 // process runs one process, which ends in order if it lives.
 func (l *aLife) process(from, to int, deletes bool) (alive bool) {
-	o := storage.DefaultOptions()
+	o := store.DefaultOptions()
 	smallFiles(&o)
 	o.Buffer.FS = l.disk
-	s, err := storage.New(l.db, o)
+	s, err := store.New(l.db, o)
 	if err != nil {
 		return false
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/tsdbridge/tsdbridge/storage"
 	"github.com/tsdbridge/tsdbridge/storage/kv"
 	"github.com/tsdbridge/tsdbridge/storage/log/logtest"
+	"github.com/tsdbridge/tsdbridge/storage/store"
 	"github.com/tsdbridge/tsdbridge/storage/storetest"
 )
 
@@ -41,7 +42,7 @@ type growthPoint struct {
 func growthValue(p growthPoint) float64 { return float64(p.series)*1e6 + float64(p.at%1e6) }
 
 func (g *growth) start() {
-	g.process = storetest.StartBuffered(g.t, g.db, g.disk, func(o *storage.Options) {
+	g.process = storetest.StartBuffered(g.t, g.db, g.disk, func(o *store.Options) {
 		o.Buffer.SegmentBytes = 2 << 10
 		if !g.flushes {
 			o.Buffer.FlushDelay, o.Buffer.FlushInterval = 1<<60, 1<<60
@@ -99,7 +100,7 @@ func (g *growth) end() {
 	}
 }
 
-func (g *growth) check(s *storage.Store) {
+func (g *growth) check(s *store.Store) {
 	g.t.Helper()
 	refs := storetest.Resolve(g.t, s, g.series...)
 	at := map[storage.Ref]int{}
@@ -167,7 +168,7 @@ func TestNewSeriesOverEnds(t *testing.T) {
 // does.
 func TestOneSyncForNewSeries(t *testing.T) {
 	db, disk := kv.NewMem(storetest.Tables()...), logtest.New(1)
-	s := storetest.StartBuffered(t, db, disk, neverFlush, func(o *storage.Options) { o.Buffer.CheckInterval, o.Buffer.SegmentBytes = 1<<40, 1<<20 })
+	s := storetest.StartBuffered(t, db, disk, neverFlush, func(o *store.Options) { o.Buffer.CheckInterval, o.Buffer.SegmentBytes = 1<<40, 1<<20 })
 	syncs := 0
 	disk.SetBefore(func(op logtest.Op, _ string) error {
 		if op == logtest.OpSyncData {
@@ -226,7 +227,7 @@ func TestManyNewSeriesInOneBatch(t *testing.T) {
 // is compared with them, and a salvage knows the series.
 func TestNumbersInPointsAlone(t *testing.T) {
 	db, disk := kv.NewMem(storetest.Tables()...), logtest.New(1)
-	slow := func(o *storage.Options) { o.Buffer.CheckInterval = 1 << 40 }
+	slow := func(o *store.Options) { o.Buffer.CheckInterval = 1 << 40 }
 	s := storetest.StartBuffered(t, db, disk, neverFlush, slow)
 	refs := storetest.Resolve(t, s.Store, twoSeries...)
 	const batches = 4

@@ -27,6 +27,7 @@ import (
 	"github.com/tsdbridge/tsdbridge/storage/log/logtest"
 	"github.com/tsdbridge/tsdbridge/storage/schema"
 	"github.com/tsdbridge/tsdbridge/storage/series"
+	"github.com/tsdbridge/tsdbridge/storage/store"
 	"github.com/tsdbridge/tsdbridge/storage/storetest"
 	"github.com/tsdbridge/tsdbridge/storage/write"
 )
@@ -40,7 +41,7 @@ type ledger struct {
 	t      *testing.T
 	db     kv.KV
 	clock  atomic.Int64 // of the tables and of all writers, milliseconds; it moves with each look
-	reader *storage.Store
+	reader *store.Store
 	tsuids [][]byte
 	refs   []series.Ref
 	model  *storetest.Model
@@ -55,7 +56,7 @@ func newLedger(t *testing.T, shared bool) *ledger {
 		db.SetClock(func() int64 { return l.clock.Add(1) })
 		l.db = db
 	}
-	reader := storetest.Start(t, l.db, func(o *storage.Options) { o.Exclusive, o.Now = false, l.now })
+	reader := storetest.Start(t, l.db, func(o *store.Options) { o.Exclusive, o.Now = false, l.now })
 	for _, host := range []string{"a", "b", "c"} { // one after the other, so that their rows are in this order
 		l.refs = append(l.refs, reader.Resolve([]storage.Series{storetest.Series("m", "host", host)})...)
 	}

@@ -16,12 +16,12 @@ import (
 
 	"github.com/tsdbridge/tsdbridge/internal/budget"
 	"github.com/tsdbridge/tsdbridge/internal/cache"
-	"github.com/tsdbridge/tsdbridge/storage"
+	"github.com/tsdbridge/tsdbridge/storage/store"
 )
 
 // Store tells which points change. It returns false if it does not know.
 type Store interface {
-	Read(from, to int64) (*storage.Reading, bool)
+	Read(from, to int64) (*store.Reading, bool)
 }
 
 // Options of an Engine.

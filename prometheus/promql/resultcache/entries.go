@@ -4,7 +4,7 @@ import (
 	"time"
 
 	"github.com/tsdbridge/tsdbridge/internal/cache"
-	"github.com/tsdbridge/tsdbridge/storage"
+	"github.com/tsdbridge/tsdbridge/storage/store"
 )
 
 // A key names the queries that share their steps.
@@ -18,8 +18,8 @@ type key struct {
 // An entry is an answer that is kept.
 type entry struct {
 	*Answer
-	shape   shape            // of the query
-	reading *storage.Reading // tells what has changed since it was computed
+	shape   shape          // of the query
+	reading *store.Reading // tells what has changed since it was computed
 }
 
 const (

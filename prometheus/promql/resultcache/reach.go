@@ -7,7 +7,7 @@ import (
 
 	"github.com/prometheus/prometheus/promql/parser"
 
-	"github.com/tsdbridge/tsdbridge/storage"
+	"github.com/tsdbridge/tsdbridge/storage/store"
 )
 
 // A Reach is which points an evaluation depends on.
@@ -45,7 +45,7 @@ func (r Reach) Watch(s Store) *Watch {
 // A Watch tells whether points of a reach have changed since it began.
 type Watch struct {
 	reach   Reach
-	reading *storage.Reading
+	reading *store.Reading
 }
 
 // Unchanged reports whether no points have changed. It may report false though none have.

@@ -27,6 +27,7 @@ import (
 	"github.com/tsdbridge/tsdbridge/storage"
 	"github.com/tsdbridge/tsdbridge/storage/kv"
 	"github.com/tsdbridge/tsdbridge/storage/log/logtest"
+	"github.com/tsdbridge/tsdbridge/storage/store"
 	"github.com/tsdbridge/tsdbridge/storage/storetest"
 	"github.com/tsdbridge/tsdbridge/translate"
 )
@@ -109,7 +110,7 @@ var expressions = []string{
 type twins struct {
 	t        *testing.T
 	random   *rand.Rand
-	store    *storage.Store
+	store    *store.Store
 	shown    *queryable.Store
 	keeping  *queryable.Store // keeps what selectors found
 	names    *translate.Translator
@@ -135,7 +136,7 @@ type request struct {
 
 const begin = 1_767_225_600_000
 
-func newTwins(t *testing.T, random *rand.Rand, now *atomic.Int64, store *storage.Store) *twins {
+func newTwins(t *testing.T, random *rand.Rand, now *atomic.Int64, store *store.Store) *twins {
 	names, err := translate.New()
 	if err != nil {
 		t.Fatal(err)
@@ -342,15 +343,15 @@ func appendValue(b []byte, v float64) []byte {
 func TestTwins(t *testing.T) {
 	for seed := range scale.Of[uint64](t, "random histories beside queries whose answers are kept", 3, 8, 400) {
 		var now atomic.Int64
-		options := func(o *storage.Options) {
+		options := func(o *store.Options) {
 			o.Now = func() time.Time { return time.UnixMilli(now.Load()) }
-			o.RetentionRules = []storage.RetentionRule{{Name: "short", Age: storage.MinRetention, Matches: func(s storage.Series) bool { return s.Metric == "limit" }}}
+			o.RetentionRules = []storage.RetentionRule{{Name: "short", Age: store.MinRetention, Matches: func(s storage.Series) bool { return s.Metric == "limit" }}}
 		}
-		for name, open := range map[string]func(testing.TB) *storage.Store{
-			"through": func(t testing.TB) *storage.Store {
+		for name, open := range map[string]func(testing.TB) *store.Store{
+			"through": func(t testing.TB) *store.Store {
 				return storetest.Start(t, kv.NewMem(storetest.Tables()...), options).Store
 			},
-			"buffered": func(t testing.TB) *storage.Store {
+			"buffered": func(t testing.TB) *store.Store {
 				return storetest.StartBuffered(t, kv.NewMem(storetest.Tables()...), logtest.New(seed), options).Store
 			},
 		} {
