@@ -29,11 +29,11 @@ func (a *Adapter) prometheusParts(all Options) (o prom.Options, err error) {
 	if o.Origins, err = all.corsOrigin(); err != nil {
 		return o, err
 	}
-	id, ok, err := opentsdb.HistogramCodecs(all.OpenTSDB.HistogramCodecs)
+	codecs, err := opentsdb.ParseCodecs(all.OpenTSDB.HistogramCodecs)
 	if err != nil {
 		return o, err
 	}
-	if ok {
+	if id, ok := codecs.ID(); ok {
 		o.HistogramCodec = &id
 	}
 	o.Store, o.Documents, o.Catalog = a.store, a.store.Documents(), a.store.Catalog()

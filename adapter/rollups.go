@@ -7,7 +7,7 @@ import (
 
 	"github.com/tsdbridge/tsdbridge/adapter/config"
 	"github.com/tsdbridge/tsdbridge/internal/fsutil"
-	"github.com/tsdbridge/tsdbridge/opentsdb"
+	"github.com/tsdbridge/tsdbridge/opentsdb/aggregate"
 	"github.com/tsdbridge/tsdbridge/storage/rollup"
 )
 
@@ -26,7 +26,7 @@ func (o Options) rollups() (*rollup.Config, error) {
 			return nil, fmt.Errorf("--storage.rollups=%s: %w", o.Rollups, err)
 		}
 	}
-	c, err := rollup.ParseConfig(text, opentsdb.IsAggregator)
+	c, err := rollup.ParseConfig(text, aggregate.Exists)
 	if err != nil {
 		return nil, fmt.Errorf("--storage.rollups: %w", err)
 	}

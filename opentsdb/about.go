@@ -3,9 +3,6 @@ package opentsdb
 import (
 	"os"
 
-	"github.com/prometheus/client_golang/prometheus"
-	dto "github.com/prometheus/client_model/go"
-
 	"github.com/tsdbridge/tsdbridge/opentsdb/api"
 )
 
@@ -25,13 +22,13 @@ func hostname() string {
 	return host
 }
 
-// telnet returns the answer to version: two lines, as a TSD has them, the revision and the build.
-func (a *about) telnet() string {
+// Version returns the answer to version: two lines, as a TSD has them, the revision and the build.
+func (a *about) Version() string {
 	return "tsdbridge " + a.o.Version + " built at revision " + a.o.Revision + "\nBuilt with " + a.o.Build
 }
 
-// appendStats appends the statistics, one "tsd.name timestamp value tags" a line.
-func (a *about) appendStats(b []byte) []byte {
+// AppendStats appends the statistics, one "tsd.name timestamp value tags" a line.
+func (a *about) AppendStats(b []byte) []byte {
 	now := a.o.Now()
 	for _, s := range a.statistics() {
 		b = s.Line(b, now, a.host)
@@ -47,24 +44,4 @@ func (l *listener) statistics() []api.Statistic {
 		{Name: "rpc.received", Value: l.metrics.lines.Load(), Tags: "type=telnet"},
 		{Name: "rpc.errors", Value: l.metrics.bad.Load(), Tags: "type=invalid_values"},
 	}
-}
-
-// statistics are those of puts, of telnet and HTTP together.
-func (in *putStore) statistics() []api.Statistic {
-	both := func(telnet, http prometheus.Counter) int64 { return countOf(telnet) + countOf(http) }
-	return []api.Statistic{
-		{Name: "rpc.received", Value: both(in.telnet.Received, in.http.Received), Tags: "type=put"},
-		{Name: "rpc.errors", Value: countOf(in.http.Rejected), Tags: "type=illegal_arguments"},
-		{Name: "rpc.errors", Value: both(in.telnet.Failed, in.http.Failed), Tags: "type=hbase_errors"},
-		{Name: "datapoints.added", Value: both(in.telnet.Written, in.http.Written), Tags: "type=all"},
-	}
-}
-
-// countOf reads a counter.
-func countOf(c prometheus.Counter) int64 {
-	var m dto.Metric
-	if err := c.Write(&m); err != nil {
-		return 0
-	}
-	return int64(m.GetCounter().GetValue())
 }

@@ -34,7 +34,7 @@ func telnetRun(tb testing.TB, points int) (take func(), size int) {
 	}
 	about, metrics := testAbout()
 	t := telnet{puts: newTestIngest(&discard{}), about: about}
-	d := newDelivery(about.o.Logger, metrics, nil)
+	d := newDelivery(about.o.Logger, metrics.delivery, nil)
 	l := newLines(1<<20, 1024, nil)
 	l.Swap(make([]byte, 0, len(run)+1))
 	take = func() {

@@ -14,6 +14,9 @@ import (
 	"github.com/tsdbridge/tsdbridge/opentsdb/httpapi"
 )
 
+// past is a deadline that ends a read at once.
+var past = time.Unix(1, 0)
+
 // A body is what a request sent, and its share of the gate.
 type body struct {
 	bytes []byte

@@ -16,15 +16,14 @@ type histogramCodecs struct {
 	simple  byte
 }
 
-// HistogramCodecs returns the id of OpenTSDB's SimpleHistogramDecoder of --opentsdb.histogram-codecs; false:
-// there are no histograms.
-func HistogramCodecs(flag string) (id byte, ok bool, err error) {
-	c, err := parseCodecs(flag)
-	return c.simple, c.enabled, err
-}
+// ID returns the id of OpenTSDB's SimpleHistogramDecoder; false: there are no histograms.
+func (c histogramCodecs) ID() (id byte, ok bool) { return c.simple, c.enabled }
 
-// parseCodecs reads --opentsdb.histogram-codecs: class=id. The class may have the name of its package.
-func parseCodecs(flag string) (c histogramCodecs, err error) {
+// any reports whether there is a codec.
+func (c histogramCodecs) any() bool { return c.enabled }
+
+// ParseCodecs reads --opentsdb.histogram-codecs: class=id. The class may have the name of its package.
+func ParseCodecs(flag string) (c histogramCodecs, err error) {
 	if flag == "" {
 		return c, nil
 	}

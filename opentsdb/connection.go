@@ -15,9 +15,6 @@ import (
 	"github.com/tsdbridge/tsdbridge/internal/netserver"
 )
 
-// past is a deadline that ends a read at once.
-var past = time.Unix(1, 0)
-
 // answerTimeout is how long a client of telnet may let us wait before it reads its answers. A TSD
 // drops what cannot be sent at once.
 const answerTimeout = 5 * time.Second
@@ -32,7 +29,7 @@ func (s *server) serve(ctx, writeCtx context.Context, conn net.Conn) {
 	s.metrics.total.Add(1)
 	closed := func() { s.metrics.open.Add(-1) }
 	// The deadline is set after ctx has ended: reads look at ctx after they have set their own.
-	stop := context.AfterFunc(ctx, func() { _ = conn.SetReadDeadline(past) })
+	stop := context.AfterFunc(ctx, func() { _ = conn.SetReadDeadline(time.Unix(1, 0)) })
 	c := s.connection(conn)
 	defer func() { c.lines.Close() }()
 	_, err := c.read(ctx, s.o.IdleTimeout)
@@ -112,7 +109,7 @@ func (c *connection) serve(ctx, writeCtx context.Context, err error) {
 		c.metrics.bad.Add(1)
 		c.send(latin1Bytes(answer + "\n"))
 	}
-	defer c.telnet.pipeline.Wait()
+	defer c.telnet.wait()
 	for {
 		c.place.Begin()
 		open := c.telnet.take(writeCtx, &c.lines, c.delivery)

@@ -6,6 +6,8 @@ import (
 	"log/slog"
 	"sync/atomic"
 
+	"github.com/prometheus/client_golang/prometheus"
+
 	"github.com/tsdbridge/tsdbridge/internal/netserver"
 	"github.com/tsdbridge/tsdbridge/storage"
 )
@@ -15,24 +17,28 @@ import (
 // read from its sender.
 type delivery struct {
 	netserver.Retrier
-	metrics *listenerMetrics
-	lost    atomic.Int64 // points
+	held prometheus.Gauge
+	lost atomic.Int64 // points
 }
 
-func newDelivery(logger *slog.Logger, m *listenerMetrics, stopping <-chan struct{}) *delivery {
+// newDelivery returns a delivery that gives up when stopping is closed.
+func newDelivery(logger *slog.Logger, m deliveryMetrics, stopping <-chan struct{}) *delivery {
 	return &delivery{
 		Retrier: netserver.Retrier{What: "telnet", Logger: logger, Stopping: stopping, Retries: m.retries, Waiting: m.outages},
-		metrics: m,
+		held:    m.held,
 	}
 }
+
+// lostPoints returns how many points were lost.
+func (d *delivery) lostPoints() int64 { return d.lost.Load() }
 
 // write returns when the points of a job are durable, or refused, or when ctx ends: then they are
 // lost. refuse is called for each point whose series the store refused, with its series as it was sent, and
 // with all points and an empty series when the store refused all.
 func (d *delivery) write(ctx context.Context, j job, refuse func(series string, points int, err error)) {
 	n := float64(len(j.Batch.Refs))
-	d.metrics.held.Add(n)
-	defer d.metrics.held.Sub(n)
+	d.held.Add(n)
+	defer d.held.Sub(n)
 	var refusal error
 	ok := d.Retry(ctx, func() error {
 		err := j.in.Store(ctx, j.Job)
@@ -61,8 +67,8 @@ func (d *delivery) writeHistograms(ctx context.Context, j job, h *histograms, re
 		return
 	}
 	n := float64(len(h.list))
-	d.metrics.held.Add(n)
-	defer d.metrics.held.Sub(n)
+	d.held.Add(n)
+	defer d.held.Sub(n)
 	var refusal error
 	rejected := 0
 	ok := d.Retry(ctx, func() error {

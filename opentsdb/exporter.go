@@ -295,7 +295,7 @@ func (w *exportWindow) read(ctx context.Context, series []exportSeries, from, to
 			q.Refs = append(q.Refs, s.ref)
 		}
 		err := w.o.Store.SelectParts(ctx, q, func() storage.PartWorker {
-			return &exportWorker{exportPass: pass, line: exportLine{rules: nameRules{storage.MaxTags, w.o.SpecialChars}}}
+			return &exportWorker{exportPass: pass, line: exportLine{rules: nameRules{maxTags: storage.MaxTags, special: w.o.SpecialChars}}}
 		})
 		if err == nil || hour || !errors.Is(err, storage.ErrLimit) && !errors.Is(err, budget.ErrTooLarge) {
 			return err

@@ -5,10 +5,6 @@ import (
 	"strconv"
 )
 
-// millisSuffix ends a timestamp of an import that is in milliseconds whatever its length is. A TSD does
-// not take it, and has no other way to write an instant of the first weeks of 1970 that is no whole second.
-const millisSuffix = "ms"
-
 // appendStamp writes a time as importers read it: in seconds if it is a whole second, else in
 // milliseconds.
 func appendStamp(b []byte, t int64) []byte {

@@ -102,7 +102,7 @@ func (x *Exporter) readRolled(ctx context.Context, r pipeline.Range, give func(p
 	}
 	w := &rolledWriter{
 		Exporter: x, part: part, metric: uids[0], in: r, give: give, names: map[string]*rolledName{},
-		line: exportLine{rules: nameRules{storage.MaxTags, x.o.SpecialChars}},
+		line: exportLine{rules: nameRules{maxTags: storage.MaxTags, special: x.o.SpecialChars}},
 	}
 	rows := 1
 	for from := part.Interval.RowStart(uint32(r.From / 1000)); r.From <= r.To; {
@@ -323,9 +323,6 @@ func (n *rolledName) appendLine(b []byte, part rollup.Part, v *rollup.MadeValue,
 	b = append(append(appendStamp(b, v.Time), ' '), value...)
 	return append(b, n.after...)
 }
-
-// doubleSuffix ends a float that takes 8 bytes though its value has room in 4: Java's letter for a double.
-const doubleSuffix = "d"
 
 // appendRolled appends a value so that it is stored in the same bytes again; ok is false if it has no text.
 func appendRolled(b []byte, p schema.Point) (text []byte, ok bool) {

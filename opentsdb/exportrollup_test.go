@@ -14,6 +14,7 @@ import (
 
 	"github.com/tsdbridge/tsdbridge/internal/budget"
 	"github.com/tsdbridge/tsdbridge/migrate/pipeline"
+	"github.com/tsdbridge/tsdbridge/opentsdb/aggregate"
 	"github.com/tsdbridge/tsdbridge/storage"
 	"github.com/tsdbridge/tsdbridge/storage/kv"
 	"github.com/tsdbridge/tsdbridge/storage/rollup"
@@ -44,7 +45,7 @@ func rolledTables(config *rollup.Config) []kv.Table {
 
 func parsedRollups(t *testing.T) *rollup.Config {
 	t.Helper()
-	config, err := rollup.ParseConfig([]byte(exportedRollups), IsAggregator)
+	config, err := rollup.ParseConfig([]byte(exportedRollups), aggregate.Exists)
 	if err != nil {
 		t.Fatal(err)
 	}

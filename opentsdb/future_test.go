@@ -54,6 +54,6 @@ func telnetSays(t *testing.T, in *putStore, text string) string {
 	about, metrics := testAbout()
 	tel, lines := telnet{puts: in, about: about}, newLines(64<<10, 1024, nil)
 	lines.Filled(copy(lines.Room(), text))
-	tel.take(t.Context(), &lines, newDelivery(about.o.Logger, metrics, nil))
+	tel.take(t.Context(), &lines, newDelivery(about.o.Logger, metrics.delivery, nil))
 	return string(tel.answer)
 }

@@ -29,6 +29,9 @@ type histograms struct {
 	refused int                      // others
 }
 
+// len returns how many there are to be stored.
+func (h *histograms) len() int { return len(h.list) }
+
 func (h *histograms) reset() {
 	clear(h.series)
 	clear(h.list)

@@ -155,7 +155,7 @@ func TestHistogramsByTelnet(t *testing.T) {
 	l := newLines(64<<10, 1024, nil)
 	l.Filled(copy(l.Room(), "put m 1356998400 1 a=b\nhistogram h 1356998400 0,1=5 a=b\nput m 1356998401 2 a=b\n"+
 		"histogram refused 1356998400 0,1=5 a=b\nhistogram h 1356998401000 u=1:0,1=5 a=b\nhistogram h 1 x a=b\n"))
-	tel.take(t.Context(), &l, newDelivery(about.o.Logger, metrics, nil))
+	tel.take(t.Context(), &l, newDelivery(about.o.Logger, metrics.delivery, nil))
 	answer := string(tel.answer)
 	if !strings.Contains(answer, "histogram: HBase error: resolve refused") || strings.Count(answer, "\n") != 2 {
 		t.Errorf("answered %q", answer)

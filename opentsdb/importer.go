@@ -40,7 +40,7 @@ type ImportOptions struct {
 }
 
 // names are the rules of names.
-func (o *ImportOptions) names() nameRules { return nameRules{storage.MaxTags, o.SpecialChars} }
+func (o *ImportOptions) names() nameRules { return nameRules{maxTags: storage.MaxTags, special: o.SpecialChars} }
 
 // An Importer stores lines of OpenTSDB's import text: "metric timestamp value tag=value ...", with
 // "put " before it or not. It takes what a put takes, and in addition what an Exporter writes of what a
@@ -56,13 +56,11 @@ type Importer struct {
 
 // NewImporter returns an Importer. The codecs of its options must have been checked.
 func NewImporter(o ImportOptions) *Importer {
-	if off := o.AutoCreate.off(); len(off) > 0 {
-		o.Appender = knownOnly{o.Appender, o.Names, off}
-	}
-	codecs, _ := parseCodecs(o.HistogramCodecs)
+	o.Appender = o.AutoCreate.limit(o.Appender, o.Names)
+	codecs, _ := ParseCodecs(o.HistogramCodecs)
 	return &Importer{
 		o: o, in: ingest.New(ingest.Options{Appender: o.Appender, CacheEntries: o.SeriesCache, Forms: true}), codecs: codecs,
-		rollups: &rollupStore{o: RollupConfig{TagKey: o.RollupTag}, rollups: o.Rollups, appender: o.Appender, names: o.names(), exported: true},
+		rollups: newExportedRollups(o.RollupTag, o.Rollups, o.Appender, o.names()),
 	}
 }
 
@@ -217,16 +215,6 @@ func importWords(words []string, rules nameRules) (s storage.Series, p point, er
 		p.stamp = at
 	}
 	return s, p, err
-}
-
-// parseMillis reads digits with millisSuffix. Whole seconds are as if they came in seconds.
-func parseMillis(word string) (at stamp, ok bool) {
-	digits, ok := strings.CutSuffix(word, millisSuffix)
-	if !ok || strings.Trim(digits, "0123456789") != "" {
-		return at, false
-	}
-	t, err := strconv.ParseInt(digits, 10, 64)
-	return stamp{time: t}, err == nil && t <= storage.MaxTime
 }
 
 // add adds a point of a series with a key.

@@ -49,7 +49,7 @@ func (p *importPart) object(word string) (take func(words []string) error, ok bo
 
 // addHistogram adds the histogram of a line.
 func (p *importPart) addHistogram(words []string) error {
-	if p.to.o.Histograms == nil || !p.to.codecs.enabled {
+	if p.to.o.Histograms == nil || !p.to.codecs.any() {
 		return errors.New("histograms are taken with --opentsdb.histogram-codecs")
 	}
 	var millis stamp
@@ -118,7 +118,7 @@ func (p *importPart) storeObjects(ctx context.Context) error {
 			return err
 		}
 	}
-	p.stored.Points = len(p.histograms.list) + len(p.rolled.values) + len(p.notes) - refused
+	p.stored.Points = p.histograms.len() + len(p.rolled.values) + len(p.notes) - refused
 	return nil
 }
 

@@ -17,7 +17,7 @@ type importRollups struct {
 
 // addRollup adds the rolled up value of a line.
 func (p *importPart) addRollup(words []string) error {
-	if p.to.rollups.rollups == nil {
+	if !p.to.rollups.configured() {
 		return errors.New("rolled up values are taken with --storage.rollups")
 	}
 	one, err := p.to.rollups.parseLine(words)

@@ -3,6 +3,7 @@ package opentsdb
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"github.com/tsdbridge/tsdbridge/storage"
 	"github.com/tsdbridge/tsdbridge/storage/schema"
@@ -16,13 +17,38 @@ func (e noName) Error() string { return fmt.Sprintf("No such name for '%s': '%s'
 // Unwrap makes it a refusal for good.
 func (e noName) Unwrap() error { return storage.ErrInvalid }
 
+// AutoCreate says which new names get UIDs.
+type AutoCreate struct{ Metrics, TagKeys, TagValues bool }
+
+// off returns the kinds whose names must be known.
+func (a AutoCreate) off() (kinds []schema.Kind) {
+	for kind, create := range map[schema.Kind]bool{schema.Metric: a.Metrics, schema.Tagk: a.TagKeys, schema.Tagv: a.TagValues} {
+		if !create {
+			kinds = append(kinds, kind)
+		}
+	}
+	slices.Sort(kinds) // a TSD looks the metric up first
+	return kinds
+}
+
+// A Dictionary looks names up, in order; those without a UID are empty.
+type Dictionary interface {
+	Lookup(ctx context.Context, kind schema.Kind, names []string) ([]string, error)
+}
+
+// limit returns an Appender that gives new names of the other kinds no UIDs.
+func (a AutoCreate) limit(to storage.Appender, names Dictionary) storage.Appender {
+	if off := a.off(); len(off) > 0 {
+		return knownOnly{to, names, off}
+	}
+	return to
+}
+
 // knownOnly is an Appender that gives new names of some kinds no UIDs, as a TSD whose
 // tsd.core.auto_create_metrics, auto_create_tagks or auto_create_tagvs are off.
 type knownOnly struct {
 	storage.Appender
-	names interface {
-		Lookup(ctx context.Context, kind schema.Kind, names []string) ([]string, error)
-	}
+	names Dictionary
 	kinds []schema.Kind // whose names must be known
 }
 

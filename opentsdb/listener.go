@@ -67,7 +67,7 @@ func (l *listener) Run(ctx context.Context, puts *putStore, api http.Handler) er
 	defer giveUp()
 	s := &server{
 		listener: l, puts: puts, group: group,
-		delivery: newDelivery(l.o.Logger, l.metrics, ctx.Done()),
+		delivery: newDelivery(l.o.Logger, l.metrics.delivery, ctx.Done()),
 		handoff:  newHandoff(l.tcp.Addr()),
 	}
 	web := s.httpServer(api)
@@ -88,7 +88,7 @@ func (l *listener) Run(ctx context.Context, puts *putStore, api http.Handler) er
 		return err
 	})
 	err := group.Wait()
-	if lost := s.delivery.lost.Load(); lost > 0 {
+	if lost := s.delivery.lostPoints(); lost > 0 {
 		l.o.Logger.ErrorContext(ctx, "telnet points lost, the store did not take them in time; --web.shutdown-grace gives it longer", "points", lost, "grace", l.o.ShutdownGrace)
 	}
 	return err

@@ -13,9 +13,9 @@ type listenerMetrics struct {
 	open, total, lines, bad atomic.Int64
 	telnet, http            prometheus.Counter
 	received                prometheus.Counter
-	held, outages           prometheus.Gauge
-	retries, mute           prometheus.Counter
+	mute                    prometheus.Counter
 	unfinished, foreign     prometheus.Counter
+	delivery                deliveryMetrics
 }
 
 func newListenerMetrics(reg prometheus.Registerer) *listenerMetrics {
@@ -23,9 +23,6 @@ func newListenerMetrics(reg prometheus.Registerer) *listenerMetrics {
 	m := &listenerMetrics{}
 	counter := func(name, help string) prometheus.Counter {
 		return f.NewCounter(prometheus.CounterOpts{Name: "tsdbridge_opentsdb_" + name, Help: help})
-	}
-	gauge := func(name, help string) prometheus.Gauge {
-		return f.NewGauge(prometheus.GaugeOpts{Name: "tsdbridge_opentsdb_" + name, Help: help})
 	}
 	read := func(name, help string, v *atomic.Int64) {
 		f.NewCounterFunc(prometheus.CounterOpts{Name: "tsdbridge_opentsdb_" + name, Help: help}, func() float64 { return float64(v.Load()) })
@@ -37,9 +34,7 @@ func newListenerMetrics(reg prometheus.Registerer) *listenerMetrics {
 	}, []string{"protocol"})
 	m.telnet, m.http = protocols.WithLabelValues(protocolTelnet), protocols.WithLabelValues(protocolHTTP)
 	m.received = counter("telnet_received_bytes_total", "Bytes received by telnet.")
-	m.held = gauge("telnet_held_points", "Points that wait for the store; their senders are not read from meanwhile.")
-	m.outages = gauge("telnet_waiting_writes", "Writes that the store has refused to take for now; 0 when all is well.")
-	m.retries = counter("telnet_retries_total", "Writes that the store did not take and that were tried again.")
+	m.delivery = newDeliveryMetrics(reg)
 	m.mute = counter("telnet_unheard_connections_total", "Connections that did not read their answers and get no more.")
 	m.unfinished = counter("telnet_unfinished_lines_total", "Lines in which a connection ended; they may be cut anywhere and are dropped.")
 	m.foreign = counter("foreign_connections_total", "Connections ended because they spoke another protocol: telnet with a line of an HTTP request, or TLS where there is none.")

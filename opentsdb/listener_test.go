@@ -224,7 +224,7 @@ func TestStopWithoutStore(t *testing.T) {
 		if got := testutil.ToFloat64(l.puts.telnet.Failed); got != 2 {
 			t.Errorf("%v points failed", got)
 		}
-		if got := testutil.ToFloat64(l.metrics.held) + testutil.ToFloat64(l.metrics.outages); got != 0 {
+		if got := testutil.ToFloat64(l.metrics.delivery.held) + testutil.ToFloat64(l.metrics.delivery.outages); got != 0 {
 			t.Errorf("%v points and writes still wait", got)
 		}
 	}
@@ -238,7 +238,7 @@ func TestStoreUnavailable(t *testing.T) {
 		about, metrics := testAbout()
 		s := &server{
 			listener: &listener{o: about.o, metrics: metrics, about: about}, puts: in,
-			delivery: newDelivery(about.o.Logger, metrics, nil),
+			delivery: newDelivery(about.o.Logger, metrics.delivery, nil),
 		}
 		m.set(func(string) error { return errAway }, func() error { return errAway })
 		client, conn := net.Pipe()
@@ -277,7 +277,7 @@ func TestPutsWithoutReadingAnswers(t *testing.T) {
 		about, metrics := testAbout()
 		s := &server{
 			listener: &listener{o: about.o, metrics: metrics, about: about}, puts: newTestIngest(m),
-			delivery: newDelivery(about.o.Logger, metrics, nil),
+			delivery: newDelivery(about.o.Logger, metrics.delivery, nil),
 		}
 		client, conn := net.Pipe()
 		done := make(chan struct{})

@@ -147,20 +147,6 @@ const (
 	ModeWriteOnly = "wo"
 )
 
-// AutoCreate says which new names get UIDs.
-type AutoCreate struct{ Metrics, TagKeys, TagValues bool }
-
-// off returns the kinds whose names must be known.
-func (a AutoCreate) off() (kinds []schema.Kind) {
-	for kind, create := range map[schema.Kind]bool{schema.Metric: a.Metrics, schema.Tagk: a.TagKeys, schema.Tagv: a.TagValues} {
-		if !create {
-			kinds = append(kinds, kind)
-		}
-	}
-	slices.Sort(kinds) // a TSD looks the metric up first
-	return kinds
-}
-
 // corsHeaders is what a TSD lets pages send.
 const corsHeaders = "Authorization, Content-Type, Accept, Origin, User-Agent, DNT, Cache-Control, X-Mx-ReqToken, Keep-Alive, X-Requested-With, If-Modified-Since"
 
@@ -181,7 +167,7 @@ func (o Options) Validate() error {
 	if o.MaxPoints < 0 {
 		return fmt.Errorf("--opentsdb.max-points=%d: must not be negative", o.MaxPoints)
 	}
-	if _, err := parseCodecs(o.HistogramCodecs); err != nil {
+	if _, err := ParseCodecs(o.HistogramCodecs); err != nil {
 		return err
 	}
 	if err := checkSpecialChars(o.SpecialChars); err != nil {
@@ -216,8 +202,8 @@ type Names interface {
 func (o Options) queries(s *Server, l *limits) api.Options {
 	q := query.Options{Store: o.Store, Catalog: o.Catalog, Names: o.Names, Notes: o.Annotations, Layout: o.Layout, MaxSeries: o.MaxSeries, MaxPoints: o.MaxSamples, Now: o.Now}
 	q.PointsOf = l.of
-	if c := o.codecs(); c.enabled {
-		q.HistogramCodec = &c.simple
+	if id, ok := o.codecs().ID(); ok {
+		q.HistogramCodec = &id
 	}
 	if o.Rollups != nil {
 		q.Rollups, q.SplitRollups = o.Rollups, o.Rollup.Split
@@ -277,7 +263,7 @@ func (o Options) settings() map[string]string {
 
 // codecs are those of the flag, which was validated.
 func (o Options) codecs() histogramCodecs {
-	c, err := parseCodecs(o.HistogramCodecs)
+	c, err := ParseCodecs(o.HistogramCodecs)
 	if err != nil {
 		return histogramCodecs{}
 	}
@@ -287,14 +273,11 @@ func (o Options) codecs() histogramCodecs {
 func (o Options) puts() putOptions {
 	p := defaultPutOptions()
 	p.MaxTags, p.MaxFuture, p.CacheEntries = o.MaxTags, o.MaxFuture, o.SeriesCache
-	p.Appender, p.Registerer, p.Now, p.ReadOnly = o.Points, o.Registerer, o.Now, o.Mode == ModeReadOnly
+	p.Appender, p.Registerer, p.Now, p.ReadOnly = o.AutoCreate.limit(o.Points, o.Names), o.Registerer, o.Now, o.Mode == ModeReadOnly
 	p.Codecs, p.SpecialChars = o.codecs(), o.SpecialChars
 	p.Histograms, p.Refused = o.Histograms, o.Refused
 	if o.Rollups != nil {
 		p.Rollups, p.Rollup = o.Rollups, o.Rollup
-	}
-	if off := o.AutoCreate.off(); len(off) > 0 {
-		p.Appender = knownOnly{o.Points, o.Names, off}
 	}
 	return p
 }

@@ -35,6 +35,20 @@ func stampOf(timestamp int64) (s stamp, ok bool) {
 	return stamp{timestamp, true}, timestamp > 0 && timestamp <= lastMillisecond
 }
 
+// millisSuffix ends a timestamp of an import that is in milliseconds whatever its length is. A TSD does
+// not take it, and has no other way to write an instant of the first weeks of 1970 that is no whole second.
+const millisSuffix = "ms"
+
+// parseMillis reads digits with millisSuffix. Whole seconds are as if they came in seconds.
+func parseMillis(word string) (at stamp, ok bool) {
+	digits, ok := strings.CutSuffix(word, millisSuffix)
+	if !ok || strings.Trim(digits, "0123456789") != "" {
+		return at, false
+	}
+	t, err := strconv.ParseInt(digits, 10, 64)
+	return stamp{time: t}, err == nil && t <= storage.MaxTime
+}
+
 // A sent point is a point as its client wrote it, before its names are checked. Error texts are
 // those of Java.
 type sent struct {

@@ -3,7 +3,9 @@ package opentsdb
 import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/promauto"
+	dto "github.com/prometheus/client_model/go"
 
+	"github.com/tsdbridge/tsdbridge/opentsdb/api"
 	"github.com/tsdbridge/tsdbridge/storage/ingest"
 )
 
@@ -28,4 +30,42 @@ func newCounters(reg prometheus.Registerer) (telnet, http ingest.Counters) {
 		}
 	}
 	return of(protocolTelnet), of(protocolHTTP)
+}
+
+// deliveryMetrics are those of a delivery.
+type deliveryMetrics struct {
+	held, outages prometheus.Gauge
+	retries       prometheus.Counter
+}
+
+func newDeliveryMetrics(reg prometheus.Registerer) deliveryMetrics {
+	f := promauto.With(reg)
+	gauge := func(name, help string) prometheus.Gauge {
+		return f.NewGauge(prometheus.GaugeOpts{Name: "tsdbridge_opentsdb_telnet_" + name, Help: help})
+	}
+	return deliveryMetrics{
+		held:    gauge("held_points", "Points that wait for the store; their senders are not read from meanwhile."),
+		outages: gauge("waiting_writes", "Writes that the store has refused to take for now; 0 when all is well."),
+		retries: f.NewCounter(prometheus.CounterOpts{Name: "tsdbridge_opentsdb_telnet_retries_total", Help: "Writes that the store did not take and that were tried again."}),
+	}
+}
+
+// statistics are those of puts, of telnet and HTTP together.
+func (in *putStore) statistics() []api.Statistic {
+	both := func(telnet, http prometheus.Counter) int64 { return countOf(telnet) + countOf(http) }
+	return []api.Statistic{
+		{Name: "rpc.received", Value: both(in.telnet.Received, in.http.Received), Tags: "type=put"},
+		{Name: "rpc.errors", Value: countOf(in.http.Rejected), Tags: "type=illegal_arguments"},
+		{Name: "rpc.errors", Value: both(in.telnet.Failed, in.http.Failed), Tags: "type=hbase_errors"},
+		{Name: "datapoints.added", Value: both(in.telnet.Written, in.http.Written), Tags: "type=all"},
+	}
+}
+
+// countOf reads a counter.
+func countOf(c prometheus.Counter) int64 {
+	var m dto.Metric
+	if err := c.Write(&m); err != nil {
+		return 0
+	}
+	return int64(m.GetCounter().GetValue())
 }

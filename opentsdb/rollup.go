@@ -12,12 +12,6 @@ import (
 	"github.com/tsdbridge/tsdbridge/storage/schema"
 )
 
-// IsAggregator reports whether there is an aggregator with a name.
-func IsAggregator(name string) bool {
-	_, ok := aggregate.Get(name)
-	return ok
-}
-
 // A RollupConfig is how rolled up and pre-aggregated values are taken.
 type RollupConfig struct {
 	// TagKey is --opentsdb.rollup-tag: the tag that says by which aggregation a value of a group of
@@ -46,6 +40,14 @@ type rollupStore struct {
 	// been checked for does not matter.
 	exported bool
 }
+
+// newExportedRollups returns a rollupStore of values of an Exporter.
+func newExportedRollups(tagKey string, rollups Rollups, appender storage.Appender, names nameRules) *rollupStore {
+	return &rollupStore{o: RollupConfig{TagKey: tagKey}, rollups: rollups, appender: appender, names: names, exported: true}
+}
+
+// configured reports whether there are tables for rolled up values.
+func (r *rollupStore) configured() bool { return r.rollups != nil }
 
 // sentRollup is a rolled up value as its client wrote it.
 type sentRollup struct {

@@ -15,6 +15,7 @@ import (
 
 	"github.com/tsdbridge/tsdbridge/internal/budget"
 	"github.com/tsdbridge/tsdbridge/internal/running"
+	"github.com/tsdbridge/tsdbridge/opentsdb/aggregate"
 	"github.com/tsdbridge/tsdbridge/storage"
 	"github.com/tsdbridge/tsdbridge/storage/kv"
 	"github.com/tsdbridge/tsdbridge/storage/rollup"
@@ -42,7 +43,7 @@ func startRolledStore(t *testing.T, change func(*store.Options)) (*httpClient, *
 
 func startRolledServer(t *testing.T, text string, change func(*store.Options), with func(*Options)) (*httpClient, *store.Store) {
 	t.Helper()
-	config, err := rollup.ParseConfig([]byte(text), IsAggregator)
+	config, err := rollup.ParseConfig([]byte(text), aggregate.Exists)
 	if err != nil {
 		t.Fatal(err)
 	}

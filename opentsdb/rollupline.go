@@ -48,6 +48,9 @@ func (r *rollupStore) parseLine(words []string) (one lineRollup, err error) {
 	return one, err
 }
 
+// doubleSuffix ends a float that takes 8 bytes though its value has room in 4: Java's letter for a double.
+const doubleSuffix = "d"
+
 // madeBy reads interval-aggregation, interval-aggregation:group or group.
 func madeBy(word string) (interval, aggregation, group string) {
 	first, group, _ := strings.Cut(word, ":")

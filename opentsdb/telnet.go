@@ -17,9 +17,13 @@ import (
 // telnet answers the lines of one connection. A put is answered only when something is wrong with
 // it.
 type telnet struct {
-	puts  *putStore
-	about *about
-	job   job
+	puts *putStore
+	// about answers the commands version and stats.
+	about interface {
+		Version() string
+		AppendStats(b []byte) []byte
+	}
+	job job
 	// histograms are those of this run of lines.
 	histograms histograms
 	answer     []byte // Latin-1
@@ -69,6 +73,9 @@ func (t *telnet) take(ctx context.Context, l *netserver.Lines, d *delivery) (ope
 	j.Release()
 	return open
 }
+
+// wait returns when the points of former runs are stored, or refused.
+func (t *telnet) wait() { t.pipeline.Wait() }
 
 // parse executes lines, except that it puts their points into the job and does not store them.
 func (t *telnet) parse(l *netserver.Lines) (open bool) {
@@ -156,10 +163,10 @@ func (t *telnet) line(line []byte) (open bool) {
 	case "help":
 		t.say("available commands: stats dropcaches version exit help put rollup histogram")
 	case "version":
-		t.say(t.about.telnet())
+		t.say(t.about.Version())
 	case "stats":
 		if len(t.answer) < maxAnswer {
-			t.answer = t.about.appendStats(t.answer)
+			t.answer = t.about.AppendStats(t.answer)
 		}
 	case "dropcaches":
 		t.puts.dropAsked()

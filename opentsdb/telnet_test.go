@@ -27,7 +27,7 @@ func refuseNamed(name string) error {
 func say(t testing.TB, m *memory, pieces ...[]byte) string {
 	about, metrics := testAbout()
 	tel := telnet{puts: newTestIngest(m), about: about}
-	d := newDelivery(about.o.Logger, metrics, nil)
+	d := newDelivery(about.o.Logger, metrics.delivery, nil)
 	l := newLines(64<<10, 1024, nil)
 	var answers []byte
 	open := true
@@ -109,7 +109,7 @@ func TestTelnetSeriesCache(t *testing.T) {
 	m := newMemory()
 	in := newTestIngest(m)
 	tel := telnet{puts: in, about: about}
-	d := newDelivery(about.o.Logger, metrics, nil)
+	d := newDelivery(about.o.Logger, metrics.delivery, nil)
 	send := func(text string) {
 		l := newLines(64<<10, 1024, nil)
 		l.Filled(copy(l.Room(), text))

@@ -43,6 +43,12 @@ func Get(name string) (Aggregator, bool) {
 	return a, ok
 }
 
+// Exists reports whether there is an aggregator with a name.
+func Exists(name string) bool {
+	_, ok := Get(name)
+	return ok
+}
+
 // Names returns the names of all aggregators, sorted.
 func Names() []string {
 	var names []string
