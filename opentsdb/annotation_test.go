@@ -26,7 +26,7 @@ func TestRecordedAnnotations(t *testing.T) {
 	t.Cleanup(func() { _ = disk.Close() })
 	for name, db := range map[string]kv.KV{"memory": kv.NewMem(storetest.Tables()...), "disk": disk} {
 		t.Run(name, func(t *testing.T) {
-			replay(t, startOver(t, db), "annotations", "annotation-differences")
+			replay(t, startOver(t, db), "testdata", "annotations", "annotation-differences")
 			want, err := os.ReadFile("testdata/annotations.cells")
 			if err != nil {
 				t.Fatal(err)

@@ -80,6 +80,9 @@ func newAPI(o apiOptions, puts *putStore, others http.Handler, origins *api.Orig
 	return a
 }
 
+// inFlight returns how many bytes the bodies of requests under way have.
+func (a *httpAPI) inFlight() int64 { return a.gate.Bytes() }
+
 // protect has the API ask for passwords: all of it, or all but puts.
 func (a *httpAPI) protect(protect func(http.Handler) http.Handler, openPuts bool) {
 	if openPuts {

@@ -4,26 +4,12 @@ import (
 	"bytes"
 	"fmt"
 	"io"
-	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"strconv"
 	"testing"
-	"time"
 
-	"github.com/prometheus/client_golang/prometheus"
 )
-
-const benchSeries = 10_000
-
-func testAbout() (*about, *listenerMetrics) {
-	o := defaultListenerOptions()
-	o.Version, o.Revision, o.Build = "1.0", "abc", "go"
-	o.Logger, o.Registerer = slog.New(slog.DiscardHandler), prometheus.NewRegistry()
-	o.Now = func() time.Time { return time.Unix(1_700_000_000, 0) }
-	m := newListenerMetrics(o.Registerer)
-	return &about{o: o, host: "here", statistics: (&listener{metrics: m}).statistics}, m
-}
 
 // telnetRun returns a function that sends a run of lines of known series, as a read of a connection
 // has it.
@@ -32,9 +18,7 @@ func telnetRun(tb testing.TB, points int) (take func(), size int) {
 	for i := range points {
 		run = fmt.Appendf(run, "put sys.cpu.user.percentage %d %d.%d host=web%05d dc=lga cpu=%d service=checkout\n", 1_356_998_400+i, i, i%10, i%benchSeries, i%16)
 	}
-	about, metrics := testAbout()
-	t := telnet{puts: newTestIngest(&discard{}), about: about}
-	d := newDelivery(about.o.Logger, metrics.delivery, nil)
+	t, d := telnetOver(newTestIngest(&discard{}))
 	l := newLines(1<<20, 1024, nil)
 	l.Swap(make([]byte, 0, len(run)+1))
 	take = func() {
@@ -45,33 +29,6 @@ func telnetRun(tb testing.TB, points int) (take func(), size int) {
 	}
 	take()
 	return take, len(run)
-}
-
-// putPoints returns a body of points.
-func putPoints(points int) []byte {
-	text := []byte{'['}
-	for i := range points {
-		text = fmt.Appendf(text, `{"metric":"sys.cpu.user.percentage","timestamp":%d,"value":%d.%d,"tags":{"host":"web%05d","dc":"lga","cpu":"%d","service":"checkout"}},`,
-			1_356_998_400+i, i, i%10, i%benchSeries, i%16)
-	}
-	text[len(text)-1] = ']'
-	return text
-}
-
-// connectionRun returns a function that puts points of known series over a connection.
-func connectionRun(b *testing.B, points int) (put func()) {
-	l := run(b, &discard{}, nil)
-	conn := l.dial(b)
-	request := []byte(putText("/api/put", string(putPoints(points))))
-	answer := make([]byte, 4096)
-	return func() {
-		if _, err := conn.Write(request); err != nil {
-			b.Fatal(err)
-		}
-		if n, err := conn.Read(answer); err != nil || !bytes.HasPrefix(answer[:n], []byte("HTTP/1.1 204 ")) {
-			b.Fatalf("%q, %v", answer[:n], err)
-		}
-	}
 }
 
 // putRun returns a function that puts points of known series in one request.
@@ -105,30 +62,6 @@ func BenchmarkHTTP(b *testing.B) {
 		})
 	}
 }
-
-// BenchmarkConnection answers the puts of one connection.
-func BenchmarkConnection(b *testing.B) {
-	const points = 50
-	benchmark(b, connectionRun(b, points), len(putPoints(points)), points)
-}
-
-func benchmark(b *testing.B, do func(), size, points int) {
-	b.SetBytes(int64(size))
-	b.ReportAllocs()
-	for b.Loop() {
-		do()
-	}
-	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N*points), "ns/point")
-	b.StopTimer()
-	// The allocations of a run do not depend on its number of points.
-	if n := testing.AllocsPerRun(10, do); n > runAllocations {
-		b.Fatalf("%v allocations for %d points of known series", n, points)
-	}
-}
-
-// runAllocations are the allocations of a request or of a read of a connection; a point of a known
-// series has none.
-const runAllocations = 60
 
 // Points of known series do not allocate. The race detector makes pools drop some of their content.
 func TestAllocations(t *testing.T) {

@@ -30,12 +30,12 @@ func TestSilentConnectionsDoNotBlockOthers(t *testing.T) {
 		}
 	}
 	talk()
-	for i, beginning := range []string{"", "put m 1 ", "POST /api/put HT", "GET /api/put HTTP/1.1\r\nHost: x\r\n", putText("/api/put", onePoint)[:80], "\n\n\n"} {
+	for i, beginning := range []string{"", "put m 1 ", "POST /api/put HT", "GET /api/put HTTP/1.1\r\nHost: x\r\n", putText("/api/put", somePoint)[:80], "\n\n\n"} {
 		for range 2 * most {
 			send(t, l.dial(t), beginning)
 		}
 		talk()
-		if res := post(t, l, onePoint); res.StatusCode != http.StatusNoContent {
+		if res := post(t, l, somePoint); res.StatusCode != http.StatusNoContent {
 			t.Errorf("beginning %d: status %d", i, res.StatusCode)
 		}
 	}
@@ -61,13 +61,13 @@ func TestClaimedLengthCostsNothing(t *testing.T) {
 			send(t, l.dial(t), fmt.Sprintf("POST %s HTTP/1.1\r\nHost: x\r\nContent-Length: 33000000\r\n\r\n%s", path, strings.Repeat(" ", 100)))
 		}
 	}
-	for testutil.ToFloat64(l.metrics.http) < 2*claims || l.api.gate.Bytes() == 0 {
+	for testutil.ToFloat64(l.metrics.http) < 2*claims || l.api.inFlight() == 0 {
 		if t.Context().Err() != nil {
 			t.Fatal("the heads are not read")
 		}
 		time.Sleep(time.Millisecond)
 	}
-	if res := post(t, l, onePoint); res.StatusCode != http.StatusNoContent {
+	if res := post(t, l, somePoint); res.StatusCode != http.StatusNoContent {
 		t.Errorf("status %d", res.StatusCode)
 	}
 	runtime.ReadMemStats(&after)
@@ -89,10 +89,10 @@ func TestSlowBodiesGiveWay(t *testing.T) {
 		send(t, conn, fmt.Sprintf("POST /api/put HTTP/1.1\r\nHost: x\r\nContent-Length: %d\r\n\r\n%s", 1<<20, strings.Repeat(" ", 1<<20-1)))
 		slow = append(slow, conn)
 	}
-	for api.gate.Bytes() < 4<<20 {
+	for api.inFlight() < 4<<20 {
 		time.Sleep(time.Millisecond)
 	}
-	if res := post(t, l, strings.Repeat(" ", 900<<10)+onePoint); res.StatusCode != http.StatusNoContent {
+	if res := post(t, l, strings.Repeat(" ", 900<<10)+somePoint); res.StatusCode != http.StatusNoContent {
 		t.Errorf("status %d", res.StatusCode)
 	}
 	res, err := http.ReadResponse(bufio.NewReader(slow[0]), nil)
@@ -107,7 +107,7 @@ func TestSlowBodiesGiveWay(t *testing.T) {
 	for _, conn := range slow {
 		_ = conn.Close()
 	}
-	for api.gate.Bytes() > 0 {
+	for api.inFlight() > 0 {
 		time.Sleep(time.Millisecond)
 	}
 }

@@ -17,11 +17,11 @@ const expressions = "expressions"
 func TestRecordedExpressions(t *testing.T) {
 	address := startRecorded(t)
 	sendWrites(t, address)
-	replay(t, address, expressions, "expression-differences")
+	replay(t, address, "testdata", expressions, "expression-differences")
 }
 
 func sendWrites(t *testing.T, address string) {
-	for _, e := range readExchanges(t, "tsd") {
+	for _, e := range readExchanges(t, "testdata/tsd") {
 		if e.Phase == "write" {
 			e.send(t, address)
 		}
@@ -50,7 +50,7 @@ func record(t *testing.T, address, name string) {
 	lines := json.NewEncoder(file)
 	lines.SetEscapeHTML(false)
 	phase := ""
-	for _, e := range readExchanges(t, name) {
+	for _, e := range readExchanges(t, "testdata/"+name) {
 		if e.Phase != phase && phase != "" {
 			time.Sleep(5 * time.Second)
 		}

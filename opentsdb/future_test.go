@@ -51,9 +51,9 @@ func TestMaxFuture(t *testing.T) {
 // telnetSays returns the answer to a connection that sends text.
 func telnetSays(t *testing.T, in *putStore, text string) string {
 	t.Helper()
-	about, metrics := testAbout()
-	tel, lines := telnet{puts: in, about: about}, newLines(64<<10, 1024, nil)
+	tel, d := telnetOver(in)
+	lines := newLines(64<<10, 1024, nil)
 	lines.Filled(copy(lines.Room(), text))
-	tel.take(t.Context(), &lines, newDelivery(about.o.Logger, metrics.delivery, nil))
+	tel.take(t.Context(), &lines, d)
 	return string(tel.answer)
 }

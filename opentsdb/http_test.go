@@ -45,7 +45,7 @@ func answerText(t *testing.T, r *bufio.Reader) string {
 func TestPutsOfOneConnection(t *testing.T) {
 	var gzipped bytes.Buffer
 	w := gzip.NewWriter(&gzipped)
-	if _, err := io.WriteString(w, onePoint); err != nil {
+	if _, err := io.WriteString(w, somePoint); err != nil {
 		t.Fatal(err)
 	}
 	if err := w.Close(); err != nil {
@@ -57,19 +57,19 @@ func TestPutsOfOneConnection(t *testing.T) {
 		query, content string
 		fields         []string
 	}{
-		{"", onePoint, nil},
-		{"?summary", "[" + onePoint + "," + onePoint + "]", nil},
-		{"?details&sync", strings.Replace(onePoint, `"m"`, `"m:"`, 1), nil},
-		{"", strings.Replace(onePoint, `"m"`, `"m:"`, 1), nil},
-		{"?sync&sync_timeout=60000&details", onePoint, []string{"Content-Type: application/json", "Accept: */*"}},
-		{"?sync&sync_timeout=x", onePoint, nil},
+		{"", somePoint, nil},
+		{"?summary", "[" + somePoint + "," + somePoint + "]", nil},
+		{"?details&sync", strings.Replace(somePoint, `"m"`, `"m:"`, 1), nil},
+		{"", strings.Replace(somePoint, `"m"`, `"m:"`, 1), nil},
+		{"?sync&sync_timeout=60000&details", somePoint, []string{"Content-Type: application/json", "Accept: */*"}},
+		{"?sync&sync_timeout=x", somePoint, nil},
 		{"", "", nil},
 		{"", "{", nil},
 		{"", "nonsense", nil},
-		{"", "[" + strings.Repeat(onePoint+",", 1000) + onePoint + "]", []string{"Connection: Keep-Alive"}},
+		{"", "[" + strings.Repeat(somePoint+",", 1000) + somePoint + "]", []string{"Connection: Keep-Alive"}},
 		{"", gzipped.String(), []string{"content-encoding: gzip"}},
-		{"", onePoint, []string{"Content-Encoding: gzip"}},
-		{"", onePoint, []string{"Content-Encoding: br"}},
+		{"", somePoint, []string{"Content-Encoding: gzip"}},
+		{"", somePoint, []string{"Content-Encoding: br"}},
 	} {
 		var answers, stored [2]string
 		for i, path := range []string{"/api/put", "/API/put"} {
@@ -89,7 +89,7 @@ func TestPutsOfOneConnection(t *testing.T) {
 
 // A request may arrive in pieces, together with others, and after others of another kind.
 func TestPutInPieces(t *testing.T) {
-	text := putText("/api/put", onePoint) + putText("/api/put?summary", onePoint) + "GET /api/nothing HTTP/1.1\r\nHost: here\r\n\r\n" + putText("/api/put", onePoint)
+	text := putText("/api/put", somePoint) + putText("/api/put?summary", somePoint) + "GET /api/nothing HTTP/1.1\r\nHost: here\r\n\r\n" + putText("/api/put", somePoint)
 	m := newMemory()
 	l := run(t, m, nil)
 	want := ""
@@ -122,7 +122,7 @@ func TestPutCutOff(t *testing.T) {
 	var answers [2]string
 	for i, path := range []string{"/api/put", "/API/put"} {
 		conn := l.dial(t)
-		text := putText(path, onePoint+" ")
+		text := putText(path, somePoint+" ")
 		send(t, conn, text[:len(text)-1])
 		if err := conn.(*net.TCPConn).CloseWrite(); err != nil {
 			t.Fatal(err)
@@ -144,14 +144,14 @@ func TestPutWhileStopping(t *testing.T) {
 	l := run(t, m, nil)
 	idle, busy := l.dial(t), l.dial(t)
 	for _, conn := range []net.Conn{idle, busy} {
-		send(t, conn, putText("/api/put", onePoint))
+		send(t, conn, putText("/api/put", somePoint))
 		if got := answerText(t, bufio.NewReader(conn)); !strings.Contains(got, "204") {
 			t.Fatal(got)
 		}
 	}
-	text := putText("/api/put", onePoint)
+	text := putText("/api/put", somePoint)
 	send(t, busy, text[:len(text)-5])
-	for l.api.gate.Bytes() == 0 { // until the head is read
+	for l.api.inFlight() == 0 { // until the head is read
 		if t.Context().Err() != nil {
 			t.Fatal("the request is not read")
 		}

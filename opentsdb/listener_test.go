@@ -46,9 +46,9 @@ func runAPI(t testing.TB, a storage.Appender, apiOptions apiOptions, change func
 		t.Fatal(err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
-	ingest := newTestIngest(a)
+	ingest := testPuts(a)
 	done := make(chan error, 1)
-	api := newAPI(apiOptions, ingest, otherEndpoints(), nil)
+	api := newAPI(apiOptions, ingest, testQueries(), nil)
 	go func() { done <- l.Run(ctx, ingest, api) }()
 	stop := sync.OnceValue(func() error {
 		cancel()
@@ -106,7 +106,7 @@ func TestBothProtocolsOnOnePort(t *testing.T) {
 			t.Errorf("telnet answered %q", got)
 		}
 		// The connection is kept open.
-		res := post(t, l, onePoint)
+		res := post(t, l, somePoint)
 		if res.StatusCode != http.StatusNoContent {
 			t.Errorf("status %d", res.StatusCode)
 		}
@@ -221,7 +221,7 @@ func TestStopWithoutStore(t *testing.T) {
 		if err := l.stop(); err != nil {
 			t.Error(err)
 		}
-		if got := testutil.ToFloat64(l.puts.telnet.Failed); got != 2 {
+		if got := statistic(l.puts, "rpc.errors", "type=hbase_errors"); got != 2 {
 			t.Errorf("%v points failed", got)
 		}
 		if got := testutil.ToFloat64(l.metrics.delivery.held) + testutil.ToFloat64(l.metrics.delivery.outages); got != 0 {
@@ -234,7 +234,7 @@ func TestStopWithoutStore(t *testing.T) {
 func TestStoreUnavailable(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := newMemory()
-		in := newTestIngest(m)
+		in := testPuts(m)
 		about, metrics := testAbout()
 		s := &server{
 			listener: &listener{o: about.o, metrics: metrics, about: about}, puts: in,
@@ -264,7 +264,7 @@ func TestStoreUnavailable(t *testing.T) {
 		}
 		_ = client.Close()
 		<-done
-		if written, received := testutil.ToFloat64(in.telnet.Written), testutil.ToFloat64(in.telnet.Received); written != 2 || received != 2 {
+		if written, received := statistic(in, "datapoints.added", "type=all"), statistic(in, "rpc.received", "type=put"); written != 2 || received != 2 {
 			t.Errorf("%v of %v points written", written, received)
 		}
 	})
@@ -276,7 +276,7 @@ func TestPutsWithoutReadingAnswers(t *testing.T) {
 		m := newMemory()
 		about, metrics := testAbout()
 		s := &server{
-			listener: &listener{o: about.o, metrics: metrics, about: about}, puts: newTestIngest(m),
+			listener: &listener{o: about.o, metrics: metrics, about: about}, puts: testPuts(m),
 			delivery: newDelivery(about.o.Logger, metrics.delivery, nil),
 		}
 		client, conn := net.Pipe()
@@ -374,7 +374,35 @@ func TestTelnetLateRefusal(t *testing.T) {
 	}
 }
 
-// otherEndpoints are those that are not put, without a store.
-func otherEndpoints() http.Handler {
+// statistic returns a statistic of puts.
+func statistic(in *putStore, name, tags string) int64 {
+	for _, s := range in.statistics() {
+		if s.Name == name && s.Tags == tags {
+			return s.Value
+		}
+	}
+	return -1
+}
+
+func testAbout() (*about, *listenerMetrics) {
+	o := defaultListenerOptions()
+	o.Version, o.Revision, o.Build = "1.0", "abc", "go"
+	o.Logger, o.Registerer = slog.New(slog.DiscardHandler), prometheus.NewRegistry()
+	o.Now = func() time.Time { return time.Unix(1_700_000_000, 0) }
+	m := newListenerMetrics(o.Registerer)
+	return &about{o: o, host: "here", statistics: (&listener{metrics: m}).statistics}, m
+}
+
+// somePoint is a body of a put.
+const somePoint = `{"metric":"m","timestamp":1,"value":1,"tags":{"s":"a"}}`
+
+func testPuts(a storage.Appender) *putStore {
+	o := defaultPutOptions()
+	o.Appender, o.CacheEntries, o.Registerer = a, 100_000, prometheus.NewRegistry()
+	return newPutStore(o)
+}
+
+// testQueries are the endpoints that are not put, without a store.
+func testQueries() http.Handler {
 	return api.New(api.Options{Concurrency: 1, Logger: slog.New(slog.DiscardHandler), Now: time.Now})
 }

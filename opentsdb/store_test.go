@@ -67,7 +67,7 @@ func contents(t *testing.T, store *store.Store) string {
 			if err != nil {
 				t.Fatal(err)
 			}
-			fmt.Fprintln(&b, name(f.Series), p.Times, p.Values)
+			fmt.Fprintln(&b, seriesName(f.Series), p.Times, p.Values)
 		}
 	}
 	return b.String()

@@ -25,9 +25,7 @@ func refuseNamed(name string) error {
 
 // say sends bytes in pieces on one connection, and returns the answers and the stored points.
 func say(t testing.TB, m *memory, pieces ...[]byte) string {
-	about, metrics := testAbout()
-	tel := telnet{puts: newTestIngest(m), about: about}
-	d := newDelivery(about.o.Logger, metrics.delivery, nil)
+	tel, d := telnetOver(newTestIngest(m))
 	l := newLines(64<<10, 1024, nil)
 	var answers []byte
 	open := true
@@ -105,11 +103,9 @@ func normal(s string) string {
 }
 
 func TestTelnetSeriesCache(t *testing.T) {
-	about, metrics := testAbout()
 	m := newMemory()
 	in := newTestIngest(m)
-	tel := telnet{puts: in, about: about}
-	d := newDelivery(about.o.Logger, metrics.delivery, nil)
+	tel, d := telnetOver(in)
 	send := func(text string) {
 		l := newLines(64<<10, 1024, nil)
 		l.Filled(copy(l.Room(), text))
@@ -184,8 +180,8 @@ func checkLine(t *testing.T, line []byte) {
 		if n != len(line)+2 || (err == nil) != (plainErr == nil) || err != nil && err.Error() != plainErr.Error() {
 			t.Fatalf("line %q: %v, plain: %v", line, err, plainErr)
 		}
-		if err == nil && (p != plain || name(series) != name(plainSeries)) {
-			t.Fatalf("line %q: %s %v, plain: %s %v", line, name(series), p, name(plainSeries), plain)
+		if err == nil && (p != plain || seriesName(series) != seriesName(plainSeries)) {
+			t.Fatalf("line %q: %s %v, plain: %s %v", line, seriesName(series), p, seriesName(plainSeries), plain)
 		}
 	}
 	key, short, ok := scanPut(bytes.Clone(line))
@@ -196,7 +192,7 @@ func checkLine(t *testing.T, line []byte) {
 	if (err == nil) != (shortErr == nil) || err != nil && err.Error() != shortErr.Error() {
 		t.Fatalf("line %q: %v, short: %v", line, err, shortErr)
 	}
-	if err == nil && (p != short || name(series) != name(shortSeries)) {
-		t.Fatalf("line %q: %s %v, short: %s %v", line, name(series), p, name(shortSeries), short)
+	if err == nil && (p != short || seriesName(series) != seriesName(shortSeries)) {
+		t.Fatalf("line %q: %s %v, short: %s %v", line, seriesName(series), p, seriesName(shortSeries), short)
 	}
 }

@@ -44,5 +44,5 @@ func openTrees(t *testing.T, db kv.KV, change ...func(*tree.ServiceOptions)) (*s
 
 // TestRecordedTrees replays requests about trees alone, many of them wrong.
 func TestRecordedTrees(t *testing.T) {
-	replay(t, startRecorded(t), "trees", "tree-differences")
+	replay(t, startRecorded(t), "testdata", "trees", "tree-differences")
 }

@@ -5,12 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"regexp"
 	"strings"
 	"sync"
-	"testing"
-
-	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/tsdbridge/tsdbridge/storage"
 )
@@ -27,11 +23,14 @@ type memory struct {
 	appends   int
 }
 
+// errAway is the error of a store that does not answer.
 var errAway = errors.New("store is away")
 
+// newMemory returns an empty memory.
 func newMemory() *memory { return &memory{refs: map[string]storage.Ref{}} }
 
-func name(s storage.Series) string {
+// seriesName returns a series as memory writes it.
+func seriesName(s storage.Series) string {
 	var b strings.Builder
 	b.WriteString(s.Metric + "{")
 	for i, tag := range s.Tags {
@@ -43,12 +42,13 @@ func name(s storage.Series) string {
 	return b.String() + "}"
 }
 
+// Resolve implements storage.Appender.
 func (m *memory) Resolve(_ context.Context, series []storage.Series) ([]storage.Ref, []error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	refs, errs := make([]storage.Ref, len(series)), make([]error, len(series))
 	for i, s := range series {
-		n := name(s)
+		n := seriesName(s)
 		if m.resolving != nil {
 			if errs[i] = m.resolving(n); errs[i] != nil {
 				continue
@@ -63,6 +63,7 @@ func (m *memory) Resolve(_ context.Context, series []storage.Series) ([]storage.
 	return refs, errs
 }
 
+// Append implements storage.Appender.
 func (m *memory) Append(_ context.Context, b *storage.Batch) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -94,19 +95,11 @@ func (m *memory) stored() []string {
 	return points
 }
 
+// set sets what goes wrong from now on.
 func (m *memory) set(resolving func(string) error, appending func() error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.resolving, m.appending = resolving, appending
-}
-
-func newTestIngest(a storage.Appender, change ...func(*putOptions)) *putStore {
-	o := defaultPutOptions()
-	o.Appender, o.CacheEntries, o.Registerer = a, 100_000, prometheus.NewRegistry()
-	for _, c := range change {
-		c(&o)
-	}
-	return newPutStore(o)
 }
 
 // discard is a storage.Appender that keeps nothing.
@@ -115,6 +108,7 @@ type discard struct {
 	last storage.Ref
 }
 
+// Resolve implements storage.Appender.
 func (d *discard) Resolve(_ context.Context, series []storage.Series) ([]storage.Ref, []error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -126,13 +120,6 @@ func (d *discard) Resolve(_ context.Context, series []storage.Series) ([]storage
 	return refs, nil
 }
 
+// Append implements storage.Appender.
 func (d *discard) Append(context.Context, *storage.Batch) error { return nil }
 
-// words are those of JSON that only Jackson knows.
-var words = regexp.MustCompile(`NaN|Infinity|INF`)
-
-func cancelled(t *testing.T) context.Context {
-	ctx, cancel := context.WithCancel(t.Context())
-	cancel()
-	return ctx
-}
