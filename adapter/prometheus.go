@@ -7,7 +7,7 @@ import (
 
 	"github.com/grafana/regexp"
 
-	"github.com/tsdbridge/tsdbridge/opentsdb"
+	"github.com/tsdbridge/tsdbridge/opentsdb/put"
 	prom "github.com/tsdbridge/tsdbridge/prometheus"
 	"github.com/tsdbridge/tsdbridge/web"
 )
@@ -29,7 +29,7 @@ func (a *Adapter) prometheusParts(all Options) (o prom.Options, err error) {
 	if o.Origins, err = all.corsOrigin(); err != nil {
 		return o, err
 	}
-	codecs, err := opentsdb.ParseCodecs(all.OpenTSDB.HistogramCodecs)
+	codecs, err := put.ParseCodecs(all.OpenTSDB.HistogramCodecs)
 	if err != nil {
 		return o, err
 	}

@@ -12,7 +12,7 @@ import (
 	"github.com/tsdbridge/tsdbridge/graphite/files"
 	"github.com/tsdbridge/tsdbridge/internal/budget"
 	"github.com/tsdbridge/tsdbridge/migrate/tablecopy"
-	"github.com/tsdbridge/tsdbridge/opentsdb"
+	"github.com/tsdbridge/tsdbridge/migrate/tsdtext"
 	"github.com/tsdbridge/tsdbridge/prometheus/appendable"
 	"github.com/tsdbridge/tsdbridge/prometheus/extract"
 	"github.com/tsdbridge/tsdbridge/prometheus/queryable"
@@ -24,8 +24,8 @@ import (
 )
 
 // Importer returns what stores OpenTSDB's import text.
-func (a *Adapter) Importer() *opentsdb.Importer {
-	o := opentsdb.ImportOptions{
+func (a *Adapter) Importer() *tsdtext.Importer {
+	o := tsdtext.ImportOptions{
 		Appender: a.store, Names: a.store.Names(), AutoCreate: a.o.OpenTSDB.AutoCreate, SeriesCache: a.o.SeriesCache,
 		Histograms: a.store, HistogramCodecs: a.o.OpenTSDB.HistogramCodecs, Annotations: a.store.Annotations(), TSUIDOf: a.store.Catalog().TSUIDOf,
 		SpecialChars: a.o.OpenTSDB.SpecialChars, RollupTag: a.o.OpenTSDB.Rollup.TagKey,
@@ -33,7 +33,7 @@ func (a *Adapter) Importer() *opentsdb.Importer {
 	if rollups := a.store.Rollups(); rollups != nil {
 		o.Rollups = rollups
 	}
-	return opentsdb.NewImporter(o)
+	return tsdtext.NewImporter(o)
 }
 
 // Appendable returns what stores batches of labelled samples.
@@ -67,8 +67,8 @@ func (a *Adapter) WhisperFiles(ctx context.Context, q files.ExportQuery, use fun
 }
 
 // ExportOptions returns what an Exporter of the adapter's tables needs.
-func (a *Adapter) ExportOptions() opentsdb.ExportOptions {
-	o := opentsdb.ExportOptions{
+func (a *Adapter) ExportOptions() tsdtext.ExportOptions {
+	o := tsdtext.ExportOptions{
 		Store: a.store, Catalog: a.store.Catalog(), Names: a.store.Names(), Annotations: a.store.Annotations(), RollupTag: a.o.OpenTSDB.Rollup.TagKey,
 		Shared: a.o.Engine == EngineHBase, SpecialChars: a.o.OpenTSDB.SpecialChars, Budget: a.budget,
 	}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/tsdbridge/tsdbridge/opentsdb/opentsdbtest"
 	"github.com/tsdbridge/tsdbridge/storage/kv"
 	"github.com/tsdbridge/tsdbridge/storage/pebble"
 	"github.com/tsdbridge/tsdbridge/storage/schema"
@@ -26,7 +27,7 @@ func TestRecordedAnnotations(t *testing.T) {
 	t.Cleanup(func() { _ = disk.Close() })
 	for name, db := range map[string]kv.KV{"memory": kv.NewMem(storetest.Tables()...), "disk": disk} {
 		t.Run(name, func(t *testing.T) {
-			replay(t, startOver(t, db), "testdata", "annotations", "annotation-differences")
+			opentsdbtest.Replay(t, startOver(t, db), "testdata", "annotations", "annotation-differences")
 			want, err := os.ReadFile("testdata/annotations.cells")
 			if err != nil {
 				t.Fatal(err)

@@ -3,15 +3,17 @@ package opentsdb
 import (
 	"testing"
 	"time"
+
+	"github.com/tsdbridge/tsdbridge/opentsdb/put"
 )
 
 // TestPutsOutliveTheStore: no put over HTTP ends before one operation of the store may.
 func TestPutsOutliveTheStore(t *testing.T) {
-	usual := defaultAPIOptions().Timeout
-	if got := defaultAPIOptions().waiting(time.Minute).Timeout; got <= time.Minute {
+	usual := put.DefaultHandlerOptions().Timeout
+	if got := put.DefaultHandlerOptions().Waiting(time.Minute).Timeout; got <= time.Minute {
 		t.Errorf("a put ends after %v, an operation of the store after a minute", got)
 	}
-	if got := defaultAPIOptions().waiting(0).Timeout; got != usual {
+	if got := put.DefaultHandlerOptions().Waiting(0).Timeout; got != usual {
 		t.Errorf("a put ends after %v, usually after %v", got, usual)
 	}
 }

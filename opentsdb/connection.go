@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/tsdbridge/tsdbridge/internal/netserver"
+	"github.com/tsdbridge/tsdbridge/opentsdb/put"
 )
 
 // answerTimeout is how long a client of telnet may let us wait before it reads its answers. A TSD
@@ -66,8 +67,8 @@ func (s *server) serve(ctx, writeCtx context.Context, conn net.Conn) {
 }
 
 func (s *server) connection(conn net.Conn) *connection {
-	l := newLines(s.o.ReadBuffer, s.o.MaxLine, s.budget)
-	return &connection{server: s, conn: conn, place: netserver.PortConn(conn), lines: l, telnet: telnet{puts: s.puts, about: s.about, turn: s.turns.Lasting(), client: conn.RemoteAddr().String()}}
+	l := put.NewLines(s.o.ReadBuffer, s.o.MaxLine, s.budget)
+	return &connection{server: s, conn: conn, place: netserver.PortConn(conn), lines: l, telnet: put.Telnet{Puts: s.puts, About: s.about, Turn: s.turns.Lasting(), Client: conn.RemoteAddr().String()}}
 }
 
 // handshake begins TLS on a connection whose first bytes were read.
@@ -94,7 +95,7 @@ type connection struct {
 	conn   net.Conn
 	place  *netserver.Conn // conn's in the port
 	lines  netserver.Lines
-	telnet telnet
+	telnet put.Telnet
 	mute   atomic.Bool // the client does not read its answers
 }
 
@@ -105,15 +106,15 @@ func (c *connection) serve(ctx, writeCtx context.Context, err error) {
 		c.metrics.telnet.Inc()
 		c.metrics.received.Add(float64(n))
 	}
-	c.telnet.late = func(answer string) {
+	c.telnet.Late = func(answer string) {
 		c.metrics.bad.Add(1)
-		c.send(latin1Bytes(answer + "\n"))
+		c.send(put.Latin1Bytes(answer + "\n"))
 	}
-	defer c.telnet.wait()
+	defer c.telnet.Wait()
 	for {
 		c.place.Begin()
-		open := c.telnet.take(writeCtx, &c.lines, c.delivery)
-		c.place.End(c.telnet.lines > c.telnet.bad+c.telnet.strange)
+		open := c.telnet.Take(writeCtx, &c.lines, c.delivery)
+		c.place.End(c.telnet.Lines > c.telnet.Bad+c.telnet.Strange)
 		c.note()
 		c.flush()
 		if !open {
@@ -148,21 +149,21 @@ func (c *connection) read(ctx context.Context, timeout time.Duration) (n int, er
 
 // note adds the counts of a run to the metrics.
 func (c *connection) note() {
-	c.metrics.lines.Add(int64(c.telnet.lines))
-	c.metrics.bad.Add(int64(c.telnet.bad))
-	c.telnet.lines, c.telnet.bad, c.telnet.strange = 0, 0, 0
-	if c.telnet.foreign {
+	c.metrics.lines.Add(int64(c.telnet.Lines))
+	c.metrics.bad.Add(int64(c.telnet.Bad))
+	c.telnet.Lines, c.telnet.Bad, c.telnet.Strange = 0, 0, 0
+	if c.telnet.Foreign {
 		c.metrics.foreign.Inc()
-		c.telnet.foreign = false
+		c.telnet.Foreign = false
 	}
 }
 
 // flush sends the answers. A client that does not read them gets no further answers: clients that
 // only put may never read.
 func (c *connection) flush() {
-	answer := c.telnet.answer
-	if c.telnet.answer = answer[:0]; cap(answer) > netserver.FirstBuffer {
-		c.telnet.answer = nil
+	answer := c.telnet.Answer
+	if c.telnet.Answer = answer[:0]; cap(answer) > netserver.FirstBuffer {
+		c.telnet.Answer = nil
 	}
 	c.send(answer)
 }

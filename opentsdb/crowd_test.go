@@ -12,13 +12,15 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus/testutil"
+
+	"github.com/tsdbridge/tsdbridge/opentsdb/opentsdbtest"
 )
 
 // Connections that are silent, or send only the beginning of a request, do not keep others out,
 // however many there are.
 func TestSilentConnectionsDoNotBlockOthers(t *testing.T) {
 	const most = 20
-	m := newMemory()
+	m := opentsdbtest.NewMemory()
 	l := run(t, m, func(o *listenerOptions) { o.MaxConnections = most })
 	sender := l.dial(t)
 	replies := bufio.NewReader(sender)
@@ -50,7 +52,7 @@ func TestSilentConnectionsDoNotBlockOthers(t *testing.T) {
 
 // Memory grows with the bytes that arrive, not with the announced length.
 func TestClaimedLengthCostsNothing(t *testing.T) {
-	m := newMemory()
+	m := opentsdbtest.NewMemory()
 	l := run(t, m, nil)
 	var before, after runtime.MemStats
 	runtime.GC()
@@ -61,7 +63,7 @@ func TestClaimedLengthCostsNothing(t *testing.T) {
 			send(t, l.dial(t), fmt.Sprintf("POST %s HTTP/1.1\r\nHost: x\r\nContent-Length: 33000000\r\n\r\n%s", path, strings.Repeat(" ", 100)))
 		}
 	}
-	for testutil.ToFloat64(l.metrics.http) < 2*claims || l.api.inFlight() == 0 {
+	for testutil.ToFloat64(l.metrics.http) < 2*claims || l.api.InFlight() == 0 {
 		if t.Context().Err() != nil {
 			t.Fatal("the heads are not read")
 		}
@@ -78,7 +80,7 @@ func TestClaimedLengthCostsNothing(t *testing.T) {
 
 // Bodies that never end give way to those that do: the slowest lose their memory first.
 func TestSlowBodiesGiveWay(t *testing.T) {
-	m := newMemory()
+	m := opentsdbtest.NewMemory()
 	o := smallAPI()
 	o.BodyBytes = 1 << 20
 	l := runAPI(t, m, o, nil)
@@ -89,7 +91,7 @@ func TestSlowBodiesGiveWay(t *testing.T) {
 		send(t, conn, fmt.Sprintf("POST /api/put HTTP/1.1\r\nHost: x\r\nContent-Length: %d\r\n\r\n%s", 1<<20, strings.Repeat(" ", 1<<20-1)))
 		slow = append(slow, conn)
 	}
-	for api.inFlight() < 4<<20 {
+	for api.InFlight() < 4<<20 {
 		time.Sleep(time.Millisecond)
 	}
 	if res := post(t, l, strings.Repeat(" ", 900<<10)+somePoint); res.StatusCode != http.StatusNoContent {
@@ -107,7 +109,7 @@ func TestSlowBodiesGiveWay(t *testing.T) {
 	for _, conn := range slow {
 		_ = conn.Close()
 	}
-	for api.inFlight() > 0 {
+	for api.InFlight() > 0 {
 		time.Sleep(time.Millisecond)
 	}
 }

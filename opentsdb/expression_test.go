@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/tsdbridge/tsdbridge/opentsdb/opentsdbtest"
 )
 
 // expressions is the file of recorded ones.
@@ -17,13 +19,13 @@ const expressions = "expressions"
 func TestRecordedExpressions(t *testing.T) {
 	address := startRecorded(t)
 	sendWrites(t, address)
-	replay(t, address, "testdata", expressions, "expression-differences")
+	opentsdbtest.Replay(t, address, "testdata", expressions, "expression-differences")
 }
 
 func sendWrites(t *testing.T, address string) {
-	for _, e := range readExchanges(t, "testdata/tsd") {
+	for _, e := range opentsdbtest.ReadExchanges(t, "testdata/tsd") {
 		if e.Phase == "write" {
-			e.send(t, address)
+			e.Send(t, address)
 		}
 	}
 }
@@ -50,13 +52,13 @@ func record(t *testing.T, address, name string) {
 	lines := json.NewEncoder(file)
 	lines.SetEscapeHTML(false)
 	phase := ""
-	for _, e := range readExchanges(t, "testdata/"+name) {
+	for _, e := range opentsdbtest.ReadExchanges(t, "testdata/"+name) {
 		if e.Phase != phase && phase != "" {
 			time.Sleep(5 * time.Second)
 		}
 		phase = e.Phase
-		got := e.send(t, address)
-		e.Status, e.ContentType, e.Reply = got.status, got.contentType, withoutTrace(got.reply)
+		got := e.Send(t, address)
+		e.Status, e.ContentType, e.Reply = got.Status, got.ContentType, withoutTrace(got.Reply)
 		if err := lines.Encode(e); err != nil {
 			t.Fatal(err)
 		}
@@ -71,7 +73,7 @@ func record(t *testing.T, address, name string) {
 
 // withoutTrace leaves out the stack of an error, and objects behind their classes in its words.
 func withoutTrace(reply any) any {
-	failed, ok := field(reply, "error").(map[string]any)
+	failed, ok := opentsdbtest.Field(reply, "error").(map[string]any)
 	if !ok {
 		return reply
 	}

@@ -9,6 +9,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/tsdbridge/tsdbridge/opentsdb/opentsdbtest"
+	"github.com/tsdbridge/tsdbridge/opentsdb/put"
 	"github.com/tsdbridge/tsdbridge/storage/kv"
 	"github.com/tsdbridge/tsdbridge/storage/pebble"
 	"github.com/tsdbridge/tsdbridge/storage/schema"
@@ -40,7 +42,7 @@ func TestRecordedHistograms(t *testing.T) {
 	t.Cleanup(func() { _ = disk.Close() })
 	for name, db := range map[string]kv.KV{"memory": kv.NewMem(storetest.Tables()...), "disk": disk} {
 		t.Run(name, func(t *testing.T) {
-			replay(t, startOver(t, db, withCodec), "testdata", recordedHistograms, "histogram-differences")
+			opentsdbtest.Replay(t, startOver(t, db, withCodec), "testdata", recordedHistograms, "histogram-differences")
 			want, err := os.ReadFile("testdata/histograms.cells")
 			if err != nil {
 				t.Fatal(err)
@@ -74,17 +76,17 @@ func histogramCells(t *testing.T, db kv.KV) (lines []string) {
 func TestHistogramCodecs(t *testing.T) {
 	for _, c := range []struct {
 		flag string
-		want histogramCodecs
+		want put.Codecs
 		err  string // part of the error; empty: none
 	}{
-		{"", histogramCodecs{}, ""},
-		{"SimpleHistogramDecoder=0", histogramCodecs{enabled: true}, ""},
-		{"net.opentsdb.core.SimpleHistogramDecoder=255", histogramCodecs{enabled: true, simple: 255}, ""},
-		{"SimpleHistogramDecoder=256", histogramCodecs{}, "want a class and its id"},
-		{"SimpleHistogramDecoder", histogramCodecs{}, "want a class and its id"},
-		{"SimpleHistogramDecoder=-1", histogramCodecs{}, "want a class and its id"},
-		{"org.example.Other=1", histogramCodecs{}, "a TSD's plugins do not run here"},
-		{"SimpleHistogramDecoder=1,net.opentsdb.core.SimpleHistogramDecoder=2", histogramCodecs{}, "two ids"},
+		{"", put.Codecs{}, ""},
+		{"SimpleHistogramDecoder=0", put.Codecs{Enabled: true}, ""},
+		{"net.opentsdb.core.SimpleHistogramDecoder=255", put.Codecs{Enabled: true, Simple: 255}, ""},
+		{"SimpleHistogramDecoder=256", put.Codecs{}, "want a class and its id"},
+		{"SimpleHistogramDecoder", put.Codecs{}, "want a class and its id"},
+		{"SimpleHistogramDecoder=-1", put.Codecs{}, "want a class and its id"},
+		{"org.example.Other=1", put.Codecs{}, "a TSD's plugins do not run here"},
+		{"SimpleHistogramDecoder=1,net.opentsdb.core.SimpleHistogramDecoder=2", put.Codecs{}, "two ids"},
 	} {
 		o := serverOptions("127.0.0.1:0")
 		o.HistogramCodecs = c.flag

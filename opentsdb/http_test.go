@@ -13,6 +13,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/tsdbridge/tsdbridge/opentsdb/opentsdbtest"
 )
 
 // putText returns a request to a path.
@@ -51,7 +53,7 @@ func TestPutsOfOneConnection(t *testing.T) {
 	if err := w.Close(); err != nil {
 		t.Fatal(err)
 	}
-	m := newMemory()
+	m := opentsdbtest.NewMemory()
 	l := run(t, m, nil)
 	for _, c := range []struct {
 		query, content string
@@ -79,7 +81,7 @@ func TestPutsOfOneConnection(t *testing.T) {
 				send(t, conn, putText(path+c.query, c.content, c.fields...))
 				answers[i] += answerText(t, r) + "\n"
 			}
-			stored[i] = fmt.Sprint(m.stored())
+			stored[i] = fmt.Sprint(m.Stored())
 		}
 		if answers[0] != answers[1] || stored[0] != stored[1] {
 			t.Errorf("%s %.80q %v: (-/API/put +/api/put)\n%s%s", c.query, c.content, c.fields, cmp.Diff(answers[1], answers[0]), cmp.Diff(stored[1], stored[0]))
@@ -90,7 +92,7 @@ func TestPutsOfOneConnection(t *testing.T) {
 // A request may arrive in pieces, together with others, and after others of another kind.
 func TestPutInPieces(t *testing.T) {
 	text := putText("/api/put", somePoint) + putText("/api/put?summary", somePoint) + "GET /api/nothing HTTP/1.1\r\nHost: here\r\n\r\n" + putText("/api/put", somePoint)
-	m := newMemory()
+	m := opentsdbtest.NewMemory()
 	l := run(t, m, nil)
 	want := ""
 	for i := 0; i <= len(text); i += 7 {
@@ -108,7 +110,7 @@ func TestPutInPieces(t *testing.T) {
 		if got != want || !strings.Contains(got, "204 No Content") || !strings.Contains(got, "200 OK") || !strings.Contains(got, "404 Not Found") {
 			t.Fatalf("cut at byte %d:\n%s\nwant\n%s", i, got, want)
 		}
-		if stored := len(m.stored()); stored != 3 {
+		if stored := len(m.Stored()); stored != 3 {
 			t.Fatalf("cut at byte %d: %d points", i, stored)
 		}
 		_ = conn.Close()
@@ -117,7 +119,7 @@ func TestPutInPieces(t *testing.T) {
 
 // Nothing is stored of a body that is cut off.
 func TestPutCutOff(t *testing.T) {
-	m := newMemory()
+	m := opentsdbtest.NewMemory()
 	l := run(t, m, nil)
 	var answers [2]string
 	for i, path := range []string{"/api/put", "/API/put"} {
@@ -132,7 +134,7 @@ func TestPutCutOff(t *testing.T) {
 	if !strings.Contains(answers[0], "400 Bad Request") || answers[0] != answers[1] {
 		t.Errorf("%s, under /API/put %s", answers[0], answers[1])
 	}
-	if got := m.stored(); len(got) > 0 {
+	if got := m.Stored(); len(got) > 0 {
 		t.Errorf("stored %q", got)
 	}
 }
@@ -140,7 +142,7 @@ func TestPutCutOff(t *testing.T) {
 // A request that has begun when the process is told to stop is answered; then the connection is
 // closed, as is one without a request.
 func TestPutWhileStopping(t *testing.T) {
-	m := newMemory()
+	m := opentsdbtest.NewMemory()
 	l := run(t, m, nil)
 	idle, busy := l.dial(t), l.dial(t)
 	for _, conn := range []net.Conn{idle, busy} {
@@ -151,7 +153,7 @@ func TestPutWhileStopping(t *testing.T) {
 	}
 	text := putText("/api/put", somePoint)
 	send(t, busy, text[:len(text)-5])
-	for l.api.inFlight() == 0 { // until the head is read
+	for l.api.InFlight() == 0 { // until the head is read
 		if t.Context().Err() != nil {
 			t.Fatal("the request is not read")
 		}
@@ -173,7 +175,7 @@ func TestPutWhileStopping(t *testing.T) {
 	if err := <-done; err != nil {
 		t.Error(err)
 	}
-	if got := len(m.stored()); got != 3 {
+	if got := len(m.Stored()); got != 3 {
 		t.Errorf("%d points stored", got)
 	}
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/tsdbridge/tsdbridge/internal/netserver"
 	"github.com/tsdbridge/tsdbridge/internal/turns"
 	"github.com/tsdbridge/tsdbridge/opentsdb/api"
+	"github.com/tsdbridge/tsdbridge/opentsdb/put"
 )
 
 // portName is the name of the port in metrics and messages.
@@ -42,7 +43,7 @@ func newListener(o listenerOptions, statistics func() []api.Statistic) (*listene
 	if err != nil {
 		return nil, fmt.Errorf("--opentsdb.listen-address=%s: %w", o.Address, err)
 	}
-	l := &listener{o: o, budget: netserver.NewGate(o.MaxConnections, readBudget), turns: turns.New(runtime.GOMAXPROCS(0)), metrics: newListenerMetrics(o.Registerer)}
+	l := &listener{o: o, budget: netserver.NewGate(o.MaxConnections, put.ReadBudget), turns: turns.New(runtime.GOMAXPROCS(0)), metrics: newListenerMetrics(o.Registerer)}
 	l.tcp = netserver.NewPort(tcp, netserver.PortOptions{
 		What: portName, Flag: "--opentsdb.max-connections", Max: o.MaxConnections, Name: portName, Logger: o.Logger, Registerer: o.Registerer,
 	})
@@ -61,13 +62,13 @@ func (l *listener) Close() error { return l.tcp.Close() }
 // more; requests under way, and the store with what telnet sent, have
 // listenerOptions.ShutdownGrace. What telnet sent and the store did not take is lost, which is
 // logged and counted.
-func (l *listener) Run(ctx context.Context, puts *putStore, api http.Handler) error {
+func (l *listener) Run(ctx context.Context, puts *put.Store, api http.Handler) error {
 	group, ctx := errgroup.WithContext(ctx)
 	writeCtx, giveUp := context.WithCancel(context.WithoutCancel(ctx))
 	defer giveUp()
 	s := &server{
 		listener: l, puts: puts, group: group,
-		delivery: newDelivery(l.o.Logger, l.metrics.delivery, ctx.Done()),
+		delivery: put.NewDelivery(l.o.Logger, l.metrics.delivery, ctx.Done()),
 		handoff:  newHandoff(l.tcp.Addr()),
 	}
 	web := s.httpServer(api)
@@ -88,7 +89,7 @@ func (l *listener) Run(ctx context.Context, puts *putStore, api http.Handler) er
 		return err
 	})
 	err := group.Wait()
-	if lost := s.delivery.lostPoints(); lost > 0 {
+	if lost := s.delivery.LostPoints(); lost > 0 {
 		l.o.Logger.ErrorContext(ctx, "telnet points lost, the store did not take them in time; --web.shutdown-grace gives it longer", "points", lost, "grace", l.o.ShutdownGrace)
 	}
 	return err
@@ -97,9 +98,9 @@ func (l *listener) Run(ctx context.Context, puts *putStore, api http.Handler) er
 // server is a listener that runs.
 type server struct {
 	*listener
-	puts     *putStore
+	puts     *put.Store
 	group    *errgroup.Group
-	delivery *delivery
+	delivery *put.Delivery
 	handoff  *handoff
 }
 

@@ -3,13 +3,15 @@ package opentsdb
 import (
 	"bytes"
 	"testing"
+
+	"github.com/tsdbridge/tsdbridge/opentsdb/opentsdbtest"
 )
 
 // connectionRun returns a function that puts points of known series over a connection.
 func connectionRun(b *testing.B, points int) (put func()) {
-	l := run(b, &discard{}, nil)
+	l := run(b, &opentsdbtest.Discard{}, nil)
 	conn := l.dial(b)
-	request := []byte(putText("/api/put", string(putPoints(points))))
+	request := []byte(putText("/api/put", string(opentsdbtest.PutPoints(points))))
 	answer := make([]byte, 4096)
 	return func() {
 		if _, err := conn.Write(request); err != nil {
@@ -24,5 +26,5 @@ func connectionRun(b *testing.B, points int) (put func()) {
 // BenchmarkConnection answers the puts of one connection.
 func BenchmarkConnection(b *testing.B) {
 	const points = 50
-	benchmark(b, connectionRun(b, points), len(putPoints(points)), points)
+	opentsdbtest.Benchmark(b, connectionRun(b, points), len(opentsdbtest.PutPoints(points)), points)
 }

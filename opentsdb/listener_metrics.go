@@ -5,6 +5,8 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/promauto"
+
+	"github.com/tsdbridge/tsdbridge/opentsdb/put"
 )
 
 // listenerMetrics are the counters of a listener. Those that the command stats shows too are ours,
@@ -15,7 +17,7 @@ type listenerMetrics struct {
 	received                prometheus.Counter
 	mute                    prometheus.Counter
 	unfinished, foreign     prometheus.Counter
-	delivery                deliveryMetrics
+	delivery                put.DeliveryMetrics
 }
 
 func newListenerMetrics(reg prometheus.Registerer) *listenerMetrics {
@@ -32,9 +34,9 @@ func newListenerMetrics(reg prometheus.Registerer) *listenerMetrics {
 	protocols := f.NewCounterVec(prometheus.CounterOpts{
 		Name: "tsdbridge_opentsdb_connections_total", Help: "Connections accepted that sent something.",
 	}, []string{"protocol"})
-	m.telnet, m.http = protocols.WithLabelValues(protocolTelnet), protocols.WithLabelValues(protocolHTTP)
+	m.telnet, m.http = protocols.WithLabelValues(put.ProtocolTelnet), protocols.WithLabelValues(put.ProtocolHTTP)
 	m.received = counter("telnet_received_bytes_total", "Bytes received by telnet.")
-	m.delivery = newDeliveryMetrics(reg)
+	m.delivery = put.NewDeliveryMetrics(reg)
 	m.mute = counter("telnet_unheard_connections_total", "Connections that did not read their answers and get no more.")
 	m.unfinished = counter("telnet_unfinished_lines_total", "Lines in which a connection ended; they may be cut anywhere and are dropped.")
 	m.foreign = counter("foreign_connections_total", "Connections ended because they spoke another protocol: telnet with a line of an HTTP request, or TLS where there is none.")

@@ -4,6 +4,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/tsdbridge/tsdbridge/opentsdb/put"
 )
 
 // The error about options that cannot work names the flag.
@@ -13,13 +15,13 @@ func TestValidate(t *testing.T) {
 		change(&o)
 		return o.Validate()
 	}
-	api := func(change func(*apiOptions)) error {
-		o := defaultAPIOptions()
+	api := func(change func(*put.HandlerOptions)) error {
+		o := put.DefaultHandlerOptions()
 		change(&o)
 		return o.Validate()
 	}
-	ingest := func(change func(*putOptions)) error {
-		o := defaultPutOptions()
+	ingest := func(change func(*put.Options)) error {
+		o := put.DefaultOptions()
 		change(&o)
 		return o.Validate()
 	}
@@ -33,15 +35,15 @@ func TestValidate(t *testing.T) {
 		{"--opentsdb.idle-timeout", listener(func(o *listenerOptions) { o.IdleTimeout = -time.Second })},
 		{"opentsdb: MaxLine", listener(func(o *listenerOptions) { o.MaxLine = 10 })},
 		{"opentsdb: ReadBuffer", listener(func(o *listenerOptions) { o.MaxLine, o.ReadBuffer = 4096, 8192 })},
-		{"", api(func(*apiOptions) {})},
-		{"opentsdb: BodyBytes", api(func(o *apiOptions) { o.BodyBytes = 0 })},
-		{"opentsdb: Points", api(func(o *apiOptions) { o.Points = 0 })},
-		{"opentsdb: Requests", api(func(o *apiOptions) { o.Requests = 0 })},
-		{"opentsdb: Timeout", api(func(o *apiOptions) { o.Timeout = 0 })},
-		{"opentsdb: InFlightBytes", api(func(o *apiOptions) { o.InFlightBytes = o.BodyBytes })},
-		{"", ingest(func(*putOptions) {})},
-		{"--storage.series-cache", ingest(func(o *putOptions) { o.CacheEntries = 0 })},
-		{"--opentsdb.max-tags", ingest(func(o *putOptions) { o.MaxTags = 0 })},
+		{"", api(func(*put.HandlerOptions) {})},
+		{"opentsdb: BodyBytes", api(func(o *put.HandlerOptions) { o.BodyBytes = 0 })},
+		{"opentsdb: Points", api(func(o *put.HandlerOptions) { o.Points = 0 })},
+		{"opentsdb: Requests", api(func(o *put.HandlerOptions) { o.Requests = 0 })},
+		{"opentsdb: Timeout", api(func(o *put.HandlerOptions) { o.Timeout = 0 })},
+		{"opentsdb: InFlightBytes", api(func(o *put.HandlerOptions) { o.InFlightBytes = o.BodyBytes })},
+		{"", ingest(func(*put.Options) {})},
+		{"--storage.series-cache", ingest(func(o *put.Options) { o.CacheEntries = 0 })},
+		{"--opentsdb.max-tags", ingest(func(o *put.Options) { o.MaxTags = 0 })},
 	} {
 		switch {
 		case c.flag == "" && c.err != nil:

@@ -20,14 +20,16 @@ import (
 	"github.com/prometheus/client_golang/prometheus/testutil"
 
 	"github.com/tsdbridge/tsdbridge/opentsdb/api"
+	"github.com/tsdbridge/tsdbridge/opentsdb/opentsdbtest"
+	"github.com/tsdbridge/tsdbridge/opentsdb/put"
 	"github.com/tsdbridge/tsdbridge/storage"
 )
 
 // runningListener is a Listener that runs until stop.
 type runningListener struct {
 	*listener
-	puts *putStore
-	api  *httpAPI
+	puts *put.Store
+	api  *put.Handler
 	stop func() error
 }
 
@@ -35,7 +37,7 @@ func run(t testing.TB, a storage.Appender, change func(*listenerOptions)) runnin
 	return runAPI(t, a, smallAPI(), change)
 }
 
-func runAPI(t testing.TB, a storage.Appender, apiOptions apiOptions, change func(*listenerOptions)) runningListener {
+func runAPI(t testing.TB, a storage.Appender, apiOptions put.HandlerOptions, change func(*listenerOptions)) runningListener {
 	o := defaultListenerOptions()
 	o.Address, o.Logger, o.Registerer, o.Now = "127.0.0.1:0", slog.New(slog.DiscardHandler), prometheus.NewRegistry(), time.Now
 	if change != nil {
@@ -48,7 +50,7 @@ func runAPI(t testing.TB, a storage.Appender, apiOptions apiOptions, change func
 	ctx, cancel := context.WithCancel(t.Context())
 	ingest := testPuts(a)
 	done := make(chan error, 1)
-	api := newAPI(apiOptions, ingest, testQueries(), nil)
+	api := put.NewHandler(apiOptions, ingest, testQueries(), nil)
 	go func() { done <- l.Run(ctx, ingest, api) }()
 	stop := sync.OnceValue(func() error {
 		cancel()
@@ -63,8 +65,8 @@ func runAPI(t testing.TB, a storage.Appender, apiOptions apiOptions, change func
 }
 
 // smallAPI returns options with memory for few bodies.
-func smallAPI() apiOptions {
-	o := defaultAPIOptions()
+func smallAPI() put.HandlerOptions {
+	o := put.DefaultHandlerOptions()
 	o.InFlightBytes = 8 << 20
 	return o
 }
@@ -96,7 +98,7 @@ func answered(t *testing.T, r *bufio.Reader) string {
 }
 
 func TestBothProtocolsOnOnePort(t *testing.T) {
-	m := newMemory()
+	m := opentsdbtest.NewMemory()
 	l := run(t, m, nil)
 	telnet := l.dial(t)
 	replies := bufio.NewReader(telnet)
@@ -112,7 +114,7 @@ func TestBothProtocolsOnOnePort(t *testing.T) {
 		}
 	}
 	want := []string{"m{s=a} 1000 1i", "m{s=a} 1000 1i", "m{s=a} 1000 1i", "tel.net{s=a} 1000 1i", "tel.net{s=a} 2000 1i", "tel.net{s=a} 3000 1i"}
-	got := m.stored()
+	got := m.Stored()
 	slices.Sort(got)
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("points (-want +got):\n%s", diff)
@@ -127,7 +129,7 @@ func TestBothProtocolsOnOnePort(t *testing.T) {
 	if rest, err := io.ReadAll(replies); len(rest) > 0 {
 		t.Errorf("after exit: %q, %v", rest, err)
 	}
-	if got := m.stored(); len(got) != 1 {
+	if got := m.Stored(); len(got) != 1 {
 		t.Errorf("around exit: %q", got)
 	}
 }
@@ -135,7 +137,7 @@ func TestBothProtocolsOnOnePort(t *testing.T) {
 // A line of an HTTP request ends telnet, and nothing after it is stored; TLS where there is none ends a
 // connection at once.
 func TestForeignConnections(t *testing.T) {
-	m := newMemory()
+	m := opentsdbtest.NewMemory()
 	l := run(t, m, nil)
 	for i, sent := range []string{
 		"version\nPOST / HTTP/1.1\r\nHost: h\r\n\r\nput evil 1 1 s=a\n", "patch / HTTP/1.1\r\n\r\nput evil 1 1 s=a\n",
@@ -148,7 +150,7 @@ func TestForeignConnections(t *testing.T) {
 			t.Errorf("%.20q: %v connections of other protocols", sent, n)
 		}
 	}
-	if got := m.stored(); len(got) > 0 {
+	if got := m.Stored(); len(got) > 0 {
 		t.Errorf("stored: %q", got)
 	}
 }
@@ -174,21 +176,21 @@ func post(t *testing.T, l runningListener, content string) *http.Response {
 // Lines that were read before the process is told to stop are stored, also when the store comes
 // back only then. A line without its end is not.
 func TestStop(t *testing.T) {
-	m := newMemory()
+	m := opentsdbtest.NewMemory()
 	failed := make(chan struct{})
 	once := sync.OnceFunc(func() { close(failed) })
-	m.set(nil, func() error {
+	m.Set(nil, func() error {
 		once()
-		return errAway
+		return opentsdbtest.ErrAway
 	})
 	l := run(t, m, nil)
 	send(t, l.dial(t), "put m 1 1 s=a\nput m 2 2 s=a\nput m 3 3")
 	<-failed
-	m.set(nil, nil)
+	m.Set(nil, nil)
 	if err := l.stop(); err != nil {
 		t.Error(err)
 	}
-	if diff := cmp.Diff([]string{"m{s=a} 1000 1i", "m{s=a} 2000 2i"}, m.stored()); diff != "" {
+	if diff := cmp.Diff([]string{"m{s=a} 1000 1i", "m{s=a} 2000 2i"}, m.Stored()); diff != "" {
 		t.Errorf("points (-want +got):\n%s", diff)
 	}
 	if got := testutil.ToFloat64(l.metrics.unfinished); got != 1 {
@@ -201,11 +203,11 @@ func TestStop(t *testing.T) {
 
 // If the store stays away, points are lost when the grace period is over, and they are counted.
 func TestStopWithoutStore(t *testing.T) {
-	for _, resolve := range []func(string) error{nil, func(string) error { return errAway }} {
-		m := newMemory()
+	for _, resolve := range []func(string) error{nil, func(string) error { return opentsdbtest.ErrAway }} {
+		m := opentsdbtest.NewMemory()
 		failed := make(chan struct{})
 		once := sync.OnceFunc(func() { close(failed) })
-		m.set(func(name string) error {
+		m.Set(func(name string) error {
 			if resolve == nil {
 				return nil
 			}
@@ -213,7 +215,7 @@ func TestStopWithoutStore(t *testing.T) {
 			return resolve(name)
 		}, func() error {
 			once()
-			return errAway
+			return opentsdbtest.ErrAway
 		})
 		l := run(t, m, func(o *listenerOptions) { o.ShutdownGrace = 20 * time.Millisecond })
 		send(t, l.dial(t), "put m 1 1 s=a\nput m 2 2 s=a\n")
@@ -224,7 +226,7 @@ func TestStopWithoutStore(t *testing.T) {
 		if got := statistic(l.puts, "rpc.errors", "type=hbase_errors"); got != 2 {
 			t.Errorf("%v points failed", got)
 		}
-		if got := testutil.ToFloat64(l.metrics.delivery.held) + testutil.ToFloat64(l.metrics.delivery.outages); got != 0 {
+		if got := testutil.ToFloat64(l.metrics.delivery.Held) + testutil.ToFloat64(l.metrics.delivery.Outages); got != 0 {
 			t.Errorf("%v points and writes still wait", got)
 		}
 	}
@@ -233,14 +235,14 @@ func TestStopWithoutStore(t *testing.T) {
 // Points wait while the store fails for a while, and their sender is not read from.
 func TestStoreUnavailable(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		m := newMemory()
+		m := opentsdbtest.NewMemory()
 		in := testPuts(m)
 		about, metrics := testAbout()
 		s := &server{
 			listener: &listener{o: about.o, metrics: metrics, about: about}, puts: in,
-			delivery: newDelivery(about.o.Logger, metrics.delivery, nil),
+			delivery: put.NewDelivery(about.o.Logger, metrics.delivery, nil),
 		}
-		m.set(func(string) error { return errAway }, func() error { return errAway })
+		m.Set(func(string) error { return opentsdbtest.ErrAway }, func() error { return opentsdbtest.ErrAway })
 		client, conn := net.Pipe()
 		done := make(chan struct{})
 		go func() {
@@ -255,11 +257,11 @@ func TestStoreUnavailable(t *testing.T) {
 		if _, err := io.WriteString(client, "put m 3 3 s=a\n"); err == nil {
 			t.Error("a connection was read from whose points wait")
 		}
-		m.set(nil, func() error { return errAway })
+		m.Set(nil, func() error { return opentsdbtest.ErrAway })
 		time.Sleep(time.Minute)
-		m.set(nil, nil)
+		m.Set(nil, nil)
 		time.Sleep(time.Minute)
-		if diff := cmp.Diff([]string{"m{s=a} 1000 1i", "m{s=a} 2000 2i"}, m.stored()); diff != "" {
+		if diff := cmp.Diff([]string{"m{s=a} 1000 1i", "m{s=a} 2000 2i"}, m.Stored()); diff != "" {
 			t.Errorf("points (-want +got):\n%s", diff)
 		}
 		_ = client.Close()
@@ -273,11 +275,11 @@ func TestStoreUnavailable(t *testing.T) {
 // A client that does not read its answers may continue to put.
 func TestPutsWithoutReadingAnswers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		m := newMemory()
+		m := opentsdbtest.NewMemory()
 		about, metrics := testAbout()
 		s := &server{
 			listener: &listener{o: about.o, metrics: metrics, about: about}, puts: testPuts(m),
-			delivery: newDelivery(about.o.Logger, metrics.delivery, nil),
+			delivery: put.NewDelivery(about.o.Logger, metrics.delivery, nil),
 		}
 		client, conn := net.Pipe()
 		done := make(chan struct{})
@@ -290,7 +292,7 @@ func TestPutsWithoutReadingAnswers(t *testing.T) {
 		}
 		_ = client.Close()
 		<-done
-		if got := len(m.stored()); got != 3 {
+		if got := len(m.Stored()); got != 3 {
 			t.Errorf("%d points stored", got)
 		}
 		if got := testutil.ToFloat64(metrics.mute); got != 1 {
@@ -301,7 +303,7 @@ func TestPutsWithoutReadingAnswers(t *testing.T) {
 
 // Many connections of both kinds run at once, for the race detector; each point is stored once.
 func TestManyConnections(t *testing.T) {
-	m := newMemory()
+	m := opentsdbtest.NewMemory()
 	l := run(t, m, nil)
 	const clients, points = 8, 50
 	var group sync.WaitGroup
@@ -325,7 +327,7 @@ func TestManyConnections(t *testing.T) {
 		})
 	}
 	group.Wait()
-	got := m.stored()
+	got := m.Stored()
 	slices.Sort(got)
 	if n := len(slices.Compact(got)); n != 2*clients*points || len(got) != n {
 		t.Errorf("%d points, %d of them different", len(got), n)
@@ -335,7 +337,7 @@ func TestManyConnections(t *testing.T) {
 // The points of a busy telnet connection are stored completely and in order, although more is read
 // while they are on their way.
 func TestTelnetInOrder(t *testing.T) {
-	m := newMemory()
+	m := opentsdbtest.NewMemory()
 	l := run(t, m, nil)
 	conn := l.dial(t)
 	const points = 20_000
@@ -349,20 +351,20 @@ func TestTelnetInOrder(t *testing.T) {
 	if rest, err := io.ReadAll(conn); len(rest) > 0 {
 		t.Errorf("%q, %v", rest, err)
 	}
-	if got := m.stored(); !slices.Equal(got, want) {
+	if got := m.Stored(); !slices.Equal(got, want) {
 		t.Errorf("%d points, or in another order", len(got))
 	}
 }
 
 // Points that the store refuses while more is read are answered, even if nothing more arrives.
 func TestTelnetLateRefusal(t *testing.T) {
-	m := newMemory()
+	m := opentsdbtest.NewMemory()
 	l := run(t, m, nil)
 	conn := l.dial(t)
 	replies := bufio.NewReader(conn)
 	send(t, conn, "put m 1 1 s=a\nbogus\n")
 	answered(t, replies)
-	m.set(nil, func() error { return fmt.Errorf("not these: %w", storage.ErrInvalid) })
+	m.Set(nil, func() error { return fmt.Errorf("not these: %w", storage.ErrInvalid) })
 	const points = 2000
 	send(t, conn, strings.Repeat("put m 2 2 s=a\n", points))
 	for refused := 0; refused < points; {
@@ -375,8 +377,8 @@ func TestTelnetLateRefusal(t *testing.T) {
 }
 
 // statistic returns a statistic of puts.
-func statistic(in *putStore, name, tags string) int64 {
-	for _, s := range in.statistics() {
+func statistic(in *put.Store, name, tags string) int64 {
+	for _, s := range in.Statistics() {
 		if s.Name == name && s.Tags == tags {
 			return s.Value
 		}
@@ -396,10 +398,10 @@ func testAbout() (*about, *listenerMetrics) {
 // somePoint is a body of a put.
 const somePoint = `{"metric":"m","timestamp":1,"value":1,"tags":{"s":"a"}}`
 
-func testPuts(a storage.Appender) *putStore {
-	o := defaultPutOptions()
+func testPuts(a storage.Appender) *put.Store {
+	o := put.DefaultOptions()
 	o.Appender, o.CacheEntries, o.Registerer = a, 100_000, prometheus.NewRegistry()
-	return newPutStore(o)
+	return put.New(o)
 }
 
 // testQueries are the endpoints that are not put, without a store.

@@ -11,6 +11,7 @@ import (
 
 	"github.com/tsdbridge/tsdbridge/internal/budget"
 	"github.com/tsdbridge/tsdbridge/internal/running"
+	"github.com/tsdbridge/tsdbridge/opentsdb/put"
 	"github.com/tsdbridge/tsdbridge/storage/kv"
 	"github.com/tsdbridge/tsdbridge/storage/schema"
 	"github.com/tsdbridge/tsdbridge/storage/storetest"
@@ -97,7 +98,7 @@ func TestModes(t *testing.T) {
 
 // TestAutoCreate refuses names without UIDs where new ones are not made.
 func TestAutoCreate(t *testing.T) {
-	address := serveWith(t, func(o *Options) { o.AutoCreate, o.AllowEdits = AutoCreate{TagKeys: true}, true })
+	address := serveWith(t, func(o *Options) { o.AutoCreate, o.AllowEdits = put.AutoCreate{TagKeys: true}, true })
 	if status, text := ask(t, "GET", "http://"+address+"/api/uid/assign?metric=known&tagv=known", ""); status != http.StatusOK {
 		t.Fatal(status, text)
 	}

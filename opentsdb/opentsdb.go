@@ -30,6 +30,7 @@ import (
 	"github.com/tsdbridge/tsdbridge/internal/rejections"
 	"github.com/tsdbridge/tsdbridge/internal/running"
 	"github.com/tsdbridge/tsdbridge/opentsdb/api"
+	"github.com/tsdbridge/tsdbridge/opentsdb/put"
 	"github.com/tsdbridge/tsdbridge/opentsdb/query"
 	"github.com/tsdbridge/tsdbridge/storage"
 	"github.com/tsdbridge/tsdbridge/storage/schema"
@@ -69,7 +70,7 @@ type Options struct {
 	// Mode is --opentsdb.mode: rw, ro or wo, a TSD's tsd.mode.
 	Mode string
 	// AutoCreate says which new names of puts get UIDs: --opentsdb.auto-create-metrics, and so on.
-	AutoCreate AutoCreate
+	AutoCreate put.AutoCreate
 	// TimeZone is --opentsdb.time-zone: that of dates in queries which name none.
 	TimeZone string
 	// MaxPoints is --opentsdb.max-points: what a sub query may read, 0: MaxSamples. LimitsFile is
@@ -91,7 +92,7 @@ type Options struct {
 	// Points takes points and new series.
 	Points storage.Appender
 	// Histograms takes OpenTSDB's histograms.
-	Histograms HistogramStore
+	Histograms put.HistogramStore
 	// Store, Catalog and Names answer queries, Deleter deletes. Layout is that of the tables.
 	Store   storage.Querier
 	Deleter query.Deleter
@@ -107,10 +108,10 @@ type Options struct {
 	Annotations api.Notes
 	// Rollups keep rolled up values; nil: none are configured. Rollup is how they are taken.
 	Rollups interface {
-		Rollups
+		put.Rollups
 		query.Rollups
 	}
-	Rollup RollupConfig
+	Rollup put.RollupConfig
 	// Trees are those of the process; Documents describe series.
 	Trees *tree.Service
 	// Metadata are the documents that clients edit.
@@ -152,8 +153,8 @@ const corsHeaders = "Authorization, Content-Type, Accept, Origin, User-Agent, DN
 
 // DefaultOptions returns the settings without any flag.
 func DefaultOptions() Options {
-	l, p := defaultListenerOptions(), defaultPutOptions()
-	return Options{MaxConnections: l.MaxConnections, MaxTags: p.MaxTags, SeriesCache: p.CacheEntries, CORSHeaders: corsHeaders, Mode: ModeReadWrite, AutoCreate: AutoCreate{true, true, true}, TimeZone: "UTC", Rollup: RollupConfig{TagKey: "_aggregate"}}
+	l, p := defaultListenerOptions(), put.DefaultOptions()
+	return Options{MaxConnections: l.MaxConnections, MaxTags: p.MaxTags, SeriesCache: p.CacheEntries, CORSHeaders: corsHeaders, Mode: ModeReadWrite, AutoCreate: put.AutoCreate{Metrics: true, TagKeys: true, TagValues: true}, TimeZone: "UTC", Rollup: put.RollupConfig{TagKey: "_aggregate"}}
 }
 
 // Validate names the flag that cannot work.
@@ -167,10 +168,10 @@ func (o Options) Validate() error {
 	if o.MaxPoints < 0 {
 		return fmt.Errorf("--opentsdb.max-points=%d: must not be negative", o.MaxPoints)
 	}
-	if _, err := ParseCodecs(o.HistogramCodecs); err != nil {
+	if _, err := put.ParseCodecs(o.HistogramCodecs); err != nil {
 		return err
 	}
-	if err := checkSpecialChars(o.SpecialChars); err != nil {
+	if err := put.CheckSpecialChars(o.SpecialChars); err != nil {
 		return err
 	}
 	if o.ListenAddress == "" {
@@ -238,7 +239,7 @@ func (o Options) editTimeout() time.Duration {
 	if o.Timeout == 0 {
 		return 0
 	}
-	return outlasting(o.Timeout, o.StoreTimeout)
+	return put.Outlasting(o.Timeout, o.StoreTimeout)
 }
 
 func (o Options) origins() *api.Origins { return api.NewOrigins(o.CORSDomains, o.CORSHeaders) }
@@ -253,7 +254,7 @@ func (o Options) settings() map[string]string {
 		"tsd.mode": o.Mode, "tsd.http.query.allow_delete": strconv.FormatBool(o.AllowDelete), "tsd.network.port": o.ListenAddress,
 		"tsd.core.auto_create_metrics": strconv.FormatBool(o.AutoCreate.Metrics), "tsd.core.auto_create_tagks": strconv.FormatBool(o.AutoCreate.TagKeys),
 		"tsd.core.auto_create_tagvs": strconv.FormatBool(o.AutoCreate.TagValues), "tsd.core.timezone": o.TimeZone,
-		"tsd.core.histograms.config": o.codecs().text(),
+		"tsd.core.histograms.config": o.codecs().Text(),
 		"tsd.storage.max_tags":       strconv.Itoa(o.MaxTags), "tsd.core.tag.allow_specialchars": o.SpecialChars,
 		"tsd.storage.uid.width.metric": strconv.Itoa(l.MetricWidth), "tsd.storage.uid.width.tagk": strconv.Itoa(l.TagkWidth), "tsd.storage.uid.width.tagv": strconv.Itoa(l.TagvWidth),
 		"tsd.storage.salt.width": strconv.Itoa(l.SaltWidth), "tsd.storage.salt.buckets": strconv.Itoa(l.SaltBuckets),
@@ -262,18 +263,18 @@ func (o Options) settings() map[string]string {
 }
 
 // codecs are those of the flag, which was validated.
-func (o Options) codecs() histogramCodecs {
-	c, err := ParseCodecs(o.HistogramCodecs)
+func (o Options) codecs() put.Codecs {
+	c, err := put.ParseCodecs(o.HistogramCodecs)
 	if err != nil {
-		return histogramCodecs{}
+		return put.Codecs{}
 	}
 	return c
 }
 
-func (o Options) puts() putOptions {
-	p := defaultPutOptions()
+func (o Options) puts() put.Options {
+	p := put.DefaultOptions()
 	p.MaxTags, p.MaxFuture, p.CacheEntries = o.MaxTags, o.MaxFuture, o.SeriesCache
-	p.Appender, p.Registerer, p.Now, p.ReadOnly = o.AutoCreate.limit(o.Points, o.Names), o.Registerer, o.Now, o.Mode == ModeReadOnly
+	p.Appender, p.Registerer, p.Now, p.ReadOnly = o.AutoCreate.Limit(o.Points, o.Names), o.Registerer, o.Now, o.Mode == ModeReadOnly
 	p.Codecs, p.SpecialChars = o.codecs(), o.SpecialChars
 	p.Histograms, p.Refused = o.Histograms, o.Refused
 	if o.Rollups != nil {
@@ -289,8 +290,8 @@ type Server struct {
 	web      http.Handler // of queries
 	others   *portQueries // what the port answers beside puts
 	listener *listener    // nil without an address, as are the following
-	puts     *putStore
-	api      *httpAPI
+	puts     *put.Store
+	api      *put.Handler
 }
 
 // New binds the port. Run serves it; without Run, call Close.
@@ -309,10 +310,10 @@ func New(o Options) (*Server, error) {
 	if s.listener, err = newListener(o.listener(), s.queries.Statistics); err != nil {
 		return nil, err // it names the flag
 	}
-	s.puts = newPutStore(o.puts())
-	s.api = newAPI(defaultAPIOptions().waiting(o.StoreTimeout), s.puts, s.others, o.origins())
+	s.puts = put.New(o.puts())
+	s.api = put.NewHandler(put.DefaultHandlerOptions().Waiting(o.StoreTimeout), s.puts, s.others, o.origins())
 	if o.Protect != nil {
-		s.api.protect(o.Protect, o.OpenPuts)
+		s.api.Protect(o.Protect, o.OpenPuts)
 	}
 	return s, nil
 }
@@ -405,7 +406,7 @@ func (s *Server) DropCaches() {
 // dropAsked drops the caches because a client asks for it.
 func (s *Server) dropAsked() {
 	if s.puts != nil {
-		s.puts.dropAsked()
+		s.puts.DropAsked()
 	}
 }
 
@@ -414,7 +415,7 @@ func (s *Server) statistics() []api.Statistic {
 	if s.listener == nil {
 		return nil
 	}
-	return append(s.listener.statistics(), s.puts.statistics()...)
+	return append(s.listener.statistics(), s.puts.Statistics()...)
 }
 
 // Addr returns the address that the port is bound to, empty without one.

@@ -7,6 +7,7 @@ import (
 
 	"github.com/tsdbridge/tsdbridge/internal/budget"
 	"github.com/tsdbridge/tsdbridge/internal/running"
+	"github.com/tsdbridge/tsdbridge/opentsdb/opentsdbtest"
 	"github.com/tsdbridge/tsdbridge/storage/kv"
 	"github.com/tsdbridge/tsdbridge/storage/schema"
 	"github.com/tsdbridge/tsdbridge/storage/storetest"
@@ -15,7 +16,7 @@ import (
 // TestRecorded replays what was recorded, in its order. testdata/differences lists the requests that
 // are answered otherwise, each with its reason; one that is answered as by a TSD must leave the list.
 func TestRecorded(t *testing.T) {
-	replay(t, startRecorded(t), "testdata", "tsd", "differences")
+	opentsdbtest.Replay(t, startRecorded(t), "testdata", "tsd", "differences")
 }
 
 // startRecorded starts a server over an empty store and returns its address.
@@ -48,4 +49,3 @@ func startOver(t *testing.T, db kv.KV, change ...func(*Options)) string {
 	})
 	return s.Addr()
 }
-

@@ -12,11 +12,13 @@ import (
 
 	"github.com/go-chi/chi/v5"
 	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/tsdbridge/tsdbridge/opentsdb/opentsdbtest"
 )
 
 func serverOptions(address string) Options {
 	o := DefaultOptions()
-	o.ListenAddress, o.Points, o.Version = address, newMemory(), "1.2.3"
+	o.ListenAddress, o.Points, o.Version = address, opentsdbtest.NewMemory(), "1.2.3"
 	o.Logger, o.Registerer, o.Now = slog.New(slog.DiscardHandler), prometheus.NewRegistry(), time.Now
 	return o
 }
@@ -44,7 +46,7 @@ func TestOptionsName(t *testing.T) {
 
 // TestServer serves telnet and HTTP on one port, and unbinds it in the end.
 func TestServer(t *testing.T) {
-	o, points := serverOptions("127.0.0.1:0"), newMemory()
+	o, points := serverOptions("127.0.0.1:0"), opentsdbtest.NewMemory()
 	o.Points = points
 	s, err := New(o)
 	if err != nil {
@@ -61,11 +63,11 @@ func TestServer(t *testing.T) {
 		t.Fatal(err)
 	}
 	_ = response.Body.Close()
-	points.mu.Lock()
-	if response.StatusCode != http.StatusNoContent || len(points.points) != 1 {
-		t.Errorf("a put of one point = %d, points %q", response.StatusCode, points.points)
+	points.Mu.Lock()
+	if response.StatusCode != http.StatusNoContent || len(points.Points) != 1 {
+		t.Errorf("a put of one point = %d, points %q", response.StatusCode, points.Points)
 	}
-	points.mu.Unlock()
+	points.Mu.Unlock()
 	c, err := net.Dial("tcp", s.Addr())
 	if err != nil {
 		t.Fatal(err)

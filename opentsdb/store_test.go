@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/tsdbridge/tsdbridge/opentsdb/opentsdbtest"
 	"github.com/tsdbridge/tsdbridge/storage"
 	"github.com/tsdbridge/tsdbridge/storage/kv"
 	"github.com/tsdbridge/tsdbridge/storage/store"
@@ -67,7 +68,7 @@ func contents(t *testing.T, store *store.Store) string {
 			if err != nil {
 				t.Fatal(err)
 			}
-			fmt.Fprintln(&b, seriesName(f.Series), p.Times, p.Values)
+			fmt.Fprintln(&b, opentsdbtest.SeriesName(f.Series), p.Times, p.Values)
 		}
 	}
 	return b.String()

@@ -8,6 +8,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"github.com/tsdbridge/tsdbridge/opentsdb/opentsdbtest"
 	"github.com/tsdbridge/tsdbridge/storage/kv"
 	"github.com/tsdbridge/tsdbridge/storage/store"
 	"github.com/tsdbridge/tsdbridge/storage/storetest"
@@ -44,5 +45,5 @@ func openTrees(t *testing.T, db kv.KV, change ...func(*tree.ServiceOptions)) (*s
 
 // TestRecordedTrees replays requests about trees alone, many of them wrong.
 func TestRecordedTrees(t *testing.T) {
-	replay(t, startRecorded(t), "testdata", "trees", "tree-differences")
+	opentsdbtest.Replay(t, startRecorded(t), "testdata", "trees", "tree-differences")
 }

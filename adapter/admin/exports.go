@@ -10,7 +10,7 @@ import (
 
 	"github.com/tsdbridge/tsdbridge/internal/budget"
 	"github.com/tsdbridge/tsdbridge/migrate/pipeline"
-	"github.com/tsdbridge/tsdbridge/opentsdb"
+	"github.com/tsdbridge/tsdbridge/migrate/tsdtext"
 	prom "github.com/tsdbridge/tsdbridge/prometheus"
 	"github.com/tsdbridge/tsdbridge/storage"
 )
@@ -25,7 +25,7 @@ const (
 
 // An exportRequest is the body of all. Range is the one to read, or the one after which others are asked for.
 type exportRequest struct {
-	opentsdb.ExportQuery
+	tsdtext.ExportQuery
 	Range pipeline.Range `json:"range"`
 }
 
@@ -51,7 +51,7 @@ const (
 // RemoteExport exports by way of a running adapter.
 type RemoteExport struct {
 	Base  string
-	Query opentsdb.ExportQuery
+	Query tsdtext.ExportQuery
 }
 
 // Ranges implements pipeline.Source.
@@ -116,13 +116,13 @@ func readFrames(from *bufio.Reader, give func(pipeline.Block) error) error {
 // Exports answer exports elsewhere.
 type Exports struct {
 	failer
-	Points  opentsdb.ExportOptions
+	Points  tsdtext.ExportOptions
 	Samples Samples
 	Files   FilesSource
 }
 
 // NewExports returns those of a store.
-func NewExports(logger *slog.Logger, points opentsdb.ExportOptions, samples Samples, files FilesSource) *Exports {
+func NewExports(logger *slog.Logger, points tsdtext.ExportOptions, samples Samples, files FilesSource) *Exports {
 	return &Exports{failer{logger}, points, samples, files}
 }
 
@@ -135,27 +135,27 @@ func (e *Exports) Handlers() map[string]http.HandlerFunc {
 }
 
 // exporter reads a request and returns what answers it.
-func (e *Exports) exporter(r *http.Request) (x *opentsdb.Exporter, about pipeline.Range, err error) {
+func (e *Exports) exporter(r *http.Request) (x *tsdtext.Exporter, about pipeline.Range, err error) {
 	var req exportRequest
 	if err := readJSON(r.Body, &req); err != nil {
 		return nil, about, err
 	}
-	x, err = opentsdb.NewExporter(e.Points, req.ExportQuery)
+	x, err = tsdtext.NewExporter(e.Points, req.ExportQuery)
 	return x, req.Range, err
 }
 
 // exportRanges answers with ranges.
 func (e *Exports) exportRanges(w http.ResponseWriter, r *http.Request) {
-	e.answerExport(w, r, func(x *opentsdb.Exporter, after pipeline.Range) (any, error) { return x.Ranges(r.Context(), after) })
+	e.answerExport(w, r, func(x *tsdtext.Exporter, after pipeline.Range) (any, error) { return x.Ranges(r.Context(), after) })
 }
 
 // exportBehind answers with what is not exported.
 func (e *Exports) exportBehind(w http.ResponseWriter, r *http.Request) {
-	e.answerExport(w, r, func(x *opentsdb.Exporter, _ pipeline.Range) (any, error) { return x.Behind(r.Context()) })
+	e.answerExport(w, r, func(x *tsdtext.Exporter, _ pipeline.Range) (any, error) { return x.Behind(r.Context()) })
 }
 
 // answerExport answers a request with what ask returns.
-func (e *Exports) answerExport(w http.ResponseWriter, r *http.Request, ask func(x *opentsdb.Exporter, about pipeline.Range) (any, error)) {
+func (e *Exports) answerExport(w http.ResponseWriter, r *http.Request, ask func(x *tsdtext.Exporter, about pipeline.Range) (any, error)) {
 	x, about, err := e.exporter(r)
 	var data any
 	if err == nil {

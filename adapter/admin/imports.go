@@ -9,7 +9,7 @@ import (
 
 	"github.com/tsdbridge/tsdbridge/graphite/files"
 	"github.com/tsdbridge/tsdbridge/migrate/pipeline"
-	"github.com/tsdbridge/tsdbridge/opentsdb"
+	"github.com/tsdbridge/tsdbridge/migrate/tsdtext"
 	prom "github.com/tsdbridge/tsdbridge/prometheus"
 	"github.com/tsdbridge/tsdbridge/prometheus/appendable"
 	"github.com/tsdbridge/tsdbridge/prometheus/httpapi"
@@ -41,13 +41,13 @@ func (r RemoteImport) Text(ctx context.Context, block []byte, skip bool) (pipeli
 // Imports take what imports elsewhere send.
 type Imports struct {
 	failer
-	Text    *opentsdb.Importer
+	Text    *tsdtext.Importer
 	Parts   *files.Importer
 	Columns *appendable.Appendable
 }
 
 // NewImports returns those into a store.
-func NewImports(logger *slog.Logger, text *opentsdb.Importer, parts *files.Importer, columns *appendable.Appendable) *Imports {
+func NewImports(logger *slog.Logger, text *tsdtext.Importer, parts *files.Importer, columns *appendable.Appendable) *Imports {
 	return &Imports{failer{logger}, text, parts, columns}
 }
 

@@ -14,7 +14,7 @@ import (
 
 	"github.com/tsdbridge/tsdbridge/adapter"
 	"github.com/tsdbridge/tsdbridge/cli/command"
-	"github.com/tsdbridge/tsdbridge/opentsdb"
+	"github.com/tsdbridge/tsdbridge/migrate/tsdtext"
 	"github.com/tsdbridge/tsdbridge/opentsdb/client"
 	"github.com/tsdbridge/tsdbridge/opentsdb/query"
 )
@@ -51,7 +51,7 @@ func Query(ctx context.Context, o adapter.Options, a Options, console command.Co
 		out := bufio.NewWriterSize(console.Out, 64<<10)
 		for _, body := range bodies {
 			err := c.Query(ctx, body, func(s *client.Series) error {
-				opentsdb.WriteQueryLines(out, s)
+				tsdtext.WriteQueryLines(out, s)
 				return out.Flush()
 			})
 			if err != nil {

@@ -14,7 +14,7 @@ import (
 	"github.com/tsdbridge/tsdbridge/adapter/admin"
 	"github.com/tsdbridge/tsdbridge/cli/command"
 	"github.com/tsdbridge/tsdbridge/migrate/pipeline"
-	"github.com/tsdbridge/tsdbridge/opentsdb"
+	"github.com/tsdbridge/tsdbridge/migrate/tsdtext"
 	"github.com/tsdbridge/tsdbridge/opentsdb/query"
 	"github.com/tsdbridge/tsdbridge/storage"
 )
@@ -46,7 +46,7 @@ const (
 
 // ExportExtras returns what can be written in addition to points.
 func ExportExtras() []string {
-	return []string{opentsdb.WithHistograms, opentsdb.WithAnnotations, opentsdb.WithRollups}
+	return []string{tsdtext.WithHistograms, tsdtext.WithAnnotations, tsdtext.WithRollups}
 }
 
 // DefaultExportOptions returns the options without a flag.
@@ -146,7 +146,7 @@ func ExportOpenTSDB(ctx context.Context, o adapter.Options, e ExportOptions, con
 	return o.AloneOrAsked(e.URL, func() error {
 		return o.RunAlone(ctx, func(ctx context.Context, a *adapter.Adapter) error {
 			return e.run(ctx, console, func(start, end int64) (exportSource, error) {
-				x, err := opentsdb.NewExporter(a.ExportOptions(), opentsdb.ExportQuery{Match: e.Match, With: e.With, Start: start, End: end})
+				x, err := tsdtext.NewExporter(a.ExportOptions(), tsdtext.ExportQuery{Match: e.Match, With: e.With, Start: start, End: end})
 				return finalSource{x}, err
 			}, o.Target())
 		})
@@ -236,7 +236,7 @@ func (e *ExportOptions) run(ctx context.Context, console command.Console, source
 
 func remoteExport(base string, e *ExportOptions) func(start, end int64) (exportSource, error) {
 	return func(start, end int64) (exportSource, error) {
-		return admin.RemoteExport{Base: base, Query: opentsdb.ExportQuery{Match: e.Match, With: e.With, Start: start, End: end}}, nil
+		return admin.RemoteExport{Base: base, Query: tsdtext.ExportQuery{Match: e.Match, With: e.With, Start: start, End: end}}, nil
 	}
 }
 

@@ -8,7 +8,7 @@ import (
 	"io"
 
 	"github.com/tsdbridge/tsdbridge/adapter"
-	"github.com/tsdbridge/tsdbridge/opentsdb"
+	"github.com/tsdbridge/tsdbridge/migrate/tsdtext"
 	"github.com/tsdbridge/tsdbridge/opentsdb/query"
 	"github.com/tsdbridge/tsdbridge/storage"
 	"github.com/tsdbridge/tsdbridge/storage/kv"
@@ -107,11 +107,11 @@ func (r *rawReader) row(ctx context.Context, row kv.Row) error {
 		_, err := r.store.Catalog().NameAll(ctx, tsuid) // without its name it may be one that is wanted
 		return err
 	}
-	cells := make([]opentsdb.RawCell, len(row.Cells))
+	cells := make([]tsdtext.RawCell, len(row.Cells))
 	for i, c := range row.Cells {
-		cells[i] = opentsdb.RawCell{Qualifier: c.Qualifier, Value: c.Value}
+		cells[i] = tsdtext.RawCell{Qualifier: c.Qualifier, Value: c.Value}
 	}
-	r.text = opentsdb.AppendRawRow(r.text[:0], key, row.Key, s, cells)
+	r.text = tsdtext.AppendRawRow(r.text[:0], key, row.Key, s, cells)
 	_, err = r.out.Write(r.text)
 	return err
 }

@@ -1,0 +1,102 @@
+package put
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/tsdbridge/tsdbridge/opentsdb/api"
+	"github.com/tsdbridge/tsdbridge/storage"
+)
+
+// NameRules are what names of series may be: how many tags there may be, and which characters are allowed
+// beside a TSD's.
+type NameRules struct {
+	MaxTags      int
+	SpecialChars string
+}
+
+// CheckSpecialChars returns why characters cannot be allowed in names: what a line is split at, and what the
+// tables have no byte for.
+func CheckSpecialChars(special string) error {
+	for _, c := range special {
+		if c <= ' ' || c > 0xff || c >= 0x7f && c <= 0xa0 || c == '=' {
+			return fmt.Errorf("--opentsdb.allow-special-chars: %q: want printable characters of Latin-1 without blanks and =", c)
+		}
+	}
+	return nil
+}
+
+// CheckNames is OpenTSDB's IncomingDataPoints.checkMetricAndTags, with its texts and the order of
+// its checks.
+func CheckNames(metric string, tags []storage.Tag, rules NameRules) error {
+	switch {
+	case len(tags) == 0:
+		return argumentError(fmt.Sprintf("Need at least one tag (metric=%s, tags={})", metric))
+	case len(tags) > rules.MaxTags:
+		return argumentError(fmt.Sprintf("Too many tags: %d maximum allowed: %d, tags: %s", len(tags), rules.MaxTags, TagsText(tags)))
+	}
+	if err := rules.check("metric name", metric); err != nil {
+		return err
+	}
+	for _, tag := range inMapOrder(tags) {
+		if err := rules.check("tag name with value ["+tag.Value+"]", tag.Key); err != nil {
+			return err
+		}
+		if err := rules.check("tag value with key ["+tag.Key+"]", tag.Value); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// check is api.CheckName.
+func (r NameRules) check(what, name string) error {
+	if err := api.CheckName(what, name, r.SpecialChars); err != nil {
+		return argumentError(err.Error())
+	}
+	return nil
+}
+
+// Series returns the series of names that were checked.
+func Series(metric string, tags []storage.Tag) storage.Series {
+	sorted := slices.Clone(tags)
+	slices.SortFunc(sorted, func(a, b storage.Tag) int { return strings.Compare(a.Key, b.Key) })
+	return storage.Series{Metric: metric, Tags: sorted}
+}
+
+// TagsText returns what Java's HashMap.toString makes of tags.
+func TagsText(tags []storage.Tag) string {
+	var b strings.Builder
+	for i, tag := range inMapOrder(tags) {
+		if i > 0 {
+			b.WriteString(", ")
+		}
+		b.WriteString(tag.Key + "=" + tag.Value)
+	}
+	return "{" + b.String() + "}"
+}
+
+// inMapOrder returns tags in the order of a java.util.HashMap: by bucket, in a bucket as they came.
+// The table doubles when it is three quarters full.
+func inMapOrder(tags []storage.Tag) []storage.Tag {
+	buckets := uint32(16)
+	for 4*len(tags) > 3*int(buckets) {
+		buckets *= 2
+	}
+	sorted := slices.Clone(tags)
+	slices.SortStableFunc(sorted, func(a, b storage.Tag) int {
+		return cmp.Compare(javaHash(a.Key)&(buckets-1), javaHash(b.Key)&(buckets-1))
+	})
+	return sorted
+}
+
+// javaHash is String.hashCode, spread as HashMap does.
+func javaHash(s string) uint32 {
+	h := uint32(0)
+	for _, c := range s {
+		h = 31*h + uint32(c) // characters beyond 16 bits are in no name that is stored
+	}
+	return h ^ h>>16
+}

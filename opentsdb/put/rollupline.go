@@ -1,0 +1,79 @@
+package put
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/tsdbridge/tsdbridge/storage"
+	"github.com/tsdbridge/tsdbridge/storage/rollup"
+)
+
+// A lineRollup is a rolled up value of a line.
+type lineRollup struct {
+	Series storage.Series
+	Value  rollup.Point
+}
+
+// ParseLine is RollupDataPointRpc.importDataPoint of OpenTSDB 2.4 for the words behind "rollup".
+func (r *RollupStore) ParseLine(words []string) (one lineRollup, err error) {
+	if len(words) < 5 || words[0] == "" && len(words) == 1 {
+		got := len(words)
+		if got == 1 && words[0] == "" {
+			got = 0
+		}
+		return one, argumentError(fmt.Sprintf("not enough arguments (need least 7, got %d)", got))
+	}
+	if words[0] == "" {
+		return one, argumentError("Missing interval or aggregator")
+	}
+	p := sentRollup{}
+	p.interval, p.aggregation, p.group = madeBy(words[0])
+	if p.metric = words[1]; p.metric == "" {
+		return one, argumentError("empty metric name")
+	}
+	if p.timestamp, err = r.parseTime(words[2]); err != nil {
+		return one, err
+	}
+	if words[3] == "" {
+		return one, argumentError("empty value")
+	}
+	if p.tags, err = ParseTags(words[4:]); err != nil {
+		return one, err
+	}
+	p.double = r.exported && strings.HasSuffix(words[3], DoubleSuffix)
+	if p.value, err = parseNumber(Latin1Bytes(words[3])); err != nil {
+		return one, err
+	}
+	one.Series, one.Value, err = r.resolve(&p)
+	return one, err
+}
+
+// DoubleSuffix ends a float that takes 8 bytes though its value has room in 4: Java's letter for a double.
+const DoubleSuffix = "d"
+
+// madeBy reads interval-aggregation, interval-aggregation:group or group.
+func madeBy(word string) (interval, aggregation, group string) {
+	first, group, _ := strings.Cut(word, ":")
+	group, _, _ = strings.Cut(group, ":")
+	var timed bool
+	if interval, aggregation, timed = strings.Cut(first, "-"); !timed {
+		interval = ""
+		if group == "" {
+			group = first
+		}
+		aggregation = group
+	}
+	return interval, aggregation, group
+}
+
+// parseTime reads a timestamp in seconds. An export has one of 0, too.
+func (r *RollupStore) parseTime(word string) (int64, error) {
+	if at, ok := ParseMillis(word); ok && r.exported && at.Time%1000 == 0 {
+		return at.Time / 1000, nil
+	}
+	timestamp, err := parseLong(strings.ReplaceAll(word, ".", ""))
+	if err == nil && timestamp <= 0 {
+		err = argumentError(fmt.Sprintf("invalid timestamp: %d", timestamp))
+	}
+	return timestamp, err
+}
