@@ -30,6 +30,7 @@ import (
 	"github.com/tsdbridge/tsdbridge/storage"
 	"github.com/tsdbridge/tsdbridge/storage/hbase/hbasetest"
 	"github.com/tsdbridge/tsdbridge/storage/pebble"
+	"github.com/tsdbridge/tsdbridge/storage/write"
 )
 
 // scraper does what a Prometheus does with an adapter: it stores /metrics every ten seconds, evaluates the recording
@@ -152,11 +153,11 @@ var causes = []struct {
 	cause  func(t *testing.T) (a *Adapter, goWrong func() *Adapter)
 }{
 	{"Down", func(t *testing.T) (*Adapter, func() *Adapter) {
-		a, stop := runAdapter(t, storeTestOptions(t, storage.WriteBuffered))
+		a, stop := runAdapter(t, storeTestOptions(t, write.Buffered))
 		return a, func() *Adapter { stop(); return a }
 	}},
 	{"NotReady HBaseFailing PointsFailed", func(t *testing.T) (*Adapter, func() *Adapter) {
-		a, fault := adapterOnHBase(t, storage.WriteThrough)
+		a, fault := adapterOnHBase(t, write.Through)
 		return a, func() *Adapter {
 			fault.Store(&hbasetest.Fault{Hold: make(chan struct{})})
 			if res := postText(t, "http://"+a.Addr(), `{__name__="up"} 1@1000000`); res.StatusCode != http.StatusServiceUnavailable {
@@ -167,7 +168,7 @@ var causes = []struct {
 		}
 	}},
 	{"HBaseRetrying", func(t *testing.T) (*Adapter, func() *Adapter) {
-		a, fault := adapterOnHBase(t, storage.WriteThrough)
+		a, fault := adapterOnHBase(t, write.Through)
 		return a, func() *Adapter {
 			fault.Store(&hbasetest.Fault{RowException: "org.apache.hadoop.hbase.RegionTooBusyException"})
 			var senders sync.WaitGroup
@@ -179,7 +180,7 @@ var causes = []struct {
 		}
 	}},
 	{"FlushFailing LogGrowing LogErrors WritesRefused", func(t *testing.T) (*Adapter, func() *Adapter) {
-		a, fault := adapterOnHBase(t, storage.WriteBuffered)
+		a, fault := adapterOnHBase(t, write.Buffered)
 		return a, func() *Adapter {
 			fault.Store(&hbasetest.Fault{RowException: "org.apache.hadoop.hbase.DoNotRetryIOException"})
 			fillLog(t, a)
@@ -188,14 +189,14 @@ var causes = []struct {
 		}
 	}},
 	{"DiskNearlyFull", func(t *testing.T) (*Adapter, func() *Adapter) {
-		return restarted(t, storeTestOptions(t, storage.WriteBuffered), func(o *Options) {
+		return restarted(t, storeTestOptions(t, write.Buffered), func(o *Options) {
 			free, err := pebble.FreeBytes(o.Path)
 			must(t, err)
 			o.MinFreeBytes = int64(free / 3 * 2) //nolint:gosec // a disk has fewer
 		})
 	}},
 	{"WritesRefused PointsFailed", func(t *testing.T) (*Adapter, func() *Adapter) {
-		a, fill := restarted(t, storeTestOptions(t, storage.WriteBuffered), func(o *Options) { o.MinFreeBytes = 1 << 60 })
+		a, fill := restarted(t, storeTestOptions(t, write.Buffered), func(o *Options) { o.MinFreeBytes = 1 << 60 })
 		return a, func() *Adapter {
 			a := fill()
 			postText(t, "http://"+a.Addr(), `{__name__="up"} 1@1000000`)
@@ -203,7 +204,7 @@ var causes = []struct {
 		}
 	}},
 	{"PointsRejected SeriesLimitNear SeriesRefused", func(t *testing.T) (*Adapter, func() *Adapter) {
-		o := storeTestOptions(t, storage.WriteBuffered)
+		o := storeTestOptions(t, write.Buffered)
 		o.ActiveSeries = 10
 		a, _ := runAdapter(t, o)
 		return a, func() *Adapter {
@@ -214,7 +215,7 @@ var causes = []struct {
 		}
 	}},
 	{"Replayed", func(t *testing.T) (*Adapter, func() *Adapter) {
-		o := storeTestOptions(t, storage.WriteBuffered)
+		o := storeTestOptions(t, write.Buffered)
 		a, _ := runAdapter(t, o)
 		now := time.Now().UnixMilli()
 		return a, func() *Adapter {
@@ -227,7 +228,7 @@ var causes = []struct {
 		}
 	}},
 	{"Damage", func(t *testing.T) (*Adapter, func() *Adapter) {
-		o := storeTestOptions(t, storage.WriteThrough)
+		o := storeTestOptions(t, write.Through)
 		o.CacheBytes = 1
 		a, stop := runAdapter(t, o)
 		for n := range 30 {
@@ -246,7 +247,7 @@ var causes = []struct {
 		}
 	}},
 	{"QueryMemory", func(t *testing.T) (*Adapter, func() *Adapter) {
-		o := storeTestOptions(t, storage.WriteBuffered)
+		o := storeTestOptions(t, write.Buffered)
 		o.QueryMemory = 2000
 		a, _ := runAdapter(t, o)
 		return a, func() *Adapter {
@@ -256,7 +257,7 @@ var causes = []struct {
 		}
 	}},
 	{"UIDsRunOut", func(t *testing.T) (*Adapter, func() *Adapter) {
-		o := storeTestOptions(t, storage.WriteBuffered)
+		o := storeTestOptions(t, write.Buffered)
 		o.MetricWidth = 1
 		a, _ := runAdapter(t, o)
 		return a, func() *Adapter {
@@ -271,7 +272,7 @@ var causes = []struct {
 		}
 	}},
 	{"TreeCollision", func(t *testing.T) (*Adapter, func() *Adapter) {
-		o := storeTestOptions(t, storage.WriteBuffered)
+		o := storeTestOptions(t, write.Buffered)
 		o.Graphite.Trees = declared(t, "- {name: servers, path: 'servers.{host}.{metric...}'}\n")
 		a, _ := runAdapter(t, o)
 		return a, func() *Adapter {
@@ -281,14 +282,14 @@ var causes = []struct {
 		}
 	}},
 	{"ClockSkew", func(t *testing.T) (*Adapter, func() *Adapter) {
-		o := storeTestOptions(t, storage.WriteBuffered)
+		o := storeTestOptions(t, write.Buffered)
 		var ahead atomic.Int64
 		o.Now = func() time.Time { return time.Now().Add(time.Duration(ahead.Load())) }
 		a, _ := runAdapter(t, o)
 		return a, func() *Adapter { ahead.Store(int64(2 * time.Minute)); return a }
 	}},
 	{"PortFull", func(t *testing.T) (*Adapter, func() *Adapter) {
-		o := storeTestOptions(t, storage.WriteBuffered)
+		o := storeTestOptions(t, write.Buffered)
 		o.MaxConnections = 3
 		a, _ := runAdapter(t, o)
 		return a, func() *Adapter {
@@ -301,7 +302,7 @@ var causes = []struct {
 		}
 	}},
 	{"ForwardLag", func(t *testing.T) (*Adapter, func() *Adapter) {
-		o := storeTestOptions(t, storage.WriteBuffered)
+		o := storeTestOptions(t, write.Buffered)
 		var ahead atomic.Int64
 		o.Now = func() time.Time { return time.Now().Add(time.Duration(ahead.Load())) }
 		o.Carbon.ListenAddress, o.Carbon.Forward.Addresses = "127.0.0.1:0", []string{"127.0.0.1:1"}
@@ -348,7 +349,7 @@ var causes = []struct {
 		}
 	}},
 	{"UpkeepFailing", func(t *testing.T) (*Adapter, func() *Adapter) {
-		o := storeTestOptions(t, storage.WriteBuffered)
+		o := storeTestOptions(t, write.Buffered)
 		var err error
 		o.RetentionRules, err = parsed(t, config.ParseRetention, `- {matcher: "{__name__=\"m\"}", age: 1d}`)
 		must(t, err)
@@ -362,7 +363,7 @@ var causes = []struct {
 		}
 	}},
 	{"SpansDropped", func(t *testing.T) (*Adapter, func() *Adapter) {
-		o := storeTestOptions(t, storage.WriteBuffered)
+		o := storeTestOptions(t, write.Buffered)
 		var err error
 		o.Tracer, err = tracing.New(t.Context(), tracing.Options{Endpoint: "http://127.0.0.1:1/v1/traces", Fraction: 1, Logger: o.Logger})
 		must(t, err)
@@ -375,7 +376,7 @@ var causes = []struct {
 		}
 	}},
 	{"DeletionsUnfinished", func(t *testing.T) (*Adapter, func() *Adapter) {
-		a, fault := adapterOnHBase(t, storage.WriteThrough)
+		a, fault := adapterOnHBase(t, write.Through)
 		postText(t, "http://"+a.Addr(), `{__name__="up"} 1@1000000`)
 		found, err := a.store.Find(t.Context(), []storage.Filter{}, 0, time.Now().UnixMilli(), 0)
 		must(t, err)
@@ -392,7 +393,7 @@ var causes = []struct {
 		}
 	}},
 	{"DatagramsDropped", func(t *testing.T) (*Adapter, func() *Adapter) {
-		a, fault := adapterOnHBase(t, storage.WriteBuffered, func(o *Options) { o.Carbon.ListenAddress = "127.0.0.1:0" })
+		a, fault := adapterOnHBase(t, write.Buffered, func(o *Options) { o.Carbon.ListenAddress = "127.0.0.1:0" })
 		return a, func() *Adapter {
 			fault.Store(&hbasetest.Fault{Hold: make(chan struct{})})
 			conn, err := net.Dial("udp", a.CarbonAddr())
@@ -409,7 +410,7 @@ var causes = []struct {
 		}
 	}},
 	{"WebConfigBroken", func(t *testing.T) (*Adapter, func() *Adapter) {
-		o := storeTestOptions(t, storage.WriteBuffered)
+		o := storeTestOptions(t, write.Buffered)
 		o.WebConfigFile = filepath.Join(t.TempDir(), "web.yml")
 		must(t, os.WriteFile(o.WebConfigFile, []byte("http_server_config: {http2: false}\n"), 0o600))
 		a, _ := runAdapter(t, o)
@@ -419,7 +420,7 @@ var causes = []struct {
 		}
 	}},
 	{"ShadowDiffers", func(t *testing.T) (*Adapter, func() *Adapter) {
-		o := storeTestOptions(t, storage.WriteBuffered)
+		o := storeTestOptions(t, write.Buffered)
 		o.Prometheus.Query.Shadow = 100
 		a, _ := runAdapter(t, o)
 		return a, func() *Adapter {
@@ -428,7 +429,7 @@ var causes = []struct {
 		}
 	}},
 	{"NewStore", func(t *testing.T) (*Adapter, func() *Adapter) {
-		o := storeTestOptions(t, storage.WriteBuffered)
+		o := storeTestOptions(t, write.Buffered)
 		_, stop := runAdapter(t, o)
 		stop()
 		return restarted(t, o, func(o *Options) { o.Path = filepath.Join(t.TempDir(), "elsewhere") })
@@ -440,7 +441,7 @@ func adapterWithRules(t *testing.T, rules, config string) *Adapter {
 	t.Helper()
 	dir := t.TempDir()
 	writeText(t, filepath.Join(dir, "rules.yml"), rules)
-	o := storeTestOptions(t, storage.WriteBuffered)
+	o := storeTestOptions(t, write.Buffered)
 	o.PromConfig = mustParseProm(t, dir, "global: {evaluation_interval: 50ms}\nrule_files: [rules.yml]\n"+config)
 	a, _ := runAdapter(t, o)
 	return a
@@ -486,7 +487,7 @@ func TestAlerts(t *testing.T) {
 
 // adapterOnHBase returns an adapter on a cluster whose batches of the data table meet a fault, once there is
 // one.
-func adapterOnHBase(t *testing.T, mode storage.WriteMode, change ...func(*Options)) (*Adapter, *atomic.Pointer[hbasetest.Fault]) {
+func adapterOnHBase(t *testing.T, mode write.Mode, change ...func(*Options)) (*Adapter, *atomic.Pointer[hbasetest.Fault]) {
 	t.Helper()
 	o := DefaultOptions()
 	tables := map[string][]string{}

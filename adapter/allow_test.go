@@ -8,12 +8,12 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/tsdbridge/tsdbridge/storage"
+	"github.com/tsdbridge/tsdbridge/storage/write"
 )
 
 // Where a method is refused with 405, on both ports, the answer names others in one field, and these are not refused so.
 func TestAllow(t *testing.T) {
-	o := storeTestOptions(t, storage.WriteThrough)
+	o := storeTestOptions(t, write.Through)
 	o.OpenTSDB.ListenAddress, o.OpenTSDB.AllowEdits, o.AdminAPI, o.Lifecycle = "127.0.0.1:0", true, true, true
 	a, stop := runAdapter(t, o)
 	defer stop()

@@ -22,9 +22,9 @@ import (
 	"github.com/tsdbridge/tsdbridge/internal/testkit/scale"
 	"github.com/tsdbridge/tsdbridge/prometheus/promtest"
 	"github.com/tsdbridge/tsdbridge/storage"
-	"github.com/tsdbridge/tsdbridge/storage/kv"
 	"github.com/tsdbridge/tsdbridge/storage/log"
 	"github.com/tsdbridge/tsdbridge/storage/store"
+	"github.com/tsdbridge/tsdbridge/storage/write"
 )
 
 // A damage changes one file of a store.
@@ -86,7 +86,7 @@ func used(t *testing.T, file string) int64 {
 func storesToDamage(t *testing.T) (stores map[string]Options, older damagedStart) {
 	t.Helper()
 	stores = map[string]Options{}
-	for name, mode := range map[string]storage.WriteMode{"stopped": storage.WriteBuffered, "killed": storage.WriteBuffered, "killed, through": storage.WriteThrough} {
+	for name, mode := range map[string]write.Mode{"stopped": write.Buffered, "killed": write.Buffered, "killed, through": write.Through} {
 		o := fixtureOptions(t)
 		o.WriteMode = string(mode)
 		a, stop := runAdapter(t, o)
@@ -165,7 +165,7 @@ func TestLostLog(t *testing.T) {
 				copyOver(filepath.Join(early, "log-points.mark"), filepath.Join(path, "log-points.mark")), copyOver(filepath.Join(early, "log-series.mark"), filepath.Join(path, "log-series.mark")))
 		},
 	} {
-		for _, mode := range []storage.WriteMode{storage.WriteBuffered, storage.WriteThrough} {
+		for _, mode := range []write.Mode{write.Buffered, write.Through} {
 			o.WriteMode = string(mode)
 			path := copyOf(t, o)
 			must(t, do(path))
@@ -281,7 +281,7 @@ func startDamaged(t *testing.T, o Options, path string) (out damagedStart) {
 	// polling, with a deadline
 	for deadline := time.Now().Add(time.Minute); ended == nil; time.Sleep(2 * time.Millisecond) {
 		err = a.Ready(ctx)
-		if err == nil || errors.Is(err, kv.ErrDamaged) || errors.Is(err, log.ErrCorrupt) || time.Now().After(deadline) {
+		if err == nil || errors.Is(err, storage.ErrDamaged) || errors.Is(err, log.ErrCorrupt) || time.Now().After(deadline) {
 			break
 		}
 		select {
@@ -397,7 +397,7 @@ func fixDamaged(t *testing.T, o Options, file string, d damage, what string, wan
 	}
 	out.Reset()
 	if err := CheckStore(t.Context(), o, true, &out); err != nil {
-		if !errors.Is(err, kv.ErrDamaged) && !strings.Contains(err.Error(), path) {
+		if !errors.Is(err, storage.ErrDamaged) && !strings.Contains(err.Error(), path) {
 			t.Errorf("%s: store check --fix: %v\n%s", what, err, out.String())
 		}
 		return "not mended"
@@ -424,7 +424,7 @@ func fixDamaged(t *testing.T, o Options, file string, d damage, what string, wan
 // TestDamagedBlock: queries that read a damaged block are answered 500 with the file's name, others
 // are exact, writes continue, and the damage is counted and logged.
 func TestDamagedBlock(t *testing.T) {
-	o := storeTestOptions(t, storage.WriteThrough)
+	o := storeTestOptions(t, write.Through)
 	o.CacheBytes = 1 // blocks are read again
 	a, stop := runAdapter(t, o)
 	rng := rand.New(rand.NewPCG(1, 2))

@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"github.com/tsdbridge/tsdbridge/prometheus/promtest"
-	"github.com/tsdbridge/tsdbridge/storage"
+	"github.com/tsdbridge/tsdbridge/storage/write"
 )
 
 const dashboardFolder = "../deploy/grafana/dashboards"
@@ -40,7 +40,7 @@ type dashboard struct {
 // TestDashboards evaluates each expression of each panel over what adapters on both engines show under a mixed load.
 func TestDashboards(t *testing.T) {
 	s := newScraper(t)
-	embedded := storeTestOptions(t, storage.WriteBuffered)
+	embedded := storeTestOptions(t, write.Buffered)
 	embedded.Carbon.ListenAddress, embedded.OpenTSDB.ListenAddress = "127.0.0.1:0", "127.0.0.1:0"
 	embedded.Graphite.Trees = declared(t, "- {name: servers, path: 'servers.{host}.{metric...}'}\n")
 	embedded.Prometheus.Write.Dedup.ClusterLabel, embedded.Prometheus.Write.Dedup.ReplicaLabel = "cluster", "replica"
@@ -52,7 +52,7 @@ func TestDashboards(t *testing.T) {
 		"remote_write: [{url: 'http://127.0.0.1:1/'}]\n")
 	local, _ := runAdapter(t, embedded)
 	waitMetric(t, local, `prometheus_notifications_sent_total\{.*\} 0`)
-	cluster, _ := adapterOnHBase(t, storage.WriteThrough)
+	cluster, _ := adapterOnHBase(t, write.Through)
 	for range 2 {
 		mixedLoad(t, local)
 		mixedLoad(t, cluster)

@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/tsdbridge/tsdbridge/storage"
+	"github.com/tsdbridge/tsdbridge/storage/write"
 )
 
 // A day of normal work fits on a screen: a start, points by all doors, flushes, compactions, retention, a stop.
@@ -18,7 +18,7 @@ func TestLogOfADay(t *testing.T) {
 	}
 	var ahead atomic.Int64
 	var out lockedBuffer
-	o := storeTestOptions(t, storage.WriteBuffered)
+	o := storeTestOptions(t, write.Buffered)
 	o.Now = func() time.Time { return time.Now().Add(time.Duration(ahead.Load())) }
 	o.Logger = slog.New(slog.NewTextHandler(&out, nil))
 	o.Carbon.ListenAddress, o.OpenTSDB.ListenAddress = "127.0.0.1:0", "127.0.0.1:0"

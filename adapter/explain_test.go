@@ -10,11 +10,12 @@ import (
 	"github.com/tsdbridge/tsdbridge/internal/explain"
 	"github.com/tsdbridge/tsdbridge/prometheus/promtest"
 	"github.com/tsdbridge/tsdbridge/storage"
+	"github.com/tsdbridge/tsdbridge/storage/write"
 )
 
 // Queries of all languages are explained in one shape: a tree with results, and what was read.
 func TestExplain(t *testing.T) {
-	a, stop := runAdapter(t, storeTestOptions(t, storage.WriteThrough))
+	a, stop := runAdapter(t, storeTestOptions(t, write.Through))
 	defer stop()
 	base := "http://" + a.Addr()
 	refs, errs := a.store.Resolve(t.Context(), []storage.Series{

@@ -8,7 +8,7 @@ import (
 
 	"golang.org/x/crypto/bcrypt"
 
-	"github.com/tsdbridge/tsdbridge/storage"
+	"github.com/tsdbridge/tsdbridge/storage/write"
 )
 
 // The log names the listeners that other machines reach without a password, and no others.
@@ -33,7 +33,7 @@ func TestExposed(t *testing.T) {
 		{everywhere, everywhere, everywhere, everywhere, users, false, []string{"carbon", "opentsdb telnet"}},
 		{everywhere, everywhere, here, everywhere, users, true, []string{"opentsdb telnet", "opentsdb http"}},
 	} {
-		o := storeTestOptions(t, storage.WriteThrough)
+		o := storeTestOptions(t, write.Through)
 		o.ListenAddress, o.OTLPGRPCAddress, o.Carbon.ListenAddress, o.OpenTSDB.ListenAddress, o.WebConfigFile, o.OpenTSDB.OpenPuts = c.web, c.grpc, c.carbon, c.opentsdb, c.config, c.openPuts
 		a, err := New(o)
 		must(t, err)

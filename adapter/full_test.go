@@ -11,13 +11,13 @@ import (
 	"github.com/klauspost/compress/snappy"
 
 	"github.com/tsdbridge/tsdbridge/prometheus/promtest"
-	"github.com/tsdbridge/tsdbridge/storage"
+	"github.com/tsdbridge/tsdbridge/storage/write"
 )
 
 // TestFullDisk: on a disk with too little free space, writes are answered 503 in either mode, and
 // queries are answered. Everything written before is there.
 func TestFullDisk(t *testing.T) {
-	for _, mode := range []storage.WriteMode{storage.WriteThrough, storage.WriteBuffered} {
+	for _, mode := range []write.Mode{write.Through, write.Buffered} {
 		t.Run(string(mode), func(t *testing.T) {
 			o := storeTestOptions(t, mode)
 			for n, c := range []struct {

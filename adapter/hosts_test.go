@@ -6,13 +6,13 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/tsdbridge/tsdbridge/storage"
+	"github.com/tsdbridge/tsdbridge/storage/write"
 )
 
 // Pages of a foreign host reach no HTTP port, with or without a prefix in the path and by all methods; those of the hosts that
 // the flags name do, and so do programs.
 func TestForeignHosts(t *testing.T) {
-	o := storeTestOptions(t, storage.WriteThrough)
+	o := storeTestOptions(t, write.Through)
 	o.OpenTSDB.ListenAddress, o.OpenTSDB.OpenPuts = "127.0.0.1:0", true
 	o.Hosts, o.ExternalURL = []string{"tsdb.example.org"}, "https://metrics.example.org/tsdb/"
 	a, stop := runAdapter(t, o)

@@ -15,7 +15,6 @@ import (
 	"github.com/tsdbridge/tsdbridge/cli/clitest"
 	"github.com/tsdbridge/tsdbridge/internal/testkit/scale"
 	"github.com/tsdbridge/tsdbridge/storage"
-	"github.com/tsdbridge/tsdbridge/storage/kv"
 	"github.com/tsdbridge/tsdbridge/storage/pebble"
 )
 
@@ -251,7 +250,7 @@ func checkMixed(t *testing.T, o Options, path, what, refused string) {
 	}
 	out.Reset()
 	if err := CheckStore(t.Context(), o, true, &out); err != nil {
-		if !errors.Is(err, kv.ErrDamaged) && !errors.Is(err, fs.ErrNotExist) {
+		if !errors.Is(err, storage.ErrDamaged) && !errors.Is(err, fs.ErrNotExist) {
 			t.Errorf("%s: store check --fix: %v\n%s", what, err, out.String())
 		}
 		return

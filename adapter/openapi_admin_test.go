@@ -12,7 +12,7 @@ import (
 
 	"github.com/tsdbridge/tsdbridge/graphite/files"
 	"github.com/tsdbridge/tsdbridge/prometheus/columns"
-	"github.com/tsdbridge/tsdbridge/storage"
+	"github.com/tsdbridge/tsdbridge/storage/write"
 )
 
 // TestOpenAPIAdminAnswers: what the status and admin API of an embedded store answers, and what OpenTSDB's API answers
@@ -21,7 +21,7 @@ func TestOpenAPIAdminAnswers(t *testing.T) {
 	ours := ourDescription(t)
 	schemas := jsonschema.NewCompiler()
 	ours.validate(t, schemas)
-	o := storeTestOptions(t, storage.WriteBuffered)
+	o := storeTestOptions(t, write.Buffered)
 	o.Lifecycle, o.OpenTSDB.AllowEdits, o.OpenTSDB.ListenAddress = true, true, "127.0.0.1:0"
 	o.Graphite.Trees = declared(t, "- {name: servers, path: 'servers.{host}.{metric...}'}\n")
 	a, _ := runAdapter(t, o)

@@ -11,9 +11,9 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/tsdbridge/tsdbridge/adapter/trees"
-	"github.com/tsdbridge/tsdbridge/storage"
 	"github.com/tsdbridge/tsdbridge/storage/kv"
 	"github.com/tsdbridge/tsdbridge/storage/store"
+	"github.com/tsdbridge/tsdbridge/storage/write"
 	"github.com/tsdbridge/tsdbridge/translate"
 	"github.com/tsdbridge/tsdbridge/tree"
 )
@@ -47,7 +47,7 @@ func (o Options) OpenTrees() (*OpenedTrees, error) {
 	}
 	so := o.storageOptions()
 	// the log is the adapter's
-	so.Mode, so.LogUnacknowledged, so.Buffer.Dir = storage.WriteThrough, false, ""
+	so.Mode, so.LogUnacknowledged, so.Buffer.Dir = write.Through, false, ""
 	// and so is what is too old
 	so.Retention = 0
 	tables, err := store.New(db, so)

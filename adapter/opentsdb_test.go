@@ -15,7 +15,7 @@ import (
 
 	"golang.org/x/crypto/bcrypt"
 
-	"github.com/tsdbridge/tsdbridge/storage"
+	"github.com/tsdbridge/tsdbridge/storage/write"
 )
 
 // TestOpenTSDBQueries puts a point on OpenTSDB's port and asks for it there and on the web port. With
@@ -30,7 +30,7 @@ func TestOpenTSDBQueries(t *testing.T) {
 		t.Fatal(err)
 	}
 	for i, file := range []string{"", config, config} {
-		o := storeTestOptions(t, storage.WriteBuffered)
+		o := storeTestOptions(t, write.Buffered)
 		o.OpenTSDB.OpenPuts = i == 2
 		o.OpenTSDB.ListenAddress, o.WebConfigFile = "127.0.0.1:0", file
 		a, stop := runAdapter(t, o)
@@ -77,7 +77,7 @@ func TestOpenTSDBQueries(t *testing.T) {
 // TestOpenTSDBOverTLS puts a point by HTTP and by telnet over TLS. HTTP without TLS is refused.
 func TestOpenTSDBOverTLS(t *testing.T) {
 	server, config := tlsConfig(t, "")
-	o := storeTestOptions(t, storage.WriteBuffered)
+	o := storeTestOptions(t, write.Buffered)
 	o.OpenTSDB.ListenAddress, o.WebConfigFile = "127.0.0.1:0", config
 	a, stop := runAdapter(t, o)
 	defer stop()

@@ -21,6 +21,7 @@ import (
 	"github.com/tsdbridge/tsdbridge/storage/pebble"
 	"github.com/tsdbridge/tsdbridge/storage/schema"
 	"github.com/tsdbridge/tsdbridge/storage/store"
+	"github.com/tsdbridge/tsdbridge/storage/write"
 	"github.com/tsdbridge/tsdbridge/translate"
 	"github.com/tsdbridge/tsdbridge/web"
 )
@@ -260,7 +261,7 @@ func (o Options) storageOptions() store.Options {
 	s.Mode, s.LogUnacknowledged = o.writeMode(), o.spools()
 	s.Buffer.Dir, s.Buffer.MaxLogBytes, s.Buffer.FlushInterval, s.Buffer.MaxHeadBytes = o.LogFolder(), o.LogBytes, o.flushInterval(), o.HeadBytes
 	s.Buffer.MarkDir = o.logMarkPath()
-	if o.Command && o.Engine == EngineHBase && o.writeMode() == storage.WriteThrough {
+	if o.Command && o.Engine == EngineHBase && o.writeMode() == write.Through {
 		s.Buffer.Dir, s.Buffer.MarkDir = "", "" // a log that is there is an adapter's
 	}
 	s.NewSeries = o.seriesLimits()

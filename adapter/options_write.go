@@ -5,8 +5,9 @@ import (
 	"time"
 
 	"github.com/tsdbridge/tsdbridge/adapter/memory"
-	"github.com/tsdbridge/tsdbridge/storage"
 	"github.com/tsdbridge/tsdbridge/storage/pebble"
+	"github.com/tsdbridge/tsdbridge/storage/register"
+	"github.com/tsdbridge/tsdbridge/storage/write"
 )
 
 // WriteAuto is buffered on the embedded engine, whose disk also holds the log. On HBase it is
@@ -14,20 +15,20 @@ import (
 const WriteAuto = "auto"
 
 // writeMode returns the mode that --write.mode selects.
-func (o Options) writeMode() storage.WriteMode {
+func (o Options) writeMode() write.Mode {
 	switch {
 	case o.WriteMode != WriteAuto:
-		return storage.WriteMode(o.WriteMode)
+		return write.Mode(o.WriteMode)
 	case o.Engine == EngineEmbedded:
-		return storage.WriteBuffered
+		return write.Buffered
 	}
-	return storage.WriteThrough
+	return write.Through
 }
 
 // spools reports whether writes without an acknowledgement use a log although other writes go
 // through: a cluster may be down.
 func (o Options) spools() bool {
-	return o.Engine == EngineHBase && o.writeMode() == storage.WriteThrough && (o.Carbon.Listens() || o.OpenTSDB.ListenAddress != "")
+	return o.Engine == EngineHBase && o.writeMode() == write.Through && (o.Carbon.Listens() || o.OpenTSDB.ListenAddress != "")
 }
 
 // The ages at which points are put into the table before their hour is over. Where writes go
@@ -42,7 +43,7 @@ func (o Options) flushInterval() time.Duration {
 	switch {
 	case o.FlushInterval != 0:
 		return o.FlushInterval
-	case o.writeMode() == storage.WriteBuffered:
+	case o.writeMode() == write.Buffered:
 		return flushBuffered
 	}
 	return flushSpool
@@ -96,7 +97,7 @@ func (o Options) logMarkPath() string {
 const seriesMemory = 700
 
 // seriesLimits returns the store's limits on series.
-func (o Options) seriesLimits() storage.SeriesLimits {
+func (o Options) seriesLimits() register.SeriesLimits {
 	active := o.ActiveSeries
 	switch {
 	case active == 0:
@@ -104,7 +105,7 @@ func (o Options) seriesLimits() storage.SeriesLimits {
 	case active < 0:
 		active = 0
 	}
-	limits := storage.SeriesLimits{Active: active, PerSecond: o.NewSeries, Branches: o.NewBranches, Depth: o.PathDepth}
+	limits := register.SeriesLimits{Active: active, PerSecond: o.NewSeries, Branches: o.NewBranches, Depth: o.PathDepth}
 	if o.Command { // whoever runs it waits, and nobody else does
 		limits.Branches = 0
 	}

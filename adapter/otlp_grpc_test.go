@@ -22,7 +22,7 @@ import (
 	"google.golang.org/grpc/credentials"
 	"google.golang.org/grpc/status"
 
-	"github.com/tsdbridge/tsdbridge/storage"
+	"github.com/tsdbridge/tsdbridge/storage/write"
 )
 
 // gauge returns what the SDK collects of a gauge.
@@ -48,7 +48,7 @@ func sendGauge(t *testing.T, a *Adapter, name string, options ...otlpmetricgrpc.
 func TestGRPCProtected(t *testing.T) {
 	hash, err := bcrypt.GenerateFromPassword([]byte("secret"), bcrypt.MinCost)
 	must(t, err)
-	o := storeTestOptions(t, storage.WriteThrough)
+	o := storeTestOptions(t, write.Through)
 	o.OTLPGRPCAddress = "127.0.0.1:0"
 	_, o.WebConfigFile = tlsConfig(t, "http_server_config: {http2: false}\nbasic_auth_users: {ann: "+string(hash)+"}\n")
 	a, stop := runAdapter(t, o)
@@ -120,7 +120,7 @@ func (c h2) until(found func(http2.Frame) bool) error {
 
 // TestGRPCIdle has ten thousand calls wait without a body. They take little memory, and a sender is served beside them.
 func TestGRPCIdle(t *testing.T) {
-	o := storeTestOptions(t, storage.WriteThrough)
+	o := storeTestOptions(t, write.Through)
 	o.OTLPGRPCAddress = "127.0.0.1:0"
 	a, _ := runAdapter(t, o)
 	before := memoryInUse()
@@ -150,7 +150,7 @@ func memoryInUse() int64 {
 
 // TestGRPCHostile sends frames that have no end, too many calls and calls that break off. A sender is served after each.
 func TestGRPCHostile(t *testing.T) {
-	o := storeTestOptions(t, storage.WriteThrough)
+	o := storeTestOptions(t, write.Through)
 	o.OTLPGRPCAddress = "127.0.0.1:0"
 	a, _ := runAdapter(t, o)
 	for name, attack := range map[string]func(t *testing.T, c h2){

@@ -16,7 +16,7 @@ import (
 	"go.opentelemetry.io/otel/sdk/metric/metricdata"
 	"go.opentelemetry.io/otel/sdk/resource"
 
-	"github.com/tsdbridge/tsdbridge/storage"
+	"github.com/tsdbridge/tsdbridge/storage/write"
 )
 
 // TestSDK has the SDK of OpenTelemetry send to an adapter, over HTTP and gRPC, in both temporalities, before and after a
@@ -34,7 +34,7 @@ func TestSDK(t *testing.T) {
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			selector := tc.selector
-			o := storeTestOptions(t, storage.WriteBuffered)
+			o := storeTestOptions(t, write.Buffered)
 			o.OTLPGRPCAddress = "127.0.0.1:0"
 			a, stop := runAdapter(t, o)
 			reader := sdk.NewManualReader(sdk.WithTemporalitySelector(selector))

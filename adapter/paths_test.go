@@ -21,12 +21,13 @@ import (
 	"github.com/tsdbridge/tsdbridge/prometheus/promtest"
 	"github.com/tsdbridge/tsdbridge/prometheus/query"
 	"github.com/tsdbridge/tsdbridge/storage"
+	"github.com/tsdbridge/tsdbridge/storage/write"
 )
 
 // pathStore runs an adapter with series of carbon and of a tree. Their points are a minute old.
 func pathStore(t *testing.T, change func(*Options)) (a *Adapter, ask func(path string, form url.Values) (int, string)) {
 	t.Helper()
-	o := storeTestOptions(t, storage.WriteThrough)
+	o := storeTestOptions(t, write.Through)
 	o.Graphite.Templates = []string{"racks.{rack}.{metric}"}
 	if change != nil {
 		change(&o)

@@ -13,12 +13,12 @@ import (
 
 	"github.com/tsdbridge/tsdbridge/internal/rejections"
 	"github.com/tsdbridge/tsdbridge/prometheus/promtest"
-	"github.com/tsdbridge/tsdbridge/storage"
+	"github.com/tsdbridge/tsdbridge/storage/write"
 )
 
 // Samples of what each door refuses are listed, with door, client, reason and text.
 func TestRefused(t *testing.T) {
-	o := storeTestOptions(t, storage.WriteThrough)
+	o := storeTestOptions(t, write.Through)
 	o.OpenTSDB.ListenAddress, o.Carbon.ListenAddress = "127.0.0.1:0", "127.0.0.1:0"
 	o.Carbon.MaxFuture = time.Hour
 	a, stop := runAdapter(t, o)

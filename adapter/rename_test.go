@@ -9,12 +9,13 @@ import (
 
 	"github.com/tsdbridge/tsdbridge/cli/clitest"
 	"github.com/tsdbridge/tsdbridge/storage"
+	"github.com/tsdbridge/tsdbridge/storage/write"
 )
 
 // All languages have the new name as soon as a rename is answered, and the old name is that of a new
 // series. So it is after a restart.
 func TestRenameInAllLanguages(t *testing.T) {
-	o := storeTestOptions(t, storage.WriteBuffered)
+	o := storeTestOptions(t, write.Buffered)
 	o.Graphite.Trees = declared(t, serversTree)
 	o.OpenTSDB.AllowEdits, o.OpenTSDB.ListenAddress = true, "127.0.0.1:0"
 	a, stop := runAdapter(t, o)

@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"github.com/tsdbridge/tsdbridge/cli/clitest"
-	"github.com/tsdbridge/tsdbridge/storage"
+	"github.com/tsdbridge/tsdbridge/storage/write"
 )
 
 // runAdapter runs an adapter until stop is called or the test ends, and waits until it is ready.
@@ -20,7 +20,7 @@ func runAdapter(t *testing.T, o Options) (a *Adapter, stop func()) {
 }
 
 // storeTestOptions returns a store of its own that is written through a log.
-func storeTestOptions(t *testing.T, mode storage.WriteMode) Options {
+func storeTestOptions(t *testing.T, mode write.Mode) Options {
 	t.Helper()
 	o := DefaultOptions()
 	o.Path, o.WriteMode, o.AdminAPI = filepath.Join(t.TempDir(), "store"), string(mode), true

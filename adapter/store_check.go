@@ -13,6 +13,7 @@ import (
 	"github.com/tsdbridge/tsdbridge/storage"
 	"github.com/tsdbridge/tsdbridge/storage/pebble"
 	"github.com/tsdbridge/tsdbridge/storage/store"
+	"github.com/tsdbridge/tsdbridge/storage/write"
 )
 
 // errLost means that a check found losses, which have been printed.
@@ -47,7 +48,7 @@ func CheckStore(ctx context.Context, o Options, fix bool, out io.Writer) error {
 type storeCheck struct {
 	o     Options
 	out   io.Writer
-	log   storage.BufferOptions
+	log   write.BufferOptions
 	found int
 
 	logDamaged bool
@@ -161,7 +162,7 @@ func (c *storeCheck) openThrough(ctx context.Context) (*store.Store, func() erro
 		return nil, nil, err
 	}
 	so := c.o.storageOptions()
-	so.Mode, so.Retention, so.LogUnacknowledged, so.Buffer.Dir, so.Buffer.MarkDir = storage.WriteThrough, 0, false, "", ""
+	so.Mode, so.Retention, so.LogUnacknowledged, so.Buffer.Dir, so.Buffer.MarkDir = write.Through, 0, false, "", ""
 	store, err := store.New(db, so)
 	if err == nil {
 		// an index that cannot be read is retried forever

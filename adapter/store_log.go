@@ -6,9 +6,9 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/tsdbridge/tsdbridge/storage"
 	"github.com/tsdbridge/tsdbridge/storage/kv"
 	"github.com/tsdbridge/tsdbridge/storage/store"
+	"github.com/tsdbridge/tsdbridge/storage/write"
 )
 
 // putLog puts the content of a store's log into its tables, if there is a log.
@@ -17,7 +17,7 @@ func (o Options) putLog(ctx context.Context, db kv.KV) error {
 	if held, err := so.HoldsLog(db); err != nil || !held {
 		return err
 	}
-	so.Mode, so.Retention = storage.WriteBuffered, 0
+	so.Mode, so.Retention = write.Buffered, 0
 	store, err := store.New(db, so)
 	if err != nil {
 		return err

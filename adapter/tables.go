@@ -12,10 +12,10 @@ import (
 
 	"github.com/tsdbridge/tsdbridge/adapter/admin"
 	"github.com/tsdbridge/tsdbridge/internal/fsutil"
-	"github.com/tsdbridge/tsdbridge/storage"
 	"github.com/tsdbridge/tsdbridge/storage/kv"
 	"github.com/tsdbridge/tsdbridge/storage/pebble"
 	"github.com/tsdbridge/tsdbridge/storage/store"
+	"github.com/tsdbridge/tsdbridge/storage/write"
 )
 
 // openTablesThatAre opens tables that must exist.
@@ -29,7 +29,7 @@ func (o Options) openTablesThatAre() (kv.KV, io.Closer, error) {
 // storeOver returns a store over open tables that changes nothing by itself, and has no log.
 func (o Options) storeOver(ctx context.Context, db kv.KV) (*store.Store, error) {
 	so := o.storageOptions()
-	so.Mode, so.LogUnacknowledged, so.Buffer.Dir, so.Buffer.MarkDir, so.Retention = storage.WriteThrough, false, "", "", 0
+	so.Mode, so.LogUnacknowledged, so.Buffer.Dir, so.Buffer.MarkDir, so.Retention = write.Through, false, "", "", 0
 	store, err := store.New(db, so)
 	if err == nil {
 		err = store.PinLayout(ctx)

@@ -10,6 +10,7 @@ import (
 	"github.com/tsdbridge/tsdbridge/cli/clitest"
 	"github.com/tsdbridge/tsdbridge/prometheus/promtest"
 	"github.com/tsdbridge/tsdbridge/storage"
+	"github.com/tsdbridge/tsdbridge/storage/write"
 )
 
 // waitSynced waits until all existing series are in all trees.
@@ -29,7 +30,7 @@ func waitSynced(t *testing.T, a *Adapter) {
 
 func laterOptions(t *testing.T, trees string) Options {
 	t.Helper()
-	o := storeTestOptions(t, storage.WriteThrough)
+	o := storeTestOptions(t, write.Through)
 	o.Now = promtest.Now
 	o.Carbon.ListenAddress = "127.0.0.1:0"
 	o.Graphite.Trees = declared(t, trees)

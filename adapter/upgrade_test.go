@@ -26,6 +26,7 @@ import (
 	"github.com/tsdbridge/tsdbridge/storage"
 	"github.com/tsdbridge/tsdbridge/storage/pebble"
 	"github.com/tsdbridge/tsdbridge/storage/store"
+	"github.com/tsdbridge/tsdbridge/storage/write"
 )
 
 // storesDir contains stores as versions of tsdbridge left them: NAME.tar.gz is the directory of a
@@ -101,7 +102,7 @@ func checkDump(t *testing.T, what, got, want string) {
 func TestRecordStore(t *testing.T) {
 	o := fixtureOptions(t)
 	memory := o
-	memory.Engine, memory.WriteMode = EngineMemory, string(storage.WriteThrough)
+	memory.Engine, memory.WriteMode = EngineMemory, string(write.Through)
 	reference, _ := runAdapter(t, memory)
 
 	a, stop := runAdapter(t, o)
@@ -136,7 +137,7 @@ func fixtureNow() time.Time { return promtest.Now().Add(30 * time.Minute) }
 
 func fixtureOptions(t *testing.T) Options {
 	t.Helper()
-	o := storeTestOptions(t, storage.WriteBuffered)
+	o := storeTestOptions(t, write.Buffered)
 	o.Now = fixtureNow
 	o.Carbon.ListenAddress, o.OpenTSDB.ListenAddress = "127.0.0.1:0", "127.0.0.1:0"
 	o.Graphite.Trees = declared(t, serversTree)

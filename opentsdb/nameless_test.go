@@ -16,7 +16,7 @@ import (
 
 // withoutNames returns tables with m{host=a} = 1, m{host=b} = 2 and other{host=c} = 4 at 1356998400, in which a
 // UID has no name.
-func withoutNames(t *testing.T, kind schema.Kind, uid ...byte) kv.KV {
+func withoutNames(t *testing.T, kind storage.NameKind, uid ...byte) kv.KV {
 	t.Helper()
 	db := kv.NewMem(storetest.Tables()...)
 	p := storetest.Start(t, db)
@@ -35,7 +35,7 @@ func withoutNames(t *testing.T, kind schema.Kind, uid ...byte) kv.KV {
 	}
 	gone := kv.Mutation{Key: uid}
 	for _, c := range rows[0].Cells {
-		if bytes.Equal(c.Qualifier, kind.Qualifier()) {
+		if bytes.Equal(c.Qualifier, schema.UIDQualifier(kind)) {
 			gone.Deletes = append(gone.Deletes, kv.Delete{Qualifier: c.Qualifier, Time: c.Time})
 		}
 	}
@@ -50,11 +50,11 @@ func withoutNames(t *testing.T, kind schema.Kind, uid ...byte) kv.KV {
 func TestNameless(t *testing.T) {
 	const tagv, tagk, metric = "No such unique ID for 'tagv': [0, 0, 2]", "No such unique ID for 'tagk': [0, 0, 1]", "No such unique ID for 'metrics': [0, 0, 1]"
 	for name, c := range map[string]struct {
-		kind schema.Kind
+		kind storage.NameKind
 		uid  []byte
 		asks [][3]string // path, status, text
 	}{
-		"tagv": {schema.Tagv, []byte{0, 0, 2}, [][3]string{
+		"tagv": {storage.TagValueName, []byte{0, 0, 2}, [][3]string{
 			{"/api/query?start=1356998400&end=1356998460&m=sum:m", "200", `"aggregateTags":["host"],"dps":{"1356998400":3.0}`},
 			{"/api/query?start=1356998400&end=1356998460&m=count:m", "200", `{"1356998400":2.0}`},
 			{"/api/query?start=1356998400&end=1356998460&m=sum:m{host=a}", "200", `{"1356998400":1.0}`},
@@ -71,11 +71,11 @@ func TestNameless(t *testing.T) {
 			{"/api/search/lookup?m=m", "404", tagv},
 			{"/api/query/last?timeseries=m&back_scan=0", "200", `[]`},
 		}},
-		"tagk": {schema.Tagk, []byte{0, 0, 1}, [][3]string{
+		"tagk": {storage.TagKeyName, []byte{0, 0, 1}, [][3]string{
 			{"/api/query?start=1356998400&end=1356998460&m=sum:m", "400", tagk},
 			{"/api/search/lookup?m=m", "404", tagk},
 		}},
-		"metric": {schema.Metric, []byte{0, 0, 1}, [][3]string{
+		"metric": {storage.MetricName, []byte{0, 0, 1}, [][3]string{
 			{"/api/query?start=1356998400&end=1356998460&tsuid=sum:000001000001000002", "400", metric},
 			{"/api/query?start=1356998400&end=1356998460&m=sum:other", "200", `{"1356998400":4.0}`},
 			{"/api/search/lookup?m=*{host=a}", "404", metric},

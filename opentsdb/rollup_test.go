@@ -18,6 +18,7 @@ import (
 	"github.com/tsdbridge/tsdbridge/opentsdb/aggregate"
 	"github.com/tsdbridge/tsdbridge/storage"
 	"github.com/tsdbridge/tsdbridge/storage/kv"
+	"github.com/tsdbridge/tsdbridge/storage/retention"
 	"github.com/tsdbridge/tsdbridge/storage/rollup"
 	"github.com/tsdbridge/tsdbridge/storage/schema"
 	"github.com/tsdbridge/tsdbridge/storage/store"
@@ -276,7 +277,7 @@ func TestRollupsAfterRetention(t *testing.T) {
 		t.Fatal(status, text)
 	}
 	// New rules are applied to all hours. With rules from the start, a pass before the put would have been at this hour.
-	store.SetRetentionRules([]storage.RetentionRule{{Name: "all", Age: 48 * time.Hour, Matches: func(storage.Series) bool { return true }}})
+	store.SetRetentionRules([]retention.Rule{{Name: "all", Age: 48 * time.Hour, Matches: func(storage.Series) bool { return true }}})
 	if err := store.DeleteByRules(t.Context()); err != nil {
 		t.Fatal(err)
 	}

@@ -2,8 +2,6 @@ package storage
 
 import (
 	"errors"
-
-	"github.com/tsdbridge/tsdbridge/storage/write"
 )
 
 // A Deletion describes what to delete.
@@ -20,16 +18,6 @@ type Deletion struct {
 	Repeated bool
 }
 
-// Deleted counts what a deletion did: the Rows of the table that it deleted or changed, and the
-// Series that it deleted as a whole.
-type Deleted = write.Deleted
-
-// ErrBroken means that a deletion left rows as they are because they cannot be read.
-var ErrBroken = write.ErrBroken
-
-// ErrUnfinished means that the rest of a deletion follows by itself.
-var ErrUnfinished = write.ErrUnfinished
-
 // A Tally counts what a deletion would delete.
 type Tally struct {
 	Series          int // with points or objects in the time of the deletion
@@ -38,3 +26,16 @@ type Tally struct {
 
 // ErrNotEmpty means that something is stored of a series that may only be deleted without.
 var ErrNotEmpty = errors.New("the series has points")
+
+// ErrBroken means that rows hold cells that cannot be read, and were left as they are.
+var ErrBroken = errors.New("rows cannot be read and were left as they are: repair them with tsdbridge fsck, and delete again")
+
+// ErrUnfinished means that a deletion is in the log and not yet in the table: the rest of it is deleted by itself, after
+// a start as well. Until then some of what it deletes may still be answered.
+var ErrUnfinished = errors.New("the deletion has begun, and its rest follows by itself as soon as the store can do it, after a restart too")
+
+// Deleted tells what a deletion did.
+type Deleted struct {
+	Rows   int // of the table, deleted or put anew without some of their points
+	Series int // deleted with all that is known of them
+}

@@ -3,57 +3,57 @@ package storage
 import (
 	"context"
 	"errors"
-
-	"github.com/tsdbridge/tsdbridge/storage/annotations"
-	"github.com/tsdbridge/tsdbridge/storage/catalog"
-	"github.com/tsdbridge/tsdbridge/storage/series"
-	"github.com/tsdbridge/tsdbridge/storage/uid"
-	"github.com/tsdbridge/tsdbridge/storage/write"
+	"fmt"
 )
 
-// The classes of errors; see package series.
+// The classes of errors. Everything else is ours and passes: the caller should try again later.
 var (
-	ErrInvalid    = series.ErrInvalid
-	ErrLimit      = series.ErrLimit
-	ErrNotReady   = series.ErrNotReady
-	ErrFull       = series.ErrFull
-	ErrDamaged    = series.ErrDamaged
-	ErrUnreadable = series.ErrUnreadable
+	// ErrInvalid is the sender's data: sending it again cannot help.
+	ErrInvalid = errors.New("invalid")
+	// ErrLimit is more than this store is set to take or give.
+	ErrLimit = errors.New("limit exceeded")
+	// ErrNotReady means that the store has not loaded what it needs to answer.
+	ErrNotReady = errors.New("not ready")
+	// ErrFull means that a disk has no space for more: the engine's, or that of the log. It passes
+	// when space is made; what was acknowledged stays, and is read.
+	ErrFull = errors.New("no space on the disk")
+	// ErrDamaged means that a file of the engine does not hold what was written to it. Asking again
+	// does not help; what else there is can be read.
+	ErrDamaged = errors.New("damaged file")
+	// ErrUnsupported means that servers of the engine are too old: trying again does not help. The
+	// text contains the reason.
+	ErrUnsupported = errors.New("unsupported server")
+	// ErrUnreadable means that something in the tables is not what it should be: a cell that cannot be
+	// decoded, a UID without a name. Asking again does not help before somebody mends it, with the
+	// command that the error names; what else there is can be read.
+	ErrUnreadable = errors.New("unreadable")
 )
 
-// A NamelessError is a UID of a series that has no name; see package catalog.
-type NamelessError = catalog.NamelessError
+// A RowError is the error of a row whose cells cannot be read: an ErrUnreadable.
+type RowError struct{ Err error }
 
-// A RowError is the error of a row whose cells cannot be read; see package series.
-type RowError = series.RowError
+// Is implements errors.Is.
+func (RowError) Is(target error) bool { return target == ErrUnreadable }
 
-// Errors of Rename; see package uid.
-var (
-	ErrName     = uid.ErrName
-	ErrRenaming = uid.ErrRenaming
-)
+// Error returns the text of the error.
+func (e RowError) Error() string { return e.Err.Error() }
 
-// LostValue and LostName return the error of a tag's value that stands for a UID without a name, and of a
-// series that has one; see package catalog.
-func LostValue(value string) error { return catalog.LostValue(value) }
+// Unwrap returns the error.
+func (e RowError) Unwrap() error { return e.Err }
 
-// LostName is LostValue for the values of a series.
-func LostName(s *Series) error { return catalog.LostName(s) }
+// ErrLayout means that flags are not those with which the tables were filled. No retry helps.
+var ErrLayout = errors.New("the flags do not fit the tables")
 
-// A NoNameError is a rename of a name without a UID.
-type NoNameError = uid.NoNameError
+// ErrNoBackup means that the engine cannot copy itself.
+var ErrNoBackup = errors.New("the engine has no backups")
 
-// A NameTakenError is a rename to a name that has a UID.
-type NameTakenError = uid.TakenError
-
-// ErrAnnotationExists is returned when an annotation is created that is there.
-var ErrAnnotationExists = annotations.ErrExists
-
-// ErrNoBackup is returned for an engine that cannot copy itself.
-var ErrNoBackup = write.ErrNoBackup
+// MaxHistogramBytes is the greatest length of one of OpenTSDB's histograms.
+const MaxHistogramBytes = 64 << 10
 
 // UnknownText tells what it means that only a log has so many series.
-func UnknownText(unknown int) string { return write.UnknownText(unknown) }
+func UnknownText(unknown int) string {
+	return fmt.Sprintf("it has points of %d series that the store does not have: it belongs to another store, or the store is older than its log", unknown)
+}
 
 // IsRefusal reports whether an error of the store is for good: the same data would be refused
 // again.
@@ -61,5 +61,5 @@ func IsRefusal(err error) bool {
 	if errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled) {
 		return false
 	}
-	return errors.Is(err, series.ErrInvalid) || errors.Is(err, series.ErrLimit)
+	return errors.Is(err, ErrInvalid) || errors.Is(err, ErrLimit)
 }

@@ -4,7 +4,6 @@ import (
 	"strings"
 
 	"github.com/tsdbridge/tsdbridge/storage"
-	"github.com/tsdbridge/tsdbridge/storage/schema"
 )
 
 var (
@@ -88,7 +87,7 @@ func (f *Forest) NewBranches(all []storage.Series) []int {
 }
 
 // noCustom stands for the custom fields of names, which are not read to count.
-func noCustom(schema.Kind, string) map[string]string { return nil }
+func noCustom(storage.NameKind, string) map[string]string { return nil }
 
 // A branchCounter counts branches that an index does not have, each once.
 type branchCounter struct {

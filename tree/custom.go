@@ -34,7 +34,7 @@ func readCustoms(ctx context.Context, db kv.KV, table string, trees []*Tree, ser
 		}
 	}
 	for kind, names := range c.fields {
-		if err := c.read(ctx, schema.Kind(kind), names); err != nil {
+		if err := c.read(ctx, storage.NameKind(kind), names); err != nil {
 			return nil, err
 		}
 	}
@@ -53,7 +53,7 @@ func (c *customs) want(r *rule, series []storage.Series) {
 }
 
 // read fills in the fields of names: their UIDs, then the documents of those.
-func (c *customs) read(ctx context.Context, kind schema.Kind, names map[string]map[string]string) error {
+func (c *customs) read(ctx context.Context, kind storage.NameKind, names map[string]map[string]string) error {
 	var wanted []string
 	var rows [][]byte
 	for name := range names {
@@ -70,7 +70,7 @@ func (c *customs) read(ctx context.Context, kind schema.Kind, names map[string]m
 	}
 	known, uids := wanted[:0], rows[:0]
 	for i, row := range forward {
-		if uid := cellOf(row, kind.Qualifier()); uid != nil {
+		if uid := cellOf(row, schema.UIDQualifier(kind)); uid != nil {
 			known, uids = append(known, wanted[i]), append(uids, uid)
 		}
 	}
@@ -82,7 +82,7 @@ func (c *customs) read(ctx context.Context, kind schema.Kind, names map[string]m
 		return fmt.Errorf("read UIDMeta of %d %s names: %w", len(uids), kind, err)
 	}
 	for i, row := range documents {
-		if raw := cellOf(row, kind.MetaQualifier()); raw != nil {
+		if raw := cellOf(row, schema.UIDMetaQualifier(kind)); raw != nil {
 			// a TSD cannot read a broken one either
 			if m, err := schema.ParseUIDMeta(raw); err == nil {
 				names[known[i]] = m.Custom.Map()
@@ -92,4 +92,6 @@ func (c *customs) read(ctx context.Context, kind schema.Kind, names map[string]m
 	return nil
 }
 
-func (c *customs) of(kind schema.Kind, name string) map[string]string { return c.fields[kind][name] }
+func (c *customs) of(kind storage.NameKind, name string) map[string]string {
+	return c.fields[kind][name]
+}

@@ -60,7 +60,7 @@ func (r recording) subject(t *testing.T) Subject {
 	for pair := range slices.Chunk(r.Tags, 2) {
 		s.Tags = append(s.Tags, storage.Tag{Key: pair[0], Value: pair[1]})
 	}
-	s.Custom = func(kind schema.Kind, name string) map[string]string { return r.Custom[kind.String()][name] }
+	s.Custom = func(kind storage.NameKind, name string) map[string]string { return r.Custom[kind.String()][name] }
 	return s
 }
 

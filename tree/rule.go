@@ -105,7 +105,7 @@ type Subject struct {
 	storage.Series
 	// Custom returns the custom fields of a name's UIDMeta, nil if it has none. It may be nil when
 	// no rule asks.
-	Custom func(kind schema.Kind, name string) map[string]string
+	Custom func(kind storage.NameKind, name string) map[string]string
 	// Rest gives the tags of a stored series as people see them, by key, except for those whose
 	// stored keys are shown already; nil: as they are.
 	Rest func(s storage.Series, shown map[string]bool) []storage.Tag
@@ -132,7 +132,7 @@ func (r *rule) value(s Subject, said *transcript) (value string, ok bool) {
 		said.say("No match on ", kind.String(), " [", r.Field, "] for rule: ", r.label)
 		return "", false
 	}
-	if kind != schema.Metric {
+	if kind != storage.MetricName {
 		said.say("Matched ", kind.String(), " [", r.Field, "] for rule: ", r.label)
 	}
 	var fields map[string]string
@@ -146,24 +146,24 @@ func (r *rule) value(s Subject, said *transcript) (value string, ok bool) {
 }
 
 // described returns the name whose UIDMeta the rule reads.
-func (r *rule) described(s Subject) (kind schema.Kind, name string, ok bool) {
+func (r *rule) described(s Subject) (kind storage.NameKind, name string, ok bool) {
 	switch r.Type {
 	case ruleTagkCustom:
 		for _, t := range s.Tags {
 			if t.Key == r.Field {
-				return schema.Tagk, t.Key, true
+				return storage.TagKeyName, t.Key, true
 			}
 		}
-		return schema.Tagk, "", false
+		return storage.TagKeyName, "", false
 	case ruleTagvCustom:
 		for _, t := range s.Tags {
 			if t.Value == r.Field {
-				return schema.Tagv, t.Value, true
+				return storage.TagValueName, t.Value, true
 			}
 		}
-		return schema.Tagv, "", false
+		return storage.TagValueName, "", false
 	default:
-		return schema.Metric, s.Metric, true
+		return storage.MetricName, s.Metric, true
 	}
 }
 

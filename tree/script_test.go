@@ -238,12 +238,12 @@ func (s *script) tree(t *testing.T, d *datadriven.TestData) string {
 
 func (s *script) uid(t *testing.T, d *datadriven.TestData) {
 	t.Helper()
-	for _, kind := range schema.Kinds() {
+	for _, kind := range storage.NameKinds() {
 		if kind.String() != d.CmdArgs[0].Key {
 			continue
 		}
 		name, uid := d.CmdArgs[1].String(), parseRow(t, d.CmdArgs[2].Key)
-		s.put(t, s.o.UIDTable, schema.FamilyID, []byte(name), kind.Qualifier(), string(uid))
+		s.put(t, s.o.UIDTable, schema.FamilyID, []byte(name), schema.UIDQualifier(kind), string(uid))
 		meta := schema.UIDMeta{}
 		if d.Input != "" {
 			var err error
@@ -252,7 +252,7 @@ func (s *script) uid(t *testing.T, d *datadriven.TestData) {
 			}
 		}
 		meta.Type = strings.ToUpper(kind.String())
-		s.put(t, s.o.UIDTable, schema.FamilyName, uid, kind.MetaQualifier(), string(meta.AppendTo(nil)))
+		s.put(t, s.o.UIDTable, schema.FamilyName, uid, schema.UIDMetaQualifier(kind), string(meta.AppendTo(nil)))
 	}
 }
 

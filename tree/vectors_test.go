@@ -77,7 +77,7 @@ func TestVariantsOfHostTree(t *testing.T) {
 			Series: storage.Series{Metric: "sys.cpu.0", Tags: []storage.Tag{
 				{Key: "host", Value: "web-01.lga.mysite.com"}, {Key: "type", Value: "user"},
 			}},
-			Custom: func(schema.Kind, string) map[string]string { return map[string]string{"owner": "John Doe"} },
+			Custom: func(storage.NameKind, string) map[string]string { return map[string]string{"owner": "John Doe"} },
 		})
 		row := ""
 		for i, name := range route.Branches {

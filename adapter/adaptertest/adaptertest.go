@@ -12,6 +12,7 @@ import (
 	"github.com/tsdbridge/tsdbridge/cli/clitest"
 	"github.com/tsdbridge/tsdbridge/storage"
 	"github.com/tsdbridge/tsdbridge/storage/store"
+	"github.com/tsdbridge/tsdbridge/storage/write"
 )
 
 // Run runs an adapter until stop is called or the test ends, and waits until it is ready.
@@ -40,7 +41,7 @@ func Trees(t *testing.T, text string) []config.Tree {
 }
 
 // Options returns those of a store of its own, with the admin API.
-func Options(t *testing.T, mode storage.WriteMode) adapter.Options {
+func Options(t *testing.T, mode write.Mode) adapter.Options {
 	t.Helper()
 	o := adapter.DefaultOptions()
 	o.Path, o.WriteMode, o.AdminAPI = filepath.Join(t.TempDir(), "store"), string(mode), true

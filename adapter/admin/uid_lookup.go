@@ -10,12 +10,11 @@ import (
 
 	"github.com/tsdbridge/tsdbridge/opentsdb/query"
 	"github.com/tsdbridge/tsdbridge/storage"
-	"github.com/tsdbridge/tsdbridge/storage/schema"
 )
 
 // lookUpUID prints the UIDs of a name, or the names of a UID: digits are a UID, as for OpenTSDB's tool. A
 // word that begins with 0x is a UID in hexadecimal if it is no name. The exit code is 1 if nothing is found.
-func lookUpUID(ctx context.Context, s UIDTables, kinds []schema.Kind, word string, printLine func(string) error) (code int, err error) {
+func lookUpUID(ctx context.Context, s UIDTables, kinds []storage.NameKind, word string, printLine func(string) error) (code int, err error) {
 	if id, err := strconv.ParseUint(word, 10, 63); err == nil {
 		return lookUpID(ctx, s, kinds, id, printLine)
 	}
@@ -35,13 +34,13 @@ func lookUpUID(ctx context.Context, s UIDTables, kinds []schema.Kind, word strin
 		}
 	}
 	if code != 0 && len(kinds) == 1 {
-		err = query.UnknownNameError{Kind: string(kinds[0].Qualifier()), Name: word}
+		err = query.UnknownNameError{Kind: kinds[0].Plural(), Name: word}
 	}
 	return code, err
 }
 
 // lookUpID prints the names that a number is the UID of.
-func lookUpID(ctx context.Context, s UIDTables, kinds []schema.Kind, id uint64, printLine func(string) error) (code int, err error) {
+func lookUpID(ctx context.Context, s UIDTables, kinds []storage.NameKind, id uint64, printLine func(string) error) (code int, err error) {
 	code = exitNothing
 	fits, widest := false, 0
 	for _, kind := range kinds {

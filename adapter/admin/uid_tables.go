@@ -43,16 +43,16 @@ type UIDRequest struct {
 }
 
 // kinds are those that a command is about.
-func (u *UIDRequest) kinds() ([]schema.Kind, error) {
+func (u *UIDRequest) kinds() ([]storage.NameKind, error) {
 	if u.Kind == "" && (u.Command == UIDGrep || u.Command == UIDFsck || u.Command == UIDLookup || u.Command == UIDPurge) {
-		all := schema.Kinds()
+		all := storage.NameKinds()
 		return all[:], nil
 	}
-	kind, err := schema.ParseKind(u.Kind)
+	kind, err := storage.ParseNameKind(u.Kind)
 	if err != nil {
 		return nil, fmt.Errorf("%s: want metrics, tagk or tagv", u.Kind)
 	}
-	return []schema.Kind{kind}, nil
+	return []storage.NameKind{kind}, nil
 }
 
 // Validate names what cannot work.
@@ -121,7 +121,7 @@ func (t UIDTables) Run(ctx context.Context, u UIDRequest, printLine func(string)
 		if err := s.Rename(ctx, kinds[0], u.Names[0], u.Names[1]); err != nil {
 			return 0, err
 		}
-		return 0, printLine(fmt.Sprintf("%s %s -> %s", kinds[0].Qualifier(), u.Names[0], u.Names[1]))
+		return 0, printLine(fmt.Sprintf("%s %s -> %s", kinds[0].Plural(), u.Names[0], u.Names[1]))
 	case UIDDelete:
 		if err := s.DeleteUID(ctx, kinds[0], u.Names[0], u.Force); err != nil {
 			if errors.As(err, new(storage.UsedError)) {
@@ -129,7 +129,7 @@ func (t UIDTables) Run(ctx context.Context, u UIDRequest, printLine func(string)
 			}
 			return 0, err
 		}
-		return 0, printLine(fmt.Sprintf("UID %s %s deleted.", kinds[0].Qualifier(), u.Names[0]))
+		return 0, printLine(fmt.Sprintf("UID %s %s deleted.", kinds[0].Plural(), u.Names[0]))
 	case UIDLookup:
 		return lookUpUID(ctx, t, kinds, u.Names[0], printLine)
 	case UIDPurge:
@@ -138,7 +138,7 @@ func (t UIDTables) Run(ctx context.Context, u UIDRequest, printLine func(string)
 	return checkUIDs(ctx, s, u, printLine)
 }
 
-func grepUIDs(ctx context.Context, s *store.Store, kinds []schema.Kind, u UIDRequest, printLine func(string) error) (code int, err error) {
+func grepUIDs(ctx context.Context, s *store.Store, kinds []storage.NameKind, u UIDRequest, printLine func(string) error) (code int, err error) {
 	pattern, err := u.pattern()
 	if err != nil {
 		return 0, err
@@ -154,7 +154,7 @@ func grepUIDs(ctx context.Context, s *store.Store, kinds []schema.Kind, u UIDReq
 }
 
 // assignUIDs gives names UIDs that have none, and prints all.
-func assignUIDs(ctx context.Context, s *store.Store, kind schema.Kind, names []string, printLine func(string) error) error {
+func assignUIDs(ctx context.Context, s *store.Store, kind storage.NameKind, names []string, printLine func(string) error) error {
 	uids, errs := s.Names().Assign(ctx, kind, names)
 	var failed []error
 	for i, name := range names {

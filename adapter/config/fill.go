@@ -11,7 +11,6 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"github.com/tsdbridge/tsdbridge/prometheus/pathlabel"
-	"github.com/tsdbridge/tsdbridge/storage"
 	"github.com/tsdbridge/tsdbridge/storage/rollup"
 	"github.com/tsdbridge/tsdbridge/storage/rollup/job"
 	"github.com/tsdbridge/tsdbridge/storage/schema"
@@ -90,7 +89,7 @@ func parseFillRule(node *yaml.Node) (Fill, error) {
 }
 
 // FillRules returns the rules in the terms of the store, or what the rollup tables have no place for.
-func FillRules(rules []Fill, names *translate.Translator, c *rollup.Config) ([]storage.FillRule, error) {
+func FillRules(rules []Fill, names *translate.Translator, c *rollup.Config) ([]job.Rule, error) {
 	if len(rules) == 0 {
 		return nil, nil
 	}
@@ -107,13 +106,13 @@ func FillRules(rules []Fill, names *translate.Translator, c *rollup.Config) ([]s
 			return nil, fmt.Errorf("rollups: --storage.rollups has the id %d for %s (aggregationIds): what is filled has cells of its own with this id", id, name)
 		}
 	}
-	converted := make([]storage.FillRule, len(rules))
+	converted := make([]job.Rule, len(rules))
 	for n, r := range rules {
 		intervals, err := r.intervals(c)
 		if err != nil {
 			return nil, fmt.Errorf("rollups: %w", err)
 		}
-		converted[n] = storage.FillRule{
+		converted[n] = job.Rule{
 			Name: r.Matcher, Filters: names.Filters(r.Matchers), Matches: matches(r.Matchers, names),
 			Intervals: intervals, Delay: r.Delay, Back: r.Back,
 		}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/tsdbridge/tsdbridge/prometheus/pathlabel"
 	"github.com/tsdbridge/tsdbridge/storage"
+	"github.com/tsdbridge/tsdbridge/storage/retention"
 	"github.com/tsdbridge/tsdbridge/storage/store"
 	"github.com/tsdbridge/tsdbridge/translate"
 )
@@ -67,10 +68,10 @@ func parseRetentionRule(node *yaml.Node) (r Retention, err error) {
 }
 
 // RetentionRules returns the rules in the terms of the store.
-func RetentionRules(rules []Retention, names *translate.Translator) []storage.RetentionRule {
-	converted := make([]storage.RetentionRule, len(rules))
+func RetentionRules(rules []Retention, names *translate.Translator) []retention.Rule {
+	converted := make([]retention.Rule, len(rules))
 	for i, r := range rules {
-		converted[i] = storage.RetentionRule{
+		converted[i] = retention.Rule{
 			Name: r.Matcher, Age: r.Age, Filters: names.Filters(r.Matchers),
 			Matches: matches(r.Matchers, names),
 		}

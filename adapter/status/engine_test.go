@@ -8,12 +8,12 @@ import (
 	"github.com/tsdbridge/tsdbridge/adapter"
 	"github.com/tsdbridge/tsdbridge/adapter/adaptertest"
 	"github.com/tsdbridge/tsdbridge/prometheus/promtest"
-	"github.com/tsdbridge/tsdbridge/storage"
+	"github.com/tsdbridge/tsdbridge/storage/write"
 )
 
 // The embedded store tells of its levels and files.
 func TestEngineStatus(t *testing.T) {
-	o := adaptertest.Options(t, storage.WriteThrough)
+	o := adaptertest.Options(t, write.Through)
 	a, stop := adaptertest.Run(t, o)
 	defer stop()
 	status, body := promtest.Do(t, http.MethodGet, "http://"+a.Addr()+"/api/v1/status/engine", nil)

@@ -10,6 +10,7 @@ import (
 	"github.com/tsdbridge/tsdbridge/adapter/adaptertest"
 	"github.com/tsdbridge/tsdbridge/prometheus/promtest"
 	"github.com/tsdbridge/tsdbridge/storage"
+	"github.com/tsdbridge/tsdbridge/storage/write"
 )
 
 // What the answers have.
@@ -44,7 +45,7 @@ type (
 
 // Series are counted by the day of their registration, over restarts, and those without points are found.
 func TestGrowth(t *testing.T) {
-	o := adaptertest.Options(t, storage.WriteThrough)
+	o := adaptertest.Options(t, write.Through)
 	today := time.Now().UTC()
 	a, stop := adaptertest.Run(t, o)
 	add := func(job string, at time.Time) {

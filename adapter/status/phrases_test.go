@@ -9,11 +9,12 @@ import (
 	"github.com/tsdbridge/tsdbridge/adapter/adaptertest"
 	"github.com/tsdbridge/tsdbridge/cli/clitest"
 	"github.com/tsdbridge/tsdbridge/storage"
+	"github.com/tsdbridge/tsdbridge/storage/write"
 )
 
 // A query is said in the other languages, a dotted name as the path that it is; what cannot be said has a reason.
 func TestPhrases(t *testing.T) {
-	a, _ := adaptertest.Run(t, adaptertest.Options(t, storage.WriteThrough))
+	a, _ := adaptertest.Run(t, adaptertest.Options(t, write.Through))
 	if _, errs := a.Store().Resolve(t.Context(), []storage.Series{a.Names().FromPath("a.b")}); errs != nil {
 		t.Fatal(errs)
 	}

@@ -11,12 +11,12 @@ import (
 	"github.com/tsdbridge/tsdbridge/adapter/adaptertest"
 	"github.com/tsdbridge/tsdbridge/adapter/backups"
 	"github.com/tsdbridge/tsdbridge/prometheus/promtest"
-	"github.com/tsdbridge/tsdbridge/storage"
+	"github.com/tsdbridge/tsdbridge/storage/write"
 )
 
 // A verification is recorded beside the backup, with what it found, and shown.
 func TestBackupVerified(t *testing.T) {
-	o := adaptertest.Options(t, storage.WriteThrough)
+	o := adaptertest.Options(t, write.Through)
 	a, stop := adaptertest.Run(t, o)
 	stop()
 	_ = a
@@ -66,7 +66,7 @@ func TestBackupVerified(t *testing.T) {
 
 // Backups are recorded, over restarts; requests of imports are counted.
 func TestBackupsAndTransfers(t *testing.T) {
-	o := adaptertest.Options(t, storage.WriteThrough)
+	o := adaptertest.Options(t, write.Through)
 	a, stop := adaptertest.Run(t, o)
 	if status, body := promtest.Do(t, http.MethodPost, "http://"+a.Addr()+"/api/v1/admin/tsdb/snapshot", nil); status != http.StatusOK {
 		t.Fatal(status, body)

@@ -13,6 +13,7 @@ import (
 	"github.com/tsdbridge/tsdbridge/storage/kv"
 	"github.com/tsdbridge/tsdbridge/storage/schema"
 	"github.com/tsdbridge/tsdbridge/storage/store"
+	"github.com/tsdbridge/tsdbridge/storage/write"
 )
 
 // runFsck runs the command and returns its exit code and what it printed.
@@ -44,7 +45,7 @@ func damageRows(t *testing.T, db kv.KV) {
 // The command checks an embedded store that nobody has open, and has the adapter do it that has it
 // open.
 func TestFsck(t *testing.T) {
-	o := adaptertest.Options(t, storage.WriteBuffered)
+	o := adaptertest.Options(t, write.Buffered)
 	a, stop := adaptertest.Run(t, o)
 	adaptertest.AppendPoint(t, a.Store(), storage.Series{Metric: "m", Tags: []storage.Tag{{Key: "host", Value: "h"}}}, 1356998400_000, 0.5)
 	stop()
@@ -142,7 +143,7 @@ func TestFsckOptions(t *testing.T) {
 // A series whose row of tsdb-meta is lost is not found, until "meta sync" makes the row again: in a
 // store that nobody has open, and in one that an adapter has open.
 func TestSyncMeta(t *testing.T) {
-	o := adaptertest.Options(t, storage.WriteBuffered)
+	o := adaptertest.Options(t, write.Buffered)
 	series := storage.Series{Metric: "m", Tags: []storage.Tag{{Key: "host", Value: "h"}}}
 	a, stop := adaptertest.Run(t, o)
 	refs, errs := a.Store().Resolve(t.Context(), []storage.Series{series})

@@ -10,7 +10,7 @@ import (
 
 	"github.com/tsdbridge/tsdbridge/adapter"
 	"github.com/tsdbridge/tsdbridge/adapter/adaptertest"
-	"github.com/tsdbridge/tsdbridge/storage"
+	"github.com/tsdbridge/tsdbridge/storage/write"
 )
 
 // What root does to the store of a service leaves no file there that the service cannot open.
@@ -19,7 +19,7 @@ func TestFilesBelongToTheOwner(t *testing.T) {
 		t.Skip("only root can make files in the folder of another user that are not the user's")
 	}
 	const service = 12345
-	o := adaptertest.Options(t, storage.WriteBuffered)
+	o := adaptertest.Options(t, write.Buffered)
 	if err := os.MkdirAll(o.Path, 0o750); err != nil {
 		t.Fatal(err)
 	}

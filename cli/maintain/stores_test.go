@@ -20,6 +20,7 @@ import (
 	"github.com/tsdbridge/tsdbridge/internal/fsutil"
 	"github.com/tsdbridge/tsdbridge/storage"
 	"github.com/tsdbridge/tsdbridge/storage/store"
+	"github.com/tsdbridge/tsdbridge/storage/write"
 )
 
 // numbered is a load of numbered points: writer w writes n at n seconds after the start, and turns
@@ -126,7 +127,7 @@ func (l *numbered) checkRestored(t *testing.T, o adapter.Options, from string, a
 // TestBackupUnderLoad makes backups of a store during writes, restores each, and checks that
 // everything acknowledged before the backup is there.
 func TestBackupUnderLoad(t *testing.T) {
-	for _, mode := range []storage.WriteMode{storage.WriteThrough, storage.WriteBuffered} {
+	for _, mode := range []write.Mode{write.Through, write.Buffered} {
 		t.Run(string(mode), func(t *testing.T) {
 			o := adaptertest.Options(t, mode)
 			a, stop := adaptertest.Run(t, o)
@@ -159,7 +160,7 @@ func TestBackupUnderLoad(t *testing.T) {
 // TestBackupAfterCrash backs up a store after a crash, with a log that was not replayed, while no
 // process runs.
 func TestBackupAfterCrash(t *testing.T) {
-	o := adaptertest.Options(t, storage.WriteBuffered)
+	o := adaptertest.Options(t, write.Buffered)
 	a, _ := adaptertest.Run(t, o)
 	l := startNumbered(t, a.Store())
 	acked := l.wait(t, 250)
@@ -181,7 +182,7 @@ func TestBackupAfterCrash(t *testing.T) {
 
 // TestCompactCommand compacts a store that a process has open, and then one that none has open.
 func TestCompactCommand(t *testing.T) {
-	o := adaptertest.Options(t, storage.WriteThrough)
+	o := adaptertest.Options(t, write.Through)
 	a, stop := adaptertest.Run(t, o)
 	l := startNumbered(t, a.Store())
 	acked := l.wait(t, 150)
@@ -200,7 +201,7 @@ func TestCompactCommand(t *testing.T) {
 
 // TestStoreCommandsRefuse: a command that is refused names the reason and changes nothing.
 func TestStoreCommandsRefuse(t *testing.T) {
-	o := adaptertest.Options(t, storage.WriteThrough)
+	o := adaptertest.Options(t, write.Through)
 	o.AdminAPI = false
 	a, stop := adaptertest.Run(t, o)
 	here := StoreOptions{URL: "http://" + a.Addr(), Dir: filepath.Join(t.TempDir(), "b")}
@@ -265,7 +266,7 @@ func withLog(t *testing.T, o adapter.Options) adapter.Options {
 // Prometheus, and not from pages of another origin.
 func TestAdminAPI(t *testing.T) {
 	for _, enabled := range []bool{false, true} {
-		o := adaptertest.Options(t, storage.WriteThrough)
+		o := adaptertest.Options(t, write.Through)
 		o.AdminAPI = enabled
 		a, stop := adaptertest.Run(t, o)
 		for _, c := range []struct {

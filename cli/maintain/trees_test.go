@@ -25,6 +25,7 @@ import (
 	"github.com/tsdbridge/tsdbridge/storage"
 	"github.com/tsdbridge/tsdbridge/storage/kv"
 	"github.com/tsdbridge/tsdbridge/storage/store"
+	"github.com/tsdbridge/tsdbridge/storage/write"
 )
 
 // treeTestOptions returns an embedded store with five series that are in no tree yet, and two trees
@@ -184,7 +185,7 @@ func TestTreeAPI(t *testing.T) {
 // serversOptions returns a store with a tree in the configuration.
 func serversOptions(t *testing.T) adapter.Options {
 	t.Helper()
-	o := adaptertest.Options(t, storage.WriteThrough)
+	o := adaptertest.Options(t, write.Through)
 	o.Now = promtest.Now
 	o.Graphite.Trees = adaptertest.Trees(t, "- {name: servers, path: 'servers.{host}.{metric...}'}\n")
 	return o
@@ -244,7 +245,7 @@ func TestTreeCommandsWithRunningAdapter(t *testing.T) {
 		t.Errorf("test of no tree: %v", err)
 	}
 	// The adapter of a URL is asked, whatever store there is here.
-	elsewhere := adaptertest.Options(t, storage.WriteThrough)
+	elsewhere := adaptertest.Options(t, write.Through)
 	var shown strings.Builder
 	if err := ShowTree(t.Context(), elsewhere, "http://"+a.Addr(), "", "", 1, &shown); err != nil || !strings.Contains(shown.String(), "servers") {
 		t.Errorf("shown by --adapter-url: %v, %s", err, shown.String())

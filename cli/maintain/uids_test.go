@@ -13,6 +13,7 @@ import (
 	"github.com/tsdbridge/tsdbridge/storage"
 	"github.com/tsdbridge/tsdbridge/storage/kv"
 	"github.com/tsdbridge/tsdbridge/storage/schema"
+	"github.com/tsdbridge/tsdbridge/storage/write"
 )
 
 // runUIDCommand runs a command and returns its exit code and what it printed.
@@ -39,7 +40,7 @@ func runUIDCommand(t *testing.T, o adapter.Options, u admin.UIDRequest) (code in
 // it open.
 func TestUIDCommands(t *testing.T) {
 	for _, running := range []bool{false, true} {
-		o := adaptertest.Options(t, storage.WriteBuffered)
+		o := adaptertest.Options(t, write.Buffered)
 		a, stop := adaptertest.Run(t, o)
 		adaptertest.AppendPoint(t, a.Store(), storage.Series{Metric: "sys.cpu", Tags: []storage.Tag{{Key: "host", Value: "web"}}}, 1356998400_000, 0.5)
 		if running {
@@ -86,7 +87,7 @@ func TestUIDCommands(t *testing.T) {
 
 // fsck mends what is broken under a running adapter, which knows it at once.
 func TestUIDFsckOfRunningAdapter(t *testing.T) {
-	o := adaptertest.Options(t, storage.WriteBuffered)
+	o := adaptertest.Options(t, write.Buffered)
 	a, _ := adaptertest.Run(t, o)
 	o.ListenAddress = a.Addr()
 	one := storage.Series{Metric: "m", Tags: []storage.Tag{{Key: "host", Value: "web"}}}
@@ -111,7 +112,7 @@ func TestUIDFsckOfRunningAdapter(t *testing.T) {
 // A tree is purged only with --yes; its definition stays unless it is to go too.
 func TestTreePurge(t *testing.T) {
 	for _, running := range []bool{false, true} {
-		o := adaptertest.Options(t, storage.WriteBuffered)
+		o := adaptertest.Options(t, write.Buffered)
 		a, stop := adaptertest.Run(t, o)
 		if _, err := a.Trees().Editor().Create(t.Context(), schema.Tree{Name: "old"}); err != nil {
 			t.Fatal(err)

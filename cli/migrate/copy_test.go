@@ -182,7 +182,7 @@ func (f *filler) documents(refs []storage.Ref) {
 	f.check(err)
 	f.check(d.EditSeriesMeta(ctx, f.a.Store().Catalog().TSUIDOf(refs[1]), &edit, false))
 	f.check(d.SetSeriesCustom(ctx, "step", []storage.CustomEdit{{Ref: refs[2], New: "60"}}))
-	_, errs := f.a.Store().Names().Assign(ctx, schema.Tagk, []string{"unused"})
+	_, errs := f.a.Store().Names().Assign(ctx, storage.TagKeyName, []string{"unused"})
 	f.check(errsOf(errs))
 }
 
@@ -276,7 +276,7 @@ func (d *dumper) one(one storage.NewSeries) {
 	d.check(err)
 	for _, note := range notes {
 		note.TSUID = ""
-		d.add(name, "annotation %s", note.AppendTo(nil))
+		d.add(name, "annotation %s", schema.AppendAnnotation(nil, note))
 	}
 }
 
@@ -299,7 +299,7 @@ func (d *dumper) global() {
 	for _, part := range s.Rollups().Config().Parts() {
 		metrics, err := s.Metrics(ctx, 0, storage.MaxTime)
 		d.check(err)
-		uids, err := s.Names().Lookup(ctx, schema.Metric, metrics)
+		uids, err := s.Names().Lookup(ctx, storage.MetricName, metrics)
 		d.check(err)
 		for _, uid := range uids {
 			for row, err := range s.Rollups().Rows(ctx, part, uid, 0, math.MaxUint32) {
@@ -313,9 +313,9 @@ func (d *dumper) global() {
 	notes, err := s.Annotations().List(ctx, storage.AnnotationRange{From: 0, To: storage.MaxTime}, 0)
 	d.check(err)
 	for _, note := range notes {
-		d.add("annotations", "%s", note.AppendTo(nil))
+		d.add("annotations", "%s", schema.AppendAnnotation(nil, note))
 	}
-	kinds := schema.Kinds()
+	kinds := storage.NameKinds()
 	d.check(s.Names().Each(ctx, kinds[:], func(m storage.Mapping) error {
 		documents, err := s.Documents().UIDDocuments(ctx, m.Kind, []string{string(m.UID)})
 		d.add("name "+m.Name, "%s %s", m.Kind, documents[0])
@@ -712,8 +712,8 @@ func TestCopyFollowRename(t *testing.T) {
 	ended := make(chan error, 1)
 	go func() { ended <- Copy(ctx, c, command.Console{Out: out, Err: out}) }()
 	out.rounds(t, 1)
-	f.check(from.Store().Rename(t.Context(), schema.Metric, f.series(0).Metric, "renamed"))
-	f.check(from.Store().Rename(t.Context(), schema.Tagv, "b", "other"))
+	f.check(from.Store().Rename(t.Context(), storage.MetricName, f.series(0).Metric, "renamed"))
+	f.check(from.Store().Rename(t.Context(), storage.TagValueName, "b", "other"))
 	out.rounds(t, 2)
 	cancel()
 	if err := <-ended; err != nil {

@@ -20,6 +20,7 @@ import (
 	"github.com/tsdbridge/tsdbridge/prometheus/histogramcodec"
 	"github.com/tsdbridge/tsdbridge/prometheus/promtest"
 	"github.com/tsdbridge/tsdbridge/storage"
+	"github.com/tsdbridge/tsdbridge/storage/write"
 )
 
 func exportOf(t *testing.T, dir string, change ...func(*ExportBlocksOptions)) ExportBlocksOptions {
@@ -53,7 +54,7 @@ func blockNames(t *testing.T, dir string) (names []string) {
 func TestExportBlocks(t *testing.T) {
 	dir := promtest.DataDir(t)
 	want := answerOfPrometheus(t, dir)
-	o := adaptertest.Options(t, storage.WriteBuffered)
+	o := adaptertest.Options(t, write.Buffered)
 	if code, out := clitest.Code(t, func(c command.Console) error { return ImportBlocks(t.Context(), o, blocksOf(t, dir), c) }); code != 0 {
 		t.Fatal(out)
 	}
@@ -71,7 +72,7 @@ func TestExportBlocks(t *testing.T) {
 		t.Errorf("%d: %s, %v", code, out, names)
 	}
 
-	again := adaptertest.Options(t, storage.WriteBuffered)
+	again := adaptertest.Options(t, write.Buffered)
 	if code, out := clitest.Code(t, func(c command.Console) error { return ImportBlocks(t.Context(), again, blocksOf(t, e.Dir), c) }); code != 0 {
 		t.Fatal(out)
 	}
@@ -115,7 +116,7 @@ func TestExportStartTimes(t *testing.T) {
 		}
 		return n
 	}
-	o := adaptertest.Options(t, storage.WriteBuffered)
+	o := adaptertest.Options(t, write.Buffered)
 	err := o.RunAloneOrNew(t.Context(), func(ctx context.Context, a *adapter.Adapter) error {
 		b := &columns.Batch{}
 		ref := b.Series(promtest.DataLabels(1))
@@ -137,7 +138,7 @@ func TestExportStartTimes(t *testing.T) {
 		if code, out := clitest.Code(t, func(c command.Console) error { return ExportBlocks(t.Context(), o, e, c) }); code != wantCode || !strings.Contains(out, wantText) {
 			t.Errorf("%d: %s", code, out)
 		}
-		again := adaptertest.Options(t, storage.WriteBuffered)
+		again := adaptertest.Options(t, write.Buffered)
 		if code, out := clitest.Code(t, func(c command.Console) error { return ImportBlocks(t.Context(), again, blocksOf(t, e.Dir), c) }); code != 0 {
 			t.Error(out)
 		}
@@ -150,7 +151,7 @@ func TestExportStartTimes(t *testing.T) {
 // TestExportSomeBlocks exports series of selectors in a time, with a label.
 func TestExportSomeBlocks(t *testing.T) {
 	dir := promtest.DataDir(t)
-	o := adaptertest.Options(t, storage.WriteBuffered)
+	o := adaptertest.Options(t, write.Buffered)
 	if code, out := clitest.Code(t, func(c command.Console) error { return ImportBlocks(t.Context(), o, blocksOf(t, dir), c) }); code != 0 {
 		t.Fatal(out)
 	}
@@ -185,7 +186,7 @@ func TestExportBlocksMistakes(t *testing.T) {
 	if err := e.Validate(time.Now()); err == nil || !strings.Contains(err.Error(), "--block-duration=3h0m0s: want 2h, 6h") {
 		t.Errorf("%v", err)
 	}
-	o := adaptertest.Options(t, storage.WriteBuffered)
+	o := adaptertest.Options(t, write.Buffered)
 	opened(t, o, func(*adapter.Adapter) {})
 	var out strings.Builder
 	if err := ExportBlocks(t.Context(), o, exportOf(t, t.TempDir()), command.Console{Out: &out, Err: &out}); err == nil || err.Error() != "no series was found" {

@@ -18,7 +18,7 @@ import (
 	"github.com/tsdbridge/tsdbridge/cli/clitest"
 	"github.com/tsdbridge/tsdbridge/cli/command"
 	"github.com/tsdbridge/tsdbridge/prometheus/promtest"
-	"github.com/tsdbridge/tsdbridge/storage"
+	"github.com/tsdbridge/tsdbridge/storage/write"
 )
 
 // A parquetRow is a row of an exported file.
@@ -56,7 +56,7 @@ func parquetFloats(t *testing.T, dir string) promtest.Samples {
 
 // TestExportParquet: files of the tables, and of a running adapter, have the floats of the store.
 func TestExportParquet(t *testing.T) {
-	o := adaptertest.Options(t, storage.WriteBuffered)
+	o := adaptertest.Options(t, write.Buffered)
 	dir := promtest.DataDir(t)
 	if code, out := clitest.Code(t, func(c command.Console) error { return ImportBlocks(t.Context(), o, blocksOf(t, dir), c) }); code != 0 {
 		t.Fatal(out)

@@ -41,7 +41,7 @@ func (e *ExportOptions) rawRows(ctx context.Context, o adapter.Options, db kv.KV
 		err := r.scan(ctx, kv.Scan{})
 		return errors.Join(err, r.out.Flush())
 	}
-	uids, err := store.Names().Lookup(ctx, schema.Metric, metrics)
+	uids, err := store.Names().Lookup(ctx, storage.MetricName, metrics)
 	if err != nil {
 		return err
 	}

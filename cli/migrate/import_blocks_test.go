@@ -21,7 +21,7 @@ import (
 	"github.com/tsdbridge/tsdbridge/prometheus/columns"
 	"github.com/tsdbridge/tsdbridge/prometheus/promtest"
 	"github.com/tsdbridge/tsdbridge/prometheus/queryable"
-	"github.com/tsdbridge/tsdbridge/storage"
+	"github.com/tsdbridge/tsdbridge/storage/write"
 )
 
 // blocksOf returns the options of an import of a directory.
@@ -75,7 +75,7 @@ func TestImportBlocks(t *testing.T) {
 	dir := promtest.DataDir(t)
 	want := answerOfPrometheus(t, dir)
 	i := blocksOf(t, dir, func(i *ImportBlocksOptions) { i.State = filepath.Join(t.TempDir(), "state") })
-	o := adaptertest.Options(t, storage.WriteBuffered)
+	o := adaptertest.Options(t, write.Buffered)
 	code, out := clitest.Code(t, func(c command.Console) error { return ImportBlocks(t.Context(), o, i, c) })
 	if code != 0 || !strings.Contains(out, fmt.Sprintf("%d samples imported", len(want))) {
 		t.Errorf("%d: %s", code, out)
@@ -87,7 +87,7 @@ func TestImportBlocks(t *testing.T) {
 		t.Errorf("%d: %s", code, out)
 	}
 
-	o = adaptertest.Options(t, storage.WriteBuffered)
+	o = adaptertest.Options(t, write.Buffered)
 	a, stop := adaptertest.Run(t, o)
 	defer stop()
 	i.State, i.URL = "", "http://"+a.Addr()
@@ -113,7 +113,7 @@ func TestImportBlocksInterrupted(t *testing.T) {
 	i := blocksOf(t, dir, func(i *ImportBlocksOptions) {
 		i.State, i.Parallel, i.Patience = filepath.Join(t.TempDir(), "state"), 1, 0
 	})
-	o := adaptertest.Options(t, storage.WriteBuffered)
+	o := adaptertest.Options(t, write.Buffered)
 	err := o.RunAloneOrNew(t.Context(), func(ctx context.Context, a *adapter.Adapter) error {
 		store := a.Appendable().Store
 		for most := 1; ; most++ {
@@ -155,7 +155,7 @@ func TestImportBlocksDamaged(t *testing.T) {
 	if err := os.WriteFile(metas[0], []byte("{"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	o := adaptertest.Options(t, storage.WriteBuffered)
+	o := adaptertest.Options(t, write.Buffered)
 	code, out := clitest.Code(t, func(c command.Console) error { return ImportBlocks(t.Context(), o, blocksOf(t, dir), c) })
 	if code != command.ExitIncomplete || !strings.Contains(out, filepath.Base(filepath.Dir(metas[0]))+": meta.json: unexpected end") || !strings.Contains(out, "1 parts could not be read") {
 		t.Errorf("%d: %s", code, out)
@@ -167,7 +167,7 @@ func TestImportBlocksDamaged(t *testing.T) {
 
 // TestImportBlocksRefused: series that the store does not take are named, and the exit code tells.
 func TestImportBlocksRefused(t *testing.T) {
-	o := adaptertest.Options(t, storage.WriteBuffered)
+	o := adaptertest.Options(t, write.Buffered)
 	o.Prometheus.Write.SeriesBytes = len(promtest.DataLabels(10).Bytes(nil)) - 1
 	i := blocksOf(t, promtest.DataDir(t))
 	code, out := clitest.Code(t, func(c command.Console) error { return ImportBlocks(t.Context(), o, i, c) })

@@ -10,7 +10,7 @@ import (
 	"github.com/tsdbridge/tsdbridge/adapter/adaptertest"
 	"github.com/tsdbridge/tsdbridge/cli/command"
 	"github.com/tsdbridge/tsdbridge/prometheus/promtest"
-	"github.com/tsdbridge/tsdbridge/storage"
+	"github.com/tsdbridge/tsdbridge/storage/write"
 )
 
 // TestChangedSince: a state is refused whose import read something that has changed since. Otherwise what has come in addition would be
@@ -20,7 +20,7 @@ func TestChangedSince(t *testing.T) {
 	for name, prepare := range map[string]func(t *testing.T) (run func(c command.Console) error, change func()){
 		"a text with more samples": func(t *testing.T) (func(command.Console) error, func()) {
 			t.Helper()
-			i, o := DefaultImportTextOptions(), adaptertest.Options(t, storage.WriteBuffered)
+			i, o := DefaultImportTextOptions(), adaptertest.Options(t, write.Buffered)
 			i.Files, i.State = []string{textFile(t, "a 1 1600000000\n# EOF\n")}, state()
 			return func(c command.Console) error { return ImportText(t.Context(), o, i, c) }, func() {
 				if err := os.WriteFile(i.Files[0], []byte("a 1 1600000000\na 1 1600000001\n# EOF\n"), 0o600); err != nil {
@@ -30,7 +30,7 @@ func TestChangedSince(t *testing.T) {
 		},
 		"a copy of a head that has gone on": func(t *testing.T) (func(command.Console) error, func()) {
 			t.Helper()
-			dir, o := promtest.DataDir(t), adaptertest.Options(t, storage.WriteBuffered)
+			dir, o := promtest.DataDir(t), adaptertest.Options(t, write.Buffered)
 			i := blocksOf(t, dir)
 			i.State = state()
 			return func(c command.Console) error { return ImportBlocks(t.Context(), o, i, c) }, func() {
@@ -44,7 +44,7 @@ func TestChangedSince(t *testing.T) {
 			from, _ := filled(t)
 			a, stop := adaptertest.Run(t, from)
 			t.Cleanup(stop)
-			begin, o := time.UnixMilli(promtest.DataBegin), adaptertest.Options(t, storage.WriteBuffered)
+			begin, o := time.UnixMilli(promtest.DataBegin), adaptertest.Options(t, write.Buffered)
 			i := DefaultImportFetchOptions()
 			i.Server, i.From, i.To, i.State = "http://"+a.Addr()+"/api/v1/read", begin.UTC().Format(time.RFC3339), "1h-ago", state()
 			validate := func(now time.Time) {

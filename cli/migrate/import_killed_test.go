@@ -31,6 +31,7 @@ import (
 	"github.com/tsdbridge/tsdbridge/prometheus/queryable"
 	"github.com/tsdbridge/tsdbridge/prometheus/vmnative"
 	"github.com/tsdbridge/tsdbridge/storage"
+	"github.com/tsdbridge/tsdbridge/storage/write"
 )
 
 // killedEnv has the import that a process carries out to be killed, in JSON.
@@ -46,7 +47,7 @@ type killedImport struct {
 
 // run imports. Each batch is told before it is stored.
 func (k killedImport) run(t *testing.T, told func()) (code int, out string) {
-	o := adaptertest.Options(t, storage.WriteBuffered)
+	o := adaptertest.Options(t, write.Buffered)
 	o.Path = k.Path
 	return clitest.Code(t, func(c command.Console) error {
 		return o.RunAloneOrNew(t.Context(), func(ctx context.Context, a *adapter.Adapter) error {
@@ -269,7 +270,7 @@ func TestImportKilled(t *testing.T) {
 			if _, err := fmt.Sscanf(out, "%d ", &points); err != nil || code != 0 || points+before != len(c.want) || before == 0 || kills == 0 {
 				t.Errorf("exit code %d after %d kills, %d and %d samples of %d: %s", code, kills, points, before, len(c.want), out)
 			}
-			o := adaptertest.Options(t, storage.WriteBuffered)
+			o := adaptertest.Options(t, write.Buffered)
 			o.Path = k.Path
 			if diff := cmp.Diff(c.want, storedIn(t, o)); diff != "" {
 				t.Error(diff)

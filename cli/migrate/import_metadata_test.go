@@ -18,7 +18,7 @@ import (
 	"github.com/tsdbridge/tsdbridge/cli/clitest"
 	"github.com/tsdbridge/tsdbridge/cli/command"
 	"github.com/tsdbridge/tsdbridge/prometheus/promtest"
-	"github.com/tsdbridge/tsdbridge/storage"
+	"github.com/tsdbridge/tsdbridge/storage/write"
 )
 
 const describedMetrics = `{"status":"success","data":{
@@ -38,14 +38,14 @@ func TestImportMetadata(t *testing.T) {
 		_, _ = io.WriteString(w, describedMetrics)
 	}))
 	defer server.Close()
-	a, stop := adaptertest.Run(t, adaptertest.Options(t, storage.WriteBuffered))
+	a, stop := adaptertest.Run(t, adaptertest.Options(t, write.Buffered))
 	defer stop()
 	i := blocksOf(t, promtest.DataDir(t), func(i *ImportBlocksOptions) {
 		i.Match, i.URL = []string{"m1"}, "http://"+a.Addr()
 		i.Metadata = strings.Replace(server.URL, "http://", "http://me:secret@", 1)
 	})
 	code, out := clitest.Code(t, func(c command.Console) error {
-		return ImportBlocks(t.Context(), adaptertest.Options(t, storage.WriteBuffered), i, c)
+		return ImportBlocks(t.Context(), adaptertest.Options(t, write.Buffered), i, c)
 	})
 	if code != 0 || asked != "mesecret"+metadataPath || !strings.Contains(out, "metadata of 3 metrics stored") {
 		t.Errorf("%d, asked for %s: %s", code, asked, out)
@@ -81,7 +81,7 @@ func TestBadMetadata(t *testing.T) {
 		}
 	}
 	i := blocksOf(t, promtest.DataDir(t), func(i *ImportBlocksOptions) { i.Metadata = "/nonexistent" })
-	o := adaptertest.Options(t, storage.WriteBuffered)
+	o := adaptertest.Options(t, write.Buffered)
 	var out bytes.Buffer
 	if err := ImportBlocks(t.Context(), o, i, command.Console{Out: &out, Err: &out}); err == nil || strings.Contains(out.String(), "imported") {
 		t.Errorf("%v: %s", err, out.String())

@@ -23,14 +23,14 @@ import (
 	"github.com/tsdbridge/tsdbridge/cli/clitest"
 	"github.com/tsdbridge/tsdbridge/cli/command"
 	"github.com/tsdbridge/tsdbridge/prometheus/promtest"
-	"github.com/tsdbridge/tsdbridge/storage"
+	"github.com/tsdbridge/tsdbridge/storage/write"
 )
 
 // filled returns the options of an embedded store with what a data directory has, and that.
 func filled(t *testing.T) (adapter.Options, promtest.Samples) {
 	t.Helper()
 	dir := promtest.DataDir(t)
-	o := adaptertest.Options(t, storage.WriteBuffered)
+	o := adaptertest.Options(t, write.Buffered)
 	if code, out := clitest.Code(t, func(c command.Console) error { return ImportBlocks(t.Context(), o, blocksOf(t, dir), c) }); code != 0 {
 		t.Fatal(out)
 	}
@@ -48,7 +48,7 @@ func TestImportFetch(t *testing.T) {
 	if err := i.Validate(time.Now()); err != nil {
 		t.Fatal(err)
 	}
-	o := adaptertest.Options(t, storage.WriteBuffered)
+	o := adaptertest.Options(t, write.Buffered)
 	code, out := clitest.Code(t, func(c command.Console) error { return ImportFetch(t.Context(), o, i, c) })
 	if code != 0 || !strings.HasPrefix(out, strconv.Itoa(len(want))+" samples imported") {
 		t.Errorf("%d: %s", code, out)
@@ -99,7 +99,7 @@ func TestLines(t *testing.T) {
 	if code != command.ExitIncomplete || !strings.Contains(out, "lines of JSON cannot hold native histograms") || !strings.HasPrefix(out, strconv.Itoa(len(want))+" points exported") {
 		t.Errorf("%d: %s", code, out)
 	}
-	o := adaptertest.Options(t, storage.WriteBuffered)
+	o := adaptertest.Options(t, write.Buffered)
 	i := DefaultImportOptions()
 	i.Files = []string{e.Output}
 	code, out = clitest.Code(t, func(c command.Console) error { return ImportLines(t.Context(), o, i, c) })
@@ -133,7 +133,7 @@ func TestBadLines(t *testing.T) {
 		"other size": {`{"metric":{"__name__":"a"},"values":[1],"timestamps":[]}`, "file:2: 1 values, and 0 timestamps"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			o := adaptertest.Options(t, storage.WriteBuffered)
+			o := adaptertest.Options(t, write.Buffered)
 			i := DefaultImportOptions()
 			i.Files = []string{textFile(t, good+c.bad+"\n"+strings.Replace(good, `"m"`, `"n"`, 1))}
 			var text strings.Builder
@@ -155,7 +155,7 @@ func TestBadLines(t *testing.T) {
 // TestImportText imports OpenMetrics, and what is wrong in it.
 func TestImportText(t *testing.T) {
 	const text = "# TYPE a counter\n# HELP a Some.\na_total{x=\"1\"} 2 1600000000.5 # {trace=\"t\"} 0.5 1600000000\nb NaN 1600000001\nbad\nc 1\n# EOF\n"
-	o := adaptertest.Options(t, storage.WriteBuffered)
+	o := adaptertest.Options(t, write.Buffered)
 	i := DefaultImportTextOptions()
 	i.Files, i.Labels = []string{textFile(t, text)}, []string{"from=x"}
 	if err := i.Validate(); err != nil {
@@ -196,7 +196,7 @@ func TestText(t *testing.T) {
 	if code != command.ExitIncomplete || !strings.HasPrefix(out, strconv.Itoa(len(want))+" points exported") {
 		t.Errorf("%d: %s", code, out)
 	}
-	o := adaptertest.Options(t, storage.WriteBuffered)
+	o := adaptertest.Options(t, write.Buffered)
 	i := DefaultImportTextOptions()
 	i.Files = []string{e.Output}
 	code, out = clitest.Code(t, func(c command.Console) error { return ImportText(t.Context(), o, i, c) })
@@ -245,7 +245,7 @@ func TestImportFetchBadHistogram(t *testing.T) {
 	if err := i.Validate(time.Now()); err != nil {
 		t.Fatal(err)
 	}
-	o := adaptertest.Options(t, storage.WriteBuffered)
+	o := adaptertest.Options(t, write.Buffered)
 	code, out := clitest.Code(t, func(c command.Console) error { return ImportFetch(t.Context(), o, i, c) })
 	for _, want := range []string{
 		"3 samples imported", `2023-11-14T22:00:00.000Z: {__name__="a"}: histogram at 1700000000001: `, ", and 1 others\n", "1 parts could not be read, or not whole", "compared: 2 series, 3 samples", "0 series differ",
@@ -263,12 +263,12 @@ func TestImportFetchBadHistogram(t *testing.T) {
 // wanted.
 func TestImportNative(t *testing.T) {
 	const recorded = "../../prometheus/vmnative/testdata/v1.150."
-	lines, want := DefaultImportOptions(), adaptertest.Options(t, storage.WriteBuffered)
+	lines, want := DefaultImportOptions(), adaptertest.Options(t, write.Buffered)
 	lines.Files = []string{recorded + "jsonl.gz"}
 	if code, out := clitest.Code(t, func(c command.Console) error { return ImportLines(t.Context(), want, lines, c) }); code != 0 {
 		t.Fatal(out)
 	}
-	i, o := DefaultImportNativeOptions(), adaptertest.Options(t, storage.WriteBuffered)
+	i, o := DefaultImportNativeOptions(), adaptertest.Options(t, write.Buffered)
 	i.Files, i.Verify = []string{recorded + "native"}, VerifyAll
 	if err := i.Validate(); err != nil {
 		t.Fatal(err)
@@ -290,7 +290,7 @@ func TestImportNative(t *testing.T) {
 	if err := ImportNative(t.Context(), o, i, command.Console{Out: &said, Err: &said}); err == nil || !strings.Contains(err.Error(), "block 1: it is too short") {
 		t.Errorf("%v", err)
 	}
-	i.Skip, o = true, adaptertest.Options(t, storage.WriteBuffered)
+	i.Skip, o = true, adaptertest.Options(t, write.Buffered)
 	code, out = clitest.Code(t, func(c command.Console) error { return ImportNative(t.Context(), o, i, c) })
 	if code != command.ExitIncomplete || !strings.Contains(out, bad+": block 1: it is too short") || !strings.Contains(out, "1 parts could not be read, or not whole") {
 		t.Errorf("%d: %s", code, out)

@@ -17,7 +17,7 @@ import (
 	"github.com/tsdbridge/tsdbridge/cli/command"
 	"github.com/tsdbridge/tsdbridge/prometheus/columns"
 	"github.com/tsdbridge/tsdbridge/prometheus/promtest"
-	"github.com/tsdbridge/tsdbridge/storage"
+	"github.com/tsdbridge/tsdbridge/storage/write"
 )
 
 // What came in is equal, whatever the store has in addition; what was changed there is found.
@@ -25,7 +25,7 @@ func TestImportVerify(t *testing.T) {
 	dir := promtest.DataDir(t)
 	want := answerOfPrometheus(t, dir)
 	for _, how := range []string{VerifyAll, VerifySample} {
-		o := adaptertest.Options(t, storage.WriteBuffered)
+		o := adaptertest.Options(t, write.Buffered)
 		a, stop := adaptertest.Run(t, o)
 		i := blocksOf(t, dir, func(i *ImportBlocksOptions) {
 			i.Verify, i.State, i.Labels = how, filepath.Join(t.TempDir(), "state"), []string{"from=there"}
@@ -55,7 +55,7 @@ func TestImportVerify(t *testing.T) {
 
 // What the store refuses is missing.
 func TestImportVerifyRefused(t *testing.T) {
-	o := adaptertest.Options(t, storage.WriteBuffered)
+	o := adaptertest.Options(t, write.Buffered)
 	o.Prometheus.Write.SeriesBytes = len(promtest.DataLabels(10).Bytes(nil)) - 1
 	i := blocksOf(t, promtest.DataDir(t), func(i *ImportBlocksOptions) { i.Verify = VerifyAll })
 	code, out := clitest.Code(t, func(c command.Console) error { return ImportBlocks(t.Context(), o, i, c) })
@@ -66,7 +66,7 @@ func TestImportVerifyRefused(t *testing.T) {
 
 // Text is compared as it is now, with what was imported.
 func TestImportTextVerify(t *testing.T) {
-	o := adaptertest.Options(t, storage.WriteBuffered)
+	o := adaptertest.Options(t, write.Buffered)
 	i := DefaultImportTextOptions()
 	i.Verify, i.State, i.Skip = VerifyAll, filepath.Join(t.TempDir(), "state"), true
 	i.Files = []string{textFile(t, "a{x=\"1\"} 2 1600000000 # {trace=\"t\"} 0.5 1600000000\nb 1 1600000001\na{x=\"1\"} 3 1600000000\nbad, and longer than what follows\n# EOF\n")}
@@ -105,7 +105,7 @@ func TestOtherVerify(t *testing.T) {
 	if err := i.Validate(time.Now()); err != nil {
 		t.Fatal(err)
 	}
-	o := adaptertest.Options(t, storage.WriteBuffered)
+	o := adaptertest.Options(t, write.Buffered)
 	code, out := clitest.Code(t, func(c command.Console) error { return ImportFetch(t.Context(), o, i, c) })
 	if code != 0 || !strings.Contains(out, fmt.Sprintf("%d samples imported", len(want))) || !strings.Contains(out, fmt.Sprintf("compared: 12 series, %d samples", len(want))) || !strings.Contains(out, "0 series differ") {
 		t.Errorf("%d: %s", code, out)

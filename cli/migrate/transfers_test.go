@@ -18,7 +18,7 @@ import (
 	"github.com/tsdbridge/tsdbridge/cli/clitest"
 	"github.com/tsdbridge/tsdbridge/cli/command"
 	"github.com/tsdbridge/tsdbridge/prometheus/promtest"
-	"github.com/tsdbridge/tsdbridge/storage"
+	"github.com/tsdbridge/tsdbridge/storage/write"
 )
 
 // shownTransfers asks an adapter for its transfers.
@@ -36,7 +36,7 @@ func shownTransfers(t *testing.T, a *adapter.Adapter) (list []admin.Transferred)
 
 // Commands that work by way of a running adapter tell it how far they are, and how they ended.
 func TestTransfersTold(t *testing.T) {
-	a, stop := adaptertest.Run(t, adaptertest.Options(t, storage.WriteThrough))
+	a, stop := adaptertest.Run(t, adaptertest.Options(t, write.Through))
 	defer stop()
 	base := "http://" + a.Addr()
 	dir := t.TempDir()
@@ -103,7 +103,7 @@ func TestSamplesTold(t *testing.T) {
 	text.URL, text.Output = base, filepath.Join(dir, "text")
 	blocks.URL, blocks.Dir = base, filepath.Join(dir, "blocks")
 	lines.To, blocks.To = "2023-11-15T09:00:00Z", "2023-11-15T09:00:00Z"
-	to, stopTo := adaptertest.Run(t, adaptertest.Options(t, storage.WriteBuffered))
+	to, stopTo := adaptertest.Run(t, adaptertest.Options(t, write.Buffered))
 	defer stopTo()
 	copies := DefaultCopyOptions()
 	copies.From.Given, copies.To.Given, copies.Verify = base, "http://"+to.Addr(), VerifyAll

@@ -13,6 +13,7 @@ import (
 	"github.com/tsdbridge/tsdbridge/cli/clitest"
 	"github.com/tsdbridge/tsdbridge/cli/command"
 	"github.com/tsdbridge/tsdbridge/storage"
+	"github.com/tsdbridge/tsdbridge/storage/write"
 )
 
 func writeText(t *testing.T, file, text string) {
@@ -44,7 +45,7 @@ func TestFill(t *testing.T) {
 	file, bad := filepath.Join(dir, "a.yml"), filepath.Join(dir, "bad.yml")
 	writeText(t, file, "groups: [{name: g, rules: [{record: filled, lang: graphite, window: 10m, expr: 'sumSeries(load.*)'}, {record: one, expr: vector(1)}]}]\n")
 	writeText(t, bad, "groups: [{name: g, rules: [{record: filled, expr: 'sum('}]}]\n")
-	o := adaptertest.Options(t, storage.WriteThrough)
+	o := adaptertest.Options(t, write.Through)
 	a, _ := adaptertest.Run(t, o)
 	then := time.Now().Add(-2 * time.Hour).Truncate(time.Minute)
 	appendPaths(t, a, then, map[string]float64{"load.a": 1, "load.b": 2})

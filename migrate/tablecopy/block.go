@@ -40,7 +40,7 @@ type Tree struct {
 
 // A Name has a UID. Document is its UIDMeta; nil: it has none.
 type Name struct {
-	Kind     schema.Kind
+	Kind     storage.NameKind
 	Name     string
 	Document []byte
 }

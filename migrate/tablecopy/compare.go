@@ -116,7 +116,7 @@ func (c *comparison) each(s *Series, see func(thing)) {
 	for _, document := range s.Notes {
 		if note, err := schema.ParseAnnotation(document); err == nil {
 			note.TSUID = ""
-			one := c.among('n', note.Start, 0, note.AppendTo(nil))
+			one := c.among('n', note.Start, 0, schema.AppendAnnotation(nil, note))
 			one.at = schema.MillisOf(note.Start)
 			see(one)
 		}

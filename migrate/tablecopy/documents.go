@@ -30,7 +30,7 @@ func (r *Reader) readTrees(ctx context.Context, give func(*Block) error) error {
 // readNames gives the names that have UIDs, with their documents.
 func (r *Reader) readNames(ctx context.Context, give func(*Block) error) error {
 	var lists [3][]storage.Mapping
-	flush := func(kind schema.Kind) error {
+	flush := func(kind storage.NameKind) error {
 		b, err := r.namesBlock(ctx, kind, lists[kind])
 		lists[kind] = lists[kind][:0]
 		if err != nil || b.empty() {
@@ -44,7 +44,7 @@ func (r *Reader) readNames(ctx context.Context, give func(*Block) error) error {
 		}
 		return flush(m.Kind)
 	})
-	for _, kind := range schema.Kinds() {
+	for _, kind := range storage.NameKinds() {
 		if err == nil {
 			err = flush(kind)
 		}
@@ -53,7 +53,7 @@ func (r *Reader) readNames(ctx context.Context, give func(*Block) error) error {
 }
 
 // namesBlock returns the names of a kind with their documents.
-func (r *Reader) namesBlock(ctx context.Context, kind schema.Kind, list []storage.Mapping) (*Block, error) {
+func (r *Reader) namesBlock(ctx context.Context, kind storage.NameKind, list []storage.Mapping) (*Block, error) {
 	uids := make([]string, len(list))
 	for i, m := range list {
 		uids[i] = string(m.UID)
@@ -131,7 +131,7 @@ func (r *Reader) seriesBlock(ctx context.Context, tsuids [][]byte) (*Block, erro
 
 // A nameKey is a name of a kind.
 type nameKey struct {
-	kind schema.Kind
+	kind storage.NameKind
 	name string
 }
 
@@ -141,7 +141,7 @@ func (r *Reader) addNames(ctx context.Context, b *Block, sent map[nameKey]bool) 
 		clear(sent)
 	}
 	var lists [3][]string
-	add := func(kind schema.Kind, name string) {
+	add := func(kind storage.NameKind, name string) {
 		if one := (nameKey{kind, name}); !sent[one] {
 			sent[one] = true
 			lists[kind] = append(lists[kind], name)
@@ -149,13 +149,13 @@ func (r *Reader) addNames(ctx context.Context, b *Block, sent map[nameKey]bool) 
 	}
 	for i := range b.Series {
 		s := &b.Series[i].Name
-		add(schema.Metric, s.Metric)
+		add(storage.MetricName, s.Metric)
 		for _, tag := range s.Tags {
-			add(schema.Tagk, tag.Key)
-			add(schema.Tagv, tag.Value)
+			add(storage.TagKeyName, tag.Key)
+			add(storage.TagValueName, tag.Value)
 		}
 	}
-	for _, kind := range schema.Kinds() {
+	for _, kind := range storage.NameKinds() {
 		uids, err := r.s.Store.Names().Lookup(ctx, kind, lists[kind])
 		if err != nil {
 			return err
@@ -200,12 +200,12 @@ func (r *Reader) notesBlock(ctx context.Context, from, to int64) (*Block, error)
 	}
 	b := &Block{}
 	for _, note := range notes {
-		b.Notes = append(b.Notes, note.AppendTo(nil))
+		b.Notes = append(b.Notes, schema.AppendAnnotation(nil, note))
 	}
 	return b, nil
 }
 
-func allKinds() []schema.Kind {
-	kinds := schema.Kinds()
+func allKinds() []storage.NameKind {
+	kinds := storage.NameKinds()
 	return kinds[:]
 }

@@ -14,7 +14,6 @@ import (
 	"github.com/tsdbridge/tsdbridge/internal/retry"
 	"github.com/tsdbridge/tsdbridge/migrate/pipeline"
 	"github.com/tsdbridge/tsdbridge/storage"
-	"github.com/tsdbridge/tsdbridge/storage/schema"
 )
 
 // FollowOptions are what a copy of a running system needs in addition.
@@ -177,7 +176,7 @@ func (f *following) knownMetrics(ctx context.Context, spans []Span) (known map[s
 		known = map[string]bool{}
 		return f.From.Read(ctx, pipeline.Range{Part: PartNames, To: math.MaxInt64}, func(b *Block) error {
 			for i := range b.Names {
-				if b.Names[i].Kind == schema.Metric {
+				if b.Names[i].Kind == storage.MetricName {
 					known[b.Names[i].Name] = true
 				}
 			}

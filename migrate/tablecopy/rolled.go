@@ -11,7 +11,6 @@ import (
 	"github.com/tsdbridge/tsdbridge/storage"
 	"github.com/tsdbridge/tsdbridge/storage/archive"
 	"github.com/tsdbridge/tsdbridge/storage/rollup"
-	"github.com/tsdbridge/tsdbridge/storage/schema"
 )
 
 // A range of rolled up values has at least so many rows of each series, and so much time.
@@ -37,7 +36,7 @@ func (r *Reader) rolledRanges(ctx context.Context, after pipeline.Range) ([]pipe
 
 // nextRolled returns the next range of a metric in a part.
 func (r *Reader) nextRolled(ctx context.Context, part rollup.Part, metric string, from int64) (one pipeline.Range, ok bool, err error) {
-	uids, err := r.s.Store.Names().Lookup(ctx, schema.Metric, []string{metric})
+	uids, err := r.s.Store.Names().Lookup(ctx, storage.MetricName, []string{metric})
 	if err != nil || uids[0] == "" {
 		return one, false, err
 	}
@@ -65,7 +64,7 @@ func (r *Reader) readRolled(ctx context.Context, about pipeline.Range, give func
 	if err != nil {
 		return err
 	}
-	uids, err := r.s.Store.Names().Lookup(ctx, schema.Metric, []string{about.Name})
+	uids, err := r.s.Store.Names().Lookup(ctx, storage.MetricName, []string{about.Name})
 	if err != nil || uids[0] == "" { // it was deleted or renamed
 		return err
 	}

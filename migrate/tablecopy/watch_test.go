@@ -8,7 +8,6 @@ import (
 	"github.com/tsdbridge/tsdbridge/prometheus/promtest"
 	"github.com/tsdbridge/tsdbridge/storage"
 	"github.com/tsdbridge/tsdbridge/storage/kv"
-	"github.com/tsdbridge/tsdbridge/storage/schema"
 )
 
 // What a follower that has gone would ask about is kept for a time.
@@ -60,7 +59,7 @@ func TestWatchRename(t *testing.T) {
 		return c
 	}
 	changes()
-	if err := store.Rename(t.Context(), schema.Metric, "m", "n"); err != nil {
+	if err := store.Rename(t.Context(), storage.MetricName, "m", "n"); err != nil {
 		t.Fatal(err)
 	}
 	want := []Span{{"", 0, storage.MaxTime}}

@@ -16,7 +16,7 @@ import (
 func wholeBlock() *Block {
 	return &Block{
 		Trees: []Tree{{schema.Tree{Name: "t", Enabled: true}, []schema.TreeRule{{Type: "TAGK", Field: "host", Level: 1}}}},
-		Names: []Name{{schema.Tagv, "\u00e4 \"", []byte{0, 255, '"'}}, {Kind: schema.Metric, Name: "m"}},
+		Names: []Name{{storage.TagValueName, "\u00e4 \"", []byte{0, 255, '"'}}, {Kind: storage.MetricName, Name: "m"}},
 		Notes: [][]byte{[]byte(`{"startTime":1}`)},
 		Lost:  []Loss{{"a", "b"}},
 		Series: []Series{{

@@ -185,7 +185,7 @@ func (p *put) names(ctx context.Context) error {
 	return nil
 }
 
-func (p *put) namesOf(ctx context.Context, kind schema.Kind, names []string, documents [][]byte) error {
+func (p *put) namesOf(ctx context.Context, kind storage.NameKind, names []string, documents [][]byte) error {
 	uids, errs := p.s.Store.Names().Assign(ctx, kind, names)
 	for i, err := range errs {
 		if err != nil {

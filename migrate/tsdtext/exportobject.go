@@ -95,7 +95,7 @@ func (l *exportLine) appendNote(b []byte, note storage.Annotation) []byte {
 // appendDocument appends an annotation without its series.
 func appendDocument(b []byte, note storage.Annotation) []byte {
 	note.TSUID = ""
-	return append(note.AppendTo(append(b, ' ')), '\n')
+	return append(schema.AppendAnnotation(append(b, ' '), note), '\n')
 }
 
 // readGlobal gives the global annotations of a range.

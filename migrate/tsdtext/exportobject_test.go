@@ -58,7 +58,7 @@ func notesOf(t *testing.T, store *store.Store, name, tsuid string) (lines []stri
 	}
 	for _, n := range notes {
 		n.TSUID = ""
-		lines = append(lines, name+" "+string(n.AppendTo(nil)))
+		lines = append(lines, name+" "+string(schema.AppendAnnotation(nil, n)))
 	}
 	return lines
 }

@@ -68,7 +68,7 @@ func (x *Exporter) errNoPart(name string) error {
 
 // nextRolled returns the next range of a metric in a part.
 func (x *Exporter) nextRolled(ctx context.Context, part rollup.Part, metric string, from int64) (r pipeline.Range, ok bool, err error) {
-	uids, err := x.o.Names.Lookup(ctx, schema.Metric, []string{metric})
+	uids, err := x.o.Names.Lookup(ctx, storage.MetricName, []string{metric})
 	if err != nil || uids[0] == "" {
 		return r, false, err
 	}
@@ -94,7 +94,7 @@ func (x *Exporter) readRolled(ctx context.Context, r pipeline.Range, give func(p
 		return x.errNoPart(r.Part)
 	}
 	part := x.rolled[at]
-	uids, err := x.o.Names.Lookup(ctx, schema.Metric, []string{r.Name})
+	uids, err := x.o.Names.Lookup(ctx, storage.MetricName, []string{r.Name})
 	if err != nil {
 		return err
 	}

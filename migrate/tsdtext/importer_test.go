@@ -16,7 +16,6 @@ import (
 	"github.com/tsdbridge/tsdbridge/opentsdb/opentsdbtest"
 	"github.com/tsdbridge/tsdbridge/opentsdb/put"
 	"github.com/tsdbridge/tsdbridge/storage"
-	"github.com/tsdbridge/tsdbridge/storage/schema"
 )
 
 func testImporter(a storage.Appender) *Importer {
@@ -234,6 +233,6 @@ func FuzzImport(f *testing.F) {
 // noNames knows no name.
 type noNames struct{}
 
-func (noNames) Lookup(_ context.Context, _ schema.Kind, names []string) ([]string, error) {
+func (noNames) Lookup(_ context.Context, _ storage.NameKind, names []string) ([]string, error) {
 	return make([]string, len(names)), nil
 }

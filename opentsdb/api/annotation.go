@@ -171,7 +171,7 @@ func (a *API) getAnnotation(w http.ResponseWriter, r *request, note storage.Anno
 	case !ok:
 		return httpapi.Error{Status: http.StatusNotFound, Message: "Unable to locate annotation in storage"}
 	}
-	httpapi.WriteJSON(w, r.Request, http.StatusOK, json.RawMessage(found.AppendShown(nil)))
+	httpapi.WriteJSON(w, r.Request, http.StatusOK, json.RawMessage(schema.AppendShownAnnotation(nil, found)))
 	return nil
 }
 
@@ -188,7 +188,7 @@ func (a *API) putAnnotation(w http.ResponseWriter, r *request, note storage.Anno
 	if err != nil {
 		return refusedAnnotation(err)
 	}
-	httpapi.WriteJSON(w, r.Request, http.StatusOK, json.RawMessage(stored[0].AppendShown(nil)))
+	httpapi.WriteJSON(w, r.Request, http.StatusOK, json.RawMessage(schema.AppendShownAnnotation(nil, stored[0])))
 	return nil
 }
 
@@ -263,7 +263,7 @@ func writeAnnotations(w http.ResponseWriter, r *request, list []storage.Annotati
 		if i > 0 {
 			body = append(body, ',')
 		}
-		body = note.AppendShown(body)
+		body = schema.AppendShownAnnotation(body, note)
 	}
 	httpapi.WriteJSON(w, r.Request, http.StatusOK, json.RawMessage(append(body, ']')))
 }

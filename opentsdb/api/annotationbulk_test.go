@@ -28,7 +28,7 @@ func FuzzAnnotationBulk(f *testing.F) {
 			if list[i].Start < 1 || setsNothing(&list[i]) || err != nil {
 				t.Errorf("%s has %+v, %v", b, list[i], err)
 			}
-			list[i].AppendTo(list[i].AppendShown(nil))
+			schema.AppendAnnotation(schema.AppendShownAnnotation(nil, list[i]), list[i])
 		}
 		checkDeletion(t, b, now, func() (bulkDeletion, error) {
 			r := httptest.NewRequestWithContext(t.Context(), http.MethodDelete, "/api/annotation/bulk", bytes.NewReader(b))

@@ -8,12 +8,11 @@ import (
 
 	"github.com/tsdbridge/tsdbridge/opentsdb/httpapi"
 	"github.com/tsdbridge/tsdbridge/storage"
-	"github.com/tsdbridge/tsdbridge/storage/schema"
 )
 
 // A Renamer gives the UIDs of names other names; a store is one.
 type Renamer interface {
-	Rename(ctx context.Context, kind schema.Kind, from, to string) error
+	Rename(ctx context.Context, kind storage.NameKind, from, to string) error
 }
 
 // renamed is the answer to a rename, in the order of a TSD's fields.
@@ -65,7 +64,7 @@ func (a *API) renameAs(ctx context.Context, n renaming) error {
 			return nameError{err}
 		}
 	}
-	for _, kind := range schema.Kinds() {
+	for _, kind := range storage.NameKinds() {
 		if strings.EqualFold(n.kind, kind.String()) {
 			return a.o.Renamer.Rename(ctx, kind, n.from, n.to)
 		}

@@ -7,16 +7,16 @@ import (
 
 	"github.com/tsdbridge/tsdbridge/opentsdb/httpapi"
 	"github.com/tsdbridge/tsdbridge/opentsdb/jackson"
-	"github.com/tsdbridge/tsdbridge/storage/schema"
+	"github.com/tsdbridge/tsdbridge/storage"
 )
 
 // Names lists the names of tsdb-uid and assigns UIDs.
 type Names interface {
-	Lookup(ctx context.Context, kind schema.Kind, names []string) ([]string, error)
+	Lookup(ctx context.Context, kind storage.NameKind, names []string) ([]string, error)
 	// Assign returns the UIDs of names, in order; errs is nil or has an error for each name.
-	Assign(ctx context.Context, kind schema.Kind, names []string) (uids []string, errs []error)
+	Assign(ctx context.Context, kind storage.NameKind, names []string) (uids []string, errs []error)
 	// Suggest returns the first names with a prefix, in order, at most so many.
-	Suggest(ctx context.Context, kind schema.Kind, prefix string, most int) ([]string, error)
+	Suggest(ctx context.Context, kind storage.NameKind, prefix string, most int) ([]string, error)
 }
 
 // defaultSuggestions is how many names there are without a max.
@@ -40,7 +40,7 @@ func (a *API) suggested(w http.ResponseWriter, r *request) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	kind, ok := map[string]schema.Kind{"metrics": schema.Metric, "tagk": schema.Tagk, "tagv": schema.Tagv}[p.Type]
+	kind, ok := map[string]storage.NameKind{"metrics": storage.MetricName, "tagk": storage.TagKeyName, "tagv": storage.TagValueName}[p.Type]
 	if !ok {
 		return nil, httpapi.BadRequest("Invalid 'type' parameter:" + p.Type)
 	}

@@ -247,7 +247,7 @@ func messagesOf(e tree.Explanation) []string {
 func nameless(s *schema.DescribedSeries) string {
 	for kind, uid := range s.UIDs() {
 		if uid.Name == "" {
-			return fmt.Sprintf("No such unique ID for '%s': %X", kind.Qualifier(), uid.UID)
+			return fmt.Sprintf("No such unique ID for '%s': %X", kind.Plural(), uid.UID)
 		}
 	}
 	return "No such unique ID"

@@ -14,6 +14,7 @@ import (
 	"github.com/tsdbridge/tsdbridge/opentsdb/httpapi"
 	"github.com/tsdbridge/tsdbridge/opentsdb/jackson"
 	"github.com/tsdbridge/tsdbridge/opentsdb/query"
+	"github.com/tsdbridge/tsdbridge/storage"
 	"github.com/tsdbridge/tsdbridge/storage/documents"
 	"github.com/tsdbridge/tsdbridge/storage/schema"
 )
@@ -280,22 +281,22 @@ func (a *API) deleteTSMeta(w http.ResponseWriter, r *request, e *schema.TSMetaEd
 
 // resolveName returns the UIDs of a name; the tags are in the order of those of their keys.
 func (a *API) resolveName(ctx context.Context, s query.SeriesName) (metric string, tags []schema.Pair, err error) {
-	names := [3][]string{schema.Metric: {s.Metric}}
+	names := [3][]string{storage.MetricName: {s.Metric}}
 	for _, t := range s.Tags {
-		names[schema.Tagk], names[schema.Tagv] = append(names[schema.Tagk], t.Key), append(names[schema.Tagv], t.Value)
+		names[storage.TagKeyName], names[storage.TagValueName] = append(names[storage.TagKeyName], t.Key), append(names[storage.TagValueName], t.Value)
 	}
 	var uids [3][]string
-	for _, kind := range schema.Kinds() {
+	for _, kind := range storage.NameKinds() {
 		if uids[kind], err = a.o.Names.Lookup(ctx, kind, names[kind]); err != nil {
 			return "", nil, err
 		}
 		if i := slices.Index(uids[kind], ""); i >= 0 {
-			return "", nil, query.UnknownNameError{Kind: string(kind.Qualifier()), Name: names[kind][i]}
+			return "", nil, query.UnknownNameError{Kind: kind.Plural(), Name: names[kind][i]}
 		}
 	}
 	for i := range s.Tags {
-		tags = append(tags, schema.Pair{Key: []byte(uids[schema.Tagk][i]), Value: []byte(uids[schema.Tagv][i])})
+		tags = append(tags, schema.Pair{Key: []byte(uids[storage.TagKeyName][i]), Value: []byte(uids[storage.TagValueName][i])})
 	}
 	slices.SortFunc(tags, func(x, y schema.Pair) int { return bytes.Compare(x.Key, y.Key) })
-	return uids[schema.Metric][0], tags, nil
+	return uids[storage.MetricName][0], tags, nil
 }

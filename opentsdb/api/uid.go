@@ -11,7 +11,7 @@ import (
 
 	"github.com/tsdbridge/tsdbridge/opentsdb/httpapi"
 	"github.com/tsdbridge/tsdbridge/opentsdb/jackson"
-	"github.com/tsdbridge/tsdbridge/storage/schema"
+	"github.com/tsdbridge/tsdbridge/storage"
 )
 
 // uid answers /api/uid/….
@@ -107,8 +107,8 @@ func (a *API) assignKind(ctx context.Context, kindName string, names []string) (
 var errUnknownKind = errors.New("Unknown type name")
 
 // assignable returns the kind of a name, which may be in any case.
-func assignable(name string) (schema.Kind, bool) {
-	for _, kind := range schema.Kinds() {
+func assignable(name string) (storage.NameKind, bool) {
+	for _, kind := range storage.NameKinds() {
 		if strings.EqualFold(name, kind.String()) {
 			return kind, true
 		}
@@ -145,7 +145,7 @@ func assignParameters(w http.ResponseWriter, r *request) (map[string][]string, e
 			return nil, unparsable(err)
 		}
 	} else {
-		for _, kind := range schema.Kinds() {
+		for _, kind := range storage.NameKinds() {
 			if values := strings.TrimRight(r.last(kind.String()), ","); values != "" { // Java's split leaves out the last empty ones
 				names[kind.String()] = strings.Split(values, ",")
 			}

@@ -11,15 +11,16 @@ import (
 	"github.com/tsdbridge/tsdbridge/opentsdb/httpapi"
 	"github.com/tsdbridge/tsdbridge/opentsdb/jackson"
 	"github.com/tsdbridge/tsdbridge/opentsdb/query"
+	"github.com/tsdbridge/tsdbridge/storage"
 	"github.com/tsdbridge/tsdbridge/storage/documents"
 	"github.com/tsdbridge/tsdbridge/storage/schema"
 )
 
 // Metadata keeps the documents of UIDs and series; those of a store are one.
 type Metadata interface {
-	UIDMeta(ctx context.Context, kind schema.Kind, uid string) (schema.NamedUIDMeta, error)
+	UIDMeta(ctx context.Context, kind storage.NameKind, uid string) (schema.NamedUIDMeta, error)
 	EditUIDMeta(ctx context.Context, uid string, e *schema.UIDMetaEdit, replace bool) error
-	DeleteUIDMeta(ctx context.Context, kind schema.Kind, uid string) error
+	DeleteUIDMeta(ctx context.Context, kind storage.NameKind, uid string) error
 
 	SeriesMeta(ctx context.Context, tsuid []byte) (m schema.SeriesMeta, ok bool, err error)
 	SeriesMetas(ctx context.Context, metric string, tags []schema.Pair, most int) ([]schema.SeriesMeta, error)
@@ -61,7 +62,7 @@ func (a *API) getUIDMeta(w http.ResponseWriter, r *request) error {
 	if err != nil {
 		return err
 	}
-	kind, err := schema.ParseKind(name)
+	kind, err := storage.ParseNameKind(name)
 	if err != nil {
 		return query.SyntaxError{Err: err}
 	}
@@ -72,7 +73,7 @@ func (a *API) getUIDMeta(w http.ResponseWriter, r *request) error {
 	return a.showUIDMeta(w, r, kind, uid)
 }
 
-func (a *API) showUIDMeta(w http.ResponseWriter, r *request, kind schema.Kind, uid string) error {
+func (a *API) showUIDMeta(w http.ResponseWriter, r *request, kind storage.NameKind, uid string) error {
 	m, err := a.o.Metadata.UIDMeta(r.Context(), kind, uid)
 	if err != nil {
 		return noUID(err, "Could not find the requested UID")
@@ -83,7 +84,7 @@ func (a *API) showUIDMeta(w http.ResponseWriter, r *request, kind schema.Kind, u
 
 // noUID returns the answer to an error that says that a UID has no name; other errors stay.
 func noUID(err error, message string) error {
-	if none, ok := errors.AsType[documents.NoUIDError](err); ok {
+	if none, ok := errors.AsType[storage.NoNameOfUIDError](err); ok {
 		return httpapi.Error{Status: http.StatusNotFound, Message: message, Details: none.Error()}
 	}
 	return err
@@ -129,7 +130,7 @@ func readUIDMetaEdit(w http.ResponseWriter, r *request) (e schema.UIDMetaEdit, e
 	if err != nil {
 		return e, err
 	}
-	if e.Kind, err = schema.ParseKind(kind); err != nil {
+	if e.Kind, err = storage.ParseNameKind(kind); err != nil {
 		return e, query.SyntaxError{Err: err}
 	}
 	e.HasKind = true
@@ -186,13 +187,13 @@ func (a *API) deleteUIDMeta(w http.ResponseWriter, r *request, e *schema.UIDMeta
 }
 
 // uidOf reads the UID of a kind.
-func (a *API) uidOf(kind schema.Kind, text string) (string, error) {
+func (a *API) uidOf(kind storage.NameKind, text string) (string, error) {
 	uid, err := parseUID(text)
 	if err != nil {
 		return "", err
 	}
 	if width := a.o.Layout.Width(kind); len(uid) != width {
-		return "", fmt.Errorf("Wrong id.length = %d which is != %d required for '%s'", len(uid), width, kind.Qualifier())
+		return "", fmt.Errorf("Wrong id.length = %d which is != %d required for '%s'", len(uid), width, kind.Plural())
 	}
 	return string(uid), nil
 }

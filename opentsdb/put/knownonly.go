@@ -6,7 +6,6 @@ import (
 	"slices"
 
 	"github.com/tsdbridge/tsdbridge/storage"
-	"github.com/tsdbridge/tsdbridge/storage/schema"
 )
 
 // noName refuses a name without a UID, in a TSD's words.
@@ -21,8 +20,8 @@ func (e noName) Unwrap() error { return storage.ErrInvalid }
 type AutoCreate struct{ Metrics, TagKeys, TagValues bool }
 
 // off returns the kinds whose names must be known.
-func (a AutoCreate) off() (kinds []schema.Kind) {
-	for kind, create := range map[schema.Kind]bool{schema.Metric: a.Metrics, schema.Tagk: a.TagKeys, schema.Tagv: a.TagValues} {
+func (a AutoCreate) off() (kinds []storage.NameKind) {
+	for kind, create := range map[storage.NameKind]bool{storage.MetricName: a.Metrics, storage.TagKeyName: a.TagKeys, storage.TagValueName: a.TagValues} {
 		if !create {
 			kinds = append(kinds, kind)
 		}
@@ -33,7 +32,7 @@ func (a AutoCreate) off() (kinds []schema.Kind) {
 
 // A Dictionary looks names up, in order; those without a UID are empty.
 type Dictionary interface {
-	Lookup(ctx context.Context, kind schema.Kind, names []string) ([]string, error)
+	Lookup(ctx context.Context, kind storage.NameKind, names []string) ([]string, error)
 }
 
 // Limit returns an Appender that gives new names of the other kinds no UIDs.
@@ -49,7 +48,7 @@ func (a AutoCreate) Limit(to storage.Appender, names Dictionary) storage.Appende
 type knownOnly struct {
 	storage.Appender
 	names Dictionary
-	kinds []schema.Kind // whose names must be known
+	kinds []storage.NameKind // whose names must be known
 }
 
 // Resolve implements storage.Appender.
@@ -88,17 +87,17 @@ func (k knownOnly) Resolve(ctx context.Context, series []storage.Series) ([]stor
 }
 
 // refuse sets the errors of series that have names without UIDs.
-func (k knownOnly) refuse(ctx context.Context, kind schema.Kind, series []storage.Series, errs []error) error {
+func (k knownOnly) refuse(ctx context.Context, kind storage.NameKind, series []storage.Series, errs []error) error {
 	at := map[string]int{}
 	var names []string
 	each := func(s *storage.Series, see func(name string) bool) {
 		switch kind {
-		case schema.Metric:
+		case storage.MetricName:
 			see(s.Metric)
 		default:
 			for _, tag := range s.Tags {
 				name := tag.Key
-				if kind == schema.Tagv {
+				if kind == storage.TagValueName {
 					name = tag.Value
 				}
 				if !see(name) {
@@ -126,7 +125,7 @@ func (k knownOnly) refuse(ctx context.Context, kind schema.Kind, series []storag
 		}
 		each(&series[i], func(name string) bool {
 			if uids[at[name]] == "" {
-				errs[i] = noName{string(kind.Qualifier()), name}
+				errs[i] = noName{kind.Plural(), name}
 			}
 			return errs[i] == nil
 		})

@@ -87,7 +87,7 @@ func appendAnnotations(dst []byte, list []storage.Annotation) []byte {
 		if i > 0 {
 			dst = append(dst, ',')
 		}
-		dst = a.AppendShown(dst)
+		dst = schema.AppendShownAnnotation(dst, a)
 	}
 	return append(dst, ']')
 }

@@ -32,7 +32,7 @@ type Catalog interface {
 
 // Dictionary looks up the UIDs of names; an unknown name has "".
 type Dictionary interface {
-	Lookup(ctx context.Context, kind schema.Kind, names []string) ([]string, error)
+	Lookup(ctx context.Context, kind storage.NameKind, names []string) ([]string, error)
 }
 
 // Options are what an Engine needs. MaxSeries and MaxPoints bound what one sub query may read; 0: no
@@ -263,7 +263,7 @@ func (e *Engine) ordered(found []storage.Found) []member {
 }
 
 func (e *Engine) findMetric(ctx context.Context, q *SubQuery, start, end int64) ([]storage.Found, error) {
-	if err := e.known(ctx, schema.Metric, "metrics", q.Metric); err != nil {
+	if err := e.known(ctx, storage.MetricName, "metrics", q.Metric); err != nil {
 		return nil, err
 	}
 	keys := make([]string, 0, len(q.Filters))
@@ -273,7 +273,7 @@ func (e *Engine) findMetric(ctx context.Context, q *SubQuery, start, end int64) 
 		}
 		keys = append(keys, f.TagKey)
 	}
-	uids, err := e.o.Names.Lookup(ctx, schema.Tagk, keys)
+	uids, err := e.o.Names.Lookup(ctx, storage.TagKeyName, keys)
 	if err != nil {
 		return nil, err
 	}
@@ -301,7 +301,7 @@ func (q *SubQuery) nameKeys(uids []string) {
 }
 
 // known returns an UnknownNameError for the first name that has no UID.
-func (e *Engine) known(ctx context.Context, kind schema.Kind, what string, names ...string) error {
+func (e *Engine) known(ctx context.Context, kind storage.NameKind, what string, names ...string) error {
 	uids, err := e.o.Names.Lookup(ctx, kind, names)
 	if err != nil {
 		return err
@@ -320,11 +320,11 @@ const maxResolved = 4096
 // one that has a UID. One that it must not have need not exist.
 func (e *Engine) resolve(ctx context.Context, f Filter) error {
 	if f.resolves() {
-		if err := e.known(ctx, schema.Tagv, "tagv", f.literals()...); err != nil {
+		if err := e.known(ctx, storage.TagValueName, "tagv", f.literals()...); err != nil {
 			return err
 		}
 	}
-	return e.known(ctx, schema.Tagk, "tagk", f.TagKey)
+	return e.known(ctx, storage.TagKeyName, "tagk", f.TagKey)
 }
 
 func (e *Engine) findTSUIDs(ctx context.Context, q *SubQuery) ([]storage.Found, error) {

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/tsdbridge/tsdbridge/opentsdb/aggregate"
+	"github.com/tsdbridge/tsdbridge/storage"
 	"github.com/tsdbridge/tsdbridge/storage/schema"
 )
 
@@ -32,7 +33,7 @@ func (e *Engine) newGrouping(ctx context.Context, q *SubQuery, members []member)
 	if len(keys) == 0 {
 		return g, nil
 	}
-	uids, err := e.o.Names.Lookup(ctx, schema.Tagk, keys)
+	uids, err := e.o.Names.Lookup(ctx, storage.TagKeyName, keys)
 	if err != nil {
 		return nil, err
 	}

@@ -12,7 +12,6 @@ import (
 	"github.com/tsdbridge/tsdbridge/opentsdb/aggregate"
 	"github.com/tsdbridge/tsdbridge/opentsdb/jackson"
 	"github.com/tsdbridge/tsdbridge/storage"
-	"github.com/tsdbridge/tsdbridge/storage/schema"
 )
 
 // A LastRequest asks for the newest points of series.
@@ -173,12 +172,12 @@ func (e *Engine) lastSeries(ctx context.Context, r *LastRequest, q *LastQuery, s
 	if r.BackScan > 0 && len(q.Tags) == 0 {
 		return nil, RequestError{"Tags cannot be null or empty when getting a TSUID"}
 	}
-	if err := e.known(ctx, schema.Metric, "metrics", q.Metric); err != nil {
+	if err := e.known(ctx, storage.MetricName, "metrics", q.Metric); err != nil {
 		return nil, err
 	}
 	filters := []storage.Filter{{Values: []string{q.Metric}}}
 	for _, key := range sortedKeys(q.Tags) {
-		if err := errors.Join(e.known(ctx, schema.Tagk, "tagk", key), e.known(ctx, schema.Tagv, "tagv", q.Tags[key])); err != nil {
+		if err := errors.Join(e.known(ctx, storage.TagKeyName, "tagk", key), e.known(ctx, storage.TagValueName, "tagv", q.Tags[key])); err != nil {
 			return nil, err
 		}
 		filters = append(filters, storage.Filter{Keys: []string{key}, Values: []string{q.Tags[key]}})

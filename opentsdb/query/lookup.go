@@ -10,7 +10,6 @@ import (
 
 	"github.com/tsdbridge/tsdbridge/opentsdb/jackson"
 	"github.com/tsdbridge/tsdbridge/storage"
-	"github.com/tsdbridge/tsdbridge/storage/schema"
 )
 
 // A Lookup asks which series have a metric and tags.
@@ -123,7 +122,7 @@ func (e *Engine) Lookup(ctx context.Context, l *Lookup) ([]Named, error) {
 func (e *Engine) lookupFilters(ctx context.Context, l *Lookup) ([]storage.Filter, error) {
 	var filters []storage.Filter
 	if !isAny(l.Metric) {
-		if err := e.known(ctx, schema.Metric, "metrics", l.Metric); err != nil {
+		if err := e.known(ctx, storage.MetricName, "metrics", l.Metric); err != nil {
 			return nil, err
 		}
 		filters = append(filters, storage.Filter{Values: []string{l.Metric}})
@@ -162,10 +161,10 @@ func (e *Engine) lookupFilters(ctx context.Context, l *Lookup) ([]storage.Filter
 func (e *Engine) knownTag(ctx context.Context, t LookupTag) error {
 	var errs []error
 	if !isAny(t.Key) {
-		errs = append(errs, e.known(ctx, schema.Tagk, "tagk", t.Key))
+		errs = append(errs, e.known(ctx, storage.TagKeyName, "tagk", t.Key))
 	}
 	if !isAny(t.Value) {
-		errs = append(errs, e.known(ctx, schema.Tagv, "tagv", t.Value))
+		errs = append(errs, e.known(ctx, storage.TagValueName, "tagv", t.Value))
 	}
 	return errors.Join(errs...)
 }

@@ -10,7 +10,6 @@ import (
 	"github.com/tsdbridge/tsdbridge/opentsdb/aggregate"
 	"github.com/tsdbridge/tsdbridge/storage"
 	"github.com/tsdbridge/tsdbridge/storage/rollup"
-	"github.com/tsdbridge/tsdbridge/storage/schema"
 )
 
 // Rollups are values of longer intervals, and of groups of series; those of a store are one.
@@ -108,7 +107,7 @@ func (e *Engine) discoverRolled(ctx context.Context, q *SubQuery, r aggregate.Ra
 	if q.Metric == "" {
 		return nil // series are named by their TSUIDs
 	}
-	uids, err := e.o.Names.Lookup(ctx, schema.Metric, []string{q.Metric})
+	uids, err := e.o.Names.Lookup(ctx, storage.MetricName, []string{q.Metric})
 	if err != nil || uids[0] == "" {
 		return err
 	}

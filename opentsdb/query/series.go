@@ -5,7 +5,7 @@ import (
 	"context"
 	"slices"
 
-	"github.com/tsdbridge/tsdbridge/storage/schema"
+	"github.com/tsdbridge/tsdbridge/storage"
 )
 
 // An ID is a name and its UID, by which a TSD orders names. Those of one kind are equal if their UIDs are.
@@ -45,15 +45,15 @@ func (e *Engine) identified(ctx context.Context, groups []Group) ([]Series, erro
 			keys, values = append(keys, tag.Key), append(values, tag.Value)
 		}
 	}
-	metric, err := e.idsOf(ctx, schema.Metric, metrics)
+	metric, err := e.idsOf(ctx, storage.MetricName, metrics)
 	if err != nil {
 		return nil, err
 	}
-	key, err := e.idsOf(ctx, schema.Tagk, keys)
+	key, err := e.idsOf(ctx, storage.TagKeyName, keys)
 	if err != nil {
 		return nil, err
 	}
-	value, err := e.idsOf(ctx, schema.Tagv, values)
+	value, err := e.idsOf(ctx, storage.TagValueName, values)
 	if err != nil {
 		return nil, err
 	}
@@ -74,7 +74,7 @@ func (e *Engine) identified(ctx context.Context, groups []Group) ([]Series, erro
 }
 
 // idsOf looks up the UIDs of names.
-func (e *Engine) idsOf(ctx context.Context, kind schema.Kind, names []string) (func(string) ID, error) {
+func (e *Engine) idsOf(ctx context.Context, kind storage.NameKind, names []string) (func(string) ID, error) {
 	slices.Sort(names)
 	names = slices.Compact(names)
 	uids, err := e.o.Names.Lookup(ctx, kind, names)

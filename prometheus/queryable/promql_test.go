@@ -10,10 +10,10 @@ import (
 
 	"github.com/tsdbridge/tsdbridge/prometheus/promql/rangeql"
 	"github.com/tsdbridge/tsdbridge/prometheus/promtest"
-	"github.com/tsdbridge/tsdbridge/storage"
 	"github.com/tsdbridge/tsdbridge/storage/kv"
 	"github.com/tsdbridge/tsdbridge/storage/log/logtest"
 	"github.com/tsdbridge/tsdbridge/storage/store"
+	"github.com/tsdbridge/tsdbridge/storage/write"
 )
 
 // builtinEvals is how many evaluations the module's suite makes; each is a subtest that must pass.
@@ -44,7 +44,7 @@ func TestPromQL(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			promqltest.RunBuiltinTestsWithStorage(t, engine, func(t testing.TB) promstorage.Storage {
 				return newPromStorage(promtest.OpenStore(t, kv.NewMem(promtest.Tables()...), func(o *store.Options) {
-					o.Mode = storage.WriteBuffered
+					o.Mode = write.Buffered
 					o.Buffer.Dir, o.Buffer.FS, o.Buffer.SegmentBytes = "log", logtest.New(1), 64<<10
 					o.Buffer.FlushDelay, o.Buffer.FlushInterval, o.Buffer.CheckInterval = delay, 1<<60, time.Millisecond
 				}))

@@ -118,7 +118,7 @@ func appendSummaries(list []columns.Summary, windows []storage.Window, q *storag
 			list = append(list, columns.Summary{Start: begin, End: end})
 			all = storage.Window{}
 		}
-		all.Join(&w.Window)
+		all.Join(&w.WindowValues)
 		s := &list[len(list)-1]
 		s.Count, s.Min, s.Max, s.Sum = int64(all.Count), all.Min, all.Max, all.Sum
 	}

@@ -20,6 +20,7 @@ import (
 	"github.com/tsdbridge/tsdbridge/storage"
 	"github.com/tsdbridge/tsdbridge/storage/kv"
 	"github.com/tsdbridge/tsdbridge/storage/rollup"
+	"github.com/tsdbridge/tsdbridge/storage/rollup/job"
 	"github.com/tsdbridge/tsdbridge/storage/store"
 	"github.com/tsdbridge/tsdbridge/storage/storetest"
 )
@@ -44,9 +45,9 @@ func openWindows(t *testing.T) (*store.Store, []storage.Ref) {
 	store := promtest.OpenStore(t, kv.NewMem(tables...), func(o *store.Options) {
 		o.Rollups = c
 		o.Now = func() time.Time { return time.UnixMilli(windowsBegin + 49*3600_000) }
-		rule := storage.FillRule{Name: "but plain", Matches: func(s storage.Series) bool { return s.Metric != "plain" }, Delay: 10 * time.Minute, Back: 30 * 24 * time.Hour}
+		rule := job.Rule{Name: "but plain", Matches: func(s storage.Series) bool { return s.Metric != "plain" }, Delay: 10 * time.Minute, Back: 30 * 24 * time.Hour}
 		rule.Intervals = []*rollup.Interval{&c.Intervals[0], &c.Intervals[1]}
-		o.FillRules = []storage.FillRule{rule}
+		o.FillRules = []job.Rule{rule}
 	})
 	var all []storage.Series
 	for host, metric := range []string{"gauge", "gauge", "gauge", "plain", "plain", "plain"} {

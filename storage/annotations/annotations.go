@@ -3,21 +3,20 @@ package annotations
 import (
 	"bytes"
 	"context"
-	"errors"
 	"fmt"
 	"hash/maphash"
 	"slices"
 	"sync"
 
+	"github.com/tsdbridge/tsdbridge/storage"
 	"github.com/tsdbridge/tsdbridge/storage/index"
 	"github.com/tsdbridge/tsdbridge/storage/kv"
 	"github.com/tsdbridge/tsdbridge/storage/schema"
-	"github.com/tsdbridge/tsdbridge/storage/series"
 	"github.com/tsdbridge/tsdbridge/storage/write"
 )
 
-// Annotation is a note; see schema.Annotation. A global one has no TSUID.
-type Annotation = schema.Annotation
+// Annotation is a note; see storage.Annotation. A global one has no TSUID.
+type Annotation = storage.Annotation
 
 // Bounds of what is stored.
 const (
@@ -27,9 +26,6 @@ const (
 	// are one row, which every query of that hour reads.
 	MaxRowBytes = 16 << 20
 )
-
-// ErrExists is returned when an annotation is created that is there.
-var ErrExists = errors.New("there is an annotation already")
 
 // Options are what Annotations need.
 type Options struct {
@@ -69,9 +65,9 @@ func (a *Annotations) placeOf(tsuid string, start int64) (place, error) {
 	var p place
 	switch {
 	case start < 1:
-		return p, fmt.Errorf("%w: The start timestamp has not been set", series.ErrInvalid) // a TSD's words
-	case schema.MillisOf(start) > series.MaxTime:
-		return p, fmt.Errorf("%w: start %d is after the last time that can be stored", series.ErrInvalid, start)
+		return p, fmt.Errorf("%w: The start timestamp has not been set", storage.ErrInvalid) // a TSD's words
+	case schema.MillisOf(start) > storage.MaxTime:
+		return p, fmt.Errorf("%w: start %d is after the last time that can be stored", storage.ErrInvalid, start)
 	}
 	var err error
 	if p.tsuid, err = a.parseTSUID(tsuid); err != nil {
@@ -88,7 +84,7 @@ func (a *Annotations) parseTSUID(text string) ([]byte, error) {
 	case text == "":
 		return nil, nil
 	case len(text) > 2*kv.MaxKeyLength:
-		return nil, fmt.Errorf("%w: TSUID of %d digits", series.ErrInvalid, len(text))
+		return nil, fmt.Errorf("%w: TSUID of %d digits", storage.ErrInvalid, len(text))
 	}
 	tsuid, err := schema.UnhexTSUID(text)
 	if err == nil {
@@ -98,7 +94,7 @@ func (a *Annotations) parseTSUID(text string) ([]byte, error) {
 		err = fmt.Errorf("TSUID of %d bytes", len(tsuid))
 	}
 	if err != nil {
-		return nil, fmt.Errorf("%w: %w", series.ErrInvalid, err)
+		return nil, fmt.Errorf("%w: %w", storage.ErrInvalid, err)
 	}
 	return tsuid, nil
 }
@@ -188,7 +184,7 @@ func (a *Annotations) parse(key, qualifier, document []byte) (Annotation, error)
 	if a.o.Unreadable != nil {
 		a.o.Unreadable(err)
 	}
-	return found, series.RowError{Err: err}
+	return found, storage.RowError{Err: err}
 }
 
 // parsed reads a stored document that an edit replaces; false without one that can be read.

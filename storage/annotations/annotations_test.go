@@ -50,8 +50,8 @@ func cells(t *testing.T, db kv.KV) map[string]string {
 
 // A step writes an annotation.
 type step struct {
-	mode annotations.Mode
-	note annotations.Annotation
+	mode storage.AnnotationMode
+	note storage.Annotation
 	want string // as it is shown then; "exists": it is refused
 }
 
@@ -59,13 +59,13 @@ type step struct {
 func TestPut(t *testing.T) {
 	custom := map[string]string{"z": "1", "a": "2"}
 	steps := []step{
-		{annotations.Merge, annotations.Annotation{TSUID: series, Start: 1356998460, Description: "d", Notes: "n", Custom: custom}, `{"tsuid":"000001000001000001","description":"d","notes":"n","custom":{"a":"2","z":"1"},"startTime":1356998460,"endTime":0}`},
-		{annotations.Merge, annotations.Annotation{TSUID: series, Start: 1356998460, Description: "d2"}, `{"tsuid":"000001000001000001","description":"d2","notes":"n","custom":{"a":"2","z":"1"},"startTime":1356998460,"endTime":0}`},
-		{annotations.Merge, annotations.Annotation{TSUID: series, Start: 1356998460000, End: 1356998470}, `{"tsuid":"000001000001000001","description":"d2","notes":"n","custom":{"a":"2","z":"1"},"startTime":1356998460,"endTime":1356998470}`},
-		{annotations.Create, annotations.Annotation{TSUID: series, Start: 1356998460, Notes: "new"}, "exists"},
-		{annotations.Replace, annotations.Annotation{TSUID: series, Start: 1356998460, Notes: "only"}, `{"tsuid":"000001000001000001","description":"","notes":"only","startTime":1356998460,"endTime":0}`},
-		{annotations.Create, annotations.Annotation{TSUID: series, Start: 1356998460500, Notes: "ms"}, `{"tsuid":"000001000001000001","description":"","notes":"ms","startTime":1356998460500,"endTime":0}`},
-		{annotations.Merge, annotations.Annotation{Start: 1356998410, Description: "g", Custom: map[string]string{}}, `{"tsuid":"","description":"g","notes":"","custom":{},"startTime":1356998410,"endTime":0}`},
+		{storage.MergeAnnotation, storage.Annotation{TSUID: series, Start: 1356998460, Description: "d", Notes: "n", Custom: custom}, `{"tsuid":"000001000001000001","description":"d","notes":"n","custom":{"a":"2","z":"1"},"startTime":1356998460,"endTime":0}`},
+		{storage.MergeAnnotation, storage.Annotation{TSUID: series, Start: 1356998460, Description: "d2"}, `{"tsuid":"000001000001000001","description":"d2","notes":"n","custom":{"a":"2","z":"1"},"startTime":1356998460,"endTime":0}`},
+		{storage.MergeAnnotation, storage.Annotation{TSUID: series, Start: 1356998460000, End: 1356998470}, `{"tsuid":"000001000001000001","description":"d2","notes":"n","custom":{"a":"2","z":"1"},"startTime":1356998460,"endTime":1356998470}`},
+		{storage.CreateAnnotation, storage.Annotation{TSUID: series, Start: 1356998460, Notes: "new"}, "exists"},
+		{storage.ReplaceAnnotation, storage.Annotation{TSUID: series, Start: 1356998460, Notes: "only"}, `{"tsuid":"000001000001000001","description":"","notes":"only","startTime":1356998460,"endTime":0}`},
+		{storage.CreateAnnotation, storage.Annotation{TSUID: series, Start: 1356998460500, Notes: "ms"}, `{"tsuid":"000001000001000001","description":"","notes":"ms","startTime":1356998460500,"endTime":0}`},
+		{storage.MergeAnnotation, storage.Annotation{Start: 1356998410, Description: "g", Custom: map[string]string{}}, `{"tsuid":"","description":"g","notes":"","custom":{},"startTime":1356998410,"endTime":0}`},
 	}
 	want := map[string]string{
 		"00000150E22700000001000001 01003C":     `{"tsuid":"000001000001000001","startTime":1356998460,"endTime":0,"description":"","notes":"only","custom":null}`,
@@ -75,11 +75,11 @@ func TestPut(t *testing.T) {
 	for exclusive, db := range engines() {
 		a := open(t, db, exclusive)
 		for _, s := range steps {
-			got, err := a.Put(t.Context(), s.mode, []annotations.Annotation{s.note})
+			got, err := a.Put(t.Context(), s.mode, []storage.Annotation{s.note})
 			switch {
-			case s.want == "exists" && !errors.Is(err, annotations.ErrExists):
+			case s.want == "exists" && !errors.Is(err, storage.ErrAnnotationExists):
 				t.Errorf("creating what is there: %v", err)
-			case s.want != "exists" && (err != nil || string(got[0].AppendShown(nil)) != s.want):
+			case s.want != "exists" && (err != nil || string(schema.AppendShownAnnotation(nil, got[0])) != s.want):
 				t.Errorf("exclusive %v: %+v becomes %+v, %v, want %s", exclusive, s.note, got, err, s.want)
 			}
 		}
@@ -93,12 +93,12 @@ func TestPut(t *testing.T) {
 func TestPutMany(t *testing.T) {
 	for exclusive, db := range engines() {
 		a := open(t, db, exclusive)
-		var list []annotations.Annotation
+		var list []storage.Annotation
 		for i := range int64(300) { // of 100 hours
-			list = append(list, annotations.Annotation{TSUID: series, Start: 1356998460 + i%100*3600, Description: fmt.Sprint(i)})
-			list = append(list, annotations.Annotation{Start: 1356998460 + i%100*3600, Notes: fmt.Sprint(i)})
+			list = append(list, storage.Annotation{TSUID: series, Start: 1356998460 + i%100*3600, Description: fmt.Sprint(i)})
+			list = append(list, storage.Annotation{Start: 1356998460 + i%100*3600, Notes: fmt.Sprint(i)})
 		}
-		got, err := a.Put(t.Context(), annotations.Merge, list)
+		got, err := a.Put(t.Context(), storage.MergeAnnotation, list)
 		if diff := cmp.Diff(list, got); err != nil || diff != "" {
 			t.Errorf("exclusive %v: %v %s", exclusive, err, diff)
 		}
@@ -109,7 +109,7 @@ func TestPutMany(t *testing.T) {
 				t.Errorf("exclusive %v: %+v and %+v, %v, %v", exclusive, global, own, err, err2)
 			}
 		}
-		if list, err := a.Put(t.Context(), annotations.Merge, nil); len(list) != 0 || err != nil {
+		if list, err := a.Put(t.Context(), storage.MergeAnnotation, nil); len(list) != 0 || err != nil {
 			t.Errorf("Put of nothing = %v, %v", list, err)
 		}
 	}
@@ -144,8 +144,8 @@ func TestRefused(t *testing.T) {
 			{"", 1, long, true},
 			{series, 1, strings.Repeat("\"", annotations.MaxBytes/2), true},
 		} {
-			bad := annotations.Annotation{TSUID: c.tsuid, Start: c.start, Description: c.description}
-			_, err := a.Put(t.Context(), annotations.Merge, []annotations.Annotation{{Start: 5, Notes: "good"}, bad})
+			bad := storage.Annotation{TSUID: c.tsuid, Start: c.start, Description: c.description}
+			_, err := a.Put(t.Context(), storage.MergeAnnotation, []storage.Annotation{{Start: 5, Notes: "good"}, bad})
 			if want := map[bool]error{true: storage.ErrLimit, false: storage.ErrInvalid}[c.limit]; !errors.Is(err, want) {
 				t.Errorf("Put of %.40s at %d: %v, want %v", c.tsuid, c.start, err, want)
 			}
@@ -159,10 +159,10 @@ func TestRefused(t *testing.T) {
 				t.Errorf("Delete of %.40s at %d: %v", c.tsuid, c.start, err)
 			}
 		}
-		if _, err := a.List(t.Context(), annotations.Range{TSUID: "zz", To: 1}, 0); !errors.Is(err, storage.ErrInvalid) {
+		if _, err := a.List(t.Context(), storage.AnnotationRange{TSUID: "zz", To: 1}, 0); !errors.Is(err, storage.ErrInvalid) {
 			t.Errorf("List: %v", err)
 		}
-		if _, err := a.DeleteRange(t.Context(), annotations.Range{TSUID: "000001", To: 1}); !errors.Is(err, storage.ErrInvalid) {
+		if _, err := a.DeleteRange(t.Context(), storage.AnnotationRange{TSUID: "000001", To: 1}); !errors.Is(err, storage.ErrInvalid) {
 			t.Errorf("DeleteRange: %v", err)
 		}
 		if got := cells(t, db); len(got) > 0 {
@@ -176,11 +176,11 @@ func TestFullRow(t *testing.T) {
 	for exclusive, db := range engines() {
 		a := open(t, db, exclusive)
 		put := func(from, n int64) error {
-			var list []annotations.Annotation
+			var list []storage.Annotation
 			for i := range n {
-				list = append(list, annotations.Annotation{Start: 1356998400 + from + i, Description: strings.Repeat("x", annotations.MaxBytes-200)})
+				list = append(list, storage.Annotation{Start: 1356998400 + from + i, Description: strings.Repeat("x", annotations.MaxBytes-200)})
 			}
-			_, err := a.Put(t.Context(), annotations.Merge, list)
+			_, err := a.Put(t.Context(), storage.MergeAnnotation, list)
 			return err
 		}
 		if err := put(0, 300); !errors.Is(err, storage.ErrLimit) || len(cells(t, db)) > 0 {
@@ -203,17 +203,17 @@ func TestRanges(t *testing.T) {
 	const hours = 1200 // more than one change of a deletion
 	for exclusive, db := range engines() {
 		a := open(t, db, exclusive)
-		var list []annotations.Annotation
+		var list []storage.Annotation
 		for h := range int64(hours) {
 			for _, tsuid := range []string{"", series, "000001000001000002"} {
-				list = append(list, annotations.Annotation{TSUID: tsuid, Start: 1356998401 + h*3600, Notes: "s"}, annotations.Annotation{TSUID: tsuid, Start: (1356998401+h*3600)*1000 + 5, Notes: "ms"})
+				list = append(list, storage.Annotation{TSUID: tsuid, Start: 1356998401 + h*3600, Notes: "s"}, storage.Annotation{TSUID: tsuid, Start: (1356998401+h*3600)*1000 + 5, Notes: "ms"})
 			}
 		}
-		if _, err := a.Put(t.Context(), annotations.Create, list); err != nil {
+		if _, err := a.Put(t.Context(), storage.CreateAnnotation, list); err != nil {
 			t.Fatal(err)
 		}
 		count := func(tsuid string, from, to int64) int {
-			list, err := a.List(t.Context(), annotations.Range{TSUID: tsuid, From: from, To: to}, 0)
+			list, err := a.List(t.Context(), storage.AnnotationRange{TSUID: tsuid, From: from, To: to}, 0)
 			if err != nil {
 				t.Error(err)
 			}
@@ -243,7 +243,7 @@ func TestRanges(t *testing.T) {
 					t.Errorf("exclusive %v: %d from %d to %d, want %d", exclusive, got, c.from-begin, c.to-begin, c.want)
 				}
 			}
-			all := annotations.Range{TSUID: tsuid, To: storage.MaxTime}
+			all := storage.AnnotationRange{TSUID: tsuid, To: storage.MaxTime}
 			if list, err := a.List(t.Context(), all, 2*hours); err != nil || len(list) != 2*hours {
 				t.Errorf("List of as many as there are: %d, %v", len(list), err)
 			}
@@ -253,7 +253,7 @@ func TestRanges(t *testing.T) {
 			if _, err := a.List(budget.With(t.Context(), budget.New(100_000).Open()), all, 0); !errors.Is(err, budget.ErrTooLarge) {
 				t.Errorf("List in little memory: %v", err)
 			}
-			for want, r := range map[int]annotations.Range{19: {TSUID: tsuid, From: begin + 3, To: begin + 3600_000*9 + 5}, 0: {TSUID: tsuid, From: begin + 7, To: begin + 3}} {
+			for want, r := range map[int]storage.AnnotationRange{19: {TSUID: tsuid, From: begin + 3, To: begin + 3600_000*9 + 5}, 0: {TSUID: tsuid, From: begin + 7, To: begin + 3}} {
 				if n, err := a.DeleteRange(t.Context(), r); n != want || err != nil {
 					t.Errorf("DeleteRange(%+v) = %d, %v, want %d", r, n, err, want)
 				}
@@ -283,16 +283,16 @@ func TestUnreadable(t *testing.T) {
 			t.Fatal(err)
 		}
 		const named = "row 00000050e22700 of tsdb: the annotation in cell 010005 cannot be read"
-		if list, err := a.List(t.Context(), annotations.Range{To: storage.MaxTime}, 0); !errors.Is(err, storage.ErrUnreadable) || !strings.HasPrefix(err.Error(), named) {
+		if list, err := a.List(t.Context(), storage.AnnotationRange{To: storage.MaxTime}, 0); !errors.Is(err, storage.ErrUnreadable) || !strings.HasPrefix(err.Error(), named) {
 			t.Errorf("List = %+v, %v", list, err)
 		}
-		if list, err := a.List(t.Context(), annotations.Range{From: 1356998406_000, To: storage.MaxTime}, 0); err != nil {
+		if list, err := a.List(t.Context(), storage.AnnotationRange{From: 1356998406_000, To: storage.MaxTime}, 0); err != nil {
 			t.Errorf("List of another time = %+v, %v", list, err)
 		}
 		if _, ok, err := a.Get(t.Context(), "", 1356998405); ok || !errors.Is(err, storage.ErrUnreadable) {
 			t.Errorf("Get = %v, %v", ok, err)
 		}
-		if _, err := a.Put(t.Context(), annotations.Merge, []annotations.Annotation{{Start: 1356998405, Notes: "n"}}); err != nil {
+		if _, err := a.Put(t.Context(), storage.MergeAnnotation, []storage.Annotation{{Start: 1356998405, Notes: "n"}}); err != nil {
 			t.Error(err)
 		}
 		if got, ok, err := a.Get(t.Context(), "", 1356998405); !ok || err != nil || got.Notes != "n" {
@@ -311,8 +311,8 @@ func TestRaces(t *testing.T) {
 			writers[1] = open(t, db, exclusive)
 		}
 		var wait sync.WaitGroup
-		note := func(i int) annotations.Annotation {
-			n := annotations.Annotation{TSUID: series, Start: 1356998460}
+		note := func(i int) storage.Annotation {
+			n := storage.Annotation{TSUID: series, Start: 1356998460}
 			switch i % 4 {
 			case 0:
 				n.Description = "d"
@@ -327,23 +327,23 @@ func TestRaces(t *testing.T) {
 		}
 		for i := range 8 {
 			wait.Go(func() {
-				if _, err := writers[i%2].Put(t.Context(), annotations.Merge, []annotations.Annotation{note(i), {Start: int64(1356998400 + i), Notes: "other"}}); err != nil {
+				if _, err := writers[i%2].Put(t.Context(), storage.MergeAnnotation, []storage.Annotation{note(i), {Start: int64(1356998400 + i), Notes: "other"}}); err != nil {
 					t.Error(err)
 				}
 			})
 		}
 		wait.Wait()
-		want := annotations.Annotation{TSUID: series, Start: 1356998460, End: 5, Description: "d", Notes: "n", Custom: map[string]string{"k": "v"}}
+		want := storage.Annotation{TSUID: series, Start: 1356998460, End: 5, Description: "d", Notes: "n", Custom: map[string]string{"k": "v"}}
 		if got, _, err := writers[0].Get(t.Context(), series, 1356998460); err != nil || cmp.Diff(want, got) != "" {
 			t.Errorf("exclusive %v: %v %s", exclusive, err, cmp.Diff(want, got))
 		}
-		if list, err := writers[1].List(t.Context(), annotations.Range{To: storage.MaxTime}, 0); len(list) != 8 || err != nil {
+		if list, err := writers[1].List(t.Context(), storage.AnnotationRange{To: storage.MaxTime}, 0); len(list) != 8 || err != nil {
 			t.Errorf("%d global ones, %v", len(list), err)
 		}
 		created := make([]error, 8)
 		for i := range created {
 			wait.Go(func() {
-				_, created[i] = writers[i%2].Put(t.Context(), annotations.Create, []annotations.Annotation{{Start: 7, Notes: fmt.Sprint(i)}})
+				_, created[i] = writers[i%2].Put(t.Context(), storage.CreateAnnotation, []storage.Annotation{{Start: 7, Notes: fmt.Sprint(i)}})
 			})
 		}
 		wait.Wait()
@@ -351,7 +351,7 @@ func TestRaces(t *testing.T) {
 		for _, err := range created {
 			if err == nil {
 				won++
-			} else if !errors.Is(err, annotations.ErrExists) {
+			} else if !errors.Is(err, storage.ErrAnnotationExists) {
 				t.Error(err)
 			}
 		}
@@ -368,13 +368,13 @@ func TestFaults(t *testing.T) {
 			shared := kv.NewShared(storetest.Tables()...)
 			db := kvtest.NewVersioned(shared)
 			a := open(t, db, false)
-			put := func(mode annotations.Mode) error {
-				_, err := a.Put(t.Context(), mode, []annotations.Annotation{{Start: 5, Notes: "n"}})
+			put := func(mode storage.AnnotationMode) error {
+				_, err := a.Put(t.Context(), mode, []storage.Annotation{{Start: 5, Notes: "n"}})
 				return err
 			}
 			db.Fail(method, 1, when)
-			first := put(annotations.Create)
-			_, listed := a.List(t.Context(), annotations.Range{To: storage.MaxTime}, 0)
+			first := put(storage.CreateAnnotation)
+			_, listed := a.List(t.Context(), storage.AnnotationRange{To: storage.MaxTime}, 0)
 			if first == nil && listed == nil {
 				first = a.Delete(t.Context(), "", 5)
 			}
@@ -386,7 +386,7 @@ func TestFaults(t *testing.T) {
 			if first == nil && listed == nil {
 				t.Errorf("%s does not fail", method)
 			}
-			if err := put(annotations.Create); err != nil { // again, by a client that was told of a failure
+			if err := put(storage.CreateAnnotation); err != nil { // again, by a client that was told of a failure
 				t.Errorf("%s failed %v: again: %v", method, when, err)
 			}
 			if got, ok, err := a.Get(t.Context(), "", 5); !ok || got.Notes != "n" || err != nil {

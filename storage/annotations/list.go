@@ -7,29 +7,22 @@ import (
 	"fmt"
 
 	"github.com/tsdbridge/tsdbridge/internal/budget"
+	"github.com/tsdbridge/tsdbridge/storage"
 	"github.com/tsdbridge/tsdbridge/storage/kv"
 	"github.com/tsdbridge/tsdbridge/storage/row"
 	"github.com/tsdbridge/tsdbridge/storage/schema"
-	"github.com/tsdbridge/tsdbridge/storage/series"
 )
-
-// A Range is the annotations of a series, or the global ones without a TSUID, whose start is at
-// From or later and at To or before (milliseconds).
-type Range struct {
-	TSUID    string
-	From, To int64
-}
 
 // noteBytes is what an annotation takes in memory, by estimate, in addition to its document.
 const noteBytes = 256
 
 // List returns the annotations of a range in the order of the table: by hours. More than limit, if
 // it is above 0, are an ErrLimit. One that cannot be read is an ErrUnreadable.
-func (a *Annotations) List(ctx context.Context, r Range, limit int) (list []Annotation, err error) {
+func (a *Annotations) List(ctx context.Context, r storage.AnnotationRange, limit int) (list []storage.Annotation, err error) {
 	account := budget.From(ctx)
-	err = a.each(ctx, r, func(found Annotation, size int) error {
+	err = a.each(ctx, r, func(found storage.Annotation, size int) error {
 		if limit > 0 && len(list) == limit {
-			return fmt.Errorf("%w: there are more than %d annotations in this time", series.ErrLimit, limit)
+			return fmt.Errorf("%w: there are more than %d annotations in this time", storage.ErrLimit, limit)
 		}
 		list = append(list, found)
 		return account.Take(int64(2*size + noteBytes))
@@ -39,12 +32,12 @@ func (a *Annotations) List(ctx context.Context, r Range, limit int) (list []Anno
 
 // Each calls see for each annotation that List would list, and holds one hour of them at a time. An
 // error of see ends it and is returned.
-func (a *Annotations) Each(ctx context.Context, r Range, see func(Annotation) error) error {
-	return a.each(ctx, r, func(found Annotation, _ int) error { return see(found) })
+func (a *Annotations) Each(ctx context.Context, r storage.AnnotationRange, see func(storage.Annotation) error) error {
+	return a.each(ctx, r, func(found storage.Annotation, _ int) error { return see(found) })
 }
 
 // each also tells how many bytes an annotation has as it is stored.
-func (a *Annotations) each(ctx context.Context, r Range, see func(Annotation, int) error) error {
+func (a *Annotations) each(ctx context.Context, r storage.AnnotationRange, see func(storage.Annotation, int) error) error {
 	return a.eachFrom(ctx, r, nil, func(key []byte, base uint32, cells []kv.StoredCell) error {
 		for _, c := range cells {
 			found, err := a.parse(key, c.Qualifier, c.Value)
@@ -74,7 +67,7 @@ var errPause = errors.New("enough rows")
 
 // DeleteRange deletes the annotations of a range, durably, and returns how many they were. The time
 // is that of their cells. After an error some are deleted.
-func (a *Annotations) DeleteRange(ctx context.Context, r Range) (deleted int, err error) {
+func (a *Annotations) DeleteRange(ctx context.Context, r storage.AnnotationRange) (deleted int, err error) {
 	for at := []byte(nil); ; {
 		rows, last, err := a.found(ctx, r, at)
 		if err != nil {
@@ -97,7 +90,7 @@ func (a *Annotations) DeleteRange(ctx context.Context, r Range) (deleted int, er
 
 // found returns deletions of the annotations of a range in rows from a key on, and the last key if
 // there may be more.
-func (a *Annotations) found(ctx context.Context, r Range, from []byte) (rows []kv.Mutation, last []byte, err error) {
+func (a *Annotations) found(ctx context.Context, r storage.AnnotationRange, from []byte) (rows []kv.Mutation, last []byte, err error) {
 	err = a.eachFrom(ctx, r, from, func(key []byte, base uint32, cells []kv.StoredCell) error {
 		m := kv.Mutation{Key: bytes.Clone(key)}
 		for _, c := range cells {
@@ -123,8 +116,8 @@ func (a *Annotations) found(ctx context.Context, r Range, from []byte) (rows []k
 
 // eachFrom calls see for each row of a range, from a key on, that has annotations, with these alone.
 // Key and cells are valid until see returns, whose error ends the scan and is returned.
-func (a *Annotations) eachFrom(ctx context.Context, r Range, from []byte, see func(key []byte, base uint32, cells []kv.StoredCell) error) error {
-	if r.From, r.To = max(r.From, 0), min(r.To, series.MaxTime); r.From > r.To {
+func (a *Annotations) eachFrom(ctx context.Context, r storage.AnnotationRange, from []byte, see func(key []byte, base uint32, cells []kv.StoredCell) error) error {
+	if r.From, r.To = max(r.From, 0), min(r.To, storage.MaxTime); r.From > r.To {
 		return nil
 	}
 	if err := a.o.Ready(); err != nil {
@@ -166,7 +159,7 @@ func (a *Annotations) eachFrom(ctx context.Context, r Range, from []byte, see fu
 }
 
 // scan returns the scan of the rows of a range.
-func (a *Annotations) scan(tsuid []byte, r Range) kv.Scan {
+func (a *Annotations) scan(tsuid []byte, r storage.AnnotationRange) kv.Scan {
 	l, lo, hi := a.o.Layout, schema.Base(r.From), schema.Base(r.To)
 	if tsuid == nil {
 		return row.ScanMetric(l, a.o.Table, 0, string(make([]byte, l.MetricWidth)), lo, hi)

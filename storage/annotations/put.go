@@ -9,39 +9,29 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"github.com/tsdbridge/tsdbridge/storage"
 	"github.com/tsdbridge/tsdbridge/storage/kv"
 	"github.com/tsdbridge/tsdbridge/storage/schema"
-	"github.com/tsdbridge/tsdbridge/storage/series"
 	"github.com/tsdbridge/tsdbridge/storage/write"
-)
-
-// Mode is what Put does where an annotation is there already.
-type Mode int
-
-// The modes.
-const (
-	Merge   Mode = iota // fields that the new one does not set stay: 0, empty and nil are not set
-	Replace             // the new one replaces it
-	Create              // it stays, and Put returns an ErrExists
 )
 
 // Put writes annotations, and returns them as they are stored then, in the same order. An earlier
 // start that means the same moment stays. It returns when all of it is durable; no edit that others
 // make at the same time is lost. Nothing is written if one of them is invalid or too large. After
 // another error any of them may have been written.
-func (a *Annotations) Put(ctx context.Context, mode Mode, notes []Annotation) ([]Annotation, error) {
+func (a *Annotations) Put(ctx context.Context, mode storage.AnnotationMode, notes []storage.Annotation) ([]storage.Annotation, error) {
 	if err := a.o.Ready(); err != nil {
 		return nil, err
 	}
-	e := &edits{mode: mode, stored: make([]Annotation, len(notes))}
+	e := &edits{mode: mode, stored: make([]storage.Annotation, len(notes))}
 	var known []write.SeriesRow
 	for i, note := range notes {
 		p, err := a.placeOf(note.TSUID, note.Start)
 		if err != nil {
 			return nil, err
 		}
-		if n := len(note.AppendTo(nil)); n > MaxBytes {
-			return nil, fmt.Errorf("%w: an annotation of %d bytes; it may have %d", series.ErrLimit, n, MaxBytes)
+		if n := len(schema.AppendAnnotation(nil, note)); n > MaxBytes {
+			return nil, fmt.Errorf("%w: an annotation of %d bytes; it may have %d", storage.ErrLimit, n, MaxBytes)
 		}
 		e.add(p, i, note)
 		if row, ok := a.row(&p); ok {
@@ -64,10 +54,10 @@ func (a *Annotations) Put(ctx context.Context, mode Mode, notes []Annotation) ([
 
 // edits are those of one call, by their rows and cells.
 type edits struct {
-	mode   Mode
+	mode   storage.AnnotationMode
 	rows   []*rowEdit
 	byKey  map[string]*rowEdit
-	stored []Annotation // what the call returns
+	stored []storage.Annotation // what the call returns
 }
 
 type rowEdit struct {
@@ -79,11 +69,11 @@ type rowEdit struct {
 // columnEdit is the edits of one annotation, in their order.
 type columnEdit struct {
 	qualifier []byte
-	notes     []Annotation
+	notes     []storage.Annotation
 	at        []int // of notes in the call
 }
 
-func (e *edits) add(p place, at int, note Annotation) {
+func (e *edits) add(p place, at int, note storage.Annotation) {
 	if e.byKey == nil {
 		e.byKey = map[string]*rowEdit{}
 	}
@@ -115,27 +105,27 @@ func (e *edits) edited(c *columnEdit, raw []byte) ([]byte, error) {
 	now, ok := parsed(raw)
 	for i, note := range c.notes {
 		if ok {
-			if e.mode == Create && !bytes.Equal(raw, note.AppendTo(nil)) { // else an answer to a put was lost
-				return nil, fmt.Errorf("%w: of series %q at %d", ErrExists, note.TSUID, note.Start)
+			if e.mode == storage.CreateAnnotation && !bytes.Equal(raw, schema.AppendAnnotation(nil, note)) { // else an answer to a put was lost
+				return nil, fmt.Errorf("%w: of series %q at %d", storage.ErrAnnotationExists, note.TSUID, note.Start)
 			}
 			note = merged(e.mode, now, note)
 		}
 		now, ok = note, true
 		e.stored[c.at[i]] = note
 	}
-	document := now.AppendTo(nil)
+	document := schema.AppendAnnotation(nil, now)
 	if len(document) > MaxBytes {
-		return nil, fmt.Errorf("%w: an annotation of %d bytes, with what is stored; it may have %d", series.ErrLimit, len(document), MaxBytes)
+		return nil, fmt.Errorf("%w: an annotation of %d bytes, with what is stored; it may have %d", storage.ErrLimit, len(document), MaxBytes)
 	}
 	return document, nil
 }
 
 // merged returns an annotation after an edit, as OpenTSDB's Annotation.syncNote does it.
-func merged(mode Mode, stored, note Annotation) Annotation {
+func merged(mode storage.AnnotationMode, stored, note storage.Annotation) storage.Annotation {
 	if stored.Start > 0 && stored.Start < note.Start {
 		note.Start = stored.Start
 	}
-	if mode != Merge {
+	if mode != storage.MergeAnnotation {
 		return note
 	}
 	if note.End == 0 {
@@ -195,7 +185,7 @@ func checkRow(cells []kv.Cell, puts []kv.Put) error {
 		n += len(p.Value)
 	}
 	if n > MaxRowBytes {
-		return fmt.Errorf("%w: the annotations of a series or the global ones may have %d bytes in an hour", series.ErrLimit, MaxRowBytes)
+		return fmt.Errorf("%w: the annotations of a series or the global ones may have %d bytes in an hour", storage.ErrLimit, MaxRowBytes)
 	}
 	return nil
 }

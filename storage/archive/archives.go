@@ -10,10 +10,10 @@ import (
 	"math"
 	"sync"
 
+	"github.com/tsdbridge/tsdbridge/storage"
 	"github.com/tsdbridge/tsdbridge/storage/index"
 	"github.com/tsdbridge/tsdbridge/storage/kv"
 	"github.com/tsdbridge/tsdbridge/storage/schema"
-	"github.com/tsdbridge/tsdbridge/storage/series"
 	"github.com/tsdbridge/tsdbridge/storage/write"
 )
 
@@ -48,25 +48,18 @@ func (a *Archives) unreadable(why error) error {
 	if a.o.Unreadable != nil {
 		a.o.Unreadable(why)
 	}
-	return series.RowError{Err: why}
+	return storage.RowError{Err: why}
 }
 
-// Slots are values of one step, ascending.
-type Slots struct {
-	Step   uint32  // seconds
-	Times  []int64 // of the begins of slots: epoch seconds, multiples of the step
-	Values []float64
-}
-
-// check returns what is wrong with slots, an ErrInvalid.
-func (s *Slots) check() error {
+// checkSlots returns what is wrong with slots, an ErrInvalid.
+func checkSlots(s *storage.ArchiveSlots) error {
 	if s.Step == 0 || len(s.Times) != len(s.Values) {
-		return fmt.Errorf("%w: an archive of %d s with %d slots of %d values", series.ErrInvalid, s.Step, len(s.Times), len(s.Values))
+		return fmt.Errorf("%w: an archive of %d s with %d slots of %d values", storage.ErrInvalid, s.Step, len(s.Times), len(s.Values))
 	}
 	before := int64(-1)
 	for i, t := range s.Times {
 		if t <= before || t > math.MaxUint32 || t%int64(s.Step) != 0 || math.IsNaN(s.Values[i]) {
-			return fmt.Errorf("%w: archive of %d s: value %v at %d", series.ErrInvalid, s.Step, s.Values[i], t)
+			return fmt.Errorf("%w: archive of %d s: value %v at %d", storage.ErrInvalid, s.Step, s.Values[i], t)
 		}
 		before = t
 	}
@@ -79,22 +72,22 @@ const rowsAtOnce = 256
 // Put stores the values of some steps of one series durably. A value replaces the one of its slot; other slots
 // stay. What was written to the document of the series before is durable with it, also without a value. After an
 // error some may be stored; putting all again is safe.
-func (a *Archives) Put(ctx context.Context, ref series.Ref, all []Slots) error {
+func (a *Archives) Put(ctx context.Context, ref storage.Ref, all []storage.ArchiveSlots) error {
 	if err := a.o.Ready(); err != nil {
 		return err
 	}
 	if err := ref.Check(a.o.Series.Len()); err != nil {
 		return err
 	}
-	p := putter{archives: a, tsuid: []byte(a.o.Series.TSUID(ref.ID()))}
+	p := putter{archives: a, tsuid: []byte(a.o.Series.TSUID(index.IDOf(ref)))}
 	var reach []write.SeriesRow
 	for i := range all {
-		if err := all[i].check(); err != nil {
+		if err := checkSlots(&all[i]); err != nil {
 			return err
 		}
 		if n := len(all[i].Times); n > 0 {
 			for _, t := range []int64{all[i].Times[0], all[i].Times[n-1]} {
-				reach = append(reach, write.SeriesRow{ID: ref.ID(), Base: uint32(t - t%schema.RowSeconds)})
+				reach = append(reach, write.SeriesRow{ID: index.IDOf(ref), Base: uint32(t - t%schema.RowSeconds)})
 			}
 		}
 	}
@@ -115,7 +108,7 @@ func (a *Archives) Put(ctx context.Context, ref series.Ref, all []Slots) error {
 		return a.o.DB.Flush(ctx)
 	})
 	if errors.Is(err, kv.ErrNoTable) {
-		return fmt.Errorf("%w: table %s is missing: create the tables with \"tsdbridge tables create\"", series.ErrNotReady, a.o.Table)
+		return fmt.Errorf("%w: table %s is missing: create the tables with \"tsdbridge tables create\"", storage.ErrNotReady, a.o.Table)
 	}
 	if err != nil {
 		return fmt.Errorf("put archives: %w", err)
@@ -129,11 +122,11 @@ type putter struct {
 	tsuid    []byte
 	encoder  schema.ColumnEncoder
 	decoder  schema.ColumnDecoder
-	joined   Slots
+	joined   storage.ArchiveSlots
 }
 
 // slots puts slots of one step.
-func (p *putter) slots(ctx context.Context, s *Slots) error {
+func (p *putter) slots(ctx context.Context, s *storage.ArchiveSlots) error {
 	var keys [][]byte
 	var ends []int // of the slots of each row
 	for n := 0; n < len(s.Times); {
@@ -156,7 +149,7 @@ func (p *putter) slots(ctx context.Context, s *Slots) error {
 }
 
 // rows puts some rows. begin is the first of their slots.
-func (p *putter) rows(ctx context.Context, s *Slots, begin int, keys [][]byte, ends []int) error {
+func (p *putter) rows(ctx context.Context, s *storage.ArchiveSlots, begin int, keys [][]byte, ends []int) error {
 	o := &p.archives.o
 	rows, err := o.DB.Get(ctx, o.Table, schema.FamilyData, keys)
 	if err != nil {
@@ -165,7 +158,7 @@ func (p *putter) rows(ctx context.Context, s *Slots, begin int, keys [][]byte, e
 	qualifier := schema.ArchiveQualifier(s.Step)
 	list := make([]kv.Mutation, len(keys))
 	for i, key := range keys {
-		some := Slots{Step: s.Step, Times: s.Times[begin:ends[i]], Values: s.Values[begin:ends[i]]}
+		some := storage.ArchiveSlots{Step: s.Step, Times: s.Times[begin:ends[i]], Values: s.Values[begin:ends[i]]}
 		begin = ends[i]
 		base := schema.ArchiveBase(uint32(some.Times[0]), s.Step)
 		if cell := cellOf(rows[i], qualifier); cell != nil {
@@ -189,7 +182,7 @@ func cellOf(row kv.Row, qualifier []byte) []byte {
 }
 
 // join returns new slots and those of a cell that are not among them. They are valid until the next call.
-func (p *putter) join(some Slots, cell []byte, base uint32) (Slots, error) {
+func (p *putter) join(some storage.ArchiveSlots, cell []byte, base uint32) (storage.ArchiveSlots, error) {
 	times, values, err := p.decoder.AppendArchive(nil, nil, cell, base, some.Step)
 	if err != nil {
 		return some, err

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/tsdbridge/tsdbridge/storage"
 	"github.com/tsdbridge/tsdbridge/storage/kv"
 	"github.com/tsdbridge/tsdbridge/storage/schema"
 )
@@ -13,7 +14,7 @@ import (
 type SeriesSlots struct {
 	Key   []byte // of the row
 	TSUID []byte
-	Slots []Slots
+	Slots []storage.ArchiveSlots
 	// Bad is why some of the row cannot be read, if it cannot.
 	Bad error
 }
@@ -60,5 +61,5 @@ func (s *SeriesSlots) add(decoder *schema.ColumnDecoder, base uint32, c kv.Cell)
 		s.Bad = fmt.Errorf("row %X: %w", s.Key, err)
 		return
 	}
-	s.Slots = append(s.Slots, Slots{Step: step, Times: times, Values: values})
+	s.Slots = append(s.Slots, storage.ArchiveSlots{Step: step, Times: times, Values: values})
 }

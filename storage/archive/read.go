@@ -9,21 +9,15 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/tsdbridge/tsdbridge/internal/tally"
+	"github.com/tsdbridge/tsdbridge/storage"
+	"github.com/tsdbridge/tsdbridge/storage/index"
 	"github.com/tsdbridge/tsdbridge/storage/kv"
 	"github.com/tsdbridge/tsdbridge/storage/schema"
-	"github.com/tsdbridge/tsdbridge/storage/series"
 )
-
-// A Query asks for slots of one step.
-type Query struct {
-	Refs     []series.Ref // each once
-	Step     uint32       // seconds
-	From, To int64        // epoch seconds: slots that begin from From on and before To
-}
 
 // Read calls use, from several goroutines, with slots of each series that has any: several times for
 // one, each time with other slots, which are valid until use returns.
-func (a *Archives) Read(ctx context.Context, q Query, use func(ref series.Ref, times []int64, values []float64)) error {
+func (a *Archives) Read(ctx context.Context, q storage.ArchiveQuery, use func(ref storage.Ref, times []int64, values []float64)) error {
 	if err := a.o.Ready(); err != nil {
 		return err
 	}
@@ -68,15 +62,15 @@ func (a *Archives) Read(ctx context.Context, q Query, use func(ref series.Ref, t
 
 // A wantedRow is a row of a series.
 type wantedRow struct {
-	ref  series.Ref
+	ref  storage.Ref
 	base uint32
 }
 
 // read reads some rows.
-func (a *Archives) read(ctx context.Context, q *Query, part []wantedRow, use func(series.Ref, []int64, []float64)) error {
+func (a *Archives) read(ctx context.Context, q *storage.ArchiveQuery, part []wantedRow, use func(storage.Ref, []int64, []float64)) error {
 	keys := make([][]byte, len(part))
 	for i, w := range part {
-		keys[i] = a.o.Layout.AppendRowKey(nil, []byte(a.o.Series.TSUID(w.ref.ID())), w.base)
+		keys[i] = a.o.Layout.AppendRowKey(nil, []byte(a.o.Series.TSUID(index.IDOf(w.ref))), w.base)
 	}
 	rows, err := a.o.DB.Get(ctx, a.o.Table, schema.FamilyData, keys)
 	if err != nil {

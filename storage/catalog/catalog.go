@@ -6,27 +6,17 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"github.com/tsdbridge/tsdbridge/storage"
 	"github.com/tsdbridge/tsdbridge/storage/index"
 	"github.com/tsdbridge/tsdbridge/storage/kv"
 	"github.com/tsdbridge/tsdbridge/storage/schema"
 	"github.com/tsdbridge/tsdbridge/storage/uid"
 )
 
-// SeriesIndex tells where the store learns which series exist.
-type SeriesIndex string
-
-const (
-	// IndexAuto takes tsdb-meta, and the row keys of the data table for what tsdb-meta may lack:
-	// other writers (a TSD with its meta tracking off, which is the default) leave no row there.
-	IndexAuto SeriesIndex = "auto"
-	// IndexMeta takes tsdb-meta alone: right where every writer keeps it, and the fastest.
-	IndexMeta SeriesIndex = "meta"
-)
-
 // Options are what a Catalog needs.
 type Options struct {
 	DB       *kv.Engine
-	Tables   schema.Tables
+	Tables   storage.Tables
 	Layout   schema.Layout
 	UIDs     *uid.Dictionary
 	Series   *index.Index
@@ -35,7 +25,7 @@ type Options struct {
 	Days *Days
 	// Births are the days of registration.
 	Births *Births
-	Index  SeriesIndex
+	Index  storage.SeriesIndex
 	// IndexRefresh is the interval between two looks for series of other processes.
 	IndexRefresh time.Duration
 	// Ready returns an error while the index lacks series or days.

@@ -4,10 +4,10 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"github.com/tsdbridge/tsdbridge/storage"
 	"github.com/tsdbridge/tsdbridge/storage/index"
 	"github.com/tsdbridge/tsdbridge/storage/kv"
 	"github.com/tsdbridge/tsdbridge/storage/schema"
-	"github.com/tsdbridge/tsdbridge/storage/series"
 )
 
 // days are the first and the last day (since 1970) in which a series may have points. The high half
@@ -34,10 +34,10 @@ func dayOfRow(base uint32) days {
 // is every day.
 func daysBetween(start, end int64) days {
 	last := uint16(lastDay)
-	if end < series.MaxTime {
+	if end < storage.MaxTime {
 		last = uint16(max(end, 0) / dayMillis)
 	}
-	return daysOf(uint16(min(max(start, 0), series.MaxTime)/dayMillis), last)
+	return daysOf(uint16(min(max(start, 0), storage.MaxTime)/dayMillis), last)
 }
 
 func (d days) first() uint16 { return lastDay - uint16(d>>16) }
@@ -56,7 +56,7 @@ func (d days) overlaps(o days) bool { return d.first() <= o.last() && o.first() 
 // processes write to have nil Days: nothing is known.
 type Days struct {
 	db       *kv.Engine
-	tables   schema.Tables
+	tables   storage.Tables
 	index    *index.Index
 	registry *Registry
 
@@ -70,7 +70,7 @@ type Days struct {
 }
 
 // NewDays returns the days of a table that no other process writes to.
-func NewDays(db *kv.Engine, tables schema.Tables, x *index.Index, registry *Registry) *Days {
+func NewDays(db *kv.Engine, tables storage.Tables, x *index.Index, registry *Registry) *Days {
 	return &Days{db: db, tables: tables, index: x, registry: registry}
 }
 
@@ -124,7 +124,7 @@ func (p *Days) Hours(id index.ID) (first, last uint32, ok bool) {
 	}
 	const day = dayMillis / 1000
 	// the last day that rows can be of is cut off by the 32 bits of base times
-	end := min((int64(d.last())+1)*day-schema.RowSeconds, int64(schema.Base(series.MaxTime)))
+	end := min((int64(d.last())+1)*day-schema.RowSeconds, int64(schema.Base(storage.MaxTime)))
 	return uint32(d.first()) * day, uint32(end), true
 }
 
@@ -136,10 +136,10 @@ func (d days) without(start, end int64) days {
 	}
 	begin := func(day int) int64 { return int64(day) * dayMillis }
 	first, last := int(d.first()), int(d.last())
-	for first <= last && start <= begin(first) && end >= min(begin(first+1)-1, series.MaxTime) {
+	for first <= last && start <= begin(first) && end >= min(begin(first+1)-1, storage.MaxTime) {
 		first++
 	}
-	for first <= last && start <= begin(last) && end >= min(begin(last+1)-1, series.MaxTime) {
+	for first <= last && start <= begin(last) && end >= min(begin(last+1)-1, storage.MaxTime) {
 		last--
 	}
 	if first > last {

@@ -10,11 +10,11 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"github.com/tsdbridge/tsdbridge/storage"
 	"github.com/tsdbridge/tsdbridge/storage/index"
 	"github.com/tsdbridge/tsdbridge/storage/kv"
 	"github.com/tsdbridge/tsdbridge/storage/row"
 	"github.com/tsdbridge/tsdbridge/storage/schema"
-	"github.com/tsdbridge/tsdbridge/storage/series"
 )
 
 // concurrentDiscoveries is how many metrics or salt buckets are scanned at a time.
@@ -60,10 +60,10 @@ func (c *coverage) of(metric metricRows) *covered {
 // although tsdb-meta lacks them: a TSD whose meta tracking is off writes such rows. Engines that
 // only this process writes to have none.
 func (cat *Catalog) discover(ctx context.Context, f *finder, start, end int64) error {
-	if cat.db.Exclusive || cat.o.Index == IndexMeta {
+	if cat.db.Exclusive || cat.o.Index == storage.IndexMeta {
 		return nil
 	}
-	lo, hi := schema.Base(min(max(start, 0), series.MaxTime)), schema.Base(min(max(end, 0), series.MaxTime))
+	lo, hi := schema.Base(min(max(start, 0), storage.MaxTime)), schema.Base(min(max(end, 0), storage.MaxTime))
 	metrics := f.metrics
 	if metrics == nil {
 		all, err := cat.allMetrics(ctx, nil)
@@ -85,7 +85,7 @@ func (cat *Catalog) discover(ctx context.Context, f *finder, start, end int64) e
 // lo to hi, though tsdb-meta lacks them: a TSD never writes these when it takes rolled up values. metric is
 // a UID. RolledTimes tells between which times series are to be looked for then.
 func (cat *Catalog) DiscoverRolled(ctx context.Context, table, metric string, lo, hi uint32) error {
-	if cat.db.Exclusive || cat.o.Index == IndexMeta {
+	if cat.db.Exclusive || cat.o.Index == storage.IndexMeta {
 		return nil
 	}
 	return cat.discoverMetric(ctx, metricRows{table, metric}, nil, lo, hi)
@@ -95,7 +95,7 @@ func (cat *Catalog) DiscoverRolled(ctx context.Context, table, metric string, lo
 // between two times: days are recorded of points alone, which may be gone.
 func (cat *Catalog) RolledTimes(start, end int64) (from, to int64) {
 	if cat.db.Exclusive {
-		return 0, series.MaxTime
+		return 0, storage.MaxTime
 	}
 	return start, end
 }
@@ -176,7 +176,7 @@ func (cat *Catalog) addSeries(ctx context.Context, scan kv.Scan) error {
 		rows++
 		key, err := cat.layout.ParseRowKey(row.Key)
 		if err != nil {
-			return series.RowError{Err: schema.RowFault(cat.layout, scan.Table, row.Key, err)}
+			return storage.RowError{Err: schema.RowFault(cat.layout, scan.Table, row.Key, err)}
 		}
 		tsuid = key.AppendTSUID(tsuid[:0])
 		id, added, err := cat.index.Add(tsuid)

@@ -4,19 +4,19 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/tsdbridge/tsdbridge/storage"
 	"github.com/tsdbridge/tsdbridge/storage/schema"
-	"github.com/tsdbridge/tsdbridge/storage/series"
 )
 
 // Exists reports of each series whether it has its row of tsdb-meta, which is written before its
 // first point. It assigns nothing. Names that have no UID cost one read together.
-func (cat *Catalog) Exists(ctx context.Context, all []series.Series) ([]bool, error) {
+func (cat *Catalog) Exists(ctx context.Context, all []storage.Series) ([]bool, error) {
 	exist := make([]bool, len(all))
 	metrics := make([]string, len(all))
 	for i := range all {
 		metrics[i] = all[i].Metric
 	}
-	uids, err := cat.uids.Lookup(ctx, schema.Metric, metrics)
+	uids, err := cat.uids.Lookup(ctx, storage.MetricName, metrics)
 	if err != nil {
 		return nil, err
 	}

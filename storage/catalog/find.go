@@ -8,25 +8,24 @@ import (
 	"github.com/tsdbridge/tsdbridge/internal/budget"
 	"github.com/tsdbridge/tsdbridge/internal/tracing"
 	"github.com/tsdbridge/tsdbridge/internal/turns"
+	"github.com/tsdbridge/tsdbridge/storage"
 	"github.com/tsdbridge/tsdbridge/storage/index"
-	"github.com/tsdbridge/tsdbridge/storage/schema"
-	"github.com/tsdbridge/tsdbridge/storage/series"
 )
 
 // Find implements Querier. A series of which a UID has no name is a NamelessError.
-func (cat *Catalog) Find(ctx context.Context, filters []series.Filter, start, end int64, limit int) ([]series.Found, error) {
+func (cat *Catalog) Find(ctx context.Context, filters []storage.Filter, start, end int64, limit int) ([]storage.Found, error) {
 	return cat.findAs(ctx, filters, start, end, limit, whole)
 }
 
 // FindLost is Find for callers that do not need the names of all values: a value without a name is
 // one for which LostValue returns an error.
-func (cat *Catalog) FindLost(ctx context.Context, filters []series.Filter, start, end int64, limit int) ([]series.Found, error) {
+func (cat *Catalog) FindLost(ctx context.Context, filters []storage.Filter, start, end int64, limit int) ([]storage.Found, error) {
 	return cat.findAs(ctx, filters, start, end, limit, lostValues)
 }
 
 // FindNamed is Find for jobs that must go on: series of which a UID has no name are left out, and
 // logged.
-func (cat *Catalog) FindNamed(ctx context.Context, filters []series.Filter, start, end int64) ([]series.Found, error) {
+func (cat *Catalog) FindNamed(ctx context.Context, filters []storage.Filter, start, end int64) ([]storage.Found, error) {
 	return cat.findAs(ctx, filters, start, end, 0, named)
 }
 
@@ -39,7 +38,7 @@ const (
 	named                    // they are left out, and logged
 )
 
-func (cat *Catalog) findAs(ctx context.Context, filters []series.Filter, start, end int64, limit int, as naming) ([]series.Found, error) {
+func (cat *Catalog) findAs(ctx context.Context, filters []storage.Filter, start, end int64, limit int, as naming) ([]storage.Found, error) {
 	ctx, span := tracing.Start(ctx, "find")
 	found, err := cat.find(ctx, filters, start, end, limit, as)
 	span.Number("series", int64(len(found)))
@@ -47,7 +46,7 @@ func (cat *Catalog) findAs(ctx context.Context, filters []series.Filter, start, 
 	return found, err
 }
 
-func (cat *Catalog) find(ctx context.Context, filters []series.Filter, start, end int64, limit int, as naming) ([]series.Found, error) {
+func (cat *Catalog) find(ctx context.Context, filters []storage.Filter, start, end int64, limit int, as naming) ([]storage.Found, error) {
 	if err := cat.o.Ready(); err != nil {
 		return nil, err
 	}
@@ -70,7 +69,7 @@ func (cat *Catalog) find(ctx context.Context, filters []series.Filter, start, en
 		return nil, err
 	}
 	if limit > 0 && len(ids) > limit {
-		return nil, fmt.Errorf("%w: the query selects %d series, the limit is %d", series.ErrLimit, len(ids), limit)
+		return nil, fmt.Errorf("%w: the query selects %d series, the limit is %d", storage.ErrLimit, len(ids), limit)
 	}
 	found, err := cat.nameAs(ctx, ids, as)
 	if err != nil {
@@ -90,12 +89,12 @@ type finder struct {
 	keys       keysMoment          // before the names were looked up
 	asks       bool                // looks up every name
 	skipped    bool                // did not look up names that are known to be unused
-	lost       []series.Filter     // whose values may be those of UIDs without a name
+	lost       []storage.Filter    // whose values may be those of UIDs without a name
 }
 
 // newFinder resolves filters. It skips unused names only where all series are found by the index:
 // rows that are searched by their keys may have tag keys that the index lacks.
-func (cat *Catalog) newFinder(ctx context.Context, filters []series.Filter, start, end int64) (*finder, error) {
+func (cat *Catalog) newFinder(ctx context.Context, filters []storage.Filter, start, end int64) (*finder, error) {
 	f := &finder{catalog: cat, passes: cat.days.overlap(start, end), keys: cat.unused.moment(cat.index.Keys())}
 	if err := f.resolve(ctx, filters); err != nil || !f.skipped || f.registered() {
 		return f, err
@@ -114,10 +113,10 @@ func (f *finder) registered() bool {
 // known.
 type match struct {
 	condition int
-	filter    series.Filter
+	filter    storage.Filter
 }
 
-func (f *finder) resolve(ctx context.Context, filters []series.Filter) error {
+func (f *finder) resolve(ctx context.Context, filters []storage.Filter) error {
 	for _, filter := range filters {
 		var err error
 		if filter.Keys == nil {
@@ -132,11 +131,11 @@ func (f *finder) resolve(ctx context.Context, filters []series.Filter) error {
 	return nil
 }
 
-func (f *finder) resolveMetric(ctx context.Context, filter series.Filter) error {
+func (f *finder) resolveMetric(ctx context.Context, filter storage.Filter) error {
 	s := f.catalog
 	var uids []string
 	if filter.Values != nil {
-		found, err := s.lookup(ctx, schema.Metric, filter.Values)
+		found, err := s.lookup(ctx, storage.MetricName, filter.Values)
 		if err != nil {
 			return err
 		}
@@ -164,11 +163,11 @@ func (f *finder) resolveMetric(ctx context.Context, filter series.Filter) error 
 	return nil
 }
 
-func (f *finder) resolveTag(ctx context.Context, filter series.Filter) error {
+func (f *finder) resolveTag(ctx context.Context, filter storage.Filter) error {
 	s := f.catalog
 	c := index.Condition{Absent: filter.Absent}
 	var err error
-	if c.Keys, err = s.lookup(ctx, schema.Tagk, filter.Keys); err != nil {
+	if c.Keys, err = s.lookup(ctx, storage.TagKeyName, filter.Keys); err != nil {
 		return err
 	}
 	if c.Or, err = f.lookupOthers(ctx, filter.Or); err != nil {
@@ -176,7 +175,7 @@ func (f *finder) resolveTag(ctx context.Context, filter series.Filter) error {
 	}
 	switch {
 	case filter.Values != nil:
-		uids, err := s.lookup(ctx, schema.Tagv, filter.Values)
+		uids, err := s.lookup(ctx, storage.TagValueName, filter.Values)
 		if err != nil {
 			return err
 		}
@@ -206,7 +205,7 @@ func (f *finder) lookupOthers(ctx context.Context, names []string) ([]string, er
 		f.skipped = true
 		return nil, nil
 	}
-	uids, err := s.lookup(ctx, schema.Tagk, names)
+	uids, err := s.lookup(ctx, storage.TagKeyName, names)
 	if err == nil && len(uids) == 0 {
 		s.unused.add(names, f.keys, now.Add(s.o.IndexRefresh))
 	}
@@ -223,7 +222,7 @@ func (f *finder) find(ctx context.Context) ([]index.ID, error) {
 	for _, m := range f.matches {
 		c := &f.conditions[m.condition]
 		uids := x.PossibleValues(ids, c.Keys)
-		names, err := f.catalog.uids.Names(ctx, schema.Tagv, uids)
+		names, err := f.catalog.uids.Names(ctx, storage.TagValueName, uids)
 		if err != nil {
 			return nil, err
 		}
@@ -249,12 +248,12 @@ func (f *finder) find(ctx context.Context) ([]index.ID, error) {
 
 // decided returns an error if a filter has not decided about one of the series that were found, since the value has no
 // name that could match.
-func (f *finder) decided(found []series.Found) error {
+func (f *finder) decided(found []storage.Found) error {
 	for _, filter := range f.lost {
 		for i := range found {
 			for _, tag := range found[i].Tags {
-				if err := LostValue(tag.Value); err != nil && slices.Contains(filter.Keys, tag.Key) {
-					return LostName(&found[i].Series)
+				if err := storage.LostValue(tag.Value); err != nil && slices.Contains(filter.Keys, tag.Key) {
+					return storage.LostName(&found[i].Series)
 				}
 			}
 		}
@@ -269,7 +268,7 @@ func (f *finder) candidates() []index.ID {
 }
 
 // lookup returns the UIDs of those names that have one.
-func (cat *Catalog) lookup(ctx context.Context, kind schema.Kind, names []string) ([]string, error) {
+func (cat *Catalog) lookup(ctx context.Context, kind storage.NameKind, names []string) ([]string, error) {
 	uids, err := cat.uids.Lookup(ctx, kind, names)
 	if err != nil {
 		return nil, err
@@ -284,16 +283,16 @@ func (cat *Catalog) lookup(ctx context.Context, kind schema.Kind, names []string
 }
 
 // Name names series. One of which a UID has no name is a NamelessError.
-func (cat *Catalog) Name(ctx context.Context, ids []index.ID) ([]series.Found, error) {
+func (cat *Catalog) Name(ctx context.Context, ids []index.ID) ([]storage.Found, error) {
 	return cat.nameAs(ctx, ids, whole)
 }
 
 // NameSome is Name without the series of which a UID has no name: they are logged.
-func (cat *Catalog) NameSome(ctx context.Context, ids []index.ID) ([]series.Found, error) {
+func (cat *Catalog) NameSome(ctx context.Context, ids []index.ID) ([]storage.Found, error) {
 	return cat.nameAs(ctx, ids, named)
 }
 
-func (cat *Catalog) nameAs(ctx context.Context, ids []index.ID, as naming) ([]series.Found, error) {
+func (cat *Catalog) nameAs(ctx context.Context, ids []index.ID, as naming) ([]storage.Found, error) {
 	pairs := 1
 	if len(ids) > 0 {
 		// of most series
@@ -311,14 +310,14 @@ func (cat *Catalog) nameAs(ctx context.Context, ids []index.ID, as naming) ([]se
 		n.replaceLost()
 	}
 	all := n.series()
-	found := make([]series.Found, 0, len(ids))
+	found := make([]storage.Found, 0, len(ids))
 	var lost []int
 	for i, id := range ids {
 		if all[i].Tags == nil {
 			lost = append(lost, i)
 			continue
 		}
-		found = append(found, series.Found{Ref: series.RefOf(id), Series: all[i]})
+		found = append(found, storage.Found{Ref: index.RefOf(id), Series: all[i]})
 	}
 	return found, cat.leaveOut(ctx, n, lost, as)
 }

@@ -6,6 +6,7 @@ import (
 	"maps"
 	"sync"
 
+	"github.com/tsdbridge/tsdbridge/storage"
 	"github.com/tsdbridge/tsdbridge/storage/index"
 	"github.com/tsdbridge/tsdbridge/storage/kv"
 	"github.com/tsdbridge/tsdbridge/storage/schema"
@@ -23,7 +24,7 @@ type foreignMetrics struct {
 // has none.
 func (cat *Catalog) allMetrics(ctx context.Context, passes func(index.ID) bool) (map[string]string, error) {
 	uids := cat.index.Metrics(passes)
-	list, err := cat.uids.Names(ctx, schema.Metric, uids)
+	list, err := cat.uids.Names(ctx, storage.MetricName, uids)
 	if err != nil {
 		return nil, err
 	}
@@ -31,7 +32,7 @@ func (cat *Catalog) allMetrics(ctx context.Context, passes func(index.ID) bool) 
 	for i, uid := range uids {
 		all[uid] = list[i]
 	}
-	if cat.db.Exclusive || cat.o.Index == IndexMeta {
+	if cat.db.Exclusive || cat.o.Index == storage.IndexMeta {
 		return all, nil
 	}
 	foreign, err := cat.foreignMetrics(ctx)
@@ -64,7 +65,7 @@ func (cat *Catalog) foreignMetrics(ctx context.Context) (map[string]string, erro
 		return maps.Clone(c.byUID), nil
 	}
 	byUID := map[string]string{}
-	scan := kv.Scan{Table: cat.o.Tables.UID, Family: schema.FamilyID, Start: []byte{1}, Qualifier: schema.Metric.Qualifier()}
+	scan := kv.Scan{Table: cat.o.Tables.UID, Family: schema.FamilyID, Start: []byte{1}, Qualifier: schema.UIDQualifier(storage.MetricName)}
 	for row, err := range cat.db.Scan(ctx, scan) {
 		if err != nil {
 			return nil, fmt.Errorf("list the metrics: %w", err)

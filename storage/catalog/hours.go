@@ -8,10 +8,10 @@ import (
 	"sort"
 	"time"
 
+	"github.com/tsdbridge/tsdbridge/storage"
 	"github.com/tsdbridge/tsdbridge/storage/index"
 	"github.com/tsdbridge/tsdbridge/storage/row"
 	"github.com/tsdbridge/tsdbridge/storage/schema"
-	"github.com/tsdbridge/tsdbridge/storage/series"
 )
 
 // SeriesHours returns how many rows of the data table, each an hour of a series, there may be from
@@ -59,7 +59,7 @@ func (cat *Catalog) RowText(ctx context.Context, key []byte) string {
 		return hex.EncodeToString(key)
 	}
 	name := fmt.Sprintf("metric %x", k.Metric)
-	if names, err := cat.uids.Names(ctx, schema.Metric, []string{string(k.Metric)}); err == nil && len(names) == 1 && names[0] != "" {
+	if names, err := cat.uids.Names(ctx, storage.MetricName, []string{string(k.Metric)}); err == nil && len(names) == 1 && names[0] != "" {
 		name = fmt.Sprintf("%q", names[0])
 	}
 	return fmt.Sprintf("%s at %s", name, time.Unix(int64(k.Base), 0).UTC().Format(time.RFC3339))
@@ -72,8 +72,8 @@ func (cat *Catalog) NextHour(ctx context.Context, metric string, from int64) (ho
 	if err := cat.o.Ready(); err != nil {
 		return 0, false, err
 	}
-	uids, err := cat.lookup(ctx, schema.Metric, []string{metric})
-	if err != nil || len(uids) == 0 || from > series.MaxTime {
+	uids, err := cat.lookup(ctx, storage.MetricName, []string{metric})
+	if err != nil || len(uids) == 0 || from > storage.MaxTime {
 		return 0, false, err
 	}
 	begin := schema.Base(max(from, 0))
@@ -127,7 +127,7 @@ func (cat *Catalog) nextOwn(ctx context.Context, metric string, begin uint32, ne
 // nextRow notes the hour of the first row of a metric from begin on.
 func (cat *Catalog) nextRow(ctx context.Context, metric string, begin uint32, next *earliest) error {
 	for bucket := range cat.layout.Buckets() {
-		scan := row.ScanMetric(cat.layout, cat.o.Tables.Data, bucket, metric, begin, schema.Base(series.MaxTime))
+		scan := row.ScanMetric(cat.layout, cat.o.Tables.Data, bucket, metric, begin, schema.Base(storage.MaxTime))
 		scan.KeysOnly, scan.Limit = true, 1
 		for found, err := range cat.db.Scan(ctx, scan) {
 			if err != nil {

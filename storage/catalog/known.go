@@ -4,18 +4,18 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/tsdbridge/tsdbridge/storage"
 	"github.com/tsdbridge/tsdbridge/storage/schema"
-	"github.com/tsdbridge/tsdbridge/storage/series"
 )
 
 // NamesOf returns the names of a kind that a series has.
-func NamesOf(s *series.Series, kind schema.Kind) []string {
-	if kind == schema.Metric {
+func NamesOf(s *storage.Series, kind storage.NameKind) []string {
+	if kind == storage.MetricName {
 		return []string{s.Metric}
 	}
 	names := make([]string, len(s.Tags))
 	for i, t := range s.Tags {
-		if names[i] = t.Key; kind == schema.Tagv {
+		if names[i] = t.Key; kind == storage.TagValueName {
 			names[i] = t.Value
 		}
 	}
@@ -23,10 +23,10 @@ func NamesOf(s *series.Series, kind schema.Kind) []string {
 }
 
 // Known reports of each series whether it exists, in the index or in tsdb-meta. It assigns nothing.
-func (cat *Catalog) Known(ctx context.Context, all []series.Series) ([]bool, error) {
+func (cat *Catalog) Known(ctx context.Context, all []storage.Series) ([]bool, error) {
 	exists := make([]bool, len(all))
 	var uids [3]map[string]string
-	for _, kind := range schema.Kinds() {
+	for _, kind := range storage.NameKinds() {
 		known, err := cat.uidsOf(ctx, kind, all)
 		if err != nil {
 			return nil, err
@@ -58,7 +58,7 @@ func (cat *Catalog) Known(ctx context.Context, all []series.Series) ([]bool, err
 }
 
 // uidsOf returns the UIDs of all names of a kind that have one.
-func (cat *Catalog) uidsOf(ctx context.Context, kind schema.Kind, all []series.Series) (map[string]string, error) {
+func (cat *Catalog) uidsOf(ctx context.Context, kind storage.NameKind, all []storage.Series) (map[string]string, error) {
 	known := map[string]string{}
 	var names []string
 	for i := range all {
@@ -80,12 +80,12 @@ func (cat *Catalog) uidsOf(ctx context.Context, kind schema.Kind, all []series.S
 }
 
 // tsuidBy makes the TSUID of a series, if all of its names have UIDs.
-func (cat *Catalog) tsuidBy(of *series.Series, uids *[3]map[string]string) (tsuid []byte, ok bool) {
-	metric := uids[schema.Metric][of.Metric]
+func (cat *Catalog) tsuidBy(of *storage.Series, uids *[3]map[string]string) (tsuid []byte, ok bool) {
+	metric := uids[storage.MetricName][of.Metric]
 	ok = metric != "" && len(of.Tags) > 0
 	pairs := make([]schema.Pair, 0, len(of.Tags))
 	for _, t := range of.Tags {
-		key, value := uids[schema.Tagk][t.Key], uids[schema.Tagv][t.Value]
+		key, value := uids[storage.TagKeyName][t.Key], uids[storage.TagValueName][t.Value]
 		ok = ok && key != "" && value != ""
 		pairs = append(pairs, schema.Pair{Key: []byte(key), Value: []byte(value)})
 	}

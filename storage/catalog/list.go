@@ -6,10 +6,8 @@ import (
 	"strings"
 
 	"github.com/tsdbridge/tsdbridge/internal/budget"
+	"github.com/tsdbridge/tsdbridge/storage"
 	"github.com/tsdbridge/tsdbridge/storage/index"
-	"github.com/tsdbridge/tsdbridge/storage/schema"
-	"github.com/tsdbridge/tsdbridge/storage/series"
-	"github.com/tsdbridge/tsdbridge/storage/uid"
 )
 
 // Metrics implements Querier. A metric without a name is a NamelessError.
@@ -49,10 +47,10 @@ func (cat *Catalog) metricsAs(ctx context.Context, start, end int64, as naming) 
 // lostMetric returns the error of a metric without a name; nil if it may be left out.
 func (cat *Catalog) lostMetric(ctx context.Context, metric string, passes func(index.ID) bool, as naming) error {
 	if as == named {
-		cat.warnNameless(NamelessError{NoNameOfUIDError: uid.NoNameOfUIDError{Kind: schema.Metric, UID: metric}})
+		cat.warnNameless(storage.NamelessError{NoNameOfUIDError: storage.NoNameOfUIDError{Kind: storage.MetricName, UID: metric}})
 		return nil
 	}
-	return cat.lost(ctx, schema.Metric, metric, cat.passing([]string{metric}, nil, passes))
+	return cat.lost(ctx, storage.MetricName, metric, cat.passing([]string{metric}, nil, passes))
 }
 
 // passing returns the series that may satisfy conditions, and that pass (nil: all do).
@@ -70,7 +68,7 @@ func (cat *Catalog) TagKeys(ctx context.Context, start, end int64) ([]string, er
 		return nil, err
 	}
 	passes := cat.days.overlap(start, end)
-	return cat.list(ctx, schema.Tagk, cat.index.TagKeys(passes), func(key string) []index.ID {
+	return cat.list(ctx, storage.TagKeyName, cat.index.TagKeys(passes), func(key string) []index.ID {
 		return cat.passing(nil, []index.Condition{{Keys: []string{key}}}, passes)
 	})
 }
@@ -80,18 +78,18 @@ func (cat *Catalog) TagValues(ctx context.Context, key string, start, end int64)
 	if err := cat.o.Ready(); err != nil {
 		return nil, err
 	}
-	keys, err := cat.lookup(ctx, schema.Tagk, []string{key})
+	keys, err := cat.lookup(ctx, storage.TagKeyName, []string{key})
 	if err != nil || len(keys) == 0 {
 		return nil, err
 	}
 	passes := cat.days.overlap(start, end)
-	return cat.list(ctx, schema.Tagv, cat.index.TagValues(keys[0], passes), func(value string) []index.ID {
+	return cat.list(ctx, storage.TagValueName, cat.index.TagValues(keys[0], passes), func(value string) []index.ID {
 		return cat.passing(nil, []index.Condition{{Keys: keys[:1], Values: map[string]bool{value: true}}}, passes)
 	})
 }
 
 // list returns the names of UIDs in ascending order. One without a name that series have is a NamelessError.
-func (cat *Catalog) list(ctx context.Context, kind schema.Kind, uids []string, having func(uid string) []index.ID) ([]string, error) {
+func (cat *Catalog) list(ctx context.Context, kind storage.NameKind, uids []string, having func(uid string) []index.ID) ([]string, error) {
 	if err := budget.From(ctx).Take(int64(len(uids) * nameBytes)); err != nil {
 		return nil, err
 	}
@@ -111,8 +109,8 @@ func (cat *Catalog) list(ctx context.Context, kind schema.Kind, uids []string, h
 	return list, nil
 }
 
-func sortTags(tags []series.Tag) {
-	slices.SortFunc(tags, func(a, b series.Tag) int { return strings.Compare(a.Key, b.Key) })
+func sortTags(tags []storage.Tag) {
+	slices.SortFunc(tags, func(a, b storage.Tag) int { return strings.Compare(a.Key, b.Key) })
 }
 
 func intersectStrings(a, b []string) []string {

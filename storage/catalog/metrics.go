@@ -4,7 +4,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/promauto"
 
-	"github.com/tsdbridge/tsdbridge/storage/schema"
+	"github.com/tsdbridge/tsdbridge/storage"
 )
 
 // metrics are the figures of the catalogue.
@@ -22,7 +22,7 @@ func newMetrics(reg prometheus.Registerer, c *Catalog) *metrics {
 		func() float64 { return float64(c.index.Size()) })
 	f.NewGaugeFunc(prometheus.GaugeOpts{Name: "tsdbridge_store_uid_cache_entries", Help: "Names and UIDs in the caches."},
 		func() float64 { return float64(c.uids.Cached()) })
-	for _, kind := range schema.Kinds() {
+	for _, kind := range storage.NameKinds() {
 		f.NewGaugeFunc(prometheus.GaugeOpts{
 			Name: "tsdbridge_store_uid_used_ratio", Help: "Share of the UIDs of a kind that is assigned; at 1 series with new names are refused.",
 			ConstLabels: prometheus.Labels{"kind": kind.String()},

@@ -3,76 +3,21 @@ package catalog
 import (
 	"context"
 	"encoding/hex"
-	"errors"
 	"fmt"
-	"strings"
 
+	"github.com/tsdbridge/tsdbridge/storage"
 	"github.com/tsdbridge/tsdbridge/storage/index"
 	"github.com/tsdbridge/tsdbridge/storage/kv"
 	"github.com/tsdbridge/tsdbridge/storage/row"
 	"github.com/tsdbridge/tsdbridge/storage/schema"
-	"github.com/tsdbridge/tsdbridge/storage/series"
-	"github.com/tsdbridge/tsdbridge/storage/uid"
 )
-
-// A NamelessError is a UID that has no name although series have it: its reverse row was deleted from
-// tsdb-uid. It is a series.ErrUnreadable: an answer without such series would be too small.
-type NamelessError struct {
-	uid.NoNameOfUIDError
-	Metric string // of a series that has the UID; "": it is not known
-	TSUID  string // of that series, in hexadecimal; "": it is not known
-}
-
-// Error begins with the words of a TSD.
-func (e NamelessError) Error() string {
-	of := ""
-	if e.Metric != "" {
-		of = fmt.Sprintf(" of a series of %q", e.Metric)
-	}
-	if e.TSUID != "" {
-		of += " (TSUID " + e.TSUID + ")"
-	}
-	return fmt.Sprintf("%s: the %v UID %X%s has no name in tsdb-uid; tsdbridge uid fsck --fix restores the name if it can be known, "+
-		"and tsdbridge fsck --fix=unknown-uid deletes what has none", e.NoNameOfUIDError, e.Kind, e.UID, of)
-}
-
-// Unwrap returns the error of the UID.
-func (e NamelessError) Unwrap() error { return e.NoNameOfUIDError }
-
-// Is implements errors.Is.
-func (NamelessError) Is(target error) bool { return target == series.ErrUnreadable }
-
-// A lost value stands for the value of a tag that has no name: a character that no name has, and the
-// bytes of the UID. Values of different UIDs differ.
-const lostMark = "\x00"
-
-// LostValue returns the error of a tag's value that stands for a UID without a name, as FindLost returns
-// them; nil for others.
-func LostValue(value string) error {
-	if !strings.HasPrefix(value, lostMark) {
-		return nil
-	}
-	return NamelessError{NoNameOfUIDError: uid.NoNameOfUIDError{Kind: schema.Tagv, UID: value[len(lostMark):]}}
-}
-
-// LostName returns the error of a series that has a lost value; nil if it has none.
-func LostName(s *series.Series) error {
-	for _, tag := range s.Tags {
-		if err := LostValue(tag.Value); err != nil {
-			lost, _ := errors.AsType[NamelessError](err)
-			lost.Metric = s.Metric
-			return lost
-		}
-	}
-	return nil
-}
 
 // replaceLost gives UIDs of tag values that have no name their lost values.
 func (n *names) replaceLost() {
-	values := n.by[schema.Tagv]
+	values := n.by[storage.TagValueName]
 	for i, name := range values {
 		if name == "" {
-			values[i] = lostMark + n.uids[schema.Tagv][i]
+			values[i] = storage.LostMark + n.uids[storage.TagValueName][i]
 		}
 	}
 }
@@ -84,11 +29,11 @@ func (n *names) nameless(i int) error {
 		begin = n.ends[i-1]
 	}
 	parts := n.parts[begin:n.ends[i]]
-	e := NamelessError{Metric: n.by[schema.Metric][parts[0]], TSUID: schema.FormatTSUID([]byte(n.tsuids[i]))}
+	e := storage.NamelessError{Metric: n.by[storage.MetricName][parts[0]], TSUID: schema.FormatTSUID([]byte(n.tsuids[i]))}
 	for at, part := range parts {
-		kind := schema.Metric
+		kind := storage.MetricName
 		if at > 0 {
-			kind = schema.Tagk + schema.Kind((at-1)%2)
+			kind = storage.TagKeyName + storage.NameKind((at-1)%2)
 		}
 		if n.by[kind][part] == "" {
 			e.Kind, e.UID = kind, n.uids[kind][part]
@@ -118,7 +63,7 @@ func (cat *Catalog) firstLeft(ctx context.Context, tsuids []string) (int, error)
 			}
 		}
 	}
-	if cat.db.Exclusive || cat.o.Index == IndexMeta {
+	if cat.db.Exclusive || cat.o.Index == storage.IndexMeta {
 		return -1, nil
 	}
 	return cat.firstWithRows(ctx, tsuids)
@@ -141,7 +86,7 @@ func (cat *Catalog) firstWithRows(ctx context.Context, tsuids []string) (int, er
 // hasRows reports whether the data table has rows of a series.
 func (cat *Catalog) hasRows(ctx context.Context, tsuid string) (bool, error) {
 	l := cat.layout
-	scan := row.ScanMetric(l, cat.o.Tables.Data, l.Bucket([]byte(tsuid)), tsuid[:l.MetricWidth], 0, schema.Base(series.MaxTime))
+	scan := row.ScanMetric(l, cat.o.Tables.Data, l.Bucket([]byte(tsuid)), tsuid[:l.MetricWidth], 0, schema.Base(storage.MaxTime))
 	scan.KeysOnly, scan.Limit = true, 1
 	scan.Match = &kv.Match{Prefix: l.PrefixWidth(), Key: l.TagkWidth, Value: l.TagvWidth, Suffixes: [][]byte{[]byte(tsuid[l.MetricWidth:])}}
 	for _, err := range cat.db.Scan(ctx, scan) {
@@ -154,15 +99,15 @@ func (cat *Catalog) hasRows(ctx context.Context, tsuid string) (bool, error) {
 }
 
 // lost returns the error of a UID that has no name and that some series have, nil if none of them is left.
-func (cat *Catalog) lost(ctx context.Context, kind schema.Kind, lost string, of []index.ID) error {
+func (cat *Catalog) lost(ctx context.Context, kind storage.NameKind, lost string, of []index.ID) error {
 	tsuids := cat.index.TSUIDs(nil, of)
 	left, err := cat.firstLeft(ctx, tsuids)
 	if err != nil || left < 0 {
 		return err
 	}
-	e := NamelessError{NoNameOfUIDError: uid.NoNameOfUIDError{Kind: kind, UID: lost}, TSUID: schema.FormatTSUID([]byte(tsuids[left]))}
+	e := storage.NamelessError{NoNameOfUIDError: storage.NoNameOfUIDError{Kind: kind, UID: lost}, TSUID: schema.FormatTSUID([]byte(tsuids[left]))}
 	metric := tsuids[left][:cat.layout.MetricWidth]
-	names, err := cat.uids.Names(ctx, schema.Metric, []string{metric})
+	names, err := cat.uids.Names(ctx, storage.MetricName, []string{metric})
 	if err != nil {
 		return err
 	}

@@ -4,8 +4,7 @@ import (
 	"context"
 
 	"github.com/tsdbridge/tsdbridge/internal/turns"
-	"github.com/tsdbridge/tsdbridge/storage/schema"
-	"github.com/tsdbridge/tsdbridge/storage/series"
+	"github.com/tsdbridge/tsdbridge/storage"
 )
 
 // names are the names of some series, UID by UID: each UID is looked up once, however many series
@@ -29,16 +28,16 @@ func (cat *Catalog) newNames(ctx context.Context, tsuids []string) (*names, erro
 	}
 	n.parts = make([]int32, 0, count)
 	for i, tsuid := range tsuids {
-		n.parts = append(n.parts, sets[schema.Metric].number(tsuid[:l.MetricWidth]))
+		n.parts = append(n.parts, sets[storage.MetricName].number(tsuid[:l.MetricWidth]))
 		for tags := tsuid[l.MetricWidth:]; len(tags) >= l.PairWidth(); tags = tags[l.PairWidth():] {
-			n.parts = append(n.parts, sets[schema.Tagk].number(tags[:l.TagkWidth]), sets[schema.Tagv].number(tags[l.TagkWidth:l.PairWidth()]))
+			n.parts = append(n.parts, sets[storage.TagKeyName].number(tags[:l.TagkWidth]), sets[storage.TagValueName].number(tags[l.TagkWidth:l.PairWidth()]))
 		}
 		n.ends[i] = len(n.parts)
 	}
 	for kind := range sets {
 		n.uids[kind] = sets[kind].uids
 		var err error
-		if n.by[kind], err = cat.uids.Names(ctx, schema.Kind(kind), sets[kind].uids); err != nil {
+		if n.by[kind], err = cat.uids.Names(ctx, storage.NameKind(kind), sets[kind].uids); err != nil {
 			return nil, err
 		}
 	}
@@ -50,15 +49,15 @@ const seriesPerCore = 1024
 
 // series returns the series in the order of their TSUIDs. A series with a UID that has no name has
 // nil Tags.
-func (n *names) series() []series.Series {
-	all := make([]series.Series, len(n.ends))
-	tags := make([]series.Tag, (len(n.parts)-len(n.ends))/2)
+func (n *names) series() []storage.Series {
+	all := make([]storage.Series, len(n.ends))
+	tags := make([]storage.Tag, (len(n.parts)-len(n.ends))/2)
 	turns.Split(len(all), turns.Shares(len(all), seriesPerCore), func(_, from, to int) { n.fill(all, tags, from, to) })
 	return all
 }
 
 // fill names the series from one index up to another. tags has the capacity for all of them.
-func (n *names) fill(all []series.Series, tags []series.Tag, from, to int) {
+func (n *names) fill(all []storage.Series, tags []storage.Tag, from, to int) {
 	for i := from; i < to; i++ {
 		begin := 0
 		if i > 0 {
@@ -67,15 +66,15 @@ func (n *names) fill(all []series.Series, tags []series.Tag, from, to int) {
 		parts := n.parts[begin:n.ends[i]]
 		at, count := (begin-i)/2, (len(parts)-1)/2
 		own := tags[at : at+count : at+count]
-		metric := n.by[schema.Metric][parts[0]]
+		metric := n.by[storage.MetricName][parts[0]]
 		ok := metric != ""
 		for t := range own {
-			own[t] = series.Tag{Key: n.by[schema.Tagk][parts[1+2*t]], Value: n.by[schema.Tagv][parts[2+2*t]]}
+			own[t] = storage.Tag{Key: n.by[storage.TagKeyName][parts[1+2*t]], Value: n.by[storage.TagValueName][parts[2+2*t]]}
 			ok = ok && own[t].Key != "" && own[t].Value != ""
 		}
 		if ok {
 			sortTags(own)
-			all[i] = series.Series{Metric: metric, Tags: own}
+			all[i] = storage.Series{Metric: metric, Tags: own}
 		}
 	}
 }

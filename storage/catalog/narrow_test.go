@@ -6,10 +6,10 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/tsdbridge/tsdbridge/storage"
 	"github.com/tsdbridge/tsdbridge/storage/index"
 	"github.com/tsdbridge/tsdbridge/storage/kv"
 	"github.com/tsdbridge/tsdbridge/storage/schema"
-	"github.com/tsdbridge/tsdbridge/storage/series"
 )
 
 // wantWithout is the shortest run of days that has all days of some days but for those that a
@@ -17,7 +17,7 @@ import (
 func wantWithout(d days, start, end int64) days {
 	left := noDays
 	for day := int64(d.first()); day <= int64(d.last()); day++ {
-		begin, last := day*dayMillis, min((day+1)*dayMillis-1, int64(series.MaxTime))
+		begin, last := day*dayMillis, min((day+1)*dayMillis-1, int64(storage.MaxTime))
 		if start > begin || end < last {
 			left = left.union(daysOf(uint16(day), uint16(day)))
 		}
@@ -29,7 +29,7 @@ func wantWithout(d days, start, end int64) days {
 // the last day of all, which is short.
 func TestDaysWithout(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
-	const newest = int64(series.MaxTime) / dayMillis
+	const newest = int64(storage.MaxTime) / dayMillis
 	for range 5000 {
 		from := []int64{0, 100, newest - 9}[rng.IntN(3)]
 		first := from + rng.Int64N(8)
@@ -38,12 +38,12 @@ func TestDaysWithout(t *testing.T) {
 			return (from+rng.Int64N(12)-1)*dayMillis + []int64{-1, 0, 1, dayMillis / 2}[rng.IntN(4)]
 		}
 		start := max(edge(), 0)
-		end := min(max(edge(), start), series.MaxTime)
+		end := min(max(edge(), start), storage.MaxTime)
 		if got, want := d.without(start, end), wantWithout(d, start, end); got != want {
 			t.Fatalf("days %d to %d without %d to %d = %d to %d, want %d to %d", d.first(), d.last(), start, end, got.first(), got.last(), want.first(), want.last())
 		}
 	}
-	if got := noDays.without(0, series.MaxTime); got != noDays {
+	if got := noDays.without(0, storage.MaxTime); got != noDays {
 		t.Errorf("no days without all = %v", got)
 	}
 }
@@ -62,7 +62,7 @@ func newShelf(t *testing.T, list int) *shelf {
 	layout := schema.DefaultLayout()
 	s.index = index.New(layout)
 	s.registry = NewRegistry(s.index, layout, true)
-	s.Days = NewDays(kv.NewEngine(s.db, true), schema.Tables{Meta: "meta", Data: "data", UID: "uid"}, s.index, s.registry)
+	s.Days = NewDays(kv.NewEngine(s.db, true), storage.Tables{Meta: "meta", Data: "data", UID: "uid"}, s.index, s.registry)
 	for n := range list {
 		id, _, err := s.index.Add([]byte{0, 0, 1, 0, 0, 1, 0, 0, byte(n)})
 		if err != nil {
@@ -121,8 +121,8 @@ func TestNarrow(t *testing.T) {
 		{"the first days", 0, 12*day - 1, nil, "12-14, table 12-14"},
 		{"the last day", 14 * day, 15*day + 5, nil, "10-13, table 10-13"},
 		{"days in the middle", 11 * day, 13*day - 1, nil, "10-14, table 10-14"},
-		{"all", 0, series.MaxTime, nil, "none, table none"},
-		{"all but for memory", 0, series.MaxTime, []int{13}, "13-13, table none"},
+		{"all", 0, storage.MaxTime, nil, "none, table none"},
+		{"all but for memory", 0, storage.MaxTime, []int{13}, "13-13, table none"},
 		{"the first, and memory has them", 0, 12*day - 1, []int{10}, "10-14, table 12-14"},
 	} {
 		s := newShelf(t, 2)

@@ -7,20 +7,10 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/tsdbridge/tsdbridge/storage"
 	"github.com/tsdbridge/tsdbridge/storage/kv"
 	"github.com/tsdbridge/tsdbridge/storage/schema"
-	"github.com/tsdbridge/tsdbridge/storage/series"
 )
-
-// A SeriesScan tells which series EachTSUID goes over.
-type SeriesScan struct {
-	// From is the least TSUID to visit, which need not exist; nil begins with the first series.
-	From []byte
-	// Rows means that the row keys of all metrics are read, not only those of metrics that
-	// tsdb-meta does not have at all. It is for metrics that are shared by writers with and without
-	// tsdb-meta, and is as slow as reading the data table.
-	Rows bool
-}
 
 // scanBatch is how many TSUIDs EachTSUID passes at a time.
 const scanBatch = 1000
@@ -29,9 +19,9 @@ const scanBatch = 1000
 // bytes, each TSUID once. visit may keep them. EachTSUID reads the tables, not the series index: it
 // needs no Run, and its memory is bounded by the series of a few metrics that only row keys have.
 // It may miss series that appear while it runs. An error of visit ends it.
-func (cat *Catalog) EachTSUID(ctx context.Context, c SeriesScan, visit func(tsuids [][]byte) error) error {
+func (cat *Catalog) EachTSUID(ctx context.Context, c storage.SeriesScan, visit func(tsuids [][]byte) error) error {
 	t := &tableScan{catalog: cat, from: c.From, all: c.Rows, visit: visit}
-	if cat.o.Index == IndexAuto && !cat.db.Exclusive || c.Rows {
+	if cat.o.Index == storage.IndexAuto && !cat.db.Exclusive || c.Rows {
 		t.begin(ctx)
 		defer t.end()
 	}
@@ -139,22 +129,22 @@ func (t *tableScan) add(tsuid []byte) error {
 
 // NameSeries names series, in order, for callers that see which are missing: those that have a UID without
 // a name (it was deleted from tsdb-uid), or that are not TSUIDs of the configured widths, are left out.
-func (cat *Catalog) NameSeries(ctx context.Context, tsuids [][]byte) ([]series.NewSeries, error) {
+func (cat *Catalog) NameSeries(ctx context.Context, tsuids [][]byte) ([]storage.NewSeries, error) {
 	some, _, _, err := cat.nameTSUIDs(ctx, tsuids, whole)
 	return some, err
 }
 
 // NameAll is NameSeries in which a series that is in the tables and of which a UID has no name is a NamelessError.
-func (cat *Catalog) NameAll(ctx context.Context, tsuids [][]byte) ([]series.NewSeries, error) {
+func (cat *Catalog) NameAll(ctx context.Context, tsuids [][]byte) ([]storage.NewSeries, error) {
 	return cat.nameAllAs(ctx, tsuids, whole)
 }
 
 // NameLost is NameAll with lost values, as FindLost has them.
-func (cat *Catalog) NameLost(ctx context.Context, tsuids [][]byte) ([]series.NewSeries, error) {
+func (cat *Catalog) NameLost(ctx context.Context, tsuids [][]byte) ([]storage.NewSeries, error) {
 	return cat.nameAllAs(ctx, tsuids, lostValues)
 }
 
-func (cat *Catalog) nameAllAs(ctx context.Context, tsuids [][]byte, as naming) ([]series.NewSeries, error) {
+func (cat *Catalog) nameAllAs(ctx context.Context, tsuids [][]byte, as naming) ([]storage.NewSeries, error) {
 	some, n, lost, err := cat.nameTSUIDs(ctx, tsuids, as)
 	if err != nil {
 		return nil, err
@@ -163,7 +153,7 @@ func (cat *Catalog) nameAllAs(ctx context.Context, tsuids [][]byte, as naming) (
 }
 
 // nameTSUIDs names series, and returns which have no name.
-func (cat *Catalog) nameTSUIDs(ctx context.Context, tsuids [][]byte, as naming) (some []series.NewSeries, n *names, lost []int, err error) {
+func (cat *Catalog) nameTSUIDs(ctx context.Context, tsuids [][]byte, as naming) (some []storage.NewSeries, n *names, lost []int, err error) {
 	var right []string
 	for _, tsuid := range tsuids {
 		if _, _, err := cat.layout.ParseTSUID(tsuid); err == nil {
@@ -176,10 +166,10 @@ func (cat *Catalog) nameTSUIDs(ctx context.Context, tsuids [][]byte, as naming) 
 	if as == lostValues {
 		n.replaceLost()
 	}
-	some = make([]series.NewSeries, 0, len(right))
+	some = make([]storage.NewSeries, 0, len(right))
 	for i, name := range n.series() {
 		if name.Tags != nil {
-			some = append(some, series.NewSeries{TSUID: []byte(right[i]), Series: name})
+			some = append(some, storage.NewSeries{TSUID: []byte(right[i]), Series: name})
 		} else {
 			lost = append(lost, i)
 		}
@@ -189,14 +179,14 @@ func (cat *Catalog) nameTSUIDs(ctx context.Context, tsuids [][]byte, as naming) 
 
 // TSUID looks up the UIDs of a series; ok is false when one of its names has none, so that there
 // are no points of it.
-func (cat *Catalog) TSUID(ctx context.Context, of series.Series) (tsuid []byte, ok bool, err error) {
+func (cat *Catalog) TSUID(ctx context.Context, of storage.Series) (tsuid []byte, ok bool, err error) {
 	var keys, values []string
 	for _, t := range of.Tags {
 		keys, values = append(keys, t.Key), append(values, t.Value)
 	}
 	var uids [3][]string
 	for kind, names := range [][]string{{of.Metric}, keys, values} {
-		if uids[kind], err = cat.uids.Lookup(ctx, schema.Kind(kind), names); err != nil {
+		if uids[kind], err = cat.uids.Lookup(ctx, storage.NameKind(kind), names); err != nil {
 			return nil, false, err
 		}
 		if slices.Contains(uids[kind], "") {
@@ -205,7 +195,7 @@ func (cat *Catalog) TSUID(ctx context.Context, of series.Series) (tsuid []byte, 
 	}
 	var pairs []schema.Pair
 	for i := range of.Tags {
-		pairs = append(pairs, schema.Pair{Key: []byte(uids[schema.Tagk][i]), Value: []byte(uids[schema.Tagv][i])})
+		pairs = append(pairs, schema.Pair{Key: []byte(uids[storage.TagKeyName][i]), Value: []byte(uids[storage.TagValueName][i])})
 	}
-	return cat.layout.AppendTSUID(nil, []byte(uids[schema.Metric][0]), pairs), true, nil
+	return cat.layout.AppendTSUID(nil, []byte(uids[storage.MetricName][0]), pairs), true, nil
 }

@@ -10,6 +10,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"github.com/tsdbridge/tsdbridge/storage"
 	"github.com/tsdbridge/tsdbridge/storage/kv"
 	"github.com/tsdbridge/tsdbridge/storage/row"
 	"github.com/tsdbridge/tsdbridge/storage/schema"
@@ -26,7 +27,7 @@ type metricList struct {
 // either.
 func (t *tableScan) begin(ctx context.Context) {
 	s := t.catalog
-	scan := kv.Scan{Table: s.o.Tables.UID, Family: schema.FamilyName, Qualifier: schema.Metric.Qualifier()}
+	scan := kv.Scan{Table: s.o.Tables.UID, Family: schema.FamilyName, Qualifier: schema.UIDQualifier(storage.MetricName)}
 	if width := s.layout.MetricWidth; len(t.from) >= width {
 		scan.Start = t.from[:width]
 	}

@@ -157,7 +157,7 @@ func TestNameSeries(t *testing.T) {
 			uidOfB = tb[at+3 : at+6]
 		}
 	}
-	if err := db.Apply(t.Context(), "tsdb-uid", schema.FamilyName, []kv.Mutation{{Key: uidOfB, Deletes: []kv.Delete{{Qualifier: schema.Tagv.Qualifier()}}}}); err != nil {
+	if err := db.Apply(t.Context(), "tsdb-uid", schema.FamilyName, []kv.Mutation{{Key: uidOfB, Deletes: []kv.Delete{{Qualifier: schema.UIDQualifier(storage.TagValueName)}}}}); err != nil {
 		t.Fatal(err)
 	}
 	s = storetest.Open(t, db) // without the cache of the first

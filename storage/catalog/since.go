@@ -3,24 +3,20 @@ package catalog
 import (
 	"context"
 
+	"github.com/tsdbridge/tsdbridge/storage"
 	"github.com/tsdbridge/tsdbridge/storage/index"
-	"github.com/tsdbridge/tsdbridge/storage/schema"
-	"github.com/tsdbridge/tsdbridge/storage/series"
 )
-
-// A Version tells which series a metric has at a moment, or all metrics have.
-type Version = index.Version
 
 // Version returns the version of a metric's series, which changes before a point of another series
 // is acknowledged. It returns false where other processes may register series, or if the metric is
 // unknown.
-func (cat *Catalog) Version(ctx context.Context, metric string) (Version, bool) {
+func (cat *Catalog) Version(ctx context.Context, metric string) (storage.SeriesVersion, bool) {
 	uid, ok := cat.metricUID(ctx, metric)
 	return cat.index.Version(uid), ok
 }
 
 // WholeVersion is Version for the series of all metrics.
-func (cat *Catalog) WholeVersion() (Version, bool) {
+func (cat *Catalog) WholeVersion() (storage.SeriesVersion, bool) {
 	return cat.index.WholeVersion(), cat.db.Exclusive && cat.o.Ready() == nil
 }
 
@@ -29,7 +25,7 @@ func (cat *Catalog) metricUID(ctx context.Context, metric string) (string, bool)
 	if !cat.db.Exclusive || cat.o.Ready() != nil {
 		return "", false
 	}
-	uids, err := cat.lookup(ctx, schema.Metric, []string{metric})
+	uids, err := cat.lookup(ctx, storage.MetricName, []string{metric})
 	if err != nil || len(uids) == 0 {
 		return "", false
 	}
@@ -38,7 +34,7 @@ func (cat *Catalog) metricUID(ctx context.Context, metric string) (string, bool)
 
 // Since returns the series of a metric that were registered after a version, up to another one, in
 // the order of Find. It returns false if series were removed in between.
-func (cat *Catalog) Since(ctx context.Context, metric string, from, to Version) ([]series.Found, bool, error) {
+func (cat *Catalog) Since(ctx context.Context, metric string, from, to storage.SeriesVersion) ([]storage.Found, bool, error) {
 	uid, ok := cat.metricUID(ctx, metric)
 	if !ok {
 		return nil, false, nil
@@ -48,12 +44,12 @@ func (cat *Catalog) Since(ctx context.Context, metric string, from, to Version) 
 }
 
 // WholeSince is Since for the series of all metrics.
-func (cat *Catalog) WholeSince(ctx context.Context, from, to Version) ([]series.Found, bool, error) {
+func (cat *Catalog) WholeSince(ctx context.Context, from, to storage.SeriesVersion) ([]storage.Found, bool, error) {
 	ids, ok := cat.index.WholeSince(from, to)
 	return cat.named(ctx, ids, ok)
 }
 
-func (cat *Catalog) named(ctx context.Context, ids []index.ID, ok bool) ([]series.Found, bool, error) {
+func (cat *Catalog) named(ctx context.Context, ids []index.ID, ok bool) ([]storage.Found, bool, error) {
 	if !ok {
 		return nil, false, nil
 	}
@@ -63,12 +59,12 @@ func (cat *Catalog) named(ctx context.Context, ids []index.ID, ok bool) ([]serie
 
 // MayHavePoints returns the condition that a series may have points between start and end
 // (milliseconds, inclusive); nil: all do.
-func (cat *Catalog) MayHavePoints(start, end int64) func(series.Ref) bool {
+func (cat *Catalog) MayHavePoints(start, end int64) func(storage.Ref) bool {
 	passes := cat.days.overlap(start, end)
 	if passes == nil {
 		return nil
 	}
-	return func(ref series.Ref) bool { return passes(ref.ID()) }
+	return func(ref storage.Ref) bool { return passes(index.IDOf(ref)) }
 }
 
 // AllMayHavePoints reports whether all series of a metric may have points between start and end

@@ -5,6 +5,7 @@ import (
 	"log/slog"
 	"sync/atomic"
 
+	"github.com/tsdbridge/tsdbridge/storage"
 	"github.com/tsdbridge/tsdbridge/storage/schema"
 	"github.com/tsdbridge/tsdbridge/storage/uid"
 )
@@ -37,7 +38,7 @@ func (u *UIDUsage) Measure(ctx context.Context) {
 
 // Warn logs that a kind of UIDs runs out.
 func (u *UIDUsage) Warn() {
-	for _, kind := range schema.Kinds() {
+	for _, kind := range storage.NameKinds() {
 		used, warned := u.uids.Used(kind), u.warned[kind].Load()
 		reached := int32(0)
 		for _, share := range uidWarnings() {

@@ -3,8 +3,8 @@ package changes_test
 import (
 	"testing"
 
+	"github.com/tsdbridge/tsdbridge/storage"
 	"github.com/tsdbridge/tsdbridge/storage/changes"
-	"github.com/tsdbridge/tsdbridge/storage/series"
 )
 
 // BenchmarkBatch is the cost of a batch of 2000 series: newer than what is watched, recent, and late.
@@ -16,12 +16,12 @@ func BenchmarkBatch(b *testing.B) {
 		b.Run(c.name, func(b *testing.B) {
 			uids := [300]string{}
 			for i := range uids {
-				uids[i] = metricOf(series.Ref(10 * i))
+				uids[i] = metricOf(storage.Ref(10 * i))
 			}
-			l := changes.New(func(ref series.Ref) string { return uids[ref/10] }, now)
+			l := changes.New(func(ref storage.Ref) string { return uids[ref/10] }, now)
 			l.Read(0, 6*hour)
-			var batch series.Batch
-			for ref := range series.Ref(2000) {
+			var batch storage.Batch
+			for ref := range storage.Ref(2000) {
 				batch.Refs, batch.Times = append(batch.Refs, ref), append(batch.Times, c.time)
 			}
 			for b.Loop() {

@@ -9,15 +9,15 @@ import (
 	"testing"
 	"time"
 
+	"github.com/tsdbridge/tsdbridge/storage"
 	"github.com/tsdbridge/tsdbridge/storage/changes"
-	"github.com/tsdbridge/tsdbridge/storage/series"
 )
 
 // metricOf puts ten series into each metric.
-func metricOf(ref series.Ref) string { return fmt.Sprint(ref / 10) }
+func metricOf(ref storage.Ref) string { return fmt.Sprint(ref / 10) }
 
-func batch(ref series.Ref, times ...int64) *series.Batch {
-	b := &series.Batch{}
+func batch(ref storage.Ref, times ...int64) *storage.Batch {
+	b := &storage.Batch{}
 	for _, t := range times {
 		b.Refs, b.Times, b.Values = append(b.Refs, ref), append(b.Times, t), append(b.Values, 1)
 	}
@@ -54,8 +54,8 @@ func TestChanged(t *testing.T) {
 			l.Batch(batch(17, 4*hour))
 		}, is("1"), 2 * hour},
 		{"an object", func(l *changes.Log) {
-			b := &series.Batch{}
-			b.AddObject(15, 2*hour, series.KindHistogram, nil)
+			b := &storage.Batch{}
+			b.AddObject(15, 2*hour, storage.KindHistogram, nil)
 			l.Batch(b)
 		}, is("1"), 2 * hour},
 		{"a deletion", func(l *changes.Log) { l.Times(2*hour, 3*hour) }, is("1"), 2 * hour},
@@ -108,7 +108,7 @@ func TestSameAsList(t *testing.T) {
 				open = open[1:]
 			}
 		case 1, 2:
-			p, ref := point{"", r.Int64N(8 * hour)}, series.Ref(10+r.IntN(40))
+			p, ref := point{"", r.Int64N(8 * hour)}, storage.Ref(10+r.IntN(40))
 			p.metric = metricOf(ref)
 			l.Batch(batch(ref, p.time))
 			for _, k := range open {
@@ -118,7 +118,7 @@ func TestSameAsList(t *testing.T) {
 			if len(open) == 0 {
 				continue
 			}
-			k, metric := open[r.IntN(len(open))], metricOf(series.Ref(10+r.IntN(40)))
+			k, metric := open[r.IntN(len(open))], metricOf(storage.Ref(10+r.IntN(40)))
 			want := int64(math.MaxInt64)
 			for _, p := range k.since {
 				if p.metric == metric && p.time <= k.to {
@@ -152,7 +152,7 @@ func TestBeside(t *testing.T) {
 			for !ended.Load() {
 				at := r.IntN(points)
 				values[at].Add(1)
-				l.Batch(batch(series.Ref(10+at%10), int64(at)*hour))
+				l.Batch(batch(storage.Ref(10+at%10), int64(at)*hour))
 			}
 		})
 	}

@@ -9,7 +9,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/tsdbridge/tsdbridge/storage/series"
+	"github.com/tsdbridge/tsdbridge/storage"
 )
 
 // Recent is how long a point counts as recent. Points of all series arrive there all the time, so
@@ -20,7 +20,7 @@ const Recent = 5 * time.Minute
 // read and before they are acknowledged. The methods of a nil Log do nothing. It is safe for
 // concurrent use.
 type Log struct {
-	metric func(series.Ref) string // UID of the metric of a series
+	metric func(storage.Ref) string // UID of the metric of a series
 	now    func() time.Time
 
 	// What is watched, in milliseconds, both included: all readings lie between. Written under mu.
@@ -37,14 +37,14 @@ type Log struct {
 }
 
 // New returns a log that nobody reads yet. metric returns the UID of the metric of a series.
-func New(metric func(series.Ref) string, now func() time.Time) *Log {
+func New(metric func(storage.Ref) string, now func() time.Time) *Log {
 	l := &Log{metric: metric, now: now, readings: map[*Reading]struct{}{}, metrics: map[string]marks{}}
 	l.watchLess()
 	return l
 }
 
 // Batch notes that a batch was appended, or may have been.
-func (l *Log) Batch(b *series.Batch) {
+func (l *Log) Batch(b *storage.Batch) {
 	if l == nil {
 		return
 	}
@@ -72,7 +72,7 @@ func (l *Log) Batch(b *series.Batch) {
 }
 
 // touches reports whether a batch has a time that is watched.
-func (l *Log) touches(b *series.Batch, from, to int64) bool {
+func (l *Log) touches(b *storage.Batch, from, to int64) bool {
 	for _, t := range b.Times {
 		if t >= from && t <= to {
 			return true
@@ -93,12 +93,12 @@ type noting struct {
 	first  int64 // of these
 
 	// The last series, its metric, and the first time that is noted for it.
-	ref    series.Ref
+	ref    storage.Ref
 	metric string
 	noted  int64
 }
 
-func (n *noting) point(ref series.Ref, t int64) {
+func (n *noting) point(ref storage.Ref, t int64) {
 	if t >= n.recent {
 		n.first = min(n.first, t)
 		return

@@ -1,14 +1,15 @@
 package changes
 
-import "slices"
+import (
+	"slices"
 
-// A Span is a time in which any points may have changed, in milliseconds, both included.
-type Span struct{ From, To int64 }
+	"github.com/tsdbridge/tsdbridge/storage"
+)
 
 // spans are in the order of their moments.
 type spans []struct {
 	moment uint64
-	Span
+	storage.Span
 }
 
 // mostSpans is how many spans are kept. Beyond it all of them become one that has all of them.
@@ -29,12 +30,12 @@ func (s *spans) note(moment uint64, from, to int64) {
 	}
 	*s = append(list, struct {
 		moment uint64
-		Span
-	}{moment, Span{from, to}})
+		storage.Span
+	}{moment, storage.Span{From: from, To: to}})
 }
 
 // since returns the spans that were noted at a moment or later.
-func (s spans) since(moment uint64) (list []Span) {
+func (s spans) since(moment uint64) (list []storage.Span) {
 	for _, one := range s {
 		if one.moment >= moment {
 			list = append(list, one.Span)
@@ -47,30 +48,22 @@ func (s spans) since(moment uint64) (list []Span) {
 func (s *spans) forget(moment uint64) {
 	*s = slices.DeleteFunc(*s, func(one struct {
 		moment uint64
-		Span
+		storage.Span
 	},
 	) bool {
 		return one.moment < moment
 	})
 }
 
-// Details are what has changed since a reading began.
-type Details struct {
-	Recent  int64            // the first time of a point of any metric that came when it was recent; math.MaxInt64: none
-	Metrics map[string]int64 // the first times of other points, by the UIDs of metrics
-	Spans   []Span           // of deletions, and of what else changes points of any metric
-	Renamed bool             // series may have got other names
-}
-
 // Details returns what has changed since the reading began; ok is false if it has ended.
-func (r *Reading) Details() (d Details, ok bool) {
+func (r *Reading) Details() (d storage.Changes, ok bool) {
 	l := r.log
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if _, open := l.readings[r]; !open {
 		return d, false
 	}
-	d = Details{Recent: l.recent.since(r.moment), Metrics: map[string]int64{}, Spans: l.spans.since(r.moment), Renamed: l.renamed >= r.moment}
+	d = storage.Changes{Recent: l.recent.since(r.moment), Metrics: map[string]int64{}, Spans: l.spans.since(r.moment), Renamed: l.renamed >= r.moment}
 	for uid, m := range l.metrics {
 		if t := m.since(r.moment); t < d.Recent {
 			d.Metrics[uid] = t

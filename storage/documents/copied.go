@@ -7,13 +7,13 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"github.com/tsdbridge/tsdbridge/storage"
 	"github.com/tsdbridge/tsdbridge/storage/kv"
 	"github.com/tsdbridge/tsdbridge/storage/schema"
-	"github.com/tsdbridge/tsdbridge/storage/series"
 )
 
 // SeriesDocuments returns the TSMeta documents of series as they are stored, in order; nil for a series without one.
-func (d *Documents) SeriesDocuments(ctx context.Context, refs []series.Ref) ([][]byte, error) {
+func (d *Documents) SeriesDocuments(ctx context.Context, refs []storage.Ref) ([][]byte, error) {
 	rows, err := d.metaRows(ctx, refs)
 	if err != nil {
 		return nil, err
@@ -26,7 +26,7 @@ func (d *Documents) SeriesDocuments(ctx context.Context, refs []series.Ref) ([][
 }
 
 // UIDDocuments returns the UIDMeta documents of UIDs as they are stored, in order; nil for a UID without one.
-func (d *Documents) UIDDocuments(ctx context.Context, kind schema.Kind, uids []string) ([][]byte, error) {
+func (d *Documents) UIDDocuments(ctx context.Context, kind storage.NameKind, uids []string) ([][]byte, error) {
 	keys := make([][]byte, len(uids))
 	for i, uid := range uids {
 		keys[i] = []byte(uid)
@@ -37,7 +37,7 @@ func (d *Documents) UIDDocuments(ctx context.Context, kind schema.Kind, uids []s
 	}
 	list := make([][]byte, len(rows))
 	for i, row := range rows {
-		list[i] = valueOf(row, kind.MetaQualifier())
+		list[i] = valueOf(row, schema.UIDMetaQualifier(kind))
 	}
 	return list, nil
 }
@@ -45,7 +45,7 @@ func (d *Documents) UIDDocuments(ctx context.Context, kind schema.Kind, uids []s
 // PutSeriesDocuments gives registered series the TSMeta documents of series of another store, durably: all but the TSUID. nil is
 // none, and changes nothing. A document that nobody has edited replaces none but such a one. refused are, by the index of the
 // series, documents that no TSD could read. No edit of others at the same time is lost.
-func (d *Documents) PutSeriesDocuments(ctx context.Context, refs []series.Ref, documents [][]byte) (refused map[int]error, err error) {
+func (d *Documents) PutSeriesDocuments(ctx context.Context, refs []storage.Ref, documents [][]byte) (refused map[int]error, err error) {
 	rows, err := d.metaRows(ctx, refs)
 	if err != nil {
 		return nil, err
@@ -102,7 +102,7 @@ func unedited(m schema.TSMeta) bool {
 
 // PutUIDDocuments gives UIDs the UIDMeta documents of other UIDs of the same names, durably. nil is none, and changes nothing.
 // refused are, by the index of the UID, documents that no TSD could read.
-func (d *Documents) PutUIDDocuments(ctx context.Context, kind schema.Kind, names, uids []string, documents [][]byte) (refused map[int]error, err error) {
+func (d *Documents) PutUIDDocuments(ctx context.Context, kind storage.NameKind, names, uids []string, documents [][]byte) (refused map[int]error, err error) {
 	now, err := d.UIDDocuments(ctx, kind, uids)
 	if err != nil {
 		return nil, err
@@ -124,11 +124,11 @@ func (d *Documents) PutUIDDocuments(ctx context.Context, kind schema.Kind, names
 	return refused, d.db.Flush(ctx)
 }
 
-func (d *Documents) putUIDDocument(ctx context.Context, kind schema.Kind, name, uid string, document schema.UIDMeta) error {
+func (d *Documents) putUIDDocument(ctx context.Context, kind storage.NameKind, name, uid string, document schema.UIDMeta) error {
 	moment := d.meta.moment()
-	defer d.meta.edit(d.db.Exclusive && kind == schema.Metric)()
+	defer d.meta.edit(d.db.Exclusive && kind == storage.MetricName)()
 	err := d.edit(ctx, d.uidColumn(kind, uid), func([]byte) ([]byte, error) { return document.AppendTo(nil), nil })
-	if err == nil && kind == schema.Metric {
+	if err == nil && kind == storage.MetricName {
 		d.meta.edited(name, metadataOf(document), moment)
 	}
 	return err

@@ -7,10 +7,10 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"github.com/tsdbridge/tsdbridge/storage"
 	"github.com/tsdbridge/tsdbridge/storage/index"
 	"github.com/tsdbridge/tsdbridge/storage/kv"
 	"github.com/tsdbridge/tsdbridge/storage/schema"
-	"github.com/tsdbridge/tsdbridge/storage/series"
 )
 
 // metaRowsPerGet bounds the TSMeta documents that are in memory at a time.
@@ -22,7 +22,7 @@ const concurrentMetaEdits = 8
 
 // SeriesCustom returns what series have under a key of the custom map in their TSMeta documents, in
 // order; "" where there is nothing, or no document that can be read.
-func (d *Documents) SeriesCustom(ctx context.Context, refs []series.Ref, key string) ([]string, error) {
+func (d *Documents) SeriesCustom(ctx context.Context, refs []storage.Ref, key string) ([]string, error) {
 	values := make([]string, 0, len(refs))
 	for len(refs) > 0 {
 		n := min(len(refs), metaRowsPerGet)
@@ -61,13 +61,13 @@ func metaDocument(row kv.Row) []byte {
 }
 
 // metaRows reads the tsdb-meta rows of series.
-func (d *Documents) metaRows(ctx context.Context, refs []series.Ref) ([]kv.Row, error) {
+func (d *Documents) metaRows(ctx context.Context, refs []storage.Ref) ([]kv.Row, error) {
 	keys := make([][]byte, len(refs))
 	for i, ref := range refs {
 		if err := ref.Check(d.index.Len()); err != nil {
 			return nil, err
 		}
-		keys[i] = []byte(d.index.TSUID(ref.ID()))
+		keys[i] = []byte(d.index.TSUID(index.IDOf(ref)))
 	}
 	rows, err := d.db.Get(ctx, d.o.Tables.Meta, schema.FamilyMeta, keys)
 	if err != nil {
@@ -76,18 +76,12 @@ func (d *Documents) metaRows(ctx context.Context, refs []series.Ref) ([]kv.Row, 
 	return rows, nil
 }
 
-// A CustomEdit changes one key of a series' custom map from Old to New; "" is no such key.
-type CustomEdit struct {
-	Ref      series.Ref
-	Old, New string
-}
-
 // SetSeriesCustom makes edits of a key of the custom map in the TSMeta documents of series, each
 // once. Where the value is not Old it is another writer's and stays, as does a document that cannot be
 // read. A series without its tsdb-meta row gets one as its first point would give
 // it. Nothing else in a document changes, and no edit of others at the same time is lost. What was
 // written is durable when the next Apply is.
-func (d *Documents) SetSeriesCustom(ctx context.Context, key string, edits []CustomEdit) error {
+func (d *Documents) SetSeriesCustom(ctx context.Context, key string, edits []storage.CustomEdit) error {
 	for len(edits) > 0 {
 		n := min(len(edits), metaRowsPerGet)
 		if err := d.editCustoms(ctx, key, edits[:n]); err != nil {
@@ -98,8 +92,8 @@ func (d *Documents) SetSeriesCustom(ctx context.Context, key string, edits []Cus
 	return nil
 }
 
-func (d *Documents) editCustoms(ctx context.Context, key string, edits []CustomEdit) error {
-	refs := make([]series.Ref, len(edits))
+func (d *Documents) editCustoms(ctx context.Context, key string, edits []storage.CustomEdit) error {
+	refs := make([]storage.Ref, len(edits))
 	for i, e := range edits {
 		refs[i] = e.Ref
 	}
@@ -125,9 +119,9 @@ func (d *Documents) editCustoms(ctx context.Context, key string, edits []CustomE
 
 // completeMeta gives series without a tsdb-meta row one, and reads it. The row means that the trees
 // and other observers of new series know the series, so they must be told before.
-func (d *Documents) completeMeta(ctx context.Context, refs []series.Ref, rows []kv.Row) error {
+func (d *Documents) completeMeta(ctx context.Context, refs []storage.Ref, rows []kv.Row) error {
 	var missing []int
-	var lacking []series.Ref
+	var lacking []storage.Ref
 	for i, row := range rows {
 		if len(row.Cells) == 0 {
 			missing, lacking = append(missing, i), append(lacking, refs[i])
@@ -151,15 +145,15 @@ func (d *Documents) completeMeta(ctx context.Context, refs []series.Ref, rows []
 
 // register gives series their rows of tsdb-meta. One whose UIDs have lost their names stays as it
 // is, and so does one whose row was deleted while this process knew it.
-func (d *Documents) register(ctx context.Context, refs []series.Ref) error {
+func (d *Documents) register(ctx context.Context, refs []storage.Ref) error {
 	ids := make([]index.ID, len(refs))
 	for i, ref := range refs {
-		ids[i] = ref.ID()
+		ids[i] = index.IDOf(ref)
 	}
 	return d.o.Registrar.Register(ctx, ids)
 }
 
-func (d *Documents) editCustom(ctx context.Context, key string, e CustomEdit, row kv.Row) error {
+func (d *Documents) editCustom(ctx context.Context, key string, e storage.CustomEdit, row kv.Row) error {
 	column := kv.Column{Table: d.o.Tables.Meta, Family: schema.FamilyMeta, Row: row.Key, Qualifier: schema.MetaQualifier()}
 	for range metadataAttempts {
 		if len(row.Cells) == 0 {
@@ -173,7 +167,7 @@ func (d *Documents) editCustom(ctx context.Context, key string, e CustomEdit, ro
 		if done, err := d.db.CheckAndPut(ctx, column, raw, edited); err != nil || done {
 			return err
 		}
-		rows, err := d.metaRows(ctx, []series.Ref{e.Ref})
+		rows, err := d.metaRows(ctx, []storage.Ref{e.Ref})
 		if err != nil {
 			return err
 		}
@@ -184,7 +178,7 @@ func (d *Documents) editCustom(ctx context.Context, key string, e CustomEdit, ro
 
 // editedCustom returns a document after an edit; ok is false when it is to stay. A row without a
 // document (a TSD that only counts makes such) gets a fresh one.
-func editedCustom(tsuid, raw []byte, key string, e CustomEdit, now int64) (edited []byte, ok bool) {
+func editedCustom(tsuid, raw []byte, key string, e storage.CustomEdit, now int64) (edited []byte, ok bool) {
 	document := schema.NewTSMeta(tsuid, now)
 	if raw != nil {
 		var err error

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/tsdbridge/tsdbridge/storage"
 	"github.com/tsdbridge/tsdbridge/storage/kv"
 	"github.com/tsdbridge/tsdbridge/storage/schema"
 )
@@ -94,7 +95,7 @@ func (d *Documents) seriesOf(row kv.Row) *schema.DescribedSeries {
 // uidSets are UIDs by kind, each once.
 type uidSets [3]map[string]bool
 
-func (s *uidSets) add(kind schema.Kind, uid []byte) {
+func (s *uidSets) add(kind storage.NameKind, uid []byte) {
 	if s[kind] == nil {
 		s[kind] = map[string]bool{}
 	}
@@ -103,7 +104,7 @@ func (s *uidSets) add(kind schema.Kind, uid []byte) {
 
 // describe returns the documents of UIDs, by kind and UID.
 func (d *Documents) describe(ctx context.Context, uids uidSets) (described [3]map[string]schema.DescribedUID, err error) {
-	for _, kind := range schema.Kinds() {
+	for _, kind := range storage.NameKinds() {
 		var wanted []string
 		var rows [][]byte
 		for uid := range uids[kind] {
@@ -121,7 +122,7 @@ func (d *Documents) describe(ctx context.Context, uids uidSets) (described [3]ma
 		for i, uid := range wanted {
 			one := schema.DescribedUID{UID: rows[i], Name: names[i]}
 			for _, c := range documents[i].Cells {
-				if string(c.Qualifier) != string(kind.MetaQualifier()) {
+				if string(c.Qualifier) != string(schema.UIDMetaQualifier(kind)) {
 					continue
 				}
 				if m, err := d.parseUIDMeta(kind, rows[i], c.Value); err == nil {

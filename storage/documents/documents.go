@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"github.com/tsdbridge/tsdbridge/storage"
 	"github.com/tsdbridge/tsdbridge/storage/index"
 	"github.com/tsdbridge/tsdbridge/storage/kv"
 	"github.com/tsdbridge/tsdbridge/storage/schema"
@@ -25,7 +26,7 @@ type Registrar interface {
 // Options are what Documents need.
 type Options struct {
 	DB        *kv.Engine
-	Tables    schema.Tables
+	Tables    storage.Tables
 	Layout    schema.Layout
 	UIDs      *uid.Dictionary
 	Series    *index.Index

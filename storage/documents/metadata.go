@@ -9,19 +9,10 @@ import (
 	"time"
 
 	"github.com/tsdbridge/tsdbridge/internal/budget"
+	"github.com/tsdbridge/tsdbridge/storage"
 	"github.com/tsdbridge/tsdbridge/storage/kv"
 	"github.com/tsdbridge/tsdbridge/storage/schema"
-	"github.com/tsdbridge/tsdbridge/storage/series"
 )
-
-// Metadata describes a metric. It is kept in the metric's UIDMeta document.
-type Metadata struct{ Type, Help, Unit string }
-
-// TellsLess reports whether m has the type alone of what is known better: some clients give the texts with one series of a
-// metric, and the type with all of them.
-func (m Metadata) TellsLess(known Metadata) bool {
-	return m != known && m == Metadata{Type: known.Type}
-}
 
 // Keys in the custom map of a metric's UIDMeta document.
 const (
@@ -37,7 +28,7 @@ type metadataCache struct {
 	editing sync.Mutex // held while a document changes and what is known of it
 
 	mu      sync.Mutex // guards all below
-	known   map[string]Metadata
+	known   map[string]storage.Metadata
 	checked time.Time // when all of it was read; zero: never
 	forgot  int       // how often all was forgotten
 }
@@ -49,7 +40,7 @@ func (c *metadataCache) moment() int {
 	return c.forgot
 }
 
-func (c *metadataCache) get(metric string) (Metadata, bool) {
+func (c *metadataCache) get(metric string) (storage.Metadata, bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	m, ok := c.known[metric]
@@ -57,21 +48,21 @@ func (c *metadataCache) get(metric string) (Metadata, bool) {
 }
 
 // put notes metadata unless all was forgotten since a moment.
-func (c *metadataCache) put(metric string, m Metadata, moment int) {
+func (c *metadataCache) put(metric string, m storage.Metadata, moment int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.forgot != moment {
 		return
 	}
 	if c.known == nil {
-		c.known = map[string]Metadata{}
+		c.known = map[string]storage.Metadata{}
 	}
 	c.known[metric] = m
 }
 
 // edited notes what a document holds after an edit, perhaps nothing.
-func (c *metadataCache) edited(metric string, m Metadata, moment int) {
-	if m != (Metadata{}) {
+func (c *metadataCache) edited(metric string, m storage.Metadata, moment int) {
+	if m != (storage.Metadata{}) {
 		c.put(metric, m, moment)
 		return
 	}
@@ -102,7 +93,7 @@ func (c *metadataCache) forget() {
 // description, type and unit in the custom map; everything else in a document stays as it is. The
 // newest wins, but a type alone takes no text away. A document that cannot be read stays as it is, and
 // is told of. It returns when all of it is durable.
-func (d *Documents) PutMetadata(ctx context.Context, metadata map[string]Metadata) error {
+func (d *Documents) PutMetadata(ctx context.Context, metadata map[string]storage.Metadata) error {
 	var changed []string
 	moment := d.meta.moment()
 	for metric, m := range metadata {
@@ -122,7 +113,7 @@ func (d *Documents) PutMetadata(ctx context.Context, metadata map[string]Metadat
 			return fmt.Errorf("metadata of %s: %w", metric, errs[i])
 		}
 		err := d.keepMetadata(ctx, uids[i], metric, metadata[metric], moment)
-		if errors.Is(err, series.ErrUnreadable) {
+		if errors.Is(err, storage.ErrUnreadable) {
 			continue // it stays for whoever mends it, and holds no points back; the log tells
 		}
 		if err != nil {
@@ -132,7 +123,7 @@ func (d *Documents) PutMetadata(ctx context.Context, metadata map[string]Metadat
 	return d.flush(ctx, uids[0])
 }
 
-func (d *Documents) keepMetadata(ctx context.Context, uid, metric string, m Metadata, moment int) error {
+func (d *Documents) keepMetadata(ctx context.Context, uid, metric string, m storage.Metadata, moment int) error {
 	defer d.meta.edit(d.db.Exclusive)()
 	kept, err := d.putMetadata(ctx, uid, m)
 	if err != nil {
@@ -146,8 +137,8 @@ func (d *Documents) keepMetadata(ctx context.Context, uid, metric string, m Meta
 const metadataAttempts = 5
 
 // putMetadata returns what is kept then.
-func (d *Documents) putMetadata(ctx context.Context, uid string, m Metadata) (kept Metadata, err error) {
-	column := kv.Column{Table: d.o.Tables.UID, Family: schema.FamilyName, Row: []byte(uid), Qualifier: schema.Metric.MetaQualifier()}
+func (d *Documents) putMetadata(ctx context.Context, uid string, m storage.Metadata) (kept storage.Metadata, err error) {
+	column := kv.Column{Table: d.o.Tables.UID, Family: schema.FamilyName, Row: []byte(uid), Qualifier: schema.UIDMetaQualifier(storage.MetricName)}
 	for range metadataAttempts {
 		raw, document, err := d.readUIDMeta(ctx, column)
 		if err != nil {
@@ -175,7 +166,7 @@ func (d *Documents) readUIDMeta(ctx context.Context, c kv.Column) ([]byte, schem
 	}
 	for _, cell := range rows[0].Cells {
 		if string(cell.Qualifier) == string(c.Qualifier) {
-			document, err := d.parseUIDMeta(schema.Metric, c.Row, cell.Value)
+			document, err := d.parseUIDMeta(storage.MetricName, c.Row, cell.Value)
 			return cell.Value, document, err
 		}
 	}
@@ -192,17 +183,17 @@ func (d *Documents) flush(ctx context.Context, uid string) error {
 	return d.db.Apply(ctx, d.o.Tables.UID, schema.FamilyName, []kv.Mutation{none})
 }
 
-func metadataOf(document schema.UIDMeta) Metadata {
-	return Metadata{Type: document.Custom.Get(customType), Help: document.Description, Unit: document.Custom.Get(customUnit)}
+func metadataOf(document schema.UIDMeta) storage.Metadata {
+	return storage.Metadata{Type: document.Custom.Get(customType), Help: document.Description, Unit: document.Custom.Get(customUnit)}
 }
 
 // Metadata returns what is known of metrics, by name. It is at most IndexRefresh old.
-func (d *Documents) Metadata(ctx context.Context) (map[string]Metadata, error) {
+func (d *Documents) Metadata(ctx context.Context) (map[string]storage.Metadata, error) {
 	c := &d.meta
 	c.mu.Lock()
 	fresh := !c.checked.IsZero() && (d.o.DB.Exclusive || d.o.Now().Sub(c.checked) < d.o.IndexRefresh)
 	moment := c.forgot
-	known, err := map[string]Metadata(nil), budget.From(ctx).Take(int64(len(c.known)*metaBytes))
+	known, err := map[string]storage.Metadata(nil), budget.From(ctx).Take(int64(len(c.known)*metaBytes))
 	if err == nil {
 		known = maps.Clone(c.known)
 	}
@@ -230,10 +221,10 @@ func (d *Documents) Metadata(ctx context.Context) (map[string]Metadata, error) {
 	return maps.Clone(c.known), nil
 }
 
-func (d *Documents) scanMetadata(ctx context.Context) (map[string]Metadata, error) {
+func (d *Documents) scanMetadata(ctx context.Context) (map[string]storage.Metadata, error) {
 	var uids []string
-	var found []Metadata
-	scan := kv.Scan{Table: d.o.Tables.UID, Family: schema.FamilyName, Qualifier: schema.Metric.MetaQualifier()}
+	var found []storage.Metadata
+	scan := kv.Scan{Table: d.o.Tables.UID, Family: schema.FamilyName, Qualifier: schema.UIDMetaQualifier(storage.MetricName)}
 	for row, err := range d.db.Scan(ctx, scan) {
 		if err != nil {
 			return nil, err
@@ -241,19 +232,19 @@ func (d *Documents) scanMetadata(ctx context.Context) (map[string]Metadata, erro
 		if len(row.Key) != d.layout.MetricWidth {
 			continue
 		}
-		document, err := d.parseUIDMeta(schema.Metric, row.Key, row.Cells[0].Value)
+		document, err := d.parseUIDMeta(storage.MetricName, row.Key, row.Cells[0].Value)
 		if err != nil {
 			continue // told of; the metadata of all others are shown
 		}
-		if m := metadataOf(document); m != (Metadata{}) {
+		if m := metadataOf(document); m != (storage.Metadata{}) {
 			uids, found = append(uids, string(row.Key)), append(found, m)
 		}
 	}
-	list, err := d.uids.Names(ctx, schema.Metric, uids)
+	list, err := d.uids.Names(ctx, storage.MetricName, uids)
 	if err != nil {
 		return nil, err
 	}
-	all := make(map[string]Metadata, len(list))
+	all := make(map[string]storage.Metadata, len(list))
 	for i, metric := range list {
 		if metric != "" {
 			all[metric] = found[i]

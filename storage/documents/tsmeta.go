@@ -5,10 +5,10 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/tsdbridge/tsdbridge/storage"
 	"github.com/tsdbridge/tsdbridge/storage/index"
 	"github.com/tsdbridge/tsdbridge/storage/kv"
 	"github.com/tsdbridge/tsdbridge/storage/schema"
-	"github.com/tsdbridge/tsdbridge/storage/series"
 )
 
 // SeriesMeta returns the document of a series with those of its UIDs; false if it has none.
@@ -56,7 +56,7 @@ func (d *Documents) SeriesMetas(ctx context.Context, metric string, tags []schem
 			continue
 		}
 		if rows = append(rows, row); most > 0 && len(found)+len(rows) > most {
-			return nil, fmt.Errorf("%w: more than %d series", series.ErrLimit, most)
+			return nil, fmt.Errorf("%w: more than %d series", storage.ErrLimit, most)
 		}
 		if len(rows) == metaRowsPerGet {
 			if err := take(); err != nil {
@@ -106,21 +106,21 @@ func (d *Documents) seriesMetas(ctx context.Context, rows []kv.Row) (list []sche
 		if err != nil {
 			return nil, nil, err
 		}
-		uses[i] = []int{lists[schema.Metric].number(metric)}
+		uses[i] = []int{lists[storage.MetricName].number(metric)}
 		for key, value := range d.layout.Pairs(tags) {
-			uses[i] = append(uses[i], lists[schema.Tagk].number(key), lists[schema.Tagv].number(value))
+			uses[i] = append(uses[i], lists[storage.TagKeyName].number(key), lists[storage.TagValueName].number(value))
 		}
 	}
 	var metas [3][]schema.NamedUIDMeta
-	for _, kind := range schema.Kinds() {
+	for _, kind := range storage.NameKinds() {
 		if metas[kind], err = d.uidMetas(ctx, kind, lists[kind].uids); err != nil {
 			return nil, nil, err
 		}
 	}
 	for i, row := range rows {
-		m := schema.SeriesMeta{Metric: metas[schema.Metric][uses[i][0]]}
+		m := schema.SeriesMeta{Metric: metas[storage.MetricName][uses[i][0]]}
 		for n, use := range uses[i][1:] {
-			m.Tags = append(m.Tags, metas[schema.Tagk+schema.Kind(n%2)][use])
+			m.Tags = append(m.Tags, metas[storage.TagKeyName+storage.NameKind(n%2)][use])
 		}
 		if err := nameless(&m); err != nil {
 			missing = err
@@ -137,11 +137,11 @@ func (d *Documents) seriesMetas(ctx context.Context, rows []kv.Row) (list []sche
 // nameless returns the error of a UID without a name.
 func nameless(m *schema.SeriesMeta) error {
 	if m.Metric.Name == "" {
-		return NoUIDError{Kind: schema.Metric, UID: m.Metric.UID}
+		return storage.NoNameOfUIDError{Kind: storage.MetricName, UID: m.Metric.UID}
 	}
 	for i := range m.Tags {
 		if m.Tags[i].Name == "" {
-			return NoUIDError{Kind: m.Tags[i].Kind, UID: m.Tags[i].UID}
+			return storage.NoNameOfUIDError{Kind: m.Tags[i].Kind, UID: m.Tags[i].UID}
 		}
 	}
 	return nil
@@ -203,20 +203,20 @@ func (d *Documents) editSeriesMeta(ctx context.Context, tsuid []byte, change fun
 func (d *Documents) named(ctx context.Context, tsuid []byte) error {
 	metric, tags, err := d.layout.ParseTSUID(tsuid)
 	if err != nil {
-		return fmt.Errorf("%w: %w", series.ErrInvalid, err)
+		return fmt.Errorf("%w: %w", storage.ErrInvalid, err)
 	}
-	uids := [3][]string{schema.Metric: {string(metric)}}
+	uids := [3][]string{storage.MetricName: {string(metric)}}
 	for key, value := range d.layout.Pairs(tags) {
-		uids[schema.Tagk], uids[schema.Tagv] = append(uids[schema.Tagk], string(key)), append(uids[schema.Tagv], string(value))
+		uids[storage.TagKeyName], uids[storage.TagValueName] = append(uids[storage.TagKeyName], string(key)), append(uids[storage.TagValueName], string(value))
 	}
-	for _, kind := range schema.Kinds() {
+	for _, kind := range storage.NameKinds() {
 		names, err := d.uids.Names(ctx, kind, uids[kind])
 		if err != nil {
 			return err
 		}
 		for i, name := range names {
 			if name == "" {
-				return NoUIDError{Kind: kind, UID: uids[kind][i]}
+				return storage.NoNameOfUIDError{Kind: kind, UID: uids[kind][i]}
 			}
 		}
 	}
@@ -227,14 +227,14 @@ func (d *Documents) named(ctx context.Context, tsuid []byte) error {
 // tsdb-meta that counts no points, if it has none. If it has a document the edit changes that.
 func (d *Documents) CreateSeriesMeta(ctx context.Context, tsuid []byte, e *schema.TSMetaEdit, replace bool) error {
 	if err := d.layout.CheckSeries(tsuid); err != nil {
-		return fmt.Errorf("%w: %w", series.ErrInvalid, err)
+		return fmt.Errorf("%w: %w", storage.ErrInvalid, err)
 	}
 	if err := d.named(ctx, tsuid); err != nil {
 		return err
 	}
 	id, _, err := d.index.Add(tsuid)
 	if err != nil {
-		return fmt.Errorf("%w: %w", series.ErrInvalid, err)
+		return fmt.Errorf("%w: %w", storage.ErrInvalid, err)
 	}
 	if err := d.o.Registrar.Create(ctx, []index.ID{id}); err != nil {
 		return err

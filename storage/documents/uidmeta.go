@@ -6,9 +6,9 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/tsdbridge/tsdbridge/storage"
 	"github.com/tsdbridge/tsdbridge/storage/kv"
 	"github.com/tsdbridge/tsdbridge/storage/schema"
-	"github.com/tsdbridge/tsdbridge/storage/uid"
 )
 
 // editAttempts is how often an edit of a client is tried against others who edit the same document.
@@ -22,10 +22,10 @@ var (
 )
 
 // A NoUIDError is a UID without a name.
-type NoUIDError = uid.NoNameOfUIDError
+type NoUIDError = storage.NoNameOfUIDError
 
 // UIDMeta returns the document of a UID, an empty one if nothing is stored.
-func (d *Documents) UIDMeta(ctx context.Context, kind schema.Kind, uid string) (schema.NamedUIDMeta, error) {
+func (d *Documents) UIDMeta(ctx context.Context, kind storage.NameKind, uid string) (schema.NamedUIDMeta, error) {
 	list, err := d.uidMetas(ctx, kind, []string{uid})
 	if err != nil {
 		return schema.NamedUIDMeta{}, err
@@ -37,7 +37,7 @@ func (d *Documents) UIDMeta(ctx context.Context, kind schema.Kind, uid string) (
 }
 
 // uidMetas returns the documents of UIDs, in order. One without a name has no document either.
-func (d *Documents) uidMetas(ctx context.Context, kind schema.Kind, uids []string) ([]schema.NamedUIDMeta, error) {
+func (d *Documents) uidMetas(ctx context.Context, kind storage.NameKind, uids []string) ([]schema.NamedUIDMeta, error) {
 	names, err := d.uids.Names(ctx, kind, uids)
 	if err != nil {
 		return nil, err
@@ -54,7 +54,7 @@ func (d *Documents) uidMetas(ctx context.Context, kind schema.Kind, uids []strin
 		}
 		for i, row := range rows {
 			m := schema.NamedUIDMeta{Kind: kind, UID: chunk[i], Name: names[len(list)]}
-			if raw := valueOf(row, kind.MetaQualifier()); raw != nil && m.Name != "" {
+			if raw := valueOf(row, schema.UIDMetaQualifier(kind)); raw != nil && m.Name != "" {
 				if m.UIDMeta, err = d.parseUIDMeta(kind, row.Key, raw); err != nil {
 					return nil, fmt.Errorf("document of the %s %s: %w", kind, m.Name, err)
 				}
@@ -86,7 +86,7 @@ func (d *Documents) EditUIDMeta(ctx context.Context, uid string, e *schema.UIDMe
 	if names[0] == "" {
 		return NoUIDError{Kind: e.Kind, UID: uid}
 	}
-	defer d.meta.edit(d.db.Exclusive && e.Kind == schema.Metric)()
+	defer d.meta.edit(d.db.Exclusive && e.Kind == storage.MetricName)()
 	column := d.uidColumn(e.Kind, uid)
 	var edited schema.UIDMeta
 	err = d.edit(ctx, column, func(raw []byte) ([]byte, error) {
@@ -102,14 +102,14 @@ func (d *Documents) EditUIDMeta(ctx context.Context, uid string, e *schema.UIDMe
 	if err != nil {
 		return fmt.Errorf("document of the %s %s: %w", e.Kind, names[0], err)
 	}
-	if e.Kind == schema.Metric {
+	if e.Kind == storage.MetricName {
 		d.meta.edited(names[0], metadataOf(edited), moment)
 	}
 	return d.flush(ctx, uid)
 }
 
-func (d *Documents) uidColumn(kind schema.Kind, uid string) kv.Column {
-	return kv.Column{Table: d.o.Tables.UID, Family: schema.FamilyName, Row: []byte(uid), Qualifier: kind.MetaQualifier()}
+func (d *Documents) uidColumn(kind storage.NameKind, uid string) kv.Column {
+	return kv.Column{Table: d.o.Tables.UID, Family: schema.FamilyName, Row: []byte(uid), Qualifier: schema.UIDMetaQualifier(kind)}
 }
 
 // edit changes a cell to what change makes of it; nil is no cell. It compares the raw bytes, as a TSD
@@ -133,23 +133,23 @@ func (d *Documents) edit(ctx context.Context, c kv.Column, change func(raw []byt
 }
 
 // DeleteUIDMeta deletes the document of a UID, durably. That nothing is there is no error.
-func (d *Documents) DeleteUIDMeta(ctx context.Context, kind schema.Kind, uid string) error {
+func (d *Documents) DeleteUIDMeta(ctx context.Context, kind storage.NameKind, uid string) error {
 	moment := d.meta.moment()
 	if len(uid) != d.layout.Width(kind) {
 		return nil
 	}
-	defer d.meta.edit(d.db.Exclusive && kind == schema.Metric)()
-	gone := kv.Mutation{Key: []byte(uid), Deletes: []kv.Delete{{Qualifier: kind.MetaQualifier()}}}
+	defer d.meta.edit(d.db.Exclusive && kind == storage.MetricName)()
+	gone := kv.Mutation{Key: []byte(uid), Deletes: []kv.Delete{{Qualifier: schema.UIDMetaQualifier(kind)}}}
 	if err := d.db.Apply(ctx, d.o.Tables.UID, schema.FamilyName, []kv.Mutation{gone}); err != nil {
 		return fmt.Errorf("delete the document of the %s UID %x: %w", kind, uid, err)
 	}
-	if kind != schema.Metric {
+	if kind != storage.MetricName {
 		return nil
 	}
 	names, err := d.uids.Names(ctx, kind, []string{uid})
 	if err != nil {
 		return err
 	}
-	d.meta.edited(names[0], Metadata{}, moment)
+	d.meta.edited(names[0], storage.Metadata{}, moment)
 	return nil
 }

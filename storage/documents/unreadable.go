@@ -3,8 +3,8 @@ package documents
 import (
 	"fmt"
 
+	"github.com/tsdbridge/tsdbridge/storage"
 	"github.com/tsdbridge/tsdbridge/storage/schema"
-	"github.com/tsdbridge/tsdbridge/storage/series"
 )
 
 // unreadable returns the error of a stored document that cannot be read, which a TSD refuses too, and
@@ -13,7 +13,7 @@ func (d *Documents) unreadable(err error) error {
 	if d.o.Unreadable != nil {
 		d.o.Unreadable(err)
 	}
-	return series.RowError{Err: err}
+	return storage.RowError{Err: err}
 }
 
 // parseTSMeta reads the stored document of a series.
@@ -27,7 +27,7 @@ func (d *Documents) parseTSMeta(tsuid, raw []byte) (schema.TSMeta, error) {
 }
 
 // parseUIDMeta reads the stored document of a UID.
-func (d *Documents) parseUIDMeta(kind schema.Kind, uid, raw []byte) (schema.UIDMeta, error) {
+func (d *Documents) parseUIDMeta(kind storage.NameKind, uid, raw []byte) (schema.UIDMeta, error) {
 	document, err := schema.ParseUIDMeta(raw)
 	if err != nil {
 		return document, d.unreadable(fmt.Errorf("row %x of %s: the document of the %s UID cannot be read: %w; "+

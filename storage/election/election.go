@@ -7,6 +7,7 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/tsdbridge/tsdbridge/storage"
 	"github.com/tsdbridge/tsdbridge/storage/kv"
 	"github.com/tsdbridge/tsdbridge/storage/schema"
 )
@@ -20,44 +21,38 @@ type Book struct {
 // New returns the book in a table.
 func New(db *kv.Engine, table string) *Book { return &Book{db: db, table: table} }
 
-// An Entry is an election as it was read, or written last.
-type Entry struct {
-	schema.Election
-	record []byte // nil: there is none
-}
-
 // Read returns the election of a name, the zero value if there was none. A record that is damaged
 // counts as one of nobody.
-func (b *Book) Read(ctx context.Context, name string) (Entry, error) {
+func (b *Book) Read(ctx context.Context, name string) (storage.ElectionEntry, error) {
 	rows, err := b.db.Get(ctx, b.table, schema.FamilyData, [][]byte{schema.ElectionKey(name)})
 	if err != nil {
-		return Entry{}, fmt.Errorf("read the election of %q in %s: %w", name, b.table, err)
+		return storage.ElectionEntry{}, fmt.Errorf("read the election of %q in %s: %w", name, b.table, err)
 	}
 	for _, cell := range rows[0].Cells {
 		if string(cell.Qualifier) == schema.ElectionQualifier {
 			e, _ := schema.ParseElection(cell.Value)
-			return Entry{e, cell.Value}, nil
+			return storage.ElectionEntry{Election: e, Record: cell.Value}, nil
 		}
 	}
-	return Entry{}, nil
+	return storage.ElectionEntry{}, nil
 }
 
 // Replace puts an election in place of the one that was read. It is false if another process was
 // faster. Who is elected is durable when it returns; when the elected one was heard need not be.
-func (b *Book) Replace(ctx context.Context, name string, read Entry, next schema.Election) (Entry, bool, error) {
+func (b *Book) Replace(ctx context.Context, name string, read storage.ElectionEntry, next storage.Election) (storage.ElectionEntry, bool, error) {
 	column := kv.Column{Table: b.table, Family: schema.FamilyData, Row: schema.ElectionKey(name), Qualifier: []byte(schema.ElectionQualifier)}
-	entry := Entry{next, next.Record()}
-	put, err := b.db.CheckAndPut(ctx, column, read.record, entry.record)
+	entry := storage.ElectionEntry{Election: next, Record: schema.ElectionRecord(next)}
+	put, err := b.db.CheckAndPut(ctx, column, read.Record, entry.Record)
 	if err == nil && !put { // the answer to a first attempt may have been lost
-		var is Entry
+		var is storage.ElectionEntry
 		is, err = b.Read(ctx, name)
-		put = bytes.Equal(is.record, entry.record)
+		put = bytes.Equal(is.Record, entry.Record)
 	}
 	if err == nil && put && next.Elected != read.Elected {
 		err = b.db.Flush(ctx) // a local engine owes that for a check-and-put
 	}
 	if err != nil {
-		return Entry{}, false, fmt.Errorf("write the election of %q in %s: %w", name, b.table, err)
+		return storage.ElectionEntry{}, false, fmt.Errorf("write the election of %q in %s: %w", name, b.table, err)
 	}
 	return entry, put, nil
 }

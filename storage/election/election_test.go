@@ -5,6 +5,7 @@ import (
 	"errors"
 	"testing"
 
+	"github.com/tsdbridge/tsdbridge/storage"
 	"github.com/tsdbridge/tsdbridge/storage/kv"
 	"github.com/tsdbridge/tsdbridge/storage/schema"
 )
@@ -24,30 +25,30 @@ func TestBook(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			ctx, one, other := t.Context(), New(db, table), New(db, table)
 			none, err := one.Read(ctx, "c")
-			if err != nil || none.Election != (schema.Election{}) {
+			if err != nil || none.Election != (storage.Election{}) {
 				t.Fatal(none, err)
 			}
-			first, put, err := one.Replace(ctx, "c", none, schema.Election{Elected: "a", Since: 1, Heard: 1})
+			first, put, err := one.Replace(ctx, "c", none, storage.Election{Elected: "a", Since: 1, Heard: 1})
 			if err != nil || !put {
 				t.Fatal(put, err)
 			}
-			if _, put, err = other.Replace(ctx, "c", none, schema.Election{Elected: "b", Since: 1, Heard: 1}); err != nil || put {
+			if _, put, err = other.Replace(ctx, "c", none, storage.Election{Elected: "b", Since: 1, Heard: 1}); err != nil || put {
 				t.Fatal("two processes have elected:", put, err)
 			}
 			read, err := other.Read(ctx, "c")
 			if err != nil || read.Election != first.Election {
 				t.Fatal(read, err)
 			}
-			if _, put, err = other.Replace(ctx, "c", read, schema.Election{Elected: "b", Since: 2, Heard: 2}); err != nil || !put {
+			if _, put, err = other.Replace(ctx, "c", read, storage.Election{Elected: "b", Since: 2, Heard: 2}); err != nil || !put {
 				t.Fatal(put, err)
 			}
-			if _, put, err = one.Replace(ctx, "c", first, schema.Election{Elected: "a", Since: 1, Heard: 3}); err != nil || put {
+			if _, put, err = one.Replace(ctx, "c", first, storage.Election{Elected: "a", Since: 1, Heard: 3}); err != nil || put {
 				t.Fatal("one that is elected no more goes on:", put, err)
 			}
 			if err = one.Forget(ctx, "c"); err != nil {
 				t.Fatal(err)
 			}
-			if read, err = other.Read(ctx, "c"); err != nil || read.Election != (schema.Election{}) {
+			if read, err = other.Read(ctx, "c"); err != nil || read.Election != (storage.Election{}) {
 				t.Fatal(read, err)
 			}
 		})
@@ -71,14 +72,14 @@ func (f *flushed) Flush(ctx context.Context) error {
 func TestDurable(t *testing.T) {
 	db := &flushed{Mem: kv.NewMem(kv.Table{Name: table, Families: []string{schema.FamilyData}})}
 	b := New(kv.NewEngine(db, true), table)
-	read := Entry{}
+	read := storage.ElectionEntry{}
 	for _, step := range []struct {
-		election schema.Election
+		election storage.Election
 		flushes  int
 	}{
-		{schema.Election{Elected: "a", Since: 1, Heard: 1}, 1},
-		{schema.Election{Elected: "a", Since: 1, Heard: 2}, 1},
-		{schema.Election{Elected: "b", Since: 3, Heard: 3}, 2},
+		{storage.Election{Elected: "a", Since: 1, Heard: 1}, 1},
+		{storage.Election{Elected: "a", Since: 1, Heard: 2}, 1},
+		{storage.Election{Elected: "b", Since: 3, Heard: 3}, 2},
 	} {
 		entry, put, err := b.Replace(t.Context(), "c", read, step.election)
 		if err != nil || !put {
@@ -102,7 +103,7 @@ func TestDamagedRecord(t *testing.T) {
 	if err != nil || read.Elected != "" {
 		t.Fatal(read, err)
 	}
-	if _, put, err := b.Replace(t.Context(), "c", read, schema.Election{Elected: "a"}); err != nil || !put {
+	if _, put, err := b.Replace(t.Context(), "c", read, storage.Election{Elected: "a"}); err != nil || !put {
 		t.Fatal(put, err)
 	}
 }
@@ -112,7 +113,7 @@ func TestErrors(t *testing.T) {
 	if _, err := b.Read(t.Context(), "c"); !errors.Is(err, kv.ErrNoTable) {
 		t.Error(err)
 	}
-	if _, _, err := b.Replace(t.Context(), "c", Entry{}, schema.Election{}); !errors.Is(err, kv.ErrNoTable) {
+	if _, _, err := b.Replace(t.Context(), "c", storage.ElectionEntry{}, storage.Election{}); !errors.Is(err, kv.ErrNoTable) {
 		t.Error(err)
 	}
 	if err := b.Forget(t.Context(), "c"); !errors.Is(err, kv.ErrNoTable) {

@@ -9,20 +9,21 @@ import (
 	"slices"
 	"time"
 
+	"github.com/tsdbridge/tsdbridge/storage"
 	"github.com/tsdbridge/tsdbridge/storage/kv"
 	"github.com/tsdbridge/tsdbridge/storage/schema"
 )
 
 // Names are the names of UIDs, and the UIDs of names; "" where there is none.
 type Names interface {
-	Names(ctx context.Context, kind schema.Kind, uids []string) ([]string, error)
-	Lookup(ctx context.Context, kind schema.Kind, names []string) ([]string, error)
+	Names(ctx context.Context, kind storage.NameKind, uids []string) ([]string, error)
+	Lookup(ctx context.Context, kind storage.NameKind, names []string) ([]string, error)
 }
 
 // Options are what a Checker needs.
 type Options struct {
 	DB     *kv.Engine
-	Tables schema.Tables
+	Tables storage.Tables
 	Layout schema.Layout
 	Names  Names
 	// Rolled are the tables of values of longer intervals, which have keys like the data table.

@@ -11,6 +11,7 @@ import (
 
 	"github.com/cockroachdb/datadriven"
 
+	"github.com/tsdbridge/tsdbridge/storage"
 	"github.com/tsdbridge/tsdbridge/storage/kv"
 	"github.com/tsdbridge/tsdbridge/storage/kv/kvtest"
 	"github.com/tsdbridge/tsdbridge/storage/schema"
@@ -19,7 +20,7 @@ import (
 // names are the UIDs 1 to 9 of each kind, named by these digits.
 type names struct{}
 
-func (names) Names(_ context.Context, k schema.Kind, uids []string) ([]string, error) {
+func (names) Names(_ context.Context, k storage.NameKind, uids []string) ([]string, error) {
 	all := make([]string, len(uids))
 	for i, uid := range uids {
 		if id := uid[len(uid)-1]; strings.Trim(uid[:len(uid)-1], "\x00") == "" && id > 0 && id < 10 {
@@ -29,7 +30,7 @@ func (names) Names(_ context.Context, k schema.Kind, uids []string) ([]string, e
 	return all, nil
 }
 
-func (names) Lookup(_ context.Context, _ schema.Kind, list []string) ([]string, error) {
+func (names) Lookup(_ context.Context, _ storage.NameKind, list []string) ([]string, error) {
 	uids := make([]string, len(list))
 	for i, name := range list {
 		if len(name) == 2 && name[0] == 'm' {
@@ -68,7 +69,7 @@ func worlds(t *testing.T) map[string]*world {
 func (w *world) checker() *Checker {
 	_, exclusive := w.db.(*kv.Mem)
 	return New(Options{
-		DB: kv.NewEngine(w.db, exclusive), Tables: schema.Tables{Data: "tsdb", UID: "tsdb-uid", Meta: "tsdb-meta", Tree: "tsdb-tree"}, Layout: w.layout, Names: names{},
+		DB: kv.NewEngine(w.db, exclusive), Tables: storage.Tables{Data: "tsdb", UID: "tsdb-uid", Meta: "tsdb-meta", Tree: "tsdb-tree"}, Layout: w.layout, Names: names{},
 		Alone: func(change func() error) error { return change() }, Register: w.register, Now: func() time.Time { return time.UnixMilli(now) },
 	})
 }

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/tsdbridge/tsdbridge/storage"
 	"github.com/tsdbridge/tsdbridge/storage/kv"
 	"github.com/tsdbridge/tsdbridge/storage/schema"
 )
@@ -60,7 +61,7 @@ func (w *metaCheck) after(metric []byte) []byte {
 // next returns the first metric from a UID on that has a name or a row of tsdb-meta; nil: there is none.
 func (w *metaCheck) next(ctx context.Context, from, to []byte) (metric []byte, err error) {
 	width := w.o.Layout.MetricWidth
-	names := kv.Scan{Table: w.o.Tables.UID, Family: schema.FamilyName, Start: from, Stop: to, Qualifier: schema.Metric.Qualifier()}
+	names := kv.Scan{Table: w.o.Tables.UID, Family: schema.FamilyName, Start: from, Stop: to, Qualifier: schema.UIDQualifier(storage.MetricName)}
 	for r, err := range w.o.DB.Scan(ctx, names) {
 		if err != nil {
 			return nil, fmt.Errorf("read %s: %w", w.o.Tables.UID, err)

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/tsdbridge/tsdbridge/storage/schema"
+	"github.com/tsdbridge/tsdbridge/storage"
 )
 
 // named is a row whose key has UIDs.
@@ -15,13 +15,13 @@ type named struct {
 }
 
 // uids walks the UIDs of a row.
-func (c *Checker) uids(n named) func(yield func(schema.Kind, []byte) bool) {
-	return func(yield func(schema.Kind, []byte) bool) {
-		if !yield(schema.Metric, n.metric) {
+func (c *Checker) uids(n named) func(yield func(storage.NameKind, []byte) bool) {
+	return func(yield func(storage.NameKind, []byte) bool) {
+		if !yield(storage.MetricName, n.metric) {
 			return
 		}
 		for tagk, tagv := range c.o.Layout.Pairs(n.tags) {
-			if !yield(schema.Tagk, tagk) || !yield(schema.Tagv, tagv) {
+			if !yield(storage.TagKeyName, tagk) || !yield(storage.TagValueName, tagv) {
 				return
 			}
 		}
@@ -39,7 +39,7 @@ func (c *Checker) checkNames(ctx context.Context, rows []named) error {
 			known[k][string(uid)] = true
 		}
 	}
-	for _, k := range schema.Kinds() {
+	for _, k := range storage.NameKinds() {
 		uids := make([]string, 0, len(known[k]))
 		for uid := range known[k] {
 			uids = append(uids, uid)

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/tsdbridge/tsdbridge/storage"
 	"github.com/tsdbridge/tsdbridge/storage/kv"
 	"github.com/tsdbridge/tsdbridge/storage/row"
 	"github.com/tsdbridge/tsdbridge/storage/schema"
@@ -65,7 +66,7 @@ func (c *Checker) metricUIDs(ctx context.Context, metrics []string) ([]string, e
 	if len(metrics) == 0 {
 		return nil, nil
 	}
-	uids, err := c.o.Names.Lookup(ctx, schema.Metric, metrics)
+	uids, err := c.o.Names.Lookup(ctx, storage.MetricName, metrics)
 	if err != nil {
 		return nil, err
 	}
@@ -124,7 +125,7 @@ func (c *Checker) planMeta(ctx context.Context, _ *Query, uids []string, n int) 
 	}
 	most := int64(0)
 	for _, cell := range rows[0].Cells {
-		if string(cell.Qualifier) == string(schema.Metric.Qualifier()) {
+		if string(cell.Qualifier) == string(schema.UIDQualifier(storage.MetricName)) {
 			most, _ = schema.DecodeCounter(cell.Value) // 0: it is of no use, and reported elsewhere
 		}
 	}

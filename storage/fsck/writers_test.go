@@ -7,12 +7,12 @@ import (
 	"time"
 
 	"github.com/tsdbridge/tsdbridge/storage"
-	"github.com/tsdbridge/tsdbridge/storage/annotations"
 	"github.com/tsdbridge/tsdbridge/storage/fsck"
 	"github.com/tsdbridge/tsdbridge/storage/kv"
 	"github.com/tsdbridge/tsdbridge/storage/log/logtest"
 	"github.com/tsdbridge/tsdbridge/storage/store"
 	"github.com/tsdbridge/tsdbridge/storage/storetest"
+	"github.com/tsdbridge/tsdbridge/storage/write"
 )
 
 // Tables that our writers write have no findings: numbers, special values, objects and annotations, in
@@ -43,7 +43,7 @@ func writers(t *testing.T, exclusive bool, seed uint64) {
 			o.Exclusive = exclusive
 			o.Layout.SaltWidth, o.Layout.SaltBuckets = int(seed%2), 5
 			if i > 0 || seed%3 == 0 {
-				o.Mode = storage.WriteThrough
+				o.Mode = write.Through
 			}
 		}
 		open = append(open, storetest.StartBuffered(t, db, logtest.New(seed), change))
@@ -61,7 +61,7 @@ func writers(t *testing.T, exclusive bool, seed uint64) {
 		}
 	}
 	s := open[0]
-	if _, err := s.Annotations().Put(t.Context(), annotations.Merge, []annotations.Annotation{{Start: 1356998410, Notes: "global"}, {Start: 1356998410500}}); err != nil {
+	if _, err := s.Annotations().Put(t.Context(), storage.MergeAnnotation, []storage.Annotation{{Start: 1356998410, Notes: "global"}, {Start: 1356998410500}}); err != nil {
 		t.Fatal(err)
 	}
 	checker := s.Fsck(nil)

@@ -12,6 +12,7 @@ import (
 	"github.com/tsuna/gohbase/pb"
 	"google.golang.org/protobuf/encoding/protowire"
 
+	"github.com/tsdbridge/tsdbridge/storage"
 	"github.com/tsdbridge/tsdbridge/storage/kv"
 )
 
@@ -80,7 +81,7 @@ func errUnconditional(client hrpc.RegionClient) error {
 		server = "the region server " + client.Addr()
 	}
 	return fmt.Errorf("%w: %s makes conditional changes without looking at their conditions, as HBase before 2.4 does; HBase 2.4 or later is needed",
-		kv.ErrUnsupported, server)
+		storage.ErrUnsupported, server)
 }
 
 // proofWait is how long Supported waits for further servers when one has proved itself.
@@ -95,7 +96,7 @@ func (e *Engine) Supported(ctx context.Context, table, family string) error {
 		return err
 	}
 	err = e.prove(ctx, table, family, keys)
-	if errors.Is(err, kv.ErrUnsupported) {
+	if errors.Is(err, storage.ErrUnsupported) {
 		return e.withVersion(ctx, err)
 	}
 	return err
@@ -141,7 +142,7 @@ func (e *Engine) prove(ctx context.Context, table, family string, keys [][]byte)
 		select {
 		case err := <-answers:
 			switch {
-			case errors.Is(err, kv.ErrUnsupported):
+			case errors.Is(err, storage.ErrUnsupported):
 				return err
 			case err == nil && enough == nil:
 				enough = time.After(proofWait)

@@ -8,6 +8,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/tsdbridge/tsdbridge/storage"
 	"github.com/tsdbridge/tsdbridge/storage/hbase"
 	"github.com/tsdbridge/tsdbridge/storage/hbase/hbasetest"
 	"github.com/tsdbridge/tsdbridge/storage/kv"
@@ -47,7 +48,7 @@ func TestOldServers(t *testing.T) {
 	refuse := func(what string, rows ...kv.Conditional) {
 		t.Helper()
 		made, err := apply(rows...)
-		if !errors.Is(err, kv.ErrUnsupported) || !strings.Contains(err.Error(), "HBase 2.4 or later is needed") {
+		if !errors.Is(err, storage.ErrUnsupported) || !strings.Contains(err.Error(), "HBase 2.4 or later is needed") {
 			t.Errorf("%s: %v, %v", what, made, err)
 		}
 	}
@@ -96,7 +97,7 @@ func TestSupported(t *testing.T) {
 			switch err := e.Supported(t.Context(), table, family); {
 			case test.want == "" && err != nil:
 				t.Error(err)
-			case test.want != "" && (!errors.Is(err, kv.ErrUnsupported) || !strings.HasSuffix(err.Error(), test.want)):
+			case test.want != "" && (!errors.Is(err, storage.ErrUnsupported) || !strings.HasSuffix(err.Error(), test.want)):
 				t.Errorf("err = %v, want %s", err, test.want)
 			}
 			after, err := scanAll(t.Context(), e, kv.Scan{})

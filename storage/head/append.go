@@ -3,7 +3,7 @@ package head
 import (
 	"math"
 
-	"github.com/tsdbridge/tsdbridge/storage/schema"
+	"github.com/tsdbridge/tsdbridge/storage"
 )
 
 // A Batch is a set of points of any series in any order, in columns: series IDs[i] has Values[i] at
@@ -15,7 +15,7 @@ type Batch struct {
 	Values []float64
 	// Forms, when not nil, is as long as Values. Their flags are not kept. The 64 bits of an
 	// integer are those of Values[i] (math.Float64frombits of them).
-	Forms   []schema.Form
+	Forms   []storage.Form
 	Objects []Object
 }
 
@@ -23,7 +23,7 @@ type Batch struct {
 type Object struct {
 	ID   uint32
 	Time int64 // milliseconds
-	Kind schema.ObjectKind
+	Kind storage.Kind
 	Data []byte
 	// After is how many points of the batch come before it; ascending. It reports whether a point
 	// or a histogram of one instant is the newer. Exemplars and start times count as written after
@@ -84,10 +84,10 @@ func (a *appender) points(from, to int) {
 			continue
 		}
 		switch kind := b.Forms[from+i].Kind(); kind {
-		case schema.FormInteger:
+		case storage.FormInteger:
 			a.shard.addInteger(r, offset, int64(math.Float64bits(values[i])))
 		default:
-			a.shard.addFloat(r, offset, values[i], kind == schema.FormDouble)
+			a.shard.addFloat(r, offset, values[i], kind == storage.FormDouble)
 		}
 	}
 }

@@ -6,14 +6,14 @@ import (
 	"math/rand/v2"
 	"testing"
 
-	"github.com/tsdbridge/tsdbridge/storage/schema"
+	"github.com/tsdbridge/tsdbridge/storage"
 )
 
 // sample is a point of a stream on its way through the codec.
 type sample struct {
 	offset uint32
 	bits   uint64 // of the float or the integer
-	form   schema.Form
+	form   storage.Form
 }
 
 // encodeAll makes a stream of samples in ascending order.
@@ -23,11 +23,11 @@ func encodeAll(samples []sample) []byte {
 	for _, p := range samples {
 		var op [maxOp]byte
 		var n int
-		double := p.form == schema.FormDouble
-		if p.form != schema.FormInteger && double != e.double {
+		double := p.form == storage.FormDouble
+		if p.form != storage.FormInteger && double != e.double {
 			stream = append(stream, op[:e.turn(&op)]...)
 		}
-		if p.form == schema.FormInteger {
+		if p.form == storage.FormInteger {
 			n = e.integer(&op, p.offset, int64(p.bits))
 		} else {
 			n = e.float(&op, p.offset, math.Float64frombits(p.bits))
@@ -53,7 +53,7 @@ func checkFrom(t *testing.T, whole *columns, from, begin int64, stream []byte) {
 	if len(c.times) > 1+maxRepeat && c.times[1+maxRepeat] < from {
 		t.Fatalf("from %d: %v remains", from, c.times)
 	}
-	form := func(c *columns, i int) schema.Form {
+	form := func(c *columns, i int) storage.Form {
 		f, _ := c.doubles.form(i)
 		return f
 	}
@@ -92,11 +92,11 @@ func checkStream(t *testing.T, samples []sample) {
 			t.Fatalf("point %d of %v: offset %d", i, samples, got)
 		}
 		want := math.Float64frombits(p.bits)
-		var form schema.Form
-		if form, doubles = doubles.form(i); p.form != schema.FormInteger && form != p.form {
+		var form storage.Form
+		if form, doubles = doubles.form(i); p.form != storage.FormInteger && form != p.form {
 			t.Fatalf("point %d of %v: form %d", i, samples, form)
 		}
-		if p.form == schema.FormInteger {
+		if p.form == storage.FormInteger {
 			want = float64(int64(p.bits))
 			if len(integers) == 0 || integers[0] != (integer{i, int64(p.bits)}) {
 				t.Fatalf("point %d of %v: integers %v", i, samples, integers)
@@ -126,7 +126,7 @@ func TestCornersInAnyOrder(t *testing.T) {
 			for _, c := range corners {
 				var samples []sample
 				for i, v := range []float64{a, a, b, b, b, c, a} {
-					samples = append(samples, sample{uint32(i) * 15000, math.Float64bits(v), schema.FormFloat})
+					samples = append(samples, sample{uint32(i) * 15000, math.Float64bits(v), storage.FormFloat})
 				}
 				checkStream(t, samples)
 			}
@@ -141,11 +141,11 @@ func TestIntegersAmongFloats(t *testing.T) {
 			var samples []sample
 			for i, n := range integers {
 				if i%period == 0 {
-					samples = append(samples, sample{uint32(2*i) * 1000, uint64(n), schema.FormInteger})
+					samples = append(samples, sample{uint32(2*i) * 1000, uint64(n), storage.FormInteger})
 				}
-				samples = append(samples, sample{uint32(2*i+1) * 1000, math.Float64bits(v), schema.FormFloat})
+				samples = append(samples, sample{uint32(2*i+1) * 1000, math.Float64bits(v), storage.FormFloat})
 				if i%period != 0 {
-					samples = append(samples, sample{uint32(2*i+1)*1000 + 1, uint64(n), schema.FormInteger})
+					samples = append(samples, sample{uint32(2*i+1)*1000 + 1, uint64(n), storage.FormInteger})
 				}
 			}
 			checkStream(t, samples)
@@ -159,7 +159,7 @@ func TestDoublesAmongFloats(t *testing.T) {
 		for _, period := range []int{1, 2, 3, 70} {
 			var samples []sample
 			for i := range 200 {
-				form := schema.Form(i / period % 3)
+				form := storage.Form(i / period % 3)
 				samples = append(samples, sample{uint32(i) * 1000, math.Float64bits(v), form})
 			}
 			checkStream(t, samples)
@@ -167,7 +167,7 @@ func TestDoublesAmongFloats(t *testing.T) {
 	}
 	var samples []sample
 	for i := range uint32(240) {
-		samples = append(samples, sample{i * 15000, math.Float64bits(1.5), schema.FormDouble})
+		samples = append(samples, sample{i * 15000, math.Float64bits(1.5), storage.FormDouble})
 	}
 	if n := len(encodeAll(samples)); n > shortSize {
 		t.Errorf("an hour of doubles takes %d bytes, want at most %d", n, shortSize)
@@ -178,7 +178,7 @@ func TestRunsOfIntegers(t *testing.T) {
 	for _, change := range []int64{0, 1, -1000} {
 		var samples []sample
 		for i := range int64(200) {
-			samples = append(samples, sample{uint32(i) * 10_000, uint64(50 + i*change), schema.FormInteger})
+			samples = append(samples, sample{uint32(i) * 10_000, uint64(50 + i*change), storage.FormInteger})
 		}
 		checkStream(t, samples)
 		if n := len(encodeAll(samples)); n > shortSize {
@@ -195,7 +195,7 @@ func TestOddValueAfterARun(t *testing.T) {
 			if i%7 == 6 {
 				v = odd
 			}
-			samples = append(samples, sample{i * 10_000, math.Float64bits(v), schema.FormFloat})
+			samples = append(samples, sample{i * 10_000, math.Float64bits(v), storage.FormFloat})
 		}
 		checkStream(t, samples)
 	}
@@ -205,7 +205,7 @@ func TestOddValueAfterARun(t *testing.T) {
 func TestRunOfOddValues(t *testing.T) {
 	var samples []sample
 	for i, v := range []float64{1, 2, 3, math.Pi, math.Pi, math.Pi, math.Pi, 4, 5, 6, 6, 6} {
-		samples = append(samples, sample{uint32(15_000 * i), math.Float64bits(v), schema.FormFloat})
+		samples = append(samples, sample{uint32(15_000 * i), math.Float64bits(v), storage.FormFloat})
 	}
 	for range 100 { // with other beginnings
 		checkStream(t, samples)
@@ -218,7 +218,7 @@ func TestStepsAndRepetitions(t *testing.T) {
 			var samples []sample
 			offset, v := steps[0], 1000.0
 			for i := 0; offset < 3600_000 && i < 300; i++ {
-				samples = append(samples, sample{offset, math.Float64bits(v), schema.FormFloat})
+				samples = append(samples, sample{offset, math.Float64bits(v), storage.FormFloat})
 				offset += max(steps[i%len(steps)], 1)
 				v += change
 			}
@@ -231,7 +231,7 @@ func TestConstantSeriesCostNothing(t *testing.T) {
 	for _, v := range []float64{0, 1, 0.25, 1.0 / 3, math.NaN(), 1 << 60} {
 		var samples []sample
 		for i := range uint32(240) {
-			samples = append(samples, sample{i*15000 + 977, math.Float64bits(v), schema.FormFloat})
+			samples = append(samples, sample{i*15000 + 977, math.Float64bits(v), storage.FormFloat})
 		}
 		if n := len(encodeAll(samples)); n > shortSize {
 			t.Errorf("an hour of %v takes %d bytes, want at most %d", v, n, shortSize)
@@ -266,14 +266,14 @@ func FuzzStream(f *testing.F) {
 	})
 }
 
-func fuzzForm(choice byte) schema.Form {
+func fuzzForm(choice byte) storage.Form {
 	switch {
 	case choice&0x80 != 0:
-		return schema.FormInteger
+		return storage.FormInteger
 	case choice&0xC == 0xC:
-		return schema.FormDouble
+		return storage.FormDouble
 	}
-	return schema.FormFloat
+	return storage.FormFloat
 }
 
 // fuzzValue returns the next value: the last one, a decimal number near it, or any bits.

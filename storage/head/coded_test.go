@@ -4,7 +4,7 @@ import (
 	"math"
 	"testing"
 
-	"github.com/tsdbridge/tsdbridge/storage/schema"
+	"github.com/tsdbridge/tsdbridge/storage"
 )
 
 // A row is coded if it is asked for, and if its points are floats in order that a cell of columns
@@ -17,16 +17,16 @@ func TestCodedRows(t *testing.T) {
 		return b
 	}
 	object := steady(3)
-	object.Objects = []Object{{ID: 1, Time: begin, Kind: schema.ObjectExemplar, Data: []byte("e"), After: 3}}
+	object.Objects = []Object{{ID: 1, Time: begin, Kind: storage.KindExemplar, Data: []byte("e"), After: 3}}
 	late := steady(3)
 	late.IDs, late.Times, late.Values = append(late.IDs, 1), append(late.Times, begin+1), append(late.Values, 7)
 	nan := steady(3)
 	nan.Values[1] = math.NaN()
 	integers := steady(3)
-	integers.Forms = []schema.Form{schema.FormFloat, schema.FormInteger, schema.FormFloat}
+	integers.Forms = []storage.Form{storage.FormFloat, storage.FormInteger, storage.FormFloat}
 	some, doubles := steady(3), steady(3)
-	some.Forms = []schema.Form{schema.FormFloat, schema.FormDouble, schema.FormFloat}
-	doubles.Forms = []schema.Form{schema.FormDouble, schema.FormDouble, schema.FormDouble}
+	some.Forms = []storage.Form{storage.FormFloat, storage.FormDouble, storage.FormFloat}
+	doubles.Forms = []storage.Form{storage.FormDouble, storage.FormDouble, storage.FormDouble}
 	for _, c := range []struct {
 		name  string
 		batch Batch

@@ -5,7 +5,7 @@ import (
 	"math"
 	"slices"
 
-	"github.com/tsdbridge/tsdbridge/storage/schema"
+	"github.com/tsdbridge/tsdbridge/storage"
 )
 
 // padding is what a decoder may read beyond a stream.
@@ -17,7 +17,7 @@ type columns struct {
 	times    []int64 // milliseconds
 	values   []float64
 	integers []integer
-	doubles  spans // of floats of schema.FormDouble
+	doubles  spans // of floats of storage.FormDouble
 }
 
 // spans are points of columns by their indexes, in order, from one to before another.
@@ -26,14 +26,14 @@ type spans []span
 type span struct{ from, to int }
 
 // form is that of the float at an index, and what of the spans is left for those after it.
-func (s spans) form(i int) (schema.Form, spans) {
+func (s spans) form(i int) (storage.Form, spans) {
 	for len(s) > 0 && s[0].to <= i {
 		s = s[1:]
 	}
 	if len(s) > 0 && s[0].from <= i {
-		return schema.FormDouble, s
+		return storage.FormDouble, s
 	}
-	return schema.FormFloat, s
+	return storage.FormFloat, s
 }
 
 // integer reports whether the point at an index of the columns is an integer.
@@ -106,7 +106,7 @@ type decoder struct {
 	xor          bool // the point before was given by its bits
 	integerScale bool
 	isInteger    bool // the point at hand
-	// index of the first float of schema.FormDouble since opTurn; -1: they are not
+	// index of the first float of storage.FormDouble since opTurn; -1: they are not
 	doubles int
 }
 
@@ -167,7 +167,7 @@ func pointsOf(op byte) int {
 	}
 }
 
-// turn begins or ends a span of floats of schema.FormDouble at an index of the columns.
+// turn begins or ends a span of floats of storage.FormDouble at an index of the columns.
 func (d *decoder) turn(c *columns, at int) {
 	if d.doubles < 0 {
 		d.doubles = at

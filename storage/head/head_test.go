@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/tsdbridge/tsdbridge/internal/testkit/scale"
+	"github.com/tsdbridge/tsdbridge/storage"
 	"github.com/tsdbridge/tsdbridge/storage/schema"
 )
 
@@ -57,12 +58,12 @@ func (w *writer) batch() *Batch {
 		if integer {
 			v = math.Float64frombits(w.rng.Uint64() >> w.rng.UintN(64))
 		}
-		form := schema.FormFloat
+		form := storage.FormFloat
 		switch {
 		case integer:
-			form = schema.FormInteger
+			form = storage.FormInteger
 		case id < 3 && w.rng.IntN(3) == 0:
-			form = schema.FormDouble
+			form = storage.FormDouble
 		}
 		b.Values, b.Forms = append(b.Values, v), append(b.Forms, form)
 	}
@@ -70,7 +71,7 @@ func (w *writer) batch() *Batch {
 }
 
 func (w *writer) object(b *Batch, id uint32) {
-	kinds := []schema.ObjectKind{schema.ObjectHistogram, schema.ObjectExemplar, schema.ObjectStartTime}
+	kinds := []storage.Kind{storage.KindHistogram, storage.KindExemplar, storage.KindStartTime}
 	if !w.starts {
 		kinds = kinds[:2]
 	}
@@ -541,9 +542,9 @@ func TestSameInstantOfAnotherTypeWins(t *testing.T) {
 	big := math.Float64frombits(math.MaxInt64)
 	for _, c := range []struct{ integer, float float64 }{{0, 0}, {big, math.MaxInt64}} {
 		h, m := New(DefaultOptions()), model{}
-		const integer, float, double = schema.FormInteger, schema.FormFloat, schema.FormDouble
-		for _, form := range []schema.Form{integer, float, double, float, double, integer, double} {
-			b := &Batch{IDs: []uint32{1}, Times: []int64{begin}, Values: []float64{c.float}, Forms: []schema.Form{form}}
+		const integer, float, double = storage.FormInteger, storage.FormFloat, storage.FormDouble
+		for _, form := range []storage.Form{integer, float, double, float, double, integer, double} {
+			b := &Batch{IDs: []uint32{1}, Times: []int64{begin}, Values: []float64{c.float}, Forms: []storage.Form{form}}
 			if form == integer {
 				b.Values[0] = c.integer
 			}
@@ -557,14 +558,14 @@ func TestSameInstantOfAnotherTypeWins(t *testing.T) {
 func TestFloatObjectIsAFloat(t *testing.T) {
 	h := New(DefaultOptions())
 	stale := math.Float64frombits(0x7FF0000000000002)
-	h.Append(&Batch{Objects: []Object{{ID: 3, Time: begin + 1500, Kind: schema.ObjectFloat, Data: schema.FloatObject(1500, stale).Data}}}, 1)
+	h.Append(&Batch{Objects: []Object{{ID: 3, Time: begin + 1500, Kind: storage.KindFloat, Data: schema.FloatObject(1500, stale).Data}}}, 1)
 	var p Points
 	h.Read(3, begin, begin+hour, &p)
 	if len(p.Values) != 1 || math.Float64bits(p.Values[0]) != math.Float64bits(stale) || len(p.Objects) != 0 {
 		t.Errorf("read %x and objects %v, want the float", p.Values, p.Objects)
 	}
 	var b RowBuffer
-	if r := h.Row(3, uint32(begin/1000), &b); len(r.Points) != 0 || len(r.Objects) != 1 || r.Objects[0].Kind != schema.ObjectFloat {
+	if r := h.Row(3, uint32(begin/1000), &b); len(r.Points) != 0 || len(r.Objects) != 1 || r.Objects[0].Kind != storage.KindFloat {
 		t.Errorf("row %+v, want one object", r)
 	}
 }
@@ -576,7 +577,7 @@ func TestReadsAppendToTheBuffer(t *testing.T) {
 	for id := range uint32(3) {
 		h.Append(&Batch{
 			IDs: []uint32{id}, Times: []int64{begin + int64(id)*1000}, Values: []float64{float64(id)},
-			Objects: []Object{{ID: id, Time: begin + int64(id)*1000, Kind: schema.ObjectExemplar, Data: fmt.Append(nil, "of ", id)}},
+			Objects: []Object{{ID: id, Time: begin + int64(id)*1000, Kind: storage.KindExemplar, Data: fmt.Append(nil, "of ", id)}},
 		}, 1)
 		h.Read(id, begin, begin+hour, &p)
 	}

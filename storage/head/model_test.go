@@ -8,6 +8,7 @@ import (
 	"sort"
 	"strings"
 
+	"github.com/tsdbridge/tsdbridge/storage"
 	"github.com/tsdbridge/tsdbridge/storage/schema"
 )
 
@@ -30,7 +31,7 @@ type instant struct {
 
 // datum is a point or a histogram.
 type datum struct {
-	kind schema.ObjectKind
+	kind storage.Kind
 	bits uint64
 	data string
 }
@@ -52,11 +53,11 @@ func (in *instant) write(d datum) {
 	in.sample = d
 }
 
-func (in *instant) object(kind schema.ObjectKind, data string) {
+func (in *instant) object(kind storage.Kind, data string) {
 	switch kind {
-	case schema.ObjectExemplar:
+	case storage.KindExemplar:
 		in.exemplars[data] = true
-	case schema.ObjectStartTime:
+	case storage.KindStartTime:
 		in.starts = data
 	default:
 		in.write(datum{kind: kind, data: data})
@@ -69,23 +70,23 @@ func (m model) append(b *Batch) {
 	points := func(to int) {
 		for ; next < to; next++ {
 			d := datum{kind: kindFloat, bits: math.Float64bits(b.Values[next])}
-			if b.Forms != nil && b.Forms[next] == schema.FormInteger {
+			if b.Forms != nil && b.Forms[next] == storage.FormInteger {
 				d.kind = kindInteger
 			} else if b.Forms != nil {
-				d.kind = kindOf(b.Values[next], b.Forms[next] == schema.FormDouble)
+				d.kind = kindOf(b.Values[next], b.Forms[next] == storage.FormDouble)
 			}
 			m.at(b.IDs[next], b.Times[next]).write(d)
 		}
 	}
 	for _, o := range b.Objects {
-		if o.Kind == schema.ObjectHistogram {
+		if o.Kind == storage.KindHistogram {
 			points(o.After)
 			m.at(o.ID, o.Time).object(o.Kind, string(o.Data))
 		}
 	}
 	points(len(b.IDs))
 	for _, o := range b.Objects {
-		if o.Kind != schema.ObjectHistogram {
+		if o.Kind != storage.KindHistogram {
 			m.at(o.ID, o.Time).object(o.Kind, string(o.Data))
 		}
 	}
@@ -101,7 +102,7 @@ func (m model) lines(id uint32, start, end int64, exact bool) []string {
 		}
 		switch d := in.sample; {
 		case d.kind == 0:
-		case d.kind == schema.ObjectHistogram:
+		case d.kind == storage.KindHistogram:
 			lines = append(lines, objectLine(p.time, d.kind, d.data))
 		case exact && d.kind == kindInteger:
 			lines = append(lines, fmt.Sprintf("%d integer %d", p.time, int64(d.bits)))
@@ -113,10 +114,10 @@ func (m model) lines(id uint32, start, end int64, exact bool) []string {
 			lines = append(lines, floatLine(p.time, math.Float64frombits(d.bits)))
 		}
 		for _, e := range slices.Sorted(maps.Keys(in.exemplars)) {
-			lines = append(lines, objectLine(p.time, schema.ObjectExemplar, e))
+			lines = append(lines, objectLine(p.time, storage.KindExemplar, e))
 		}
 		if in.starts != "" {
-			lines = append(lines, objectLine(p.time, schema.ObjectStartTime, in.starts))
+			lines = append(lines, objectLine(p.time, storage.KindStartTime, in.starts))
 		}
 	}
 	sort.Strings(lines)
@@ -127,7 +128,7 @@ func floatLine(time int64, v float64) string {
 	return fmt.Sprintf("%d float %x %v", time, math.Float64bits(v), v)
 }
 
-func objectLine(time int64, kind schema.ObjectKind, data string) string {
+func objectLine(time int64, kind storage.Kind, data string) string {
 	return fmt.Sprintf("%d object %d %q", time, kind, data)
 }
 

@@ -40,7 +40,7 @@ func (r *openRow) begin() int64 { return int64(r.base) * 1000 }
 // overlaps reports whether the hour has times from start to end (milliseconds, inclusive).
 func (r *openRow) overlaps(start, end int64) bool { return r.begin() <= end && r.begin()+hour > start }
 
-// addFloat adds a sample at an offset. double means that it is of schema.FormDouble.
+// addFloat adds a sample at an offset. double means that it is of storage.FormDouble.
 func (s *shard) addFloat(r *openRow, offset uint32, v float64, double bool) {
 	if int32(offset) <= r.floor {
 		s.addLate(r, offset, kindOf(v, double), math.Float64bits(v))

@@ -3,6 +3,7 @@ package head
 import (
 	"math"
 
+	"github.com/tsdbridge/tsdbridge/storage"
 	"github.com/tsdbridge/tsdbridge/storage/row"
 	"github.com/tsdbridge/tsdbridge/storage/schema"
 )
@@ -90,7 +91,7 @@ func (b *RowBuffer) addColumns(c *columns, begin int64, values schema.Values) {
 			integers = integers[1:]
 			continue
 		}
-		form := schema.FormFloat
+		form := storage.FormFloat
 		if len(doubles) > 0 {
 			form, doubles = doubles.form(i)
 		}
@@ -101,9 +102,9 @@ func (b *RowBuffer) addColumns(c *columns, begin int64, values schema.Values) {
 func (b *RowBuffer) addEntry(e entry, values schema.Values) {
 	switch e.kind {
 	case kindFloat:
-		b.addFloat(e.offset, math.Float64frombits(e.bits), schema.FormFloat, values)
+		b.addFloat(e.offset, math.Float64frombits(e.bits), storage.FormFloat, values)
 	case kindDouble:
-		b.addFloat(e.offset, math.Float64frombits(e.bits), schema.FormDouble, values)
+		b.addFloat(e.offset, math.Float64frombits(e.bits), storage.FormDouble, values)
 	case kindInteger:
 		b.points = append(b.points, schema.IntPoint(e.offset, int64(e.bits)))
 	default:
@@ -111,7 +112,7 @@ func (b *RowBuffer) addEntry(e entry, values schema.Values) {
 	}
 }
 
-func (b *RowBuffer) addFloat(offset uint32, v float64, form schema.Form, values schema.Values) {
+func (b *RowBuffer) addFloat(offset uint32, v float64, form storage.Form, values schema.Values) {
 	if p, ok := schema.ValuePoint(offset, v, form, values); ok {
 		b.points = append(b.points, p)
 		return

@@ -5,15 +5,16 @@ import (
 	"math"
 	"unsafe"
 
+	"github.com/tsdbridge/tsdbridge/storage"
 	"github.com/tsdbridge/tsdbridge/storage/row"
 	"github.com/tsdbridge/tsdbridge/storage/schema"
 )
 
 // Kinds of entries in addition to those of schema, which are small numbers.
 const (
-	kindFloat   schema.ObjectKind = 0xF0
-	kindInteger schema.ObjectKind = 0xF1
-	kindDouble  schema.ObjectKind = 0xF2 // a float of schema.FormDouble that would fit 4 bytes
+	kindFloat   storage.Kind = 0xF0
+	kindInteger storage.Kind = 0xF1
+	kindDouble  storage.Kind = 0xF2 // a float of storage.FormDouble that would fit 4 bytes
 )
 
 // side holds what does not fit the stream of a row, in order of arrival: samples that are not later
@@ -38,7 +39,7 @@ const (
 )
 
 // kindOf returns the kind of a float.
-func kindOf(v float64, double bool) schema.ObjectKind {
+func kindOf(v float64, double bool) storage.Kind {
 	if double && schema.FitsFloat4(v) {
 		return kindDouble
 	}
@@ -48,7 +49,7 @@ func kindOf(v float64, double bool) schema.ObjectKind {
 // entry is a point or an object on its own.
 type entry struct {
 	offset uint32
-	kind   schema.ObjectKind
+	kind   storage.Kind
 	bits   uint64 // of a point
 	data   []byte // of an object
 }
@@ -56,7 +57,7 @@ type entry struct {
 func (e entry) isPoint() bool { return e.kind >= kindFloat && e.kind <= kindDouble }
 
 // rowKind returns the kind of the entry in a row of the table.
-func (e entry) rowKind() schema.ObjectKind {
+func (e entry) rowKind() storage.Kind {
 	switch {
 	case e.kind == kindFloat:
 		return row.KindOf(math.Float64frombits(e.bits))
@@ -69,7 +70,7 @@ func (e entry) rowKind() schema.ObjectKind {
 
 // addLate adds a point that is not later than all others. A point that the row holds already is
 // left out.
-func (s *shard) addLate(r *openRow, offset uint32, kind schema.ObjectKind, bits uint64) {
+func (s *shard) addLate(r *openRow, offset uint32, kind storage.Kind, bits uint64) {
 	if r.side == 0 && r.count > 0 && offset == r.last && kind == kindOf(math.Float64frombits(r.bits), r.double) && bits == r.bits && r.scale != integerScale && r.mode != modeNone {
 		return // a batch that was sent twice, or by two senders
 	}
@@ -77,8 +78,8 @@ func (s *shard) addLate(r *openRow, offset uint32, kind schema.ObjectKind, bits 
 }
 
 // addObject adds an object; the data are copied.
-func (s *shard) addObject(r *openRow, offset uint32, kind schema.ObjectKind, data []byte) {
-	if kind == schema.ObjectFloat && len(data) == 8 {
+func (s *shard) addObject(r *openRow, offset uint32, kind storage.Kind, data []byte) {
+	if kind == storage.KindFloat && len(data) == 8 {
 		s.addFloat(r, offset, math.Float64frombits(binary.BigEndian.Uint64(data)), r.double)
 		return
 	}
@@ -164,7 +165,7 @@ func (e entry) appendTo(dst []byte) []byte {
 // appendEntries appends the entries that b holds; their data point into b.
 func appendEntries(dst []entry, b []byte) []entry {
 	for len(b) > 0 {
-		e := entry{offset: binary.LittleEndian.Uint32(b), kind: schema.ObjectKind(b[4])}
+		e := entry{offset: binary.LittleEndian.Uint32(b), kind: storage.Kind(b[4])}
 		b = b[5:]
 		if e.isPoint() {
 			e.bits = binary.LittleEndian.Uint64(b)

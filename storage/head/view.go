@@ -6,8 +6,8 @@ import (
 	"math"
 	"slices"
 
+	"github.com/tsdbridge/tsdbridge/storage"
 	"github.com/tsdbridge/tsdbridge/storage/row"
-	"github.com/tsdbridge/tsdbridge/storage/schema"
 )
 
 // view is a copy of rows, taken under the lock of their shard and decoded without it.
@@ -130,11 +130,11 @@ func (c *columns) appendEntries(dst []entry) []entry {
 			integers = integers[1:]
 			continue
 		}
-		form := schema.FormFloat
+		form := storage.FormFloat
 		if len(doubles) > 0 {
 			form, doubles = doubles.form(i)
 		}
-		dst = append(dst, entry{offset: uint32(t), kind: kindOf(c.values[i], form == schema.FormDouble), bits: math.Float64bits(c.values[i])})
+		dst = append(dst, entry{offset: uint32(t), kind: kindOf(c.values[i], form == storage.FormDouble), bits: math.Float64bits(c.values[i])})
 	}
 	return dst
 }

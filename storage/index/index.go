@@ -6,6 +6,7 @@ import (
 	"hash/maphash"
 	"sync"
 
+	"github.com/tsdbridge/tsdbridge/storage"
 	"github.com/tsdbridge/tsdbridge/storage/intern"
 	"github.com/tsdbridge/tsdbridge/storage/schema"
 )
@@ -225,3 +226,9 @@ func (x *Index) values(tagk string) *postings {
 	}
 	return x.tags[numberOf(tagk)]
 }
+
+// RefOf returns the Ref of a series of the index.
+func RefOf(id ID) storage.Ref { return storage.Ref(id) + 1 }
+
+// IDOf returns the number of a series in the index.
+func IDOf(ref storage.Ref) ID { return ID(ref - 1) }

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/tsdbridge/tsdbridge/storage"
 	"github.com/tsdbridge/tsdbridge/storage/index"
 	"github.com/tsdbridge/tsdbridge/storage/schema"
 )
@@ -18,14 +19,14 @@ func TestVersion(t *testing.T) {
 		}
 		return id
 	}
-	since := func(what string, from index.Version, ok bool, want ...index.ID) {
+	since := func(what string, from storage.SeriesVersion, ok bool, want ...index.ID) {
 		t.Helper()
 		got, gotOK := x.Since("\x00\x00\x01", from, x.Version("\x00\x00\x01"))
 		if gotOK != ok || !slices.Equal(got, want) {
 			t.Errorf("%s: %v, %v", what, got, gotOK)
 		}
 	}
-	wholeSince := func(what string, from index.Version, ok bool, want ...index.ID) {
+	wholeSince := func(what string, from storage.SeriesVersion, ok bool, want ...index.ID) {
 		t.Helper()
 		got, gotOK := x.WholeSince(from, x.WholeVersion())
 		if gotOK != ok || !slices.Equal(got, want) {

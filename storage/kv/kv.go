@@ -31,14 +31,6 @@ var (
 	// ErrInvalid means that the request itself can never work (an empty row key, a qualifier both
 	// put and deleted).
 	ErrInvalid = errors.New("invalid request")
-	// ErrFull means that the engine's disk has no space; what it holds can be read.
-	ErrFull = errors.New("no space on the disk")
-	// ErrDamaged means that a file of the engine does not hold what was written to it: trying again
-	// does not help. What other files hold can be read.
-	ErrDamaged = errors.New("damaged file")
-	// ErrUnsupported means that servers of the engine do not keep its contract, since they are too
-	// old: trying again does not help.
-	ErrUnsupported = errors.New("unsupported server")
 	// ErrMixed is an ErrDamaged of files that are whole, and do not belong together.
 	ErrMixed = errors.New("files of different stores or times")
 )

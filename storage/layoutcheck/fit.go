@@ -6,7 +6,6 @@ package layoutcheck
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"log/slog"
 	"strings"
@@ -15,12 +14,10 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"github.com/tsdbridge/tsdbridge/storage"
 	"github.com/tsdbridge/tsdbridge/storage/kv"
 	"github.com/tsdbridge/tsdbridge/storage/schema"
 )
-
-// ErrLayout means that flags are not those with which the tables were filled. No retry helps.
-var ErrLayout = errors.New("the flags do not fit the tables")
 
 // Options of a Checker.
 type Options struct {
@@ -88,7 +85,7 @@ func (c *Checker) Check(ctx context.Context) error {
 // BeforeUID is Check for a process that is about to give a name the id of a kind which its counter
 // has just drawn. Where the id is not the first one, another process has drawn the ids before, and
 // its rows show which width it uses as soon as they are there.
-func (c *Checker) BeforeUID(ctx context.Context, kind schema.Kind, id int64) error {
+func (c *Checker) BeforeUID(ctx context.Context, kind storage.NameKind, id int64) error {
 	if id <= 1 || c.uids[kind].Load() {
 		return c.Check(ctx)
 	}
@@ -121,7 +118,7 @@ func (c *Checker) look(ctx context.Context) error {
 		return fmt.Errorf("compare the flags with the tables: %w", err)
 	}
 	if wrong := c.validate(uids, data, meta); len(wrong) > 0 {
-		return fmt.Errorf("%w: %s", ErrLayout, strings.Join(wrong, "; "))
+		return fmt.Errorf("%w: %s", storage.ErrLayout, strings.Join(wrong, "; "))
 	}
 	for k := range c.uids {
 		c.uids[k].Store(c.uids[k].Load() || len(uids[k]) > 0)
@@ -135,7 +132,7 @@ func (c *Checker) look(ctx context.Context) error {
 func (c *Checker) validate(uids uidsFound, data, meta []rowSeen) []string {
 	var wrong []string
 	layout := c.o.Layout // with the widths that the table has
-	for _, kind := range schema.Kinds() {
+	for _, kind := range storage.NameKinds() {
 		if text := c.validateUIDs(kind, uids[kind], &layout); text != "" {
 			wrong = append(wrong, text)
 		}

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/tsdbridge/tsdbridge/storage"
 	"github.com/tsdbridge/tsdbridge/storage/kv"
 	"github.com/tsdbridge/tsdbridge/storage/layoutcheck"
 	"github.com/tsdbridge/tsdbridge/storage/schema"
@@ -42,14 +43,14 @@ func (s tables) put(table, family string, key []byte, qualifier string, value []
 	}
 }
 
-func (s tables) uid(l schema.Layout, kind schema.Kind, id int64, name string) []byte {
+func (s tables) uid(l schema.Layout, kind storage.NameKind, id int64, name string) []byte {
 	s.t.Helper()
 	uid, err := schema.EncodeUID(id, l.Width(kind))
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	s.put("tsdb-uid", "name", uid, string(kind.Qualifier()), []byte(name))
-	s.put("tsdb-uid", "id", []byte(name), string(kind.Qualifier()), uid)
+	s.put("tsdb-uid", "name", uid, string(schema.UIDQualifier(kind)), []byte(name))
+	s.put("tsdb-uid", "id", []byte(name), string(schema.UIDQualifier(kind)), uid)
 	return uid
 }
 
@@ -58,10 +59,10 @@ func (s tables) fill(l schema.Layout, n int, first int64, hours int) {
 	s.t.Helper()
 	for i := range int64(n) {
 		id := first + i
-		metric := s.uid(l, schema.Metric, id, fmt.Sprint("metric.", id))
+		metric := s.uid(l, storage.MetricName, id, fmt.Sprint("metric.", id))
 		pairs := []schema.Pair{
-			{Key: s.uid(l, schema.Tagk, id, fmt.Sprint("key", id)), Value: s.uid(l, schema.Tagv, id, fmt.Sprint("value", id))},
-			{Key: s.uid(l, schema.Tagk, 300+id, fmt.Sprint("more", id)), Value: s.uid(l, schema.Tagv, 300+id, fmt.Sprint("other", id))},
+			{Key: s.uid(l, storage.TagKeyName, id, fmt.Sprint("key", id)), Value: s.uid(l, storage.TagValueName, id, fmt.Sprint("value", id))},
+			{Key: s.uid(l, storage.TagKeyName, 300+id, fmt.Sprint("more", id)), Value: s.uid(l, storage.TagValueName, 300+id, fmt.Sprint("other", id))},
 		}
 		tsuid := l.AppendTSUID(nil, metric, pairs)
 		s.put("tsdb-meta", "name", tsuid, "ts_ctr", schema.EncodeCounter(1))
@@ -132,7 +133,7 @@ func wantError(t *testing.T, err error, want string) {
 		}
 		return
 	}
-	if !errors.Is(err, layoutcheck.ErrLayout) {
+	if !errors.Is(err, storage.ErrLayout) {
 		t.Fatalf("Check = %v, want %q", err, want)
 	}
 	for text := range strings.SplitSeq(want, "|") {
@@ -140,7 +141,7 @@ func wantError(t *testing.T, err error, want string) {
 			t.Errorf("Check = %v, want %q", err, text)
 		}
 	}
-	if n := strings.Count(err.Error(), layoutcheck.ErrLayout.Error()); n != 1 {
+	if n := strings.Count(err.Error(), storage.ErrLayout.Error()); n != 1 {
 		t.Errorf("%v: said %d times", err, n)
 	}
 }
@@ -178,7 +179,7 @@ func TestCheckUnrelatedTables(t *testing.T) {
 	s := newTables(t)
 	s.fill(plain, 5, 1, 1)
 	other := newTables(t)
-	other.uid(plain, schema.Metric, 1, "m")
+	other.uid(plain, storage.MetricName, 1, "m")
 	for i := range byte(9) {
 		other.put("tsdb", "t", []byte("user:"+string('a'+rune(i))), "name", []byte("x"))
 	}
@@ -189,7 +190,7 @@ func TestCheckUnrelatedTables(t *testing.T) {
 	wantError(t, rows.checker(plain).Check(t.Context()), "--storage.table.data and --storage.table.uid do not belong together")
 
 	meta := newTables(t)
-	meta.uid(plain, schema.Metric, 1, "m")
+	meta.uid(plain, storage.MetricName, 1, "m")
 	meta.put("tsdb-meta", "name", []byte("abcd"), "x", nil)
 	wantError(t, meta.checker(plain).Check(t.Context()), "--storage.table.meta=tsdb-meta: its keys are not TSUIDs")
 }
@@ -204,7 +205,7 @@ func TestCheckEmpty(t *testing.T) {
 			t.Fatal("rows were seen in empty tables")
 		}
 	}
-	s.uid(layout(3, 3, 3, 0, 20), schema.Tagk, 1, "host")
+	s.uid(layout(3, 3, 3, 0, 20), storage.TagKeyName, 1, "host")
 	wantError(t, ch.Check(t.Context()), "--storage.uid-width.tagk=3 fits")
 }
 
@@ -214,22 +215,22 @@ func TestBeforeUID(t *testing.T) {
 	ch := layoutcheck.New(s.db, layoutcheck.Options{
 		Data: "tsdb", UID: "tsdb-uid", Meta: "tsdb-meta", Layout: layout(4, 4, 4, 0, 20), Logger: slog.New(slog.DiscardHandler), Wait: time.Minute,
 	})
-	if err := ch.BeforeUID(t.Context(), schema.Metric, 1); err != nil {
+	if err := ch.BeforeUID(t.Context(), storage.MetricName, 1); err != nil {
 		t.Fatal(err)
 	}
 	var other sync.WaitGroup
-	other.Go(func() { s.uid(layout(3, 3, 3, 0, 20), schema.Metric, 1, "m") })
-	wantError(t, ch.BeforeUID(t.Context(), schema.Metric, 2), "--storage.uid-width.metric=3 fits")
+	other.Go(func() { s.uid(layout(3, 3, 3, 0, 20), storage.MetricName, 1, "m") })
+	wantError(t, ch.BeforeUID(t.Context(), storage.MetricName, 2), "--storage.uid-width.metric=3 fits")
 	other.Wait()
 
 	// Rows that never come are waited for neither forever nor after the caller has gone.
 	s = newTables(t)
-	if err := s.checker(layout(4, 4, 4, 0, 20)).BeforeUID(t.Context(), schema.Metric, 2); err != nil {
+	if err := s.checker(layout(4, 4, 4, 0, 20)).BeforeUID(t.Context(), storage.MetricName, 2); err != nil {
 		t.Error(err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if err := s.checker(layout(4, 4, 4, 0, 20)).BeforeUID(ctx, schema.Metric, 2); !errors.Is(err, context.Canceled) {
+	if err := s.checker(layout(4, 4, 4, 0, 20)).BeforeUID(ctx, storage.MetricName, 2); !errors.Is(err, context.Canceled) {
 		t.Errorf("BeforeUID = %v after the caller left", err)
 	}
 }

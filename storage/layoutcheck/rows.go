@@ -9,6 +9,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"github.com/tsdbridge/tsdbridge/storage"
 	"github.com/tsdbridge/tsdbridge/storage/kv"
 	"github.com/tsdbridge/tsdbridge/storage/schema"
 )
@@ -169,7 +170,7 @@ func (c *Checker) validateRows(uids uidsFound, rows []rowSeen, layout schema.Lay
 	if len(rows) == 0 {
 		return ""
 	}
-	if len(uids[schema.Metric]) == 0 && !c.uids[schema.Metric].Load() {
+	if len(uids[storage.MetricName]) == 0 && !c.uids[storage.MetricName].Load() {
 		return fmt.Sprintf("table %s has rows and table %s no UIDs: --storage.table.data and --storage.table.uid do not belong together", c.o.Data, c.o.UID)
 	}
 	own := count(c.o.Layout, rows)

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/tsdbridge/tsdbridge/storage"
 	"github.com/tsdbridge/tsdbridge/storage/kv"
 	"github.com/tsdbridge/tsdbridge/storage/schema"
 )
@@ -36,7 +37,7 @@ func (u uidSeen) number() uint64 {
 // uidsFound are, by kind and by width, the smallest UIDs that were found.
 type uidsFound [3]map[int]uidSeen
 
-func (f *uidsFound) add(kind schema.Kind, uid []byte, name string) {
+func (f *uidsFound) add(kind storage.NameKind, uid []byte, name string) {
 	if len(uid) < 1 || len(uid) > maxWidth {
 		return
 	}
@@ -100,11 +101,11 @@ func (f *uidsFound) addForward(row kv.Row) {
 }
 
 // kindCells returns the cells of a row that belong to a kind of UIDs; others are documents.
-func kindCells(row kv.Row) map[schema.Kind][]byte {
-	cells := map[schema.Kind][]byte{}
-	for _, kind := range schema.Kinds() {
+func kindCells(row kv.Row) map[storage.NameKind][]byte {
+	cells := map[storage.NameKind][]byte{}
+	for _, kind := range storage.NameKinds() {
 		for _, cell := range row.Cells {
-			if string(cell.Qualifier) == string(kind.Qualifier()) {
+			if string(cell.Qualifier) == string(schema.UIDQualifier(kind)) {
 				cells[kind] = cell.Value
 			}
 		}
@@ -115,7 +116,7 @@ func kindCells(row kv.Row) map[schema.Kind][]byte {
 // validateUIDs returns what is wrong with the width of a kind, and sets it in layout to what the
 // table has. Where the table has several, since it was written with a wrong flag before, the one of
 // the smallest UID counts: ids are counted up.
-func (c *Checker) validateUIDs(kind schema.Kind, found map[int]uidSeen, layout *schema.Layout) string {
+func (c *Checker) validateUIDs(kind storage.NameKind, found map[int]uidSeen, layout *schema.Layout) string {
 	if len(found) == 0 {
 		return ""
 	}
@@ -146,13 +147,13 @@ func widths(found map[int]uidSeen) []int {
 	return all
 }
 
-func setWidth(l *schema.Layout, kind schema.Kind, width int) {
+func setWidth(l *schema.Layout, kind storage.NameKind, width int) {
 	switch kind {
-	case schema.Metric:
+	case storage.MetricName:
 		l.MetricWidth = width
-	case schema.Tagk:
+	case storage.TagKeyName:
 		l.TagkWidth = width
-	case schema.Tagv:
+	case storage.TagValueName:
 		l.TagvWidth = width
 	}
 }

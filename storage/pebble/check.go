@@ -12,6 +12,7 @@ import (
 	"github.com/cockroachdb/pebble/v2/sstable"
 	"github.com/cockroachdb/pebble/v2/vfs"
 
+	"github.com/tsdbridge/tsdbridge/storage"
 	"github.com/tsdbridge/tsdbridge/storage/kv"
 )
 
@@ -56,7 +57,7 @@ func (e *Engine) badTables(ctx context.Context) (bad []badTable, err error) {
 			if b.err = readTable(ctx, e.files, b.name, b.all, t.Virtual); b.err == nil {
 				continue
 			}
-			if !errors.Is(b.err, kv.ErrDamaged) && !errors.Is(b.err, fs.ErrNotExist) {
+			if !errors.Is(b.err, storage.ErrDamaged) && !errors.Is(b.err, fs.ErrNotExist) {
 				return nil, b.err
 			}
 			b.broken = brokenSpans(ctx, e.files, b.name, b.all)

@@ -11,7 +11,7 @@ import (
 	"github.com/cockroachdb/pebble/v2"
 	"github.com/cockroachdb/pebble/v2/vfs"
 
-	"github.com/tsdbridge/tsdbridge/storage/kv"
+	"github.com/tsdbridge/tsdbridge/storage"
 )
 
 // damages are the files that were found damaged since the store was opened.
@@ -48,16 +48,16 @@ func (e *Engine) Damaged() []string {
 	return slices.Clone(e.damages.files)
 }
 
-// explain turns Pebble's error about a damaged file into kv.ErrDamaged with the file's name.
+// explain turns Pebble's error about a damaged file into storage.ErrDamaged with the file's name.
 func explain(err error) error {
-	if err == nil || errors.Is(err, kv.ErrDamaged) {
+	if err == nil || errors.Is(err, storage.ErrDamaged) {
 		return err
 	}
 	if info := pebble.ExtractDataCorruptionInfo(err); info != nil {
-		return fmt.Errorf("%w: %s: %w", kv.ErrDamaged, info.Path, info.Details)
+		return fmt.Errorf("%w: %s: %w", storage.ErrDamaged, info.Path, info.Details)
 	}
 	if pebble.IsCorruptionError(err) {
-		return fmt.Errorf("%w: %w", kv.ErrDamaged, err)
+		return fmt.Errorf("%w: %w", storage.ErrDamaged, err)
 	}
 	return err
 }
@@ -67,15 +67,15 @@ func explain(err error) error {
 // the file's name.
 func explainOpening(err error, files vfs.FS, path string) error {
 	name := optionsFile(files, path)
-	if err == nil || name == "" || errors.Is(err, kv.ErrDamaged) || !strings.Contains(err.Error(), "option") && !strings.Contains(err.Error(), "key=value") {
+	if err == nil || name == "" || errors.Is(err, storage.ErrDamaged) || !strings.Contains(err.Error(), "option") && !strings.Contains(err.Error(), "key=value") {
 		return explain(err)
 	}
 	return fmt.Errorf("%w: %s: %w", errOptions, files.PathJoin(path, name), err)
 }
 
-// errOptions is kv.ErrDamaged of a file of options, without which a store is whole: Pebble writes a
+// errOptions is storage.ErrDamaged of a file of options, without which a store is whole: Pebble writes a
 // new one each time it opens.
-var errOptions = fmt.Errorf("%w", kv.ErrDamaged)
+var errOptions = fmt.Errorf("%w", storage.ErrDamaged)
 
 // optionsFile returns the name of the latest file of options in a store; empty: there is none.
 func optionsFile(files vfs.FS, path string) string {

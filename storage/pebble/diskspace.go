@@ -12,14 +12,14 @@ import (
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 
-	"github.com/tsdbridge/tsdbridge/storage/kv"
+	"github.com/tsdbridge/tsdbridge/storage"
 )
 
 // A diskSpace is the free space of the store's disk, and decides which writers may still use it. A
 // disk that is full stops Pebble for good as soon as its log cannot be written. So the writers that
 // can wait are stopped before, one after the other, and the log never is:
 //
-//	below 4/4 of MinFreeBytes   points and series are refused (kv.ErrFull); these writes do not wait
+//	below 4/4 of MinFreeBytes   points and series are refused (storage.ErrFull); these writes do not wait
 //	below 3/4                   rows that are put after they were in the write log, which free its files
 //	below 2/4                   compactions wait; they need space before they free some
 //	below 1/4                   flushes of memory wait; they free the log's files
@@ -117,14 +117,14 @@ func (r *diskSpace) want(quarters uint64) error {
 		return nil
 	}
 	r.refused.Add(1)
-	return fmt.Errorf("%w: less than --storage.min-free-bytes=%d are free for %s", kv.ErrFull, r.min, r.path)
+	return fmt.Errorf("%w: less than --storage.min-free-bytes=%d are free for %s", storage.ErrFull, r.min, r.path)
 }
 
 // refuse refuses all writes, because of what an opening for writing met.
 func (r *diskSpace) refuse(why error) {
 	err := refusal(r.path, why)
 	if !takesNoWrites(why) {
-		err = fmt.Errorf("%w: %s is only read: %w", kv.ErrFull, r.path, why)
+		err = fmt.Errorf("%w: %s is only read: %w", storage.ErrFull, r.path, why)
 	}
 	r.read.Store(&err)
 }

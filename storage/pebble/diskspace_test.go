@@ -9,6 +9,7 @@ import (
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 
+	"github.com/tsdbridge/tsdbridge/storage"
 	"github.com/tsdbridge/tsdbridge/storage/kv"
 )
 
@@ -78,7 +79,7 @@ func TestLittleSpace(t *testing.T) {
 		disk.has(t, e, quarters)
 		for name, call := range calls {
 			limit := map[string]uint64{"Apply": 4, "Increment": 4, "CheckAndPut": 4, "DiskSpace": 4, "ApplyUnlogged": 3}[name]
-			if err := call(); errors.Is(err, kv.ErrFull) != (quarters < limit) || err != nil && quarters >= limit {
+			if err := call(); errors.Is(err, storage.ErrFull) != (quarters < limit) || err != nil && quarters >= limit {
 				t.Errorf("%d quarters free: %s: %v", quarters, name, err)
 			}
 		}
@@ -160,7 +161,7 @@ func TestOpenWithLittleSpace(t *testing.T) {
 	}
 	defer again.Close()
 	wantLines(t, scanned(t, again, kv.Scan{}), "a: q=of a")
-	if err := again.Apply(t.Context(), "t", "f", rows("b")); !errors.Is(err, kv.ErrFull) {
-		t.Errorf("Apply: %v, want %v", err, kv.ErrFull)
+	if err := again.Apply(t.Context(), "t", "f", rows("b")); !errors.Is(err, storage.ErrFull) {
+		t.Errorf("Apply: %v, want %v", err, storage.ErrFull)
 	}
 }

@@ -19,6 +19,7 @@ import (
 	"github.com/cockroachdb/pebble/v2"
 	"github.com/cockroachdb/pebble/v2/vfs"
 
+	"github.com/tsdbridge/tsdbridge/storage"
 	"github.com/tsdbridge/tsdbridge/storage/kv"
 )
 
@@ -32,7 +33,7 @@ type Options struct {
 	// little for a store in memory. In addition, recent changes take up to 256 MiB (in memory: 16
 	// MiB) until they are flushed.
 	CacheBytes int64
-	// MinFreeBytes is the space on the disk below which writes fail with kv.ErrFull, in bytes; 0:
+	// MinFreeBytes is the space on the disk below which writes fail with storage.ErrFull, in bytes; 0:
 	// none. Less than a few memory tables (256 MiB) may let the disk run full while the store puts
 	// itself in order.
 	MinFreeBytes int64
@@ -274,7 +275,7 @@ func tableName(number uint64) string { return fmt.Sprintf("%06d.sst", number) }
 // loadFor calls load. A repair continues even if the store's own records are damaged.
 func (e *Engine) loadFor(db *pebble.DB, o Options, h holding) error {
 	err := e.load(db, o, h)
-	if err == nil || !o.repairing || errors.Is(err, errMixed) || !errors.Is(explain(err), kv.ErrDamaged) {
+	if err == nil || !o.repairing || errors.Is(err, errMixed) || !errors.Is(explain(err), storage.ErrDamaged) {
 		return err
 	}
 	e.families = make(families) // as they are given to a new store

@@ -12,6 +12,7 @@ import (
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 
+	"github.com/tsdbridge/tsdbridge/storage"
 	"github.com/tsdbridge/tsdbridge/storage/kv"
 )
 
@@ -81,7 +82,7 @@ func TestFullDiskCopy(t *testing.T) {
 	for full := range 5 { // after so many uses of the disk
 		disk.left.Store(int64(full))
 		disk.full.Store(true)
-		if err := e.Checkpoint(t.Context(), "copy"); !errors.Is(err, syscall.ENOSPC) && !errors.Is(err, kv.ErrFull) {
+		if err := e.Checkpoint(t.Context(), "copy"); !errors.Is(err, syscall.ENOSPC) && !errors.Is(err, storage.ErrFull) {
 			t.Errorf("a copy to a disk that is full after %d: %v", full, err)
 		}
 		disk.full.Store(false)
@@ -93,7 +94,7 @@ func TestFullDiskCopy(t *testing.T) {
 	eventually(t, func() error { return e.Apply(t.Context(), "t", "f", rows("b")) })
 	disk.full.Store(true)
 	disk.left.Store(0)
-	if err := e.Compact(t.Context(), "t"); !errors.Is(err, kv.ErrFull) {
+	if err := e.Compact(t.Context(), "t"); !errors.Is(err, storage.ErrFull) {
 		t.Errorf("a compaction on a full disk: %v", err)
 	}
 	disk.full.Store(false)
@@ -111,7 +112,7 @@ func eventually(t *testing.T, try func() error) {
 		if err == nil {
 			return
 		}
-		if !errors.Is(err, kv.ErrFull) || time.Now().After(deadline) {
+		if !errors.Is(err, storage.ErrFull) || time.Now().After(deadline) {
 			t.Fatal(err)
 		}
 	}
@@ -148,8 +149,8 @@ func TestFullDisk(t *testing.T) {
 					t.Fatal("no write waits for disk space")
 				}
 			}
-			if err := e.Apply(t.Context(), "t", "f", rows("c")); !errors.Is(err, kv.ErrFull) {
-				t.Errorf("Apply on a full disk: %v, want %v", err, kv.ErrFull)
+			if err := e.Apply(t.Context(), "t", "f", rows("c")); !errors.Is(err, storage.ErrFull) {
+				t.Errorf("Apply on a full disk: %v, want %v", err, storage.ErrFull)
 			}
 			if got := len(scanned(t, e, kv.Scan{})); got < 5 {
 				t.Errorf("%d rows are read from a full disk", got)
@@ -164,7 +165,7 @@ func TestFullDisk(t *testing.T) {
 				if err == nil {
 					break
 				}
-				if !errors.Is(err, kv.ErrFull) || time.Now().After(deadline) {
+				if !errors.Is(err, storage.ErrFull) || time.Now().After(deadline) {
 					t.Fatalf("Apply when there is room again: %v", err)
 				}
 			}

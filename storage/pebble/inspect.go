@@ -12,7 +12,7 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 	"github.com/cockroachdb/pebble/v2/wal"
 
-	"github.com/tsdbridge/tsdbridge/storage/kv"
+	"github.com/tsdbridge/tsdbridge/storage"
 )
 
 // The files in the folder of a store other than its tables.
@@ -62,7 +62,7 @@ func inspect(path string, files vfs.FS, restoring bool) (*inspection, error) {
 }
 
 func (f *inspection) damaged(name, what string) error {
-	return fmt.Errorf("%w: %s: %s; nothing was changed", kv.ErrDamaged, f.files.PathJoin(f.path, name), what)
+	return fmt.Errorf("%w: %s: %s; nothing was changed", storage.ErrDamaged, f.files.PathJoin(f.path, name), what)
 }
 
 func (f *inspection) has(prefix string) bool {

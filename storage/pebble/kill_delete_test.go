@@ -22,6 +22,7 @@ import (
 	"github.com/tsdbridge/tsdbridge/storage/pebble"
 	"github.com/tsdbridge/tsdbridge/storage/store"
 	"github.com/tsdbridge/tsdbridge/storage/storetest"
+	"github.com/tsdbridge/tsdbridge/storage/write"
 )
 
 // The process that TestDeleteUnderKill kills is this test binary with the test itself, told by
@@ -122,7 +123,7 @@ func startKilled(t *testing.T, dir string) (*storetest.Process, func()) {
 		t.Fatal(err)
 	}
 	p := storetest.Start(t, db, func(o *store.Options) {
-		o.Mode = storage.WriteBuffered
+		o.Mode = write.Buffered
 		o.Buffer.Dir, o.Buffer.CheckInterval, o.Buffer.FlushDelay, o.Buffer.SegmentBytes = filepath.Join(dir, "log"), 5*time.Millisecond, 0, 1<<20
 	})
 	return p, func() {

@@ -11,6 +11,7 @@ import (
 	"github.com/cockroachdb/pebble/v2"
 	"github.com/cockroachdb/pebble/v2/vfs"
 
+	"github.com/tsdbridge/tsdbridge/storage"
 	"github.com/tsdbridge/tsdbridge/storage/kv"
 )
 
@@ -123,8 +124,8 @@ func agree(s kv.LogState, version uint64, path string, marked ownedTables) error
 	return fmt.Errorf("%w: %s/%s: %s", errMixed, path, markName, what)
 }
 
-// errMixed is kv.ErrDamaged of a mark and tables that are whole, and do not belong together.
-var errMixed = fmt.Errorf("%w: %w", kv.ErrDamaged, kv.ErrMixed)
+// errMixed is storage.ErrDamaged of a mark and tables that are whole, and do not belong together.
+var errMixed = fmt.Errorf("%w: %w", storage.ErrDamaged, kv.ErrMixed)
 
 // loadLineage reads the record of tables that are opened for writing, and makes what is missing. The
 // format is raised in the same batch: a version that does not keep the record opens the tables no

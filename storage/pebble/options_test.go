@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/tsdbridge/tsdbridge/storage"
 	"github.com/tsdbridge/tsdbridge/storage/kv"
 )
 
@@ -44,7 +45,7 @@ func TestDamagedOptions(t *testing.T) {
 			}
 			continue
 		}
-		if !errors.Is(err, kv.ErrDamaged) || !strings.Contains(err.Error(), filepath.Base(name)) {
+		if !errors.Is(err, storage.ErrDamaged) || !strings.Contains(err.Error(), filepath.Base(name)) {
 			t.Errorf("Open = %v, want the name of %s", err, filepath.Base(name))
 		}
 		if _, _, err := Repair(t.Context(), o); err != nil {

@@ -13,7 +13,7 @@ import (
 	"github.com/cockroachdb/pebble/v2"
 	"github.com/cockroachdb/pebble/v2/vfs"
 
-	"github.com/tsdbridge/tsdbridge/storage/kv"
+	"github.com/tsdbridge/tsdbridge/storage"
 )
 
 // A store whose disk takes no writes at the start (it is full to the last byte, has no inode left,
@@ -31,15 +31,15 @@ func refusal(path string, err error) error {
 	if errors.Is(err, syscall.EROFS) {
 		return readOnlyDisk{path}
 	}
-	return fmt.Errorf("%w: %s is full: no blocks, no files or no quota are left", kv.ErrFull, path)
+	return fmt.Errorf("%w: %s is full: no blocks, no files or no quota are left", storage.ErrFull, path)
 }
 
-// readOnlyDisk is kv.ErrFull of a file system that is mounted read-only.
+// readOnlyDisk is storage.ErrFull of a file system that is mounted read-only.
 type readOnlyDisk struct{ path string }
 
 func (e readOnlyDisk) Error() string { return "the file system of " + e.path + " is mounted read-only" }
 
-func (readOnlyDisk) Is(target error) bool { return target == kv.ErrFull }
+func (readOnlyDisk) Is(target error) bool { return target == storage.ErrFull }
 
 // readers are those of a store that was opened to be read, also after it takes writes.
 type readers struct {

@@ -13,6 +13,7 @@ import (
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 
+	"github.com/tsdbridge/tsdbridge/storage"
 	"github.com/tsdbridge/tsdbridge/storage/kv"
 )
 
@@ -135,8 +136,8 @@ func wantRefused(t *testing.T, e *Engine, word string) {
 		"Checkpoint":    func() error { return e.Checkpoint(t.Context(), "backup") },
 		"DiskSpace":     e.DiskSpace,
 	} {
-		if err := call(); !errors.Is(err, kv.ErrFull) || !strings.Contains(err.Error(), word) {
-			t.Errorf("%s: %v, want %v with %q", name, err, kv.ErrFull, word)
+		if err := call(); !errors.Is(err, storage.ErrFull) || !strings.Contains(err.Error(), word) {
+			t.Errorf("%s: %v, want %v with %q", name, err, storage.ErrFull, word)
 		}
 	}
 }
@@ -167,7 +168,7 @@ func mend(t *testing.T, e *Engine, do func()) {
 			if err == nil {
 				break
 			}
-			if !errors.Is(err, kv.ErrFull) || time.Now().After(deadline) {
+			if !errors.Is(err, storage.ErrFull) || time.Now().After(deadline) {
 				t.Fatalf("Apply when the disk takes writes again: %v", err)
 			}
 		}

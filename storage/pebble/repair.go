@@ -16,7 +16,7 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 	"github.com/cockroachdb/pebble/v2/vfs/atomicfs"
 
-	"github.com/tsdbridge/tsdbridge/storage/kv"
+	"github.com/tsdbridge/tsdbridge/storage"
 )
 
 func wallClock() int64 { return time.Now().UnixMilli() }
@@ -83,7 +83,7 @@ func (r *repair) repairFiles() error {
 		return err
 	}
 	defer lock.Close()
-	if _, err := inspect(r.path, r.files, false); err == nil || !errors.Is(err, kv.ErrDamaged) {
+	if _, err := inspect(r.path, r.files, false); err == nil || !errors.Is(err, storage.ErrDamaged) {
 		return err
 	}
 	fact, _, err := readOwned(r.files, r.path)
@@ -162,7 +162,7 @@ func (r *repair) repairMarkers(fact ownedFact) error {
 	}
 	if !has(manifestMarker) {
 		if manifest == "" {
-			return fmt.Errorf("%w: %s: which MANIFEST counts is not known, restore a backup", kv.ErrDamaged, r.files.PathJoin(r.path, manifestMarker+"*"))
+			return fmt.Errorf("%w: %s: which MANIFEST counts is not known, restore a backup", storage.ErrDamaged, r.files.PathJoin(r.path, manifestMarker+"*"))
 		}
 		if err := r.marker("manifest", manifest); err != nil {
 			return err
@@ -198,7 +198,7 @@ func (r *repair) repairLog(want ownedFile) error {
 	case err != nil:
 		return err
 	}
-	if look := (&inspection{path: r.path, files: r.files}).checkLog(want); !errors.Is(look, kv.ErrDamaged) {
+	if look := (&inspection{path: r.path, files: r.files}).checkLog(want); !errors.Is(look, storage.ErrDamaged) {
 		return look
 	}
 	if err := r.aside(want.name()); err != nil {

@@ -111,7 +111,7 @@ func (e *Engine) beginTable(ctx context.Context, table string) (ids []byte, err 
 }
 
 // Compact folds and sorts all rows of a table into the least space. Reads and writes go on; it may
-// take minutes. It ends with kv.ErrFull when the disk has no space for it, and may be repeated: what it did stays.
+// take minutes. It ends with storage.ErrFull when the disk has no space for it, and may be repeated: what it did stays.
 func (e *Engine) Compact(ctx context.Context, table string) error {
 	ids, err := e.beginTable(ctx, table)
 	if err != nil {

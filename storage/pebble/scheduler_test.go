@@ -13,6 +13,7 @@ import (
 
 	"github.com/cockroachdb/pebble/v2"
 
+	"github.com/tsdbridge/tsdbridge/storage"
 	"github.com/tsdbridge/tsdbridge/storage/kv"
 )
 
@@ -137,7 +138,7 @@ func TestSchedulerRestsAfterFailures(t *testing.T) {
 				}
 				time.Sleep(grantInterval)
 			}
-			s.compacted(kv.ErrDamaged)
+			s.compacted(storage.ErrDamaged)
 			w.running[n].Done()
 		}
 		if took := time.Since(begin); took < time.Minute || took > 4*time.Minute {

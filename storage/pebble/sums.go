@@ -14,7 +14,7 @@ import (
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 
-	"github.com/tsdbridge/tsdbridge/storage/kv"
+	"github.com/tsdbridge/tsdbridge/storage"
 )
 
 // sumsName is the list of a backup's files with their SHA-256 sums, as sha256sum writes and checks
@@ -118,7 +118,7 @@ func readSums(files vfs.FS, dir string) (map[string]string, error) {
 	for lines.Scan() {
 		sum, name, ok := strings.Cut(lines.Text(), "  ")
 		if !ok || len(sum) != 2*sha256.Size {
-			return nil, fmt.Errorf("%w: %s: line %q", kv.ErrDamaged, files.PathJoin(dir, sumsName), lines.Text())
+			return nil, fmt.Errorf("%w: %s: line %q", storage.ErrDamaged, files.PathJoin(dir, sumsName), lines.Text())
 		}
 		sums[name] = sum
 	}
@@ -127,7 +127,7 @@ func readSums(files vfs.FS, dir string) (map[string]string, error) {
 
 // Verify reads all files of a backup and compares them with the sums that were taken when it was
 // made, and reads all blocks of its tables: the store may have been damaged before. It returns
-// kv.ErrDamaged with all that is wrong, or ErrNoSums.
+// storage.ErrDamaged with all that is wrong, or ErrNoSums.
 func Verify(ctx context.Context, dir string) error { return verify(ctx, onDisk(), dir) }
 
 func verify(ctx context.Context, files vfs.FS, dir string) error {
@@ -136,7 +136,7 @@ func verify(ctx context.Context, files vfs.FS, dir string) error {
 		return err
 	}
 	err = compareSums(ctx, files, dir)
-	if err == nil || errors.Is(err, kv.ErrDamaged) || errors.Is(err, ErrNoSums) {
+	if err == nil || errors.Is(err, storage.ErrDamaged) || errors.Is(err, ErrNoSums) {
 		err = errors.Join(err, checkTables(ctx, files, dir))
 	}
 	return errors.Join(err, unlock())
@@ -157,7 +157,7 @@ func compareSums(ctx context.Context, files vfs.FS, dir string) error {
 		want, listed := sums[name]
 		delete(sums, name)
 		if !listed {
-			wrong = append(wrong, fmt.Errorf("%w: %s is not in %s", kv.ErrDamaged, files.PathJoin(dir, name), sumsName))
+			wrong = append(wrong, fmt.Errorf("%w: %s is not in %s", storage.ErrDamaged, files.PathJoin(dir, name), sumsName))
 			continue
 		}
 		got, err := sumOf(ctx, files, files.PathJoin(dir, name))
@@ -165,11 +165,11 @@ func compareSums(ctx context.Context, files vfs.FS, dir string) error {
 			return err
 		}
 		if got != want {
-			wrong = append(wrong, fmt.Errorf("%w: %s is not what was written", kv.ErrDamaged, files.PathJoin(dir, name)))
+			wrong = append(wrong, fmt.Errorf("%w: %s is not what was written", storage.ErrDamaged, files.PathJoin(dir, name)))
 		}
 	}
 	for name := range sums {
-		wrong = append(wrong, fmt.Errorf("%w: %s is missing", kv.ErrDamaged, files.PathJoin(dir, name)))
+		wrong = append(wrong, fmt.Errorf("%w: %s is missing", storage.ErrDamaged, files.PathJoin(dir, name)))
 	}
 	return errors.Join(wrong...)
 }

@@ -9,10 +9,10 @@ import (
 	"github.com/cockroachdb/pebble/v2/sstable"
 	"github.com/cockroachdb/pebble/v2/vfs"
 
-	"github.com/tsdbridge/tsdbridge/storage/kv"
+	"github.com/tsdbridge/tsdbridge/storage"
 )
 
-// openTable opens the file of a table apart from any store. What is damaged is kv.ErrDamaged with
+// openTable opens the file of a table apart from any store. What is damaged is storage.ErrDamaged with
 // the file's name.
 func openTable(ctx context.Context, files vfs.FS, name string) (r *sstable.Reader, err error) {
 	file, err := files.Open(name, vfs.SequentialReadsOption)
@@ -22,7 +22,7 @@ func openTable(ctx context.Context, files vfs.FS, name string) (r *sstable.Reade
 	defer func() {
 		// the library panics when it does not know the file's form
 		if reason := recover(); reason != nil {
-			r, err = nil, fmt.Errorf("%w: %s: %v", kv.ErrDamaged, name, reason)
+			r, err = nil, fmt.Errorf("%w: %s: %v", storage.ErrDamaged, name, reason)
 		}
 		if err != nil {
 			err = errors.Join(err, file.Close())
@@ -44,7 +44,7 @@ func damagedTable(name string, err error) error {
 	if err == nil || !pebble.IsCorruptionError(err) {
 		return err
 	}
-	return fmt.Errorf("%w: %s: %w", kv.ErrDamaged, name, err)
+	return fmt.Errorf("%w: %s: %w", storage.ErrDamaged, name, err)
 }
 
 // checkTable reads all blocks of a table.
@@ -68,7 +68,7 @@ func checkTables(ctx context.Context, files vfs.FS, dir string) error {
 			continue
 		}
 		switch err := checkTable(ctx, files, files.PathJoin(dir, name)); {
-		case errors.Is(err, kv.ErrDamaged):
+		case errors.Is(err, storage.ErrDamaged):
 			wrong = append(wrong, err)
 		case err != nil:
 			return err

@@ -14,6 +14,7 @@ import (
 	"github.com/tsdbridge/tsdbridge/storage/schema"
 	"github.com/tsdbridge/tsdbridge/storage/store"
 	"github.com/tsdbridge/tsdbridge/storage/storetest"
+	"github.com/tsdbridge/tsdbridge/storage/write"
 )
 
 // benchStore is a buffered store on an embedded engine on disk, with series of one metric, whose
@@ -34,7 +35,7 @@ func newBenchStore(b *testing.B, n, points int) *benchStore {
 		b.Fatal(err)
 	}
 	o := store.DefaultOptions()
-	o.Exclusive, o.Mode = true, storage.WriteBuffered
+	o.Exclusive, o.Mode = true, write.Buffered
 	o.Buffer.Dir, o.Buffer.FlushInterval, o.Buffer.FlushDelay = b.TempDir(), 1<<60, 1<<60
 	s, err := store.New(engine, o)
 	if err != nil {

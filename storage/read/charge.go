@@ -4,7 +4,7 @@ import (
 	"sync/atomic"
 
 	"github.com/tsdbridge/tsdbridge/internal/budget"
-	"github.com/tsdbridge/tsdbridge/storage/series"
+	"github.com/tsdbridge/tsdbridge/storage"
 )
 
 // What an answer takes by estimate, in bytes.
@@ -65,7 +65,7 @@ func (w *partReader) perSample() int {
 }
 
 // claimObjects counts objects that a row added.
-func (w *partReader) claimObjects(added []series.Object) error {
+func (w *partReader) claimObjects(added []storage.Object) error {
 	n := 0
 	for _, o := range added {
 		n += objectBytes + len(o.Data)

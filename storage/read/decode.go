@@ -6,15 +6,15 @@ import (
 	"errors"
 	"slices"
 
+	"github.com/tsdbridge/tsdbridge/storage"
 	"github.com/tsdbridge/tsdbridge/storage/kv"
 	"github.com/tsdbridge/tsdbridge/storage/row"
 	"github.com/tsdbridge/tsdbridge/storage/schema"
-	"github.com/tsdbridge/tsdbridge/storage/series"
 )
 
 // decoder appends the rows of series, each series' in order of their time, to Points.
 type decoder struct {
-	q       series.Query
+	q       storage.Query
 	table   string
 	content row.Row
 	coded   schema.ColumnDecoder
@@ -22,7 +22,7 @@ type decoder struct {
 
 // add appends what a row holds between the query's bounds. Nothing of it is in the memory of the
 // cells afterwards.
-func (d *decoder) add(out *series.Points, base uint32, cells []kv.StoredCell) error {
+func (d *decoder) add(out *storage.Points, base uint32, cells []kv.StoredCell) error {
 	if d.q.Annotations {
 		addAnnotations(out, cells)
 	}
@@ -38,7 +38,7 @@ func (d *decoder) add(out *series.Points, base uint32, cells []kv.StoredCell) er
 }
 
 // addAnnotations appends the annotations of a row.
-func addAnnotations(out *series.Points, cells []kv.StoredCell) {
+func addAnnotations(out *storage.Points, cells []kv.StoredCell) {
 	for i := range cells {
 		if c := &cells[i]; c.Coded == nil && schema.ClassifyCell(c.Qualifier) == schema.CellAnnotation {
 			out.Annotations = append(out.Annotations, bytes.Clone(c.Value))
@@ -47,7 +47,7 @@ func addAnnotations(out *series.Points, cells []kv.StoredCell) {
 }
 
 // addContent appends what any row holds.
-func (d *decoder) addContent(out *series.Points, base uint32, cells []kv.StoredCell) error {
+func (d *decoder) addContent(out *storage.Points, base uint32, cells []kv.StoredCell) error {
 	for i := range cells {
 		if c := &cells[i]; c.Coded == nil && len(c.Qualifier) == 0 { // a TSD fails too
 			return errors.New("a cell without a qualifier")
@@ -67,7 +67,7 @@ func (d *decoder) addContent(out *series.Points, base uint32, cells []kv.StoredC
 			time := begin + int64(p.Offset)
 			d.addFloat(out, time, p.Float())
 			if d.q.Integers && p.IsInt() && d.q.Start <= time && time <= d.q.End {
-				out.Integers = append(out.Integers, series.Integer{Time: time, Value: p.Int()})
+				out.Integers = append(out.Integers, storage.Integer{Time: time, Value: p.Int()})
 			}
 		}
 	}
@@ -85,7 +85,7 @@ func (d *decoder) addHistograms(cells []kv.StoredCell) {
 		}
 		if offset, ok := schema.ForeignOffset(c.Qualifier); ok && offset < schema.RowSeconds*1000 {
 			d.content.Objects = append(d.content.Objects, row.Object{
-				Object: schema.Object{Offset: offset, Kind: schema.ObjectCoded, Data: c.Value}, Millis: len(c.Qualifier) > 3,
+				Object: schema.Object{Offset: offset, Kind: storage.KindCoded, Data: c.Value}, Millis: len(c.Qualifier) > 3,
 			})
 		}
 	}
@@ -97,10 +97,10 @@ func (d *decoder) addHistograms(cells []kv.StoredCell) {
 // addColumns appends the points of a row straight from its cells, if points are all it holds and
 // they ascend from cell to cell; else it leaves the row to add, which also tells what is wrong with
 // a cell.
-func (d *decoder) addColumns(out *series.Points, base uint32, cells []kv.StoredCell) bool {
+func (d *decoder) addColumns(out *storage.Points, base uint32, cells []kv.StoredCell) bool {
 	times, values, err := out.Times, out.Values, error(nil)
 	before, distance := len(times), int64(0)
-	var row series.Points
+	var row storage.Points
 	for i := range cells {
 		c := &cells[i]
 		n := len(times) - before
@@ -162,7 +162,7 @@ func ascends(times []int64) bool {
 
 // addObjectsBefore appends the objects before an offset and returns the others. No sample among
 // them is at an offset of a point.
-func (d *decoder) addObjectsBefore(out *series.Points, begin int64, objects []row.Object, offset uint32) []row.Object {
+func (d *decoder) addObjectsBefore(out *storage.Points, begin int64, objects []row.Object, offset uint32) []row.Object {
 	for len(objects) > 0 && objects[0].Offset < offset {
 		d.addObject(out, begin+int64(objects[0].Offset), objects[0])
 		objects = objects[1:]
@@ -170,21 +170,21 @@ func (d *decoder) addObjectsBefore(out *series.Points, begin int64, objects []ro
 	return objects
 }
 
-func (d *decoder) addObject(out *series.Points, time int64, o row.Object) {
+func (d *decoder) addObject(out *storage.Points, time int64, o row.Object) {
 	if time < d.q.Start || time > d.q.End {
 		return
 	}
 	switch {
-	case o.Kind == schema.ObjectFloat:
+	case o.Kind == storage.KindFloat:
 		if v, err := o.Float(); err == nil && d.q.Samples { // the length was checked by the decoder
 			d.addFloat(out, time, v)
 		}
 	case d.q.Wants(o.Kind):
-		out.Objects = append(out.Objects, series.Object{Ref: out.Ref, Time: time, Kind: o.Kind, Millis: o.Millis, Data: bytes.Clone(o.Data)})
+		out.Objects = append(out.Objects, storage.Object{Ref: out.Ref, Time: time, Kind: o.Kind, Millis: o.Millis, Data: bytes.Clone(o.Data)})
 	}
 }
 
-func (d *decoder) addFloat(out *series.Points, time int64, value float64) {
+func (d *decoder) addFloat(out *storage.Points, time int64, value float64) {
 	if time >= d.q.Start && time <= d.q.End {
 		out.Times, out.Values = append(out.Times, time), append(out.Values, value)
 	}

@@ -12,14 +12,15 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
-	"github.com/tsdbridge/tsdbridge/storage/series"
+	"github.com/tsdbridge/tsdbridge/storage"
+	"github.com/tsdbridge/tsdbridge/storage/index"
 )
 
 // seriesGroup is a run of the query's series that is read as a whole: points has them in the
 // query's order, members in that of the table.
 type seriesGroup struct {
-	points     []series.Points
-	refs       []series.Ref // of points
+	points     []storage.Points
+	refs       []storage.Ref // of points
 	members    []member
 	plans      []plan
 	parts      []groupPart
@@ -74,13 +75,13 @@ func (g *seriesGroup) read(ctx context.Context, r *selection, from, to int) erro
 }
 
 // begin prepares the group for other series.
-func (g *seriesGroup) begin(r *selection, refs []series.Ref) {
+func (g *seriesGroup) begin(r *selection, refs []storage.Ref) {
 	g.samples.Store(0)
 	g.charge.end()
 	g.charge.account = r.account
 	g.points = slices.Grow(g.points[:0], len(refs))[:len(refs)]
 	for i, ref := range refs {
-		g.points[i] = series.Points{Ref: ref}
+		g.points[i] = storage.Points{Ref: ref}
 	}
 	g.parts = g.parts[:0]
 }
@@ -134,10 +135,10 @@ func (g *seriesGroup) readParts(ctx context.Context, r *selection, parts []group
 }
 
 // order brings the series into the order of the table.
-func (g *seriesGroup) order(s *Reader, refs []series.Ref) {
+func (g *seriesGroup) order(s *Reader, refs []storage.Ref) {
 	g.members = slices.Grow(g.members[:0], len(refs))[:0]
 	for i, ref := range refs {
-		m := member{tsuid: s.o.Index.TSUID(ref.ID()), at: i}
+		m := member{tsuid: s.o.Index.TSUID(index.IDOf(ref)), at: i}
 		if s.o.Layout.SaltWidth > 0 {
 			m.bucket = s.o.Layout.Bucket([]byte(m.tsuid))
 		}

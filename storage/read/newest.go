@@ -6,10 +6,11 @@ import (
 	"slices"
 
 	"github.com/tsdbridge/tsdbridge/internal/tally"
+	"github.com/tsdbridge/tsdbridge/storage"
 	"github.com/tsdbridge/tsdbridge/storage/head"
+	"github.com/tsdbridge/tsdbridge/storage/index"
 	"github.com/tsdbridge/tsdbridge/storage/kv"
 	"github.com/tsdbridge/tsdbridge/storage/schema"
-	"github.com/tsdbridge/tsdbridge/storage/series"
 )
 
 // newest is what a partReader needs for the newest samples.
@@ -17,7 +18,7 @@ type newest struct {
 	since  []uint32 // of members: the base of the oldest row that may have a newer sample
 	whole  []member // those of which all samples are read
 	points head.Points
-	row    series.Points
+	row    storage.Points
 }
 
 // sinceWhole is in newest.since for a member of which all samples are read.
@@ -64,7 +65,7 @@ func (w *partReader) newestInHead() {
 	}()
 	for i := range w.members {
 		p := w.points(i)
-		time, value, found, objects := w.inHead(uint32(p.Ref.ID()))
+		time, value, found, objects := w.inHead(uint32(index.IDOf(p.Ref)))
 		switch {
 		case objects:
 			w.newest.since = append(w.newest.since, sinceWhole)
@@ -127,7 +128,7 @@ func (w *partReader) newestInHour(ctx context.Context, base uint32) error {
 func (w *partReader) addNewest(member int, base uint32, cells []kv.StoredCell) error {
 	row := &w.newest.row
 	p := w.points(member)
-	*row = series.Points{Ref: p.Ref, Times: row.Times[:0], Values: row.Values[:0]}
+	*row = storage.Points{Ref: p.Ref, Times: row.Times[:0], Values: row.Values[:0]}
 	if err := w.decode(row, base, cells); err != nil {
 		return err
 	}
@@ -145,7 +146,7 @@ func (w *partReader) addNewest(member int, base uint32, cells []kv.StoredCell) e
 }
 
 // setNewest makes a sample the only one of a series.
-func (w *partReader) setNewest(p *series.Points, time int64, value float64) {
+func (w *partReader) setNewest(p *storage.Points, time int64, value float64) {
 	if p.Times == nil {
 		p.Times, p.Values = w.slots.take(1)
 		w.samples++
@@ -160,7 +161,7 @@ func (w *partReader) readWhole(ctx context.Context, p plan) error {
 		if since == sinceWhole {
 			points := w.points(i)
 			w.samples -= points.Len()
-			*points = series.Points{Ref: points.Ref}
+			*points = storage.Points{Ref: points.Ref}
 			w.newest.whole = append(w.newest.whole, w.members[i])
 		}
 	}

@@ -5,17 +5,8 @@ import (
 	"time"
 
 	"github.com/tsdbridge/tsdbridge/internal/cache"
+	"github.com/tsdbridge/tsdbridge/storage"
 )
-
-// An Outcome is how reads of a metric in one way went in the last query that had some.
-type Outcome struct {
-	// RowsExpected is what was estimated before, RowsRead what the engine read, for the answer or
-	// not.
-	RowsExpected, RowsRead int64
-	// Took is the time until all rows were here, At the end of it.
-	Took time.Duration
-	At   time.Time
-}
 
 // way is one way to read one metric.
 type way struct {
@@ -26,22 +17,24 @@ type way struct {
 // rememberedWays bounds the outcomes that are remembered.
 const rememberedWays = 4096
 
-func newOutcomes() *cache.LRU[way, Outcome] { return cache.NewLRU[way, Outcome](rememberedWays) }
+func newOutcomes() *cache.LRU[way, storage.PlanOutcome] {
+	return cache.NewLRU[way, storage.PlanOutcome](rememberedWays)
+}
 
 // outcome is what one query did so far. It is safe for concurrent use.
 type outcome struct {
 	mu   sync.Mutex // guards ways
-	ways map[way]Outcome
+	ways map[way]storage.PlanOutcome
 }
 
 func (o *outcome) add(w way, expected, read int64, took time.Duration) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if o.ways == nil {
-		o.ways = map[way]Outcome{}
+		o.ways = map[way]storage.PlanOutcome{}
 	}
 	sum := o.ways[w]
-	o.ways[w] = Outcome{RowsExpected: sum.RowsExpected + expected, RowsRead: sum.RowsRead + read, Took: max(sum.Took, took)}
+	o.ways[w] = storage.PlanOutcome{RowsExpected: sum.RowsExpected + expected, RowsRead: sum.RowsRead + read, Took: max(sum.Took, took)}
 }
 
 // noteRows notes a group that was read from the table of a shared engine, and learns from it if all of

@@ -7,11 +7,12 @@ import (
 	"strings"
 
 	"github.com/tsdbridge/tsdbridge/internal/tracing"
+	"github.com/tsdbridge/tsdbridge/storage"
 	"github.com/tsdbridge/tsdbridge/storage/head"
+	"github.com/tsdbridge/tsdbridge/storage/index"
 	"github.com/tsdbridge/tsdbridge/storage/kv"
 	"github.com/tsdbridge/tsdbridge/storage/row"
 	"github.com/tsdbridge/tsdbridge/storage/schema"
-	"github.com/tsdbridge/tsdbridge/storage/series"
 )
 
 // rowsPerGet bounds the rows that are asked for by key at once.
@@ -153,7 +154,7 @@ func (w *partReader) addHeld(ctx context.Context, s *sweep, member, at int) erro
 	return w.joinHead(ctx, w.points(member), w.taken[member], &shelf.head)
 }
 
-func (w *partReader) points(member int) *series.Points { return &w.group.points[w.members[member].at] }
+func (w *partReader) points(member int) *storage.Points { return &w.group.points[w.members[member].at] }
 
 func (w *partReader) over(samples int) bool { return w.q.MaxSamples > 0 && samples > w.q.MaxSamples }
 
@@ -319,9 +320,9 @@ func (w *partReader) add(member int, base uint32, cells []kv.StoredCell) error {
 }
 
 // decode adds what a row holds to the points of its series.
-func (w *partReader) decode(p *series.Points, base uint32, cells []kv.StoredCell) error {
+func (w *partReader) decode(p *storage.Points, base uint32, cells []kv.StoredCell) error {
 	if err := w.decoder.add(p, base, cells); err != nil {
-		return w.unreadable(w.o.Layout.AppendRowKey(nil, []byte(w.o.Index.TSUID(p.Ref.ID())), base), err)
+		return w.unreadable(w.o.Layout.AppendRowKey(nil, []byte(w.o.Index.TSUID(index.IDOf(p.Ref))), base), err)
 	}
 	return nil
 }
@@ -332,12 +333,12 @@ func (w *partReader) unreadable(key []byte, why error) error {
 	if w.o.Unreadable != nil {
 		w.o.Unreadable(err)
 	}
-	return series.RowError{Err: err}
+	return storage.RowError{Err: err}
 }
 
 // reserve gives a series memory for the row at hand, as much as a whole row for each that follows, and
 // what the head has. Points that it has already move there.
-func (w *partReader) reserve(p *series.Points, member int, base uint32, cells []kv.StoredCell) (int, error) {
+func (w *partReader) reserve(p *storage.Points, member int, base uint32, cells []kv.StoredCell) (int, error) {
 	const (
 		ahead = 48      // hours; longer ranges have gaps
 		most  = 1 << 20 // points; what else comes makes room for itself
@@ -369,7 +370,7 @@ func (w *partReader) takeHead() error {
 	taken := 0
 	for _, m := range w.members {
 		ref := w.group.points[m.at].Ref
-		w.taken = append(w.taken, w.o.Head.Take(uint32(ref.ID()), w.q.Start, w.q.End, &w.head))
+		w.taken = append(w.taken, w.o.Head.Take(uint32(index.IDOf(ref)), w.q.Start, w.q.End, &w.head))
 		if err := w.claim(w.head.Size() - taken); err != nil {
 			return err
 		}
@@ -380,7 +381,7 @@ func (w *partReader) takeHead() error {
 }
 
 // joinHead adds what was taken of the head, into a snapshot, to the rows of a series.
-func (w *partReader) joinHead(ctx context.Context, p *series.Points, t head.Taken, from *head.Snapshot) error {
+func (w *partReader) joinHead(ctx context.Context, p *storage.Points, t head.Taken, from *head.Snapshot) error {
 	before, n := p.Len(), len(p.Times)
 	if err := w.claim((t.Points() + n) * w.perSample()); err != nil {
 		return err

@@ -8,12 +8,12 @@ import (
 	"github.com/tsdbridge/tsdbridge/internal/budget"
 	"github.com/tsdbridge/tsdbridge/internal/tally"
 	"github.com/tsdbridge/tsdbridge/internal/turns"
-	"github.com/tsdbridge/tsdbridge/storage/series"
+	"github.com/tsdbridge/tsdbridge/storage"
 )
 
 // SelectParts implements Querier. Each worker reads a part, takes it, and waits for its place in
 // the order.
-func (s *Reader) SelectParts(ctx context.Context, q series.Query, worker func() series.PartWorker) error {
+func (s *Reader) SelectParts(ctx context.Context, q storage.Query, worker func() storage.PartWorker) error {
 	if q = q.Clamped(); q.Empty() {
 		return nil
 	}
@@ -27,7 +27,7 @@ func (s *Reader) SelectParts(ctx context.Context, q series.Query, worker func() 
 	cores := max(1, min(runtime.GOMAXPROCS(0), (len(q.Refs)+fewest-1)/fewest))
 	r.readers = max(1, r.readers/cores)
 	p := &partRead{selection: r, partition: newPartition(r, cores)}
-	workers := make([]series.PartWorker, cores)
+	workers := make([]storage.PartWorker, cores)
 	for i := range workers {
 		workers[i] = worker()
 	}
@@ -44,7 +44,7 @@ type partRead struct {
 }
 
 // work takes parts while it has a turn, which it gives away between parts.
-func (p *partRead) work(ctx context.Context, turn *turns.Turn, w series.PartWorker) error {
+func (p *partRead) work(ctx context.Context, turn *turns.Turn, w storage.PartWorker) error {
 	g := p.groups.Get().(*seriesGroup)
 	defer p.put(g)
 	if err := turn.Resume(ctx); err != nil {
@@ -61,7 +61,7 @@ func (p *partRead) work(ctx context.Context, turn *turns.Turn, w series.PartWork
 		if err := p.read(ctx, g, part); err != nil {
 			return err
 		}
-		if err := w.Take(ctx, series.Part{From: part.from, Points: g.points}); err != nil {
+		if err := w.Take(ctx, storage.Part{From: part.from, Points: g.points}); err != nil {
 			return err
 		}
 		if err := part.wait(ctx, turn); err != nil {

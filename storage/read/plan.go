@@ -4,9 +4,9 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/tsdbridge/tsdbridge/storage"
 	"github.com/tsdbridge/tsdbridge/storage/kv"
 	"github.com/tsdbridge/tsdbridge/storage/schema"
-	"github.com/tsdbridge/tsdbridge/storage/series"
 )
 
 // planKind is a way to read rows.
@@ -65,7 +65,7 @@ func (r *selection) pastHours() int {
 	if now < r.q.Start {
 		return 1
 	}
-	return int((min(r.last, schema.Base(min(now, series.MaxTime)))-r.first)/schema.RowSeconds) + 1
+	return int((min(r.last, schema.Base(min(now, storage.MaxTime)))-r.first)/schema.RowSeconds) + 1
 }
 
 // appendPlans plans for members in the order of the table.

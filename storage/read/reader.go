@@ -7,6 +7,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/tsdbridge/tsdbridge/internal/cache"
+	"github.com/tsdbridge/tsdbridge/storage"
 	"github.com/tsdbridge/tsdbridge/storage/head"
 	"github.com/tsdbridge/tsdbridge/storage/index"
 	"github.com/tsdbridge/tsdbridge/storage/kv"
@@ -42,7 +43,7 @@ type Reader struct {
 	metrics *metrics
 	costs   *learnedCosts
 	// outcomes are of shared engines.
-	outcomes *cache.LRU[way, Outcome]
+	outcomes *cache.LRU[way, storage.PlanOutcome]
 }
 
 // New returns a reader of a table and a head.

@@ -4,34 +4,11 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/tsdbridge/tsdbridge/storage/series"
+	"github.com/tsdbridge/tsdbridge/storage"
 )
 
-// A Plan is how Select reads some series of one metric.
-type Plan struct {
-	Kind string // rows (by key), near (likewise, near to each other), range, fuzzy, regexp
-	// First is one of the series. Metric is the metric's UID.
-	First  series.Ref
-	Metric []byte
-	Series int
-	// Reads is how many reads of this kind there are: one for each salt bucket, and for each group
-	// of series that is in memory at a time.
-	Reads int
-	// Rows is how many rows the series have in the range at most, RowsOfMetric how many those reads
-	// are estimated to find of all series of the metric.
-	Rows, RowsOfMetric int64
-	// RowsExpected is how many rows the engine is expected to read. Last is how that went in the
-	// last query that read the metric in this way; nil: there was none lately, or the engine is
-	// local.
-	RowsExpected int64
-	Last         *Outcome
-	// Costs are what each of the ways is estimated to cost, in milliseconds: of the processor on
-	// the embedded engine, of waiting on a cluster.
-	Costs map[string]float64
-}
-
 // Plan returns how Select would read a query now, by metric and kind. It reads nothing.
-func (s *Reader) Plan(q series.Query) ([]Plan, error) {
+func (s *Reader) Plan(q storage.Query) ([]storage.Plan, error) {
 	if q = q.Clamped(); q.Empty() {
 		return nil, nil
 	}
@@ -39,8 +16,8 @@ func (s *Reader) Plan(q series.Query) ([]Plan, error) {
 	if err != nil {
 		return nil, err
 	}
-	var plans []Plan
-	add := func(some []plan, members []member, refs []series.Ref) {
+	var plans []storage.Plan
+	add := func(some []plan, members []member, refs []storage.Ref) {
 		for _, p := range some {
 			plans = addPlan(plans, r.report(p, refs[members[0].at], members[0].tsuid))
 			members = members[p.series:]
@@ -65,13 +42,13 @@ func (s *Reader) Plan(q series.Query) ([]Plan, error) {
 }
 
 // inOrder sorts plans by metric.
-func inOrder(plans []Plan) []Plan {
-	slices.SortStableFunc(plans, func(a, b Plan) int { return strings.Compare(string(a.Metric), string(b.Metric)) })
+func inOrder(plans []storage.Plan) []storage.Plan {
+	slices.SortStableFunc(plans, func(a, b storage.Plan) int { return strings.Compare(string(a.Metric), string(b.Metric)) })
 	return plans
 }
 
-func (r *selection) report(p plan, first series.Ref, tsuid string) Plan {
-	report := Plan{
+func (r *selection) report(p plan, first storage.Ref, tsuid string) storage.Plan {
+	report := storage.Plan{
 		Kind: p.kind.String(), First: first, Metric: []byte(tsuid[:r.o.Layout.MetricWidth]), Series: p.series, Reads: 1,
 		Rows: int64(p.series) * int64(r.hours()), RowsOfMetric: int64(p.have), Costs: map[string]float64{},
 		RowsExpected: p.expected(r.hours()),
@@ -89,7 +66,7 @@ func (r *selection) report(p plan, first series.Ref, tsuid string) Plan {
 
 // addPlan adds to the plan of the same metric and kind, if there is one. Groups of one query each
 // go over the metric.
-func addPlan(plans []Plan, p Plan) []Plan {
+func addPlan(plans []storage.Plan, p storage.Plan) []storage.Plan {
 	for i := range plans {
 		old := &plans[i]
 		if old.Kind != p.Kind || string(old.Metric) != string(p.Metric) {

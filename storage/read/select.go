@@ -9,8 +9,8 @@ import (
 
 	"github.com/tsdbridge/tsdbridge/internal/budget"
 	"github.com/tsdbridge/tsdbridge/internal/tally"
+	"github.com/tsdbridge/tsdbridge/storage"
 	"github.com/tsdbridge/tsdbridge/storage/schema"
-	"github.com/tsdbridge/tsdbridge/storage/series"
 )
 
 const (
@@ -31,8 +31,8 @@ const (
 )
 
 // Select implements Querier. The series are read in groups, one ahead of the caller.
-func (s *Reader) Select(ctx context.Context, q series.Query) iter.Seq2[series.Points, error] {
-	return func(yield func(series.Points, error) bool) {
+func (s *Reader) Select(ctx context.Context, q storage.Query) iter.Seq2[storage.Points, error] {
+	return func(yield func(storage.Points, error) bool) {
 		if q = q.Clamped(); q.Empty() {
 			return
 		}
@@ -43,7 +43,7 @@ func (s *Reader) Select(ctx context.Context, q series.Query) iter.Seq2[series.Po
 			r.end()
 		}
 		if err != nil && !r.stopped {
-			yield(series.Points{}, err)
+			yield(storage.Points{}, err)
 		}
 	}
 }
@@ -51,10 +51,10 @@ func (s *Reader) Select(ctx context.Context, q series.Query) iter.Seq2[series.Po
 // selection is one Select under way.
 type selection struct {
 	*Reader
-	q           series.Query
+	q           storage.Query
 	first, last uint32 // bases of the range's rows, seconds
 	perSeries   int    // estimated samples of a series
-	yield       func(series.Points, error) bool
+	yield       func(storage.Points, error) bool
 	stopped     bool    // the caller left the loop
 	samples     int     // given so far
 	readers     int     // goroutines that read a group
@@ -67,7 +67,7 @@ type selection struct {
 	tally   *tally.Tally // of the caller
 }
 
-func (s *Reader) newSelection(q series.Query) (*selection, error) {
+func (s *Reader) newSelection(q storage.Query) (*selection, error) {
 	r := &selection{Reader: s, q: q, first: schema.Base(q.Start), last: schema.Base(q.End), readers: s.readWorkers()}
 	if r.perSeries = int(max((q.End-q.Start)/densestInterval, 1)); r.newestAlone() {
 		r.perSeries = 1
@@ -191,7 +191,7 @@ func (r *selection) end() {
 }
 
 // refsOf are the series of a group.
-func (r *selection) refsOf(g *seriesGroup) []series.Ref {
+func (r *selection) refsOf(g *seriesGroup) []storage.Ref {
 	g.refs = g.refs[:0]
 	for i := range g.points {
 		g.refs = append(g.refs, g.points[i].Ref)
@@ -223,5 +223,5 @@ func (r *selection) give(g *seriesGroup) error {
 }
 
 func (r *selection) tooMany() error {
-	return fmt.Errorf("%w: the query selects more than %d samples", series.ErrLimit, r.q.MaxSamples)
+	return fmt.Errorf("%w: the query selects more than %d samples", storage.ErrLimit, r.q.MaxSamples)
 }

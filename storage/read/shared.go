@@ -6,17 +6,17 @@ import (
 	"math"
 	"slices"
 
+	"github.com/tsdbridge/tsdbridge/storage"
 	"github.com/tsdbridge/tsdbridge/storage/head"
 	"github.com/tsdbridge/tsdbridge/storage/index"
 	"github.com/tsdbridge/tsdbridge/storage/row"
 	"github.com/tsdbridge/tsdbridge/storage/schema"
-	"github.com/tsdbridge/tsdbridge/storage/series"
 )
 
 // dropOlder takes those samples out of what the head has of a series, after the n points of the
 // table, that others have written over in a shared table since they were acknowledged here. Rows
 // are read once more for instants that have two values, and for no others.
-func (w *partReader) dropOlder(ctx context.Context, p *series.Points, h *head.Points, n int) error {
+func (w *partReader) dropOlder(ctx context.Context, p *storage.Points, h *head.Points, n int) error {
 	twice := disputed(p, h, n)
 	if len(twice) == 0 {
 		return nil
@@ -28,7 +28,7 @@ func (w *partReader) dropOlder(ctx context.Context, p *series.Points, h *head.Po
 		for j < len(twice) && schema.Base(twice[j]) == base {
 			j++
 		}
-		older, err := w.olderInHead(ctx, p.Ref.ID(), base, twice[i:j])
+		older, err := w.olderInHead(ctx, index.IDOf(p.Ref), base, twice[i:j])
 		if err != nil {
 			return err
 		}
@@ -49,12 +49,12 @@ func (w *partReader) dropOlder(ctx context.Context, p *series.Points, h *head.Po
 	}
 	h.Times, h.Values = h.Times[:at], h.Values[:at]
 	h.Integers = slices.DeleteFunc(h.Integers, func(i head.Integer) bool { return lost[i.Time] })
-	h.Objects = slices.DeleteFunc(h.Objects, func(o head.Object) bool { return lost[o.Time] && o.Kind != series.KindExemplar })
+	h.Objects = slices.DeleteFunc(h.Objects, func(o head.Object) bool { return lost[o.Time] && o.Kind != storage.KindExemplar })
 	return nil
 }
 
 // disputed lists, ascending, the instants at which the table and the head have different samples.
-func disputed(p *series.Points, h *head.Points, n int) []int64 {
+func disputed(p *storage.Points, h *head.Points, n int) []int64 {
 	table, values := p.Times[:n], p.Values[:n]
 	var twice []int64
 	at := 0

@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"golang.org/x/sync/errgroup"
+
+	"github.com/tsdbridge/tsdbridge/storage/index"
 )
 
 const (
@@ -141,7 +143,7 @@ func (s *sweep) takeHead() error {
 			return nil
 		}
 		for i := range shelf.last {
-			id := uint32(s.q.Refs[shelf.from+i].ID())
+			id := uint32(index.IDOf(s.q.Refs[shelf.from+i]))
 			shelf.taken = append(shelf.taken, s.o.Head.Take(id, s.q.Start, s.q.End, &shelf.head))
 		}
 		s.countHead(shelf.taken, shelf.head.Size())

@@ -9,9 +9,8 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/promauto"
 
+	"github.com/tsdbridge/tsdbridge/storage"
 	"github.com/tsdbridge/tsdbridge/storage/catalog"
-	"github.com/tsdbridge/tsdbridge/storage/schema"
-	"github.com/tsdbridge/tsdbridge/storage/series"
 )
 
 // SeriesLimits bound the series that are made. Series that exist are never touched by them.
@@ -145,22 +144,22 @@ func (a *admission) keep(promised charge, series, tags int) {
 	a.branches += float64(promised.branches - actual.branches)
 }
 
-func (a *admission) refuse(reason refusalReason, s series.Series) error {
+func (a *admission) refuse(reason refusalReason, s storage.Series) error {
 	a.refused[reason].Inc()
 	o := a.limits()
 	switch reason {
 	case refusedRate:
-		return fmt.Errorf("%w: series %s is new, and more than %d are made in a second (--write.max-new-series-per-second)", series.ErrLimit, shortName(s), o.PerSecond)
+		return fmt.Errorf("%w: series %s is new, and more than %d are made in a second (--write.max-new-series-per-second)", storage.ErrLimit, shortName(s), o.PerSecond)
 	case refusedDepth:
-		return fmt.Errorf("%w: series %s is new, and has %d elements, more than %d (--write.max-path-depth)", series.ErrLimit, shortName(s), depth(s.Metric), o.Depth)
+		return fmt.Errorf("%w: series %s is new, and has %d elements, more than %d (--write.max-path-depth)", storage.ErrLimit, shortName(s), depth(s.Metric), o.Depth)
 	case refusedBranches:
-		return fmt.Errorf("%w: series %s is new and deep, and more than %d further branches are made in a second (--write.max-new-branches-per-second)", series.ErrLimit, shortName(s), o.Branches)
+		return fmt.Errorf("%w: series %s is new and deep, and more than %d further branches are made in a second (--write.max-new-branches-per-second)", storage.ErrLimit, shortName(s), o.Branches)
 	}
-	return fmt.Errorf("%w: series %s is new, and %d are known already (--write.max-active-series)", series.ErrLimit, shortName(s), o.Active)
+	return fmt.Errorf("%w: series %s is new, and %d are known already (--write.max-active-series)", storage.ErrLimit, shortName(s), o.Active)
 }
 
 // shortName is the beginning of a series' name, for errors.
-func shortName(s series.Series) string {
+func shortName(s storage.Series) string {
 	const most = 256
 	name := s.String()
 	if len(name) > most {
@@ -206,7 +205,7 @@ func (r *resolution) admit(ctx context.Context) {
 // one UID would leave the UIDs of its other names without use.
 func (r *resolution) admitNew(ctx context.Context, i int, price charge, promised bool) {
 	s := r.registrar
-	for _, kind := range schema.Kinds() {
+	for _, kind := range storage.NameKinds() {
 		exhausted := s.uids.Exhausted(kind)
 		if exhausted == nil {
 			continue
@@ -241,7 +240,7 @@ func (reg *Registrar) admitNames(ctx context.Context, metrics []string) (made in
 	if reg.admission.limits() == (SeriesLimits{}) {
 		return 0, nil
 	}
-	uids, err := reg.uids.Lookup(ctx, schema.Metric, metrics)
+	uids, err := reg.uids.Lookup(ctx, storage.MetricName, metrics)
 	if err != nil {
 		return 0, err
 	}
@@ -255,13 +254,13 @@ func (reg *Registrar) admitNames(ctx context.Context, metrics []string) (made in
 		return 0, nil
 	}
 	if reason, ok := reg.admission.promise(charge{units: made}, charge{units: made}); !ok {
-		return 0, reg.admission.refuse(reason, series.Series{Metric: metrics[last]})
+		return 0, reg.admission.refuse(reason, storage.Series{Metric: metrics[last]})
 	}
 	return made, nil
 }
 
 func (reg *Registrar) anyExhausted() bool {
-	for _, kind := range schema.Kinds() {
+	for _, kind := range storage.NameKinds() {
 		if reg.uids.Exhausted(kind) != nil {
 			return true
 		}

@@ -15,6 +15,7 @@ import (
 
 	"github.com/tsdbridge/tsdbridge/storage"
 	"github.com/tsdbridge/tsdbridge/storage/kv"
+	"github.com/tsdbridge/tsdbridge/storage/register"
 	"github.com/tsdbridge/tsdbridge/storage/store"
 	"github.com/tsdbridge/tsdbridge/storage/storetest"
 )
@@ -27,7 +28,7 @@ type limited struct {
 	log bytes.Buffer
 }
 
-func openLimited(t *testing.T, db kv.KV, limits storage.SeriesLimits, change func(*store.Options)) *limited {
+func openLimited(t *testing.T, db kv.KV, limits register.SeriesLimits, change func(*store.Options)) *limited {
 	t.Helper()
 	l := &limited{now: time.Unix(1356998400, 0), reg: prometheus.NewRegistry()}
 	o := store.DefaultOptions()
@@ -73,7 +74,7 @@ func (l *limited) resolve(t *testing.T, list []storage.Series) (got int, text st
 func TestMaxActiveSeries(t *testing.T) {
 	for _, exclusive := range []bool{true, false} {
 		db := kv.NewMem(storetest.Tables()...)
-		l := openLimited(t, db, storage.SeriesLimits{Active: 10}, func(o *store.Options) { o.Exclusive = exclusive })
+		l := openLimited(t, db, register.SeriesLimits{Active: 10}, func(o *store.Options) { o.Exclusive = exclusive })
 		if n, text := l.resolve(t, manyHosts(0, 8)); n != 8 {
 			t.Fatalf("%d of 8: %s", n, text)
 		}
@@ -95,7 +96,7 @@ func TestMaxActiveSeries(t *testing.T) {
 			t.Error(err)
 		}
 		// A process that has not read the table yet knows them too, and accepts no new ones.
-		other := openLimited(t, db, storage.SeriesLimits{Active: 1}, func(o *store.Options) { o.Exclusive = exclusive })
+		other := openLimited(t, db, register.SeriesLimits{Active: 1}, func(o *store.Options) { o.Exclusive = exclusive })
 		if n, text := other.resolve(t, manyHosts(0, 10)); n != 10 {
 			t.Errorf("%d of 10 that exist: %s", n, text)
 		}
@@ -105,7 +106,7 @@ func TestMaxActiveSeries(t *testing.T) {
 	}
 	// Names of series that were refused take no UIDs.
 	db := kv.NewMem(storetest.Tables()...)
-	l := openLimited(t, db, storage.SeriesLimits{Active: 1}, nil)
+	l := openLimited(t, db, register.SeriesLimits{Active: 1}, nil)
 	l.resolve(t, manyHosts(0, 100))
 	rows := 0
 	for _, err := range db.Scan(t.Context(), kv.Scan{Table: "tsdb-uid", Family: "id"}) {
@@ -120,7 +121,7 @@ func TestMaxActiveSeries(t *testing.T) {
 
 // Many calls at once do not make more series than allowed.
 func TestMaxActiveSeriesAtOnce(t *testing.T) {
-	l := openLimited(t, kv.NewMem(storetest.Tables()...), storage.SeriesLimits{Active: 100}, nil)
+	l := openLimited(t, kv.NewMem(storetest.Tables()...), register.SeriesLimits{Active: 100}, nil)
 	var group sync.WaitGroup
 	for n := range 8 {
 		group.Go(func() {
@@ -147,7 +148,7 @@ func TestMaxActiveSeriesAtOnce(t *testing.T) {
 }
 
 func TestMaxNewSeriesPerSecond(t *testing.T) {
-	l := openLimited(t, kv.NewMem(storetest.Tables()...), storage.SeriesLimits{PerSecond: 2}, nil)
+	l := openLimited(t, kv.NewMem(storetest.Tables()...), register.SeriesLimits{PerSecond: 2}, nil)
 	// the series of ten seconds
 	if n, text := l.resolve(t, manyHosts(0, 25)); n != 20 || !strings.Contains(text, "--write.max-new-series-per-second") {
 		t.Errorf("%d of 25: %s", n, text)
@@ -170,7 +171,7 @@ func TestUIDsRunOut(t *testing.T) {
 	for _, exclusive := range []bool{true, false} {
 		db := kv.NewMem(storetest.Tables()...)
 		narrow := func(o *store.Options) { o.Layout.TagvWidth, o.Exclusive = 1, exclusive }
-		l := openLimited(t, db, storage.SeriesLimits{}, narrow)
+		l := openLimited(t, db, register.SeriesLimits{}, narrow)
 		for _, step := range []struct{ from, to, warnings int }{{0, 120, 0}, {120, 128, 1}, {128, 229, 1}, {229, 230, 2}, {230, 255, 3}} {
 			if n, text := l.resolve(t, manyHosts(step.from, step.to)); n != step.to-step.from {
 				t.Fatalf("%d of %+v: %s", n, step, text)
@@ -193,7 +194,7 @@ func TestUIDsRunOut(t *testing.T) {
 			t.Errorf("a metric got a UID for a series that was refused: %v, %v", rows, err)
 		}
 		// Another process notices before it needs one.
-		later := openLimited(t, db, storage.SeriesLimits{}, narrow)
+		later := openLimited(t, db, register.SeriesLimits{}, narrow)
 		if n, _ := later.resolve(t, manyHosts(0, 300)); n != 255 {
 			t.Errorf("%d of 300 in another process", n)
 		}

@@ -6,10 +6,10 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/tsdbridge/tsdbridge/storage"
 	"github.com/tsdbridge/tsdbridge/storage/index"
 	"github.com/tsdbridge/tsdbridge/storage/kv"
 	"github.com/tsdbridge/tsdbridge/storage/schema"
-	"github.com/tsdbridge/tsdbridge/storage/series"
 )
 
 // Forget takes series that have no points out of tsdb-meta, the trees and the index, durably. Their
@@ -116,7 +116,7 @@ func (reg *Registrar) Follow(ctx context.Context, ids []index.ID) error {
 
 // named returns the series with their names, for the observer. Those of which a UID has lost its
 // name are left out.
-func (reg *Registrar) named(ctx context.Context, ids []index.ID) ([]series.NewSeries, error) {
+func (reg *Registrar) named(ctx context.Context, ids []index.ID) ([]storage.NewSeries, error) {
 	if reg.observer == nil || len(ids) == 0 {
 		return nil, nil
 	}
@@ -124,9 +124,9 @@ func (reg *Registrar) named(ctx context.Context, ids []index.ID) ([]series.NewSe
 	if err != nil {
 		return nil, err
 	}
-	named := make([]series.NewSeries, len(found))
+	named := make([]storage.NewSeries, len(found))
 	for i, f := range found {
-		named[i] = series.NewSeries{TSUID: []byte(reg.index.TSUID(f.Ref.ID())), Series: f.Series}
+		named[i] = storage.NewSeries{TSUID: []byte(reg.index.TSUID(index.IDOf(f.Ref))), Series: f.Series}
 	}
 	return named, nil
 }

@@ -13,13 +13,13 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/prometheus/client_golang/prometheus"
 
+	"github.com/tsdbridge/tsdbridge/storage"
 	"github.com/tsdbridge/tsdbridge/storage/catalog"
 	"github.com/tsdbridge/tsdbridge/storage/index"
 	"github.com/tsdbridge/tsdbridge/storage/kv"
 	"github.com/tsdbridge/tsdbridge/storage/kv/kvtest"
 	"github.com/tsdbridge/tsdbridge/storage/register"
 	"github.com/tsdbridge/tsdbridge/storage/schema"
-	"github.com/tsdbridge/tsdbridge/storage/series"
 	"github.com/tsdbridge/tsdbridge/storage/storetest"
 	"github.com/tsdbridge/tsdbridge/storage/uid"
 )
@@ -45,12 +45,12 @@ func newOffice(t *testing.T, db kv.KV) *office {
 		engine = kv.NewEngine(o.faults, true)
 	}
 	layout, reg := schema.DefaultLayout(), prometheus.NewRegistry()
-	tables := schema.Tables{Data: "tsdb", UID: "tsdb-uid", Meta: "tsdb-meta", Tree: "tsdb-tree"}
+	tables := storage.Tables{Data: "tsdb", UID: "tsdb-uid", Meta: "tsdb-meta", Tree: "tsdb-tree"}
 	uids := uid.New(engine, uid.Options{Table: tables.UID, Layout: layout, CacheEntries: 100})
 	o.index = index.New(layout)
 	o.registry = catalog.NewRegistry(o.index, layout, engine.Exclusive)
 	names := catalog.New(catalog.Options{
-		DB: engine, Tables: tables, Layout: layout, UIDs: uids, Series: o.index, Registry: o.registry, Index: catalog.IndexMeta,
+		DB: engine, Tables: tables, Layout: layout, UIDs: uids, Series: o.index, Registry: o.registry, Index: storage.IndexMeta,
 		Ready: func() error { return nil }, OpenRows: func() int { return 0 }, Now: time.Now, Logger: slog.New(slog.DiscardHandler), Registerer: reg,
 	})
 	o.Registrar = register.New(register.Options{
@@ -71,7 +71,7 @@ func newShared() *kv.Shared {
 }
 
 // tell notes what the observer is told of series, and what holds at that time.
-func (o *office) tell(what string, list []series.NewSeries) error {
+func (o *office) tell(what string, list []storage.NewSeries) error {
 	for _, s := range list {
 		row, exists := "no row", "unknown"
 		if o.hasRow(s.TSUID) {
@@ -85,20 +85,20 @@ func (o *office) tell(what string, list []series.NewSeries) error {
 	return o.err
 }
 
-func (o *office) Observe(_ context.Context, list []series.NewSeries) error {
+func (o *office) Observe(_ context.Context, list []storage.NewSeries) error {
 	return o.tell("observe", list)
 }
 
-func (o *office) Renamed(_ context.Context, old, renamed []series.NewSeries) error {
+func (o *office) Renamed(_ context.Context, old, renamed []storage.NewSeries) error {
 	return errors.Join(o.tell("renamed from", old), o.tell("to", renamed))
 }
 
-func (o *office) Forgotten(_ context.Context, list []series.NewSeries) error {
+func (o *office) Forgotten(_ context.Context, list []storage.NewSeries) error {
 	return o.tell("forgotten", list)
 }
 
 // Forget hides the Registrar's: an office is the observer.
-func (o *office) Forget(_ context.Context, list []series.NewSeries) error {
+func (o *office) Forget(_ context.Context, list []storage.NewSeries) error {
 	return o.tell("forget", list)
 }
 
@@ -124,7 +124,7 @@ func (o *office) hasRow(tsuid []byte) bool {
 // resolve registers the series m{host=…} of some hosts.
 func (o *office) resolve(hosts ...string) (ids []index.ID) {
 	o.t.Helper()
-	var list []series.Series
+	var list []storage.Series
 	for _, host := range hosts {
 		list = append(list, storetest.Series("m", "host", host))
 	}
@@ -133,7 +133,7 @@ func (o *office) resolve(hosts ...string) (ids []index.ID) {
 		o.t.Fatal(errs)
 	}
 	for _, ref := range refs {
-		ids = append(ids, ref.ID())
+		ids = append(ids, index.IDOf(ref))
 	}
 	return ids
 }

@@ -3,8 +3,8 @@ package register
 import (
 	"strings"
 
+	"github.com/tsdbridge/tsdbridge/storage"
 	"github.com/tsdbridge/tsdbridge/storage/index"
-	"github.com/tsdbridge/tsdbridge/storage/series"
 )
 
 // What a name costs is what it is charged. A series of a usual name is one unit of the limits. The
@@ -21,18 +21,6 @@ const (
 // usualBranches is how many branches a series may make that are not counted by the rate of branches.
 const usualBranches = 8
 
-// A Brancher is an Observer that makes branches of trees for series. It is safe for concurrent use.
-type Brancher interface {
-	// Branches returns how many branches are in memory, and how many Observe has made since the start.
-	Branches() (kept int, made int64)
-	// MostBranches returns a number of branches that Observe never exceeds for some series, and how
-	// many of them are beyond some usual ones of each. It is cheap.
-	MostBranches(all []series.Series, usual int) (most, beyond int)
-	// NewBranches returns for each of some series how many branches Observe would make that are not
-	// in memory, and that no series before it in the list makes; 0 where none are kept in memory.
-	NewBranches(all []series.Series) []int
-}
-
 // A charge is what some series take of the limits.
 type charge struct {
 	units    int // of the number of series
@@ -46,7 +34,7 @@ func chargeOf(series, tags, branches, surplus int) charge {
 }
 
 // extraTags returns how many tags a series has beyond the usual ones.
-func extraTags(s *series.Series) int { return max(0, len(s.Tags)-index.UsualTags) }
+func extraTags(s *storage.Series) int { return max(0, len(s.Tags)-index.UsualTags) }
 
 // depth returns how many elements the path of a metric has.
 func depth(metric string) int { return strings.Count(metric, ".") + 1 }
@@ -73,7 +61,7 @@ func (r *resolution) most() charge {
 
 // prices returns what each of the series at some places takes.
 func (r *resolution) prices(places []int) []charge {
-	all := make([]series.Series, len(places))
+	all := make([]storage.Series, len(places))
 	for n, i := range places {
 		all[n] = r.series[i]
 	}

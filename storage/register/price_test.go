@@ -10,6 +10,7 @@ import (
 
 	"github.com/tsdbridge/tsdbridge/storage"
 	"github.com/tsdbridge/tsdbridge/storage/kv"
+	"github.com/tsdbridge/tsdbridge/storage/register"
 	"github.com/tsdbridge/tsdbridge/storage/store"
 	"github.com/tsdbridge/tsdbridge/storage/storetest"
 )
@@ -65,7 +66,7 @@ func (b *branching) NewBranches(all []storage.Series) []int {
 	return counts
 }
 
-func openBranching(t *testing.T, limits storage.SeriesLimits) *limited {
+func openBranching(t *testing.T, limits register.SeriesLimits) *limited {
 	t.Helper()
 	db := kv.NewMem(storetest.Tables()...)
 	b := &branching{observed: &observed{db: db, times: map[string]int{}}, have: map[string]bool{}}
@@ -87,7 +88,7 @@ func deep(from, to, elements int, shared bool) (list []storage.Series) {
 // Names whose branches are many are refused beyond the rate of branches, others come through in the
 // same call; later some come through again.
 func TestMaxNewBranches(t *testing.T) {
-	l := openBranching(t, storage.SeriesLimits{Branches: 10})
+	l := openBranching(t, register.SeriesLimits{Branches: 10})
 	flat, list := manyHosts(0, 50), deep(0, 50, 64, false) // 55 branches each beyond the usual 8
 	mixed := append(append([]storage.Series{}, list[:25]...), append(flat, list[25:]...)...)
 	n, text := l.resolve(t, mixed)
@@ -110,12 +111,12 @@ func TestMaxNewBranches(t *testing.T) {
 // Metrics of more elements than allowed are refused by name, in the same call as others, unless
 // they are known.
 func TestMaxPathDepth(t *testing.T) {
-	l := openBranching(t, storage.SeriesLimits{Depth: 30})
+	l := openBranching(t, register.SeriesLimits{Depth: 30})
 	n, text := l.resolve(t, append(deep(0, 5, 31, false), deep(5, 10, 30, false)...))
 	if n != 5 || !strings.Contains(text, "--write.max-path-depth") {
 		t.Errorf("%d of 10, want 5: %s", n, text)
 	}
-	l.SetSeriesLimits(storage.SeriesLimits{Depth: 20})
+	l.SetSeriesLimits(register.SeriesLimits{Depth: 20})
 	if n, text := l.resolve(t, deep(5, 10, 30, false)); n != 5 {
 		t.Errorf("%d of 5 that are known: %s", n, text)
 	}
@@ -135,7 +136,7 @@ func TestNamesAreCharged(t *testing.T) {
 		return list
 	}
 	deepest := func(from, to int) []storage.Series { return deep(from, to, 64, false) }
-	for name, limits := range map[string]storage.SeriesLimits{"active": {Active: 100}, "rate": {PerSecond: 10}} {
+	for name, limits := range map[string]register.SeriesLimits{"active": {Active: 100}, "rate": {PerSecond: 10}} {
 		for kind, c := range map[string]struct {
 			make        func(from, to int) []storage.Series
 			least, most int

@@ -8,10 +8,10 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/tsdbridge/tsdbridge/storage"
 	"github.com/tsdbridge/tsdbridge/storage/index"
 	"github.com/tsdbridge/tsdbridge/storage/kv"
 	"github.com/tsdbridge/tsdbridge/storage/schema"
-	"github.com/tsdbridge/tsdbridge/storage/series"
 )
 
 // newSeries is a series whose tsdb-meta row is not known to exist.
@@ -162,7 +162,7 @@ type metaRows struct {
 	sorted    []newSeries
 	order     []keyOrder
 	keys      [][]byte
-	news      []series.NewSeries
+	news      []storage.NewSeries
 	mutations []kv.Mutation
 	puts      []kv.Put
 	documents []byte

@@ -8,6 +8,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/promauto"
 
+	"github.com/tsdbridge/tsdbridge/storage"
 	"github.com/tsdbridge/tsdbridge/storage/catalog"
 	"github.com/tsdbridge/tsdbridge/storage/index"
 	"github.com/tsdbridge/tsdbridge/storage/kv"
@@ -29,8 +30,8 @@ type Registrar struct {
 	catalog     *catalog.Catalog
 	usage       *catalog.UIDUsage
 	noteNew     func(index.ID) bool
-	observer    Observer // nil: there is none
-	brancher    Brancher // the observer if it makes branches
+	observer    storage.Observer // nil: there is none
+	brancher    storage.Brancher // the observer if it makes branches
 	checkFit    func(context.Context) error
 	now         func() time.Time
 	admission   admission
@@ -56,7 +57,7 @@ type Options struct {
 	// NewSeries limits the registration of series.
 	NewSeries SeriesLimits
 	// Observer, if any, is told of each new series before its tsdb-meta row is written.
-	Observer Observer
+	Observer storage.Observer
 	// NoteNew notes that a tsdb-meta row was written for a series without one. It returns whether
 	// no such row was known before.
 	NoteNew func(index.ID) bool
@@ -72,7 +73,7 @@ func New(o Options) *Registrar {
 		db: o.DB, meta: o.Table, layout: o.Layout, exclusive: o.DB.Exclusive, uids: o.UIDs, index: o.Series, registry: o.Registry, days: o.Days,
 		catalog: o.Catalog, usage: o.UIDUsage, noteNew: o.NoteNew, observer: o.Observer, checkFit: o.CheckFit, now: o.Now, created: newCreated(o.Registerer),
 	}
-	r.brancher, _ = o.Observer.(Brancher)
+	r.brancher, _ = o.Observer.(storage.Brancher)
 	r.admission.init(o.NewSeries, r.heldUnits, r.madeBranches, o.Now, o.Registerer)
 	r.resolutions.New = func() any { return &resolution{} }
 	r.naming.init()

@@ -7,9 +7,8 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/tsdbridge/tsdbridge/storage"
 	"github.com/tsdbridge/tsdbridge/storage/index"
-	"github.com/tsdbridge/tsdbridge/storage/schema"
-	"github.com/tsdbridge/tsdbridge/storage/series"
 	"github.com/tsdbridge/tsdbridge/storage/uid"
 )
 
@@ -23,9 +22,9 @@ const renameBatch = 1024
 //
 // The old name keeps the UID in addition until all is done: after an error, or a crash, the same
 // Rename finishes. The errors of uid.BeginRename say that it cannot be.
-func (reg *Registrar) Rename(ctx context.Context, kind schema.Kind, from, to string) error {
+func (reg *Registrar) Rename(ctx context.Context, kind storage.NameKind, from, to string) error {
 	if reg.observer != nil && !reg.registry.Loaded() {
-		return fmt.Errorf("%w: a rename needs all series", series.ErrNotReady)
+		return fmt.Errorf("%w: a rename needs all series", storage.ErrNotReady)
 	}
 	r, err := reg.uids.BeginRename(ctx, kind, from, to)
 	if err != nil {
@@ -67,13 +66,13 @@ type following struct {
 	uids  [3]map[string]bool
 	to    [3]map[string]string // by old name
 	from  [3]map[string]string // by new name; old names that are not known are missing
-	begun index.Version
+	begun storage.SeriesVersion
 	moved []bool // by ID
 }
 
 func (reg *Registrar) newFollowing(renamed []uid.Renamed) *following {
 	f := &following{Registrar: reg, begun: reg.index.WholeVersion()}
-	for _, kind := range schema.Kinds() {
+	for _, kind := range storage.NameKinds() {
 		f.uids[kind], f.to[kind], f.from[kind] = map[string]bool{}, map[string]string{}, map[string]string{}
 	}
 	for _, r := range renamed {
@@ -121,11 +120,11 @@ func (f *following) each(visit func(ids []index.ID) error) error {
 
 // has reports whether a series has one of the UIDs.
 func (f *following) has(tsuid []byte) bool {
-	if f.uids[schema.Metric][string(tsuid[:f.layout.MetricWidth])] {
+	if f.uids[storage.MetricName][string(tsuid[:f.layout.MetricWidth])] {
 		return true
 	}
 	for key, value := range f.layout.Pairs(tsuid[f.layout.MetricWidth:]) {
-		if f.uids[schema.Tagk][string(key)] || f.uids[schema.Tagv][string(value)] {
+		if f.uids[storage.TagKeyName][string(key)] || f.uids[storage.TagValueName][string(value)] {
 			return true
 		}
 	}
@@ -156,21 +155,21 @@ func (f *following) move(ctx context.Context, ids []index.ID) error {
 }
 
 // withNames returns a series that has other names in place of some.
-func withNames(s series.Series, names [3]map[string]string) series.Series {
-	if name, ok := names[schema.Metric][s.Metric]; ok {
+func withNames(s storage.Series, names [3]map[string]string) storage.Series {
+	if name, ok := names[storage.MetricName][s.Metric]; ok {
 		s.Metric = name
 	}
 	s.Tags = slices.Clone(s.Tags)
 	for i := range s.Tags {
 		t := &s.Tags[i]
-		if key, ok := names[schema.Tagk][t.Key]; ok {
+		if key, ok := names[storage.TagKeyName][t.Key]; ok {
 			t.Key = key
 		}
-		if value, ok := names[schema.Tagv][t.Value]; ok {
+		if value, ok := names[storage.TagValueName][t.Value]; ok {
 			t.Value = value
 		}
 	}
-	slices.SortFunc(s.Tags, func(a, b series.Tag) int { return strings.Compare(a.Key, b.Key) })
+	slices.SortFunc(s.Tags, func(a, b storage.Tag) int { return strings.Compare(a.Key, b.Key) })
 	return s
 }
 

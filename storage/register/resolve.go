@@ -5,14 +5,14 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/tsdbridge/tsdbridge/storage"
 	"github.com/tsdbridge/tsdbridge/storage/index"
 	"github.com/tsdbridge/tsdbridge/storage/schema"
-	"github.com/tsdbridge/tsdbridge/storage/series"
 	"github.com/tsdbridge/tsdbridge/storage/uid"
 )
 
 // Resolve implements Appender.
-func (reg *Registrar) Resolve(ctx context.Context, all []series.Series) ([]series.Ref, []error) {
+func (reg *Registrar) Resolve(ctx context.Context, all []storage.Series) ([]storage.Ref, []error) {
 	return reg.resolve(ctx, all, firstPoint)
 }
 
@@ -24,10 +24,10 @@ const (
 	firstPoint birth = 1
 )
 
-func (reg *Registrar) resolve(ctx context.Context, all []series.Series, b birth) ([]series.Ref, []error) {
+func (reg *Registrar) resolve(ctx context.Context, all []storage.Series, b birth) ([]storage.Ref, []error) {
 	release, err := reg.naming.keep(ctx)
 	if err != nil {
-		return make([]series.Ref, len(all)), repeated(err, len(all))
+		return make([]storage.Ref, len(all)), repeated(err, len(all))
 	}
 	defer release()
 	return reg.resolveNamed(ctx, all, b)
@@ -42,7 +42,7 @@ func repeated(err error, n int) []error {
 }
 
 // resolveNamed is resolve for a caller that keeps the names.
-func (reg *Registrar) resolveNamed(ctx context.Context, all []series.Series, b birth) ([]series.Ref, []error) {
+func (reg *Registrar) resolveNamed(ctx context.Context, all []storage.Series, b birth) ([]storage.Ref, []error) {
 	r := reg.resolutions.Get().(*resolution)
 	defer reg.resolutions.Put(r)
 	defer r.reset()
@@ -50,7 +50,7 @@ func (reg *Registrar) resolveNamed(ctx context.Context, all []series.Series, b b
 	r.birth = b
 	r.admit(ctx)
 	defer func() { reg.admission.keep(r.promised, r.made, r.madeTags) }()
-	for _, kind := range schema.Kinds() {
+	for _, kind := range storage.NameKinds() {
 		r.assign(ctx, kind)
 	}
 	r.index()
@@ -61,8 +61,8 @@ func (reg *Registrar) resolveNamed(ctx context.Context, all []series.Series, b b
 // resolution is one call of Resolve: its steps go over all series that have no error yet.
 type resolution struct {
 	registrar *Registrar
-	series    []series.Series
-	refs      []series.Ref
+	series    []storage.Series
+	refs      []storage.Ref
 	errs      []error // nil: there is none
 
 	names [3]nameList // by kind
@@ -84,8 +84,8 @@ type resolution struct {
 }
 
 // begin checks the series.
-func (r *resolution) begin(s *Registrar, all []series.Series) {
-	r.registrar, r.series, r.refs = s, all, make([]series.Ref, len(all))
+func (r *resolution) begin(s *Registrar, all []storage.Series) {
+	r.registrar, r.series, r.refs = s, all, make([]storage.Ref, len(all))
 	tags := int32(0)
 	for i := range all {
 		r.first = append(r.first, tags)
@@ -120,23 +120,23 @@ func (r *resolution) fail(i int, err error) {
 
 func (r *resolution) failed(i int) bool { return r.errs != nil && r.errs[i] != nil }
 
-func checkSeries(s series.Series) error {
+func checkSeries(s storage.Series) error {
 	switch {
 	case len(s.Tags) == 0:
-		return fmt.Errorf("%w: series %s has no tag", series.ErrInvalid, s)
-	case len(s.Tags) > series.MaxTags:
-		return fmt.Errorf("%w: series has %d tags, a row key holds %d", series.ErrLimit, len(s.Tags), series.MaxTags)
+		return fmt.Errorf("%w: series %s has no tag", storage.ErrInvalid, s)
+	case len(s.Tags) > storage.MaxTags:
+		return fmt.Errorf("%w: series has %d tags, a row key holds %d", storage.ErrLimit, len(s.Tags), storage.MaxTags)
 	}
 	for i := range s.Tags {
 		if i > 0 && s.Tags[i].Key <= s.Tags[i-1].Key {
-			return fmt.Errorf("%w: series %s: tag keys are not in ascending order, each once", series.ErrInvalid, s)
+			return fmt.Errorf("%w: series %s: tag keys are not in ascending order, each once", storage.ErrInvalid, s)
 		}
 	}
 	return nil
 }
 
 // assign looks up or assigns the UIDs of one kind.
-func (r *resolution) assign(ctx context.Context, kind schema.Kind) {
+func (r *resolution) assign(ctx context.Context, kind storage.NameKind) {
 	l := &r.names[kind]
 	for i := range r.series {
 		r.collect(l, kind, i)
@@ -160,12 +160,12 @@ func (r *resolution) assign(ctx context.Context, kind schema.Kind) {
 }
 
 // collect adds the names of a kind that series i has. Neighbours mostly have their tags in common.
-func (r *resolution) collect(l *nameList, kind schema.Kind, i int) {
+func (r *resolution) collect(l *nameList, kind storage.NameKind, i int) {
 	s := &r.series[i]
 	switch {
 	case r.failed(i):
 		l.skip(r.at(kind, i))
-	case kind == schema.Metric:
+	case kind == storage.MetricName:
 		l.add(s.Metric, i-1)
 	default:
 		before := len(l.uses) // where the tags of the series before begin, if it has any
@@ -174,7 +174,7 @@ func (r *resolution) collect(l *nameList, kind schema.Kind, i int) {
 		}
 		for t := range s.Tags {
 			name := s.Tags[t].Key
-			if kind == schema.Tagv {
+			if kind == storage.TagValueName {
 				name = s.Tags[t].Value
 			}
 			l.add(name, before+t)
@@ -183,19 +183,19 @@ func (r *resolution) collect(l *nameList, kind schema.Kind, i int) {
 }
 
 // at is where series i has its names of a kind in the list of uses.
-func (r *resolution) at(kind schema.Kind, i int) (from, to int) {
-	if kind == schema.Metric {
+func (r *resolution) at(kind storage.NameKind, i int) (from, to int) {
+	if kind == storage.MetricName {
 		return i, i + 1
 	}
 	return int(r.first[i]), int(r.first[i]) + len(r.series[i].Tags)
 }
 
-func classifyUID(err error, s *series.Series) error {
+func classifyUID(err error, s *storage.Series) error {
 	switch {
-	case errors.Is(err, uid.ErrName):
-		return fmt.Errorf("%w: %w", series.ErrInvalid, err)
+	case errors.Is(err, storage.ErrName):
+		return fmt.Errorf("%w: %w", storage.ErrInvalid, err)
 	case errors.Is(err, uid.ErrExhausted):
-		return fmt.Errorf("%w: series %s: %w", series.ErrLimit, shortName(*s), err)
+		return fmt.Errorf("%w: series %s: %w", storage.ErrLimit, shortName(*s), err)
 	}
 	return err
 }
@@ -211,7 +211,7 @@ func (r *resolution) index() {
 	r.ids = s.index.AddAll(r.ids, r.tsuids, r.ends)
 	for n, id := range r.ids {
 		i := r.good[n]
-		r.refs[i] = series.RefOf(id)
+		r.refs[i] = index.RefOf(id)
 		if !s.registry.Of(id).Exists() {
 			r.fresh = append(r.fresh, newSeries{id: id, series: i})
 		}
@@ -220,13 +220,13 @@ func (r *resolution) index() {
 
 // addTSUID makes the TSUID of series i.
 func (r *resolution) addTSUID(i int) {
-	keys, values := &r.names[schema.Tagk], &r.names[schema.Tagv]
+	keys, values := &r.names[storage.TagKeyName], &r.names[storage.TagValueName]
 	r.pairs = r.pairs[:0]
 	for n := range r.series[i].Tags {
 		at := int(r.first[i]) + n
 		r.pairs = append(r.pairs, schema.Pair{Key: keys.uid(at), Value: values.uid(at)})
 	}
-	r.tsuids = r.registrar.layout.AppendTSUID(r.tsuids, r.names[schema.Metric].uid(i), r.pairs)
+	r.tsuids = r.registrar.layout.AppendTSUID(r.tsuids, r.names[storage.MetricName].uid(i), r.pairs)
 	r.ends, r.good = append(r.ends, len(r.tsuids)), append(r.good, i)
 }
 
@@ -237,10 +237,10 @@ func (reg *Registrar) AssignMetrics(ctx context.Context, metrics []string) (uids
 		return nil, nil, err
 	}
 	defer reg.admission.keep(charge{units: made}, made, 0)
-	uids, errs = reg.uids.Assign(ctx, schema.Metric, metrics)
+	uids, errs = reg.uids.Assign(ctx, storage.MetricName, metrics)
 	for i, err := range errs {
 		if err != nil {
-			errs[i] = classifyUID(err, &series.Series{Metric: metrics[i]})
+			errs[i] = classifyUID(err, &storage.Series{Metric: metrics[i]})
 		}
 	}
 	return uids, errs, nil
@@ -267,7 +267,7 @@ func (reg *Registrar) registerAs(ctx context.Context, ids []index.ID, b birth) e
 	if err != nil {
 		return err
 	}
-	names := make([]series.Series, len(found))
+	names := make([]storage.Series, len(found))
 	for i, f := range found {
 		names[i] = f.Series
 	}

@@ -12,13 +12,13 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/tsdbridge/tsdbridge/internal/retry"
-	"github.com/tsdbridge/tsdbridge/storage/series"
+	"github.com/tsdbridge/tsdbridge/storage"
 )
 
 // Catalog finds series.
 type Catalog interface {
 	NamedMetrics(ctx context.Context, start, end int64) ([]string, error)
-	FindNamed(ctx context.Context, filters []series.Filter, start, end int64) ([]series.Found, error)
+	FindNamed(ctx context.Context, filters []storage.Filter, start, end int64) ([]storage.Found, error)
 }
 
 // Options are what a Retainer needs.
@@ -27,7 +27,7 @@ type Options struct {
 	Catalog Catalog
 	// Delete deletes the points of series from start to end (milliseconds, inclusive), and returns
 	// how many rows it deleted or changed.
-	Delete     func(ctx context.Context, refs []series.Ref, start, end int64) (rows int, err error)
+	Delete     func(ctx context.Context, refs []storage.Ref, start, end int64) (rows int, err error)
 	Now        func() time.Time
 	Logger     *slog.Logger
 	Registerer prometheus.Registerer
@@ -108,7 +108,7 @@ func (r *Retainer) Run(ctx context.Context) error {
 			continue
 		case ctx.Err() != nil:
 			return nil
-		case errors.Is(err, series.ErrNotReady):
+		case errors.Is(err, storage.ErrNotReady):
 			wait, err = notReady, nil
 		case err != nil:
 			wait = afterError
@@ -206,14 +206,14 @@ const toldEvery = 24 * time.Hour
 
 // passMetrics deletes points of some metrics.
 func (r *Retainer) passMetrics(ctx context.Context, rule *Rule, metrics []string, start, end int64) (rows, all int, err error) {
-	filters := append([]series.Filter{{Values: metrics}}, rule.Filters...)
+	filters := append([]storage.Filter{{Values: metrics}}, rule.Filters...)
 	found, err := r.o.Catalog.FindNamed(ctx, filters, start, end)
 	if err != nil {
 		return 0, 0, err
 	}
-	found = slices.DeleteFunc(found, func(f series.Found) bool { return !rule.Matches(f.Series) })
+	found = slices.DeleteFunc(found, func(f storage.Found) bool { return !rule.Matches(f.Series) })
 	for part := range slices.Chunk(found, seriesAtOnce) {
-		refs := make([]series.Ref, len(part))
+		refs := make([]storage.Ref, len(part))
 		for i := range part {
 			refs[i] = part[i].Ref
 		}

@@ -15,8 +15,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/prometheus/client_golang/prometheus"
 
+	"github.com/tsdbridge/tsdbridge/storage"
 	"github.com/tsdbridge/tsdbridge/storage/retention"
-	"github.com/tsdbridge/tsdbridge/storage/series"
 )
 
 var errBroken = errors.New("no such luck")
@@ -26,7 +26,7 @@ var base = time.Unix(1356998400, 0)
 
 // fake is a catalogue with the deletion of a store. It has the series at all times.
 type fake struct {
-	series []series.Series
+	series []storage.Series
 	// deletion is called for each deletion; nil: it deletes one row of each series.
 	deletion func(names []string) (rows int, err error)
 	findErr  error
@@ -47,18 +47,18 @@ func (f *fake) NamedMetrics(context.Context, int64, int64) ([]string, error) {
 	return names, f.listErr
 }
 
-func (f *fake) FindNamed(_ context.Context, filters []series.Filter, _, _ int64) ([]series.Found, error) {
+func (f *fake) FindNamed(_ context.Context, filters []storage.Filter, _, _ int64) ([]storage.Found, error) {
 	f.asked = append(f.asked, strings.Join(filters[0].Values, " "))
-	var found []series.Found
+	var found []storage.Found
 	for n, s := range f.series {
 		if slices.Contains(filters[0].Values, s.Metric) {
-			found = append(found, series.Found{Ref: series.Ref(n + 1), Series: s})
+			found = append(found, storage.Found{Ref: storage.Ref(n + 1), Series: s})
 		}
 	}
 	return found, f.findErr
 }
 
-func (f *fake) Delete(_ context.Context, refs []series.Ref, start, end int64) (int, error) {
+func (f *fake) Delete(_ context.Context, refs []storage.Ref, start, end int64) (int, error) {
 	hour := func(ms int64) string { return fmt.Sprint(float64(ms-base.UnixMilli()) / 3600_000) }
 	var names []string
 	for _, ref := range refs {
@@ -103,15 +103,15 @@ func newRetainer(f *fake, c *clock, rules ...retention.Rule) (*retention.Retaine
 // keepDay keeps the points of some metrics for a day.
 func keepDay(metrics ...string) retention.Rule {
 	return retention.Rule{
-		Name: "day", Age: 24 * time.Hour, Filters: []series.Filter{{Values: metrics}},
-		Matches: func(s series.Series) bool { return slices.Contains(metrics, s.Metric) },
+		Name: "day", Age: 24 * time.Hour, Filters: []storage.Filter{{Values: metrics}},
+		Matches: func(s storage.Series) bool { return slices.Contains(metrics, s.Metric) },
 	}
 }
 
-func named(metric string, tags ...string) series.Series {
-	s := series.Series{Metric: metric}
+func named(metric string, tags ...string) storage.Series {
+	s := storage.Series{Metric: metric}
 	for i := 0; i < len(tags); i += 2 {
-		s.Tags = append(s.Tags, series.Tag{Key: tags[i], Value: tags[i+1]})
+		s.Tags = append(s.Tags, storage.Tag{Key: tags[i], Value: tags[i+1]})
 	}
 	return s
 }
@@ -135,7 +135,7 @@ func same(t *testing.T, what string, got []string, want ...string) {
 // TestPassDeletesWholeHours: a pass looks at the hours that became too old since the last one, and
 // at all hours on the first pass, on the first pass of a day, and when the clock was set back.
 func TestPassDeletesWholeHours(t *testing.T) {
-	f := &fake{series: []series.Series{named("m", "host", "a")}}
+	f := &fake{series: []storage.Series{named("m", "host", "a")}}
 	c := &clock{}
 	r, _, _ := newRetainer(f, c, keepDay("m"))
 	for _, step := range []struct {
@@ -159,7 +159,7 @@ func TestPassDeletesWholeHours(t *testing.T) {
 
 // TestPassBeforeTheEpoch: nothing is as old as a rule says.
 func TestPassBeforeTheEpoch(t *testing.T) {
-	f := &fake{series: []series.Series{named("m")}}
+	f := &fake{series: []storage.Series{named("m")}}
 	rule := keepDay("m")
 	rule.Age = 1 << 62
 	r, _, _ := newRetainer(f, &clock{at: base}, rule)
@@ -170,25 +170,25 @@ func TestPassBeforeTheEpoch(t *testing.T) {
 // TestPassSelects: each rule deletes the series that it matches and no others, and asks for no
 // metrics that it cannot match.
 func TestPassSelects(t *testing.T) {
-	f := &fake{series: []series.Series{
+	f := &fake{series: []storage.Series{
 		named("cpu", "env", "dev"), named("cpu", "env", "prod"), named("disk", "env", "dev"), named("net", "env", "prod"),
 	}}
-	dev := func(s series.Series) bool {
-		return slices.Contains(s.Tags, series.Tag{Key: "env", Value: "dev"})
+	dev := func(s storage.Series) bool {
+		return slices.Contains(s.Tags, storage.Tag{Key: "env", Value: "dev"})
 	}
-	all := func(series.Series) bool { return true }
+	all := func(storage.Series) bool { return true }
 	for _, c := range []struct {
 		name    string
-		filters []series.Filter
-		matches func(series.Series) bool
+		filters []storage.Filter
+		matches func(storage.Series) bool
 		asked   string
 		want    []string
 	}{
 		{"all", nil, all, "cpu disk net", []string{"cpu{env=dev}", "cpu{env=prod}", "disk{env=dev}", "net{env=prod}"}},
-		{"a tag", []series.Filter{{Keys: []string{"env"}, Values: []string{"dev"}}}, dev, "cpu disk net", []string{"cpu{env=dev}", "disk{env=dev}"}},
-		{"a metric", []series.Filter{{Values: []string{"net", "gone"}}}, all, "net", []string{"net{env=prod}"}},
-		{"a pattern", []series.Filter{{Match: func(m string) bool { return len(m) == 3 }}}, dev, "cpu net", []string{"cpu{env=dev}"}},
-		{"a metric that is not there", []series.Filter{{Values: []string{"gone"}}}, all, "", nil},
+		{"a tag", []storage.Filter{{Keys: []string{"env"}, Values: []string{"dev"}}}, dev, "cpu disk net", []string{"cpu{env=dev}", "disk{env=dev}"}},
+		{"a metric", []storage.Filter{{Values: []string{"net", "gone"}}}, all, "net", []string{"net{env=prod}"}},
+		{"a pattern", []storage.Filter{{Match: func(m string) bool { return len(m) == 3 }}}, dev, "cpu net", []string{"cpu{env=dev}"}},
+		{"a metric that is not there", []storage.Filter{{Values: []string{"gone"}}}, all, "", nil},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			f.take()
@@ -229,11 +229,11 @@ func count(t *testing.T, reg *prometheus.Registry, name string, want int) {
 
 // TestPassesOfSeveralRules have ages of their own.
 func TestPassesOfSeveralRules(t *testing.T) {
-	f := &fake{series: []series.Series{named("long"), named("short")}}
+	f := &fake{series: []storage.Series{named("long"), named("short")}}
 	long, short := keepDay("long"), keepDay("short", "long")
 	short.Name, short.Age = "short", time.Hour
-	long.Matches = func(s series.Series) bool { return s.Metric == "long" }
-	short.Matches = func(s series.Series) bool { return s.Metric == "short" }
+	long.Matches = func(s storage.Series) bool { return s.Metric == "long" }
+	short.Matches = func(s storage.Series) bool { return s.Metric == "short" }
 	r, _, log := newRetainer(f, &clock{at: base.Add(26 * time.Hour)}, long, short)
 	pass(t, r)
 	same(t, "deleted", f.take(), "long{} 0 2", "short{} 0 25")
@@ -245,7 +245,7 @@ func TestPassesOfSeveralRules(t *testing.T) {
 }
 
 // manyMetrics are more than a pass looks at together.
-func manyMetrics() (list []series.Series) {
+func manyMetrics() (list []storage.Series) {
 	for n := range 150 {
 		list = append(list, named(fmt.Sprintf("m%03d", n)))
 	}
@@ -257,7 +257,7 @@ func manyMetrics() (list []series.Series) {
 func TestPassResumes(t *testing.T) {
 	f := &fake{series: manyMetrics()}
 	c := &clock{at: base.Add(25 * time.Hour)}
-	matchAll := retention.Rule{Age: 24 * time.Hour, Matches: func(series.Series) bool { return true }}
+	matchAll := retention.Rule{Age: 24 * time.Hour, Matches: func(storage.Series) bool { return true }}
 	r, reg, _ := newRetainer(f, c, matchAll)
 	f.deletion = func(names []string) (int, error) {
 		if slices.Contains(names, "m064{}") {
@@ -295,7 +295,7 @@ func TestPassReturnsErrors(t *testing.T) {
 		"Metrics": func(f *fake, err error) { f.listErr = err },
 		"Find":    func(f *fake, err error) { f.findErr = err },
 	} {
-		f := &fake{series: []series.Series{named("m")}}
+		f := &fake{series: []storage.Series{named("m")}}
 		r, reg, _ := newRetainer(f, &clock{at: base.Add(25 * time.Hour)}, keepDay("m"))
 		spoil(f, errBroken)
 		if err := r.Pass(t.Context()); !errors.Is(err, errBroken) {
@@ -317,7 +317,7 @@ func TestPassRests(t *testing.T) {
 		rows       int
 	}{{3 * time.Second, 6 * time.Second, 1}, {time.Minute, 70 * time.Second, 5}, {3 * time.Second, 3 * time.Second, 0}} {
 		synctest.Test(t, func(t *testing.T) {
-			f := &fake{series: []series.Series{named("m")}}
+			f := &fake{series: []storage.Series{named("m")}}
 			f.deletion = func([]string) (int, error) { time.Sleep(c.took); return c.rows, nil }
 			r, _, _ := newRetainer(f, &clock{at: base.Add(25 * time.Hour)}, keepDay("m"))
 			begin := time.Now()
@@ -328,7 +328,7 @@ func TestPassRests(t *testing.T) {
 		})
 	}
 	synctest.Test(t, func(t *testing.T) {
-		f := &fake{series: []series.Series{named("m")}}
+		f := &fake{series: []storage.Series{named("m")}}
 		f.deletion = func([]string) (int, error) { time.Sleep(5 * time.Second); return 1, nil }
 		r, reg, _ := newRetainer(f, &clock{at: base.Add(25 * time.Hour)}, keepDay("m"))
 		ctx, end := context.WithTimeout(t.Context(), 7*time.Second)
@@ -351,11 +351,11 @@ func TestRun(t *testing.T) {
 	}{
 		{"no error", nil, 2*3600 + 1, 3, 0, 0},
 		{"an error", errBroken, 121, 3, 3, 1},
-		{"not ready", fmt.Errorf("%w: reading", series.ErrNotReady), 5, 5, 0, 0},
+		{"not ready", fmt.Errorf("%w: reading", storage.ErrNotReady), 5, 5, 0, 0},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				f := &fake{series: []series.Series{named("m")}}
+				f := &fake{series: []storage.Series{named("m")}}
 				passes, set := 0, base.Add(25*time.Hour)
 				f.deletion = func([]string) (int, error) { passes++; return 0, c.err }
 				reg := prometheus.NewRegistry()

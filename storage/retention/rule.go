@@ -3,8 +3,8 @@ package retention
 import (
 	"time"
 
+	"github.com/tsdbridge/tsdbridge/storage"
 	"github.com/tsdbridge/tsdbridge/storage/schema"
-	"github.com/tsdbridge/tsdbridge/storage/series"
 )
 
 // A Rule is how long points of some series are kept. Of several rules that match a series the
@@ -12,18 +12,18 @@ import (
 type Rule struct {
 	Name string // for the log
 	// Filters find at least the series of the rule, and Matches decides.
-	Filters []series.Filter
-	Matches func(series.Series) bool
+	Filters []storage.Filter
+	Matches func(storage.Series) bool
 	Age     time.Duration // points go by whole hours
 }
 
 // cutoff returns the end (seconds) of the hours that are over for as long as the age.
 func (r *Rule) cutoff(now time.Time) uint32 {
 	before := now.Add(-r.Age).UnixMilli()
-	return schema.Base(min(max(before, 0), series.MaxTime))
+	return schema.Base(min(max(before, 0), storage.MaxTime))
 }
 
 // mayHave reports whether series of a metric may match.
 func (r *Rule) mayHave(metric string) bool {
-	return series.MayHave(r.Filters, metric)
+	return storage.MayHave(r.Filters, metric)
 }

@@ -10,10 +10,10 @@ import (
 	"github.com/tsdbridge/tsdbridge/internal/budget"
 	"github.com/tsdbridge/tsdbridge/internal/tally"
 	"github.com/tsdbridge/tsdbridge/internal/turns"
+	"github.com/tsdbridge/tsdbridge/storage"
 	"github.com/tsdbridge/tsdbridge/storage/kv"
 	"github.com/tsdbridge/tsdbridge/storage/row"
 	"github.com/tsdbridge/tsdbridge/storage/schema"
-	"github.com/tsdbridge/tsdbridge/storage/series"
 )
 
 // A Query asks for the values of series of one metric.
@@ -52,7 +52,7 @@ func (r *Rollups) Read(ctx context.Context, q Query) ([][][]Value, error) {
 	for _, name := range q.Aggregations {
 		id, ok := r.o.Config.IDs[name]
 		if !ok {
-			return nil, fmt.Errorf("%w: No ID found mapping to aggregator: %s", series.ErrInvalid, name)
+			return nil, fmt.Errorf("%w: No ID found mapping to aggregator: %s", storage.ErrInvalid, name)
 		}
 		w.ids = append(w.ids, id)
 	}
@@ -203,7 +203,7 @@ func (w *reader) take(ctx context.Context, row kv.Row) error {
 		}
 	}
 	if w.q.MaxValues > 0 && w.count > w.q.MaxValues {
-		return fmt.Errorf("%w: more than %d values of a rollup table", series.ErrLimit, w.q.MaxValues)
+		return fmt.Errorf("%w: more than %d values of a rollup table", storage.ErrLimit, w.q.MaxValues)
 	}
 	if err := budget.From(ctx).Take(int64(w.count-before) * valueBytes); err != nil {
 		return err

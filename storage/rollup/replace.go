@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/tsdbridge/tsdbridge/storage"
 	"github.com/tsdbridge/tsdbridge/storage/kv"
 	"github.com/tsdbridge/tsdbridge/storage/schema"
 )
@@ -24,7 +25,7 @@ type Filled struct {
 	Values  [MaxAggregations]schema.Point
 	Present [MaxAggregations]bool
 	// Window counts if the Replacement has Windows; one without samples is not there.
-	Window schema.Window
+	Window storage.WindowValues
 }
 
 // MaxAggregations is the greatest number of aggregations of a Replacement.
@@ -151,7 +152,7 @@ func (c *replacer) compare(m *kv.Mutation, want *wantedRow, cells []kv.Cell) {
 		}
 		if c.by.Windows && !v.Window.IsEmpty() {
 			q := schema.RollupQualifier(schema.WindowAggregation, int(v.Begin-want.base)/c.by.Interval.Seconds, 0)
-			m.Puts = append(m.Puts, kv.Put{Qualifier: q, Value: v.Window.AppendValue(nil)})
+			m.Puts = append(m.Puts, kv.Put{Qualifier: q, Value: schema.AppendWindow(nil, &v.Window)})
 		}
 	}
 	slices.SortFunc(m.Puts, func(a, b kv.Put) int { return bytes.Compare(a.Qualifier, b.Qualifier) })

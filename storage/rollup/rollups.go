@@ -7,10 +7,10 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/tsdbridge/tsdbridge/storage"
 	"github.com/tsdbridge/tsdbridge/storage/index"
 	"github.com/tsdbridge/tsdbridge/storage/kv"
 	"github.com/tsdbridge/tsdbridge/storage/schema"
-	"github.com/tsdbridge/tsdbridge/storage/series"
 	"github.com/tsdbridge/tsdbridge/storage/write"
 )
 
@@ -39,7 +39,7 @@ func (r *Rollups) unreadable(why error) error {
 	if r.o.Unreadable != nil {
 		r.o.Unreadable(why)
 	}
-	return series.RowError{Err: why}
+	return storage.RowError{Err: why}
 }
 
 // Config returns the configuration.
@@ -47,7 +47,7 @@ func (r *Rollups) Config() *Config { return r.o.Config }
 
 // A Point is a value to put.
 type Point struct {
-	Series series.Ref
+	Series storage.Ref
 	Time   uint32 // in the interval, seconds
 	Value  schema.Point
 	// Interval is that of the value. The default one is for points of a group of series as they
@@ -65,15 +65,15 @@ func (r *Rollups) Check(p *Point) error {
 	}
 	if p.Interval.Default {
 		if !p.Group {
-			return fmt.Errorf("%w: the interval %s stands for the points themselves: put them", series.ErrInvalid, p.Interval.Name)
+			return fmt.Errorf("%w: the interval %s stands for the points themselves: put them", storage.ErrInvalid, p.Interval.Name)
 		}
 		return nil
 	}
 	if _, ok := r.o.Config.IDs[p.Aggregation]; !ok {
-		return fmt.Errorf("%w: No ID found mapping to aggregator: %s", series.ErrInvalid, p.Aggregation) // a TSD's words
+		return fmt.Errorf("%w: No ID found mapping to aggregator: %s", storage.ErrInvalid, p.Aggregation) // a TSD's words
 	}
 	if n := p.number(); n >= schema.MaxRollupIntervals {
-		return fmt.Errorf("%w: interval %d of its row; there are at most %d", series.ErrInvalid, n, schema.MaxRollupIntervals)
+		return fmt.Errorf("%w: interval %d of its row; there are at most %d", storage.ErrInvalid, n, schema.MaxRollupIntervals)
 	}
 	return nil
 }
@@ -84,7 +84,7 @@ func (i *Interval) Separable(group bool) error {
 		return nil
 	}
 	return fmt.Errorf("%w: values of groups of the interval %s belong into %s, where they cannot be told from the points: give it another preAggregationTable",
-		series.ErrInvalid, i.Name, i.PreAggregated)
+		storage.ErrInvalid, i.Name, i.PreAggregated)
 }
 
 // base returns the base time of the point's row, in seconds.
@@ -115,12 +115,12 @@ func (r *Rollups) Put(ctx context.Context, points []Point) error {
 		if err := p.Series.Check(r.o.Series.Len()); err != nil {
 			return err
 		}
-		rows[i] = write.SeriesRow{ID: p.Series.ID(), Base: p.Time - p.Time%schema.RowSeconds}
+		rows[i] = write.SeriesRow{ID: index.IDOf(p.Series), Base: p.Time - p.Time%schema.RowSeconds}
 		table := p.Interval.TableOf(p.Group)
 		if tables[table] == nil {
 			tables[table] = map[string]*rowCells{}
 		}
-		key := string(r.o.Layout.AppendRowKey(nil, []byte(r.o.Series.TSUID(p.Series.ID())), p.base()))
+		key := string(r.o.Layout.AppendRowKey(nil, []byte(r.o.Series.TSUID(index.IDOf(p.Series))), p.base()))
 		if tables[table][key] == nil {
 			tables[table][key] = &rowCells{cells: map[string]schema.Point{}}
 		}

@@ -5,26 +5,21 @@ import (
 	"context"
 	"slices"
 
+	"github.com/tsdbridge/tsdbridge/storage"
 	"github.com/tsdbridge/tsdbridge/storage/kv"
 	"github.com/tsdbridge/tsdbridge/storage/schema"
 )
 
-// A Window is what PromQL's functions need of one interval of a series.
-type Window struct {
-	Begin uint32 // of the interval, seconds
-	schema.Window
-}
-
 // Windows returns the windows of each series that the table has between two times (seconds; to is no longer one),
 // ascending. Only intervals that package fill has filled have any.
-func (r *Rollups) Windows(ctx context.Context, i *Interval, tsuids [][]byte, from, to uint32) ([][]Window, error) {
+func (r *Rollups) Windows(ctx context.Context, i *Interval, tsuids [][]byte, from, to uint32) ([][]storage.Window, error) {
 	if err := r.o.Ready(); err != nil {
 		return nil, err
 	}
 	if len(tsuids) == 0 || from >= to {
-		return make([][]Window, len(tsuids)), nil
+		return make([][]storage.Window, len(tsuids)), nil
 	}
-	windows := make([][]Window, len(tsuids))
+	windows := make([][]storage.Window, len(tsuids))
 	w := newReader(r, Query{Interval: i, TSUIDs: tsuids, From: from, To: to - 1})
 	w.cell = func(series int, base int64, c kv.Cell) error {
 		if !schema.IsWindow(c.Qualifier) {
@@ -36,7 +31,7 @@ func (r *Rollups) Windows(ctx context.Context, i *Interval, tsuids [][]byte, fro
 			return nil
 		}
 		window, err := schema.ParseWindow(c.Value)
-		windows[series] = append(windows[series], Window{uint32(begin), window})
+		windows[series] = append(windows[series], storage.Window{Begin: uint32(begin), WindowValues: window})
 		w.count++
 		return err
 	}
@@ -44,7 +39,7 @@ func (r *Rollups) Windows(ctx context.Context, i *Interval, tsuids [][]byte, fro
 		return nil, err
 	}
 	for _, of := range windows {
-		slices.SortFunc(of, func(a, b Window) int { return cmp.Compare(a.Begin, b.Begin) })
+		slices.SortFunc(of, func(a, b storage.Window) int { return cmp.Compare(a.Begin, b.Begin) })
 	}
 	return windows, nil
 }

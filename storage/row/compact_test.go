@@ -11,6 +11,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/tsdbridge/tsdbridge/storage"
 	"github.com/tsdbridge/tsdbridge/storage/kv"
 	"github.com/tsdbridge/tsdbridge/storage/schema"
 )
@@ -83,7 +84,7 @@ func after(t *testing.T, h *kv.History) (string, int, Verdict) {
 
 func TestCompact(t *testing.T) {
 	object := func(before int64, offset uint32, data string) kv.Cell {
-		q, v := schema.AppendObjectCell(nil, nil, []schema.Object{{Offset: offset * 1000, Kind: schema.ObjectHistogram, Data: []byte(data)}})
+		q, v := schema.AppendObjectCell(nil, nil, []schema.Object{{Offset: offset * 1000, Kind: storage.KindHistogram, Data: []byte(data)}})
 		return kv.Cell{Qualifier: q, Value: v, Time: quietTime - before}
 	}
 	foreign := func(q string) kv.Cell { return kv.Cell{Qualifier: []byte(q), Value: []byte("{}"), Time: 1} }
@@ -223,7 +224,7 @@ func TestSteady(t *testing.T) {
 func TestWritesAreNoticed(t *testing.T) {
 	const late = 5_000 // before quietTime, as the cells of the row
 	histogram := func(offset uint32) schema.Object {
-		return schema.Object{Offset: offset * 1000, Kind: schema.ObjectHistogram, Data: []byte("h")}
+		return schema.Object{Offset: offset * 1000, Kind: storage.KindHistogram, Data: []byte("h")}
 	}
 	float := func(offset uint32) schema.Object { return schema.FloatObject(offset*1000, math.Inf(1)) }
 	point := func(offset uint32) schema.Point {

@@ -6,6 +6,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/tsdbridge/tsdbridge/storage"
 	"github.com/tsdbridge/tsdbridge/storage/kv"
 	"github.com/tsdbridge/tsdbridge/storage/schema"
 )
@@ -90,7 +91,7 @@ func TestErase(t *testing.T) {
 		return kv.Mutation{Puts: puts}
 	}
 	exemplar := func(offset uint32) schema.Object {
-		return schema.Object{Offset: offset, Kind: schema.ObjectExemplar, Data: []byte{1}}
+		return schema.Object{Offset: offset, Kind: storage.KindExemplar, Data: []byte{1}}
 	}
 	removed := func(time int64, m kv.Mutation) kv.Mutation { // as a TSD's compaction deletes
 		var d kv.Mutation

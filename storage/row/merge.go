@@ -6,6 +6,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/tsdbridge/tsdbridge/storage"
 	"github.com/tsdbridge/tsdbridge/storage/kv"
 	"github.com/tsdbridge/tsdbridge/storage/schema"
 )
@@ -75,7 +76,7 @@ func (r *Row) mergeObject(c *Change, n schema.Object) {
 		}
 		return
 	}
-	if n.Kind != schema.ObjectExemplar { // of which an instant may have many
+	if n.Kind != storage.KindExemplar { // of which an instant may have many
 		r.replaceObjects(c, n.Offset, n.Kind)
 	}
 	if Replaces(n.Kind, Number) {
@@ -95,7 +96,7 @@ func (r *Row) dropGone() {
 }
 
 // replaceObjects drops the objects of an instant whose place a new datum takes.
-func (r *Row) replaceObjects(c *Change, offset uint32, newer schema.ObjectKind) {
+func (r *Row) replaceObjects(c *Change, offset uint32, newer storage.Kind) {
 	at, _ := slices.BinarySearchFunc(r.Objects, offset, func(o Object, offset uint32) int { return cmp.Compare(o.Offset, offset) })
 	for ; at < len(r.Objects) && r.Objects[at].Offset == offset; at++ {
 		if Replaces(newer, r.Objects[at].Kind) {

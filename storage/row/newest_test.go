@@ -4,19 +4,19 @@ import (
 	"math"
 	"testing"
 
-	"github.com/tsdbridge/tsdbridge/storage/schema"
+	"github.com/tsdbridge/tsdbridge/storage"
 )
 
 func TestReplaces(t *testing.T) {
 	const (
 		number    = Number
-		float     = schema.ObjectFloat
-		histogram = schema.ObjectHistogram
-		exemplar  = schema.ObjectExemplar
-		start     = schema.ObjectStartTime
+		float     = storage.KindFloat
+		histogram = storage.KindHistogram
+		exemplar  = storage.KindExemplar
+		start     = storage.KindStartTime
 	)
 	for _, c := range []struct {
-		newer, older schema.ObjectKind
+		newer, older storage.Kind
 		want         bool
 	}{
 		{number, number, true},
@@ -50,8 +50,8 @@ func TestReplaces(t *testing.T) {
 }
 
 func TestKindOf(t *testing.T) {
-	for v, want := range map[float64]schema.ObjectKind{
-		0: Number, -math.MaxFloat64: Number, math.Inf(1): schema.ObjectFloat, math.Inf(-1): schema.ObjectFloat, math.NaN(): schema.ObjectFloat,
+	for v, want := range map[float64]storage.Kind{
+		0: Number, -math.MaxFloat64: Number, math.Inf(1): storage.KindFloat, math.Inf(-1): storage.KindFloat, math.NaN(): storage.KindFloat,
 	} {
 		if got := KindOf(v); got != want {
 			t.Errorf("KindOf(%v) = %d, want %d", v, got, want)

@@ -6,6 +6,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/tsdbridge/tsdbridge/storage"
 	"github.com/tsdbridge/tsdbridge/storage/kv"
 	"github.com/tsdbridge/tsdbridge/storage/schema"
 )
@@ -303,7 +304,7 @@ func (r *Reconciler) settleObjects(p *Pending) {
 		for _, o := range r.cells[i].objects {
 			switch {
 			case o.Kind == lostObject:
-			case o.Kind == schema.ObjectStartTime && r.newerStart(p, o):
+			case o.Kind == storage.KindStartTime && r.newerStart(p, o):
 				r.dropped = true
 			default:
 				r.objects = append(r.objects, agedObject{o, r.cells[i].objectAge(o)})
@@ -324,7 +325,7 @@ func (r *Reconciler) wants(p *Pending, o schema.Object) bool {
 	if at, ok := AgeAt(p.Ages, o.Offset); ok && at <= r.deleted || r.hasObject(o) {
 		return false
 	}
-	return o.Kind != schema.ObjectStartTime || r.newest(p, o.Offset) || !r.hasKind(o)
+	return o.Kind != storage.KindStartTime || r.newest(p, o.Offset) || !r.hasKind(o)
 }
 
 // newerStart reports whether the pending row brings a start time that takes the place of one of the
@@ -386,7 +387,7 @@ func (p *Pending) hasSample(offset uint32) bool {
 
 // startTime returns the start time that the pending row has at an offset.
 func (p *Pending) startTime(offset uint32) (schema.Object, bool) {
-	wanted := schema.Object{Offset: offset, Kind: schema.ObjectStartTime}
+	wanted := schema.Object{Offset: offset, Kind: storage.KindStartTime}
 	at, ok := slices.BinarySearchFunc(p.Objects, wanted, func(o, wanted schema.Object) int {
 		return cmp.Or(cmp.Compare(o.Offset, wanted.Offset), cmp.Compare(o.Kind, wanted.Kind))
 	})
@@ -404,7 +405,7 @@ func PointAt(points []schema.Point, offset uint32) (int, bool) {
 // hasObject reports whether the row has an object with the same bytes.
 func (r *Reconciler) hasObject(o schema.Object) bool {
 	at := r.firstOf(o)
-	if o.Kind == schema.ObjectExemplar { // in the order of their bytes
+	if o.Kind == storage.KindExemplar { // in the order of their bytes
 		_, ok := slices.BinarySearchFunc(r.objects[at:], o, func(h agedObject, o schema.Object) int { return CompareObjects(h.Object, o) })
 		return ok
 	}

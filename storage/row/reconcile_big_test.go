@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/tsdbridge/tsdbridge/storage"
 	"github.com/tsdbridge/tsdbridge/storage/kv"
 	"github.com/tsdbridge/tsdbridge/storage/schema"
 )
@@ -21,10 +22,10 @@ func TestLargeRows(t *testing.T) {
 		return p
 	}
 	exemplar := func(i int) schema.Object {
-		return schema.Object{Offset: uint32(i * 30), Kind: schema.ObjectExemplar, Data: binary.BigEndian.AppendUint32(nil, uint32(i))}
+		return schema.Object{Offset: uint32(i * 30), Kind: storage.KindExemplar, Data: binary.BigEndian.AppendUint32(nil, uint32(i))}
 	}
 	start := func(i int) schema.Object {
-		return schema.Object{Offset: uint32(i*30 + 1), Kind: schema.ObjectStartTime, Data: []byte{1}}
+		return schema.Object{Offset: uint32(i*30 + 1), Kind: storage.KindStartTime, Data: []byte{1}}
 	}
 	cells := func(h *kv.History, put []kv.Put, at int64) {
 		for _, p := range put {
@@ -76,7 +77,7 @@ func TestLargeRows(t *testing.T) {
 		"histograms in place of points": func(h *kv.History, p *Pending) {
 			for i := range n {
 				cells(h, appendPointCells(nil, []schema.Point{point(i, 1.5)}), 1000)
-				p.Objects = append(p.Objects, schema.Object{Offset: point(i, 0).Offset, Kind: schema.ObjectHistogram, Data: []byte{1}})
+				p.Objects = append(p.Objects, schema.Object{Offset: point(i, 0).Offset, Kind: storage.KindHistogram, Data: []byte{1}})
 				p.Ages = append(p.Ages, schema.Age{Offset: point(i, 0).Offset, Time: 2000})
 			}
 		},

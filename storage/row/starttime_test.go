@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/tsdbridge/tsdbridge/storage"
 	"github.com/tsdbridge/tsdbridge/storage/kv"
 	"github.com/tsdbridge/tsdbridge/storage/schema"
 )
@@ -31,12 +32,12 @@ func (w sampleWrite) points() []schema.Point {
 func (w sampleWrite) objects() (objects []schema.Object) {
 	switch w.sample {
 	case "histogram":
-		objects = append(objects, schema.Object{Offset: startOffset, Kind: schema.ObjectHistogram, Data: []byte("h")})
+		objects = append(objects, schema.Object{Offset: startOffset, Kind: storage.KindHistogram, Data: []byte("h")})
 	case "nan":
-		objects = append(objects, schema.Object{Offset: startOffset, Kind: schema.ObjectFloat, Data: []byte{0x7f, 0xf8, 0, 0, 0, 0, 0, 1}})
+		objects = append(objects, schema.Object{Offset: startOffset, Kind: storage.KindFloat, Data: []byte{0x7f, 0xf8, 0, 0, 0, 0, 0, 1}})
 	}
 	if w.start != "" {
-		objects = append(objects, schema.Object{Offset: startOffset, Kind: schema.ObjectStartTime, Data: []byte(w.start)})
+		objects = append(objects, schema.Object{Offset: startOffset, Kind: storage.KindStartTime, Data: []byte(w.start)})
 	}
 	return objects
 }

@@ -5,6 +5,8 @@ import (
 	"math/rand/v2"
 	"reflect"
 	"testing"
+
+	"github.com/tsdbridge/tsdbridge/storage"
 )
 
 func TestAgesRoundTrip(t *testing.T) {
@@ -47,7 +49,7 @@ func TestAgesRoundTrip(t *testing.T) {
 // No object cell has the qualifier of a cell of ages, and no cell of ages that of an object cell.
 func TestAgesAreNoObjects(t *testing.T) {
 	for _, offset := range []uint32{0, 1, 999, 1000, 3_599_000, 3_599_999} {
-		if q, _ := AppendObjectCell(nil, nil, []Object{{Offset: offset, Kind: ObjectFloat}}); ClassifyCell(q) != CellObject {
+		if q, _ := AppendObjectCell(nil, nil, []Object{{Offset: offset, Kind: storage.KindFloat}}); ClassifyCell(q) != CellObject {
 			t.Errorf("objects at %d: cell %x is of kind %d", offset, q, ClassifyCell(q))
 		}
 	}

@@ -6,18 +6,9 @@ import (
 	"math"
 	"strconv"
 	"strings"
-)
 
-// An Annotation is OpenTSDB's note of a moment or of a span of time, about a series or about
-// everything.
-type Annotation struct {
-	TSUID string // hexadecimal digits; empty: it is global
-	// Start and End are seconds or milliseconds since 1970, as they were given: numbers above 32
-	// bits are milliseconds. End 0 is none.
-	Start, End         int64
-	Description, Notes string
-	Custom             map[string]string // nil is null
-}
+	"github.com/tsdbridge/tsdbridge/storage"
+)
 
 // The counter of annotations' numbers lies in tsdb-tree, as Lease does: 8 bytes, big-endian.
 const (
@@ -63,9 +54,9 @@ func (l Layout) AppendAnnotationKey(dst, tsuid []byte, base uint32) []byte {
 	return l.AppendRangeKey(dst, 0, make([]byte, l.MetricWidth), base)
 }
 
-// AppendTo appends the document as OpenTSDB 2.4 Annotation.getStorageJSON prints it. A TSD edits it
+// AppendAnnotation appends the document as OpenTSDB 2.4 Annotation.getStorageJSON prints it. A TSD edits it
 // only if the stored bytes are these.
-func (a Annotation) AppendTo(dst []byte) []byte {
+func AppendAnnotation(dst []byte, a storage.Annotation) []byte {
 	dst = append(dst, '{')
 	if a.TSUID != "" {
 		dst = append(appendField(dst, `"tsuid":`, a.TSUID), ',')
@@ -78,8 +69,8 @@ func (a Annotation) AppendTo(dst []byte) []byte {
 	return append(dst, '}')
 }
 
-// AppendShown appends the document as OpenTSDB's HTTP API shows it.
-func (a Annotation) AppendShown(dst []byte) []byte {
+// AppendShownAnnotation appends the document as OpenTSDB's HTTP API shows it.
+func AppendShownAnnotation(dst []byte, a storage.Annotation) []byte {
 	dst = appendField(dst, `{"tsuid":`, a.TSUID)
 	dst = appendField(dst, `,"description":`, a.Description)
 	dst = appendField(dst, `,"notes":`, a.Notes)
@@ -93,14 +84,14 @@ func (a Annotation) AppendShown(dst []byte) []byte {
 
 // ParseAnnotation reads a document as Jackson does: fields that it does not know are left out,
 // numbers may be text, and text may be a number or a boolean.
-func ParseAnnotation(b []byte) (Annotation, error) {
+func ParseAnnotation(b []byte) (storage.Annotation, error) {
 	f := parseFields(b)
-	a := Annotation{
+	a := storage.Annotation{
 		TSUID: f.scalar("tsuid"), Start: f.long("startTime"), End: f.long("endTime"),
 		Description: f.scalar("description"), Notes: f.scalar("notes"), Custom: f.texts("custom"),
 	}
 	if f.err != nil {
-		return Annotation{}, fmt.Errorf("parse annotation %.100q: %w", b, f.err)
+		return storage.Annotation{}, fmt.Errorf("parse annotation %.100q: %w", b, f.err)
 	}
 	return a, nil
 }

@@ -60,13 +60,13 @@ func FuzzAnnotation(f *testing.F) {
 		if err != nil {
 			return
 		}
-		stored, shown := a.AppendTo(nil), a.AppendShown(nil)
+		stored, shown := AppendAnnotation(nil, a), AppendShownAnnotation(nil, a)
 		for _, printed := range [][]byte{stored, shown} {
 			if again, err := ParseAnnotation(printed); err != nil || cmp.Diff(a, again) != "" {
 				t.Errorf("%s prints to %s, which is %+v, %v", b, printed, again, err)
 			}
 		}
-		if again, _ := ParseAnnotation(stored); !bytes.Equal(again.AppendTo(nil), stored) {
+		if again, _ := ParseAnnotation(stored); !bytes.Equal(AppendAnnotation(nil, again), stored) {
 			t.Errorf("%s is printed in another way the second time", stored)
 		}
 		if a.Start >= 1 && MillisOf(a.Start) < 1<<32*1000 {

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+
+	"github.com/tsdbridge/tsdbridge/storage"
 )
 
 // Elections lie in tsdb-tree beside the leases, in rows that no TSD reads.
@@ -14,36 +16,29 @@ const (
 	ElectionQualifier = "tsdbridge.election"
 )
 
-// An Election is which of several senders of the same data is listened to.
-type Election struct {
-	Elected string // empty: nobody was
-	Since   int64  // when it was elected, milliseconds
-	Heard   int64  // when it was heard last, as of the record, milliseconds
-}
-
 // ElectionKey is the row of the election of a name.
 func ElectionKey(name string) []byte { return append([]byte(electionPrefix), name...) }
 
-// Record returns the election in the form that ParseElection reads.
-func (e Election) Record() []byte {
+// ElectionRecord returns an election in the form that ParseElection reads.
+func ElectionRecord(e storage.Election) []byte {
 	return fmt.Appendf(nil, "elected=%x since=%d heard=%d", e.Elected, e.Since, e.Heard)
 }
 
 // ParseElection reads a record. Fields of later versions are passed over.
-func ParseElection(record []byte) (e Election, err error) {
+func ParseElection(record []byte) (e storage.Election, err error) {
 	for field := range strings.FieldsSeq(string(record)) {
 		key, value, ok := strings.Cut(field, "=")
 		if ok {
-			err = e.set(key, value)
+			err = setElection(&e, key, value)
 		}
 		if !ok || err != nil {
-			return Election{}, fmt.Errorf("election %q: field %q is not understood", clip(record), field)
+			return storage.Election{}, fmt.Errorf("election %q: field %q is not understood", clip(record), field)
 		}
 	}
 	return e, nil
 }
 
-func (e *Election) set(key, value string) (err error) {
+func setElection(e *storage.Election, key, value string) (err error) {
 	switch key {
 	case "elected":
 		var elected []byte

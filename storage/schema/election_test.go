@@ -1,15 +1,19 @@
 package schema
 
-import "testing"
+import (
+	"testing"
+
+	"github.com/tsdbridge/tsdbridge/storage"
+)
 
 func TestElectionRecord(t *testing.T) {
-	for _, e := range []Election{
+	for _, e := range []storage.Election{
 		{},
 		{Elected: "a", Since: 1_700_000_000_123, Heard: 1_700_000_015_000},
 		{Elected: "with space = and \x00 ü", Since: -1, Heard: 1},
 	} {
-		if got, err := ParseElection(e.Record()); err != nil || got != e {
-			t.Errorf("ParseElection(%s) = %+v, %v", e.Record(), got, err)
+		if got, err := ParseElection(ElectionRecord(e)); err != nil || got != e {
+			t.Errorf("ParseElection(%s) = %+v, %v", ElectionRecord(e), got, err)
 		}
 	}
 	if e, err := ParseElection([]byte("heard=7 later=x")); err != nil || e.Heard != 7 {
@@ -20,7 +24,7 @@ func TestElectionRecord(t *testing.T) {
 			t.Errorf("%q is read as %+v", bad, e)
 		}
 	}
-	if e, err := ParseElection(nil); err != nil || e != (Election{}) {
+	if e, err := ParseElection(nil); err != nil || e != (storage.Election{}) {
 		t.Errorf("without a record: %+v, %v", e, err)
 	}
 }

@@ -1,6 +1,10 @@
 package schema
 
-import "fmt"
+import (
+	"fmt"
+
+	"github.com/tsdbridge/tsdbridge/storage"
+)
 
 // A Layout holds the widths of the parts of a row key in bytes. Nothing in the tables records them:
 // they must be equal in every process that touches the tables. A wrong width makes garbage, a wrong
@@ -22,7 +26,7 @@ func DefaultLayout() Layout {
 
 // Validate returns an error that names the flag of a width that is out of its range.
 func (l Layout) Validate() error {
-	for _, k := range Kinds() {
+	for _, k := range storage.NameKinds() {
 		if w := l.Width(k); w < 1 || w > 8 {
 			return fmt.Errorf("--storage.uid-width.%s=%d: want 1 to 8 bytes", k, w)
 		}
@@ -42,11 +46,11 @@ func (l Layout) Validate() error {
 }
 
 // Width returns the width of a UID in bytes.
-func (l Layout) Width(k Kind) int {
+func (l Layout) Width(k storage.NameKind) int {
 	switch k {
-	case Metric:
+	case storage.MetricName:
 		return l.MetricWidth
-	case Tagk:
+	case storage.TagKeyName:
 		return l.TagkWidth
 	default:
 		return l.TagvWidth

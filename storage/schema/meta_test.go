@@ -9,6 +9,8 @@ import (
 	"github.com/cockroachdb/datadriven"
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"github.com/tsdbridge/tsdbridge/storage"
 )
 
 // TestDocuments runs the data file about the JSON documents:
@@ -26,7 +28,7 @@ func TestDocuments(t *testing.T) {
 			return describeDocument(d.Input, m, m.AppendTo(nil), err)
 		case "annotation":
 			a, err := ParseAnnotation([]byte(d.Input))
-			return describeDocument(d.Input, a, a.AppendTo(nil), err) + showAnnotation(d, a)
+			return describeDocument(d.Input, a, AppendAnnotation(nil, a), err) + showAnnotation(d, a)
 		case "fresh":
 			u := UIDMeta{Type: "METRIC", Created: 1700000000}
 			s := NewTSMeta([]byte{0, 0, 1, 0, 0, 1, 0, 0, 1}, 1700000000)
@@ -38,11 +40,11 @@ func TestDocuments(t *testing.T) {
 }
 
 // showAnnotation returns how the API shows an annotation, if a directive asks for it.
-func showAnnotation(d *datadriven.TestData, a Annotation) string {
+func showAnnotation(d *datadriven.TestData, a storage.Annotation) string {
 	if !d.HasArg("shown") {
 		return ""
 	}
-	return string(a.AppendShown(nil)) + "\n"
+	return string(AppendShownAnnotation(nil, a)) + "\n"
 }
 
 func describeDocument(input string, m any, again []byte, err error) string {

@@ -1,32 +1,20 @@
 package schema
 
 import (
-	"fmt"
 	"strings"
+
+	"github.com/tsdbridge/tsdbridge/storage"
 )
 
-// ParseKind reads the name of a kind in requests and documents, in any case.
-func ParseKind(name string) (Kind, error) {
-	switch strings.ToLower(name) {
-	case "metric", "metrics":
-		return Metric, nil
-	case "tagk":
-		return Tagk, nil
-	case "tagv":
-		return Tagv, nil
-	}
-	return 0, fmt.Errorf("Invalid type requested: %s", name) //nolint:staticcheck // a TSD's words
-}
-
 // metaType is the type in the UIDMeta of a kind.
-func (k Kind) metaType() string { return strings.ToUpper(k.String()) }
+func metaType(k storage.NameKind) string { return strings.ToUpper(k.String()) }
 
 // A UIDMetaEdit is what a client sends to change a UIDMeta: the fields that differ from those of an
 // empty document. What is empty cannot be told from what was not sent, but for null, which empties a
 // text.
 type UIDMetaEdit struct {
 	UID     string // as it was sent
-	Kind    Kind
+	Kind    storage.NameKind
 	HasKind bool
 	set     []func(*UIDMeta)
 }
@@ -37,7 +25,7 @@ func ParseUIDMetaEdit(b []byte) (UIDMetaEdit, error) {
 	e := UIDMetaEdit{UID: f.scalar("uid")}
 	if kind := f.scalar("type"); kind != "" {
 		var err error
-		e.Kind, err = ParseKind(kind)
+		e.Kind, err = storage.ParseNameKind(kind)
 		e.HasKind = true
 		f.fail("type", err)
 	}
@@ -101,7 +89,7 @@ func (e *UIDMetaEdit) Apply(stored UIDMeta, replace bool) UIDMeta {
 	if replace {
 		m = UIDMeta{Created: stored.Created, Unknown: stored.Unknown}
 	}
-	m.Type = e.Kind.metaType()
+	m.Type = metaType(e.Kind)
 	for _, set := range e.set {
 		set(&m)
 	}

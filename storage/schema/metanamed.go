@@ -1,10 +1,14 @@
 package schema
 
-import "strconv"
+import (
+	"strconv"
+
+	"github.com/tsdbridge/tsdbridge/storage"
+)
 
 // A NamedUIDMeta is a UIDMeta with the UID and the name that it is of, as OpenTSDB's API shows it.
 type NamedUIDMeta struct {
-	Kind Kind
+	Kind storage.NameKind
 	UID  string // raw bytes
 	Name string
 	UIDMeta
@@ -13,7 +17,7 @@ type NamedUIDMeta struct {
 // AppendShown appends the document as OpenTSDB's HTTP API shows it.
 func (m *NamedUIDMeta) AppendShown(dst []byte) []byte {
 	dst = appendField(dst, `{"uid":`, FormatTSUID([]byte(m.UID)))
-	dst = appendField(dst, `,"type":`, m.Kind.metaType())
+	dst = appendField(dst, `,"type":`, metaType(m.Kind))
 	dst = appendField(dst, `,"name":`, m.Name)
 	dst = appendField(dst, `,"description":`, m.Description)
 	dst = appendField(dst, `,"notes":`, m.Notes)

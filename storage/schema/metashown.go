@@ -3,6 +3,8 @@ package schema
 import (
 	"iter"
 	"strconv"
+
+	"github.com/tsdbridge/tsdbridge/storage"
 )
 
 // A DescribedUID is a UID with its name and its document. A UID without a document has an empty one.
@@ -69,15 +71,15 @@ func (d DescribedSeries) MarshalJSON() ([]byte, error) { return d.AppendShown(ni
 func (d DescribedUID) MarshalJSON() ([]byte, error) { return d.AppendShown(nil), nil }
 
 // UIDs gives the UIDs of a series in the order of its TSUID.
-func (d *DescribedSeries) UIDs() iter.Seq2[Kind, *DescribedUID] {
-	return func(yield func(Kind, *DescribedUID) bool) {
-		if !yield(Metric, &d.Metric) {
+func (d *DescribedSeries) UIDs() iter.Seq2[storage.NameKind, *DescribedUID] {
+	return func(yield func(storage.NameKind, *DescribedUID) bool) {
+		if !yield(storage.MetricName, &d.Metric) {
 			return
 		}
 		for i := range d.Tags {
-			kind := Tagk
+			kind := storage.TagKeyName
 			if i%2 == 1 {
-				kind = Tagv
+				kind = storage.TagValueName
 			}
 			if !yield(kind, &d.Tags[i]) {
 				return

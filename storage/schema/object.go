@@ -7,21 +7,9 @@ import (
 	"fmt"
 	"math"
 	"slices"
+
+	"github.com/tsdbridge/tsdbridge/storage"
 )
-
-// ObjectKind is what an Object holds.
-type ObjectKind byte
-
-// The kinds of objects. What a kind number meant once, it means forever; 0 is never used.
-const (
-	ObjectFloat     ObjectKind = 1 // 8 bytes of a float64: a NaN with its payload, an infinity
-	ObjectHistogram ObjectKind = 2
-	ObjectExemplar  ObjectKind = 3
-	ObjectStartTime ObjectKind = 4
-)
-
-// ObjectCoded is a histogram of OpenTSDB, which has a cell of its own: no object cell contains the kind.
-const ObjectCoded ObjectKind = 0xff
 
 // objectFormat is the first byte of the value of an object cell: the version of what follows.
 const objectFormat = 0x01
@@ -29,22 +17,18 @@ const objectFormat = 0x01
 // An Object is a datum that OpenTSDB has no place for.
 type Object struct {
 	Offset uint32 // milliseconds in the hour
-	Kind   ObjectKind
+	Kind   storage.Kind
 	Data   []byte
 }
 
-// IsSample reports whether an object of this kind is the sample of its instant. An instant has at
-// most one such object, and then no data point.
-func (k ObjectKind) IsSample() bool { return k == ObjectFloat || k == ObjectHistogram }
-
 // FloatObject returns the object of a float at an offset in milliseconds. All bits are kept.
 func FloatObject(offset uint32, v float64) Object {
-	return Object{Offset: offset, Kind: ObjectFloat, Data: binary.BigEndian.AppendUint64(nil, math.Float64bits(v))}
+	return Object{Offset: offset, Kind: storage.KindFloat, Data: binary.BigEndian.AppendUint64(nil, math.Float64bits(v))}
 }
 
 // Float returns the value of an ObjectFloat, bit for bit.
 func (o Object) Float() (float64, error) {
-	if o.Kind != ObjectFloat || len(o.Data) != 8 {
+	if o.Kind != storage.KindFloat || len(o.Data) != 8 {
 		return 0, fmt.Errorf("object of kind %d with %d bytes: not a float", o.Kind, len(o.Data))
 	}
 	return math.Float64frombits(binary.BigEndian.Uint64(o.Data)), nil
@@ -114,7 +98,7 @@ func cutObject(b []byte, before uint64) (Object, int) {
 	if at <= 0 || delta >= rowMillis || before+delta >= rowMillis || at == len(b) {
 		return Object{}, 0
 	}
-	kind := ObjectKind(b[at])
+	kind := storage.Kind(b[at])
 	at++
 	length, n := binary.Uvarint(b[at:])
 	at += n

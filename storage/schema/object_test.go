@@ -11,6 +11,8 @@ import (
 	"testing"
 
 	"github.com/cockroachdb/datadriven"
+
+	"github.com/tsdbridge/tsdbridge/storage"
 )
 
 // TestObjects runs the data file about object cells:
@@ -63,10 +65,10 @@ func parseObject(t *testing.T, line string) Object {
 		t.Fatalf("kind %q: %v", words[1], err)
 	}
 	offset := parseOffset(t, words[0])
-	if v, err := strconv.ParseFloat(words[2], 64); err == nil && ObjectKind(kind) == ObjectFloat {
+	if v, err := strconv.ParseFloat(words[2], 64); err == nil && storage.Kind(kind) == storage.KindFloat {
 		return FloatObject(offset, v)
 	}
-	return Object{Offset: offset, Kind: ObjectKind(kind), Data: parseHex(t, words[2])}
+	return Object{Offset: offset, Kind: storage.Kind(kind), Data: parseHex(t, words[2])}
 }
 
 func TestFloatObjectsKeepEveryBit(t *testing.T) {
@@ -81,7 +83,7 @@ func TestFloatObjectsKeepEveryBit(t *testing.T) {
 			t.Errorf("FloatObject(%#x).Float() = %#x, %v", bits, got, err)
 		}
 	}
-	for _, o := range []Object{{Kind: ObjectFloat, Data: make([]byte, 4)}, {Kind: ObjectHistogram, Data: make([]byte, 8)}} {
+	for _, o := range []Object{{Kind: storage.KindFloat, Data: make([]byte, 4)}, {Kind: storage.KindHistogram, Data: make([]byte, 8)}} {
 		if v, err := o.Float(); err == nil {
 			t.Errorf("%v.Float() = %v, want an error", o, v)
 		}
@@ -89,8 +91,8 @@ func TestFloatObjectsKeepEveryBit(t *testing.T) {
 }
 
 func TestSampleKinds(t *testing.T) {
-	for k, want := range map[ObjectKind]bool{
-		ObjectFloat: true, ObjectHistogram: true, ObjectExemplar: false, ObjectStartTime: false, 0: false, 5: false,
+	for k, want := range map[storage.Kind]bool{
+		storage.KindFloat: true, storage.KindHistogram: true, storage.KindExemplar: false, storage.KindStartTime: false, 0: false, 5: false,
 	} {
 		if got := k.IsSample(); got != want {
 			t.Errorf("ObjectKind(%d).IsSample() = %v, want %v", k, got, want)
@@ -103,7 +105,7 @@ func TestRandomObjectsComeBack(t *testing.T) {
 	for range 500 {
 		objects := make([]Object, 1+rng.IntN(40))
 		for i := range objects {
-			objects[i] = Object{rng.Uint32N(rowMillis) / 500 * 500, ObjectKind(rng.IntN(256)), randomBytes(rng, rng.IntN(300))}
+			objects[i] = Object{rng.Uint32N(rowMillis) / 500 * 500, storage.Kind(rng.IntN(256)), randomBytes(rng, rng.IntN(300))}
 		}
 		want := slices.Clone(objects)
 		q, v := AppendObjectCell(nil, nil, objects)

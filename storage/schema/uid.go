@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/tsdbridge/tsdbridge/storage"
 )
 
 // The column families of the tables.
@@ -16,43 +18,12 @@ const (
 	FamilyMeta = "name" // tsdb-meta
 )
 
-// Kind is a kind of UID. Each kind has ids of its own.
-type Kind int
+// UIDQualifier returns the column of a kind in both families of tsdb-uid: plural for metrics alone.
+func UIDQualifier(k storage.NameKind) []byte { return []byte(k.Plural()) }
 
-// The kinds of UIDs.
-const (
-	Metric Kind = iota
-	Tagk
-	Tagv
-)
-
-// Kinds lists them.
-func Kinds() [3]Kind { return [...]Kind{Metric, Tagk, Tagv} }
-
-// String returns the kind's name in flags and texts.
-func (k Kind) String() string {
-	switch k {
-	case Metric:
-		return "metric"
-	case Tagk:
-		return "tagk"
-	case Tagv:
-		return "tagv"
-	}
-	return fmt.Sprintf("Kind(%d)", int(k))
-}
-
-// Qualifier returns the column of the kind in both families of tsdb-uid: plural for metrics alone.
-func (k Kind) Qualifier() []byte {
-	if k == Metric {
-		return []byte("metrics")
-	}
-	return []byte(k.String())
-}
-
-// MetaQualifier returns the column of the kind's UIDMeta in FamilyName: singular for metrics too,
+// UIDMetaQualifier returns the column of a kind's UIDMeta in FamilyName: singular for metrics too,
 // unlike in OpenTSDB's manual.
-func (k Kind) MetaQualifier() []byte { return []byte(k.String() + "_meta") }
+func UIDMetaQualifier(k storage.NameKind) []byte { return []byte(k.String() + "_meta") }
 
 // MaxIDRow returns the row of tsdb-uid with the counters of UIDs.
 func MaxIDRow() []byte { return []byte{0} }

@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"github.com/cockroachdb/datadriven"
+
+	"github.com/tsdbridge/tsdbridge/storage"
 )
 
 // TestUIDs runs the data file about table tsdb-uid:
@@ -81,9 +83,9 @@ func encodeUID(t *testing.T, line string) string {
 
 func columns() string {
 	var out strings.Builder
-	for _, k := range Kinds() {
-		fmt.Fprintf(&out, "%s: row %X %s:%s, %s:%s, %s:%s %s, width %d\n", k, MaxIDRow(), FamilyID, k.Qualifier(),
-			FamilyName, k.Qualifier(), FamilyName, k.MetaQualifier(), strings.ToUpper(k.String()), Layout{2, 4, 5, 0, 1}.Width(k))
+	for _, k := range storage.NameKinds() {
+		fmt.Fprintf(&out, "%s: row %X %s:%s, %s:%s, %s:%s %s, width %d\n", k, MaxIDRow(), FamilyID, UIDQualifier(k),
+			FamilyName, UIDQualifier(k), FamilyName, UIDMetaQualifier(k), strings.ToUpper(k.String()), Layout{2, 4, 5, 0, 1}.Width(k))
 	}
 	fmt.Fprintf(&out, "tsdb-meta: %s:%s %s:%s\ntsdb: %s\n", FamilyMeta, CounterQualifier(), FamilyMeta, MetaQualifier(), FamilyData)
 	return out.String()

@@ -4,10 +4,12 @@ import (
 	"bytes"
 	"math"
 	"testing"
+
+	"github.com/tsdbridge/tsdbridge/storage"
 )
 
 // foldWindow is PromQL's definition.
-func foldWindow(values []float64) (w Window) {
+func foldWindow(values []float64) (w storage.WindowValues) {
 	for i, v := range values {
 		if i == 0 || v < w.Min || math.IsNaN(w.Min) {
 			w.Min = v
@@ -29,7 +31,7 @@ func FuzzWindow(f *testing.F) {
 			values[i] = pool[int(b)%len(pool)]
 		}
 		cut = min(max(cut, 0), len(values))
-		var first, second Window
+		var first, second storage.WindowValues
 		for i, v := range values {
 			if i < cut {
 				first.Add(v)
@@ -46,24 +48,24 @@ func FuzzWindow(f *testing.F) {
 			t.Fatalf("%v cut at %d: %+v, want %+v", values, cut, first, want)
 		}
 		if first.Count > 0 {
-			again, err := ParseWindow(first.AppendValue(nil))
+			again, err := ParseWindow(AppendWindow(nil, &first))
 			if err != nil || again.Count != first.Count || bits(again.Min) != bits(first.Min) || bits(again.Max) != bits(first.Max) || bits(again.Sum) != bits(first.Sum) {
 				t.Fatalf("%+v comes back as %+v, %v", first, again, err)
 			}
 		}
-		if w, err := ParseWindow(value); err == nil && len(value) < 27 && !bytes.Equal(w.AppendValue(nil), value) {
-			t.Fatalf("%X comes back as %X", value, w.AppendValue(nil))
+		if w, err := ParseWindow(value); err == nil && len(value) < 27 && !bytes.Equal(AppendWindow(nil, &w), value) {
+			t.Fatalf("%X comes back as %X", value, AppendWindow(nil, &w))
 		}
 	})
 }
 
 func TestWindowOfHistograms(t *testing.T) {
-	w := Window{Histograms: true}
-	again, err := ParseWindow(w.AppendValue(nil))
+	w := storage.WindowValues{Histograms: true}
+	again, err := ParseWindow(AppendWindow(nil, &w))
 	if err != nil || again != w {
 		t.Fatalf("%+v, %v", again, err)
 	}
-	floats := Window{}
+	floats := storage.WindowValues{}
 	floats.Add(1)
 	if floats.Join(&w); floats != w {
 		t.Errorf("floats and histograms are %+v", floats)

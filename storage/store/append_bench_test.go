@@ -10,12 +10,13 @@ import (
 	"github.com/tsdbridge/tsdbridge/storage/kv"
 	"github.com/tsdbridge/tsdbridge/storage/store"
 	"github.com/tsdbridge/tsdbridge/storage/storetest"
+	"github.com/tsdbridge/tsdbridge/storage/write"
 )
 
 // BenchmarkAppend appends batches of one point of each of a thousand series, in the order of time,
 // written through and buffered.
 func BenchmarkAppend(b *testing.B) {
-	for _, mode := range []storage.WriteMode{storage.WriteThrough, storage.WriteBuffered} {
+	for _, mode := range []write.Mode{write.Through, write.Buffered} {
 		b.Run(string(mode), func(b *testing.B) {
 			s := openForAppends(b, mode)
 			var names []storage.Series
@@ -43,7 +44,7 @@ func BenchmarkAppend(b *testing.B) {
 
 // BenchmarkResolve resolves a thousand new series of a known metric.
 func BenchmarkResolve(b *testing.B) {
-	s := openForAppends(b, storage.WriteThrough)
+	s := openForAppends(b, write.Through)
 	names := make([]storage.Series, 1000)
 	for n := 0; b.Loop(); n++ {
 		for i := range names {
@@ -56,7 +57,7 @@ func BenchmarkResolve(b *testing.B) {
 	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N*len(names)), "ns/series")
 }
 
-func openForAppends(b *testing.B, mode storage.WriteMode) *store.Store {
+func openForAppends(b *testing.B, mode write.Mode) *store.Store {
 	b.Helper()
 	o := store.DefaultOptions()
 	o.Exclusive, o.Mode = true, mode

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/tsdbridge/tsdbridge/storage"
 	"github.com/tsdbridge/tsdbridge/storage/journal"
 	"github.com/tsdbridge/tsdbridge/storage/kv"
 	"github.com/tsdbridge/tsdbridge/storage/schema"
@@ -13,7 +14,7 @@ import (
 // (milliseconds) or a later one, in no particular order, perhaps several times. It is for shared tables: elsewhere stamps tell
 // nothing. An error of visit ends it.
 func (s *Store) EachChangedRow(ctx context.Context, metric string, since int64, visit func(base uint32) error) error {
-	uids, err := s.uids.Lookup(ctx, schema.Metric, []string{metric})
+	uids, err := s.uids.Lookup(ctx, storage.MetricName, []string{metric})
 	if err != nil || uids[0] == "" {
 		return err
 	}

@@ -7,7 +7,7 @@ import (
 
 	"github.com/tsdbridge/tsdbridge/storage"
 	"github.com/tsdbridge/tsdbridge/storage/changes"
-	"github.com/tsdbridge/tsdbridge/storage/schema"
+	"github.com/tsdbridge/tsdbridge/storage/index"
 )
 
 // A Reading is points that somebody has read, and keeps something of. It tells when they change.
@@ -31,7 +31,7 @@ func (s *Store) Read(from, to int64) (*Reading, bool) {
 // Points whose append or deletion has not returned yet may count or not.
 func (r *Reading) Changed(ctx context.Context, wanted func(metric string) bool) int64 {
 	return r.Reading.Changed(func(uid string) bool {
-		names, err := r.store.uids.Names(ctx, schema.Metric, []string{uid})
+		names, err := r.store.uids.Names(ctx, storage.MetricName, []string{uid})
 		return err != nil || names[0] == "" || wanted(names[0])
 	})
 }
@@ -43,7 +43,7 @@ func (r *Reading) ChangesByName(ctx context.Context) (d storage.Changes, ok bool
 		return d, false, nil
 	}
 	uids := slices.Collect(maps.Keys(d.Metrics))
-	names, err := r.store.uids.Names(ctx, schema.Metric, uids)
+	names, err := r.store.uids.Names(ctx, storage.MetricName, uids)
 	if err != nil {
 		return d, false, err
 	}
@@ -59,5 +59,5 @@ func (r *Reading) ChangesByName(ctx context.Context) (d storage.Changes, ok bool
 
 // metricOf returns the UID of the metric of a series.
 func (s *Store) metricOf(ref storage.Ref) string {
-	return s.index.TSUID(ref.ID())[:s.layout.MetricWidth]
+	return s.index.TSUID(index.IDOf(ref))[:s.layout.MetricWidth]
 }

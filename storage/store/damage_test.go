@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/tsdbridge/tsdbridge/storage"
-	"github.com/tsdbridge/tsdbridge/storage/archive"
 	"github.com/tsdbridge/tsdbridge/storage/fsck"
 	"github.com/tsdbridge/tsdbridge/storage/kv"
 	"github.com/tsdbridge/tsdbridge/storage/rollup"
@@ -156,13 +155,13 @@ func TestRemediesOfRolled(t *testing.T) {
 	}
 
 	log.Reset()
-	if err := s.Archives().Put(t.Context(), ref, []archive.Slots{{Step: 60, Times: []int64{damagedHour}, Values: []float64{1}}}); err != nil {
+	if err := s.Archives().Put(t.Context(), ref, []storage.ArchiveSlots{{Step: 60, Times: []int64{damagedHour}, Values: []float64{1}}}); err != nil {
 		t.Fatal(err)
 	}
 	key, qualifier = onlyCell(t, db, "archive")
 	putCell(t, db, "archive", key, qualifier, "\xFF\xFF")
 	read = func() error {
-		return s.Archives().Read(t.Context(), archive.Query{Refs: []storage.Ref{ref}, Step: 60, To: 1 << 32}, func(storage.Ref, []int64, []float64) {})
+		return s.Archives().Read(t.Context(), storage.ArchiveQuery{Refs: []storage.Ref{ref}, Step: 60, To: 1 << 32}, func(storage.Ref, []int64, []float64) {})
 	}
 	err = read()
 	_ = read()

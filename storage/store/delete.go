@@ -5,8 +5,8 @@ import (
 
 	"github.com/tsdbridge/tsdbridge/storage"
 	"github.com/tsdbridge/tsdbridge/storage/index"
+	"github.com/tsdbridge/tsdbridge/storage/register"
 	"github.com/tsdbridge/tsdbridge/storage/retention"
-	"github.com/tsdbridge/tsdbridge/storage/series"
 	"github.com/tsdbridge/tsdbridge/storage/write"
 )
 
@@ -18,14 +18,14 @@ import (
 func (s *Store) Delete(ctx context.Context, d storage.Deletion) (storage.Deleted, error) {
 	w := write.Deletion{Start: d.Start, End: d.End, Whole: d.Whole, Repeated: d.Repeated, IDs: make([]index.ID, len(d.Refs))}
 	if d.Whole {
-		w.Start, w.End = 0, series.MaxTime
+		w.Start, w.End = 0, storage.MaxTime
 	}
 	known := s.index.Len()
 	for i, ref := range d.Refs {
 		if err := ref.Check(known); err != nil {
 			return storage.Deleted{}, err
 		}
-		w.IDs[i] = ref.ID()
+		w.IDs[i] = index.IDOf(ref)
 	}
 	if err := s.forgetFilled(ctx); err != nil {
 		return storage.Deleted{}, err
@@ -62,7 +62,7 @@ func (s *Store) deleteRolled(ctx context.Context, d *write.Deletion, until int64
 func (s *Store) Tally(ctx context.Context, d storage.Deletion) (t storage.Tally, err error) {
 	q := storage.Query{Refs: d.Refs, Start: d.Start, End: d.End, Samples: true, Exemplars: true}
 	if d.Whole {
-		q.Start, q.End = 0, series.MaxTime
+		q.Start, q.End = 0, storage.MaxTime
 	}
 	for p, err := range s.Select(ctx, q) {
 		if err != nil {
@@ -93,10 +93,10 @@ func (s *Store) DeleteByRules(ctx context.Context) error {
 }
 
 // SetRetentionRules replaces the rules of the retention. They must have been checked as those of Options.
-func (s *Store) SetRetentionRules(rules []storage.RetentionRule) {
+func (s *Store) SetRetentionRules(rules []retention.Rule) {
 	s.retention.Store(&rules)
 	s.retainer.SetRules(rules)
 }
 
 // SetSeriesLimits replaces the limits of new series.
-func (s *Store) SetSeriesLimits(limits storage.SeriesLimits) { s.registrar.SetLimits(limits) }
+func (s *Store) SetSeriesLimits(limits register.SeriesLimits) { s.registrar.SetLimits(limits) }

@@ -16,6 +16,7 @@ import (
 	"github.com/tsdbridge/tsdbridge/storage/log/logtest"
 	"github.com/tsdbridge/tsdbridge/storage/store"
 	"github.com/tsdbridge/tsdbridge/storage/storetest"
+	"github.com/tsdbridge/tsdbridge/storage/write"
 )
 
 // gated is an engine at whose gate one caller stops: the one whose context is from through. It makes
@@ -105,7 +106,7 @@ func (s stoppedDeletion) stops(t *testing.T) bool {
 		o.Registerer = registry
 		o.Buffer.FlushDelay, o.Buffer.CheckInterval = 0, 1<<60
 		if s.through {
-			o.Mode, o.LogUnacknowledged = storage.WriteThrough, true
+			o.Mode, o.LogUnacknowledged = write.Through, true
 		}
 	}
 	p := storetest.StartBuffered(t, db, disk, options)
@@ -221,7 +222,7 @@ type damaged struct {
 
 func (d *damaged) Get(ctx context.Context, table, family string, keys [][]byte) ([]kv.Row, error) {
 	if d.is && table == "tsdb" {
-		return nil, kv.ErrDamaged
+		return nil, storage.ErrDamaged
 	}
 	return d.Local.Get(ctx, table, family, keys)
 }
@@ -238,7 +239,7 @@ func TestDeletionMeetsDamage(t *testing.T) {
 		fill(t, p.Store, refs, m)
 		d := storage.Deletion{Refs: refs[:1], Start: deleteBegin + 30*60_000, End: deleteBegin + 130*60_000, Whole: whole}
 		db.is = true
-		if _, err := p.Delete(t.Context(), d); !errors.Is(err, kv.ErrDamaged) {
+		if _, err := p.Delete(t.Context(), d); !errors.Is(err, storage.ErrDamaged) {
 			t.Fatalf("whole %v: %v", whole, err)
 		}
 		db.is = false

@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"github.com/tsdbridge/tsdbridge/storage"
-	"github.com/tsdbridge/tsdbridge/storage/archive"
 	"github.com/tsdbridge/tsdbridge/storage/kv"
 	"github.com/tsdbridge/tsdbridge/storage/log/logtest"
 	"github.com/tsdbridge/tsdbridge/storage/rollup"
@@ -74,7 +73,7 @@ func (r *rolledRace) round() {
 		_ = r.other.Rollups().Put(r.t.Context(), []rollup.Point{{Series: theirs[0], Time: 1356998400, Value: schema.Point{Bits: 1}, Interval: r.hour, Aggregation: "sum"}})
 	})
 	both.Go(func() {
-		_ = r.other.Archives().Put(r.t.Context(), theirs[0], []archive.Slots{{Step: 60, Times: []int64{1356998400}, Values: []float64{1}}})
+		_ = r.other.Archives().Put(r.t.Context(), theirs[0], []storage.ArchiveSlots{{Step: 60, Times: []int64{1356998400}, Values: []float64{1}}})
 	})
 	both.Go(func() {
 		if _, err := r.one.Delete(r.t.Context(), storage.Deletion{Refs: refs, Whole: true}); err != nil {

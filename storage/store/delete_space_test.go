@@ -45,7 +45,7 @@ type fullStore struct {
 
 func (f *fullStore) DiskSpace() error {
 	if f.full {
-		return kv.ErrFull
+		return storage.ErrFull
 	}
 	return nil
 }

@@ -17,6 +17,7 @@ import (
 	"github.com/tsdbridge/tsdbridge/storage/log/logtest"
 	"github.com/tsdbridge/tsdbridge/storage/store"
 	"github.com/tsdbridge/tsdbridge/storage/storetest"
+	"github.com/tsdbridge/tsdbridge/storage/write"
 )
 
 // failing is an engine whose changes fail from one on, once it is armed.
@@ -131,7 +132,7 @@ func (f deletionFault) happens(t *testing.T) bool {
 	keep := func(o *store.Options) {
 		o.Buffer.FlushDelay, o.Buffer.FlushInterval = 1<<60, 1<<60
 		if f.through {
-			o.Mode, o.LogUnacknowledged = storage.WriteThrough, true
+			o.Mode, o.LogUnacknowledged = write.Through, true
 		}
 	}
 	p := storetest.StartBuffered(t, mem, disk, keep)
@@ -251,7 +252,7 @@ func TestSalvageKeepsDeletions(t *testing.T) {
 		p.Stop()
 		mem.left.Store(math.MaxInt64)
 		last := storetest.Open(t, mem)
-		if _, left, err := last.SalvageLog(t.Context(), storage.BufferOptions{Dir: "log", FS: disk.Kill(1)}); err != nil || left != 0 {
+		if _, left, err := last.SalvageLog(t.Context(), write.BufferOptions{Dir: "log", FS: disk.Kill(1)}); err != nil || left != 0 {
 			t.Fatalf("%d records are left: %v", left, err)
 		}
 		if diff := m.Diff(storetest.Read(t, last, storetest.Resolve(t, last, deleteList...))); diff != "" {
@@ -270,7 +271,7 @@ func TestDeleteBesideWriters(t *testing.T) {
 			through := func(o *store.Options) {
 				o.Buffer.FlushDelay = 0
 				if seed%3 == 2 {
-					o.Mode, o.LogUnacknowledged = storage.WriteThrough, true
+					o.Mode, o.LogUnacknowledged = write.Through, true
 				}
 			}
 			p := storetest.StartBuffered(t, db, disk, through)

@@ -6,9 +6,8 @@ import (
 	"time"
 
 	"github.com/tsdbridge/tsdbridge/storage"
+	"github.com/tsdbridge/tsdbridge/storage/index"
 	"github.com/tsdbridge/tsdbridge/storage/rollup/job"
-	"github.com/tsdbridge/tsdbridge/storage/schema"
-	"github.com/tsdbridge/tsdbridge/storage/series"
 )
 
 // newFiller returns what fills rollup tables from points; nil: nothing does.
@@ -19,16 +18,16 @@ func (s *Store) newFiller() *job.Filler {
 	return job.New(job.Options{
 		Rules: s.o.FillRules, Rollups: s.rollups, DB: s.db, Table: s.o.Tables.Tree, Data: s.o.Tables.Data, Layout: s.layout, Catalog: s.catalog,
 		Select: s.reader.Select,
-		TSUID:  func(ref storage.Ref) string { return s.index.TSUID(ref.ID()) },
+		TSUID:  func(ref storage.Ref) string { return s.index.TSUID(index.IDOf(ref)) },
 		Lookup: func(ctx context.Context, metric string) (string, error) {
-			uids, err := s.uids.Lookup(ctx, schema.Metric, []string{metric})
+			uids, err := s.uids.Lookup(ctx, storage.MetricName, []string{metric})
 			if err != nil {
 				return "", err
 			}
 			return uids[0], nil
 		},
 		Name: func(ctx context.Context, uid string) (string, error) {
-			names, err := s.uids.Names(ctx, schema.Metric, []string{uid})
+			names, err := s.uids.Names(ctx, storage.MetricName, []string{uid})
 			if err != nil {
 				return "", err
 			}
@@ -59,7 +58,7 @@ func (s *Store) readyToFill() error {
 		return err
 	}
 	if s.o.Exclusive && s.writer.Unfinished() {
-		return fmt.Errorf("%w: a deletion is not finished", series.ErrNotReady)
+		return fmt.Errorf("%w: a deletion is not finished", storage.ErrNotReady)
 	}
 	return nil
 }

@@ -17,9 +17,12 @@ import (
 	"github.com/tsdbridge/tsdbridge/storage/kv"
 	"github.com/tsdbridge/tsdbridge/storage/log/logtest"
 	"github.com/tsdbridge/tsdbridge/storage/pebble"
+	"github.com/tsdbridge/tsdbridge/storage/retention"
 	"github.com/tsdbridge/tsdbridge/storage/rollup"
+	"github.com/tsdbridge/tsdbridge/storage/rollup/job"
 	"github.com/tsdbridge/tsdbridge/storage/store"
 	"github.com/tsdbridge/tsdbridge/storage/storetest"
+	"github.com/tsdbridge/tsdbridge/storage/write"
 )
 
 const fillConfig = `{"aggregationIds":{"sum":0,"count":1,"min":2,"max":3},"intervals":[
@@ -75,13 +78,13 @@ func (w *filledWorld) start() {
 	w.p = storetest.StartBuffered(w.t, w.db, w.disk, func(o *store.Options) {
 		o.Exclusive, o.Rollups = !w.shared, c
 		o.Now = func() time.Time { return time.UnixMilli(w.clock()) }
-		rule := storage.FillRule{Matches: func(s storage.Series) bool { return s.Metric != "other" }, Delay: 10 * time.Minute, Back: 30 * 24 * time.Hour}
+		rule := job.Rule{Matches: func(s storage.Series) bool { return s.Metric != "other" }, Delay: 10 * time.Minute, Back: 30 * 24 * time.Hour}
 		for i := range c.Intervals {
 			if !c.Intervals[i].Default {
 				rule.Intervals = append(rule.Intervals, &c.Intervals[i])
 			}
 		}
-		o.FillRules = []storage.FillRule{rule}
+		o.FillRules = []job.Rule{rule}
 		if w.change != nil {
 			w.change(o)
 		}
@@ -276,7 +279,7 @@ func TestFillRollups(t *testing.T) {
 		},
 		"memory, through": func(w *filledWorld) {
 			w.db = kv.NewMem(rollupTables()...)
-			w.change = func(o *store.Options) { o.Mode = storage.WriteThrough }
+			w.change = func(o *store.Options) { o.Mode = write.Through }
 		},
 		"embedded": func(w *filledWorld) {
 			e, err := pebble.Open(pebble.Options{InMemory: true, Tables: rollupTables()})
@@ -290,7 +293,7 @@ func TestFillRollups(t *testing.T) {
 			db := kv.NewShared(rollupTables()...)
 			db.SetClock(w.clock)
 			w.db, w.shared = db, true
-			w.change = func(o *store.Options) { o.Mode = storage.WriteThrough }
+			w.change = func(o *store.Options) { o.Mode = write.Through }
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -390,7 +393,7 @@ func TestFillAfterRetention(t *testing.T) {
 	w := newFilledWorld(t, 1)
 	w.db = kv.NewMem(rollupTables()...)
 	w.change = func(o *store.Options) {
-		o.RetentionRules = []storage.RetentionRule{{Name: "m", Age: 48 * time.Hour, Filters: []storage.Filter{{Values: []string{"m"}}}, Matches: func(s storage.Series) bool { return s.Metric == "m" }}}
+		o.RetentionRules = []retention.Rule{{Name: "m", Age: 48 * time.Hour, Filters: []storage.Filter{{Values: []string{"m"}}}, Matches: func(s storage.Series) bool { return s.Metric == "m" }}}
 	}
 	w.start()
 	const hour = 3600_000

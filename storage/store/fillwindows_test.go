@@ -13,8 +13,6 @@ import (
 
 	"github.com/tsdbridge/tsdbridge/storage"
 	"github.com/tsdbridge/tsdbridge/storage/kv"
-	"github.com/tsdbridge/tsdbridge/storage/rollup"
-	"github.com/tsdbridge/tsdbridge/storage/schema"
 )
 
 const staleMarker = 0x7ff0000000000002
@@ -57,7 +55,7 @@ func (w *filledWorld) checkWindows(what string) bool {
 
 // windows returns what PromQL makes of the points of a series, as text.
 func (w *filledWorld) windows(n int, q *storage.WindowQuery) map[string]string {
-	of := map[int64]*schema.Window{}
+	of := map[int64]*storage.WindowValues{}
 	for _, at := range slices.Sorted(maps.Keys(w.points[n])) {
 		v := w.points[n][at].v
 		if at <= q.Start || at > q.End || math.Float64bits(v) == staleMarker {
@@ -68,7 +66,7 @@ func (w *filledWorld) windows(n int, q *storage.WindowQuery) map[string]string {
 			begin = 0
 		}
 		if of[begin] == nil {
-			of[begin] = &schema.Window{}
+			of[begin] = &storage.WindowValues{}
 		}
 		of[begin].Add(v)
 	}
@@ -76,8 +74,8 @@ func (w *filledWorld) windows(n int, q *storage.WindowQuery) map[string]string {
 }
 
 // joined joins windows to longer ones.
-func joined(list []rollup.Window, every int64) map[string]string {
-	of := map[int64]*schema.Window{}
+func joined(list []storage.Window, every int64) map[string]string {
+	of := map[int64]*storage.WindowValues{}
 	for i := range list {
 		begin := int64(list[i].Begin) * 1000
 		if every > 0 {
@@ -86,14 +84,14 @@ func joined(list []rollup.Window, every int64) map[string]string {
 			begin = 0
 		}
 		if of[begin] == nil {
-			of[begin] = &schema.Window{}
+			of[begin] = &storage.WindowValues{}
 		}
-		of[begin].Join(&list[i].Window)
+		of[begin].Join(&list[i].WindowValues)
 	}
 	return texts(of)
 }
 
-func texts(of map[int64]*schema.Window) map[string]string {
+func texts(of map[int64]*storage.WindowValues) map[string]string {
 	list := map[string]string{}
 	for begin, w := range of {
 		list[time.UnixMilli(begin).UTC().Format("02T15:04")] = fmt.Sprintf("%d, %x to %x", w.Count, math.Float64bits(w.Min), math.Float64bits(w.Max))

@@ -11,6 +11,7 @@ import (
 	"github.com/tsdbridge/tsdbridge/storage/schema"
 	"github.com/tsdbridge/tsdbridge/storage/store"
 	"github.com/tsdbridge/tsdbridge/storage/storetest"
+	"github.com/tsdbridge/tsdbridge/storage/write"
 )
 
 // integersIn returns the points of all rows, and which of them are integers.
@@ -118,7 +119,7 @@ func TestForms(t *testing.T) {
 // gives it, in either write mode, after a crash, and when its row is put anew; a correction in
 // either unit leaves one cell.
 func TestUnits(t *testing.T) {
-	for _, mode := range []storage.WriteMode{storage.WriteThrough, storage.WriteBuffered} {
+	for _, mode := range []write.Mode{write.Through, write.Buffered} {
 		t.Run(string(mode), func(t *testing.T) {
 			db, disk := kv.NewShared(storetest.Tables()...), logtest.New(1)
 			start := func() *storetest.Process {

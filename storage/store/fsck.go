@@ -4,11 +4,11 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/tsdbridge/tsdbridge/storage"
 	"github.com/tsdbridge/tsdbridge/storage/fsck"
 	"github.com/tsdbridge/tsdbridge/storage/index"
 	"github.com/tsdbridge/tsdbridge/storage/kv"
 	"github.com/tsdbridge/tsdbridge/storage/schema"
-	"github.com/tsdbridge/tsdbridge/storage/series"
 	"github.com/tsdbridge/tsdbridge/storage/write"
 )
 
@@ -33,7 +33,7 @@ func (s *Store) Fsck(archives *fsck.Archives) *fsck.Checker {
 func (s *Store) adopt(ctx context.Context, tsuid []byte, first, last uint32) error {
 	id, _, err := s.index.Add(tsuid)
 	if err != nil {
-		return fmt.Errorf("%w: %w", series.ErrInvalid, err)
+		return fmt.Errorf("%w: %w", storage.ErrInvalid, err)
 	}
 	if err := s.registrar.Register(ctx, []index.ID{id}); err != nil {
 		return err

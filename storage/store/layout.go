@@ -13,7 +13,6 @@ import (
 	"github.com/tsdbridge/tsdbridge/storage/kv"
 	"github.com/tsdbridge/tsdbridge/storage/layoutcheck"
 	"github.com/tsdbridge/tsdbridge/storage/schema"
-	"github.com/tsdbridge/tsdbridge/storage/series"
 )
 
 // tableLayout sees to it that nothing is read or written with a layout that is not the tables'.
@@ -111,7 +110,7 @@ func (t *tableLayout) pin(ctx context.Context) error {
 		Table: t.table, Family: schema.FamilyID, Row: schema.MaxIDRow(), Qualifier: []byte(schema.LayoutQualifier),
 	}
 	_, err := t.db.CheckAndPut(ctx, column, nil, t.layout.Record())
-	t.unpinned.Store(errors.Is(err, series.ErrFull)) // it is tried again before anything is loaded
+	t.unpinned.Store(errors.Is(err, storage.ErrFull)) // it is tried again before anything is loaded
 	if err != nil {
 		return err
 	}
@@ -149,7 +148,7 @@ func (t *tableLayout) pinAgain(ctx context.Context) error {
 }
 
 // beforeUID is asked before a UID is assigned in shared tables.
-func (t *tableLayout) beforeUID(ctx context.Context, kind schema.Kind, id int64) error {
+func (t *tableLayout) beforeUID(ctx context.Context, kind storage.NameKind, id int64) error {
 	if err := t.prove(ctx); err != nil {
 		return err
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/tsdbridge/tsdbridge/storage/log/logtest"
 	"github.com/tsdbridge/tsdbridge/storage/store"
 	"github.com/tsdbridge/tsdbridge/storage/storetest"
+	"github.com/tsdbridge/tsdbridge/storage/write"
 )
 
 func TestPinLayout(t *testing.T) {
@@ -114,7 +115,7 @@ func TestUnfitTables(t *testing.T) {
 		db, disk := kv.NewMem(storetest.Tables()...), logtest.New(1)
 		fillTables(t, db)
 		buffered := func(o *store.Options) {
-			o.Mode, o.Buffer.Dir, o.Buffer.FS, o.Buffer.SegmentBytes = storage.WriteBuffered, "log", disk, 16<<10
+			o.Mode, o.Buffer.Dir, o.Buffer.FS, o.Buffer.SegmentBytes = write.Buffered, "log", disk, 16<<10
 			neverFlush(o)
 		}
 		killed := storetest.Start(t, db, shared, buffered)

@@ -9,17 +9,18 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/tsdbridge/tsdbridge/storage"
-	"github.com/tsdbridge/tsdbridge/storage/catalog"
 	"github.com/tsdbridge/tsdbridge/storage/compact"
 	"github.com/tsdbridge/tsdbridge/storage/kv"
 	"github.com/tsdbridge/tsdbridge/storage/register"
+	"github.com/tsdbridge/tsdbridge/storage/retention"
 	"github.com/tsdbridge/tsdbridge/storage/rollup"
+	"github.com/tsdbridge/tsdbridge/storage/rollup/job"
 	"github.com/tsdbridge/tsdbridge/storage/schema"
 	"github.com/tsdbridge/tsdbridge/storage/write"
 )
 
 // Tables are the names of the four OpenTSDB tables.
-type Tables = schema.Tables
+type Tables = storage.Tables
 
 // MinRetention is the shortest time for which points can be kept.
 const MinRetention = write.MinRetention
@@ -33,7 +34,7 @@ type Options struct {
 	// Exclusive means that no other process writes to the tables (the local engines): nothing is
 	// refreshed or scanned for.
 	Exclusive bool
-	Index     catalog.SeriesIndex
+	Index     storage.SeriesIndex
 	// Mode is when a point is durable. With LogUnacknowledged there is a log even with
 	// WriteThrough, for the writers that take Logged.
 	Mode              write.Mode
@@ -46,7 +47,7 @@ type Options struct {
 	// ranges.
 	Retention time.Duration
 	// RetentionRules are how long points of some series are kept.
-	RetentionRules []storage.RetentionRule
+	RetentionRules []retention.Rule
 	// CompactAfter is how long after the end of its hour a row of shared tables is compacted, 0:
 	// never.
 	CompactAfter time.Duration
@@ -67,9 +68,9 @@ type Options struct {
 	// ArchiveTable is the table of the coarse archives of Graphite's series; empty: there are none.
 	ArchiveTable string
 	// FillRules are which of them are filled from points.
-	FillRules []storage.FillRule
+	FillRules []job.Rule
 	// Observer, if any, is told of each new series before its tsdb-meta row is written.
-	Observer register.Observer
+	Observer storage.Observer
 	// Appended, if any, is told of each batch when it is durable, before it is acknowledged. It does not keep the batch.
 	Appended func(b *storage.Batch)
 	// Now is the clock.
@@ -83,7 +84,7 @@ func DefaultOptions() Options {
 	return Options{
 		Tables:       Tables{Data: "tsdb", UID: "tsdb-uid", Meta: "tsdb-meta", Tree: "tsdb-tree"},
 		Layout:       schema.DefaultLayout(),
-		Index:        catalog.IndexAuto,
+		Index:        storage.IndexAuto,
 		Mode:         write.Through,
 		Buffer:       write.DefaultBufferOptions(),
 		IndexRefresh: 30 * time.Second,
@@ -102,7 +103,7 @@ func (o Options) Validate() error {
 	switch {
 	case o.Tables.Data == "" || o.Tables.UID == "" || o.Tables.Meta == "" || o.Tables.Tree == "":
 		return errors.New("--storage.table.*: a table name is empty")
-	case o.Index != catalog.IndexAuto && o.Index != catalog.IndexMeta:
+	case o.Index != storage.IndexAuto && o.Index != storage.IndexMeta:
 		return fmt.Errorf("--storage.series-index: %q is neither auto nor meta", o.Index)
 	case o.Mode != write.Through && o.Mode != write.Buffered:
 		return fmt.Errorf("--write.mode: %q is neither through nor buffered", o.Mode)

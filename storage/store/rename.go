@@ -3,12 +3,12 @@ package store
 import (
 	"context"
 
-	"github.com/tsdbridge/tsdbridge/storage/schema"
+	"github.com/tsdbridge/tsdbridge/storage"
 )
 
 // Rename gives the UID of a name another name; see Registrar.Rename. No point and no series is lost:
 // rows and the log have UIDs. Everything that was found or computed by the old name is forgotten.
-func (s *Store) Rename(ctx context.Context, kind schema.Kind, from, to string) error {
+func (s *Store) Rename(ctx context.Context, kind storage.NameKind, from, to string) error {
 	return s.registrar.Rename(ctx, kind, from, to)
 }
 

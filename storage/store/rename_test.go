@@ -14,7 +14,7 @@ import (
 
 // renaming renames a UID in the steps of OpenTSDB's "uid rename" (UniqueId.rename): reverse row,
 // new forward row, old forward row.
-func renaming(t *testing.T, db kv.KV, kind schema.Kind, from, to string) (steps [3]func()) {
+func renaming(t *testing.T, db kv.KV, kind storage.NameKind, from, to string) (steps [3]func()) {
 	t.Helper()
 	rows, err := db.Get(t.Context(), "tsdb-uid", "id", [][]byte{[]byte(from)})
 	if err != nil {
@@ -22,7 +22,7 @@ func renaming(t *testing.T, db kv.KV, kind schema.Kind, from, to string) (steps 
 	}
 	var uid []byte
 	for _, c := range rows[0].Cells {
-		if string(c.Qualifier) == string(kind.Qualifier()) {
+		if string(c.Qualifier) == string(schema.UIDQualifier(kind)) {
 			uid = c.Value
 		}
 	}
@@ -34,12 +34,12 @@ func renaming(t *testing.T, db kv.KV, kind schema.Kind, from, to string) (steps 
 			t.Fatal(err)
 		}
 	}
-	put := func(value []byte) []kv.Put { return []kv.Put{{Qualifier: kind.Qualifier(), Value: value}} }
+	put := func(value []byte) []kv.Put { return []kv.Put{{Qualifier: schema.UIDQualifier(kind), Value: value}} }
 	return [3]func(){
 		func() { apply("name", kv.Mutation{Key: uid, Puts: put([]byte(to))}) },
 		func() { apply("id", kv.Mutation{Key: []byte(to), Puts: put(uid)}) },
 		func() {
-			apply("id", kv.Mutation{Key: []byte(from), Deletes: []kv.Delete{{Qualifier: kind.Qualifier()}}})
+			apply("id", kv.Mutation{Key: []byte(from), Deletes: []kv.Delete{{Qualifier: schema.UIDQualifier(kind)}}})
 		},
 	}
 }
@@ -50,26 +50,26 @@ func renaming(t *testing.T, db kv.KV, kind schema.Kind, from, to string) (steps 
 func TestRename(t *testing.T) {
 	for _, c := range []struct {
 		name     string
-		kind     schema.Kind
+		kind     storage.NameKind
 		from, to string
 		cache    int
 		steps    int  // done before a refresh, the others after it
 		asked    bool // the new name is looked up before the refresh
 		young    bool // the name had its UID a moment ago
 	}{
-		{"metric", schema.Metric, "m", "renamed", 1000, 3, false, false},
-		{"tag key", schema.Tagk, "host", "node", 1000, 3, false, false},
-		{"tag value", schema.Tagv, "a", "b", 1000, 3, false, false},
-		{"reverse row first", schema.Metric, "m", "renamed", 1000, 1, false, false},
-		{"forward row second", schema.Metric, "m", "renamed", 1000, 2, false, false},
-		{"small cache", schema.Metric, "m", "renamed", 4, 3, false, false},
-		{"small cache, tag value", schema.Tagv, "a", "b", 4, 3, false, false},
-		{"asked for", schema.Metric, "m", "renamed", 1000, 3, true, false},
-		{"asked for, tag value", schema.Tagv, "a", "b", 1000, 3, true, false},
-		{"asked for, young", schema.Metric, "m", "renamed", 1000, 3, true, true},
-		{"asked for, young tag value", schema.Tagv, "a", "b", 1000, 3, true, true},
-		{"asked for, reverse row first", schema.Metric, "m", "renamed", 1000, 1, true, false},
-		{"asked for, small cache", schema.Metric, "m", "renamed", 4, 3, true, false},
+		{"metric", storage.MetricName, "m", "renamed", 1000, 3, false, false},
+		{"tag key", storage.TagKeyName, "host", "node", 1000, 3, false, false},
+		{"tag value", storage.TagValueName, "a", "b", 1000, 3, false, false},
+		{"reverse row first", storage.MetricName, "m", "renamed", 1000, 1, false, false},
+		{"forward row second", storage.MetricName, "m", "renamed", 1000, 2, false, false},
+		{"small cache", storage.MetricName, "m", "renamed", 4, 3, false, false},
+		{"small cache, tag value", storage.TagValueName, "a", "b", 4, 3, false, false},
+		{"asked for", storage.MetricName, "m", "renamed", 1000, 3, true, false},
+		{"asked for, tag value", storage.TagValueName, "a", "b", 1000, 3, true, false},
+		{"asked for, young", storage.MetricName, "m", "renamed", 1000, 3, true, true},
+		{"asked for, young tag value", storage.TagValueName, "a", "b", 1000, 3, true, true},
+		{"asked for, reverse row first", storage.MetricName, "m", "renamed", 1000, 1, true, false},
+		{"asked for, small cache", storage.MetricName, "m", "renamed", 4, 3, true, false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			db := kv.NewMem(storetest.Tables()...)
@@ -120,8 +120,8 @@ func TestRename(t *testing.T) {
 			if got := storetest.Resolve(t, s, storetest.Series("m", "host", "a"))[0]; got == old {
 				t.Errorf("the old name is still the series that was renamed")
 			}
-			renamed := map[schema.Kind]storage.Series{
-				schema.Metric: storetest.Series(c.to, "host", "a"), schema.Tagk: storetest.Series("m", c.to, "a"), schema.Tagv: storetest.Series("m", "host", c.to),
+			renamed := map[storage.NameKind]storage.Series{
+				storage.MetricName: storetest.Series(c.to, "host", "a"), storage.TagKeyName: storetest.Series("m", c.to, "a"), storage.TagValueName: storetest.Series("m", "host", c.to),
 			}[c.kind]
 			if got := storetest.Resolve(t, s, renamed)[0]; got != old {
 				t.Errorf("%v is not the series that was renamed to it", renamed)

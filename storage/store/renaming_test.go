@@ -68,16 +68,16 @@ func checkContents(t *testing.T, what string, s *store.Store, want map[string]st
 }
 
 // renamedSeries is the series m{host=a} with one name of a kind in place of its own.
-func renamedSeries(kind schema.Kind, name string) storage.Series {
-	return map[schema.Kind]storage.Series{
-		schema.Metric: storetest.Series(name, "host", "a"), schema.Tagk: storetest.Series("m", name, "a"), schema.Tagv: storetest.Series("m", "host", name),
+func renamedSeries(kind storage.NameKind, name string) storage.Series {
+	return map[storage.NameKind]storage.Series{
+		storage.MetricName: storetest.Series(name, "host", "a"), storage.TagKeyName: storetest.Series("m", name, "a"), storage.TagValueName: storetest.Series("m", "host", name),
 	}[kind]
 }
 
 // A name is renamed while the log has points of its series that are not in the table. After a kill, or a
 // power failure, all points have the new name, and the old name is that of another series.
 func TestRenameKeepsLog(t *testing.T) {
-	for kind, from := range map[schema.Kind]string{schema.Metric: "m", schema.Tagk: "host", schema.Tagv: "a"} {
+	for kind, from := range map[storage.NameKind]string{storage.MetricName: "m", storage.TagKeyName: "host", storage.TagValueName: "a"} {
 		for _, end := range []string{"no end", "kill", "power failure"} {
 			what := fmt.Sprint(kind, ", ", end)
 			db, disk := kv.NewMem(storetest.Tables()...), logtest.New(1)
@@ -119,10 +119,10 @@ func TestRenameAfterCrash(t *testing.T) {
 				p := storetest.Start(t, faulty)
 				writeAt(t, p.Store, storetest.Series("m", "host", "a"), 1)
 				faulty.Fail(method, nth, when)
-				first := p.Rename(t.Context(), schema.Metric, "m", "new")
+				first := p.Rename(t.Context(), storage.MetricName, "m", "new")
 				p.Stop()
 				p = storetest.Start(t, db)
-				again := p.Rename(t.Context(), schema.Metric, "m", "new")
+				again := p.Rename(t.Context(), storage.MetricName, "m", "new")
 				if again != nil && !errors.As(again, new(storage.NoNameError)) {
 					t.Errorf("%s: %v, again: %v", what, first, again)
 				}
@@ -155,7 +155,7 @@ func TestRenameWhileWritten(t *testing.T) {
 	for sent.Load() < 200 {
 		time.Sleep(time.Millisecond) // polling
 	}
-	if err := p.Rename(t.Context(), schema.Metric, "m", "new"); err != nil {
+	if err := p.Rename(t.Context(), storage.MetricName, "m", "new"); err != nil {
 		t.Fatal(err)
 	}
 	for after := sent.Load(); sent.Load() < after+200; {
@@ -180,7 +180,7 @@ func TestRenameWhileWritten(t *testing.T) {
 func checkNamed(t *testing.T, db kv.KV) {
 	t.Helper()
 	var uids []string
-	for row, err := range db.Scan(t.Context(), kv.Scan{Table: "tsdb-uid", Family: "id", Start: []byte{1}, Qualifier: schema.Metric.Qualifier()}) {
+	for row, err := range db.Scan(t.Context(), kv.Scan{Table: "tsdb-uid", Family: "id", Start: []byte{1}, Qualifier: schema.UIDQualifier(storage.MetricName)}) {
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -195,7 +195,7 @@ func checkNamed(t *testing.T, db kv.KV) {
 // Another process over the same tables has the new name after a refresh, for what it finds and for what
 // it writes, and not the old one.
 func TestRenameOverSharedTables(t *testing.T) {
-	for kind, from := range map[schema.Kind]string{schema.Metric: "m", schema.Tagk: "host", schema.Tagv: "a"} {
+	for kind, from := range map[storage.NameKind]string{storage.MetricName: "m", storage.TagKeyName: "host", storage.TagValueName: "a"} {
 		db := kv.NewShared(storetest.Tables()...)
 		var clock atomic.Int64
 		clock.Store(1_700_000_000_000)

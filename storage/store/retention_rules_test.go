@@ -14,16 +14,17 @@ import (
 	"github.com/tsdbridge/tsdbridge/storage"
 	"github.com/tsdbridge/tsdbridge/storage/kv"
 	"github.com/tsdbridge/tsdbridge/storage/log/logtest"
+	"github.com/tsdbridge/tsdbridge/storage/retention"
 	"github.com/tsdbridge/tsdbridge/storage/store"
 	"github.com/tsdbridge/tsdbridge/storage/storetest"
 )
 
 // rulesOf are rules whose filters match too much: by tag, by metric, and everything.
-func rulesOf() []storage.RetentionRule {
+func rulesOf() []retention.Rule {
 	has := func(part string) func(storage.Series) bool {
 		return func(s storage.Series) bool { return strings.Contains(s.String(), part) }
 	}
-	return []storage.RetentionRule{
+	return []retention.Rule{
 		{Name: "host", Age: 5 * time.Hour, Matches: has("host=a"), Filters: []storage.Filter{{Keys: []string{"host"}, Values: []string{"a", "b"}}}},
 		{Name: "metric", Age: 30 * time.Hour, Matches: has("m1"), Filters: []storage.Filter{{Match: func(m string) bool { return m != "m2" }}}},
 		{Name: "all", Age: 60 * time.Hour, Matches: func(storage.Series) bool { return true }},

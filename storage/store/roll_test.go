@@ -10,6 +10,7 @@ import (
 	"github.com/tsdbridge/tsdbridge/storage/log/logtest"
 	"github.com/tsdbridge/tsdbridge/storage/store"
 	"github.com/tsdbridge/tsdbridge/storage/storetest"
+	"github.com/tsdbridge/tsdbridge/storage/write"
 )
 
 // On shared tables, points that were put leave the log of an adapter within a minute, also when
@@ -22,7 +23,7 @@ func TestLogOfSharedTablesEmptiesItself(t *testing.T) {
 	db.SetClock(clock.Load)
 	start := func() *storetest.Process {
 		return storetest.Start(t, db, func(o *store.Options) {
-			o.Exclusive, o.Mode = false, storage.WriteBuffered
+			o.Exclusive, o.Mode = false, write.Buffered
 			o.Now = func() time.Time { return time.UnixMilli(clock.Load()) }
 			o.Buffer.Dir, o.Buffer.FS = "log", disk
 			o.Buffer.FlushDelay, o.Buffer.FlushInterval = 1<<60, 1<<60

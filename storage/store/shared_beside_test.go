@@ -18,6 +18,7 @@ import (
 	"github.com/tsdbridge/tsdbridge/storage/log/logtest"
 	"github.com/tsdbridge/tsdbridge/storage/store"
 	"github.com/tsdbridge/tsdbridge/storage/storetest"
+	"github.com/tsdbridge/tsdbridge/storage/write"
 )
 
 // Adapters write to the same series, correct, flush, follow the journal and are killed, while two of
@@ -116,7 +117,7 @@ func (a *besideAdapter) start() {
 		o.Buffer.Dir, o.Buffer.FS, o.Buffer.SegmentBytes, o.Buffer.CheckInterval = "log", a.disk, 16<<10, 5*time.Millisecond
 		o.Buffer.FlushDelay, o.Buffer.FlushInterval = 1<<60, 1<<60
 		if a.n < 2 {
-			o.Mode = storage.WriteBuffered
+			o.Mode = write.Buffered
 		}
 		o.LogUnacknowledged = a.n == 3
 	})

@@ -18,6 +18,7 @@ import (
 	"github.com/tsdbridge/tsdbridge/storage/schema"
 	"github.com/tsdbridge/tsdbridge/storage/store"
 	"github.com/tsdbridge/tsdbridge/storage/storetest"
+	"github.com/tsdbridge/tsdbridge/storage/write"
 )
 
 // world is some adapters and a TSD on the tables of one cluster, and a plain list of the writes
@@ -77,8 +78,8 @@ func newWorldOf(t *testing.T, seed uint64, skew int64, appends bool) *world {
 	w.clock.Store(1_700_000_000_000)
 	w.db.SetClock(func() int64 { return w.clock.Add(w.deleting.Load()) })
 	for i, flags := range []func(*store.Options){
-		func(o *store.Options) { o.Mode = storage.WriteBuffered },
-		func(o *store.Options) { o.Mode = storage.WriteBuffered },
+		func(o *store.Options) { o.Mode = write.Buffered },
+		func(o *store.Options) { o.Mode = write.Buffered },
 		func(*store.Options) {},
 		func(o *store.Options) { o.LogUnacknowledged = true },
 	} {

@@ -31,7 +31,6 @@ import (
 	"github.com/tsdbridge/tsdbridge/storage/rollup"
 	"github.com/tsdbridge/tsdbridge/storage/rollup/job"
 	"github.com/tsdbridge/tsdbridge/storage/schema"
-	"github.com/tsdbridge/tsdbridge/storage/series"
 	"github.com/tsdbridge/tsdbridge/storage/uid"
 	"github.com/tsdbridge/tsdbridge/storage/write"
 )
@@ -61,7 +60,7 @@ type Store struct {
 	writer      *write.Writer
 	closed      *compact.Compactor // nil: closed rows are not compacted
 	retainer    *retention.Retainer
-	retention   atomic.Pointer[[]storage.RetentionRule]
+	retention   atomic.Pointer[[]retention.Rule]
 	filler      *job.Filler // nil: rollup tables are not filled
 
 	unreadable func(err error) // tells of what is in the tables and cannot be read
@@ -467,7 +466,7 @@ func (s *Store) Ready(ctx context.Context) error {
 		_, err := s.db.Get(ctx, t.table, t.family, [][]byte{schema.MaxIDRow()})
 		switch {
 		case errors.Is(err, kv.ErrNoTable):
-			return fmt.Errorf("%w: table %s is missing: create the tables with \"tsdbridge tables create\"", series.ErrNotReady, t.table)
+			return fmt.Errorf("%w: table %s is missing: create the tables with \"tsdbridge tables create\"", storage.ErrNotReady, t.table)
 		case err != nil:
 			return err
 		}
@@ -486,5 +485,5 @@ func (s *Store) ready() error {
 		}
 		return nil
 	}
-	return fmt.Errorf("%w: %w", series.ErrNotReady, s.loading.Err())
+	return fmt.Errorf("%w: %w", storage.ErrNotReady, s.loading.Err())
 }

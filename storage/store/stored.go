@@ -10,7 +10,6 @@ import (
 	"github.com/tsdbridge/tsdbridge/storage/index"
 	"github.com/tsdbridge/tsdbridge/storage/kv"
 	"github.com/tsdbridge/tsdbridge/storage/row"
-	"github.com/tsdbridge/tsdbridge/storage/series"
 )
 
 // DeleteEmpty deletes series of which nothing is stored but their names: no points, annotations, rolled
@@ -23,7 +22,7 @@ func (s *Store) DeleteEmpty(ctx context.Context, refs []storage.Ref) (storage.De
 		if err := ref.Check(known); err != nil {
 			return storage.Deleted{}, err
 		}
-		ids[i] = ref.ID()
+		ids[i] = index.IDOf(ref)
 	}
 	stored, err := s.stored(ctx, ids, true) // before any append has to wait
 	if err != nil {
@@ -107,9 +106,9 @@ func (s *Store) findPoints(ctx context.Context, ids []index.ID, one bool, found 
 	if len(ids) == 0 {
 		return nil
 	}
-	q := storage.Query{End: series.MaxTime, Samples: true, Exemplars: true, Histograms: true, Annotations: true}
+	q := storage.Query{End: storage.MaxTime, Samples: true, Exemplars: true, Histograms: true, Annotations: true}
 	for _, id := range ids {
-		q.Refs = append(q.Refs, series.RefOf(id))
+		q.Refs = append(q.Refs, index.RefOf(id))
 	}
 	finder := func() storage.PartWorker { return &pointFinder{found: found, one: one} }
 	if err := s.SelectParts(ctx, q, finder); err != nil && !errors.Is(err, errFound) {
@@ -125,11 +124,11 @@ type pointFinder struct {
 	part  []index.ID
 }
 
-func (f *pointFinder) Take(_ context.Context, p series.Part) error {
+func (f *pointFinder) Take(_ context.Context, p storage.Part) error {
 	f.part = f.part[:0]
 	for i := range p.Points {
 		if p.Points[i].Len()+len(p.Points[i].Annotations) > 0 {
-			f.part = append(f.part, p.Points[i].Ref.ID())
+			f.part = append(f.part, index.IDOf(p.Points[i].Ref))
 		}
 	}
 	return nil

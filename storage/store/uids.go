@@ -4,11 +4,10 @@ import (
 	"context"
 
 	"github.com/tsdbridge/tsdbridge/storage"
-	"github.com/tsdbridge/tsdbridge/storage/schema"
 )
 
 // DeleteUID deletes the UID of a name; see Registrar.DeleteUID.
-func (s *Store) DeleteUID(ctx context.Context, kind schema.Kind, name string, force bool) error {
+func (s *Store) DeleteUID(ctx context.Context, kind storage.NameKind, name string, force bool) error {
 	return s.registrar.DeleteUID(ctx, kind, name, force)
 }
 

@@ -17,6 +17,7 @@ import (
 	"github.com/tsdbridge/tsdbridge/storage"
 	"github.com/tsdbridge/tsdbridge/storage/log/logtest"
 	"github.com/tsdbridge/tsdbridge/storage/store"
+	"github.com/tsdbridge/tsdbridge/storage/write"
 )
 
 // RunEmpty deletes series that have no points while others write to them, by each way: every
@@ -252,5 +253,5 @@ func (e *emptying) missing(r *run) (missing []storage.Series) {
 
 // onlyMeta are the options of a process that writes nothing.
 func (e *emptying) onlyMeta(o *store.Options) {
-	o.Index, o.Buffer.Dir, o.Mode = storage.IndexMeta, "", storage.WriteThrough
+	o.Index, o.Buffer.Dir, o.Mode = storage.IndexMeta, "", write.Through
 }

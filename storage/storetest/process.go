@@ -11,6 +11,7 @@ import (
 	"github.com/tsdbridge/tsdbridge/storage/kv"
 	"github.com/tsdbridge/tsdbridge/storage/log"
 	"github.com/tsdbridge/tsdbridge/storage/store"
+	"github.com/tsdbridge/tsdbridge/storage/write"
 )
 
 // Tables returns the four tables under their default names.
@@ -119,7 +120,7 @@ func Resolve(t testing.TB, s *store.Store, list ...storage.Series) []storage.Ref
 func StartBuffered(t testing.TB, db kv.KV, disk log.FS, change ...func(*store.Options)) *Process {
 	t.Helper()
 	return Start(t, db, append([]func(*store.Options){func(o *store.Options) {
-		o.Mode = storage.WriteBuffered
+		o.Mode = write.Buffered
 		o.Buffer.Dir, o.Buffer.FS, o.Buffer.CheckInterval, o.Buffer.SegmentBytes = "log", disk, time.Millisecond, 16<<10
 	}}, change...)...)
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/tsdbridge/tsdbridge/storage/log/logtest"
 	"github.com/tsdbridge/tsdbridge/storage/schema"
 	"github.com/tsdbridge/tsdbridge/storage/store"
+	"github.com/tsdbridge/tsdbridge/storage/write"
 )
 
 // End is how a process ended.
@@ -54,7 +55,7 @@ var ways = []struct {
 	take  func(*rand.Rand, *store.Store) storage.Appender
 }{
 	{"through", func(*rand.Rand, *store.Options) {}, direct},
-	{"buffered", func(_ *rand.Rand, o *store.Options) { o.Mode = storage.WriteBuffered }, direct},
+	{"buffered", func(_ *rand.Rand, o *store.Options) { o.Mode = write.Buffered }, direct},
 	{"logged", func(r *rand.Rand, o *store.Options) { o.LogUnacknowledged = r.IntN(4) > 0 }, func(r *rand.Rand, s *store.Store) storage.Appender {
 		if r.IntN(2) == 0 {
 			return s.Logged()
@@ -62,7 +63,7 @@ var ways = []struct {
 		return s
 	}},
 	{"any", func(r *rand.Rand, o *store.Options) { // a user who cannot decide
-		o.Mode = []storage.WriteMode{storage.WriteThrough, storage.WriteBuffered}[r.IntN(2)]
+		o.Mode = []write.Mode{write.Through, write.Buffered}[r.IntN(2)]
 	}, direct},
 }
 

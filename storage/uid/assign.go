@@ -9,6 +9,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"github.com/tsdbridge/tsdbridge/storage"
 	"github.com/tsdbridge/tsdbridge/storage/kv"
 	"github.com/tsdbridge/tsdbridge/storage/schema"
 )
@@ -17,7 +18,6 @@ import (
 // a name.
 var (
 	ErrExhausted = errors.New("all UIDs are assigned")
-	ErrName      = errors.New("name cannot be stored")
 )
 
 const (
@@ -39,7 +39,7 @@ const (
 // The order of the steps is OpenTSDB's (UniqueId.getOrCreateId): count, write the reverse row,
 // write the forward row, each only if it is absent, so a crash leaves at worst an unused id and
 // never a UID without a name.
-func (d *Dictionary) Assign(ctx context.Context, kind schema.Kind, names []string) (uids []string, errs []error) {
+func (d *Dictionary) Assign(ctx context.Context, kind storage.NameKind, names []string) (uids []string, errs []error) {
 	uids, missing := d.known(kind, names)
 	if !d.db.Exclusive { // elsewhere the table is near, and read once: when it is this call's turn
 		if err := d.fetchForward(ctx, kind, names, uids, missing); err != nil {
@@ -118,7 +118,7 @@ func (n *newNames) encode() {
 		begin := len(all)
 		var err error
 		if all, err = schema.AppendName(all, name); err != nil {
-			n.errs[i] = fmt.Errorf("%w: %w", ErrName, err)
+			n.errs[i] = fmt.Errorf("%w: %w", storage.ErrName, err)
 			continue
 		}
 		n.keys[i] = all[begin:len(all):len(all)]
@@ -149,7 +149,7 @@ func (n *newNames) fail(err error) {
 }
 
 // assignAll gives new names their UIDs or an error.
-func (d *Dictionary) assignAll(ctx context.Context, kind schema.Kind, n *newNames) {
+func (d *Dictionary) assignAll(ctx context.Context, kind storage.NameKind, n *newNames) {
 	n.encode()
 	moment := d.caches[kind].moment()
 	// Another request, or another process, may have been faster while this one waited for its turn.
@@ -161,7 +161,7 @@ func (d *Dictionary) assignAll(ctx context.Context, kind schema.Kind, n *newName
 	if len(open) == 0 {
 		return
 	}
-	if d.random && kind == schema.Metric {
+	if d.random && kind == storage.MetricName {
 		d.assignRandom(ctx, n, open, moment)
 		return
 	}
@@ -192,7 +192,7 @@ func (d *Dictionary) assignAll(ctx context.Context, kind schema.Kind, n *newName
 }
 
 // keep has the caches know the new UIDs.
-func (d *Dictionary) keep(kind schema.Kind, n *newNames, open []int, moment uint64) {
+func (d *Dictionary) keep(kind storage.NameKind, n *newNames, open []int, moment uint64) {
 	for _, i := range open {
 		if n.errs[i] == nil {
 			d.caches[kind].putBoth(n.names[i], n.uids[i], moment)
@@ -211,7 +211,7 @@ func enter(ctx context.Context, turn chan struct{}) (release func(), err error) 
 }
 
 // lookAgain finds the UIDs of names that have one by now.
-func (d *Dictionary) lookAgain(ctx context.Context, kind schema.Kind, n *newNames) error {
+func (d *Dictionary) lookAgain(ctx context.Context, kind storage.NameKind, n *newNames) error {
 	width := d.layout.Width(kind)
 	keys, at := make([][]byte, 0, len(n.order)), make([]int, 0, len(n.order))
 	for _, i := range n.order {
@@ -224,7 +224,7 @@ func (d *Dictionary) lookAgain(ctx context.Context, kind schema.Kind, n *newName
 }
 
 // draw reserves n ids where nothing speaks against an assignment.
-func (d *Dictionary) draw(ctx context.Context, kind schema.Kind, n int) (first int64, err error) {
+func (d *Dictionary) draw(ctx context.Context, kind storage.NameKind, n int) (first int64, err error) {
 	if err := d.Exhausted(kind); err != nil {
 		return 0, err
 	}
@@ -239,7 +239,7 @@ func (d *Dictionary) draw(ctx context.Context, kind schema.Kind, n int) (first i
 
 // reserve draws n consecutive ids and returns the first. TSDs draw one at a time from the same
 // counter.
-func (d *Dictionary) reserve(ctx context.Context, kind schema.Kind, n int) (int64, error) {
+func (d *Dictionary) reserve(ctx context.Context, kind storage.NameKind, n int) (int64, error) {
 	last, err := d.db.Increment(ctx, d.column(schema.FamilyID, schema.MaxIDRow(), kind), int64(n))
 	if err != nil {
 		return 0, fmt.Errorf("count up the %s UIDs: %w", kind, err)
@@ -249,18 +249,18 @@ func (d *Dictionary) reserve(ctx context.Context, kind schema.Kind, n int) (int6
 }
 
 // another returns an id to try in place of one that is in use.
-func (d *Dictionary) another(ctx context.Context, kind schema.Kind) (int64, error) {
-	if d.random && kind == schema.Metric {
+func (d *Dictionary) another(ctx context.Context, kind storage.NameKind) (int64, error) {
+	if d.random && kind == storage.MetricName {
 		return d.randomID(), nil
 	}
 	return d.reserve(ctx, kind, 1)
 }
 
 // assign gives name the id, or the one that another process gave it in the meantime.
-func (d *Dictionary) assign(ctx context.Context, kind schema.Kind, name string, id int64) (string, error) {
+func (d *Dictionary) assign(ctx context.Context, kind storage.NameKind, name string, id int64) (string, error) {
 	raw, err := schema.EncodeName(name)
 	if err != nil {
-		return "", fmt.Errorf("%w: %w", ErrName, err)
+		return "", fmt.Errorf("%w: %w", storage.ErrName, err)
 	}
 	for range attempts {
 		uid, err := schema.EncodeUID(id, d.layout.Width(kind))
@@ -278,7 +278,7 @@ func (d *Dictionary) assign(ctx context.Context, kind schema.Kind, name string, 
 			return "", err
 		}
 	}
-	if d.random && kind == schema.Metric {
+	if d.random && kind == storage.MetricName {
 		return "", fmt.Errorf("%w: %d random UIDs of metrics are all in use", ErrExhausted, attempts)
 	}
 	return "", fmt.Errorf("the counter of %s UIDs in table %s is behind its rows: repair it with OpenTSDB's \"uid fsck fix\"", kind, d.table)
@@ -286,7 +286,7 @@ func (d *Dictionary) assign(ctx context.Context, kind schema.Kind, name string, 
 
 // putForward makes uid the UID of a name, unless another process was faster; then the reverse row
 // of the unused id is taken back, since OpenTSDB's "uid fsck" would report it forever.
-func (d *Dictionary) putForward(ctx context.Context, kind schema.Kind, name, uid []byte) (string, error) {
+func (d *Dictionary) putForward(ctx context.Context, kind storage.NameKind, name, uid []byte) (string, error) {
 	won, err := d.putIfAbsent(ctx, d.column(schema.FamilyID, name, kind), uid)
 	if err != nil {
 		return "", fmt.Errorf("write the %s UID of %q: %w", kind, schema.DecodeName(name), err)
@@ -297,7 +297,7 @@ func (d *Dictionary) putForward(ctx context.Context, kind schema.Kind, name, uid
 	if len(won) != d.layout.Width(kind) {
 		return "", d.badWidth(kind, schema.DecodeName(name), won)
 	}
-	unused := kv.Mutation{Key: uid, Deletes: []kv.Delete{{Qualifier: kind.Qualifier()}}}
+	unused := kv.Mutation{Key: uid, Deletes: []kv.Delete{{Qualifier: schema.UIDQualifier(kind)}}}
 	if err := d.db.Apply(ctx, d.table, schema.FamilyName, []kv.Mutation{unused}); err != nil {
 		return "", fmt.Errorf("take back the unused %s UID %x: %w", kind, uid, err)
 	}
@@ -326,8 +326,8 @@ func (d *Dictionary) putIf(ctx context.Context, c kv.Column, expected, value []b
 	return cell(rows[0], c.Qualifier), nil
 }
 
-func (d *Dictionary) column(family string, row []byte, kind schema.Kind) kv.Column {
-	return kv.Column{Table: d.table, Family: family, Row: row, Qualifier: kind.Qualifier()}
+func (d *Dictionary) column(family string, row []byte, kind storage.NameKind) kv.Column {
+	return kv.Column{Table: d.table, Family: family, Row: row, Qualifier: schema.UIDQualifier(kind)}
 }
 
 func repeat(err error, n int) []error {

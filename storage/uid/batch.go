@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/tsdbridge/tsdbridge/storage"
 	"github.com/tsdbridge/tsdbridge/storage/kv"
 	"github.com/tsdbridge/tsdbridge/storage/schema"
 )
@@ -16,7 +17,7 @@ const manyNames = 8
 // writes to the table, so there is nothing to check and put. All reverse rows are written before the
 // first forward row. ok is false when one of the ids is in use, since the counter is smaller than an
 // id of the table; then nothing was written.
-func (d *Dictionary) assignTogether(ctx context.Context, kind schema.Kind, n *newNames, open []int, first int64) (ok bool, err error) {
+func (d *Dictionary) assignTogether(ctx context.Context, kind storage.NameKind, n *newNames, open []int, first int64) (ok bool, err error) {
 	rows, ok := n.rows(kind, open, first, d.layout.Width(kind))
 	if !ok {
 		return false, nil // assigning one by one finds out which id has no UID
@@ -46,9 +47,9 @@ type newRows struct {
 
 // rows makes the rows of the open names, each table's in the order of its keys. ok is false when an
 // id has no UID of the width.
-func (n *newNames) rows(kind schema.Kind, open []int, first int64, width int) (r newRows, ok bool) {
+func (n *newNames) rows(kind storage.NameKind, open []int, first int64, width int) (r newRows, ok bool) {
 	r = newRows{uids: make([]string, len(open)), reverse: make([]kv.Mutation, len(open)), forward: make([]kv.Mutation, 0, len(open))}
-	puts, qualifier := make([]kv.Put, 2*len(open)), kind.Qualifier()
+	puts, qualifier := make([]kv.Put, 2*len(open)), schema.UIDQualifier(kind)
 	place := make([]int, len(n.names)) // of an open name among them
 	for at, i := range open {
 		uid, err := schema.EncodeUID(first+int64(at), width)
@@ -69,8 +70,8 @@ func (n *newNames) rows(kind schema.Kind, open []int, first int64, width int) (r
 }
 
 // anyUsed reports whether a UID of a kind from first to last has a name.
-func (d *Dictionary) anyUsed(ctx context.Context, kind schema.Kind, first, last []byte) (bool, error) {
-	scan := kv.Scan{Table: d.table, Family: schema.FamilyName, Start: first, Stop: append(slices.Clone(last), 0), Qualifier: kind.Qualifier(), Limit: 1}
+func (d *Dictionary) anyUsed(ctx context.Context, kind storage.NameKind, first, last []byte) (bool, error) {
+	scan := kv.Scan{Table: d.table, Family: schema.FamilyName, Start: first, Stop: append(slices.Clone(last), 0), Qualifier: schema.UIDQualifier(kind), Limit: 1}
 	for _, err := range d.db.Scan(ctx, scan) {
 		return err == nil, err
 	}

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/tsdbridge/tsdbridge/storage"
 	"github.com/tsdbridge/tsdbridge/storage/kv"
 	"github.com/tsdbridge/tsdbridge/storage/kv/kvtest"
 	"github.com/tsdbridge/tsdbridge/storage/schema"
@@ -29,8 +30,8 @@ func manyNames(n int) []string {
 func TestAssignTogether(t *testing.T) {
 	names := manyNames(200)
 	db := newTable()
-	uids, errs := openAlone(db).Assign(t.Context(), schema.Tagv, append(names, "bad \u4e16", names[3]))
-	if errs == nil || !errors.Is(errs[200], uid.ErrName) || errs[0] != nil || uids[201] != uids[3] {
+	uids, errs := openAlone(db).Assign(t.Context(), storage.TagValueName, append(names, "bad \u4e16", names[3]))
+	if errs == nil || !errors.Is(errs[200], storage.ErrName) || errs[0] != nil || uids[201] != uids[3] {
 		t.Fatalf("Assign = %q, %v", uids, errs)
 	}
 	seen := map[string]bool{}
@@ -42,11 +43,11 @@ func TestAssignTogether(t *testing.T) {
 	}
 	// Another process reads the same, in both directions.
 	other := open(db)
-	again, err := other.Lookup(t.Context(), schema.Tagv, names)
+	again, err := other.Lookup(t.Context(), storage.TagValueName, names)
 	if err != nil {
 		t.Fatal(err)
 	}
-	back, err := other.Names(t.Context(), schema.Tagv, again)
+	back, err := other.Names(t.Context(), storage.TagValueName, again)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -62,11 +63,11 @@ func TestAssignTogetherInOrder(t *testing.T) {
 	names := manyNames(100)
 	rand.New(rand.NewPCG(1, 2)).Shuffle(len(names), func(i, j int) { names[i], names[j] = names[j], names[i] })
 	db := newTable()
-	uids, errs := openAlone(db).Assign(t.Context(), schema.Metric, names)
+	uids, errs := openAlone(db).Assign(t.Context(), storage.MetricName, names)
 	if errs != nil {
 		t.Fatal(errs)
 	}
-	back, err := open(db).Names(t.Context(), schema.Metric, uids)
+	back, err := open(db).Names(t.Context(), storage.MetricName, uids)
 	if err != nil || !slices.Equal(back, names) || !slices.IsSorted(uids) {
 		t.Errorf("UIDs %x of %q are those of %q, %v", uids, names, back, err)
 	}
@@ -76,11 +77,11 @@ func TestAssignTogetherInOrder(t *testing.T) {
 // second name.
 func TestAssignTogetherBehind(t *testing.T) {
 	db := newTable()
-	first, errs := openAlone(db).Assign(t.Context(), schema.Metric, manyNames(100))
+	first, errs := openAlone(db).Assign(t.Context(), storage.MetricName, manyNames(100))
 	if errs != nil {
 		t.Fatal(errs)
 	}
-	reset := []kv.Mutation{{Key: schema.MaxIDRow(), Puts: []kv.Put{{Qualifier: schema.Metric.Qualifier(), Value: schema.EncodeCounter(90)}}}}
+	reset := []kv.Mutation{{Key: schema.MaxIDRow(), Puts: []kv.Put{{Qualifier: schema.UIDQualifier(storage.MetricName), Value: schema.EncodeCounter(90)}}}}
 	if err := db.Apply(t.Context(), "tsdb-uid", "id", reset); err != nil {
 		t.Fatal(err)
 	}
@@ -88,7 +89,7 @@ func TestAssignTogetherBehind(t *testing.T) {
 	for i := range others {
 		others[i] = fmt.Sprint("other-", i)
 	}
-	second, errs := openAlone(db).Assign(t.Context(), schema.Metric, others)
+	second, errs := openAlone(db).Assign(t.Context(), storage.MetricName, others)
 	if errs != nil {
 		t.Fatal(errs)
 	}
@@ -113,14 +114,14 @@ func TestAssignTogetherFails(t *testing.T) {
 			db := kvtest.New(newTable())
 			db.Fail(c.method, c.nth, when)
 			d := openAlone(db)
-			if _, errs := d.Assign(t.Context(), schema.Tagk, names); errs == nil {
+			if _, errs := d.Assign(t.Context(), storage.TagKeyName, names); errs == nil {
 				t.Errorf("%v %d fails without an error", c.method, c.nth)
 			}
-			uids, errs := d.Assign(t.Context(), schema.Tagk, names)
+			uids, errs := d.Assign(t.Context(), storage.TagKeyName, names)
 			if errs != nil {
 				t.Fatal(errs)
 			}
-			back, err := open(db).Names(t.Context(), schema.Tagk, uids)
+			back, err := open(db).Names(t.Context(), storage.TagKeyName, uids)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/tsdbridge/tsdbridge/storage"
 	"github.com/tsdbridge/tsdbridge/storage/kv"
 	"github.com/tsdbridge/tsdbridge/storage/schema"
 )
@@ -14,7 +15,7 @@ import (
 // and Delete can be repeated. A row that others change meanwhile stays.
 //
 // Series that have the UID lose a name: who deletes asks before whether there are any.
-func (d *Dictionary) Delete(ctx context.Context, m Mapping) error {
+func (d *Dictionary) Delete(ctx context.Context, m storage.Mapping) error {
 	release, err := enter(ctx, d.assigning[m.Kind])
 	if err != nil {
 		return err
@@ -25,7 +26,7 @@ func (d *Dictionary) Delete(ctx context.Context, m Mapping) error {
 	}
 	key, err := schema.EncodeName(m.Name)
 	if err != nil {
-		return fmt.Errorf("%w: %w", ErrName, err)
+		return fmt.Errorf("%w: %w", storage.ErrName, err)
 	}
 	defer d.caches[m.Kind].forget(string(m.UID), m.Name)
 	if err := d.deleteCell(ctx, d.column(schema.FamilyID, key, m.Kind), m.UID); err != nil {
@@ -38,17 +39,17 @@ func (d *Dictionary) Delete(ctx context.Context, m Mapping) error {
 }
 
 // deleteReverse deletes the reverse row of a UID that has a name, and its document.
-func (d *Dictionary) deleteReverse(ctx context.Context, kind schema.Kind, uid, name []byte) error {
+func (d *Dictionary) deleteReverse(ctx context.Context, kind storage.NameKind, uid, name []byte) error {
 	rows, err := d.db.Get(ctx, d.table, schema.FamilyName, [][]byte{uid})
 	if err != nil {
 		return err
 	}
-	held, ok := findCell(rows[0], kind.Qualifier())
+	held, ok := findCell(rows[0], schema.UIDQualifier(kind))
 	if !ok || !bytes.Equal(held.Value, name) {
 		return nil
 	}
 	gone := []kv.Delete{{Qualifier: []byte(noColumn)}, {Qualifier: held.Qualifier, Time: held.Time}}
-	if document, ok := findCell(rows[0], kind.MetaQualifier()); ok {
+	if document, ok := findCell(rows[0], schema.UIDMetaQualifier(kind)); ok {
 		gone = append(gone, kv.Delete{Qualifier: document.Qualifier, Time: document.Time})
 	}
 	return d.db.Apply(ctx, d.table, schema.FamilyName, []kv.Mutation{{Key: uid, Deletes: gone}})

@@ -8,9 +8,9 @@ import (
 	"fmt"
 	"sync/atomic"
 
+	"github.com/tsdbridge/tsdbridge/storage"
 	"github.com/tsdbridge/tsdbridge/storage/kv"
 	"github.com/tsdbridge/tsdbridge/storage/schema"
-	"github.com/tsdbridge/tsdbridge/storage/series"
 )
 
 // Options of a Dictionary.
@@ -25,7 +25,7 @@ type Options struct {
 	RandomMetrics bool
 	// BeforeAssign, if set, may refuse an assignment. It is called before ids are drawn (id 0) and
 	// again with the first id that was drawn.
-	BeforeAssign func(ctx context.Context, kind schema.Kind, id int64) error
+	BeforeAssign func(ctx context.Context, kind storage.NameKind, id int64) error
 	// Unreadable, if set, is told why a row that is looked up cannot be used.
 	Unreadable func(err error)
 }
@@ -37,7 +37,7 @@ type Dictionary struct {
 	table   string
 	layout  schema.Layout
 	random  bool // UIDs of metrics
-	before  func(ctx context.Context, kind schema.Kind, id int64) error
+	before  func(ctx context.Context, kind storage.NameKind, id int64) error
 	tell    func(err error) // of what cannot be used
 	caches  [3]*cache       // by kind
 	renames renames
@@ -53,7 +53,7 @@ type Dictionary struct {
 func New(db *kv.Engine, o Options) *Dictionary {
 	d := &Dictionary{db: db, table: o.Table, layout: o.Layout, random: o.RandomMetrics, before: o.BeforeAssign, tell: o.Unreadable}
 	if d.before == nil {
-		d.before = func(context.Context, schema.Kind, int64) error { return nil }
+		d.before = func(context.Context, storage.NameKind, int64) error { return nil }
 	}
 	for k := range d.caches {
 		d.caches[k] = newCache(o.CacheEntries)
@@ -73,13 +73,13 @@ func (d *Dictionary) Cached() int {
 
 // Lookup returns the UIDs of names, in order; an unknown name, or one that OpenTSDB cannot hold,
 // gives "". Unknown names are not remembered: another process may assign them at any time.
-func (d *Dictionary) Lookup(ctx context.Context, kind schema.Kind, names []string) ([]string, error) {
+func (d *Dictionary) Lookup(ctx context.Context, kind storage.NameKind, names []string) ([]string, error) {
 	uids, missing := d.known(kind, names)
 	return uids, d.fetchForward(ctx, kind, names, uids, missing)
 }
 
 // known returns the UIDs that are in the cache, and for which of the names there is none.
-func (d *Dictionary) known(kind schema.Kind, names []string) (uids []string, missing []int) {
+func (d *Dictionary) known(kind storage.NameKind, names []string) (uids []string, missing []int) {
 	uids = make([]string, len(names))
 	width := d.layout.Width(kind)
 	for i, name := range names {
@@ -92,7 +92,7 @@ func (d *Dictionary) known(kind schema.Kind, names []string) (uids []string, mis
 }
 
 // fetchForward reads the forward rows of names[i] for each i of missing into uids[i].
-func (d *Dictionary) fetchForward(ctx context.Context, kind schema.Kind, names, uids []string, missing []int) error {
+func (d *Dictionary) fetchForward(ctx context.Context, kind storage.NameKind, names, uids []string, missing []int) error {
 	var keys [][]byte
 	var at []int
 	for _, i := range missing {
@@ -104,7 +104,7 @@ func (d *Dictionary) fetchForward(ctx context.Context, kind schema.Kind, names, 
 }
 
 // fetchKeys is fetchForward for the names at these places, whose keys are given.
-func (d *Dictionary) fetchKeys(ctx context.Context, kind schema.Kind, names, uids []string, keys [][]byte, at []int) error {
+func (d *Dictionary) fetchKeys(ctx context.Context, kind storage.NameKind, names, uids []string, keys [][]byte, at []int) error {
 	if len(keys) == 0 {
 		return nil
 	}
@@ -113,7 +113,7 @@ func (d *Dictionary) fetchKeys(ctx context.Context, kind schema.Kind, names, uid
 	if err != nil {
 		return fmt.Errorf("read UIDs of %d names: %w", len(keys), err)
 	}
-	qualifier := kind.Qualifier()
+	qualifier := schema.UIDQualifier(kind)
 	for r, row := range rows {
 		uid := cell(row, qualifier)
 		if uid == nil {
@@ -130,17 +130,17 @@ func (d *Dictionary) fetchKeys(ctx context.Context, kind schema.Kind, names, uid
 }
 
 // badWidth is a UID in the table that is not of the configured width.
-func (d *Dictionary) badWidth(kind schema.Kind, name string, uid []byte) error {
+func (d *Dictionary) badWidth(kind storage.NameKind, name string, uid []byte) error {
 	err := fmt.Errorf("row %q of %s: the %s UID %X of %q is %d bytes, the configured width is %d: see --storage.uid-width; "+
 		"if this row alone differs, tsdbridge uid fsck finds it", name, d.table, kind, uid, name, len(uid), d.layout.Width(kind))
 	if d.tell != nil {
 		d.tell(err)
 	}
-	return series.RowError{Err: err}
+	return storage.RowError{Err: err}
 }
 
 // Names returns the names of UIDs, in order; a UID without a reverse row gives "".
-func (d *Dictionary) Names(ctx context.Context, kind schema.Kind, uids []string) ([]string, error) {
+func (d *Dictionary) Names(ctx context.Context, kind storage.NameKind, uids []string) ([]string, error) {
 	names := make([]string, len(uids))
 	var keys [][]byte
 	var at []int
@@ -163,7 +163,7 @@ func (d *Dictionary) Names(ctx context.Context, kind schema.Kind, uids []string)
 		return nil, fmt.Errorf("read names of %d UIDs: %w", len(keys), err)
 	}
 	for r, row := range rows {
-		if raw := cell(row, kind.Qualifier()); raw != nil {
+		if raw := cell(row, schema.UIDQualifier(kind)); raw != nil {
 			if names[at[r]] = schema.DecodeName(raw); len(row.Key) != width {
 				continue
 			}

@@ -8,31 +8,10 @@ import (
 	"strings"
 	"time"
 
+	"github.com/tsdbridge/tsdbridge/storage"
 	"github.com/tsdbridge/tsdbridge/storage/kv"
 	"github.com/tsdbridge/tsdbridge/storage/schema"
 )
-
-// CheckOptions tell what Check mends, and whom it tells.
-type CheckOptions struct {
-	// Fix mends what can be mended, DeleteUnknown also deletes columns that are none of OpenTSDB's.
-	Fix, DeleteUnknown bool
-	// Used returns those of some UIDs that series have. It may take long.
-	Used func(ctx context.Context, suspects []Mapping) (map[string]bool, error) // by Mapping.Key
-	// Print gets a line for each finding and for each mend.
-	Print func(line string)
-	Now   func() time.Time
-}
-
-// Key tells UIDs of all kinds apart.
-func (m Mapping) Key() string { return m.Kind.String() + string(m.UID) }
-
-// A CheckReport is what Check found.
-type CheckReport struct {
-	Cells    int `json:"cells"`
-	Errors   int `json:"errors"`
-	Warnings int `json:"warnings"` // what harms nobody
-	Mended   int `json:"mended"`   // of both
-}
 
 // inProgress is how old what looks unfinished must be: a younger one may be an assignment, or a rename,
 // that is under way.
@@ -55,7 +34,7 @@ const (
 //   - A reverse row of another name than its one forward row gets that name.
 //   - Of two UIDs of one name the one of the forward row stays, if no series has the other one.
 //   - A counter that is too small is counted up; one that is not of 8 bytes is written anew.
-func (d *Dictionary) Check(ctx context.Context, o CheckOptions) (CheckReport, error) {
+func (d *Dictionary) Check(ctx context.Context, o storage.UIDCheck) (storage.UIDReport, error) {
 	c := &checking{Dictionary: d, o: o}
 	if err := c.forwards(ctx); err != nil {
 		return c.report, err
@@ -75,11 +54,11 @@ func (d *Dictionary) Check(ctx context.Context, o CheckOptions) (CheckReport, er
 // checking is one call of Check.
 type checking struct {
 	*Dictionary
-	o        CheckOptions
-	report   CheckReport
+	o        storage.UIDCheck
+	report   storage.UIDReport
 	greatest [3]int64 // by kind
 	entries  [2][3]int
-	suspects []Mapping
+	suspects []storage.Mapping
 }
 
 func (c *checking) errorf(format string, args ...any) {
@@ -99,28 +78,28 @@ func (c *checking) fixed(format string, args ...any) {
 
 // forwards goes over the names.
 func (c *checking) forwards(ctx context.Context) error {
-	return c.rows(ctx, schema.FamilyID, c.forward, func(m Mapping) kv.Column {
+	return c.rows(ctx, schema.FamilyID, c.forward, func(m storage.Mapping) kv.Column {
 		return c.column(schema.FamilyName, m.UID, m.Kind)
-	}, func(m Mapping, reverse []byte) bool { return schema.DecodeName(reverse) == m.Name }, c.checkForward)
+	}, func(m storage.Mapping, reverse []byte) bool { return schema.DecodeName(reverse) == m.Name }, c.checkForward)
 }
 
 // reverses goes over the UIDs.
 func (c *checking) reverses(ctx context.Context) error {
-	return c.rows(ctx, schema.FamilyName, c.reverse, func(m Mapping) kv.Column {
+	return c.rows(ctx, schema.FamilyName, c.reverse, func(m storage.Mapping) kv.Column {
 		key, _ := schema.EncodeName(m.Name) // it was decoded of one
 		return c.column(schema.FamilyID, key, m.Kind)
-	}, func(m Mapping, forward []byte) bool { return bytes.Equal(forward, m.UID) }, c.checkReverse)
+	}, func(m storage.Mapping, forward []byte) bool { return bytes.Equal(forward, m.UID) }, c.checkReverse)
 }
 
 // rows goes over the rows of a family. parse makes mappings of cells; those whose opposite cell does not
 // agree are checked one by one.
 func (c *checking) rows(
-	ctx context.Context, family string, parse func(kind schema.Kind, key []byte, cell kv.Cell) (Mapping, bool),
-	opposite func(Mapping) kv.Column, agrees func(Mapping, []byte) bool, check func(context.Context, Mapping) error,
+	ctx context.Context, family string, parse func(kind storage.NameKind, key []byte, cell kv.Cell) (storage.Mapping, bool),
+	opposite func(storage.Mapping) kv.Column, agrees func(storage.Mapping, []byte) bool, check func(context.Context, storage.Mapping) error,
 ) error {
-	var batch []Mapping
+	var batch []storage.Mapping
 	flush := func() error {
-		for _, kind := range schema.Kinds() {
+		for _, kind := range storage.NameKinds() {
 			if err := c.compare(ctx, kind, batch, opposite, agrees, check); err != nil {
 				return err
 			}
@@ -159,13 +138,13 @@ const ours = "tsdbridge."
 
 // kindOf returns the kind that a column is of. ok is false for columns of other things; unknown ones are
 // reported.
-func (c *checking) kindOf(ctx context.Context, family string, key []byte, cell kv.Cell) (kind schema.Kind, ok bool, err error) {
+func (c *checking) kindOf(ctx context.Context, family string, key []byte, cell kv.Cell) (kind storage.NameKind, ok bool, err error) {
 	known := strings.HasPrefix(string(cell.Qualifier), ours) || string(cell.Qualifier) == string(schema.MetaQualifier()) || string(cell.Qualifier) == string(schema.CounterQualifier())
-	for _, kind := range schema.Kinds() {
-		if bytes.Equal(cell.Qualifier, kind.Qualifier()) {
+	for _, kind := range storage.NameKinds() {
+		if bytes.Equal(cell.Qualifier, schema.UIDQualifier(kind)) {
 			return kind, true, nil
 		}
-		known = known || bytes.Equal(cell.Qualifier, kind.MetaQualifier())
+		known = known || bytes.Equal(cell.Qualifier, schema.UIDMetaQualifier(kind))
 	}
 	if known {
 		return 0, false, nil
@@ -183,32 +162,32 @@ func (c *checking) kindOf(ctx context.Context, family string, key []byte, cell k
 }
 
 // forward reads a forward row.
-func (c *checking) forward(kind schema.Kind, key []byte, cell kv.Cell) (Mapping, bool) {
-	m := Mapping{kind, schema.DecodeName(key), cell.Value}
+func (c *checking) forward(kind storage.NameKind, key []byte, cell kv.Cell) (storage.Mapping, bool) {
+	m := storage.Mapping{Kind: kind, Name: schema.DecodeName(key), UID: cell.Value}
 	c.entries[0][kind]++
 	return m, c.measured(m)
 }
 
 // reverse reads a reverse row.
-func (c *checking) reverse(kind schema.Kind, key []byte, cell kv.Cell) (Mapping, bool) {
-	m := Mapping{kind, schema.DecodeName(cell.Value), key}
+func (c *checking) reverse(kind storage.NameKind, key []byte, cell kv.Cell) (storage.Mapping, bool) {
+	m := storage.Mapping{Kind: kind, Name: schema.DecodeName(cell.Value), UID: key}
 	c.entries[1][kind]++
 	if m.Name == "" {
-		c.errorf("%s ID %X has an empty name", kind.Qualifier(), key)
+		c.errorf("%s ID %X has an empty name", kind.Plural(), key)
 		return m, false
 	}
 	return m, c.measured(m)
 }
 
 // measured checks the length of a UID, and notes the greatest one.
-func (c *checking) measured(m Mapping) bool {
+func (c *checking) measured(m storage.Mapping) bool {
 	if width := c.layout.Width(m.Kind); len(m.UID) != width {
-		c.errorf("Invalid %s ID of length %d (expected: %d): %s -> %X", m.Kind.Qualifier(), len(m.UID), width, m.Name, m.UID)
+		c.errorf("Invalid %s ID of length %d (expected: %d): %s -> %X", m.Kind.Plural(), len(m.UID), width, m.Name, m.UID)
 		return false
 	}
 	id := int64(numberOf(string(m.UID)))
 	if id == 0 {
-		c.errorf("%s %q has the ID 0, which no name has", m.Kind.Qualifier(), m.Name)
+		c.errorf("%s %q has the ID 0, which no name has", m.Kind.Plural(), m.Name)
 		return false
 	}
 	c.greatest[m.Kind] = max(c.greatest[m.Kind], id)
@@ -217,10 +196,10 @@ func (c *checking) measured(m Mapping) bool {
 
 // compare reads the opposite cells of the mappings of a kind, and checks those that do not agree.
 func (c *checking) compare(
-	ctx context.Context, kind schema.Kind, all []Mapping,
-	opposite func(Mapping) kv.Column, agrees func(Mapping, []byte) bool, check func(context.Context, Mapping) error,
+	ctx context.Context, kind storage.NameKind, all []storage.Mapping,
+	opposite func(storage.Mapping) kv.Column, agrees func(storage.Mapping, []byte) bool, check func(context.Context, storage.Mapping) error,
 ) error {
-	var of []Mapping
+	var of []storage.Mapping
 	var keys [][]byte
 	at := map[string]int{}
 	family := ""
@@ -244,7 +223,7 @@ func (c *checking) compare(
 		return fmt.Errorf("read %d rows of %s: %w", len(keys), c.table, err)
 	}
 	for _, m := range of {
-		value := cell(rows[at[string(opposite(m).Row)]], kind.Qualifier())
+		value := cell(rows[at[string(opposite(m).Row)]], schema.UIDQualifier(kind))
 		if value != nil && agrees(m, value) {
 			continue
 		}
@@ -256,7 +235,7 @@ func (c *checking) compare(
 }
 
 // checkForward checks a forward row whose reverse row did not agree.
-func (c *checking) checkForward(ctx context.Context, m Mapping) error {
+func (c *checking) checkForward(ctx context.Context, m storage.Mapping) error {
 	release, err := enter(ctx, c.assigning[m.Kind])
 	if err != nil {
 		return err
@@ -264,7 +243,7 @@ func (c *checking) checkForward(ctx context.Context, m Mapping) error {
 	defer release()
 	key, err := schema.EncodeName(m.Name)
 	if err != nil {
-		c.errorf("%s %q: %v", m.Kind.Qualifier(), m.Name, err)
+		c.errorf("%s %q: %v", m.Kind.Plural(), m.Name, err)
 		return nil
 	}
 	forward, ok, err := c.cell(ctx, c.column(schema.FamilyID, key, m.Kind))
@@ -276,11 +255,11 @@ func (c *checking) checkForward(ctx context.Context, m Mapping) error {
 	case err != nil || bytes.Equal(named, key):
 		return err
 	case named == nil:
-		c.errorf("Forward %s mapping is missing reverse mapping: %s -> %X", m.Kind.Qualifier(), m.Name, m.UID)
+		c.errorf("Forward %s mapping is missing reverse mapping: %s -> %X", m.Kind.Plural(), m.Name, m.UID)
 		return c.restoreReverse(ctx, m, nil, key)
 	}
 	found := schema.DecodeName(named)
-	c.errorf("Forward %s mapping %s -> %X is different than reverse mapping: %X -> %s", m.Kind.Qualifier(), m.Name, m.UID, m.UID, found)
+	c.errorf("Forward %s mapping %s -> %X is different than reverse mapping: %X -> %s", m.Kind.Plural(), m.Name, m.UID, m.UID, found)
 	other, err := c.value(ctx, c.column(schema.FamilyID, named, m.Kind))
 	if err != nil || !c.o.Fix {
 		return err
@@ -296,7 +275,7 @@ func (c *checking) checkForward(ctx context.Context, m Mapping) error {
 		return fmt.Errorf("delete the %s UID of %q: %w", m.Kind, m.Name, err)
 	}
 	c.caches[m.Kind].forget(string(m.UID), m.Name, found)
-	c.fixed("Removed forward %s mapping for %s -> %X, which stays that of %s", m.Kind.Qualifier(), m.Name, m.UID, found)
+	c.fixed("Removed forward %s mapping for %s -> %X, which stays that of %s", m.Kind.Plural(), m.Name, m.UID, found)
 	return nil
 }
 
@@ -306,7 +285,7 @@ func (c *checking) young(time int64) bool {
 }
 
 // restoreReverse writes the reverse row of a mapping if it holds what was read.
-func (c *checking) restoreReverse(ctx context.Context, m Mapping, held, name []byte) error {
+func (c *checking) restoreReverse(ctx context.Context, m storage.Mapping, held, name []byte) error {
 	if !c.o.Fix {
 		return nil
 	}
@@ -316,13 +295,13 @@ func (c *checking) restoreReverse(ctx context.Context, m Mapping, held, name []b
 	}
 	c.caches[m.Kind].forget(string(m.UID), m.Name, schema.DecodeName(held))
 	if bytes.Equal(now, name) {
-		c.fixed("Restoring %s reverse mapping: %X -> %s", m.Kind.Qualifier(), m.UID, m.Name)
+		c.fixed("Restoring %s reverse mapping: %X -> %s", m.Kind.Plural(), m.UID, m.Name)
 	}
 	return nil
 }
 
 // checkReverse checks a reverse row whose forward row did not agree.
-func (c *checking) checkReverse(ctx context.Context, m Mapping) error {
+func (c *checking) checkReverse(ctx context.Context, m storage.Mapping) error {
 	release, err := enter(ctx, c.assigning[m.Kind])
 	if err != nil {
 		return err
@@ -340,7 +319,7 @@ func (c *checking) checkReverse(ctx context.Context, m Mapping) error {
 	case forward != nil:
 		return c.twice(ctx, m, forward)
 	}
-	c.warnf("Reverse %s mapping is missing forward mapping: %s -> %X", m.Kind.Qualifier(), m.Name, m.UID)
+	c.warnf("Reverse %s mapping is missing forward mapping: %s -> %X", m.Kind.Plural(), m.Name, m.UID)
 	if !c.o.Fix {
 		return nil
 	}
@@ -350,20 +329,20 @@ func (c *checking) checkReverse(ctx context.Context, m Mapping) error {
 	}
 	c.caches[m.Kind].forget(string(m.UID), m.Name)
 	if bytes.Equal(held, m.UID) {
-		c.fixed("Restoring %s forward mapping: %s -> %X", m.Kind.Qualifier(), m.Name, m.UID)
+		c.fixed("Restoring %s forward mapping: %s -> %X", m.Kind.Plural(), m.Name, m.UID)
 	}
 	return nil
 }
 
 // twice is a name of two UIDs. forward is the one of its forward row.
-func (c *checking) twice(ctx context.Context, m Mapping, forward []byte) error {
-	c.errorf("Inconsistent reverse %s mapping %X -> %s vs %s -> %X", m.Kind.Qualifier(), m.UID, m.Name, m.Name, forward)
+func (c *checking) twice(ctx context.Context, m storage.Mapping, forward []byte) error {
+	c.errorf("Inconsistent reverse %s mapping %X -> %s vs %s -> %X", m.Kind.Plural(), m.UID, m.Name, m.Name, forward)
 	named, err := c.named(ctx, m.Kind, forward)
 	if err != nil || schema.DecodeName(named) != m.Name {
 		return err // the forward row is wrong
 	}
 	if len(c.suspects) < mostSuspects {
-		c.suspects = append(c.suspects, Mapping{m.Kind, m.Name, slices.Clone(m.UID)})
+		c.suspects = append(c.suspects, storage.Mapping{Kind: m.Kind, Name: m.Name, UID: slices.Clone(m.UID)})
 	}
 	return nil
 }
@@ -379,7 +358,7 @@ func (c *checking) unused(ctx context.Context) error {
 	}
 	for _, m := range c.suspects {
 		if used[m.Key()] {
-			c.o.Print(fmt.Sprintf("not mended: series have the %s ID %X, and show the name %s", m.Kind.Qualifier(), m.UID, m.Name))
+			c.o.Print(fmt.Sprintf("not mended: series have the %s ID %X, and show the name %s", m.Kind.Plural(), m.UID, m.Name))
 			continue
 		}
 		key, err := schema.EncodeName(m.Name)
@@ -390,14 +369,14 @@ func (c *checking) unused(ctx context.Context) error {
 			return fmt.Errorf("delete the name of %s UID %X: %w", m.Kind, m.UID, err)
 		}
 		c.caches[m.Kind].forget(string(m.UID), m.Name)
-		c.fixed("Removed %s reverse mapping: %X -> %s", m.Kind.Qualifier(), m.UID, m.Name)
+		c.fixed("Removed %s reverse mapping: %X -> %s", m.Kind.Plural(), m.UID, m.Name)
 	}
 	return nil
 }
 
 // counters compares the counters with the greatest UIDs.
 func (c *checking) counters(ctx context.Context) error {
-	for _, kind := range schema.Kinds() {
+	for _, kind := range storage.NameKinds() {
 		if err := c.counter(ctx, kind); err != nil {
 			return fmt.Errorf("counter of %s UIDs in table %s: %w", kind, c.table, err)
 		}
@@ -405,7 +384,7 @@ func (c *checking) counters(ctx context.Context) error {
 	return nil
 }
 
-func (c *checking) counter(ctx context.Context, kind schema.Kind) error {
+func (c *checking) counter(ctx context.Context, kind storage.NameKind) error {
 	release, err := enter(ctx, c.assigning[kind])
 	if err != nil {
 		return err
@@ -419,14 +398,14 @@ func (c *checking) counter(ctx context.Context, kind schema.Kind) error {
 	drawn := int64(0)
 	if raw != nil {
 		if drawn, err = schema.DecodeCounter(raw); err != nil {
-			c.errorf("Invalid maximum ID for %s: should be on 8 bytes: %X", kind.Qualifier(), raw)
+			c.errorf("Invalid maximum ID for %s: should be on 8 bytes: %X", kind.Plural(), raw)
 			return c.rewriteCounter(ctx, kind, column, raw)
 		}
 	}
 	greatest, entries := c.greatest[kind], int64(max(c.entries[0][kind], c.entries[1][kind]))
 	switch {
 	case drawn < greatest:
-		c.errorf("We found an ID of %d for %s but the max ID is only %d!  Future IDs may be double-assigned!", greatest, kind.Qualifier(), drawn)
+		c.errorf("We found an ID of %d for %s but the max ID is only %d!  Future IDs may be double-assigned!", greatest, kind.Plural(), drawn)
 		if !c.o.Fix {
 			return nil
 		}
@@ -436,14 +415,14 @@ func (c *checking) counter(ctx context.Context, kind schema.Kind) error {
 			return err
 		}
 		c.drawn(kind, now)
-		c.fixed("Updated max ID for %s to %d", kind.Qualifier(), now)
+		c.fixed("Updated max ID for %s to %d", kind.Plural(), now)
 	case drawn > entries:
-		c.warnf("Max ID for %s is %d but only %d entries were found.  Maybe %d IDs were deleted?", kind.Qualifier(), drawn, entries, drawn-entries)
+		c.warnf("Max ID for %s is %d but only %d entries were found.  Maybe %d IDs were deleted?", kind.Plural(), drawn, entries, drawn-entries)
 	}
 	return nil
 }
 
-func (c *checking) rewriteCounter(ctx context.Context, kind schema.Kind, column kv.Column, raw []byte) error {
+func (c *checking) rewriteCounter(ctx context.Context, kind storage.NameKind, column kv.Column, raw []byte) error {
 	if !c.o.Fix {
 		return nil
 	}
@@ -453,7 +432,7 @@ func (c *checking) rewriteCounter(ctx context.Context, kind schema.Kind, column 
 		return err
 	}
 	if bytes.Equal(held, value) {
-		c.fixed("Wrote the max ID for %s anew: %d", kind.Qualifier(), c.greatest[kind])
+		c.fixed("Wrote the max ID for %s anew: %d", kind.Plural(), c.greatest[kind])
 	}
 	return nil
 }

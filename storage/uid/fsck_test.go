@@ -9,9 +9,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/tsdbridge/tsdbridge/storage"
 	"github.com/tsdbridge/tsdbridge/storage/kv"
-	"github.com/tsdbridge/tsdbridge/storage/schema"
-	"github.com/tsdbridge/tsdbridge/storage/uid"
 )
 
 // A damage is one cell of tsdb-uid as it should not be; without a value it is deleted.
@@ -30,13 +29,13 @@ func (d damage) apply(t *testing.T, db kv.KV) {
 
 // check runs a check as of an hour after now, and returns what it printed. used are the hexadecimal UIDs
 // that series have.
-func check(t *testing.T, db kv.KV, exclusive, fix, unknown bool, used ...string) (uid.CheckReport, []string) {
+func check(t *testing.T, db kv.KV, exclusive, fix, unknown bool, used ...string) (storage.UIDReport, []string) {
 	t.Helper()
 	var lines []string
-	report, err := openOver(db, exclusive).Check(t.Context(), uid.CheckOptions{
+	report, err := openOver(db, exclusive).Check(t.Context(), storage.UIDCheck{
 		Fix: fix, DeleteUnknown: unknown, Print: func(line string) { lines = append(lines, line) },
 		Now: func() time.Time { return time.Now().Add(time.Hour) },
-		Used: func(_ context.Context, suspects []uid.Mapping) (map[string]bool, error) {
+		Used: func(_ context.Context, suspects []storage.Mapping) (map[string]bool, error) {
 			found := map[string]bool{}
 			for _, m := range suspects {
 				if slices.Contains(used, fmt.Sprintf("%x", m.UID)) {
@@ -156,7 +155,7 @@ func TestCheckLeavesWhatIsUnderWay(t *testing.T) {
 			one.apply(t, db)
 		}
 		before := dump(t, db)
-		_, err := openOver(db, true).Check(t.Context(), uid.CheckOptions{Fix: true, Print: func(string) {}, Now: time.Now})
+		_, err := openOver(db, true).Check(t.Context(), storage.UIDCheck{Fix: true, Print: func(string) {}, Now: time.Now})
 		if err != nil || dump(t, db) != before {
 			t.Errorf("%v, %v: the table is\n%s, was\n%s", d, err, dump(t, db), before)
 		}
@@ -174,7 +173,7 @@ func TestCheckRandomDamage(t *testing.T) {
 		for i := range names {
 			names[i] = fmt.Sprint("n", i)
 		}
-		uids, errs := d.Assign(t.Context(), schema.Tagv, names)
+		uids, errs := d.Assign(t.Context(), storage.TagValueName, names)
 		if errs != nil {
 			t.Fatal(errs)
 		}
@@ -197,7 +196,7 @@ func TestCheckRandomDamage(t *testing.T) {
 		for i := 0; i < len(uids); i += 2 {
 			used = append(used, fmt.Sprintf("%x", uids[i]))
 		}
-		before, err := openOver(db, true).Names(t.Context(), schema.Tagv, uids)
+		before, err := openOver(db, true).Names(t.Context(), storage.TagValueName, uids)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -208,7 +207,7 @@ func TestCheckRandomDamage(t *testing.T) {
 		if _, lines := check(t, db, true, true, true, used...); dump(t, db) != fixed {
 			t.Errorf("seed %d: another fix changes the table: %s", seed, strings.Join(lines, "\n"))
 		}
-		after, err := openOver(db, true).Names(t.Context(), schema.Tagv, uids)
+		after, err := openOver(db, true).Names(t.Context(), storage.TagValueName, uids)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -233,7 +232,7 @@ func TestDelete(t *testing.T) {
 		renamedTable(t, db)
 		damage{"name", two, "metric_meta", "{}"}.apply(t, db)
 		d := openOver(db, exclusive)
-		m, err := d.MappingOf(t.Context(), schema.Metric, "old")
+		m, err := d.MappingOf(t.Context(), storage.MetricName, "old")
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -245,7 +244,7 @@ func TestDelete(t *testing.T) {
 		if got := dump(t, db); got != want {
 			t.Errorf("%s: the table is\n%s, want\n%s", engine, got, want)
 		}
-		if uids, errs := d.Assign(t.Context(), schema.Metric, []string{"old"}); errs != nil || uids[0] != three {
+		if uids, errs := d.Assign(t.Context(), storage.MetricName, []string{"old"}); errs != nil || uids[0] != three {
 			t.Errorf("%s: Assign = %q, %v", engine, uids, errs)
 		}
 	}

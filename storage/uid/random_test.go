@@ -6,6 +6,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/tsdbridge/tsdbridge/storage"
 	"github.com/tsdbridge/tsdbridge/storage/kv"
 	"github.com/tsdbridge/tsdbridge/storage/schema"
 	"github.com/tsdbridge/tsdbridge/storage/uid"
@@ -35,7 +36,7 @@ func TestRandomMetrics(t *testing.T) {
 		for p := range processes {
 			group.Go(func() {
 				var errs []error
-				if uids[p], errs = openRandom(db, exclusive, 1).Assign(t.Context(), schema.Metric, names); errs != nil {
+				if uids[p], errs = openRandom(db, exclusive, 1).Assign(t.Context(), storage.MetricName, names); errs != nil {
 					t.Error(errs)
 				}
 			})
@@ -59,7 +60,7 @@ func TestRandomMetrics(t *testing.T) {
 		if ascending > 80 {
 			t.Errorf("UIDs are not random: %x", uids[0])
 		}
-		got, errs := openRandom(db, exclusive, 1).Assign(t.Context(), schema.Tagk, []string{"k"})
+		got, errs := openRandom(db, exclusive, 1).Assign(t.Context(), storage.TagKeyName, []string{"k"})
 		if errs != nil || got[0] != "\x00\x00\x01" {
 			t.Errorf("tag key %x, %v", got, errs)
 		}
@@ -76,7 +77,7 @@ func TestRandomMetricsExhausted(t *testing.T) {
 	d := openRandom(db, true, 1)
 	refused := 0
 	for i := range 300 {
-		_, errs := d.Assign(t.Context(), schema.Metric, []string{fmt.Sprint("m", i)})
+		_, errs := d.Assign(t.Context(), storage.MetricName, []string{fmt.Sprint("m", i)})
 		if errs == nil {
 			continue
 		}
@@ -87,7 +88,7 @@ func TestRandomMetricsExhausted(t *testing.T) {
 	if refused < 45 {
 		t.Errorf("%d of 300 metrics refused, where 255 have UIDs", refused)
 	}
-	if uids, errs := d.Assign(t.Context(), schema.Metric, []string{"m0"}); errs != nil || uids[0] == "" {
+	if uids, errs := d.Assign(t.Context(), storage.MetricName, []string{"m0"}); errs != nil || uids[0] == "" {
 		t.Errorf("a known metric: %x, %v", uids, errs)
 	}
 }

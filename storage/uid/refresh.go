@@ -7,6 +7,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/tsdbridge/tsdbridge/storage"
 	"github.com/tsdbridge/tsdbridge/storage/kv"
 	"github.com/tsdbridge/tsdbridge/storage/schema"
 )
@@ -34,14 +35,14 @@ type counters struct {
 
 // change is a reverse row that was written.
 type change struct {
-	kind schema.Kind
+	kind storage.NameKind
 	uid  number
 	time int64 // milliseconds
 }
 
 // Renamed is a UID that has got another name.
 type Renamed struct {
-	Kind     schema.Kind
+	Kind     storage.NameKind
 	UID      string
 	From, To string // From is "" if the old name is not known
 }
@@ -69,12 +70,12 @@ func (d *Dictionary) Refresh(ctx context.Context, since, now int64) (renamed []R
 			d.putMoved(&found)
 			return nil, fmt.Errorf("read the names that changed: %w", err)
 		}
-		for _, kind := range schema.Kinds() {
+		for _, kind := range storage.NameKinds() {
 			d.noteChange(&found[kind], kind, row)
 		}
 	}
 	for kind := range found {
-		renamed = append(renamed, d.forgetRenamed(schema.Kind(kind), &found[kind])...)
+		renamed = append(renamed, d.forgetRenamed(storage.NameKind(kind), &found[kind])...)
 	}
 	return renamed, nil
 }
@@ -100,7 +101,7 @@ func (d *Dictionary) putMoved(all *[3]found) {
 }
 
 // forgetRenamed forgets names that UIDs of a kind do not have any more, and returns these UIDs.
-func (d *Dictionary) forgetRenamed(kind schema.Kind, f *found) (renamed []Renamed) {
+func (d *Dictionary) forgetRenamed(kind storage.NameKind, f *found) (renamed []Renamed) {
 	if len(f.names) == 0 {
 		return nil
 	}
@@ -125,8 +126,8 @@ func (d *Dictionary) noteCounters(ctx context.Context, now int64) error {
 		return fmt.Errorf("read the counters of UIDs: %w", err)
 	}
 	c := counters{at: now}
-	for _, kind := range schema.Kinds() {
-		if raw := cell(rows[0], kind.Qualifier()); raw != nil {
+	for _, kind := range storage.NameKinds() {
+		if raw := cell(rows[0], schema.UIDQualifier(kind)); raw != nil {
 			// 0: not known, and then nothing was drawn before
 			c.drawn[kind], _ = schema.DecodeCounter(raw)
 		}
@@ -141,8 +142,8 @@ func (d *Dictionary) noteCounters(ctx context.Context, now int64) error {
 
 // noteChange adds the name of a reverse row to those that were found, unless it is merely new. A UID that is older than
 // the row, so that it had another name, counts as renamed the first times that the row is seen.
-func (d *Dictionary) noteChange(f *found, kind schema.Kind, row kv.Row) {
-	written, ok := findCell(row, kind.Qualifier())
+func (d *Dictionary) noteChange(f *found, kind storage.NameKind, row kv.Row) {
+	written, ok := findCell(row, schema.UIDQualifier(kind))
 	if !ok || len(row.Key) != d.layout.Width(kind) {
 		return
 	}
@@ -167,7 +168,7 @@ func (d *Dictionary) noteChange(f *found, kind schema.Kind, row kv.Row) {
 
 // drawnBefore is the greatest id of a kind that was certainly drawn, and given its rows, before a
 // time; 0 if none is known.
-func (r *renames) drawnBefore(kind schema.Kind, time int64) (id int64) {
+func (r *renames) drawnBefore(kind storage.NameKind, time int64) (id int64) {
 	for _, c := range r.counters {
 		if c.at <= time-clockMargin.Milliseconds() {
 			id = c.drawn[kind]

@@ -5,45 +5,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strconv"
-	"strings"
 
+	"github.com/tsdbridge/tsdbridge/storage"
 	"github.com/tsdbridge/tsdbridge/storage/kv"
 	"github.com/tsdbridge/tsdbridge/storage/schema"
 )
-
-// A NoNameError is a rename, or a deletion, of a name that has no UID. Its text is a TSD's.
-type NoNameError struct{ Name string }
-
-// Error implements error.
-func (e NoNameError) Error() string { return fmt.Sprintf("Name(\"%s\") does not exist", e.Name) }
-
-// A TakenError is a rename to a name that has a UID. Its text is a TSD's.
-type TakenError struct {
-	Table    string
-	Kind     schema.Kind
-	From, To string
-	UID      []byte // of To
-}
-
-// Error implements error.
-func (e TakenError) Error() string {
-	return fmt.Sprintf("When trying rename(\"%s\", \"%s\") on UniqueId(%s, %s, %d): new name already assigned ID=%s",
-		e.From, e.To, e.Table, e.Kind.Qualifier(), len(e.UID), JavaBytes(e.UID))
-}
-
-// JavaBytes returns bytes as a TSD prints them, which has signed ones: [0, 0, -1].
-func JavaBytes(b []byte) string {
-	texts := make([]string, len(b))
-	for i, c := range b {
-		texts[i] = strconv.Itoa(int(int8(c)))
-	}
-	return "[" + strings.Join(texts, ", ") + "]"
-}
-
-// ErrRenaming means that a UID is being renamed otherwise, by another process or by one that was
-// interrupted.
-var ErrRenaming = errors.New("Ongoing rename") //nolint:staticcheck // it begins with a TSD's words
 
 // A Rename gives the UID of a name another name. The steps on the table are those of OpenTSDB
 // (UniqueId.rename): the reverse row gets the new name, the new name its forward row, and the old
@@ -52,7 +18,7 @@ var ErrRenaming = errors.New("Ongoing rename") //nolint:staticcheck // it begins
 // Begin makes the first two steps, Finish the last one. In between both names have the UID, which
 // has the new name. After a crash, or an error, the rename is made again: it finishes what it finds.
 type Rename struct {
-	Kind     schema.Kind
+	Kind     storage.NameKind
 	UID      string
 	From, To string
 
@@ -64,7 +30,7 @@ type Rename struct {
 
 // BeginRename makes the first steps of a rename. No other rename of the kind begins in this process
 // until End. A NoNameError, a TakenError, an ErrName or an ErrRenaming says why there is none.
-func (d *Dictionary) BeginRename(ctx context.Context, kind schema.Kind, from, to string) (*Rename, error) {
+func (d *Dictionary) BeginRename(ctx context.Context, kind storage.NameKind, from, to string) (*Rename, error) {
 	r := &Rename{Kind: kind, From: from, To: to, d: d}
 	for _, name := range []struct {
 		text string
@@ -72,7 +38,7 @@ func (d *Dictionary) BeginRename(ctx context.Context, kind schema.Kind, from, to
 	}{{from, &r.from}, {to, &r.to}} {
 		var err error
 		if *name.key, err = schema.EncodeName(name.text); err != nil {
-			return nil, fmt.Errorf("%w: %w", ErrName, err)
+			return nil, fmt.Errorf("%w: %w", storage.ErrName, err)
 		}
 	}
 	release, err := enter(ctx, d.renaming[kind])
@@ -132,9 +98,9 @@ func (r *Rename) look(ctx context.Context) (uid, taken []byte, err error) {
 	if err != nil {
 		return nil, nil, fmt.Errorf("read the %s UIDs of %q and %q: %w", r.Kind, r.From, r.To, err)
 	}
-	uid = cell(rows[0], r.Kind.Qualifier())
+	uid = cell(rows[0], schema.UIDQualifier(r.Kind))
 	if uid == nil {
-		return nil, nil, NoNameError{r.From}
+		return nil, nil, storage.NoNameError{Name: r.From}
 	}
 	if len(uid) != r.d.layout.Width(r.Kind) {
 		return nil, nil, r.d.badWidth(r.Kind, r.From, uid)
@@ -142,23 +108,23 @@ func (r *Rename) look(ctx context.Context) (uid, taken []byte, err error) {
 	if r.From == r.To {
 		return nil, nil, r.taken(uid)
 	}
-	if taken = cell(rows[1], r.Kind.Qualifier()); bytes.Equal(taken, uid) {
+	if taken = cell(rows[1], schema.UIDQualifier(r.Kind)); bytes.Equal(taken, uid) {
 		taken = nil // a rename that was interrupted
 	}
 	return uid, taken, nil
 }
 
 func (r *Rename) taken(uid []byte) error {
-	return TakenError{Table: r.d.table, Kind: r.Kind, From: r.From, To: r.To, UID: uid}
+	return storage.NameTakenError{Table: r.d.table, Kind: r.Kind, From: r.From, To: r.To, UID: uid}
 }
 
 // named returns the name of a UID in the table, nil without one.
-func (d *Dictionary) named(ctx context.Context, kind schema.Kind, uid []byte) ([]byte, error) {
+func (d *Dictionary) named(ctx context.Context, kind storage.NameKind, uid []byte) ([]byte, error) {
 	rows, err := d.db.Get(ctx, d.table, schema.FamilyName, [][]byte{uid})
 	if err != nil {
 		return nil, fmt.Errorf("read the name of %s UID %X: %w", kind, uid, err)
 	}
-	return cell(rows[0], kind.Qualifier()), nil
+	return cell(rows[0], schema.UIDQualifier(kind)), nil
 }
 
 // checkLeftover returns an error unless the name that the UID has is that of a rename which was
@@ -168,9 +134,9 @@ func (r *Rename) checkLeftover(ctx context.Context, named []byte) error {
 	if err != nil {
 		return fmt.Errorf("read the %s UID of %q: %w", r.Kind, schema.DecodeName(named), err)
 	}
-	if other := cell(rows[0], r.Kind.Qualifier()); string(other) == r.UID {
+	if other := cell(rows[0], schema.UIDQualifier(r.Kind)); string(other) == r.UID {
 		return fmt.Errorf("%w on the same ID(\"%s\"): it has also the name %q: finish the rename of %q to that first, or see \"uid fsck\"",
-			ErrRenaming, JavaBytes([]byte(r.UID)), schema.DecodeName(named), r.From)
+			storage.ErrRenaming, storage.JavaBytes([]byte(r.UID)), schema.DecodeName(named), r.From)
 	}
 	return nil
 }
@@ -229,7 +195,7 @@ func (r *Rename) checkNamed(ctx context.Context) error {
 }
 
 func (r *Rename) raced() error {
-	return fmt.Errorf("%w on the same ID(\"%s\"): another process renames it", ErrRenaming, JavaBytes([]byte(r.UID)))
+	return fmt.Errorf("%w on the same ID(\"%s\"): another process renames it", storage.ErrRenaming, storage.JavaBytes([]byte(r.UID)))
 }
 
 // Finish is the last step: the old name has no UID any more. It returns when all steps are durable.

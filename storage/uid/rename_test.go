@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/tsdbridge/tsdbridge/storage"
 	"github.com/tsdbridge/tsdbridge/storage/kv"
 	"github.com/tsdbridge/tsdbridge/storage/kv/kvtest"
 	"github.com/tsdbridge/tsdbridge/storage/schema"
@@ -24,7 +25,7 @@ func newRenaming(t *testing.T) *renaming {
 	r := &renaming{T: t, db: newTable(), clock: time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC).UnixMilli()}
 	r.db.SetClock(func() int64 { return r.clock })
 	r.mine, r.other = open(r.db), open(r.db)
-	uids, errs := r.mine.Assign(t.Context(), schema.Tagv, []string{"old"})
+	uids, errs := r.mine.Assign(t.Context(), storage.TagValueName, []string{"old"})
 	if errs != nil {
 		t.Fatal(errs)
 	}
@@ -45,7 +46,7 @@ func (r *renaming) refresh(d *uid.Dictionary) int {
 // rename writes what OpenTSDB's "uid rename" does, step by step; after each, between is called.
 func (r *renaming) rename(name string, between func()) {
 	r.Helper()
-	q := schema.Tagv.Qualifier()
+	q := schema.UIDQualifier(storage.TagValueName)
 	for _, step := range []struct {
 		family string
 		m      kv.Mutation
@@ -64,11 +65,11 @@ func (r *renaming) rename(name string, between func()) {
 // want checks the name of the UID and the UIDs of both names.
 func (r *renaming) want(d *uid.Dictionary, name, oldUID, newUID string) {
 	r.Helper()
-	names, err := d.Names(r.Context(), schema.Tagv, []string{r.uid})
+	names, err := d.Names(r.Context(), storage.TagValueName, []string{r.uid})
 	if err != nil || names[0] != name {
 		r.Errorf("Names = %q, %v, want %q", names, err, name)
 	}
-	uids, err := d.Lookup(r.Context(), schema.Tagv, []string{"old", "new"})
+	uids, err := d.Lookup(r.Context(), storage.TagValueName, []string{"old", "new"})
 	if err != nil || uids[0] != oldUID || uids[1] != newUID {
 		r.Errorf("Lookup = %x, %v, want %x and %x", uids, err, oldUID, newUID)
 	}
@@ -86,7 +87,7 @@ func TestRename(t *testing.T) {
 	}
 	r.clock += time.Hour.Milliseconds()
 	r.rename("new", func() {
-		if _, err := r.other.Lookup(t.Context(), schema.Tagv, []string{"old", "new"}); err != nil {
+		if _, err := r.other.Lookup(t.Context(), storage.TagValueName, []string{"old", "new"}); err != nil {
 			t.Fatal(err)
 		}
 		r.refresh(r.other)
@@ -113,7 +114,7 @@ func TestNewNamesAreNoRenames(t *testing.T) {
 		t.Fatal(err)
 	}
 	r.clock += time.Minute.Milliseconds()
-	if _, errs := r.other.Assign(t.Context(), schema.Tagv, []string{"another", "third"}); errs != nil {
+	if _, errs := r.other.Assign(t.Context(), storage.TagValueName, []string{"another", "third"}); errs != nil {
 		t.Fatal(errs)
 	}
 	if n := r.refresh(r.mine); n != 0 {
@@ -136,10 +137,10 @@ func TestRefreshFails(t *testing.T) {
 func TestMeasure(t *testing.T) {
 	db := newTable()
 	d := open(db)
-	if err := d.Measure(t.Context()); err != nil || d.Used(schema.Tagk) != 0 || d.Exhausted(schema.Tagk) != nil {
-		t.Errorf("an empty table: %v, %v used", err, d.Used(schema.Tagk))
+	if err := d.Measure(t.Context()); err != nil || d.Used(storage.TagKeyName) != 0 || d.Exhausted(storage.TagKeyName) != nil {
+		t.Errorf("an empty table: %v, %v used", err, d.Used(storage.TagKeyName))
 	}
-	column := kv.Column{Table: "tsdb-uid", Family: "id", Row: []byte{0}, Qualifier: schema.Tagk.Qualifier()}
+	column := kv.Column{Table: "tsdb-uid", Family: "id", Row: []byte{0}, Qualifier: schema.UIDQualifier(storage.TagKeyName)}
 	for _, c := range []struct {
 		counter   int64
 		used      float64
@@ -155,12 +156,12 @@ func TestMeasure(t *testing.T) {
 		if err := d.Measure(t.Context()); err != nil {
 			t.Fatal(err)
 		}
-		used, err := d.Used(schema.Tagk), d.Exhausted(schema.Tagk)
+		used, err := d.Used(storage.TagKeyName), d.Exhausted(storage.TagKeyName)
 		if used < c.used-0.01 || used > c.used+0.01 || errors.Is(err, uid.ErrExhausted) != c.exhausted {
 			t.Errorf("counter %d: %v used, Exhausted = %v", c.counter, used, err)
 		}
 	}
-	put := kv.Mutation{Key: []byte{0}, Puts: []kv.Put{{Qualifier: schema.Tagk.Qualifier(), Value: []byte("short")}}}
+	put := kv.Mutation{Key: []byte{0}, Puts: []kv.Put{{Qualifier: schema.UIDQualifier(storage.TagKeyName), Value: []byte("short")}}}
 	if err := db.Apply(t.Context(), "tsdb-uid", "id", []kv.Mutation{put}); err != nil {
 		t.Fatal(err)
 	}
@@ -181,13 +182,13 @@ func TestAssignFails(t *testing.T) {
 					d := uid.New(kv.NewEngine(faulty, exclusive), uid.Options{Table: "tsdb-uid", Layout: schema.DefaultLayout(), CacheEntries: 100})
 					names := []string{"a", "b", "c", "d", "e", "f", "g", "h", "i"}
 					faulty.Fail(method, nth, when)
-					_, first := d.Assign(t.Context(), schema.Metric, names)
-					uids, errs := d.Assign(t.Context(), schema.Metric, names)
+					_, first := d.Assign(t.Context(), storage.MetricName, names)
+					uids, errs := d.Assign(t.Context(), storage.MetricName, names)
 					if errs != nil {
 						t.Errorf("%s number %d fails %s with %v; then Assign = %v", method, nth, when, first, errs)
 						continue
 					}
-					back, err := open(db).Names(t.Context(), schema.Metric, uids)
+					back, err := open(db).Names(t.Context(), storage.MetricName, uids)
 					if err != nil {
 						t.Fatal(err)
 					}

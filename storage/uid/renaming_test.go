@@ -8,6 +8,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/tsdbridge/tsdbridge/storage"
 	"github.com/tsdbridge/tsdbridge/storage/kv"
 	"github.com/tsdbridge/tsdbridge/storage/kv/kvtest"
 	"github.com/tsdbridge/tsdbridge/storage/schema"
@@ -19,7 +20,7 @@ func openOver(db kv.KV, exclusive bool) *uid.Dictionary {
 }
 
 // rename makes all steps of a rename.
-func rename(ctx context.Context, d *uid.Dictionary, kind schema.Kind, from, to string) error {
+func rename(ctx context.Context, d *uid.Dictionary, kind storage.NameKind, from, to string) error {
 	r, err := d.BeginRename(ctx, kind, from, to)
 	if err != nil {
 		return err
@@ -32,7 +33,7 @@ func rename(ctx context.Context, d *uid.Dictionary, kind schema.Kind, from, to s
 func renamedTable(t *testing.T, db kv.KV) {
 	t.Helper()
 	d := openOver(db, true)
-	for _, kind := range []schema.Kind{schema.Metric, schema.Tagk} {
+	for _, kind := range []storage.NameKind{storage.MetricName, storage.TagKeyName} {
 		if _, errs := d.Assign(t.Context(), kind, []string{"other"}); errs != nil {
 			t.Fatal(errs)
 		}
@@ -59,7 +60,7 @@ func TestRenameOurs(t *testing.T) {
 		renamedTable(t, db)
 		d := openOver(db, exclusive)
 		before := dump(t, db)
-		if err := rename(t.Context(), d, schema.Metric, "old", "new"); err != nil {
+		if err := rename(t.Context(), d, storage.MetricName, "old", "new"); err != nil {
 			t.Fatal(engine, err)
 		}
 		after := strings.ReplaceAll(before, "6f6c64 id:metrics 000002\n", "")
@@ -68,11 +69,11 @@ func TestRenameOurs(t *testing.T) {
 		if got := dump(t, db); got != after {
 			t.Errorf("%s: the table is\n%s, want\n%s", engine, got, after)
 		}
-		uids, errs := d.Assign(t.Context(), schema.Metric, []string{"old", "new"})
+		uids, errs := d.Assign(t.Context(), storage.MetricName, []string{"old", "new"})
 		if errs != nil || uids[0] != "\x00\x00\x03" || uids[1] != "\x00\x00\x02" {
 			t.Errorf("%s: Assign = %q, %v", engine, uids, errs)
 		}
-		if names, err := d.Names(t.Context(), schema.Metric, []string{"\x00\x00\x02"}); err != nil || names[0] != "new" {
+		if names, err := d.Names(t.Context(), storage.MetricName, []string{"\x00\x00\x02"}); err != nil || names[0] != "new" {
 			t.Errorf("%s: Names = %q, %v", engine, names, err)
 		}
 	}
@@ -91,7 +92,7 @@ func TestRenameRefused(t *testing.T) {
 		{"old", "", "name cannot be stored: empty name"},
 		{"old", "中", "name cannot be stored: name \"中\": character U+4E2D at byte 0 is not one of U+0001 to U+00FF"},
 	} {
-		if err := rename(t.Context(), openOver(db, exclusive), schema.Metric, c.from, c.to); err == nil || err.Error() != c.want {
+		if err := rename(t.Context(), openOver(db, exclusive), storage.MetricName, c.from, c.to); err == nil || err.Error() != c.want {
 			t.Errorf("rename %q to %q: %v, want %s", c.from, c.to, err, c.want)
 		}
 	}
@@ -114,15 +115,15 @@ func TestRenameFails(t *testing.T) {
 						renamedTable(t, db)
 						faulty := kvtest.New(db)
 						d := openOver(faulty, exclusive)
-						if _, err := d.Lookup(t.Context(), schema.Metric, []string{"old", "new"}); err != nil {
+						if _, err := d.Lookup(t.Context(), storage.MetricName, []string{"old", "new"}); err != nil {
 							t.Fatal(err)
 						}
 						faulty.Fail(method, nth, when)
-						first := rename(t.Context(), d, schema.Metric, "old", "new")
+						first := rename(t.Context(), d, storage.MetricName, "old", "new")
 						if first != nil && !errors.Is(first, kvtest.ErrFault) {
 							t.Fatalf("%s: %v", what, first)
 						}
-						uids, err := openOver(db, exclusive).Lookup(t.Context(), schema.Metric, []string{"old", "new"})
+						uids, err := openOver(db, exclusive).Lookup(t.Context(), storage.MetricName, []string{"old", "new"})
 						if err != nil || uids[0]+uids[1] == "" || strings.Trim(uids[0]+uids[1], "\x00\x02") != "" {
 							t.Errorf("%s: in between the names have %q, %v", what, uids, err)
 						}
@@ -130,14 +131,14 @@ func TestRenameFails(t *testing.T) {
 							d = openOver(db, exclusive)
 						}
 						done := uids[0] == ""
-						if err := rename(t.Context(), d, schema.Metric, "old", "new"); err != nil && (!done || !errors.As(err, new(uid.NoNameError))) {
+						if err := rename(t.Context(), d, storage.MetricName, "old", "new"); err != nil && (!done || !errors.As(err, new(storage.NoNameError))) {
 							t.Errorf("%s: again: %v", what, err)
 						}
-						names, err := d.Names(t.Context(), schema.Metric, []string{"\x00\x00\x02"})
+						names, err := d.Names(t.Context(), storage.MetricName, []string{"\x00\x00\x02"})
 						if err != nil || names[0] != "new" {
 							t.Errorf("%s: the name is %q, %v", what, names, err)
 						}
-						uids, err = d.Lookup(t.Context(), schema.Metric, []string{"old", "new"})
+						uids, err = d.Lookup(t.Context(), storage.MetricName, []string{"old", "new"})
 						if err != nil || uids[0] != "" || uids[1] != "\x00\x00\x02" {
 							t.Errorf("%s: at last the names have %q, %v", what, uids, err)
 						}
@@ -176,13 +177,13 @@ func TestRenameBeside(t *testing.T) {
 					return
 				}
 				if d := openOver(db, false); other == "assigns" {
-					_, errs := d.Assign(t.Context(), schema.Metric, []string{"new"})
+					_, errs := d.Assign(t.Context(), storage.MetricName, []string{"new"})
 					theirs = errors.Join(errs...)
 				} else {
-					theirs = rename(t.Context(), d, schema.Metric, "old", "their")
+					theirs = rename(t.Context(), d, storage.MetricName, "old", "their")
 				}
 			}
-			ours := rename(t.Context(), openOver(h, false), schema.Metric, "old", "new")
+			ours := rename(t.Context(), openOver(h, false), storage.MetricName, "old", "new")
 			if theirs != nil || ours == nil {
 				t.Errorf("%s: ours %v, theirs %v", what, ours, theirs)
 			}
@@ -196,7 +197,7 @@ func checkConsistent(t *testing.T, what string, db kv.KV) {
 	t.Helper()
 	forward, reverse := map[string]string{}, map[string]string{}
 	for family, m := range map[string]map[string]string{"id": forward, "name": reverse} {
-		for row, err := range db.Scan(t.Context(), kv.Scan{Table: "tsdb-uid", Family: family, Start: []byte{0, 0}, Qualifier: schema.Metric.Qualifier()}) {
+		for row, err := range db.Scan(t.Context(), kv.Scan{Table: "tsdb-uid", Family: family, Start: []byte{0, 0}, Qualifier: schema.UIDQualifier(storage.MetricName)}) {
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -232,10 +233,10 @@ func TestRenameWhileRead(t *testing.T) {
 						return
 					default:
 					}
-					if _, err := d.Lookup(t.Context(), schema.Metric, []string{"old", "new"}); err != nil {
+					if _, err := d.Lookup(t.Context(), storage.MetricName, []string{"old", "new"}); err != nil {
 						t.Error(err)
 					}
-					if _, err := d.Names(t.Context(), schema.Metric, []string{"\x00\x00\x02"}); err != nil {
+					if _, err := d.Names(t.Context(), storage.MetricName, []string{"\x00\x00\x02"}); err != nil {
 						t.Error(err)
 					}
 				}
@@ -243,14 +244,14 @@ func TestRenameWhileRead(t *testing.T) {
 		}
 		for range 500 {
 			for _, names := range [][2]string{{"old", "new"}, {"new", "old"}} {
-				if err := rename(t.Context(), d, schema.Metric, names[0], names[1]); err != nil {
+				if err := rename(t.Context(), d, storage.MetricName, names[0], names[1]); err != nil {
 					t.Fatal(engine, err)
 				}
-				uids, err := d.Lookup(t.Context(), schema.Metric, names[:])
+				uids, err := d.Lookup(t.Context(), storage.MetricName, names[:])
 				if err != nil || uids[0] != "" || uids[1] != "\x00\x00\x02" {
 					t.Fatalf("%s: after %v: %q, %v", engine, names, uids, err)
 				}
-				if got, err := d.Names(t.Context(), schema.Metric, uids[1:]); err != nil || got[0] != names[1] {
+				if got, err := d.Names(t.Context(), storage.MetricName, uids[1:]); err != nil || got[0] != names[1] {
 					t.Fatalf("%s: after %v the name is %q, %v", engine, names, got, err)
 				}
 			}

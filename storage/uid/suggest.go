@@ -4,13 +4,14 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/tsdbridge/tsdbridge/storage"
 	"github.com/tsdbridge/tsdbridge/storage/kv"
 	"github.com/tsdbridge/tsdbridge/storage/schema"
 )
 
 // Suggest returns the first names of a kind that have a UID and a prefix, in the order of their
 // bytes, at most so many. It reads the table, so names of other processes are among them.
-func (d *Dictionary) Suggest(ctx context.Context, kind schema.Kind, prefix string, most int) ([]string, error) {
+func (d *Dictionary) Suggest(ctx context.Context, kind storage.NameKind, prefix string, most int) ([]string, error) {
 	var start []byte // no name is empty
 	if prefix != "" {
 		var err error
@@ -19,7 +20,7 @@ func (d *Dictionary) Suggest(ctx context.Context, kind schema.Kind, prefix strin
 		}
 	}
 	names := []string{}
-	scan := kv.Scan{Table: d.table, Family: schema.FamilyID, Start: start, Stop: after(start), Qualifier: kind.Qualifier(), Limit: most + 1}
+	scan := kv.Scan{Table: d.table, Family: schema.FamilyID, Start: start, Stop: after(start), Qualifier: schema.UIDQualifier(kind), Limit: most + 1}
 	for row, err := range d.db.Scan(ctx, scan) {
 		if err != nil {
 			return nil, fmt.Errorf("read the names of a %s: %w", kind, err)

@@ -4,17 +4,17 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/tsdbridge/tsdbridge/storage/schema"
+	"github.com/tsdbridge/tsdbridge/storage"
 )
 
 // TestSuggest lists names by prefixes, an empty one too.
 func TestSuggest(t *testing.T) {
 	d := open(newTable())
 	names := []string{"a", "ab", "b", "ÿ", "ÿa"}
-	if _, errs := d.Assign(t.Context(), schema.Tagk, names); errs != nil {
+	if _, errs := d.Assign(t.Context(), storage.TagKeyName, names); errs != nil {
 		t.Fatal(errs)
 	}
-	if _, errs := d.Assign(t.Context(), schema.Tagv, []string{"abc"}); errs != nil {
+	if _, errs := d.Assign(t.Context(), storage.TagValueName, []string{"abc"}); errs != nil {
 		t.Fatal(errs)
 	}
 	for _, c := range []struct {
@@ -30,7 +30,7 @@ func TestSuggest(t *testing.T) {
 		{"z", 10, nil},
 		{"日", 10, nil},
 	} {
-		got, err := d.Suggest(t.Context(), schema.Tagk, c.prefix, c.most)
+		got, err := d.Suggest(t.Context(), storage.TagKeyName, c.prefix, c.most)
 		if err != nil || !slices.Equal(got, c.want) {
 			t.Errorf("%q, at most %d: %q, %v, want %q", c.prefix, c.most, got, err, c.want)
 		}

@@ -8,6 +8,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/tsdbridge/tsdbridge/storage"
 	"github.com/tsdbridge/tsdbridge/storage/kv"
 	"github.com/tsdbridge/tsdbridge/storage/schema"
 	"github.com/tsdbridge/tsdbridge/storage/uid"
@@ -42,7 +43,7 @@ func dump(t *testing.T, db kv.KV) string {
 func TestAssignFirst(t *testing.T) {
 	db := newTable()
 	d := open(db)
-	for kind, name := range map[schema.Kind]string{schema.Metric: "sys.cpu.user", schema.Tagk: "host", schema.Tagv: "web01"} {
+	for kind, name := range map[storage.NameKind]string{storage.MetricName: "sys.cpu.user", storage.TagKeyName: "host", storage.TagValueName: "web01"} {
 		uids, errs := d.Assign(t.Context(), kind, []string{name, name})
 		if errs != nil || uids[0] != "\x00\x00\x01" || uids[1] != uids[0] {
 			t.Fatalf("Assign(%s) = %q, %v", name, uids, errs)
@@ -61,7 +62,7 @@ func TestAssignFirst(t *testing.T) {
 	if got := dump(t, db); got != want {
 		t.Errorf("table:\n%swant:\n%s", got, want)
 	}
-	names, err := open(db).Names(t.Context(), schema.Tagv, []string{"\x00\x00\x01", "\x00\x00\x02"})
+	names, err := open(db).Names(t.Context(), storage.TagValueName, []string{"\x00\x00\x01", "\x00\x00\x02"})
 	if err != nil || names[0] != "web01" || names[1] != "" {
 		t.Errorf("Names = %q, %v", names, err)
 	}
@@ -83,7 +84,7 @@ func TestAssignRaces(t *testing.T) {
 			d := open(db)
 			uids := make([]string, 0, names)
 			for i := 0; i < names; i += 20 {
-				found, errs := d.Assign(t.Context(), schema.Tagv, list[i:i+20])
+				found, errs := d.Assign(t.Context(), storage.TagValueName, list[i:i+20])
 				if errs != nil {
 					t.Error(errs)
 				}
@@ -118,14 +119,14 @@ func TestAssignErrors(t *testing.T) {
 	if _, err := db.Increment(t.Context(), column, 1<<24-2); err != nil {
 		t.Fatal(err)
 	}
-	uids, errs := d.Assign(t.Context(), schema.Metric, []string{"last", "中"})
+	uids, errs := d.Assign(t.Context(), storage.MetricName, []string{"last", "中"})
 	if uids[0] != "\xff\xff\xff" || errs[0] != nil {
 		t.Errorf("last UID = %x, %v", uids[0], errs[0])
 	}
-	if !errors.Is(errs[1], uid.ErrName) {
+	if !errors.Is(errs[1], storage.ErrName) {
 		t.Errorf("name beyond Latin-1: %v", errs[1])
 	}
-	_, errs = d.Assign(t.Context(), schema.Metric, []string{"last", "one too many"})
+	_, errs = d.Assign(t.Context(), storage.MetricName, []string{"last", "one too many"})
 	if errs[0] != nil || !errors.Is(errs[1], uid.ErrExhausted) {
 		t.Errorf("exhausted: %v", errs)
 	}
@@ -141,7 +142,7 @@ func TestAssignCounterBehind(t *testing.T) {
 	if err := db.Apply(t.Context(), "tsdb-uid", "name", []kv.Mutation{reverse("\x00\x00\x01", "a"), reverse("\x00\x00\x02", "b")}); err != nil {
 		t.Fatal(err)
 	}
-	uids, errs := open(db).Assign(t.Context(), schema.Metric, []string{"c"})
+	uids, errs := open(db).Assign(t.Context(), storage.MetricName, []string{"c"})
 	if errs != nil || uids[0] != "\x00\x00\x03" {
 		t.Errorf("Assign = %x, %v", uids, errs)
 	}
@@ -157,7 +158,7 @@ func (l lossy) CheckAndPut(ctx context.Context, c kv.Column, expected, value []b
 
 func TestAssignLostAnswers(t *testing.T) {
 	db := newTable()
-	uids, errs := open(lossy{db}).Assign(t.Context(), schema.Tagk, []string{"host"})
+	uids, errs := open(lossy{db}).Assign(t.Context(), storage.TagKeyName, []string{"host"})
 	if errs != nil || uids[0] != "\x00\x00\x01" {
 		t.Fatalf("Assign = %x, %v", uids, errs)
 	}
@@ -172,7 +173,7 @@ func TestLookupChecksWidth(t *testing.T) {
 	if err := db.Apply(t.Context(), "tsdb-uid", "id", []kv.Mutation{forward}); err != nil {
 		t.Fatal(err)
 	}
-	_, err := open(db).Lookup(t.Context(), schema.Metric, []string{"m"})
+	_, err := open(db).Lookup(t.Context(), storage.MetricName, []string{"m"})
 	if err == nil || !strings.Contains(err.Error(), "--storage.uid-width") {
 		t.Errorf("Lookup of a 4-byte UID with width 3: %v", err)
 	}
@@ -185,7 +186,7 @@ func TestCacheIsBounded(t *testing.T) {
 		for n := range 50 {
 			list = append(list, fmt.Sprint(i, "-", n))
 		}
-		if _, errs := d.Assign(t.Context(), schema.Tagv, list); errs != nil {
+		if _, errs := d.Assign(t.Context(), storage.TagValueName, list); errs != nil {
 			t.Fatal(errs)
 		}
 	}

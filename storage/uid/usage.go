@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 
+	"github.com/tsdbridge/tsdbridge/storage"
 	"github.com/tsdbridge/tsdbridge/storage/schema"
 )
 
@@ -14,8 +15,8 @@ func (d *Dictionary) Measure(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("read the counters of UIDs: %w", err)
 	}
-	for _, kind := range schema.Kinds() {
-		raw := cell(rows[0], kind.Qualifier())
+	for _, kind := range storage.NameKinds() {
+		raw := cell(rows[0], schema.UIDQualifier(kind))
 		if raw == nil {
 			continue
 		}
@@ -29,7 +30,7 @@ func (d *Dictionary) Measure(ctx context.Context) error {
 }
 
 // drawn notes an id that was drawn.
-func (d *Dictionary) drawn(kind schema.Kind, id int64) {
+func (d *Dictionary) drawn(kind storage.NameKind, id int64) {
 	for {
 		last := d.last[kind].Load()
 		if id <= last || d.last[kind].CompareAndSwap(last, id) {
@@ -39,7 +40,7 @@ func (d *Dictionary) drawn(kind schema.Kind, id int64) {
 }
 
 // most is how many UIDs there are of a kind.
-func (d *Dictionary) most(kind schema.Kind) int64 {
+func (d *Dictionary) most(kind storage.NameKind) int64 {
 	width := d.layout.Width(kind)
 	if width >= 8 {
 		return math.MaxInt64
@@ -49,12 +50,12 @@ func (d *Dictionary) most(kind schema.Kind) int64 {
 
 // Used returns the share of the UIDs of a kind that is assigned, as far as this process knows: 0 to
 // 1.
-func (d *Dictionary) Used(kind schema.Kind) float64 {
+func (d *Dictionary) Used(kind storage.NameKind) float64 {
 	return min(1, float64(d.last[kind].Load())/float64(d.most(kind)))
 }
 
 // Exhausted returns an ErrExhausted when no UID of a kind is left, as far as this process knows.
-func (d *Dictionary) Exhausted(kind schema.Kind) error {
+func (d *Dictionary) Exhausted(kind storage.NameKind) error {
 	if d.last[kind].Load() < d.most(kind) {
 		return nil
 	}
@@ -62,6 +63,6 @@ func (d *Dictionary) Exhausted(kind schema.Kind) error {
 }
 
 // exhausted has the words of a TSD.
-func (d *Dictionary) exhausted(kind schema.Kind) error {
+func (d *Dictionary) exhausted(kind storage.NameKind) error {
 	return fmt.Errorf("%w: All Unique IDs for %s on %d bytes are already assigned! (--storage.uid-width.%s)", ErrExhausted, kind, d.layout.Width(kind), kind)
 }

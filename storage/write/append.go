@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/tsdbridge/tsdbridge/storage/series"
+	"github.com/tsdbridge/tsdbridge/storage"
 )
 
 // Append implements Appender.
@@ -14,19 +14,19 @@ import (
 // meets it), so a row is read before it is written unless this process knows that the new points
 // come after all that it holds; see state. Two adapters, or an adapter and a TSD, that write one
 // series at once are the one way left to such a row.
-func (w *Writer) Append(ctx context.Context, b *series.Batch) error {
+func (w *Writer) Append(ctx context.Context, b *storage.Batch) error {
 	return w.append(ctx, b, w.o.Mode == Buffered)
 }
 
 // AppendLogged is Append for writers without an acknowledgement (carbon, telnet put): what they
 // append is durable when the log has it, whatever the mode, so that a cluster that is away loses
 // nothing of theirs. Without a log it is Append.
-func (w *Writer) AppendLogged(ctx context.Context, b *series.Batch) error {
+func (w *Writer) AppendLogged(ctx context.Context, b *storage.Batch) error {
 	return w.append(ctx, b, true)
 }
 
 // append writes a batch through the log or, where it may, to the table at once.
-func (w *Writer) append(ctx context.Context, b *series.Batch, throughLog bool) error {
+func (w *Writer) append(ctx context.Context, b *storage.Batch, throughLog bool) error {
 	if len(b.Refs) == 0 && len(b.Objects) == 0 {
 		return nil
 	}
@@ -49,7 +49,7 @@ func (w *Writer) append(ctx context.Context, b *series.Batch, throughLog bool) e
 	}
 	defer readable()
 	defer w.o.Changes.Batch(b) // also after an error: some of it may be there
-	bound, free := b, (*series.Batch)(nil)
+	bound, free := b, (*storage.Batch)(nil)
 	switch {
 	case w.buffer == nil:
 		bound, free = nil, b
@@ -77,14 +77,14 @@ func (w *Writer) append(ctx context.Context, b *series.Batch, throughLog bool) e
 }
 
 // checkBatch refuses what cannot be stored.
-func (w *Writer) checkBatch(b *series.Batch) error {
+func (w *Writer) checkBatch(b *storage.Batch) error {
 	if len(b.Times) != len(b.Refs) || len(b.Values) != len(b.Refs) || b.Forms != nil && len(b.Forms) != len(b.Refs) {
-		return fmt.Errorf("%w: batch of %d refs, %d times, %d values, %d forms", series.ErrInvalid, len(b.Refs), len(b.Times), len(b.Values), len(b.Forms))
+		return fmt.Errorf("%w: batch of %d refs, %d times, %d values, %d forms", storage.ErrInvalid, len(b.Refs), len(b.Times), len(b.Values), len(b.Forms))
 	}
 	known := w.o.Series.Len()
 	times := b.Times[:len(b.Refs)]
 	for i, ref := range b.Refs {
-		if uint64(times[i]) > series.MaxTime || ref == 0 || uint64(ref) > uint64(known) {
+		if uint64(times[i]) > storage.MaxTime || ref == 0 || uint64(ref) > uint64(known) {
 			return checkDatum(ref, times[i], known)
 		}
 	}
@@ -97,15 +97,15 @@ func (w *Writer) checkBatch(b *series.Batch) error {
 }
 
 // checkDatum refuses a time that no row has, and a series that is none of those known.
-func checkDatum(ref series.Ref, time int64, known int) error {
-	if time < 0 || time > series.MaxTime {
-		return fmt.Errorf("%w: time %d ms is outside 0 to %d", series.ErrInvalid, time, int64(series.MaxTime))
+func checkDatum(ref storage.Ref, time int64, known int) error {
+	if time < 0 || time > storage.MaxTime {
+		return fmt.Errorf("%w: time %d ms is outside 0 to %d", storage.ErrInvalid, time, int64(storage.MaxTime))
 	}
 	return ref.Check(known)
 }
 
 // late tells Late of points that are about to be there. The caller calls readable when they can be read.
-func (w *Writer) late(ctx context.Context, b *series.Batch) (readable func(), err error) {
+func (w *Writer) late(ctx context.Context, b *storage.Batch) (readable func(), err error) {
 	if w.o.Late == nil {
 		return func() {}, nil
 	}

@@ -5,11 +5,9 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/tsdbridge/tsdbridge/storage"
 	"github.com/tsdbridge/tsdbridge/storage/kv"
 )
-
-// ErrNoBackup means that the engine cannot copy itself.
-var ErrNoBackup = errors.New("the engine has no backups")
 
 // Backup copies the tables, as they are at one moment, into a folder that must not exist, while
 // others write. It contains every point that was acknowledged before the call: what waits in memory
@@ -17,7 +15,7 @@ var ErrNoBackup = errors.New("the engine has no backups")
 // while it ran, and each series that has points has its names.
 func (w *Writer) Backup(ctx context.Context, dir string) error {
 	if w.o.DB.Local == nil {
-		return ErrNoBackup
+		return storage.ErrNoBackup
 	}
 	if err := w.Replayed(); err != nil {
 		return err
@@ -29,7 +27,7 @@ func (w *Writer) Backup(ctx context.Context, dir string) error {
 	}
 	err := w.o.DB.Local.Checkpoint(ctx, dir)
 	if errors.Is(err, kv.ErrNoFiles) {
-		return ErrNoBackup
+		return storage.ErrNoBackup
 	}
 	if err == nil && w.buffer != nil {
 		// The mark of the copy says that it is whole without a log; these tables are not any more.

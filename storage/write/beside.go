@@ -5,8 +5,8 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/tsdbridge/tsdbridge/storage"
 	"github.com/tsdbridge/tsdbridge/storage/index"
-	"github.com/tsdbridge/tsdbridge/storage/series"
 )
 
 // A SeriesRow is the row of a series in the hour that begins at Base (seconds).
@@ -140,7 +140,7 @@ func (d *deleter) enterUntouched(rows []SeriesRow) (entered bool, err error) {
 	if touches := d.touches(); touches != nil {
 		for _, r := range rows {
 			if touches(uint32(r.ID), r.Base) {
-				return false, fmt.Errorf("%w: a deletion of the series is not finished", series.ErrNotReady)
+				return false, fmt.Errorf("%w: a deletion of the series is not finished", storage.ErrNotReady)
 			}
 		}
 	}

@@ -14,10 +14,10 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"github.com/tsdbridge/tsdbridge/storage"
 	"github.com/tsdbridge/tsdbridge/storage/head"
-	"github.com/tsdbridge/tsdbridge/storage/kv"
+	"github.com/tsdbridge/tsdbridge/storage/index"
 	"github.com/tsdbridge/tsdbridge/storage/log"
-	"github.com/tsdbridge/tsdbridge/storage/series"
 )
 
 // buffer is the buffered way of a point: it is durable when its record is in the log, is read from
@@ -43,7 +43,7 @@ type buffer struct {
 	known   logEnd
 	lineage lineage
 	now     func() time.Time
-	late    func(context.Context, *series.Batch) error // see Options.Late
+	late    func(context.Context, *storage.Batch) error // see Options.Late
 
 	// when roll last began a file, and where; guarded by Flusher.mu
 	rolled   time.Time
@@ -78,7 +78,7 @@ func openBuffer(s *Options, stamps *stampClock) (*buffer, error) {
 	if err := b.openLogs(s); err != nil {
 		return nil, err
 	}
-	if err := b.lineage.begin(); err != nil && !errors.Is(err, kv.ErrFull) && b.waits() == nil {
+	if err := b.lineage.begin(); err != nil && !errors.Is(err, storage.ErrFull) && b.waits() == nil {
 		return nil, errors.Join(err, b.close())
 	}
 	return b, nil
@@ -139,7 +139,7 @@ func (b *buffer) recover(ctx context.Context, d *deleter, filter *replayFilter) 
 	if err := b.numbers.replay(ctx, func(record []byte) { b.lineage.last.see("series", record) }); err != nil {
 		return fmt.Errorf("read the numbers of series in %s: %w", b.o.Dir, err)
 	}
-	var batch series.Batch
+	var batch storage.Batch
 	var job bufferJob
 	err := b.log.Replay(ctx, log.Position{}, func(at log.Position, record []byte) error {
 		if isGeneration(record) {
@@ -203,20 +203,20 @@ type bufferJob struct {
 }
 
 // take makes the head's batch of a batch.
-func (j *bufferJob) take(b *series.Batch) {
+func (j *bufferJob) take(b *storage.Batch) {
 	h := &j.batch
 	h.IDs, h.Times, h.Values, h.Forms, h.Objects = slices.Grow(h.IDs[:0], len(b.Refs))[:len(b.Refs)], b.Times, b.Values, b.Forms, h.Objects[:0]
 	for i, ref := range b.Refs {
-		h.IDs[i] = uint32(ref.ID())
+		h.IDs[i] = uint32(index.IDOf(ref))
 	}
 	for i := range b.Objects {
 		o := &b.Objects[i]
-		h.Objects = append(h.Objects, head.Object{ID: uint32(o.Ref.ID()), Time: o.Time, Kind: o.Kind, Data: o.Data, After: o.After()})
+		h.Objects = append(h.Objects, head.Object{ID: uint32(index.IDOf(o.Ref)), Time: o.Time, Kind: o.Kind, Data: o.Data, After: o.After()})
 	}
 }
 
 // append returns when the batch is in the log. It must be valid.
-func (b *buffer) append(ctx context.Context, batch *series.Batch) error {
+func (b *buffer) append(ctx context.Context, batch *storage.Batch) error {
 	if err := b.await(ctx); err != nil {
 		return err
 	}
@@ -249,11 +249,11 @@ func (b *buffer) append(ctx context.Context, batch *series.Batch) error {
 
 // number gives numbers to the series of a batch, and returns those that its record must number. If
 // these are too many for one record, records without points number the first ones.
-func (b *buffer) number(ctx context.Context, batch *series.Batch) (fresh []numbered, err error) {
+func (b *buffer) number(ctx context.Context, batch *storage.Batch) (fresh []numbered, err error) {
 	fresh = b.numbers.need(batch)
 	for len(fresh) > numbersPerRecord {
 		part := fresh[:numbersPerRecord]
-		if _, err := b.write(ctx, appendRecord(nil, &series.Batch{}, part, nil, 0), part); err != nil {
+		if _, err := b.write(ctx, appendRecord(nil, &storage.Batch{}, part, nil, 0), part); err != nil {
 			return nil, err
 		}
 		fresh = fresh[numbersPerRecord:]
@@ -265,7 +265,7 @@ func (b *buffer) number(ctx context.Context, batch *series.Batch) (fresh []numbe
 func (b *buffer) write(ctx context.Context, record []byte, fresh []numbered) (log.Position, error) {
 	at, err := b.log.Append(context.WithoutCancel(ctx), record)
 	if errors.Is(err, log.ErrFull) {
-		err = fmt.Errorf("%w: %w", series.ErrFull, err)
+		err = fmt.Errorf("%w: %w", storage.ErrFull, err)
 	}
 	b.remember(err)
 	if err != nil {
@@ -305,7 +305,7 @@ func (b *buffer) await(ctx context.Context) error {
 	case <-b.ready:
 		return nil
 	case <-ctx.Done():
-		return fmt.Errorf("%w: the log is being replayed", series.ErrNotReady)
+		return fmt.Errorf("%w: the log is being replayed", storage.ErrNotReady)
 	}
 }
 
@@ -323,7 +323,7 @@ func (b *buffer) overload() error {
 	case b.full.Load():
 		return fmt.Errorf("%d bytes of points wait in memory for the table, --write.buffer.max-bytes is %d", b.head.Stats().Bytes+b.agesBytes(), b.o.MaxHeadBytes)
 	case b.scarce.Load():
-		return fmt.Errorf("%w: the log is kept for a deletion that is under way, --write.log.max-bytes is %d", series.ErrFull, b.o.MaxLogBytes)
+		return fmt.Errorf("%w: the log is kept for a deletion that is under way, --write.log.max-bytes is %d", storage.ErrFull, b.o.MaxLogBytes)
 	}
 	return nil
 }
@@ -366,7 +366,7 @@ func (b *buffer) follow(ctx context.Context) error {
 		return nil
 	}
 	err := b.lineage.follow(ctx)
-	if errors.Is(err, kv.ErrFull) || errors.Is(err, log.ErrFull) {
+	if errors.Is(err, storage.ErrFull) || errors.Is(err, log.ErrFull) {
 		return nil
 	}
 	return err

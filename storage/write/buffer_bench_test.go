@@ -9,6 +9,7 @@ import (
 	"github.com/tsdbridge/tsdbridge/storage/kv"
 	"github.com/tsdbridge/tsdbridge/storage/store"
 	"github.com/tsdbridge/tsdbridge/storage/storetest"
+	"github.com/tsdbridge/tsdbridge/storage/write"
 )
 
 // BenchmarkReplay starts stores whose logs hold two million points of 10 000 series.
@@ -16,7 +17,7 @@ func BenchmarkReplay(b *testing.B) {
 	const series, steps = 10_000, 200
 	db, dir := kv.NewMem(storetest.Tables()...), b.TempDir()
 	open := func() *storetest.Process {
-		return storetest.Start(b, db, func(o *store.Options) { o.Mode, o.Buffer.Dir = storage.WriteBuffered, dir }, neverFlush)
+		return storetest.Start(b, db, func(o *store.Options) { o.Mode, o.Buffer.Dir = write.Buffered, dir }, neverFlush)
 	}
 	s := open()
 	list := make([]storage.Series, series)

@@ -15,6 +15,7 @@ import (
 	"github.com/tsdbridge/tsdbridge/storage/log/logtest"
 	"github.com/tsdbridge/tsdbridge/storage/store"
 	"github.com/tsdbridge/tsdbridge/storage/storetest"
+	"github.com/tsdbridge/tsdbridge/storage/write"
 )
 
 // numbered returns batch n of a run: points of several hours, at instants that no other batch has.
@@ -220,7 +221,7 @@ func (s *slowTable) Apply(ctx context.Context, table, family string, rows []kv.M
 func TestLogWhileTableIsAway(t *testing.T) {
 	db, disk := &slowTable{KV: kv.NewMem(storetest.Tables()...)}, logtest.New(3)
 	spool := func(o *store.Options) {
-		o.Mode, o.LogUnacknowledged, o.Exclusive = storage.WriteThrough, true, false
+		o.Mode, o.LogUnacknowledged, o.Exclusive = write.Through, true, false
 		o.Buffer.FlushDelay, o.Buffer.MaxHeadBytes = 0, 1<<20
 	}
 	s := storetest.StartBuffered(t, db, disk, spool)

@@ -6,30 +6,30 @@ import (
 	"slices"
 	"time"
 
+	"github.com/tsdbridge/tsdbridge/storage"
 	"github.com/tsdbridge/tsdbridge/storage/index"
-	"github.com/tsdbridge/tsdbridge/storage/series"
 )
 
 // DeleteEmpty deletes those of some series of which nothing is stored, as Delete does with Whole. It is
 // in order with all writes: what is acknowledged before the deletion of its series, or after it, stays,
 // and has the series registered. Durable as Delete is.
-func (w *Writer) DeleteEmpty(ctx context.Context, ids []index.ID) (deleted Deleted, err error) {
+func (w *Writer) DeleteEmpty(ctx context.Context, ids []index.ID) (deleted storage.Deleted, err error) {
 	if !w.o.Registry.Loaded() {
-		return Deleted{}, fmt.Errorf("%w: the series are being read", series.ErrNotReady)
+		return storage.Deleted{}, fmt.Errorf("%w: the series are being read", storage.ErrNotReady)
 	}
 	if err := w.deletable(); err != nil {
-		return Deleted{}, err
+		return storage.Deleted{}, err
 	}
 	if w.buffer != nil {
 		if err := w.buffer.await(ctx); err != nil {
-			return Deleted{}, err
+			return storage.Deleted{}, err
 		}
 	}
 	ids = slices.DeleteFunc(slices.Compact(slices.Sorted(slices.Values(ids))), func(id index.ID) bool {
 		return !w.o.Registry.Of(id).Exists()
 	})
 	if len(ids) == 0 {
-		return Deleted{}, nil
+		return storage.Deleted{}, nil
 	}
 	begin := time.Now()
 	if w.shared != nil {
@@ -42,7 +42,7 @@ func (w *Writer) DeleteEmpty(ctx context.Context, ids []index.ID) (deleted Delet
 }
 
 // deleteEmpty deletes series of which nothing is stored, some at a time: those wait that append to them.
-func (d *deleter) deleteEmpty(ctx context.Context, ids []index.ID) (all Deleted, err error) {
+func (d *deleter) deleteEmpty(ctx context.Context, ids []index.ID) (all storage.Deleted, err error) {
 	for some := range slices.Chunk(ids, rowsPerRead) {
 		deleted, err := d.deleteSomeEmpty(ctx, some)
 		all.Series += deleted.Series
@@ -55,7 +55,7 @@ func (d *deleter) deleteEmpty(ctx context.Context, ids []index.ID) (all Deleted,
 
 // deleteSomeEmpty looks what is stored while nothing is appended to the series, and begins a deletion of
 // the others. From then on the order is that of all deletions.
-func (d *deleter) deleteSomeEmpty(ctx context.Context, ids []index.ID) (deleted Deleted, err error) {
+func (d *deleter) deleteSomeEmpty(ctx context.Context, ids []index.ID) (deleted storage.Deleted, err error) {
 	if d.buffer == nil {
 		err = d.whileEmpty(ctx, ids, func(ctx context.Context, empty Deletion) error {
 			deleted, err = d.deleteUnlogged(ctx, empty)
@@ -64,14 +64,14 @@ func (d *deleter) deleteSomeEmpty(ctx context.Context, ids []index.ID) (deleted 
 		return deleted, err
 	}
 	if err := d.take(ctx); err != nil {
-		return Deleted{}, err
+		return storage.Deleted{}, err
 	}
 	defer d.release()
 	if err := d.finish(ctx); err != nil {
-		return Deleted{}, fmt.Errorf("nothing was deleted, an earlier deletion is unfinished: %w", err)
+		return storage.Deleted{}, fmt.Errorf("nothing was deleted, an earlier deletion is unfinished: %w", err)
 	}
 	if err := d.whileEmpty(ctx, ids, d.begin); err != nil {
-		return Deleted{}, err
+		return storage.Deleted{}, err
 	}
 	return d.finishBegun(ctx)
 }
@@ -88,7 +88,7 @@ func (d *deleter) whileEmpty(ctx context.Context, ids []index.ID, act func(conte
 		if len(empty) == 0 {
 			return nil
 		}
-		return act(ctx, Deletion{IDs: empty, End: series.MaxTime, Whole: true})
+		return act(ctx, Deletion{IDs: empty, End: storage.MaxTime, Whole: true})
 	})
 }
 

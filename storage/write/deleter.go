@@ -11,12 +11,12 @@ import (
 	"sync"
 	"time"
 
+	"github.com/tsdbridge/tsdbridge/storage"
 	"github.com/tsdbridge/tsdbridge/storage/catalog"
 	"github.com/tsdbridge/tsdbridge/storage/changes"
 	"github.com/tsdbridge/tsdbridge/storage/index"
 	"github.com/tsdbridge/tsdbridge/storage/kv"
 	"github.com/tsdbridge/tsdbridge/storage/log"
-	"github.com/tsdbridge/tsdbridge/storage/series"
 )
 
 // deleter deletes points of series from the log, the head and the table.
@@ -59,18 +59,18 @@ const largestDeletion = 1 << 19
 // Delete deletes points. When it returns without an error, that is durable. After an error some of
 // the points are deleted; if the log has the deletion, the rest follows by itself, at the latest
 // after the store starts again. An error that wraps ErrBroken means that all was deleted but for
-// rows that cannot be read. One that wraps kv.ErrDamaged means that the deletion was given up.
+// rows that cannot be read. One that wraps storage.ErrDamaged means that the deletion was given up.
 //
 // What is appended after Delete has returned stays. What is appended meanwhile may stay or not.
-func (w *Writer) Delete(ctx context.Context, d Deletion) (Deleted, error) {
-	if d.Start < 0 || d.End > series.MaxTime {
-		return Deleted{}, fmt.Errorf("%w: times %d to %d ms are not within 0 to %d", series.ErrInvalid, d.Start, d.End, int64(series.MaxTime))
+func (w *Writer) Delete(ctx context.Context, d Deletion) (storage.Deleted, error) {
+	if d.Start < 0 || d.End > storage.MaxTime {
+		return storage.Deleted{}, fmt.Errorf("%w: times %d to %d ms are not within 0 to %d", storage.ErrInvalid, d.Start, d.End, int64(storage.MaxTime))
 	}
 	if !w.o.Registry.Loaded() { // which series exist is not known yet
-		return Deleted{}, fmt.Errorf("%w: the series are being read", series.ErrNotReady)
+		return storage.Deleted{}, fmt.Errorf("%w: the series are being read", storage.ErrNotReady)
 	}
 	if err := w.deletable(); err != nil {
-		return Deleted{}, err
+		return storage.Deleted{}, err
 	}
 	d.IDs = slices.Clone(d.IDs)
 	slices.Sort(d.IDs)
@@ -78,7 +78,7 @@ func (w *Writer) Delete(ctx context.Context, d Deletion) (Deleted, error) {
 		return w.shared == nil && !w.o.Registry.Of(id).Exists() // on shared tables others write series without it
 	})
 	if len(d.IDs) == 0 || d.Start > d.End {
-		return Deleted{}, nil
+		return storage.Deleted{}, nil
 	}
 	begin := time.Now()
 	deleted, err := w.carryOut(ctx, d)
@@ -95,36 +95,33 @@ func (w *Writer) deletable() error {
 }
 
 // carryOut carries out a deletion that is valid.
-func (w *Writer) carryOut(ctx context.Context, d Deletion) (Deleted, error) {
+func (w *Writer) carryOut(ctx context.Context, d Deletion) (storage.Deleted, error) {
 	if w.shared != nil {
 		return w.deleteShared(ctx, d)
 	}
 	if w.buffer != nil {
 		if err := w.buffer.await(ctx); err != nil {
-			return Deleted{}, err
+			return storage.Deleted{}, err
 		}
 	}
 	if !d.Whole && !d.Repeated {
 		if err := w.deleter.deleteRolled(ctx, &d, math.MaxInt64); err != nil {
-			return Deleted{}, err
+			return storage.Deleted{}, err
 		}
 	}
 	if w.buffer == nil {
 		return w.deleter.deleteUnlogged(ctx, d)
 	}
 	if err := w.deleter.take(ctx); err != nil {
-		return Deleted{}, err
+		return storage.Deleted{}, err
 	}
 	defer w.deleter.release()
 	return w.deleter.delete(ctx, d)
 }
 
-// ErrBroken means that rows hold cells that cannot be read, and were left as they are.
-var ErrBroken = errors.New("rows cannot be read and were left as they are: repair them with tsdbridge fsck, and delete again")
-
 // enter begins an append: no deletion begins before it leaves. Series of the batch that were deleted
 // are registered again. Without an error the caller must leave.
-func (d *deleter) enter(ctx context.Context, b *series.Batch) error {
+func (d *deleter) enter(ctx context.Context, b *storage.Batch) error {
 	d.order.RLock()
 	for {
 		held, gone := d.held.of(b), []index.ID(nil)
@@ -156,7 +153,7 @@ func (d *deleter) prepare(ctx context.Context, held *hold, gone []index.ID) erro
 func (d *deleter) leave() { d.order.RUnlock() }
 
 // gone returns the series of a batch that were deleted, each once.
-func (d *deleter) gone(b *series.Batch) []index.ID {
+func (d *deleter) gone(b *storage.Batch) []index.ID {
 	var gone []index.ID
 	add := func(id index.ID) {
 		if !d.registry.Of(id).Exists() {
@@ -164,17 +161,17 @@ func (d *deleter) gone(b *series.Batch) []index.ID {
 		}
 	}
 	for _, ref := range b.Refs {
-		add(ref.ID())
+		add(index.IDOf(ref))
 	}
 	for i := range b.Objects {
-		add(b.Objects[i].Ref.ID())
+		add(index.IDOf(b.Objects[i].Ref))
 	}
 	slices.Sort(gone)
 	return slices.Compact(gone)
 }
 
 // deleteUnlogged deletes from a store without a log.
-func (d *deleter) deleteUnlogged(ctx context.Context, deletion Deletion) (Deleted, error) {
+func (d *deleter) deleteUnlogged(ctx context.Context, deletion Deletion) (storage.Deleted, error) {
 	d.order.Lock()
 	defer d.order.Unlock()
 	deletion.IDs = slices.Sorted(slices.Values(deletion.IDs)) // those of a salvaged log do not ascend
@@ -198,19 +195,15 @@ func (d *deleter) deleteUnlogged(ctx context.Context, deletion Deletion) (Delete
 }
 
 // delete deletes by way of the log. The caller has the turn.
-func (d *deleter) delete(ctx context.Context, deletion Deletion) (Deleted, error) {
+func (d *deleter) delete(ctx context.Context, deletion Deletion) (storage.Deleted, error) {
 	if err := d.finish(ctx); err != nil {
-		return Deleted{}, fmt.Errorf("nothing was deleted, an earlier deletion is unfinished: %w", err)
+		return storage.Deleted{}, fmt.Errorf("nothing was deleted, an earlier deletion is unfinished: %w", err)
 	}
 	if err := d.begin(ctx, deletion); err != nil {
-		return Deleted{}, d.begun(len(deletion.IDs), err)
+		return storage.Deleted{}, d.begun(len(deletion.IDs), err)
 	}
 	return d.finishBegun(ctx)
 }
-
-// ErrUnfinished means that a deletion is in the log and not yet in the table: the rest of it is deleted by itself, after
-// a start as well. Until then some of what it deletes may still be answered.
-var ErrUnfinished = errors.New("the deletion has begun, and its rest follows by itself as soon as the store can do it, after a restart too")
 
 // begun tells how much of a deletion of so many series has begun, although not all has.
 func (d *deleter) begun(series int, err error) error {
@@ -223,15 +216,15 @@ func (d *deleter) begun(series int, err error) error {
 	if begun == 0 {
 		return fmt.Errorf("nothing was deleted: %w", err)
 	}
-	return fmt.Errorf("%w: that of %d of %d series, nothing was deleted of the others: %w", ErrUnfinished, begun, series, err)
+	return fmt.Errorf("%w: that of %d of %d series, nothing was deleted of the others: %w", storage.ErrUnfinished, begun, series, err)
 }
 
 // finishBegun carries out the deletions that have begun. The caller has the turn.
-func (d *deleter) finishBegun(ctx context.Context) (Deleted, error) {
+func (d *deleter) finishBegun(ctx context.Context) (storage.Deleted, error) {
 	jobs := slices.Clone(d.jobs)
 	err := d.finish(ctx)
 	if err != nil {
-		err = fmt.Errorf("%w: %d rows were deleted or changed so far: %w", ErrUnfinished, sum(jobs).Rows, err)
+		err = fmt.Errorf("%w: %d rows were deleted or changed so far: %w", storage.ErrUnfinished, sum(jobs).Rows, err)
 	}
 	for _, j := range jobs {
 		err = errors.Join(err, j.broken)
@@ -347,7 +340,7 @@ func (d *deleter) finishOne(ctx context.Context, j *job) error {
 // carryOut deletes from the table, durably. It takes Flusher.mu and order for one part at a time.
 func (d *deleter) carryOut(ctx context.Context, j *job) error {
 	switch err := d.clear(ctx, j, d.alone); {
-	case errors.Is(err, kv.ErrDamaged): // trying again would hold the log for ever
+	case errors.Is(err, storage.ErrDamaged): // trying again would hold the log for ever
 		d.logger.Error("a deletion meets a damaged file and is given up; see TsdbridgeDamage in docs/monitoring.md, then delete again", "table", d.table.name, "err", err)
 		j.broken = err
 		return nil

@@ -5,8 +5,8 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/tsdbridge/tsdbridge/storage"
 	"github.com/tsdbridge/tsdbridge/storage/index"
-	"github.com/tsdbridge/tsdbridge/storage/series"
 )
 
 // A Deletion names points of series.
@@ -14,7 +14,7 @@ type Deletion struct {
 	IDs        []index.ID // of the series
 	Start, End int64      // milliseconds, inclusive
 	// Whole means that all points are deleted and the series themselves too. Start and End are 0
-	// and series.MaxTime then; on shared tables also 0 and -1: see onlyEmpty.
+	// and storage.MaxTime then; on shared tables also 0 and -1: see onlyEmpty.
 	Whole bool
 	// Repeated means that shared tables have no record of it, and that rolled up values and slots of
 	// archives stay, which are there to outlast their points; see storage.Deletion.
@@ -25,12 +25,6 @@ type Deletion struct {
 // onlyEmpty reports whether a deletion from shared tables deletes no points, and only series of which
 // nothing is stored.
 func (d *Deletion) onlyEmpty() bool { return d.Whole && d.Start > d.End }
-
-// Deleted tells what a deletion did.
-type Deleted struct {
-	Rows   int // of the table, deleted or put anew without some of their points
-	Series int // deleted with all that is known of them
-}
 
 // The first byte of the records of the log that are no batches; see recordVersion. A deletion has a
 // key of its own, by which its end names it.
@@ -66,7 +60,7 @@ func deletionRecord(key uint64, d *Deletion, x *index.Index) []byte {
 // parseDeletion reads the record of a deletion. find returns the series of a TSUID.
 func parseDeletion(record []byte, find func(tsuid []byte) (index.ID, error)) (key uint64, d Deletion, err error) {
 	r := recordReader{rest: record}
-	d.End = series.MaxTime
+	d.End = storage.MaxTime
 	d.Whole = r.byte() == recordDeletionWhole
 	if key = r.uvarint(); !d.Whole {
 		d.Start, d.End = int64(r.uvarint()), int64(r.uvarint())
@@ -82,7 +76,7 @@ func parseDeletion(record []byte, find func(tsuid []byte) (index.ID, error)) (ke
 		}
 		d.IDs = append(d.IDs, id)
 	}
-	if r.err == nil && (d.Start < 0 || d.Start > d.End || d.End > series.MaxTime) {
+	if r.err == nil && (d.Start < 0 || d.Start > d.End || d.End > storage.MaxTime) {
 		r.fail()
 	}
 	return key, d, r.err

@@ -5,6 +5,8 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/promauto"
+
+	"github.com/tsdbridge/tsdbridge/storage"
 )
 
 // deletionMetrics are the figures of deletions.
@@ -37,7 +39,7 @@ func newDeletionMetrics(reg prometheus.Registerer, unfinished func() float64) de
 }
 
 // ended counts a deletion that began at a time.
-func (m *deletionMetrics) ended(begin time.Time, d Deleted, err error) {
+func (m *deletionMetrics) ended(begin time.Time, d storage.Deleted, err error) {
 	if err != nil {
 		m.failed.Inc()
 	} else {
@@ -48,7 +50,7 @@ func (m *deletionMetrics) ended(begin time.Time, d Deleted, err error) {
 }
 
 // count counts what was deleted.
-func (m *deletionMetrics) count(d Deleted) {
+func (m *deletionMetrics) count(d storage.Deleted) {
 	m.rows.Add(float64(d.Rows))
 	m.series.Add(float64(d.Series))
 }

@@ -4,9 +4,9 @@ import (
 	"reflect"
 	"testing"
 
+	"github.com/tsdbridge/tsdbridge/storage"
 	"github.com/tsdbridge/tsdbridge/storage/index"
 	"github.com/tsdbridge/tsdbridge/storage/schema"
-	"github.com/tsdbridge/tsdbridge/storage/series"
 )
 
 // FuzzDeletion: bytes that are not the record of a deletion are an error and nothing worse, and a
@@ -18,8 +18,8 @@ func FuzzDeletion(f *testing.F) {
 			f.Fatal(err)
 		}
 	}
-	f.Add(deletionRecord(7, &Deletion{IDs: []index.ID{0, 3}, Start: 1, End: series.MaxTime}, x))
-	f.Add(deletionRecord(1<<63, &Deletion{IDs: []index.ID{4}, Whole: true, End: series.MaxTime}, x))
+	f.Add(deletionRecord(7, &Deletion{IDs: []index.ID{0, 3}, Start: 1, End: storage.MaxTime}, x))
+	f.Add(deletionRecord(1<<63, &Deletion{IDs: []index.ID{4}, Whole: true, End: storage.MaxTime}, x))
 	f.Add(deletionDoneRecord(1 << 63))
 	f.Fuzz(func(t *testing.T, record []byte) {
 		if !isDeletion(record) {

@@ -7,8 +7,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/tsdbridge/tsdbridge/storage"
 	"github.com/tsdbridge/tsdbridge/storage/index"
-	"github.com/tsdbridge/tsdbridge/storage/series"
 )
 
 // heldSeries are series to which nothing is appended, and beside whose points nothing is put, while a
@@ -45,10 +45,10 @@ func (h *heldSeries) while(ctx context.Context, ids []index.ID, act func(ctx con
 }
 
 // of returns the hold of a series of a batch; nil: there is none. The caller holds order.
-func (h *heldSeries) of(b *series.Batch) *hold {
+func (h *heldSeries) of(b *storage.Batch) *hold {
 	for _, held := range h.holds {
-		has := func(ref series.Ref) bool { return held.has(ref.ID()) }
-		if slices.ContainsFunc(b.Refs, has) || slices.ContainsFunc(b.Objects, func(o series.Object) bool { return has(o.Ref) }) {
+		has := func(ref storage.Ref) bool { return held.has(index.IDOf(ref)) }
+		if slices.ContainsFunc(b.Refs, has) || slices.ContainsFunc(b.Objects, func(o storage.Object) bool { return has(o.Ref) }) {
 			return held
 		}
 	}
@@ -76,6 +76,6 @@ func (h *hold) wait(ctx context.Context) error {
 	case <-h.over:
 		return nil
 	case <-ctx.Done():
-		return fmt.Errorf("%w: series of the batch are being deleted", series.ErrNotReady)
+		return fmt.Errorf("%w: series of the batch are being deleted", storage.ErrNotReady)
 	}
 }

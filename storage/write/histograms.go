@@ -7,18 +7,16 @@ import (
 	"slices"
 	"time"
 
+	"github.com/tsdbridge/tsdbridge/storage"
+	"github.com/tsdbridge/tsdbridge/storage/index"
 	"github.com/tsdbridge/tsdbridge/storage/kv"
 	"github.com/tsdbridge/tsdbridge/storage/schema"
-	"github.com/tsdbridge/tsdbridge/storage/series"
 )
-
-// MaxHistogramBytes is the greatest length of one of OpenTSDB's histograms.
-const MaxHistogramBytes = 64 << 10
 
 // PutHistograms puts histograms of OpenTSDB into the rows of their series. It returns when all of them are
 // durable; after an error any of them may be. Of two of one cell the later stays. They do not go through the
 // log in any mode: a log of points has no place for the cells of a TSD.
-func (w *Writer) PutHistograms(ctx context.Context, all []series.CodedHistogram) error {
+func (w *Writer) PutHistograms(ctx context.Context, all []storage.CodedHistogram) error {
 	if len(all) == 0 {
 		return nil
 	}
@@ -55,19 +53,19 @@ func (w *Writer) PutHistograms(ctx context.Context, all []series.CodedHistogram)
 }
 
 // checkHistograms returns the times of histograms as a batch, and their rows, each once.
-func (w *Writer) checkHistograms(all []series.CodedHistogram) (*series.Batch, []SeriesRow, error) {
-	b, known := &series.Batch{}, w.o.Series.Len()
+func (w *Writer) checkHistograms(all []storage.CodedHistogram) (*storage.Batch, []SeriesRow, error) {
+	b, known := &storage.Batch{}, w.o.Series.Len()
 	rows, seen := []SeriesRow(nil), map[SeriesRow]bool{}
 	for i := range all {
 		h := &all[i]
 		if err := checkDatum(h.Ref, h.Time, known); err != nil {
 			return nil, nil, err
 		}
-		if n := len(h.Value); n == 0 || n > MaxHistogramBytes {
-			return nil, nil, fmt.Errorf("%w: histogram of %d bytes; it may have %d", series.ErrLimit, n, MaxHistogramBytes)
+		if n := len(h.Value); n == 0 || n > storage.MaxHistogramBytes {
+			return nil, nil, fmt.Errorf("%w: histogram of %d bytes; it may have %d", storage.ErrLimit, n, storage.MaxHistogramBytes)
 		}
 		b.Add(h.Ref, h.Time, 0)
-		if r := (SeriesRow{ID: h.Ref.ID(), Base: schema.Base(h.Time)}); !seen[r] {
+		if r := (SeriesRow{ID: index.IDOf(h.Ref), Base: schema.Base(h.Time)}); !seen[r] {
 			rows, seen[r] = append(rows, r), true
 		}
 	}
@@ -75,7 +73,7 @@ func (w *Writer) checkHistograms(all []series.CodedHistogram) (*series.Batch, []
 }
 
 // histogramRows makes the mutations of histograms, in the order of their keys.
-func (t *Table) histogramRows(all []series.CodedHistogram) []kv.Mutation {
+func (t *Table) histogramRows(all []storage.CodedHistogram) []kv.Mutation {
 	stamp := int64(0)
 	if t.db.Versioned != nil {
 		stamp = t.stamps.now() // deletions go by these
@@ -84,7 +82,7 @@ func (t *Table) histogramRows(all []series.CodedHistogram) []kv.Mutation {
 	for i := range all {
 		h := &all[i]
 		base, qualifier := schema.HistogramCell(h.Time, h.Millis)
-		r := SeriesRow{ID: h.Ref.ID(), Base: base}
+		r := SeriesRow{ID: index.IDOf(h.Ref), Base: base}
 		n, ok := at[r]
 		if !ok {
 			n = len(mutations)
@@ -115,7 +113,7 @@ func lastOfEach(puts []kv.Put) []kv.Put {
 
 // enterNew is enter for cells that are put without the log: while a deletion of one of their rows is
 // unfinished it is an ErrNotReady, because they would be deleted too. Without an error the caller must leave.
-func (d *deleter) enterNew(ctx context.Context, b *series.Batch, rows []SeriesRow) error {
+func (d *deleter) enterNew(ctx context.Context, b *storage.Batch, rows []SeriesRow) error {
 	for {
 		if err := d.enter(ctx, b); err != nil {
 			return err

@@ -14,6 +14,7 @@ import (
 	"github.com/tsdbridge/tsdbridge/storage/log/logtest"
 	"github.com/tsdbridge/tsdbridge/storage/store"
 	"github.com/tsdbridge/tsdbridge/storage/storetest"
+	"github.com/tsdbridge/tsdbridge/storage/write"
 )
 
 // steppedTables are tables that a test ends at a step, and that lose with the power what they noted
@@ -53,7 +54,7 @@ type aLife struct {
 }
 
 func smallFiles(o *store.Options) {
-	o.Exclusive, o.Mode = true, storage.WriteBuffered
+	o.Exclusive, o.Mode = true, write.Buffered
 	o.Buffer.Dir, o.Buffer.CheckInterval, o.Buffer.SegmentBytes, o.Buffer.FlushDelay = "log", time.Millisecond, 1<<10, 0
 }
 
@@ -182,7 +183,7 @@ func TestKilledEndOnReadOnlyDisk(t *testing.T) {
 		l.beforeEnd = func() { ending.Store(true) }
 		_ = l.process(0, 10, false)
 		more = died.Load()
-		l.db.step = func() error { return kv.ErrFull }
+		l.db.step = func() error { return storage.ErrFull }
 		l.disk = l.disk.Kill(uint64(nth))
 		l.disk.SetBefore(readOnly)
 		s := storetest.StartBuffered(t, l.db, l.disk, smallFiles)

@@ -4,8 +4,8 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"github.com/tsdbridge/tsdbridge/storage"
 	"github.com/tsdbridge/tsdbridge/storage/index"
-	"github.com/tsdbridge/tsdbridge/storage/series"
 )
 
 // logMarks remembers in which segment of the log the last record of a series stands. While that
@@ -19,15 +19,15 @@ type logMarks struct {
 }
 
 // note remembers that the record of a batch is in a segment of the log, or one before.
-func (m *logMarks) note(b *series.Batch, series int, segment uint64) {
+func (m *logMarks) note(b *storage.Batch, series int, segment uint64) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.grow(series)
 	for _, ref := range b.Refs {
-		m.last[ref.ID()] = segment + 1
+		m.last[index.IDOf(ref)] = segment + 1
 	}
 	for i := range b.Objects {
-		m.last[b.Objects[i].Ref.ID()] = segment + 1
+		m.last[index.IDOf(b.Objects[i].Ref)] = segment + 1
 	}
 }
 
@@ -50,12 +50,12 @@ func (m *logMarks) grow(series int) {
 
 // part splits a batch into what must go through the log and what need not. Both keep the order in
 // which the points were added; a batch that goes one way as a whole is returned itself, with nil.
-func (m *logMarks) part(b *series.Batch) (bound, free *series.Batch) {
+func (m *logMarks) part(b *storage.Batch) (bound, free *storage.Batch) {
 	m.mu.RLock()
 	defer m.mu.RUnlock()
 	oldest := m.oldest.Load()
-	isBound := func(ref series.Ref) bool {
-		id := ref.ID()
+	isBound := func(ref storage.Ref) bool {
+		id := index.IDOf(ref)
 		return int(id) < len(m.last) && m.last[id] > oldest
 	}
 	n := 0
@@ -75,13 +75,13 @@ func (m *logMarks) part(b *series.Batch) (bound, free *series.Batch) {
 	case len(b.Refs) + len(b.Objects):
 		return b, nil
 	}
-	return split(b, func(ref series.Ref, _ int64) bool { return isBound(ref) })
+	return split(b, func(ref storage.Ref, _ int64) bool { return isBound(ref) })
 }
 
 // split makes two batches of one.
-func split(b *series.Batch, first func(ref series.Ref, time int64) bool) (yes, no *series.Batch) {
-	yes, no = &series.Batch{}, &series.Batch{}
-	side := func(ref series.Ref, time int64) *series.Batch {
+func split(b *storage.Batch, first func(ref storage.Ref, time int64) bool) (yes, no *storage.Batch) {
+	yes, no = &storage.Batch{}, &storage.Batch{}
+	side := func(ref storage.Ref, time int64) *storage.Batch {
 		if first(ref, time) {
 			return yes
 		}
@@ -96,7 +96,7 @@ func split(b *series.Batch, first func(ref series.Ref, time int64) bool) (yes, n
 		}
 	}
 	if b.Forms != nil {
-		yes.Forms, no.Forms = []series.Form{}, []series.Form{}
+		yes.Forms, no.Forms = []storage.Form{}, []storage.Form{}
 	}
 	for i, ref := range b.Refs {
 		addObjects(i)

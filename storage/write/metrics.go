@@ -6,7 +6,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/promauto"
 
-	"github.com/tsdbridge/tsdbridge/storage/series"
+	"github.com/tsdbridge/tsdbridge/storage"
 )
 
 // metrics are the figures of the write path.
@@ -21,7 +21,7 @@ type metrics struct {
 }
 
 // appended counts a batch that was acknowledged.
-func (m *metrics) appended(b *series.Batch, begin time.Time) {
+func (m *metrics) appended(b *storage.Batch, begin time.Time) {
 	m.points.Add(float64(len(b.Refs)))
 	m.objects.Add(float64(len(b.Objects)))
 	m.appendSeconds.Observe(time.Since(begin).Seconds())

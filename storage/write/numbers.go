@@ -10,10 +10,10 @@ import (
 	"sync"
 	"time"
 
+	"github.com/tsdbridge/tsdbridge/storage"
 	"github.com/tsdbridge/tsdbridge/storage/catalog"
 	"github.com/tsdbridge/tsdbridge/storage/index"
 	"github.com/tsdbridge/tsdbridge/storage/log"
-	"github.com/tsdbridge/tsdbridge/storage/series"
 )
 
 // A number names a series in the records of the log. It is kept as number + 1; 0: none was given.
@@ -131,16 +131,16 @@ func (n *seriesNumbers) set(id index.ID, to number) {
 }
 
 // ref is the series of a number, 0 if there is none; for the time of replaying.
-func (n *seriesNumbers) ref(of uint32) series.Ref {
+func (n *seriesNumbers) ref(of uint32) storage.Ref {
 	if int(of) >= len(n.ids) || n.ids[of] == noSeries {
 		return 0
 	}
-	return series.RefOf(n.ids[of])
+	return index.RefOf(n.ids[of])
 }
 
 // need gives a number to each series of a batch that has none. It returns those whose number may
 // not be on the disk, each once: the record of the batch must number them.
-func (n *seriesNumbers) need(b *series.Batch) []numbered {
+func (n *seriesNumbers) need(b *storage.Batch) []numbered {
 	missing := n.missing(b)
 	if len(missing) == 0 {
 		return nil
@@ -172,17 +172,17 @@ func (n *seriesNumbers) written(fresh []numbered) {
 }
 
 // missing are the series whose number may not be on the disk, each once, ascending.
-func (n *seriesNumbers) missing(b *series.Batch) []index.ID {
+func (n *seriesNumbers) missing(b *storage.Batch) []index.ID {
 	n.mu.RLock()
 	defer n.mu.RUnlock()
 	var missing []index.ID
 	for _, ref := range b.Refs {
-		if id := ref.ID(); !n.has(id) {
+		if id := index.IDOf(ref); !n.has(id) {
 			missing = append(missing, id)
 		}
 	}
 	for i := range b.Objects {
-		if id := b.Objects[i].Ref.ID(); !n.has(id) {
+		if id := index.IDOf(b.Objects[i].Ref); !n.has(id) {
 			missing = append(missing, id)
 		}
 	}
@@ -335,5 +335,5 @@ func (b *buffer) checkNumbers(ctx context.Context) error {
 	if unknown == 0 {
 		return nil
 	}
-	return fmt.Errorf("%w: %s: %s", log.ErrCorrupt, filepath.Join(b.o.Dir, "series"), UnknownText(unknown))
+	return fmt.Errorf("%w: %s: %s", log.ErrCorrupt, filepath.Join(b.o.Dir, "series"), storage.UnknownText(unknown))
 }

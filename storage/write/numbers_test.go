@@ -13,6 +13,7 @@ import (
 	"github.com/tsdbridge/tsdbridge/storage/log/logtest"
 	"github.com/tsdbridge/tsdbridge/storage/store"
 	"github.com/tsdbridge/tsdbridge/storage/storetest"
+	"github.com/tsdbridge/tsdbridge/storage/write"
 )
 
 // growth is a store whose batches all bring new series, and what it acknowledged. The value of a
@@ -238,7 +239,7 @@ func TestNumbersInPointsAlone(t *testing.T) {
 	}
 	s.Stop()
 	disk = disk.Kill(1)
-	o := storage.BufferOptions{Dir: "log", FS: disk}
+	o := write.BufferOptions{Dir: "log", FS: disk}
 	older := storetest.Open(t, kv.NewMem(storetest.Tables()...))
 	if unknown, err := older.UnknownInLog(t.Context(), o); err != nil || unknown != len(twoSeries) {
 		t.Errorf("an empty store lacks %d series of the log, want %d: %v", unknown, len(twoSeries), err)

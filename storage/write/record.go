@@ -6,7 +6,8 @@ import (
 	"fmt"
 	"math"
 
-	"github.com/tsdbridge/tsdbridge/storage/series"
+	"github.com/tsdbridge/tsdbridge/storage"
+	"github.com/tsdbridge/tsdbridge/storage/index"
 )
 
 // A record of the log is one append: columns of points, then objects. Records name series by the
@@ -41,14 +42,14 @@ var errRecord = errors.New("broken record")
 // appendRecord appends the record of a batch that is acknowledged at a time, 0: that is not kept.
 // fresh are the series that the record numbers. byID has the number of each series by its id, all
 // of them.
-func appendRecord(dst []byte, b *series.Batch, fresh []numbered, byID []number, acknowledged int64) []byte {
+func appendRecord(dst []byte, b *storage.Batch, fresh []numbered, byID []number, acknowledged int64) []byte {
 	version := recordVersionOf(b)
 	dst = appendRecordHead(dst, version, fresh, acknowledged)
 	dst = binary.AppendUvarint(dst, uint64(len(b.Refs)))
 	dst = binary.AppendUvarint(dst, uint64(len(b.Objects)))
 	var number, time int64
 	for i, ref := range b.Refs {
-		n, t := byID[ref.ID()].value(), b.Times[i]
+		n, t := byID[index.IDOf(ref)].value(), b.Times[i]
 		dst = appendDelta(appendDelta(dst, n-number), t-time)
 		number, time = n, t
 	}
@@ -56,17 +57,17 @@ func appendRecord(dst []byte, b *series.Batch, fresh []numbered, byID []number, 
 		dst = binary.LittleEndian.AppendUint64(dst, math.Float64bits(v))
 	}
 	if version >= recordVersionIntegers {
-		dst = appendBits(dst, b.Forms, ^series.FormMillis, series.FormInteger)
+		dst = appendBits(dst, b.Forms, ^storage.FormMillis, storage.FormInteger)
 	}
 	if version >= recordVersionForms {
-		dst = appendBits(dst, b.Forms, ^series.FormMillis, series.FormDouble)
+		dst = appendBits(dst, b.Forms, ^storage.FormMillis, storage.FormDouble)
 	}
 	if version >= recordVersionUnits {
-		dst = appendBits(dst, b.Forms, series.FormMillis, series.FormMillis)
+		dst = appendBits(dst, b.Forms, storage.FormMillis, storage.FormMillis)
 	}
 	for i := range b.Objects {
 		o := &b.Objects[i]
-		n := byID[o.Ref.ID()].value()
+		n := byID[index.IDOf(o.Ref)].value()
 		dst = appendDelta(appendDelta(dst, n-number), o.Time-time)
 		number, time = n, o.Time
 		dst = binary.AppendUvarint(append(dst, byte(o.Kind)), uint64(o.After()))
@@ -101,7 +102,7 @@ func appendRecordHead(dst []byte, version byte, fresh []numbered, acknowledged i
 }
 
 // recordVersionOf is the first version that holds the batch.
-func recordVersionOf(b *series.Batch) byte {
+func recordVersionOf(b *storage.Batch) byte {
 	if len(b.Forms) == 0 {
 		return recordVersion
 	}
@@ -110,7 +111,7 @@ func recordVersionOf(b *series.Batch) byte {
 		switch {
 		case f.Millis():
 			return recordVersionUnits
-		case f == series.FormDouble:
+		case f == storage.FormDouble:
 			version = recordVersionForms
 		}
 	}
@@ -118,7 +119,7 @@ func recordVersionOf(b *series.Batch) byte {
 }
 
 // appendBits appends a bit for each of a list: of the bits of mask it has those of form.
-func appendBits(dst []byte, list []series.Form, mask, form series.Form) []byte {
+func appendBits(dst []byte, list []storage.Form, mask, form storage.Form) []byte {
 	at := len(dst)
 	dst = append(dst, make([]byte, (len(list)+7)/8)...)
 	for i, f := range list {
@@ -142,12 +143,12 @@ type recordSeries interface {
 	// note takes the number that a record gives a series. The TSUID is valid until it returns.
 	note(number uint32, tsuid []byte) error
 	// ref returns the series of a number, 0 when there is none.
-	ref(number uint32) series.Ref
+	ref(number uint32) storage.Ref
 }
 
 // parseRecord appends the points and objects of a record to a batch, and returns when it was
 // acknowledged; 0: the record does not contain that. Objects keep no memory of the record.
-func parseRecord(b *series.Batch, record []byte, of recordSeries) (acknowledged int64, err error) {
+func parseRecord(b *storage.Batch, record []byte, of recordSeries) (acknowledged int64, err error) {
 	r := recordReader{rest: record}
 	version, acknowledged, err := r.head(of.note)
 	if err != nil {
@@ -163,18 +164,18 @@ func parseRecord(b *series.Batch, record []byte, of recordSeries) (acknowledged 
 	}
 	b.Forms = nil
 	if version >= recordVersionIntegers {
-		b.Forms = make([]series.Form, points)
-		r.forms(b.Forms, 0, series.FormInteger)
+		b.Forms = make([]storage.Form, points)
+		r.forms(b.Forms, 0, storage.FormInteger)
 	}
 	if version >= recordVersionForms {
-		r.forms(b.Forms, 0, series.FormDouble)
+		r.forms(b.Forms, 0, storage.FormDouble)
 	}
 	if version >= recordVersionUnits {
-		r.forms(b.Forms, ^series.FormMillis, series.FormMillis)
+		r.forms(b.Forms, ^storage.FormMillis, storage.FormMillis)
 	}
 	for range objects {
 		ref, time := r.entry(of.ref)
-		kind, after := series.Kind(r.byte()), int(r.uvarint())
+		kind, after := storage.Kind(r.byte()), int(r.uvarint())
 		b.AddObjectAfter(after, ref, time, kind, append([]byte(nil), r.bytes(r.uvarint())...))
 	}
 	if r.err == nil && len(r.rest) > 0 {
@@ -239,7 +240,7 @@ func (r *recordReader) bytes(n uint64) []byte {
 
 // forms reads a bit for each of a list, and gives those that have it the form; of what they are it
 // keeps the bits of a mask.
-func (r *recordReader) forms(list []series.Form, keep, form series.Form) {
+func (r *recordReader) forms(list []storage.Form, keep, form storage.Form) {
 	bits := r.bytes(uint64(len(list)+7) / 8)
 	for i := range list {
 		if i/8 < len(bits) && bits[i/8]>>(i%8)&1 != 0 {
@@ -293,13 +294,13 @@ func (r *recordReader) delta() int64 {
 }
 
 // entry reads the series and time of a point or an object.
-func (r *recordReader) entry(refs func(number uint32) series.Ref) (series.Ref, int64) {
+func (r *recordReader) entry(refs func(number uint32) storage.Ref) (storage.Ref, int64) {
 	r.number += r.delta()
 	r.time += r.delta()
 	if r.err != nil {
 		return 0, 0
 	}
-	if r.number < 0 || r.number > math.MaxUint32 || r.time < 0 || r.time > series.MaxTime {
+	if r.number < 0 || r.number > math.MaxUint32 || r.time < 0 || r.time > storage.MaxTime {
 		r.fail()
 		return 0, 0
 	}

@@ -12,10 +12,10 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promauto"
 
 	"github.com/tsdbridge/tsdbridge/internal/retry"
+	"github.com/tsdbridge/tsdbridge/storage"
 	"github.com/tsdbridge/tsdbridge/storage/changes"
 	"github.com/tsdbridge/tsdbridge/storage/kv"
 	"github.com/tsdbridge/tsdbridge/storage/schema"
-	"github.com/tsdbridge/tsdbridge/storage/series"
 )
 
 // Times of the retention.
@@ -111,7 +111,7 @@ func (r *retention) pass(ctx context.Context) error {
 		return nil // nothing is as old
 	}
 	// The hour that holds this moment is younger in part, those before it are not.
-	base := schema.Base(min(before, series.MaxTime))
+	base := schema.Base(min(before, storage.MaxTime))
 	held, err := r.deleteBefore(ctx, base)
 	r.changes.Times(0, int64(base)*1000-1) // also after an error: some of it may be done
 	r.metrics.ranges.Add(float64(held))

@@ -7,11 +7,11 @@ import (
 	"fmt"
 	"path/filepath"
 
+	"github.com/tsdbridge/tsdbridge/storage"
 	"github.com/tsdbridge/tsdbridge/storage/catalog"
 	"github.com/tsdbridge/tsdbridge/storage/index"
 	"github.com/tsdbridge/tsdbridge/storage/kv"
 	"github.com/tsdbridge/tsdbridge/storage/log"
-	"github.com/tsdbridge/tsdbridge/storage/series"
 )
 
 // logOptions are those by which one of the two logs is read.
@@ -131,7 +131,7 @@ func (w *Writer) SalvageLog(ctx context.Context, o BufferOptions) (points, left 
 	if err != nil {
 		return 0, 0, fmt.Errorf("read the deletions of the log in %s: %w", o.Dir, err)
 	}
-	var batch series.Batch
+	var batch storage.Batch
 	_, err = log.Salvage(ctx, o.logOptions("points"), func(record []byte) error {
 		if isGeneration(record) {
 			return nil
@@ -253,14 +253,9 @@ func (s *salvaged) note(number uint32, tsuid []byte) error {
 }
 
 // ref returns the series of a number, 0 when the store does not have it.
-func (s *salvaged) ref(number uint32) series.Ref {
+func (s *salvaged) ref(number uint32) storage.Ref {
 	if id, ok := s.ids[number]; ok {
-		return series.RefOf(id)
+		return index.RefOf(id)
 	}
 	return 0
-}
-
-// UnknownText tells what it means that only a log has so many series.
-func UnknownText(unknown int) string {
-	return fmt.Sprintf("it has points of %d series that the store does not have: it belongs to another store, or the store is older than its log", unknown)
 }

@@ -4,9 +4,9 @@ import (
 	"context"
 	"errors"
 
+	"github.com/tsdbridge/tsdbridge/storage"
 	"github.com/tsdbridge/tsdbridge/storage/index"
 	"github.com/tsdbridge/tsdbridge/storage/log"
-	"github.com/tsdbridge/tsdbridge/storage/series"
 )
 
 // salvagedDeletions are the deletions of a damaged log, in its order. The table has followed those
@@ -78,9 +78,9 @@ func (s *salvagedDeletions) apply(ctx context.Context, record []byte, d *deleter
 }
 
 // leave leaves out of a batch what finished deletions that are yet to come delete.
-func (s *salvagedDeletions) leave(b *series.Batch) *series.Batch {
-	kept, _ := split(b, func(ref series.Ref, time int64) bool {
-		for _, n := range s.byID[ref.ID()] {
+func (s *salvagedDeletions) leave(b *storage.Batch) *storage.Batch {
+	kept, _ := split(b, func(ref storage.Ref, time int64) bool {
+		for _, n := range s.byID[index.IDOf(ref)] {
 			if d := &s.all[n]; n >= s.next && d.finished && time >= d.Start && time <= d.End {
 				return false
 			}

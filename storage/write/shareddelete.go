@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/tsdbridge/tsdbridge/internal/retry"
+	"github.com/tsdbridge/tsdbridge/storage"
 	"github.com/tsdbridge/tsdbridge/storage/catalog"
 	"github.com/tsdbridge/tsdbridge/storage/index"
 	"github.com/tsdbridge/tsdbridge/storage/journal"
@@ -92,10 +93,10 @@ const (
 
 var errTaken = errors.New("another process has taken the deletion over")
 
-func (w *Writer) deleteShared(ctx context.Context, d Deletion) (Deleted, error) {
+func (w *Writer) deleteShared(ctx context.Context, d Deletion) (storage.Deleted, error) {
 	if w.buffer != nil {
 		if err := w.buffer.await(ctx); err != nil {
-			return Deleted{}, err
+			return storage.Deleted{}, err
 		}
 	}
 	if d.Repeated && !d.Whole {
@@ -105,9 +106,9 @@ func (w *Writer) deleteShared(ctx context.Context, d Deletion) (Deleted, error) 
 }
 
 // deleteUnrecorded deletes from the head of this process and from the rows of the table.
-func (s *sharedDeleter) deleteUnrecorded(ctx context.Context, d Deletion) (Deleted, error) {
+func (s *sharedDeleter) deleteUnrecorded(ctx context.Context, d Deletion) (storage.Deleted, error) {
 	if err := s.take(ctx); err != nil {
-		return Deleted{}, err
+		return storage.Deleted{}, err
 	}
 	defer s.free()
 	until := s.table.stamps.now()
@@ -116,7 +117,7 @@ func (s *sharedDeleter) deleteUnrecorded(ctx context.Context, d Deletion) (Delet
 	}
 	r := s.unrecorded(&d, until, true)
 	err := r.all(ctx, d.IDs)
-	return Deleted{Rows: r.rows}, errors.Join(err, r.damage())
+	return storage.Deleted{Rows: r.rows}, errors.Join(err, r.damage())
 }
 
 // cutAlone lets the head follow a deletion while nothing is appended or flushed.
@@ -129,9 +130,9 @@ func (s *sharedDeleter) cutAlone(d *Deletion, until int64) {
 }
 
 // delete carries a deletion out.
-func (s *sharedDeleter) delete(ctx context.Context, d Deletion) (Deleted, error) {
+func (s *sharedDeleter) delete(ctx context.Context, d Deletion) (storage.Deleted, error) {
 	if err := s.take(ctx); err != nil {
-		return Deleted{}, err
+		return storage.Deleted{}, err
 	}
 	defer s.free()
 	s.order.Lock() // everything that was acknowledged here is older, what comes is newer
@@ -142,10 +143,10 @@ func (s *sharedDeleter) delete(ctx context.Context, d Deletion) (Deleted, error)
 	tsuids := s.table.index.TSUIDBytes(nil, d.IDs)
 	e, err := s.journal.Begin(ctx, schema.Deletion{Start: d.Start, End: d.End, Whole: d.Whole, Until: until}, tsuids)
 	if err != nil {
-		return Deleted{}, err
+		return storage.Deleted{}, err
 	}
 	if err := s.learn(ctx); err != nil {
-		return Deleted{}, err
+		return storage.Deleted{}, err
 	}
 	return s.carryOut(ctx, e, d, true)
 }
@@ -163,13 +164,13 @@ func (s *sharedDeleter) take(ctx context.Context) error {
 func (s *sharedDeleter) free() { <-s.running }
 
 // carryOut deletes from the tables, and records that.
-func (s *sharedDeleter) carryOut(ctx context.Context, e *journal.Entry, d Deletion, first bool) (deleted Deleted, err error) {
+func (s *sharedDeleter) carryOut(ctx context.Context, e *journal.Entry, d Deletion, first bool) (deleted storage.Deleted, err error) {
 	if err := s.clearRolled(ctx, e, &d, first); err != nil {
 		return deleted, err
 	}
 	r := s.removal(e, &d, first)
 	if err := r.all(ctx, d.IDs); err != nil {
-		return Deleted{Rows: r.rows}, fmt.Errorf("delete rows: %w", err)
+		return storage.Deleted{Rows: r.rows}, fmt.Errorf("delete rows: %w", err)
 	}
 	deleted.Rows = r.rows
 	if d.onlyEmpty() {

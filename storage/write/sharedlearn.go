@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/tsdbridge/tsdbridge/internal/retry"
+	"github.com/tsdbridge/tsdbridge/storage"
 	"github.com/tsdbridge/tsdbridge/storage/index"
 	"github.com/tsdbridge/tsdbridge/storage/journal"
 	"github.com/tsdbridge/tsdbridge/storage/schema"
@@ -248,7 +249,7 @@ func (s *sharedDeleter) goOnAll(ctx context.Context, before time.Time) error {
 	}
 	var failed error
 	for _, e := range s.due(before) {
-		if err := s.goOn(ctx, e, before); err != nil && !errors.Is(err, ErrBroken) {
+		if err := s.goOn(ctx, e, before); err != nil && !errors.Is(err, storage.ErrBroken) {
 			failed = cmp.Or(failed, fmt.Errorf("finish a deletion: %w", err))
 		}
 	}

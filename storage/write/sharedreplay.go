@@ -7,10 +7,10 @@ import (
 	"time"
 
 	"github.com/tsdbridge/tsdbridge/internal/retry"
+	"github.com/tsdbridge/tsdbridge/storage"
 	"github.com/tsdbridge/tsdbridge/storage/index"
 	"github.com/tsdbridge/tsdbridge/storage/journal"
 	"github.com/tsdbridge/tsdbridge/storage/schema"
-	"github.com/tsdbridge/tsdbridge/storage/series"
 )
 
 // replayFilter leaves out of a log that is replayed what the journal deletes. The head alone could
@@ -79,7 +79,7 @@ func (s *sharedDeleter) untilRead(ctx context.Context, read func() error) error 
 }
 
 // pass returns what stays of a batch that was acknowledged at a time.
-func (f *replayFilter) pass(ctx context.Context, b *series.Batch, acknowledged int64) (*series.Batch, error) {
+func (f *replayFilter) pass(ctx context.Context, b *storage.Batch, acknowledged int64) (*storage.Batch, error) {
 	if f == nil {
 		return b, nil
 	}
@@ -87,10 +87,10 @@ func (f *replayFilter) pass(ctx context.Context, b *series.Batch, acknowledged i
 		return b, err
 	}
 	gone := 0
-	stays := func(ref series.Ref, time int64) bool {
-		for _, n := range f.of[f.index.TSUID(ref.ID())] {
+	stays := func(ref storage.Ref, time int64) bool {
+		for _, n := range f.of[f.index.TSUID(index.IDOf(ref))] {
 			if e := f.entries[n]; acknowledged <= e.Until && time >= e.Start && time <= e.End {
-				f.lose(n, openHour{ref.ID(), schema.Base(time)})
+				f.lose(n, openHour{index.IDOf(ref), schema.Base(time)})
 				gone++
 				return false
 			}

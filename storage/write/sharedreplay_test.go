@@ -6,10 +6,10 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/tsdbridge/tsdbridge/storage"
 	"github.com/tsdbridge/tsdbridge/storage/index"
 	"github.com/tsdbridge/tsdbridge/storage/journal"
 	"github.com/tsdbridge/tsdbridge/storage/schema"
-	"github.com/tsdbridge/tsdbridge/storage/series"
 )
 
 // A filter leaves out what each deletion deletes and nothing else, although records are not in the
@@ -45,8 +45,8 @@ func TestReplayFilter(t *testing.T) {
 		for range 40 {
 			acknowledged, n, at := r.Int64N(110), r.IntN(4), r.Int64N(100)
 			earliest = min(earliest, acknowledged)
-			var b series.Batch
-			b.Add(series.RefOf(index.ID(n)), at, 1)
+			var b storage.Batch
+			b.Add(index.RefOf(index.ID(n)), at, 1)
 			kept, err := f.pass(t.Context(), &b, acknowledged)
 			want := !slices.ContainsFunc(f.entries, func(e *journal.Entry) bool {
 				return acknowledged <= e.Until && e.Start <= at && at <= e.End && slices.Contains(of[e], n)

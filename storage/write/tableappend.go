@@ -8,15 +8,15 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/tsdbridge/tsdbridge/storage"
 	"github.com/tsdbridge/tsdbridge/storage/index"
 	"github.com/tsdbridge/tsdbridge/storage/kv"
 	"github.com/tsdbridge/tsdbridge/storage/row"
 	"github.com/tsdbridge/tsdbridge/storage/schema"
-	"github.com/tsdbridge/tsdbridge/storage/series"
 )
 
 // put returns when the table has a batch, which must be valid.
-func (t *Table) put(ctx context.Context, b *series.Batch) error {
+func (t *Table) put(ctx context.Context, b *storage.Batch) error {
 	w := t.appends.Get().(*tableAppend)
 	defer t.appends.Put(w)
 	w.reset(t)
@@ -40,7 +40,7 @@ func (t *Table) put(ctx context.Context, b *series.Batch) error {
 // tableAppend is one append: the scratch memory of its steps.
 type tableAppend struct {
 	table   *Table
-	batch   *series.Batch
+	batch   *storage.Batch
 	entries []entry
 	locked  []*state
 	rows    []rowWrite
@@ -60,7 +60,7 @@ type tableAppend struct {
 
 // entry is one point (n < len(batch.Refs)) or object of the batch.
 type entry struct {
-	ref   series.Ref
+	ref   storage.Ref
 	time  int64
 	n     int32
 	order int32 // in which they were added: points are odd, objects lie even between them
@@ -68,7 +68,7 @@ type entry struct {
 
 // rowWrite is what the batch holds for one row.
 type rowWrite struct {
-	ref     series.Ref
+	ref     storage.Ref
 	state   *state
 	base    uint32
 	points  []schema.Point
@@ -98,7 +98,7 @@ func (w *tableAppend) reset(s *Table) {
 }
 
 // load sorts the batch by series and time; of equal times the last in the batch comes last.
-func (w *tableAppend) load(b *series.Batch) {
+func (w *tableAppend) load(b *storage.Batch) {
 	w.batch = b
 	for i, ref := range b.Refs {
 		w.entries = append(w.entries, entry{ref, b.Times[i], int32(i), int32(2*i + 1)})
@@ -114,10 +114,10 @@ func (w *tableAppend) load(b *series.Batch) {
 // lock takes the states of all series of the batch, in the order of their refs so that two appends
 // cannot wait for each other.
 func (w *tableAppend) lock() {
-	last := series.Ref(0)
+	last := storage.Ref(0)
 	for _, e := range w.entries {
 		if e.ref != last {
-			st := w.table.states.Of(e.ref.ID())
+			st := w.table.states.Of(index.IDOf(e.ref))
 			st.mu.Lock()
 			w.locked = append(w.locked, st)
 			last = e.ref
@@ -153,7 +153,7 @@ func (w *tableAppend) groupRows() {
 }
 
 // addRow turns the entries of one row into points and objects, one sample per instant.
-func (w *tableAppend) addRow(ref series.Ref, st *state, base uint32, entries []entry) {
+func (w *tableAppend) addRow(ref storage.Ref, st *state, base uint32, entries []entry) {
 	firstPoint, firstObject := len(w.points), len(w.objects)
 	for i, e := range entries {
 		offset := schema.Offset(e.time)
@@ -165,7 +165,7 @@ func (w *tableAppend) addRow(ref series.Ref, st *state, base uint32, entries []e
 		}
 		o := &w.batch.Objects[int(e.n)-len(w.batch.Refs)]
 		n := schema.Object{Offset: offset, Kind: o.Kind, Data: o.Data}
-		if n.Kind == schema.ObjectExemplar || !w.superseded(entries[i+1:], e.time, n.Kind) {
+		if n.Kind == storage.KindExemplar || !w.superseded(entries[i+1:], e.time, n.Kind) {
 			w.objects = append(w.objects, n)
 		}
 	}
@@ -176,7 +176,7 @@ func (w *tableAppend) addRow(ref series.Ref, st *state, base uint32, entries []e
 }
 
 func (w *tableAppend) addPoint(offset uint32, n int) {
-	value, form := w.batch.Values[n], series.FormFloat
+	value, form := w.batch.Values[n], storage.FormFloat
 	if w.batch.Forms != nil {
 		form = w.batch.Forms[n]
 	}
@@ -193,7 +193,7 @@ func (w *tableAppend) addPoint(offset uint32, n int) {
 // superseded reports whether a later entry of the batch stands in place of a datum of a kind at
 // this time. A start time belongs to the sample that the batch has at its instant, wherever in the
 // batch that is.
-func (w *tableAppend) superseded(later []entry, time int64, kind schema.ObjectKind) bool {
+func (w *tableAppend) superseded(later []entry, time int64, kind storage.Kind) bool {
 	for _, e := range later {
 		if e.time != time {
 			return false
@@ -205,7 +205,7 @@ func (w *tableAppend) superseded(later []entry, time int64, kind schema.ObjectKi
 	return false
 }
 
-func (w *tableAppend) kindOf(e entry) schema.ObjectKind {
+func (w *tableAppend) kindOf(e entry) storage.Kind {
 	if n := int(e.n) - len(w.batch.Refs); n >= 0 {
 		return w.batch.Objects[n].Kind
 	}
@@ -393,7 +393,7 @@ func lastOffsets(r *rowWrite) (sample, object int32) {
 func (w *tableAppend) makeKeys() {
 	begins := make([]int, len(w.rows)+1)
 	for i := range w.rows {
-		w.keys = w.table.layout.AppendRowKey(w.keys, []byte(w.table.index.TSUID(w.rows[i].ref.ID())), w.rows[i].base)
+		w.keys = w.table.layout.AppendRowKey(w.keys, []byte(w.table.index.TSUID(index.IDOf(w.rows[i].ref))), w.rows[i].base)
 		begins[i+1] = len(w.keys)
 	}
 	for i := range w.rows {
@@ -459,7 +459,7 @@ func (w *tableAppend) keepDays(ctx context.Context) error {
 	}
 	var wider []index.ID
 	for i := range w.rows {
-		wider = days.Widen(wider, w.rows[i].ref.ID(), w.rows[i].base)
+		wider = days.Widen(wider, index.IDOf(w.rows[i].ref), w.rows[i].base)
 	}
 	if len(wider) == 0 {
 		return nil

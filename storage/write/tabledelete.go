@@ -10,6 +10,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/tsdbridge/tsdbridge/storage"
 	"github.com/tsdbridge/tsdbridge/storage/index"
 	"github.com/tsdbridge/tsdbridge/storage/kv"
 	"github.com/tsdbridge/tsdbridge/storage/row"
@@ -50,7 +51,7 @@ func (r *removal) damage() error {
 	if len(r.broken) == 0 {
 		return nil
 	}
-	return fmt.Errorf("%w: %d rows, the first is %s", ErrBroken, len(r.broken), hex.EncodeToString(r.broken[0]))
+	return fmt.Errorf("%w: %d rows, the first is %s", storage.ErrBroken, len(r.broken), hex.EncodeToString(r.broken[0]))
 }
 
 // metricGroup is the series of one metric in one salt bucket: their rows are neighbours in the

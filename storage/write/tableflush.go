@@ -5,9 +5,10 @@ import (
 	"context"
 	"slices"
 
+	"github.com/tsdbridge/tsdbridge/storage"
 	"github.com/tsdbridge/tsdbridge/storage/head"
+	"github.com/tsdbridge/tsdbridge/storage/index"
 	"github.com/tsdbridge/tsdbridge/storage/schema"
-	"github.com/tsdbridge/tsdbridge/storage/series"
 )
 
 // putRows puts whole rows as Append puts points: plainly where this process knows what the row
@@ -21,8 +22,8 @@ func (t *Table) putRows(ctx context.Context, rows []head.Row, apply applyFunc, a
 	slices.SortFunc(rows, func(a, b head.Row) int { return cmp.Or(cmp.Compare(a.ID, b.ID), cmp.Compare(a.Base, b.Base)) })
 	for i := range rows {
 		r := &rows[i]
-		ref := series.Ref(r.ID) + 1
-		st := t.states.Of(ref.ID())
+		ref := storage.Ref(r.ID) + 1
+		st := t.states.Of(index.IDOf(ref))
 		if i == 0 || rows[i-1].ID != r.ID {
 			st.mu.Lock()
 			w.locked = append(w.locked, st)

@@ -7,6 +7,7 @@ import (
 	"sync/atomic"
 
 	"github.com/tsdbridge/tsdbridge/internal/retry"
+	"github.com/tsdbridge/tsdbridge/storage"
 	"github.com/tsdbridge/tsdbridge/storage/index"
 	"github.com/tsdbridge/tsdbridge/storage/schema"
 )
@@ -39,7 +40,7 @@ type job struct {
 	// The end of the deletion must be in the log before rows are flushed that a start would delete.
 	withdrawn bool
 	broken    error // rows that cannot be read
-	deleted   Deleted
+	deleted   storage.Deleted
 }
 
 // touches reports whether the row of a series in the hour that begins at base (seconds) may hold
@@ -127,12 +128,12 @@ func (d *deleter) finishLeft(ctx context.Context) (n int, err error) {
 	before := sum(jobs)
 	err = d.finish(ctx)
 	all := sum(jobs)
-	d.metrics.count(Deleted{Rows: all.Rows - before.Rows, Series: all.Series - before.Series})
+	d.metrics.count(storage.Deleted{Rows: all.Rows - before.Rows, Series: all.Series - before.Series})
 	return len(jobs), err
 }
 
 // sum returns what jobs have deleted so far.
-func sum(jobs []*job) (all Deleted) {
+func sum(jobs []*job) (all storage.Deleted) {
 	for _, j := range jobs {
 		all.Rows, all.Series = all.Rows+j.deleted.Rows, all.Series+j.deleted.Series
 	}

@@ -10,7 +10,6 @@ import (
 	"github.com/tsdbridge/tsdbridge/internal/retry"
 	"github.com/tsdbridge/tsdbridge/storage/index"
 	"github.com/tsdbridge/tsdbridge/storage/schema"
-	"github.com/tsdbridge/tsdbridge/storage/series"
 )
 
 // verifyDelay is how long after a point was put through without reading its row the row is looked
@@ -50,7 +49,7 @@ func (v *verifier) note(w *tableAppend) {
 	for i := range w.rows {
 		if r := &w.rows[i]; r.state.unverified != r.base+1 {
 			r.state.unverified = r.base + 1
-			v.add(lookAt(now, r.state, r.base), unverified{r.ref.ID(), r.base})
+			v.add(lookAt(now, r.state, r.base), unverified{index.IDOf(r.ref), r.base})
 		}
 	}
 }
@@ -171,7 +170,7 @@ func (w *tableAppend) lockRows(some []unverified) {
 		if st.unverified == u.base+1 {
 			st.unverified = 0
 		}
-		w.rows = append(w.rows, rowWrite{ref: series.RefOf(u.id), state: st, base: u.base})
+		w.rows = append(w.rows, rowWrite{ref: index.RefOf(u.id), state: st, base: u.base})
 	}
 }
 

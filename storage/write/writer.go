@@ -10,19 +10,19 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"golang.org/x/sync/errgroup"
 
+	"github.com/tsdbridge/tsdbridge/storage"
 	"github.com/tsdbridge/tsdbridge/storage/catalog"
 	"github.com/tsdbridge/tsdbridge/storage/changes"
 	"github.com/tsdbridge/tsdbridge/storage/head"
 	"github.com/tsdbridge/tsdbridge/storage/index"
 	"github.com/tsdbridge/tsdbridge/storage/kv"
 	"github.com/tsdbridge/tsdbridge/storage/schema"
-	"github.com/tsdbridge/tsdbridge/storage/series"
 )
 
 // Options are what a Writer needs.
 type Options struct {
 	DB     *kv.Engine
-	Tables schema.Tables
+	Tables storage.Tables
 	Layout schema.Layout
 	Values schema.Values // encoding of floats
 	// AppendCells means that points are put into the append cells of their rows, where others write
@@ -55,10 +55,10 @@ type Options struct {
 	Changes *changes.Log
 	// Late is told of points before they are there and when they can be read; nil: nobody asks. An
 	// error before refuses them.
-	Late func(ctx context.Context, b *series.Batch) error
+	Late func(ctx context.Context, b *storage.Batch) error
 	// Appended is told of each batch when it is durable, before it is acknowledged, and does not keep it; nil: nobody
 	// asks.
-	Appended func(b *series.Batch)
+	Appended func(b *storage.Batch)
 	// Retention is how long rows of points are kept, 0: for ever.
 	Retention  time.Duration
 	Now        func() time.Time
@@ -239,7 +239,7 @@ func (w *Writer) Replayed() error {
 	case <-w.buffer.ready:
 		return nil
 	default:
-		return fmt.Errorf("%w: the log is being replayed", series.ErrNotReady)
+		return fmt.Errorf("%w: the log is being replayed", storage.ErrNotReady)
 	}
 }
 

@@ -26,7 +26,6 @@ import (
 	"github.com/tsdbridge/tsdbridge/storage/kv/kvtest"
 	"github.com/tsdbridge/tsdbridge/storage/log/logtest"
 	"github.com/tsdbridge/tsdbridge/storage/schema"
-	"github.com/tsdbridge/tsdbridge/storage/series"
 	"github.com/tsdbridge/tsdbridge/storage/store"
 	"github.com/tsdbridge/tsdbridge/storage/storetest"
 	"github.com/tsdbridge/tsdbridge/storage/write"
@@ -43,7 +42,7 @@ type ledger struct {
 	clock  atomic.Int64 // of the tables and of all writers, milliseconds; it moves with each look
 	reader *store.Store
 	tsuids [][]byte
-	refs   []series.Ref
+	refs   []storage.Ref
 	model  *storetest.Model
 }
 
@@ -81,8 +80,8 @@ func (l *ledger) check() {
 }
 
 // point is a batch of one point of a series, minutes after the begin, which the model notes.
-func (l *ledger) point(n int, minute int64, value float64) *series.Batch {
-	var b series.Batch
+func (l *ledger) point(n int, minute int64, value float64) *storage.Batch {
+	var b storage.Batch
 	b.Add(l.refs[n], deletionBegin+minute*60_000, value)
 	l.model.Put(n, deletionBegin+minute*60_000, storetest.Sample{Bits: math.Float64bits(value)})
 	return &b
@@ -121,7 +120,7 @@ func (l *ledger) open(db kv.KV, change func(*write.Options)) *scribe {
 	x := index.New(layout)
 	s.registry = catalog.NewRegistry(x, layout, engine.Exclusive)
 	s.o = write.Options{
-		DB: engine, Tables: schema.Tables{Data: "tsdb", UID: "tsdb-uid", Meta: "tsdb-meta", Tree: "tsdb-tree"},
+		DB: engine, Tables: storage.Tables{Data: "tsdb", UID: "tsdb-uid", Meta: "tsdb-meta", Tree: "tsdb-tree"},
 		Layout: layout, Series: x, Registry: s.registry, Mode: write.Through, Buffer: write.DefaultBufferOptions(),
 		Forget: s.forget, Follow: s.follow, Revive: s.revive, Now: l.now, Logger: slog.New(slog.DiscardHandler),
 	}
@@ -215,7 +214,7 @@ func (s *scribe) must(err error) {
 	}
 }
 
-func (s *scribe) append(b *series.Batch) {
+func (s *scribe) append(b *storage.Batch) {
 	s.l.t.Helper()
 	s.must(s.Append(s.l.t.Context(), b))
 }
@@ -236,20 +235,20 @@ func (s *scribe) flush() {
 // of returns the numbers of series.
 func (l *ledger) of(some ...int) (ids []index.ID) {
 	for _, n := range some {
-		ids = append(ids, l.refs[n].ID())
+		ids = append(ids, index.IDOf(l.refs[n]))
 	}
 	return ids
 }
 
 // whole is the deletion of series.
 func (l *ledger) whole(some ...int) write.Deletion {
-	return write.Deletion{IDs: l.of(some...), Start: 0, End: series.MaxTime, Whole: true}
+	return write.Deletion{IDs: l.of(some...), Start: 0, End: storage.MaxTime, Whole: true}
 }
 
 // note applies a deletion to the model.
 func (l *ledger) note(d write.Deletion) {
 	for _, id := range d.IDs {
-		l.model.Delete(slices.Index(l.refs, series.RefOf(id)), d.Start, d.End)
+		l.model.Delete(slices.Index(l.refs, index.RefOf(id)), d.Start, d.End)
 	}
 }
 
@@ -300,7 +299,7 @@ func (s *scribe) randomStep(rng *rand.Rand) {
 	t.Helper()
 	switch rng.IntN(8) {
 	default:
-		var b series.Batch
+		var b storage.Batch
 		one := rng.IntN(2)
 		for range 1 + rng.IntN(20) {
 			l.model.AddRandom(rng, &b, l.refs, 3*7200)
@@ -357,14 +356,14 @@ func TestDeleteCounts(t *testing.T) {
 			for _, step := range []struct {
 				name   string
 				d      write.Deletion
-				want   write.Deleted
+				want   storage.Deleted
 				forgot []index.ID
 			}{
-				{"of three hours of two series", part, write.Deleted{Rows: 6}, nil},
-				{"of the same again", part, write.Deleted{}, nil},
-				{"of no time", write.Deletion{IDs: l.of(2), Start: 5, End: 4}, write.Deleted{}, nil},
-				{"of no series", write.Deletion{Start: 0, End: series.MaxTime}, write.Deleted{}, nil},
-				{"of two series", l.whole(2, 0), write.Deleted{Rows: 4 + 2, Series: 2}, l.of(0, 2)},
+				{"of three hours of two series", part, storage.Deleted{Rows: 6}, nil},
+				{"of the same again", part, storage.Deleted{}, nil},
+				{"of no time", write.Deletion{IDs: l.of(2), Start: 5, End: 4}, storage.Deleted{}, nil},
+				{"of no series", write.Deletion{Start: 0, End: storage.MaxTime}, storage.Deleted{}, nil},
+				{"of two series", l.whole(2, 0), storage.Deleted{Rows: 4 + 2, Series: 2}, l.of(0, 2)},
 			} {
 				got, err := s.Delete(t.Context(), step.d)
 				s.must(err)
@@ -380,7 +379,7 @@ func TestDeleteCounts(t *testing.T) {
 			}
 			// A later point brings its series back, and nothing else.
 			s.append(l.point(0, 5, 42))
-			if !s.registry.Of(l.refs[0].ID()).Exists() || s.registry.Of(l.refs[2].ID()).Exists() {
+			if !s.registry.Of(index.IDOf(l.refs[0])).Exists() || s.registry.Of(index.IDOf(l.refs[2])).Exists() {
 				t.Error("an append registers its series again, and no others")
 			}
 			s.flush()
@@ -396,9 +395,9 @@ func TestDeleteRefuses(t *testing.T) {
 		s := l.open(l.db, kind.flags)
 		l.points(s, 1)
 		for _, d := range []write.Deletion{
-			{IDs: l.of(0), Start: -1, End: series.MaxTime}, {IDs: l.of(0), Start: 0, End: series.MaxTime + 1},
+			{IDs: l.of(0), Start: -1, End: storage.MaxTime}, {IDs: l.of(0), Start: 0, End: storage.MaxTime + 1},
 		} {
-			if _, err := s.Delete(t.Context(), d); !errors.Is(err, series.ErrInvalid) {
+			if _, err := s.Delete(t.Context(), d); !errors.Is(err, storage.ErrInvalid) {
 				t.Errorf("%s: Delete of %d to %d = %v, want ErrInvalid", kind.name, d.Start, d.End, err)
 			}
 		}
@@ -409,7 +408,7 @@ func TestDeleteRefuses(t *testing.T) {
 	s := l.open(l.db, func(o *write.Options) {
 		o.Registry = catalog.NewRegistry(o.Series, o.Layout, true)
 	})
-	if _, err := s.Delete(t.Context(), l.whole(0)); !errors.Is(err, series.ErrNotReady) {
+	if _, err := s.Delete(t.Context(), l.whole(0)); !errors.Is(err, storage.ErrNotReady) {
 		t.Errorf("Delete before the series are known = %v, want ErrNotReady", err)
 	}
 }
@@ -465,7 +464,7 @@ func deletionFails(t *testing.T, nth int, when kvtest.When, whole bool) bool {
 		t.Errorf("%d rows wait for the end of the deletion, want 2", n)
 	}
 	s.must(s.FinishDeletions(t.Context()))
-	if got := slices.Contains(s.forgot, l.refs[0].ID()); got && !whole {
+	if got := slices.Contains(s.forgot, index.IDOf(l.refs[0])); got && !whole {
 		t.Error("a deletion of points forgot a series")
 	}
 	s.flush()
@@ -489,7 +488,7 @@ func TestDeletionOfManyRows(t *testing.T) {
 			{"all series", []int{0, 1, 2}, start, end, 3 * 20},
 			{"all series, whole hours", []int{0, 1, 2}, start - 30*60_000, end + 30*60_000 - 1, 3 * 20},
 			{"some series", []int{0, 2}, start, end, 2 * 20},
-			{"all series and times", []int{0, 1, 2}, 0, series.MaxTime, 3 * hours},
+			{"all series and times", []int{0, 1, 2}, 0, storage.MaxTime, 3 * hours},
 		} {
 			t.Run(fmt.Sprint(kind.name, ", ", c.name), func(t *testing.T) {
 				l := newLedger(t, kind.shared)
@@ -519,7 +518,7 @@ func TestRangesKeepUnknownSeries(t *testing.T) {
 	key := schema.DefaultLayout().AppendRowKey(nil, tsuid, deletionBegin/1000+3600)
 	row := kv.Mutation{Key: key, Puts: []kv.Put{{Qualifier: []byte{0, 0}, Value: []byte{42}}}}
 	s.must(l.db.Apply(t.Context(), "tsdb", schema.FamilyData, []kv.Mutation{row}))
-	d := write.Deletion{IDs: l.of(0, 1, 2), Start: 0, End: series.MaxTime}
+	d := write.Deletion{IDs: l.of(0, 1, 2), Start: 0, End: storage.MaxTime}
 	_, err := s.Delete(t.Context(), d)
 	s.must(err)
 	l.note(d)
@@ -546,7 +545,7 @@ func TestUnrecordedDeletion(t *testing.T) {
 		d := write.Deletion{IDs: l.of(0, 1), Start: deletionBegin + 3600_000, End: deletionBegin + 5*3600_000 - 1, Repeated: true}
 		got, err := s.Delete(t.Context(), d)
 		s.must(err)
-		if got != (write.Deleted{Rows: 4}) {
+		if got != (storage.Deleted{Rows: 4}) {
 			t.Errorf("deleted %+v, want 4 rows", got)
 		}
 		l.note(d)
@@ -591,7 +590,7 @@ func TestSalvageDeletes(t *testing.T) {
 		s.Stop()
 		disk = disk.Kill(1)
 		after := storetest.Open(t, db)
-		if _, left, err := after.SalvageLog(t.Context(), storage.BufferOptions{Dir: "log", FS: disk}); err != nil || left != 0 {
+		if _, left, err := after.SalvageLog(t.Context(), write.BufferOptions{Dir: "log", FS: disk}); err != nil || left != 0 {
 			t.Fatalf("salvage leaves %d records: %v", left, err)
 		}
 		m.Check(t, after, storetest.Resolve(t, after, twoSeries...), 0, storage.MaxTime)

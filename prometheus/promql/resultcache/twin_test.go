@@ -27,6 +27,7 @@ import (
 	"github.com/tsdbridge/tsdbridge/storage"
 	"github.com/tsdbridge/tsdbridge/storage/kv"
 	"github.com/tsdbridge/tsdbridge/storage/log/logtest"
+	"github.com/tsdbridge/tsdbridge/storage/retention"
 	"github.com/tsdbridge/tsdbridge/storage/store"
 	"github.com/tsdbridge/tsdbridge/storage/storetest"
 	"github.com/tsdbridge/tsdbridge/translate"
@@ -345,7 +346,7 @@ func TestTwins(t *testing.T) {
 		var now atomic.Int64
 		options := func(o *store.Options) {
 			o.Now = func() time.Time { return time.UnixMilli(now.Load()) }
-			o.RetentionRules = []storage.RetentionRule{{Name: "short", Age: store.MinRetention, Matches: func(s storage.Series) bool { return s.Metric == "limit" }}}
+			o.RetentionRules = []retention.Rule{{Name: "short", Age: store.MinRetention, Matches: func(s storage.Series) bool { return s.Metric == "limit" }}}
 		}
 		for name, open := range map[string]func(testing.TB) *store.Store{
 			"through": func(t testing.TB) *store.Store {

@@ -5,8 +5,8 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/tsdbridge/tsdbridge/storage"
 	"github.com/tsdbridge/tsdbridge/storage/schema"
-	"github.com/tsdbridge/tsdbridge/storage/series"
 )
 
 // passes notes that intervals up to a time are about to be filled (milliseconds): points before it are late
@@ -82,7 +82,7 @@ func (h *lateHour) add(o *lateHour) {
 func (f *Filler) againSpan(ctx context.Context, rule *Rule, w work, changed *lateHour) error {
 	// Series are found whenever they had points: of some all have been deleted. On shared tables, whose index knows no
 	// times, a search of all rows is spared.
-	start, end := int64(0), int64(series.MaxTime)
+	start, end := int64(0), int64(storage.MaxTime)
 	if f.shared() {
 		start, end = int64(w.from)*1000, f.lastOf(w.to)
 	}
@@ -90,7 +90,7 @@ func (f *Filler) againSpan(ctx context.Context, rule *Rule, w work, changed *lat
 	if err != nil {
 		return err
 	}
-	metrics = slices.DeleteFunc(metrics, func(m string) bool { return !series.MayHave(rule.Filters, m) })
+	metrics = slices.DeleteFunc(metrics, func(m string) bool { return !storage.MayHave(rule.Filters, m) })
 	for some := range slices.Chunk(metrics, metricsAtOnce) {
 		if f.o.Now().Sub(f.saved) >= renewEvery {
 			if err := f.save(ctx); err != nil {
@@ -102,7 +102,7 @@ func (f *Filler) againSpan(ctx context.Context, rule *Rule, w work, changed *lat
 			return err
 		}
 		part := w
-		part.series = slices.DeleteFunc(found, func(s series.Found) bool { return !changed.has(f.o.TSUID(s.Ref), f.o.Layout) })
+		part.series = slices.DeleteFunc(found, func(s storage.Found) bool { return !changed.has(f.o.TSUID(s.Ref), f.o.Layout) })
 		if err := f.fill(ctx, &part); err != nil {
 			return err
 		}

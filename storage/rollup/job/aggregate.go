@@ -3,16 +3,16 @@ package job
 import (
 	"math"
 
+	"github.com/tsdbridge/tsdbridge/storage"
 	"github.com/tsdbridge/tsdbridge/storage/rollup"
 	"github.com/tsdbridge/tsdbridge/storage/schema"
-	"github.com/tsdbridge/tsdbridge/storage/series"
 )
 
 // filled returns the values of the intervals that a series has points in. They are what a TSD makes of the
 // same rows: NaN (stale markers too), infinities and histograms do not count, because a TSD has none in a
 // cell of a point. Where all points are integers, so are the values, as far as 64 bits have them. Floats are
 // added in the order of their times.
-func filled(p *series.Points, i *rollup.Interval) (list []rollup.Filled) {
+func filled(p *storage.Points, i *rollup.Interval) (list []rollup.Filled) {
 	var made interval
 	length, integers := int64(i.Seconds)*1000, p.Integers
 	for n, t := range p.Times {

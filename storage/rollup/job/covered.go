@@ -3,13 +3,12 @@ package job
 import (
 	"cmp"
 	"context"
-	"errors"
 	"maps"
 	"slices"
 
+	"github.com/tsdbridge/tsdbridge/storage"
 	"github.com/tsdbridge/tsdbridge/storage/rollup"
 	"github.com/tsdbridge/tsdbridge/storage/schema"
-	"github.com/tsdbridge/tsdbridge/storage/series"
 )
 
 // covered is what a task has filled.
@@ -32,24 +31,12 @@ func (f *Filler) publish() {
 	f.covered.Store(&list)
 }
 
-// ErrNoWindows means that the points themselves must be read.
-var ErrNoWindows = errors.New("no windows")
-
-// A WindowQuery asks for windows of series: of samples after Start and not after End (milliseconds).
-type WindowQuery struct {
-	Refs       []series.Ref
-	Start, End int64
-	// Every divides Start, End, and the begins and ends of all windows that are needed, which are joined
-	// from those of the answer. 0: one window of all samples is needed.
-	Every int64
-}
-
 // leastCovered is how much of a query intervals must be filled for, so that reading them is worth it.
 const leastCovered = 4 * schema.RowSeconds
 
 // Covers returns the length of the windows that would answer a query, in milliseconds, whatever its series are; 0:
 // they are no help.
-func (f *Filler) Covers(q *WindowQuery) int64 {
+func (f *Filler) Covers(q *storage.WindowQuery) int64 {
 	if f == nil {
 		return 0
 	}
@@ -61,7 +48,7 @@ func (f *Filler) Covers(q *WindowQuery) int64 {
 
 // covering returns the longest interval that windows of a query can be made of, of which at least half is filled
 // by some rule; nil: there is none.
-func (f *Filler) covering(q *WindowQuery) (longest *rollup.Interval) {
+func (f *Filler) covering(q *storage.WindowQuery) (longest *rollup.Interval) {
 	list := f.covered.Load()
 	if list == nil {
 		return nil
@@ -80,19 +67,19 @@ func (f *Filler) covering(q *WindowQuery) (longest *rollup.Interval) {
 // Windows returns the windows of each series, ascending, as the points have them at some moment after the call. They are read where
 // they are filled, and else made of points. ErrNoWindows is returned where that is no help, and for series with
 // histograms.
-func (f *Filler) Windows(ctx context.Context, q *WindowQuery) ([][]rollup.Window, error) {
+func (f *Filler) Windows(ctx context.Context, q *storage.WindowQuery) ([][]storage.Window, error) {
 	interval := f.covering(q)
 	if interval == nil {
-		return nil, ErrNoWindows
+		return nil, storage.ErrNoWindows
 	}
-	r := windowReader{filler: f, q: q, interval: interval, windows: make([][]rollup.Window, len(q.Refs))}
+	r := windowReader{filler: f, q: q, interval: interval, windows: make([][]storage.Window, len(q.Refs))}
 	if err := r.read(ctx); err != nil {
 		return nil, err
 	}
 	for _, of := range r.windows {
-		slices.SortFunc(of, func(a, b rollup.Window) int { return cmp.Compare(a.Begin, b.Begin) })
-		if slices.ContainsFunc(of, func(w rollup.Window) bool { return w.Histograms }) {
-			return nil, ErrNoWindows
+		slices.SortFunc(of, func(a, b storage.Window) int { return cmp.Compare(a.Begin, b.Begin) })
+		if slices.ContainsFunc(of, func(w storage.Window) bool { return w.Histograms }) {
+			return nil, storage.ErrNoWindows
 		}
 	}
 	return r.windows, nil
@@ -101,15 +88,15 @@ func (f *Filler) Windows(ctx context.Context, q *WindowQuery) ([][]rollup.Window
 // A windowReader answers a WindowQuery.
 type windowReader struct {
 	filler   *Filler
-	q        *WindowQuery
+	q        *storage.WindowQuery
 	interval *rollup.Interval
-	windows  [][]rollup.Window
+	windows  [][]storage.Window
 	dealt    []bool // which series are those of a rule
 }
 
 func (r *windowReader) read(ctx context.Context) error {
 	if r.filler.o.Ready() != nil {
-		return ErrNoWindows
+		return storage.ErrNoWindows
 	}
 	r.dealt = make([]bool, len(r.q.Refs))
 	// What is filled is looked at first: points that come late afterwards are noted.
@@ -136,7 +123,7 @@ func (r *windowReader) read(ctx context.Context) error {
 
 // matching returns which of the series that no earlier rule fills a rule does.
 func (r *windowReader) matching(ctx context.Context, rule *Rule) (of []int, err error) {
-	f, metrics := r.filler, map[string]map[series.Ref]bool{} // by UID
+	f, metrics := r.filler, map[string]map[storage.Ref]bool{} // by UID
 	for i, ref := range r.q.Refs {
 		if r.dealt[i] {
 			continue
@@ -157,16 +144,16 @@ func (r *windowReader) matching(ctx context.Context, rule *Rule) (of []int, err 
 
 // ofMetric returns the series of a metric that a rule fills; none if some are not kept for ever, because old windows
 // outlive their points.
-func (r *windowReader) ofMetric(ctx context.Context, rule *Rule, uid string) (map[series.Ref]bool, error) {
+func (r *windowReader) ofMetric(ctx context.Context, rule *Rule, uid string) (map[storage.Ref]bool, error) {
 	name, err := r.filler.o.Name(ctx, uid)
-	if err != nil || name == "" || !series.MayHave(rule.Filters, name) {
-		return map[series.Ref]bool{}, err
+	if err != nil || name == "" || !storage.MayHave(rule.Filters, name) {
+		return map[storage.Ref]bool{}, err
 	}
-	found, err := r.filler.find(ctx, rule, []string{name}, 0, series.MaxTime)
-	if err != nil || slices.ContainsFunc(found, func(s series.Found) bool { return r.filler.o.Kept(s.Series) > 0 }) {
-		return map[series.Ref]bool{}, err
+	found, err := r.filler.find(ctx, rule, []string{name}, 0, storage.MaxTime)
+	if err != nil || slices.ContainsFunc(found, func(s storage.Found) bool { return r.filler.o.Kept(s.Series) > 0 }) {
+		return map[storage.Ref]bool{}, err
 	}
-	refs := make(map[series.Ref]bool, len(found))
+	refs := make(map[storage.Ref]bool, len(found))
 	for _, s := range found {
 		refs[s.Ref] = true
 	}
@@ -218,7 +205,7 @@ func (r *windowReader) cells(ctx context.Context, of []int, from, to int64, note
 			w := windows[n]
 			if len(noted) > 0 {
 				tsuid := string(tsuids[n])
-				w = slices.DeleteFunc(w, func(w rollup.Window) bool { return r.hasChanged(w.Begin, tsuid, noted) })
+				w = slices.DeleteFunc(w, func(w storage.Window) bool { return r.hasChanged(w.Begin, tsuid, noted) })
 			}
 			r.windows[i] = append(r.windows[i], w...)
 		}
@@ -248,7 +235,7 @@ func (r *windowReader) changed(ctx context.Context, of []int, from, to int64, no
 		spans[base-base%r.span()] = true
 	}
 	if len(spans) > most {
-		return ErrNoWindows
+		return storage.ErrNoWindows
 	}
 	for _, begin := range slices.Sorted(maps.Keys(spans)) {
 		var some []int
@@ -269,7 +256,7 @@ func (r *windowReader) points(ctx context.Context, of []int, from, to int64) err
 	if len(of) == 0 || from >= to {
 		return nil
 	}
-	q := series.Query{Start: from + 1, End: to, Samples: true, Histograms: true}
+	q := storage.Query{Start: from + 1, End: to, Samples: true, Histograms: true}
 	for _, i := range of {
 		q.Refs = append(q.Refs, r.q.Refs[i])
 	}

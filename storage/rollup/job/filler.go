@@ -15,17 +15,17 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/tsdbridge/tsdbridge/internal/retry"
+	"github.com/tsdbridge/tsdbridge/storage"
 	"github.com/tsdbridge/tsdbridge/storage/journal"
 	"github.com/tsdbridge/tsdbridge/storage/kv"
 	"github.com/tsdbridge/tsdbridge/storage/rollup"
 	"github.com/tsdbridge/tsdbridge/storage/schema"
-	"github.com/tsdbridge/tsdbridge/storage/series"
 )
 
 // Catalog finds series.
 type Catalog interface {
 	NamedMetrics(ctx context.Context, start, end int64) ([]string, error)
-	Find(ctx context.Context, filters []series.Filter, start, end int64, limit int) ([]series.Found, error)
+	Find(ctx context.Context, filters []storage.Filter, start, end int64, limit int) ([]storage.Found, error)
 }
 
 // Options are what a Filler needs.
@@ -38,12 +38,12 @@ type Options struct {
 	Layout      schema.Layout
 	Catalog     Catalog
 	// Select reads points.
-	Select func(ctx context.Context, q series.Query) iter.Seq2[series.Points, error]
-	TSUID  func(series.Ref) string
+	Select func(ctx context.Context, q storage.Query) iter.Seq2[storage.Points, error]
+	TSUID  func(storage.Ref) string
 	// Lookup and Name tell the UID of a metric, and the metric of a UID; "": there is none.
 	Lookup, Name func(ctx context.Context, metric string) (string, error)
 	// Kept returns how long points of a series are kept; 0: for ever.
-	Kept func(series.Series) time.Duration
+	Kept func(storage.Series) time.Duration
 	// Ready returns an error while points cannot be read, or a deletion is not finished.
 	Ready      func() error
 	Now        func() time.Time
@@ -161,7 +161,7 @@ func (f *Filler) Run(ctx context.Context) error {
 		switch {
 		case ctx.Err() != nil:
 			return nil
-		case errors.Is(err, series.ErrNotReady):
+		case errors.Is(err, storage.ErrNotReady):
 			wait, err = notReady, nil
 		case err != nil:
 			wait = afterError
@@ -281,7 +281,7 @@ func (f *Filler) fillTask(ctx context.Context, t *task, to uint32) error {
 	if err != nil {
 		return err
 	}
-	metrics = slices.DeleteFunc(metrics, func(m string) bool { return m < t.Next || !series.MayHave(rule.Filters, m) })
+	metrics = slices.DeleteFunc(metrics, func(m string) bool { return m < t.Next || !storage.MayHave(rule.Filters, m) })
 	slices.Sort(metrics)
 	for some := range slices.Chunk(metrics, metricsAtOnce) {
 		t.Next = some[0]
@@ -303,10 +303,10 @@ func (f *Filler) fillTask(ctx context.Context, t *task, to uint32) error {
 }
 
 // find returns the series of a rule in some metrics.
-func (f *Filler) find(ctx context.Context, rule *Rule, metrics []string, start, end int64) ([]series.Found, error) {
-	found, err := f.o.Catalog.Find(ctx, append([]series.Filter{{Values: metrics}}, rule.Filters...), start, end, 0)
+func (f *Filler) find(ctx context.Context, rule *Rule, metrics []string, start, end int64) ([]storage.Found, error) {
+	found, err := f.o.Catalog.Find(ctx, append([]storage.Filter{{Values: metrics}}, rule.Filters...), start, end, 0)
 	if err != nil {
 		return nil, err
 	}
-	return slices.DeleteFunc(found, func(s series.Found) bool { return !rule.Matches(s.Series) }), nil
+	return slices.DeleteFunc(found, func(s storage.Found) bool { return !rule.Matches(s.Series) }), nil
 }

@@ -7,9 +7,9 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"github.com/tsdbridge/tsdbridge/storage"
 	"github.com/tsdbridge/tsdbridge/storage/kv"
 	"github.com/tsdbridge/tsdbridge/storage/schema"
-	"github.com/tsdbridge/tsdbridge/storage/series"
 )
 
 // Late notes the hours of points that change after their intervals may have been filled. It is safe for
@@ -121,7 +121,7 @@ func (l *Late) reach() (from, to int64) {
 
 // Batch notes the late points of a batch. It must be called before they are there, so that a note is there
 // whenever a point is, and again when they can be read: what was filled in between may lack them.
-func (l *Late) Batch(ctx context.Context, b *series.Batch) error {
+func (l *Late) Batch(ctx context.Context, b *storage.Batch) error {
 	if l == nil {
 		return nil
 	}
@@ -133,7 +133,7 @@ func (l *Late) Batch(ctx context.Context, b *series.Batch) error {
 		}
 	}
 	for i := range b.Objects {
-		if o := &b.Objects[i]; o.Kind == series.KindHistogram && o.Time < to && o.Time >= from {
+		if o := &b.Objects[i]; o.Kind == storage.KindHistogram && o.Time < to && o.Time >= from {
 			late.add(o.Ref, o.Time)
 		}
 	}
@@ -143,12 +143,12 @@ func (l *Late) Batch(ctx context.Context, b *series.Batch) error {
 // latePoints collects notes of late points.
 type latePoints struct {
 	l    *Late
-	last series.Ref
+	last storage.Ref
 	base int64 // of the last one that was noted
 	list []late
 }
 
-func (p *latePoints) add(ref series.Ref, t int64) {
+func (p *latePoints) add(ref storage.Ref, t int64) {
 	if hour := int64(schema.Base(t)); hour != p.base || ref != p.last {
 		p.base, p.last = hour, ref
 		p.list = append(p.list, lateOf(p.l.o.TSUID(ref), p.l.o.Layout, uint32(hour)))

@@ -3,17 +3,17 @@ package job
 import (
 	"time"
 
+	"github.com/tsdbridge/tsdbridge/storage"
 	"github.com/tsdbridge/tsdbridge/storage/rollup"
 	"github.com/tsdbridge/tsdbridge/storage/schema"
-	"github.com/tsdbridge/tsdbridge/storage/series"
 )
 
 // A Rule tells which intervals of which series are filled.
 type Rule struct {
 	Name string // for the log and the state; unique
 	// Filters find at least the series of the rule, and Matches decides.
-	Filters []series.Filter
-	Matches func(series.Series) bool
+	Filters []storage.Filter
+	Matches func(storage.Series) bool
 	// Intervals are in the configuration of the rollup tables, and CanFill each.
 	Intervals []*rollup.Interval
 	// Delay is how long after its end an interval counts as closed.
@@ -57,5 +57,5 @@ func floor(t uint32, i *rollup.Interval) uint32 { return t - t%uint32(i.Seconds)
 
 // before returns the begin of the interval that a time some duration ago is in, in seconds.
 func before(now time.Time, ago time.Duration, i *rollup.Interval) uint32 {
-	return floor(uint32(min(max(now.Add(-ago).Unix(), 0), series.MaxTime/1000)), i)
+	return floor(uint32(min(max(now.Add(-ago).Unix(), 0), storage.MaxTime/1000)), i)
 }

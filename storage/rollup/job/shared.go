@@ -5,9 +5,9 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/tsdbridge/tsdbridge/storage"
 	"github.com/tsdbridge/tsdbridge/storage/kv"
 	"github.com/tsdbridge/tsdbridge/storage/schema"
-	"github.com/tsdbridge/tsdbridge/storage/series"
 )
 
 // On shared tables a late point is a cell with a new stamp in a row of an old hour. Stamps of cells that came by a log
@@ -100,7 +100,7 @@ func (f *Filler) findCells(ctx context.Context, from, to uint32, since int64) er
 // mayHave reports whether series of a metric may match a rule.
 func (f *Filler) mayHave(metric string) bool {
 	for n := range f.o.Rules {
-		if series.MayHave(f.o.Rules[n].Filters, metric) {
+		if storage.MayHave(f.o.Rules[n].Filters, metric) {
 			return true
 		}
 	}

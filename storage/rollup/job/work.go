@@ -5,9 +5,9 @@ import (
 	"time"
 
 	"github.com/tsdbridge/tsdbridge/internal/retry"
+	"github.com/tsdbridge/tsdbridge/storage"
 	"github.com/tsdbridge/tsdbridge/storage/rollup"
 	"github.com/tsdbridge/tsdbridge/storage/schema"
-	"github.com/tsdbridge/tsdbridge/storage/series"
 )
 
 // lockPause is the time between two attempts to begin while points are being deleted.
@@ -16,7 +16,7 @@ const lockPause = 10 * time.Millisecond
 // work is intervals of series to fill.
 type work struct {
 	interval *rollup.Interval
-	series   []series.Found
+	series   []storage.Found
 	from, to uint32 // seconds, of whole intervals; to is no longer one
 	// erase deletes values of intervals that have no points.
 	erase bool
@@ -76,7 +76,7 @@ func (p *part) run(ctx context.Context) error {
 	if err := f.o.Ready(); err != nil { // a deletion has failed, and is to be finished
 		return err
 	}
-	q := series.Query{Start: int64(w.from) * 1000, End: f.lastOf(w.to), Samples: true, Integers: true, Histograms: f.windows()}
+	q := storage.Query{Start: int64(w.from) * 1000, End: f.lastOf(w.to), Samples: true, Integers: true, Histograms: f.windows()}
 	for _, s := range w.series {
 		q.Refs = append(q.Refs, s.Ref)
 	}
@@ -104,7 +104,7 @@ func (p *part) run(ctx context.Context) error {
 }
 
 // filled returns the values of the intervals of a series, and their windows.
-func (p *part) filled(points *series.Points) []rollup.Filled {
+func (p *part) filled(points *storage.Points) []rollup.Filled {
 	w := &p.work
 	if !p.filler.windows() {
 		return filled(points, w.interval)
@@ -117,7 +117,7 @@ func (p *part) filled(points *series.Points) []rollup.Filled {
 }
 
 // add adds the intervals of a series.
-func (p *part) add(ctx context.Context, ref series.Ref, values []rollup.Filled) error {
+func (p *part) add(ctx context.Context, ref storage.Ref, values []rollup.Filled) error {
 	if len(values) == 0 && !p.work.erase {
 		return nil
 	}

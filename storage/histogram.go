@@ -1,4 +1,4 @@
-package series
+package storage
 
 // A CodedHistogram is a histogram of OpenTSDB, as a TSD's codecs encode it. It stands beside the points of
 // its series, so an instant may have both.

@@ -1,4 +1,4 @@
-package series
+package storage
 
 // An Object is a datum that OpenTSDB has no place for; it is kept in an object cell of the row.
 // Equal data must have equal bytes.

@@ -1,11 +1,8 @@
-package series
+package storage
 
 import (
 	"fmt"
 	"strings"
-
-	"github.com/tsdbridge/tsdbridge/storage/index"
-	"github.com/tsdbridge/tsdbridge/storage/schema"
 )
 
 // A Tag is one tag of a series.
@@ -35,39 +32,6 @@ const MaxTime = (1<<32)*1000 - 1
 // nothing.
 type Ref uint64
 
-// Kind is the kind of an Object.
-type Kind = schema.ObjectKind
-
-// The kinds of objects. A Histogram is the sample of its instant: it and a float never share one.
-// Several exemplars may share an instant. A StartTime belongs to the
-// sample at its instant, and stays under a newer sample until a newer StartTime is written.
-const (
-	// Data: prometheus.Histogram of remote write 1.0 without its timestamp.
-	KindHistogram = schema.ObjectHistogram
-	// Data: prometheus.Exemplar of remote write 1.0 without its timestamp.
-	KindExemplar = schema.ObjectExemplar
-	// Data: signed varint, start time minus the sample's time in milliseconds. At a sum of deltas there may be
-	// an uvarint after it: nanoseconds from the sample's time to the end of the last delta.
-	KindStartTime = schema.ObjectStartTime
-	// A histogram of OpenTSDB, in answers alone; it is put by PutHistograms. Its instant may have a sample
-	// too, or two of them. Data: the id of its codec, and what that has written.
-	KindCoded = schema.ObjectCoded
-)
-
-// Form is as what a client sent a value; see schema.Form.
-type Form = schema.Form
-
-// The forms of values.
-const (
-	FormFloat   = schema.FormFloat
-	FormInteger = schema.FormInteger
-	FormDouble  = schema.FormDouble
-	FormMillis  = schema.FormMillis
-)
-
-// RefOf returns the Ref of a series of the index.
-func RefOf(id index.ID) Ref { return Ref(id) + 1 }
-
 // Check returns an ErrInvalid for a Ref that is none of so many series.
 func (r Ref) Check(series int) error {
 	if r == 0 || uint64(r) > uint64(series) {
@@ -79,9 +43,6 @@ func (r Ref) Check(series int) error {
 func (r Ref) unknown() error {
 	return fmt.Errorf("%w: series reference %d was never resolved", ErrInvalid, r)
 }
-
-// ID returns the number of the series in the index.
-func (r Ref) ID() index.ID { return index.ID(r - 1) }
 
 // String prints a series as OpenTSDB does: metric{key=value,...}.
 func (s Series) String() string {
