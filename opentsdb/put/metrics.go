@@ -38,6 +38,7 @@ type DeliveryMetrics struct {
 	retries       prometheus.Counter
 }
 
+// NewDeliveryMetrics registers the metrics of deliveries; reg may be nil.
 func NewDeliveryMetrics(reg prometheus.Registerer) DeliveryMetrics {
 	f := promauto.With(reg)
 	gauge := func(name, help string) prometheus.Gauge {

@@ -27,6 +27,7 @@ type Number struct {
 
 func integerNumber(v int64) Number { return Number{Bits: uint64(v), Integer: true} }
 
+// FloatNumber returns the number of a float.
 func FloatNumber(v float64) Number { return Number{Bits: math.Float64bits(v)} }
 
 // finite reports whether a TSD would take the number.

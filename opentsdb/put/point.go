@@ -73,6 +73,7 @@ func (s *sent) refuse(rules NameRules) error {
 	return CheckNames(s.metric, s.tags, rules)
 }
 
+// JavaSpecial returns what Java prints for a NaN or an infinity.
 func JavaSpecial(v float64) string {
 	switch {
 	case math.IsInf(v, 1):

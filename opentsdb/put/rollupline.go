@@ -8,14 +8,14 @@ import (
 	"github.com/tsdbridge/tsdbridge/storage/rollup"
 )
 
-// A lineRollup is a rolled up value of a line.
-type lineRollup struct {
+// A LineRollup is a rolled up value of a line.
+type LineRollup struct {
 	Series storage.Series
 	Value  rollup.Point
 }
 
 // ParseLine is RollupDataPointRpc.importDataPoint of OpenTSDB 2.4 for the words behind "rollup".
-func (r *RollupStore) ParseLine(words []string) (one lineRollup, err error) {
+func (r *RollupStore) ParseLine(words []string) (one LineRollup, err error) {
 	if len(words) < 5 || words[0] == "" && len(words) == 1 {
 		got := len(words)
 		if got == 1 && words[0] == "" {

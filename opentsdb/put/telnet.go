@@ -32,7 +32,7 @@ type Telnet struct {
 	Client     string      // its address
 	// Late answers points that the store refused while more was read. It is called by the pipeline.
 	Late    func(answer string)
-	rolled  []lineRollup
+	rolled  []LineRollup
 	Lines   int  // of this run, points or not
 	Bad     int  // of them, points that were refused
 	Strange int  // of them, words that are not commands

@@ -121,6 +121,7 @@ func putSeries(key []byte, rules NameRules) (storage.Series, error) {
 	return TextSeries(Latin1(key), rules)
 }
 
+// TextSeries reads a metric and its tags from the text of a series.
 func TextSeries(key string, rules NameRules) (storage.Series, error) {
 	words := strings.Split(key, " ")
 	tags, err := ParseTags(words[1:])
@@ -194,6 +195,7 @@ func ParseTags(words []string) ([]storage.Tag, error) {
 	return tags, nil
 }
 
+// TagIndex returns where a tag key is; below 0: nowhere.
 func TagIndex(tags []storage.Tag, key string) int {
 	for i := range tags {
 		if tags[i].Key == key {

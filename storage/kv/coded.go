@@ -9,7 +9,7 @@ import (
 // StoredCell.Coded shows. Its time is the engine's clock.
 type CodedRow struct{ Key, Cell []byte }
 
-// A CodedWriter is a Local engine that takes cells as it keeps them, so that nobody makes a cell of
+// An EncodedWriter is a Local engine that takes cells as it keeps them, so that nobody makes a cell of
 // points which the engine takes apart again.
 type EncodedWriter interface {
 	// ApplyCoded is ApplyUnlogged of rows that gain one coded cell each. It replaces a cell that has
