@@ -78,8 +78,8 @@ func (a *API) ownHandlers() map[string]http.Handler {
 	o := a.o
 	explain := &explainHandler{engine: a.engine, queryable: o.Queryable, now: time.Now}
 	own := map[string]http.Handler{
-		queryPath:                 &evaluateHandler{o: o, engine: a.engine, json: a.json, now: time.Now},
-		rangePath:                 &evaluateHandler{o: o, engine: a.engine, json: a.json, now: time.Now, ranges: true},
+		queryPath:                 &evaluateHandler{cors: o.Origins, engine: a.engine, json: a.json, now: time.Now},
+		rangePath:                 &evaluateHandler{cors: o.Origins, engine: a.engine, json: a.json, now: time.Now, ranges: true},
 		Prefix + "/openapi.yaml":  &descriptionHandler{a.description, o.Origins},
 		Prefix + "/metadata":      &metadataHandler{metadata: o.Metadata, names: o.Names, cors: o.Origins},
 		explainPath:               withLookbacks(explain),
@@ -99,11 +99,11 @@ func (a *API) ownHandlers() map[string]http.Handler {
 	return own
 }
 
-// refuses reports whether the module's router answers a request in place of an evaluation: it has the
-// answers to wrong methods.
-func (*API) refuses(r *http.Request) bool {
+// refusedMethod reports whether a request for an evaluation has a method that the module's router
+// refuses; the router answers it.
+func refusedMethod(r *http.Request) bool {
 	evaluated := r.URL.Path == queryPath || r.URL.Path == rangePath
-	return evaluated && r.Method != http.MethodGet && r.Method != http.MethodPost && r.Method != http.MethodHead
+	return evaluated && r.Method != http.MethodGet && r.Method != http.MethodPost
 }
 
 // ServeHTTP makes a request wait for its turn. An ordinary query begins without a turn and gets one
@@ -133,7 +133,7 @@ func (a *API) answer(w http.ResponseWriter, r *http.Request) {
 		defer q.End()
 		r = r.WithContext(ctx)
 	}
-	if h := a.own[r.URL.Path]; h != nil && r.Method != http.MethodOptions && !a.refuses(r) {
+	if h := a.own[r.URL.Path]; h != nil && r.Method != http.MethodOptions && !refusedMethod(r) {
 		h.ServeHTTP(w, r)
 		return
 	}

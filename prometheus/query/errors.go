@@ -35,8 +35,6 @@ func errorKindOf(err error) errorKind {
 		store    promql.ErrStorage
 	)
 	switch {
-	case errors.Is(err, tsdb.ErrNotReady):
-		return unavailableKind
 	case errors.As(err, &canceled):
 		return canceledKind
 	case errors.As(err, &timeout):
@@ -49,7 +47,7 @@ func errorKindOf(err error) errorKind {
 	return executionKind
 }
 
-// respondError answers with an error as the module does.
+// respondError answers with an error as the module does. That the store is not ready goes before kind.
 func respondError(w http.ResponseWriter, kind errorKind, err error) {
 	if errors.Is(err, tsdb.ErrNotReady) {
 		kind = unavailableKind

@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"time"
 
+	"github.com/grafana/regexp"
 	"github.com/prometheus/prometheus/promql"
 	"github.com/prometheus/prometheus/promql/parser"
 	"github.com/prometheus/prometheus/util/httputil"
@@ -23,7 +24,7 @@ import (
 // engine answer it, and writes the answer as it is encoded. Answers and errors are those of the
 // Prometheus module's handlers, byte for byte (TestAsModule).
 type evaluateHandler struct {
-	o      Options
+	cors   *regexp.Regexp // see Options.Origins
 	engine *engine.Engine
 	ranges bool // /query_range
 	json   *resultWriter
@@ -36,7 +37,7 @@ func (h *evaluateHandler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 }
 
 func (h *evaluateHandler) answer(w http.ResponseWriter, r *http.Request) {
-	httputil.SetCORS(w, h.o.Origins, r)
+	httputil.SetCORS(w, h.cors, r)
 	request, err := h.request(r)
 	if err != nil {
 		respondError(w, badDataKind, err)
@@ -56,7 +57,7 @@ func (h *evaluateHandler) answer(w http.ResponseWriter, r *http.Request) {
 	defer query.Close()
 	result := query.Exec(httputil.ContextFromRequest(ctx, r))
 	if result.Err == nil {
-		result.Err = h.reserve(ctx, result.Value)
+		result.Err = reserve(ctx, result.Value)
 	}
 	if result.Err != nil {
 		respondError(w, errorKindOf(result.Err), result.Err)
@@ -119,7 +120,7 @@ func (h *evaluateHandler) context(r *http.Request, q *evaluateRequest) (context.
 
 // reserve takes the memory that writing an answer needs: of one that is kept, a part and one series
 // more are in a buffer at most.
-func (h *evaluateHandler) reserve(ctx context.Context, v parser.Value) error {
+func reserve(ctx context.Context, v parser.Value) error {
 	a, ok := v.(*resultcache.Answer)
 	if !ok {
 		return nil

@@ -90,3 +90,20 @@ func sameAnswers(t *testing.T, a *API, path string, form url.Values, header http
 		}
 	}
 }
+
+// Methods other than GET and POST get the answer of the module's router.
+func TestRefusedMethods(t *testing.T) {
+	a := New(testAPIOptions(t, demoStore(t)))
+	for _, path := range []string{queryPath, rangePath} {
+		for _, method := range []string{http.MethodHead, http.MethodPut, http.MethodDelete} {
+			answers := [2]*httptest.ResponseRecorder{}
+			for i, h := range []http.Handler{a, a.module} {
+				answers[i] = httptest.NewRecorder()
+				h.ServeHTTP(answers[i], httptest.NewRequest(method, path+"?query=1&start=0&end=1&step=1", nil))
+			}
+			if own, module := answers[0], answers[1]; own.Code != module.Code || own.Code != http.StatusMethodNotAllowed || own.Body.String() != module.Body.String() {
+				t.Errorf("%s %s: %d %s, the module answers %d %s", method, path, own.Code, own.Body, module.Code, module.Body)
+			}
+		}
+	}
+}

@@ -8,6 +8,7 @@ import (
 	"sync"
 
 	"github.com/prometheus/prometheus/promql"
+	"github.com/prometheus/prometheus/promql/parser"
 	v1 "github.com/prometheus/prometheus/web/api/v1"
 
 	"github.com/tsdbridge/tsdbridge/internal/turns"
@@ -36,7 +37,11 @@ func (c *resultWriter) respond(w http.ResponseWriter, r *v1.Response) error {
 
 // write writes a response to what begin returns, or calls fail if it cannot be encoded.
 func (c *resultWriter) write(r *v1.Response, begin func() io.Writer, fail func(error)) error {
-	write, frame := c.parted(r)
+	data, ok := r.Data.(*v1.QueryData)
+	var write partWriter
+	if ok && data.Stats == nil {
+		write = c.parted(data.Result)
+	}
 	if write == nil {
 		text, err := v1.JSONCodec{}.Encode(r)
 		if err != nil {
@@ -47,39 +52,31 @@ func (c *resultWriter) write(r *v1.Response, begin func() io.Writer, fail func(e
 		return err
 	}
 	w := begin()
-	if err := write(w, []byte(`{"status":"success","data":{"resultType":"`+frame.kind+`","result":[`)); err != nil {
+	if err := write(w, []byte(`{"status":"success","data":{"resultType":"`+string(data.ResultType)+`","result":[`)); err != nil {
 		return err
 	}
-	_, err := w.Write(frame.after)
+	_, err := w.Write(afterAnswer(r))
 	return err
 }
 
-// answerFrame is what is written around the parts of an answer.
-type answerFrame struct {
-	kind  string
-	after []byte
-}
+// A partWriter writes the list of an answer part by part, after the text before it.
+type partWriter func(w io.Writer, before []byte) error
 
-// parted returns what writes an answer part by part, after the text before it; nil: nothing does.
-func (c *resultWriter) parted(r *v1.Response) (func(w io.Writer, before []byte) error, answerFrame) {
-	data, ok := r.Data.(*v1.QueryData)
-	if !ok || data.Stats != nil {
-		return nil, answerFrame{}
-	}
-	var write func(w io.Writer, before []byte) error
-	switch v := data.Result.(type) {
+// parted returns what writes a value part by part; nil: nothing does.
+func (c *resultWriter) parted(value parser.Value) partWriter {
+	switch v := value.(type) {
 	case *resultcache.Answer:
-		write = func(w io.Writer, before []byte) error { return c.kept(w, before, v) }
+		return func(w io.Writer, before []byte) error { return c.kept(w, before, v) }
 	case promql.Matrix:
 		if !slices.ContainsFunc(v, func(s promql.Series) bool { return len(s.Histograms) > 0 }) {
-			write = func(w io.Writer, before []byte) error { return c.items(w, before, matrixItems(v)) }
+			return func(w io.Writer, before []byte) error { return c.items(w, before, matrixItems(v)) }
 		}
 	case promql.Vector:
 		if !slices.ContainsFunc(v, func(s promql.Sample) bool { return s.H != nil }) {
-			write = func(w io.Writer, before []byte) error { return c.items(w, before, vectorItems(v)) }
+			return func(w io.Writer, before []byte) error { return c.items(w, before, vectorItems(v)) }
 		}
 	}
-	return write, answerFrame{string(data.Result.Type()), afterAnswer(r)}
+	return nil
 }
 
 // afterAnswer returns the text after the list of a response.

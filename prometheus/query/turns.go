@@ -57,8 +57,9 @@ type turnResponse struct {
 	paused turns.Writer
 }
 
-// newTurnResponse takes the turn back only for an answer that is being compressed. Any other answer
-// is complete before it is written.
+// newTurnResponse takes the turn back only for an answer that is being compressed. Most others are
+// complete before they are written; the rest of a large one is encoded without a turn, as that of an
+// ordinary query is.
 func newTurnResponse(ctx context.Context, w http.ResponseWriter) *turnResponse {
 	compressed := func([]byte) bool { return w.Header().Get("Content-Encoding") != "" }
 	return &turnResponse{w, turns.NewWriter(ctx, turns.From(ctx), w, compressed)}

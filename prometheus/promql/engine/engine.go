@@ -56,7 +56,7 @@ type Options struct {
 	Budget *budget.Budget
 	// Steps finds the steps of series; nil: none is known.
 	Steps lookback.Steps
-	// Queryable is the store. Queries of others are not shared.
+	// Queryable is the store that Query reads.
 	Queryable promstorage.Queryable
 	// MetricName returns the value of __name__ for a stored metric.
 	MetricName func(metric string) string

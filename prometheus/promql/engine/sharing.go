@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"maps"
-	"slices"
 	"strings"
 	"time"
 
@@ -114,7 +113,6 @@ func keyOf(r *Request) sharedKey {
 // query returns a query that may share its evaluation. It is made without the end of its request: the
 // evaluation may go on for others.
 func (s *sharing) query(ctx context.Context, r Request) (promql.Query, error) {
-	r.Lookbacks = slices.Clone(r.Lookbacks)
 	own, err := s.engine.makeQuery(context.WithoutCancel(ctx), &r)
 	if err != nil || own == nil {
 		return own, err
