@@ -143,9 +143,12 @@ func TestExportImportRollups(t *testing.T) {
 		o := put.DefaultOptions()
 		o.Appender, o.Rollups, o.Rollup, o.Registerer = store, store.Rollups(), put.RollupConfig{TagKey: "_aggregate", RawTag: []string{"", "RAW"}[seed%2]}, prometheus.NewRegistry()
 		puts := put.New(o)
+		lines := put.NewExportedRollups("_aggregate", store.Rollups(), store, put.NameRules{MaxTags: o.MaxTags})
 		begins := []int64{1356998400, 1357500000}
 		for range 1 + r.IntN(4) {
 			var values []string
+			var series []storage.Series
+			var points []rollup.Point
 			for range 200 + r.IntN(400) {
 				s := testSeries(6)[r.IntN(6)]
 				at := begins[r.IntN(len(begins))] + r.Int64N(1+r.Int64N(90000))
@@ -158,9 +161,20 @@ func TestExportImportRollups(t *testing.T) {
 				if !ok {
 					continue
 				}
-				values = append(values, sentRolled(s, at, interval, aggregation, group, value))
+				if r.IntN(2) == 0 { // with floats of 8 bytes
+					values = append(values, sentRolled(s, at, interval, aggregation, group, value))
+					continue
+				}
+				one, err := lines.ParseLine(rolledWords(s, at, interval, aggregation, group, value, r.IntN(2) == 0))
+				if err != nil {
+					t.Fatal(err)
+				}
+				series, points = append(series, one.Series), append(points, one.Value)
 			}
 			putRolled(t, puts, values)
+			if refused, err := lines.Store(t.Context(), series, points); err != nil || slices.ContainsFunc(refused, func(err error) bool { return err != nil }) {
+				t.Fatal(err, refused)
+			}
 		}
 		foreignRollups(t, r, db, store)
 		want := rolledCells(t, db, store, config)
@@ -213,6 +227,24 @@ func sentRolled(s storage.Series, at int64, interval, aggregation, group, value 
 	}
 	text, _ := json.Marshal(map[string]any{"metric": s.Metric, "timestamp": at, "value": value, "tags": tags, "interval": interval, "aggregator": aggregation, "groupByAggregator": group})
 	return string(text)
+}
+
+// rolledWords returns a value as the words of an exported line; double: a float takes 8 bytes.
+func rolledWords(s storage.Series, at int64, interval, aggregation, group, value string, double bool) []string {
+	by := group
+	if interval != "" {
+		if by = interval + "-" + aggregation; group != "" {
+			by += ":" + group
+		}
+	}
+	if double && strings.ContainsAny(value, ".eE") {
+		value += put.DoubleSuffix
+	}
+	words := []string{by, s.Metric, strconv.FormatInt(at, 10), value}
+	for _, tag := range s.Tags {
+		words = append(words, tag.Key+"="+tag.Value)
+	}
+	return words
 }
 
 // putRolled puts values of sentRolled.
