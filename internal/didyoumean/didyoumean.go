@@ -1,4 +1,4 @@
-// Package didyoumean finds the names that somebody may have meant who wrote another word. It is pure.
+// Package didyoumean suggests similar names for a misspelled one. It is pure.
 package didyoumean
 
 import (

@@ -36,7 +36,7 @@ type Conn struct {
 	headShare Share        // of the port's heads
 
 	owes       atomic.Bool  // work was done since the last read
-	deadline   atomic.Bool  // the door has set a write deadline
+	deadline   atomic.Bool  // the protocol has set a write deadline
 	timeoutSet atomic.Int64 // when we set one last, nanoseconds since 1970
 }
 

@@ -8,18 +8,18 @@ import (
 	"github.com/tsdbridge/tsdbridge/storage/log"
 )
 
-// quietTime is how long a spool must have taken everything for a refusal to have ended.
+// quietTime is how long a queue must have taken everything for a refusal to have ended.
 const quietTime = time.Minute
 
 var errNoSpace = errors.New("too little free disk space")
 
-// Reasons are why a spool does not take something.
+// Reasons are why a queue does not take something.
 const (
 	ReasonFull = "full" // it has its size
 	ReasonDisk = "disk" // the disk failed, or has little space
 )
 
-// refusal is a time in which a spool takes nothing, or only some.
+// refusal is a time in which a queue takes nothing, or only some.
 type refusal struct {
 	last    time.Time // zero: there is none
 	dropped int
@@ -34,7 +34,7 @@ type Kept struct {
 	Dropped      int // pieces of data, in the refusals that have ended
 }
 
-// Keep puts records with a number of pieces of data into the spool, durably. They came at a time (milliseconds). After
+// Keep puts records with a number of pieces of data into the queue, durably. They came at a time (milliseconds). After
 // an error some of the records may be there.
 func (s *Queue) Keep(records [][]byte, came int64, pieces int) Kept {
 	err := errNoSpace
@@ -69,7 +69,7 @@ func (s *Queue) Keep(records [][]byte, came int64, pieces int) Kept {
 	return k
 }
 
-// Refuse notes data that are not put into the spool. It is for those of which no record can be made.
+// Refuse notes data that are not put into the queue. It is for those of which no record can be made.
 func (s *Queue) Refuse(err error, pieces int) Kept {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -15,7 +15,7 @@ import (
 	"github.com/tsdbridge/tsdbridge/storage/log"
 )
 
-// A Moment is a time in the life of a store, at which a spool took records. A spool speaks of the series
+// A Moment is a time in the life of a store, at which a queue took records. A queue speaks of the series
 // of its store: another one, or one of another time, has other series under the same numbers.
 type Moment struct {
 	Store       uint64 // its name
@@ -44,17 +44,17 @@ func parseMoment(b []byte) (m Moment) {
 	return m
 }
 
-// An Owner is the store that spools belong to.
+// An Owner is the store that queues belong to.
 type Owner interface {
 	// Now returns the present moment. It does not wait.
 	Now() Moment
 	// Differs tells why what was written at a moment is not the store's; empty: it is.
 	Differs(Moment) string
-	// Adopts accepts spools of versions that named no stores.
+	// Adopts accepts queues of versions that named no stores.
 	Adopts() bool
 }
 
-// ErrRefused means that a spool was damaged, or is not that of the store. Nothing of it is sent.
+// ErrRefused means that a queue was damaged, or is not that of the store. Nothing of it is sent.
 var ErrRefused = errors.New("the spool is refused")
 
 // refusedError is an ErrRefused with what to do.
@@ -65,14 +65,14 @@ func refusedError(dir string, err any) error {
 func logDir(dir string) string   { return filepath.Join(dir, "spool") }
 func markPath(dir string) string { return filepath.Join(dir, "spool.mark") }
 
-// identity is whose a spool is.
+// identity is whose a queue is.
 type identity struct {
 	owner   Owner // nil: the tables are other processes' too, and have no name
 	log     log.Owner
 	adopted bool // it named no store until now
 }
 
-// identify finds out whether a spool is the owner's, or gives a new one its identity. It changes nothing.
+// identify finds out whether a queue is the owner's, or gives a new one its identity. It changes nothing.
 func identify(dir string, owner Owner) (identity, error) {
 	id := identity{owner: owner}
 	marked, err := log.ReadMarker(log.OS{}, markPath(dir))
@@ -151,7 +151,7 @@ func (id identity) stateAt(at log.Position) sent {
 	return doc
 }
 
-// holds tells why a state says nothing about the spool; empty: it does.
+// holds tells why a state says nothing about the queue; empty: it does.
 func (id identity) holds(doc sent) string {
 	if doc.Spool == "" && id.adopted {
 		return ""
@@ -166,7 +166,7 @@ func (id identity) holds(doc sent) string {
 	return id.owner.Differs(parseMoment(moment))
 }
 
-// Check tells what Open would refuse of a spool that no process has open. It changes nothing.
+// Check tells what Open would refuse of a queue that no process has open. It changes nothing.
 func Check(dir string, owner Owner) error {
 	id, err := identify(dir, owner)
 	if err == nil {
@@ -175,7 +175,7 @@ func Check(dir string, owner Owner) error {
 	return err
 }
 
-// Dirs returns the directories of the spools below one.
+// Dirs returns the directories of the queues below one.
 func Dirs(dir string) (list []string, err error) {
 	entries, err := os.ReadDir(dir)
 	if errors.Is(err, os.ErrNotExist) {
@@ -190,7 +190,7 @@ func Dirs(dir string) (list []string, err error) {
 	return list, err
 }
 
-// Adopt has a spool name its owner. It is for those of earlier versions.
+// Adopt has a queue name its owner. It is for those of earlier versions.
 func Adopt(dir string, owner Owner) error {
 	s, err := Open(Options{
 		Dir: dir, Owner: owner, HasSpace: func() bool { return false }, CameAt: func([]byte) (int64, error) { return 0, nil }, Now: time.Now,

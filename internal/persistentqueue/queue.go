@@ -19,15 +19,15 @@ import (
 
 // Options are those of a Queue. All but Owner must be given.
 type Options struct {
-	// Dir is the directory of the spool, which has it to itself.
+	// Dir is the directory of the queue, which has it to itself.
 	Dir string
 	// SegmentBytes is the size of a file, MaxBytes that of all of them: four files at least. MaxRecordBytes is the
 	// size of a record.
 	SegmentBytes, MaxBytes, MaxRecordBytes int64
 	// HasSpace reports whether the disk has space for more.
 	HasSpace func() bool
-	// Owner is the store that the spool belongs to: Open refuses that of another one, or of another time. nil: the
-	// tables have no name, and only that all files are those of one spool is looked at.
+	// Owner is the store that the queue belongs to: Open refuses that of another one, or of another time. nil: the
+	// tables have no name, and only that all files are those of one queue is looked at.
 	Owner Owner
 	// CameAt returns when the oldest data of a record came, in milliseconds.
 	CameAt func(record []byte) (int64, error)
@@ -54,7 +54,7 @@ type Queue struct {
 	refused   refusal
 }
 
-// Open opens a spool, or makes it. What is damaged, or another store's, is ErrRefused. A state of another spool, or of
+// Open opens a queue, or makes it. What is damaged, or another store's, is ErrRefused. A state of another queue, or of
 // one that is gone, counts for nothing: everything is sent again, see Again.
 func Open(o Options) (*Queue, error) {
 	s := &Queue{o: o, state: filepath.Join(o.Dir, "sent.json"), grown: make(chan struct{}, 1)}
@@ -105,7 +105,7 @@ func (s *Queue) readState() error {
 	return nil
 }
 
-// refresh replaces a state that says nothing about this spool, or not that it does: later positions would be taken for
+// refresh replaces a state that says nothing about this queue, or not that it does: later positions would be taken for
 // those that it names.
 func (s *Queue) refresh() error {
 	if !s.stale.Load() {
@@ -128,7 +128,7 @@ func (s *Queue) writeState(at log.Position) error {
 	return nil
 }
 
-// Again tells why everything in the spool is sent again though a state was there; empty: it is not.
+// Again tells why everything in the queue is sent again though a state was there; empty: it is not.
 func (s *Queue) Again() string {
 	if s.again == "" {
 		return ""
@@ -138,7 +138,7 @@ func (s *Queue) Again() string {
 
 var errPeeked = errors.New("one record is enough")
 
-// peek notes when the oldest data came that the spool holds. What cannot be read shows when it is sent.
+// peek notes when the oldest data came that the queue holds. What cannot be read shows when it is sent.
 func (s *Queue) peek() {
 	_ = s.log.Tail(context.Background(), s.confirmed, func(record []byte, _ log.Position) error {
 		s.oldest, _ = s.o.CameAt(record)
@@ -146,10 +146,10 @@ func (s *Queue) peek() {
 	})
 }
 
-// Close closes the spool. Records stay.
+// Close closes the queue. Records stay.
 func (s *Queue) Close() error { return s.log.Close() }
 
-// Grown holds one after the spool has taken records.
+// Grown holds one after the queue has taken records.
 func (s *Queue) Grown() <-chan struct{} { return s.grown }
 
 // Tail calls do with each record from a position on, and the position after it, until there is no other one.

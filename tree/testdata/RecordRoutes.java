@@ -21,7 +21,7 @@ import net.opentsdb.uid.UniqueId.UniqueIdType;
 /**
  * Runs series through the tree rules of OpenTSDB 2.4.1 and says what it answers. A line of input is a JSON object with rules, strict,
  * tsuid, metric, tags (a list of key, value, ...) and custom (kind -> name -> fields); a line of output adds messages, error, row,
- * path and leaf. The class path is that of e2e/cluster/tsd.xml (mvn dependency:build-classpath):
+ * path and leaf. The class path is that of internal/testkit/cluster/tsd.xml (mvn dependency:build-classpath):
  *
  *   java -cp "$CP" RecordRoutes.java < cases.jsonl | grep "^{" > routes.jsonl
  */
