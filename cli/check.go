@@ -2,6 +2,7 @@ package cli
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -10,35 +11,81 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/alecthomas/kingpin/v2"
+
 	"github.com/tsdbridge/tsdbridge/adapter"
+	"github.com/tsdbridge/tsdbridge/cli/ask"
+	"github.com/tsdbridge/tsdbridge/cli/command"
 	"github.com/tsdbridge/tsdbridge/cli/rules"
 )
 
-// Exit codes of the commands that check files.
-const (
-	checkedGood = 0
-	checkedBad  = 1
-)
+// checkCommands adds the commands that check and compare.
+func (p *parser) checkCommands() {
+	all := p.set.Group("check", "Check files of configuration, or the answers of an adapter.")
+	p.checkConfigCommand(all)
+	p.checkRulesCommand(all)
+	p.checkWebConfigCommand(all)
+	ask.CheckTSDCommand(&p.set, all)
+}
+
+// bad ends a command that has printed what is wrong with a file.
+func bad() error { return &command.ExitError{Code: 1} }
+
+func (p *parser) checkConfigCommand(all *kingpin.CmdClause) {
+	var file string
+	run := func(_ context.Context, _ adapter.Options, console command.Console) error {
+		return checkConfig(file, p.args, console)
+	}
+	c := p.set.WithoutOptions(p.set.Add(all, "config", run, "Check a configuration file and the files that it names. It prints all errors, each with its line. The exit code is 0 if there are none, 1 if there are some."))
+	c.Arg("file", "YAML file for --config.file.").Required().StringVar(&file)
+}
+
+func (p *parser) checkRulesCommand(all *kingpin.CmdClause) {
+	var files []string
+	run := func(_ context.Context, o adapter.Options, console command.Console) error {
+		if err := rules.Check(o, files, console); err != nil {
+			printErrors(console.Err, "rules", err)
+			return bad()
+		}
+		return nil
+	}
+	c := p.set.WithoutOptions(p.set.Add(all, "rules", run, "Check rule files, as promtool does, with the languages of rules that it does not know. Exit codes as those of check config."))
+	c.Arg("file", "Rule files.").Required().StringsVar(&files)
+}
+
+func (p *parser) checkWebConfigCommand(all *kingpin.CmdClause) {
+	var file string
+	run := func(_ context.Context, _ adapter.Options, console command.Console) error {
+		if err := adapter.CheckWebConfig(file); err != nil {
+			fmt.Fprintf(console.Err, "%s: %v\n", file, err)
+			return bad()
+		}
+		fmt.Fprintf(console.Out, "%s is a valid web configuration\n", file)
+		return nil
+	}
+	c := p.set.WithoutOptions(p.set.Add(all, "web-config", run, "Check a file with TLS and passwords, and the certificates that it names. Exit codes as those of check config."))
+	c.Arg("file", "File for --web.config.file.").Required().StringVar(&file)
+}
 
 // checkConfig checks a configuration file together with the other flags of a command line, and prints
 // what is wrong with it.
-func checkConfig(file string, args []string, stdout, stderr io.Writer) int {
+func checkConfig(file string, args []string, console command.Console) error {
 	given, err := newParser(io.Discard).app.ParseContext(args)
 	if err != nil {
-		fmt.Fprintln(stderr, "tsdbridge:", err)
-		return checkedBad
+		fmt.Fprintln(console.Err, "tsdbridge:", err)
+		return bad()
 	}
 	flags := append(givenFlags(given), "--"+configFlag+"="+file)
-	c, err := parseCommandIn(variables(os.Environ()), flags, io.Discard, stderr)
+	c, err := parseCommandIn(variables(os.Environ()), flags, io.Discard, console.Err)
 	if err == nil {
 		err = c.file.with(c.options.CheckFiles())
 	}
 	if err != nil {
-		printErrors(stderr, file, err)
-		return checkedBad
+		printErrors(console.Err, file, err)
+		return bad()
 	}
-	fmt.Fprintf(stdout, "%s is a valid configuration\n", file)
-	return checkedGood
+	fmt.Fprintf(console.Out, "%s is a valid configuration\n", file)
+	return nil
 }
 
 // printErrors prints the errors of a file in the order of its lines, as FILE:LINE: TEXT, which editors
@@ -71,23 +118,4 @@ func printErrors(w io.Writer, file string, err error) {
 	for _, one := range all {
 		fmt.Fprintln(w, one.text)
 	}
-}
-
-// checkRules checks rule files.
-func checkRules(c commandLine, stdout, stderr io.Writer) int {
-	if err := rules.Check(c.options, c.ruleFiles, console(stdout, stderr)); err != nil {
-		printErrors(stderr, "rules", err)
-		return checkedBad
-	}
-	return checkedGood
-}
-
-// checkWebConfig checks a file with TLS and passwords.
-func checkWebConfig(file string, stdout, stderr io.Writer) int {
-	if err := adapter.CheckWebConfig(file); err != nil {
-		fmt.Fprintf(stderr, "%s: %v\n", file, err)
-		return checkedBad
-	}
-	fmt.Fprintf(stdout, "%s is a valid web configuration\n", file)
-	return checkedGood
 }

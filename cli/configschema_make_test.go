@@ -103,9 +103,9 @@ func flagSchema(f *kingpin.FlagModel, list bool) schemaNode {
 		one = schemaNode{"anyOf": []schemaNode{{"type": "number"}, expanded}}
 	case value == "*kingpin.durationValue":
 		one = schemaNode{"anyOf": []schemaNode{{"type": "string", "pattern": `^-?([0-9.]+(ns|us|µs|ms|s|m|h))+$|^0$`}, {"const": 0}, expanded}}
-	case value == "*cli.byteSize", value == "*cli.intByteSize":
+	case value == "*flagvalue.Size", value == "*flagvalue.IntSize":
 		one = schemaNode{"anyOf": []schemaNode{{"type": "integer", "minimum": 0}, {"type": "string", "pattern": `^[0-9]+([KMG]i?B|B)?$`}, expanded}}
-	case value == "*cli.age":
+	case value == "*flagvalue.Age":
 		one = schemaNode{"anyOf": []schemaNode{{"type": "string", "pattern": `^([0-9]+(ms|[smhdwy]))+$|^0$`}, {"const": 0}, expanded}}
 	}
 	if list {

@@ -13,6 +13,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/santhosh-tekuri/jsonschema/v6"
 	"go.yaml.in/yaml/v3"
+
+	"github.com/tsdbridge/tsdbridge/cli/command"
 )
 
 // schemaFile is made from the code: go test ./cli -run ConfigSchema -rewrite.
@@ -117,8 +119,8 @@ func TestExample(t *testing.T) {
 		}
 	}
 	var out, errs bytes.Buffer
-	if code := checkConfig("deploy/tsdbridge.yml", nil, &out, &errs); code != 0 {
-		t.Errorf("check config: exit code %d, %s", code, errs.String())
+	if err := checkConfig("deploy/tsdbridge.yml", nil, command.Console{Out: &out, Err: &errs}); err != nil {
+		t.Errorf("check config: %v, %s", err, errs.String())
 	}
 }
 

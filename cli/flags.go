@@ -7,116 +7,20 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/alecthomas/kingpin/v2"
 
 	"github.com/tsdbridge/tsdbridge/adapter"
-	"github.com/tsdbridge/tsdbridge/cli/ask"
-	"github.com/tsdbridge/tsdbridge/cli/maintain"
-	"github.com/tsdbridge/tsdbridge/cli/migrate"
-	"github.com/tsdbridge/tsdbridge/cli/rules"
-)
-
-// The sub-commands.
-const (
-	commandServe        = "serve"
-	commandTablesCreate = "tables create"
-	commandTablesPack   = "tables compact"
-	commandBackup       = "backup make" // "backup DIR" is short for it
-	commandVerify       = "backup verify"
-	commandCheck        = "store check"
-	commandRestore      = "restore"
-	commandTreeSync     = "tree sync"
-	commandTreeShow     = "tree show"
-	commandTreeTest     = "tree test"
-	commandVersion      = "version"
-	commandHealth       = "health"
-	commandCompletion   = "completion"
-	commandMan          = "man"
-
-	commandImportOpenTSDB = "import opentsdb"
-	commandImportWhisper  = "import whisper"
-	commandImportCeres    = "import ceres"
-	commandImportBlocks   = "import prometheus"
-	commandImportText     = "import openmetrics"
-	commandImportLines    = "import victoriametrics"
-	commandImportNative   = "import victoriametrics-native"
-	commandImportFetch    = "import remote-read"
-	commandExportLines    = "export victoriametrics"
-	commandExportText     = "export openmetrics"
-	commandExportOpenTSDB = "export opentsdb"
-	commandExportWhisper  = "export whisper"
-	commandCopy           = "copy"
-	commandExportBlocks   = "export prometheus"
-	commandExportParquet  = "export parquet"
-	commandFsck           = "fsck"
-	commandMetaSync       = "meta sync"
-	commandUIDMetaSync    = "uid metasync"
-	commandUIDTreeSync    = "uid treesync"
-	commandQuery          = "query"
-	commandCheckTSD       = "check tsd" // "check" is short for it
-	commandCheckConfig    = "check config"
-	commandCheckRules     = "check rules"
-	commandTestRules      = "test rules"
-	commandRulesBackfill  = "rules backfill"
-	commandCheckWebConfig = "check web-config"
-	commandSearchLookup   = "search lookup"
+	"github.com/tsdbridge/tsdbridge/cli/command"
+	"github.com/tsdbridge/tsdbridge/cli/flagvalue"
 )
 
 // commandLine is a parsed command line.
 type commandLine struct {
-	name      string
-	exit      int // without a name
-	options   adapter.Options
-	tables    adapter.TableOptions
-	store     maintain.StoreOptions
-	fixStore  bool // of "store check"
-	trees     treeFlags
-	imports   migrate.ImportOptions
-	exports   migrate.ExportOptions
-	copies    migrate.CopyOptions
-	fsck      maintain.FsckOptions
-	ask       ask.Options
-	checks    ask.CheckTSDOptions
-	backfill  rules.BackfillOptions
-	ruleFiles []string // of "check rules"
-	ruleTests rules.TestOptions
-	checked   string      // file of "check config" and "check web-config"
-	file      *configFile // that was read
-
-	metaSync maintain.FsckOptions
-	uid      maintain.UIDOptions
-	health   ask.HealthOptions
-	shell    string // whose completion is printed
-
-	importFiles migrate.ImportFilesOptions
-	exportFiles migrate.ExportFilesOptions
-
-	sampleCommands
-}
-
-// sampleCommands are the options of imports and exports of labelled samples.
-type sampleCommands struct {
-	importBlocks  migrate.ImportBlocksOptions
-	exportBlocks  migrate.ExportBlocksOptions
-	exportParquet migrate.ExportParquetOptions
-	importText    migrate.ImportTextOptions
-	importNative  migrate.ImportTextOptions
-	importLines   migrate.ImportOptions
-	importFetch   migrate.ImportFetchOptions
-	exportLines   migrate.ExportLinesOptions
-	exportText    migrate.ExportTextOptions
-}
-
-// treeFlags are the flags and arguments of the tree commands.
-type treeFlags struct {
-	sync  maintain.SyncOptions
-	tree  string   // show: a tree's name or id
-	path  string   // show: below which path
-	depth int      // show: levels below the path
-	name  string   // test: a series
-	names []string // test: in which trees
+	run     command.Run // nil: help was printed, or that there is no help of something
+	exit    int         // without run
+	options adapter.Options
+	file    *configFile // that was read
 }
 
 // parseCommand reads the command line, the environment and the configuration file that they name.
@@ -132,6 +36,7 @@ func parseCommandIn(environment map[string]string, args []string, stdout, stderr
 		_, _ = p.app.Parse(completed(args)) // it prints the words
 		return commandLine{}, nil
 	}
+	original := args
 	args, err := p.plainBools(args)
 	if err != nil {
 		return commandLine{}, err
@@ -145,6 +50,7 @@ func parseCommandIn(environment map[string]string, args []string, stdout, stderr
 		return commandLine{}, err
 	}
 	p = newParser(stdout)
+	p.args = original
 	p.options.Graphite.Trees, p.options.RetentionRules, p.options.FillRules = read.file.lists.Trees, read.file.lists.Retention, read.file.lists.Fill
 	p.options.PromConfig, p.options.Lists = read.file.lists.Prom, read.file.shown
 	set, err := p.plainBools(read.flags())
@@ -152,7 +58,7 @@ func parseCommandIn(environment map[string]string, args []string, stdout, stderr
 		return commandLine{}, err
 	}
 	all := append(set, args...)
-	name, err := p.app.Parse(all)
+	_, err = p.app.Parse(all)
 	if p.terminated { // it printed help, and why there is none
 		return commandLine{exit: p.exit}, nil
 	}
@@ -163,35 +69,17 @@ func parseCommandIn(environment map[string]string, args []string, stdout, stderr
 		return commandLine{}, nameFlag(all, err)
 	}
 	p.spreadFuture()
-	c := p.command(name)
-	c.file = read.file
+	c := commandLine{run: p.set.Run, options: p.options, file: read.file}
 	if err := c.setLogger(stderr, p.logLevel, p.logFormat); err != nil {
 		return commandLine{}, read.file.with(err)
 	}
 	read.tell(c.options.Logger, c.options.OpenTSDB.AllowEdits)
 	c.options.Flags, c.options.Settings = p.values(read.secrets()), p.values(nil)
 	c.options.Several, c.options.NotInFile = p.several()
-	if !slices.Contains(withoutOptions(), name) {
+	if !p.set.NoCheck {
 		err = read.file.with(c.options.Validate())
 	}
-	if c.uid.Command != "" && err == nil {
-		err = c.uid.Validate()
-	}
 	return c, err
-}
-
-// withoutOptions returns the commands for which the options of the adapter need not be right.
-func withoutOptions() []string {
-	return []string{commandVersion, commandCompletion, commandMan, commandCheckConfig, commandCheckRules, commandTestRules, commandCheckWebConfig}
-}
-
-// command returns what was parsed.
-func (p *parser) command(name string) commandLine {
-	return commandLine{
-		name: name, options: p.options, tables: p.tables, store: p.store, fixStore: p.fixStore, trees: p.trees, imports: p.imports, exports: p.exports, copies: p.copies, fsck: p.fsck, metaSync: p.metaSync,
-		uid: p.uid, ask: p.ask, checks: p.checkTSD, backfill: p.backfill, ruleFiles: p.ruleFiles, ruleTests: p.ruleTests, importFiles: p.importFiles, exportFiles: p.exportFiles, checked: p.checked,
-		health: p.health, shell: p.shell, sampleCommands: p.sampleCommands,
-	}
 }
 
 // plainBools writes --flag=true and --flag=false, as a configuration file has them, as --flag and --no-flag.
@@ -266,29 +154,10 @@ func withFlag(flag string, err error) error {
 
 // parser defines the command line and holds its values.
 type parser struct {
-	app         *kingpin.Application
-	options     adapter.Options
-	tables      adapter.TableOptions
-	store       maintain.StoreOptions
-	fixStore    bool // of "store check"
-	trees       treeFlags
-	imports     migrate.ImportOptions
-	importFiles migrate.ImportFilesOptions
-	exportFiles migrate.ExportFilesOptions
-	exports     migrate.ExportOptions
-	copies      migrate.CopyOptions
-	fsck        maintain.FsckOptions
-	metaSync    maintain.FsckOptions
-	uid         maintain.UIDOptions
-	health      ask.HealthOptions
-	shell       string
-	ask         ask.Options
-	checkTSD    ask.CheckTSDOptions
-	backfill    rules.BackfillOptions
-	ruleFiles   []string // of "check rules"
-	ruleTests   rules.TestOptions
-	sampleCommands
-	checked    string // file of "check config" and "check web-config"
+	app        *kingpin.Application
+	options    adapter.Options
+	set        command.Set
+	args       []string // the command line, of which others are read with the same configuration
 	configFile string
 	tsdConfig  string
 
@@ -299,8 +168,10 @@ type parser struct {
 	exit                                 int // if terminated
 }
 
+// newParser defines the command line.
 func newParser(stdout io.Writer) *parser {
 	p := &parser{app: kingpin.New("tsdbridge", "A Prometheus remote-storage adapter over the OpenTSDB schema."), options: adapter.DefaultOptions()}
+	p.set.App = p.app
 	p.app.HelpFlag.Short('h')
 	p.app.Version("tsdbridge " + adapter.Version())
 	p.app.UsageWriter(stdout)
@@ -320,18 +191,6 @@ func newParser(stdout io.Writer) *parser {
 	p.graphiteFlags()
 	p.opentsdbFlags()
 	p.commands()
-	p.treeCommands()
-	p.importCommands()
-	p.exportCommands()
-	p.copyCommand()
-	p.fsckCommand()
-	p.metaCommands()
-	p.uidCommands()
-	p.askCommands()
-	p.checkCommands()
-	p.ruleCommands()
-	p.testCommand()
-	p.packageCommands()
 	return p
 }
 
@@ -353,10 +212,10 @@ func (p *parser) storageFlags() {
 	o, f := &p.options, p.app.Flag
 	f("storage.engine", "Where the tables are: embedded (in a directory), memory (lost at the end), hbase.").Default(o.Engine).EnumVar(&o.Engine, adapter.EngineEmbedded, adapter.EngineMemory, adapter.EngineHBase)
 	f("storage.path", "Directory of the embedded engine.").Default(o.Path).StringVar(&o.Path)
-	f("storage.cache-bytes", "Size of the block cache of the embedded engine.").Default(bytesText(o.CacheBytes)).SetValue((*byteSize)(&o.CacheBytes))
-	f("storage.min-free-bytes", "Free disk space of the embedded engine below which writes are refused (503) until there is more; 0: none.").Default(bytesText(o.MinFreeBytes)).SetValue((*byteSize)(&o.MinFreeBytes))
-	f("storage.retention", "How long the embedded engine keeps points, such as 90d or 2y (units: h, d, w, y); 0: for ever.").Default(ageText(o.Retention)).SetValue((*age)(&o.Retention))
-	f("hbase.zookeeper", "ZooKeeper quorum of HBase: host:port,...").SetValue((*quorum)(&o.ZooKeeper))
+	f("storage.cache-bytes", "Size of the block cache of the embedded engine.").Default(flagvalue.SizeText(o.CacheBytes)).SetValue((*flagvalue.Size)(&o.CacheBytes))
+	f("storage.min-free-bytes", "Free disk space of the embedded engine below which writes are refused (503) until there is more; 0: none.").Default(flagvalue.SizeText(o.MinFreeBytes)).SetValue((*flagvalue.Size)(&o.MinFreeBytes))
+	f("storage.retention", "How long the embedded engine keeps points, such as 90d or 2y (units: h, d, w, y); 0: for ever.").Default(flagvalue.AgeText(o.Retention)).SetValue((*flagvalue.Age)(&o.Retention))
+	f("hbase.zookeeper", "ZooKeeper quorum of HBase: host:port,...").SetValue((*flagvalue.Quorum)(&o.ZooKeeper))
 	f("hbase.root", "Root znode of HBase.").Default(o.HBaseRoot).StringVar(&o.HBaseRoot)
 	f("hbase.timeout", "Time limit of one operation on HBase, including waiting and retries.").Default(o.HBaseTimeout.String()).DurationVar(&o.HBaseTimeout)
 	f("hbase.append-cells", "Put points into OpenTSDB's append cells, one for each row, as TSDs with tsd.storage.enable_appends do. Rows are read before each write.").BoolVar(&o.HBaseAppendCells)
@@ -390,7 +249,7 @@ func (p *parser) webFlags() {
 	f("web.cors-origin", "Origins (anchored regular expression) whose scripts may use the HTTP port; empty: none.").StringVar(&o.CORSOrigin)
 	f("web.hosts", "Names by which browsers may reach the HTTP ports, in addition to addresses, localhost, names without a dot and that of --web.external-url: metrics.example.org, *.example.org, or * for every name. Commas stand between several; repeatable.").PlaceHolder("NAME").StringsVar(&o.Hosts)
 	f("web.max-connections", "HTTP connections, and requests, at once. When there are more, the connection that has been silent for longest is closed.").Default(text(o.MaxConnections)).IntVar(&o.MaxConnections)
-	f("web.max-body-bytes", "Size limit of a request other than remote write, as it is sent (413). At most four times as much may be under way at once (503).").Default(bytesText(int64(o.WebBodyBytes))).SetValue((*intByteSize)(&o.WebBodyBytes))
+	f("web.max-body-bytes", "Size limit of a request other than remote write, as it is sent (413). At most four times as much may be under way at once (503).").Default(flagvalue.SizeText(int64(o.WebBodyBytes))).SetValue((*flagvalue.IntSize)(&o.WebBodyBytes))
 	f("web.shutdown-grace", "Time for requests under way to finish when the process is told to stop.").Default(o.ShutdownGrace.String()).DurationVar(&o.ShutdownGrace)
 }
 
@@ -399,12 +258,12 @@ func (p *parser) writeFlags() {
 	l, f := &o.Prometheus.Write, p.app.Flag
 	f("write.mode", "When a write is acknowledged: through (the engine has every point) or buffered (a log on the local disk has it; rows are put when they are whole). auto: buffered on the embedded engine, otherwise through. carbon and OpenTSDB puts use the log in both modes.").Default(o.WriteMode).EnumVar(&o.WriteMode, "auto", "through", "buffered")
 	f("write.log.path", "Directory of the log; empty: log in --storage.path.").StringVar(&o.LogPath)
-	f("write.log.max-bytes", "Size limit of the log. At half of it rows are put early; beyond it writes are refused (503).").Default(bytesText(o.LogBytes)).SetValue((*byteSize)(&o.LogBytes))
+	f("write.log.max-bytes", "Size limit of the log. At half of it rows are put early; beyond it writes are refused (503).").Default(flagvalue.SizeText(o.LogBytes)).SetValue((*flagvalue.Size)(&o.LogBytes))
 	f("write.buffer.flush-interval", "Age at which points in memory are put into the table before their hour ends; 0: 2h, or 2s if only carbon and OpenTSDB puts use the log.").Default(o.FlushInterval.String()).DurationVar(&o.FlushInterval)
-	f("write.buffer.max-bytes", "Memory for points. Beyond it the largest rows are put early; beyond 1.5 times of it writes are refused (503).").Default(bytesText(o.HeadBytes)).SetValue((*byteSize)(&o.HeadBytes))
-	f("write.max-body-bytes", "Size limit of a request of remote write or OTLP, as it is sent and decompressed.").Default(bytesText(int64(l.BodyBytes))).SetValue((*intByteSize)(&l.BodyBytes))
+	f("write.buffer.max-bytes", "Memory for points. Beyond it the largest rows are put early; beyond 1.5 times of it writes are refused (503).").Default(flagvalue.SizeText(o.HeadBytes)).SetValue((*flagvalue.Size)(&o.HeadBytes))
+	f("write.max-body-bytes", "Size limit of a request of remote write or OTLP, as it is sent and decompressed.").Default(flagvalue.SizeText(int64(l.BodyBytes))).SetValue((*flagvalue.IntSize)(&l.BodyBytes))
 	f("write.max-concurrency", "Requests of remote write and OTLP at once; more get 503.").Default(text(l.Requests)).IntVar(&l.Requests)
-	f("write.max-in-flight-bytes", "Memory limit of all requests of remote write and OTLP at once: their bodies, and what is made of these; more get 503.").Default(bytesText(int64(l.InFlightBytes))).SetValue((*intByteSize)(&l.InFlightBytes))
+	f("write.max-in-flight-bytes", "Memory limit of all requests of remote write and OTLP at once: their bodies, and what is made of these; more get 503.").Default(flagvalue.SizeText(int64(l.InFlightBytes))).SetValue((*flagvalue.IntSize)(&l.InFlightBytes))
 	f("write.max-future", "How far ahead of the clock a sample of remote write or OTLP may be; 0: any time. If set, it also holds for carbon and OpenTSDB unless their flag is set.").Default(l.Future.String()).IsSetByUser(&p.future).DurationVar(&l.Future)
 	f("otlp.grpc-listen-address", "Address of the listener for OTLP over gRPC, such as :4317; empty: none. It has the limits, the TLS and the passwords of the HTTP port.").Default(o.OTLPGRPCAddress).StringVar(&o.OTLPGRPCAddress)
 	d := &o.Prometheus.OTLP
@@ -428,13 +287,13 @@ func (p *parser) queryFlags() {
 	f("query.max-samples", "Samples that one query may hold in memory, in any language (empty points of Graphite included), and that an unstreamed remote read may return.").Default(text(o.QuerySamples)).IntVar(&o.QuerySamples)
 	f("query.max-concurrency", "Queries that compute at once, for each of PromQL, remote read and Graphite; at most 4 for each core. Those that have computed least go first; large ones begin one after the other.").Default(text(o.QueryParallel)).IntVar(&o.QueryParallel)
 	f("query.slow-after", "A query in any language that takes at least so long is logged, and listed by /api/v1/status/slow_queries and the page; 0: none.").Default(o.QuerySlow.String()).DurationVar(&o.QuerySlow)
-	f("query.max-memory-bytes", "Memory that the answers to all queries may hold together. A query beyond it is refused (422, or 503 while others hold it). 0: a quarter of the memory of the machine or cgroup.").Default(bytesText(o.QueryMemory)).SetValue((*byteSize)(&o.QueryMemory))
+	f("query.max-memory-bytes", "Memory that the answers to all queries may hold together. A query beyond it is refused (422, or 503 while others hold it). 0: a quarter of the memory of the machine or cgroup.").Default(flagvalue.SizeText(o.QueryMemory)).SetValue((*flagvalue.Size)(&o.QueryMemory))
 	f("query.enable-feature", "Experimental part of PromQL, by Prometheus' name: promql-experimental-functions, promql-extended-range-selectors (anchored, smoothed) or promql-binop-fill-modifiers. May be given several times, or have several names between commas.").PlaceHolder("NAME").StringsVar(&o.Prometheus.Query.Features)
 	f("query.lookback", "How long the newest sample of a metric counts in PromQL: PATTERN=step (twice the step of each series, for points that come more seldom than --query.lookback-delta), PATTERN=DURATION, or either without a pattern, for all metrics. May be given several times; the first pattern (RE2, anchored) that matches decides. At most 48h.").StringsVar(&o.Prometheus.Query.Lookbacks)
 	f("query.lookback-delta", "Age of the oldest sample that a PromQL instant returns.").Default(o.Prometheus.Query.Lookback.String()).DurationVar(&o.Prometheus.Query.Lookback)
 	f("query.promql-engine", "What evaluates PromQL: columns (on all cores, the rest as prometheus) or prometheus (the engine of the Prometheus module). The answers are the same.").Default(o.Prometheus.Query.Engine).EnumVar(&o.Prometheus.Query.Engine, "columns", "prometheus")
-	f("query.cache-max-bytes", "Memory for the answers of PromQL range queries that are kept; 0: none are kept. A query that is asked again later evaluates only its new steps and those that changed points reach. It is part of --query.max-memory-bytes and gives way to queries. Nothing is kept where other processes write to the tables.").Default(bytesText(o.Prometheus.Query.CacheBytes)).SetValue((*byteSize)(&o.Prometheus.Query.CacheBytes))
-	f("query.selector-cache-max-bytes", "Memory for the series that selectors found, with their labels; 0: none are kept. It is part of --query.max-memory-bytes and gives way to queries. Nothing is kept where other processes write to the tables.").Default(bytesText(o.Prometheus.SelectorBytes)).SetValue((*byteSize)(&o.Prometheus.SelectorBytes))
+	f("query.cache-max-bytes", "Memory for the answers of PromQL range queries that are kept; 0: none are kept. A query that is asked again later evaluates only its new steps and those that changed points reach. It is part of --query.max-memory-bytes and gives way to queries. Nothing is kept where other processes write to the tables.").Default(flagvalue.SizeText(o.Prometheus.Query.CacheBytes)).SetValue((*flagvalue.Size)(&o.Prometheus.Query.CacheBytes))
+	f("query.selector-cache-max-bytes", "Memory for the series that selectors found, with their labels; 0: none are kept. It is part of --query.max-memory-bytes and gives way to queries. Nothing is kept where other processes write to the tables.").Default(flagvalue.SizeText(o.Prometheus.SelectorBytes)).SetValue((*flagvalue.Size)(&o.Prometheus.SelectorBytes))
 	f("query.rollup-sums", "Let sum_over_time and avg_over_time add the sums of filled rollup tables where ranges fit these. It is faster over long ranges, and the last digits may differ from Prometheus'.").BoolVar(&o.Prometheus.Query.RollupSums)
 	f("query.promql-shadow", "Percentage of PromQL queries that both engines evaluate. Differences are logged, and counted in tsdbridge_promql_queries_shadowed_total. Such a query takes as long as both.").Default("0").Float64Var(&o.Prometheus.Query.Shadow)
 }
@@ -442,7 +301,7 @@ func (p *parser) queryFlags() {
 func (p *parser) remoteWriteFlags() {
 	o, f := &p.options.RemoteWrite, p.app.Flag
 	f("remote-write.path", "Directory of the spools of what is sent on by remote_write (configuration file); empty: remote-write in --storage.path.").StringVar(&o.Path)
-	f("remote-write.max-bytes", "Size limit of the spool of each destination of remote_write. What a full one does not take is stored, but not sent, and counted.").Default(bytesText(o.MaxBytes)).SetValue((*byteSize)(&o.MaxBytes))
+	f("remote-write.max-bytes", "Size limit of the spool of each destination of remote_write. What a full one does not take is stored, but not sent, and counted.").Default(flagvalue.SizeText(o.MaxBytes)).SetValue((*flagvalue.Size)(&o.MaxBytes))
 }
 
 func (p *parser) ruleFlags() {
@@ -458,7 +317,7 @@ func (p *parser) carbonFlags() {
 	f("carbon.listen-address", "Address of the listener for carbon's plaintext lines, such as :2003; empty: none.").Default(o.ListenAddress).StringVar(&o.ListenAddress)
 	f("carbon.pickle-listen-address", "Address of the listener for carbon's pickle protocol, which carbon-relay and carbon-aggregator send, such as :2004; empty: none.").Default(o.PickleAddress).StringVar(&o.PickleAddress)
 	f("carbon.protobuf-listen-address", "Address of the listener for carbon's protobuf protocol; empty: none.").Default(o.ProtobufAddress).StringVar(&o.ProtobufAddress)
-	f("carbon.max-frame-bytes", "Length of a frame of pickle or protobuf, at most 64MiB. A sender of a longer one is disconnected. While a frame of pickle is read, it may take up to 32 times its length of memory, on each core.").Default(bytesText(int64(o.FrameBytes))).SetValue((*intByteSize)(&o.FrameBytes))
+	f("carbon.max-frame-bytes", "Length of a frame of pickle or protobuf, at most 64MiB. A sender of a longer one is disconnected. While a frame of pickle is read, it may take up to 32 times its length of memory, on each core.").Default(flagvalue.SizeText(int64(o.FrameBytes))).SetValue((*flagvalue.IntSize)(&o.FrameBytes))
 	f("carbon.whitelist", "File whitelist.conf of carbon: regular expressions, a line each. Points of names in which none is found are dropped and counted. It is read again when it changes; so are the next two.").Default(o.Whitelist).StringVar(&o.Whitelist)
 	f("carbon.blacklist", "File blacklist.conf of carbon: points of names in which one of its regular expressions is found are dropped and counted.").Default(o.Blacklist).StringVar(&o.Blacklist)
 	f("carbon.rewrite-rules", "File rewrite-rules.conf of carbon: what is replaced in names, in its sections [pre] and [post].").Default(o.Rewrites).StringVar(&o.Rewrites)
@@ -467,13 +326,13 @@ func (p *parser) carbonFlags() {
 	f("carbon.aggregation-forward-all", "Store the points themselves in addition to what is computed of them; carbon's FORWARD_ALL.").Default(strconv.FormatBool(a.ForwardAll)).BoolVar(&a.ForwardAll)
 	f("carbon.aggregation-max-intervals", "Intervals before the present one whose aggregates late points still change; carbon's MAX_AGGREGATION_INTERVALS.").Default(text(a.MaxIntervals)).IntVar(&a.MaxIntervals)
 	f("carbon.aggregation-write-back", "How often aggregates are stored, if the frequency of their rule is longer: whole seconds; 0: once in that. Carbon's WRITE_BACK_FREQUENCY.").Default(a.WriteBack.String()).DurationVar(&a.WriteBack)
-	f("carbon.aggregation-max-bytes", "Memory for the values that aggregates are computed of. Points beyond it are missing in aggregates, and counted.").Default(bytesText(a.MaxBytes)).SetValue((*byteSize)(&a.MaxBytes))
+	f("carbon.aggregation-max-bytes", "Memory for the values that aggregates are computed of. Points beyond it are missing in aggregates, and counted.").Default(flagvalue.SizeText(a.MaxBytes)).SetValue((*flagvalue.Size)(&a.MaxBytes))
 	w := &o.Forward
 	f("carbon.forward", "host:port of another carbon that the points of carbon's listeners are sent to, in addition to being stored. It may be given several times: each gets all points. What it does not take waits in a spool on the disk.").PlaceHolder("HOST:PORT").StringsVar(&w.Addresses)
 	f("carbon.forward-points", "Which points are sent: received (as carbon-relay: those that the lists take, under the names that came) or stored (as carbon-aggregator: renamed, and with aggregates).").Default(w.Points).EnumVar(&w.Points, "received", "stored")
 	f("carbon.forward-protocol", "How points are sent: pickle or line.").Default(w.Protocol).EnumVar(&w.Protocol, "pickle", "line")
 	f("carbon.forward-path", "Directory of the spools; empty: forward in --storage.path.").StringVar(&w.Path)
-	f("carbon.forward-max-bytes", "Size limit of each spool. What a full one does not take is dropped, and counted.").Default(bytesText(w.MaxBytes)).SetValue((*byteSize)(&w.MaxBytes))
+	f("carbon.forward-max-bytes", "Size limit of each spool. What a full one does not take is dropped, and counted.").Default(flagvalue.SizeText(w.MaxBytes)).SetValue((*flagvalue.Size)(&w.MaxBytes))
 	f("carbon.udp", "Listen on UDP in addition to TCP.").Default(strconv.FormatBool(o.UDP)).BoolVar(&o.UDP)
 	f("carbon.max-connections", "TCP connections of each port at once. When there are more, the one that has been silent for longest is closed.").Default(text(o.MaxConnections)).IntVar(&o.MaxConnections)
 	f("carbon.idle-timeout", "Time without a line after which a connection is closed; 0: never.").Default(o.IdleTimeout.String()).DurationVar(&o.IdleTimeout)
@@ -520,71 +379,7 @@ func (p *parser) graphiteFlags() {
 	f("graphite.tree-index", "Where paths are found: memory (all trees are loaded) or table (rows of tsdb-tree are read for each request).").Default(o.TreeIndex).EnumVar(&o.TreeIndex, "memory", "table")
 	f("graphite.time-zone", "Time zone of requests that name none.").Default(o.TimeZone).StringVar(&o.TimeZone)
 	f("graphite.utf8-metrics", "Accept letters beyond ASCII in unquoted targets; graphite-web's UTF8_METRICS.").Default(strconv.FormatBool(o.UTF8Metrics)).BoolVar(&o.UTF8Metrics)
-	f("graphite.hide-after", "Age of the newest point from which find leaves a series out, such as 30d; it is kept, and found again when it sends. 0: none.").Default(ageText(o.HideAfter)).SetValue((*age)(&o.HideAfter))
-}
-
-func (p *parser) commands() {
-	p.app.Command(commandServe, "Run the adapter.").Default()
-	p.app.Command(commandVersion, "Print the version.")
-	tables := p.app.Command("tables", "The tables.")
-	create := tables.Command("create", "Create the four tables on HBase. Existing tables are not changed.")
-	f := create.Flag
-	f("splits", "Regions of the data table (a number), or the row keys in hex, comma-separated, where they begin. Default: one per salt bucket.").StringVar(&p.tables.Splits)
-	f("compression", "auto (the best that the cluster has: zstd, lz4, snappy, gz), none, gz, snappy, lz4, zstd or lzo.").Default("auto").EnumVar(&p.tables.Compression, "auto", "none", "gz", "snappy", "lz4", "zstd", "lzo")
-	f("encoding", "Data block encoding: none, prefix, diff, fast_diff or row_index_v1.").Default("diff").EnumVar(&p.tables.Encoding, "none", "prefix", "diff", "fast_diff", "row_index_v1")
-	f("block-size", "Block size of the data table. Larger blocks of full rows take less disk space and cost more to read single rows from; see docs/hbase.md.").Default(bytesText(64 << 10)).SetValue((*byteSize)(&p.tables.BlockSize))
-	f("ttl", "How long points are kept, such as 8760h; 0: for ever.").Default("0s").DurationVar(&p.tables.TTL)
-	f("dry-run", "Print the statements for HBase's shell, and create nothing.").BoolVar(&p.tables.DryRun)
-	create.Action(func(*kingpin.ParseContext) error {
-		if p.tables.TTL < 0 || p.tables.TTL%time.Second != 0 {
-			return fmt.Errorf("--ttl=%s: want whole seconds, 0 or more", p.tables.TTL)
-		}
-		return nil
-	})
-	p.storeCommands(tables)
-}
-
-func (p *parser) storeCommands(tables *kingpin.CmdClause) {
-	const running = "URL of the adapter that uses the store (it needs --web.enable-admin-api). Default: this machine, at --web.listen-address."
-	pack := tables.Command("compact", "Rewrite the embedded store into the least space, and print the sizes before and after.")
-	pack.Flag("adapter-url", running).PlaceHolder("URL").StringVar(&p.store.URL)
-	backups := p.app.Command("backup", "Copies of the embedded store.")
-	backup := backups.Command("make", "Copy the embedded store into a directory that does not exist yet, while an adapter uses it or not.").Default()
-	backup.Flag("adapter-url", running).PlaceHolder("URL").StringVar(&p.store.URL)
-	backup.Arg("dir", "Directory of the backup.").Required().StringVar(&p.store.Dir)
-	verify := backups.Command("verify", "Read a backup and compare it with its checksums. The result is kept beside it, in DIR.verified.json.")
-	verify.Arg("dir", "Directory of the backup; it is not changed.").Required().StringVar(&p.store.Dir)
-	check := p.app.Command("store", "The embedded store.").Command("check", "Read a store that no adapter uses, and print what is damaged and what is lost.")
-	check.Flag("fix", "Also make the store whole without what is lost. Damaged files are kept in the directory \"aside\" of --storage.path.").BoolVar(&p.fixStore)
-	restore := p.app.Command(commandRestore, "Copy a backup into --storage.path, which must be empty.")
-	restore.Arg("dir", "Directory of the backup; it is not changed.").Required().StringVar(&p.store.Dir)
-}
-
-func (p *parser) treeCommands() {
-	t := p.app.Command("tree", "The trees in which Graphite's names are found.")
-	sync := t.Command("sync", "Add the existing series to all trees. It only adds.")
-	p.treeSyncFlags(sync)
-	s := &p.trees.sync
-	show := t.Command("show", "List the trees with their rules, or the contents of one of them.")
-	show.Arg("tree", "Name or number of a tree; none: all.").StringVar(&p.trees.tree)
-	show.Arg("path", "Dotted path or pattern whose contents are listed.").StringVar(&p.trees.path)
-	show.Flag("depth", "Levels below the path; 0: all.").Default("1").IntVar(&p.trees.depth)
-	show.Flag("adapter-url", answeringAdapter).PlaceHolder("URL").StringVar(&s.URL)
-	test := t.Command("test", "Explain, rule by rule, where the trees place a series.")
-	test.Arg("series", "Graphite name (a.b.c or a.b;k=v), labels (a{k=\"v\"}) or TSUID in hexadecimal.").Required().StringVar(&p.trees.name)
-	test.Flag("adapter-url", answeringAdapter).PlaceHolder("URL").StringVar(&s.URL)
-	test.Flag("tree", "Name or number of a tree; repeatable. Default: all.").PlaceHolder("TREE").StringsVar(&p.trees.names)
-}
-
-// treeSyncFlags are the flags of "tree sync".
-func (p *parser) treeSyncFlags(sync *kingpin.CmdClause) {
-	s := &p.trees.sync
-	*s = maintain.DefaultSyncOptions()
-	sync.Flag("from", "Where to continue: the hexadecimal TSUID that an interrupted sync printed.").PlaceHolder("TSUID").StringVar(&s.From)
-	sync.Flag("rows", "Also find series in the row keys of the data table, for tables that TSDs without meta tracking write. Slow.").BoolVar(&s.Rows)
-	sync.Flag("parallel", "Batches of series that are processed at once.").Default(text(s.Parallel)).IntVar(&s.Parallel)
-	sync.Flag("adapter-url", runningAdapter).PlaceHolder("URL").StringVar(&s.URL)
-	sync.Flag("progress", "Time between two lines of progress.").Default(s.Every.String()).DurationVar(&s.Every)
+	f("graphite.hide-after", "Age of the newest point from which find leaves a series out, such as 30d; it is kept, and found again when it sends. 0: none.").Default(flagvalue.AgeText(o.HideAfter)).SetValue((*flagvalue.Age)(&o.HideAfter))
 }
 
 // values returns all flags with their values, for the status page of the API. The values of secrets

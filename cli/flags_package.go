@@ -1,10 +1,13 @@
 package cli
 
 import (
+	"context"
 	"embed"
 	"io"
 	"strings"
-	"time"
+
+	"github.com/tsdbridge/tsdbridge/adapter"
+	"github.com/tsdbridge/tsdbridge/cli/command"
 )
 
 // completions are the scripts that complete command lines in shells. They ask the binary for words.
@@ -25,16 +28,14 @@ func completed(args []string) []string {
 	return args[:last]
 }
 
-// packageCommands are the commands that packages and containers need.
-func (p *parser) packageCommands() {
-	const answering = "URL of the running adapter. Default: the one on this machine at --web.listen-address."
-	h := p.app.Command(commandHealth, "Ask a running adapter whether it is ready, for health checks of containers. The exit code is 0 if it is, else 1. Give it the --config.file of the adapter, or its --web.listen-address.")
-	h.Flag("adapter-url", answering).PlaceHolder("URL").StringVar(&p.health.URL)
-	h.Flag("live", "It suffices that the process answers: its store may be away.").BoolVar(&p.health.Live)
-	h.Flag("timeout", "How long the answer may take.").Default((5 * time.Second).String()).DurationVar(&p.health.Timeout)
-	c := p.app.Command(commandCompletion, "Print the script that completes the command line in a shell, such as: source <(tsdbridge completion bash)")
-	c.Arg("shell", "bash, zsh or fish.").Required().EnumVar(&p.shell, "bash", "zsh", "fish")
-	p.app.Command(commandMan, "Print the manual page, such as: tsdbridge man | man -l -")
+// completionCommand adds "completion".
+func completionCommand(s *command.Set) {
+	var shell string
+	run := func(_ context.Context, _ adapter.Options, console command.Console) error {
+		return printCompletion(console.Out, shell)
+	}
+	c := s.WithoutOptions(s.Add(s.App, "completion", run, "Print the script that completes the command line in a shell, such as: source <(tsdbridge completion bash)"))
+	c.Arg("shell", "bash, zsh or fish.").Required().EnumVar(&shell, "bash", "zsh", "fish")
 }
 
 // printCompletion prints the script of a shell.

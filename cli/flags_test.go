@@ -14,6 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/tsdbridge/tsdbridge/adapter"
+	"github.com/tsdbridge/tsdbridge/cli/flagvalue"
 )
 
 // Without any flag the options are the defaults, and every flag of the fixed command line is there.
@@ -26,8 +27,8 @@ func TestDefaults(t *testing.T) {
 	if diff := cmp.Diff(adapter.DefaultOptions(), c.options, ignore); diff != "" {
 		t.Errorf("options without flags (-default +parsed):\n%s", diff)
 	}
-	if c.name != commandServe {
-		t.Errorf("command %q, want serve", c.name)
+	if c.run == nil {
+		t.Error("without a command nothing runs, want serve")
 	}
 	for flag := range strings.FieldsSeq(`config.file log.level log.format storage.engine storage.path hbase.zookeeper hbase.root
 		storage.table.data storage.table.uid storage.table.meta storage.table.tree storage.uid-width.metric storage.uid-width.tagk
@@ -77,17 +78,17 @@ func TestBools(t *testing.T) {
 
 func TestBytes(t *testing.T) {
 	for text, want := range map[string]int64{"0": 0, "7": 7, "7B": 7, "2KB": 2000, "2KiB": 2048, "32MiB": 32 << 20, "1GiB": 1 << 30, "3GB": 3e9} {
-		n, err := parseBytes(text)
+		n, err := flagvalue.ParseSize(text)
 		if err != nil || n != want {
-			t.Errorf("parseBytes(%q) = %d, %v; want %d", text, n, err, want)
+			t.Errorf("flagvalue.ParseSize(%q) = %d, %v; want %d", text, n, err, want)
 		}
-		if back, err := parseBytes(bytesText(n)); err != nil || back != n {
-			t.Errorf("%q prints as %q, which is %d, %v", text, bytesText(n), back, err)
+		if back, err := flagvalue.ParseSize(flagvalue.SizeText(n)); err != nil || back != n {
+			t.Errorf("%q prints as %q, which is %d, %v", text, flagvalue.SizeText(n), back, err)
 		}
 	}
 	for _, text := range []string{"", "-1", "1.5MiB", "1 MiB", "MiB", "9999999999GiB", "x"} {
-		if n, err := parseBytes(text); err == nil {
-			t.Errorf("parseBytes(%q) = %d, want an error", text, n)
+		if n, err := flagvalue.ParseSize(text); err == nil {
+			t.Errorf("flagvalue.ParseSize(%q) = %d, want an error", text, n)
 		}
 	}
 }
@@ -143,7 +144,7 @@ func absurdValue(v kingpin.Value) string {
 	if _, err := time.ParseDuration(text); err == nil {
 		return "-7s"
 	}
-	if _, err := parseBytes(text); err == nil {
+	if _, err := flagvalue.ParseSize(text); err == nil {
 		return "-7MiB"
 	}
 	return ""

@@ -1,11 +1,15 @@
 package cli
 
 import (
+	"context"
 	"fmt"
 	"io"
 	"strings"
 
 	"github.com/alecthomas/kingpin/v2"
+
+	"github.com/tsdbridge/tsdbridge/adapter"
+	"github.com/tsdbridge/tsdbridge/cli/command"
 )
 
 // manHead and manTail are what the definitions of flags do not say. In both, \- is a hyphen that is typed.
@@ -42,6 +46,14 @@ A second one ends it at once; nothing acknowledged is lost.
 Some commands have more; their descriptions tell them.
 `
 )
+
+// manPageCommand adds "man".
+func manPageCommand(s *command.Set) {
+	run := func(_ context.Context, _ adapter.Options, console command.Console) error {
+		return manPage(console.Out, newParser(io.Discard).app.Model())
+	}
+	s.WithoutOptions(s.Add(s.App, "man", run, "Print the manual page, such as: tsdbridge man | man -l -"))
+}
 
 // manPage prints the manual page of the command line, in roff.
 func manPage(w io.Writer, app *kingpin.ApplicationModel) error {

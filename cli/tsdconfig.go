@@ -11,6 +11,7 @@ import (
 
 	"github.com/alecthomas/kingpin/v2"
 
+	"github.com/tsdbridge/tsdbridge/cli/flagvalue"
 	"github.com/tsdbridge/tsdbridge/internal/fsutil"
 	"github.com/tsdbridge/tsdbridge/opentsdb/conf"
 )
@@ -56,7 +57,7 @@ func tsdKeys() map[string]tsdKey {
 		"tsd.http.request.cors_headers":        {flag: "opentsdb.cors-headers"},
 		"tsd.query.timeout":                    {flag: "query.timeout", value: duration(time.Millisecond)},
 		"tsd.storage.enable_compaction":        {flag: "hbase.compact-after", value: offIfFalse},
-		"tsd.storage.hbase.zk_quorum":          {flag: "hbase.zookeeper", value: parseQuorum},
+		"tsd.storage.hbase.zk_quorum":          {flag: "hbase.zookeeper", value: flagvalue.ParseQuorum},
 		"tsd.storage.hbase.zk_basedir":         {flag: "hbase.root"},
 		"tsd.storage.hbase.data_table":         {flag: "storage.table.data", fixed: true},
 		"tsd.storage.hbase.uid_table":          {flag: "storage.table.uid", fixed: true},

@@ -12,6 +12,7 @@ import (
 
 	"github.com/tsdbridge/tsdbridge/adapter"
 	"github.com/tsdbridge/tsdbridge/adapter/admin"
+	"github.com/tsdbridge/tsdbridge/cli/command"
 )
 
 // HealthOptions are the flags of the command health.
@@ -69,4 +70,20 @@ func healthClient(own bool) *http.Client {
 		TLSClientConfig:   &tls.Config{InsecureSkipVerify: own},
 		DisableKeepAlives: true,
 	}}
+}
+
+// HealthCommand adds "health" to a command line.
+func HealthCommand(s *command.Set) {
+	var h HealthOptions
+	run := func(ctx context.Context, o adapter.Options, console command.Console) error {
+		if err := Health(ctx, o, h, console.Out); err != nil {
+			fmt.Fprintln(console.Err, "tsdbridge health:", err)
+			return &command.ExitError{Code: 1}
+		}
+		return nil
+	}
+	c := s.Add(s.App, "health", run, "Ask a running adapter whether it is ready, for health checks of containers. The exit code is 0 if it is, else 1. Give it the --config.file of the adapter, or its --web.listen-address.")
+	c.Flag("adapter-url", "URL of the running adapter. Default: the one on this machine at --web.listen-address.").PlaceHolder("URL").StringVar(&h.URL)
+	c.Flag("live", "It suffices that the process answers: its store may be away.").BoolVar(&h.Live)
+	c.Flag("timeout", "How long the answer may take.").Default((5 * time.Second).String()).DurationVar(&h.Timeout)
 }

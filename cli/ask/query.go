@@ -82,3 +82,20 @@ func Lookup(ctx context.Context, o adapter.Options, a Options, console command.C
 		return errors.Join(err, out.Flush())
 	})
 }
+
+// QueryCommand adds "query" to a command line.
+func QueryCommand(s *command.Set) {
+	var a Options
+	q := s.Add(s.App, "query", command.With(Query, &a), "Print points that a query finds, as \"tsdb query\" of OpenTSDB does: START [END] FUNC [rate] [counter,MAX,RESET] [downsample MILLISECONDS FUNC] METRIC [tag=value ...], and further queries behind it.")
+	q.Flag("adapter-url", command.AnsweringAdapter).PlaceHolder("URL").StringVar(&a.URL)
+	q.Arg("argument", "Argument of the query.").Required().StringsVar(&a.Args)
+}
+
+// LookupCommand adds "search lookup" to a command line.
+func LookupCommand(s *command.Set) {
+	var a Options
+	l := s.Add(s.Group("search", "Search series."), "lookup", command.With(Lookup, &a), "Print the series that have a metric and tags: [METRIC] [tag=value ...]. tag= is any value, =value any tag.")
+	l.Flag("adapter-url", command.AnsweringAdapter).PlaceHolder("URL").StringVar(&a.URL)
+	l.Flag("limit", "Number of series that are printed at most; 0: all.").Default("0").IntVar(&a.Limit)
+	l.Arg("argument", "Metric or tag.").Required().StringsVar(&a.Args)
+}

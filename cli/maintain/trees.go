@@ -6,9 +6,13 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strconv"
 	"time"
 
+	"github.com/alecthomas/kingpin/v2"
+
 	"github.com/tsdbridge/tsdbridge/adapter"
+	"github.com/tsdbridge/tsdbridge/cli/command"
 	"github.com/tsdbridge/tsdbridge/storage/schema"
 	"github.com/tsdbridge/tsdbridge/tree"
 )
@@ -120,4 +124,47 @@ func withTrees(ctx context.Context, o adapter.Options, use func(*adapter.OpenedT
 		err = use(t)
 	}
 	return errors.Join(err, t.Close())
+}
+
+// TreeCommands adds the commands about trees to a command line.
+func TreeCommands(s *command.Set) {
+	t := s.Group("tree", "The trees in which Graphite's names are found.")
+	flags := DefaultSyncOptions()
+	treeSyncFlags(s.Add(t, "sync", printing(SyncTrees, &flags), "Add the existing series to all trees. It only adds."), &flags)
+	showCommand(s, t)
+	testCommand(s, t)
+}
+
+func showCommand(s *command.Set, t *kingpin.CmdClause) {
+	var url, tree, path string
+	var depth int
+	run := func(ctx context.Context, o adapter.Options, console command.Console) error {
+		return ShowTree(ctx, o, url, tree, path, depth, console.Out)
+	}
+	c := s.Add(t, "show", run, "List the trees with their rules, or the contents of one of them.")
+	c.Arg("tree", "Name or number of a tree; none: all.").StringVar(&tree)
+	c.Arg("path", "Dotted path or pattern whose contents are listed.").StringVar(&path)
+	c.Flag("depth", "Levels below the path; 0: all.").Default("1").IntVar(&depth)
+	c.Flag("adapter-url", command.AnsweringAdapter).PlaceHolder("URL").StringVar(&url)
+}
+
+func testCommand(s *command.Set, t *kingpin.CmdClause) {
+	var url, name string
+	var names []string
+	run := func(ctx context.Context, o adapter.Options, console command.Console) error {
+		return TestTree(ctx, o, url, name, names, console.Out)
+	}
+	c := s.Add(t, "test", run, "Explain, rule by rule, where the trees place a series.")
+	c.Arg("series", "Graphite name (a.b.c or a.b;k=v), labels (a{k=\"v\"}) or TSUID in hexadecimal.").Required().StringVar(&name)
+	c.Flag("adapter-url", command.AnsweringAdapter).PlaceHolder("URL").StringVar(&url)
+	c.Flag("tree", "Name or number of a tree; repeatable. Default: all.").PlaceHolder("TREE").StringsVar(&names)
+}
+
+// treeSyncFlags are the flags of "tree sync".
+func treeSyncFlags(sync *kingpin.CmdClause, s *SyncOptions) {
+	sync.Flag("from", "Where to continue: the hexadecimal TSUID that an interrupted sync printed.").PlaceHolder("TSUID").StringVar(&s.From)
+	sync.Flag("rows", "Also find series in the row keys of the data table, for tables that TSDs without meta tracking write. Slow.").BoolVar(&s.Rows)
+	sync.Flag("parallel", "Batches of series that are processed at once.").Default(strconv.Itoa(s.Parallel)).IntVar(&s.Parallel)
+	sync.Flag("adapter-url", command.RunningAdapter).PlaceHolder("URL").StringVar(&s.URL)
+	sync.Flag("progress", "Time between two lines of progress.").Default(s.Every.String()).DurationVar(&s.Every)
 }

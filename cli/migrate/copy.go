@@ -4,9 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"runtime"
 	"strings"
 	"time"
+
+	"github.com/alecthomas/kingpin/v2"
 
 	"github.com/tsdbridge/tsdbridge/adapter"
 	"github.com/tsdbridge/tsdbridge/adapter/admin"
@@ -350,4 +353,48 @@ type copySide interface {
 	tablecopy.Deleter
 	tablecopy.Follower
 	Source(q admin.CopyQuery) (tablecopy.Source, error)
+}
+
+// Load returns the options of the store that a configuration file names.
+type Load func(file string, stderr io.Writer) (adapter.Options, error)
+
+// copyWith copies one store into another. A side that no flag names is that of the command's own flags.
+func copyWith(load Load) func(context.Context, adapter.Options, CopyOptions, command.Console) error {
+	return func(ctx context.Context, o adapter.Options, c CopyOptions, console command.Console) error {
+		for flag, side := range map[string]*CopySide{"from": &c.From, "to": &c.To} {
+			side.Options = o
+			if side.Given == "" || side.url() != "" {
+				continue
+			}
+			read, err := load(side.Given, console.Err)
+			if err != nil {
+				return &command.ExitError{Code: command.ExitUsage, Err: fmt.Errorf("--%s=%s: %w", flag, side.Given, err)}
+			}
+			side.Options = read
+			side.Options.Logger = o.Logger
+		}
+		return Copy(ctx, c, console)
+	}
+}
+
+// copyCommand defines "copy".
+func copyCommand(s *command.Set, load Load) {
+	o := DefaultCopyOptions()
+	c := s.Add(s.App, "copy", command.With(copyWith(load), &o), "Copy all that a store holds into another one, whatever engines, UID widths and salts they have: points, histograms, exemplars, annotations, metadata, trees, archives and rolled up values. What the other store has in addition stays.")
+	const side = "a configuration file of tsdbridge that names it, or the URL of an adapter that has it open (it needs --web.enable-admin-api). Default: the store of the flags of this command."
+	c.Flag("from", "Store that is read: "+side).PlaceHolder("FILE|URL").StringVar(&o.From.Given)
+	c.Flag("to", "Store that is written: "+side).PlaceHolder("FILE|URL").StringVar(&o.To.Given)
+	c.Flag("match", "Series: metric{tag=filter,...} as in m= of a query; * is any metric. It may be repeated. Default: all series, and what belongs to none.").PlaceHolder("SERIES").StringsVar(&o.Match)
+	c.Flag("from-time", "Time of the first points, as in a query of OpenTSDB: 2026/01/31-12:00:00 (UTC), 1356998400, 30d-ago.").PlaceHolder("TIME").StringVar(&o.Start)
+	c.Flag("to-time", "Time of the last points.").PlaceHolder("TIME").StringVar(&o.End)
+	c.Flag("state", "File that keeps how far the copy is. The same command goes on there after an interruption.").PlaceHolder("FILE").StringVar(&o.State)
+	c.Flag("verify", "What is compared afterwards: none, sample (all series, and the points of a twentieth of the ranges, at random), all.").Default(o.Verify).EnumVar(&o.Verify, VerifyNone, VerifySample, VerifyAll)
+	c.Flag("follow", "After the copy, copy what changes in the source, until a signal; then once more.").BoolVar(&o.Follow)
+	c.Flag("follow-every", "Time between two rounds of --follow.").Default(o.Pause.String()).DurationVar(&o.Pause)
+	c.Flag("delete", "With --follow: delete points of the copied series in the target where the source has deleted some.").BoolVar(&o.Delete)
+	c.Flag("rate", "Points that are copied in a second at most; 0: no limit.").Default("0").IntVar(&o.Rate)
+	c.Flag("parallel", "Ranges that are copied at once. Default: the number of cores.").PlaceHolder("N").IntVar(&o.Parallel)
+	c.Flag("patience", "How long a store that fails is asked again before the copy ends.").Default(o.Patience.String()).DurationVar(&o.Patience)
+	c.Flag("progress", "Time between two lines of progress on the standard error. Default: each second on a terminal, otherwise none.").Default("0s").DurationVar(&o.Every)
+	c.Action(func(*kingpin.ParseContext) error { return o.Validate(time.Now()) })
 }

@@ -7,8 +7,11 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"time"
+
+	"github.com/alecthomas/kingpin/v2"
 
 	"github.com/tsdbridge/tsdbridge/adapter"
 	"github.com/tsdbridge/tsdbridge/adapter/admin"
@@ -244,4 +247,20 @@ func remoteExport(base string, e *ExportOptions) func(start, end int64) (exportS
 type exportSource interface {
 	pipeline.Source
 	Behind(ctx context.Context) (string, error)
+}
+
+// exportOpenTSDB defines "export opentsdb".
+func exportOpenTSDB(s *command.Set, all *kingpin.CmdClause) {
+	e := DefaultExportOptions()
+	c := s.Add(all, "opentsdb", command.With(ExportOpenTSDB, &e), "Write OpenTSDB's import text: lines of \"metric timestamp value tag=value ...\".")
+	c.Flag("format", "What is written: import (text), or raw: the cells of the rows, as \"tsdb scan\" prints them.").Default(e.Format).EnumVar(&e.Format, ExportText, ExportRaw)
+	c.Flag("match", "Series: metric{tag=filter,...} as in m= of a query; * is any metric. It may be repeated. Default: all series.").PlaceHolder("SERIES").StringsVar(&e.Match)
+	c.Flag("with", "What is written in addition to points: histograms, annotations (the global ones too, without --match), rollups (the values of --storage.rollups). A TSD's import does not take these lines. It may be repeated.").EnumsVar(&e.With, ExportExtras()...)
+	c.Flag("start", "Time of the first points, as in a query of OpenTSDB: 2026/01/31-12:00:00 (UTC), 1356998400, 30d-ago.").PlaceHolder("TIME").StringVar(&e.Start)
+	c.Flag("end", "Time of the last points.").PlaceHolder("TIME").StringVar(&e.End)
+	c.Flag("output", "File, or a directory that gets a numbered file for each of --parallel: one that exists, or a name with a slash at its end. Default: the standard output.").PlaceHolder("PATH").StringVar(&e.Output)
+	c.Flag("gzip", "Compress with gzip, as if the name of the file ended with .gz.").BoolVar(&e.Gzip)
+	c.Flag("parallel", "Files that are written at once into a directory.").Default(strconv.Itoa(e.Parallel)).IntVar(&e.Parallel)
+	exportFlags(c, &e.URL, &e.State, &e.Patience, &e.Every)
+	c.Action(func(*kingpin.ParseContext) error { return e.Validate(time.Now()) })
 }

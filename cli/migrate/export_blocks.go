@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/alecthomas/kingpin/v2"
+
 	"github.com/tsdbridge/tsdbridge/adapter"
 	"github.com/tsdbridge/tsdbridge/cli/command"
 	"github.com/tsdbridge/tsdbridge/migrate/pipeline"
@@ -64,4 +66,16 @@ func (e *ExportBlocksOptions) format() windowFormat {
 		}
 		return ""
 	}}
+}
+
+// exportBlocks defines "export prometheus".
+func exportBlocks(s *command.Set, all *kingpin.CmdClause) {
+	e := DefaultExportBlocksOptions()
+	c := s.Add(all, "prometheus", command.With(ExportBlocks, &e), "Write blocks of Prometheus: floats and native histograms. Exemplars are left out, since blocks cannot hold them; the exit code is then 3.")
+	c.Arg("dir", "Directory, such as the data directory of a Prometheus. A block that is there from the same export is replaced.").Required().StringVar(&e.Dir)
+	c.Flag("block-duration", "Time of a block: 2h, 6h, 18h, 54h, 162h or 486h.").Default(e.Length.String()).DurationVar(&e.Length)
+	c.Flag("start-times", "Write start times too, in chunks that only a Prometheus reads that knows them (3.15 does).").BoolVar(&e.Starts)
+	seriesChoice(c, &e.SeriesChoice)
+	exportFlags(c, &e.URL, &e.State, &e.Patience, &e.Every)
+	c.Action(func(*kingpin.ParseContext) error { return e.Validate(time.Now()) })
 }

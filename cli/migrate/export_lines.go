@@ -6,7 +6,10 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strconv"
 	"time"
+
+	"github.com/alecthomas/kingpin/v2"
 
 	"github.com/tsdbridge/tsdbridge/adapter"
 	"github.com/tsdbridge/tsdbridge/adapter/admin"
@@ -140,3 +143,15 @@ func withoutNaNs(times []int64, values []float64) ([]int64, []float64) {
 
 // Behind implements exportSource.
 func (*linesSource) Behind(context.Context) (string, error) { return "", nil }
+
+// exportLines defines "export victoriametrics".
+func exportLines(s *command.Set, all *kingpin.CmdClause) {
+	e := DefaultExportLinesOptions()
+	c := s.Add(all, "victoriametrics", command.With(ExportLines, &e), "Write series as lines of JSON, as VictoriaMetrics' /api/v1/import takes them: floats. The rest is left out and counted; the exit code is then 3.")
+	seriesChoice(c, &e.SeriesChoice)
+	c.Flag("output", "File, or a directory that gets a numbered file for each of --parallel: one that exists, or a name with a slash at its end. Default: the standard output.").PlaceHolder("PATH").StringVar(&e.Output)
+	c.Flag("gzip", "Compress with gzip, as if the name of the file ended with .gz.").BoolVar(&e.Gzip)
+	c.Flag("parallel", "Files that are written at once into a directory.").Default(strconv.Itoa(e.Parallel)).IntVar(&e.Parallel)
+	exportFlags(c, &e.URL, &e.State, &e.Patience, &e.Every)
+	c.Action(func(*kingpin.ParseContext) error { return e.Validate(time.Now()) })
+}

@@ -6,6 +6,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/alecthomas/kingpin/v2"
+
 	"github.com/tsdbridge/tsdbridge/adapter"
 	"github.com/tsdbridge/tsdbridge/cli/command"
 	"github.com/tsdbridge/tsdbridge/migrate/pipeline"
@@ -63,4 +65,15 @@ type parquetWriter struct{ *parquet.Writer }
 func (w parquetWriter) end(context.Context) (string, int64, pipeline.LeftObjects, error) {
 	written, err := w.Close()
 	return written.Name, written.Samples, pipeline.LeftObjects{Histograms: written.Histograms, Exemplars: written.Exemplars, Starts: written.Starts}, err
+}
+
+// exportParquet defines "export parquet".
+func exportParquet(s *command.Set, all *kingpin.CmdClause) {
+	e := DefaultExportParquetOptions()
+	c := s.Add(all, "parquet", command.With(ExportParquet, &e), "Write floats as files of Apache Parquet, a row for each sample: metric, labels, time, value. The rest is left out and counted; the exit code is then 3.")
+	c.Arg("dir", "Directory for the files.").Required().StringVar(&e.Dir)
+	seriesChoice(c, &e.SeriesChoice)
+	c.Flag("file-duration", "Time of each file: a multiple of 2h, at most 744h.").Default(e.Length.String()).DurationVar(&e.Length)
+	exportFlags(c, &e.URL, &e.State, &e.Patience, &e.Every)
+	c.Action(func(*kingpin.ParseContext) error { return e.Validate(time.Now()) })
 }

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/alecthomas/kingpin/v2"
 	"github.com/prometheus/common/model"
 	"github.com/prometheus/prometheus/model/metadata"
 	"github.com/prometheus/prometheus/model/value"
@@ -153,4 +154,15 @@ func (w *textWriter) flush() error {
 	err := w.give(w.block)
 	w.block = pipeline.Block{Text: w.block.Text[:0]}
 	return err
+}
+
+// exportText defines "export openmetrics".
+func exportText(s *command.Set, all *kingpin.CmdClause) {
+	x := DefaultExportTextOptions()
+	c := s.Add(all, "openmetrics", command.With(ExportOpenMetrics, &x), "Write floats in OpenMetrics, as promtool's create-blocks-from reads them. The rest is left out and counted; the exit code is then 3.")
+	seriesChoice(c, &x.SeriesChoice)
+	c.Flag("output", "File. Default: the standard output.").PlaceHolder("FILE").StringVar(&x.Output)
+	c.Flag("gzip", "Compress with gzip, as if the name of the file ended with .gz.").BoolVar(&x.Gzip)
+	exportFlags(c, &x.URL, &x.State, &x.Patience, &x.Every)
+	c.Action(func(*kingpin.ParseContext) error { return x.Validate(time.Now()) })
 }

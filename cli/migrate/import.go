@@ -9,6 +9,8 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/alecthomas/kingpin/v2"
+
 	"github.com/tsdbridge/tsdbridge/adapter"
 	"github.com/tsdbridge/tsdbridge/adapter/admin"
 	"github.com/tsdbridge/tsdbridge/cli/command"
@@ -118,4 +120,14 @@ func (i ImportOptions) run(ctx context.Context, console command.Console, store p
 		return done, &command.ExitError{Code: command.ExitIncomplete, Err: fmt.Errorf("%d bad lines were skipped", done.Bad)}
 	}
 	return done, nil
+}
+
+// importOpenTSDB defines "import opentsdb".
+func importOpenTSDB(s *command.Set, all *kingpin.CmdClause) {
+	i := DefaultImportOptions()
+	c := s.Add(all, "opentsdb", command.With(ImportOpenTSDB, &i), "Import OpenTSDB's text: lines of \"metric timestamp value tag=value ...\", as files, compressed with gzip or not, or from the standard input.")
+	filesArgument(c, &i.Files)
+	importFlags(c, &i, "Files that are imported at once. The lines of one file are stored in their order.")
+	c.Flag("skip-errors", "Print bad lines and go on. Otherwise the first one ends the import.").BoolVar(&i.Skip)
+	c.Action(func(*kingpin.ParseContext) error { return i.Validate() })
 }

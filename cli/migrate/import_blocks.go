@@ -9,6 +9,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/alecthomas/kingpin/v2"
+
 	"github.com/tsdbridge/tsdbridge/adapter"
 	"github.com/tsdbridge/tsdbridge/cli/command"
 	"github.com/tsdbridge/tsdbridge/migrate/pipeline"
@@ -152,4 +154,18 @@ func (d *damageList) skip(points int64) error {
 		errs = append(errs, fmt.Errorf("and %d more", more))
 	}
 	return pipeline.SkipError{Err: errors.Join(errs...), Points: points}
+}
+
+// importBlocks defines "import prometheus".
+func importBlocks(s *command.Set, all *kingpin.CmdClause) {
+	i := DefaultImportBlocksOptions()
+	c := s.Add(all, "prometheus", command.With(ImportBlocks, &i), "Import a data directory of Prometheus: its blocks and its write-ahead log, from a snapshot or a copy. Blocks of Thanos and Mimir too. It is only read. What is damaged is printed and left out; the exit code is then 3.")
+	c.Arg("dir", "Directory.").Required().StringVar(&i.Dir)
+	seriesChoice(c, &i.SeriesChoice)
+	c.Flag("external-labels", "Add the external labels that Thanos keeps in its blocks.").Default("true").BoolVar(&i.External)
+	c.Flag("metadata", "Types, help texts and units of metrics, which blocks do not have: a file with the answer of a Prometheus' /api/v1/metadata, or the URL of that Prometheus.").PlaceHolder("FILE|URL").StringVar(&i.Metadata)
+	c.Flag("temp-dir", "Where a temporary directory is made, of links and of what the write-ahead log becomes in memory-mapped files. Default: that of the system.").PlaceHolder("DIR").StringVar(&i.Temp)
+	importFlags(c, &i.ImportOptions, "Parts of blocks that are imported at once.")
+	verifyFlag(c, &i.ImportOptions)
+	c.Action(func(*kingpin.ParseContext) error { return i.Validate(time.Now()) })
 }

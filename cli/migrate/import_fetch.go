@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/alecthomas/kingpin/v2"
 	"github.com/prometheus/prometheus/model/labels"
 
 	"github.com/tsdbridge/tsdbridge/adapter"
@@ -152,4 +153,18 @@ func withoutPassword(text string) string {
 		return text
 	}
 	return u.Redacted()
+}
+
+// importFetch defines "import remote-read".
+func importFetch(s *command.Set, all *kingpin.CmdClause) {
+	f := DefaultImportFetchOptions()
+	c := s.Add(all, "remote-read", command.With(ImportFetch, &f), "Import what a server answers by Prometheus' remote read: floats and native histograms.")
+	c.Arg("url", "URL of the server's remote read, such as http://prometheus:9090/api/v1/read, with a user and a password if it wants them.").Required().StringVar(&f.Server)
+	seriesChoice(c, &f.SeriesChoice)
+	c.Flag("header", "Header of all requests, such as \"X-Scope-OrgID: tenant\". It may be repeated.").PlaceHolder("NAME: VALUE").StringsVar(&f.Headers)
+	c.Flag("window", "Time of one request.").Default(f.Window.String()).DurationVar(&f.Window)
+	c.Flag("timeout", "How long a request may take.").Default(f.Timeout.String()).DurationVar(&f.Timeout)
+	importFlags(c, &f.ImportOptions, "Requests at once.")
+	verifyFlag(c, &f.ImportOptions)
+	c.Action(func(*kingpin.ParseContext) error { return f.Validate(time.Now()) })
 }

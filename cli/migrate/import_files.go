@@ -10,6 +10,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/alecthomas/kingpin/v2"
+
 	"github.com/tsdbridge/tsdbridge/adapter"
 	"github.com/tsdbridge/tsdbridge/adapter/admin"
 	"github.com/tsdbridge/tsdbridge/cli/command"
@@ -130,4 +132,28 @@ func (i ImportFilesOptions) run(ctx context.Context, console command.Console, of
 		return &command.ExitError{Code: command.ExitIncomplete, Err: fmt.Errorf("%d files were skipped, or imported in part", done.Skipped)}
 	}
 	return nil
+}
+
+// importWhisper defines "import whisper".
+func importWhisper(s *command.Set, all *kingpin.CmdClause) {
+	i := DefaultImportFilesOptions()
+	c := s.Add(all, "whisper", command.With(ImportFiles, &i), "Import the whisper files (*.wsp) below a directory, such as carbon's /opt/graphite/storage/whisper. The finest archive of a file becomes points, the coarser ones are kept beside them for Graphite. Files that cannot be read are printed and skipped; the exit code is then 3.")
+	importFilesFlags(c, &i)
+	c.Flag("tagged-names", "File of names of series with tags, one in a line: carbon names the files of these by hashes, from which names do not follow.").PlaceHolder("FILE").StringVar(&i.TaggedNames)
+}
+
+// importCeres defines "import ceres".
+func importCeres(s *command.Set, all *kingpin.CmdClause) {
+	i := DefaultImportFilesOptions()
+	i.Ceres = true
+	c := s.Add(all, "ceres", command.With(ImportFiles, &i), "Import the series of ceres below a directory, such as carbon's /opt/graphite/storage/ceres, as \"import whisper\" does.")
+	importFilesFlags(c, &i)
+}
+
+// importFilesFlags are the flags of both.
+func importFilesFlags(c *kingpin.CmdClause, i *ImportFilesOptions) {
+	c.Arg("dir", "Directory.").Required().StringVar(&i.Dir)
+	importFlags(c, &i.ImportOptions, "Files that are imported at once.")
+	c.Flag("archives", "Archives that are imported: all, finest, or a list of steps such as 1m,1h.").Default(i.Archives).StringVar(&i.Archives)
+	c.Action(func(*kingpin.ParseContext) error { return i.Validate() })
 }

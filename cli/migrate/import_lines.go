@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/alecthomas/kingpin/v2"
 	"github.com/prometheus/prometheus/model/labels"
 
 	"github.com/tsdbridge/tsdbridge/adapter"
@@ -134,4 +135,16 @@ func (w *linesWriter) flush(ctx context.Context) error {
 	w.stored.Add(w.read)
 	w.read = pipeline.Stored{}
 	return nil
+}
+
+// importLines defines "import victoriametrics".
+func importLines(s *command.Set, all *kingpin.CmdClause) {
+	l := DefaultImportOptions()
+	l.Parallel = 1
+	c := s.Add(all, "victoriametrics", command.With(ImportLines, &l), "Import series as lines of JSON, as VictoriaMetrics' /api/v1/export answers, as files, compressed with gzip or not, or from the standard input. A line has at most 64 MiB: ask for max_rows_per_line=100000.")
+	filesArgument(c, &l.Files)
+	c.Flag("skip-errors", "Print bad lines and go on. Otherwise the first one ends the import.").BoolVar(&l.Skip)
+	importFlags(c, &l, "Files that are imported at once.")
+	verifyFlag(c, &l)
+	c.Action(func(*kingpin.ParseContext) error { return l.Validate() })
 }

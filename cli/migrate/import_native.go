@@ -5,6 +5,8 @@ import (
 	"errors"
 	"io"
 
+	"github.com/alecthomas/kingpin/v2"
+
 	"github.com/tsdbridge/tsdbridge/adapter"
 	"github.com/tsdbridge/tsdbridge/cli/command"
 	"github.com/tsdbridge/tsdbridge/migrate/pipeline"
@@ -55,4 +57,17 @@ func (v *textVisitor) native(from io.Reader) error {
 			}
 		}
 	}
+}
+
+// importNative defines "import victoriametrics-native".
+func importNative(s *command.Set, all *kingpin.CmdClause) {
+	n := DefaultImportNativeOptions()
+	n.Parallel = 2
+	c := s.Add(all, "victoriametrics-native", command.With(ImportNative, &n), "Import what VictoriaMetrics' /api/v1/export/native answers, as files, compressed with gzip or not, or from the standard input.")
+	filesArgument(c, &n.Files)
+	c.Flag("label", "Label that each series gets in addition, in place of one of that name. It may be repeated.").PlaceHolder("NAME=VALUE").StringsVar(&n.Labels)
+	c.Flag("skip-errors", "Go on after blocks that cannot be read, and print the first of them at the end of a file. Otherwise the first one ends the import.").BoolVar(&n.Skip)
+	importFlags(c, &n.ImportOptions, "Files that are imported at once.")
+	verifyFlag(c, &n.ImportOptions)
+	c.Action(func(*kingpin.ParseContext) error { return n.Validate() })
 }

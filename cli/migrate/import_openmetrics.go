@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/alecthomas/kingpin/v2"
 	"github.com/prometheus/prometheus/model/labels"
 
 	"github.com/tsdbridge/tsdbridge/adapter"
@@ -209,4 +210,17 @@ func (v *textVisitor) flush() error {
 	v.batch.Reset()
 	clear(v.refs)
 	return err
+}
+
+// importText defines "import openmetrics".
+func importText(s *command.Set, all *kingpin.CmdClause) {
+	i := DefaultImportTextOptions()
+	c := s.Add(all, "openmetrics", command.With(ImportText, &i), "Import samples in OpenMetrics, as promtool's create-blocks-from reads them, or in the text format of Prometheus. Each sample needs a timestamp.")
+	filesArgument(c, &i.Files)
+	c.Flag("format", "openmetrics, or text: the text format, with timestamps in milliseconds.").Default(i.Format).EnumVar(&i.Format, "openmetrics", "text")
+	c.Flag("label", "Label that each series gets in addition, in place of one of that name. It may be repeated.").PlaceHolder("NAME=VALUE").StringsVar(&i.Labels)
+	c.Flag("skip-errors", "Go on after bad lines, and print the first of them at the end of a file. Otherwise the first one ends the import.").BoolVar(&i.Skip)
+	importFlags(c, &i.ImportOptions, "Files that are imported at once.")
+	verifyFlag(c, &i.ImportOptions)
+	c.Action(func(*kingpin.ParseContext) error { return i.Validate() })
 }

@@ -9,6 +9,8 @@ import (
 	"os"
 	"time"
 
+	"github.com/alecthomas/kingpin/v2"
+
 	"github.com/tsdbridge/tsdbridge/adapter"
 	"github.com/tsdbridge/tsdbridge/adapter/admin"
 	"github.com/tsdbridge/tsdbridge/cli/command"
@@ -81,4 +83,16 @@ func Fill(ctx context.Context, o adapter.Options, b BackfillOptions, c command.C
 		}
 	}
 	return nil
+}
+
+// BackfillCommand adds "rules backfill" to a command line.
+func BackfillCommand(s *command.Set) {
+	var b BackfillOptions
+	c := s.Add(s.Group("rules", "Recording rules and alerts."), "backfill", command.With(Fill, &b), "Fill the recording rules of files for the past: they are evaluated at all instants of a time, and a running adapter stores the results. Alerts are left out. It may be run again: the same instants get the same points.")
+	c.Flag("start", "First instant, such as 2026-01-01T00:00:00Z, or seconds since 1970.").Required().PlaceHolder("TIME").StringVar(&b.Start)
+	c.Flag("end", "Last instant. Default: now.").PlaceHolder("TIME").StringVar(&b.End)
+	c.Flag("eval-interval", "Interval of groups that have none.").Default("1m").DurationVar(&b.Interval)
+	c.Flag("adapter-url", "URL of the adapter (it needs --web.enable-admin-api). Default: the one on this machine at --web.listen-address.").PlaceHolder("URL").StringVar(&b.URL)
+	c.Arg("file", "Rule files.").Required().StringsVar(&b.Files)
+	c.Action(func(*kingpin.ParseContext) error { return b.Validate() })
 }

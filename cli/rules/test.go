@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/alecthomas/kingpin/v2"
 	"github.com/grafana/regexp"
 	"github.com/prometheus/prometheus/util/junitxml"
 
@@ -194,4 +195,18 @@ func waitReady(ctx context.Context, a *adapter.Adapter, ended chan error) error 
 		}
 	}
 	return nil
+}
+
+// TestCommand adds "test rules" to a command line.
+func TestCommand(s *command.Set) {
+	var t TestOptions
+	c := s.Add(s.Group("test", "Test what was written."), "rules", command.With(Test, &t), "Run unit tests of rules: files in promtool's format. The rules and queries are evaluated over empty stores in memory, with the languages of rules that promtool does not know. The exit code is 0 if all tests pass, 1 if some fail.")
+	c.Flag("run", "Only tests whose names match this regular expression (RE2). It may be repeated.").PlaceHolder("REGEXP").StringsVar(&t.Run)
+	c.Flag("junit", "File that gets the results in JUnit's format.").PlaceHolder("FILE").StringVar(&t.JUnit)
+	c.Flag("debug", "Tell when a test begins and ends, and list all data after it.").BoolVar(&t.Debug)
+	c.Flag("diff", "Show alerts that differ as a coloured difference.").BoolVar(&t.Diff)
+	c.Flag("ignore-unknown-fields", "Take rule files with fields that nobody knows.").BoolVar(&t.IgnoreUnknown)
+	c.Arg("file", "Files of tests.").Required().StringsVar(&t.Files)
+	s.WithoutOptions(c)
+	c.Action(func(*kingpin.ParseContext) error { return t.Validate() })
 }

@@ -1,4 +1,4 @@
-package cli
+package flagvalue
 
 import (
 	"testing"
@@ -10,7 +10,7 @@ func TestAge(t *testing.T) {
 	for text, want := range map[string]time.Duration{
 		"0": 0, "0s": 0, "36h": 36 * time.Hour, "90d": 90 * day, "2w": 14 * day, "1y": 365 * day, "1y6w": 407 * day, "1d12h": 36 * time.Hour,
 	} {
-		var a, again age
+		var a, again Age
 		if err := a.Set(text); err != nil || time.Duration(a) != want {
 			t.Errorf("Set(%q) = %v, %v; want %v", text, time.Duration(a), err, want)
 		}
@@ -19,7 +19,7 @@ func TestAge(t *testing.T) {
 		}
 	}
 	for _, text := range []string{"", "-1d", "1.5d", "7", "d", "1h1d", "300000y", "for ever"} {
-		if err := new(age).Set(text); err == nil {
+		if err := new(Age).Set(text); err == nil {
 			t.Errorf("Set(%q): no error", text)
 		}
 	}

@@ -1,4 +1,4 @@
-package cli
+package flagvalue
 
 import (
 	"fmt"
@@ -6,11 +6,11 @@ import (
 	"strings"
 )
 
-// byteSize is a flag value for a number of bytes: 4096, 64KiB, 32MiB, 2GiB, or with KB, MB, GB.
-type byteSize int64
+// A Size is a flag value for a number of bytes: 4096, 64KiB, 32MiB, 2GiB, or with KB, MB, GB.
+type Size int64
 
-// intByteSize is the same for fields of type int.
-type intByteSize int
+// An IntSize is the same for fields of type int.
+type IntSize int
 
 var byteUnits = []struct { //nolint:gochecknoglobals // a table
 	name string
@@ -19,7 +19,8 @@ var byteUnits = []struct { //nolint:gochecknoglobals // a table
 	{"KiB", 1 << 10}, {"MiB", 1 << 20}, {"GiB", 1 << 30}, {"KB", 1e3}, {"MB", 1e6}, {"GB", 1e9}, {"B", 1}, {"", 1},
 }
 
-func parseBytes(s string) (int64, error) {
+// ParseSize reads a number of bytes.
+func ParseSize(s string) (int64, error) {
 	for _, u := range byteUnits {
 		number, ok := strings.CutSuffix(s, u.name)
 		if !ok {
@@ -34,8 +35,8 @@ func parseBytes(s string) (int64, error) {
 	return 0, fmt.Errorf("%q is no size: want a number with B, KB, MB, GB, KiB, MiB, GiB or nothing after it", s)
 }
 
-// bytesText returns the shortest exact form of n.
-func bytesText(n int64) string {
+// SizeText returns the shortest exact form of n.
+func SizeText(n int64) string {
 	for _, u := range []int{2, 1, 0} {
 		if unit := byteUnits[u]; n > 0 && n%unit.size == 0 {
 			return strconv.FormatInt(n/unit.size, 10) + unit.name
@@ -44,18 +45,22 @@ func bytesText(n int64) string {
 	return strconv.FormatInt(n, 10)
 }
 
-func (b *byteSize) Set(s string) error {
-	n, err := parseBytes(s)
-	*b = byteSize(n)
+// Set implements kingpin.Value.
+func (b *Size) Set(s string) error {
+	n, err := ParseSize(s)
+	*b = Size(n)
 	return err
 }
 
-func (b *byteSize) String() string { return bytesText(int64(*b)) }
+// String implements kingpin.Value.
+func (b *Size) String() string { return SizeText(int64(*b)) }
 
-func (b *intByteSize) Set(s string) error {
-	n, err := parseBytes(s)
-	*b = intByteSize(n)
+// Set implements kingpin.Value.
+func (b *IntSize) Set(s string) error {
+	n, err := ParseSize(s)
+	*b = IntSize(n)
 	return err
 }
 
-func (b *intByteSize) String() string { return bytesText(int64(*b)) }
+// String implements kingpin.Value.
+func (b *IntSize) String() string { return SizeText(int64(*b)) }

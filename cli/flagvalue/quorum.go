@@ -1,4 +1,4 @@
-package cli
+package flagvalue
 
 import (
 	"errors"
@@ -6,25 +6,25 @@ import (
 	"strings"
 )
 
-// quorum is a flag for the addresses of a ZooKeeper quorum: host:port, separated by commas, with blanks around them or
+// A Quorum is a flag for the addresses of a ZooKeeper quorum: host:port, separated by commas, with blanks around them or
 // without, as HBase takes them.
-type quorum string
+type Quorum string
 
 // Set implements kingpin.Value.
-func (q *quorum) Set(text string) error {
-	hosts, err := parseQuorum(text)
-	*q = quorum(hosts)
+func (q *Quorum) Set(text string) error {
+	hosts, err := ParseQuorum(text)
+	*q = Quorum(hosts)
 	return err
 }
 
 // String implements kingpin.Value.
-func (q *quorum) String() string { return string(*q) }
+func (q *Quorum) String() string { return string(*q) }
 
 // zooKeeperPort is the port of a host without one.
 const zooKeeperPort = "2181"
 
-// parseQuorum returns the addresses without blanks, each with its port.
-func parseQuorum(text string) (string, error) {
+// ParseQuorum returns the addresses without blanks, each with its port.
+func ParseQuorum(text string) (string, error) {
 	var hosts []string
 	for host := range strings.SplitSeq(text, ",") {
 		switch host = strings.TrimSpace(host); {
