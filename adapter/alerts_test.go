@@ -24,7 +24,7 @@ import (
 	"github.com/prometheus/prometheus/util/teststorage"
 
 	"github.com/tsdbridge/tsdbridge/adapter/config"
-	"github.com/tsdbridge/tsdbridge/cli/clitest"
+	"github.com/tsdbridge/tsdbridge/internal/testkit/servertest"
 	"github.com/tsdbridge/tsdbridge/internal/tracing"
 	"github.com/tsdbridge/tsdbridge/prometheus/promtest"
 	"github.com/tsdbridge/tsdbridge/storage"
@@ -222,7 +222,7 @@ var causes = []struct {
 			postText(t, "http://"+a.Addr(), fmt.Sprintf(`{__name__="up"} 1@%d`, now))
 			killed := o
 			killed.Path = filepath.Join(t.TempDir(), "killed")
-			clitest.CopyRunning(t, o.Path, killed.Path)
+			servertest.CopyRunning(t, o.Path, killed.Path)
 			again, _ := runAdapter(t, killed)
 			return again
 		}
@@ -370,7 +370,7 @@ var causes = []struct {
 		t.Cleanup(func() { _ = o.Tracer.Close(context.WithoutCancel(t.Context())) })
 		a, _ := runAdapter(t, o)
 		return a, func() *Adapter {
-			clitest.Text(t, a, "/api/v1/labels")
+			servertest.Text(t, a, "/api/v1/labels")
 			waitMetric(t, a, `tsdbridge_tracing_spans_dropped_total{reason="export_failed"} [1-9]`)
 			return a
 		}
@@ -400,7 +400,7 @@ var causes = []struct {
 			must(t, err)
 			defer conn.Close()
 			datagram := []byte(strings.Repeat("a.b 1 1700000000\n", 3000))
-			for strings.Contains(clitest.Text(t, a, "/metrics"), "\ntsdbridge_carbon_udp_dropped_datagrams_total 0\n") {
+			for strings.Contains(servertest.Text(t, a, "/metrics"), "\ntsdbridge_carbon_udp_dropped_datagrams_total 0\n") {
 				for range 20 {
 					_, err := conn.Write(datagram)
 					must(t, err)
@@ -533,11 +533,11 @@ func writeBetweenEngines(t *testing.T, a *Adapter) {
 			}
 		}
 	})
-	for deadline := time.Now().Add(time.Minute); strings.Contains(clitest.Text(t, a, "/metrics"), `tsdbridge_promql_queries_shadowed_total{result="different"} 0`); {
+	for deadline := time.Now().Add(time.Minute); strings.Contains(servertest.Text(t, a, "/metrics"), `tsdbridge_promql_queries_shadowed_total{result="different"} 0`); {
 		if time.Now().After(deadline) {
 			t.Fatal("both engines see the same for a minute")
 		}
-		clitest.Text(t, a, "/api/v1/query?time=1700003000&query=count_over_time(m[1h])")
+		servertest.Text(t, a, "/api/v1/query?time=1700003000&query=count_over_time(m[1h])")
 	}
 }
 
@@ -559,7 +559,7 @@ func restarted(t *testing.T, o Options, change func(*Options)) (*Adapter, func()
 func waitMetric(t *testing.T, a *Adapter, line string) {
 	t.Helper()
 	want := regexp.MustCompile("(?m)^" + line)
-	for deadline := time.Now().Add(3 * time.Minute); !want.MatchString(clitest.Text(t, a, "/metrics")); {
+	for deadline := time.Now().Add(3 * time.Minute); !want.MatchString(servertest.Text(t, a, "/metrics")); {
 		if time.Now().After(deadline) {
 			t.Fatalf("/metrics has no line %s", line)
 		}

@@ -18,8 +18,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/tsdbridge/tsdbridge/cli/clitest"
 	"github.com/tsdbridge/tsdbridge/internal/testkit/scale"
+	"github.com/tsdbridge/tsdbridge/internal/testkit/servertest"
 	"github.com/tsdbridge/tsdbridge/prometheus/promtest"
 	"github.com/tsdbridge/tsdbridge/storage"
 	"github.com/tsdbridge/tsdbridge/storage/log"
@@ -103,7 +103,7 @@ func storesToDamage(t *testing.T) (stores map[string]Options, older damagedStart
 		}
 		killed := o
 		killed.Path = filepath.Join(t.TempDir(), "killed")
-		clitest.CopyRunning(t, o.Path, killed.Path)
+		servertest.CopyRunning(t, o.Path, killed.Path)
 		stop()
 		stores[name] = killed
 	}
@@ -196,12 +196,12 @@ func TestOlderStore(t *testing.T) {
 	fixtureFirst(t, a)
 	stop()
 	old := filepath.Join(t.TempDir(), "old")
-	must(t, clitest.CopySparse(o.Path, old))
+	must(t, servertest.CopySparse(o.Path, old))
 	a, _ = runAdapter(t, o)
 	fixtureLast(t, a)
 	running := copyOf(t, o)
 	must(t, os.RemoveAll(filepath.Join(old, "log")))
-	must(t, clitest.CopySparse(filepath.Join(running, "log"), filepath.Join(old, "log")))
+	must(t, servertest.CopySparse(filepath.Join(running, "log"), filepath.Join(old, "log")))
 	for _, mark := range []string{"log-points.mark", "log-series.mark"} {
 		must(t, copyOver(filepath.Join(running, mark), filepath.Join(old, mark)))
 	}
@@ -228,18 +228,18 @@ func earlyLog(t *testing.T) (path string) {
 	a, _ := runAdapter(t, o)
 	sendRemoteWrite(t, a, fmt.Sprintf(`{__name__="load", host="web0"} -7@%d`, fixtureTime(-299)), 1)
 	path = filepath.Join(t.TempDir(), "early")
-	must(t, clitest.CopySparse(o.Path, path))
+	must(t, servertest.CopySparse(o.Path, path))
 	return path
 }
 
 func copyOver(from, to string) error {
-	return errors.Join(os.Remove(to), clitest.CopySparse(from, to))
+	return errors.Join(os.Remove(to), servertest.CopySparse(from, to))
 }
 
 func copyOf(t *testing.T, o Options) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "store")
-	clitest.CopyRunning(t, o.Path, path)
+	servertest.CopyRunning(t, o.Path, path)
 	return path
 }
 

@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"github.com/tsdbridge/tsdbridge/adapter/trees"
-	"github.com/tsdbridge/tsdbridge/cli/clitest"
+	"github.com/tsdbridge/tsdbridge/internal/testkit/servertest"
 	"github.com/tsdbridge/tsdbridge/prometheus/promtest"
 )
 
@@ -30,7 +30,7 @@ func TestResponsesAreCounted(t *testing.T) {
 	}
 	postText(t, "http://"+a.Addr(), `{__name__="up"} 1@1000000`)
 	var got []string
-	for line := range strings.Lines(clitest.Text(t, a, "/metrics")) {
+	for line := range strings.Lines(servertest.Text(t, a, "/metrics")) {
 		if text, ok := strings.CutPrefix(line, "tsdbridge_web_responses_total"); ok && !strings.HasSuffix(text, " 0\n") {
 			got = append(got, strings.TrimSpace(text))
 		}

@@ -12,8 +12,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/tsdbridge/tsdbridge/cli/clitest"
 	"github.com/tsdbridge/tsdbridge/internal/testkit/scale"
+	"github.com/tsdbridge/tsdbridge/internal/testkit/servertest"
 	"github.com/tsdbridge/tsdbridge/storage"
 	"github.com/tsdbridge/tsdbridge/storage/pebble"
 )
@@ -44,7 +44,7 @@ func settled(t *testing.T, a *Adapter) {
 func takeMoment(t *testing.T, name string, o Options, a *Adapter) aMoment {
 	t.Helper()
 	m := aMoment{name: name, path: filepath.Join(t.TempDir(), name)}
-	clitest.CopyRunning(t, o.Path, m.path)
+	servertest.CopyRunning(t, o.Path, m.path)
 	m.want.dumpEach(t, a.store)
 	return m
 }
@@ -144,7 +144,7 @@ func compose(t *testing.T, of map[string]aMoment) (path string) {
 				continue
 			}
 			must(t, os.MkdirAll(filepath.Dir(filepath.Join(path, file)), 0o750))
-			must(t, clitest.CopySparse(filepath.Join(m.path, file), filepath.Join(path, file)))
+			must(t, servertest.CopySparse(filepath.Join(m.path, file), filepath.Join(path, file)))
 		}
 	}
 	return path
@@ -263,7 +263,7 @@ func checkMixed(t *testing.T, o Options, path, what, refused string) {
 func copyOfPath(t *testing.T, path string) string {
 	t.Helper()
 	to := filepath.Join(t.TempDir(), "copy")
-	must(t, clitest.CopySparse(path, to))
+	must(t, servertest.CopySparse(path, to))
 	return to
 }
 

@@ -12,7 +12,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/tsdbridge/tsdbridge/cli/clitest"
+	"github.com/tsdbridge/tsdbridge/internal/testkit/servertest"
 	"github.com/tsdbridge/tsdbridge/prometheus/promtest"
 )
 
@@ -70,7 +70,7 @@ func TestStartWithoutWrites(t *testing.T) {
 				want := startDamaged(t, o, copyOf(t, o))
 				dir := tmpfs(t, c.mount)
 				o.Path, o.MinFreeBytes = filepath.Join(dir, "store"), 0
-				must(t, clitest.CopySparse(stores[name].Path, o.Path))
+				must(t, servertest.CopySparse(stores[name].Path, o.Path))
 				lift := c.bar(t, dir)
 				a, stop := runAdapter(t, o)
 				got := damagedStart{}

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/tsdbridge/tsdbridge/cli/clitest"
+	"github.com/tsdbridge/tsdbridge/internal/testkit/servertest"
 	"github.com/tsdbridge/tsdbridge/storage"
 	"github.com/tsdbridge/tsdbridge/storage/write"
 )
@@ -94,7 +94,7 @@ func TestRenameInAllLanguages(t *testing.T) {
 	check("written again", "new", true)
 	rename(`{"metric":"old","name":"new"}`, 400, `{"result":"false","error":"When trying rename(\"old\", \"new\") on UniqueId(tsdb-uid, metrics, 3): new name already assigned ID=[0, 0, 1]"}`)
 	rename(`{"tagv":"web","name":"other"}`, 200, `{"result":"true"}`)
-	if text := clitest.Text(t, a, "/metrics/find?query=servers.*"); strings.Contains(text, "web") || !strings.Contains(text, "other") {
+	if text := servertest.Text(t, a, "/metrics/find?query=servers.*"); strings.Contains(text, "web") || !strings.Contains(text, "other") {
 		t.Errorf("the tag value was renamed: %s", text)
 	}
 	rename(`{"tagv":"other","name":"web"}`, 200, `{"result":"true"}`)

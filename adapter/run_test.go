@@ -4,7 +4,7 @@ import (
 	"path/filepath"
 	"testing"
 
-	"github.com/tsdbridge/tsdbridge/cli/clitest"
+	"github.com/tsdbridge/tsdbridge/internal/testkit/servertest"
 	"github.com/tsdbridge/tsdbridge/storage/write"
 )
 
@@ -16,7 +16,7 @@ func runAdapter(t *testing.T, o Options) (a *Adapter, stop func()) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return a, clitest.Serve(t, a)
+	return a, servertest.Serve(t, a)
 }
 
 // storeTestOptions returns a store of its own that is written through a log.

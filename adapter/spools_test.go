@@ -8,8 +8,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/tsdbridge/tsdbridge/cli/clitest"
 	"github.com/tsdbridge/tsdbridge/internal/persistentqueue"
+	"github.com/tsdbridge/tsdbridge/internal/testkit/servertest"
 	"github.com/tsdbridge/tsdbridge/storage/pebble"
 )
 
@@ -49,7 +49,7 @@ func spooledMoment(t *testing.T, o Options, name string) (path string) {
 		}
 	}
 	path = filepath.Join(t.TempDir(), name)
-	clitest.CopyRunning(t, o.Path, path)
+	servertest.CopyRunning(t, o.Path, path)
 	return path
 }
 
@@ -77,7 +77,7 @@ func replaceSpools(t *testing.T, from, to string) {
 	t.Helper()
 	for _, kind := range []string{"forward", "remote-write"} {
 		must(t, os.RemoveAll(filepath.Join(to, kind)))
-		must(t, clitest.CopySparse(filepath.Join(from, kind), filepath.Join(to, kind)))
+		must(t, servertest.CopySparse(filepath.Join(from, kind), filepath.Join(to, kind)))
 	}
 }
 

@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/tsdbridge/tsdbridge/cli/clitest"
+	"github.com/tsdbridge/tsdbridge/internal/testkit/servertest"
 )
 
 // Trees that are made over OpenTSDB's API have the series that there were, are found by Graphite's
@@ -43,7 +43,7 @@ func TestTreesOverOpenTSDBsAPI(t *testing.T) {
 	}
 	ask(a, "/api/tree/rules", `[{"treeId":3,"type":"TAGK","field":"host","displayFormat":"made-{value}"},{"treeId":3,"level":1,"type":"METRIC"}]`, http.StatusNoContent)
 	waitSynced(t, a)
-	before := clitest.Text(t, a, "/metrics/find?query=made-*")
+	before := servertest.Text(t, a, "/metrics/find?query=made-*")
 	if !strings.Contains(before, "made-") {
 		t.Errorf("found %s", before)
 	}
@@ -51,10 +51,10 @@ func TestTreesOverOpenTSDBsAPI(t *testing.T) {
 	a, stop = runAdapter(t, o)
 	defer stop()
 	waitSynced(t, a)
-	if after := clitest.Text(t, a, "/metrics/find?query=made-*"); after != before {
+	if after := servertest.Text(t, a, "/metrics/find?query=made-*"); after != before {
 		t.Errorf("after a restart %s is found, was %s", after, before)
 	}
-	if text := clitest.Text(t, a, "/api/tree?treeid=3"); !strings.Contains(text, `"displayFormat":"made-{value}"`) {
+	if text := servertest.Text(t, a, "/api/tree?treeid=3"); !strings.Contains(text, `"displayFormat":"made-{value}"`) {
 		t.Errorf("after a restart the tree is %s", text)
 	}
 }

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/tsdbridge/tsdbridge/adapter/config"
-	"github.com/tsdbridge/tsdbridge/cli/clitest"
+	"github.com/tsdbridge/tsdbridge/internal/testkit/servertest"
 	"github.com/tsdbridge/tsdbridge/prometheus/promtest"
 	"github.com/tsdbridge/tsdbridge/storage"
 	"github.com/tsdbridge/tsdbridge/storage/write"
@@ -70,10 +70,10 @@ func TestTreeDeclaredLater(t *testing.T) {
 	o.Graphite.Trees = declared(t, serversTree)
 	a, stop = runAdapter(t, o)
 	waitSynced(t, a)
-	if found := clitest.Text(t, a, "/metrics/find?format=nodelist&query=servers.web0042.*"); !strings.Contains(found, `"load"`) {
+	if found := servertest.Text(t, a, "/metrics/find?format=nodelist&query=servers.web0042.*"); !strings.Contains(found, `"load"`) {
 		t.Errorf("find in a tree that came later: %s", found)
 	}
-	metrics := clitest.Text(t, a, "/metrics")
+	metrics := servertest.Text(t, a, "/metrics")
 	for _, want := range []string{"tsdbridge_tree_sync_done_series 3001", "tsdbridge_tree_sync_running 0", "tsdbridge_tree_sync_waiting_trees 0", "tsdbridge_tree_loaded 1"} {
 		if !strings.Contains(metrics, "\n"+want+"\n") {
 			t.Errorf("/metrics lacks %s", want)
@@ -87,7 +87,7 @@ func TestTreeDeclaredLater(t *testing.T) {
 	if s := all[`servers.db1.disk [{"-_" "1"}]`]; strings.Count(s, "\n") < 3 {
 		t.Errorf("the series of a whole name has %q, want both points", s)
 	}
-	if text := clitest.Text(t, a, "/api/v1/status/trees/test?format=text&name=servers.db1.disk"); !strings.Contains(text, "goes on to mean") {
+	if text := servertest.Text(t, a, "/api/v1/status/trees/test?format=text&name=servers.db1.disk"); !strings.Contains(text, "goes on to mean") {
 		t.Errorf("test of a name that keeps its series: %s", text)
 	}
 	stop()

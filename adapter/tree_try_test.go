@@ -11,7 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/tsdbridge/tsdbridge/adapter/trees"
-	"github.com/tsdbridge/tsdbridge/cli/clitest"
+	"github.com/tsdbridge/tsdbridge/internal/testkit/servertest"
 )
 
 // Rules that are stored nowhere place series; what is wrong with them is told.
@@ -81,7 +81,7 @@ func TestTreeTry(t *testing.T) {
 	if status, text := try(body); status != http.StatusUnprocessableEntity || !strings.Contains(text, "take too long") {
 		t.Errorf("%d %.200s", status, text)
 	}
-	if text := clitest.Text(t, a, trees.StatusPath); strings.Contains(text, "tried") {
+	if text := servertest.Text(t, a, trees.StatusPath); strings.Contains(text, "tried") {
 		t.Errorf("a trial is stored: %s", text)
 	}
 }

@@ -20,8 +20,8 @@ import (
 
 	"github.com/klauspost/compress/snappy"
 
-	"github.com/tsdbridge/tsdbridge/cli/clitest"
 	"github.com/tsdbridge/tsdbridge/internal/fsutil"
+	"github.com/tsdbridge/tsdbridge/internal/testkit/servertest"
 	"github.com/tsdbridge/tsdbridge/prometheus/promtest"
 	"github.com/tsdbridge/tsdbridge/storage"
 	"github.com/tsdbridge/tsdbridge/storage/pebble"
@@ -118,7 +118,7 @@ func TestRecordStore(t *testing.T) {
 	dump := dumpStore(t, a.store)
 	checkDump(t, "recorded store", dump, dumpStore(t, reference.store))
 	killed := filepath.Join(t.TempDir(), "killed")
-	clitest.CopyRunning(t, o.Path, killed)
+	servertest.CopyRunning(t, o.Path, killed)
 	if _, files, err := fsutil.DirSize(filepath.Join(killed, "log", "points")); err != nil || files < 2 {
 		t.Fatalf("log of the killed store: %d files, %v", files, err)
 	}
@@ -361,7 +361,7 @@ func unpackStore(t *testing.T, archive, dir string) {
 		if h.Typeflag == tar.TypeDir {
 			err = os.MkdirAll(name, 0o750)
 		} else if err = os.MkdirAll(filepath.Dir(name), 0o750); err == nil {
-			err = clitest.WriteSparse(r, h.Size, name)
+			err = servertest.WriteSparse(r, h.Size, name)
 		}
 		if err != nil {
 			t.Fatal(err)

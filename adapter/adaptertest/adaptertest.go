@@ -9,7 +9,7 @@ import (
 
 	"github.com/tsdbridge/tsdbridge/adapter"
 	"github.com/tsdbridge/tsdbridge/adapter/config"
-	"github.com/tsdbridge/tsdbridge/cli/clitest"
+	"github.com/tsdbridge/tsdbridge/internal/testkit/servertest"
 	"github.com/tsdbridge/tsdbridge/storage"
 	"github.com/tsdbridge/tsdbridge/storage/store"
 	"github.com/tsdbridge/tsdbridge/storage/write"
@@ -23,7 +23,7 @@ func Run(t *testing.T, o adapter.Options) (a *adapter.Adapter, stop func()) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return a, clitest.Serve(t, a)
+	return a, servertest.Serve(t, a)
 }
 
 // Trees reads trees as they are in the configuration file.

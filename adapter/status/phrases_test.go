@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"github.com/tsdbridge/tsdbridge/adapter/adaptertest"
-	"github.com/tsdbridge/tsdbridge/cli/clitest"
+	"github.com/tsdbridge/tsdbridge/internal/testkit/servertest"
 	"github.com/tsdbridge/tsdbridge/storage"
 	"github.com/tsdbridge/tsdbridge/storage/write"
 )
@@ -26,7 +26,7 @@ func TestPhrases(t *testing.T) {
 			`{"graphite":{"query":"sumSeries(a.*)"},"opentsdb":{"why":"OpenTSDB's queries name one metric"},"promql":{"query":"sum({__name__=~\"a\\\\.[^.]*\"})"}}`,
 		},
 	} {
-		text := clitest.Text(t, a, "/api/v1/status/phrases"+"?language="+test.language+"&query="+url.QueryEscape(test.query))
+		text := servertest.Text(t, a, "/api/v1/status/phrases"+"?language="+test.language+"&query="+url.QueryEscape(test.query))
 		var got struct{ Data json.RawMessage }
 		if err := json.Unmarshal([]byte(text), &got); err != nil || string(got.Data) != test.want {
 			t.Errorf("%s: %v\n got %s\nwant %s", test.query, err, got.Data, test.want)

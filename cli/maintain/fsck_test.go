@@ -7,8 +7,8 @@ import (
 
 	"github.com/tsdbridge/tsdbridge/adapter"
 	"github.com/tsdbridge/tsdbridge/adapter/adaptertest"
-	"github.com/tsdbridge/tsdbridge/cli/clitest"
 	"github.com/tsdbridge/tsdbridge/cli/command"
+	"github.com/tsdbridge/tsdbridge/cli/command/commandtest"
 	"github.com/tsdbridge/tsdbridge/storage"
 	"github.com/tsdbridge/tsdbridge/storage/kv"
 	"github.com/tsdbridge/tsdbridge/storage/schema"
@@ -19,7 +19,7 @@ import (
 // runFsck runs the command and returns its exit code and what it printed.
 func runFsck(t *testing.T, o adapter.Options, change func(*FsckOptions)) (code int, out string) {
 	t.Helper()
-	return clitest.Code(t, func(console command.Console) error {
+	return commandtest.Code(t, func(console command.Console) error {
 		f := DefaultFsckOptions()
 		f.Tables = "data"
 		change(&f)
@@ -185,7 +185,7 @@ func TestSyncMeta(t *testing.T) {
 	}
 	check := func(o adapter.Options, fix string, wantCode int, want string) {
 		t.Helper()
-		code, out := clitest.Code(t, func(console command.Console) error {
+		code, out := commandtest.Code(t, func(console command.Console) error {
 			f := DefaultFsckOptions()
 			f.Fix = fix
 			return SyncMeta(t.Context(), o, f, console)

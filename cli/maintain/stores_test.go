@@ -16,8 +16,8 @@ import (
 
 	"github.com/tsdbridge/tsdbridge/adapter"
 	"github.com/tsdbridge/tsdbridge/adapter/adaptertest"
-	"github.com/tsdbridge/tsdbridge/cli/clitest"
 	"github.com/tsdbridge/tsdbridge/internal/fsutil"
+	"github.com/tsdbridge/tsdbridge/internal/testkit/servertest"
 	"github.com/tsdbridge/tsdbridge/storage"
 	"github.com/tsdbridge/tsdbridge/storage/store"
 	"github.com/tsdbridge/tsdbridge/storage/write"
@@ -167,7 +167,7 @@ func TestBackupAfterCrash(t *testing.T) {
 	l.stop()
 	crashed := o
 	crashed.Path = filepath.Join(t.TempDir(), "crashed")
-	clitest.CopyRunning(t, o.Path, crashed.Path)
+	servertest.CopyRunning(t, o.Path, crashed.Path)
 	if _, files, err := fsutil.DirSize(crashed.LogFolder()); err != nil || files == 0 {
 		t.Fatalf("log of the crashed store: %d files, %v", files, err)
 	}

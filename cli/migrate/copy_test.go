@@ -20,8 +20,9 @@ import (
 	"github.com/tsdbridge/tsdbridge/adapter"
 	"github.com/tsdbridge/tsdbridge/adapter/adaptertest"
 	"github.com/tsdbridge/tsdbridge/adapter/admin"
-	"github.com/tsdbridge/tsdbridge/cli/clitest"
 	"github.com/tsdbridge/tsdbridge/cli/command"
+	"github.com/tsdbridge/tsdbridge/cli/command/commandtest"
+	"github.com/tsdbridge/tsdbridge/internal/testkit/servertest"
 	"github.com/tsdbridge/tsdbridge/storage"
 	"github.com/tsdbridge/tsdbridge/storage/archive"
 	"github.com/tsdbridge/tsdbridge/storage/hbase/hbasetest"
@@ -343,7 +344,7 @@ func copyAll(t *testing.T, from, to CopySide, change ...func(*CopyOptions)) (cod
 	if err := c.Validate(time.Now()); err != nil {
 		t.Fatal(err)
 	}
-	return clitest.Code(t, func(console command.Console) error { return Copy(t.Context(), c, console) })
+	return commandtest.Code(t, func(console command.Console) error { return Copy(t.Context(), c, console) })
 }
 
 // opened calls use with an adapter of options.
@@ -415,7 +416,7 @@ func TestCopyRemote(t *testing.T) {
 	if diff := gocmp.Diff(want, dump(t, to)); diff != "" {
 		t.Error(diff)
 	}
-	if body := clitest.Text(t, to, admin.TransfersPath); !strings.Contains(body, `"kind":"copy into here"`) {
+	if body := servertest.Text(t, to, admin.TransfersPath); !strings.Contains(body, `"kind":"copy into here"`) {
 		t.Error(body)
 	}
 	// A store that is in use is reached by way of the adapter that has it open.

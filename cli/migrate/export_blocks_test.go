@@ -14,8 +14,8 @@ import (
 	"github.com/tsdbridge/tsdbridge/adapter"
 	"github.com/tsdbridge/tsdbridge/adapter/adaptertest"
 	"github.com/tsdbridge/tsdbridge/adapter/admin"
-	"github.com/tsdbridge/tsdbridge/cli/clitest"
 	"github.com/tsdbridge/tsdbridge/cli/command"
+	"github.com/tsdbridge/tsdbridge/cli/command/commandtest"
 	"github.com/tsdbridge/tsdbridge/prometheus/columns"
 	"github.com/tsdbridge/tsdbridge/prometheus/histogramcodec"
 	"github.com/tsdbridge/tsdbridge/prometheus/promtest"
@@ -55,11 +55,11 @@ func TestExportBlocks(t *testing.T) {
 	dir := promtest.DataDir(t)
 	want := answerOfPrometheus(t, dir)
 	o := adaptertest.Options(t, write.Buffered)
-	if code, out := clitest.Code(t, func(c command.Console) error { return ImportBlocks(t.Context(), o, blocksOf(t, dir), c) }); code != 0 {
+	if code, out := commandtest.Code(t, func(c command.Console) error { return ImportBlocks(t.Context(), o, blocksOf(t, dir), c) }); code != 0 {
 		t.Fatal(out)
 	}
 	e := exportOf(t, t.TempDir())
-	code, out := clitest.Code(t, func(c command.Console) error { return ExportBlocks(t.Context(), o, e, c) })
+	code, out := commandtest.Code(t, func(c command.Console) error { return ExportBlocks(t.Context(), o, e, c) })
 	if code != command.ExitIncomplete || !strings.Contains(out, "samples in 6 blocks exported") || !strings.Contains(out, "1 exemplars were left out, which blocks cannot hold") {
 		t.Errorf("%d: %s", code, out)
 	}
@@ -68,12 +68,12 @@ func TestExportBlocks(t *testing.T) {
 	}
 	// The same again replaces the blocks.
 	names := blockNames(t, e.Dir) // and wal
-	if code, out := clitest.Code(t, func(c command.Console) error { return ExportBlocks(t.Context(), o, e, c) }); code != command.ExitIncomplete || !cmp.Equal(names, blockNames(t, e.Dir)) {
+	if code, out := commandtest.Code(t, func(c command.Console) error { return ExportBlocks(t.Context(), o, e, c) }); code != command.ExitIncomplete || !cmp.Equal(names, blockNames(t, e.Dir)) {
 		t.Errorf("%d: %s, %v", code, out, names)
 	}
 
 	again := adaptertest.Options(t, write.Buffered)
-	if code, out := clitest.Code(t, func(c command.Console) error { return ImportBlocks(t.Context(), again, blocksOf(t, e.Dir), c) }); code != 0 {
+	if code, out := commandtest.Code(t, func(c command.Console) error { return ImportBlocks(t.Context(), again, blocksOf(t, e.Dir), c) }); code != 0 {
 		t.Fatal(out)
 	}
 	a, stop := adaptertest.Run(t, again)
@@ -84,14 +84,14 @@ func TestExportBlocks(t *testing.T) {
 	e = exportOf(t, t.TempDir(), func(e *ExportBlocksOptions) {
 		e.URL, e.Length, e.State = "http://"+a.Addr(), 6*time.Hour, filepath.Join(t.TempDir(), "state")
 	})
-	code, out = clitest.Code(t, func(c command.Console) error { return ExportBlocks(t.Context(), again, e, c) })
+	code, out = commandtest.Code(t, func(c command.Console) error { return ExportBlocks(t.Context(), again, e, c) })
 	if code != 0 || !strings.Contains(out, "samples in 3 blocks exported") {
 		t.Errorf("%d: %s", code, out)
 	}
 	if diff := cmp.Diff(want, answerOfPrometheus(t, e.Dir)); diff != "" {
 		t.Error(diff)
 	}
-	code, out = clitest.Code(t, func(c command.Console) error { return ExportBlocks(t.Context(), again, e, c) })
+	code, out = commandtest.Code(t, func(c command.Console) error { return ExportBlocks(t.Context(), again, e, c) })
 	if code != 0 || !strings.Contains(out, "0 samples in 0 blocks exported") || !strings.Contains(out, "in 3 blocks before") {
 		t.Errorf("%d: %s", code, out)
 	}
@@ -135,11 +135,11 @@ func TestExportStartTimes(t *testing.T) {
 		if with {
 			wantCode, want, wantText = 0, 300, "300 samples in 3 blocks exported"
 		}
-		if code, out := clitest.Code(t, func(c command.Console) error { return ExportBlocks(t.Context(), o, e, c) }); code != wantCode || !strings.Contains(out, wantText) {
+		if code, out := commandtest.Code(t, func(c command.Console) error { return ExportBlocks(t.Context(), o, e, c) }); code != wantCode || !strings.Contains(out, wantText) {
 			t.Errorf("%d: %s", code, out)
 		}
 		again := adaptertest.Options(t, write.Buffered)
-		if code, out := clitest.Code(t, func(c command.Console) error { return ImportBlocks(t.Context(), again, blocksOf(t, e.Dir), c) }); code != 0 {
+		if code, out := commandtest.Code(t, func(c command.Console) error { return ImportBlocks(t.Context(), again, blocksOf(t, e.Dir), c) }); code != 0 {
 			t.Error(out)
 		}
 		if got := starts(again); got != want {
@@ -152,13 +152,13 @@ func TestExportStartTimes(t *testing.T) {
 func TestExportSomeBlocks(t *testing.T) {
 	dir := promtest.DataDir(t)
 	o := adaptertest.Options(t, write.Buffered)
-	if code, out := clitest.Code(t, func(c command.Console) error { return ImportBlocks(t.Context(), o, blocksOf(t, dir), c) }); code != 0 {
+	if code, out := commandtest.Code(t, func(c command.Console) error { return ImportBlocks(t.Context(), o, blocksOf(t, dir), c) }); code != 0 {
 		t.Fatal(out)
 	}
 	e := exportOf(t, t.TempDir(), func(e *ExportBlocksOptions) {
 		e.Match, e.Labels, e.From, e.To = []string{`m1{n="1"}`, `{n="3"}`}, []string{"from=x"}, "2023-11-15T00:30:00Z", "2023-11-15T03:00:00Z"
 	})
-	if code, out := clitest.Code(t, func(c command.Console) error { return ExportBlocks(t.Context(), o, e, c) }); code != 0 {
+	if code, out := commandtest.Code(t, func(c command.Console) error { return ExportBlocks(t.Context(), o, e, c) }); code != 0 {
 		t.Fatal(out)
 	}
 	all, from, to := answerOfPrometheus(t, e.Dir), e.from, e.to

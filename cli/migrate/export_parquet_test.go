@@ -15,8 +15,8 @@ import (
 	"github.com/prometheus/prometheus/model/value"
 
 	"github.com/tsdbridge/tsdbridge/adapter/adaptertest"
-	"github.com/tsdbridge/tsdbridge/cli/clitest"
 	"github.com/tsdbridge/tsdbridge/cli/command"
+	"github.com/tsdbridge/tsdbridge/cli/command/commandtest"
 	"github.com/tsdbridge/tsdbridge/prometheus/promtest"
 	"github.com/tsdbridge/tsdbridge/storage/write"
 )
@@ -58,7 +58,7 @@ func parquetFloats(t *testing.T, dir string) promtest.Samples {
 func TestExportParquet(t *testing.T) {
 	o := adaptertest.Options(t, write.Buffered)
 	dir := promtest.DataDir(t)
-	if code, out := clitest.Code(t, func(c command.Console) error { return ImportBlocks(t.Context(), o, blocksOf(t, dir), c) }); code != 0 {
+	if code, out := commandtest.Code(t, func(c command.Console) error { return ImportBlocks(t.Context(), o, blocksOf(t, dir), c) }); code != 0 {
 		t.Fatal(out)
 	}
 	e := DefaultExportParquetOptions()
@@ -66,12 +66,12 @@ func TestExportParquet(t *testing.T) {
 	if err := e.Validate(time.Now()); err != nil {
 		t.Fatal(err)
 	}
-	code, out := clitest.Code(t, func(c command.Console) error { return ExportParquet(t.Context(), o, e, c) })
+	code, out := commandtest.Code(t, func(c command.Console) error { return ExportParquet(t.Context(), o, e, c) })
 	if code != command.ExitIncomplete || !strings.Contains(out, "native histograms, 1 exemplars") || !strings.Contains(out, "the files have floats") {
 		t.Errorf("%d: %s", code, out)
 	}
 	// The same command does nothing more, and tells again what was left out.
-	if code, out := clitest.Code(t, func(c command.Console) error { return ExportParquet(t.Context(), o, e, c) }); code != command.ExitIncomplete || !strings.Contains(out, "before") || !strings.Contains(out, "native histograms, 1 exemplars") {
+	if code, out := commandtest.Code(t, func(c command.Console) error { return ExportParquet(t.Context(), o, e, c) }); code != command.ExitIncomplete || !strings.Contains(out, "before") || !strings.Contains(out, "native histograms, 1 exemplars") {
 		t.Errorf("%d: %s", code, out)
 	}
 
@@ -88,7 +88,7 @@ func TestExportParquet(t *testing.T) {
 	if err := part.Validate(time.Now()); err != nil {
 		t.Fatal(err)
 	}
-	if code, out := clitest.Code(t, func(c command.Console) error { return ExportParquet(t.Context(), o, part, c) }); code == 1 {
+	if code, out := commandtest.Code(t, func(c command.Console) error { return ExportParquet(t.Context(), o, part, c) }); code == 1 {
 		t.Errorf("%d: %s", code, out)
 	}
 	got := parquetFloats(t, part.Dir)

@@ -19,8 +19,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/tsdbridge/tsdbridge/adapter/adaptertest"
-	"github.com/tsdbridge/tsdbridge/cli/clitest"
 	"github.com/tsdbridge/tsdbridge/cli/command"
+	"github.com/tsdbridge/tsdbridge/cli/command/commandtest"
 	"github.com/tsdbridge/tsdbridge/graphite/files"
 	"github.com/tsdbridge/tsdbridge/migrate/pipeline"
 )
@@ -60,7 +60,7 @@ func TestExportPatience(t *testing.T) {
 	a, stop := adaptertest.Run(t, o)
 	defer stop()
 	e := exportOf(t, t.TempDir(), func(e *ExportBlocksOptions) { e.URL, e.Length = flakyProxy(t, "http://"+a.Addr()), 18*time.Hour })
-	code, out := clitest.Code(t, func(c command.Console) error { return ExportBlocks(t.Context(), o, e, c) })
+	code, out := commandtest.Code(t, func(c command.Console) error { return ExportBlocks(t.Context(), o, e, c) })
 	if code != command.ExitIncomplete || !strings.Contains(out, " were left out") {
 		t.Errorf("%d: %s", code, out)
 	}
@@ -96,7 +96,7 @@ func TestExportFilesPatience(t *testing.T) {
 			}
 			return nil
 		}
-		code, out := clitest.Code(t, func(c command.Console) error { return e.run(t.Context(), c, source, "here") })
+		code, out := commandtest.Code(t, func(c command.Console) error { return e.run(t.Context(), c, source, "here") })
 		if code != 0 || !strings.Contains(out, "4 points of 4 files exported") || asked != 4 {
 			t.Errorf("%d: %s, after %d requests", code, out, asked)
 		}

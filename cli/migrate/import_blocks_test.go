@@ -16,8 +16,9 @@ import (
 	"github.com/tsdbridge/tsdbridge/adapter"
 	"github.com/tsdbridge/tsdbridge/adapter/adaptertest"
 	"github.com/tsdbridge/tsdbridge/adapter/admin"
-	"github.com/tsdbridge/tsdbridge/cli/clitest"
 	"github.com/tsdbridge/tsdbridge/cli/command"
+	"github.com/tsdbridge/tsdbridge/cli/command/commandtest"
+	"github.com/tsdbridge/tsdbridge/internal/testkit/servertest"
 	"github.com/tsdbridge/tsdbridge/prometheus/columns"
 	"github.com/tsdbridge/tsdbridge/prometheus/promtest"
 	"github.com/tsdbridge/tsdbridge/prometheus/queryable"
@@ -76,14 +77,14 @@ func TestImportBlocks(t *testing.T) {
 	want := answerOfPrometheus(t, dir)
 	i := blocksOf(t, dir, func(i *ImportBlocksOptions) { i.State = filepath.Join(t.TempDir(), "state") })
 	o := adaptertest.Options(t, write.Buffered)
-	code, out := clitest.Code(t, func(c command.Console) error { return ImportBlocks(t.Context(), o, i, c) })
+	code, out := commandtest.Code(t, func(c command.Console) error { return ImportBlocks(t.Context(), o, i, c) })
 	if code != 0 || !strings.Contains(out, fmt.Sprintf("%d samples imported", len(want))) {
 		t.Errorf("%d: %s", code, out)
 	}
 	if diff := cmp.Diff(want, storedIn(t, o)); diff != "" {
 		t.Error(diff)
 	}
-	if code, out = clitest.Code(t, func(c command.Console) error { return ImportBlocks(t.Context(), o, i, c) }); code != 0 || !strings.Contains(out, fmt.Sprintf("; %d before", len(want))) {
+	if code, out = commandtest.Code(t, func(c command.Console) error { return ImportBlocks(t.Context(), o, i, c) }); code != 0 || !strings.Contains(out, fmt.Sprintf("; %d before", len(want))) {
 		t.Errorf("%d: %s", code, out)
 	}
 
@@ -91,13 +92,13 @@ func TestImportBlocks(t *testing.T) {
 	a, stop := adaptertest.Run(t, o)
 	defer stop()
 	i.State, i.URL = "", "http://"+a.Addr()
-	if code, out = clitest.Code(t, func(c command.Console) error { return ImportBlocks(t.Context(), o, i, c) }); code != 0 {
+	if code, out = commandtest.Code(t, func(c command.Console) error { return ImportBlocks(t.Context(), o, i, c) }); code != 0 {
 		t.Errorf("%d: %s", code, out)
 	}
 	if diff := cmp.Diff(want, samplesIn(t, a)); diff != "" {
 		t.Error(diff)
 	}
-	told := clitest.Text(t, a, admin.TransfersPath)
+	told := servertest.Text(t, a, admin.TransfersPath)
 	for _, part := range []string{`"kind":"import prometheus"`, `"state":"done"`, fmt.Sprintf(`"points":%d`, len(want))} {
 		if !strings.Contains(told, part) {
 			t.Errorf("the status of transfers lacks %s: %s", part, told)
@@ -156,7 +157,7 @@ func TestImportBlocksDamaged(t *testing.T) {
 		t.Fatal(err)
 	}
 	o := adaptertest.Options(t, write.Buffered)
-	code, out := clitest.Code(t, func(c command.Console) error { return ImportBlocks(t.Context(), o, blocksOf(t, dir), c) })
+	code, out := commandtest.Code(t, func(c command.Console) error { return ImportBlocks(t.Context(), o, blocksOf(t, dir), c) })
 	if code != command.ExitIncomplete || !strings.Contains(out, filepath.Base(filepath.Dir(metas[0]))+": meta.json: unexpected end") || !strings.Contains(out, "1 parts could not be read") {
 		t.Errorf("%d: %s", code, out)
 	}
@@ -170,7 +171,7 @@ func TestImportBlocksRefused(t *testing.T) {
 	o := adaptertest.Options(t, write.Buffered)
 	o.Prometheus.Write.SeriesBytes = len(promtest.DataLabels(10).Bytes(nil)) - 1
 	i := blocksOf(t, promtest.DataDir(t))
-	code, out := clitest.Code(t, func(c command.Console) error { return ImportBlocks(t.Context(), o, i, c) })
+	code, out := commandtest.Code(t, func(c command.Console) error { return ImportBlocks(t.Context(), o, i, c) })
 	if code != command.ExitIncomplete || !strings.Contains(out, "were refused") || !strings.Contains(out, `{__name__="m1", n="10"}: labels of more than`) {
 		t.Errorf("%d: %s", code, out)
 	}

@@ -23,8 +23,8 @@ import (
 
 	"github.com/tsdbridge/tsdbridge/adapter"
 	"github.com/tsdbridge/tsdbridge/adapter/adaptertest"
-	"github.com/tsdbridge/tsdbridge/cli/clitest"
 	"github.com/tsdbridge/tsdbridge/cli/command"
+	"github.com/tsdbridge/tsdbridge/cli/command/commandtest"
 	"github.com/tsdbridge/tsdbridge/prometheus/columns"
 	"github.com/tsdbridge/tsdbridge/prometheus/jsonlines"
 	"github.com/tsdbridge/tsdbridge/prometheus/promtest"
@@ -49,7 +49,7 @@ type killedImport struct {
 func (k killedImport) run(t *testing.T, told func()) (code int, out string) {
 	o := adaptertest.Options(t, write.Buffered)
 	o.Path = k.Path
-	return clitest.Code(t, func(c command.Console) error {
+	return commandtest.Code(t, func(c command.Console) error {
 		return o.RunAloneOrNew(t.Context(), func(ctx context.Context, a *adapter.Adapter) error {
 			store := a.Appendable().Store
 			target := columnsTarget{"there", func(ctx context.Context, b *columns.Batch) error {

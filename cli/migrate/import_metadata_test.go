@@ -15,8 +15,8 @@ import (
 	"github.com/prometheus/prometheus/model/metadata"
 
 	"github.com/tsdbridge/tsdbridge/adapter/adaptertest"
-	"github.com/tsdbridge/tsdbridge/cli/clitest"
 	"github.com/tsdbridge/tsdbridge/cli/command"
+	"github.com/tsdbridge/tsdbridge/cli/command/commandtest"
 	"github.com/tsdbridge/tsdbridge/prometheus/promtest"
 	"github.com/tsdbridge/tsdbridge/storage/write"
 )
@@ -44,7 +44,7 @@ func TestImportMetadata(t *testing.T) {
 		i.Match, i.URL = []string{"m1"}, "http://"+a.Addr()
 		i.Metadata = strings.Replace(server.URL, "http://", "http://me:secret@", 1)
 	})
-	code, out := clitest.Code(t, func(c command.Console) error {
+	code, out := commandtest.Code(t, func(c command.Console) error {
 		return ImportBlocks(t.Context(), adaptertest.Options(t, write.Buffered), i, c)
 	})
 	if code != 0 || asked != "mesecret"+metadataPath || !strings.Contains(out, "metadata of 3 metrics stored") {

@@ -20,8 +20,8 @@ import (
 
 	"github.com/tsdbridge/tsdbridge/adapter"
 	"github.com/tsdbridge/tsdbridge/adapter/adaptertest"
-	"github.com/tsdbridge/tsdbridge/cli/clitest"
 	"github.com/tsdbridge/tsdbridge/cli/command"
+	"github.com/tsdbridge/tsdbridge/cli/command/commandtest"
 	"github.com/tsdbridge/tsdbridge/prometheus/promtest"
 	"github.com/tsdbridge/tsdbridge/storage/write"
 )
@@ -31,7 +31,7 @@ func filled(t *testing.T) (adapter.Options, promtest.Samples) {
 	t.Helper()
 	dir := promtest.DataDir(t)
 	o := adaptertest.Options(t, write.Buffered)
-	if code, out := clitest.Code(t, func(c command.Console) error { return ImportBlocks(t.Context(), o, blocksOf(t, dir), c) }); code != 0 {
+	if code, out := commandtest.Code(t, func(c command.Console) error { return ImportBlocks(t.Context(), o, blocksOf(t, dir), c) }); code != 0 {
 		t.Fatal(out)
 	}
 	return o, answerOfPrometheus(t, dir)
@@ -49,14 +49,14 @@ func TestImportFetch(t *testing.T) {
 		t.Fatal(err)
 	}
 	o := adaptertest.Options(t, write.Buffered)
-	code, out := clitest.Code(t, func(c command.Console) error { return ImportFetch(t.Context(), o, i, c) })
+	code, out := commandtest.Code(t, func(c command.Console) error { return ImportFetch(t.Context(), o, i, c) })
 	if code != 0 || !strings.HasPrefix(out, strconv.Itoa(len(want))+" samples imported") {
 		t.Errorf("%d: %s", code, out)
 	}
 	if diff := cmp.Diff(want, storedIn(t, o)); diff != "" {
 		t.Error(diff)
 	}
-	if code, out = clitest.Code(t, func(c command.Console) error { return ImportFetch(t.Context(), o, i, c) }); code != 0 || !strings.Contains(out, "; "+strconv.Itoa(len(want))+" before") {
+	if code, out = commandtest.Code(t, func(c command.Console) error { return ImportFetch(t.Context(), o, i, c) }); code != 0 || !strings.Contains(out, "; "+strconv.Itoa(len(want))+" before") {
 		t.Errorf("%d: %s", code, out)
 	}
 	for wanted, change := range map[string]func(*ImportFetchOptions){
@@ -95,14 +95,14 @@ func TestLines(t *testing.T) {
 	if err := e.Validate(time.Now()); err != nil {
 		t.Fatal(err)
 	}
-	code, out := clitest.Code(t, func(c command.Console) error { return ExportLines(t.Context(), from, e, c) })
+	code, out := commandtest.Code(t, func(c command.Console) error { return ExportLines(t.Context(), from, e, c) })
 	if code != command.ExitIncomplete || !strings.Contains(out, "lines of JSON cannot hold native histograms") || !strings.HasPrefix(out, strconv.Itoa(len(want))+" points exported") {
 		t.Errorf("%d: %s", code, out)
 	}
 	o := adaptertest.Options(t, write.Buffered)
 	i := DefaultImportOptions()
 	i.Files = []string{e.Output}
-	code, out = clitest.Code(t, func(c command.Console) error { return ImportLines(t.Context(), o, i, c) })
+	code, out = commandtest.Code(t, func(c command.Console) error { return ImportLines(t.Context(), o, i, c) })
 	if code != 0 || !strings.HasPrefix(out, strconv.Itoa(len(want))+" points imported") {
 		t.Errorf("%d: %s", code, out)
 	}
@@ -141,7 +141,7 @@ func TestBadLines(t *testing.T) {
 				t.Errorf("%v, want %s", err, c.want)
 			}
 			i.Skip = true
-			code, out := clitest.Code(t, func(c command.Console) error { return ImportLines(t.Context(), o, i, c) })
+			code, out := commandtest.Code(t, func(c command.Console) error { return ImportLines(t.Context(), o, i, c) })
 			if code != command.ExitIncomplete || !strings.Contains(out, c.want) || !strings.Contains(out, "1 bad lines") {
 				t.Errorf("%d: %s", code, out)
 			}
@@ -166,7 +166,7 @@ func TestImportText(t *testing.T) {
 		t.Errorf("%v", err)
 	}
 	i.Skip = true
-	code, out := clitest.Code(t, func(c command.Console) error { return ImportText(t.Context(), o, i, c) })
+	code, out := commandtest.Code(t, func(c command.Console) error { return ImportText(t.Context(), o, i, c) })
 	if code != command.ExitIncomplete || !strings.Contains(out, "2 samples imported") || !strings.Contains(out, "line 5: ") || !strings.Contains(out, "line 6: the sample has no timestamp") {
 		t.Errorf("%d: %s", code, out)
 	}
@@ -192,14 +192,14 @@ func TestText(t *testing.T) {
 	if err := e.Validate(time.Now()); err != nil {
 		t.Fatal(err)
 	}
-	code, out := clitest.Code(t, func(c command.Console) error { return ExportOpenMetrics(t.Context(), from, e, c) })
+	code, out := commandtest.Code(t, func(c command.Console) error { return ExportOpenMetrics(t.Context(), from, e, c) })
 	if code != command.ExitIncomplete || !strings.HasPrefix(out, strconv.Itoa(len(want))+" points exported") {
 		t.Errorf("%d: %s", code, out)
 	}
 	o := adaptertest.Options(t, write.Buffered)
 	i := DefaultImportTextOptions()
 	i.Files = []string{e.Output}
-	code, out = clitest.Code(t, func(c command.Console) error { return ImportText(t.Context(), o, i, c) })
+	code, out = commandtest.Code(t, func(c command.Console) error { return ImportText(t.Context(), o, i, c) })
 	if code != 0 {
 		t.Errorf("%d: %s", code, out)
 	}
@@ -246,7 +246,7 @@ func TestImportFetchBadHistogram(t *testing.T) {
 		t.Fatal(err)
 	}
 	o := adaptertest.Options(t, write.Buffered)
-	code, out := clitest.Code(t, func(c command.Console) error { return ImportFetch(t.Context(), o, i, c) })
+	code, out := commandtest.Code(t, func(c command.Console) error { return ImportFetch(t.Context(), o, i, c) })
 	for _, want := range []string{
 		"3 samples imported", `2023-11-14T22:00:00.000Z: {__name__="a"}: histogram at 1700000000001: `, ", and 1 others\n", "1 parts could not be read, or not whole", "compared: 2 series, 3 samples", "0 series differ",
 	} {
@@ -265,7 +265,7 @@ func TestImportNative(t *testing.T) {
 	const recorded = "../../prometheus/vmnative/testdata/v1.150."
 	lines, want := DefaultImportOptions(), adaptertest.Options(t, write.Buffered)
 	lines.Files = []string{recorded + "jsonl.gz"}
-	if code, out := clitest.Code(t, func(c command.Console) error { return ImportLines(t.Context(), want, lines, c) }); code != 0 {
+	if code, out := commandtest.Code(t, func(c command.Console) error { return ImportLines(t.Context(), want, lines, c) }); code != 0 {
 		t.Fatal(out)
 	}
 	i, o := DefaultImportNativeOptions(), adaptertest.Options(t, write.Buffered)
@@ -273,7 +273,7 @@ func TestImportNative(t *testing.T) {
 	if err := i.Validate(); err != nil {
 		t.Fatal(err)
 	}
-	code, out := clitest.Code(t, func(c command.Console) error { return ImportNative(t.Context(), o, i, c) })
+	code, out := commandtest.Code(t, func(c command.Console) error { return ImportNative(t.Context(), o, i, c) })
 	if code != 0 || !strings.Contains(out, "0 series differ, 0 points are missing") {
 		t.Errorf("%d: %s", code, out)
 	}
@@ -291,7 +291,7 @@ func TestImportNative(t *testing.T) {
 		t.Errorf("%v", err)
 	}
 	i.Skip, o = true, adaptertest.Options(t, write.Buffered)
-	code, out = clitest.Code(t, func(c command.Console) error { return ImportNative(t.Context(), o, i, c) })
+	code, out = commandtest.Code(t, func(c command.Console) error { return ImportNative(t.Context(), o, i, c) })
 	if code != command.ExitIncomplete || !strings.Contains(out, bad+": block 1: it is too short") || !strings.Contains(out, "1 parts could not be read, or not whole") {
 		t.Errorf("%d: %s", code, out)
 	}

@@ -13,8 +13,9 @@ import (
 
 	"github.com/tsdbridge/tsdbridge/adapter/adaptertest"
 	"github.com/tsdbridge/tsdbridge/adapter/admin"
-	"github.com/tsdbridge/tsdbridge/cli/clitest"
 	"github.com/tsdbridge/tsdbridge/cli/command"
+	"github.com/tsdbridge/tsdbridge/cli/command/commandtest"
+	"github.com/tsdbridge/tsdbridge/internal/testkit/servertest"
 	"github.com/tsdbridge/tsdbridge/prometheus/columns"
 	"github.com/tsdbridge/tsdbridge/prometheus/promtest"
 	"github.com/tsdbridge/tsdbridge/storage/write"
@@ -31,7 +32,7 @@ func TestImportVerify(t *testing.T) {
 			i.Verify, i.State, i.Labels = how, filepath.Join(t.TempDir(), "state"), []string{"from=there"}
 		})
 		i.URL = "http://" + a.Addr()
-		code, out := clitest.Code(t, func(c command.Console) error { return ImportBlocks(t.Context(), o, i, c) })
+		code, out := commandtest.Code(t, func(c command.Console) error { return ImportBlocks(t.Context(), o, i, c) })
 		if code != 0 || !strings.Contains(out, fmt.Sprintf("compared: 12 series, %d samples, exemplars and start times; 0 series differ, 0 points are missing, 0 are others\n", len(want)+1)) {
 			t.Errorf("%s: %d: %s", how, code, out)
 		}
@@ -42,11 +43,11 @@ func TestImportVerify(t *testing.T) {
 		if err := a.Appendable().Store(t.Context(), b); err != nil {
 			t.Fatal(err)
 		}
-		code, out = clitest.Code(t, func(c command.Console) error { return ImportBlocks(t.Context(), o, i, c) })
+		code, out = commandtest.Code(t, func(c command.Console) error { return ImportBlocks(t.Context(), o, i, c) })
 		if code != command.ExitIncomplete || !strings.Contains(out, "differs: points of m2{from=there,n=2}: 1 are others there, the first at 2023-11-15T00:00:00Z\n") || !strings.Contains(out, "1 series differ, 0 points are missing, 1 are others\n") {
 			t.Errorf("%s: %d: %s", how, code, out)
 		}
-		if told := clitest.Text(t, a, admin.TransfersPath); !strings.Contains(told, `"error":"1 series differ"`) {
+		if told := servertest.Text(t, a, admin.TransfersPath); !strings.Contains(told, `"error":"1 series differ"`) {
 			t.Error(told)
 		}
 		stop()
@@ -58,7 +59,7 @@ func TestImportVerifyRefused(t *testing.T) {
 	o := adaptertest.Options(t, write.Buffered)
 	o.Prometheus.Write.SeriesBytes = len(promtest.DataLabels(10).Bytes(nil)) - 1
 	i := blocksOf(t, promtest.DataDir(t), func(i *ImportBlocksOptions) { i.Verify = VerifyAll })
-	code, out := clitest.Code(t, func(c command.Console) error { return ImportBlocks(t.Context(), o, i, c) })
+	code, out := commandtest.Code(t, func(c command.Console) error { return ImportBlocks(t.Context(), o, i, c) })
 	if code != command.ExitIncomplete || !strings.Contains(out, "differs: points of m1{n=10}: ") || !strings.Contains(out, "were refused; 2 series differ") {
 		t.Errorf("%d: %s", code, out)
 	}
@@ -76,7 +77,7 @@ func TestImportTextVerify(t *testing.T) {
 	}
 	check := func(wantCode int, want string) {
 		t.Helper()
-		code, out := clitest.Code(t, func(c command.Console) error { return ImportText(t.Context(), o, i, c) })
+		code, out := commandtest.Code(t, func(c command.Console) error { return ImportText(t.Context(), o, i, c) })
 		if code != wantCode || !strings.Contains(out, want) {
 			t.Errorf("%d: %s, want %s", code, out, want)
 		}
@@ -106,14 +107,14 @@ func TestOtherVerify(t *testing.T) {
 		t.Fatal(err)
 	}
 	o := adaptertest.Options(t, write.Buffered)
-	code, out := clitest.Code(t, func(c command.Console) error { return ImportFetch(t.Context(), o, i, c) })
+	code, out := commandtest.Code(t, func(c command.Console) error { return ImportFetch(t.Context(), o, i, c) })
 	if code != 0 || !strings.Contains(out, fmt.Sprintf("%d samples imported", len(want))) || !strings.Contains(out, fmt.Sprintf("compared: 12 series, %d samples", len(want))) || !strings.Contains(out, "0 series differ") {
 		t.Errorf("%d: %s", code, out)
 	}
 	l := DefaultImportOptions()
 	l.Verify, l.Skip = VerifyAll, true
 	l.Files = []string{textFile(t, `{"metric":{"__name__":"m"},"values":[1,2],"timestamps":[1700000000000,1700000001000]}`+"\nbad\n"+`{"metric":{"a":"b"},"values":[1,2],"timestamps":[1700000000000,1700000001000]}`+"\n")}
-	code, out = clitest.Code(t, func(c command.Console) error { return ImportLines(t.Context(), o, l, c) })
+	code, out = commandtest.Code(t, func(c command.Console) error { return ImportLines(t.Context(), o, l, c) })
 	if code != command.ExitIncomplete || !strings.Contains(out, "differs: points of {a=b}: 2 are missing") || !strings.Contains(out, "compared: 2 series, 4 samples") || !strings.HasSuffix(out, "2 bad lines were skipped; 1 series differ") {
 		t.Errorf("%d: %s", code, out)
 	}

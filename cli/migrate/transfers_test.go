@@ -15,8 +15,8 @@ import (
 	"github.com/tsdbridge/tsdbridge/adapter"
 	"github.com/tsdbridge/tsdbridge/adapter/adaptertest"
 	"github.com/tsdbridge/tsdbridge/adapter/admin"
-	"github.com/tsdbridge/tsdbridge/cli/clitest"
 	"github.com/tsdbridge/tsdbridge/cli/command"
+	"github.com/tsdbridge/tsdbridge/cli/command/commandtest"
 	"github.com/tsdbridge/tsdbridge/prometheus/promtest"
 	"github.com/tsdbridge/tsdbridge/storage/write"
 )
@@ -48,7 +48,7 @@ func TestTransfersTold(t *testing.T) {
 	}
 	i := DefaultImportOptions()
 	i.URL, i.Files, i.Skip = base, []string{good, bad}, true
-	if code, out := clitest.Code(t, func(c command.Console) error { return ImportOpenTSDB(t.Context(), a.Options(), i, c) }); code != command.ExitIncomplete {
+	if code, out := commandtest.Code(t, func(c command.Console) error { return ImportOpenTSDB(t.Context(), a.Options(), i, c) }); code != command.ExitIncomplete {
 		t.Error(code, out)
 	}
 	i.Skip, i.Files = false, []string{bad}
@@ -60,7 +60,7 @@ func TestTransfersTold(t *testing.T) {
 	if err := e.Validate(a.Options().Now()); err != nil {
 		t.Fatal(err)
 	}
-	if code, out := clitest.Code(t, func(c command.Console) error { return ExportOpenTSDB(t.Context(), a.Options(), e, c) }); code != 0 {
+	if code, out := commandtest.Code(t, func(c command.Console) error { return ExportOpenTSDB(t.Context(), a.Options(), e, c) }); code != 0 {
 		t.Error(code, out)
 	}
 	w := ExportFilesOptions{URL: base, Dir: filepath.Join(dir, "whisper")}
@@ -118,7 +118,7 @@ func TestSamplesTold(t *testing.T) {
 		func(c command.Console) error { return ExportBlocks(t.Context(), a.Options(), blocks, c) },
 		func(c command.Console) error { return Copy(t.Context(), copies, c) },
 	} {
-		if code, out := clitest.Code(t, run); code != 0 && code != command.ExitIncomplete {
+		if code, out := commandtest.Code(t, run); code != 0 && code != command.ExitIncomplete {
 			t.Error(n, code, out)
 		}
 	}

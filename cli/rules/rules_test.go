@@ -10,8 +10,8 @@ import (
 
 	"github.com/tsdbridge/tsdbridge/adapter"
 	"github.com/tsdbridge/tsdbridge/adapter/adaptertest"
-	"github.com/tsdbridge/tsdbridge/cli/clitest"
 	"github.com/tsdbridge/tsdbridge/cli/command"
+	"github.com/tsdbridge/tsdbridge/internal/testkit/servertest"
 	"github.com/tsdbridge/tsdbridge/storage"
 	"github.com/tsdbridge/tsdbridge/storage/write"
 )
@@ -61,7 +61,7 @@ func TestFill(t *testing.T) {
 		t.Errorf("printed %s", out.String())
 	}
 	for minute, want := range map[int]string{9: `"name":"sumSeries(load.*)"},"value":[` + fmt.Sprint(then.Add(9*time.Minute).Unix()) + `,"3"]`, 12: `"result":[]`} {
-		if text := clitest.Text(t, a, fmt.Sprintf("/api/v1/query?time=%d&query=filled", then.Add(time.Duration(minute)*time.Minute).Unix())); !strings.Contains(text, want) {
+		if text := servertest.Text(t, a, fmt.Sprintf("/api/v1/query?time=%d&query=filled", then.Add(time.Duration(minute)*time.Minute).Unix())); !strings.Contains(text, want) {
 			t.Errorf("minute %d: %s, want %s", minute, text, want)
 		}
 	}
