@@ -42,8 +42,7 @@ func (g *generation) explained(scripts func(http.Handler) http.Handler) http.Han
 // ServeHTTP implements http.Handler.
 func (e explainer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if r.Method != http.MethodGet && r.Method != http.MethodHead && r.Method != http.MethodPost {
-		w.Header().Set("Allow", "GET, HEAD, POST")
-		httpapi.JSON(w, http.StatusMethodNotAllowed, httpapi.Frame{Status: "error", ErrorType: "bad_data", Error: "method " + r.Method + " is not allowed here"})
+		httpapi.RefuseMethod(w, r, "GET, HEAD, POST")
 		return
 	}
 	x, status, text := e(w, r)

@@ -15,6 +15,7 @@ import (
 	"github.com/tsdbridge/tsdbridge/adapter/trees"
 	"github.com/tsdbridge/tsdbridge/adapter/webport"
 	"github.com/tsdbridge/tsdbridge/internal/budget"
+	"github.com/tsdbridge/tsdbridge/internal/netserver"
 	"github.com/tsdbridge/tsdbridge/prometheus/httpapi"
 	"github.com/tsdbridge/tsdbridge/web"
 )
@@ -89,8 +90,7 @@ func (a *Adapter) routes(g *generation) (http.Handler, error) {
 		case req.Method == http.MethodGet || req.Method == http.MethodHead:
 			own.ServeHTTP(w, req)
 		default:
-			w.Header().Set("Allow", "GET, HEAD, OPTIONS")
-			http.Error(w, "method "+req.Method+" is not allowed here", http.StatusMethodNotAllowed)
+			netserver.RefuseMethod(w, req, "GET, HEAD, OPTIONS")
 		}
 	})))
 	webport.RouteProfiles(r, a.shownCommandLine)
@@ -112,7 +112,6 @@ func notAllowed(routes chi.Routes) http.HandlerFunc {
 				allowed = append(allowed, method)
 			}
 		}
-		w.Header().Set("Allow", strings.Join(allowed, ", "))
-		http.Error(w, "method "+r.Method+" is not allowed here", http.StatusMethodNotAllowed)
+		netserver.RefuseMethod(w, r, strings.Join(allowed, ", "))
 	}
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/tsdbridge/tsdbridge/graphite/eval"
 	"github.com/tsdbridge/tsdbridge/internal/budget"
+	"github.com/tsdbridge/tsdbridge/internal/netserver"
 	"github.com/tsdbridge/tsdbridge/internal/tracing"
 	"github.com/tsdbridge/tsdbridge/internal/turns"
 )
@@ -54,8 +55,7 @@ func (a *api) serve(route route) http.Handler {
 // answer computes a reply. It has a turn while it does.
 func (a *api) answer(route route, w http.ResponseWriter, r *http.Request) (out *reply, err error) {
 	if !route.allows(r.Method) {
-		w.Header().Set("Allow", strings.Join(route.methods, ", "))
-		return nil, refuse(http.StatusMethodNotAllowed, "method %s is not allowed here", r.Method)
+		return nil, refuse(http.StatusMethodNotAllowed, "%v", netserver.NotAllowed(w, r, strings.Join(route.methods, ", ")))
 	}
 	if route.changes && a.foreign.Check(r) != nil {
 		return nil, errForeignPage

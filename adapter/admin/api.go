@@ -8,6 +8,8 @@ import (
 	"sync"
 
 	"github.com/go-chi/chi/v5"
+
+	"github.com/tsdbridge/tsdbridge/internal/netserver"
 )
 
 // An API serves the operations of a running adapter over HTTP. A page of another origin cannot have a browser start one.
@@ -55,10 +57,7 @@ func (a *API) Mount(r chi.Router) {
 
 // notAllowedBut refuses a request, since only other methods are allowed.
 func notAllowedBut(methods string) http.HandlerFunc {
-	return func(w http.ResponseWriter, r *http.Request) {
-		w.Header().Set("Allow", methods)
-		http.Error(w, "method "+r.Method+" is not allowed here", http.StatusMethodNotAllowed)
-	}
+	return func(w http.ResponseWriter, r *http.Request) { netserver.RefuseMethod(w, r, methods) }
 }
 
 // alone answers with the result of serve, 204 if there is none, unless another operation is under way.

@@ -10,6 +10,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/tsdbridge/tsdbridge/internal/budget"
+	"github.com/tsdbridge/tsdbridge/internal/netserver"
 )
 
 // Frame is the JSON object around every answer of the API.
@@ -31,6 +32,12 @@ func JSON(w http.ResponseWriter, status int, body Frame) {
 // BadRequest answers a request that cannot be carried out as it is.
 func BadRequest(w http.ResponseWriter, err error) {
 	JSON(w, http.StatusBadRequest, Frame{Status: "error", ErrorType: "bad_data", Error: err.Error()})
+}
+
+// RefuseMethod answers a request whose method its path does not take.
+func RefuseMethod(w http.ResponseWriter, r *http.Request, methods string) {
+	err := netserver.NotAllowed(w, r, methods)
+	JSON(w, http.StatusMethodNotAllowed, Frame{Status: "error", ErrorType: "bad_data", Error: err.Error()})
 }
 
 // APIError answers with an error in the form of Prometheus' API.

@@ -35,8 +35,7 @@ type explainHandler struct {
 // ServeHTTP evaluates the query and answers with the explanation.
 func (h *explainHandler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if r.Method != http.MethodGet && r.Method != http.MethodPost && r.Method != http.MethodHead {
-		w.Header().Set("Allow", "GET, HEAD, POST")
-		httpapi.JSON(w, http.StatusMethodNotAllowed, httpapi.Frame{Status: "error", ErrorType: "bad_data", Error: "method " + r.Method + " is not allowed here"})
+		httpapi.RefuseMethod(w, r, "GET, HEAD, POST")
 		return
 	}
 	data, err := h.explain(r)

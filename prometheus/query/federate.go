@@ -22,6 +22,7 @@ import (
 	"github.com/prometheus/prometheus/util/httputil"
 
 	"github.com/tsdbridge/tsdbridge/internal/budget"
+	"github.com/tsdbridge/tsdbridge/internal/netserver"
 	"github.com/tsdbridge/tsdbridge/internal/running"
 	"github.com/tsdbridge/tsdbridge/internal/singleflight"
 	"github.com/tsdbridge/tsdbridge/prometheus/httpapi"
@@ -61,8 +62,7 @@ func newFederationErrors(reg prometheus.Registerer) prometheus.Counter {
 // ServeHTTP implements http.Handler.
 func (f *Federation) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if r.Method != http.MethodGet && r.Method != http.MethodHead {
-		w.Header().Set("Allow", "GET, HEAD")
-		http.Error(w, "method "+r.Method+" is not allowed here", http.StatusMethodNotAllowed)
+		netserver.RefuseMethod(w, r, "GET, HEAD")
 		return
 	}
 	f.lists.serve(w, r, httputil.CompressionHandler{Handler: http.HandlerFunc(f.answer)})

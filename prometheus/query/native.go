@@ -16,6 +16,7 @@ import (
 	"github.com/prometheus/prometheus/tsdb/chunkenc"
 
 	"github.com/tsdbridge/tsdbridge/internal/budget"
+	"github.com/tsdbridge/tsdbridge/internal/netserver"
 	"github.com/tsdbridge/tsdbridge/internal/running"
 	"github.com/tsdbridge/tsdbridge/internal/turns"
 	"github.com/tsdbridge/tsdbridge/prometheus/columns"
@@ -59,8 +60,7 @@ func newNativeSamples(reg prometheus.Registerer) *prometheus.CounterVec {
 // ServeHTTP implements http.Handler.
 func (n *NativeExport) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if r.Method != http.MethodGet && r.Method != http.MethodPost {
-		w.Header().Set("Allow", "GET, POST")
-		http.Error(w, "method "+r.Method+" is not allowed here", http.StatusMethodNotAllowed)
+		netserver.RefuseMethod(w, r, "GET, POST")
 		return
 	}
 	form, cancel, err := n.o.bounded(w, r)

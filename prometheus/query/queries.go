@@ -73,8 +73,7 @@ func (h *queriesHandler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case one && end:
 		http.NewCrossOriginProtection().Handler(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { h.end(w, id) })).ServeHTTP(w, r)
 	default:
-		w.Header().Set("Allow", map[bool]string{false: "GET, HEAD", true: "DELETE, POST"}[one])
-		httpapi.JSON(w, http.StatusMethodNotAllowed, httpapi.Frame{Status: "error", ErrorType: "bad_data", Error: "method " + r.Method + " is not allowed here"})
+		httpapi.RefuseMethod(w, r, map[bool]string{false: "GET, HEAD", true: "DELETE, POST"}[one])
 	}
 }
 
