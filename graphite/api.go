@@ -15,6 +15,7 @@ import (
 	"github.com/tsdbridge/tsdbridge/graphite/source"
 	"github.com/tsdbridge/tsdbridge/internal/cache"
 	"github.com/tsdbridge/tsdbridge/internal/running"
+	"github.com/tsdbridge/tsdbridge/internal/singleflight"
 	"github.com/tsdbridge/tsdbridge/internal/turns"
 	"github.com/tsdbridge/tsdbridge/storage"
 	"github.com/tsdbridge/tsdbridge/translate"
@@ -79,7 +80,7 @@ type api struct {
 	o         apiOptions
 	evaluator *eval.Evaluator
 	turns     *turns.Turns
-	replies   *replies
+	replies   *singleflight.Replies[*reply]
 	metrics   *apiMetrics
 	sources   *source.Sources
 	lately    *cache.LRU[string, int64] // by TSUID: a time of a point, in epoch milliseconds
@@ -102,7 +103,7 @@ func newAPI(o apiOptions) *api {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
 	return &api{
-		o: o, evaluator: eval.New(), turns: turns.New(o.Limits.Concurrency), replies: newReplies(), metrics: newAPIMetrics(o.Registerer), sources: source.New(o.source()), lately: cache.NewLRU[string, int64](latelyKept),
+		o: o, evaluator: eval.New(), turns: turns.New(o.Limits.Concurrency), replies: singleflight.NewReplies(encodedOnce), metrics: newAPIMetrics(o.Registerer), sources: source.New(o.source()), lately: cache.NewLRU[string, int64](latelyKept),
 		branches: cache.NewWeightedLRU[string, lateBranch](branchesKept, func(path string, _ lateBranch) int { return len(path) + branchBytes }),
 		foreign:  http.NewCrossOriginProtection(),
 	}
@@ -113,7 +114,7 @@ func (a *api) with(o apiOptions) *api {
 	other := *a
 	other.o = o
 	other.sources = a.sources.With(o.source())
-	other.replies = newReplies() // by these rules and limits
+	other.replies = singleflight.NewReplies(encodedOnce) // by these rules and limits
 	return &other
 }
 

@@ -6,35 +6,13 @@ import (
 	"net/url"
 	"strings"
 
-	"github.com/tsdbridge/tsdbridge/internal/budget"
 	"github.com/tsdbridge/tsdbridge/internal/singleflight"
 )
 
-// replies are requests that are being computed, by all that their answers depend on. What changes the
-// answer of a target is not known before it is evaluated, so an equal request never joins an evaluation that
-// began before it came: all that wait for one are answered by the next.
-type replies = singleflight.Group[string, *reply]
-
-func newReplies() *replies { return singleflight.New[string, *reply](singleflight.OfOneEvaluation) }
-
-// shared returns the reply to a request and to equal ones that are asked at the same time. compute reads
-// the clock: it may begin later than the request.
+// shared returns the reply to a request, which equal ones that are asked at the same time get too.
 func (a *api) shared(ctx context.Context, key string, compute func(ctx context.Context) (*reply, error)) (*reply, error) {
-	if err := budget.From(ctx).Take(int64(len(key))); err != nil {
-		return nil, err
-	}
-	share, err := a.replies.Do(ctx, key, singleflight.Question[*reply]{Compute: func(ctx context.Context, late bool) (*reply, error) {
-		out, err := compute(ctx)
-		if err != nil || !late {
-			return out, err
-		}
-		return out.whole(ctx)
-	}})
-	if share == nil {
-		return nil, err
-	}
+	share, err := a.replies.Reply(ctx, key, compute)
 	if err != nil {
-		share.Release()
 		return nil, err
 	}
 	own := *share.Answer
@@ -88,9 +66,9 @@ func (f form) asksPicture() bool {
 	return !known && format != "json" && !f.asksProtobuf()
 }
 
-// whole returns the reply with its body in memory, which is encoded once for all that get it. A body
+// encodedOnce returns a reply with its body in memory, which is encoded once for all that get it. A body
 // for which there is no memory is encoded by each.
-func (p *reply) whole(ctx context.Context) (*reply, error) {
+func encodedOnce(ctx context.Context, p *reply) (*reply, error) {
 	body, err := singleflight.Encode(ctx, func(w io.Writer) {
 		j := newJSONWriter(w)
 		j.pretty, j.raw = p.pretty, p.raw

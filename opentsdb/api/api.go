@@ -6,6 +6,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"io"
 	"log/slog"
 	"maps"
 	"net/http"
@@ -17,6 +18,7 @@ import (
 	"time"
 
 	"github.com/tsdbridge/tsdbridge/internal/running"
+	"github.com/tsdbridge/tsdbridge/internal/singleflight"
 	"github.com/tsdbridge/tsdbridge/internal/turns"
 	"github.com/tsdbridge/tsdbridge/opentsdb/httpapi"
 	"github.com/tsdbridge/tsdbridge/opentsdb/query"
@@ -71,7 +73,8 @@ type Options struct {
 type API struct {
 	o       Options
 	turns   *turns.Turns
-	answers *answers
+	answers *singleflight.Replies[io.WriterTo] // of /api, as JSON
+	groups  *singleflight.Replies[io.WriterTo] // of /q, which each request shows in its own way
 	routes  map[string]endpoint
 	count   *counters
 	history *history
@@ -86,14 +89,14 @@ type endpoint struct {
 
 // New returns an API.
 func New(o Options) *API {
-	a := &API{o: o, turns: turns.New(o.Concurrency), answers: newAnswers(), count: &counters{}, history: &history{}, begun: o.Now()}
+	a := &API{o: o, turns: turns.New(o.Concurrency), answers: singleflight.NewReplies(encodedOnce), groups: singleflight.NewReplies[io.WriterTo](nil), count: &counters{}, history: &history{}, begun: o.Now()}
 	a.routes = a.endpoints()
 	return a
 }
 
 // With returns an API with other limits, which shares turns and counters with this one.
 func (a *API) With(o Options) *API {
-	other := &API{o: o, turns: a.turns, answers: newAnswers(), count: a.count, history: a.history, begun: a.begun}
+	other := &API{o: o, turns: a.turns, answers: singleflight.NewReplies(encodedOnce), groups: singleflight.NewReplies[io.WriterTo](nil), count: a.count, history: a.history, begun: a.begun}
 	other.routes = other.endpoints()
 	return other
 }

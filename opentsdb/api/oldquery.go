@@ -66,7 +66,7 @@ func (a *API) oldAnswer(r *request, v url.Values) (*singleflight.Share[io.Writer
 	if n := len(v["o"]); n > 0 && n != len(v["m"]) {
 		return nil, query.RequestError{Message: fmt.Sprintf("%d `o' parameters, but %d `m' parameters.", n, len(v["m"]))}
 	}
-	return a.shared(r, question{text: r.URL.RawQuery, key: "q " + r.parametersKey(), differs: true, compute: func(ctx context.Context) (io.WriterTo, error) {
+	return a.shared(r, a.groups, question{text: r.URL.RawQuery, key: "q " + r.parametersKey(), compute: func(ctx context.Context) (io.WriterTo, error) {
 		return a.answerNow(ctx, parsed)
 	}})
 }

@@ -6,21 +6,11 @@ import (
 	"net/http"
 	"strings"
 
-	"github.com/tsdbridge/tsdbridge/internal/budget"
 	"github.com/tsdbridge/tsdbridge/internal/singleflight"
 	"github.com/tsdbridge/tsdbridge/internal/tracing"
 	"github.com/tsdbridge/tsdbridge/opentsdb/httpapi"
 	"github.com/tsdbridge/tsdbridge/opentsdb/query"
 )
-
-// answers are requests that are being computed, by all that their answers depend on. What changes an
-// answer is not known before the series are found, so an equal request never joins an evaluation that began
-// before it came: all that wait for one are answered by the next.
-type answers = singleflight.Group[string, io.WriterTo]
-
-func newAnswers() *answers {
-	return singleflight.New[string, io.WriterTo](singleflight.OfOneEvaluation)
-}
 
 // A question is a request for what only reads, and may be answered with equal ones.
 type question struct {
@@ -28,14 +18,12 @@ type question struct {
 	key  string // all that the answer depends on
 	// compute reads the clock: it may begin later than the request.
 	compute func(ctx context.Context) (io.WriterTo, error)
-	// differs means that equal requests show the answer in different ways, bare that none puts a call of
-	// a function around it.
-	differs, bare bool
+	bare    bool // none puts a call of a function around the answer
 }
 
 // answered answers a request in JSON, in the call of a function if it names one.
 func (a *API) answered(w http.ResponseWriter, r *request, q question) error {
-	share, err := a.shared(r, q)
+	share, err := a.shared(r, a.answers, q)
 	if err != nil {
 		return err
 	}
@@ -49,12 +37,9 @@ func (a *API) answered(w http.ResponseWriter, r *request, q question) error {
 }
 
 // shared computes an answer, together with equal requests.
-func (a *API) shared(r *request, q question) (share *singleflight.Share[io.WriterTo], err error) {
+func (a *API) shared(r *request, to *singleflight.Replies[io.WriterTo], q question) (share *singleflight.Share[io.WriterTo], err error) {
 	err = a.listed(r, q.text, func(ctx context.Context) (err error) {
-		if err := budget.From(ctx).Take(int64(len(q.key))); err != nil {
-			return err
-		}
-		share, err = a.answers.Do(ctx, q.key, singleflight.Question[io.WriterTo]{Compute: q.evaluate})
+		share, err = to.Reply(ctx, q.key, func(ctx context.Context) (io.WriterTo, error) { return q.compute(query.WithSteps(ctx)) })
 		return err
 	})
 	if err != nil && share != nil {
@@ -63,12 +48,8 @@ func (a *API) shared(r *request, q question) (share *singleflight.Share[io.Write
 	return share, err
 }
 
-// evaluate computes an answer. Where several may wait for it, it is encoded once.
-func (q question) evaluate(ctx context.Context, late bool) (io.WriterTo, error) {
-	answer, err := q.compute(query.WithSteps(ctx))
-	if err != nil || !late || q.differs {
-		return answer, err
-	}
+// encodedOnce returns the body of an answer that several wait for, or the answer if there is no memory for it.
+func encodedOnce(ctx context.Context, answer io.WriterTo) (io.WriterTo, error) {
 	body, err := singleflight.Encode(ctx, func(w io.Writer) { _, _ = answer.WriteTo(w) })
 	if body == nil {
 		return answer, err
