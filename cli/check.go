@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"slices"
 	"strconv"
 	"strings"
@@ -17,6 +16,7 @@ import (
 	"github.com/tsdbridge/tsdbridge/cli/ask"
 	"github.com/tsdbridge/tsdbridge/cli/command"
 	"github.com/tsdbridge/tsdbridge/cli/rules"
+	"github.com/tsdbridge/tsdbridge/cli/settings"
 )
 
 // checkCommands adds the commands that check and compare.
@@ -75,10 +75,10 @@ func checkConfig(file string, args []string, console command.Console) error {
 		fmt.Fprintln(console.Err, "tsdbridge:", err)
 		return bad()
 	}
-	flags := append(givenFlags(given), "--"+configFlag+"="+file)
-	c, err := parseCommandIn(variables(os.Environ()), flags, io.Discard, console.Err)
+	flags := append(settings.GivenFlags(given), "--"+settings.ConfigFlag+"="+file)
+	c, err := parseCommand(flags, io.Discard, console.Err)
 	if err == nil {
-		err = c.file.with(c.options.CheckFiles())
+		err = c.values.InFile(c.options.CheckFiles())
 	}
 	if err != nil {
 		printErrors(console.Err, file, err)
@@ -96,7 +96,7 @@ func printErrors(w io.Writer, file string, err error) {
 		text string
 	}
 	var all []found
-	for _, one := range eachError(err) {
+	for _, one := range settings.EachError(err) {
 		if _, ok := errors.AsType[interface {
 			error
 			Place() (file string, line int)
@@ -104,7 +104,7 @@ func printErrors(w io.Writer, file string, err error) {
 			all = append(all, found{0, one.Error()})
 			continue
 		}
-		text := strings.TrimPrefix(one.Error(), "--"+configFlag+"="+file+": ")
+		text := strings.TrimPrefix(one.Error(), "--"+settings.ConfigFlag+"="+file+": ")
 		if rest, ok := strings.CutPrefix(text, "line "); ok {
 			number, after, _ := strings.Cut(rest, ": ")
 			if line, err := strconv.Atoi(number); err == nil {

@@ -14,6 +14,7 @@ import (
 	"github.com/tsdbridge/tsdbridge/cli/maintain"
 	"github.com/tsdbridge/tsdbridge/cli/migrate"
 	"github.com/tsdbridge/tsdbridge/cli/rules"
+	"github.com/tsdbridge/tsdbridge/cli/settings"
 )
 
 // commands adds all commands, in the order of the help.
@@ -45,8 +46,8 @@ func printVersion(_ context.Context, _ adapter.Options, console command.Console)
 // sideOptions returns the options of a configuration file. The flags of the command, and the environment variables that stand
 // for flags, are not among them: they would name the same store twice.
 func sideOptions(file string, stderr io.Writer) (adapter.Options, error) {
-	environment := variables(os.Environ())
-	maps.DeleteFunc(environment, func(name, _ string) bool { return strings.HasPrefix(name, envPrefix) })
-	c, err := parseCommandIn(environment, []string{"--" + configFlag + "=" + file}, io.Discard, stderr)
+	environment := settings.Variables(os.Environ())
+	maps.DeleteFunc(environment, func(name, _ string) bool { return strings.HasPrefix(name, settings.EnvPrefix) })
+	c, err := parseCommandIn(settings.Source{Environment: environment}, []string{"--" + settings.ConfigFlag + "=" + file}, io.Discard, stderr)
 	return c.options, err
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/alecthomas/kingpin/v2"
 
 	"github.com/tsdbridge/tsdbridge/adapter/config"
+	"github.com/tsdbridge/tsdbridge/cli/settings"
 )
 
 // schemaNode is a JSON schema, or a part of one.
@@ -22,11 +23,11 @@ func configSchema() ([]byte, error) {
 	definitions := schemaNode{"expanded": schemaNode{"type": "string", "pattern": `\$\{.*\}`}}
 	var names []string
 	for _, f := range p.app.Model().Flags {
-		if !isSetting(f) {
+		if !settings.IsSetting(f) {
 			continue
 		}
 		names = append(names, f.Name)
-		definitions[f.Name] = flagSchema(f, cumulative(p.app.GetFlag(f.Name)))
+		definitions[f.Name] = flagSchema(f, settings.Cumulative(p.app.GetFlag(f.Name)))
 	}
 	root := schemaBelow("", names)
 	for key, list := range config.ListKeys() {

@@ -15,6 +15,7 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"github.com/tsdbridge/tsdbridge/cli/command"
+	"github.com/tsdbridge/tsdbridge/cli/settings"
 )
 
 // schemaFile is made from the code: go test ./cli -run ConfigSchema -rewrite.
@@ -82,7 +83,7 @@ func TestConfigSchemaAgrees(t *testing.T) {
 		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		_, err := parseCommandIn(nil, []string{"--config.file=" + file}, io.Discard, io.Discard)
+		_, err := parseCommandIn(settings.Source{}, []string{"--config.file=" + file}, io.Discard, io.Discard)
 		if (err == nil) != good {
 			t.Errorf("%s: the program says: %v", text, err)
 		}
@@ -108,13 +109,13 @@ func TestExample(t *testing.T) {
 		if err := schema.Validate(jsonOf(t, text)); err != nil {
 			t.Errorf("%s: %v", name, err)
 		}
-		var c configFile
-		if err := newParser(io.Discard).parseConfig(&c, []byte(text), nil); err != nil {
+		set, err := newParser(io.Discard).server.ParseFile([]byte(text))
+		if err != nil {
 			t.Errorf("%s: %v", name, err)
 		}
-		for _, s := range c.settings {
-			if s.value != "" && strings.Contains(text, "\n#"+s.name) {
-				t.Errorf("%s: %s is commented out and set", name, s.name)
+		for _, s := range set {
+			if s.Value != "" && strings.Contains(text, "\n#"+s.Name) {
+				t.Errorf("%s: %s is commented out and set", name, s.Name)
 			}
 		}
 	}

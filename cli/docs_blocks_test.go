@@ -12,6 +12,8 @@ import (
 	"testing"
 
 	"go.yaml.in/yaml/v3"
+
+	"github.com/tsdbridge/tsdbridge/cli/settings"
 )
 
 // A block is a fenced block of a page.
@@ -75,7 +77,8 @@ func TestBlocksParse(t *testing.T) {
 
 func parsesAsYAML(text, mark string) error {
 	if mark == "config" {
-		return newParser(io.Discard).parseConfig(&configFile{}, []byte(text), nil)
+		_, err := newParser(io.Discard).server.ParseFile([]byte(text))
+		return err
 	}
 	var v any
 	return yaml.Unmarshal([]byte(text), &v)
@@ -149,7 +152,7 @@ func takes(line string) error {
 		}
 	}
 	p := newParser(io.Discard)
-	if args, err = p.plainBools(args); err != nil {
+	if args, err = settings.PlainBools(p.app, args); err != nil {
 		return err
 	}
 	given, err := p.app.ParseContext(args)

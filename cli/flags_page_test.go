@@ -14,6 +14,8 @@ import (
 
 	"github.com/alecthomas/kingpin/v2"
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/tsdbridge/tsdbridge/cli/settings"
 )
 
 // flagsPage is the reference of all flags, made from the code: go test ./cli -run FlagsPage -rewrite.
@@ -105,7 +107,7 @@ func TestFlagsNamed(t *testing.T) {
 			return fs.SkipDir
 		}
 		shipped := strings.HasSuffix(file, ".go") && !strings.HasSuffix(file, "_test.go")
-		if !shipped && (!strings.HasSuffix(file, ".md") || file == "CHANGELOG.md") || file == "cli/retired.go" {
+		if !shipped && (!strings.HasSuffix(file, ".md") || file == "CHANGELOG.md") || file == "cli/settings/retired.go" {
 			return nil
 		}
 		text, err := os.ReadFile(file)
@@ -124,7 +126,7 @@ func TestFlagsNamed(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, f := range app.Model().Flags {
-		if now := retired(f.Name); now != "" {
+		if now := settings.Retired(f.Name); now != "" {
 			t.Errorf("--%s is a flag and retired (%s)", f.Name, now)
 		}
 	}

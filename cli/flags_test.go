@@ -76,23 +76,6 @@ func TestBools(t *testing.T) {
 	}
 }
 
-func TestBytes(t *testing.T) {
-	for text, want := range map[string]int64{"0": 0, "7": 7, "7B": 7, "2KB": 2000, "2KiB": 2048, "32MiB": 32 << 20, "1GiB": 1 << 30, "3GB": 3e9} {
-		n, err := flagvalue.ParseSize(text)
-		if err != nil || n != want {
-			t.Errorf("flagvalue.ParseSize(%q) = %d, %v; want %d", text, n, err, want)
-		}
-		if back, err := flagvalue.ParseSize(flagvalue.SizeText(n)); err != nil || back != n {
-			t.Errorf("%q prints as %q, which is %d, %v", text, flagvalue.SizeText(n), back, err)
-		}
-	}
-	for _, text := range []string{"", "-1", "1.5MiB", "1 MiB", "MiB", "9999999999GiB", "x"} {
-		if n, err := flagvalue.ParseSize(text); err == nil {
-			t.Errorf("flagvalue.ParseSize(%q) = %d, want an error", text, n)
-		}
-	}
-}
-
 // --write.max-future applies to every protocol when it is set; otherwise each has a default of its
 // own.
 func TestMaxFuture(t *testing.T) {

@@ -12,9 +12,11 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/tsdbridge/tsdbridge/cli/settings"
 )
 
-// No file that a start or a reload reads may be a pipe, for which it would wait for ever, or a device, which has no end.
+// No other file that a start or a reload reads may be a pipe, for which it would wait for ever, or a device, which has no end.
 func TestReloadNotRegular(t *testing.T) {
 	dir := t.TempDir()
 	pipe := filepath.Join(dir, "pipe.json")
@@ -29,7 +31,7 @@ func TestReloadNotRegular(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		c, err := parseCommandIn(nil, []string{"--config.file=" + file}, io.Discard, io.Discard)
+		c, err := parseCommandIn(settings.Source{}, []string{"--config.file=" + file}, io.Discard, io.Discard)
 		if err != nil {
 			return err
 		}
@@ -78,7 +80,47 @@ func TestReloadNotRegular(t *testing.T) {
 			}
 		}
 	}
-	if _, err := parseCommandIn(nil, []string{"--config.file=" + pipe}, io.Discard, io.Discard); err == nil || !strings.Contains(err.Error(), "is a pipe") {
-		t.Errorf("--config.file: %v", err)
+	for _, device := range []string{"/dev/zero", "/dev/tty"} {
+		if _, err := parseCommandIn(settings.Source{}, []string{"--config.file=" + device}, io.Discard, io.Discard); err == nil {
+			t.Errorf("--config.file=%s is read", device)
+		}
+	}
+}
+
+// The configuration file may be a pipe when the process starts, as in --config.file=<(sops -d FILE). A reload refuses it, and
+// does not wait for a writer.
+func TestConfigFromPipe(t *testing.T) {
+	dir := t.TempDir()
+	t.Chdir(dir)
+	if err := os.WriteFile("rules.yml", []byte("groups: []\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	pipe := filepath.Join(dir, "pipe", "63")
+	if err := errors.Join(os.Mkdir(filepath.Dir(pipe), 0o700), syscall.Mkfifo(pipe, 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	load := func(from settings.Source, text string) (commandLine, error) {
+		written := make(chan error, 1)
+		if text != "" {
+			go func() { written <- os.WriteFile(pipe, []byte(text), 0) }()
+		}
+		c, err := parseCommandIn(from, []string{"--config.file=" + pipe}, io.Discard, io.Discard)
+		if text != "" {
+			<-written
+		}
+		return c, err
+	}
+	c, err := load(settings.Source{}, "storage.engine: memory\nquery.timeout: 7s\nrule_files: [rules.yml]\n")
+	if err != nil || c.options.QueryTimeout != 7*time.Second {
+		t.Errorf("from a pipe: %v, %v", c.options.QueryTimeout, err)
+	}
+	if files := c.options.PromConfig.RuleFiles; len(files) != 1 || filepath.IsAbs(files[0]) && filepath.Dir(files[0]) != dir || strings.Contains(files[0], "pipe") {
+		t.Errorf("rule files %q, want those of the working directory", files)
+	}
+	if _, err := load(settings.Source{}, "#"+strings.Repeat("x", 16<<20)); err == nil || !strings.Contains(err.Error(), "more than 16777216 bytes") {
+		t.Errorf("a longer one: %v", err)
+	}
+	if _, err := load(settings.Source{Reload: true}, ""); err == nil || !strings.Contains(err.Error(), "is a pipe, which was read when the process started") {
+		t.Errorf("a reload: %v", err)
 	}
 }

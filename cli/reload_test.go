@@ -12,6 +12,7 @@ import (
 	"github.com/alecthomas/kingpin/v2"
 
 	"github.com/tsdbridge/tsdbridge/adapter"
+	"github.com/tsdbridge/tsdbridge/cli/settings"
 )
 
 // docs/configuration.md lists the flags that a reload applies, and each is a flag.
@@ -51,7 +52,7 @@ func TestReloadOfEachFlag(t *testing.T) {
 		}
 	}
 	configure := func() (adapter.Options, error) {
-		c, err := parseCommandIn(nil, []string{"--config.file=" + file}, io.Discard, io.Discard)
+		c, err := parseCommandIn(settings.Source{}, []string{"--config.file=" + file}, io.Discard, io.Discard)
 		return c.options, err
 	}
 	write("")
@@ -68,7 +69,7 @@ func TestReloadOfEachFlag(t *testing.T) {
 	reported := 0
 	for _, f := range newParser(io.Discard).app.Model().Flags {
 		value := otherValue(f)
-		if value == "" || !isSetting(f) {
+		if value == "" || !settings.IsSetting(f) {
 			continue
 		}
 		write(fmt.Sprintf("%s: %q\n", f.Name, value))

@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"log/slog"
 	"os"
 
 	"golang.org/x/term"
@@ -55,23 +54,4 @@ func exitCode(err error, stderr io.Writer) int {
 func console(stdout, stderr io.Writer) command.Console {
 	f, ok := stderr.(*os.File)
 	return command.Console{In: os.Stdin, Out: stdout, Err: stderr, Terminal: ok && term.IsTerminal(int(f.Fd()))}
-}
-
-// setLogger sets what writes structured lines in logfmt or JSON, and its level.
-func (c *commandLine) setLogger(w io.Writer, level, format string) error {
-	if err := c.options.LogLevel.UnmarshalText([]byte(level)); err != nil {
-		return fmt.Errorf("--log.level=%s: want debug, info, warn or error", level)
-	}
-	c.options.Level = &slog.LevelVar{}
-	c.options.Level.Set(c.options.LogLevel)
-	o := &slog.HandlerOptions{Level: c.options.Level}
-	switch format {
-	case "logfmt":
-		c.options.Logger = slog.New(slog.NewTextHandler(w, o))
-	case "json":
-		c.options.Logger = slog.New(slog.NewJSONHandler(w, o))
-	default:
-		return fmt.Errorf("--log.format=%s: want logfmt or json", format)
-	}
-	return nil
 }

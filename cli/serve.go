@@ -14,6 +14,7 @@ import (
 
 	"github.com/tsdbridge/tsdbridge/adapter"
 	"github.com/tsdbridge/tsdbridge/cli/command"
+	"github.com/tsdbridge/tsdbridge/cli/settings"
 	"github.com/tsdbridge/tsdbridge/internal/netserver"
 	"github.com/tsdbridge/tsdbridge/internal/systemd"
 	"github.com/tsdbridge/tsdbridge/internal/tracing"
@@ -35,7 +36,8 @@ func serve(ctx context.Context, args []string, o adapter.Options) error {
 	defer signal.Stop(reloads)
 	o.Reloads = reloads
 	o.Configure = func() (adapter.Options, error) {
-		c, err := parseCommand(args, io.Discard, io.Discard)
+		from := settings.Source{Environment: settings.Variables(os.Environ()), Reload: true}
+		c, err := parseCommandIn(from, args, io.Discard, io.Discard)
 		return c.options, err
 	}
 	tracer, err := startTracing(ctx, &o)

@@ -8,7 +8,7 @@ import (
 
 	"github.com/alecthomas/kingpin/v2"
 
-	"github.com/tsdbridge/tsdbridge/internal/didyoumean"
+	"github.com/tsdbridge/tsdbridge/cli/settings"
 )
 
 // suggestFlag adds the most similar known name to an error about an unknown flag or command, and
@@ -28,13 +28,13 @@ func (p *parser) suggestFlag(given *kingpin.ParseContext, args []string, err err
 		name, isFlag := strings.CutPrefix(arg, "--")
 		name, _, _ = strings.Cut(name, "=")
 		if isFlag && strings.Contains(err.Error(), "flag '--"+name+"'") {
-			if retired := retiredError("--", name); retired != nil {
+			if retired := settings.RetiredError("--", name); retired != nil {
 				return retired
 			}
-			return p.withNeighbour(err, "--", name, names)
+			return settings.DidYouMean(err, "--", name, names)
 		}
 		if !isFlag && strings.HasSuffix(strings.TrimSuffix(err.Error(), `"`), arg) {
-			return p.withNeighbour(err, "", arg, commandNames(p.app.Model().Commands))
+			return settings.DidYouMean(err, "", arg, commandNames(p.app.Model().Commands))
 		}
 	}
 	return err
@@ -128,30 +128,4 @@ func (p *parser) flagNames(given *kingpin.ParseContext) []string {
 		}
 	}
 	return names
-}
-
-// withNeighbour adds the name that is most similar to a word, if there is one.
-func (p *parser) withNeighbour(err error, prefix, word string, names []string) error {
-	if near := neighbour(word, names); near != "" {
-		return fmt.Errorf("%w: did you mean %s%s?", err, prefix, near)
-	}
-	return err
-}
-
-// neighbour returns the name that is nearest to a word. If there is none, it returns the only name
-// whose last element is the word.
-func neighbour(word string, names []string) string {
-	if near := didyoumean.Names(word, names, 1); len(near) > 0 {
-		return near[0]
-	}
-	best := ""
-	for _, name := range names {
-		if strings.HasSuffix(name, "."+word) {
-			if best != "" {
-				return ""
-			}
-			best = name
-		}
-	}
-	return best
 }

@@ -19,12 +19,7 @@ func ReadRegularUpTo(name string, most int64) ([]byte, error) {
 	if err := check(name, most); err != nil {
 		return nil, err
 	}
-	f, err := os.Open(name)
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	text, err := io.ReadAll(io.LimitReader(f, most+1))
+	text, err := readUpTo(name, most)
 	if err == nil && int64(len(text)) > most { // it grows
 		err = tooLong(name, int64(len(text)), most)
 	}
@@ -32,6 +27,28 @@ func ReadRegularUpTo(name string, most int64) ([]byte, error) {
 		return nil, err
 	}
 	return text, nil
+}
+
+// ReadPipe returns what is written into a pipe, at most MaxBytes, when its last writer has closed it.
+func ReadPipe(name string) ([]byte, error) {
+	text, err := readUpTo(name, MaxBytes)
+	if err == nil && len(text) > MaxBytes {
+		err = fmt.Errorf("%s has more than %d bytes; at most so many are read", name, MaxBytes)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return text, nil
+}
+
+// readUpTo returns the first bytes of a file, one more than most.
+func readUpTo(name string, most int64) ([]byte, error) {
+	f, err := os.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	return io.ReadAll(io.LimitReader(f, most+1))
 }
 
 // CheckRegular reports why a file that other code reads cannot be read as ReadRegular would. An empty name is no file.

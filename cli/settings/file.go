@@ -1,10 +1,11 @@
-package cli
+package settings
 
 import (
 	"bytes"
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -25,38 +26,39 @@ const (
 	rollupsKey   = "rollups"   // which rollup tables are filled from points
 )
 
-// configFlag names the configuration file.
-const configFlag = "config.file"
+// ConfigFlag names the configuration file.
+const ConfigFlag = "config.file"
 
-// A setting is a flag with the value that something other than the command line gives it.
-type setting struct {
-	name, value string
+// A Setting is a flag with the value that something other than the command line gives it.
+type Setting struct {
+	Name, Value string
 	where       string // "line 3" of the file, or an environment variable
 	secret      bool   // the value has the content of a file
 }
 
-func (s setting) flag() string { return "--" + s.name + "=" + s.value }
+func (s Setting) flag() string { return "--" + s.Name + "=" + s.Value }
 
-// A configFile is the content of the configuration file.
-type configFile struct {
+// A File is the content of the configuration file.
+type File struct {
 	path     string // empty: there is none
-	settings []setting
+	dir      string // that paths in it are relative to
+	Settings []Setting
 	lists    config.Lists
 	shown    map[string]*yaml.Node // the lists as they are shown
 	err      error                 // what is wrong with it
 }
 
 // at adds the path to errors, which may be several.
-func (c *configFile) at(err error) error {
+func (c *File) at(err error) error {
 	var errs []error
-	for _, one := range eachError(err) {
-		errs = append(errs, fmt.Errorf("--%s=%s: %w", configFlag, c.path, one))
+	for _, one := range EachError(err) {
+		errs = append(errs, fmt.Errorf("--%s=%s: %w", ConfigFlag, c.path, one))
 	}
 	return errors.Join(errs...)
 }
 
-// eachError returns the errors that were joined.
-func eachError(err error) []error {
+// EachError returns the errors that were joined.
+func EachError(err error) []error {
 	if err == nil {
 		return nil
 	}
@@ -66,28 +68,52 @@ func eachError(err error) []error {
 	}
 	var all []error
 	for _, one := range joined.Unwrap() {
-		all = append(all, eachError(one)...)
+		all = append(all, EachError(one)...)
 	}
 	return all
 }
 
-// readConfig reads a configuration file.
-func (p *parser) readConfig(path string, environment map[string]string) *configFile {
-	c := &configFile{path: path}
+// readFile reads a configuration file. A pipe is read when the process starts, not at a reload.
+func (f *Flags) readFile(path string, from Source) *File {
+	c := &File{path: path, dir: filepath.Dir(path)}
 	if path == "" {
 		return c
 	}
-	text, err := fsutil.ReadRegular(path)
+	text, isPipe, err := read(path, from.Reload)
+	if isPipe {
+		c.dir = "."
+	}
 	if err != nil {
-		c.err = fmt.Errorf("--%s: %w", configFlag, err)
+		c.err = fmt.Errorf("--%s: %w", ConfigFlag, err)
 		return c
 	}
-	c.err = c.at(p.parseConfig(c, text, environment))
+	c.err = c.at(f.parse(c, text, from.Environment))
 	return c
 }
 
-// parseConfig converts YAML into settings. Keys are names of flags; "a.b: x" and "a: {b: x}" are equal.
-func (p *parser) parseConfig(c *configFile, text []byte, environment map[string]string) error {
+// read returns the content of a regular file, or of a pipe, such as that of --config.file=<(sops -d FILE).
+func read(path string, reload bool) (text []byte, isPipe bool, err error) {
+	info, err := os.Stat(path)
+	if err != nil || info.Mode()&os.ModeNamedPipe == 0 {
+		text, err = fsutil.ReadRegular(path)
+		return text, false, err
+	}
+	if reload {
+		return nil, true, fmt.Errorf("%s is a pipe, which was read when the process started and cannot be read again; restart to load another configuration, or give a regular file", path)
+	}
+	text, err = fsutil.ReadPipe(path)
+	return text, true, err
+}
+
+// ParseFile returns the settings of a configuration file with a text, and what is wrong with it.
+func (f *Flags) ParseFile(text []byte) ([]Setting, error) {
+	c := &File{dir: "."}
+	err := f.parse(c, text, nil)
+	return c.Settings, err
+}
+
+// parse converts YAML into settings. Keys are names of flags; "a.b: x" and "a: {b: x}" are equal.
+func (f *Flags) parse(c *File, text []byte, environment map[string]string) error {
 	var root, second yaml.Node
 	decoder := yaml.NewDecoder(bytes.NewReader(text))
 	if err := decoder.Decode(&root); errors.Is(err, io.EOF) {
@@ -103,21 +129,21 @@ func (p *parser) parseConfig(c *configFile, text []byte, environment map[string]
 	c.shown = map[string]*yaml.Node{}
 	e := &expander{environment: environment, secrets: map[*yaml.Node]bool{}}
 	e.nodes(&root, false)
-	r := configReader{parser: p, configFile: c, secrets: e.secrets, lines: map[string]int{}, errs: e.errs}
+	r := configReader{Flags: f, File: c, secrets: e.secrets, lines: map[string]int{}, errs: e.errs}
 	if top := root.Content[0]; top.Kind == yaml.MappingNode {
 		r.flatten("", top)
 	} else if top.Tag != "!!null" {
 		r.fail(top, "want keys and values")
 	}
-	prom, err := config.ParsePrometheus(r.prom, filepath.Dir(c.path))
+	prom, err := config.ParsePrometheus(r.prom, c.dir)
 	r.lists.Prom, r.errs = prom, append(r.errs, err)
 	return errors.Join(r.errs...)
 }
 
 // A configReader collects settings and errors of a file.
 type configReader struct {
-	*parser
-	*configFile
+	*Flags
+	*File
 
 	secrets map[*yaml.Node]bool
 	lines   map[string]int // of the keys that were met
@@ -201,9 +227,9 @@ func (r *configReader) withoutSecrets(node *yaml.Node) *yaml.Node {
 	return &c
 }
 
-// unknown reports whether there is no flag of a name, and tells the error then.
+// unknown reports whether there is no flag of a name, and adds the error then.
 func (r *configReader) unknown(name string, node *yaml.Node) bool {
-	if flag := r.app.GetFlag(name); flag != nil && isSetting(flag.Model()) || retiredError("", name) != nil {
+	if flag := r.app.GetFlag(name); flag != nil && IsSetting(flag.Model()) || RetiredError("", name) != nil {
 		return false
 	}
 	err := fmt.Errorf("there is no option %q", name)
@@ -211,24 +237,24 @@ func (r *configReader) unknown(name string, node *yaml.Node) bool {
 		r.fail(node, "%w: this is a file of rules; tsdbridge check rules checks it, and rule_files names it", err)
 		return true
 	}
-	names := append(r.flagNames(nil), treesKey, retentionKey, rollupsKey)
+	names := append(r.names(), treesKey, retentionKey, rollupsKey)
 	names = append(names, config.PrometheusKeys()...)
-	r.fail(node, "%w", r.withNeighbour(err, "", name, names))
+	r.fail(node, "%w", DidYouMean(err, "", name, names))
 	return true
 }
 
 // scalar reads the value of a flag.
 func (r *configReader) scalar(name string, node *yaml.Node) {
-	if err := retiredError("", name); err != nil {
+	if err := RetiredError("", name); err != nil {
 		r.fail(node, "%w", err)
 		return
 	}
 	if r.unknown(name, node) {
 		return
 	}
-	s := setting{name: name, value: node.Value, where: "line " + strconv.Itoa(node.Line), secret: r.secrets[node]}
-	again := slices.ContainsFunc(r.settings, func(before setting) bool { return before.name == name })
-	if again && !cumulative(r.app.GetFlag(name)) {
+	s := Setting{Name: name, Value: node.Value, where: "line " + strconv.Itoa(node.Line), secret: r.secrets[node]}
+	again := slices.ContainsFunc(r.Settings, func(before Setting) bool { return before.Name == name })
+	if again && !Cumulative(r.app.GetFlag(name)) {
 		r.fail(node, "option %q is set twice", name)
 		return
 	}
@@ -236,42 +262,42 @@ func (r *configReader) scalar(name string, node *yaml.Node) {
 		r.fail(node, "%w", err)
 		return
 	}
-	r.settings = append(r.settings, s)
+	r.Settings = append(r.Settings, s)
 }
 
-// isSetting reports whether a flag is a key of the configuration file.
-func isSetting(f *kingpin.FlagModel) bool {
-	return !f.Hidden && f.Name != configFlag && f.Name != "help" && f.Name != "version"
+// IsSetting reports whether a flag is a key of the configuration file.
+func IsSetting(f *kingpin.FlagModel) bool {
+	return !f.Hidden && f.Name != ConfigFlag && f.Name != "help" && f.Name != "version"
 }
 
-// cumulative reports whether a flag may be given several times.
-func cumulative(flag *kingpin.FlagClause) bool {
+// Cumulative reports whether a flag may be given several times.
+func Cumulative(flag *kingpin.FlagClause) bool {
 	list, ok := flag.Model().Value.(interface{ IsCumulative() bool })
 	return ok && list.IsCumulative()
 }
 
 // try returns why a flag does not take a value.
-func (p *parser) try(s setting) error {
-	flag := p.app.GetFlag(s.name)
+func (f *Flags) try(s Setting) error {
+	flag := f.app.GetFlag(s.Name)
 	if flag.Model().IsBoolFlag() {
-		_, err := p.plainBools([]string{s.flag()})
+		_, err := PlainBools(f.app, []string{s.flag()})
 		return err
 	}
-	err := flag.Model().Value.Set(s.value)
+	err := flag.Model().Value.Set(s.Value)
 	switch {
 	case err == nil:
 		return nil
 	case s.secret: // the error may have the value
-		return fmt.Errorf("--%s: the content of the file is no value of it", s.name)
+		return fmt.Errorf("--%s: the content of the file is no value of it", s.Name)
 	}
 	return fmt.Errorf("%s: %w", s.flag(), err)
 }
 
-// with adds errors about values to those of the file, with the lines that set the values. If the file
+// inFile adds errors about values to those of the file, with the lines that set the values. If the file
 // has errors, others may follow from them: only those with a line are added.
-func (c *configFile) with(err error) error {
+func (c *File) inFile(err error) error {
 	all := []error{c.err}
-	for _, one := range eachError(err) {
+	for _, one := range EachError(err) {
 		switch line := c.lineOf(one); {
 		case line != "":
 			all = append(all, c.at(fmt.Errorf("%s: %w", line, one)))
@@ -283,11 +309,11 @@ func (c *configFile) with(err error) error {
 }
 
 // lineOf returns the line that sets the flag which an error names, empty without one.
-func (c *configFile) lineOf(err error) string {
+func (c *File) lineOf(err error) string {
 	for _, m := range regexp.MustCompile(`--([a-z0-9.-]+[a-z0-9])`).FindAllStringSubmatch(err.Error(), -1) {
-		i := slices.IndexFunc(c.settings, func(s setting) bool { return s.name == m[1] })
+		i := slices.IndexFunc(c.Settings, func(s Setting) bool { return s.Name == m[1] })
 		if i >= 0 {
-			return c.settings[i].where
+			return c.Settings[i].where
 		}
 	}
 	return ""

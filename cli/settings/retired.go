@@ -1,4 +1,4 @@
-package cli
+package settings
 
 import (
 	"errors"
@@ -6,9 +6,9 @@ import (
 	"strings"
 )
 
-// retired returns what replaces a flag, or a key of the configuration file, that earlier versions
+// Retired returns what replaces a flag, or a key of the configuration file, that earlier versions
 // had: the name of another flag or a sentence. It returns "" for any other name.
-func retired(name string) string {
+func Retired(name string) string {
 	switch name {
 	case "head.flush-interval":
 		return "write.buffer.flush-interval"
@@ -37,9 +37,9 @@ func retired(name string) string {
 	return ""
 }
 
-// retiredError returns the error for a retired name, nil for any other.
-func retiredError(prefix, name string) error {
-	now := retired(name)
+// RetiredError returns the error for a retired name, nil for any other.
+func RetiredError(prefix, name string) error {
+	now := Retired(name)
 	switch {
 	case now == "":
 		return nil

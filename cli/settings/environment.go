@@ -1,4 +1,4 @@
-package cli
+package settings
 
 import (
 	"fmt"
@@ -8,12 +8,12 @@ import (
 	"github.com/tsdbridge/tsdbridge/internal/didyoumean"
 )
 
-// envPrefix begins the environment variables that set flags: TSDBRIDGE_STORAGE_ENGINE sets
+// EnvPrefix begins the environment variables that set flags: TSDBRIDGE_STORAGE_ENGINE sets
 // --storage.engine.
-const envPrefix = "TSDBRIDGE_"
+const EnvPrefix = "TSDBRIDGE_"
 
-// variables returns environment variables by their names.
-func variables(environ []string) map[string]string {
+// Variables returns environment variables by their names.
+func Variables(environ []string) map[string]string {
 	all := map[string]string{}
 	for _, entry := range environ {
 		name, value, _ := strings.Cut(entry, "=")
@@ -24,24 +24,24 @@ func variables(environ []string) map[string]string {
 
 // variableOf returns the environment variable that sets a flag.
 func variableOf(flag string) string {
-	return envPrefix + strings.ToUpper(strings.NewReplacer(".", "_", "-", "_").Replace(flag))
+	return EnvPrefix + strings.ToUpper(strings.NewReplacer(".", "_", "-", "_").Replace(flag))
 }
 
 // fromEnvironment returns the flags that environment variables set. A list has one value in a line.
-func (p *parser) fromEnvironment(environment map[string]string) (set []setting, err error) {
-	for _, f := range p.app.Model().Flags {
-		variable := variableOf(f.Name)
+func (f *Flags) fromEnvironment(environment map[string]string) (set []Setting, err error) {
+	for _, flag := range f.app.Model().Flags {
+		variable := variableOf(flag.Name)
 		text, ok := environment[variable]
-		if !ok || !isSetting(f) && f.Name != configFlag {
+		if !ok || !IsSetting(flag) && flag.Name != ConfigFlag {
 			continue
 		}
 		values := []string{text}
-		if cumulative(p.app.GetFlag(f.Name)) {
+		if Cumulative(f.app.GetFlag(flag.Name)) {
 			values = strings.FieldsFunc(text, func(c rune) bool { return c == '\n' })
 		}
 		for _, value := range values {
-			s := setting{name: f.Name, value: value, where: variable}
-			if err := p.try(s); err != nil {
+			s := Setting{Name: flag.Name, Value: value, where: variable}
+			if err := f.try(s); err != nil {
 				return nil, fmt.Errorf("%s: %w", variable, err)
 			}
 			set = append(set, s)
@@ -52,18 +52,18 @@ func (p *parser) fromEnvironment(environment map[string]string) (set []setting, 
 
 // misspelled returns the environment variables that nearly have the name of one that sets a flag, with
 // that name. Others with the prefix are left alone: Kubernetes sets some by the names of services.
-func (p *parser) misspelled(environment map[string]string) (found []string) {
+func (f *Flags) misspelled(environment map[string]string) (found []string) {
 	var known []string
-	for _, f := range p.app.Model().Flags {
-		known = append(known, variableOf(f.Name))
+	for _, name := range f.names() {
+		known = append(known, variableOf(name))
 	}
 	for name := range environment {
-		if !strings.HasPrefix(name, envPrefix) || slices.Contains(known, name) {
+		if !strings.HasPrefix(name, EnvPrefix) || slices.Contains(known, name) {
 			continue
 		}
-		near := didyoumean.Names(strings.TrimPrefix(name, envPrefix), trimmed(known), 1)
+		near := didyoumean.Names(strings.TrimPrefix(name, EnvPrefix), trimmed(known), 1)
 		if len(near) > 0 {
-			found = append(found, name+" (did you mean "+envPrefix+near[0]+"?)")
+			found = append(found, name+" (did you mean "+EnvPrefix+near[0]+"?)")
 		}
 	}
 	slices.Sort(found)
@@ -74,7 +74,7 @@ func (p *parser) misspelled(environment map[string]string) (found []string) {
 func trimmed(names []string) []string {
 	short := make([]string, len(names))
 	for i, name := range names {
-		short[i] = strings.TrimPrefix(name, envPrefix)
+		short[i] = strings.TrimPrefix(name, EnvPrefix)
 	}
 	return short
 }

@@ -1,4 +1,4 @@
-package cli
+package settings
 
 import (
 	"cmp"
@@ -265,8 +265,8 @@ func (r *tsdReader) set(flag, value string, wanted bool) {
 	}
 }
 
-// givenFlags returns the flags of a command line with their values.
-func givenFlags(given *kingpin.ParseContext) (flags []string) {
+// GivenFlags returns the flags of a command line with their values.
+func GivenFlags(given *kingpin.ParseContext) (flags []string) {
 	for _, e := range given.Elements {
 		f, ok := e.Clause.(*kingpin.FlagClause)
 		if !ok {

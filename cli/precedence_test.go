@@ -9,63 +9,8 @@ import (
 	"testing"
 
 	"github.com/tsdbridge/tsdbridge/adapter"
+	"github.com/tsdbridge/tsdbridge/cli/settings"
 )
-
-func TestExpand(t *testing.T) {
-	secret := filepath.Join(t.TempDir(), "secret")
-	if err := os.WriteFile(secret, []byte("hunter2$A\r\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	e := &expander{environment: map[string]string{"A": "1", "B_2": "${A}", "EMPTY": ""}}
-	for text, want := range map[string]string{
-		"":                         "",
-		"a":                        "a",
-		"${A}":                     "1",
-		"x${A}y${A}z":              "x1y1z",
-		"${B_2}":                   "${A}", // once
-		"${EMPTY}":                 "",
-		"${EMPTY:-d}":              "d",
-		"${NONE:-}":                "",
-		"${NONE:-a:-b $c}":         "a:-b $c",
-		"^a$|$b$":                  "^a$|$b$",
-		"$$":                       "$",
-		"$${A}":                    "${A}",
-		"$$$${A}":                  "$${A}",
-		"$$${A}":                   "$1",
-		"$A":                       "$A",
-		"p:${file:" + secret + "}": "p:hunter2$A",
-	} {
-		got, isSecret, err := e.text(text, false)
-		if err != nil || got != want || isSecret != strings.Contains(text, "file:") {
-			t.Errorf("%q = %q, secret %v, %v; want %q", text, got, isSecret, err, want)
-		}
-	}
-	for text, want := range map[string]string{
-		"${NONE}": "NONE is not set", "${": "no closing brace", "${}": "want ${NAME}", "${1A}": "want ${NAME}",
-		"${A B:-c}": "want ${NAME}", "${file:}": "no such file", "${file:" + t.TempDir() + "}": "is a directory",
-	} {
-		if got, _, err := e.text(text, false); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%q = %q, %v; want an error with %q", text, got, err, want)
-		}
-	}
-}
-
-func FuzzExpand(f *testing.F) {
-	f.Add("a${A}$$${B:-c}")
-	f.Fuzz(func(t *testing.T, text string) {
-		if strings.Contains(text, "${file:") {
-			return
-		}
-		e := &expander{environment: map[string]string{"A": "1"}}
-		escaped := strings.ReplaceAll(text, "$", "$$")
-		for _, bare := range []bool{false, true} {
-			if got, secret, err := e.text(escaped, bare); got != text || secret || err != nil {
-				t.Errorf("%q = %q, %v, %v", escaped, got, secret, err)
-			}
-			_, _, _ = e.text(text, bare)
-		}
-	})
-}
 
 // External labels are expanded once, and as Prometheus does.
 func TestExternalLabels(t *testing.T) {
@@ -75,7 +20,7 @@ func TestExternalLabels(t *testing.T) {
 `), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	c, err := parseCommandIn(map[string]string{"A": "1", "B_2": "$A$$"}, []string{"--config.file=" + file}, io.Discard, io.Discard)
+	c, err := parseCommandIn(settings.Source{Environment: map[string]string{"A": "1", "B_2": "$A$$"}}, []string{"--config.file=" + file}, io.Discard, io.Discard)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -83,7 +28,7 @@ func TestExternalLabels(t *testing.T) {
 	if got := c.options.PromConfig.GlobalConfig.ExternalLabels.String(); got != want {
 		t.Errorf("external labels %s, want %s", got, want)
 	}
-	if _, err := parseCommandIn(nil, []string{"--config.file=" + file}, io.Discard, io.Discard); err == nil || !strings.Contains(err.Error(), "line 2: the environment variable A is not set") {
+	if _, err := parseCommandIn(settings.Source{}, []string{"--config.file=" + file}, io.Discard, io.Discard); err == nil || !strings.Contains(err.Error(), "line 2: the environment variable A is not set") {
 		t.Error(err)
 	}
 }
@@ -107,7 +52,7 @@ func TestOrderOfSettings(t *testing.T) {
 		"TSDBRIDGE_GRAPHITE_TEMPLATE": "a.{metric}\nb.{metric}\n", "TSDBRIDGE_PORT": "tcp://a", "TSDBRIDGE_QUERY_TIMEOUTS": "1s",
 	}
 	var log strings.Builder
-	c, err := parseCommandIn(environment, []string{"--query.max-samples=1"}, io.Discard, &log)
+	c, err := parseCommandIn(settings.Source{Environment: environment}, []string{"--query.max-samples=1"}, io.Discard, &log)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -124,7 +69,7 @@ func TestOrderOfSettings(t *testing.T) {
 	if text := log.String(); !strings.Contains(text, "TSDBRIDGE_QUERY_TIMEOUTS (did you mean TSDBRIDGE_QUERY_TIMEOUT?)") || strings.Contains(text, "TSDBRIDGE_PORT") {
 		t.Errorf("log: %s", text)
 	}
-	if c, err = parseCommandIn(environment, []string{"--config.file="}, io.Discard, io.Discard); err != nil || c.options.QueryTimeout.String() != "2m0s" {
+	if c, err = parseCommandIn(settings.Source{Environment: environment}, []string{"--config.file="}, io.Discard, io.Discard); err != nil || c.options.QueryTimeout.String() != "2m0s" {
 		t.Errorf("without a file: timeout %v, %v", c.options.QueryTimeout, err)
 	}
 }
