@@ -8,6 +8,7 @@ import (
 
 	"github.com/tsdbridge/tsdbridge/internal/tracing"
 	"github.com/tsdbridge/tsdbridge/storage"
+	"github.com/tsdbridge/tsdbridge/storage/columns"
 	"github.com/tsdbridge/tsdbridge/storage/head"
 	"github.com/tsdbridge/tsdbridge/storage/index"
 	"github.com/tsdbridge/tsdbridge/storage/kv"
@@ -346,7 +347,7 @@ func (w *partReader) reserve(p *storage.Points, member int, base uint32, cells [
 	hours := min(int(w.last-base)/schema.RowSeconds+1, ahead)
 	n, full := countPoints(cells), 0
 	for _, c := range cells {
-		full += schema.FullCount(c.Coded)
+		full += columns.FullCount(c.Coded)
 	}
 	n = max(n, min(max(n, full)*hours, most)) + len(p.Times)
 	if len(w.taken) > 0 {
@@ -406,9 +407,9 @@ func countPoints(cells []kv.StoredCell) int {
 	n := 0
 	for _, c := range cells {
 		if c.Coded != nil {
-			n += schema.ColumnCount(c.Coded)
+			n += columns.Count(c.Coded)
 		} else {
-			n += schema.DataCount(c.Qualifier)
+			n += columns.DataCount(c.Qualifier)
 		}
 	}
 	return n

@@ -9,6 +9,7 @@ import (
 	"github.com/tsdbridge/tsdbridge/storage"
 	"github.com/tsdbridge/tsdbridge/storage/kv"
 	"github.com/tsdbridge/tsdbridge/storage/schema"
+	"github.com/tsdbridge/tsdbridge/storage/schema/own"
 )
 
 // UniformSpan is how far apart the acknowledgements of points may be, in milliseconds, that count as
@@ -25,8 +26,8 @@ const (
 // order, one sample an instant, and when each sample was acknowledged.
 type Pending struct {
 	Points  []schema.Point
-	Objects []schema.Object
-	Ages    []schema.Age
+	Objects []own.Object
+	Ages    []own.Age
 	// Now means that the samples are not acknowledged yet: they are newer than everything in the
 	// row, and ages is empty.
 	Now bool
@@ -54,14 +55,14 @@ type Reconciler struct {
 	candidates   []candidate
 	lost         [][]uint32 // offsets of the points that each cell loses, ascending, by cell
 	won          []schema.Point
-	wonAges      []schema.Age
+	wonAges      []own.Age
 	objects      []agedObject // that the row will have
 	dropped      bool         // an object of the row goes
 	clock        int64
 	whole        bool  // all points of the row are put anew
 	compacts     bool  // nothing new is put
 	beaten       int64 // the latest acknowledgement of what loses to the pending samples
-	fresh        []schema.Object
+	fresh        []own.Object
 	freshSamples int // of fresh: samples, in order
 	noted        []notedAges
 	mutation     Reconciled
@@ -70,7 +71,7 @@ type Reconciler struct {
 // notedAges are those of what is put with one stamp.
 type notedAges struct {
 	stamp int64
-	ages  []schema.Age
+	ages  []own.Age
 	// they are of the append cell, and put in any case: a TSD may append to it
 	arrivals bool
 }
@@ -81,7 +82,7 @@ type candidate struct {
 	age    int64
 	cell   int // of the row; pending: -1
 	point  schema.Point
-	object *schema.Object // nil: a point
+	object *own.Object // nil: a point
 }
 
 // pending is the cell of a candidate that is in no cell yet.
@@ -89,7 +90,7 @@ const pending = -1
 
 // agedObject is an object of a row.
 type agedObject struct {
-	schema.Object
+	own.Object
 	age int64
 }
 
@@ -246,7 +247,7 @@ func (r *Reconciler) settleInstant(p *Pending, candidates []candidate) {
 		r.won = append(r.won, winner.point)
 	}
 	if winner.cell != pending || !p.Now {
-		r.wonAges = append(r.wonAges, schema.Age{Offset: winner.offset, Time: winner.age})
+		r.wonAges = append(r.wonAges, own.Age{Offset: winner.offset, Time: winner.age})
 	}
 }
 
@@ -321,7 +322,7 @@ func (r *Reconciler) settleObjects(p *Pending) {
 }
 
 // wants reports whether an object of the pending row that is no sample is to be put.
-func (r *Reconciler) wants(p *Pending, o schema.Object) bool {
+func (r *Reconciler) wants(p *Pending, o own.Object) bool {
 	if at, ok := AgeAt(p.Ages, o.Offset); ok && at <= r.deleted || r.hasObject(o) {
 		return false
 	}
@@ -330,7 +331,7 @@ func (r *Reconciler) wants(p *Pending, o schema.Object) bool {
 
 // newerStart reports whether the pending row brings a start time that takes the place of one of the
 // row.
-func (r *Reconciler) newerStart(p *Pending, old schema.Object) bool {
+func (r *Reconciler) newerStart(p *Pending, old own.Object) bool {
 	start, ok := p.startTime(old.Offset)
 	return ok && !bytes.Equal(start.Data, old.Data) && r.newest(p, old.Offset)
 }
@@ -366,8 +367,8 @@ func (r *Reconciler) takes(offset uint32) bool {
 
 // sampleAt reports whether one of some objects, in their order, is the sample at an offset: samples
 // come first of an instant.
-func sampleAt(objects []schema.Object, offset uint32) bool {
-	at, ok := slices.BinarySearchFunc(objects, offset, func(o schema.Object, offset uint32) int { return cmp.Compare(o.Offset, offset) })
+func sampleAt(objects []own.Object, offset uint32) bool {
+	at, ok := slices.BinarySearchFunc(objects, offset, func(o own.Object, offset uint32) int { return cmp.Compare(o.Offset, offset) })
 	return ok && objects[at].Kind.IsSample()
 }
 
@@ -386,13 +387,13 @@ func (p *Pending) hasSample(offset uint32) bool {
 }
 
 // startTime returns the start time that the pending row has at an offset.
-func (p *Pending) startTime(offset uint32) (schema.Object, bool) {
-	wanted := schema.Object{Offset: offset, Kind: storage.KindStartTime}
-	at, ok := slices.BinarySearchFunc(p.Objects, wanted, func(o, wanted schema.Object) int {
+func (p *Pending) startTime(offset uint32) (own.Object, bool) {
+	wanted := own.Object{Offset: offset, Kind: storage.KindStartTime}
+	at, ok := slices.BinarySearchFunc(p.Objects, wanted, func(o, wanted own.Object) int {
 		return cmp.Or(cmp.Compare(o.Offset, wanted.Offset), cmp.Compare(o.Kind, wanted.Kind))
 	})
 	if !ok {
-		return schema.Object{}, false
+		return own.Object{}, false
 	}
 	return p.Objects[at], true
 }
@@ -403,10 +404,10 @@ func PointAt(points []schema.Point, offset uint32) (int, bool) {
 }
 
 // hasObject reports whether the row has an object with the same bytes.
-func (r *Reconciler) hasObject(o schema.Object) bool {
+func (r *Reconciler) hasObject(o own.Object) bool {
 	at := r.firstOf(o)
 	if o.Kind == storage.KindExemplar { // in the order of their bytes
-		_, ok := slices.BinarySearchFunc(r.objects[at:], o, func(h agedObject, o schema.Object) int { return CompareObjects(h.Object, o) })
+		_, ok := slices.BinarySearchFunc(r.objects[at:], o, func(h agedObject, o own.Object) int { return CompareObjects(h.Object, o) })
 		return ok
 	}
 	// one of a kind, but for exemplars
@@ -414,14 +415,14 @@ func (r *Reconciler) hasObject(o schema.Object) bool {
 }
 
 // hasKind reports whether the row has an object of a kind at an instant.
-func (r *Reconciler) hasKind(o schema.Object) bool {
+func (r *Reconciler) hasKind(o own.Object) bool {
 	at := r.firstOf(o)
 	return at < len(r.objects) && r.objects[at].Offset == o.Offset && r.objects[at].Kind == o.Kind
 }
 
 // firstOf returns where the objects of an instant and kind begin in the row.
-func (r *Reconciler) firstOf(o schema.Object) int {
-	at, _ := slices.BinarySearchFunc(r.objects, o, func(h agedObject, o schema.Object) int {
+func (r *Reconciler) firstOf(o own.Object) int {
+	at, _ := slices.BinarySearchFunc(r.objects, o, func(h agedObject, o own.Object) int {
 		return cmp.Or(cmp.Compare(h.Offset, o.Offset), cmp.Compare(h.Kind, o.Kind))
 	})
 	return at

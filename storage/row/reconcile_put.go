@@ -8,6 +8,7 @@ import (
 
 	"github.com/tsdbridge/tsdbridge/storage/kv"
 	"github.com/tsdbridge/tsdbridge/storage/schema"
+	"github.com/tsdbridge/tsdbridge/storage/schema/own"
 )
 
 // RecentSpan is how far the clocks of the writers of one cluster may be apart at most, in
@@ -120,7 +121,7 @@ func (r *Reconciler) unused(stamp int64) int64 {
 // hadAges reports whether the cell of ages of a stamp stands in the row or was deleted from it, as
 // a compaction does: one that was put again would be hidden.
 func (r *Reconciler) hadAges(stamp int64) bool {
-	q, _ := schema.AppendAgesCell(nil, nil, stamp, nil)
+	q, _ := own.AppendAgesCell(nil, nil, stamp, nil)
 	_, ok := slices.BinarySearchFunc(r.history.Cells, q, func(c kv.Cell, q []byte) int { return bytes.Compare(c.Qualifier, q) })
 	return ok || len(r.past.tombstones.of(q)) > 0
 }
@@ -165,8 +166,8 @@ func (r *Reconciler) rewrite() {
 }
 
 // allAt reports whether all ages are of one time.
-func allAt(ages []schema.Age, time int64) bool {
-	return !slices.ContainsFunc(ages, func(a schema.Age) bool { return a.Time != time })
+func allAt(ages []own.Age, time int64) bool {
+	return !slices.ContainsFunc(ages, func(a own.Age) bool { return a.Time != time })
 }
 
 // later reports whether a cell with a qualifier stays in the row as it is, with the same values
@@ -177,10 +178,10 @@ func (r *Reconciler) later(qualifier []byte, time int64) bool {
 }
 
 // agesOf lists when points of a cell were acknowledged.
-func agesOf(r *Reconciler, c *agedCell, points []schema.Point) []schema.Age {
-	ages := make([]schema.Age, len(points))
+func agesOf(r *Reconciler, c *agedCell, points []schema.Point) []own.Age {
+	ages := make([]own.Age, len(points))
 	for i, p := range points {
-		ages[i] = schema.Age{Offset: p.Offset, Time: r.ageOf(c, p)}
+		ages[i] = own.Age{Offset: p.Offset, Time: r.ageOf(c, p)}
 	}
 	return ages
 }
@@ -244,21 +245,21 @@ func (r *Reconciler) replaceObjects(stamp int64) {
 
 // objectAges lists when the samples among the row's objects were acknowledged, those of the pending
 // row included.
-func (r *Reconciler) objectAges(stamp int64) []schema.Age {
-	var ages []schema.Age
+func (r *Reconciler) objectAges(stamp int64) []own.Age {
+	var ages []own.Age
 	for _, o := range r.objects {
 		if o.Kind.IsSample() {
-			ages = append(ages, schema.Age{Offset: o.Offset, Time: o.age})
+			ages = append(ages, own.Age{Offset: o.Offset, Time: o.age})
 		}
 	}
 	for _, o := range r.fresh {
 		if at, ok := AgeAt(r.wonAges, o.Offset); ok && o.Kind.IsSample() {
-			ages = append(ages, schema.Age{Offset: o.Offset, Time: at})
+			ages = append(ages, own.Age{Offset: o.Offset, Time: at})
 		} else if o.Kind.IsSample() && stamp != 0 {
-			ages = append(ages, schema.Age{Offset: o.Offset, Time: stamp})
+			ages = append(ages, own.Age{Offset: o.Offset, Time: stamp})
 		}
 	}
-	slices.SortFunc(ages, func(a, b schema.Age) int { return int(a.Offset) - int(b.Offset) })
+	slices.SortFunc(ages, func(a, b own.Age) int { return int(a.Offset) - int(b.Offset) })
 	return ages
 }
 
@@ -320,15 +321,15 @@ func (r *Reconciler) putNew(stamp int64) {
 }
 
 // noteAges remembers when what is put with a stamp was acknowledged.
-func (r *Reconciler) noteAges(ages []schema.Age, stamp int64) {
+func (r *Reconciler) noteAges(ages []own.Age, stamp int64) {
 	if stamp == 0 || len(ages) == 0 {
 		return
 	}
 	for i := range r.noted {
 		if n := &r.noted[i]; n.stamp == stamp {
 			n.ages = append(slices.Clone(n.ages), ages...)
-			slices.SortStableFunc(n.ages, func(a, b schema.Age) int { return int(a.Offset) - int(b.Offset) })
-			n.ages = slices.CompactFunc(n.ages, func(a, b schema.Age) bool { return a.Offset == b.Offset })
+			slices.SortStableFunc(n.ages, func(a, b own.Age) int { return int(a.Offset) - int(b.Offset) })
+			n.ages = slices.CompactFunc(n.ages, func(a, b own.Age) bool { return a.Offset == b.Offset })
 			return
 		}
 	}
@@ -346,9 +347,9 @@ func (r *Reconciler) putAges() {
 		if !n.arrivals && simple && (oldest == n.stamp || len(n.ages) > uniformPoints && n.stamp-oldest <= UniformSpan) {
 			continue
 		}
-		encode := schema.AppendAgesCell
+		encode := own.AppendAgesCell
 		if n.arrivals {
-			encode = schema.AppendArrivalAges
+			encode = own.AppendArrivalAges
 		}
 		q, v := encode(nil, nil, n.stamp, n.ages)
 		r.put([]kv.Put{{Qualifier: q, Value: v}}, n.stamp)

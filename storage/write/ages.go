@@ -6,6 +6,7 @@ import (
 	"github.com/tsdbridge/tsdbridge/storage/head"
 	"github.com/tsdbridge/tsdbridge/storage/row"
 	"github.com/tsdbridge/tsdbridge/storage/schema"
+	"github.com/tsdbridge/tsdbridge/storage/schema/own"
 )
 
 // ages are when everything in the head was acknowledged, which only tables that others write
@@ -66,16 +67,16 @@ const inMillis = 0.5
 
 // agesOf lists when what is in a row of the head was acknowledged, and gives those of its points
 // that came in milliseconds their unit.
-func (b *buffer) agesOf(r head.Row) []schema.Age {
+func (b *buffer) agesOf(r head.Row) []own.Age {
 	if b.ages == nil {
 		return nil
 	}
 	var p head.Points
 	begin := int64(r.Base) * 1000
 	b.ages.head.Read(r.ID, begin, begin+schema.RowSeconds*1000-1, &p)
-	ages := make([]schema.Age, len(p.Times))
+	ages := make([]own.Age, len(p.Times))
 	for i, t := range p.Times {
-		ages[i] = schema.Age{Offset: uint32(t - begin), Time: int64(p.Values[i])}
+		ages[i] = own.Age{Offset: uint32(t - begin), Time: int64(p.Values[i])}
 		if float64(ages[i].Time) != p.Values[i] {
 			if at, ok := row.PointAt(r.Points, ages[i].Offset); ok {
 				r.Points[at].Millis = true

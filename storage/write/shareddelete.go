@@ -19,6 +19,7 @@ import (
 	"github.com/tsdbridge/tsdbridge/storage/index"
 	"github.com/tsdbridge/tsdbridge/storage/journal"
 	"github.com/tsdbridge/tsdbridge/storage/schema"
+	"github.com/tsdbridge/tsdbridge/storage/schema/own"
 )
 
 // sharedDeleter deletes from tables that other processes write to.
@@ -141,7 +142,7 @@ func (s *sharedDeleter) delete(ctx context.Context, d Deletion) (storage.Deleted
 	s.table.forgetBeside(d.IDs)
 	s.order.Unlock()
 	tsuids := s.table.index.TSUIDBytes(nil, d.IDs)
-	e, err := s.journal.Begin(ctx, schema.Deletion{Start: d.Start, End: d.End, Whole: d.Whole, Until: until}, tsuids)
+	e, err := s.journal.Begin(ctx, own.Deletion{Start: d.Start, End: d.End, Whole: d.Whole, Until: until}, tsuids)
 	if err != nil {
 		return storage.Deleted{}, err
 	}
@@ -188,8 +189,8 @@ func (s *sharedDeleter) carryOut(ctx context.Context, e *journal.Entry, d Deleti
 			}
 		}
 	}
-	done, err := s.journal.Change(ctx, e, func(next *schema.Deletion) {
-		next.State, next.Until, next.Done = schema.DeletionDone, r.shared.until, s.now().UnixMilli()
+	done, err := s.journal.Change(ctx, e, func(next *own.Deletion) {
+		next.State, next.Until, next.Done = own.DeletionDone, r.shared.until, s.now().UnixMilli()
 	})
 	switch {
 	case err != nil:
@@ -239,7 +240,7 @@ func (s *sharedDeleter) removal(e *journal.Entry, d *Deletion, first bool) *remo
 
 // unrecorded is removal for what has no lease in the journal.
 func (s *sharedDeleter) unrecorded(d *Deletion, until int64, first bool) *removal {
-	r := s.removal(&journal.Entry{Deletion: schema.Deletion{Until: until}}, d, first)
+	r := s.removal(&journal.Entry{Deletion: own.Deletion{Until: until}}, d, first)
 	r.shared.renew = func(context.Context) error { return nil }
 	return r
 }

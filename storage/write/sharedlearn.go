@@ -14,6 +14,7 @@ import (
 	"github.com/tsdbridge/tsdbridge/storage/index"
 	"github.com/tsdbridge/tsdbridge/storage/journal"
 	"github.com/tsdbridge/tsdbridge/storage/schema"
+	"github.com/tsdbridge/tsdbridge/storage/schema/own"
 )
 
 // run reads the journal from time to time, follows it, and carries out what other processes left
@@ -90,7 +91,7 @@ func (s *sharedDeleter) learnLocked(ctx context.Context) error {
 func (s *sharedDeleter) countBegun() {
 	n := int64(0)
 	for _, l := range s.learned {
-		if l.State == schema.DeletionBegun {
+		if l.State == own.DeletionBegun {
 			n++
 		}
 	}
@@ -188,7 +189,7 @@ func (s *sharedDeleter) unfollowed() (all []*journal.Entry) {
 	s.learning.Lock()
 	defer s.learning.Unlock()
 	for _, l := range s.learned {
-		if l.Whole && l.State != schema.DeletionBegun && !l.followed {
+		if l.Whole && l.State != own.DeletionBegun && !l.followed {
 			all = append(all, l.Entry)
 		}
 	}
@@ -266,7 +267,7 @@ func (s *sharedDeleter) goOn(ctx context.Context, e *journal.Entry, before time.
 		return err
 	}
 	switch {
-	case e.State == schema.DeletionBegun:
+	case e.State == own.DeletionBegun:
 		_, err = s.carryOut(ctx, e, d, false)
 	case e.Done <= before.UnixMilli():
 		err = s.settle(ctx, e, d)
@@ -281,8 +282,8 @@ func (s *sharedDeleter) due(before time.Time) (due []*journal.Entry) {
 	s.learning.Lock()
 	defer s.learning.Unlock()
 	for _, l := range s.learned {
-		done := l.State == schema.DeletionDone
-		open := l.State == schema.DeletionBegun || done && l.Done <= before.UnixMilli() ||
+		done := l.State == own.DeletionDone
+		open := l.State == own.DeletionBegun || done && l.Done <= before.UnixMilli() ||
 			done && !l.looked && s.journal.Mine(l.Entry) && l.Done <= s.now().Add(-soonAfter).UnixMilli()
 		if e := *l.Entry; open && s.journal.Free(&e) {
 			due = append(due, &e)
@@ -326,7 +327,7 @@ func (s *sharedDeleter) settle(ctx context.Context, e *journal.Entry, d Deletion
 	if err := s.lookAgain(ctx, e, d); err != nil {
 		return err
 	}
-	_, err := s.journal.Change(ctx, e, func(next *schema.Deletion) { next.State = schema.DeletionSettled })
+	_, err := s.journal.Change(ctx, e, func(next *own.Deletion) { next.State = own.DeletionSettled })
 	return err
 }
 

@@ -9,10 +9,12 @@ import (
 	"slices"
 
 	"github.com/tsdbridge/tsdbridge/storage"
+	"github.com/tsdbridge/tsdbridge/storage/columns"
 	"github.com/tsdbridge/tsdbridge/storage/index"
 	"github.com/tsdbridge/tsdbridge/storage/kv"
 	"github.com/tsdbridge/tsdbridge/storage/row"
 	"github.com/tsdbridge/tsdbridge/storage/schema"
+	"github.com/tsdbridge/tsdbridge/storage/schema/own"
 )
 
 // put returns when the table has a batch, which must be valid.
@@ -45,14 +47,14 @@ type tableAppend struct {
 	locked  []*state
 	rows    []rowWrite
 	points  []schema.Point
-	objects []schema.Object
+	objects []own.Object
 	content row.Row
 	keys    []byte // the row keys, one after the other
 	puts    []kv.Mutation
 	changes []changedRow  // in place of puts: made only while their rows are as they were read
 	coded   []kv.CodedRow // of a flush: rows that are put in addition to puts
 
-	decoder schema.ColumnDecoder
+	decoder columns.Decoder
 
 	reconciler row.Reconciler // of shared tables
 	flush      bool           // the rows were acknowledged before: their ages tell when
@@ -72,13 +74,13 @@ type rowWrite struct {
 	state   *state
 	base    uint32
 	points  []schema.Point
-	objects []schema.Object
+	objects []own.Object
 	// in place of points and objects: the row as the engine keeps it, and the offsets of the points
 	// at its ends
 	coded       []byte
 	first, last uint32
 	// when the samples were acknowledged, on shared tables, if that is over
-	ages                   []schema.Age
+	ages                   []own.Age
 	key                    []byte
 	put                    []kv.Put // what a shared table was given of it
 	lastSample, lastObject int32    // after the write
@@ -164,14 +166,14 @@ func (w *tableAppend) addRow(ref storage.Ref, st *state, base uint32, entries []
 			continue
 		}
 		o := &w.batch.Objects[int(e.n)-len(w.batch.Refs)]
-		n := schema.Object{Offset: offset, Kind: o.Kind, Data: o.Data}
+		n := own.Object{Offset: offset, Kind: o.Kind, Data: o.Data}
 		if n.Kind == storage.KindExemplar || !w.superseded(entries[i+1:], e.time, n.Kind) {
 			w.objects = append(w.objects, n)
 		}
 	}
 	objects := w.objects[firstObject:]
 	slices.SortFunc(objects, row.CompareObjects)
-	w.objects = w.objects[:firstObject+len(slices.CompactFunc(objects, func(a, b schema.Object) bool { return row.CompareObjects(a, b) == 0 }))]
+	w.objects = w.objects[:firstObject+len(slices.CompactFunc(objects, func(a, b own.Object) bool { return row.CompareObjects(a, b) == 0 }))]
 	w.rows = append(w.rows, rowWrite{ref: ref, state: st, base: base, points: w.points[firstPoint:], objects: w.objects[firstObject:]})
 }
 
@@ -187,7 +189,7 @@ func (w *tableAppend) addPoint(offset uint32, n int) {
 		w.points = append(w.points, p)
 		return
 	}
-	w.objects = append(w.objects, schema.FloatObject(offset, value))
+	w.objects = append(w.objects, own.FloatObject(offset, value))
 }
 
 // superseded reports whether a later entry of the batch stands in place of a datum of a kind at

@@ -8,12 +8,12 @@ import (
 	"github.com/tsdbridge/tsdbridge/storage"
 	"github.com/tsdbridge/tsdbridge/storage/head"
 	"github.com/tsdbridge/tsdbridge/storage/index"
-	"github.com/tsdbridge/tsdbridge/storage/schema"
+	"github.com/tsdbridge/tsdbridge/storage/schema/own"
 )
 
 // putRows puts whole rows as Append puts points: plainly where this process knows what the row
 // holds, else read and merged.
-func (t *Table) putRows(ctx context.Context, rows []head.Row, apply applyFunc, agesOf func(head.Row) []schema.Age) error {
+func (t *Table) putRows(ctx context.Context, rows []head.Row, apply applyFunc, agesOf func(head.Row) []own.Age) error {
 	w := t.appends.Get().(*tableAppend)
 	defer t.appends.Put(w)
 	w.reset(t)

@@ -17,6 +17,7 @@ import (
 	"github.com/tsdbridge/tsdbridge/storage/index"
 	"github.com/tsdbridge/tsdbridge/storage/kv"
 	"github.com/tsdbridge/tsdbridge/storage/schema"
+	"github.com/tsdbridge/tsdbridge/storage/schema/own"
 )
 
 // Options are what a Writer needs.
@@ -196,7 +197,7 @@ func (w *Writer) Head() *head.Head {
 }
 
 // Ages returns when what is in a row of the head was acknowledged; of shared tables alone.
-func (w *Writer) Ages(r head.Row) []schema.Age { return w.buffer.agesOf(r) }
+func (w *Writer) Ages(r head.Row) []own.Age { return w.buffer.agesOf(r) }
 
 // FinishDeletions finishes the deletions that an error or the end of the last process has left
 // unfinished, as Run does.

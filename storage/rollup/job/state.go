@@ -10,6 +10,7 @@ import (
 
 	"github.com/tsdbridge/tsdbridge/storage/kv"
 	"github.com/tsdbridge/tsdbridge/storage/schema"
+	"github.com/tsdbridge/tsdbridge/storage/schema/own"
 )
 
 // A state is how far the filling is. It stands in one cell.
@@ -48,7 +49,7 @@ const (
 var errLeaseLost = errors.New("another process has taken over")
 
 func (f *Filler) column() kv.Column {
-	return kv.Column{Table: f.o.Table, Family: schema.FamilyData, Row: schema.FillStateKey(), Qualifier: []byte(schema.FillQualifier)}
+	return kv.Column{Table: f.o.Table, Family: schema.FamilyData, Row: own.FillStateKey(), Qualifier: []byte(own.FillQualifier)}
 }
 
 // load reads the state, and fits it to the rules: what is new begins at its beginning, and what is no longer
@@ -139,7 +140,7 @@ func (f *Filler) failedState(err error) error {
 
 // Forget deletes the state: late points are not noted, so that nothing is known of the tables afterwards.
 func Forget(ctx context.Context, db *kv.Engine, table string) error {
-	key := schema.FillStateKey()
+	key := own.FillStateKey()
 	rows, err := db.Get(ctx, table, schema.FamilyData, [][]byte{key})
 	if err != nil || len(rows[0].Cells) == 0 {
 		return err
