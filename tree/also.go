@@ -118,7 +118,7 @@ func alsoRows(insertions []insertion) []kv.Mutation {
 	var rows []kv.Mutation
 	at, seen := map[string]int{}, map[string]bool{}
 	for _, one := range insertions {
-		key := schema.BranchRow(one.tree.id, one.route.Branches...)
+		key := schema.BranchRow(one.tree.ID(), one.route.Branches...)
 		put := kv.Put{Qualifier: alsoQualifier(one.route.Leaf, one.tsuid), Value: leafValue(one.route.Leaf, one.tsuid)}
 		cell := string(key) + string(put.Qualifier)
 		if seen[cell] {
@@ -140,7 +140,7 @@ func alsoRows(insertions []insertion) []kv.Mutation {
 // forest's lock.
 func (f *Forest) indexAlso(insertions []insertion) {
 	for _, one := range insertions {
-		key, _ := schema.ParseBranchRow(schema.BranchRow(one.tree.id, one.route.Branches...))
+		key, _ := schema.ParseBranchRow(schema.BranchRow(one.tree.ID(), one.route.Branches...))
 		ok, err := f.index.AddAlso(key, schema.NameHash(one.route.Leaf), schema.Leaf{DisplayName: one.route.Leaf, TSUID: one.tsuid})
 		f.missed = f.missed || !ok
 		f.complete = f.complete && ok && err == nil

@@ -6,7 +6,6 @@ import (
 	"runtime"
 	"testing"
 
-	"github.com/tsdbridge/tsdbridge/storage"
 	"github.com/tsdbridge/tsdbridge/storage/schema"
 )
 
@@ -96,19 +95,5 @@ func BenchmarkObserve(b *testing.B) {
 			}
 			b.ReportMetric(b.Elapsed().Seconds()/float64(i)*1e9, "ns/series")
 		})
-	}
-}
-
-func BenchmarkRoute(b *testing.B) {
-	tree, err := Compile(Definition{ID: 1, Rules: hostRules()})
-	if err != nil {
-		b.Fatal(err)
-	}
-	s := Subject{TSUID: []byte{1, 2, 3}, Series: storage.Series{Metric: "sys.cpu.0", Tags: []storage.Tag{
-		{Key: "host", Value: "web-01.lga.mysite.com"}, {Key: "type", Value: "user"},
-	}}}
-	b.ReportAllocs()
-	for b.Loop() {
-		tree.Route(s)
 	}
 }

@@ -26,32 +26,12 @@ func (f *Forest) MostBranches(all []storage.Series, usual int) (most, beyond int
 	return most, beyond
 }
 
-func (f *Forest) mostBranches(trees []*Tree, s *storage.Series) (most int) {
+func (f *Forest) mostBranches(trees []*forestTree, s *storage.Series) (most int) {
 	if f.isPlain(*s) {
 		return min(strings.Count(s.Metric, "."), mostBranches)
 	}
 	for _, t := range trees {
-		most += min(t.mostNames(s), mostBranches)
-	}
-	return most
-}
-
-// mostNames returns a number of names that the tree's path of a series never exceeds.
-func (t *Tree) mostNames(s *storage.Series) int {
-	most := len(t.levels) + len(s.Tags)
-	for _, level := range t.levels {
-		for _, r := range level {
-			switch r.Separator {
-			case "":
-			case `\.`:
-				most += strings.Count(s.Metric, ".")
-				for _, tag := range s.Tags {
-					most += strings.Count(tag.Key, ".") + strings.Count(tag.Value, ".")
-				}
-			default:
-				most += mostBranches
-			}
-		}
+		most += min(t.MostNames(s), mostBranches)
 	}
 	return most
 }
@@ -74,13 +54,13 @@ func (f *Forest) NewBranches(all []storage.Series) []int {
 		if f.isPlain(all[i]) {
 			id := uint16(0) // The tree is made with its first series.
 			if plain != nil {
-				id = plain.id
+				id = plain.ID()
 			}
 			counts[i] = c.count(id, plainRoute(all[i].Metric).Branches)
 			continue
 		}
 		for _, t := range trees {
-			counts[i] += c.count(t.id, t.Route(Subject{Series: all[i], Rest: f.o.Rest, Custom: noCustom}).Branches)
+			counts[i] += c.count(t.ID(), t.Route(Subject{Series: all[i], Rest: f.o.Rest, Custom: noCustom}).Branches)
 		}
 	}
 	return counts

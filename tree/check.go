@@ -59,12 +59,12 @@ func (c *Checker) Check(ctx context.Context, s fsck.Stretch, q fsck.Query, repor
 	if err := forest.LoadTrees(ctx); err != nil {
 		return err
 	}
-	w := &check{Checker: c, forest: forest, fix: map[fsck.Kind]bool{}, trees: map[uint16]*Tree{}, broken: map[uint16]error{}}
+	w := &check{Checker: c, forest: forest, fix: map[fsck.Kind]bool{}, trees: map[uint16]*forestTree{}, broken: map[uint16]error{}}
 	for _, k := range q.Fix {
 		w.fix[k] = fsck.CanMend(k)
 	}
 	for _, t := range forest.Trees() {
-		w.trees[t.id] = t
+		w.trees[t.ID()] = t
 	}
 	for _, b := range forest.Broken() {
 		w.broken[b.ID] = b.Err
@@ -83,7 +83,7 @@ type check struct {
 	*Checker
 	forest *Forest
 	fix    map[fsck.Kind]bool
-	trees  map[uint16]*Tree
+	trees  map[uint16]*forestTree
 	broken map[uint16]error
 	parent []byte // the row of a branch that was seen last: its ancestors are there too
 }
@@ -386,7 +386,7 @@ func (w *check) leaf(r *checkedRow, l *checkedLeaf, series storage.Series, custo
 	switch {
 	case t.plain && w.forest.isPlain(series):
 		route = plainRoute(series.Metric)
-	case len(t.levels) == 0:
+	case !t.HasRules():
 		return
 	default:
 		route = t.Route(Subject{TSUID: l.tsuid, Series: series, Custom: custom.of, Rest: w.o.Rest})

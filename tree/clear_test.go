@@ -176,7 +176,7 @@ func TestClearKeepsNewSeries(t *testing.T) {
 		if err := f.Observe(t.Context(), append(plainSeries(1, "a.b.c"), plainSeries(2, "a.d.e")...)); err != nil {
 			t.Fatal(err)
 		}
-		c := clearing{forest: f, id: f.Trees()[0].id}
+		c := clearing{forest: f, id: f.Trees()[0].ID()}
 		if err := c.clearLeaves(t.Context()); err != nil {
 			t.Fatal(err)
 		}

@@ -171,11 +171,11 @@ func (x *Index) place(tree uint16, names []string, tsuid []byte) place {
 // again returns how a series that is placed must be written again, so that the table has it too:
 // placed if it has its leaf. The caller holds mu.
 func (x *Index) again(one insertion) place {
-	branch, known := x.locate(one.tree.id, one.route.Branches)
+	branch, known := x.locate(one.tree.ID(), one.route.Branches)
 	at := cellID{branch, schema.NameHash(one.route.Leaf)}
 	leaf, ok := x.leaves[at]
 	switch {
-	case x.collided[collidedID(one.tree.id, one.tsuid)] > 0:
+	case x.collided[collidedID(one.tree.ID(), one.tsuid)] > 0:
 		return hashTaken
 	case ok && known > len(one.route.Branches) && bytes.Equal(x.at(x.entries[leaf].tsuid), one.tsuid):
 		return placed
@@ -224,7 +224,7 @@ func (f *Forest) keep(ctx context.Context, collisions, also []insertion) error {
 	}
 	collided := make([]collidedLeaf, 0, len(collisions))
 	for _, one := range collisions {
-		collided = append(collided, collidedLeaf{one.tree.id, one.names(), one.tsuid})
+		collided = append(collided, collidedLeaf{one.tree.ID(), one.names(), one.tsuid})
 	}
 	f.mu.Lock()
 	f.writes++
@@ -259,7 +259,7 @@ func (f *Forest) setUnsure(unsure bool, kept ...[]insertion) {
 		return
 	}
 	for _, one := range slices.Concat(kept...) {
-		cell := string(schema.BranchRow(one.tree.id, one.route.Branches...)) + string(alsoQualifier(one.route.Leaf, one.tsuid))
+		cell := string(schema.BranchRow(one.tree.ID(), one.route.Branches...)) + string(alsoQualifier(one.route.Leaf, one.tsuid))
 		if unsure {
 			f.unsure[cell] = true
 		} else {

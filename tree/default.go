@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
 
 	"github.com/tsdbridge/tsdbridge/storage"
 	"github.com/tsdbridge/tsdbridge/storage/schema"
@@ -18,13 +17,8 @@ import (
 
 // A defaultTree is what is known of the default tree: nothing, the tree, or why it cannot be used.
 type defaultTree struct {
-	tree *Tree
+	tree *forestTree
 	err  error
-}
-
-// defaultRule returns the one rule of a default tree.
-func defaultRule(id uint16) schema.TreeRule {
-	return schema.TreeRule{TreeID: int(id), Type: ruleMetric, Separator: `\.`, Description: "the elements of the metric"}
 }
 
 // errOtherRules is about a tree of that name that was made for something else.
@@ -32,7 +26,7 @@ var errOtherRules = errors.New(`has other rules than METRIC with the separator \
 
 // defaultOf finds the default tree, the first of several of its name. One without rules is not
 // finished yet.
-func (o *Options) defaultOf(trees []*Tree, broken []Broken) defaultTree {
+func (o *Options) defaultOf(trees []*forestTree, broken []Broken) defaultTree {
 	if o.DefaultTree == "" {
 		return defaultTree{}
 	}
@@ -42,15 +36,15 @@ func (o *Options) defaultOf(trees []*Tree, broken []Broken) defaultTree {
 		}
 	}
 	for _, t := range trees {
-		if t.def.Name != o.DefaultTree {
+		if t.Definition().Name != o.DefaultTree {
 			continue
 		}
 		rules := t.Rules()
 		if len(rules) == 0 {
 			return defaultTree{}
 		}
-		if r := rules[0]; len(rules) > 1 || r.Type != ruleMetric || r.Separator != `\.` || r.Regex != "" || r.DisplayFormat != "" {
-			return defaultTree{err: fmt.Errorf("default tree: tree %d (%s) %w: name another one", t.id, t.def.Name, errOtherRules)}
+		if !hasDefaultRule(rules) {
+			return defaultTree{err: fmt.Errorf("default tree: tree %d (%s) %w: name another one", t.ID(), t.Definition().Name, errOtherRules)}
 		}
 		t.plain = true
 		return defaultTree{tree: t}
@@ -64,7 +58,7 @@ func (f *Forest) isPlain(s storage.Series) bool {
 
 // plain appends plain series to the default tree.
 func (p *observation) plain(ctx context.Context, series []NewSeries) error {
-	var t *Tree
+	var t *forestTree
 	for _, s := range series {
 		if !p.forest.isPlain(s.Series) {
 			continue
@@ -80,48 +74,8 @@ func (p *observation) plain(ctx context.Context, series []NewSeries) error {
 	return nil
 }
 
-// plainRoute returns the way to a metric under its own name. A name of nothing but dots is its own
-// leaf.
-func plainRoute(metric string) Route {
-	elements := elementsOf(metric)
-	switch len(elements) {
-	case 0:
-		return Route{Outcome: OnRoot, Leaf: metric}
-	case 1:
-		return Route{Outcome: OnRoot, Leaf: elements[0]}
-	}
-	last := len(elements) - 1
-	return shallow(Route{Outcome: Stored, Branches: elements[:last], Leaf: elements[last]})
-}
-
-// elementsOf cuts a metric at its dots and leaves out what is empty.
-func elementsOf(metric string) []string {
-	elements := make([]string, 0, strings.Count(metric, ".")+1)
-	for metric != "" {
-		var element string
-		if element, metric, _ = strings.Cut(metric, "."); element != "" {
-			elements = append(elements, element)
-		}
-	}
-	return elements
-}
-
-// mostBranches is the greatest depth of a leaf. A branch's row contains its whole path, so that
-// rows grow with the square of the depth: a carbon line with 8000 dots would write half a gigabyte.
-const mostBranches = 64
-
-// shallow turns a path that is too deep into a leaf with dots in its name. Find treats each element
-// of it as if it were a branch.
-func shallow(r Route) Route {
-	if len(r.Branches) > mostBranches {
-		r.Leaf = strings.Join(append(r.Branches[mostBranches:len(r.Branches):len(r.Branches)], r.Leaf), ".")
-		r.Branches = r.Branches[:mostBranches]
-	}
-	return r
-}
-
 // defaultTree gives the default tree, which is made if there is none.
-func (f *Forest) defaultTree(ctx context.Context) (*Tree, error) {
+func (f *Forest) defaultTree(ctx context.Context) (*forestTree, error) {
 	if known := f.knownDefault(); known.tree != nil || known.err != nil {
 		return known.tree, known.err
 	}

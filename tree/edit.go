@@ -143,7 +143,7 @@ func anyRule(row kv.Row) []byte {
 
 // checkRule refuses a rule that no TSD could load, or that only Java could run.
 func checkRule(id uint16, r schema.TreeRule) error {
-	if _, err := compileRule(id, r); err != nil {
+	if err := CheckLoadable(r); err != nil {
 		return fmt.Errorf("%w: tree %d: rule %d:%d: %w", storage.ErrInvalid, id, r.Level, r.Order, err)
 	}
 	return nil

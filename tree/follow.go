@@ -71,7 +71,7 @@ func (w *Follower) State() FollowState {
 	s.Waiting = nil
 	for _, t := range w.forest.Trees() {
 		if !t.synced() {
-			s.Waiting = append(s.Waiting, t.def.Name)
+			s.Waiting = append(s.Waiting, t.Definition().Name)
 		}
 	}
 	return s
@@ -112,7 +112,7 @@ func (w *Follower) Run(ctx context.Context) error {
 		case <-ctx.Done():
 			return nil
 		case so := <-w.asked:
-			err = w.pass(ctx, w.takingSeries(func(*Tree) bool { return true }), so)
+			err = w.pass(ctx, w.takingSeries(func(*forestTree) bool { return true }), so)
 		case <-time.After(wait):
 			// For some time other calls and other processes do not know a new tree: they do not
 			// append the series to it that they are about to register.
@@ -146,30 +146,30 @@ func (f *Forest) ready(rows bool) bool {
 }
 
 // takingSeries returns the wanted trees among those that series are appended to.
-func (w *Follower) takingSeries(wanted func(*Tree) bool) []*Tree {
-	return slices.DeleteFunc(slices.Clone(w.forest.Trees()), func(t *Tree) bool { return !t.takesSeries() || !wanted(t) })
+func (w *Follower) takingSeries(wanted func(*forestTree) bool) []*forestTree {
+	return slices.DeleteFunc(slices.Clone(w.forest.Trees()), func(t *forestTree) bool { return !t.takesSeries() || !wanted(t) })
 }
 
 // news returns the rules of trees that are not synced.
 func (w *Follower) news() map[uint16]string {
 	seen := map[uint16]string{}
-	for _, t := range w.takingSeries(func(t *Tree) bool { return !t.synced() }) {
-		seen[t.id] = t.rulesSum()
+	for _, t := range w.takingSeries(func(t *forestTree) bool { return !t.synced() }) {
+		seen[t.ID()] = t.rulesSum()
 	}
 	return seen
 }
 
 // due returns the trees that were new at the last look as well, and that no other process works on.
-func (w *Follower) due(seen map[uint16]string) []*Tree {
-	return w.takingSeries(func(t *Tree) bool {
+func (w *Follower) due(seen map[uint16]string) []*forestTree {
+	return w.takingSeries(func(t *forestTree) bool {
 		others := t.mark.Owner != "" && t.mark.Owner != w.owner && t.mark.Rules == t.rulesSum() &&
 			w.o.Now().Sub(time.Unix(t.mark.Time, 0)) < ownerTimeout
-		return !t.synced() && seen[t.id] == t.rulesSum() && (!others || w.forest.o.Exclusive)
+		return !t.synced() && seen[t.ID()] == t.rulesSum() && (!others || w.forest.o.Exclusive)
 	})
 }
 
 // options continue where the last of the trees is.
-func (w *Follower) options(trees []*Tree) SyncOptions {
+func (w *Follower) options(trees []*forestTree) SyncOptions {
 	so := DefaultSyncOptions()
 	so.Parallel = 1
 	for n, t := range trees {
@@ -186,10 +186,10 @@ func (w *Follower) options(trees []*Tree) SyncOptions {
 
 // pass goes over the series once. When it has completed, the trees that are still what they were
 // then are marked.
-func (w *Follower) pass(ctx context.Context, trees []*Tree, so SyncOptions) error {
+func (w *Follower) pass(ctx context.Context, trees []*forestTree, so SyncOptions) error {
 	names := make([]string, 0, len(trees))
 	for _, t := range trees {
-		names = append(names, t.def.Name)
+		names = append(names, t.Definition().Name)
 	}
 	w.change(func(s *FollowState) {
 		*s = FollowState{Running: true, Trees: names, Of: w.o.Series(), Passes: s.Passes}
@@ -215,12 +215,12 @@ func (w *Follower) pass(ctx context.Context, trees []*Tree, so SyncOptions) erro
 }
 
 // covers reports whether going on from a position leaves nothing out of the trees.
-func (w *Follower) covers(trees []*Tree, so SyncOptions) bool {
+func (w *Follower) covers(trees []*forestTree, so SyncOptions) bool {
 	return slices.Equal(w.options(trees).From, so.From)
 }
 
 // progress records how far a pass is, so that others see it and the next process can continue.
-func (w *Follower) progress(ctx context.Context, trees []*Tree, r SyncReport, whole bool) {
+func (w *Follower) progress(ctx context.Context, trees []*forestTree, r SyncReport, whole bool) {
 	w.change(func(s *FollowState) { s.Report, s.Of = r, max(w.o.Series(), r.Series) })
 	if !whole {
 		return

@@ -58,7 +58,7 @@ type Forest struct {
 	clearRows int // see clear.go
 
 	mu        sync.RWMutex // guards all below; held for moments only
-	trees     []*Tree
+	trees     []*forestTree
 	broken    []Broken
 	orphans   []uint16 // trees that were deleted and of which columns of ours are left
 	defined   bool     // trees and broken were read
@@ -101,7 +101,7 @@ func New(db kv.KV, o Options) *Forest {
 		o.Stored = func(shown storage.Series) storage.Series { return shown }
 	}
 	if o.Inverse == nil {
-		o.Inverse = func(t *Tree) bool { return t.def.Enabled }
+		o.Inverse = func(t *Tree) bool { return t.Definition().Enabled }
 	}
 	return &Forest{
 		db: db, engine: kv.NewEngine(db, o.Exclusive), o: o, index: NewIndex(o.Shown), inflight: map[string]claim{}, unsure: map[string]bool{},
@@ -235,7 +235,7 @@ func (f *Forest) Refresh(ctx context.Context) (Loaded, error) {
 }
 
 // Trees returns the trees that can be used, enabled or not.
-func (f *Forest) Trees() []*Tree {
+func (f *Forest) Trees() []*forestTree {
 	f.mu.RLock()
 	defer f.mu.RUnlock()
 	return f.trees
@@ -262,4 +262,43 @@ func (f *Forest) Find(ctx context.Context, pattern string, o FindOptions) ([]Nod
 		o.Trees = index.Trees()
 	}
 	return index.Find(ctx, pattern, o)
+}
+
+// A Forget excludes two operations of its process, both of which take time: reading rows into the
+// index, which could bring back what is being deleted, and appending series, which could find a
+// branch that is being deleted. Forget takes the lock of reading first. Appending never waits for
+// reading.
+
+// observers is how many calls of Observe run at a time; a Forget counts as all of them.
+const observers = 1 << 30
+
+// holdShared enters a call that appends series.
+func (f *Forest) holdShared(ctx context.Context) (release func(), err error) {
+	if err := f.observing.Acquire(ctx, 1); err != nil {
+		return nil, err
+	}
+	return func() { f.observing.Release(1) }, nil
+}
+
+// holdReading enters a call that reads rows into the index.
+func (f *Forest) holdReading(ctx context.Context) (release func(), err error) {
+	select {
+	case f.reading <- struct{}{}:
+		return func() { <-f.reading }, nil
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+}
+
+// holdAlone enters a Forget.
+func (f *Forest) holdAlone(ctx context.Context) (release func(), err error) {
+	done, err := f.holdReading(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if err := f.observing.Acquire(ctx, observers); err != nil {
+		done()
+		return nil, err
+	}
+	return func() { f.observing.Release(observers); done() }, nil
 }

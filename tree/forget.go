@@ -172,11 +172,11 @@ func (g *forgetting) goneFrom(c *leafCell) map[string]bool {
 
 // route adds the cells in which the rules place the series, whether the trees are enabled or not.
 func (g *forgetting) route(ctx context.Context) error {
-	return g.forest.eachRoute(ctx, g.series, func(t *Tree, s *NewSeries, r Route) { g.add(newLeafCell(t, s.TSUID, r)) })
+	return g.forest.eachRoute(ctx, g.series, func(t *forestTree, s *NewSeries, r Route) { g.add(newLeafCell(t, s.TSUID, r)) })
 }
 
 // eachRoute visits where the rules place series, in all trees.
-func (f *Forest) eachRoute(ctx context.Context, series []NewSeries, visit func(t *Tree, s *NewSeries, r Route)) error {
+func (f *Forest) eachRoute(ctx context.Context, series []NewSeries, visit func(t *forestTree, s *NewSeries, r Route)) error {
 	trees := f.Trees()
 	names := make([]storage.Series, len(series))
 	for i := range series {
@@ -193,7 +193,7 @@ func (f *Forest) eachRoute(ctx context.Context, series []NewSeries, visit func(t
 			switch {
 			case t.plain && f.isPlain(s.Series):
 				r = plainRoute(s.Metric)
-			case len(t.levels) > 0:
+			case t.HasRules():
 				r = t.Route(Subject{TSUID: s.TSUID, Series: s.Series, Custom: custom.of, Rest: f.o.Rest})
 			default:
 				continue
@@ -207,8 +207,8 @@ func (f *Forest) eachRoute(ctx context.Context, series []NewSeries, visit func(t
 }
 
 // newLeafCell returns the cell in which a series has its leaf by a route.
-func newLeafCell(t *Tree, tsuid []byte, r Route) leafCell {
-	key, _ := schema.ParseBranchRow(schema.BranchRow(t.id, r.Branches...))
+func newLeafCell(t *forestTree, tsuid []byte, r Route) leafCell {
+	key, _ := schema.ParseBranchRow(schema.BranchRow(t.ID(), r.Branches...))
 	return leafCell{key: key, hash: schema.NameHash(r.Leaf), name: r.Leaf, tsuid: tsuid}
 }
 
@@ -233,7 +233,7 @@ func (g *forgetting) look() {
 	g.index = f.index
 	g.trusted = f.o.Exclusive && f.complete && len(f.unsure) == 0
 	for _, t := range f.trees {
-		g.trees = append(g.trees, t.id)
+		g.trees = append(g.trees, t.ID())
 	}
 	for _, b := range f.broken {
 		g.trees = append(g.trees, b.ID)

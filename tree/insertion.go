@@ -39,7 +39,7 @@ type inserted struct {
 
 // parentBranch is where the index has the branches of a path.
 type parentBranch struct {
-	tree   *Tree
+	tree   *forestTree
 	names  []string
 	row    []byte
 	branch uint32 // the last one that is known
@@ -51,7 +51,7 @@ type parentBranch struct {
 type newCell struct {
 	Step
 	key  string // row and qualifier
-	tree *Tree
+	tree *forestTree
 	name string
 	// doubted is true when the index may have the cell although the table does not.
 	doubted bool
@@ -118,18 +118,18 @@ func (c *insertionRound) insert(p *observation, one *insertion) (ok bool) {
 }
 
 // parentOf finds the branches of a path. Neighbours mostly have them in common.
-func (c *insertionRound) parentOf(t *Tree, names []string) *parentBranch {
+func (c *insertionRound) parentOf(t *forestTree, names []string) *parentBranch {
 	at := &c.parent
 	if at.tree == t && slices.Equal(at.names, names) {
 		return at
 	}
-	*at = parentBranch{tree: t, names: names, row: schema.BranchRow(t.id, names...)}
-	at.branch, at.known = c.forest.index.locate(t.id, names)
+	*at = parentBranch{tree: t, names: names, row: schema.BranchRow(t.ID(), names...)}
+	at.branch, at.known = c.forest.index.locate(t.ID(), names)
 	return at
 }
 
 // takeBranch takes the branch under these names. row is its own row, or that of a branch below it.
-func (c *insertionRound) takeBranch(t *Tree, row []byte, names []string) (ok bool) {
+func (c *insertionRound) takeBranch(t *forestTree, row []byte, names []string) (ok bool) {
 	row = row[:len(row)-schema.ChildWidth*(schema.Depth(row)-len(names))]
 	key := c.keyOf(row, schema.BranchQualifier())
 	taken, ok := c.forest.inflight[string(key)]
@@ -257,7 +257,7 @@ func (c *insertionRound) place(p *observation) {
 		if c.inserted[i].placed {
 			continue
 		}
-		where := f.index.place(one.tree.id, one.names(), one.tsuid)
+		where := f.index.place(one.tree.ID(), one.names(), one.tsuid)
 		if where == placed && p.doubted {
 			where = f.index.again(*one)
 		}
@@ -295,7 +295,7 @@ func (c *insertionRound) index(cell *newCell) {
 	default:
 		at := c.rowOf(cell)
 		if ok = at.ok; ok {
-			err = f.index.addLeafTo(cell.tree.id, at.branch, schema.NameHash(cell.name), leaf)
+			err = f.index.addLeafTo(cell.tree.ID(), at.branch, schema.NameHash(cell.name), leaf)
 			c.inserted[cell.inserted].placed = at.named && cell.absent && err == nil
 		}
 	}
@@ -316,7 +316,7 @@ func (c *insertionRound) rowOf(leaf *newCell) *branchRow {
 	defer x.mu.RUnlock()
 	*at = branchRow{key: leaf.Row, names: names}
 	if at.branch, at.ok = x.branchOf(key); at.ok {
-		at.named = x.branchNamesMatch(leaf.tree.id, names)
+		at.named = x.branchNamesMatch(leaf.tree.ID(), names)
 	}
 	return at
 }

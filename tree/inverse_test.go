@@ -3,6 +3,7 @@ package tree
 import (
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 
@@ -54,7 +55,7 @@ func TestInverseBothWays(t *testing.T) {
 			t.Fatalf("%+v has no inverse: %v", d.Rules, err)
 		}
 		for range 20 {
-			s, tame := randomOf(r, tree, keys)
+			s, tame := randomOf(r, tree.Tree, keys)
 			route := tree.Route(Subject{Series: s})
 			if route.Outcome != Stored {
 				continue
@@ -103,7 +104,7 @@ func definedForest(t *testing.T, all ...Definition) *Forest {
 		if err := Check(d); err != nil {
 			t.Fatal(err)
 		}
-		tree, err := Compile(d)
+		tree, err := compile(treeDefinition{Definition: d})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -139,12 +140,7 @@ func randomOf(r *rand.Rand, tree *Tree, keys []string) (s storage.Series, tame b
 }
 
 func splits(t *Tree) bool {
-	for _, level := range t.levels {
-		if level[0].separator != nil {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(t.Rules(), func(r schema.TreeRule) bool { return r.Separator != "" && r.Regex == "" })
 }
 
 // Of the trees that may turn paths into series, the one with the smallest id takes a path first.
@@ -187,21 +183,22 @@ func FuzzParseTemplate(f *testing.F) {
 		if err != nil {
 			return
 		}
-		if template.text != text {
-			t.Errorf("%q prints as %q", text, template)
-		}
 		d := template.Definition("name")
+		if d.Description != text {
+			t.Errorf("%q prints as %q", text, d.Description)
+		}
 		d.ID = 1
 		forest := definedForest(t, d)
 		var elements []string
-		for n, p := range template.parts {
-			value := fmt.Sprintf("v~%d", n) // ~ is in no text
-			if p.name == "" {
-				value = ""
+		for n, r := range d.Rules {
+			element := fmt.Sprintf("v~%d", n) // ~ is in no text
+			more := "~more"
+			if r.DisplayFormat != "" {
+				element, more = strings.ReplaceAll(r.DisplayFormat, "{value}", element), strings.ReplaceAll(r.DisplayFormat, "{value}", more)
 			}
-			elements = append(elements, p.prefix+value+p.suffix)
-			if p.name == partMetrics {
-				elements = append(elements, p.prefix+"~more"+p.suffix)
+			elements = append(elements, element)
+			if r.Separator != "" {
+				elements = append(elements, more)
 			}
 		}
 		path := strings.Join(elements, ".")

@@ -1,6 +1,7 @@
 package tree
 
 import (
+	"bytes"
 	"context"
 	"encoding/binary"
 	"errors"
@@ -14,32 +15,33 @@ import (
 // Broken is a tree that cannot be used, and why.
 type Broken struct {
 	Definition // what could be read of it
+	cleared    string
 	Err        error
 }
 
 // LoadTrees reads the definitions of all trees, by id. Trees that cannot be used are listed
 // separately and do not affect the others.
-func LoadTrees(ctx context.Context, db kv.KV, table string) (trees []*Tree, broken []Broken, err error) {
+func LoadTrees(ctx context.Context, db kv.KV, table string) (trees []*forestTree, broken []Broken, err error) {
 	trees, broken, _, err = loadTrees(ctx, db, table)
 	return trees, broken, err
 }
 
 // loadTrees is LoadTrees. orphans are trees that were deleted and of which columns of ours are left.
-func loadTrees(ctx context.Context, db kv.KV, table string) (trees []*Tree, broken []Broken, orphans []uint16, err error) {
+func loadTrees(ctx context.Context, db kv.KV, table string) (trees []*forestTree, broken []Broken, orphans []uint16, err error) {
 	err = eachTree(ctx, db, table, func(row kv.Row) {
-		d, err := ParseDefinition(row)
+		d, err := parseDefinition(row)
 		if cellOf(row, schema.TreeQualifier()) == nil {
 			if slices.ContainsFunc(row.Cells, func(c kv.Cell) bool { return isNote(c.Qualifier) }) {
 				orphans = append(orphans, d.ID)
 			}
 			return
 		}
-		var t *Tree
+		var t *forestTree
 		if err == nil {
-			t, err = Compile(d)
+			t, err = compile(d)
 		}
 		if err != nil {
-			broken = append(broken, Broken{d, err})
+			broken = append(broken, Broken{d.Definition, d.cleared, err})
 			return
 		}
 		trees = append(trees, t)
@@ -84,11 +86,17 @@ func nextTree(ctx context.Context, db kv.KV, table string, id uint16) (kv.Row, e
 
 // ParseDefinition reads the row of a tree. What is broken is named, all of it.
 func ParseDefinition(row kv.Row) (Definition, error) {
+	d, err := parseDefinition(row)
+	return d.Definition, err
+}
+
+// parseDefinition is ParseDefinition with what no TSD reads.
+func parseDefinition(row kv.Row) (treeDefinition, error) {
 	key, ok := schema.ParseBranchRow(row.Key)
 	if !ok || len(key.Hashes) > 0 {
-		return Definition{}, fmt.Errorf("row %X is not one of a tree", row.Key)
+		return treeDefinition{}, fmt.Errorf("row %X is not one of a tree", row.Key)
 	}
-	d := Definition{ID: key.Tree}
+	d := treeDefinition{Definition: Definition{ID: key.Tree}}
 	var errs []error
 	for _, c := range row.Cells {
 		if level, order, ok := schema.ParseRuleQualifier(c.Qualifier); ok {
@@ -120,4 +128,53 @@ func cellOf(row kv.Row, qualifier []byte) []byte {
 		}
 	}
 	return nil
+}
+
+// severalColumn is a column in the row of a definition, which no TSD reads: what render returns for
+// several series of a path.
+const severalColumn, severalSum = "tsdbridge_several", "sum"
+
+// sums reports whether a row of a definition wants sums.
+func sums(cell []byte) bool { return string(cell) == severalSum }
+
+// Counts are how many cells of each kind a tree has.
+//
+// Shared are the series that share a leaf: each has the path of another series.
+type Counts struct{ Branches, Leaves, Shared, Collisions, NotMatched int }
+
+// Count counts the cells in the table, including those that cannot be reached by browsing. It reads
+// all rows of the tree and keeps none.
+func Count(ctx context.Context, db kv.KV, table string, id uint16) (Counts, error) {
+	var n Counts
+	s := kv.Scan{Table: table, Family: schema.FamilyData, Start: schema.TreeRow(id)}
+	if id < schema.MaxTreeID {
+		s.Stop = schema.TreeRow(id + 1)
+	}
+	for row, err := range db.Scan(ctx, s) {
+		if err != nil {
+			return n, fmt.Errorf("count branches and leaves of tree %d: %w", id, err)
+		}
+		for _, c := range row.Cells {
+			n.add(id, row.Key, c.Qualifier)
+		}
+	}
+	return n, nil
+}
+
+func (n *Counts) add(id uint16, row, qualifier []byte) {
+	if _, failure := schema.ParseFailureQualifier(qualifier); failure {
+		if string(row) == string(schema.CollisionRow(id)) {
+			n.Collisions++
+		} else {
+			n.NotMatched++
+		}
+		return
+	}
+	if _, leaf := schema.ParseLeafQualifier(qualifier); leaf {
+		n.Leaves++
+	} else if _, also := parseAlso(qualifier); also {
+		n.Shared++
+	} else if bytes.Equal(qualifier, schema.BranchQualifier()) {
+		n.Branches++
+	}
 }

@@ -107,10 +107,10 @@ func (p *observation) enabled(ctx context.Context, series []NewSeries) error {
 	return nil
 }
 
-func (f *Forest) enabled() []*Tree {
-	var trees []*Tree
+func (f *Forest) enabled() []*forestTree {
+	var trees []*forestTree
 	for _, t := range f.Trees() {
-		if t.def.Enabled && len(t.levels) > 0 {
+		if t.IsActive() {
 			trees = append(trees, t)
 		}
 	}
@@ -132,7 +132,7 @@ type observation struct {
 
 // An insertion is a series in one tree.
 type insertion struct {
-	tree   *Tree
+	tree   *forestTree
 	tsuid  []byte
 	series storage.Series
 	route  Route
@@ -150,7 +150,7 @@ func (p *insertion) names() []string {
 	return append(slices.Clip(p.route.Branches), p.route.Leaf)
 }
 
-func (p *observation) add(t *Tree, s Subject) {
+func (p *observation) add(t *forestTree, s Subject) {
 	route := t.Route(s)
 	if m, ok := t.Refusal(s.TSUID, route); ok {
 		p.fail(m)
@@ -208,4 +208,73 @@ func wait(ctx context.Context, done []chan struct{}) error {
 		}
 	}
 	return nil
+}
+
+// customs are the custom fields of UIDMeta documents, read from tsdb-uid for the series of one
+// call: they may change at any time, and hardly any tree asks for them.
+type customs struct {
+	db     kv.KV
+	table  string
+	fields [3]map[string]map[string]string // by kind: name -> fields
+}
+
+// readCustoms reads the fields that the rules of the trees ask of the series.
+func readCustoms(ctx context.Context, db kv.KV, table string, trees []*forestTree, series []storage.Series) (*customs, error) {
+	c := &customs{db: db, table: table}
+	for kind := range c.fields {
+		c.fields[kind] = map[string]map[string]string{}
+	}
+	for _, t := range trees {
+		t.EachCustom(series, func(kind storage.NameKind, name string) { c.fields[kind][name] = nil })
+	}
+	for kind, names := range c.fields {
+		if err := c.read(ctx, storage.NameKind(kind), names); err != nil {
+			return nil, err
+		}
+	}
+	return c, nil
+}
+
+// read fills in the fields of names: their UIDs, then the documents of those.
+func (c *customs) read(ctx context.Context, kind storage.NameKind, names map[string]map[string]string) error {
+	var wanted []string
+	var rows [][]byte
+	for name := range names {
+		if row, err := schema.EncodeName(name); err == nil {
+			wanted, rows = append(wanted, name), append(rows, row)
+		}
+	}
+	if len(rows) == 0 {
+		return nil
+	}
+	forward, err := c.db.Get(ctx, c.table, schema.FamilyID, rows)
+	if err != nil {
+		return fmt.Errorf("read the UIDs of %d %s names: %w", len(rows), kind, err)
+	}
+	known, uids := wanted[:0], rows[:0]
+	for i, row := range forward {
+		if uid := cellOf(row, schema.UIDQualifier(kind)); uid != nil {
+			known, uids = append(known, wanted[i]), append(uids, uid)
+		}
+	}
+	if len(uids) == 0 {
+		return nil
+	}
+	documents, err := c.db.Get(ctx, c.table, schema.FamilyName, uids)
+	if err != nil {
+		return fmt.Errorf("read UIDMeta of %d %s names: %w", len(uids), kind, err)
+	}
+	for i, row := range documents {
+		if raw := cellOf(row, schema.UIDMetaQualifier(kind)); raw != nil {
+			// a TSD cannot read a broken one either
+			if m, err := schema.ParseUIDMeta(raw); err == nil {
+				names[known[i]] = m.Custom.Map()
+			}
+		}
+	}
+	return nil
+}
+
+func (c *customs) of(kind storage.NameKind, name string) map[string]string {
+	return c.fields[kind][name]
 }

@@ -41,8 +41,8 @@ func (f *Forest) Renamed(ctx context.Context, old, renamed []NewSeries) error {
 // move is Renamed of one batch.
 func (f *Forest) move(ctx context.Context, old, renamed []NewSeries) error {
 	p := places{cells: map[string]string{}, staying: map[string][]string{}}
-	err := f.eachRoute(ctx, renamed, func(t *Tree, s *NewSeries, r Route) {
-		enabled := t.def.Enabled && len(t.levels) > 0
+	err := f.eachRoute(ctx, renamed, func(t *forestTree, s *NewSeries, r Route) {
+		enabled := t.IsActive()
 		one := insertion{tree: t, route: r}
 		if (enabled || t.plain && f.isPlain(s.Series)) && one.hasLeaf() {
 			p.add(newLeafCell(t, s.TSUID, r), r)
@@ -52,7 +52,7 @@ func (f *Forest) move(ctx context.Context, old, renamed []NewSeries) error {
 		return err
 	}
 	alike := map[string]bool{}
-	err = f.eachRoute(ctx, old, func(t *Tree, s *NewSeries, r Route) {
+	err = f.eachRoute(ctx, old, func(t *forestTree, s *NewSeries, r Route) {
 		c := newLeafCell(t, s.TSUID, r)
 		if path, ok := p.cells[c.id()]; ok && path != pathOf(r) {
 			alike[string(s.TSUID)] = true
@@ -83,8 +83,8 @@ func (f *Forest) move(ctx context.Context, old, renamed []NewSeries) error {
 func (f *Forest) addCollidedOf(ctx context.Context, series []NewSeries, to map[string]bool) error {
 	asks := forgetting{forest: f}
 	for _, t := range f.Trees() {
-		row := schema.CollisionRow(t.id)
-		f.Index().addCollidedOf(t.id, series, to)
+		row := schema.CollisionRow(t.ID())
+		f.Index().addCollidedOf(t.ID(), series, to)
 		if there, err := asks.hasFailures(ctx, row); err != nil {
 			return err
 		} else if !there {
@@ -136,12 +136,12 @@ func pathOf(r Route) string { return strings.Join(r.Branches, "\x00") + "\x00" +
 func (f *Forest) writing() map[uint16]bool {
 	trees := map[uint16]bool{}
 	for _, t := range f.enabled() {
-		trees[t.id] = true
+		trees[t.ID()] = true
 	}
 	f.mu.RLock()
 	defer f.mu.RUnlock()
 	if t := f.plainTree.tree; t != nil {
-		trees[t.id] = true
+		trees[t.ID()] = true
 	}
 	return trees
 }

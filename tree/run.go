@@ -171,13 +171,13 @@ type collisions struct {
 // other series had.
 func (k *keeper) tellCollisions() {
 	for _, t := range k.forest.Trees() {
-		now, told := k.forest.Index().Shared(t.id), k.told[t.id]
+		now, told := k.forest.Index().Shared(t.ID()), k.told[t.ID()]
 		if now.Series <= told.series || time.Since(told.at) < time.Hour {
 			continue
 		}
-		k.told[t.id] = collisions{now.Series, time.Now()}
+		k.told[t.ID()] = collisions{now.Series, time.Now()}
 		k.logger.Warn("series of a tree have one path, since no rule shows the tags in which they differ; each is drawn by itself",
-			"tree", t.id, "name", t.def.Name, "series", now.Series, "path", now.Path)
+			"tree", t.ID(), "name", t.Definition().Name, "series", now.Series, "path", now.Path)
 	}
 }
 
@@ -243,11 +243,11 @@ func (f *Forest) Status() Status {
 		}
 	}
 	for _, one := range f.inverse {
-		t := TreeStatus{ID: one.tree.id, Name: one.tree.def.Name, Enabled: one.tree.def.Enabled, Default: one.tree.plain, Inverse: one.err}
+		t := TreeStatus{ID: one.tree.ID(), Name: one.tree.Definition().Name, Enabled: one.tree.Definition().Enabled, Default: one.tree.plain, Inverse: one.err}
 		switch {
 		case t.Default: // what no other tree takes is plain
 			t.Inverse = nil
-		case t.Inverse == nil && !f.o.Inverse(one.tree):
+		case t.Inverse == nil && !f.o.Inverse(one.tree.Tree):
 			t.Inverse = errInverseOff
 		}
 		s.Trees = append(s.Trees, t)

@@ -207,7 +207,7 @@ func (s *syncing) flush(ctx context.Context) error {
 	if len(trees) == 0 {
 		return nil
 	}
-	return NewDefinitions(s.db, s.o.TreeTable).flush(ctx, trees[0].id)
+	return NewDefinitions(s.db, s.o.TreeTable).flush(ctx, trees[0].ID())
 }
 
 // appendBatch names the series of a batch, appends them to the trees and counts the outcome of

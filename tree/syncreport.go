@@ -31,7 +31,7 @@ type SyncReport struct {
 
 // A TreeReport is the outcome of the series in one tree. Each is counted once.
 type TreeReport struct {
-	Tree *Tree
+	Tree *forestTree
 	// WithLeaf have their leaf, now or already before.
 	WithLeaf int
 	// CollidedLeaves have no leaf of their own, because names share a hash with others, but are
@@ -48,7 +48,7 @@ func (r *SyncReport) add(b SyncReport) {
 	r.Series += b.Series
 	r.Nameless += b.Nameless
 	for _, t := range b.Trees {
-		at, found := slices.BinarySearchFunc(r.Trees, t.Tree.id, func(have TreeReport, id uint16) int { return int(have.Tree.id) - int(id) })
+		at, found := slices.BinarySearchFunc(r.Trees, t.Tree.ID(), func(have TreeReport, id uint16) int { return int(have.Tree.ID()) - int(id) })
 		if !found {
 			r.Trees = slices.Insert(r.Trees, at, TreeReport{Tree: t.Tree})
 		}
@@ -76,7 +76,7 @@ func (r SyncReport) String() string {
 	b.WriteByte('\n')
 	for _, t := range r.Trees {
 		fmt.Fprintf(&b, "tree %d (%s): %d with a leaf, %d collided leaves, %d with the path of another series, %d of one name, %d without a match, %d refused by strict match, %d failed\n",
-			t.Tree.id, t.Tree.def.Name, t.WithLeaf, t.CollidedLeaves, t.Collided, t.OnRoot, t.NoMatch, t.Refused, t.Failed)
+			t.Tree.ID(), t.Tree.Definition().Name, t.WithLeaf, t.CollidedLeaves, t.Collided, t.OnRoot, t.NoMatch, t.Refused, t.Failed)
 	}
 	for _, broken := range r.Broken {
 		fmt.Fprintf(&b, "tree %d (%s) cannot be used: %v\n", broken.ID, broken.Name, broken.Err)
@@ -139,9 +139,9 @@ func (f *Forest) outcome(r *TreeReport, tsuid []byte, route Route) {
 func (f *Forest) countLeaf(r *TreeReport, tsuid []byte, route Route) {
 	x := f.Index()
 	switch {
-	case x.isCollided(r.Tree.id, tsuid):
+	case x.isCollided(r.Tree.ID(), tsuid):
 		r.CollidedLeaves++
-	case bytes.Equal(x.Holder(r.Tree.id, route), tsuid):
+	case bytes.Equal(x.Holder(r.Tree.ID(), route), tsuid):
 		r.WithLeaf++
 	default:
 		r.Collided++

@@ -12,6 +12,31 @@ import (
 	"github.com/tsdbridge/tsdbridge/storage/schema"
 )
 
+// A treeDefinition is the row of a tree.
+type treeDefinition struct {
+	Definition
+	mark    mark   // how far existing series were appended to it
+	cleared string // when its branches were deleted last, see clear.go
+}
+
+// A forestTree is a tree of a forest. It does not change and is safe for concurrent use.
+type forestTree struct {
+	*Tree
+	plain bool // it is the default tree
+
+	mark    mark
+	cleared string
+}
+
+// compile compiles a definition, see Compile.
+func compile(d treeDefinition) (*forestTree, error) {
+	t, err := Compile(d.Definition)
+	if err != nil {
+		return nil, err
+	}
+	return &forestTree{Tree: t, mark: d.mark, cleared: d.cleared}, nil
+}
+
 // markColumn is a column in the row of a definition, which no TSD reads. It records how far the
 // existing series were appended to the tree.
 const markColumn = "tsdbridge_synced"
@@ -40,9 +65,9 @@ func parseMark(cell []byte) (m mark) {
 const markForm = 1
 
 // rulesSum differs between trees that give series other paths.
-func (t *Tree) rulesSum() string {
+func (t *forestTree) rulesSum() string {
 	h := fnv.New64a()
-	fmt.Fprint(h, markForm, t.def.StrictMatch, t.cleared)
+	fmt.Fprint(h, markForm, t.Definition().StrictMatch, t.cleared)
 	for _, r := range t.Rules() {
 		fmt.Fprintf(h, "|%q %q %q %q %d %d %q %d %q", r.Type, r.Field, r.Regex, r.Separator, r.Level, r.Order, r.CustomField, r.RegexGroupIdx, r.DisplayFormat)
 	}
@@ -50,17 +75,19 @@ func (t *Tree) rulesSum() string {
 }
 
 // takesSeries reports whether series are appended to the tree.
-func (t *Tree) takesSeries() bool { return t.plain || t.def.Enabled && len(t.levels) > 0 }
+func (t *forestTree) takesSeries() bool { return t.plain || t.IsActive() }
 
 // synced reports whether the existing series were appended to the tree as it is.
-func (t *Tree) synced() bool { return !t.takesSeries() || t.mark.Done && t.mark.Rules == t.rulesSum() }
+func (t *forestTree) synced() bool {
+	return !t.takesSeries() || t.mark.Done && t.mark.Rules == t.rulesSum()
+}
 
 // setMarks writes the marks of trees. A tree that was deleted meanwhile gets none: a TSD could not
 // use its id again.
-func (f *Forest) setMarks(ctx context.Context, trees []*Tree, m mark) error {
+func (f *Forest) setMarks(ctx context.Context, trees []*forestTree, m mark) error {
 	rows := make([]kv.Mutation, 0, len(trees))
 	for _, t := range trees {
-		if _, err := NewDefinitions(f.db, f.o.TreeTable).Get(ctx, t.id); errors.Is(err, ErrNoTree) {
+		if _, err := NewDefinitions(f.db, f.o.TreeTable).Get(ctx, t.ID()); errors.Is(err, ErrNoTree) {
 			continue
 		} else if err != nil {
 			return err
@@ -70,7 +97,7 @@ func (f *Forest) setMarks(ctx context.Context, trees []*Tree, m mark) error {
 		if err != nil {
 			return err
 		}
-		rows = append(rows, kv.Mutation{Key: schema.TreeRow(t.id), Puts: []kv.Put{{Qualifier: []byte(markColumn), Value: value}}})
+		rows = append(rows, kv.Mutation{Key: schema.TreeRow(t.ID()), Puts: []kv.Put{{Qualifier: []byte(markColumn), Value: value}}})
 	}
 	if err := f.db.Apply(ctx, f.o.TreeTable, schema.FamilyData, rows); err != nil {
 		return fmt.Errorf("write how far series are on their trees to %s: %w", f.o.TreeTable, err)
