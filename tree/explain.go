@@ -29,7 +29,7 @@ func (e Explanation) Path() string {
 	if e.Route.Outcome != Stored && e.Route.Outcome != OnRoot {
 		return ""
 	}
-	return e.Route.path(e.shown)
+	return e.Route.Path(e.shown)
 }
 
 // String tells it rule by rule, a line each, and ends with where it leads.

@@ -6,13 +6,13 @@ import (
 	"github.com/tsdbridge/tsdbridge/storage/schema"
 )
 
-// defaultRule returns the one rule of a default tree.
-func defaultRule(id uint16) schema.TreeRule {
+// DefaultRule returns the one rule of a default tree.
+func DefaultRule(id uint16) schema.TreeRule {
 	return schema.TreeRule{TreeID: int(id), Type: ruleMetric, Separator: `\.`, Description: "the elements of the metric"}
 }
 
-// hasDefaultRule reports whether rules are those of a default tree: the one of defaultRule.
-func hasDefaultRule(rules []schema.TreeRule) bool {
+// HasDefaultRule reports whether rules are those of a default tree: the one of defaultRule.
+func HasDefaultRule(rules []schema.TreeRule) bool {
 	if len(rules) != 1 {
 		return false
 	}
@@ -20,9 +20,9 @@ func hasDefaultRule(rules []schema.TreeRule) bool {
 	return r.Type == ruleMetric && r.Separator == `\.` && r.Regex == "" && r.DisplayFormat == ""
 }
 
-// plainRoute returns the way to a metric under its own name. A name of nothing but dots is its own
+// PlainRoute returns the way to a metric under its own name. A name of nothing but dots is its own
 // leaf.
-func plainRoute(metric string) Route {
+func PlainRoute(metric string) Route {
 	elements := elementsOf(metric)
 	switch len(elements) {
 	case 0:
@@ -46,16 +46,16 @@ func elementsOf(metric string) []string {
 	return elements
 }
 
-// mostBranches is the greatest depth of a leaf. A branch's row contains its whole path, so that
+// MaxBranches is the greatest depth of a leaf. A branch's row contains its whole path, so that
 // rows grow with the square of the depth: a carbon line with 8000 dots would write half a gigabyte.
-const mostBranches = 64
+const MaxBranches = 64
 
 // shallow turns a path that is too deep into a leaf with dots in its name. Find treats each element
 // of it as if it were a branch.
 func shallow(r Route) Route {
-	if len(r.Branches) > mostBranches {
-		r.Leaf = strings.Join(append(r.Branches[mostBranches:len(r.Branches):len(r.Branches)], r.Leaf), ".")
-		r.Branches = r.Branches[:mostBranches]
+	if len(r.Branches) > MaxBranches {
+		r.Leaf = strings.Join(append(r.Branches[MaxBranches:len(r.Branches):len(r.Branches)], r.Leaf), ".")
+		r.Branches = r.Branches[:MaxBranches]
 	}
 	return r
 }

@@ -160,7 +160,7 @@ func (t *Tree) MostNames(s *storage.Series) int {
 					most += strings.Count(tag.Key, ".") + strings.Count(tag.Value, ".")
 				}
 			default:
-				most += mostBranches
+				most += MaxBranches
 			}
 		}
 	}

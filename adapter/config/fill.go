@@ -13,8 +13,8 @@ import (
 	"github.com/tsdbridge/tsdbridge/prometheus/pathlabel"
 	"github.com/tsdbridge/tsdbridge/storage/rollup"
 	"github.com/tsdbridge/tsdbridge/storage/rollup/job"
-	"github.com/tsdbridge/tsdbridge/translate"
 	"github.com/tsdbridge/tsdbridge/storage/schema/own"
+	"github.com/tsdbridge/tsdbridge/translate"
 )
 
 // A Fill is a rule in the configuration file about rollup tables that are filled from points.
