@@ -220,7 +220,6 @@ var tooLarge = map[string]int{
 	"graphite/eval":  51,
 	"opentsdb/api":   40,
 	"storage/pebble": 37,
-	"storage/write":  42,
 }
 
 // Each Go file that the documents name exists.

@@ -24,7 +24,7 @@ func (t *Table) put(ctx context.Context, b *storage.Batch) error {
 	w.reset(t)
 	w.load(b)
 	w.lock()
-	defer w.unlock()
+	defer w.held.unlock()
 	w.groupRows()
 	if err := w.build(ctx); err != nil {
 		return err
@@ -44,7 +44,7 @@ type tableAppend struct {
 	table   *Table
 	batch   *storage.Batch
 	entries []entry
-	locked  []*state
+	held    locks
 	rows    []rowWrite
 	points  []schema.Point
 	objects []own.Object
@@ -92,7 +92,7 @@ func (w *tableAppend) reset(s *Table) {
 	clear(w.coded)
 	clear(w.changes)
 	*w = tableAppend{
-		table: s, entries: w.entries[:0], locked: w.locked[:0], rows: w.rows[:0], points: w.points[:0],
+		table: s, entries: w.entries[:0], held: locks{w.held.locked[:0]}, rows: w.rows[:0], points: w.points[:0],
 		objects: w.objects[:0], keys: w.keys[:0], puts: w.puts[:0], coded: w.coded[:0], content: w.content, decoder: w.decoder, reconciler: w.reconciler,
 		changes: w.changes[:0],
 	}
@@ -120,18 +120,22 @@ func (w *tableAppend) lock() {
 	for _, e := range w.entries {
 		if e.ref != last {
 			st := w.table.states.Of(index.IDOf(e.ref))
-			st.mu.Lock()
-			w.locked = append(w.locked, st)
+			w.held.lock(st)
 			last = e.ref
 		}
 	}
 }
 
-func (w *tableAppend) unlock() {
-	for _, st := range w.locked {
+func (l *locks) lock(st *state) {
+	st.mu.Lock()
+	l.locked = append(l.locked, st)
+}
+
+func (l *locks) unlock() {
+	for _, st := range l.locked {
 		st.mu.Unlock()
 	}
-	w.locked = w.locked[:0]
+	l.locked = l.locked[:0]
 }
 
 // groupRows cuts the sorted entries into rows.
@@ -149,7 +153,7 @@ func (w *tableAppend) groupRows() {
 		if i == 0 || w.entries[i-1].ref != first.ref {
 			series++
 		}
-		w.addRow(first.ref, w.locked[series], base, w.entries[i:j])
+		w.addRow(first.ref, w.held.locked[series], base, w.entries[i:j])
 		i = j
 	}
 }
@@ -200,16 +204,16 @@ func (w *tableAppend) superseded(later []entry, time int64, kind storage.Kind) b
 		if e.time != time {
 			return false
 		}
-		if row.Replaces(w.kindOf(e), kind) {
+		if row.Replaces(kindOf(w.batch, e), kind) {
 			return true
 		}
 	}
 	return false
 }
 
-func (w *tableAppend) kindOf(e entry) storage.Kind {
-	if n := int(e.n) - len(w.batch.Refs); n >= 0 {
-		return w.batch.Objects[n].Kind
+func kindOf(b *storage.Batch, e entry) storage.Kind {
+	if n := int(e.n) - len(b.Refs); n >= 0 {
+		return b.Objects[n].Kind
 	}
 	return row.Number // or a float that is an object: both are the sample
 }
@@ -470,4 +474,9 @@ func (w *tableAppend) keepDays(ctx context.Context) error {
 		return fmt.Errorf("write the days of %d series: %w", len(wider), err)
 	}
 	return nil
+}
+
+// locks are the states of series that an append holds, in the order of their refs.
+type locks struct {
+	locked []*state
 }

@@ -82,12 +82,11 @@ func (g *forgetting) run(ctx context.Context) error {
 
 // A forgetting is one batch of Forget.
 type forgetting struct {
-	forest *Forest
-	index  *Index
-	series []NewSeries
-	gone   map[string]bool // their TSUIDs
-	// staying are series that are renamed and keep cells, by their columns
-	staying map[string][]string
+	forest  *Forest
+	index   *Index
+	series  []NewSeries
+	leaving leaving
+
 	// trusted is true when the index has every row of the table, so that the table is not asked.
 	trusted bool
 
@@ -109,10 +108,10 @@ type forgetting struct {
 func (f *Forest) beginForgetting(ctx context.Context, series []NewSeries) (g *forgetting, release func(), err error) {
 	g = &forgetting{
 		forest: f, series: series,
-		gone: make(map[string]bool, len(series)), seen: make(map[string]bool, len(series)), branches: map[string]bool{},
+		leaving: leaving{gone: make(map[string]bool, len(series))}, seen: make(map[string]bool, len(series)), branches: map[string]bool{},
 	}
 	for i := range series {
-		g.gone[string(series[i].TSUID)] = true
+		g.leaving.gone[string(series[i].TSUID)] = true
 	}
 	if err := g.route(ctx); err != nil {
 		return nil, nil, err
@@ -159,12 +158,12 @@ func (c *leafCell) id() string { return string(c.row()) + string(c.also(c.tsuid)
 func (c *leafCell) column() string { return string(c.row()) + string(c.leaf()) }
 
 // goneFrom are the TSUIDs of the series that are taken out of a cell.
-func (g *forgetting) goneFrom(c *leafCell) map[string]bool {
-	staying := g.staying[c.column()]
+func (l *leaving) goneFrom(c *leafCell) map[string]bool {
+	staying := l.staying[c.column()]
 	if len(staying) == 0 {
-		return g.gone
+		return l.gone
 	}
-	gone := maps.Clone(g.gone)
+	gone := maps.Clone(l.gone)
 	for _, tsuid := range staying {
 		delete(gone, tsuid)
 	}
@@ -271,7 +270,7 @@ func (g *forgetting) settle(certain bool) error {
 		}
 	}
 	f.complete = f.complete && len(f.unsure) < maxUnsure
-	for tsuid := range g.gone {
+	for tsuid := range g.leaving.gone {
 		for _, tree := range g.trees {
 			g.index.removeCollided(tree, []byte(tsuid))
 		}
@@ -298,4 +297,11 @@ func (g *forgetting) settleHeirs() error {
 		}
 	}
 	return nil
+}
+
+// leaving are the series that are forgotten, and those of them that stay on some paths.
+type leaving struct {
+	gone map[string]bool // their TSUIDs
+	// staying are series that are renamed and keep cells, by their columns
+	staying map[string][]string
 }

@@ -85,7 +85,7 @@ func (g *forgetting) findInIndex(ctx context.Context) error {
 		}
 		passed[column] = true
 		name := g.index.leafName(c)
-		if heir := g.index.heir(c, name, g.goneFrom(&c)); heir != nil {
+		if heir := g.index.heir(c, name, g.leaving.goneFrom(&c)); heir != nil {
 			if err := g.inherit(ctx, c, name, heir); err != nil {
 				return err
 			}
@@ -147,7 +147,7 @@ func (g *forgetting) findInRow(row kv.Row, cells []leafCell) {
 		}
 		value := cellOf(row, c.leaf())
 		holder, err := schema.ParseLeaf(value)
-		ours := err == nil && g.goneFrom(&c)[string(holder.TSUID)]
+		ours := err == nil && g.leaving.goneFrom(&c)[string(holder.TSUID)]
 		if value != nil && !ours {
 			if err == nil {
 				g.others = append(g.others, holding{c, holder})
@@ -159,7 +159,7 @@ func (g *forgetting) findInRow(row kv.Row, cells []leafCell) {
 		if ours {
 			name = holder.DisplayName
 		}
-		if heir := heirIn(row, c.hash, name, g.goneFrom(&c)); heir != nil {
+		if heir := heirIn(row, c.hash, name, g.leaving.goneFrom(&c)); heir != nil {
 			g.bequeath(c, *heir)
 		} else if ours {
 			g.changes.remove(c.row(), c.leaf(), 0)
@@ -214,7 +214,7 @@ func (g *forgetting) findCells(ctx context.Context) error {
 		if err != nil || !bytes.Equal(holder.TSUID, c.tsuid) {
 			continue
 		}
-		if g.index.heir(c, g.index.shown(holder.DisplayName), g.goneFrom(&c)) != nil {
+		if g.index.heir(c, g.index.shown(holder.DisplayName), g.leaving.goneFrom(&c)) != nil {
 			g.heirs = append(g.heirs, inheritance{cell: c, old: leaves[i].Value, leaf: schema.Leaf{DisplayName: holder.DisplayName}})
 		} else {
 			g.changes.remove(c.row(), leaves[i].Qualifier, leaves[i].Time)
@@ -239,7 +239,7 @@ func (g *forgetting) findFailures(ctx context.Context) error {
 		if err := g.findInFailures(ctx, schema.CollisionRow(tree), g.collisions(tree)); err != nil {
 			return err
 		}
-		if err := g.findInFailures(ctx, schema.NotMatchedRow(tree), g.refusals()); err != nil {
+		if err := g.findInFailures(ctx, schema.NotMatchedRow(tree), g.leaving.refusals()); err != nil {
 			return err
 		}
 	}
@@ -249,7 +249,7 @@ func (g *forgetting) findFailures(ctx context.Context) error {
 // collisions are the columns of the series in the row of collisions, and those of heirs, which have
 // collided no longer. The others became heirs before an interruption.
 func (g *forgetting) collisions(tree uint16) (qualifiers [][]byte) {
-	for tsuid := range g.gone {
+	for tsuid := range g.leaving.gone {
 		qualifiers = append(qualifiers, schema.CollisionQualifier([]byte(tsuid)), []byte(collidedPrefix+tsuid))
 	}
 	for _, h := range g.heirs {
@@ -266,8 +266,8 @@ func (g *forgetting) collisions(tree uint16) (qualifiers [][]byte) {
 	return slices.CompactFunc(qualifiers, bytes.Equal)
 }
 
-func (g *forgetting) refusals() (qualifiers [][]byte) {
-	for tsuid := range g.gone {
+func (l *leaving) refusals() (qualifiers [][]byte) {
+	for tsuid := range l.gone {
 		qualifiers = append(qualifiers, schema.NotMatchedQualifier([]byte(tsuid)))
 	}
 	return qualifiers

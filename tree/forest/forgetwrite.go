@@ -40,7 +40,7 @@ const noColumn = "tsdbridge.clock"
 // settleHeir puts the leaf of an heir in place of that of the forgotten series. Without an heir
 // that lives it deletes the leaf.
 func (g *forgetting) settleHeir(ctx context.Context, h *inheritance) error {
-	dead := maps.Clone(g.goneFrom(&h.cell))
+	dead := maps.Clone(g.leaving.goneFrom(&h.cell))
 	for h.done = true; ; {
 		tsuid := g.index.heir(h.cell, g.index.shown(h.leaf.DisplayName), dead)
 		if tsuid == nil {
@@ -268,7 +268,7 @@ func (g *forgetting) keepAbsent(ctx context.Context) error {
 	absent := g.cells[:0]
 	for i, c := range g.cells {
 		if held[i] {
-			delete(g.gone, string(c.tsuid))
+			delete(g.leaving.gone, string(c.tsuid))
 			continue
 		}
 		absent = append(absent, c)
@@ -304,7 +304,7 @@ func (g *forgetting) keepCollidedLeaf(ctx context.Context, tree uint16, tsuid []
 	if err != nil || cell == nil {
 		return err
 	}
-	delete(g.gone, string(tsuid))
+	delete(g.leaving.gone, string(tsuid))
 	leaves, _ := collidedLeaves(kv.Row{Key: row, Cells: []kv.Cell{*cell}})
 	g.collided = append(g.collided, leaves...)
 	return nil

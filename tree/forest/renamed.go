@@ -155,7 +155,7 @@ func (f *Forest) forgetExcept(ctx context.Context, series []NewSeries, p *places
 		return false, err
 	}
 	defer release()
-	g.staying = p.staying
+	g.leaving.staying = p.staying
 	written := f.writing()
 	g.cells = slices.DeleteFunc(g.cells, func(c leafCell) bool {
 		_, stays := p.cells[c.id()]

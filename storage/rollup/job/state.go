@@ -84,10 +84,10 @@ func (f *Filler) load(ctx context.Context) error {
 			first := before(now, rule.Back, i)
 			t := was[[2]string{rule.Name, i.Name}]
 			// a rule that goes further back than before begins anew; its first intervals may have begun since
-			if t == nil || t.From > first && t.From-first > daySeconds || t.Done%uint32(i.Seconds) != 0 || f.windows() && !t.Windows {
+			if t == nil || t.From > first && t.From-first > daySeconds || t.Done%uint32(i.Seconds) != 0 || f.o.windows() && !t.Windows {
 				t = &task{Rule: rule.Name, Interval: i.Name, From: first, Done: first}
 			}
-			t.Windows = f.windows()
+			t.Windows = f.o.windows()
 			f.late.passes(f.lastOf(t.Done) + 1) // whatever the clock says now
 			f.state.Tasks = append(f.state.Tasks, t)
 		}
@@ -99,7 +99,7 @@ func (f *Filler) load(ctx context.Context) error {
 // writes it after the values that it tells of, in the order of the engine.
 func (f *Filler) save(ctx context.Context) error {
 	f.saved = f.o.Now()
-	if f.shared() {
+	if f.o.shared() {
 		f.state.Owner, f.state.Until = f.owner, f.saved.Add(leaseTime).UnixMilli()
 	}
 	record, err := json.Marshal(&f.state)
@@ -107,7 +107,7 @@ func (f *Filler) save(ctx context.Context) error {
 		return err
 	}
 	c := f.column()
-	if !f.shared() {
+	if !f.o.shared() {
 		m := kv.Mutation{Key: c.Row, Puts: []kv.Put{{Qualifier: c.Qualifier, Value: record}}}
 		if err = f.o.DB.Put(ctx, c.Table, c.Family, []kv.Mutation{m}); err == nil {
 			f.record = record
