@@ -126,7 +126,7 @@ func New(o Options) (*Writer, error) {
 	w.flusher = &Flusher{db: o.DB, buffer: w.buffer, table: w.table, deleter: w.deleter, shared: w.shared, metrics: metrics}
 	w.deleter.open(w.buffer, &w.flusher.mu)
 	if w.shared != nil {
-		w.shared.buffer, w.shared.flushing = w.buffer, &w.flusher.mu
+		w.shared.usage.buffer, w.shared.flushing = w.buffer, &w.flusher.mu
 	}
 	return w, nil
 }
@@ -219,7 +219,7 @@ func (w *Writer) Replayed() error {
 func (w *Writer) unfinished() float64 {
 	n := w.deleter.count.Load()
 	if w.shared != nil {
-		n += w.shared.begun.Load()
+		n += w.shared.lessons.begun.Load()
 	}
 	return float64(n)
 }
@@ -257,9 +257,9 @@ func (s Steps) VerifyDue(ctx context.Context) error {
 // and looks once more at the rows of all that are done. It waits for a deletion that Run carries out.
 func (s Steps) FollowDeletions(ctx context.Context) error {
 	err := s.w.shared.step(ctx)
-	if taken := s.w.shared.take(ctx); taken != nil {
+	if taken := s.w.shared.running.take(ctx); taken != nil {
 		return errors.Join(err, taken)
 	}
-	defer s.w.shared.free()
+	defer s.w.shared.running.free()
 	return errors.Join(err, s.w.shared.learn(ctx), s.w.shared.goOnAll(ctx, s.w.o.Now().Add(everything)))
 }
