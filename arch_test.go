@@ -219,7 +219,6 @@ var tooLarge = map[string]int{
 	"graphite":       42,
 	"graphite/eval":  51,
 	"opentsdb/api":   40,
-	"storage/pebble": 37,
 }
 
 // Each Go file that the documents name exists.
