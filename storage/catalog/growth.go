@@ -17,7 +17,7 @@ func (cat *Catalog) Growth(ctx context.Context, q storage.GrowthQuery) (storage.
 	if from := cat.births.from.Load(); from > 0 {
 		g.Since = time.UnixMilli(from)
 	}
-	some := cat.index.Some(func(id index.ID) bool {
+	some := index.NewSome(cat.index.Len(), func(id index.ID) bool {
 		if !cat.registry.Of(id).Exists() {
 			return false
 		}
@@ -45,7 +45,7 @@ func (cat *Catalog) Silence(ctx context.Context, since, limit int) (storage.Sile
 		return s, err
 	}
 	s.Known = true
-	some := cat.index.Some(func(id index.ID) bool {
+	some := index.NewSome(cat.index.Len(), func(id index.ID) bool {
 		if !cat.registry.Of(id).Exists() {
 			return false
 		}
