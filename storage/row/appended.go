@@ -81,7 +81,7 @@ func (r *Reconciler) left(cell int) []schema.Point {
 // noteAppended remembers when each point of the append cell was acknowledged: now, if ages do not
 // tell. A TSD that appends to the cell changes its stamp; what it finds there keeps its times by
 // these ages.
-func (r *Reconciler) noteAppended(points []schema.Point, known []own.Age, stamp int64) {
+func (r *rewriting) noteAppended(points []schema.Point, known []own.Age, stamp int64) {
 	slices.SortFunc(known, func(a, b own.Age) int { return cmp.Compare(a.Offset, b.Offset) })
 	ages := make([]own.Age, len(points))
 	for i, p := range points {
@@ -96,7 +96,7 @@ func (r *Reconciler) noteAppended(points []schema.Point, known []own.Age, stamp 
 
 // dropAges deletes the cell of ages of an append cell that is put anew, unless other cells of the row
 // have the stamp too.
-func (r *Reconciler) dropAges(c *agedCell) {
+func (r *rewriting) dropAges(c *agedCell) {
 	if c.agesCell == nil || !slices.ContainsFunc(r.history.Cells, func(held kv.Cell) bool {
 		return held.Time == c.agesCell.Time && bytes.Equal(held.Qualifier, c.agesCell.Qualifier)
 	}) {

@@ -18,7 +18,7 @@ const RecentSpan = 60_000
 // stamp returns the time that the pending samples are put with: that of the last acknowledgement.
 // Samples that are acknowledged only now get the time of the region server (0), as a TSD's do,
 // unless the row has something that this would not be newer than.
-func (r *Reconciler) stamp(p *Pending) int64 {
+func (r *settling) stamp(p *Pending) int64 {
 	if !p.Now {
 		stamp := int64(0)
 		for _, a := range r.wonAges {
@@ -36,8 +36,17 @@ func (r *Reconciler) stamp(p *Pending) int64 {
 	return max(p.Clock, newest+1)
 }
 
+// rewriting is a row that was read, and what is written of it.
+type rewriting struct {
+	agedRow
+	clock    int64
+	compacts bool // nothing new is put
+	noted    []notedAges
+	mutation Reconciled
+}
+
 // free returns the least time, from stamp on, with which puts of these qualifiers will be read.
-func (r *Reconciler) free(puts []kv.Put, stamp int64) int64 {
+func (r *rewriting) free(puts []kv.Put, stamp int64) int64 {
 	if stamp == 0 {
 		if long := max(r.clock-RecentSpan, 1); r.free(puts, long) == long {
 			return 0
@@ -72,7 +81,7 @@ func (r *Reconciler) free(puts []kv.Put, stamp int64) int64 {
 
 // freeWithAges is free for puts that may need a cell of ages: one that stands in the row must not
 // be put over, and one that was deleted stays hidden.
-func (r *Reconciler) freeWithAges(puts []kv.Put, stamp int64) int64 {
+func (r *rewriting) freeWithAges(puts []kv.Put, stamp int64) int64 {
 	for {
 		if stamp = r.free(puts, stamp); stamp == 0 || !r.hadAges(stamp) {
 			return stamp
@@ -86,7 +95,7 @@ func (r *Reconciler) freeWithAges(puts []kv.Put, stamp int64) int64 {
 // change by it, and does not put anew what is gone. Of writes that is a compaction. It reads no
 // stamps of now, so a stamp of now is not raised for a write: that would be the future, in which a
 // TSD puts with it.
-func (r *Reconciler) freeToWrite(puts []kv.Put, stamp int64) int64 {
+func (r *rewriting) freeToWrite(puts []kv.Put, stamp int64) int64 {
 	for {
 		if stamp = r.freeWithAges(puts, stamp); stamp == 0 || !r.erasing && (stamp >= r.clock || r.compacts) {
 			return stamp
@@ -100,7 +109,7 @@ func (r *Reconciler) freeToWrite(puts []kv.Put, stamp int64) int64 {
 }
 
 // unused returns the least time, from stamp on, that no cell of the row has or had.
-func (r *Reconciler) unused(stamp int64) int64 {
+func (r *rewriting) unused(stamp int64) int64 {
 	var used []int64
 	for _, cells := range [][]kv.Cell{r.history.Cells, r.history.Hidden} {
 		for i := range cells {
@@ -120,14 +129,14 @@ func (r *Reconciler) unused(stamp int64) int64 {
 
 // hadAges reports whether the cell of ages of a stamp stands in the row or was deleted from it, as
 // a compaction does: one that was put again would be hidden.
-func (r *Reconciler) hadAges(stamp int64) bool {
+func (r *rewriting) hadAges(stamp int64) bool {
 	q, _ := own.AppendAgesCell(nil, nil, stamp, nil)
 	_, ok := slices.BinarySearchFunc(r.history.Cells, q, func(c kv.Cell, q []byte) int { return bytes.Compare(c.Qualifier, q) })
 	return ok || len(r.past.tombstones.of(q)) > 0
 }
 
 // cellAt finds the cell with a qualifier.
-func (r *Reconciler) cellAt(qualifier []byte) (int, bool) {
+func (r *rewriting) cellAt(qualifier []byte) (int, bool) {
 	return slices.BinarySearchFunc(r.cells, qualifier, func(c agedCell, q []byte) int { return bytes.Compare(c.Qualifier, q) })
 }
 
@@ -188,12 +197,12 @@ func agesOf(r *Reconciler, c *agedCell, points []schema.Point) []own.Age {
 
 // delete deletes a cell, with what it replaced before. What is put with its qualifier takes its
 // place anyway.
-func (r *Reconciler) delete(c *agedCell) {
+func (r *rewriting) delete(c *agedCell) {
 	r.mutation.Deletes = kv.DeletesOf(r.mutation.Deletes, []kv.Cell{c.Cell})
 }
 
 // put adds cells to the mutation.
-func (r *Reconciler) put(puts []kv.Put, stamp int64) {
+func (r *rewriting) put(puts []kv.Put, stamp int64) {
 	for _, p := range puts {
 		p.Time = stamp
 		r.mutation.Puts = append(r.mutation.Puts, p)
@@ -202,7 +211,7 @@ func (r *Reconciler) put(puts []kv.Put, stamp int64) {
 
 // finish leaves one change of each qualifier: what is put is not deleted as well, and of two puts,
 // which hold the same, the later one stays.
-func (r *Reconciler) finish() {
+func (r *rewriting) finish() {
 	m := &r.mutation
 	slices.SortStableFunc(m.Puts, func(a, b kv.Put) int {
 		return cmp.Or(bytes.Compare(a.Qualifier, b.Qualifier), compareStamps(b.Time, a.Time))
@@ -321,7 +330,7 @@ func (r *Reconciler) putNew(stamp int64) {
 }
 
 // noteAges remembers when what is put with a stamp was acknowledged.
-func (r *Reconciler) noteAges(ages []own.Age, stamp int64) {
+func (r *rewriting) noteAges(ages []own.Age, stamp int64) {
 	if stamp == 0 || len(ages) == 0 {
 		return
 	}
@@ -337,7 +346,7 @@ func (r *Reconciler) noteAges(ages []own.Age, stamp int64) {
 }
 
 // putAges adds the cells of ages of what was put, where its stamp does not tell enough.
-func (r *Reconciler) putAges() {
+func (r *rewriting) putAges() {
 	for _, n := range r.noted {
 		oldest, newest := int64(math.MaxInt64), int64(0)
 		for _, a := range n.ages {
