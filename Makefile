@@ -119,7 +119,7 @@ soak:      ## everything at once for SOAK_TIME, with restarts, within a limit of
 	cd e2e && $(GO) run ./bench soak -time $(SOAK_TIME) $(BENCH)
 
 bench-go:  ## the benchmarks of the packages
-	$(GO) test -run '^$$' -bench . -benchmem ./prometheus/... ./graphite/... ./storage/... ./translate ./tree
+	$(GO) test -run '^$$' -bench . -benchmem ./prometheus/... ./graphite/... ./storage/... ./translate ./tree/...
 
 LINT = $(GO) tool -modfile=tools/go.mod golangci-lint
 

@@ -39,7 +39,7 @@ import (
 	"github.com/tsdbridge/tsdbridge/storage/kv"
 	"github.com/tsdbridge/tsdbridge/storage/store"
 	"github.com/tsdbridge/tsdbridge/translate"
-	"github.com/tsdbridge/tsdbridge/tree"
+	"github.com/tsdbridge/tsdbridge/tree/forest"
 	"github.com/tsdbridge/tsdbridge/web"
 )
 
@@ -49,7 +49,7 @@ type Adapter struct {
 	db         kv.KV
 	engine     io.Closer // of db
 	store      *store.Store
-	trees      *tree.Service
+	trees      *forest.Service
 	graphite   *graphite.Server // nil before it was made
 	prometheus *prom.Server
 	opentsdb   *opentsdb.Server // nil before it was made

@@ -9,13 +9,13 @@ import (
 	"github.com/tsdbridge/tsdbridge/storage/kv"
 	"github.com/tsdbridge/tsdbridge/storage/store"
 	"github.com/tsdbridge/tsdbridge/translate"
-	"github.com/tsdbridge/tsdbridge/tree"
+	"github.com/tsdbridge/tsdbridge/tree/forest"
 )
 
 // checkers check the tables, each table one of them.
 type checkers struct {
 	store *fsck.Checker
-	trees *tree.Checker
+	trees *forest.Checker
 	tree  string // the table
 }
 
@@ -39,7 +39,7 @@ func (c checkers) Check(ctx context.Context, s fsck.Stretch, q fsck.Query, repor
 
 // checkers returns those of some tables. With mends, trees may be changed.
 func (o Options) checkers(db kv.KV, store *store.Store, names *translate.Translator, mends bool) checkers {
-	trees := tree.NewChecker(db, tree.CheckOptions{Options: o.treeOptions(names), MetaTable: o.TableMeta, Catalog: store.Catalog(), Mends: mends})
+	trees := forest.NewChecker(db, forest.CheckOptions{Options: o.treeOptions(names), MetaTable: o.TableMeta, Catalog: store.Catalog(), Mends: mends})
 	return checkers{store.Fsck(o.archives()), trees, o.TableTree}
 }
 

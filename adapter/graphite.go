@@ -8,16 +8,16 @@ import (
 	"github.com/tsdbridge/tsdbridge/graphite"
 	"github.com/tsdbridge/tsdbridge/storage"
 	"github.com/tsdbridge/tsdbridge/storage/kv"
-	"github.com/tsdbridge/tsdbridge/tree"
+	"github.com/tsdbridge/tsdbridge/tree/forest"
 )
 
 // newTrees returns the trees of the process.
-func (a *Adapter) newTrees(db kv.KV) (*tree.Service, error) {
+func (a *Adapter) newTrees(db kv.KV) (*forest.Service, error) {
 	declared, err := a.o.Graphite.definitions()
 	if err != nil {
 		return nil, err
 	}
-	return tree.NewService(db, tree.ServiceOptions{
+	return forest.NewService(db, forest.ServiceOptions{
 		Forest: a.o.treeOptions(a.names), Declared: declared, Sources: a.o.Graphite.sources(), InTable: a.o.Graphite.TreeIndex == TreeIndexTable, Refresh: a.o.IndexRefresh,
 		Logger: a.o.Logger, Registerer: a.registry, Now: a.o.Now,
 	}), nil

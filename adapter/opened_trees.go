@@ -15,7 +15,7 @@ import (
 	"github.com/tsdbridge/tsdbridge/storage/store"
 	"github.com/tsdbridge/tsdbridge/storage/write"
 	"github.com/tsdbridge/tsdbridge/translate"
-	"github.com/tsdbridge/tsdbridge/tree"
+	"github.com/tsdbridge/tsdbridge/tree/forest"
 )
 
 // OpenedTrees are the trees of tables that no adapter has open.
@@ -57,7 +57,7 @@ func (o Options) OpenTrees() (*OpenedTrees, error) {
 	if err != nil {
 		return nil, errors.Join(err, engine.Close())
 	}
-	t := &OpenedTrees{Printer: o.treePrinter(tree.New(db, o.treeOptions(names)), tables, names, db), o: o, engine: engine, tables: tables}
+	t := &OpenedTrees{Printer: o.treePrinter(forest.New(db, o.treeOptions(names)), tables, names, db), o: o, engine: engine, tables: tables}
 	t.Alone = true
 	return t, nil
 }
@@ -71,16 +71,16 @@ func (t *OpenedTrees) Declare(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	return tree.Declare(ctx, t.DB, t.Table, declared)
+	return forest.Declare(ctx, t.DB, t.Table, declared)
 }
 
 // Sync appends the existing series to the trees that are enabled.
-func (t *OpenedTrees) Sync(ctx context.Context, so tree.SyncOptions) (tree.SyncReport, error) {
-	return tree.Sync(ctx, t.DB, t.o.treeOptions(t.Names), t.tables.Catalog(), so)
+func (t *OpenedTrees) Sync(ctx context.Context, so forest.SyncOptions) (forest.SyncReport, error) {
+	return forest.Sync(ctx, t.DB, t.o.treeOptions(t.Names), t.tables.Catalog(), so)
 }
 
 // treePrinter explains and prints the trees of a forest.
-func (o Options) treePrinter(forest *tree.Forest, store *store.Store, names *translate.Translator, db kv.KV) trees.Printer {
+func (o Options) treePrinter(forest *forest.Forest, store *store.Store, names *translate.Translator, db kv.KV) trees.Printer {
 	return trees.Printer{Explainer: trees.Explainer{Forest: forest, Store: store.Catalog(), Names: names}, DB: db, Table: o.TableTree}
 }
 
@@ -88,8 +88,8 @@ func (o Options) treePrinter(forest *tree.Forest, store *store.Store, names *tra
 const askAdapter = "a running adapter answers the same at /api/v1/status/trees and /api/v1/status/trees/test?name=NAME"
 
 // treeOptions returns the options of a forest over the tables.
-func (o Options) treeOptions(names *translate.Translator) tree.Options {
-	t := tree.DefaultOptions()
+func (o Options) treeOptions(names *translate.Translator) forest.Options {
+	t := forest.DefaultOptions()
 	t.TreeTable, t.UIDTable, t.Exclusive = o.TableTree, o.TableUID, o.Engine != EngineHBase
 	t.Shown, t.Plain, t.DefaultTree, t.Inverse = translate.Shown, names.Plain, o.Graphite.DefaultTree, o.Graphite.inverts
 	t.Stored, t.Rest = names.FromShown, names.RestOf

@@ -20,7 +20,7 @@ import (
 	"github.com/tsdbridge/tsdbridge/storage/kv"
 	"github.com/tsdbridge/tsdbridge/storage/store"
 	"github.com/tsdbridge/tsdbridge/translate"
-	"github.com/tsdbridge/tsdbridge/tree"
+	"github.com/tsdbridge/tsdbridge/tree/forest"
 )
 
 // Importer returns what stores OpenTSDB's import text.
@@ -124,7 +124,7 @@ func (a *Adapter) Store() *store.Store { return a.store }
 func (a *Adapter) Tables() kv.KV { return a.db }
 
 // Trees returns the trees.
-func (a *Adapter) Trees() *tree.Service { return a.trees }
+func (a *Adapter) Trees() *forest.Service { return a.trees }
 
 // Names returns the translator of names.
 func (a *Adapter) Names() *translate.Translator { return a.names }

@@ -15,29 +15,30 @@ import (
 
 	"github.com/tsdbridge/tsdbridge/storage"
 	"github.com/tsdbridge/tsdbridge/tree"
+	"github.com/tsdbridge/tsdbridge/tree/forest"
 )
 
 // trees has a Find that the test defines.
 type trees struct {
-	find func(ctx context.Context) ([]tree.Node, error)
+	find func(ctx context.Context) ([]forest.Node, error)
 }
 
-func (t trees) Find(ctx context.Context, _ string, _ tree.FindOptions) ([]tree.Node, error) {
+func (t trees) Find(ctx context.Context, _ string, _ forest.FindOptions) ([]forest.Node, error) {
 	return t.find(ctx)
 }
 
-func (t trees) Edition() (tree.Edition, bool) { return tree.Edition{}, false }
+func (t trees) Edition() (forest.Edition, bool) { return forest.Edition{}, false }
 
 func (t trees) Display(uint16) (tree.Display, bool) { return tree.Display{}, false }
 
-func withTrees(find func(context.Context) ([]tree.Node, error)) func(*apiOptions) {
+func withTrees(find func(context.Context) ([]forest.Node, error)) func(*apiOptions) {
 	return func(o *apiOptions) { o.Trees = trees{find} }
 }
 
 // A panic fails only its request, and is logged with the query.
 func TestPanic(t *testing.T) {
 	var log bytes.Buffer
-	w := newWeb(t, withTrees(func(context.Context) ([]tree.Node, error) { panic("gremlin") }), func(o *apiOptions) {
+	w := newWeb(t, withTrees(func(context.Context) ([]forest.Node, error) { panic("gremlin") }), func(o *apiOptions) {
 		o.Logger, o.Limits.Concurrency = slog.New(slog.NewTextHandler(&log, nil)), 1
 	})
 	for range 3 { // a slot that is not released would block the second
@@ -57,7 +58,7 @@ func TestErrorsOfTheStore(t *testing.T) {
 	}{
 		{storage.ErrNotReady, 503}, {storage.ErrLimit, 422}, {storage.ErrInvalid, 400}, {errors.New("region lost"), 503}, {storage.ErrDamaged, 500}, {context.DeadlineExceeded, 503},
 	} {
-		w := newWeb(t, withTrees(func(context.Context) ([]tree.Node, error) { return nil, c.err }))
+		w := newWeb(t, withTrees(func(context.Context) ([]forest.Node, error) { return nil, c.err }))
 		for _, url := range []string{"/metrics/find?query=*", "/metrics/expand?query=*", "/metrics/index.json", "/render?target=a&format=json"} {
 			if got := w.get(url); got.Code != c.status {
 				t.Errorf("%v: %s has status %d, want %d", c.err, url, got.Code, c.status)
@@ -69,7 +70,7 @@ func TestErrorsOfTheStore(t *testing.T) {
 // A request ends at its timeout, which includes waiting for a slot, and when its client leaves.
 func TestTimeout(t *testing.T) {
 	entered := make(chan struct{}, 1)
-	w := newWeb(t, withTrees(func(ctx context.Context) ([]tree.Node, error) {
+	w := newWeb(t, withTrees(func(ctx context.Context) ([]forest.Node, error) {
 		entered <- struct{}{}
 		<-ctx.Done()
 		return nil, ctx.Err()

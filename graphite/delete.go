@@ -16,7 +16,7 @@ import (
 	"github.com/tsdbridge/tsdbridge/internal/budget"
 	"github.com/tsdbridge/tsdbridge/storage"
 	"github.com/tsdbridge/tsdbridge/translate"
-	"github.com/tsdbridge/tsdbridge/tree"
+	"github.com/tsdbridge/tsdbridge/tree/forest"
 )
 
 // Deleter deletes series with their points, or only series that have none. A store.Store is one.
@@ -77,7 +77,7 @@ func dryRun(f form) (bool, error) {
 // leaves returns the paths of the leaves that a pattern matches, or the tagged series whose canonical
 // name it is, with their series.
 func (a *api) leaves(ctx context.Context, query string) (names []string, refs []storage.Ref, err error) {
-	nodes, err := source.FindPaths(ctx, a.o.Trees, query, tree.FindOptions{Leaves: true, Limit: a.o.Limits.Nodes})
+	nodes, err := source.FindPaths(ctx, a.o.Trees, query, forest.FindOptions{Leaves: true, Limit: a.o.Limits.Nodes})
 	if err != nil {
 		return nil, nil, err
 	}

@@ -10,7 +10,7 @@ import (
 
 	"github.com/tsdbridge/tsdbridge/internal/budget"
 	"github.com/tsdbridge/tsdbridge/translate"
-	"github.com/tsdbridge/tsdbridge/tree"
+	"github.com/tsdbridge/tsdbridge/tree/forest"
 )
 
 // A findNode is a branch or a leaf that a pattern matches; a path that is both is two nodes.
@@ -168,7 +168,7 @@ func (a *api) lookUp(ctx context.Context, query string) ([]findNode, error) {
 	var nodes []findNode
 	parent, only := emptyEnd(query)
 	if !only {
-		found, err := a.shown(ctx, query, tree.FindOptions{Limit: a.o.Limits.Nodes})
+		found, err := a.shown(ctx, query, forest.FindOptions{Limit: a.o.Limits.Nodes})
 		if err != nil {
 			return nil, err
 		}
@@ -187,7 +187,7 @@ func (a *api) lookUp(ctx context.Context, query string) ([]findNode, error) {
 		return nodes, nil
 	}
 	// To graphite-web's walk over directories, a name that is empty is the directory itself.
-	found, err := a.o.Trees.Find(ctx, parent, tree.FindOptions{Limit: a.o.Limits.Nodes})
+	found, err := a.o.Trees.Find(ctx, parent, forest.FindOptions{Limit: a.o.Limits.Nodes})
 	if err != nil {
 		return nil, err
 	}
@@ -213,7 +213,7 @@ func (a *api) taggedNode(ctx context.Context, query string) ([]findNode, error) 
 	return []findNode{{path: query, name: query[strings.LastIndexByte(query, '.')+1:], leaf: true}}, nil
 }
 
-func appendNodes(nodes []findNode, n tree.Node) []findNode {
+func appendNodes(nodes []findNode, n forest.Node) []findNode {
 	name := n.Path[strings.LastIndexByte(n.Path, '.')+1:]
 	if n.Branch {
 		nodes = append(nodes, findNode{path: n.Path, name: name})

@@ -8,7 +8,7 @@ import (
 
 	"github.com/tsdbridge/tsdbridge/graphite/source"
 	"github.com/tsdbridge/tsdbridge/storage"
-	"github.com/tsdbridge/tsdbridge/tree"
+	"github.com/tsdbridge/tsdbridge/tree/forest"
 )
 
 // hideChunk is how many series are asked at once for their newest point.
@@ -16,7 +16,7 @@ const hideChunk = 1024
 
 // shown returns the nodes that a pattern matches, without leaves whose newest point is older than
 // --graphite.hide-after, and without branches that have no other leaves.
-func (a *api) shown(ctx context.Context, query string, options tree.FindOptions) ([]tree.Node, error) {
+func (a *api) shown(ctx context.Context, query string, options forest.FindOptions) ([]forest.Node, error) {
 	nodes, err := source.FindPaths(ctx, a.o.Trees, query, options)
 	if err != nil || a.o.HideAfter <= 0 {
 		return nodes, err
@@ -31,7 +31,7 @@ func (a *api) shown(ctx context.Context, query string, options tree.FindOptions)
 	for i := range nodes {
 		nodes[i].Branch = nodes[i].Branch && h.branches[nodes[i].Path]
 	}
-	return slices.DeleteFunc(nodes, func(n tree.Node) bool { return !n.Branch && len(n.Series) == 0 }), nil
+	return slices.DeleteFunc(nodes, func(n forest.Node) bool { return !n.Branch && len(n.Series) == 0 }), nil
 }
 
 // latelyKept is how many series are remembered that have sent lately, over requests: a series that sent at some
@@ -40,8 +40,8 @@ const latelyKept = 1 << 17
 
 // A lateBranch is a branch below which a leaf was found that had sent lately.
 type lateBranch struct {
-	newest  int64        // a time of a point of the leaf, in epoch milliseconds
-	edition tree.Edition // of the trees, before the leaf was found
+	newest  int64          // a time of a point of the leaf, in epoch milliseconds
+	edition forest.Edition // of the trees, before the leaf was found
 }
 
 // branchesKept is how many bytes the branches that are remembered take, and branchBytes is how many
@@ -57,7 +57,7 @@ type hider struct {
 
 	since    int64           // the newest point of a leaf that is shown is not before it, in epoch milliseconds
 	branches map[string]bool // by their paths: whether they have one
-	edition  tree.Edition    // of the trees when the search began
+	edition  forest.Edition  // of the trees when the search began
 	editions bool            // it is known: branches can be remembered
 }
 
@@ -82,7 +82,7 @@ func (h *hider) note(path, tsuid string) {
 }
 
 // leaves takes the series that are hidden out of nodes.
-func (h *hider) leaves(ctx context.Context, nodes []tree.Node) error {
+func (h *hider) leaves(ctx context.Context, nodes []forest.Node) error {
 	var tsuids [][]byte
 	for _, n := range nodes {
 		tsuids = append(tsuids, n.Series...)
@@ -114,7 +114,7 @@ const (
 )
 
 // look goes through the leaves below branches until each has one that is shown, or has no more.
-func (h *hider) look(ctx context.Context, nodes []tree.Node) (err error) {
+func (h *hider) look(ctx context.Context, nodes []forest.Node) (err error) {
 	var open []string
 	for _, n := range nodes {
 		switch {
@@ -176,7 +176,7 @@ func (h *hider) below(ctx context.Context, path string, first int) (tsuids [][]b
 		}
 		return r
 	}, path) + ".**"
-	nodes, err := h.o.Trees.Find(ctx, pattern, tree.FindOptions{Leaves: true, First: first})
+	nodes, err := h.o.Trees.Find(ctx, pattern, forest.FindOptions{Leaves: true, First: first})
 	found := 0
 	for _, n := range nodes {
 		if found += len(n.Series); strings.HasPrefix(n.Path, path+".") {

@@ -1,13 +1,15 @@
 package graphite
 
-import "github.com/tsdbridge/tsdbridge/tree"
+import (
+	"github.com/tsdbridge/tsdbridge/tree/forest"
+)
 
 // index answers /metrics/index.json: the paths of all leaves. Tagged series have none.
 func (a *api) index(r *request) (*reply, error) {
 	if _, err := r.form.integer("local", 0); err != nil {
 		return nil, err
 	}
-	nodes, err := a.shown(r.Context(), "**", tree.FindOptions{Leaves: true, Limit: a.o.Limits.Nodes})
+	nodes, err := a.shown(r.Context(), "**", forest.FindOptions{Leaves: true, Limit: a.o.Limits.Nodes})
 	if err != nil {
 		return nil, err
 	}

@@ -13,6 +13,7 @@ import (
 
 	"github.com/tsdbridge/tsdbridge/storage"
 	"github.com/tsdbridge/tsdbridge/tree"
+	"github.com/tsdbridge/tsdbridge/tree/forest"
 )
 
 // newSeveral returns the API over a tree with paths of several series: each has a point a minute,
@@ -26,7 +27,7 @@ func newSeveral(t *testing.T, sum bool) *web {
 	}
 	definition := template.Definition("servers")
 	definition.Sum = sum
-	if _, err := tree.NewDefinitions(w.DB, "tsdb-tree").Declare(t.Context(), definition); err != nil {
+	if _, err := forest.NewDefinitions(w.DB, "tsdb-tree").Declare(t.Context(), definition); err != nil {
 		t.Fatal(err)
 	}
 	if err := w.Trees.LoadTrees(t.Context()); err != nil {

@@ -34,7 +34,7 @@ import (
 	"github.com/tsdbridge/tsdbridge/opentsdb/query"
 	"github.com/tsdbridge/tsdbridge/storage"
 	"github.com/tsdbridge/tsdbridge/storage/schema"
-	"github.com/tsdbridge/tsdbridge/tree"
+	"github.com/tsdbridge/tsdbridge/tree/forest"
 )
 
 // A Catalog knows series and their UIDs; that of a store is one.
@@ -113,7 +113,7 @@ type Options struct {
 	}
 	Rollup put.RollupConfig
 	// Trees are those of the process; Documents describe series.
-	Trees *tree.Service
+	Trees *forest.Service
 	// Metadata are the documents that clients edit.
 	Metadata  api.Metadata
 	Documents api.Documents
@@ -227,7 +227,7 @@ func (o Options) location() *time.Location {
 	return zone
 }
 
-func (o Options) trees() *tree.Editor {
+func (o Options) trees() *forest.Editor {
 	if o.Trees == nil {
 		return nil
 	}

@@ -19,7 +19,7 @@ import (
 	"github.com/tsdbridge/tsdbridge/storage/schema"
 	"github.com/tsdbridge/tsdbridge/storage/store"
 	"github.com/tsdbridge/tsdbridge/storage/storetest"
-	"github.com/tsdbridge/tsdbridge/tree"
+	"github.com/tsdbridge/tsdbridge/tree/forest"
 )
 
 // A treeProcess is a process that answers the API over tables.
@@ -28,12 +28,12 @@ type treeProcess struct {
 	handler http.Handler
 }
 
-func startTreeProcess(t *testing.T, db kv.KV, change ...func(*tree.ServiceOptions)) *treeProcess {
+func startTreeProcess(t *testing.T, db kv.KV, change ...func(*forest.ServiceOptions)) *treeProcess {
 	t.Helper()
 	return startTreeProcessWith(t, db, true, change...)
 }
 
-func startTreeProcessWith(t *testing.T, db kv.KV, edits bool, change ...func(*tree.ServiceOptions)) *treeProcess {
+func startTreeProcessWith(t *testing.T, db kv.KV, edits bool, change ...func(*forest.ServiceOptions)) *treeProcess {
 	t.Helper()
 	store, trees := openTrees(t, db, change...)
 	o := serverOptions("")

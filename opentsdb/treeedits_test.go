@@ -16,6 +16,7 @@ import (
 	"github.com/tsdbridge/tsdbridge/storage/schema"
 	"github.com/tsdbridge/tsdbridge/storage/storetest"
 	"github.com/tsdbridge/tsdbridge/tree"
+	"github.com/tsdbridge/tsdbridge/tree/forest"
 )
 
 // want fails the test unless an answer has a status and contains a text.
@@ -66,7 +67,7 @@ func TestDeclaredTreesStay(t *testing.T) {
 		t.Fatal(err)
 	}
 	const flag = "--graphite.template=servers.{host}.{metric...}"
-	p := startTreeProcess(t, kv.NewMem(storetest.Tables()...), func(o *tree.ServiceOptions) {
+	p := startTreeProcess(t, kv.NewMem(storetest.Tables()...), func(o *forest.ServiceOptions) {
 		o.Declared, o.Sources = []tree.Definition{template.Definition("servers")}, map[string]string{"servers": flag}
 	})
 	_, before := p.ask(http.MethodGet, "/api/tree", "")

@@ -12,22 +12,22 @@ import (
 	"github.com/tsdbridge/tsdbridge/storage/kv"
 	"github.com/tsdbridge/tsdbridge/storage/store"
 	"github.com/tsdbridge/tsdbridge/storage/storetest"
-	"github.com/tsdbridge/tsdbridge/tree"
+	"github.com/tsdbridge/tsdbridge/tree/forest"
 )
 
 // openTrees opens a store over tables that no other process has, and runs its trees. They are not looked at again,
 // which would fill a tree that was cleared.
-func openTrees(t *testing.T, db kv.KV, change ...func(*tree.ServiceOptions)) (*store.Store, *tree.Service) {
+func openTrees(t *testing.T, db kv.KV, change ...func(*forest.ServiceOptions)) (*store.Store, *forest.Service) {
 	t.Helper()
-	o := tree.ServiceOptions{
-		Forest: tree.DefaultOptions(), Refresh: time.Hour, Logger: slog.New(slog.DiscardHandler),
+	o := forest.ServiceOptions{
+		Forest: forest.DefaultOptions(), Refresh: time.Hour, Logger: slog.New(slog.DiscardHandler),
 		Registerer: prometheus.NewRegistry(), Now: time.Now,
 	}
 	o.Forest.Exclusive = true
 	for _, c := range change {
 		c(&o)
 	}
-	trees := tree.NewService(db, o)
+	trees := forest.NewService(db, o)
 	store := storetest.Open(t, db, func(so *store.Options) { so.Observer = trees })
 	trees.Follow(store.Catalog(), store.Series)
 	ctx, end := context.WithCancel(context.Background())

@@ -73,14 +73,14 @@ func (t *Translator) tagFilter(label string, a accepted) storage.Filter {
 	case a.finite:
 		f.Values = t.tagValues(a.values)
 	case !a.any:
-		f.Match = t.triesModes(a.matches)
+		f.Match = t.modes.triesModes(a.matches)
 	}
 	return f
 }
 
 // triesModes returns a function that tries a stored value in every mode.
-func (t *Translator) triesModes(matches func(string) bool) func(string) bool {
+func (m *modes) triesModes(matches func(string) bool) func(string) bool {
 	return func(stored string) bool {
-		return matches(Literal.labelValue(stored)) || t.compat && matches(Compat.labelValue(stored))
+		return matches(Literal.labelValue(stored)) || m.compat && matches(Compat.labelValue(stored))
 	}
 }

@@ -55,7 +55,7 @@ func (t *Translator) tagValues(values []string) []string {
 			continue
 		}
 		for _, c := range []string{escapeLiteral(value), escape(value), value} {
-			if isStorable(c) && t.shows(c, value) {
+			if isStorable(c) && t.modes.shows(c, value) {
 				stored = append(stored, c)
 			}
 		}
@@ -64,8 +64,8 @@ func (t *Translator) tagValues(values []string) []string {
 }
 
 // shows reports whether a stored value shows as value in any mode.
-func (t *Translator) shows(stored, value string) bool {
-	return Literal.labelValue(stored) == value || t.compat && Compat.labelValue(stored) == value
+func (m *modes) shows(stored, value string) bool {
+	return Literal.labelValue(stored) == value || m.compat && Compat.labelValue(stored) == value
 }
 
 // isStorable reports whether s may be the text of a stored name (see storage.Series).

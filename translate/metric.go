@@ -13,13 +13,13 @@ const (
 
 // metric returns the stored metric of a name and the mode of its series' values.
 func (t *Translator) metric(name string) (stored string, mode Mode) {
-	mode = t.mode(name)
+	mode = t.modes.mode(name)
 	switch {
 	case name == "":
 		stored = noMetric
 	case mode == Compat:
 		stored = escape(name)
-	case t.isCompat(name):
+	case t.modes.isCompat(name):
 		// A literal name that would be taken for another one's compat form.
 		stored = literalPrefix + escape(name)
 	default:
@@ -32,12 +32,12 @@ func (t *Translator) metric(name string) (stored string, mode Mode) {
 }
 
 // isCompat reports whether a metric is the stored form of a compat name.
-func (t *Translator) isCompat(stored string) bool {
-	if !t.compat {
+func (m *modes) isCompat(stored string) bool {
+	if !m.compat {
 		return false
 	}
 	name, ok := unescape(stored)
-	return ok && t.mode(name) == Compat
+	return ok && m.mode(name) == Compat
 }
 
 // name is the inverse of metric, from the metric alone. A metric that no name is stored as is
@@ -45,9 +45,9 @@ func (t *Translator) isCompat(stored string) bool {
 // left such a metric.
 func (t *Translator) name(stored string) (name string, mode Mode) {
 	if stored == noMetric {
-		return "", t.mode("")
+		return "", t.modes.mode("")
 	}
-	if !t.compat && !strings.Contains(stored, literalPrefix) {
+	if !t.modes.compat && !strings.Contains(stored, literalPrefix) {
 		return stored, Literal
 	}
 	if name := showElements(stored); name != "" {

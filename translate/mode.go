@@ -75,14 +75,20 @@ func (r Rule) compile() (rule, error) {
 }
 
 // mode returns the mode of a metric name.
-func (t *Translator) mode(name string) Mode {
-	if !t.compat {
+func (m *modes) mode(name string) Mode {
+	if !m.compat {
 		return Literal
 	}
-	for _, r := range t.rules {
+	for _, r := range m.rules {
 		if r.pattern.MatchString(name) {
 			return r.mode
 		}
 	}
 	return Literal
+}
+
+// modes decides the mode of a metric name.
+type modes struct {
+	rules  []rule
+	compat bool // some rule has Compat
 }

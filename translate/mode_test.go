@@ -30,7 +30,7 @@ func TestMode(t *testing.T) {
 		{"CAPS", Compat},
 		{"other", Literal},
 	} {
-		if got := tr.mode(tt.name); got != tt.want {
+		if got := tr.modes.mode(tt.name); got != tt.want {
 			t.Errorf("mode(%q) = %v, want %v", tt.name, got, tt.want)
 		}
 	}

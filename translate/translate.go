@@ -32,8 +32,8 @@ import "fmt"
 
 // A Translator translates under a list of rules. It is safe for concurrent use.
 type Translator struct {
-	rules  []rule
-	compat bool // some rule has Compat
+	modes modes
+
 	limits limits
 }
 
@@ -59,15 +59,15 @@ func New(rules ...Rule) (*Translator, error) {
 		if err != nil {
 			return nil, fmt.Errorf("translate: rule %d: %w", i+1, err)
 		}
-		t.rules = append(t.rules, compiled)
-		t.compat = t.compat || r.Mode == Compat
+		t.modes.rules = append(t.modes.rules, compiled)
+		t.modes.compat = t.modes.compat || r.Mode == Compat
 	}
 	return t, nil
 }
 
 // Uniform reports that no rule is Compat. A tag value then means the same under every metric, so
 // that lists of values need not look at series.
-func (t *Translator) Uniform() bool { return !t.compat }
+func (t *Translator) Uniform() bool { return !t.modes.compat }
 
 // MetricName returns the metric that series of this name are stored under. Names longer than a UID
 // name may be share one metric, whose FromMetric is "": there is no place for anything that belongs

@@ -83,16 +83,6 @@ func displayOf(levels [][]*rule, sum bool) Display {
 // Display returns what the paths of the tree show.
 func (t *Tree) Display() Display { return t.display }
 
-// Display returns what the paths of a tree show; ok is false when there is no such tree.
-func (f *Forest) Display(id uint16) (d Display, ok bool) {
-	for _, t := range f.Trees() {
-		if t.id == id {
-			return t.display, true
-		}
-	}
-	return Display{}, false
-}
-
 // rest gives the names of the tags that no other rule shows.
 func (w *walk) rest(r *rule, shown map[string]bool) {
 	w.said.say("Processing rule: ", r.label)
@@ -117,13 +107,6 @@ func (s *Subject) tags(shown map[string]bool) []storage.Tag {
 	slices.SortFunc(tags, func(a, b storage.Tag) int { return strings.Compare(a.Key, b.Key) })
 	return tags
 }
-
-// severalColumn is a column in the row of a definition, which no TSD reads: what render returns for
-// several series of a path.
-const severalColumn, severalSum = "tsdbridge_several", "sum"
-
-// sums reports whether a row of a definition wants sums.
-func sums(cell []byte) bool { return string(cell) == severalSum }
 
 // restRule returns a rule of rest.
 func restRule(level int) schema.TreeRule {

@@ -56,8 +56,8 @@ type Route struct {
 	Unmatched string
 }
 
-// path returns the dotted path of shown names.
-func (r Route) path(shown func(stored string) string) string {
+// Path returns the dotted path of shown names.
+func (r Route) Path(shown func(stored string) string) string {
 	var b strings.Builder
 	for _, name := range r.Branches {
 		b.WriteString(shown(name))

@@ -1,12 +1,9 @@
-// Package tree gives series dotted paths in OpenTSDB's trees. It contains OpenTSDB's rule engine
-// over the rows of tsdb-tree, and the globs that search them. The rules of a tree make names of a
-// series' metric, tags and custom fields; the last name is a leaf, the names before it are
-// branches. The rows equal a TSD's byte for byte, so that both build and browse the same trees.
+// Package tree gives series dotted paths by the rules of OpenTSDB's trees. The rules of a tree make
+// names of a series' metric, tags and custom fields; the last name is a leaf, the names before it are
+// branches. Rules that lose nothing are also read backwards, which turns a dotted name into metric
+// and tags.
 //
-// Rules that lose nothing are also read backwards, which turns a dotted name into metric and tags.
-//
-// The package never assigns a UID and never reads a point. Globs are answered from branches and
-// leaves alone, never by inverting rules.
+// It is pure: package forest keeps the branches and leaves in tables, package glob matches patterns.
 package tree
 
 import (
@@ -14,7 +11,9 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
+	"github.com/tsdbridge/tsdbridge/storage"
 	"github.com/tsdbridge/tsdbridge/storage/schema"
 )
 
@@ -25,9 +24,6 @@ type Definition struct {
 	Rules []schema.TreeRule
 	// Sum means that render returns the series of one path as their sum.
 	Sum bool
-
-	mark    mark   // how far existing series were appended to it
-	cleared string // when its branches were deleted last, see clear.go
 }
 
 // A Tree is a compiled definition. It does not change and is safe for concurrent use.
@@ -35,11 +31,8 @@ type Tree struct {
 	id     uint16
 	def    schema.Tree
 	levels [][]*rule // ascending, within a level in the order of trying
-	plain  bool      // it is the default tree of a forest
 
 	display Display
-	mark    mark
-	cleared string
 }
 
 // ID returns the number of the tree, the first two bytes of its rows.
@@ -85,7 +78,7 @@ func Compile(d Definition) (*Tree, error) {
 			*last = append(*last, r)
 		}
 	}
-	t.display, t.mark, t.cleared = displayOf(t.levels, d.Sum), d.mark, d.cleared
+	t.display = displayOf(t.levels, d.Sum)
 	return t, nil
 }
 
@@ -116,14 +109,60 @@ func Check(d Definition) error {
 	return errors.Join(errs...)
 }
 
-// needsCustom reports whether a rule reads the custom fields of UIDMeta documents.
-func (t *Tree) needsCustom() bool {
+// HasRules reports whether the tree has rules.
+func (t *Tree) HasRules() bool { return len(t.levels) > 0 }
+
+// IsActive reports whether new series get leaves by the rules: the tree is enabled and has some.
+func (t *Tree) IsActive() bool { return t.def.Enabled && t.HasRules() }
+
+// EachCustom calls visit for each name whose custom fields a rule reads for one of the series.
+func (t *Tree) EachCustom(series []storage.Series, visit func(kind storage.NameKind, name string)) {
 	for _, level := range t.levels {
 		for _, r := range level {
-			if r.custom() {
-				return true
+			if !r.custom() {
+				continue
+			}
+			for i := range series {
+				if kind, name, ok := r.described(Subject{Series: series[i]}); ok {
+					visit(kind, name)
+				}
 			}
 		}
 	}
-	return false
+}
+
+// CheckLoadable returns why no TSD can load a rule, or why only Java can run it.
+func CheckLoadable(doc schema.TreeRule) error {
+	_, err := compileRule(1, doc)
+	return err
+}
+
+// CheckRule returns what is wrong with one rule: what no TSD can load, and what can never match.
+// Check does so for a whole tree.
+func CheckRule(doc schema.TreeRule) error {
+	r, err := compileRule(1, doc)
+	if err != nil {
+		return err
+	}
+	return r.check()
+}
+
+// MostNames returns a number of names that the tree's path of a series never exceeds.
+func (t *Tree) MostNames(s *storage.Series) int {
+	most := len(t.levels) + len(s.Tags)
+	for _, level := range t.levels {
+		for _, r := range level {
+			switch r.Separator {
+			case "":
+			case `\.`:
+				most += strings.Count(s.Metric, ".")
+				for _, tag := range s.Tags {
+					most += strings.Count(tag.Key, ".") + strings.Count(tag.Value, ".")
+				}
+			default:
+				most += MaxBranches
+			}
+		}
+	}
+	return most
 }

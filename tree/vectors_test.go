@@ -88,3 +88,17 @@ func TestVariantsOfHostTree(t *testing.T) {
 		}
 	}
 }
+
+func BenchmarkRoute(b *testing.B) {
+	tree, err := Compile(Definition{ID: 1, Rules: hostRules()})
+	if err != nil {
+		b.Fatal(err)
+	}
+	s := Subject{TSUID: []byte{1, 2, 3}, Series: storage.Series{Metric: "sys.cpu.0", Tags: []storage.Tag{
+		{Key: "host", Value: "web-01.lga.mysite.com"}, {Key: "type", Value: "user"},
+	}}}
+	b.ReportAllocs()
+	for b.Loop() {
+		tree.Route(s)
+	}
+}

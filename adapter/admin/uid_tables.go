@@ -10,7 +10,7 @@ import (
 	"github.com/tsdbridge/tsdbridge/storage/kv"
 	"github.com/tsdbridge/tsdbridge/storage/schema"
 	"github.com/tsdbridge/tsdbridge/storage/store"
-	"github.com/tsdbridge/tsdbridge/tree"
+	"github.com/tsdbridge/tsdbridge/tree/forest"
 )
 
 // UIDCommand is a command about UIDs.
@@ -98,7 +98,7 @@ const exitNothing = 1
 type UIDTables struct {
 	*store.Store
 
-	Trees     *tree.Service
+	Trees     *forest.Service
 	DB        kv.KV
 	TreeTable string
 	Layout    schema.Layout

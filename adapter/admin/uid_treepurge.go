@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"strconv"
 
-	"github.com/tsdbridge/tsdbridge/tree"
+	"github.com/tsdbridge/tsdbridge/tree/forest"
 )
 
 // treeID returns the tree that treepurge is about.
@@ -29,7 +29,7 @@ func purgeTree(ctx context.Context, tables UIDTables, u UIDRequest, printLine fu
 	if err != nil {
 		return 0, err
 	}
-	n, err := tree.Count(ctx, tables.DB, tables.TreeTable, id)
+	n, err := forest.Count(ctx, tables.DB, tables.TreeTable, id)
 	if err != nil {
 		return 0, err
 	}

@@ -13,7 +13,7 @@ import (
 	"github.com/tsdbridge/tsdbridge/prometheus/pathlabel"
 	"github.com/tsdbridge/tsdbridge/storage/rollup"
 	"github.com/tsdbridge/tsdbridge/storage/rollup/job"
-	"github.com/tsdbridge/tsdbridge/storage/schema"
+	"github.com/tsdbridge/tsdbridge/storage/schema/own"
 	"github.com/tsdbridge/tsdbridge/translate"
 )
 
@@ -102,7 +102,7 @@ func FillRules(rules []Fill, names *translate.Translator, c *rollup.Config) ([]j
 		}
 	}
 	for name, id := range c.IDs {
-		if id == schema.WindowAggregation {
+		if id == own.WindowAggregation {
 			return nil, fmt.Errorf("rollups: --storage.rollups has the id %d for %s (aggregationIds): what is filled has cells of its own with this id", id, name)
 		}
 	}

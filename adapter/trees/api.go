@@ -7,7 +7,7 @@ import (
 
 	"github.com/go-chi/chi/v5"
 
-	"github.com/tsdbridge/tsdbridge/tree"
+	"github.com/tsdbridge/tsdbridge/tree/forest"
 )
 
 // Paths of the requests about trees. The first is of the admin API.
@@ -32,7 +32,7 @@ const (
 // With format=text, test answers what "tree test" prints.
 type API struct {
 	Printer
-	Follower *tree.Follower
+	Follower *forest.Follower
 
 	shows  sync.Mutex // one caller at a time is shown trees: it may read a whole one
 	trials sync.Mutex // one caller at a time tries rules: their expressions may take long

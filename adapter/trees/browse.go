@@ -10,7 +10,7 @@ import (
 
 	"github.com/tsdbridge/tsdbridge/prometheus/httpapi"
 	"github.com/tsdbridge/tsdbridge/storage"
-	"github.com/tsdbridge/tsdbridge/tree"
+	"github.com/tsdbridge/tsdbridge/tree/forest"
 	"github.com/tsdbridge/tsdbridge/tree/glob"
 )
 
@@ -41,7 +41,7 @@ const (
 // deep searches at any depth. A text with wildcards is a pattern of the whole name.
 func (a *API) browse(w http.ResponseWriter, r *http.Request) {
 	limit := defaultBrowse
-	var o tree.FindOptions
+	var o forest.FindOptions
 	for name, to := range map[string]func(n int){
 		"limit": func(n int) { limit = min(n, maxBrowse) },
 		"tree":  func(n int) { o.Trees = []uint16{uint16(n)} },
@@ -62,7 +62,7 @@ func (a *API) browse(w http.ResponseWriter, r *http.Request) {
 	nodes, err := a.Forest.Find(r.Context(), browsePattern(path, r.FormValue("search"), r.FormValue("deep") == "1"), o)
 	switch {
 	case err == nil:
-		nodes = slices.DeleteFunc(nodes, func(n tree.Node) bool { return path != "" && !strings.HasPrefix(n.Path, path+".") })
+		nodes = slices.DeleteFunc(nodes, func(n forest.Node) bool { return path != "" && !strings.HasPrefix(n.Path, path+".") })
 		httpapi.JSON(w, http.StatusOK, httpapi.Frame{Status: "success", Data: newBrowsed(nodes, limit)})
 	case errors.Is(err, storage.ErrInvalid), errors.Is(err, storage.ErrLimit):
 		httpapi.BadRequest(w, err)
@@ -88,7 +88,7 @@ func browsePattern(path, search string, deep bool) string {
 	return glob.Quote(path) + "." + search
 }
 
-func newBrowsed(nodes []tree.Node, limit int) browsed {
+func newBrowsed(nodes []forest.Node, limit int) browsed {
 	b := browsed{Nodes: []browsedNode{}, More: len(nodes) > limit}
 	for _, n := range nodes[:min(len(nodes), limit)] {
 		trees := n.Trees

@@ -4,7 +4,7 @@ import (
 	"encoding/json"
 	"testing"
 
-	"github.com/tsdbridge/tsdbridge/tree"
+	"github.com/tsdbridge/tsdbridge/tree/forest"
 )
 
 // A text that is searched for is a part of a name, or a pattern; the path before it is taken as it is.
@@ -29,7 +29,7 @@ func TestBrowsePattern(t *testing.T) {
 
 // The answer is cut at the limit, and tells so.
 func TestNewBrowsed(t *testing.T) {
-	nodes := []tree.Node{{Path: "a", Branch: true}, {Path: "b", Series: [][]byte{{1}, {2}}, Trees: []uint16{1, 1}}, {Path: "c"}}
+	nodes := []forest.Node{{Path: "a", Branch: true}, {Path: "b", Series: [][]byte{{1}, {2}}, Trees: []uint16{1, 1}}, {Path: "c"}}
 	text, err := json.Marshal(newBrowsed(nodes, 2))
 	if err != nil {
 		t.Fatal(err)

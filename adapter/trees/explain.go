@@ -18,6 +18,7 @@ import (
 	"github.com/tsdbridge/tsdbridge/storage/schema"
 	"github.com/tsdbridge/tsdbridge/translate"
 	"github.com/tsdbridge/tsdbridge/tree"
+	"github.com/tsdbridge/tsdbridge/tree/forest"
 )
 
 // SeriesNames finds the UIDs of series and the names of UIDs. catalog.Catalog is one.
@@ -29,7 +30,7 @@ type SeriesNames interface {
 
 // An Explainer explains how series are routed.
 type Explainer struct {
-	Forest *tree.Forest
+	Forest *forest.Forest
 	Store  SeriesNames
 	Names  *translate.Translator
 	// Alone means that no adapter is running: rows of any width may be read.

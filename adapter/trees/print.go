@@ -11,6 +11,7 @@ import (
 	"github.com/tsdbridge/tsdbridge/storage/schema"
 	"github.com/tsdbridge/tsdbridge/translate"
 	"github.com/tsdbridge/tsdbridge/tree"
+	"github.com/tsdbridge/tsdbridge/tree/forest"
 )
 
 // A Printer prints trees for people.
@@ -33,9 +34,9 @@ func (p Printer) Print(ctx context.Context, nameOrID, path string, depth int, ou
 		found++
 		var err error
 		if path == "" {
-			err = w.tree(ctx, one)
+			err = w.tree(ctx, one.Tree)
 		} else {
-			err = w.below(ctx, one, path, depth)
+			err = w.below(ctx, one.Tree, path, depth)
 		}
 		if err != nil {
 			return err
@@ -77,7 +78,7 @@ func (w printing) tree(ctx context.Context, t *tree.Tree) error {
 	for _, r := range t.Rules() {
 		fmt.Fprintln(w.out, "  rule", RuleText(r))
 	}
-	n, err := tree.Count(ctx, w.DB, w.Table, t.ID())
+	n, err := forest.Count(ctx, w.DB, w.Table, t.ID())
 	if err != nil {
 		return err
 	}
@@ -110,7 +111,7 @@ func RuleText(r schema.TreeRule) string {
 // full index.
 func (w printing) below(ctx context.Context, t *tree.Tree, path string, depth int) error {
 	path = strings.Trim(path, ".")
-	only := tree.FindOptions{Trees: []uint16{t.ID()}}
+	only := forest.FindOptions{Trees: []uint16{t.ID()}}
 	if depth == 0 {
 		if !w.Forest.Loaded() {
 			if _, err := w.Forest.Load(ctx); err != nil {
@@ -120,7 +121,7 @@ func (w printing) below(ctx context.Context, t *tree.Tree, path string, depth in
 		nodes, err := w.Forest.Find(ctx, strings.TrimPrefix(path+".**", "."), only)
 		return errors.Join(err, w.nodes(ctx, nodes))
 	}
-	rows := tree.NewRows(w.DB, w.Table, translate.Shown)
+	rows := forest.NewRows(w.DB, w.Table, translate.Shown)
 	for range depth {
 		path = strings.TrimPrefix(path+".*", ".")
 		nodes, err := rows.Find(ctx, path, only)
@@ -131,7 +132,7 @@ func (w printing) below(ctx context.Context, t *tree.Tree, path string, depth in
 	return nil
 }
 
-func (w printing) nodes(ctx context.Context, nodes []tree.Node) error {
+func (w printing) nodes(ctx context.Context, nodes []forest.Node) error {
 	for _, n := range nodes {
 		if err := w.node(ctx, n); err != nil {
 			return err
@@ -140,7 +141,7 @@ func (w printing) nodes(ctx context.Context, nodes []tree.Node) error {
 	return nil
 }
 
-func (w printing) node(ctx context.Context, n tree.Node) error {
+func (w printing) node(ctx context.Context, n forest.Node) error {
 	if n.Branch {
 		fmt.Fprintln(w.out, n.Path+".*")
 	}

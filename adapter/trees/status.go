@@ -8,6 +8,7 @@ import (
 	"github.com/tsdbridge/tsdbridge/storage"
 	"github.com/tsdbridge/tsdbridge/storage/schema"
 	"github.com/tsdbridge/tsdbridge/tree"
+	"github.com/tsdbridge/tsdbridge/tree/forest"
 )
 
 // Status is the answer about all trees.
@@ -69,7 +70,7 @@ func (a *API) status(w http.ResponseWriter, _ *http.Request) {
 		s.Sync = newSyncState(a.Follower)
 	}
 	for _, t := range a.Forest.Trees() {
-		s.Trees = append(s.Trees, newState(t, now.Trees))
+		s.Trees = append(s.Trees, newState(t.Tree, now.Trees))
 	}
 	for _, b := range a.Forest.Broken() {
 		s.Broken = append(s.Broken, broken{b.ID, b.Name, b.Err.Error()})
@@ -77,7 +78,7 @@ func (a *API) status(w http.ResponseWriter, _ *http.Request) {
 	httpapi.JSON(w, http.StatusOK, httpapi.Frame{Status: "success", Data: s})
 }
 
-func newState(t *tree.Tree, now []tree.TreeStatus) state {
+func newState(t *tree.Tree, now []forest.TreeStatus) state {
 	d := t.Definition()
 	s := state{
 		ID: t.ID(), Name: d.Name, Description: d.Description, Enabled: d.Enabled, StrictMatch: d.StrictMatch,

@@ -7,7 +7,7 @@ import (
 	"strconv"
 
 	"github.com/tsdbridge/tsdbridge/storage/schema"
-	"github.com/tsdbridge/tsdbridge/tree"
+	"github.com/tsdbridge/tsdbridge/tree/forest"
 )
 
 // A SyncState is how many of the existing series are on the trees.
@@ -23,7 +23,7 @@ type SyncState struct {
 	Error   string   `json:"error,omitempty"`
 }
 
-func newSyncState(f *tree.Follower) SyncState {
+func newSyncState(f *forest.Follower) SyncState {
 	now := f.State()
 	s := SyncState{
 		Running: now.Running, Trees: orNone(now.Trees), Waiting: orNone(now.Waiting), Series: now.Report.Series, Of: now.Of, Passes: now.Passes,
@@ -48,7 +48,7 @@ func orNone(list []string) []string {
 
 // Sync starts to append the existing series to all trees.
 func (a *API) Sync(r *http.Request) (any, error) {
-	so := tree.DefaultSyncOptions()
+	so := forest.DefaultSyncOptions()
 	so.Rows = r.FormValue("rows") == "true"
 	var err error
 	if so.From, err = hex.DecodeString(r.FormValue("from")); err != nil {

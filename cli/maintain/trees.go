@@ -14,7 +14,7 @@ import (
 	"github.com/tsdbridge/tsdbridge/adapter"
 	"github.com/tsdbridge/tsdbridge/cli/command"
 	"github.com/tsdbridge/tsdbridge/storage/schema"
-	"github.com/tsdbridge/tsdbridge/tree"
+	"github.com/tsdbridge/tsdbridge/tree/forest"
 )
 
 // SyncOptions are the flags of "tree sync".
@@ -28,12 +28,12 @@ type SyncOptions struct {
 
 // DefaultSyncOptions returns the options without a flag.
 func DefaultSyncOptions() SyncOptions {
-	d := tree.DefaultSyncOptions()
+	d := forest.DefaultSyncOptions()
 	return SyncOptions{Parallel: d.Parallel, Every: d.Every}
 }
 
-func (s SyncOptions) options(o adapter.Options, begin time.Time, out io.Writer) (tree.SyncOptions, error) {
-	so := tree.DefaultSyncOptions()
+func (s SyncOptions) options(o adapter.Options, begin time.Time, out io.Writer) (forest.SyncOptions, error) {
+	so := forest.DefaultSyncOptions()
 	so.Rows, so.Parallel, so.Every, so.Now = s.Rows, s.Parallel, s.Every, o.Now
 	var err error
 	if so.From, err = hex.DecodeString(s.From); err != nil {
@@ -42,7 +42,7 @@ func (s SyncOptions) options(o adapter.Options, begin time.Time, out io.Writer) 
 	if s.Parallel < 1 {
 		return so, fmt.Errorf("--parallel=%d: must be above 0", s.Parallel)
 	}
-	so.Progress = func(r tree.SyncReport) {
+	so.Progress = func(r forest.SyncReport) {
 		rate := float64(r.Series) / max(o.Now().Sub(begin).Seconds(), 0.001)
 		fmt.Fprintf(out, "done up to %s: %d series, %.0f/s; %d branches and %d leaves written%s\n",
 			schema.FormatTSUID(r.Position), r.Series, rate, r.WrittenBranches, r.WrittenLeaves, misses(r))
@@ -51,7 +51,7 @@ func (s SyncOptions) options(o adapter.Options, begin time.Time, out io.Writer) 
 }
 
 // misses returns how many series have no leaf, in all trees together.
-func misses(r tree.SyncReport) string {
+func misses(r forest.SyncReport) string {
 	collided, unmatched, failed := 0, 0, 0
 	for _, t := range r.Trees {
 		collided += t.Collided

@@ -29,7 +29,7 @@ import (
 	"github.com/tsdbridge/tsdbridge/storage/kv"
 	"github.com/tsdbridge/tsdbridge/storage/rollup"
 	"github.com/tsdbridge/tsdbridge/storage/schema"
-	"github.com/tsdbridge/tsdbridge/tree"
+	"github.com/tsdbridge/tsdbridge/tree/forest"
 )
 
 const copyRollups = `{"aggregationIds": {"sum": 0, "count": 1, "max": 2}, "intervals": [
@@ -201,10 +201,10 @@ func (f *filler) tree() {
 	e := f.a.Trees().Editor()
 	id, err := e.Create(f.t.Context(), schema.Tree{Name: "by host", Description: "d", StoreFailures: true})
 	f.check(err)
-	rule := func(r schema.TreeRule) tree.RuleEdit {
-		return tree.RuleEdit{Level: r.Level, Change: func(schema.TreeRule, bool) (schema.TreeRule, error) { return r, nil }}
+	rule := func(r schema.TreeRule) forest.RuleEdit {
+		return forest.RuleEdit{Level: r.Level, Change: func(schema.TreeRule, bool) (schema.TreeRule, error) { return r, nil }}
 	}
-	f.check(e.EditRules(f.t.Context(), id, []tree.RuleEdit{
+	f.check(e.EditRules(f.t.Context(), id, []forest.RuleEdit{
 		rule(schema.TreeRule{Type: "TAGK", Field: "host"}), rule(schema.TreeRule{Type: "METRIC", Level: 1, Separator: "\\."}),
 	}))
 	f.check(e.Edit(f.t.Context(), id, func(t *schema.Tree) { t.Enabled = true }))
@@ -548,7 +548,7 @@ func TestCopyDeclaredTree(t *testing.T) {
 				t.Fatal(err)
 			}
 			rule := func(schema.TreeRule, bool) (schema.TreeRule, error) { return schema.TreeRule{Type: "METRIC"}, nil }
-			if err := e.EditRules(t.Context(), id, []tree.RuleEdit{{Change: rule}}); err != nil {
+			if err := e.EditRules(t.Context(), id, []forest.RuleEdit{{Change: rule}}); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -561,7 +561,7 @@ func TestCopyDeclaredTree(t *testing.T) {
 	// The default tree, which the first series makes, is that of each configuration.
 	source, target = copyOptions(t, adapter.EngineEmbedded, 0), copyOptions(t, adapter.EngineEmbedded, 1)
 	opened(t, source, func(a *adapter.Adapter) {
-		d := tree.NewDefinitions(a.Tables(), a.Options().TableTree)
+		d := forest.NewDefinitions(a.Tables(), a.Options().TableTree)
 		id, err := d.Create(t.Context(), schema.Tree{Name: "graphite", Enabled: true})
 		if err == nil {
 			err = d.PutRule(t.Context(), id, schema.TreeRule{Type: "METRIC", Separator: `\.`})

@@ -21,7 +21,7 @@ import (
 	"github.com/tsdbridge/tsdbridge/storage/schema"
 	"github.com/tsdbridge/tsdbridge/storage/store"
 	"github.com/tsdbridge/tsdbridge/translate"
-	"github.com/tsdbridge/tsdbridge/tree"
+	"github.com/tsdbridge/tsdbridge/tree/forest"
 )
 
 // Now is the time that recorded requests without now were made at, near enough.
@@ -32,7 +32,7 @@ type Store struct {
 	*store.Store
 
 	DB    kv.KV
-	Trees *tree.Forest
+	Trees *forest.Forest
 	Names *translate.Translator
 }
 
@@ -68,10 +68,10 @@ func open(t testing.TB, db kv.KV, exclusive bool) *Store {
 	if err != nil {
 		t.Fatal(err)
 	}
-	treeOptions := tree.DefaultOptions()
+	treeOptions := forest.DefaultOptions()
 	treeOptions.Exclusive, treeOptions.DefaultTree = exclusive, "graphite"
 	treeOptions.Plain, treeOptions.Shown = names.Plain, translate.Shown
-	forest := tree.New(db, treeOptions)
+	forest := forest.New(db, treeOptions)
 	if _, err := forest.Load(t.Context()); err != nil {
 		t.Fatal(err)
 	}

@@ -11,7 +11,7 @@ import (
 	"github.com/tsdbridge/tsdbridge/tree"
 )
 
-// Inverter reads trees backwards. tree.Forest is one.
+// Inverter reads trees backwards. forest.Forest is one.
 type Inverter interface {
 	// Inverse returns the series that a tree makes of a plain path, and the tree. ok is false when
 	// no tree takes the path.

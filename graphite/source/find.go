@@ -14,7 +14,7 @@ import (
 	"github.com/tsdbridge/tsdbridge/internal/turns"
 	"github.com/tsdbridge/tsdbridge/storage"
 	"github.com/tsdbridge/tsdbridge/translate"
-	"github.com/tsdbridge/tsdbridge/tree"
+	"github.com/tsdbridge/tsdbridge/tree/forest"
 )
 
 // find returns what a fetch names, sorted by name.
@@ -69,7 +69,7 @@ const targetBytes = 500
 
 // byPath returns the leaves that a pattern matches in the trees.
 func (s *Source) byPath(ctx context.Context, pattern string) ([]*targetSeries, error) {
-	nodes, err := FindPaths(ctx, s.o.Trees, pattern, tree.FindOptions{Leaves: true, Limit: s.o.Limits.Nodes})
+	nodes, err := FindPaths(ctx, s.o.Trees, pattern, forest.FindOptions{Leaves: true, Limit: s.o.Limits.Nodes})
 	if err != nil {
 		return nil, err
 	}
@@ -90,7 +90,7 @@ func (s *Source) byPath(ctx context.Context, pattern string) ([]*targetSeries, e
 
 // FindPaths searches the trees. Carbon takes a slash in a name as a dot. So does graphite-web in a
 // pattern, unless a name contains a slash.
-func FindPaths(ctx context.Context, trees Trees, pattern string, options tree.FindOptions) ([]tree.Node, error) {
+func FindPaths(ctx context.Context, trees Trees, pattern string, options forest.FindOptions) ([]forest.Node, error) {
 	nodes, err := trees.Find(ctx, pattern, options)
 	if err == nil && len(nodes) == 0 && strings.Contains(pattern, "/") {
 		return trees.Find(ctx, strings.ReplaceAll(pattern, "/", "."), options)

@@ -9,6 +9,7 @@ import (
 	"github.com/tsdbridge/tsdbridge/storage"
 	"github.com/tsdbridge/tsdbridge/translate"
 	"github.com/tsdbridge/tsdbridge/tree"
+	"github.com/tsdbridge/tsdbridge/tree/forest"
 )
 
 // Catalog knows series by their TSUIDs. catalog.Catalog is one.
@@ -21,10 +22,10 @@ type Catalog interface {
 
 // Trees are walked by paths.
 type Trees interface {
-	Find(ctx context.Context, pattern string, o tree.FindOptions) ([]tree.Node, error)
+	Find(ctx context.Context, pattern string, o forest.FindOptions) ([]forest.Node, error)
 	// Edition says whether leaves that Find returned before are still there: as long as it stays the same.
 	// ok is false when it does not know.
-	Edition() (e tree.Edition, ok bool)
+	Edition() (e forest.Edition, ok bool)
 	// Display returns what the paths of a tree show. ok is false when there is no such tree.
 	Display(id uint16) (d tree.Display, ok bool)
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/tsdbridge/tsdbridge/graphite/tagspec"
 	"github.com/tsdbridge/tsdbridge/storage"
 	"github.com/tsdbridge/tsdbridge/tree"
+	"github.com/tsdbridge/tsdbridge/tree/forest"
 )
 
 // A path of several series is drawn as several targets: path;key=value;..., with the tags that the
@@ -31,7 +32,7 @@ type sharer struct {
 }
 
 // targetsOf makes targets of nodes and the refs of their series, which are 0 where there is none.
-func (s *Source) targetsOf(ctx context.Context, nodes []tree.Node, refs []storage.Ref) ([]*targetSeries, error) {
+func (s *Source) targetsOf(ctx context.Context, nodes []forest.Node, refs []storage.Ref) ([]*targetSeries, error) {
 	names, err := s.namesOf(ctx, nodes)
 	if err != nil {
 		return nil, err
@@ -50,7 +51,7 @@ func (s *Source) targetsOf(ctx context.Context, nodes []tree.Node, refs []storag
 }
 
 // namesOf names the series of the nodes that have several, by TSUID.
-func (s *Source) namesOf(ctx context.Context, nodes []tree.Node) (map[string]storage.Series, error) {
+func (s *Source) namesOf(ctx context.Context, nodes []forest.Node) (map[string]storage.Series, error) {
 	var tsuids [][]byte
 	for _, n := range nodes {
 		if len(n.Series) > 1 {
@@ -73,7 +74,7 @@ func (s *Source) namesOf(ctx context.Context, nodes []tree.Node) (map[string]sto
 
 // share makes the targets of a node of several series. Those that are not there, or have no names,
 // are left out.
-func (s *Source) share(n tree.Node, refs []storage.Ref, names map[string]storage.Series) []*targetSeries {
+func (s *Source) share(n forest.Node, refs []storage.Ref, names map[string]storage.Series) []*targetSeries {
 	apart := map[string]*sharer{}
 	var sum []storage.Ref
 	for i, ref := range refs {

@@ -17,22 +17,23 @@ import (
 	"github.com/tsdbridge/tsdbridge/graphite/graphitetest"
 	"github.com/tsdbridge/tsdbridge/storage"
 	"github.com/tsdbridge/tsdbridge/tree"
+	"github.com/tsdbridge/tsdbridge/tree/forest"
 )
 
 // leaves are trees that have the given leaves, by path, in any order.
 type leaves map[string][][]byte
 
-func (l leaves) Find(_ context.Context, pattern string, _ tree.FindOptions) ([]tree.Node, error) {
-	var nodes []tree.Node
+func (l leaves) Find(_ context.Context, pattern string, _ forest.FindOptions) ([]forest.Node, error) {
+	var nodes []forest.Node
 	for path, series := range l {
 		if path == pattern || strings.HasSuffix(pattern, "*") && strings.HasPrefix(path, pattern[:len(pattern)-1]) {
-			nodes = append(nodes, tree.Node{Path: path, Series: series})
+			nodes = append(nodes, forest.Node{Path: path, Series: series})
 		}
 	}
 	return nodes, nil
 }
 
-func (l leaves) Edition() (tree.Edition, bool) { return tree.Edition{}, false }
+func (l leaves) Edition() (forest.Edition, bool) { return forest.Edition{}, false }
 
 func (l leaves) Display(uint16) (tree.Display, bool) { return tree.Display{}, false }
 

@@ -13,6 +13,7 @@ import (
 	"github.com/tsdbridge/tsdbridge/storage/schema"
 	"github.com/tsdbridge/tsdbridge/storage/store"
 	"github.com/tsdbridge/tsdbridge/tree"
+	"github.com/tsdbridge/tsdbridge/tree/forest"
 )
 
 // A Match selects series.
@@ -23,12 +24,12 @@ type Match interface {
 	Of(metric string) (conditions []storage.Filter, ok bool)
 }
 
-// Trees are the definitions of the trees of a store; a tree.Editor is one.
+// Trees are the definitions of the trees of a store; a forest.Editor is one.
 type Trees interface {
 	All(ctx context.Context) ([]tree.Definition, error)
 	Create(ctx context.Context, t schema.Tree) (id uint16, err error)
 	Edit(ctx context.Context, id uint16, change func(*schema.Tree)) error
-	EditRules(ctx context.Context, id uint16, edits []tree.RuleEdit) error
+	EditRules(ctx context.Context, id uint16, edits []forest.RuleEdit) error
 }
 
 // A Store is a store with what is copied of it or into it.

@@ -13,6 +13,7 @@ import (
 	"github.com/tsdbridge/tsdbridge/storage/rollup"
 	"github.com/tsdbridge/tsdbridge/storage/schema"
 	"github.com/tsdbridge/tsdbridge/tree"
+	"github.com/tsdbridge/tsdbridge/tree/forest"
 )
 
 // A Writer is a Target that puts blocks into a store. What the store has at the same place is replaced, but for trees; all else
@@ -104,11 +105,11 @@ func (p *put) trees(ctx context.Context) error {
 			continue
 		}
 		err := p.tree(ctx, d.ID, ok, t)
-		if errors.Is(err, tree.ErrDeclared) && isDefault(t) {
+		if errors.Is(err, forest.ErrDeclared) && isDefault(t) {
 			continue // its first series makes it
 		}
 		if err != nil {
-			if !storage.IsRefusal(err) && !errors.Is(err, tree.ErrDeclared) {
+			if !storage.IsRefusal(err) && !errors.Is(err, forest.ErrDeclared) {
 				return err
 			}
 			p.lose("the tree "+t.Tree.Name, err)
@@ -150,13 +151,13 @@ func (p *put) tree(ctx context.Context, id uint16, there bool, t Tree) (err erro
 			return err
 		}
 	}
-	var edits []tree.RuleEdit
+	var edits []forest.RuleEdit
 	for _, r := range t.Rules {
 		if r.Type == "" {
 			p.lose(fmt.Sprintf("rule %d:%d of the tree %s", r.Level, r.Order, t.Tree.Name), "it cannot be read")
 			continue
 		}
-		edits = append(edits, tree.RuleEdit{Level: r.Level, Order: r.Order, Change: func(schema.TreeRule, bool) (schema.TreeRule, error) { return r, nil }})
+		edits = append(edits, forest.RuleEdit{Level: r.Level, Order: r.Order, Change: func(schema.TreeRule, bool) (schema.TreeRule, error) { return r, nil }})
 	}
 	if err := p.s.Trees.EditRules(ctx, id, edits); err != nil || !t.Tree.Enabled {
 		return err

@@ -23,7 +23,7 @@ import (
 	"github.com/tsdbridge/tsdbridge/opentsdb/httpapi"
 	"github.com/tsdbridge/tsdbridge/opentsdb/query"
 	"github.com/tsdbridge/tsdbridge/storage/schema"
-	"github.com/tsdbridge/tsdbridge/tree"
+	"github.com/tsdbridge/tsdbridge/tree/forest"
 )
 
 // Options are what an API needs.
@@ -33,7 +33,7 @@ type Options struct {
 	Renamer Renamer
 	Notes   Notes
 	// Trees are shown and edited. Series names series, and Documents describes them.
-	Trees     *tree.Editor
+	Trees     *forest.Editor
 	Series    Series
 	Documents Documents
 	// Metadata are the documents of UIDs and series that are edited, Layout is that of the tables. MaxSeries

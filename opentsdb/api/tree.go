@@ -13,6 +13,7 @@ import (
 	"github.com/tsdbridge/tsdbridge/storage"
 	"github.com/tsdbridge/tsdbridge/storage/schema"
 	"github.com/tsdbridge/tsdbridge/tree"
+	"github.com/tsdbridge/tsdbridge/tree/forest"
 )
 
 // Series names series; a catalog does. Those of which a UID has no name are left out.
@@ -64,9 +65,9 @@ func deletesTree(path Path, method string) bool {
 // treeError returns the answer to an error about trees.
 func treeError(err error) error {
 	switch {
-	case errors.Is(err, tree.ErrDeclared):
+	case errors.Is(err, forest.ErrDeclared):
 		return httpapi.Error{Status: http.StatusForbidden, Message: "The tree is declared in the configuration", Details: err.Error()}
-	case errors.Is(err, tree.ErrNoTree): // it was deleted meanwhile
+	case errors.Is(err, forest.ErrNoTree): // it was deleted meanwhile
 		return httpapi.Error{Status: http.StatusNotFound, Message: "Unable to locate tree", Details: err.Error()}
 	}
 	return err
@@ -84,7 +85,7 @@ func (a *API) definition(ctx context.Context, id int) (tree.Definition, error) {
 		return tree.Definition{}, errTreeID
 	}
 	d, err := a.o.Trees.Get(ctx, uint16(id))
-	if errors.Is(err, tree.ErrNoTree) {
+	if errors.Is(err, forest.ErrNoTree) {
 		return d, httpapi.Error{Status: http.StatusNotFound, Message: fmt.Sprintf("Unable to locate tree: %d", id)}
 	}
 	return d, err

@@ -11,7 +11,7 @@ import (
 	"github.com/tsdbridge/tsdbridge/opentsdb/httpapi"
 	"github.com/tsdbridge/tsdbridge/storage"
 	"github.com/tsdbridge/tsdbridge/storage/schema"
-	"github.com/tsdbridge/tsdbridge/tree"
+	"github.com/tsdbridge/tsdbridge/tree/forest"
 )
 
 // mostListed bounds the branches and leaves of one answer.
@@ -87,7 +87,7 @@ func parseHex(text string) ([]byte, error) {
 func treeOf(row []byte) int { return int(row[0])<<8 | int(row[1]) }
 
 // showListing names the series of the leaves. Leaves whose series have no name are left out.
-func (a *API) showListing(ctx context.Context, l tree.Listing) (*shownBranch, error) {
+func (a *API) showListing(ctx context.Context, l forest.Listing) (*shownBranch, error) {
 	if err := budget.From(ctx).Take(branchBytes * int64(len(l.Branches)+len(l.Leaves))); err != nil {
 		return nil, err
 	}

@@ -8,6 +8,7 @@ import (
 	"github.com/tsdbridge/tsdbridge/opentsdb/httpapi"
 	"github.com/tsdbridge/tsdbridge/storage/schema"
 	"github.com/tsdbridge/tsdbridge/tree"
+	"github.com/tsdbridge/tsdbridge/tree/forest"
 )
 
 // treeRule answers /api/tree/rule: it shows, changes and deletes a rule.
@@ -94,9 +95,9 @@ func refusal(r schema.TreeRule) error {
 }
 
 // edit returns the edit of a rule, and the rule that it makes of the one that a tree has.
-func (q *ruleRequest) edit(d tree.Definition, all bool) (edit tree.RuleEdit, made schema.TreeRule, err error) {
+func (q *ruleRequest) edit(d tree.Definition, all bool) (edit forest.RuleEdit, made schema.TreeRule, err error) {
 	have, _ := ruleOf(d, q.level, q.order)
-	edit = tree.RuleEdit{Level: q.level, Order: q.order, Change: func(have schema.TreeRule, _ bool) (schema.TreeRule, error) {
+	edit = forest.RuleEdit{Level: q.level, Order: q.order, Change: func(have schema.TreeRule, _ bool) (schema.TreeRule, error) {
 		changed := q.change(have, all)
 		return changed, refusal(changed)
 	}}
@@ -142,7 +143,7 @@ func (a *API) editRule(w http.ResponseWriter, r *request, d tree.Definition, ask
 		unchanged(w)
 		return nil
 	}
-	if err := a.o.Trees.EditRules(r.Context(), d.ID, []tree.RuleEdit{edit}); err != nil {
+	if err := a.o.Trees.EditRules(r.Context(), d.ID, []forest.RuleEdit{edit}); err != nil {
 		return err
 	}
 	if d, err = a.definition(r.Context(), asked.tree); err != nil {

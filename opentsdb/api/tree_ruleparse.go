@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"github.com/tsdbridge/tsdbridge/opentsdb/httpapi"
-	"github.com/tsdbridge/tsdbridge/tree"
+	"github.com/tsdbridge/tsdbridge/tree/forest"
 	"github.com/tsdbridge/tsdbridge/tree/javaregexp"
 )
 
@@ -97,7 +97,7 @@ func kindOf(text string) (*string, error) {
 // checkRegex refuses a regular expression that cannot be run. One that is too long is refused when it is
 // to be stored.
 func (q *ruleRequest) checkRegex() error {
-	if q.regex == nil || *q.regex == "" || len(*q.regex) > tree.LongestPattern {
+	if q.regex == nil || *q.regex == "" || len(*q.regex) > forest.LongestPattern {
 		return nil
 	}
 	_, err := javaregexp.Size(*q.regex)

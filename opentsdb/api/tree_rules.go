@@ -7,6 +7,7 @@ import (
 
 	"github.com/tsdbridge/tsdbridge/opentsdb/httpapi"
 	"github.com/tsdbridge/tsdbridge/tree"
+	"github.com/tsdbridge/tsdbridge/tree/forest"
 )
 
 // mostRules bounds the rules of one request.
@@ -50,7 +51,7 @@ func (a *API) putRules(r *request, d tree.Definition, rules []ruleRequest) error
 	if all {
 		d.Rules = nil
 	}
-	edits := make([]tree.RuleEdit, 0, len(rules))
+	edits := make([]forest.RuleEdit, 0, len(rules))
 	for i := range rules {
 		edit, made, err := rules[i].edit(d, all)
 		if err != nil {

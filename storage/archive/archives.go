@@ -11,6 +11,7 @@ import (
 	"sync"
 
 	"github.com/tsdbridge/tsdbridge/storage"
+	"github.com/tsdbridge/tsdbridge/storage/columns"
 	"github.com/tsdbridge/tsdbridge/storage/index"
 	"github.com/tsdbridge/tsdbridge/storage/kv"
 	"github.com/tsdbridge/tsdbridge/storage/schema"
@@ -120,8 +121,8 @@ func (a *Archives) Put(ctx context.Context, ref storage.Ref, all []storage.Archi
 type putter struct {
 	archives *Archives
 	tsuid    []byte
-	encoder  schema.ColumnEncoder
-	decoder  schema.ColumnDecoder
+	encoder  columns.Encoder
+	decoder  columns.Decoder
 	joined   storage.ArchiveSlots
 }
 
@@ -130,8 +131,8 @@ func (p *putter) slots(ctx context.Context, s *storage.ArchiveSlots) error {
 	var keys [][]byte
 	var ends []int // of the slots of each row
 	for n := 0; n < len(s.Times); {
-		base := schema.ArchiveBase(uint32(s.Times[n]), s.Step)
-		end := int64(base) + int64(s.Step)*schema.ArchiveSlots
+		base := columns.ArchiveBase(uint32(s.Times[n]), s.Step)
+		end := int64(base) + int64(s.Step)*columns.ArchiveSlots
 		for n < len(s.Times) && s.Times[n] < end {
 			n++
 		}
@@ -155,12 +156,12 @@ func (p *putter) rows(ctx context.Context, s *storage.ArchiveSlots, begin int, k
 	if err != nil {
 		return err
 	}
-	qualifier := schema.ArchiveQualifier(s.Step)
+	qualifier := columns.ArchiveQualifier(s.Step)
 	list := make([]kv.Mutation, len(keys))
 	for i, key := range keys {
 		some := storage.ArchiveSlots{Step: s.Step, Times: s.Times[begin:ends[i]], Values: s.Values[begin:ends[i]]}
 		begin = ends[i]
-		base := schema.ArchiveBase(uint32(some.Times[0]), s.Step)
+		base := columns.ArchiveBase(uint32(some.Times[0]), s.Step)
 		if cell := cellOf(rows[i], qualifier); cell != nil {
 			if some, err = p.join(some, cell, base); err != nil {
 				return err

@@ -5,9 +5,9 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/tsdbridge/tsdbridge/storage/columns"
 	"github.com/tsdbridge/tsdbridge/storage/kv"
 	"github.com/tsdbridge/tsdbridge/storage/row"
-	"github.com/tsdbridge/tsdbridge/storage/schema"
 )
 
 // Delete deletes the slots of series that lie between two times (milliseconds, inclusive) as a whole,
@@ -36,18 +36,18 @@ func (a *Archives) Delete(ctx context.Context, tsuids [][]byte, start, end, unti
 type deletion struct {
 	start, end int64 // milliseconds
 	until      int64 // stamps of cells on shared tables, milliseconds
-	encoder    schema.ColumnEncoder
-	decoder    schema.ColumnDecoder
+	encoder    columns.Encoder
+	decoder    columns.Decoder
 }
 
 // change returns what to change of a row.
 func (d *deletion) change(base uint32, row kv.Row) (m kv.Mutation, err error) {
 	for _, c := range row.Cells {
-		step, ok := schema.ArchiveStep(c.Qualifier)
+		step, ok := columns.ArchiveStep(c.Qualifier)
 		if !ok || c.Time > d.until {
 			continue
 		}
-		if whole := int64(step) * schema.ArchiveSlots * 1000; d.start <= int64(base)*1000 && int64(base)*1000+whole-1 <= d.end {
+		if whole := int64(step) * columns.ArchiveSlots * 1000; d.start <= int64(base)*1000 && int64(base)*1000+whole-1 <= d.end {
 			m.Deletes = append(m.Deletes, kv.Delete{Qualifier: c.Qualifier})
 			continue
 		}

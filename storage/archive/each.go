@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/tsdbridge/tsdbridge/storage"
+	"github.com/tsdbridge/tsdbridge/storage/columns"
 	"github.com/tsdbridge/tsdbridge/storage/kv"
 	"github.com/tsdbridge/tsdbridge/storage/schema"
 )
@@ -25,7 +26,7 @@ func (a *Archives) Each(ctx context.Context, from []byte, visit func(SeriesSlots
 	if err := a.o.Ready(); err != nil {
 		return err
 	}
-	var decoder schema.ColumnDecoder
+	var decoder columns.Decoder
 	for row, err := range a.o.DB.Scan(ctx, kv.Scan{Table: a.o.Table, Family: schema.FamilyData, Start: from}) {
 		switch {
 		case errors.Is(err, kv.ErrNoTable):
@@ -51,8 +52,8 @@ func (a *Archives) Each(ctx context.Context, from []byte, visit func(SeriesSlots
 }
 
 // add adds the slots of a cell.
-func (s *SeriesSlots) add(decoder *schema.ColumnDecoder, base uint32, c kv.Cell) {
-	step, ok := schema.ArchiveStep(c.Qualifier)
+func (s *SeriesSlots) add(decoder *columns.Decoder, base uint32, c kv.Cell) {
+	step, ok := columns.ArchiveStep(c.Qualifier)
 	if !ok {
 		return // no reader sees it
 	}

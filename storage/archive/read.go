@@ -10,6 +10,7 @@ import (
 
 	"github.com/tsdbridge/tsdbridge/internal/tally"
 	"github.com/tsdbridge/tsdbridge/storage"
+	"github.com/tsdbridge/tsdbridge/storage/columns"
 	"github.com/tsdbridge/tsdbridge/storage/index"
 	"github.com/tsdbridge/tsdbridge/storage/kv"
 	"github.com/tsdbridge/tsdbridge/storage/schema"
@@ -39,9 +40,9 @@ func (a *Archives) Read(ctx context.Context, q storage.ArchiveQuery, use func(re
 		part = nil
 		group.Go(func() error { return a.read(ctx, &q, some, use) })
 	}
-	span := int64(q.Step) * schema.ArchiveSlots
+	span := int64(q.Step) * columns.ArchiveSlots
 	for _, ref := range q.Refs {
-		for base := int64(schema.ArchiveBase(uint32(q.From), q.Step)); base < q.To && ctx.Err() == nil; base += span {
+		for base := int64(columns.ArchiveBase(uint32(q.From), q.Step)); base < q.To && ctx.Err() == nil; base += span {
 			if part = append(part, wantedRow{ref, uint32(base)}); len(part) == rowsAtOnce {
 				flush()
 			}
@@ -78,8 +79,8 @@ func (a *Archives) read(ctx context.Context, q *storage.ArchiveQuery, part []wan
 	}
 	counts := tally.Counts{Asked: int64(len(keys))}
 	defer func() { tally.From(ctx).Add(tally.Archive, counts) }()
-	qualifier := schema.ArchiveQualifier(q.Step)
-	var decoder schema.ColumnDecoder
+	qualifier := columns.ArchiveQualifier(q.Step)
+	var decoder columns.Decoder
 	var times []int64
 	var values []float64
 	for i, w := range part {

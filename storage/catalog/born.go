@@ -6,7 +6,7 @@ import (
 
 	"github.com/tsdbridge/tsdbridge/storage/index"
 	"github.com/tsdbridge/tsdbridge/storage/kv"
-	"github.com/tsdbridge/tsdbridge/storage/schema"
+	"github.com/tsdbridge/tsdbridge/storage/schema/own"
 )
 
 // Births are the days in which series were registered. On tables of one process all are known, by the stamps of their rows;
@@ -46,7 +46,7 @@ func bornOfRow(cells []kv.StoredCell) uint32 {
 	first := int64(0)
 	for i := range cells {
 		c := &cells[i]
-		if string(c.Qualifier) == string(schema.SpanQualifier()) {
+		if string(c.Qualifier) == string(own.SpanQualifier()) {
 			continue // it is written with points, with any stamp
 		}
 		if c.Time > 0 && (first == 0 || c.Time < first) {

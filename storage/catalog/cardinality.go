@@ -10,7 +10,7 @@ import (
 
 // Cardinality counts what the index has; each list has at most limit entries. What has lost its
 // name is left out.
-func (cat *Catalog) Cardinality(ctx context.Context, limit int) (storage.Cardinality, error) {
+func (cat *activity) Cardinality(ctx context.Context, limit int) (storage.Cardinality, error) {
 	if err := cat.o.Ready(); err != nil {
 		return storage.Cardinality{}, err
 	}
@@ -36,7 +36,7 @@ func (cat *Catalog) Cardinality(ctx context.Context, limit int) (storage.Cardina
 	return c, nil
 }
 
-func (cat *Catalog) nameCounts(ctx context.Context, kind storage.NameKind, counts []index.Count) ([]storage.NamedCount, error) {
+func (cat *activity) nameCounts(ctx context.Context, kind storage.NameKind, counts []index.Count) ([]storage.NamedCount, error) {
 	keys, values := make([]string, len(counts)), make([]string, len(counts))
 	for i, c := range counts {
 		keys[i], values[i] = c.Key, c.Value
@@ -61,7 +61,7 @@ func (cat *Catalog) nameCounts(ctx context.Context, kind storage.NameKind, count
 
 // allDays returns the first and the last millisecond of the days in which series have points; 0 and
 // 0 if that is not known, or there are none.
-func (cat *Catalog) allDays() (first, last int64) {
+func (cat *activity) allDays() (first, last int64) {
 	if cat.days == nil {
 		return 0, 0
 	}

@@ -44,24 +44,23 @@ type Options struct {
 // Catalog is the catalogue of series: which there are, by names, tags and days, and what they are
 // called. It is safe for concurrent use.
 type Catalog struct {
-	o        Options
-	db       *kv.Engine
-	layout   schema.Layout
-	uids     *uid.Dictionary
-	index    *index.Index
-	registry *Registry
-	days     *Days
-	births   *Births
-	cover    coverage
-	foreign  foreignMetrics
-	unused   unusedKeys
-	renames  renames
-	metrics  *metrics
+	activity
+
+	unused  unusedKeys
+	renames renames
 }
 
 // New returns a catalogue of the series of an index, which a Loader fills.
 func New(o Options) *Catalog {
-	c := &Catalog{o: o, db: o.DB, layout: o.Layout, uids: o.UIDs, index: o.Series, registry: o.Registry, days: o.Days, births: o.Births}
+	c := &Catalog{
+		activity: activity{
+			discovery: discovery{
+				namer:    namer{o: o, db: o.DB, layout: o.Layout, uids: o.UIDs, index: o.Series},
+				registry: o.Registry,
+			},
+			days: o.Days, births: o.Births,
+		},
+	}
 	c.metrics = newMetrics(o.Registerer, c)
 	return c
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/tsdbridge/tsdbridge/storage/index"
 	"github.com/tsdbridge/tsdbridge/storage/kv"
 	"github.com/tsdbridge/tsdbridge/storage/schema"
+	"github.com/tsdbridge/tsdbridge/storage/schema/own"
 )
 
 // daysQualifier marks a store, in the counters' row, all of whose series were made by versions that
@@ -79,10 +80,10 @@ func (p *Days) ofRow(cells []kv.StoredCell) days {
 		if c.Coded != nil {
 			continue // a document
 		}
-		if first, last, ok := schema.ParseSpan(c.Qualifier, c.Value); ok {
+		if first, last, ok := own.ParseSpan(c.Qualifier, c.Value); ok {
 			return daysOf(first, last)
 		}
-		if string(c.Qualifier) == string(schema.SpanQualifier()) {
+		if string(c.Qualifier) == string(own.SpanQualifier()) {
 			return everyDay // of a later version: it tells nothing
 		}
 	}
@@ -173,9 +174,9 @@ func (p *Days) write(ctx context.Context, ids []index.ID, put []days) error {
 	for i, key := range p.index.TSUIDBytes(nil, ids) {
 		m := &mutations[i]
 		if m.Key = key; put[i] == noDays {
-			m.Deletes = []kv.Delete{{Qualifier: schema.SpanQualifier()}}
+			m.Deletes = []kv.Delete{{Qualifier: own.SpanQualifier()}}
 		} else {
-			m.Puts = []kv.Put{{Qualifier: schema.SpanQualifier(), Value: schema.EncodeSpan(put[i].first(), put[i].last())}}
+			m.Puts = []kv.Put{{Qualifier: own.SpanQualifier(), Value: own.EncodeSpan(put[i].first(), put[i].last())}}
 		}
 	}
 	slices.SortFunc(mutations, func(a, b kv.Mutation) int { return bytes.Compare(a.Key, b.Key) })

@@ -56,10 +56,18 @@ func (c *coverage) of(metric metricRows) *covered {
 	return m
 }
 
+// discovery finds the series that the tables have and the index does not.
+type discovery struct {
+	namer
+	registry *Registry
+	cover    coverage
+	foreign  foreignMetrics
+}
+
 // discover adds to the index the series that have rows between start and end (milliseconds)
 // although tsdb-meta lacks them: a TSD whose meta tracking is off writes such rows. Engines that
 // only this process writes to have none.
-func (cat *Catalog) discover(ctx context.Context, f *finder, start, end int64) error {
+func (cat *discovery) discover(ctx context.Context, f *finder, start, end int64) error {
 	if cat.db.Exclusive || cat.o.Index == storage.IndexMeta {
 		return nil
 	}
@@ -84,7 +92,7 @@ func (cat *Catalog) discover(ctx context.Context, f *finder, start, end int64) e
 // DiscoverRolled adds to the index the series that have rows in a table of rollups with base times from
 // lo to hi, though tsdb-meta lacks them: a TSD never writes these when it takes rolled up values. metric is
 // a UID. RolledTimes tells between which times series are to be looked for then.
-func (cat *Catalog) DiscoverRolled(ctx context.Context, table, metric string, lo, hi uint32) error {
+func (cat *discovery) DiscoverRolled(ctx context.Context, table, metric string, lo, hi uint32) error {
 	if cat.db.Exclusive || cat.o.Index == storage.IndexMeta {
 		return nil
 	}
@@ -93,14 +101,14 @@ func (cat *Catalog) DiscoverRolled(ctx context.Context, table, metric string, lo
 
 // RolledTimes returns the times (milliseconds) between which series are to be looked for that may have rolled up values
 // between two times: days are recorded of points alone, which may be gone.
-func (cat *Catalog) RolledTimes(start, end int64) (from, to int64) {
+func (cat *discovery) RolledTimes(start, end int64) (from, to int64) {
 	if cat.db.Exclusive {
 		return 0, storage.MaxTime
 	}
 	return start, end
 }
 
-func (cat *Catalog) discoverMetric(ctx context.Context, metric metricRows, tags []kv.Tag, lo, hi uint32) error {
+func (cat *discovery) discoverMetric(ctx context.Context, metric metricRows, tags []kv.Tag, lo, hi uint32) error {
 	c := cat.cover.of(metric)
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -114,7 +122,7 @@ func (cat *Catalog) discoverMetric(ctx context.Context, metric metricRows, tags 
 }
 
 // extend searches what is new or was never searched of the hours lo to hi.
-func (c *covered) extend(ctx context.Context, s *Catalog, metric metricRows, lo, hi uint32) error {
+func (c *covered) extend(ctx context.Context, s *discovery, metric metricRows, lo, hi uint32) error {
 	now := s.o.Now().UnixMilli()
 	if !c.any {
 		if err := s.scanSeries(ctx, metric, nil, lo, hi, 0); err != nil {
@@ -146,7 +154,7 @@ func (c *covered) extend(ctx context.Context, s *Catalog, metric metricRows, lo,
 
 // scanSeries adds the series of a metric with rows in the hours lo to hi, inclusive, that have the
 // tags and cells written at or after since.
-func (cat *Catalog) scanSeries(ctx context.Context, metric metricRows, tags []kv.Tag, lo, hi uint32, since int64) error {
+func (cat *discovery) scanSeries(ctx context.Context, metric metricRows, tags []kv.Tag, lo, hi uint32, since int64) error {
 	group, ctx := errgroup.WithContext(ctx)
 	group.SetLimit(concurrentDiscoveries)
 	for bucket := range cat.layout.Buckets() {
@@ -165,7 +173,7 @@ func (cat *Catalog) scanSeries(ctx context.Context, metric metricRows, tags []kv
 	return group.Wait()
 }
 
-func (cat *Catalog) addSeries(ctx context.Context, scan kv.Scan) error {
+func (cat *discovery) addSeries(ctx context.Context, scan kv.Scan) error {
 	var tsuid []byte
 	rows := 0
 	defer func() { cat.metrics.discoverRows.Add(float64(rows)) }()

@@ -283,16 +283,16 @@ func (cat *Catalog) lookup(ctx context.Context, kind storage.NameKind, names []s
 }
 
 // Name names series. One of which a UID has no name is a NamelessError.
-func (cat *Catalog) Name(ctx context.Context, ids []index.ID) ([]storage.Found, error) {
+func (cat *namer) Name(ctx context.Context, ids []index.ID) ([]storage.Found, error) {
 	return cat.nameAs(ctx, ids, whole)
 }
 
 // NameSome is Name without the series of which a UID has no name: they are logged.
-func (cat *Catalog) NameSome(ctx context.Context, ids []index.ID) ([]storage.Found, error) {
+func (cat *namer) NameSome(ctx context.Context, ids []index.ID) ([]storage.Found, error) {
 	return cat.nameAs(ctx, ids, named)
 }
 
-func (cat *Catalog) nameAs(ctx context.Context, ids []index.ID, as naming) ([]storage.Found, error) {
+func (cat *namer) nameAs(ctx context.Context, ids []index.ID, as naming) ([]storage.Found, error) {
 	pairs := 1
 	if len(ids) > 0 {
 		// of most series
@@ -323,7 +323,7 @@ func (cat *Catalog) nameAs(ctx context.Context, ids []index.ID, as naming) ([]st
 }
 
 // leaveOut returns the error of those series that have no names; nil if they may be left out.
-func (cat *Catalog) leaveOut(ctx context.Context, n *names, lost []int, as naming) error {
+func (cat *namer) leaveOut(ctx context.Context, n *names, lost []int, as naming) error {
 	if len(lost) == 0 {
 		return nil
 	}

@@ -22,7 +22,7 @@ type foreignMetrics struct {
 
 // allMetrics returns the metrics that may have series which pass (nil: all do): UID -> name, "" if it
 // has none.
-func (cat *Catalog) allMetrics(ctx context.Context, passes func(index.ID) bool) (map[string]string, error) {
+func (cat *discovery) allMetrics(ctx context.Context, passes func(index.ID) bool) (map[string]string, error) {
 	uids := cat.index.Metrics(passes)
 	list, err := cat.uids.Names(ctx, storage.MetricName, uids)
 	if err != nil {
@@ -56,7 +56,7 @@ func (c *foreignMetrics) forget() {
 	c.byUID = nil
 }
 
-func (cat *Catalog) foreignMetrics(ctx context.Context) (map[string]string, error) {
+func (cat *discovery) foreignMetrics(ctx context.Context) (map[string]string, error) {
 	c := &cat.foreign
 	c.mu.Lock()
 	defer c.mu.Unlock()

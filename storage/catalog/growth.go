@@ -8,8 +8,15 @@ import (
 	"github.com/tsdbridge/tsdbridge/storage/index"
 )
 
+// activity is when series were registered and have points.
+type activity struct {
+	discovery
+	days   *Days
+	births *Births
+}
+
 // Growth counts the series by the days in which they were registered.
-func (cat *Catalog) Growth(ctx context.Context, q storage.GrowthQuery) (storage.Growth, error) {
+func (cat *activity) Growth(ctx context.Context, q storage.GrowthQuery) (storage.Growth, error) {
 	g := storage.Growth{ByDay: make([]int, max(0, q.Last-q.First+1))}
 	if err := cat.o.Ready(); err != nil {
 		return g, err
@@ -17,7 +24,7 @@ func (cat *Catalog) Growth(ctx context.Context, q storage.GrowthQuery) (storage.
 	if from := cat.births.from.Load(); from > 0 {
 		g.Since = time.UnixMilli(from)
 	}
-	some := cat.index.Some(func(id index.ID) bool {
+	some := index.NewSome(cat.index.Len(), func(id index.ID) bool {
 		if !cat.registry.Of(id).Exists() {
 			return false
 		}
@@ -39,13 +46,13 @@ func (cat *Catalog) Growth(ctx context.Context, q storage.GrowthQuery) (storage.
 
 // Silence counts the series that have no points since a day, as far as their days tell: they may name later days than the
 // points have.
-func (cat *Catalog) Silence(ctx context.Context, since, limit int) (storage.Silence, error) {
+func (cat *activity) Silence(ctx context.Context, since, limit int) (storage.Silence, error) {
 	s := storage.Silence{}
 	if err := cat.o.Ready(); err != nil || cat.days == nil {
 		return s, err
 	}
 	s.Known = true
-	some := cat.index.Some(func(id index.ID) bool {
+	some := index.NewSome(cat.index.Len(), func(id index.ID) bool {
 		if !cat.registry.Of(id).Exists() {
 			return false
 		}
@@ -64,7 +71,7 @@ func (cat *Catalog) Silence(ctx context.Context, since, limit int) (storage.Sile
 	return s, err
 }
 
-func (cat *Catalog) silentExamples(ctx context.Context, some *index.Some, limit int) ([]storage.SilentSeries, error) {
+func (cat *activity) silentExamples(ctx context.Context, some *index.Some, limit int) ([]storage.SilentSeries, error) {
 	var ids []index.ID
 	some.Each(func(id index.ID) bool {
 		ids = append(ids, id)
@@ -89,7 +96,7 @@ func (cat *Catalog) silentExamples(ctx context.Context, some *index.Some, limit 
 	return list, nil
 }
 
-func (cat *Catalog) shares(ctx context.Context, some *index.Some, limit int) (storage.SeriesShares, error) {
+func (cat *activity) shares(ctx context.Context, some *index.Some, limit int) (storage.SeriesShares, error) {
 	x := cat.index.SharesOf(some, limit)
 	s := storage.SeriesShares{Series: some.Size()}
 	var err error

@@ -17,7 +17,7 @@ import (
 // SeriesHours returns how many rows of the data table, each an hour of a series, there may be from
 // one row key up to another (nil: the end): those of the days in which the series of the index have
 // points. The rows themselves are not read. It is for the time after Run has loaded the index.
-func (cat *Catalog) SeriesHours(from, to []byte) (hours int) {
+func (cat *activity) SeriesHours(from, to []byte) (hours int) {
 	if !cat.registry.Loaded() {
 		return 0
 	}
@@ -43,7 +43,7 @@ func (cat *Catalog) SeriesHours(from, to []byte) (hours int) {
 
 // hoursOf returns the hours, since 1970, in which a series may have points, up to a day from now;
 // the hour after is not one of them.
-func (cat *Catalog) hoursOf(id index.ID) (first, after int) {
+func (cat *activity) hoursOf(id index.ID) (first, after int) {
 	from, to, ok := cat.days.Hours(id)
 	if !ok {
 		return 0, 0
@@ -53,7 +53,7 @@ func (cat *Catalog) hoursOf(id index.ID) (first, after int) {
 }
 
 // RowText describes, for people, which row a key of the data table is of.
-func (cat *Catalog) RowText(ctx context.Context, key []byte) string {
+func (cat *namer) RowText(ctx context.Context, key []byte) string {
 	k, err := cat.layout.ParseRowKey(key)
 	if err != nil {
 		return hex.EncodeToString(key)
@@ -102,7 +102,7 @@ func (e *earliest) note(base uint32) {
 // writes. The days of its series are its first and its last ones, between which there may be none for
 // years: one sample with the time 0 is enough. Then its rows are looked for, in memory before the table,
 // where a flush puts them.
-func (cat *Catalog) nextOwn(ctx context.Context, metric string, begin uint32, next *earliest) error {
+func (cat *activity) nextOwn(ctx context.Context, metric string, begin uint32, next *earliest) error {
 	ids := cat.index.Candidates([]string{metric}, nil)
 	var may earliest
 	for _, id := range ids {
@@ -125,7 +125,7 @@ func (cat *Catalog) nextOwn(ctx context.Context, metric string, begin uint32, ne
 }
 
 // nextRow notes the hour of the first row of a metric from begin on.
-func (cat *Catalog) nextRow(ctx context.Context, metric string, begin uint32, next *earliest) error {
+func (cat *discovery) nextRow(ctx context.Context, metric string, begin uint32, next *earliest) error {
 	for bucket := range cat.layout.Buckets() {
 		scan := row.ScanMetric(cat.layout, cat.o.Tables.Data, bucket, metric, begin, schema.Base(storage.MaxTime))
 		scan.KeysOnly, scan.Limit = true, 1

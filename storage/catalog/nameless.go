@@ -45,7 +45,7 @@ func (n *names) nameless(i int) error {
 
 // firstLeft returns the place of the first of some TSUIDs, of each of which a UID has no name, that is still in
 // the tables; -1: none is. A check may have deleted their rows, which the index does not notice.
-func (cat *Catalog) firstLeft(ctx context.Context, tsuids []string) (int, error) {
+func (cat *namer) firstLeft(ctx context.Context, tsuids []string) (int, error) {
 	const atOnce = 1024
 	for from := 0; from < len(tsuids); from += atOnce {
 		some := tsuids[from:min(from+atOnce, len(tsuids))]
@@ -70,7 +70,7 @@ func (cat *Catalog) firstLeft(ctx context.Context, tsuids []string) (int, error)
 }
 
 // firstWithRows is firstLeft by the rows of the data table, which is looked at for few series.
-func (cat *Catalog) firstWithRows(ctx context.Context, tsuids []string) (int, error) {
+func (cat *namer) firstWithRows(ctx context.Context, tsuids []string) (int, error) {
 	const few = 16
 	for i, tsuid := range tsuids {
 		if i == few {
@@ -84,7 +84,7 @@ func (cat *Catalog) firstWithRows(ctx context.Context, tsuids []string) (int, er
 }
 
 // hasRows reports whether the data table has rows of a series.
-func (cat *Catalog) hasRows(ctx context.Context, tsuid string) (bool, error) {
+func (cat *namer) hasRows(ctx context.Context, tsuid string) (bool, error) {
 	l := cat.layout
 	scan := row.ScanMetric(l, cat.o.Tables.Data, l.Bucket([]byte(tsuid)), tsuid[:l.MetricWidth], 0, schema.Base(storage.MaxTime))
 	scan.KeysOnly, scan.Limit = true, 1
@@ -99,7 +99,7 @@ func (cat *Catalog) hasRows(ctx context.Context, tsuid string) (bool, error) {
 }
 
 // lost returns the error of a UID that has no name and that some series have, nil if none of them is left.
-func (cat *Catalog) lost(ctx context.Context, kind storage.NameKind, lost string, of []index.ID) error {
+func (cat *namer) lost(ctx context.Context, kind storage.NameKind, lost string, of []index.ID) error {
 	tsuids := cat.index.TSUIDs(nil, of)
 	left, err := cat.firstLeft(ctx, tsuids)
 	if err != nil || left < 0 {
@@ -116,7 +116,7 @@ func (cat *Catalog) lost(ctx context.Context, kind storage.NameKind, lost string
 }
 
 // warnNameless logs that a job leaves out a series without a name.
-func (cat *Catalog) warnNameless(err error) {
+func (cat *namer) warnNameless(err error) {
 	cat.metrics.seriesNameless.Inc()
 	cat.o.Logger.Warn("a UID of a series has no name in tsdb-uid, so jobs that choose series by name leave the series out; see tsdbridge uid fsck", "err", err)
 }

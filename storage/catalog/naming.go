@@ -5,7 +5,21 @@ import (
 
 	"github.com/tsdbridge/tsdbridge/internal/turns"
 	"github.com/tsdbridge/tsdbridge/storage"
+	"github.com/tsdbridge/tsdbridge/storage/index"
+	"github.com/tsdbridge/tsdbridge/storage/kv"
+	"github.com/tsdbridge/tsdbridge/storage/schema"
+	"github.com/tsdbridge/tsdbridge/storage/uid"
 )
+
+// A namer gives series the names that the tables have for them.
+type namer struct {
+	o       Options
+	db      *kv.Engine
+	layout  schema.Layout
+	uids    *uid.Dictionary
+	index   *index.Index
+	metrics *metrics
+}
 
 // names are the names of some series, UID by UID: each UID is looked up once, however many series
 // have it.
@@ -18,7 +32,7 @@ type names struct {
 }
 
 // newNames reads the names of the UIDs of series.
-func (cat *Catalog) newNames(ctx context.Context, tsuids []string) (*names, error) {
+func (cat *namer) newNames(ctx context.Context, tsuids []string) (*names, error) {
 	n := &names{tsuids: tsuids, ends: make([]int, len(tsuids))}
 	var sets [3]uidSet
 	l := cat.layout

@@ -10,6 +10,7 @@ import (
 	"github.com/tsdbridge/tsdbridge/storage/index"
 	"github.com/tsdbridge/tsdbridge/storage/kv"
 	"github.com/tsdbridge/tsdbridge/storage/schema"
+	"github.com/tsdbridge/tsdbridge/storage/schema/own"
 )
 
 // wantWithout is the shortest run of days that has all days of some days but for those that a
@@ -100,7 +101,7 @@ func (s *shelf) kept(id index.ID) string {
 		s.t.Fatal(err)
 	}
 	for _, c := range rows[0].Cells {
-		if slices.Equal(c.Qualifier, schema.SpanQualifier()) {
+		if slices.Equal(c.Qualifier, own.SpanQualifier()) {
 			d := s.ofRow([]kv.StoredCell{{Qualifier: c.Qualifier, Value: c.Value}})
 			return fmt.Sprint(now, ", table ", d.first(), "-", d.last())
 		}

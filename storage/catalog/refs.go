@@ -10,11 +10,11 @@ import (
 )
 
 // TSUIDOf returns the TSUID of a series that was resolved or found.
-func (cat *Catalog) TSUIDOf(ref storage.Ref) []byte { return []byte(cat.index.TSUID(index.IDOf(ref))) }
+func (cat *namer) TSUIDOf(ref storage.Ref) []byte { return []byte(cat.index.TSUID(index.IDOf(ref))) }
 
 // TSUIDsOf appends the TSUIDs of series that were resolved or found to dst, in order. They never change, and must not
 // be changed.
-func (cat *Catalog) TSUIDsOf(dst [][]byte, refs []storage.Ref) [][]byte {
+func (cat *namer) TSUIDsOf(dst [][]byte, refs []storage.Ref) [][]byte {
 	ids := make([]index.ID, len(refs))
 	for i, ref := range refs {
 		ids[i] = index.IDOf(ref)
@@ -24,7 +24,7 @@ func (cat *Catalog) TSUIDsOf(dst [][]byte, refs []storage.Ref) [][]byte {
 
 // NameRefs names series that are known by their refs, in order. Those whose UIDs have lost their names
 // are left out.
-func (cat *Catalog) NameRefs(ctx context.Context, refs []storage.Ref) ([]storage.Found, error) {
+func (cat *namer) NameRefs(ctx context.Context, refs []storage.Ref) ([]storage.Found, error) {
 	ids := make([]index.ID, len(refs))
 	for i, ref := range refs {
 		ids[i] = index.IDOf(ref)
@@ -36,7 +36,7 @@ func (cat *Catalog) NameRefs(ctx context.Context, refs []storage.Ref) ([]storage
 // One that the index lacks is added: a TSD without meta tracking may have appended it to a tree. A
 // TSUID that is not of the layout's widths gets the zero Ref, and an ErrInvalid is returned with
 // the refs of the others.
-func (cat *Catalog) Refs(tsuids [][]byte) ([]storage.Ref, error) {
+func (cat *namer) Refs(tsuids [][]byte) ([]storage.Ref, error) {
 	refs := make([]storage.Ref, len(tsuids))
 	var errs []error
 	for i, tsuid := range tsuids {

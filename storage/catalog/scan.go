@@ -19,7 +19,7 @@ const scanBatch = 1000
 // bytes, each TSUID once. visit may keep them. EachTSUID reads the tables, not the series index: it
 // needs no Run, and its memory is bounded by the series of a few metrics that only row keys have.
 // It may miss series that appear while it runs. An error of visit ends it.
-func (cat *Catalog) EachTSUID(ctx context.Context, c storage.SeriesScan, visit func(tsuids [][]byte) error) error {
+func (cat *discovery) EachTSUID(ctx context.Context, c storage.SeriesScan, visit func(tsuids [][]byte) error) error {
 	t := &tableScan{catalog: cat, from: c.From, all: c.Rows, visit: visit}
 	if cat.o.Index == storage.IndexAuto && !cat.db.Exclusive || c.Rows {
 		t.begin(ctx)
@@ -40,7 +40,7 @@ func (cat *Catalog) EachTSUID(ctx context.Context, c storage.SeriesScan, visit f
 // tableScan is one run of EachTSUID: tsdb-meta in order, and before each of its metrics those that
 // only row keys know.
 type tableScan struct {
-	catalog *Catalog
+	catalog *discovery
 	from    []byte
 	all     bool
 	visit   func([][]byte) error
@@ -129,22 +129,22 @@ func (t *tableScan) add(tsuid []byte) error {
 
 // NameSeries names series, in order, for callers that see which are missing: those that have a UID without
 // a name (it was deleted from tsdb-uid), or that are not TSUIDs of the configured widths, are left out.
-func (cat *Catalog) NameSeries(ctx context.Context, tsuids [][]byte) ([]storage.NewSeries, error) {
+func (cat *namer) NameSeries(ctx context.Context, tsuids [][]byte) ([]storage.NewSeries, error) {
 	some, _, _, err := cat.nameTSUIDs(ctx, tsuids, whole)
 	return some, err
 }
 
 // NameAll is NameSeries in which a series that is in the tables and of which a UID has no name is a NamelessError.
-func (cat *Catalog) NameAll(ctx context.Context, tsuids [][]byte) ([]storage.NewSeries, error) {
+func (cat *namer) NameAll(ctx context.Context, tsuids [][]byte) ([]storage.NewSeries, error) {
 	return cat.nameAllAs(ctx, tsuids, whole)
 }
 
 // NameLost is NameAll with lost values, as FindLost has them.
-func (cat *Catalog) NameLost(ctx context.Context, tsuids [][]byte) ([]storage.NewSeries, error) {
+func (cat *namer) NameLost(ctx context.Context, tsuids [][]byte) ([]storage.NewSeries, error) {
 	return cat.nameAllAs(ctx, tsuids, lostValues)
 }
 
-func (cat *Catalog) nameAllAs(ctx context.Context, tsuids [][]byte, as naming) ([]storage.NewSeries, error) {
+func (cat *namer) nameAllAs(ctx context.Context, tsuids [][]byte, as naming) ([]storage.NewSeries, error) {
 	some, n, lost, err := cat.nameTSUIDs(ctx, tsuids, as)
 	if err != nil {
 		return nil, err
@@ -153,7 +153,7 @@ func (cat *Catalog) nameAllAs(ctx context.Context, tsuids [][]byte, as naming) (
 }
 
 // nameTSUIDs names series, and returns which have no name.
-func (cat *Catalog) nameTSUIDs(ctx context.Context, tsuids [][]byte, as naming) (some []storage.NewSeries, n *names, lost []int, err error) {
+func (cat *namer) nameTSUIDs(ctx context.Context, tsuids [][]byte, as naming) (some []storage.NewSeries, n *names, lost []int, err error) {
 	var right []string
 	for _, tsuid := range tsuids {
 		if _, _, err := cat.layout.ParseTSUID(tsuid); err == nil {
@@ -179,7 +179,7 @@ func (cat *Catalog) nameTSUIDs(ctx context.Context, tsuids [][]byte, as naming) 
 
 // TSUID looks up the UIDs of a series; ok is false when one of its names has none, so that there
 // are no points of it.
-func (cat *Catalog) TSUID(ctx context.Context, of storage.Series) (tsuid []byte, ok bool, err error) {
+func (cat *namer) TSUID(ctx context.Context, of storage.Series) (tsuid []byte, ok bool, err error) {
 	var keys, values []string
 	for _, t := range of.Tags {
 		keys, values = append(keys, t.Key), append(values, t.Value)

@@ -131,7 +131,7 @@ func (t *tableScan) rowsOf(ctx context.Context, metric []byte) ([][]byte, error)
 	return slices.CompactFunc(all, bytes.Equal), nil
 }
 
-func (cat *Catalog) seriesOfRows(ctx context.Context, scan kv.Scan) (map[string]struct{}, error) {
+func (cat *discovery) seriesOfRows(ctx context.Context, scan kv.Scan) (map[string]struct{}, error) {
 	scan.KeysOnly = true
 	set := map[string]struct{}{}
 	var tsuid []byte

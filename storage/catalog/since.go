@@ -16,7 +16,7 @@ func (cat *Catalog) Version(ctx context.Context, metric string) (storage.SeriesV
 }
 
 // WholeVersion is Version for the series of all metrics.
-func (cat *Catalog) WholeVersion() (storage.SeriesVersion, bool) {
+func (cat *namer) WholeVersion() (storage.SeriesVersion, bool) {
 	return cat.index.WholeVersion(), cat.db.Exclusive && cat.o.Ready() == nil
 }
 
@@ -44,12 +44,12 @@ func (cat *Catalog) Since(ctx context.Context, metric string, from, to storage.S
 }
 
 // WholeSince is Since for the series of all metrics.
-func (cat *Catalog) WholeSince(ctx context.Context, from, to storage.SeriesVersion) ([]storage.Found, bool, error) {
+func (cat *namer) WholeSince(ctx context.Context, from, to storage.SeriesVersion) ([]storage.Found, bool, error) {
 	ids, ok := cat.index.WholeSince(from, to)
 	return cat.named(ctx, ids, ok)
 }
 
-func (cat *Catalog) named(ctx context.Context, ids []index.ID, ok bool) ([]storage.Found, bool, error) {
+func (cat *namer) named(ctx context.Context, ids []index.ID, ok bool) ([]storage.Found, bool, error) {
 	if !ok {
 		return nil, false, nil
 	}
@@ -59,7 +59,7 @@ func (cat *Catalog) named(ctx context.Context, ids []index.ID, ok bool) ([]stora
 
 // MayHavePoints returns the condition that a series may have points between start and end
 // (milliseconds, inclusive); nil: all do.
-func (cat *Catalog) MayHavePoints(start, end int64) func(storage.Ref) bool {
+func (cat *activity) MayHavePoints(start, end int64) func(storage.Ref) bool {
 	passes := cat.days.overlap(start, end)
 	if passes == nil {
 		return nil

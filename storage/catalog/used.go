@@ -8,7 +8,7 @@ import (
 
 // UsedUIDs returns those of some UIDs, by Mapping.Key, that series have: those of tsdb-meta, and where
 // other processes write also those of the row keys of the data table, which takes as long as to read it.
-func (cat *Catalog) UsedUIDs(ctx context.Context, some []storage.Mapping) (map[string]bool, error) {
+func (cat *discovery) UsedUIDs(ctx context.Context, some []storage.Mapping) (map[string]bool, error) {
 	asked, used := map[string]bool{}, map[string]bool{}
 	for _, m := range some {
 		asked[m.Key()] = true

@@ -16,6 +16,7 @@ import (
 	"github.com/tsdbridge/tsdbridge/storage/kv"
 	"github.com/tsdbridge/tsdbridge/storage/row"
 	"github.com/tsdbridge/tsdbridge/storage/schema"
+	"github.com/tsdbridge/tsdbridge/storage/schema/own"
 )
 
 const (
@@ -151,7 +152,7 @@ func (c *Compactor) look(ctx context.Context) error {
 }
 
 // A chooser returns a lease with the work that is to be done next. It is false if there is none.
-type chooser func(l schema.Lease, now time.Time) (schema.Lease, bool)
+type chooser func(l own.Lease, now time.Time) (own.Lease, bool)
 
 // round works on each part once, and returns how many parts other processes work on.
 func (c *Compactor) round(ctx context.Context, parts []part, next chooser) (others int, err error) {

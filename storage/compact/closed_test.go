@@ -17,6 +17,7 @@ import (
 	"github.com/tsdbridge/tsdbridge/storage/kv/kvtest"
 	"github.com/tsdbridge/tsdbridge/storage/row"
 	"github.com/tsdbridge/tsdbridge/storage/schema"
+	"github.com/tsdbridge/tsdbridge/storage/schema/own"
 )
 
 const day0 = 1_699_920_000 // midnight, seconds
@@ -313,7 +314,7 @@ func TestManyAtOnce(t *testing.T) {
 // the last of them.
 func TestLeasesOfSplitRegions(t *testing.T) {
 	at := func(start, end string, done, from, to uint32) lease {
-		return lease{start: []byte(start), record: []byte{1}, Lease: schema.Lease{Done: done, Again: done - 5, Walked: int64(done) * 1000, From: from, To: to, End: []byte(end)}}
+		return lease{start: []byte(start), record: []byte{1}, Lease: own.Lease{Done: done, Again: done - 5, Walked: int64(done) * 1000, From: from, To: to, End: []byte(end)}}
 	}
 	book := leases{at("b", "d", 100, 0, 0), at("d", "e5", 200, 0, 0), at("f", "", 300, 250, 300)}
 	for _, c := range []struct {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/tsdbridge/tsdbridge/storage/kv"
 	"github.com/tsdbridge/tsdbridge/storage/schema"
+	"github.com/tsdbridge/tsdbridge/storage/schema/own"
 )
 
 const (
@@ -48,7 +49,7 @@ func (c *Compactor) parts(ctx context.Context) ([]part, error) {
 
 // A lease is the record of a part as it was read.
 type lease struct {
-	schema.Lease
+	own.Lease
 	start  []byte
 	record []byte // nil: there is none
 }
@@ -59,7 +60,7 @@ type leases []lease
 // readLeases reads all records.
 func (c *Compactor) readLeases(ctx context.Context) (leases, error) {
 	var book leases
-	scan := kv.Scan{Table: c.o.Leases, Family: schema.FamilyData, Start: schema.LeaseKey(nil), Stop: schema.LeasesEnd()}
+	scan := kv.Scan{Table: c.o.Leases, Family: schema.FamilyData, Start: own.LeaseKey(nil), Stop: own.LeasesEnd()}
 	for row, err := range c.o.DB.Scan(ctx, scan) {
 		if err != nil {
 			return nil, fmt.Errorf("read the leases of closed rows in %s: %w", c.o.Leases, err)
@@ -74,14 +75,14 @@ func (c *Compactor) readLeases(ctx context.Context) (leases, error) {
 // newLease reads the record of a row. A record that cannot be read counts as one without an
 // owner and without work done.
 func newLease(row kv.Row) (l lease, ok bool) {
-	start, ok := schema.ParseLeaseKey(row.Key)
+	start, ok := own.ParseLeaseKey(row.Key)
 	if !ok {
 		return lease{}, false
 	}
 	for _, cell := range row.Cells {
-		if string(cell.Qualifier) == schema.LeaseQualifier {
+		if string(cell.Qualifier) == own.LeaseQualifier {
 			l.start, l.record = start, cell.Value
-			l.Lease, _ = schema.ParseLease(cell.Value)
+			l.Lease, _ = own.ParseLease(cell.Value)
 			return l, true
 		}
 	}
@@ -119,8 +120,8 @@ func (l *lease) heldByOther(owner string, now time.Time) bool {
 
 // write puts a record in place of the one that was read, or written last. It is false if another
 // process was faster.
-func (c *Compactor) write(ctx context.Context, l *lease, next schema.Lease) (bool, error) {
-	column := kv.Column{Table: c.o.Leases, Family: schema.FamilyData, Row: schema.LeaseKey(l.start), Qualifier: []byte(schema.LeaseQualifier)}
+func (c *Compactor) write(ctx context.Context, l *lease, next own.Lease) (bool, error) {
+	column := kv.Column{Table: c.o.Leases, Family: schema.FamilyData, Row: own.LeaseKey(l.start), Qualifier: []byte(own.LeaseQualifier)}
 	record := next.Record()
 	if bytes.Equal(record, l.record) {
 		return true, nil

@@ -12,6 +12,7 @@ import (
 
 	"github.com/tsdbridge/tsdbridge/storage/kv"
 	"github.com/tsdbridge/tsdbridge/storage/schema"
+	"github.com/tsdbridge/tsdbridge/storage/schema/own"
 )
 
 // errLeaseLost ends a pass whose part another process has taken over.
@@ -45,7 +46,7 @@ func (c *Compactor) work(ctx context.Context, p part, l lease, choose chooser) (
 
 // next returns the lease with the hours that are to be looked at: those of an unfinished pass, those
 // that have closed since, or some that are to be looked at again. It is false if there are none.
-func (c *Compactor) next(l schema.Lease, now time.Time) (schema.Lease, bool) {
+func (c *Compactor) next(l own.Lease, now time.Time) (own.Lease, bool) {
 	if l.To > 0 {
 		return l, true
 	}
@@ -68,7 +69,7 @@ func (c *Compactor) next(l schema.Lease, now time.Time) (schema.Lease, bool) {
 }
 
 // finished is the lease after a pass.
-func finished(l schema.Lease) schema.Lease {
+func finished(l own.Lease) own.Lease {
 	if l.Walk > 0 && l.To == 0 {
 		l.Walked, l.Walk, l.WalkAt = l.Walk, 0, nil
 		return l

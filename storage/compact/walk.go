@@ -3,7 +3,7 @@ package compact
 import (
 	"time"
 
-	"github.com/tsdbridge/tsdbridge/storage/schema"
+	"github.com/tsdbridge/tsdbridge/storage/schema/own"
 )
 
 // Rows of hours that were looked at for the last time may be written to later: old data is filled
@@ -32,7 +32,7 @@ func (c *course) walks() bool { return c.since > 0 }
 
 // nextWalk returns the lease with a walk, an unfinished one or a new one. It is false if none is
 // due, or if there are hours to look at first.
-func (c *Compactor) nextWalk(l schema.Lease, now time.Time) (schema.Lease, bool) {
+func (c *Compactor) nextWalk(l own.Lease, now time.Time) (own.Lease, bool) {
 	if _, due := c.next(l, now); due {
 		return l, false
 	}
@@ -47,7 +47,7 @@ func (c *Compactor) nextWalk(l schema.Lease, now time.Time) (schema.Lease, bool)
 
 // courseOf returns the course of the work that a lease tells of. The first walk looks for rows that
 // were written within the horizon, and leaves the hours within it, which are looked at anyway.
-func (c *Compactor) courseOf(l schema.Lease) course {
+func (c *Compactor) courseOf(l own.Lease) course {
 	if l.To > 0 {
 		return course{from: l.From, to: l.To, at: l.At}
 	}

@@ -42,24 +42,32 @@ type Options struct {
 // TSMeta. The UIDMeta of a metric also holds its metadata, the custom keys of the TSMeta of a series
 // what tsdbridge notes of it. They are safe for concurrent use.
 type Documents struct {
-	o      Options
-	db     *kv.Engine
+	cells
+
 	uids   *uid.Dictionary
 	index  *index.Index
 	layout schema.Layout
-	meta   metadataCache
+	metadata
 }
 
 // New returns the documents of some tables.
 func New(o Options) *Documents {
-	return &Documents{o: o, db: o.DB, uids: o.UIDs, index: o.Series, layout: o.Layout}
+	d := &Documents{cells: cells{o: o, db: o.DB}, uids: o.UIDs, index: o.Series, layout: o.Layout}
+	d.metadata.cells, d.metadata.uids, d.metadata.layout = &d.cells, o.UIDs, o.Layout
+	return d
 }
 
 // Forget has all metadata read again: UIDs have other names.
-func (d *Documents) Forget() { d.meta.forget() }
+func (t *metadata) Forget() { t.meta.forget() }
 
 // Describes reports whether metadata of a metric are known.
-func (d *Documents) Describes(metric string) bool {
-	_, ok := d.meta.get(metric)
+func (t *metadata) Describes(metric string) bool {
+	_, ok := t.meta.get(metric)
 	return ok
+}
+
+// cells are where documents are kept.
+type cells struct {
+	o  Options
+	db *kv.Engine
 }

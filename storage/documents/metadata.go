@@ -12,6 +12,7 @@ import (
 	"github.com/tsdbridge/tsdbridge/storage"
 	"github.com/tsdbridge/tsdbridge/storage/kv"
 	"github.com/tsdbridge/tsdbridge/storage/schema"
+	"github.com/tsdbridge/tsdbridge/storage/uid"
 )
 
 // Keys in the custom map of a metric's UIDMeta document.
@@ -22,6 +23,14 @@ const (
 
 // metaBytes is what the metadata of a metric take in an answer, by estimate.
 const metaBytes = 256
+
+// metadata are those of metrics, which lie in their UIDMeta.
+type metadata struct {
+	*cells
+	uids   *uid.Dictionary
+	layout schema.Layout
+	meta   metadataCache
+}
 
 // metadataCache is the metadata of metrics by name, as far as it was read or written.
 type metadataCache struct {
@@ -93,18 +102,18 @@ func (c *metadataCache) forget() {
 // description, type and unit in the custom map; everything else in a document stays as it is. The
 // newest wins, but a type alone takes no text away. A document that cannot be read stays as it is, and
 // is told of. It returns when all of it is durable.
-func (d *Documents) PutMetadata(ctx context.Context, metadata map[string]storage.Metadata) error {
+func (t *metadata) PutMetadata(ctx context.Context, metadata map[string]storage.Metadata) error {
 	var changed []string
-	moment := d.meta.moment()
+	moment := t.meta.moment()
 	for metric, m := range metadata {
-		if known, ok := d.meta.get(metric); !ok || known != m && !m.TellsLess(known) {
+		if known, ok := t.meta.get(metric); !ok || known != m && !m.TellsLess(known) {
 			changed = append(changed, metric)
 		}
 	}
 	if len(changed) == 0 {
 		return nil
 	}
-	uids, errs, err := d.o.Registrar.AssignMetrics(ctx, changed)
+	uids, errs, err := t.o.Registrar.AssignMetrics(ctx, changed)
 	if err != nil {
 		return err
 	}
@@ -112,7 +121,7 @@ func (d *Documents) PutMetadata(ctx context.Context, metadata map[string]storage
 		if errs != nil && errs[i] != nil {
 			return fmt.Errorf("metadata of %s: %w", metric, errs[i])
 		}
-		err := d.keepMetadata(ctx, uids[i], metric, metadata[metric], moment)
+		err := t.keepMetadata(ctx, uids[i], metric, metadata[metric], moment)
 		if errors.Is(err, storage.ErrUnreadable) {
 			continue // it stays for whoever mends it, and holds no points back; the log tells
 		}
@@ -120,16 +129,16 @@ func (d *Documents) PutMetadata(ctx context.Context, metadata map[string]storage
 			return fmt.Errorf("metadata of %s: %w", metric, err)
 		}
 	}
-	return d.flush(ctx, uids[0])
+	return t.flush(ctx, uids[0])
 }
 
-func (d *Documents) keepMetadata(ctx context.Context, uid, metric string, m storage.Metadata, moment int) error {
-	defer d.meta.edit(d.db.Exclusive)()
-	kept, err := d.putMetadata(ctx, uid, m)
+func (t *metadata) keepMetadata(ctx context.Context, uid, metric string, m storage.Metadata, moment int) error {
+	defer t.meta.edit(t.db.Exclusive)()
+	kept, err := t.putMetadata(ctx, uid, m)
 	if err != nil {
 		return err
 	}
-	d.meta.put(metric, kept, moment)
+	t.meta.put(metric, kept, moment)
 	return nil
 }
 
@@ -137,10 +146,10 @@ func (d *Documents) keepMetadata(ctx context.Context, uid, metric string, m stor
 const metadataAttempts = 5
 
 // putMetadata returns what is kept then.
-func (d *Documents) putMetadata(ctx context.Context, uid string, m storage.Metadata) (kept storage.Metadata, err error) {
-	column := kv.Column{Table: d.o.Tables.UID, Family: schema.FamilyName, Row: []byte(uid), Qualifier: schema.UIDMetaQualifier(storage.MetricName)}
+func (t *metadata) putMetadata(ctx context.Context, uid string, m storage.Metadata) (kept storage.Metadata, err error) {
+	column := kv.Column{Table: t.o.Tables.UID, Family: schema.FamilyName, Row: []byte(uid), Qualifier: schema.UIDMetaQualifier(storage.MetricName)}
 	for range metadataAttempts {
-		raw, document, err := d.readUIDMeta(ctx, column)
+		raw, document, err := t.readUIDMeta(ctx, column)
 		if err != nil {
 			return m, err
 		}
@@ -150,7 +159,7 @@ func (d *Documents) putMetadata(ctx context.Context, uid string, m storage.Metad
 		document.Description = m.Help
 		document.Custom = document.Custom.With(customType, m.Type).With(customUnit, m.Unit)
 		// A TSD compares the raw bytes too, so neither loses the other's edit.
-		if done, err := d.db.CheckAndPut(ctx, column, raw, document.AppendTo(nil)); err != nil || done {
+		if done, err := t.db.CheckAndPut(ctx, column, raw, document.AppendTo(nil)); err != nil || done {
 			return m, err
 		}
 	}
@@ -159,28 +168,28 @@ func (d *Documents) putMetadata(ctx context.Context, uid string, m storage.Metad
 
 // readUIDMeta returns the stored document and its bytes, nil and a fresh document when there is
 // none.
-func (d *Documents) readUIDMeta(ctx context.Context, c kv.Column) ([]byte, schema.UIDMeta, error) {
-	rows, err := d.db.Get(ctx, c.Table, c.Family, [][]byte{c.Row})
+func (t *metadata) readUIDMeta(ctx context.Context, c kv.Column) ([]byte, schema.UIDMeta, error) {
+	rows, err := t.db.Get(ctx, c.Table, c.Family, [][]byte{c.Row})
 	if err != nil {
 		return nil, schema.UIDMeta{}, err
 	}
 	for _, cell := range rows[0].Cells {
 		if string(cell.Qualifier) == string(c.Qualifier) {
-			document, err := d.parseUIDMeta(storage.MetricName, c.Row, cell.Value)
+			document, err := t.parseUIDMeta(storage.MetricName, c.Row, cell.Value)
 			return cell.Value, document, err
 		}
 	}
-	return nil, schema.UIDMeta{Type: "METRIC", Created: d.o.Now().Unix()}, nil
+	return nil, schema.UIDMeta{Type: "METRIC", Created: t.o.Now().Unix()}, nil
 }
 
 // flush makes earlier check-and-puts durable: they need not be before the next Apply. It writes
 // nothing that is not there.
-func (d *Documents) flush(ctx context.Context, uid string) error {
-	if !d.o.DB.Exclusive {
+func (s *cells) flush(ctx context.Context, uid string) error {
+	if !s.o.DB.Exclusive {
 		return nil // a cluster's are durable by themselves
 	}
 	none := kv.Mutation{Key: []byte(uid), Deletes: []kv.Delete{{Qualifier: []byte("tsdbridge.flush")}}}
-	return d.db.Apply(ctx, d.o.Tables.UID, schema.FamilyName, []kv.Mutation{none})
+	return s.db.Apply(ctx, s.o.Tables.UID, schema.FamilyName, []kv.Mutation{none})
 }
 
 func metadataOf(document schema.UIDMeta) storage.Metadata {
@@ -188,10 +197,10 @@ func metadataOf(document schema.UIDMeta) storage.Metadata {
 }
 
 // Metadata returns what is known of metrics, by name. It is at most IndexRefresh old.
-func (d *Documents) Metadata(ctx context.Context) (map[string]storage.Metadata, error) {
-	c := &d.meta
+func (t *metadata) Metadata(ctx context.Context) (map[string]storage.Metadata, error) {
+	c := &t.meta
 	c.mu.Lock()
-	fresh := !c.checked.IsZero() && (d.o.DB.Exclusive || d.o.Now().Sub(c.checked) < d.o.IndexRefresh)
+	fresh := !c.checked.IsZero() && (t.o.DB.Exclusive || t.o.Now().Sub(c.checked) < t.o.IndexRefresh)
 	moment := c.forgot
 	known, err := map[string]storage.Metadata(nil), budget.From(ctx).Take(int64(len(c.known)*metaBytes))
 	if err == nil {
@@ -204,13 +213,13 @@ func (d *Documents) Metadata(ctx context.Context) (map[string]storage.Metadata, 
 	if fresh {
 		return known, nil
 	}
-	begin := d.o.Now()
-	all, err := d.scanMetadata(ctx)
+	begin := t.o.Now()
+	all, err := t.scanMetadata(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("read metadata: %w", err)
 	}
 	for metric, m := range all {
-		d.meta.put(metric, m, moment)
+		t.meta.put(metric, m, moment)
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -221,18 +230,18 @@ func (d *Documents) Metadata(ctx context.Context) (map[string]storage.Metadata, 
 	return maps.Clone(c.known), nil
 }
 
-func (d *Documents) scanMetadata(ctx context.Context) (map[string]storage.Metadata, error) {
+func (t *metadata) scanMetadata(ctx context.Context) (map[string]storage.Metadata, error) {
 	var uids []string
 	var found []storage.Metadata
-	scan := kv.Scan{Table: d.o.Tables.UID, Family: schema.FamilyName, Qualifier: schema.UIDMetaQualifier(storage.MetricName)}
-	for row, err := range d.db.Scan(ctx, scan) {
+	scan := kv.Scan{Table: t.o.Tables.UID, Family: schema.FamilyName, Qualifier: schema.UIDMetaQualifier(storage.MetricName)}
+	for row, err := range t.db.Scan(ctx, scan) {
 		if err != nil {
 			return nil, err
 		}
-		if len(row.Key) != d.layout.MetricWidth {
+		if len(row.Key) != t.layout.MetricWidth {
 			continue
 		}
-		document, err := d.parseUIDMeta(storage.MetricName, row.Key, row.Cells[0].Value)
+		document, err := t.parseUIDMeta(storage.MetricName, row.Key, row.Cells[0].Value)
 		if err != nil {
 			continue // told of; the metadata of all others are shown
 		}
@@ -240,7 +249,7 @@ func (d *Documents) scanMetadata(ctx context.Context) (map[string]storage.Metada
 			uids, found = append(uids, string(row.Key)), append(found, m)
 		}
 	}
-	list, err := d.uids.Names(ctx, storage.MetricName, uids)
+	list, err := t.uids.Names(ctx, storage.MetricName, uids)
 	if err != nil {
 		return nil, err
 	}

@@ -108,15 +108,15 @@ func (d *Documents) EditUIDMeta(ctx context.Context, uid string, e *schema.UIDMe
 	return d.flush(ctx, uid)
 }
 
-func (d *Documents) uidColumn(kind storage.NameKind, uid string) kv.Column {
-	return kv.Column{Table: d.o.Tables.UID, Family: schema.FamilyName, Row: []byte(uid), Qualifier: schema.UIDMetaQualifier(kind)}
+func (s *cells) uidColumn(kind storage.NameKind, uid string) kv.Column {
+	return kv.Column{Table: s.o.Tables.UID, Family: schema.FamilyName, Row: []byte(uid), Qualifier: schema.UIDMetaQualifier(kind)}
 }
 
 // edit changes a cell to what change makes of it; nil is no cell. It compares the raw bytes, as a TSD
 // does.
-func (d *Documents) edit(ctx context.Context, c kv.Column, change func(raw []byte) ([]byte, error)) error {
+func (s *cells) edit(ctx context.Context, c kv.Column, change func(raw []byte) ([]byte, error)) error {
 	for range editAttempts {
-		rows, err := d.db.Get(ctx, c.Table, c.Family, [][]byte{c.Row})
+		rows, err := s.db.Get(ctx, c.Table, c.Family, [][]byte{c.Row})
 		if err != nil {
 			return err
 		}
@@ -125,7 +125,7 @@ func (d *Documents) edit(ctx context.Context, c kv.Column, change func(raw []byt
 		if err != nil {
 			return err
 		}
-		if done, err := d.db.CheckAndPut(ctx, c, raw, edited); err != nil || done {
+		if done, err := s.db.CheckAndPut(ctx, c, raw, edited); err != nil || done {
 			return err
 		}
 	}

@@ -8,6 +8,7 @@ import (
 	"github.com/tsdbridge/tsdbridge/storage"
 	"github.com/tsdbridge/tsdbridge/storage/kv"
 	"github.com/tsdbridge/tsdbridge/storage/schema"
+	"github.com/tsdbridge/tsdbridge/storage/schema/own"
 )
 
 const table = "tsdb-tree"
@@ -94,7 +95,7 @@ func TestDurable(t *testing.T) {
 // A record that nobody understands is replaced by the next election.
 func TestDamagedRecord(t *testing.T) {
 	db := engines()["local"]
-	column := kv.Column{Table: table, Family: schema.FamilyData, Row: schema.ElectionKey("c"), Qualifier: []byte(schema.ElectionQualifier)}
+	column := kv.Column{Table: table, Family: schema.FamilyData, Row: own.ElectionKey("c"), Qualifier: []byte(own.ElectionQualifier)}
 	if _, err := db.CheckAndPut(t.Context(), column, nil, []byte("?")); err != nil {
 		t.Fatal(err)
 	}

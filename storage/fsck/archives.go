@@ -8,6 +8,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/tsdbridge/tsdbridge/storage/columns"
 	"github.com/tsdbridge/tsdbridge/storage/kv"
 	"github.com/tsdbridge/tsdbridge/storage/schema"
 )
@@ -125,14 +126,14 @@ func (w *archiveCheck) row(row kv.Row) *archiveRow {
 
 // cell checks a cell by itself.
 func (w *archiveCheck) cell(r *archiveRow, c kv.Cell) {
-	step, ok := schema.ArchiveStep(c.Qualifier)
+	step, ok := columns.ArchiveStep(c.Qualifier)
 	if !ok {
 		r.add(UnknownCell, 1, "cell %.100q", c.Qualifier)
 		return
 	}
-	var decoder schema.ColumnDecoder
+	var decoder columns.Decoder
 	_, _, err := decoder.AppendArchive(nil, nil, c.Value, r.id.Base, step)
-	if err == nil && schema.ArchiveBase(r.id.Base, step) != r.id.Base {
+	if err == nil && columns.ArchiveBase(r.id.Base, step) != r.id.Base {
 		err = fmt.Errorf("no row of %d s begins at %d", step, r.id.Base)
 	}
 	if err != nil {
@@ -176,7 +177,7 @@ func (w *archiveCheck) checkDocument(r *archiveRow) {
 	}
 	r.with = r.list
 	for _, c := range r.cells {
-		step, ok := schema.ArchiveStep(c.Qualifier)
+		step, ok := columns.ArchiveStep(c.Qualifier)
 		if !ok {
 			continue
 		}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/tsdbridge/tsdbridge/storage/columns"
 	"github.com/tsdbridge/tsdbridge/storage/kv"
 	"github.com/tsdbridge/tsdbridge/storage/kv/kvtest"
 	"github.com/tsdbridge/tsdbridge/storage/schema"
@@ -36,11 +37,11 @@ func archiveWorld(t *testing.T, exclusive bool) *Checker {
 		db = kv.NewShared(tables...)
 	}
 	w := &world{t, db, schema.DefaultLayout()}
-	base := schema.ArchiveBase(archiveBase, 3600)
-	var encoder schema.ColumnEncoder
+	base := columns.ArchiveBase(archiveBase, 3600)
+	var encoder columns.Encoder
 	slots := func(step uint32) kv.Put {
 		value := encoder.AppendArchive(nil, []int64{int64(base), int64(base) + int64(step)}, []float64{1, 2}, base, step)
-		return kv.Put{Qualifier: schema.ArchiveQualifier(step), Value: value}
+		return kv.Put{Qualifier: columns.ArchiveQualifier(step), Value: value}
 	}
 	row := func(n byte, puts ...kv.Put) {
 		m := kv.Mutation{Key: w.layout.AppendRowKey(nil, archiveSeries(n), base), Puts: puts}
@@ -60,7 +61,7 @@ func archiveWorld(t *testing.T, exclusive bool) *Checker {
 	document(3, "steps:60")
 	row(4, slots(1800), slots(3600))
 	document(4, "steps:3600")
-	row(5, kv.Put{Qualifier: schema.ArchiveQualifier(3600), Value: []byte{1, 2, 3}})
+	row(5, kv.Put{Qualifier: columns.ArchiveQualifier(3600), Value: []byte{1, 2, 3}})
 	document(5, "steps:3600")
 	row(10, slots(3600)) // its value has no name
 	checker := w.checker()
@@ -126,7 +127,7 @@ func archiveSteps(t *testing.T, c *Checker) (all string) {
 		}
 		all += fmt.Sprintf("%x: ", row.Key[len(row.Key)-1:])
 		for _, cell := range row.Cells {
-			step, _ := schema.ArchiveStep(cell.Qualifier)
+			step, _ := columns.ArchiveStep(cell.Qualifier)
 			all += fmt.Sprint(step, " ")
 		}
 	}

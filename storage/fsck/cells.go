@@ -9,6 +9,7 @@ import (
 
 	"github.com/tsdbridge/tsdbridge/storage/kv"
 	"github.com/tsdbridge/tsdbridge/storage/schema"
+	"github.com/tsdbridge/tsdbridge/storage/schema/own"
 )
 
 // flawKinds are the kinds of findings that flaws of readable cells are.
@@ -47,7 +48,7 @@ type dataRow struct {
 
 	instants []instant // samples of all cells
 	points   []schema.Point
-	objects  []schema.Object
+	objects  []own.Object
 }
 
 // An instant is where a sample of a row stands.
@@ -84,7 +85,7 @@ func (r *dataRow) cell(i int, c kv.Cell) {
 	case schema.CellObject:
 		r.objectCell(i, c)
 	case schema.CellAges:
-		if _, err := schema.DecodeAges(nil, c.Qualifier, c.Value); err != nil {
+		if _, err := own.DecodeAges(nil, c.Qualifier, c.Value); err != nil {
 			r.add(BadAges, 1, "%v", err)
 		}
 	case schema.CellAnnotation:
@@ -157,7 +158,7 @@ func unreadable(kind schema.CellKind, qualifier []byte) Kind {
 
 func (r *dataRow) objectCell(i int, c kv.Cell) {
 	var err error
-	if r.objects, err = schema.DecodeObjects(r.objects[:0], c.Qualifier, c.Value); err != nil {
+	if r.objects, err = own.DecodeObjects(r.objects[:0], c.Qualifier, c.Value); err != nil {
 		r.add(BadObject, 1, "%v", err)
 		return
 	}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/tsdbridge/tsdbridge/storage/kv"
 	"github.com/tsdbridge/tsdbridge/storage/schema"
+	"github.com/tsdbridge/tsdbridge/storage/schema/own"
 )
 
 // metaRow checks a row of tsdb-meta. It knows it all but the names of its UIDs.
@@ -58,7 +59,7 @@ func (r *metaRow) cell(c *kv.Cell) {
 		case !strings.EqualFold(m.TSUID, schema.FormatTSUID(r.key)):
 			r.add(WrongDocument, 1, "it is of %.100q", m.TSUID)
 		}
-	case string(schema.SpanQualifier()):
+	case string(own.SpanQualifier()):
 	default:
 		r.add(UnknownCell, 1, "cell %.100q", c.Qualifier)
 	}

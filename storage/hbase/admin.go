@@ -24,7 +24,7 @@ const createTimeout = 5 * time.Minute
 // CreateTables makes the tables that do not exist. Those that do are left as they are, if they have
 // the families.
 func (e *Engine) CreateTables(ctx context.Context, specs []TableSpec) error {
-	a := e.newAdmin()
+	a := e.o.newAdmin()
 	defer a.close()
 	for _, t := range specs {
 		if limit, err := a.ensure(ctx, t, e.o.Timeout); err != nil {
@@ -37,7 +37,7 @@ func (e *Engine) CreateTables(ctx context.Context, specs []TableSpec) error {
 // DescribeTables returns how tables are made, as TableSpecs without the splits. A table that does
 // not exist is kv.ErrNoTable.
 func (e *Engine) DescribeTables(ctx context.Context, names []string) ([]TableSpec, error) {
-	a := e.newAdmin()
+	a := e.o.newAdmin()
 	defer a.close()
 	ctx, cancel := context.WithTimeout(ctx, e.o.Timeout)
 	defer cancel()
@@ -96,10 +96,10 @@ type admin struct {
 	conns  []net.Conn // closed by us: an admin client of this gohbase panics when it is closed
 }
 
-func (e *Engine) newAdmin() *admin {
+func (o Options) newAdmin() *admin {
 	a := &admin{}
-	client := gohbase.NewAdminClient(e.o.ZooKeeper,
-		gohbase.ZookeeperRoot(e.o.Root), gohbase.EffectiveUser(e.o.User), gohbase.Logger(clientLogger(e.o.Logger)), gohbase.RegionDialer(a.dial))
+	client := gohbase.NewAdminClient(o.ZooKeeper,
+		gohbase.ZookeeperRoot(o.Root), gohbase.EffectiveUser(o.User), gohbase.Logger(clientLogger(o.Logger)), gohbase.RegionDialer(a.dial))
 	a.client = client.(gohbase.RPCClient)
 	return a
 }

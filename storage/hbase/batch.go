@@ -69,7 +69,7 @@ func (b *batch) begin(deadline time.Time) error {
 		return nil
 	default:
 	}
-	ctx, end := b.e.limited(b.ctx, b.table, deadline)
+	ctx, end := b.e.states.limited(b.ctx, b.table, deadline)
 	defer end()
 	select {
 	case b.tokens <- struct{}{}:
@@ -114,7 +114,7 @@ func (b *batch) explain(err error) error {
 // work sends actions until all are answered.
 func (b *batch) work(actions []action, deadline time.Time) error {
 	defer b.e.metrics.timed(b.operation)()
-	ctx, end := b.e.limited(b.ctx, b.table, deadline)
+	ctx, end := b.e.states.limited(b.ctx, b.table, deadline)
 	defer end()
 	var pause backoff
 	for len(actions) > 0 {
@@ -264,7 +264,7 @@ func (b *batch) recover(ctx context.Context, failed []failure, pause *backoff) e
 		err = pause.wait(ctx)
 	}
 	if err != nil && ctx.Err() != nil && b.ctx.Err() == nil && reason != nil {
-		return b.e.tooLate(b.e.o.Timeout, reason)
+		return b.e.o.tooLate(b.e.o.Timeout, reason)
 	}
 	return err
 }

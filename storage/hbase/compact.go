@@ -72,9 +72,9 @@ func (e *Engine) compactRegions(ctx context.Context, server string, names []stri
 	for _, name := range names {
 		where := &pb.RegionSpecifier{Type: pb.RegionSpecifier_REGION_NAME.Enum(), Value: []byte(name)}
 		// gohbase has no FlushRegionRequest; a CompactRegionRequest with the region alone has the same bytes.
-		err := e.askServer(ctx, client, "FlushRegion", &pb.CompactRegionRequest{Region: where})
+		err := askServer(ctx, client, "FlushRegion", &pb.CompactRegionRequest{Region: where})
 		if err == nil {
-			err = e.askServer(ctx, client, "CompactRegion", &pb.CompactRegionRequest{Region: where, Major: new(true)})
+			err = askServer(ctx, client, "CompactRegion", &pb.CompactRegionRequest{Region: where, Major: new(true)})
 		}
 		if err != nil {
 			errs = append(errs, fmt.Errorf("region %q: %w", name, err))
@@ -86,7 +86,7 @@ func (e *Engine) compactRegions(ctx context.Context, server string, names []stri
 }
 
 // askServer sends a request of HBase's AdminService, which gohbase has no calls for. The answers say nothing.
-func (e *Engine) askServer(ctx context.Context, client hrpc.RegionClient, method string, request proto.Message) error {
+func askServer(ctx context.Context, client hrpc.RegionClient, method string, request proto.Message) error {
 	ctx, cancel := context.WithTimeout(ctx, compactTimeout)
 	defer cancel()
 	call := &serverCall{ctx: ctx, method: method, request: request, result: make(chan hrpc.RPCResult, 1)}

@@ -22,21 +22,29 @@ func (e *Engine) Increment(ctx context.Context, c kv.Column, delta int64) (int64
 	if err := kv.CheckKey(c.Row); err != nil {
 		return 0, e.explain(ctx, opIncrement, c.Table, err, 0)
 	}
-	limited, end := e.limited(ctx, c.Table, time.Now().Add(e.o.Timeout))
+	limited, end := e.states.limited(ctx, c.Table, time.Now().Add(e.o.Timeout))
 	defer end()
-	sum, err := e.increment(limited, c, delta)
+	sum, err := e.single().increment(limited, c, delta)
 	if err != nil {
 		return 0, e.explain(ctx, opIncrement, c.Table, causeOf(limited, err), e.o.Timeout)
 	}
 	return sum, nil
 }
 
-func (e *Engine) increment(ctx context.Context, c kv.Column, delta int64) (int64, error) {
+// single sends requests for one row, each once.
+type single struct {
+	*clients
+	metrics *metrics
+}
+
+func (e *Engine) single() single { return single{&e.clients, e.metrics} }
+
+func (r single) increment(ctx context.Context, c kv.Column, delta int64) (int64, error) {
 	values := map[string]map[string][]byte{
 		c.Family: {string(c.Qualifier): binary.BigEndian.AppendUint64(nil, uint64(delta))},
 	}
 	var sent *countCall
-	msg, err := e.once(ctx, c, func() (hrpc.Call, error) {
+	msg, err := r.once(ctx, c, func() (hrpc.Call, error) {
 		inc, err := hrpc.NewInc(ctx, []byte(c.Table), bytes.Clone(c.Row), values)
 		sent = &countCall{Mutate: inc}
 		return sent, err
@@ -84,10 +92,10 @@ func (c *countCall) sum(column kv.Column) (int64, error) {
 // once sends a request to the region of c until the server has certainly taken it, and never again
 // after that. gohbase's own way of sending would repeat it after a lost connection; so it is used
 // only to find the region.
-func (e *Engine) once(ctx context.Context, c kv.Column, newCall func() (hrpc.Call, error)) (proto.Message, error) {
+func (r single) once(ctx context.Context, c kv.Column, newCall func() (hrpc.Call, error)) (proto.Message, error) {
 	var pause backoff
 	for {
-		region, err := e.locate(ctx, c)
+		region, err := r.locate(ctx, c)
 		if err != nil {
 			return nil, err
 		}
@@ -100,7 +108,7 @@ func (e *Engine) once(ctx context.Context, c kv.Column, newCall func() (hrpc.Cal
 		if err == nil || !notExecuted(err) {
 			return msg, err
 		}
-		e.metrics.again.Inc()
+		r.metrics.again.Inc()
 		if err := pause.wait(ctx); err != nil {
 			return nil, err
 		}
@@ -108,13 +116,13 @@ func (e *Engine) once(ctx context.Context, c kv.Column, newCall func() (hrpc.Cal
 }
 
 // locate returns the region of a row, which was open a moment ago.
-func (e *Engine) locate(ctx context.Context, c kv.Column) (hrpc.RegionInfo, error) {
-	get, err := hrpc.NewGet(ctx, []byte(c.Table), bytes.Clone(c.Row), hrpc.SkipBatch())
+func (c *clients) locate(ctx context.Context, column kv.Column) (hrpc.RegionInfo, error) {
+	get, err := hrpc.NewGet(ctx, []byte(column.Table), bytes.Clone(column.Row), hrpc.SkipBatch())
 	if err != nil {
 		return nil, err
 	}
 	get.ExistsOnly()
-	if _, err := send(ctx, e.writer, get); err != nil {
+	if _, err := send(ctx, c.writer, get); err != nil {
 		return nil, err
 	}
 	return get.Region(), nil
@@ -141,16 +149,16 @@ func (e *Engine) CheckAndPut(ctx context.Context, c kv.Column, expected, value [
 	if err := kv.CheckKey(c.Row); err != nil {
 		return false, e.explain(ctx, opCheckAndPut, c.Table, err, 0)
 	}
-	limited, end := e.limited(ctx, c.Table, time.Now().Add(e.o.Timeout))
+	limited, end := e.states.limited(ctx, c.Table, time.Now().Add(e.o.Timeout))
 	defer end()
-	put, err := e.checkAndPut(limited, c, expected, value)
+	put, err := e.single().checkAndPut(limited, c, expected, value)
 	if err != nil {
 		return false, e.explain(ctx, opCheckAndPut, c.Table, causeOf(limited, err), e.o.Timeout)
 	}
 	return put, nil
 }
 
-func (e *Engine) checkAndPut(ctx context.Context, c kv.Column, expected, value []byte) (bool, error) {
+func (r single) checkAndPut(ctx context.Context, c kv.Column, expected, value []byte) (bool, error) {
 	values := map[string]map[string][]byte{c.Family: {string(c.Qualifier): bytes.Clone(value)}}
 	put, err := hrpc.NewPut(ctx, []byte(c.Table), bytes.Clone(c.Row), values)
 	if err != nil {
@@ -160,7 +168,7 @@ func (e *Engine) checkAndPut(ctx context.Context, c kv.Column, expected, value [
 	if err != nil {
 		return false, err
 	}
-	msg, err := send(ctx, e.writer, checkCall{check, expected != nil && len(expected) == 0})
+	msg, err := send(ctx, r.writer, checkCall{check, expected != nil && len(expected) == 0})
 	if err != nil {
 		return false, err
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"sync"
 	"time"
 
@@ -25,6 +26,9 @@ const (
 
 // tableStates remembers which tables are disabled.
 type tableStates struct {
+	clients *clients
+	log     *slog.Logger
+
 	mu    sync.Mutex // guards known
 	known map[string]tableState
 }
@@ -36,11 +40,11 @@ type tableState struct {
 
 // limited ends a context when a time has passed, or with errDisabled as its cause when there is no
 // answer because the table is disabled.
-func (e *Engine) limited(ctx context.Context, table string, deadline time.Time) (context.Context, func()) {
+func (s *tableStates) limited(ctx context.Context, table string, deadline time.Time) (context.Context, func()) {
 	ctx, end := context.WithCancelCause(ctx)
 	ctx, cancel := context.WithDeadline(ctx, deadline)
 	timer := time.AfterFunc(min(stateAfter, time.Until(deadline)/2), func() {
-		if e.isDisabled(ctx, table) {
+		if s.isDisabled(ctx, table) {
 			end(errDisabled)
 		}
 	})
@@ -56,24 +60,24 @@ func causeOf(ctx context.Context, err error) error {
 }
 
 // isDisabled asks hbase:meta; no when there is no answer.
-func (e *Engine) isDisabled(ctx context.Context, table string) bool {
-	e.states.mu.Lock()
-	known, ok := e.states.known[table]
-	e.states.mu.Unlock()
+func (s *tableStates) isDisabled(ctx context.Context, table string) bool {
+	s.mu.Lock()
+	known, ok := s.known[table]
+	s.mu.Unlock()
 	if ok && time.Since(known.asked) < stateAge {
 		return known.disabled
 	}
-	disabled, err := e.askState(ctx, table)
+	disabled, err := s.askState(ctx, table)
 	if err != nil {
-		e.o.Logger.Debug("state of a table is not known", "table", table, "err", err)
+		s.log.Debug("state of a table is not known", "table", table, "err", err)
 		return false
 	}
-	e.states.mu.Lock()
-	defer e.states.mu.Unlock()
-	if e.states.known == nil {
-		e.states.known = map[string]tableState{}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.known == nil {
+		s.known = map[string]tableState{}
 	}
-	e.states.known[table] = tableState{time.Now(), disabled}
+	s.known[table] = tableState{time.Now(), disabled}
 	return disabled
 }
 
@@ -84,12 +88,12 @@ const (
 )
 
 // askState reads the column table:state of the table's row in hbase:meta.
-func (e *Engine) askState(ctx context.Context, table string) (disabled bool, err error) {
+func (s *tableStates) askState(ctx context.Context, table string) (disabled bool, err error) {
 	get, err := hrpc.NewGet(ctx, []byte("hbase:meta"), []byte(table), hrpc.Families(map[string][]string{"table": {"state"}}), hrpc.SkipBatch())
 	if err != nil {
 		return false, err
 	}
-	msg, err := send(ctx, e.reader(), get)
+	msg, err := send(ctx, s.clients.reader(), get)
 	if err != nil {
 		return false, err
 	}

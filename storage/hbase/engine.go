@@ -118,14 +118,19 @@ type caller interface {
 	Close()
 }
 
+// clients are those of the connections: one for writing, some for reading.
+type clients struct {
+	writer  caller
+	readers []caller
+	turn    atomic.Uint32 // of the readers
+}
+
 // Engine is a kv.KV on HBase. Safe for concurrent use.
 type Engine struct {
 	o       Options
 	metrics *metrics
 	servers *servers // that answered
-	writer  caller
-	readers []caller
-	turn    atomic.Uint32 // of the readers
+	clients
 	// writes holds a token for each batch of writes in memory, and reads likewise; the gates count
 	// those that are sent.
 	writes, reads       chan struct{}
@@ -156,6 +161,7 @@ func New(o Options) (*Engine, error) {
 		writes:  make(chan struct{}, o.Batches), writeGate: newGate(o.InFlight),
 		reads: make(chan struct{}, o.Batches), readGate: newGate(o.InFlight),
 	}
+	e.states.clients, e.states.log = &e.clients, o.Logger
 	e.writer = observed{o.newClient(), e.servers}
 	for range o.Readers {
 		e.readers = append(e.readers, observed{o.newClient(), e.servers})
@@ -187,8 +193,8 @@ func (e *Engine) Close() error {
 }
 
 // reader returns the next of the reading clients.
-func (e *Engine) reader() caller {
-	return e.readers[int(e.turn.Add(1))%len(e.readers)]
+func (c *clients) reader() caller {
+	return c.readers[int(c.turn.Add(1))%len(c.readers)]
 }
 
 // send makes a call and waits for its answer until ctx ends. The call has a goroutine of its own,

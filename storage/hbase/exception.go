@@ -79,11 +79,11 @@ func (e *exception) classify() verdict {
 var errNoAnswer = errors.New("no answer from HBase")
 
 // tooLate is the error of a deadline of ours when it is known what stood in the way.
-func (e *Engine) tooLate(limit time.Duration, reason error) error {
+func (o Options) tooLate(limit time.Duration, reason error) error {
 	if x, ok := exceptionIn(reason); ok {
 		reason = x
 	}
-	return fmt.Errorf("%w at %s within %v: %w", errNoAnswer, e.o.ZooKeeper, limit, reason)
+	return fmt.Errorf("%w at %s within %v: %w", errNoAnswer, o.ZooKeeper, limit, reason)
 }
 
 // explain turns an error of an operation on a table into the contract's: the caller's own

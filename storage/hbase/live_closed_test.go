@@ -25,6 +25,7 @@ import (
 	"github.com/tsdbridge/tsdbridge/storage/hbase"
 	"github.com/tsdbridge/tsdbridge/storage/kv"
 	"github.com/tsdbridge/tsdbridge/storage/schema"
+	"github.com/tsdbridge/tsdbridge/storage/schema/own"
 	"github.com/tsdbridge/tsdbridge/storage/store"
 	"github.com/tsdbridge/tsdbridge/storage/storetest"
 )
@@ -135,7 +136,7 @@ func (w *closedTables) compactor() *compact.Compactor {
 
 // look lets a compactor look at all hours, whether they were looked at before or not.
 func (w *closedTables) look(ctx context.Context, c *compact.Compactor) error {
-	forget := []kv.Mutation{{Key: schema.LeaseKey(nil), DeleteRow: true}}
+	forget := []kv.Mutation{{Key: own.LeaseKey(nil), DeleteRow: true}}
 	if err := w.e.Apply(ctx, w.names.Tree, "t", forget); err != nil {
 		return err
 	}

@@ -8,6 +8,7 @@ import (
 	"github.com/tsdbridge/tsdbridge/storage"
 	"github.com/tsdbridge/tsdbridge/storage/kv"
 	"github.com/tsdbridge/tsdbridge/storage/schema"
+	"github.com/tsdbridge/tsdbridge/storage/schema/own"
 	"github.com/tsdbridge/tsdbridge/storage/storetest"
 )
 
@@ -47,16 +48,16 @@ func (w *closedTables) fillIn() {
 // walkAgain has the table compacted as if the last walk were a day ago.
 func (w *closedTables) walkAgain() {
 	w.Helper()
-	rows, err := w.e.Get(w.Context(), w.names.Tree, "t", [][]byte{schema.LeaseKey(nil)})
+	rows, err := w.e.Get(w.Context(), w.names.Tree, "t", [][]byte{own.LeaseKey(nil)})
 	if err != nil || len(rows[0].Cells) != 1 {
 		w.Fatal("no lease: ", rows, err)
 	}
-	l, err := schema.ParseLease(rows[0].Cells[0].Value)
+	l, err := own.ParseLease(rows[0].Cells[0].Value)
 	if err != nil || l.Walked == 0 {
 		w.Fatalf("lease %+v, %v", l, err)
 	}
 	l.Walked -= (24 * time.Hour).Milliseconds()
-	m := kv.Mutation{Key: rows[0].Key, Puts: []kv.Put{{Qualifier: []byte(schema.LeaseQualifier), Value: l.Record()}}}
+	m := kv.Mutation{Key: rows[0].Key, Puts: []kv.Put{{Qualifier: []byte(own.LeaseQualifier), Value: l.Record()}}}
 	if err := w.e.Apply(w.Context(), w.names.Tree, "t", []kv.Mutation{m}); err != nil {
 		w.Fatal(err)
 	}

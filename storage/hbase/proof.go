@@ -97,7 +97,7 @@ func (e *Engine) Supported(ctx context.Context, table, family string) error {
 	}
 	err = e.prove(ctx, table, family, keys)
 	if errors.Is(err, storage.ErrUnsupported) {
-		return e.withVersion(ctx, err)
+		return e.o.withVersion(ctx, err)
 	}
 	return err
 }
@@ -163,20 +163,20 @@ func (e *Engine) prove(ctx context.Context, table, family string, keys [][]byte)
 const versionTimeout = 5 * time.Second
 
 // withVersion adds the version of the master to an error, if it can be asked.
-func (e *Engine) withVersion(ctx context.Context, err error) error {
-	version, unknown := e.masterVersion(ctx)
+func (o Options) withVersion(ctx context.Context, err error) error {
+	version, unknown := o.masterVersion(ctx)
 	if unknown != nil {
-		e.o.Logger.Warn("HBase's version cannot be read, so the error that follows does not name it", "err", unknown)
+		o.Logger.Warn("HBase's version cannot be read, so the error that follows does not name it", "err", unknown)
 		return err
 	}
 	return fmt.Errorf("%w (the master is HBase %s)", err, version)
 }
 
 // masterVersion asks the master for its version.
-func (e *Engine) masterVersion(ctx context.Context) (string, error) {
+func (o Options) masterVersion(ctx context.Context) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, versionTimeout)
 	defer cancel()
-	a := e.newAdmin()
+	a := o.newAdmin()
 	defer a.close()
 	// GetClusterStatusRequest.options = HBASE_VERSION, which gohbase's message lacks. HBase 1 does not
 	// know it and tells everything.

@@ -125,7 +125,7 @@ func (s *scanner) page(ctx context.Context) ([]viewedRow, error) {
 		case errors.Is(context.Cause(limited), errNoAnswer), errors.Is(context.Cause(limited), errDisabled):
 			return nil, context.Cause(limited)
 		case limited.Err() != nil && reason != nil:
-			return nil, s.e.tooLate(s.e.o.ScanTimeout, reason)
+			return nil, s.e.o.tooLate(s.e.o.ScanTimeout, reason)
 		case limited.Err() != nil || !s.mendable(err):
 			return nil, err
 		}
@@ -138,7 +138,7 @@ func (s *scanner) page(ctx context.Context) ([]viewedRow, error) {
 			if errors.Is(context.Cause(limited), errDisabled) {
 				return nil, errDisabled
 			}
-			return nil, s.e.tooLate(s.e.o.ScanTimeout, reason)
+			return nil, s.e.o.tooLate(s.e.o.ScanTimeout, reason)
 		}
 	}
 	return nil, nil
@@ -152,7 +152,7 @@ func (s *scanner) watch(ctx context.Context) (watched context.Context, end func(
 	half := s.e.o.Timeout / 2
 	looked := make(chan struct{})
 	state := time.AfterFunc(min(stateAfter, half), func() {
-		if s.e.isDisabled(watched, s.scan.Table) {
+		if s.e.states.isDisabled(watched, s.scan.Table) {
 			cancel(errDisabled)
 		}
 	})

@@ -42,9 +42,9 @@ func encodeAll(samples []sample) []byte {
 
 // checkFrom checks that a stream that is decoded from a time on has the points of the whole from there
 // on.
-func checkFrom(t *testing.T, whole *columns, from, begin int64, stream []byte) {
+func checkFrom(t *testing.T, whole *points, from, begin int64, stream []byte) {
 	t.Helper()
-	c := columns{times: []int64{-1}, values: []float64{-1}} // what was there before stays
+	c := points{times: []int64{-1}, values: []float64{-1}} // what was there before stays
 	c.decodeFrom(begin, from, append(stream, make([]byte, padding)...), len(whole.times))
 	skipped := len(whole.times) - (len(c.times) - 1)
 	if skipped < 0 || skipped > 0 && whole.times[skipped-1] >= from {
@@ -53,11 +53,11 @@ func checkFrom(t *testing.T, whole *columns, from, begin int64, stream []byte) {
 	if len(c.times) > 1+maxRepeat && c.times[1+maxRepeat] < from {
 		t.Fatalf("from %d: %v remains", from, c.times)
 	}
-	form := func(c *columns, i int) storage.Form {
+	form := func(c *points, i int) storage.Form {
 		f, _ := c.doubles.form(i)
 		return f
 	}
-	exact := func(c *columns, i int) (v int64, is bool) {
+	exact := func(c *points, i int) (v int64, is bool) {
 		for _, k := range c.integers {
 			if k.at == i {
 				return k.value, true
@@ -80,7 +80,7 @@ func checkStream(t *testing.T, samples []sample) {
 	t.Helper()
 	stream := encodeAll(samples)
 	const begin = 7200_000
-	var c columns
+	var c points
 	c.decode(begin, append(stream, make([]byte, padding)...), len(samples))
 	for range min(len(samples), 4) {
 		p := samples[rand.IntN(len(samples))]

@@ -11,16 +11,16 @@ import (
 // padding is what a decoder may read beyond a stream.
 const padding = 8
 
-// columns are the points of a stream. An integer beyond 53 bits is rounded in Values; the numbers
+// points are those of a stream. An integer beyond 53 bits is rounded in Values; the numbers
 // in integers are exact.
-type columns struct {
+type points struct {
 	times    []int64 // milliseconds
 	values   []float64
 	integers []integer
 	doubles  spans // of floats of storage.FormDouble
 }
 
-// spans are points of columns by their indexes, in order, from one to before another.
+// spans are points by their indexes, in order, from one to before another.
 type spans []span
 
 type span struct{ from, to int }
@@ -42,19 +42,19 @@ type integer struct {
 	value int64
 }
 
-func (c *columns) reset() {
+func (c *points) reset() {
 	c.times, c.values, c.integers, c.doubles = c.times[:0], c.values[:0], c.integers[:0], c.doubles[:0]
 }
 
 // decode appends the points of a stream that begins at a time. There are count of them, and padding
 // bytes after the stream.
-func (c *columns) decode(begin int64, stream []byte, count int) {
+func (c *points) decode(begin int64, stream []byte, count int) {
 	c.decodeFrom(begin, math.MinInt64, stream, count)
 }
 
 // decodeFrom is decode, except that it leaves out points before a time as far as the operations allow:
 // a repetition is read as a whole.
-func (c *columns) decodeFrom(begin, from int64, stream []byte, count int) {
+func (c *points) decodeFrom(begin, from int64, stream []byte, count int) {
 	d := decoder{time: begin, power: 1, doubles: -1}
 	at := len(c.times)
 	count -= d.skip(c, stream, from)
@@ -112,7 +112,7 @@ type decoder struct {
 
 // skip goes by the operations that only have points before a time, and returns how many points these
 // are. It computes the value of the last one only, because a division costs more than all else.
-func (d *decoder) skip(c *columns, stream []byte, from int64) (points int) {
+func (d *decoder) skip(c *points, stream []byte, from int64) (points int) {
 	stale := false // d.last is not that of d.value
 	for d.pos < len(stream)-padding {
 		op := stream[d.pos]
@@ -168,7 +168,7 @@ func pointsOf(op byte) int {
 }
 
 // turn begins or ends a span of floats of storage.FormDouble at an index of the columns.
-func (d *decoder) turn(c *columns, at int) {
+func (d *decoder) turn(c *points, at int) {
 	if d.doubles < 0 {
 		d.doubles = at
 		return
@@ -192,7 +192,7 @@ func (d *decoder) integer() int64 {
 }
 
 // repeat writes n points like the one before to the columns from at on.
-func (d *decoder) repeat(c *columns, at, n int) {
+func (d *decoder) repeat(c *points, at, n int) {
 	times, values := c.times[at:at+n], c.values[at:at+n]
 	if d.xor || d.delta == 0 {
 		for i := range times {

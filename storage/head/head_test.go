@@ -9,7 +9,7 @@ import (
 
 	"github.com/tsdbridge/tsdbridge/internal/testkit/scale"
 	"github.com/tsdbridge/tsdbridge/storage"
-	"github.com/tsdbridge/tsdbridge/storage/schema"
+	"github.com/tsdbridge/tsdbridge/storage/schema/own"
 )
 
 // begin is the first hour of the tests.
@@ -558,7 +558,7 @@ func TestSameInstantOfAnotherTypeWins(t *testing.T) {
 func TestFloatObjectIsAFloat(t *testing.T) {
 	h := New(DefaultOptions())
 	stale := math.Float64frombits(0x7FF0000000000002)
-	h.Append(&Batch{Objects: []Object{{ID: 3, Time: begin + 1500, Kind: storage.KindFloat, Data: schema.FloatObject(1500, stale).Data}}}, 1)
+	h.Append(&Batch{Objects: []Object{{ID: 3, Time: begin + 1500, Kind: storage.KindFloat, Data: own.FloatObject(1500, stale).Data}}}, 1)
 	var p Points
 	h.Read(3, begin, begin+hour, &p)
 	if len(p.Values) != 1 || math.Float64bits(p.Values[0]) != math.Float64bits(stale) || len(p.Objects) != 0 {

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/tsdbridge/tsdbridge/storage"
+	"github.com/tsdbridge/tsdbridge/storage/columns"
 	"github.com/tsdbridge/tsdbridge/storage/schema"
 )
 
@@ -155,7 +156,7 @@ func pointsLines(p *Points) ([]string, error) {
 func (r Row) each(see func(time int64, d datum)) error {
 	begin := int64(r.Base) * 1000
 	if r.Coded != nil {
-		var d schema.ColumnDecoder
+		var d columns.Decoder
 		points, err := d.AppendPoints(nil, r.Coded)
 		if err != nil || len(r.Points)+len(r.Objects) > 0 {
 			return fmt.Errorf("coded row beside %d points and %d objects: %w", len(r.Points), len(r.Objects), err)

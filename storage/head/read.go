@@ -102,7 +102,7 @@ func (p *Points) add(v *view, id uint32, start, end int64) {
 // addHour appends what the rows of one hour hold.
 func (p *Points) addHour(v *view, id uint32, rows []rowView, start, end int64) {
 	at := len(p.Times)
-	c := columns{times: p.Times, values: p.Values, integers: v.columns.integers[:0], doubles: v.columns.doubles[:0]}
+	c := points{times: p.Times, values: p.Values, integers: v.columns.integers[:0], doubles: v.columns.doubles[:0]}
 	if v.plain(&c, rows, start) {
 		p.Times, p.Values, v.columns.integers, v.columns.doubles = c.times, c.values, c.integers, c.doubles
 		for _, n := range c.integers {

@@ -4,8 +4,10 @@ import (
 	"math"
 
 	"github.com/tsdbridge/tsdbridge/storage"
+	"github.com/tsdbridge/tsdbridge/storage/columns"
 	"github.com/tsdbridge/tsdbridge/storage/row"
 	"github.com/tsdbridge/tsdbridge/storage/schema"
+	"github.com/tsdbridge/tsdbridge/storage/schema/own"
 )
 
 // A Row is all that the head holds of a series in an hour, in the form of the cells of the table's
@@ -14,8 +16,8 @@ type Row struct {
 	ID      uint32
 	Base    uint32 // seconds
 	Points  []schema.Point
-	Objects []schema.Object
-	// Coded, if not nil, is all of the row as a cell of columns (schema.ColumnEncoder), in place of
+	Objects []own.Object
+	// Coded, if not nil, is all of the row as a cell of columns (columns.Encoder), in place of
 	// Points and Objects; First and Last are then the offsets of its points at the ends.
 	Coded       []byte
 	First, Last uint32
@@ -25,8 +27,8 @@ type Row struct {
 type RowBuffer struct {
 	view    view
 	points  []schema.Point
-	objects []schema.Object
-	encoder schema.ColumnEncoder
+	objects []own.Object
+	encoder columns.Encoder
 	coded   []byte
 }
 
@@ -56,7 +58,7 @@ func (b *RowBuffer) row(id, base uint32, rows []rowView, values schema.Values, c
 }
 
 // code makes the row of columns that are floats of one form.
-func (b *RowBuffer) code(c *columns, id, base uint32, values schema.Values) (r Row, ok bool) {
+func (b *RowBuffer) code(c *points, id, base uint32, values schema.Values) (r Row, ok bool) {
 	n := len(c.times)
 	if n > row.MaxCellPoints || len(c.integers) > 0 {
 		return r, false
@@ -77,12 +79,12 @@ func (b *RowBuffer) code(c *columns, id, base uint32, values schema.Values) (r R
 	return Row{ID: id, Base: base, Coded: coded, First: uint32(c.times[0] - begin), Last: uint32(c.times[n-1] - begin)}, true
 }
 
-func (b *RowBuffer) plain(c *columns, rows []rowView) bool {
+func (b *RowBuffer) plain(c *points, rows []rowView) bool {
 	c.reset()
 	return b.view.plain(c, rows, math.MinInt64)
 }
 
-func (b *RowBuffer) addColumns(c *columns, begin int64, values schema.Values) {
+func (b *RowBuffer) addColumns(c *points, begin int64, values schema.Values) {
 	integers, doubles := c.integers, c.doubles
 	for i, t := range c.times {
 		offset := uint32(t - begin)
@@ -108,7 +110,7 @@ func (b *RowBuffer) addEntry(e entry, values schema.Values) {
 	case kindInteger:
 		b.points = append(b.points, schema.IntPoint(e.offset, int64(e.bits)))
 	default:
-		b.objects = append(b.objects, schema.Object{Offset: e.offset, Kind: e.kind, Data: e.data})
+		b.objects = append(b.objects, own.Object{Offset: e.offset, Kind: e.kind, Data: e.data})
 	}
 }
 
@@ -117,5 +119,5 @@ func (b *RowBuffer) addFloat(offset uint32, v float64, form storage.Form, values
 		b.points = append(b.points, p)
 		return
 	}
-	b.objects = append(b.objects, schema.FloatObject(offset, v))
+	b.objects = append(b.objects, own.FloatObject(offset, v))
 }

@@ -16,7 +16,7 @@ type view struct {
 	rows []rowView
 
 	// scratch
-	columns                 columns
+	columns                 points
 	all, stream, side, both []entry
 }
 
@@ -74,7 +74,7 @@ func (v *view) hours(yield func([]rowView) bool) {
 
 // plain appends the points of the rows of one hour to columns, if they are all the rows hold and in
 // order from a time on; else the columns are left as they were. It may leave out points before from.
-func (v *view) plain(c *columns, rows []rowView, from int64) bool {
+func (v *view) plain(c *points, rows []rowView, from int64) bool {
 	points, integers, doubles := len(c.times), len(c.integers), len(c.doubles)
 	for _, r := range rows {
 		if r.side != r.end {
@@ -122,7 +122,7 @@ func (v *view) load(r rowView) {
 }
 
 // appendEntries appends the points one by one; their times are offsets.
-func (c *columns) appendEntries(dst []entry) []entry {
+func (c *points) appendEntries(dst []entry) []entry {
 	integers, doubles := c.integers, c.doubles
 	for i, t := range c.times {
 		if len(integers) > 0 && integers[0].at == i {

@@ -19,21 +19,21 @@ type ID uint32
 // A series costs its TSUID and some 24 bytes, and 4 to 5 bytes for each of its tags and its metric,
 // nearly all of it in memory that the garbage collector need not walk.
 type Index struct {
-	layout schema.Layout
-
 	mu      sync.RWMutex // guards all below
 	tsuids  *intern.Set
 	removed map[ID]struct{}
 	// how often series were removed or restored
 	removals uint64
-	metrics  postings                // by metric UID
-	tags     map[uidNumber]*postings // by tagk UID, then by tagv UID
-	beyond   int                     // see TagsBeyond
+	inverted
+
+	beyond int // see TagsBeyond
 }
 
 // New returns an empty index for a layout's TSUIDs.
 func New(layout schema.Layout) *Index {
-	return &Index{layout: layout, tsuids: intern.New(maphash.MakeSeed()), tags: map[uidNumber]*postings{}, removed: map[ID]struct{}{}}
+	return &Index{
+		inverted: inverted{layout: layout, tags: map[uidNumber]*postings{}}, tsuids: intern.New(maphash.MakeSeed()), removed: map[ID]struct{}{},
+	}
 }
 
 // Lookup returns the series of a TSUID, if it is known.
@@ -114,15 +114,15 @@ func (x *Index) TagsBeyond() int {
 }
 
 // eachPosting shows the postings that have a series, with the UID in each. It needs mu.
-func (x *Index) eachPosting(tsuid []byte, see func(p *postings, uid uidNumber)) {
-	see(&x.metrics, numberOf(tsuid[:x.layout.MetricWidth]))
-	pair, key := x.layout.PairWidth(), x.layout.TagkWidth
-	for tags := tsuid[x.layout.MetricWidth:]; len(tags) >= pair; tags = tags[pair:] {
+func (v *inverted) eachPosting(tsuid []byte, see func(p *postings, uid uidNumber)) {
+	see(&v.metrics, numberOf(tsuid[:v.layout.MetricWidth]))
+	pair, key := v.layout.PairWidth(), v.layout.TagkWidth
+	for tags := tsuid[v.layout.MetricWidth:]; len(tags) >= pair; tags = tags[pair:] {
 		tagk := numberOf(tags[:key])
-		values := x.tags[tagk]
+		values := v.tags[tagk]
 		if values == nil {
 			values = &postings{}
-			x.tags[tagk] = values
+			v.tags[tagk] = values
 		}
 		see(values, numberOf(tags[key:pair]))
 	}
@@ -220,11 +220,11 @@ func (x *Index) TagValues(tagk string, passes func(ID) bool) []string {
 }
 
 // values returns the postings of a tag key, nil if no series has it. It needs mu.
-func (x *Index) values(tagk string) *postings {
-	if len(tagk) != x.layout.TagkWidth {
+func (v *inverted) values(tagk string) *postings {
+	if len(tagk) != v.layout.TagkWidth {
 		return nil
 	}
-	return x.tags[numberOf(tagk)]
+	return v.tags[numberOf(tagk)]
 }
 
 // RefOf returns the Ref of a series of the index.

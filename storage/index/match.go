@@ -36,7 +36,7 @@ func (x *Index) Candidates(metrics []string, conditions []Condition) []ID {
 		}
 	}
 	if len(sets) == 0 {
-		return x.all()
+		return idsBut(x.tsuids.Len(), x.removed)
 	}
 	slices.SortFunc(sets, func(a, b set) int { return a.size - b.size })
 	result := union(sets[0].lists)
@@ -71,31 +71,32 @@ func newSet(lists [][]ID) set {
 	return s
 }
 
-func (x *Index) all() []ID {
-	ids := make([]ID, 0, x.tsuids.Len()-len(x.removed))
-	for id := range ID(x.tsuids.Len()) {
-		if _, removed := x.removed[id]; !removed {
+// idsBut returns the first n IDs without those that were removed.
+func idsBut(n int, removed map[ID]struct{}) []ID {
+	ids := make([]ID, 0, n-len(removed))
+	for id := range ID(n) {
+		if _, removed := removed[id]; !removed {
 			ids = append(ids, id)
 		}
 	}
 	return ids
 }
 
-func (x *Index) metricPostings(metrics []string) [][]ID {
+func (v *inverted) metricPostings(metrics []string) [][]ID {
 	lists := make([][]ID, 0, len(metrics))
 	for _, metric := range metrics {
-		if len(metric) == x.layout.MetricWidth {
-			lists = append(lists, x.metrics.get(numberOf(metric)))
+		if len(metric) == v.layout.MetricWidth {
+			lists = append(lists, v.metrics.get(numberOf(metric)))
 		}
 	}
 	return lists
 }
 
 // postings collects the lists of the series that have an allowed pair or a key of Or.
-func (x *Index) postings(c *Condition) (lists [][]ID) {
-	rule := x.valuesOf(c)
+func (v *inverted) postings(c *Condition) (lists [][]ID) {
+	rule := v.valuesOf(c)
 	for _, key := range c.Keys {
-		values := x.values(key)
+		values := v.values(key)
 		switch {
 		case values == nil:
 		case !rule.any && len(rule.values) <= len(values.places):
@@ -113,7 +114,7 @@ func (x *Index) postings(c *Condition) (lists [][]ID) {
 		}
 	}
 	for _, key := range c.Or {
-		if values := x.values(key); values != nil {
+		if values := v.values(key); values != nil {
 			for _, at := range values.places {
 				lists = append(lists, values.at(at))
 			}
@@ -136,14 +137,14 @@ func (r *valueRule) allows(value uidNumber) bool {
 	return ok
 }
 
-func (x *Index) valuesOf(c *Condition) valueRule {
+func (v *inverted) valuesOf(c *Condition) valueRule {
 	r := valueRule{any: c.Values == nil}
 	if r.any {
 		return r
 	}
 	r.values = make(map[uidNumber]struct{}, len(c.Values))
 	for value, allowed := range c.Values {
-		if allowed && len(value) == x.layout.TagvWidth {
+		if allowed && len(value) == v.layout.TagvWidth {
 			r.values[numberOf(value)] = struct{}{}
 		}
 	}
@@ -168,39 +169,39 @@ type check struct {
 	absent   bool
 }
 
-func (x *Index) checks(conditions []Condition) []check {
+func (v *inverted) checks(conditions []Condition) []check {
 	checks := make([]check, len(conditions))
 	for i := range conditions {
 		c := &conditions[i]
-		checks[i] = check{keys: x.keyNumbers(c.Keys), or: x.keyNumbers(c.Or), values: x.valuesOf(c), absent: c.Absent}
+		checks[i] = check{keys: v.keyNumbers(c.Keys), or: v.keyNumbers(c.Or), values: v.valuesOf(c), absent: c.Absent}
 	}
 	return checks
 }
 
 // keyNumbers are tagk UIDs as numbers; no series has one of another width.
-func (x *Index) keyNumbers(keys []string) []uidNumber {
+func (v *inverted) keyNumbers(keys []string) []uidNumber {
 	numbers := make([]uidNumber, 0, len(keys))
 	for _, key := range keys {
-		if len(key) == x.layout.TagkWidth {
+		if len(key) == v.layout.TagkWidth {
 			numbers = append(numbers, numberOf(key))
 		}
 	}
 	return numbers
 }
 
-func (x *Index) passes(tsuid []byte, checks []check) bool {
+func (v *inverted) passes(tsuid []byte, checks []check) bool {
 	for i := range checks {
-		if !x.satisfies(tsuid, &checks[i]) {
+		if !v.satisfies(tsuid, &checks[i]) {
 			return false
 		}
 	}
 	return true
 }
 
-func (x *Index) satisfies(tsuid []byte, c *check) bool {
+func (v *inverted) satisfies(tsuid []byte, c *check) bool {
 	absent := true
-	pair, keyWidth := x.layout.PairWidth(), x.layout.TagkWidth
-	for tags := tsuid[x.layout.MetricWidth:]; len(tags) >= pair; tags = tags[pair:] {
+	pair, keyWidth := v.layout.PairWidth(), v.layout.TagkWidth
+	for tags := tsuid[v.layout.MetricWidth:]; len(tags) >= pair; tags = tags[pair:] {
 		key := numberOf(tags[:keyWidth])
 		if slices.Contains(c.or, key) {
 			return true

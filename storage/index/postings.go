@@ -3,6 +3,8 @@ package index
 import (
 	"maps"
 	"slices"
+
+	"github.com/tsdbridge/tsdbridge/storage/schema"
 )
 
 // uidNumber is a UID, of 1 to 8 bytes, as a number: in the order of the UIDs.
@@ -109,4 +111,11 @@ func (p *postings) anyOf(passes func(ID) bool) bool {
 		}
 	}
 	return false
+}
+
+// inverted are the lists of series by metric and by tag.
+type inverted struct {
+	layout  schema.Layout
+	metrics postings                // by metric UID
+	tags    map[uidNumber]*postings // by tagk UID, then by tagv UID
 }

@@ -6,9 +6,8 @@ type Some struct {
 	size int
 }
 
-// Some returns the series that pass. It goes over all IDs, those of removed series included.
-func (x *Index) Some(passes func(ID) bool) *Some {
-	n := x.Len()
+// NewSome returns the series of the first n IDs that pass, those of removed series included.
+func NewSome(n int, passes func(ID) bool) *Some {
 	s := &Some{bits: make([]uint64, (n+63)/64)}
 	for id := range n {
 		if passes(ID(id)) {
@@ -67,6 +66,8 @@ func (x *Index) SharesOf(s *Some, limit int) Shares {
 	if s.size <= fewSeries {
 		return x.sharesOfFew(s, limit)
 	}
+	x.mu.RLock()
+	defer x.mu.RUnlock()
 	return x.sharesOfMany(s, limit)
 }
 
@@ -103,20 +104,18 @@ func (x *Index) sharesOfFew(s *Some, limit int) Shares {
 	return Shares{ofMetrics.counts(l.MetricWidth, 0), ofKeys.counts(l.TagkWidth, 0), ofTags.counts(l.TagkWidth, l.TagvWidth)}
 }
 
-// sharesOfMany counts by lists.
-func (x *Index) sharesOfMany(s *Some, limit int) Shares {
+// sharesOfMany counts by lists. It needs mu.
+func (v *inverted) sharesOfMany(s *Some, limit int) Shares {
 	metrics, keys, tags := top{limit: limit}, top{limit: limit}, top{limit: limit}
 	add := func(to *top, c uidCount) {
 		if c.count > 0 {
 			to.add(c)
 		}
 	}
-	x.mu.RLock()
-	defer x.mu.RUnlock()
-	for metric, at := range x.metrics.places {
-		add(&metrics, uidCount{key: metric, count: s.countAt(&x.metrics, at)})
+	for metric, at := range v.metrics.places {
+		add(&metrics, uidCount{key: metric, count: s.countAt(&v.metrics, at)})
 	}
-	for key, values := range x.tags {
+	for key, values := range v.tags {
 		all := 0
 		for value, at := range values.places {
 			n := s.countAt(values, at)
@@ -125,6 +124,6 @@ func (x *Index) sharesOfMany(s *Some, limit int) Shares {
 		}
 		add(&keys, uidCount{key: key, count: all})
 	}
-	l := x.layout
+	l := v.layout
 	return Shares{metrics.counts(l.MetricWidth, 0), keys.counts(l.TagkWidth, 0), tags.counts(l.TagkWidth, l.TagvWidth)}
 }

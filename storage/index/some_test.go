@@ -22,7 +22,7 @@ func TestShares(t *testing.T) {
 			t.Fatal(added, err)
 		}
 	}
-	some := x.Some(func(id ID) bool { return id >= 90 })
+	some := NewSome(x.Len(), func(id ID) bool { return id >= 90 })
 	got := x.SharesOf(some, 2)
 	if many := x.sharesOfMany(some, 2); !cmp.Equal(got.ByMetric, many.ByMetric) || !cmp.Equal(got.ByKey, many.ByKey) || !cmp.Equal(got.ByTag[0], many.ByTag[0]) {
 		t.Errorf("by lists %+v, one by one %+v", many, got)
@@ -47,7 +47,7 @@ func TestShares(t *testing.T) {
 	if got := x.SharesOf(some, 1); got.ByKey[0].Count != 9 {
 		t.Errorf("%+v", got)
 	}
-	if got := x.SharesOf(x.Some(func(ID) bool { return false }), 1); len(got.ByKey) > 0 {
+	if got := x.SharesOf(NewSome(x.Len(), func(ID) bool { return false }), 1); len(got.ByKey) > 0 {
 		t.Errorf("%+v", got)
 	}
 }
@@ -67,10 +67,10 @@ func BenchmarkShares(b *testing.B) {
 	}
 	for b.Loop() {
 		begin := time.Now()
-		x.SharesOf(x.Some(func(ID) bool { return true }), 20)
+		x.SharesOf(NewSome(x.Len(), func(ID) bool { return true }), 20)
 		b.ReportMetric(time.Since(begin).Seconds(), "s/all")
 		begin = time.Now()
-		x.SharesOf(x.Some(func(id ID) bool { return id%16 == 0 }), 20)
+		x.SharesOf(NewSome(x.Len(), func(id ID) bool { return id%16 == 0 }), 20)
 		b.ReportMetric(time.Since(begin).Seconds(), "s/few")
 	}
 }

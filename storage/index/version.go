@@ -54,9 +54,9 @@ func (x *Index) WholeSince(from, to storage.SeriesVersion) ([]ID, bool) {
 }
 
 // ofMetric needs mu.
-func (x *Index) ofMetric(metric string) []ID {
-	if len(metric) != x.layout.MetricWidth {
+func (v *inverted) ofMetric(metric string) []ID {
+	if len(metric) != v.layout.MetricWidth {
 		return nil
 	}
-	return x.metrics.get(numberOf(metric))
+	return v.metrics.get(numberOf(metric))
 }

@@ -13,6 +13,7 @@ import (
 
 	"github.com/tsdbridge/tsdbridge/storage/kv"
 	"github.com/tsdbridge/tsdbridge/storage/schema"
+	"github.com/tsdbridge/tsdbridge/storage/schema/own"
 )
 
 const (
@@ -42,7 +43,7 @@ func New(db *kv.Engine, table string, now func() time.Time) *Journal {
 
 // An Entry is a deletion as it was read, or written by this process last.
 type Entry struct {
-	schema.Deletion
+	own.Deletion
 	Key    []byte
 	Time   int64 // when the record was written, by the engine's clock
 	record []byte
@@ -53,20 +54,20 @@ var ErrLost = errors.New("series of a deletion are lost")
 
 // Begin records a deletion of series, which this process carries out. It is durable when Begin
 // returns. The journal sets the state, the parts and the owner.
-func (j *Journal) Begin(ctx context.Context, d schema.Deletion, tsuids [][]byte) (*Entry, error) {
+func (j *Journal) Begin(ctx context.Context, d own.Deletion, tsuids [][]byte) (*Entry, error) {
 	id := make([]byte, 8)
 	_, _ = rand.Read(id)
-	e := &Entry{Deletion: d, Key: schema.DeletionKey(d.Until, binary.BigEndian.Uint64(id))}
+	e := &Entry{Deletion: d, Key: own.DeletionKey(d.Until, binary.BigEndian.Uint64(id))}
 	e.Parts = 0
 	for part := range slices.Chunk(tsuids, partSeries) {
-		if err := j.put(ctx, schema.DeletionSeriesKey(e.Key, e.Parts), schema.DeletionSeriesQualifier, schema.AppendDeletedSeries(nil, part)); err != nil {
+		if err := j.put(ctx, own.DeletionSeriesKey(e.Key, e.Parts), own.DeletionSeriesQualifier, own.AppendDeletedSeries(nil, part)); err != nil {
 			return nil, err
 		}
 		e.Parts++
 	}
-	e.State, e.Owner, e.Lease = schema.DeletionBegun, j.owner, j.leaseEnd()
+	e.State, e.Owner, e.Lease = own.DeletionBegun, j.owner, j.leaseEnd()
 	e.record = e.Record()
-	return e, j.put(ctx, e.Key, schema.DeletionQualifier, e.record)
+	return e, j.put(ctx, e.Key, own.DeletionQualifier, e.record)
 }
 
 func (j *Journal) leaseEnd() int64 { return j.now().Add(Lease).UnixMilli() }
@@ -83,16 +84,16 @@ func (j *Journal) put(ctx context.Context, key []byte, qualifier string, value [
 // (milliseconds; 0: all), in the order of their begins. A record that cannot be read is left out
 // and listed in bad.
 func (j *Journal) Entries(ctx context.Context, since int64) (entries []*Entry, bad []error, err error) {
-	scan := kv.Scan{Table: j.table, Family: schema.FamilyData, Qualifier: []byte(schema.DeletionQualifier), Since: since}
-	scan.Start, scan.Stop = schema.Deletions()
+	scan := kv.Scan{Table: j.table, Family: schema.FamilyData, Qualifier: []byte(own.DeletionQualifier), Since: since}
+	scan.Start, scan.Stop = own.Deletions()
 	for row, err := range j.db.Scan(ctx, scan) {
 		if err != nil {
 			return nil, nil, fmt.Errorf("read the journal of deletions in %s: %w", j.table, err)
 		}
-		if !schema.IsDeletionKey(row.Key) || len(row.Cells) == 0 {
+		if !own.IsDeletionKey(row.Key) || len(row.Cells) == 0 {
 			continue
 		}
-		d, err := schema.ParseDeletion(row.Cells[0].Value)
+		d, err := own.ParseDeletion(row.Cells[0].Value)
 		if err != nil {
 			bad = append(bad, err)
 			continue
@@ -107,7 +108,7 @@ func (j *Journal) Entries(ctx context.Context, since int64) (entries []*Entry, b
 func (j *Journal) Series(ctx context.Context, e *Entry, visit func(tsuids [][]byte) error) error {
 	var lost error
 	for part := range e.Parts {
-		tsuids, err := j.part(ctx, schema.DeletionSeriesKey(e.Key, part))
+		tsuids, err := j.part(ctx, own.DeletionSeriesKey(e.Key, part))
 		switch {
 		case err == nil:
 			if err := visit(tsuids); err != nil {
@@ -131,7 +132,7 @@ func (j *Journal) part(ctx context.Context, key []byte) ([][]byte, error) {
 	if len(rows[0].Cells) == 0 {
 		return nil, fmt.Errorf("%w: row %x of %s is missing", ErrLost, key, j.table)
 	}
-	tsuids, err := schema.ParseDeletedSeries(rows[0].Cells[0].Value)
+	tsuids, err := own.ParseDeletedSeries(rows[0].Cells[0].Value)
 	if err != nil {
 		return nil, fmt.Errorf("%w: row %x of %s: %w", ErrLost, key, j.table, err)
 	}
@@ -154,16 +155,16 @@ func (j *Journal) Renew(ctx context.Context, e *Entry) (bool, error) {
 
 // Change records how far a deletion is, and renews its lease. It is false if another process was
 // faster: the deletion is no longer this one's.
-func (j *Journal) Change(ctx context.Context, e *Entry, change func(d *schema.Deletion)) (bool, error) {
+func (j *Journal) Change(ctx context.Context, e *Entry, change func(d *own.Deletion)) (bool, error) {
 	next := e.Deletion
 	change(&next)
 	return j.write(ctx, e, next)
 }
 
-func (j *Journal) write(ctx context.Context, e *Entry, next schema.Deletion) (bool, error) {
+func (j *Journal) write(ctx context.Context, e *Entry, next own.Deletion) (bool, error) {
 	next.Owner, next.Lease = j.owner, j.leaseEnd()
 	record := next.Record()
-	column := kv.Column{Table: j.table, Family: schema.FamilyData, Row: e.Key, Qualifier: []byte(schema.DeletionQualifier)}
+	column := kv.Column{Table: j.table, Family: schema.FamilyData, Row: e.Key, Qualifier: []byte(own.DeletionQualifier)}
 	put, err := j.db.CheckAndPut(ctx, column, e.record, record)
 	if err == nil && !put { // the answer to a first attempt may have been lost
 		var cell *kv.Cell
@@ -194,7 +195,7 @@ func (j *Journal) cell(ctx context.Context, e *Entry) (*kv.Cell, error) {
 		return nil, fmt.Errorf("read the journal of deletions in %s: %w", j.table, err)
 	}
 	for i, c := range rows[0].Cells {
-		if string(c.Qualifier) == schema.DeletionQualifier {
+		if string(c.Qualifier) == own.DeletionQualifier {
 			return &rows[0].Cells[i], nil
 		}
 	}
@@ -203,7 +204,7 @@ func (j *Journal) cell(ctx context.Context, e *Entry) (*kv.Cell, error) {
 
 // Old reports whether a deletion is over for so long that no process needs it any more.
 func (j *Journal) Old(e *Entry) bool {
-	return e.State == schema.DeletionSettled && e.Done < j.now().Add(-Keep).UnixMilli()
+	return e.State == own.DeletionSettled && e.Done < j.now().Add(-Keep).UnixMilli()
 }
 
 // Remove removes a deletion that is over. The record goes first: what an interruption leaves are
@@ -211,7 +212,7 @@ func (j *Journal) Old(e *Entry) bool {
 func (j *Journal) Remove(ctx context.Context, e *Entry) error {
 	parts := make([]kv.Mutation, 0, e.Parts)
 	for part := range e.Parts {
-		parts = append(parts, kv.Mutation{Key: schema.DeletionSeriesKey(e.Key, part), DeleteRow: true})
+		parts = append(parts, kv.Mutation{Key: own.DeletionSeriesKey(e.Key, part), DeleteRow: true})
 	}
 	for _, rows := range [][]kv.Mutation{{{Key: e.Key, DeleteRow: true}}, parts} {
 		if err := j.db.Apply(ctx, j.table, schema.FamilyData, rows); err != nil {

@@ -11,6 +11,7 @@ import (
 	"github.com/tsdbridge/tsdbridge/storage/journal"
 	"github.com/tsdbridge/tsdbridge/storage/kv"
 	"github.com/tsdbridge/tsdbridge/storage/schema"
+	"github.com/tsdbridge/tsdbridge/storage/schema/own"
 )
 
 const table = "tsdb-tree"
@@ -41,12 +42,12 @@ func TestDeletionOfManySeries(t *testing.T) {
 	for i := range 20_000 {
 		want = append(want, fmt.Appendf(nil, "series %d", i))
 	}
-	d := schema.Deletion{Start: 1, End: 2, Whole: true, Until: 1_700_000_000_000}
+	d := own.Deletion{Start: 1, End: 2, Whole: true, Until: 1_700_000_000_000}
 	if _, err := one.Begin(t.Context(), d, want); err != nil {
 		t.Fatal(err)
 	}
 	all := entries(t, two, 0)
-	if len(all) != 1 || all[0].Parts != 3 || all[0].State != schema.DeletionBegun || all[0].Until != d.Until || !all[0].Whole {
+	if len(all) != 1 || all[0].Parts != 3 || all[0].State != own.DeletionBegun || all[0].Until != d.Until || !all[0].Whole {
 		t.Fatalf("%+v", all)
 	}
 	var got [][]byte
@@ -62,7 +63,7 @@ func TestDeletionOfManySeries(t *testing.T) {
 // A deletion is one process's until its lease ends; of two processes that take it one succeeds.
 func TestLeases(t *testing.T) {
 	_, one, two, clock := processes()
-	e, err := one.Begin(t.Context(), schema.Deletion{Until: 1}, [][]byte{{1}})
+	e, err := one.Begin(t.Context(), own.Deletion{Until: 1}, [][]byte{{1}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -77,14 +78,14 @@ func TestLeases(t *testing.T) {
 	if ok, err := two.Renew(t.Context(), seen); err != nil || !ok || !two.Mine(seen) {
 		t.Errorf("taking over: %v, %v", ok, err)
 	}
-	done := func(d *schema.Deletion) { d.State = schema.DeletionDone }
-	if ok, err := one.Change(t.Context(), e, done); err != nil || ok || e.State != schema.DeletionBegun {
+	done := func(d *own.Deletion) { d.State = own.DeletionDone }
+	if ok, err := one.Change(t.Context(), e, done); err != nil || ok || e.State != own.DeletionBegun {
 		t.Errorf("a process that lost its lease: %v, %v, %+v", ok, err, e)
 	}
 	if ok, err := two.Change(t.Context(), seen, done); err != nil || !ok {
 		t.Errorf("%v, %v", ok, err)
 	}
-	if got := entries(t, one, 0); got[0].State != schema.DeletionDone {
+	if got := entries(t, one, 0); got[0].State != own.DeletionDone {
 		t.Errorf("%+v", got[0])
 	}
 	if at, err := one.Changed(t.Context(), e); err != nil || at != clock.UnixMilli() {
@@ -96,7 +97,7 @@ func TestLeases(t *testing.T) {
 func TestEntriesSince(t *testing.T) {
 	db, one, two, clock := processes()
 	for until := range int64(3) {
-		if _, err := one.Begin(t.Context(), schema.Deletion{Until: until}, [][]byte{{1}}); err != nil {
+		if _, err := one.Begin(t.Context(), own.Deletion{Until: until}, [][]byte{{1}}); err != nil {
 			t.Fatal(err)
 		}
 		*clock = clock.Add(time.Minute)
@@ -104,7 +105,7 @@ func TestEntriesSince(t *testing.T) {
 	if got := entries(t, two, clock.Add(-time.Minute).UnixMilli()); len(got) != 1 || got[0].Until != 2 {
 		t.Errorf("%d entries", len(got))
 	}
-	bad := kv.Mutation{Key: schema.DeletionKey(1, 7), Puts: []kv.Put{{Qualifier: []byte(schema.DeletionQualifier), Value: []byte("?")}}}
+	bad := kv.Mutation{Key: own.DeletionKey(1, 7), Puts: []kv.Put{{Qualifier: []byte(own.DeletionQualifier), Value: []byte("?")}}}
 	if err := db.Apply(t.Context(), table, schema.FamilyData, []kv.Mutation{bad}); err != nil {
 		t.Fatal(err)
 	}
@@ -115,11 +116,11 @@ func TestEntriesSince(t *testing.T) {
 
 func TestRemove(t *testing.T) {
 	db, one, _, clock := processes()
-	e, err := one.Begin(t.Context(), schema.Deletion{Until: 1}, [][]byte{{1}, {2}})
+	e, err := one.Begin(t.Context(), own.Deletion{Until: 1}, [][]byte{{1}, {2}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := one.Change(t.Context(), e, func(d *schema.Deletion) { d.State, d.Done = schema.DeletionSettled, clock.UnixMilli() }); err != nil {
+	if _, err := one.Change(t.Context(), e, func(d *own.Deletion) { d.State, d.Done = own.DeletionSettled, clock.UnixMilli() }); err != nil {
 		t.Fatal(err)
 	}
 	if one.Old(e) {
@@ -144,11 +145,11 @@ func TestLostSeries(t *testing.T) {
 	for i := range 20_000 {
 		all = append(all, fmt.Appendf(nil, "%d", i))
 	}
-	e, err := one.Begin(t.Context(), schema.Deletion{Until: 1}, all)
+	e, err := one.Begin(t.Context(), own.Deletion{Until: 1}, all)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := db.Apply(t.Context(), table, schema.FamilyData, []kv.Mutation{{Key: schema.DeletionSeriesKey(e.Key, 1), DeleteRow: true}}); err != nil {
+	if err := db.Apply(t.Context(), table, schema.FamilyData, []kv.Mutation{{Key: own.DeletionSeriesKey(e.Key, 1), DeleteRow: true}}); err != nil {
 		t.Fatal(err)
 	}
 	n := 0
@@ -174,7 +175,7 @@ func (f forgetful) CheckAndPut(ctx context.Context, c kv.Column, expected, value
 func TestLostAnswer(t *testing.T) {
 	db, _, _, clock := processes()
 	j := journal.New(kv.NewEngine(forgetful{db}, false), table, func() time.Time { return *clock })
-	e, err := j.Begin(t.Context(), schema.Deletion{Until: 1}, [][]byte{{1}})
+	e, err := j.Begin(t.Context(), own.Deletion{Until: 1}, [][]byte{{1}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -182,7 +183,7 @@ func TestLostAnswer(t *testing.T) {
 	if ok, err := j.Renew(t.Context(), e); err != nil || !ok {
 		t.Errorf("renewed %v, %v", ok, err)
 	}
-	if ok, err := j.Change(t.Context(), e, func(d *schema.Deletion) { d.State = schema.DeletionDone }); err != nil || !ok || e.State != schema.DeletionDone {
+	if ok, err := j.Change(t.Context(), e, func(d *own.Deletion) { d.State = own.DeletionDone }); err != nil || !ok || e.State != own.DeletionDone {
 		t.Errorf("changed %v, %v, %+v", ok, err, e)
 	}
 }

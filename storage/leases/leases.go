@@ -14,6 +14,7 @@ import (
 
 	"github.com/tsdbridge/tsdbridge/storage/kv"
 	"github.com/tsdbridge/tsdbridge/storage/schema"
+	"github.com/tsdbridge/tsdbridge/storage/schema/own"
 )
 
 // Leases are those of one process. They are safe for concurrent use; one name is used by one caller at a
@@ -90,7 +91,7 @@ func (l *Leases) remember(name string, text []byte) {
 }
 
 func column(table, name string) kv.Column {
-	return kv.Column{Table: table, Family: schema.FamilyData, Row: schema.NamedLeaseKey(name), Qualifier: []byte(schema.NamedLeaseQualifier)}
+	return kv.Column{Table: table, Family: schema.FamilyData, Row: own.NamedLeaseKey(name), Qualifier: []byte(own.NamedLeaseQualifier)}
 }
 
 // read reads a lease. One that cannot be understood counts as nobody's.

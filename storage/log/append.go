@@ -27,29 +27,29 @@ func (l *Log) Append(ctx context.Context, parts ...[]byte) (Position, error) {
 	if recordHeader+length > l.opts.GroupBytes {
 		return l.appendAlone(ctx, head, parts)
 	}
-	t, err := l.join(ctx, head, parts)
+	t, err := l.commits.join(ctx, head, parts)
 	if err != nil {
 		return Position{}, err
 	}
-	return l.await(ctx, t)
+	return l.commits.await(ctx, t)
 }
 
 // join puts a record into the group that gathers. When the group is full, one of the callers that
 // wait for the next group writes it. The caller whose record completes a group that waits for more
 // writes the group.
-func (l *Log) join(ctx context.Context, head header, parts [][]byte) (*ticket, error) {
+func (c *commits) join(ctx context.Context, head header, parts [][]byte) (*ticket, error) {
 	for {
-		t, leads, err := l.tryJoin(head, parts)
+		t, leads, err := c.tryJoin(head, parts)
 		if t == nil && err == nil && !leads {
 			select {
-			case <-l.turn:
+			case <-c.turn:
 				leads = true
 			case <-ctx.Done():
 				return nil, ctx.Err()
 			}
 		}
 		if leads {
-			l.commitAndPass()
+			c.commitAndPass()
 		}
 		if t != nil || err != nil {
 			return t, err
@@ -59,95 +59,100 @@ func (l *Log) join(ctx context.Context, head header, parts [][]byte) (*ticket, e
 
 // tryJoin returns no ticket when the group is full. leads means that the group waited for more and
 // is complete or full now: the caller has the turn.
-func (l *Log) tryJoin(head header, parts [][]byte) (t *ticket, leads bool, err error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.closed {
+func (c *commits) tryJoin(head header, parts [][]byte) (t *ticket, leads bool, err error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.closed {
 		return nil, false, ErrClosed
 	}
-	if int64(len(l.gather.framed))+recordHeader+int64(head.length) > l.opts.GroupBytes {
-		return nil, l.wait.end(len(l.gather.tickets)), nil
+	if int64(len(c.gather.framed))+recordHeader+int64(head.length) > c.most {
+		return nil, c.wait.end(len(c.gather.tickets)), nil
 	}
-	t = l.newTicket()
-	l.gather.add(t, head, parts)
-	n := len(l.gather.tickets)
-	return t, n >= l.wait.expect && l.wait.end(n), nil
+	t = c.newTicket()
+	c.gather.add(t, head, parts)
+	n := len(c.gather.tickets)
+	return t, n >= c.wait.expect && c.wait.end(n), nil
 }
 
 // await returns when the record of a ticket has been written, by another or, when the turn comes
 // here, by this one.
-func (l *Log) await(ctx context.Context, t *ticket) (Position, error) {
+func (c *commits) await(ctx context.Context, t *ticket) (Position, error) {
 	select {
 	case r := <-t.done:
-		return l.redeem(t, r)
-	case <-l.turn:
+		return c.redeem(t, r)
+	case <-c.turn:
 		// Results are delivered before the turn is passed on. If there is none the record is in the
 		// gathering group.
 		if len(t.done) == 0 {
-			l.lead(ctx, t)
+			c.lead(ctx, t)
 		} else {
-			l.turn <- struct{}{}
+			c.turn <- struct{}{}
 		}
-		return l.redeem(t, <-t.done)
+		return c.redeem(t, <-t.done)
 	case <-ctx.Done():
 		select {
 		case r := <-t.done:
-			return l.redeem(t, r)
+			return c.redeem(t, r)
 		default:
 			return Position{}, ctx.Err() // the ticket is left to the caller that writes the group
 		}
 	}
 }
 
-func (l *Log) newTicket() *ticket {
-	if n := len(l.tickets); n > 0 {
-		t := l.tickets[n-1]
-		l.tickets = l.tickets[:n-1]
+func (c *commits) newTicket() *ticket {
+	if n := len(c.tickets); n > 0 {
+		t := c.tickets[n-1]
+		c.tickets = c.tickets[:n-1]
 		return t
 	}
 	return &ticket{done: make(chan result, 1)}
 }
 
-func (l *Log) redeem(t *ticket, r result) (Position, error) {
-	l.mu.Lock()
-	l.tickets = append(l.tickets, t)
-	l.mu.Unlock()
+func (c *commits) redeem(t *ticket, r result) (Position, error) {
+	c.mu.Lock()
+	c.tickets = append(c.tickets, t)
+	c.mu.Unlock()
 	return r.at, r.err
 }
 
 // commit writes what has gathered. Meanwhile the next group gathers. The caller has the turn.
-func (l *Log) commit() {
-	l.mu.Lock()
-	g := l.gather
+func (c *commits) commit() {
+	c.mu.Lock()
+	g := c.gather
 	if len(g.tickets) == 0 {
-		l.mu.Unlock()
+		c.mu.Unlock()
 		return
 	}
-	l.gather = l.idle
-	l.mu.Unlock()
+	c.gather = c.idle
+	c.mu.Unlock()
 
-	base, err := l.write(int64(len(g.framed)), len(g.tickets), func(s *segment) error {
+	base, err := c.write(g)
+	c.mu.Lock()
+	c.wait.synced(c.took, len(g.tickets)+len(c.gather.tickets))
+	c.mu.Unlock()
+	g.deliver(base, err)
+	g.reset()
+	c.idle = g
+}
+
+// writeGroup writes a group.
+func (l *Log) writeGroup(g *group) (Position, error) {
+	return l.write(int64(len(g.framed)), len(g.tickets), func(s *segment) error {
 		g.seal(s.endPosition())
 		_, err := s.file.WriteAt(g.framed, s.end)
 		return err
 	})
-	l.mu.Lock()
-	l.wait.synced(l.took, len(g.tickets)+len(l.gather.tickets))
-	l.mu.Unlock()
-	g.deliver(base, err)
-	g.reset()
-	l.idle = g
 }
 
 // appendAlone writes a record that is too large to gather, from the memory of the caller.
 func (l *Log) appendAlone(ctx context.Context, head header, parts [][]byte) (Position, error) {
 	select {
-	case <-l.turn:
+	case <-l.commits.turn:
 	case <-ctx.Done():
 		return Position{}, ctx.Err()
 	}
-	defer func() { l.turn <- struct{}{} }()
-	if l.isClosed() {
+	defer func() { l.commits.turn <- struct{}{} }()
+	if l.commits.isClosed() {
 		return Position{}, ErrClosed
 	}
 	return l.write(recordHeader+int64(head.length), 1, func(s *segment) error {
@@ -181,7 +186,7 @@ func (l *Log) write(size int64, records int, to func(*segment) error) (Position,
 	if err := to(s); err != nil {
 		l.metrics.failed(failedWrite, err)
 		l.cutBack(s)
-		return Position{}, diskError("write", l.path(s.number, suffixLog), err)
+		return Position{}, diskError("write", l.opts.path(s.number, suffixLog), err)
 	}
 	if err := l.syncData(s); err != nil {
 		return Position{}, err
@@ -190,7 +195,7 @@ func (l *Log) write(size int64, records int, to func(*segment) error) (Position,
 	s.end += size
 	l.end = s.endPosition()
 	l.mu.Unlock()
-	l.note()
+	l.marker.note()
 	if l.opts.Synced != nil {
 		l.opts.Synced(s.endPosition())
 	}
@@ -203,12 +208,12 @@ func (l *Log) write(size int64, records int, to func(*segment) error) (Position,
 func (l *Log) syncData(s *segment) error {
 	start := l.opts.Now()
 	err := s.file.SyncData()
-	l.took = l.opts.Now().Sub(start)
-	l.metrics.sync.Observe(l.took.Seconds())
+	l.commits.took = l.opts.Now().Sub(start)
+	l.metrics.sync.Observe(l.commits.took.Seconds())
 	if err == nil {
 		return nil
 	}
 	l.metrics.failed(failedSync, err)
 	l.giveUp(s)
-	return diskError("sync", l.path(s.number, suffixLog), err)
+	return diskError("sync", l.opts.path(s.number, suffixLog), err)
 }

@@ -4,21 +4,21 @@ import "slices"
 
 // Beyond returns where a Tail goes on that has read up to a position and failed with ErrCorrupt: at the next record
 // that can surely be read, in the same segment or a later one, or at the end.
-func (l *Log) Beyond(at Position) (Position, error) {
-	segments, err := l.segmentsFrom(Position{})
+func (d *files) Beyond(at Position) (Position, error) {
+	segments, err := d.segmentsFrom(Position{})
 	if err != nil {
 		return at, err
 	}
 	n := slices.IndexFunc(segments, func(s segment) bool { return !s.empty() && s.endPosition().Compare(at) > 0 })
 	if n < 0 {
-		return l.End(), nil
+		return d.End(), nil
 	}
 	s := segments[n]
 	if at.Compare(s.before) < 0 { // what stood before the first segment is missing
 		return s.before, nil
 	}
-	name := l.path(s.number, suffixLog)
-	f, err := l.opts.FS.Open(name)
+	name := d.opts.path(s.number, suffixLog)
+	f, err := d.opts.FS.Open(name)
 	if err != nil {
 		return at, diskError("open", name, err)
 	}

@@ -26,25 +26,25 @@ func Drop(opts Options, ended Owner, at Position) (left Owner, err error) {
 
 // passOver reports whether a segment is left of a log that was ended, and removes it if the disk takes
 // writes.
-func (l *Log) passOver(s *segment) (bool, error) {
-	if l.opts.Left == (Owner{}) || s.owner != l.opts.Left {
+func (c *contents) passOver(s *segment) (bool, error) {
+	if c.opts.Left == (Owner{}) || s.owner != c.opts.Left {
 		return false, nil
 	}
-	if l.Waits() != nil {
+	if c.readOnly {
 		return true, nil
 	}
-	name := l.path(s.number, suffixLog)
-	if err := l.opts.FS.Remove(name); err != nil {
+	name := c.opts.path(s.number, suffixLog)
+	if err := c.opts.FS.Remove(name); err != nil {
 		return true, diskError("remove", name, err)
 	}
 	return true, nil
 }
 
 // readMark reads the mark. That of a log that was ended says nothing.
-func (l *Log) readMark() (err error) {
-	l.wanted, err = readMark(l.opts.FS, l.opts.MarkPath)
-	if l.opts.Left != (Owner{}) && l.wanted.owner == l.opts.Left {
-		l.wanted = extent{}
+func (c *contents) readMark() (err error) {
+	c.wanted, err = readMark(c.opts.FS, c.opts.MarkPath)
+	if c.opts.Left != (Owner{}) && c.wanted.owner == c.opts.Left {
+		c.wanted = extent{}
 	}
 	return err
 }
@@ -60,10 +60,8 @@ func HasEnded(opts Options, ended Owner, at Position) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	l := &Log{opts: opts}
-	why := errors.New("only looked at")
-	l.waits.Store(&why)
-	found, err := l.list()
+	c := contents{opts: opts, readOnly: true}
+	found, err := c.list()
 	if errors.Is(err, ErrCorrupt) || errors.Is(err, errVersion) {
 		return false, nil
 	}
@@ -76,20 +74,18 @@ func HasEnded(opts Options, ended Owner, at Position) (bool, error) {
 	case slices.ContainsFunc(found, func(s *segment) bool { return s.owner != ended }):
 		return false, nil
 	}
-	err = l.recover(found[n-1])
+	err = c.recover(found[n-1])
 	return err == nil && found[n-1].endPosition().Compare(at) <= 0, nil
 }
 
 // Check returns the error with which Open would refuse a log that no process has open. It changes
 // nothing.
 func Check(opts Options) (err error) {
-	l := &Log{opts: opts.withDefaults()}
-	if l.wanted, err = readMark(l.opts.FS, l.opts.MarkPath); err != nil {
+	c := contents{opts: opts.withDefaults(), readOnly: true}
+	if c.wanted, err = readMark(c.opts.FS, c.opts.MarkPath); err != nil {
 		return err
 	}
-	why := errors.New("only looked at")
-	l.waits.Store(&why)
-	return l.load()
+	return c.load()
 }
 
 // Remove removes the files of a log that no process has open, and what its mark contains. A crash

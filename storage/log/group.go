@@ -1,6 +1,9 @@
 package log
 
-import "time"
+import (
+	"sync"
+	"time"
+)
 
 // group is records that go to the disk together.
 type group struct {
@@ -58,4 +61,36 @@ func (g *group) deliver(base Position, err error) {
 func (g *group) reset() {
 	clear(g.tickets)
 	g.framed, g.tickets = g.framed[:0], g.tickets[:0]
+}
+
+// commits gathers the records of callers into groups, and has one of the callers write those of all.
+type commits struct {
+	most  int64                          // bytes of a group
+	write func(*group) (Position, error) // by the holder of the turn
+
+	// turn holds one token. The holder of the token may write: it alone uses the fields up to mu.
+	turn chan struct{}
+	idle *group        // empty; takes the place of gather when that is written
+	took time.Duration // of the last sync
+
+	mu      sync.Mutex // guards what follows
+	closed  bool
+	gather  *group
+	wait    groupWait // of gather
+	tickets []*ticket // not in use
+}
+
+func (c *commits) isClosed() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.closed
+}
+
+// markClosed reports whether it was open.
+func (c *commits) markClosed() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	was := c.closed
+	c.closed = true
+	return !was
 }

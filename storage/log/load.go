@@ -9,45 +9,65 @@ import (
 	"slices"
 )
 
+// contents is what a directory has of a log, and what the log's mark contains.
+type contents struct {
+	opts     Options // with the owner that was found
+	readOnly bool    // nothing is changed
+	wanted   extent  // what the mark contains
+	cut      int64   // bytes after the last record that were cut off, if a record began there
+	next     uint64  // number of the next segment
+	segments []*segment
+	spares   []spare
+	end      Position // after the last record
+}
+
+// read reads the mark and then the directory.
+func (c *contents) read() error {
+	if err := c.readMark(); err != nil {
+		return err
+	}
+	return c.load()
+}
+
 // load finds the segments and spare files of the directory and the end of the last segment.
-func (l *Log) load() error {
+func (c *contents) load() error {
 	// What an earlier process renamed and could not sync must not be built upon.
-	if l.Waits() == nil {
-		if err := l.opts.FS.SyncDir(l.opts.Dir); err != nil {
-			return diskError("sync", l.opts.Dir, err)
+	if !c.readOnly {
+		if err := c.opts.FS.SyncDir(c.opts.Dir); err != nil {
+			return diskError("sync", c.opts.Dir, err)
 		}
 	}
-	found, err := l.list()
+	found, err := c.list()
 	if err != nil {
 		return err
 	}
-	if err := l.checkOwner(found); err != nil {
+	if err := c.checkOwner(found); err != nil {
 		return err
 	}
-	if err := l.chain(found); err != nil {
+	if err := c.chain(found); err != nil {
 		return err
 	}
-	if err := errors.Join(l.checkCut(), l.checkSegments()); err != nil {
+	if err := errors.Join(c.checkCut(), c.checkSegments()); err != nil {
 		return err
 	}
-	if n := len(l.segments); n > 0 {
-		last := l.segments[n-1]
-		if err := l.recover(last); err != nil {
+	if n := len(c.segments); n > 0 {
+		last := c.segments[n-1]
+		if err := c.recover(last); err != nil {
 			return err
 		}
-		l.end, l.before = last.endPosition(), last.endPosition()
+		c.end = last.endPosition()
 	}
 	return nil
 }
 
 // list reads the headers of all segments, notes the spare files and removes files in the making.
-func (l *Log) list() ([]*segment, error) {
-	names, err := l.opts.FS.List(l.opts.Dir)
-	if l.Waits() != nil && errors.Is(err, fs.ErrNotExist) {
+func (c *contents) list() ([]*segment, error) {
+	names, err := c.opts.FS.List(c.opts.Dir)
+	if c.readOnly && errors.Is(err, fs.ErrNotExist) {
 		err = nil // it could not be made
 	}
 	if err != nil {
-		return nil, diskError("list", l.opts.Dir, err)
+		return nil, diskError("list", c.opts.Dir, err)
 	}
 	slices.Sort(names)
 	var found []*segment
@@ -56,49 +76,49 @@ func (l *Log) list() ([]*segment, error) {
 		if !ok {
 			continue
 		}
-		l.next = max(l.next, number)
+		c.next = max(c.next, number)
 		switch suffix {
 		case suffixLog:
-			s, err := l.inspect(number)
+			s, err := c.inspect(number)
 			if err != nil {
 				return nil, err
 			}
-			if left, err := l.passOver(s); err != nil {
+			if left, err := c.passOver(s); err != nil {
 				return nil, err
 			} else if !left {
 				found = append(found, s)
 			}
 		default:
-			if err := l.keepSpare(filepath.Join(l.opts.Dir, name), suffix); err != nil {
+			if err := c.keepSpare(filepath.Join(c.opts.Dir, name), suffix); err != nil {
 				return nil, err
 			}
 		}
 	}
-	l.next++
+	c.next++
 	return found, nil
 }
 
 // keepSpare keeps a spare file if there is use for it and removes the others.
-func (l *Log) keepSpare(name, suffix string) error {
-	if l.Waits() != nil {
+func (c *contents) keepSpare(name, suffix string) error {
+	if c.readOnly {
 		return nil
 	}
-	size, err := l.fileSize(name)
+	size, err := c.fileSize(name)
 	if err != nil {
 		return err
 	}
-	if suffix == suffixSpare && size >= l.opts.SegmentBytes && totalSize(l.spares)+size <= l.opts.SpareBytes {
-		l.spares = append(l.spares, spare{name, size})
+	if suffix == suffixSpare && size >= c.opts.SegmentBytes && totalSize(c.spares)+size <= c.opts.SpareBytes {
+		c.spares = append(c.spares, spare{name, size})
 		return nil
 	}
-	if err := l.opts.FS.Remove(name); err != nil {
+	if err := c.opts.FS.Remove(name); err != nil {
 		return diskError("remove", name, err)
 	}
 	return nil
 }
 
-func (l *Log) fileSize(name string) (int64, error) {
-	f, err := l.opts.FS.Open(name)
+func (c *contents) fileSize(name string) (int64, error) {
+	f, err := c.opts.FS.Open(name)
 	if err != nil {
 		return 0, diskError("open", name, err)
 	}
@@ -111,9 +131,9 @@ func (l *Log) fileSize(name string) (int64, error) {
 
 // inspect reads the header of a segment. It was synced before the file had this name, so a bad one
 // is damage.
-func (l *Log) inspect(number uint64) (*segment, error) {
-	name := l.path(number, suffixLog)
-	f, err := l.opts.FS.Open(name)
+func (c *contents) inspect(number uint64) (*segment, error) {
+	name := c.opts.path(number, suffixLog)
+	f, err := c.opts.FS.Open(name)
 	if err != nil {
 		return nil, diskError("open", name, err)
 	}
@@ -141,38 +161,38 @@ func (l *Log) inspect(number uint64) (*segment, error) {
 
 // chain follows the headers from the last segment to the oldest. A segment that none points to was
 // given up before a record in it was acknowledged.
-func (l *Log) chain(found []*segment) error {
+func (c *contents) chain(found []*segment) error {
 	for len(found) > 0 {
 		s := found[len(found)-1]
 		found = found[:len(found)-1]
-		if n := len(l.segments); n > 0 {
-			before := l.segments[n-1].before
+		if n := len(c.segments); n > 0 {
+			before := c.segments[n-1].before
 			switch {
 			case s.number > before.Segment:
-				if err := l.disown(s); err != nil {
+				if err := c.disown(s); err != nil {
 					return err
 				}
 				continue
 			case s.number < before.Segment:
-				return corrupt(l.path(before.Segment, suffixLog), 0, "missing between others")
+				return corrupt(c.opts.path(before.Segment, suffixLog), 0, "missing between others")
 			case before.Offset < segmentHeader || before.Offset > s.size:
-				return corrupt(l.path(s.number, suffixLog), s.size, fmt.Sprintf("ends before %d", before.Offset))
+				return corrupt(c.opts.path(s.number, suffixLog), s.size, fmt.Sprintf("ends before %d", before.Offset))
 			}
 			s.end = before.Offset
 		}
-		l.segments = append(l.segments, s)
+		c.segments = append(c.segments, s)
 	}
-	slices.Reverse(l.segments)
+	slices.Reverse(c.segments)
 	return nil
 }
 
-func (l *Log) disown(s *segment) error {
-	if l.Waits() != nil {
+func (c *contents) disown(s *segment) error {
+	if c.readOnly {
 		return nil
 	}
-	name := l.path(s.number, suffixLog)
-	l.opts.Logger.Info("removing a segment that was given up empty", "file", name)
-	if err := l.opts.FS.Remove(name); err != nil {
+	name := c.opts.path(s.number, suffixLog)
+	c.opts.Logger.Info("removing a segment that was given up empty", "file", name)
+	if err := c.opts.FS.Remove(name); err != nil {
 		return diskError("remove", name, err)
 	}
 	return nil
@@ -180,9 +200,9 @@ func (l *Log) disown(s *segment) error {
 
 // recover finds the end of the last segment and cuts the rest off: reserved bytes, and what a crash
 // left of a write.
-func (l *Log) recover(s *segment) error {
-	name := l.path(s.number, suffixLog)
-	f, err := l.opts.FS.Open(name)
+func (c *contents) recover(s *segment) error {
+	name := c.opts.path(s.number, suffixLog)
+	f, err := c.opts.FS.Open(name)
 	if err != nil {
 		return diskError("open", name, err)
 	}
@@ -191,19 +211,19 @@ func (l *Log) recover(s *segment) error {
 	if err := r.findEnd(name); err != nil {
 		return err
 	}
-	if err := l.checkEnd(s, name, r.offset); err != nil {
+	if err := c.checkEnd(s, name, r.offset); err != nil {
 		return err
 	}
-	if l.Waits() != nil {
+	if c.readOnly {
 		s.end = r.offset
 		return nil
 	}
 	if r.torn() {
-		l.cut = s.size - r.offset
-		l.opts.Logger.Warn("log ends in an incomplete write that was never acknowledged; it is cut off, nothing is to be done", "file", name, "offset", r.offset)
+		c.cut = s.size - r.offset
+		c.opts.Logger.Warn("log ends in an incomplete write that was never acknowledged; it is cut off, nothing is to be done", "file", name, "offset", r.offset)
 	}
 	if r.offset < s.size {
-		l.opts.Logger.Info("log was not closed: cut after its last record", "file", name, "offset", r.offset, "bytes", s.size-r.offset)
+		c.opts.Logger.Info("log was not closed: cut after its last record", "file", name, "offset", r.offset, "bytes", s.size-r.offset)
 	}
 	if err := r.rewrite(f); err != nil {
 		return diskError("rewrite", name, err)

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"path/filepath"
+	"sync"
 
 	"github.com/tsdbridge/tsdbridge/storage/mark"
 )
@@ -162,46 +163,46 @@ func Unmark(files FS, name string) error {
 }
 
 // checkSegments compares the segments that are there with the mark. Nothing has been changed yet.
-func (l *Log) checkSegments() error {
-	want := l.wanted
+func (c *contents) checkSegments() error {
+	want := c.wanted
 	if want.empty() {
-		return l.checkLeast()
+		return c.checkLeast()
 	}
-	n := len(l.segments)
+	n := len(c.segments)
 	switch {
 	case n == 0:
-		return l.missing(want.first, "all records are missing")
-	case l.segments[0].number > want.first:
-		return l.missing(want.first, "records are missing")
-	case l.segments[n-1].number < want.end.Segment:
-		return l.missing(want.end.Segment, "records are missing")
+		return c.missing(want.first, "all records are missing")
+	case c.segments[0].number > want.first:
+		return c.missing(want.first, "records are missing")
+	case c.segments[n-1].number < want.end.Segment:
+		return c.missing(want.end.Segment, "records are missing")
 	}
-	for _, s := range l.segments[:n-1] {
+	for _, s := range c.segments[:n-1] {
 		if s.number == want.end.Segment && s.end < want.end.Offset {
-			return corrupt(l.path(s.number, suffixLog), s.end, fmt.Sprintf("acknowledged records up to byte %d are missing", want.end.Offset))
+			return corrupt(c.opts.path(s.number, suffixLog), s.end, fmt.Sprintf("acknowledged records up to byte %d are missing", want.end.Offset))
 		}
 	}
-	return l.checkLeast()
+	return c.checkLeast()
 }
 
 // checkLeast wants the log to reach what others know of it. The end of the last segment is looked
 // at later.
-func (l *Log) checkLeast() error {
-	want, n := l.opts.AtLeast, len(l.segments)
-	if want == (Position{}) || n > 0 && l.segments[n-1].number >= want.Segment {
+func (c *contents) checkLeast() error {
+	want, n := c.opts.AtLeast, len(c.segments)
+	if want == (Position{}) || n > 0 && c.segments[n-1].number >= want.Segment {
 		return nil
 	}
-	return fmt.Errorf("%w: %s is not there: acknowledged records up to %v are missing, according to the store's own mark", ErrCorrupt, l.path(want.Segment, suffixLog), want)
+	return fmt.Errorf("%w: %s is not there: acknowledged records up to %v are missing, according to the store's own mark", ErrCorrupt, c.opts.path(want.Segment, suffixLog), want)
 }
 
-func (l *Log) missing(segment uint64, what string) error {
-	return fmt.Errorf("%w: %s is not there: %s, up to %v according to %s", ErrCorrupt, l.path(segment, suffixLog), what, l.wanted.end, l.opts.MarkPath)
+func (c *contents) missing(segment uint64, what string) error {
+	return fmt.Errorf("%w: %s is not there: %s, up to %v according to %s", ErrCorrupt, c.opts.path(segment, suffixLog), what, c.wanted.end, c.opts.MarkPath)
 }
 
 // checkEnd compares the end that was found of the last segment with the mark.
-func (l *Log) checkEnd(s *segment, name string, end int64) error {
-	for _, want := range []Position{l.wanted.end, l.opts.AtLeast} {
-		if want == l.wanted.end && l.wanted.empty() || s.number != want.Segment || end >= want.Offset {
+func (c *contents) checkEnd(s *segment, name string, end int64) error {
+	for _, want := range []Position{c.wanted.end, c.opts.AtLeast} {
+		if want == c.wanted.end && c.wanted.empty() || s.number != want.Segment || end >= want.Offset {
 			continue
 		}
 		return corrupt(name, end, fmt.Sprintf("acknowledged records up to byte %d are missing or broken", want.Offset))
@@ -209,58 +210,68 @@ func (l *Log) checkEnd(s *segment, name string, end int64) error {
 	return nil
 }
 
+// A marker keeps the mark of a log that is open.
+type marker struct {
+	*files
+	mark *mark.Mark // nil: none is kept
+	from uint64     // the first segment that has the owner
+
+	noting sync.Mutex // guards the next, and the order of marks
+	noted  bool       // that the mark cannot be written
+}
+
 // openMark begins to keep the mark of a log that was loaded. A new file gets its name when it holds
 // a mark.
-func (l *Log) openMark() error {
-	name := l.opts.MarkPath
+func (m *marker) openMark(wanted extent, next uint64) error {
+	name := m.opts.MarkPath
 	if name == "" {
 		return nil
 	}
-	f, err := l.opts.FS.Open(name)
+	f, err := m.opts.FS.Open(name)
 	made := errors.Is(err, fs.ErrNotExist)
 	if made {
-		if err = l.opts.FS.MakeDir(filepath.Dir(name)); err == nil {
-			f, err = l.opts.FS.Create(name + suffixNew)
+		if err = m.opts.FS.MakeDir(filepath.Dir(name)); err == nil {
+			f, err = m.opts.FS.Create(name + suffixNew)
 		}
 	}
 	if err != nil {
 		return diskError("open", name, err)
 	}
-	if l.mark, err = mark.Keep(f); err != nil {
+	if m.mark, err = mark.Keep(f); err != nil {
 		return errors.Join(diskError("read", name, err), f.Close())
 	}
-	if l.from = l.wanted.from; l.wanted.owner != l.opts.Owner {
-		l.from = l.next // what is there is of a version that knew no owners
+	if m.from = wanted.from; wanted.owner != m.opts.Owner {
+		m.from = next // what is there is of a version that knew no owners
 	}
-	fact := l.fact(nil)
+	fact := m.fact(nil)
 	if !made {
-		err = l.mark.PutSynced(fact)
-	} else if err = l.mark.Begin(fact); err == nil {
-		if err = l.opts.FS.Rename(name+suffixNew, name); err == nil {
-			err = l.opts.FS.SyncDir(filepath.Dir(name))
+		err = m.mark.PutSynced(fact)
+	} else if err = m.mark.Begin(fact); err == nil {
+		if err = m.opts.FS.Rename(name+suffixNew, name); err == nil {
+			err = m.opts.FS.SyncDir(filepath.Dir(name))
 		}
 	}
 	if err != nil {
-		return errors.Join(diskError("write", name, err), l.mark.Close())
+		return errors.Join(diskError("write", name, err), m.mark.Close())
 	}
 	return nil
 }
 
 // fact appends to b what the mark should contain.
-func (l *Log) fact(b []byte) []byte {
-	e := l.extent()
-	if l.opts.Note != nil {
-		e.note = l.opts.Note()
+func (m *marker) fact(b []byte) []byte {
+	e := m.extent()
+	if m.opts.Note != nil {
+		e.note = m.opts.Note()
 	}
 	return e.appendTo(b)
 }
 
 // extent returns which records there are.
-func (l *Log) extent() extent {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	e := extent{owner: l.opts.Owner, from: l.from, end: l.end}
-	for _, s := range l.segments {
+func (m *marker) extent() extent {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	e := extent{owner: m.opts.Owner, from: m.from, end: m.end}
+	for _, s := range m.segments {
 		if !s.retiring {
 			e.first = s.number
 			break
@@ -271,28 +282,28 @@ func (l *Log) extent() extent {
 
 // note puts the extent into the mark. A mark that cannot be written covers less than there is,
 // which does no harm.
-func (l *Log) note() {
-	if l.mark == nil {
+func (m *marker) note() {
+	if m.mark == nil {
 		return
 	}
-	l.noting.Lock() // or an older extent might be put after a newer one
-	defer l.noting.Unlock()
+	m.noting.Lock() // or an older extent might be put after a newer one
+	defer m.noting.Unlock()
 	var space [160]byte
-	if err := l.mark.Put(l.fact(space[:0])); err != nil && !l.noted {
-		l.noted = true
-		l.opts.Logger.Warn("the mark of the log cannot be written, so a loss of records would go unnoticed; look at the disk", "file", l.opts.MarkPath, "err", err)
+	if err := m.mark.Put(m.fact(space[:0])); err != nil && !m.noted {
+		m.noted = true
+		m.opts.Logger.Warn("the mark of the log cannot be written, so a loss of records would go unnoticed; look at the disk", "file", m.opts.MarkPath, "err", err)
 	}
 }
 
 // release takes a segment out of the mark, durably, before its file goes.
-func (l *Log) release(s *segment) error {
-	l.mu.Lock()
+func (m *marker) release(s *segment) error {
+	m.mu.Lock()
 	s.retiring = true
-	l.mu.Unlock()
-	if l.mark == nil {
+	m.mu.Unlock()
+	if m.mark == nil {
 		return nil
 	}
-	l.noting.Lock()
-	defer l.noting.Unlock()
-	return l.mark.PutSynced(l.fact(nil))
+	m.noting.Lock()
+	defer m.noting.Unlock()
+	return m.mark.PutSynced(m.fact(nil))
 }

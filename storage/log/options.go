@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"path/filepath"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -122,4 +123,9 @@ func (o *Options) validate() error {
 // larger than SegmentBytes.
 func (o *Options) largestSegment() int64 {
 	return max(o.SegmentBytes, segmentHeader+max(recordHeader+o.MaxRecordBytes, o.GroupBytes))
+}
+
+// path returns the name of a segment's file.
+func (o *Options) path(number uint64, suffix string) string {
+	return filepath.Join(o.Dir, fileName(number, suffix))
 }

@@ -53,14 +53,14 @@ func (o Owner) differs(of Owner) string {
 }
 
 // differs is Owner.differs of the log's owner, which may have no log.
-func (l *Log) differs(of Owner) string {
-	if l.opts.Differs != nil && of != l.opts.Owner {
-		return l.opts.Differs(of)
+func (c *contents) differs(of Owner) string {
+	if c.opts.Differs != nil && of != c.opts.Owner {
+		return c.opts.Differs(of)
 	}
-	if o := l.opts.Owner; !l.opts.Begun && of != o && of.Store == o.Store && l.opts.MarkPath != "" {
+	if o := c.opts.Owner; !c.opts.Begun && of != o && of.Store == o.Store && c.opts.MarkPath != "" {
 		return fmt.Sprintf("it is not the log of these tables, which have none: they are older than it, or younger, or those of a backup (%v)", of)
 	}
-	return l.opts.Owner.differs(of)
+	return c.opts.Owner.differs(of)
 }
 
 // ErrMixed is ErrCorrupt of files that belong to another store, or to another time of this one.
@@ -72,26 +72,26 @@ func mixed(file, what string) error {
 
 // checkOwner compares the owners of the mark and of all segments with the log's. Nothing has been
 // changed yet.
-func (l *Log) checkOwner(segments []*segment) error {
-	if l.opts.MarkPath == "" && l.opts.Owner == (Owner{}) {
+func (c *contents) checkOwner(segments []*segment) error {
+	if c.opts.MarkPath == "" && c.opts.Owner == (Owner{}) {
 		return nil
 	}
-	if err := l.findOwner(segments); err != nil {
+	if err := c.findOwner(segments); err != nil {
 		return err
 	}
-	if err := l.checkMarkOwner(); err != nil {
+	if err := c.checkMarkOwner(); err != nil {
 		return err
 	}
-	return l.checkSegmentOwners(segments)
+	return c.checkSegmentOwners(segments)
 }
 
-func (l *Log) checkSegmentOwners(segments []*segment) error {
+func (c *contents) checkSegmentOwners(segments []*segment) error {
 	for _, s := range segments {
-		if s.owner == (Owner{}) && (l.opts.Adopts || l.opts.MarkPath == "" || s.number < l.wanted.from) {
+		if s.owner == (Owner{}) && (c.opts.Adopts || c.opts.MarkPath == "" || s.number < c.wanted.from) {
 			continue
 		}
-		if what := l.differs(s.owner); what != "" {
-			return mixed(l.path(s.number, suffixLog), what)
+		if what := c.differs(s.owner); what != "" {
+			return mixed(c.opts.path(s.number, suffixLog), what)
 		}
 	}
 	return nil
@@ -99,60 +99,60 @@ func (l *Log) checkSegmentOwners(segments []*segment) error {
 
 // findOwner finds the owner of a log for which the caller knows none: that of its mark, or a new
 // one.
-func (l *Log) findOwner(segments []*segment) error {
-	if l.opts.Owner != (Owner{}) {
+func (c *contents) findOwner(segments []*segment) error {
+	if c.opts.Owner != (Owner{}) {
 		return nil
 	}
-	l.opts.Adopts = true
-	if l.opts.Owner = l.wanted.owner; l.opts.Owner != (Owner{}) {
+	c.opts.Adopts = true
+	if c.opts.Owner = c.wanted.owner; c.opts.Owner != (Owner{}) {
 		return nil
 	}
 	for _, s := range segments {
 		switch {
 		case s.owner == (Owner{}):
-		case l.wanted.found: // the log was ended in order, and its files were not all removed
-			l.opts.Owner = s.owner
+		case c.wanted.found: // the log was ended in order, and its files were not all removed
+			c.opts.Owner = s.owner
 			return nil
 		default:
-			return l.noMark()
+			return c.noMark()
 		}
 	}
-	l.opts.Owner = Owner{rand.Uint64() | 1, 1, rand.Uint64()}
+	c.opts.Owner = Owner{rand.Uint64() | 1, 1, rand.Uint64()}
 	return nil
 }
 
 // checkMarkOwner wants the mark of a log that was begun to be there, and to be the log's.
-func (l *Log) checkMarkOwner() error {
-	of := l.wanted.owner
+func (c *contents) checkMarkOwner() error {
+	of := c.wanted.owner
 	switch {
-	case l.opts.MarkPath == "" || of == l.opts.Owner:
+	case c.opts.MarkPath == "" || of == c.opts.Owner:
 		return nil
-	case l.opts.Adopts && (of == (Owner{}) || of.Store == l.opts.Owner.Store):
+	case c.opts.Adopts && (of == (Owner{}) || of.Store == c.opts.Owner.Store):
 		return nil
-	case !l.opts.Begun && l.wanted.empty():
+	case !c.opts.Begun && c.wanted.empty():
 		return nil // what it was of has been ended; segments are looked at
-	case !l.wanted.found:
-		return l.noMark()
+	case !c.wanted.found:
+		return c.noMark()
 	}
-	return mixed(l.opts.MarkPath, l.differs(of))
+	return mixed(c.opts.MarkPath, c.differs(of))
 }
 
 // errNoMark is the mixture of a log with a mark that is gone.
 var errNoMark = errors.New("the mark of the log is missing, so whether acknowledged records are missing too cannot be told")
 
-func (l *Log) noMark() error {
-	return fmt.Errorf("%w: %w: %s: %w", ErrCorrupt, ErrMixed, l.opts.MarkPath, errNoMark)
+func (c *contents) noMark() error {
+	return fmt.Errorf("%w: %w: %s: %w", ErrCorrupt, ErrMixed, c.opts.MarkPath, errNoMark)
 }
 
 // checkCut wants the tables to have what was cut off.
-func (l *Log) checkCut() error {
-	if !l.opts.Begun || len(l.segments) == 0 {
+func (c *contents) checkCut() error {
+	if !c.opts.Begun || len(c.segments) == 0 {
 		return nil
 	}
-	first := l.segments[0]
-	if gone := first.before.Segment; gone > 0 && gone >= l.opts.Cut {
-		return mixed(l.path(first.number, suffixLog), fmt.Sprintf(
-			"the tables are older than the log: what stood in segments up to %016x is gone, and they have what stood before %016x", gone, l.opts.Cut))
+	first := c.segments[0]
+	if gone := first.before.Segment; gone > 0 && gone >= c.opts.Cut {
+		return mixed(c.opts.path(first.number, suffixLog), fmt.Sprintf(
+			"the tables are older than the log: what stood in segments up to %016x is gone, and they have what stood before %016x", gone, c.opts.Cut))
 	}
 	return nil
 }

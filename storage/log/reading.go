@@ -31,18 +31,24 @@ func (l *Log) take() error {
 			return err
 		}
 	}
-	var err error
-	if err = l.readMark(); err == nil {
-		err = l.load()
-	}
+	c := contents{opts: l.opts}
+	err := c.read()
 	if err == nil {
-		err = l.openMark()
+		l.hold(&c)
+		err = l.marker.openMark(c.wanted, c.next)
 	}
 	if err != nil && had == nil {
 		err = errors.Join(err, l.lock.Close())
 		l.lock = nil
 	}
 	return err
+}
+
+// hold takes over what a directory has.
+func (l *Log) hold(c *contents) {
+	l.opts = c.opts
+	l.cut, l.next, l.before = c.cut, c.next, c.end
+	l.segments, l.spares, l.end = c.segments, c.spares, c.end
 }
 
 func (l *Log) takeLock() (err error) {
@@ -60,14 +66,13 @@ func (l *Log) takeToRead(why error) error {
 	if err := l.takeLock(); err != nil && !takesNoWrites(err) && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
-	var err error
-	if err = l.readMark(); err == nil {
-		err = l.load()
-	}
+	c := contents{opts: l.opts, readOnly: true}
+	err := c.read()
 	if err != nil && l.lock != nil {
 		err = errors.Join(err, l.lock.Close())
 	}
 	if err == nil {
+		l.hold(&c)
 		l.opts.Logger.Error("the disk of the log takes no writes, which are refused until it does, and what is there is read; free space or repair the disk", "path", l.opts.Dir, "err", why)
 	}
 	return err
@@ -84,11 +89,11 @@ func (l *Log) Waits() error {
 // GoOn opens a log that could only be read for writing, if its disk takes writes again.
 func (l *Log) GoOn(ctx context.Context) error {
 	select {
-	case <-l.turn:
+	case <-l.commits.turn:
 	case <-ctx.Done():
 		return ctx.Err()
 	}
-	defer func() { l.turn <- struct{}{} }()
+	defer func() { l.commits.turn <- struct{}{} }()
 	return l.tryWriting()
 }
 
@@ -97,14 +102,15 @@ func (l *Log) tryWriting() error {
 	switch now := l.opts.Now(); {
 	case l.Waits() == nil:
 		return nil
-	case l.isClosed():
+	case l.commits.isClosed():
 		return ErrClosed
 	case now.Sub(l.tried) < tryEvery:
 		return l.Waits()
 	default:
 		l.tried = now
 	}
-	next := &Log{opts: l.opts, lock: l.lock}
+	next := newLog(l.opts)
+	next.lock = l.lock
 	err := next.take()
 	if err == nil && next.end != l.end {
 		err = errors.Join(fmt.Errorf("%w: %s ends at %v, and ended at %v when it could only be read: start again", ErrCorrupt, l.opts.Dir, next.end, l.end), next.letGo(l))
@@ -120,8 +126,8 @@ func (l *Log) tryWriting() error {
 
 // letGo releases the files that another log does not have.
 func (l *Log) letGo(but *Log) (err error) {
-	if l.mark != nil {
-		err = l.mark.Close()
+	if l.marker.mark != nil {
+		err = l.marker.mark.Close()
 	}
 	if l.lock != but.lock {
 		err = errors.Join(err, l.lock.Close())
@@ -131,8 +137,8 @@ func (l *Log) letGo(but *Log) (err error) {
 
 // adopt takes over what was opened for writing.
 func (l *Log) adopt(next *Log) {
-	l.opts, l.from = next.opts, next.from
-	l.lock, l.mark, l.cut, l.wanted, l.before, l.next = next.lock, next.mark, next.cut, next.wanted, next.before, next.next
+	l.opts, l.marker.from = next.opts, next.marker.from
+	l.lock, l.marker.mark, l.cut, l.before, l.next = next.lock, next.marker.mark, next.cut, next.before, next.next
 	l.mu.Lock()
 	l.segments, l.spares, l.leftovers = next.segments, next.spares, next.leftovers
 	l.mu.Unlock()

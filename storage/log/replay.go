@@ -30,12 +30,12 @@ func (l *Log) Replay(ctx context.Context, from Position, fn func(at Position, re
 
 // segmentsFrom returns what can be read of the segments now that have records after a position, which must not be
 // before the first that is left.
-func (l *Log) segmentsFrom(from Position) (segments []segment, err error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	for i, s := range l.segments {
+func (d *files) segmentsFrom(from Position) (segments []segment, err error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	for i, s := range d.segments {
 		if i == 0 && from != (Position{}) && from.Compare(s.before) < 0 {
-			return nil, corrupt(l.path(s.before.Segment, suffixLog), s.before.Offset, fmt.Sprintf("records from %v on are missing", from))
+			return nil, corrupt(d.opts.path(s.before.Segment, suffixLog), s.before.Offset, fmt.Sprintf("records from %v on are missing", from))
 		}
 		if s.endPosition().Compare(from) > 0 {
 			segments = append(segments, segment{number: s.number, before: s.before, end: s.end})
@@ -46,8 +46,8 @@ func (l *Log) segmentsFrom(from Position) (segments []segment, err error) {
 
 // skipTo makes all later positions larger than one that the caller has seen.
 func (l *Log) skipTo(from Position) {
-	<-l.turn
-	defer func() { l.turn <- struct{}{} }()
+	<-l.commits.turn
+	defer func() { l.commits.turn <- struct{}{} }()
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if from.Compare(l.end) <= 0 {
@@ -58,9 +58,9 @@ func (l *Log) skipTo(from Position) {
 	l.next = max(l.next, from.Segment+1)
 }
 
-func (l *Log) replaySegment(ctx context.Context, s segment, from Position, fn func(Position, []byte) error) error {
-	name := l.path(s.number, suffixLog)
-	f, err := l.opts.FS.Open(name)
+func (d *files) replaySegment(ctx context.Context, s segment, from Position, fn func(Position, []byte) error) error {
+	name := d.opts.path(s.number, suffixLog)
+	f, err := d.opts.FS.Open(name)
 	if err != nil {
 		return diskError("open", name, err)
 	}

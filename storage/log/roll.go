@@ -1,25 +1,5 @@
 package log
 
-import (
-	"fmt"
-	"slices"
-)
-
-// spare is the file of an emptied segment. Its blocks have been written before, so an fdatasync of
-// a new record in them has no metadata to write, which makes it twice as fast as in blocks that are
-// only reserved.
-type spare struct {
-	name string
-	size int64
-}
-
-func totalSize(files []spare) (size int64) {
-	for _, f := range files {
-		size += f.size
-	}
-	return size
-}
-
 // segmentFor returns the active segment, a new one if size bytes do not fit. The caller has the
 // turn.
 func (l *Log) segmentFor(size int64) (*segment, error) {
@@ -57,7 +37,7 @@ func (l *Log) create(size int64) (*segment, error) {
 	}
 	if err != nil {
 		l.metrics.failed(failedCreate, err)
-		return nil, diskError("create", l.path(s.number, suffixLog), err)
+		return nil, diskError("create", l.opts.path(s.number, suffixLog), err)
 	}
 	return s, nil
 }
@@ -74,7 +54,7 @@ func (l *Log) file(s *segment) (name string, err error) {
 	if err := l.makeRoom(s.size); err != nil {
 		return "", err
 	}
-	name = l.path(s.number, suffixNew)
+	name = l.opts.path(s.number, suffixNew)
 	if s.file, err = l.opts.FS.Create(name); err != nil {
 		return "", err
 	}
@@ -94,7 +74,7 @@ func (l *Log) begin(s *segment, name string) error {
 		l.abandon(s, name)
 		return err
 	}
-	final := l.path(s.number, suffixLog)
+	final := l.opts.path(s.number, suffixLog)
 	if err = l.opts.FS.Rename(name, final); err == nil {
 		name = final
 		err = l.opts.FS.SyncDir(l.opts.Dir)
@@ -116,39 +96,6 @@ func (l *Log) sealActive() {
 	}
 }
 
-// takeSpare finds a spare file of at least size bytes.
-func (l *Log) takeSpare(size int64) (spare, bool) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	for i, s := range l.spares {
-		if s.size >= size {
-			l.spares = slices.Delete(l.spares, i, i+1)
-			return s, true
-		}
-	}
-	return spare{}, false
-}
-
-// makeRoom removes spare files until size more bytes are within MaxBytes.
-func (l *Log) makeRoom(size int64) error {
-	for {
-		l.mu.Lock()
-		used, n := l.sizeLocked(), len(l.spares)
-		if used+size <= l.opts.MaxBytes {
-			l.mu.Unlock()
-			return nil
-		}
-		if n == 0 {
-			l.mu.Unlock()
-			return fmt.Errorf("%w: %d bytes of %d in use", errLimit, used, l.opts.MaxBytes)
-		}
-		old := l.spares[n-1]
-		l.spares = l.spares[:n-1]
-		l.mu.Unlock()
-		l.remove(old.name, old.size)
-	}
-}
-
 // cutBack removes a failed write from the active segment, which then continues at its last good
 // end. If that fails, the segment is given up.
 func (l *Log) cutBack(s *segment) {
@@ -157,7 +104,7 @@ func (l *Log) cutBack(s *segment) {
 		err = s.file.Allocate(s.size)
 	}
 	if err != nil {
-		l.opts.Logger.Warn("a segment of the log is not cut back after a failed write, and takes space until a restart; look at the disk", "file", l.path(s.number, suffixLog), "err", err)
+		l.opts.Logger.Warn("a segment of the log is not cut back after a failed write, and takes space until a restart; look at the disk", "file", l.opts.path(s.number, suffixLog), "err", err)
 		l.giveUp(s)
 	}
 }
@@ -169,7 +116,7 @@ func (l *Log) giveUp(s *segment) {
 	l.before = s.endPosition()
 	if s.empty() {
 		l.before = s.before
-		l.abandon(s, l.path(s.number, suffixLog))
+		l.abandon(s, l.opts.path(s.number, suffixLog))
 		l.forget(s)
 		return
 	}
@@ -183,44 +130,18 @@ func (l *Log) giveUp(s *segment) {
 	l.mu.Unlock()
 }
 
-// forget takes the last segment out of the list.
-func (l *Log) forget(s *segment) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.segments = slices.DeleteFunc(l.segments, func(other *segment) bool { return other == s })
-}
-
 // abandon closes and removes a file that holds nothing.
 func (l *Log) abandon(s *segment, name string) {
 	l.close(s)
 	l.remove(name, s.size)
 }
 
-func (l *Log) close(s *segment) {
-	if err := s.file.Close(); err != nil {
-		l.opts.Logger.Warn("a segment of the log was not closed in order; look at the disk", "file", l.path(s.number, suffixLog), "err", err)
-	}
-	s.file = nil
-}
-
-// remove removes a file that holds nothing. If that fails its bytes still count, until Truncate or
-// Open removes it.
-func (l *Log) remove(name string, size int64) {
-	if err := l.opts.FS.Remove(name); err != nil {
-		l.metrics.failed(failedRemove, err)
-		l.opts.Logger.Warn("a file of the log cannot be removed, and takes space; look at the disk and at the owner of the file", "file", name, "err", err)
-		l.mu.Lock()
-		l.leftovers = append(l.leftovers, spare{name, size})
-		l.mu.Unlock()
-	}
-}
-
 // Roll begins a new segment, unless the last one holds nothing, so that Truncate can remove what
 // has been appended until now.
 func (l *Log) Roll() error {
-	<-l.turn
-	defer func() { l.turn <- struct{}{} }()
-	if l.isClosed() {
+	<-l.commits.turn
+	defer func() { l.commits.turn <- struct{}{} }()
+	if l.commits.isClosed() {
 		return ErrClosed
 	}
 	if err := l.tryWriting(); err != nil {

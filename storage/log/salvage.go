@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"path/filepath"
 	"slices"
 )
 
@@ -21,7 +20,7 @@ func Salvage(ctx context.Context, opts Options, fn func(record []byte) error) (f
 	numbers := s.numbers()
 	s.checkOwners(numbers)
 	if !s.wanted.empty() && (len(numbers) == 0 || numbers[0] > s.wanted.first) {
-		s.problem("%s and what follows is missing", s.path(s.wanted.first))
+		s.problem("%s and what follows is missing", s.opts.path(s.wanted.first, suffixLog))
 	}
 	for i, number := range numbers {
 		if err := s.segment(ctx, number, i == len(numbers)-1); err != nil {
@@ -29,10 +28,10 @@ func Salvage(ctx context.Context, opts Options, fn func(record []byte) error) (f
 		}
 	}
 	if n := len(numbers); n > 0 && !s.wanted.empty() && numbers[n-1] < s.wanted.end.Segment {
-		s.problem("%s is missing", s.path(s.wanted.end.Segment))
+		s.problem("%s is missing", s.opts.path(s.wanted.end.Segment, suffixLog))
 	}
 	if want := opts.AtLeast; want != (Position{}) && s.before.Compare(want) < 0 && len(s.found.Problems) == 0 {
-		s.problem("%s: acknowledged records up to %v are missing, according to the store's own mark", s.path(want.Segment), want)
+		s.problem("%s: acknowledged records up to %v are missing, according to the store's own mark", s.opts.path(want.Segment, suffixLog), want)
 	}
 	return s.found, nil
 }
@@ -46,26 +45,26 @@ type Found struct {
 
 // checkOwners compares the owners of the mark and of the segments with the log's, as Open does.
 func (s *salvage) checkOwners(numbers []uint64) {
-	l := &Log{opts: s.opts, wanted: s.wanted}
+	c := contents{opts: s.opts, wanted: s.wanted}
 	var segments []*segment
 	for _, number := range numbers {
-		if segment, err := l.inspect(number); err == nil { // what is broken is reported with the records
+		if segment, err := c.inspect(number); err == nil { // what is broken is reported with the records
 			segments, s.found.Owner = append(segments, segment), segment.owner
 		}
 	}
 	if s.opts.Owner == (Owner{}) {
 		return
 	}
-	if err := l.checkMarkOwner(); err != nil {
+	if err := c.checkMarkOwner(); err != nil {
 		s.problem("%v", err)
 	}
-	if err := l.checkSegmentOwners(segments); err != nil {
+	if err := c.checkSegmentOwners(segments); err != nil {
 		s.found.Mixed = true
 		s.problem("%v", err)
 		return
 	}
-	l.segments = segments
-	if err := l.checkCut(); err != nil {
+	c.segments = segments
+	if err := c.checkCut(); err != nil {
 		s.problem("%v", err)
 	}
 }
@@ -80,10 +79,6 @@ type salvage struct {
 
 func (s *salvage) problem(format string, args ...any) {
 	s.found.Problems = append(s.found.Problems, fmt.Sprintf(format, args...))
-}
-
-func (s *salvage) path(number uint64) string {
-	return filepath.Join(s.opts.Dir, fileName(number, suffixLog))
 }
 
 // numbers are those of the segments that are there, ascending.
@@ -103,7 +98,7 @@ func (s *salvage) numbers() (list []uint64) {
 
 // segment reads one segment.
 func (s *salvage) segment(ctx context.Context, number uint64, last bool) error {
-	name := s.path(number)
+	name := s.opts.path(number, suffixLog)
 	f, err := s.opts.FS.Open(name)
 	if err != nil {
 		return diskError("open", name, err)
@@ -125,9 +120,9 @@ func (s *salvage) segment(ctx context.Context, number uint64, last bool) error {
 	case err != nil:
 		s.problem("%s at byte 0: %v", name, err)
 	case s.before != (Position{}) && before.Segment > s.before.Segment:
-		s.problem("%s is missing", s.path(before.Segment))
+		s.problem("%s is missing", s.opts.path(before.Segment, suffixLog))
 	case s.before != (Position{}) && before.Segment == s.before.Segment && s.before.Offset < before.Offset:
-		s.problem("%s at byte %d: records up to byte %d are missing", s.path(before.Segment), s.before.Offset, before.Offset)
+		s.problem("%s at byte %d: records up to byte %d are missing", s.opts.path(before.Segment, suffixLog), s.before.Offset, before.Offset)
 	}
 	if size < segmentHeader {
 		return nil

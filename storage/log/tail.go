@@ -13,8 +13,8 @@ import (
 //
 // A position whose records were removed or are broken is ErrCorrupt. A position after the end has no
 // records, and never will have before the end passes it.
-func (l *Log) Tail(ctx context.Context, from Position, fn func(record []byte, next Position) error) error {
-	segments, err := l.segmentsFrom(from)
+func (d *files) Tail(ctx context.Context, from Position, fn func(record []byte, next Position) error) error {
+	segments, err := d.segmentsFrom(from)
 	if err != nil {
 		return err
 	}
@@ -22,16 +22,16 @@ func (l *Log) Tail(ctx context.Context, from Position, fn func(record []byte, ne
 		if s.empty() {
 			continue
 		}
-		if err := l.tailSegment(ctx, s, from, fn); err != nil {
+		if err := d.tailSegment(ctx, s, from, fn); err != nil {
 			return err
 		}
 	}
 	return ctx.Err()
 }
 
-func (l *Log) tailSegment(ctx context.Context, s segment, from Position, fn func(record []byte, next Position) error) error {
-	name := l.path(s.number, suffixLog)
-	f, err := l.opts.FS.Open(name)
+func (d *files) tailSegment(ctx context.Context, s segment, from Position, fn func(record []byte, next Position) error) error {
+	name := d.opts.path(s.number, suffixLog)
+	f, err := d.opts.FS.Open(name)
 	if err != nil {
 		return diskError("open", name, err)
 	}
@@ -69,10 +69,10 @@ func (r *reader) skipTo(offset int64) error {
 }
 
 // After returns how many bytes of records, with what is around them, there are from a position on.
-func (l *Log) After(from Position) (bytes int64) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	for _, s := range l.segments {
+func (d *files) After(from Position) (bytes int64) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	for _, s := range d.segments {
 		switch {
 		case s.number == from.Segment:
 			bytes += max(0, s.end-max(from.Offset, segmentHeader))

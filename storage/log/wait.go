@@ -72,33 +72,33 @@ func (w *groupWait) end(n int) bool {
 
 // lead writes the group that gathers, after it has waited for more records. The record of t is in
 // the group. The caller has the turn, which lead passes on.
-func (l *Log) lead(ctx context.Context, t *ticket) {
-	if limit, waits := l.beginWait(); waits {
+func (c *commits) lead(ctx context.Context, t *ticket) {
+	if limit, waits := c.beginWait(); waits {
 		t.sleep(ctx, limit)
-		if !l.endWait() {
+		if !c.endWait() {
 			return // the caller that added the last record has the turn
 		}
 	}
-	l.commitAndPass()
+	c.commitAndPass()
 }
 
 // commitAndPass writes what has gathered and passes the turn on.
-func (l *Log) commitAndPass() {
-	l.commit()
-	l.turn <- struct{}{}
+func (c *commits) commitAndPass() {
+	c.commit()
+	c.turn <- struct{}{}
 }
 
-func (l *Log) beginWait() (limit time.Duration, waits bool) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.wait.begin(len(l.gather.tickets))
+func (c *commits) beginWait() (limit time.Duration, waits bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.wait.begin(len(c.gather.tickets))
 }
 
 // endWait ends the wait of the group that gathers. It returns false when no group waits any more.
-func (l *Log) endWait() bool {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.wait.end(len(l.gather.tickets))
+func (c *commits) endWait() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.wait.end(len(c.gather.tickets))
 }
 
 // sleep returns when the ticket has its result, ctx has ended or the time is over.

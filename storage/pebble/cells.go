@@ -15,7 +15,7 @@ import (
 //
 // Records are in ascending order of their qualifiers, each of which occurs once. last is the
 // greatest time of the changes that were folded in: when each was written, and the stamps of their
-// puts. So no cell is later. A cell is coded (storage/schema, ColumnEncoder) when it is written, if
+// puts. So no cell is later. A cell is coded (storage/columns) when it is written, if
 // that makes it smaller, and stays as it is until it is read.
 //
 // Stores of format 1 have rows of other kinds, whose records begin with length*2 + deleted.

@@ -8,6 +8,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/tsdbridge/tsdbridge/storage/columns"
 	"github.com/tsdbridge/tsdbridge/storage/kv"
 	"github.com/tsdbridge/tsdbridge/storage/kv/kvtest"
 	"github.com/tsdbridge/tsdbridge/storage/schema"
@@ -22,7 +23,7 @@ func TestApplyCodedIsApply(t *testing.T) {
 	byCell := opened(t, Options{Path: t.TempDir(), Tables: kvtest.Tables()})
 	coded := opened(t, Options{Path: t.TempDir(), Tables: kvtest.Tables()})
 	rng := rand.New(rand.NewPCG(5, 6))
-	var encoder schema.ColumnEncoder
+	var encoder columns.Encoder
 	var keys [][]byte
 	for i := range 40 {
 		keys = append(keys, fmt.Appendf(nil, "key %02d", i))
@@ -93,7 +94,7 @@ func cells(t *testing.T, e *Engine, table, family string, keys [][]byte) []kv.Ro
 func TestApplyCodedRefuses(t *testing.T) {
 	table := kvtest.Tables()[0]
 	e := opened(t, Options{InMemory: true, Tables: kvtest.Tables()})
-	cell, _ := new(schema.ColumnEncoder).AppendFloats(nil, []int64{0, 1000, 2000}, []float64{1, 2, 3}, 0, schema.ValuesAuto)
+	cell, _ := new(columns.Encoder).AppendFloats(nil, []int64{0, 1000, 2000}, []float64{1, 2, 3}, 0, schema.ValuesAuto)
 	good := kv.CodedRow{Key: []byte("k"), Cell: cell}
 	for name, rows := range map[string][]kv.CodedRow{
 		"a key twice": {good, good}, "no key": {good, {Cell: cell}}, "no cell": {good, {Key: []byte("l")}},

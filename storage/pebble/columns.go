@@ -6,13 +6,13 @@ import (
 
 	"github.com/cockroachdb/pebble/v2"
 
+	"github.com/tsdbridge/tsdbridge/storage/columns"
 	"github.com/tsdbridge/tsdbridge/storage/kv"
-	"github.com/tsdbridge/tsdbridge/storage/schema"
 )
 
 // coder makes coded cells; it is the memory of one Apply.
 type coder struct {
-	columns schema.ColumnEncoder
+	columns columns.Encoder
 	coded   []byte // of a row; what records hold of it stays when it grows
 	key     []byte
 	row     []byte
@@ -81,7 +81,7 @@ func (c *coder) trim() {
 
 // decoder makes cells of coded cells.
 type decoder struct {
-	columns          schema.ColumnDecoder
+	columns          columns.Decoder
 	qualifier, value []byte
 }
 

@@ -9,7 +9,7 @@ import (
 
 	"github.com/cockroachdb/pebble/v2"
 
-	"github.com/tsdbridge/tsdbridge/storage/schema"
+	"github.com/tsdbridge/tsdbridge/storage/columns"
 )
 
 // mergerName is written into every file of a store; another name is another store.
@@ -42,7 +42,7 @@ type fold struct {
 	newestFirst bool
 	records     []record
 	out         []byte
-	columns     schema.ColumnDecoder
+	columns     columns.Decoder
 	qualifiers  []byte // of coded cells; what records hold of it stays when it grows
 	unused      []byte
 }

@@ -9,14 +9,14 @@ import (
 	"testing"
 
 	"github.com/tsdbridge/tsdbridge/internal/testkit/scale"
+	"github.com/tsdbridge/tsdbridge/storage/columns"
 	"github.com/tsdbridge/tsdbridge/storage/kv"
-	"github.com/tsdbridge/tsdbridge/storage/schema"
 )
 
 // cellsOf makes cells of stored ones.
 func cellsOf(t *testing.T, stored []kv.StoredCell) (cells []kv.Cell) {
 	t.Helper()
-	var d schema.ColumnDecoder
+	var d columns.Decoder
 	for _, c := range stored {
 		q, v := bytes.Clone(c.Qualifier), bytes.Clone(c.Value)
 		if c.Coded != nil {

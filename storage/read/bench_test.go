@@ -9,9 +9,9 @@ import (
 	"time"
 
 	"github.com/tsdbridge/tsdbridge/storage"
+	"github.com/tsdbridge/tsdbridge/storage/columns"
 	"github.com/tsdbridge/tsdbridge/storage/kv"
 	"github.com/tsdbridge/tsdbridge/storage/pebble"
-	"github.com/tsdbridge/tsdbridge/storage/schema"
 	"github.com/tsdbridge/tsdbridge/storage/store"
 	"github.com/tsdbridge/tsdbridge/storage/storetest"
 	"github.com/tsdbridge/tsdbridge/storage/write"
@@ -223,7 +223,7 @@ func scanAll(b *testing.B, db kv.KV, match *kv.Match) (points int) {
 			b.Fatal(err)
 		}
 		for _, c := range row.Cells {
-			times, _, err := schema.AppendColumns(nil, nil, c.Qualifier, c.Value, 0)
+			times, _, err := columns.Append(nil, nil, c.Qualifier, c.Value, 0)
 			if err != nil {
 				b.Fatal(err)
 			}

@@ -43,41 +43,48 @@ func (c *charge) end() {
 	c.account = nil
 }
 
+// claims are what the reading of a part takes of the charge of its group.
+type claims struct {
+	charge  *charge
+	needed  int // bytes of this part
+	claimed int // of them, from the account
+}
+
 // claim counts n bytes more of the part, and takes them in large pieces.
-func (w *partReader) claim(n int) error {
-	if w.needed += n; w.needed <= w.claimed {
+func (c *claims) claim(n int) error {
+	if c.needed += n; c.needed <= c.claimed {
 		return nil
 	}
-	more := max(w.needed-w.claimed, claimBytes)
-	if err := w.group.charge.take(int64(more)); err != nil {
+	more := max(c.needed-c.claimed, claimBytes)
+	if err := c.charge.take(int64(more)); err != nil {
 		return err
 	}
-	w.claimed += more
+	c.claimed += more
 	return nil
 }
 
 // perSample is the memory of a sample: one that is asked for as an integer may be kept twice.
-func (w *partReader) perSample() int {
-	if w.q.Integers {
+func (s *selection) perSample() int {
+	if s.q.Integers {
 		return 2 * sampleBytes
 	}
 	return sampleBytes
 }
 
 // claimObjects counts objects that a row added.
-func (w *partReader) claimObjects(added []storage.Object) error {
+func (c *claims) claimObjects(added []storage.Object) error {
 	n := 0
 	for _, o := range added {
 		n += objectBytes + len(o.Data)
 	}
-	return w.claim(n)
+	return c.claim(n)
 }
 
 // claimAnnotations counts annotations that a row added.
-func (w *partReader) claimAnnotations(added [][]byte) error {
+func (c *claims) claimAnnotations(added [][]byte) error {
 	n := 0
 	for _, document := range added {
 		n += objectBytes + len(document)
 	}
-	return w.claim(n)
+	return c.claim(n)
 }

@@ -7,9 +7,11 @@ import (
 	"slices"
 
 	"github.com/tsdbridge/tsdbridge/storage"
+	"github.com/tsdbridge/tsdbridge/storage/columns"
 	"github.com/tsdbridge/tsdbridge/storage/kv"
 	"github.com/tsdbridge/tsdbridge/storage/row"
 	"github.com/tsdbridge/tsdbridge/storage/schema"
+	"github.com/tsdbridge/tsdbridge/storage/schema/own"
 )
 
 // decoder appends the rows of series, each series' in order of their time, to Points.
@@ -17,7 +19,7 @@ type decoder struct {
 	q       storage.Query
 	table   string
 	content row.Row
-	coded   schema.ColumnDecoder
+	coded   columns.Decoder
 }
 
 // add appends what a row holds between the query's bounds. Nothing of it is in the memory of the
@@ -85,7 +87,7 @@ func (d *decoder) addHistograms(cells []kv.StoredCell) {
 		}
 		if offset, ok := schema.ForeignOffset(c.Qualifier); ok && offset < schema.RowSeconds*1000 {
 			d.content.Objects = append(d.content.Objects, row.Object{
-				Object: schema.Object{Offset: offset, Kind: storage.KindCoded, Data: c.Value}, Millis: len(c.Qualifier) > 3,
+				Object: own.Object{Offset: offset, Kind: storage.KindCoded, Data: c.Value}, Millis: len(c.Qualifier) > 3,
 			})
 		}
 	}
@@ -108,7 +110,7 @@ func (d *decoder) addColumns(out *storage.Points, base uint32, cells []kv.Stored
 		case c.Coded != nil:
 			times, values, distance, err = d.coded.AppendColumns(times, values, c.Coded, base)
 		case schema.ClassifyCell(c.Qualifier) == schema.CellData:
-			times, values, err = schema.AppendColumns(times, values, c.Qualifier, c.Value, base)
+			times, values, err = columns.Append(times, values, c.Qualifier, c.Value, base)
 			distance = distanceOf(times[before+n:])
 		default:
 			switch schema.ClassifyCell(c.Qualifier) {
@@ -130,14 +132,14 @@ func (d *decoder) addColumns(out *storage.Points, base uint32, cells []kv.Stored
 	if row.Distance <= 0 && !ascends(row.Times) {
 		return false
 	}
-	n := columns{row.Times, row.Values}.keep(d.q.Start, d.q.End)
+	n := samples{row.Times, row.Values}.keep(d.q.Start, d.q.End)
 	out.Times, out.Values = times[:before+n], values[:len(out.Values)+n]
 	out.Space(before, row.Distance)
 	return true
 }
 
 // keep moves the points from start to end to the front, and returns how many they are.
-func (c columns) keep(start, end int64) int {
+func (c samples) keep(start, end int64) int {
 	n := len(c.times)
 	if n == 0 || c.times[0] >= start && c.times[n-1] <= end {
 		return n

@@ -38,7 +38,7 @@ func (r *selection) newestAlone() bool {
 // rows of the table that may have newer ones, from the last hour on. Members with objects in the way
 // are read whole.
 func (w *partReader) readNewest(ctx context.Context, p plan) error {
-	if err := w.claim(len(w.members) * sampleBytes); err != nil {
+	if err := w.claims.claim(len(w.members) * sampleBytes); err != nil {
 		return err
 	}
 	w.newestInHead()
@@ -101,7 +101,7 @@ func (w *partReader) inHead(id uint32) (time int64, value float64, found, object
 
 // newestInHour looks for newer samples in the rows of an hour.
 func (w *partReader) newestInHour(ctx context.Context, base uint32) error {
-	w.forget()
+	w.request.forget()
 	var prefix []byte
 	for at := 0; at < len(w.members); {
 		n := w.oneMetric(at)
@@ -111,8 +111,8 @@ func (w *partReader) newestInHour(ctx context.Context, base uint32) error {
 			if base < w.newest.since[i] {
 				continue
 			}
-			w.ask(i, base, prefix)
-			if len(w.keys) == rowsPerGet {
+			w.request.ask(i, base, prefix, w.members[i].tsuid[w.o.Layout.MetricWidth:])
+			if len(w.request.keys) == rowsPerGet {
 				if err := w.get(ctx, planNear, w.addNewest); err != nil {
 					return err
 				}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/tsdbridge/tsdbridge/internal/tracing"
 	"github.com/tsdbridge/tsdbridge/storage"
+	"github.com/tsdbridge/tsdbridge/storage/columns"
 	"github.com/tsdbridge/tsdbridge/storage/head"
 	"github.com/tsdbridge/tsdbridge/storage/index"
 	"github.com/tsdbridge/tsdbridge/storage/kv"
@@ -32,9 +33,13 @@ type partReader struct {
 	held    []heldRow       // of a member
 	cells   []kv.StoredCell // of a row that a sweep has
 	samples int             // of this part
-	needed  int             // bytes of this part
-	claimed int             // of them, from the account
+	claims  claims
 
+	request request
+}
+
+// A request is the keys of rows that are read together.
+type request struct {
 	asked []asked // what the keys are of
 	keys  [][]byte
 	arena []byte // of keys
@@ -104,7 +109,7 @@ func (w *partReader) end() error {
 // begin prepares the reader for another part.
 func (w *partReader) begin(r *selection, g *seriesGroup) {
 	w.selection, w.group, w.samples = r, g, 0
-	w.needed, w.claimed = 0, 0
+	w.claims = claims{charge: &g.charge}
 	w.decoder.q, w.decoder.table = r.q, r.o.Table
 	w.taken = w.taken[:0]
 	w.slots.reset()
@@ -161,15 +166,15 @@ func (w *partReader) over(samples int) bool { return w.q.MaxSamples > 0 && sampl
 // readRows asks for every row of the series by its key, in the order of the keys.
 func (w *partReader) readRows(ctx context.Context, p plan) error {
 	s := w.Reader
-	w.forget()
+	w.request.forget()
 	for at := 0; at < len(w.members); {
 		n := w.oneMetric(at)
 		metric := []byte(w.members[at].tsuid[:s.o.Layout.MetricWidth])
 		for base := w.first; ; base += schema.RowSeconds {
 			prefix := s.o.Layout.AppendRangeKey(nil, w.members[at].bucket, metric, base)
 			for i := at; i < at+n; i++ {
-				w.ask(i, base, prefix)
-				if len(w.keys) == rowsPerGet {
+				w.request.ask(i, base, prefix, w.members[i].tsuid[w.o.Layout.MetricWidth:])
+				if len(w.request.keys) == rowsPerGet {
 					if err := w.get(ctx, p.kind, w.add); err != nil {
 						return err
 					}
@@ -194,27 +199,27 @@ func (w *partReader) oneMetric(at int) int {
 	return n
 }
 
-func (w *partReader) ask(member int, base uint32, prefix []byte) {
-	at := len(w.arena) // keys that lie in what the arena was before it grew stay there
-	w.arena = append(append(w.arena, prefix...), w.members[member].tsuid[w.o.Layout.MetricWidth:]...)
-	w.keys = append(w.keys, w.arena[at:len(w.arena):len(w.arena)])
-	w.asked = append(w.asked, asked{int32(member), base})
+func (r *request) ask(member int, base uint32, prefix []byte, tags string) {
+	at := len(r.arena) // keys that lie in what the arena was before it grew stay there
+	r.arena = append(append(r.arena, prefix...), tags...)
+	r.keys = append(r.keys, r.arena[at:len(r.arena):len(r.arena)])
+	r.asked = append(r.asked, asked{int32(member), base})
 }
 
-func (w *partReader) forget() { w.asked, w.keys, w.arena = w.asked[:0], w.keys[:0], w.arena[:0] }
+func (r *request) forget() { r.asked, r.keys, r.arena = r.asked[:0], r.keys[:0], r.arena[:0] }
 
 // get reads the rows that were asked for, and adds each to its member.
 func (w *partReader) get(ctx context.Context, kind planKind, add func(member int, base uint32, cells []kv.StoredCell) error) error {
-	if len(w.keys) == 0 {
+	if len(w.request.keys) == 0 {
 		return nil
 	}
-	defer w.forget()
+	defer w.request.forget()
 	s := w.Reader
 	var inRow error
 	var seen seenRows
-	err := s.o.DB.Rows.GetStored(ctx, s.o.Table, schema.FamilyData, w.keys, kind == planNear, func(i int, cells []kv.StoredCell) error {
+	err := s.o.DB.Rows.GetStored(ctx, s.o.Table, schema.FamilyData, w.request.keys, kind == planNear, func(i int, cells []kv.StoredCell) error {
 		seen.add(cells)
-		a := w.asked[i]
+		a := w.request.asked[i]
 		inRow = add(int(a.member), a.base, cells)
 		return inRow
 	})
@@ -222,10 +227,10 @@ func (w *partReader) get(ctx context.Context, kind planKind, add func(member int
 	case inRow != nil:
 		return inRow
 	case err != nil:
-		return fmt.Errorf("read %d rows: %w", len(w.keys), err)
+		return fmt.Errorf("read %d rows: %w", len(w.request.keys), err)
 	}
-	s.metrics.selectRows[kind].Add(float64(len(w.keys)))
-	w.count(kind, int64(len(w.keys)), seen)
+	s.metrics.selectRows[kind].Add(float64(len(w.request.keys)))
+	w.count(kind, int64(len(w.request.keys)), seen)
 	return nil
 }
 
@@ -310,11 +315,11 @@ func (w *partReader) add(member int, base uint32, cells []kv.StoredCell) error {
 	if w.samples += p.Len() - before; w.over(w.samples) {
 		return w.tooMany()
 	}
-	if err := w.claimAnnotations(p.Annotations[notes:]); err != nil {
+	if err := w.claims.claimAnnotations(p.Annotations[notes:]); err != nil {
 		return err
 	}
 	if len(p.Objects) > objects {
-		return w.claimObjects(p.Objects[objects:])
+		return w.claims.claimObjects(p.Objects[objects:])
 	}
 	return nil
 }
@@ -346,13 +351,13 @@ func (w *partReader) reserve(p *storage.Points, member int, base uint32, cells [
 	hours := min(int(w.last-base)/schema.RowSeconds+1, ahead)
 	n, full := countPoints(cells), 0
 	for _, c := range cells {
-		full += schema.FullCount(c.Coded)
+		full += columns.FullCount(c.Coded)
 	}
 	n = max(n, min(max(n, full)*hours, most)) + len(p.Times)
 	if len(w.taken) > 0 {
 		n += w.taken[member].Points()
 	}
-	if err := w.claim(n * w.perSample()); err != nil {
+	if err := w.claims.claim(n * w.perSample()); err != nil {
 		return 0, err
 	}
 	times, values := w.slots.take(n)
@@ -371,7 +376,7 @@ func (w *partReader) takeHead() error {
 	for _, m := range w.members {
 		ref := w.group.points[m.at].Ref
 		w.taken = append(w.taken, w.o.Head.Take(uint32(index.IDOf(ref)), w.q.Start, w.q.End, &w.head))
-		if err := w.claim(w.head.Size() - taken); err != nil {
+		if err := w.claims.claim(w.head.Size() - taken); err != nil {
 			return err
 		}
 		taken = w.head.Size()
@@ -383,7 +388,7 @@ func (w *partReader) takeHead() error {
 // joinHead adds what was taken of the head, into a snapshot, to the rows of a series.
 func (w *partReader) joinHead(ctx context.Context, p *storage.Points, t head.Taken, from *head.Snapshot) error {
 	before, n := p.Len(), len(p.Times)
-	if err := w.claim((t.Points() + n) * w.perSample()); err != nil {
+	if err := w.claims.claim((t.Points() + n) * w.perSample()); err != nil {
 		return err
 	}
 	if p.Times == nil {
@@ -398,7 +403,7 @@ func (w *partReader) joinHead(ctx context.Context, p *storage.Points, t head.Tak
 	}
 	join(p, &h, n, &w.q)
 	w.samples += p.Len() - before
-	return w.claimObjects(p.Objects)
+	return w.claims.claimObjects(p.Objects)
 }
 
 // countPoints is how many points some cells have at most.
@@ -406,9 +411,9 @@ func countPoints(cells []kv.StoredCell) int {
 	n := 0
 	for _, c := range cells {
 		if c.Coded != nil {
-			n += schema.ColumnCount(c.Coded)
+			n += columns.Count(c.Coded)
 		} else {
-			n += schema.DataCount(c.Qualifier)
+			n += columns.DataCount(c.Qualifier)
 		}
 	}
 	return n

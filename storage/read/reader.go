@@ -12,6 +12,7 @@ import (
 	"github.com/tsdbridge/tsdbridge/storage/index"
 	"github.com/tsdbridge/tsdbridge/storage/kv"
 	"github.com/tsdbridge/tsdbridge/storage/schema"
+	"github.com/tsdbridge/tsdbridge/storage/schema/own"
 )
 
 // Options are what a Reader needs.
@@ -24,7 +25,7 @@ type Options struct {
 	// Head has the points that are not in the table yet; nil: there are none. Ages returns when the
 	// points of a row of Head were acknowledged; it is for shared tables.
 	Head *head.Head
-	Ages func(head.Row) []schema.Age
+	Ages func(head.Row) []own.Age
 	// Ready returns an error while the head lacks points that were acknowledged.
 	Ready func() error
 	// Unreadable, if set, is told why a row that a query meets cannot be read.

@@ -2,12 +2,12 @@ package read
 
 // slots is memory for the columns of many series, handed out piece by piece.
 type slots struct {
-	chunks []columns
+	chunks []samples
 	chunk  int // the one at hand
 	used   int // of it
 }
 
-type columns struct {
+type samples struct {
 	times  []int64
 	values []float64
 }
@@ -38,7 +38,7 @@ func (s *slots) take(n int) ([]int64, []float64) {
 	}
 	if s.chunk == len(s.chunks) {
 		size := max(n, slotChunk)
-		s.chunks = append(s.chunks, columns{make([]int64, size), make([]float64, size)})
+		s.chunks = append(s.chunks, samples{make([]int64, size), make([]float64, size)})
 	}
 	c, at := s.chunks[s.chunk], s.used
 	s.used += n

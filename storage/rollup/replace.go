@@ -9,6 +9,7 @@ import (
 	"github.com/tsdbridge/tsdbridge/storage"
 	"github.com/tsdbridge/tsdbridge/storage/kv"
 	"github.com/tsdbridge/tsdbridge/storage/schema"
+	"github.com/tsdbridge/tsdbridge/storage/schema/own"
 )
 
 // Contents are what the table of an interval is to hold of one series in a time.
@@ -151,8 +152,8 @@ func (c *replacer) compare(m *kv.Mutation, want *wantedRow, cells []kv.Cell) {
 			}
 		}
 		if c.by.Windows && !v.Window.IsEmpty() {
-			q := schema.RollupQualifier(schema.WindowAggregation, int(v.Begin-want.base)/c.by.Interval.Seconds, 0)
-			m.Puts = append(m.Puts, kv.Put{Qualifier: q, Value: schema.AppendWindow(nil, &v.Window)})
+			q := schema.RollupQualifier(own.WindowAggregation, int(v.Begin-want.base)/c.by.Interval.Seconds, 0)
+			m.Puts = append(m.Puts, kv.Put{Qualifier: q, Value: own.AppendWindow(nil, &v.Window)})
 		}
 	}
 	slices.SortFunc(m.Puts, func(a, b kv.Put) int { return bytes.Compare(a.Qualifier, b.Qualifier) })
@@ -176,7 +177,7 @@ func (c *replacer) compare(m *kv.Mutation, want *wantedRow, cells []kv.Cell) {
 
 // ours reports whether a cell is one of the replacement's aggregations.
 func (c *replacer) ours(qualifier []byte) bool {
-	if c.by.Windows && schema.IsWindow(qualifier) {
+	if c.by.Windows && own.IsWindow(qualifier) {
 		return true
 	}
 	for n, name := range c.by.Aggregations {

@@ -13,6 +13,7 @@ import (
 	"github.com/tsdbridge/tsdbridge/storage/kv"
 	"github.com/tsdbridge/tsdbridge/storage/row"
 	"github.com/tsdbridge/tsdbridge/storage/schema"
+	"github.com/tsdbridge/tsdbridge/storage/schema/own"
 )
 
 // A Part is the values of one interval in one table. Where an interval keeps the values of series and of groups in
@@ -197,7 +198,7 @@ func (w *rowReader) cell(base uint32, c kv.Cell) {
 	if len(c.Qualifier) == 3 {
 		id = c.Qualifier[0]
 		if name = w.names[id]; name == "" {
-			if id != schema.WindowAggregation {
+			if id != own.WindowAggregation {
 				w.leaveOut(fmt.Sprintf("no aggregation has the id %d", id))
 			}
 			return

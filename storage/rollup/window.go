@@ -8,6 +8,7 @@ import (
 	"github.com/tsdbridge/tsdbridge/storage"
 	"github.com/tsdbridge/tsdbridge/storage/kv"
 	"github.com/tsdbridge/tsdbridge/storage/schema"
+	"github.com/tsdbridge/tsdbridge/storage/schema/own"
 )
 
 // Windows returns the windows of each series that the table has between two times (seconds; to is no longer one),
@@ -22,7 +23,7 @@ func (r *Rollups) Windows(ctx context.Context, i *Interval, tsuids [][]byte, fro
 	windows := make([][]storage.Window, len(tsuids))
 	w := newReader(r, Query{Interval: i, TSUIDs: tsuids, From: from, To: to - 1})
 	w.cell = func(series int, base int64, c kv.Cell) error {
-		if !schema.IsWindow(c.Qualifier) {
+		if !own.IsWindow(c.Qualifier) {
 			return nil
 		}
 		n, _ := schema.RollupInterval(c.Qualifier)
@@ -30,7 +31,7 @@ func (r *Rollups) Windows(ctx context.Context, i *Interval, tsuids [][]byte, fro
 		if begin < int64(from) || begin >= int64(to) {
 			return nil
 		}
-		window, err := schema.ParseWindow(c.Value)
+		window, err := own.ParseWindow(c.Value)
 		windows[series] = append(windows[series], storage.Window{Begin: uint32(begin), WindowValues: window})
 		w.count++
 		return err

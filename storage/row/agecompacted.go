@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/tsdbridge/tsdbridge/storage/schema"
+	"github.com/tsdbridge/tsdbridge/storage/schema/own"
 )
 
 // findCompaction looks for the cell that holds what all cells of points hold, and that a TSD's
@@ -87,13 +88,13 @@ func (r *agedRow) longest() *agedCell {
 
 // agesOfUnion returns when points were acknowledged, if they are exactly those of the cells before,
 // which are in the order of their offsets and ages, the latest first.
-func agesOfUnion(points []schema.Point, before []pastPoint) ([]schema.Age, bool) {
-	ages := make([]schema.Age, 0, len(points))
+func agesOfUnion(points []schema.Point, before []pastPoint) ([]own.Age, bool) {
+	ages := make([]own.Age, 0, len(points))
 	for _, p := range points {
 		if len(before) == 0 || before[0].Offset != p.Offset {
 			return nil, false
 		}
-		ages = append(ages, schema.Age{Offset: p.Offset, Time: before[0].age})
+		ages = append(ages, own.Age{Offset: p.Offset, Time: before[0].age})
 		for len(before) > 0 && before[0].Offset == p.Offset {
 			if !before[0].SameValue(p) {
 				return nil, false

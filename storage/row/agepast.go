@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/tsdbridge/tsdbridge/storage/schema"
+	"github.com/tsdbridge/tsdbridge/storage/schema/own"
 )
 
 // past tells when the points came that a TSD's compactions put together. It knows that from the
@@ -16,9 +17,9 @@ type past struct {
 	cells      []deletedCell
 	points     []pastPoint // of the cells, in the order of offsets and of the times of the cells
 	// of cells of ages whose cell of points is gone, the latest of each offset
-	loose []schema.Age
+	loose []own.Age
 	// when the cells of an offset were deleted by their qualifiers, if there are loose ages
-	erased []schema.Age
+	erased []own.Age
 
 	hidden, order []int // scratch
 	// scratch: the points that ageOf has looked at, and for each first tombstone of a qualifier the
@@ -64,7 +65,7 @@ func (p *past) load(r *agedRow, ages []agedCell) {
 	for i, c := range h.Hidden {
 		switch kind := schema.ClassifyCell(c.Qualifier); {
 		case kind == schema.CellAges:
-			if a, ok := r.decode(c); ok && !schema.OfArrivals(c.Value) {
+			if a, ok := r.decode(c); ok && !own.OfArrivals(c.Value) {
 				ages = append(ages, a)
 			}
 		case isSamples(kind):
@@ -134,14 +135,14 @@ func (p *past) pair(r *agedRow, ages, arrivals []agedCell) {
 			p.loose = append(p.loose, a.ages...)
 		}
 	}
-	slices.SortFunc(p.loose, func(a, b schema.Age) int { return cmp.Or(cmp.Compare(a.Offset, b.Offset), cmp.Compare(b.Time, a.Time)) })
-	p.loose = slices.CompactFunc(p.loose, func(a, b schema.Age) bool { return a.Offset == b.Offset })
+	slices.SortFunc(p.loose, func(a, b own.Age) int { return cmp.Or(cmp.Compare(a.Offset, b.Offset), cmp.Compare(b.Time, a.Time)) })
+	p.loose = slices.CompactFunc(p.loose, func(a, b own.Age) bool { return a.Offset == b.Offset })
 }
 
 // splitAges parts the cells of ages of append cells from the others.
 func splitAges(all []agedCell) (ages, arrivals []agedCell) {
 	for i := range all {
-		if schema.OfArrivals(all[i].Value) {
+		if own.OfArrivals(all[i].Value) {
 			arrivals = append(arrivals, all[i])
 		} else {
 			ages = append(ages, all[i])
@@ -197,17 +198,17 @@ func (p *past) erase() {
 			continue
 		}
 		for offset := range schema.Offsets(d.Qualifier) {
-			p.erased = append(p.erased, schema.Age{Offset: offset, Time: d.Time})
+			p.erased = append(p.erased, own.Age{Offset: offset, Time: d.Time})
 		}
 	}
-	slices.SortFunc(p.erased, func(a, b schema.Age) int { return cmp.Or(cmp.Compare(a.Offset, b.Offset), cmp.Compare(a.Time, b.Time)) })
+	slices.SortFunc(p.erased, func(a, b own.Age) int { return cmp.Or(cmp.Compare(a.Offset, b.Offset), cmp.Compare(a.Time, b.Time)) })
 }
 
 // erasedBetween reports whether a cell with a point at an offset was deleted by its qualifier after
 // a time and before another. A cell that was put at the first is a compaction's then: what
 // tsdbridge replaces is deleted up to its own time, which is before.
 func (p *past) erasedBetween(offset uint32, put, gone int64) bool {
-	at, _ := slices.BinarySearchFunc(p.erased, schema.Age{Offset: offset, Time: put + 1}, func(a, b schema.Age) int {
+	at, _ := slices.BinarySearchFunc(p.erased, own.Age{Offset: offset, Time: put + 1}, func(a, b own.Age) int {
 		return cmp.Or(cmp.Compare(a.Offset, b.Offset), cmp.Compare(a.Time, b.Time))
 	})
 	return at < len(p.erased) && p.erased[at].Offset == offset && p.erased[at].Time < gone

@@ -8,6 +8,7 @@ import (
 
 	"github.com/tsdbridge/tsdbridge/storage/kv"
 	"github.com/tsdbridge/tsdbridge/storage/schema"
+	"github.com/tsdbridge/tsdbridge/storage/schema/own"
 )
 
 // agedCell is a cell of points or objects in a row of a shared table, and when what it holds was
@@ -16,10 +17,10 @@ type agedCell struct {
 	kv.Cell
 	kind    schema.CellKind
 	points  []schema.Point
-	objects []schema.Object
+	objects []own.Object
 	// of the cell of ages that was put with it; nil: none was. What it does not list is of the time
 	// of the cell.
-	ages     []schema.Age
+	ages     []own.Age
 	agesCell *kv.Cell // of an append cell: it holds the ages
 }
 
@@ -90,9 +91,9 @@ func (r *agedRow) decode(c kv.Cell) (a agedCell, ok bool) {
 	case schema.CellAppend:
 		r.slab, err = schema.DecodeAppend(r.slab, c.Value)
 	case schema.CellObject:
-		a.objects, err = schema.DecodeObjects(nil, c.Qualifier, c.Value)
+		a.objects, err = own.DecodeObjects(nil, c.Qualifier, c.Value)
 	case schema.CellAges:
-		a.ages, err = schema.DecodeAges(nil, c.Qualifier, c.Value)
+		a.ages, err = own.DecodeAges(nil, c.Qualifier, c.Value)
 	case schema.CellAnnotation, schema.CellHistogram, schema.CellUnknown:
 		return a, false
 	}
@@ -126,7 +127,7 @@ func (r *agedRow) ageWith(c *agedCell, p schema.Point, gone int64, had []pastPoi
 }
 
 // objectAge returns when an object of a cell was acknowledged.
-func (c *agedCell) objectAge(o schema.Object) int64 {
+func (c *agedCell) objectAge(o own.Object) int64 {
 	if at, ok := AgeAt(c.ages, o.Offset); ok && o.Kind.IsSample() {
 		return at
 	}
@@ -134,8 +135,8 @@ func (c *agedCell) objectAge(o schema.Object) int64 {
 }
 
 // AgeAt returns when the point at an offset was acknowledged; false if ages do not contain it.
-func AgeAt(ages []schema.Age, offset uint32) (int64, bool) {
-	i, ok := slices.BinarySearchFunc(ages, offset, func(a schema.Age, o uint32) int { return cmp.Compare(a.Offset, o) })
+func AgeAt(ages []own.Age, offset uint32) (int64, bool) {
+	i, ok := slices.BinarySearchFunc(ages, offset, func(a own.Age, o uint32) int { return cmp.Compare(a.Offset, o) })
 	if !ok {
 		return 0, false
 	}

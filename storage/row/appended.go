@@ -7,6 +7,7 @@ import (
 
 	"github.com/tsdbridge/tsdbridge/storage/kv"
 	"github.com/tsdbridge/tsdbridge/storage/schema"
+	"github.com/tsdbridge/tsdbridge/storage/schema/own"
 )
 
 // maxAppended bounds the append cell that we write, in bytes: it is read and written again as a whole
@@ -57,7 +58,7 @@ func (r *Reconciler) putAppended(stamp int64) {
 	r.put(puts, stamp)
 	r.noteAppended(points, ages, stamp)
 	r.won = r.won[:0]
-	r.wonAges = slices.DeleteFunc(r.wonAges, func(a schema.Age) bool { return !sampleAt(r.fresh, a.Offset) })
+	r.wonAges = slices.DeleteFunc(r.wonAges, func(a own.Age) bool { return !sampleAt(r.fresh, a.Offset) })
 }
 
 // brokenAppended reports whether the row has an append cell that cannot be read.
@@ -80,22 +81,22 @@ func (r *Reconciler) left(cell int) []schema.Point {
 // noteAppended remembers when each point of the append cell was acknowledged: now, if ages do not
 // tell. A TSD that appends to the cell changes its stamp; what it finds there keeps its times by
 // these ages.
-func (r *Reconciler) noteAppended(points []schema.Point, known []schema.Age, stamp int64) {
-	slices.SortFunc(known, func(a, b schema.Age) int { return cmp.Compare(a.Offset, b.Offset) })
-	ages := make([]schema.Age, len(points))
+func (r *rewriting) noteAppended(points []schema.Point, known []own.Age, stamp int64) {
+	slices.SortFunc(known, func(a, b own.Age) int { return cmp.Compare(a.Offset, b.Offset) })
+	ages := make([]own.Age, len(points))
 	for i, p := range points {
 		age, ok := AgeAt(known, p.Offset)
 		if !ok {
 			age = stamp
 		}
-		ages[i] = schema.Age{Offset: p.Offset, Time: age}
+		ages[i] = own.Age{Offset: p.Offset, Time: age}
 	}
 	r.noted = append(r.noted, notedAges{stamp: stamp, ages: ages, arrivals: true})
 }
 
 // dropAges deletes the cell of ages of an append cell that is put anew, unless other cells of the row
 // have the stamp too.
-func (r *Reconciler) dropAges(c *agedCell) {
+func (r *rewriting) dropAges(c *agedCell) {
 	if c.agesCell == nil || !slices.ContainsFunc(r.history.Cells, func(held kv.Cell) bool {
 		return held.Time == c.agesCell.Time && bytes.Equal(held.Qualifier, c.agesCell.Qualifier)
 	}) {
@@ -113,7 +114,7 @@ func (r *Reconciler) dropAges(c *agedCell) {
 // cell of ages, and that cell: what we put comes first, point for point, and what arrived since is of
 // the time of the cell. ages are those of append cells, in the order of their
 // times.
-func agesOfArrivals(c *agedCell, ages []agedCell) ([]schema.Age, *kv.Cell) {
+func agesOfArrivals(c *agedCell, ages []agedCell) ([]own.Age, *kv.Cell) {
 	arrivals, err := schema.DecodeArrivals(nil, c.Value)
 	if err != nil {
 		return nil, nil
@@ -128,7 +129,7 @@ func agesOfArrivals(c *agedCell, ages []agedCell) ([]schema.Age, *kv.Cell) {
 }
 
 // beginsWith reports whether the first points are those of some ages.
-func beginsWith(points []schema.Point, ages []schema.Age) bool {
+func beginsWith(points []schema.Point, ages []own.Age) bool {
 	if len(points) < len(ages) {
 		return false
 	}
@@ -141,10 +142,10 @@ func beginsWith(points []schema.Point, ages []schema.Age) bool {
 }
 
 // without returns the ages of those offsets that no point has.
-func without(ages []schema.Age, points []schema.Point) []schema.Age {
+func without(ages []own.Age, points []schema.Point) []own.Age {
 	offsets := make(map[uint32]bool, len(points))
 	for _, p := range points {
 		offsets[p.Offset] = true
 	}
-	return slices.DeleteFunc(slices.Clone(ages), func(a schema.Age) bool { return offsets[a.Offset] })
+	return slices.DeleteFunc(slices.Clone(ages), func(a own.Age) bool { return offsets[a.Offset] })
 }

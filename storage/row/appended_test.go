@@ -6,6 +6,7 @@ import (
 
 	"github.com/tsdbridge/tsdbridge/storage/kv"
 	"github.com/tsdbridge/tsdbridge/storage/schema"
+	"github.com/tsdbridge/tsdbridge/storage/schema/own"
 )
 
 func floatPoints(values ...float64) (points []schema.Point) {
@@ -77,7 +78,7 @@ func TestAppendedByTSDKeepsAges(t *testing.T) {
 	if err := db.Apply(t.Context(), "t", "f", []kv.Mutation{put}); err != nil {
 		t.Fatal(err)
 	}
-	ages := []schema.Age{{Offset: 1000, Time: quietTime + 50}, {Offset: 2000, Time: quietTime + 50}}
+	ages := []own.Age{{Offset: 1000, Time: quietTime + 50}, {Offset: 2000, Time: quietTime + 50}}
 	cells = appendedRow(t, db, Pending{Points: floatPoints(10, 20), Ages: ages, Clock: quietTime + 200})
 	if got, want := cellOf(cells, schema.CellAppend)[0].Value, schema.AppendArrivals(nil, floatPoints(10, 2, 3)); !bytes.Equal(got, want) {
 		t.Errorf("append cell %x, want %x", got, want)

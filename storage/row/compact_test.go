@@ -14,6 +14,7 @@ import (
 	"github.com/tsdbridge/tsdbridge/storage"
 	"github.com/tsdbridge/tsdbridge/storage/kv"
 	"github.com/tsdbridge/tsdbridge/storage/schema"
+	"github.com/tsdbridge/tsdbridge/storage/schema/own"
 )
 
 const quietTime = 1_700_000_000_000
@@ -84,7 +85,7 @@ func after(t *testing.T, h *kv.History) (string, int, Verdict) {
 
 func TestCompact(t *testing.T) {
 	object := func(before int64, offset uint32, data string) kv.Cell {
-		q, v := schema.AppendObjectCell(nil, nil, []schema.Object{{Offset: offset * 1000, Kind: storage.KindHistogram, Data: []byte(data)}})
+		q, v := own.AppendObjectCell(nil, nil, []own.Object{{Offset: offset * 1000, Kind: storage.KindHistogram, Data: []byte(data)}})
 		return kv.Cell{Qualifier: q, Value: v, Time: quietTime - before}
 	}
 	foreign := func(q string) kv.Cell { return kv.Cell{Qualifier: []byte(q), Value: []byte("{}"), Time: 1} }
@@ -196,10 +197,10 @@ func TestSteady(t *testing.T) {
 		{"at random", 2000, func(int) int64 { return rng.Int64N(9_000_000) }},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			var before []schema.Age
+			var before []own.Age
 			newest := int64(0)
 			for i := range 240 {
-				before = append(before, schema.Age{Offset: uint32(i * 15_000), Time: quietTime + c.age(i)})
+				before = append(before, own.Age{Offset: uint32(i * 15_000), Time: quietTime + c.age(i)})
 				newest = max(newest, before[i].Time)
 			}
 			got := steady(slices.Clone(before), UniformSpan)
@@ -208,8 +209,8 @@ func TestSteady(t *testing.T) {
 					t.Fatalf("age %d is raised by %d to %d of %d", i, late, a.Time, newest)
 				}
 			}
-			q, v := schema.AppendAgesCell(nil, nil, newest, got)
-			if back, err := schema.DecodeAges(nil, q, v); err != nil || cmp.Diff(got, back) != "" {
+			q, v := own.AppendAgesCell(nil, nil, newest, got)
+			if back, err := own.DecodeAges(nil, q, v); err != nil || cmp.Diff(got, back) != "" {
 				t.Errorf("ages do not come back: %v", err)
 			}
 			if n := len(bytes.ReplaceAll(v, []byte{0}, nil)); n > c.size {
@@ -223,32 +224,32 @@ func TestSteady(t *testing.T) {
 // the write has a stamp that the row did not have.
 func TestWritesAreNoticed(t *testing.T) {
 	const late = 5_000 // before quietTime, as the cells of the row
-	histogram := func(offset uint32) schema.Object {
-		return schema.Object{Offset: offset * 1000, Kind: storage.KindHistogram, Data: []byte("h")}
+	histogram := func(offset uint32) own.Object {
+		return own.Object{Offset: offset * 1000, Kind: storage.KindHistogram, Data: []byte("h")}
 	}
-	float := func(offset uint32) schema.Object { return schema.FloatObject(offset*1000, math.Inf(1)) }
+	float := func(offset uint32) own.Object { return own.FloatObject(offset*1000, math.Inf(1)) }
 	point := func(offset uint32) schema.Point {
 		p, _ := schema.FloatPoint(offset*1000, 7, schema.ValuesAuto)
 		return p
 	}
 	objects := func(before int64, offset uint32) kv.Cell {
-		q, v := schema.AppendObjectCell(nil, nil, []schema.Object{histogram(offset)})
+		q, v := own.AppendObjectCell(nil, nil, []own.Object{histogram(offset)})
 		return kv.Cell{Qualifier: q, Value: v, Time: quietTime - before}
 	}
 	for _, c := range []struct {
 		name    string
 		points  []schema.Point
-		objects []schema.Object
+		objects []own.Object
 		age     int64 // before quietTime
 	}{
 		{"a point", []schema.Point{point(3)}, nil, late - 1},
 		{"a point of the instant of a cell's stamp", []schema.Point{point(3)}, nil, late},
 		{"a correction of that instant", []schema.Point{point(5)}, nil, late},
-		{"an object", nil, []schema.Object{histogram(3)}, late - 1},
-		{"an object older than the others", nil, []schema.Object{histogram(3)}, late + 1},
-		{"an object that is put with a later one", nil, []schema.Object{float(7)}, late + 5},
-		{"an object in place of a point", nil, []schema.Object{histogram(5)}, late + 1},
-		{"an object in place of a point, of the instant of a cell's stamp", nil, []schema.Object{histogram(5)}, late},
+		{"an object", nil, []own.Object{histogram(3)}, late - 1},
+		{"an object older than the others", nil, []own.Object{histogram(3)}, late + 1},
+		{"an object that is put with a later one", nil, []own.Object{float(7)}, late + 5},
+		{"an object in place of a point", nil, []own.Object{histogram(5)}, late + 1},
+		{"an object in place of a point, of the instant of a cell's stamp", nil, []own.Object{histogram(5)}, late},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			h := rowOf(pointsCell(30_000, 1, 0), pointsCell(late+2, 1, 5), objects(late+10, 7), objects(late, 9))
@@ -261,10 +262,10 @@ func TestWritesAreNoticed(t *testing.T) {
 			compaction, _ := compacter.Compact(h, quietTime, 0)
 			p := Pending{Points: c.points, Objects: c.objects, Clock: quietTime + 1000}
 			for _, point := range c.points {
-				p.Ages = append(p.Ages, schema.Age{Offset: point.Offset, Time: quietTime - c.age})
+				p.Ages = append(p.Ages, own.Age{Offset: point.Offset, Time: quietTime - c.age})
 			}
 			for _, o := range c.objects {
-				p.Ages = append(p.Ages, schema.Age{Offset: o.Offset, Time: quietTime - c.age})
+				p.Ages = append(p.Ages, own.Age{Offset: o.Offset, Time: quietTime - c.age})
 			}
 			written := writer.Reconcile(h.Key, h, &p)
 			for _, m := range []kv.Mutation{before, written.Mutation} {
@@ -298,14 +299,14 @@ func TestAgesAfterCompaction(t *testing.T) {
 		}
 		return &rows[0]
 	}
-	q, v := schema.AppendAgesCell(nil, nil, stamp, []schema.Age{{Offset: 0, Time: stamp - 7}})
+	q, v := own.AppendAgesCell(nil, nil, stamp, []own.Age{{Offset: 0, Time: stamp - 7}})
 	apply(kv.Mutation{Puts: []kv.Put{{Qualifier: q, Value: v, Time: stamp}, kv.Put(pointsCell(2000, 1, 0))}})
 	apply(kv.Mutation{Deletes: []kv.Delete{{Qualifier: q, Time: stamp}}})
 	db.Flush() // the deletion is all that is left
 	p := Pending{Clock: quietTime}
 	for i := range uint32(2) {
 		point, _ := schema.FloatPoint(1000+i*1000, 7, schema.ValuesAuto)
-		p.Points, p.Ages = append(p.Points, point), append(p.Ages, schema.Age{Offset: point.Offset, Time: stamp - 100 + int64(i)*100})
+		p.Points, p.Ages = append(p.Points, point), append(p.Ages, own.Age{Offset: point.Offset, Time: stamp - 100 + int64(i)*100})
 	}
 	var r Reconciler
 	apply(r.Reconcile([]byte("row"), history(), &p).Mutation)

@@ -53,7 +53,7 @@ func (r *Reconciler) Erase(key []byte, h *kv.History, e Erasure, clock int64) kv
 }
 
 // erase takes what goes out of its cells. It reports whether anything does.
-func (r *Reconciler) erase(e *Erasure) (found bool) {
+func (r *settling) erase(e *Erasure) (found bool) {
 	r.candidates = slices.DeleteFunc(r.candidates, func(c candidate) bool {
 		if !e.has(c.offset, c.age) {
 			return false

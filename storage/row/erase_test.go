@@ -9,6 +9,7 @@ import (
 	"github.com/tsdbridge/tsdbridge/storage"
 	"github.com/tsdbridge/tsdbridge/storage/kv"
 	"github.com/tsdbridge/tsdbridge/storage/schema"
+	"github.com/tsdbridge/tsdbridge/storage/schema/own"
 )
 
 // erased applies an erasure to a row whose table is real enough, and returns the offsets that the
@@ -79,19 +80,19 @@ func TestErase(t *testing.T) {
 		}
 		return kv.Mutation{Puts: puts}
 	}
-	aged := func(time int64, ages ...schema.Age) kv.Mutation {
-		q, v := schema.AppendAgesCell(nil, nil, time, ages)
+	aged := func(time int64, ages ...own.Age) kv.Mutation {
+		q, v := own.AppendAgesCell(nil, nil, time, ages)
 		return kv.Mutation{Puts: []kv.Put{{Qualifier: q, Value: v, Time: time}}}
 	}
-	objects := func(time int64, list ...schema.Object) kv.Mutation {
+	objects := func(time int64, list ...own.Object) kv.Mutation {
 		puts := appendObjectCells(nil, list)
 		for i := range puts {
 			puts[i].Time = time
 		}
 		return kv.Mutation{Puts: puts}
 	}
-	exemplar := func(offset uint32) schema.Object {
-		return schema.Object{Offset: offset, Kind: storage.KindExemplar, Data: []byte{1}}
+	exemplar := func(offset uint32) own.Object {
+		return own.Object{Offset: offset, Kind: storage.KindExemplar, Data: []byte{1}}
 	}
 	removed := func(time int64, m kv.Mutation) kv.Mutation { // as a TSD's compaction deletes
 		var d kv.Mutation
@@ -113,7 +114,7 @@ func TestErase(t *testing.T) {
 		"a part":             {[]kv.Mutation{cell(100, 1000, 2000, 3000)}, Erasure{From: 1500, To: 2500, Until: 500}, []uint32{1000, 3000}},
 		"the edges":          {[]kv.Mutation{cell(100, 1000, 2000, 3000)}, Erasure{From: 1000, To: 2000, Until: 100}, []uint32{3000}},
 		"nothing in it":      {[]kv.Mutation{cell(100, 1000, 2000)}, Erasure{From: 1001, To: 1999, Until: 500}, []uint32{1000, 2000}},
-		"ages":               {[]kv.Mutation{cell(900, 1000, 2000, 3000), aged(900, schema.Age{Offset: 1000, Time: 500}, schema.Age{Offset: 2000, Time: 501})}, all, []uint32{2000, 3000}},
+		"ages":               {[]kv.Mutation{cell(900, 1000, 2000, 3000), aged(900, own.Age{Offset: 1000, Time: 500}, own.Age{Offset: 2000, Time: 501})}, all, []uint32{2000, 3000}},
 		"objects":            {[]kv.Mutation{cell(100, 1000), objects(200, exemplar(2), exemplar(5)), objects(600, exemplar(9))}, all, []uint32{exemplar(9).Offset}},
 		"an annotation":      {[]kv.Mutation{cell(100, 1000), annotation}, all, nil},
 		"a TSD put it again": {[]kv.Mutation{cell(100, 1000), cell(100, 2000), {DeleteRow: true, RowTime: 500}, cell(700, 1000, 2000), removed(800, cell(0, 1000)), removed(800, cell(0, 2000))}, all, nil},

@@ -9,6 +9,7 @@ import (
 	"github.com/tsdbridge/tsdbridge/storage"
 	"github.com/tsdbridge/tsdbridge/storage/kv"
 	"github.com/tsdbridge/tsdbridge/storage/schema"
+	"github.com/tsdbridge/tsdbridge/storage/schema/own"
 )
 
 const (
@@ -21,16 +22,16 @@ const (
 
 // Change is what a write does to a row that was read first.
 type Change struct {
-	points  []schema.Point  // new instants
-	objects []schema.Object // new objects
-	Known   int             // points that stood there already
+	points  []schema.Point // new instants
+	objects []own.Object   // new objects
+	Known   int            // points that stood there already
 	// A point or object that stood there goes or changes: its cells must be written anew.
 	ReplacePoints, ReplaceObjects bool
 }
 
 // Merge applies new points and objects, each sorted and with one sample per instant, to the row,
 // and returns what changed: the newest write wins. Afterwards the row holds the union.
-func (r *Row) Merge(points []schema.Point, objects []schema.Object) Change {
+func (r *Row) Merge(points []schema.Point, objects []own.Object) Change {
 	var c Change
 	for _, p := range points {
 		r.mergePoint(&c, p)
@@ -68,8 +69,8 @@ func (r *Row) mergePoint(c *Change, p schema.Point) {
 	r.replaceObjects(c, p.Offset, Number)
 }
 
-func (r *Row) mergeObject(c *Change, n schema.Object) {
-	at, ok := slices.BinarySearchFunc(r.Objects, n, func(o Object, n schema.Object) int { return CompareObjects(o.Object, n) })
+func (r *Row) mergeObject(c *Change, n own.Object) {
+	at, ok := slices.BinarySearchFunc(r.Objects, n, func(o Object, n own.Object) int { return CompareObjects(o.Object, n) })
 	if ok && r.Objects[at].written != gone {
 		if n.Kind.IsSample() {
 			c.Known++
@@ -124,7 +125,7 @@ func (r *Row) Mutation(key []byte, cells []kv.Cell, c Change) kv.Mutation {
 	}
 	puts := appendObjectCells(nil, c.objects)
 	if c.ReplaceObjects || collides(puts, cells) {
-		all := make([]schema.Object, len(r.Objects))
+		all := make([]own.Object, len(r.Objects))
 		for i, o := range r.Objects {
 			all[i] = o.Object
 		}
@@ -163,7 +164,7 @@ func otherCells(deletes []kv.Delete, cells []kv.Cell, puts []kv.Put, a, b schema
 }
 
 // Cells makes the cells of sorted points and objects.
-func Cells(points []schema.Point, objects []schema.Object) []kv.Put {
+func Cells(points []schema.Point, objects []own.Object) []kv.Put {
 	return appendObjectCells(appendPointCells(nil, points), objects)
 }
 
@@ -178,14 +179,14 @@ func appendPointCells(puts []kv.Put, points []schema.Point) []kv.Put {
 }
 
 // appendObjectCells appends the cells of sorted objects.
-func appendObjectCells(puts []kv.Put, objects []schema.Object) []kv.Put {
+func appendObjectCells(puts []kv.Put, objects []own.Object) []kv.Put {
 	for len(objects) > 0 {
 		n, size := 0, 0
 		for n < len(objects) && (size < maxCellObjects || objects[n].Offset == objects[n-1].Offset) {
 			size += len(objects[n].Data) + 8
 			n++
 		}
-		q, v := schema.AppendObjectCell(nil, nil, objects[:n])
+		q, v := own.AppendObjectCell(nil, nil, objects[:n])
 		puts = append(puts, kv.Put{Qualifier: q, Value: v})
 		objects = objects[n:]
 	}

@@ -6,7 +6,7 @@ import (
 	"math"
 
 	"github.com/tsdbridge/tsdbridge/storage"
-	"github.com/tsdbridge/tsdbridge/storage/schema"
+	"github.com/tsdbridge/tsdbridge/storage/schema/own"
 )
 
 // Number is the kind of a finite number, which stands in a cell of points. No object has it.
@@ -35,12 +35,12 @@ func isSample(k storage.Kind) bool { return k == Number || k.IsSample() }
 
 // sameObject reports whether two objects are one: an instant has one of each kind, and each
 // exemplar once.
-func sameObject(a, b schema.Object) bool {
+func sameObject(a, b own.Object) bool {
 	return a.Offset == b.Offset && a.Kind == b.Kind && (a.Kind != storage.KindExemplar || bytes.Equal(a.Data, b.Data))
 }
 
 // compareNewest orders objects so that those which are one are neighbours, the newest first.
-func compareNewest(a, b schema.Object, aWritten, bWritten int64) int {
+func compareNewest(a, b own.Object, aWritten, bWritten int64) int {
 	byKind := cmp.Or(cmp.Compare(a.Offset, b.Offset), cmp.Compare(a.Kind, b.Kind))
 	if a.Kind == storage.KindExemplar {
 		return cmp.Or(byKind, bytes.Compare(a.Data, b.Data))
@@ -49,6 +49,6 @@ func compareNewest(a, b schema.Object, aWritten, bWritten int64) int {
 }
 
 // CompareObjects orders objects by time, kind and content.
-func CompareObjects(a, b schema.Object) int {
+func CompareObjects(a, b own.Object) int {
 	return cmp.Or(cmp.Compare(a.Offset, b.Offset), cmp.Compare(a.Kind, b.Kind), bytes.Compare(a.Data, b.Data))
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/tsdbridge/tsdbridge/storage"
 	"github.com/tsdbridge/tsdbridge/storage/kv"
 	"github.com/tsdbridge/tsdbridge/storage/schema"
+	"github.com/tsdbridge/tsdbridge/storage/schema/own"
 )
 
 // Rows of a hundred thousand cells or objects are reconciled as fast as they are read: nothing
@@ -21,11 +22,11 @@ func TestLargeRows(t *testing.T) {
 		p, _ := schema.FloatPoint(uint32(i*30+1), v, schema.ValuesAuto)
 		return p
 	}
-	exemplar := func(i int) schema.Object {
-		return schema.Object{Offset: uint32(i * 30), Kind: storage.KindExemplar, Data: binary.BigEndian.AppendUint32(nil, uint32(i))}
+	exemplar := func(i int) own.Object {
+		return own.Object{Offset: uint32(i * 30), Kind: storage.KindExemplar, Data: binary.BigEndian.AppendUint32(nil, uint32(i))}
 	}
-	start := func(i int) schema.Object {
-		return schema.Object{Offset: uint32(i*30 + 1), Kind: storage.KindStartTime, Data: []byte{1}}
+	start := func(i int) own.Object {
+		return own.Object{Offset: uint32(i*30 + 1), Kind: storage.KindStartTime, Data: []byte{1}}
 	}
 	cells := func(h *kv.History, put []kv.Put, at int64) {
 		for _, p := range put {
@@ -37,7 +38,7 @@ func TestLargeRows(t *testing.T) {
 			for i := range n {
 				cells(h, appendPointCells(nil, []schema.Point{point(i, 1.5)}), 1000)
 				p.Points = append(p.Points, point(i, 0.1))
-				p.Ages = append(p.Ages, schema.Age{Offset: point(i, 0).Offset, Time: 2000})
+				p.Ages = append(p.Ages, own.Age{Offset: point(i, 0).Offset, Time: 2000})
 			}
 		},
 		"points corrected that were deleted and put again": func(h *kv.History, p *Pending) {
@@ -45,7 +46,7 @@ func TestLargeRows(t *testing.T) {
 				cells(h, appendPointCells(nil, []schema.Point{point(i, 1.5)}), 1000)
 				h.Deletes = append(h.Deletes, kv.Tombstone{Qualifier: h.Cells[i].Qualifier, Time: 900})
 				p.Points = append(p.Points, point(i, 0.1))
-				p.Ages = append(p.Ages, schema.Age{Offset: point(i, 0).Offset, Time: 2000})
+				p.Ages = append(p.Ages, own.Age{Offset: point(i, 0).Offset, Time: 2000})
 			}
 		},
 		"points in two cells each": func(h *kv.History, p *Pending) {
@@ -62,7 +63,7 @@ func TestLargeRows(t *testing.T) {
 		},
 		"exemplars": func(h *kv.History, p *Pending) {
 			for i := range n {
-				cells(h, appendObjectCells(nil, []schema.Object{exemplar(i)}), 1000)
+				cells(h, appendObjectCells(nil, []own.Object{exemplar(i)}), 1000)
 				p.Objects = append(p.Objects, exemplar(i), exemplar(i+n))
 			}
 		},
@@ -77,15 +78,15 @@ func TestLargeRows(t *testing.T) {
 		"histograms in place of points": func(h *kv.History, p *Pending) {
 			for i := range n {
 				cells(h, appendPointCells(nil, []schema.Point{point(i, 1.5)}), 1000)
-				p.Objects = append(p.Objects, schema.Object{Offset: point(i, 0).Offset, Kind: storage.KindHistogram, Data: []byte{1}})
-				p.Ages = append(p.Ages, schema.Age{Offset: point(i, 0).Offset, Time: 2000})
+				p.Objects = append(p.Objects, own.Object{Offset: point(i, 0).Offset, Kind: storage.KindHistogram, Data: []byte{1}})
+				p.Ages = append(p.Ages, own.Age{Offset: point(i, 0).Offset, Time: 2000})
 			}
 		},
 		"start times": func(h *kv.History, p *Pending) {
 			for i := range n {
-				cells(h, appendObjectCells(nil, []schema.Object{start(i)}), 1000)
+				cells(h, appendObjectCells(nil, []own.Object{start(i)}), 1000)
 				p.Points, p.Objects = append(p.Points, point(i, 0.1)), append(p.Objects, start(i))
-				p.Ages = append(p.Ages, schema.Age{Offset: point(i, 0).Offset, Time: 2000})
+				p.Ages = append(p.Ages, own.Age{Offset: point(i, 0).Offset, Time: 2000})
 			}
 		},
 	} {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/tsdbridge/tsdbridge/storage/kv"
 	"github.com/tsdbridge/tsdbridge/storage/schema"
+	"github.com/tsdbridge/tsdbridge/storage/schema/own"
 )
 
 // RecentSpan is how far the clocks of the writers of one cluster may be apart at most, in
@@ -17,7 +18,7 @@ const RecentSpan = 60_000
 // stamp returns the time that the pending samples are put with: that of the last acknowledgement.
 // Samples that are acknowledged only now get the time of the region server (0), as a TSD's do,
 // unless the row has something that this would not be newer than.
-func (r *Reconciler) stamp(p *Pending) int64 {
+func (r *settling) stamp(p *Pending) int64 {
 	if !p.Now {
 		stamp := int64(0)
 		for _, a := range r.wonAges {
@@ -35,8 +36,17 @@ func (r *Reconciler) stamp(p *Pending) int64 {
 	return max(p.Clock, newest+1)
 }
 
+// rewriting is a row that was read, and what is written of it.
+type rewriting struct {
+	agedRow
+	clock    int64
+	compacts bool // nothing new is put
+	noted    []notedAges
+	mutation Reconciled
+}
+
 // free returns the least time, from stamp on, with which puts of these qualifiers will be read.
-func (r *Reconciler) free(puts []kv.Put, stamp int64) int64 {
+func (r *rewriting) free(puts []kv.Put, stamp int64) int64 {
 	if stamp == 0 {
 		if long := max(r.clock-RecentSpan, 1); r.free(puts, long) == long {
 			return 0
@@ -71,7 +81,7 @@ func (r *Reconciler) free(puts []kv.Put, stamp int64) int64 {
 
 // freeWithAges is free for puts that may need a cell of ages: one that stands in the row must not
 // be put over, and one that was deleted stays hidden.
-func (r *Reconciler) freeWithAges(puts []kv.Put, stamp int64) int64 {
+func (r *rewriting) freeWithAges(puts []kv.Put, stamp int64) int64 {
 	for {
 		if stamp = r.free(puts, stamp); stamp == 0 || !r.hadAges(stamp) {
 			return stamp
@@ -85,7 +95,7 @@ func (r *Reconciler) freeWithAges(puts []kv.Put, stamp int64) int64 {
 // change by it, and does not put anew what is gone. Of writes that is a compaction. It reads no
 // stamps of now, so a stamp of now is not raised for a write: that would be the future, in which a
 // TSD puts with it.
-func (r *Reconciler) freeToWrite(puts []kv.Put, stamp int64) int64 {
+func (r *rewriting) freeToWrite(puts []kv.Put, stamp int64) int64 {
 	for {
 		if stamp = r.freeWithAges(puts, stamp); stamp == 0 || !r.erasing && (stamp >= r.clock || r.compacts) {
 			return stamp
@@ -99,7 +109,7 @@ func (r *Reconciler) freeToWrite(puts []kv.Put, stamp int64) int64 {
 }
 
 // unused returns the least time, from stamp on, that no cell of the row has or had.
-func (r *Reconciler) unused(stamp int64) int64 {
+func (r *rewriting) unused(stamp int64) int64 {
 	var used []int64
 	for _, cells := range [][]kv.Cell{r.history.Cells, r.history.Hidden} {
 		for i := range cells {
@@ -119,14 +129,14 @@ func (r *Reconciler) unused(stamp int64) int64 {
 
 // hadAges reports whether the cell of ages of a stamp stands in the row or was deleted from it, as
 // a compaction does: one that was put again would be hidden.
-func (r *Reconciler) hadAges(stamp int64) bool {
-	q, _ := schema.AppendAgesCell(nil, nil, stamp, nil)
+func (r *rewriting) hadAges(stamp int64) bool {
+	q, _ := own.AppendAgesCell(nil, nil, stamp, nil)
 	_, ok := slices.BinarySearchFunc(r.history.Cells, q, func(c kv.Cell, q []byte) int { return bytes.Compare(c.Qualifier, q) })
 	return ok || len(r.past.tombstones.of(q)) > 0
 }
 
 // cellAt finds the cell with a qualifier.
-func (r *Reconciler) cellAt(qualifier []byte) (int, bool) {
+func (r *rewriting) cellAt(qualifier []byte) (int, bool) {
 	return slices.BinarySearchFunc(r.cells, qualifier, func(c agedCell, q []byte) int { return bytes.Compare(c.Qualifier, q) })
 }
 
@@ -165,8 +175,8 @@ func (r *Reconciler) rewrite() {
 }
 
 // allAt reports whether all ages are of one time.
-func allAt(ages []schema.Age, time int64) bool {
-	return !slices.ContainsFunc(ages, func(a schema.Age) bool { return a.Time != time })
+func allAt(ages []own.Age, time int64) bool {
+	return !slices.ContainsFunc(ages, func(a own.Age) bool { return a.Time != time })
 }
 
 // later reports whether a cell with a qualifier stays in the row as it is, with the same values
@@ -177,22 +187,22 @@ func (r *Reconciler) later(qualifier []byte, time int64) bool {
 }
 
 // agesOf lists when points of a cell were acknowledged.
-func agesOf(r *Reconciler, c *agedCell, points []schema.Point) []schema.Age {
-	ages := make([]schema.Age, len(points))
+func agesOf(r *Reconciler, c *agedCell, points []schema.Point) []own.Age {
+	ages := make([]own.Age, len(points))
 	for i, p := range points {
-		ages[i] = schema.Age{Offset: p.Offset, Time: r.ageOf(c, p)}
+		ages[i] = own.Age{Offset: p.Offset, Time: r.ageOf(c, p)}
 	}
 	return ages
 }
 
 // delete deletes a cell, with what it replaced before. What is put with its qualifier takes its
 // place anyway.
-func (r *Reconciler) delete(c *agedCell) {
+func (r *rewriting) delete(c *agedCell) {
 	r.mutation.Deletes = kv.DeletesOf(r.mutation.Deletes, []kv.Cell{c.Cell})
 }
 
 // put adds cells to the mutation.
-func (r *Reconciler) put(puts []kv.Put, stamp int64) {
+func (r *rewriting) put(puts []kv.Put, stamp int64) {
 	for _, p := range puts {
 		p.Time = stamp
 		r.mutation.Puts = append(r.mutation.Puts, p)
@@ -201,7 +211,7 @@ func (r *Reconciler) put(puts []kv.Put, stamp int64) {
 
 // finish leaves one change of each qualifier: what is put is not deleted as well, and of two puts,
 // which hold the same, the later one stays.
-func (r *Reconciler) finish() {
+func (r *rewriting) finish() {
 	m := &r.mutation
 	slices.SortStableFunc(m.Puts, func(a, b kv.Put) int {
 		return cmp.Or(bytes.Compare(a.Qualifier, b.Qualifier), compareStamps(b.Time, a.Time))
@@ -244,21 +254,21 @@ func (r *Reconciler) replaceObjects(stamp int64) {
 
 // objectAges lists when the samples among the row's objects were acknowledged, those of the pending
 // row included.
-func (r *Reconciler) objectAges(stamp int64) []schema.Age {
-	var ages []schema.Age
+func (r *Reconciler) objectAges(stamp int64) []own.Age {
+	var ages []own.Age
 	for _, o := range r.objects {
 		if o.Kind.IsSample() {
-			ages = append(ages, schema.Age{Offset: o.Offset, Time: o.age})
+			ages = append(ages, own.Age{Offset: o.Offset, Time: o.age})
 		}
 	}
 	for _, o := range r.fresh {
 		if at, ok := AgeAt(r.wonAges, o.Offset); ok && o.Kind.IsSample() {
-			ages = append(ages, schema.Age{Offset: o.Offset, Time: at})
+			ages = append(ages, own.Age{Offset: o.Offset, Time: at})
 		} else if o.Kind.IsSample() && stamp != 0 {
-			ages = append(ages, schema.Age{Offset: o.Offset, Time: stamp})
+			ages = append(ages, own.Age{Offset: o.Offset, Time: stamp})
 		}
 	}
-	slices.SortFunc(ages, func(a, b schema.Age) int { return int(a.Offset) - int(b.Offset) })
+	slices.SortFunc(ages, func(a, b own.Age) int { return int(a.Offset) - int(b.Offset) })
 	return ages
 }
 
@@ -320,15 +330,15 @@ func (r *Reconciler) putNew(stamp int64) {
 }
 
 // noteAges remembers when what is put with a stamp was acknowledged.
-func (r *Reconciler) noteAges(ages []schema.Age, stamp int64) {
+func (r *rewriting) noteAges(ages []own.Age, stamp int64) {
 	if stamp == 0 || len(ages) == 0 {
 		return
 	}
 	for i := range r.noted {
 		if n := &r.noted[i]; n.stamp == stamp {
 			n.ages = append(slices.Clone(n.ages), ages...)
-			slices.SortStableFunc(n.ages, func(a, b schema.Age) int { return int(a.Offset) - int(b.Offset) })
-			n.ages = slices.CompactFunc(n.ages, func(a, b schema.Age) bool { return a.Offset == b.Offset })
+			slices.SortStableFunc(n.ages, func(a, b own.Age) int { return int(a.Offset) - int(b.Offset) })
+			n.ages = slices.CompactFunc(n.ages, func(a, b own.Age) bool { return a.Offset == b.Offset })
 			return
 		}
 	}
@@ -336,7 +346,7 @@ func (r *Reconciler) noteAges(ages []schema.Age, stamp int64) {
 }
 
 // putAges adds the cells of ages of what was put, where its stamp does not tell enough.
-func (r *Reconciler) putAges() {
+func (r *rewriting) putAges() {
 	for _, n := range r.noted {
 		oldest, newest := int64(math.MaxInt64), int64(0)
 		for _, a := range n.ages {
@@ -346,9 +356,9 @@ func (r *Reconciler) putAges() {
 		if !n.arrivals && simple && (oldest == n.stamp || len(n.ages) > uniformPoints && n.stamp-oldest <= UniformSpan) {
 			continue
 		}
-		encode := schema.AppendAgesCell
+		encode := own.AppendAgesCell
 		if n.arrivals {
-			encode = schema.AppendArrivalAges
+			encode = own.AppendArrivalAges
 		}
 		q, v := encode(nil, nil, n.stamp, n.ages)
 		r.put([]kv.Put{{Qualifier: q, Value: v}}, n.stamp)

@@ -5,8 +5,10 @@ import (
 	"cmp"
 	"slices"
 
+	"github.com/tsdbridge/tsdbridge/storage/columns"
 	"github.com/tsdbridge/tsdbridge/storage/kv"
 	"github.com/tsdbridge/tsdbridge/storage/schema"
+	"github.com/tsdbridge/tsdbridge/storage/schema/own"
 )
 
 // Row is the content of one row of the data table: what its cells hold, with every instant once.
@@ -16,7 +18,7 @@ type Row struct {
 	ages    []stampedAges // of cells whose points were acknowledged at different times
 
 	cellPoints  []schema.Point // scratch
-	cellObjects []schema.Object
+	cellObjects []own.Object
 }
 
 // A Point is a point with the time of its cell.
@@ -27,7 +29,7 @@ type Point struct {
 
 // An Object is an object with the time of its cell.
 type Object struct {
-	schema.Object
+	own.Object
 	Millis  bool // a histogram of OpenTSDB whose qualifier counts milliseconds
 	written int64
 }
@@ -35,7 +37,7 @@ type Object struct {
 // stampedAges are when the points of the cells with a Time were acknowledged.
 type stampedAges struct {
 	cell int64 // its Time
-	ages []schema.Age
+	ages []own.Age
 }
 
 func (r *Row) reset() { r.Points, r.Objects, r.ages = r.Points[:0], r.Objects[:0], r.ages[:0] }
@@ -55,7 +57,7 @@ func (r *Row) Load(cells []kv.Cell) error {
 
 // LoadStored reads the cells of a row as the engine keeps them. Objects' data stay in the engine's
 // memory.
-func (r *Row) LoadStored(cells []kv.StoredCell, coded *schema.ColumnDecoder) (err error) {
+func (r *Row) LoadStored(cells []kv.StoredCell, coded *columns.Decoder) (err error) {
 	r.reset()
 	for _, c := range cells {
 		if c.Coded == nil {
@@ -71,7 +73,7 @@ func (r *Row) LoadStored(cells []kv.StoredCell, coded *schema.ColumnDecoder) (er
 	return nil
 }
 
-func (r *Row) addCoded(c kv.StoredCell, coded *schema.ColumnDecoder) (err error) {
+func (r *Row) addCoded(c kv.StoredCell, coded *columns.Decoder) (err error) {
 	if r.cellPoints, err = coded.AppendPoints(r.cellPoints[:0], c.Coded); err != nil {
 		return err
 	}
@@ -89,10 +91,10 @@ func (r *Row) add(c kv.Cell) (err error) {
 	case schema.CellAppend:
 		r.cellPoints, err = schema.DecodeAppend(r.cellPoints, c.Value)
 	case schema.CellObject:
-		r.cellObjects, err = schema.DecodeObjects(r.cellObjects, c.Qualifier, c.Value)
+		r.cellObjects, err = own.DecodeObjects(r.cellObjects, c.Qualifier, c.Value)
 	case schema.CellAges:
-		var ages []schema.Age
-		if ages, err = schema.DecodeAges(nil, c.Qualifier, c.Value); err == nil {
+		var ages []own.Age
+		if ages, err = own.DecodeAges(nil, c.Qualifier, c.Value); err == nil {
 			r.ages = append(r.ages, stampedAges{c.Time, ages})
 		}
 	case schema.CellAnnotation, schema.CellHistogram, schema.CellUnknown:

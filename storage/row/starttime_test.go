@@ -10,6 +10,7 @@ import (
 	"github.com/tsdbridge/tsdbridge/storage"
 	"github.com/tsdbridge/tsdbridge/storage/kv"
 	"github.com/tsdbridge/tsdbridge/storage/schema"
+	"github.com/tsdbridge/tsdbridge/storage/schema/own"
 )
 
 // startOffset is the one instant of these tests.
@@ -29,15 +30,15 @@ func (w sampleWrite) points() []schema.Point {
 	return nil
 }
 
-func (w sampleWrite) objects() (objects []schema.Object) {
+func (w sampleWrite) objects() (objects []own.Object) {
 	switch w.sample {
 	case "histogram":
-		objects = append(objects, schema.Object{Offset: startOffset, Kind: storage.KindHistogram, Data: []byte("h")})
+		objects = append(objects, own.Object{Offset: startOffset, Kind: storage.KindHistogram, Data: []byte("h")})
 	case "nan":
-		objects = append(objects, schema.Object{Offset: startOffset, Kind: storage.KindFloat, Data: []byte{0x7f, 0xf8, 0, 0, 0, 0, 0, 1}})
+		objects = append(objects, own.Object{Offset: startOffset, Kind: storage.KindFloat, Data: []byte{0x7f, 0xf8, 0, 0, 0, 0, 0, 1}})
 	}
 	if w.start != "" {
-		objects = append(objects, schema.Object{Offset: startOffset, Kind: storage.KindStartTime, Data: []byte(w.start)})
+		objects = append(objects, own.Object{Offset: startOffset, Kind: storage.KindStartTime, Data: []byte(w.start)})
 	}
 	return objects
 }
@@ -46,7 +47,7 @@ func (w sampleWrite) objects() (objects []schema.Object) {
 func (w sampleWrite) pending(at int64) *Pending {
 	p := &Pending{Points: w.points(), Objects: w.objects(), Clock: at}
 	if w.sample != "" {
-		p.Ages = []schema.Age{{Offset: startOffset, Time: at}}
+		p.Ages = []own.Age{{Offset: startOffset, Time: at}}
 	}
 	return p
 }

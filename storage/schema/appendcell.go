@@ -24,8 +24,8 @@ func DecodeAppend(dst []Point, value []byte) ([]Point, error) {
 func DecodeArrivals(dst []Point, value []byte) ([]Point, error) {
 	start := len(dst)
 	for rest := value; len(rest) > 0; {
-		p, n := cutQualifier(rest)
-		bits, width := cutValue(p.Flags, rest[n:])
+		p, n := CutQualifier(rest)
+		bits, width := CutValue(p.Flags, rest[n:])
 		if n == 0 || width == 0 {
 			return dst[:start], fmt.Errorf("append cell of %d bytes: no point at byte %d", len(value), len(value)-len(rest))
 		}

@@ -24,8 +24,12 @@ const (
 	prefixAnnotation = 0x01 // OpenTSDB Annotation.PREFIX
 	prefixAppend     = 0x05 // OpenTSDB AppendDataPoints.APPEND_COLUMN_PREFIX
 	prefixHistogram  = 0x06 // OpenTSDB HistogramDataPoint.PREFIX
-	prefixObject     = 0x82 // ours: above 7F, where no rollup aggregation can have its id
+	PrefixObject     = 0x82 // ours: above 7F, where no rollup aggregation can have its id
 )
+
+// AgesMark is the second byte of the qualifier of a cell of ages. No object has an offset that
+// begins so.
+const AgesMark = 0xFF
 
 // ClassifyCell returns the kind of a cell by its qualifier: of even length it is data, of odd
 // length the first byte decides. OpenTSDB gives 3 or 5 bytes to an odd qualifier; its fsck deletes
@@ -47,8 +51,8 @@ func ClassifyCell(qualifier []byte) CellKind {
 		return CellAnnotation
 	case prefixHistogram:
 		return CellHistogram
-	case prefixObject:
-		if n == 5 && qualifier[1] == agesMark {
+	case PrefixObject:
+		if n == 5 && qualifier[1] == AgesMark {
 			return CellAges
 		}
 		return CellObject
@@ -60,18 +64,18 @@ func ClassifyCell(qualifier []byte) CellKind {
 // within a cell either, and it keeps two points of one instant. After an error dst is as it was.
 func DecodeData(dst []Point, qualifier, value []byte) ([]Point, error) {
 	if ClassifyCell(qualifier) != CellData {
-		return dst, fmt.Errorf("data cell %X: not the qualifier of data points", clip(qualifier))
+		return dst, fmt.Errorf("data cell %X: not the qualifier of data points", Clip(qualifier))
 	}
-	if len(qualifier) > 2 && (len(qualifier) != 4 || !isMillis(qualifier[0])) {
+	if len(qualifier) > 2 && (len(qualifier) != 4 || !IsMillis(qualifier[0])) {
 		return decodeCompacted(dst, qualifier, value)
 	}
-	p, n := cutQualifier(qualifier)
+	p, n := CutQualifier(qualifier)
 	if n == 2 {
 		p, value = repair(p, value)
 	}
-	bits, width := cutValue(p.Flags, value)
+	bits, width := CutValue(p.Flags, value)
 	if n == 0 || width == 0 || width != len(value) {
-		return dst, fmt.Errorf("data cell %X: %d bytes %X are not its value", qualifier, len(value), clip(value))
+		return dst, fmt.Errorf("data cell %X: %d bytes %X are not its value", qualifier, len(value), Clip(value))
 	}
 	p.Bits = bits
 	return append(dst, p), nil
@@ -82,14 +86,14 @@ func DecodeData(dst []Point, qualifier, value []byte) ([]Point, error) {
 // flags with a length that is not the value's.
 func repair(p Point, value []byte) (Point, []byte) {
 	n := len(value)
-	if p.Flags == flagsFloat4 && n == 8 {
+	if p.Flags == FlagsFloat4 && n == 8 {
 		if binary.BigEndian.Uint32(value) == 0 {
 			value = value[4:]
 		}
 		return p, value
 	}
 	if n >= 1 && n <= lengthMask+1 {
-		p.Flags = p.Flags&flagFloat | byte(n-1)
+		p.Flags = p.Flags&FlagFloat | byte(n-1)
 	}
 	return p, value
 }

@@ -72,13 +72,13 @@ func describePoint(p Point) string {
 	if p.Millis {
 		at = fmt.Sprintf("%dms", p.Offset)
 	}
-	if p.Flags&flagFloat == 0 {
-		return fmt.Sprintf("%s int%d %d", at, p.width(), p.Int())
+	if p.Flags&FlagFloat == 0 {
+		return fmt.Sprintf("%s int%d %d", at, p.Width(), p.Int())
 	}
 	if v := p.Float(); math.IsNaN(v) {
-		return fmt.Sprintf("%s float%d NaN %X", at, p.width(), p.Bits)
+		return fmt.Sprintf("%s float%d NaN %X", at, p.Width(), p.Bits)
 	}
-	return fmt.Sprintf("%s float%d %v", at, p.width(), p.Float())
+	return fmt.Sprintf("%s float%d %v", at, p.Width(), p.Float())
 }
 
 func encodePoints(t *testing.T, d *datadriven.TestData) string {

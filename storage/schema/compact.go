@@ -9,8 +9,8 @@ import (
 // The last byte of a value that holds several points: OpenTSDB 2.4 Const.MS_MIXED_COMPACT is its
 // lowest bit.
 const (
-	trailerPlain = 0x00
-	trailerMixed = 0x01 // there are qualifiers of 2 and of 4 bytes
+	TrailerPlain = 0x00
+	TrailerMixed = 0x01 // there are qualifiers of 2 and of 4 bytes
 )
 
 // AppendCell appends the qualifier and the value of one cell that holds all the points, which
@@ -27,13 +27,13 @@ func AppendCell(q, v []byte, points []Point) (qualifier, value []byte) {
 	var one [8]byte // neighbours are mostly of one kind
 	q = slices.Grow(q, len(points)*len(points[1].AppendQualifier(one[:0]))+2)
 	v = slices.Grow(v, len(points)*len(points[0].AppendValue(one[:0]))+1)
-	first, trailer := points[0].asFirst(), byte(trailerPlain)
+	first, trailer := points[0].AsFirst(), byte(TrailerPlain)
 	q, v = first.AppendQualifier(q), first.AppendValue(v)
 	for _, p := range points[1:] {
 		q = p.AppendQualifier(q)
 		v = p.AppendValue(v)
 		if p.Millis != first.Millis {
-			trailer = trailerMixed
+			trailer = TrailerMixed
 		}
 	}
 	return q, append(v, trailer)
@@ -51,11 +51,11 @@ func decodeCompacted(dst []Point, qualifier, value []byte) ([]Point, error) {
 	dst = slices.Grow(dst, pointsIn(qualifier))
 	q, v := qualifier, value
 	for len(q) > 0 && (len(v) > 0 || len(value) == 0) {
-		p, n := cutQualifier(q)
-		bits, width := cutValue(p.Flags, v)
+		p, n := CutQualifier(q)
+		bits, width := CutValue(p.Flags, v)
 		if n == 0 || width == 0 {
 			return dst[:start], fmt.Errorf("compacted cell %X of %d bytes: point %d at byte %d of %d has no value",
-				clip(qualifier), len(qualifier), len(dst)-start, len(value)-len(v), len(value))
+				Clip(qualifier), len(qualifier), len(dst)-start, len(value)-len(v), len(value))
 		}
 		p.Bits = bits
 		dst = append(dst, p)
@@ -66,7 +66,7 @@ func decodeCompacted(dst []Point, qualifier, value []byte) ([]Point, error) {
 
 // pointsIn guesses how many points a qualifier has from the width of its first.
 func pointsIn(qualifier []byte) int {
-	if isMillis(qualifier[0]) {
+	if IsMillis(qualifier[0]) {
 		return len(qualifier) / 4
 	}
 	return len(qualifier) / 2

@@ -12,7 +12,7 @@ import (
 func randomPoints(rng *rand.Rand, n int) []Point {
 	offsets := map[uint32]bool{}
 	for len(offsets) < n {
-		offset := rng.Uint32N(rowMillis)
+		offset := rng.Uint32N(RowMillis)
 		if rng.IntN(2) == 0 {
 			offset = offset / 1000 * 1000
 		}
@@ -58,7 +58,7 @@ func TestRandomCellsComeBack(t *testing.T) {
 func asWritten(points []Point) []Point {
 	points = slices.Clone(points)
 	if len(points) > 1 {
-		points[0] = points[0].asFirst()
+		points[0] = points[0].AsFirst()
 	}
 	return points
 }
@@ -71,7 +71,7 @@ func TestEveryCutIsNoticed(t *testing.T) {
 	whole := map[int]int{} // bytes of the first points
 	size := 0
 	for i, p := range points {
-		size += p.width()
+		size += p.Width()
 		whole[size] = i + 1
 	}
 	for n := range len(v) {

@@ -89,9 +89,9 @@ func CheckData(dst []Point, qualifier, value []byte) (points []Point, flaws Flaw
 // flags that a TSD's compaction corrects. Lengths that differ are corrected in seconds alone, as by
 // all readers: other cells may be of anything.
 func checkSingle(dst []Point, qualifier, value []byte) ([]Point, Flaws, error) {
-	p, n := cutQualifier(qualifier)
+	p, n := CutQualifier(qualifier)
 	flaws := Flaws(0)
-	if n > 0 && p.Flags == flagsFloat4 && len(value) == 8 {
+	if n > 0 && p.Flags == FlagsFloat4 && len(value) == 8 {
 		switch head := binary.BigEndian.Uint32(value); {
 		case head == 0, head == 0xFFFFFFFF && n == 2:
 			value, flaws = value[4:], FlawFloatLength
@@ -102,9 +102,9 @@ func checkSingle(dst []Point, qualifier, value []byte) ([]Point, Flaws, error) {
 			flaws = FlawValueLength
 		}
 	}
-	bits, width := cutValue(p.Flags, value)
+	bits, width := CutValue(p.Flags, value)
 	if n == 0 || width == 0 || width != len(value) {
-		return dst, FlawUnreadable, fmt.Errorf("cell %X: a value of %d bytes %X does not fit the flags", qualifier, len(value), clip(value))
+		return dst, FlawUnreadable, fmt.Errorf("cell %X: a value of %d bytes %X does not fit the flags", qualifier, len(value), Clip(value))
 	}
 	p.Bits = bits
 	return append(dst, p), flaws, nil
@@ -112,14 +112,14 @@ func checkSingle(dst []Point, qualifier, value []byte) ([]Point, Flaws, error) {
 
 // trailerFlaws looks at what a cell of several points has after the last one.
 func trailerFlaws(points []Point, qualifier, value []byte) Flaws {
-	size, qualifiers, mixed := 0, 0, byte(trailerPlain)
+	size, qualifiers, mixed := 0, 0, byte(TrailerPlain)
 	for _, p := range points {
-		size += p.width()
+		size += p.Width()
 		if qualifiers += 2; p.Millis {
 			qualifiers += 2
 		}
 		if p.Millis != points[0].Millis {
-			mixed = trailerMixed
+			mixed = TrailerMixed
 		}
 	}
 	if size+1 != len(value) || qualifiers != len(qualifier) || value[size] != mixed {
@@ -142,7 +142,7 @@ func orderFlaws(points []Point) (flaws Flaws) {
 
 func pointFlaws(points []Point) (flaws Flaws) {
 	for _, p := range points {
-		if p.Offset >= rowMillis {
+		if p.Offset >= RowMillis {
 			flaws |= FlawOutside
 		}
 		if p.Shortest() != p {
@@ -155,8 +155,8 @@ func pointFlaws(points []Point) (flaws Flaws) {
 // reservedFlaws looks at the qualifiers of points that can be read.
 func reservedFlaws(qualifiers []byte) Flaws {
 	for len(qualifiers) > 0 {
-		p, n := cutQualifier(qualifiers)
-		if n == 4 && qualifiers[3] != byte(p.Offset<<msShift)|p.Flags {
+		p, n := CutQualifier(qualifiers)
+		if n == 4 && qualifiers[3] != byte(p.Offset<<MsShift)|p.Flags {
 			return FlawReserved
 		}
 		if n == 0 {
@@ -184,8 +184,8 @@ func CheckAppend(dst []Point, value []byte) (points []Point, flaws Flaws, err er
 	}
 	start := len(dst)
 	for rest := value; len(rest) > 0; {
-		p, n := cutQualifier(rest)
-		bits, width := cutValue(p.Flags, rest[n:])
+		p, n := CutQualifier(rest)
+		bits, width := CutValue(p.Flags, rest[n:])
 		p.Bits = bits
 		dst = append(dst, p)
 		flaws |= reservedFlaws(rest[:n])
@@ -245,7 +245,7 @@ func (k RowKey) IsGlobal() bool { return len(k.Tags) == 0 && isZero(k.Metric) }
 
 // IsSingle reports whether the qualifier of a data cell is of one point.
 func IsSingle(qualifier []byte) bool {
-	return len(qualifier) == 2 || len(qualifier) == 4 && isMillis(qualifier[0])
+	return len(qualifier) == 2 || len(qualifier) == 4 && IsMillis(qualifier[0])
 }
 
 // ShortFloat returns the value of a point that has FlawFloatLength as it should be.

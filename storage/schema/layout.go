@@ -63,3 +63,12 @@ func (l Layout) PairWidth() int { return l.TagkWidth + l.TagvWidth }
 // PrefixWidth returns the number of bytes of a data row key before its first tag: salt, metric and
 // base time.
 func (l Layout) PrefixWidth() int { return l.SaltWidth + l.MetricWidth + baseWidth }
+
+// SameRows reports whether both layouts give equal row keys and UIDs: the number of buckets counts
+// only with a salt.
+func (l Layout) SameRows(other Layout) bool {
+	if l.SaltWidth == 0 {
+		l.SaltBuckets = other.SaltBuckets
+	}
+	return l == other
+}

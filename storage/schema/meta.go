@@ -1,6 +1,7 @@
 package schema
 
 import (
+	"bytes"
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
@@ -82,6 +83,21 @@ func AppendNewTSMeta(dst, tsuid []byte, created int64) []byte {
 	dst = appendHex(dst, tsuid)
 	dst = strconv.AppendInt(append(dst, newTSMetaMiddle...), created, 10)
 	return append(dst, newTSMetaEnd...)
+}
+
+// CutNewTSMeta returns the digits of the TSUID and of the time of a document that AppendNewTSMeta may
+// have made: the digits may be anything.
+func CutNewTSMeta(document []byte) (tsuid, created []byte, ok bool) {
+	rest, ok := bytes.CutPrefix(document, []byte(newTSMetaBegin))
+	if !ok {
+		return nil, nil, false
+	}
+	tsuid, rest, ok = bytes.Cut(rest, []byte(newTSMetaMiddle))
+	if !ok {
+		return nil, nil, false
+	}
+	created, ok = bytes.CutSuffix(rest, []byte(newTSMetaEnd))
+	return tsuid, created, ok
 }
 
 const hexDigits = "0123456789ABCDEF"

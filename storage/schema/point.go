@@ -8,9 +8,9 @@ type Point struct {
 	Millis bool   // a qualifier of 4 bytes, which counts milliseconds
 }
 
-// newPoint returns a point without a value. A whole second has the seconds qualifier, so that one
+// NewPoint returns a point without a value. A whole second has the seconds qualifier, so that one
 // instant has one qualifier.
-func newPoint(offset uint32) Point {
+func NewPoint(offset uint32) Point {
 	return Point{Offset: offset, Millis: offset%1000 != 0}
 }
 
@@ -18,7 +18,7 @@ func newPoint(offset uint32) Point {
 // tsdbridge writes. The first point of a cell, and points that came in milliseconds, may count
 // milliseconds though they are whole seconds.
 func (p Point) WithOurUnit() Point {
-	p.Millis = p.Offset%1000 != 0 || p.Offset > maxSecondsOffset*1000
+	p.Millis = p.Offset%1000 != 0 || p.Offset > MaxSecondsOffset*1000
 	return p
 }
 

@@ -12,39 +12,43 @@ import (
 //
 // The first nibble distinguishes the two: an hour has 3600 (E10) seconds, so F is free.
 const (
-	flagFloat  = 0x8 // Const.FLAG_FLOAT
+	FlagFloat  = 0x8 // Const.FLAG_FLOAT
 	lengthMask = 0x7 // Const.LENGTH_MASK: length of the value less one
-	flagsMask  = 0xF // Const.FLAGS_MASK
+	FlagsMask  = 0xF // Const.FLAGS_MASK
 
 	msNibble     = 0xF0 // Const.MS_BYTE_FLAG, of the first byte
-	msMark       = 0xF0000000
-	msShift      = 6 // Const.MS_FLAG_BITS
-	msOffsetMask = 1<<22 - 1
-	secondsShift = 4 // Const.FLAG_BITS
+	MsMark       = 0xF0000000
+	MsShift      = 6 // Const.MS_FLAG_BITS
+	MsOffsetMask = 1<<22 - 1
+	SecondsShift = 4 // Const.FLAG_BITS
+
+	// MaxSecondsOffset is the greatest offset that a qualifier of 2 bytes holds: EFF, for F begins
+	// one of 4.
+	MaxSecondsOffset = 0xEFF
 )
 
 // AppendQualifier appends the qualifier of the point: 2 bytes, or 4 when it counts milliseconds.
 func (p Point) AppendQualifier(dst []byte) []byte {
 	if p.Millis {
-		return binary.BigEndian.AppendUint32(dst, msMark|p.Offset&msOffsetMask<<msShift|uint32(p.Flags))
+		return binary.BigEndian.AppendUint32(dst, MsMark|p.Offset&MsOffsetMask<<MsShift|uint32(p.Flags))
 	}
-	return binary.BigEndian.AppendUint16(dst, uint16(p.Offset/1000<<secondsShift)|uint16(p.Flags))
+	return binary.BigEndian.AppendUint16(dst, uint16(p.Offset/1000<<SecondsShift)|uint16(p.Flags))
 }
 
-// isMillis reports whether a qualifier that begins with this byte has 4 bytes.
-func isMillis(first byte) bool { return first&msNibble == msNibble }
+// IsMillis reports whether a qualifier that begins with this byte has 4 bytes.
+func IsMillis(first byte) bool { return first&msNibble == msNibble }
 
-// cutQualifier reads the first qualifier of q and returns how many bytes it took: 0 when q ends
+// CutQualifier reads the first qualifier of q and returns how many bytes it took: 0 when q ends
 // within it. Offsets beyond the hour and reserved bits are taken as they are, like a TSD takes
 // them.
-func cutQualifier(q []byte) (Point, int) {
-	if len(q) >= 2 && !isMillis(q[0]) {
+func CutQualifier(q []byte) (Point, int) {
+	if len(q) >= 2 && !IsMillis(q[0]) {
 		bits := uint32(binary.BigEndian.Uint16(q))
-		return Point{Offset: bits >> secondsShift * 1000, Flags: byte(bits & flagsMask)}, 2
+		return Point{Offset: bits >> SecondsShift * 1000, Flags: byte(bits & FlagsMask)}, 2
 	}
 	if len(q) >= 4 {
 		bits := binary.BigEndian.Uint32(q)
-		return Point{Offset: bits >> msShift & msOffsetMask, Flags: byte(bits & flagsMask), Millis: true}, 4
+		return Point{Offset: bits >> MsShift & MsOffsetMask, Flags: byte(bits & FlagsMask), Millis: true}, 4
 	}
 	return Point{}, 0
 }
@@ -54,7 +58,7 @@ func cutQualifier(q []byte) (Point, int) {
 func Offsets(qualifier []byte) iter.Seq[uint32] {
 	return func(yield func(uint32) bool) {
 		for len(qualifier) > 0 {
-			p, n := cutQualifier(qualifier)
+			p, n := CutQualifier(qualifier)
 			if n == 0 || !yield(p.Offset) {
 				return
 			}

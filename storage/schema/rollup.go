@@ -50,14 +50,14 @@ const MaxRollupIntervals = 0xF00
 // RollupQualifier returns the qualifier of a rolled up value: the id of the aggregation that made it,
 // and, on two bytes, the number of the interval in its row and the flags of the value.
 func RollupQualifier(aggregation byte, interval int, flags byte) []byte {
-	return binary.BigEndian.AppendUint16([]byte{aggregation}, uint16(interval<<secondsShift)|uint16(flags))
+	return binary.BigEndian.AppendUint16([]byte{aggregation}, uint16(interval<<SecondsShift)|uint16(flags))
 }
 
 // RollupInterval returns the number of the interval of a cell of any aggregation.
 func RollupInterval(qualifier []byte) (n int, ok bool) {
 	at := len(qualifier) - 2
 	if at == 1 && qualifier[0] < 0x80 || at > 1 && qualifier[at-1] == ':' {
-		return int(binary.BigEndian.Uint16(qualifier[at:]) >> secondsShift), true
+		return int(binary.BigEndian.Uint16(qualifier[at:]) >> SecondsShift), true
 	}
 	return 0, false
 }
@@ -74,7 +74,7 @@ func OffsetOf(qualifier []byte) (offset uint32, ok bool) {
 	if ClassifyCell(qualifier) != CellData {
 		return 0, false
 	}
-	p, n := cutQualifier(qualifier)
+	p, n := CutQualifier(qualifier)
 	return p.Offset, n == len(qualifier)
 }
 
@@ -91,9 +91,9 @@ func ParseRollup(qualifier, value []byte, aggregation byte, name string) (interv
 		return 0, Point{}, false, nil
 	}
 	bits := binary.BigEndian.Uint16(rest)
-	points, err := DecodeData(nil, []byte{0, byte(bits & flagsMask)}, value)
+	points, err := DecodeData(nil, []byte{0, byte(bits & FlagsMask)}, value)
 	if err != nil || len(points) != 1 {
-		return 0, Point{}, false, fmt.Errorf("rollup cell %X: its value has %d bytes: %w", clip(qualifier), len(value), err)
+		return 0, Point{}, false, fmt.Errorf("rollup cell %X: its value has %d bytes: %w", Clip(qualifier), len(value), err)
 	}
-	return int(bits >> secondsShift), points[0], true, nil
+	return int(bits >> SecondsShift), points[0], true, nil
 }

@@ -11,14 +11,14 @@ import (
 // RowSeconds is the span of a data row: OpenTSDB's Const.MAX_TIMESPAN.
 const RowSeconds = 3600
 
-const rowMillis = RowSeconds * 1000
+const RowMillis = RowSeconds * 1000
 
 // Base returns the base time in seconds of the row of a time in milliseconds, which is not negative
 // and whose seconds fit 32 bits (OpenTSDB takes larger ones and lets the base time wrap silently).
-func Base(ms int64) uint32 { return uint32(ms / rowMillis * RowSeconds) }
+func Base(ms int64) uint32 { return uint32(ms / RowMillis * RowSeconds) }
 
 // Offset returns the place of a time in milliseconds within its row, in milliseconds.
-func Offset(ms int64) uint32 { return uint32(ms % rowMillis) }
+func Offset(ms int64) uint32 { return uint32(ms % RowMillis) }
 
 // Time puts Base and Offset together again: milliseconds.
 func Time(base, offset uint32) int64 { return int64(base)*1000 + int64(offset) }
@@ -48,7 +48,7 @@ func (l Layout) AppendTSUID(dst, metric []byte, pairs []Pair) []byte {
 func (l Layout) ParseTSUID(tsuid []byte) (metric, tags []byte, err error) {
 	if len(tsuid) < l.MetricWidth || (len(tsuid)-l.MetricWidth)%l.PairWidth() != 0 {
 		return nil, nil, fmt.Errorf("TSUID %X: %d bytes are not a metric of %d and tags of %d",
-			clip(tsuid), len(tsuid), l.MetricWidth, l.PairWidth())
+			Clip(tsuid), len(tsuid), l.MetricWidth, l.PairWidth())
 	}
 	return tsuid[:l.MetricWidth:l.MetricWidth], tsuid[l.MetricWidth:], nil
 }
@@ -61,13 +61,13 @@ func (l Layout) CheckSeries(tsuid []byte) error {
 	case err != nil:
 		return err
 	case len(tags) == 0:
-		return fmt.Errorf("TSUID %X has no tags", clip(tsuid))
+		return fmt.Errorf("TSUID %X has no tags", Clip(tsuid))
 	case isZero(metric):
-		return fmt.Errorf("TSUID %X has the metric 0", clip(tsuid))
+		return fmt.Errorf("TSUID %X has the metric 0", Clip(tsuid))
 	}
 	for tagk, tagv := range l.Pairs(tags) {
 		if isZero(tagk) || isZero(tagv) {
-			return fmt.Errorf("TSUID %X has a tag with a UID of 0", clip(tsuid))
+			return fmt.Errorf("TSUID %X has a tag with a UID of 0", Clip(tsuid))
 		}
 	}
 	return nil
@@ -113,7 +113,7 @@ func (l Layout) ParseRowKey(key []byte) (RowKey, error) {
 	prefix := l.PrefixWidth()
 	if len(key) < prefix || (len(key)-prefix)%l.PairWidth() != 0 {
 		return RowKey{}, fmt.Errorf("row key %X: %d bytes are not a prefix of %d and tags of %d",
-			clip(key), len(key), prefix, l.PairWidth())
+			Clip(key), len(key), prefix, l.PairWidth())
 	}
 	at := prefix - baseWidth
 	return RowKey{
@@ -128,5 +128,5 @@ func (k RowKey) AppendTSUID(dst []byte) []byte {
 	return append(append(dst, k.Metric...), k.Tags...)
 }
 
-// clip keeps error texts short: a broken key or cell may have any length.
-func clip(b []byte) []byte { return b[:min(len(b), 64)] }
+// Clip keeps error texts short: a broken key or cell may have any length.
+func Clip(b []byte) []byte { return b[:min(len(b), 64)] }

@@ -24,9 +24,9 @@ func (p Point) FromFirst() Point {
 	return p
 }
 
-// asFirst returns the point as it may be first of several in a cell: one that would begin the
+// AsFirst returns the point as it may be first of several in a cell: one that would begin the
 // qualifier with prefixAppend counts milliseconds.
-func (p Point) asFirst() Point {
+func (p Point) AsFirst() Point {
 	p.Millis = p.Millis || p.Offset/1000>>4 == prefixAppend
 	return p
 }

@@ -87,7 +87,7 @@ func EncodeCounter(n int64) []byte { return binary.BigEndian.AppendUint64(nil, u
 // DecodeCounter is the inverse of EncodeCounter.
 func DecodeCounter(b []byte) (int64, error) {
 	if len(b) != 8 {
-		return 0, fmt.Errorf("counter %X: want 8 bytes, have %d", clip(b), len(b))
+		return 0, fmt.Errorf("counter %X: want 8 bytes, have %d", Clip(b), len(b))
 	}
 	return int64(binary.BigEndian.Uint64(b)), nil
 }

@@ -22,15 +22,15 @@ const (
 
 // The flags of floats. Those of integers are their length less one.
 const (
-	flagsFloat4 = flagFloat | 3
-	flagsFloat8 = flagFloat | 7
+	FlagsFloat4 = FlagFloat | 3
+	FlagsFloat8 = FlagFloat | 7
 )
 
 // ValueFlags returns the flags of all values that are written.
-func ValueFlags() []byte { return []byte{0, 1, 3, 7, flagsFloat4, flagsFloat8} }
+func ValueFlags() []byte { return []byte{0, 1, 3, 7, FlagsFloat4, FlagsFloat8} }
 
-// maxCompact is the greatest magnitude up to which every whole number is a float64 of its own.
-const maxCompact = 1 << 53
+// MaxCompact is the greatest magnitude up to which every whole number is a float64 of its own.
+const MaxCompact = 1 << 53
 
 // ParseValues is the inverse of String.
 func ParseValues(s string) (Values, error) {
@@ -63,14 +63,14 @@ func FloatPoint(offset uint32, v float64, values Values) (p Point, ok bool) {
 	if isSpecial(bits) {
 		return Point{}, false
 	}
-	if i, short := shortWhole(v); short && values == ValuesCompact {
+	if i, short := ShortWhole(v); short && values == ValuesCompact {
 		return IntPoint(offset, i), true
 	}
-	p = newPoint(offset)
+	p = NewPoint(offset)
 	if short := float32(v); values != ValuesDouble && math.Float64bits(float64(short)) == bits {
-		p.Bits, p.Flags = uint64(math.Float32bits(short)), flagsFloat4
+		p.Bits, p.Flags = uint64(math.Float32bits(short)), FlagsFloat4
 	} else {
-		p.Bits, p.Flags = bits, flagsFloat8
+		p.Bits, p.Flags = bits, FlagsFloat8
 	}
 	return p, true
 }
@@ -81,28 +81,28 @@ func isSpecial(bits uint64) bool {
 	return bits&exponent == exponent
 }
 
-// wholeNumber gives the integer that has the same 64 bits as a float again. Negative zero is not
+// WholeNumber gives the integer that has the same 64 bits as a float again. Negative zero is not
 // one.
-func wholeNumber(v float64) (int64, bool) {
-	if !(math.Abs(v) <= maxCompact) {
+func WholeNumber(v float64) (int64, bool) {
+	if !(math.Abs(v) <= MaxCompact) {
 		return 0, false
 	}
 	i := int64(v)
 	return i, math.Float64bits(float64(i)) == math.Float64bits(v)
 }
 
-// shortWhole is wholeNumber of those that 4 bytes hold. In 8 bytes an integer is no shorter than
+// ShortWhole is wholeNumber of those that 4 bytes hold. In 8 bytes an integer is no shorter than
 // the float, and OpenTSDB's fsck --fix-all deletes it: fsckInteger of 2.4 and 2.5 leaves out of the
 // row that it writes again what cannot be shorter than 8 bytes.
-func shortWhole(v float64) (int64, bool) {
-	i, whole := wholeNumber(v)
+func ShortWhole(v float64) (int64, bool) {
+	i, whole := WholeNumber(v)
 	return i, whole && i == int64(int32(i))
 }
 
 // IntPoint returns the point of an integer at an offset in milliseconds, in the fewest of 1, 2, 4
 // and 8 bytes.
 func IntPoint(offset uint32, v int64) Point {
-	p := newPoint(offset)
+	p := NewPoint(offset)
 	switch {
 	case v == int64(int8(v)):
 		p.Bits, p.Flags = uint64(uint8(v)), 0
@@ -117,20 +117,20 @@ func IntPoint(offset uint32, v int64) Point {
 }
 
 // IsInt reports whether the value is an integer.
-func (p Point) IsInt() bool { return p.Flags&flagFloat == 0 }
+func (p Point) IsInt() bool { return p.Flags&FlagFloat == 0 }
 
 // Int returns the value of a point that is an integer.
 func (p Point) Int() int64 {
-	unused := 64 - 8*uint(p.width())
+	unused := 64 - 8*uint(p.Width())
 	return int64(p.Bits<<unused) >> unused
 }
 
 // Float returns the value as a float; an integer beyond 53 bits is rounded.
 func (p Point) Float() float64 {
 	switch p.Flags {
-	case flagsFloat8:
+	case FlagsFloat8:
 		return math.Float64frombits(p.Bits)
-	case flagsFloat4:
+	case FlagsFloat4:
 		return float64(math.Float32frombits(uint32(p.Bits)))
 	default:
 		return float64(p.Int())
@@ -145,20 +145,20 @@ func (p Point) AppendValue(dst []byte) []byte {
 	case 3:
 		return binary.BigEndian.AppendUint32(dst, uint32(p.Bits))
 	default:
-		return appendUint(dst, p.Bits, p.width())
+		return appendUint(dst, p.Bits, p.Width())
 	}
 }
 
-// width returns the length of the value in bytes.
-func (p Point) width() int { return int(p.Flags&lengthMask) + 1 }
+// Width returns the length of the value in bytes.
+func (p Point) Width() int { return int(p.Flags&lengthMask) + 1 }
 
-// lengths gives the length in bytes of a value with these flags: 0 when no value has them.
-const lengths = "\x01\x02\x00\x04\x00\x00\x00\x08\x00\x00\x00\x04\x00\x00\x00\x08"
+// ValueLengths gives the length in bytes of a value with these flags: 0 when no value has them.
+const ValueLengths = "\x01\x02\x00\x04\x00\x00\x00\x08\x00\x00\x00\x04\x00\x00\x00\x08"
 
-// cutValue reads the value with these flags at the start of v and returns how many bytes it took: 0
+// CutValue reads the value with these flags at the start of v and returns how many bytes it took: 0
 // when v is too short or no value has such flags.
-func cutValue(flags byte, v []byte) (bits uint64, width int) {
-	width = int(lengths[flags&flagsMask])
+func CutValue(flags byte, v []byte) (bits uint64, width int) {
+	width = int(ValueLengths[flags&FlagsMask])
 	switch {
 	case width > len(v):
 		return 0, 0

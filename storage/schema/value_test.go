@@ -55,10 +55,10 @@ func TestEncodingsOfFloats(t *testing.T) {
 		double, _ := FloatPoint(0, v, ValuesDouble)
 		compact, _ := FloatPoint(0, v, ValuesCompact)
 		short := math.Float64bits(float64(float32(v))) == math.Float64bits(v)
-		if auto.Flags&flagFloat == 0 || short != (auto.width() == 4) || !short && auto != double {
+		if auto.Flags&FlagFloat == 0 || short != (auto.Width() == 4) || !short && auto != double {
 			t.Errorf("%v as auto: %+v", v, auto)
 		}
-		if double.Flags&flagFloat == 0 || double.width() != 8 {
+		if double.Flags&FlagFloat == 0 || double.Width() != 8 {
 			t.Errorf("%v as double: %+v", v, double)
 		}
 		whole := v == math.Trunc(v) && v >= math.MinInt32 && v <= math.MaxInt32 && (v != 0 || !math.Signbit(v))
@@ -76,10 +76,10 @@ func TestIntegersComeBackInFewestBytes(t *testing.T) {
 			v = ^v
 		}
 		p := IntPoint(0, v)
-		if p.Flags&flagFloat != 0 || p.Int() != v || p.Float() != float64(v) {
+		if p.Flags&FlagFloat != 0 || p.Int() != v || p.Float() != float64(v) {
 			t.Fatalf("IntPoint(%d) = %+v: %d", v, p, p.Int())
 		}
-		if w := p.width(); w > 1 && v >= -1<<(4*w-1) && v < 1<<(4*w-1) {
+		if w := p.Width(); w > 1 && v >= -1<<(4*w-1) && v < 1<<(4*w-1) {
 			t.Fatalf("IntPoint(%d) has %d bytes", v, w)
 		}
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/tsdbridge/tsdbridge/storage/kv"
 	"github.com/tsdbridge/tsdbridge/storage/layoutcheck"
 	"github.com/tsdbridge/tsdbridge/storage/schema"
+	"github.com/tsdbridge/tsdbridge/storage/schema/own"
 )
 
 // tableLayout sees to it that nothing is read or written with a layout that is not the tables'.
@@ -107,9 +108,9 @@ func (t *tableLayout) pin(ctx context.Context) error {
 		return t.check(ctx)
 	}
 	column := kv.Column{
-		Table: t.table, Family: schema.FamilyID, Row: schema.MaxIDRow(), Qualifier: []byte(schema.LayoutQualifier),
+		Table: t.table, Family: schema.FamilyID, Row: schema.MaxIDRow(), Qualifier: []byte(own.LayoutQualifier),
 	}
-	_, err := t.db.CheckAndPut(ctx, column, nil, t.layout.Record())
+	_, err := t.db.CheckAndPut(ctx, column, nil, own.LayoutRecord(t.layout))
 	t.unpinned.Store(errors.Is(err, storage.ErrFull)) // it is tried again before anything is loaded
 	if err != nil {
 		return err
@@ -119,7 +120,7 @@ func (t *tableLayout) pin(ctx context.Context) error {
 		return err
 	}
 	for _, c := range rows[0].Cells {
-		if string(c.Qualifier) == schema.LayoutQualifier {
+		if string(c.Qualifier) == own.LayoutQualifier {
 			return t.compare(c.Value)
 		}
 	}
@@ -128,7 +129,7 @@ func (t *tableLayout) pin(ctx context.Context) error {
 
 // compare refuses a recorded layout that is not the store's own.
 func (t *tableLayout) compare(record []byte) error {
-	made, err := schema.ParseLayout(record)
+	made, err := own.ParseLayout(record)
 	if err != nil {
 		return fmt.Errorf("%w: %w", storage.ErrLayout, err)
 	}

@@ -15,6 +15,7 @@ import (
 	"github.com/tsdbridge/tsdbridge/storage/journal"
 	"github.com/tsdbridge/tsdbridge/storage/kv"
 	"github.com/tsdbridge/tsdbridge/storage/schema"
+	"github.com/tsdbridge/tsdbridge/storage/schema/own"
 	"github.com/tsdbridge/tsdbridge/storage/store"
 	"github.com/tsdbridge/tsdbridge/storage/storetest"
 )
@@ -92,15 +93,15 @@ func (w *world) erase(a *adapter, d storage.Deletion) error {
 }
 
 // journal returns the records of the journal of deletions.
-func (w *world) journal() (records []schema.Deletion) {
+func (w *world) journal() (records []own.Deletion) {
 	w.t.Helper()
 	scan := kv.Scan{Table: "tsdb-tree", Family: "t"}
-	scan.Start, scan.Stop = schema.Deletions()
+	scan.Start, scan.Stop = own.Deletions()
 	for row, err := range w.db.Scan(w.t.Context(), scan) {
 		if err != nil {
 			w.t.Fatal(err)
 		}
-		record, err := schema.ParseDeletion(row.Cells[0].Value)
+		record, err := own.ParseDeletion(row.Cells[0].Value)
 		if err != nil {
 			w.t.Fatal(err)
 		}
@@ -171,7 +172,7 @@ func sharedDeletionFails(t *testing.T, changes int64, whole, through, killed boo
 	w.check()
 	w.checkKnown()
 	for _, r := range w.journal() {
-		if r.State != schema.DeletionSettled {
+		if r.State != own.DeletionSettled {
 			t.Errorf("after %d changes, error %v: a record of the journal is %+v", changes, err, r)
 		}
 	}
@@ -253,7 +254,7 @@ func TestLatePutsOfDeletedPoints(t *testing.T) {
 			}
 			w.clock.Add(time.Hour.Milliseconds())
 			a.flush()
-			if r := w.journal(); len(r) != 1 || r[0].State != schema.DeletionSettled {
+			if r := w.journal(); len(r) != 1 || r[0].State != own.DeletionSettled {
 				t.Fatalf("journal: %+v", r)
 			}
 		}
@@ -304,11 +305,11 @@ func TestLostSeriesOfADeletion(t *testing.T) {
 	}
 	w.model.Delete(0, 1356998400000, 1356998400000+900_000)
 	w.followAll()
-	lost := schema.Deletion{State: schema.DeletionBegun, Start: 1356998400000, End: storage.MaxTime, Whole: true, Until: w.clock.Load(), Parts: 2, Owner: "x"}
-	key := schema.DeletionKey(lost.Until, 7)
+	lost := own.Deletion{State: own.DeletionBegun, Start: 1356998400000, End: storage.MaxTime, Whole: true, Until: w.clock.Load(), Parts: 2, Owner: "x"}
+	key := own.DeletionKey(lost.Until, 7)
 	for _, row := range []kv.Mutation{
-		{Key: key, Puts: []kv.Put{{Qualifier: []byte(schema.DeletionQualifier), Value: lost.Record()}}},
-		{Key: schema.DeletionSeriesKey(key, 1), Puts: []kv.Put{{Qualifier: []byte(schema.DeletionSeriesQualifier), Value: []byte{9}}}},
+		{Key: key, Puts: []kv.Put{{Qualifier: []byte(own.DeletionQualifier), Value: lost.Record()}}},
+		{Key: own.DeletionSeriesKey(key, 1), Puts: []kv.Put{{Qualifier: []byte(own.DeletionSeriesQualifier), Value: []byte{9}}}},
 	} {
 		if err := w.db.Apply(t.Context(), "tsdb-tree", "t", []kv.Mutation{row}); err != nil {
 			t.Fatal(err)
@@ -340,7 +341,7 @@ func TestLostSeriesOfADeletion(t *testing.T) {
 	}
 	w.check()
 	for _, r := range w.journal() {
-		if (r.State == schema.DeletionSettled) != (r.Owner != "x" && r.Parts == 1) {
+		if (r.State == own.DeletionSettled) != (r.Owner != "x" && r.Parts == 1) {
 			t.Errorf("%+v", r)
 		}
 	}
@@ -600,7 +601,7 @@ func TestFlushLongerThanADeletion(t *testing.T) {
 			for range 2 {
 				a.flush()
 			}
-			if r := w.journal(); len(r) != 1 || r[0].State != schema.DeletionSettled {
+			if r := w.journal(); len(r) != 1 || r[0].State != own.DeletionSettled {
 				t.Errorf("journal: %+v", r)
 			}
 		})
@@ -692,9 +693,9 @@ func TestLeaseOfALongDeletion(t *testing.T) {
 	db.SetClock(func() int64 { return clock.Add(1) })
 	lease := func() (ends int64) {
 		scan := kv.Scan{Table: "tsdb-tree", Family: "t"}
-		scan.Start, scan.Stop = schema.Deletions()
+		scan.Start, scan.Stop = own.Deletions()
 		for row := range db.Scan(t.Context(), scan) {
-			d, err := schema.ParseDeletion(row.Cells[0].Value)
+			d, err := own.ParseDeletion(row.Cells[0].Value)
 			if err != nil {
 				t.Error(err)
 			}

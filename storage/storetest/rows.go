@@ -6,6 +6,7 @@ import (
 
 	"github.com/tsdbridge/tsdbridge/storage/kv"
 	"github.com/tsdbridge/tsdbridge/storage/schema"
+	"github.com/tsdbridge/tsdbridge/storage/schema/own"
 )
 
 // CheckRows checks the cells themselves: an instant must never be in a row twice with different
@@ -57,7 +58,7 @@ func CheckRows(t *testing.T, db kv.KV, table string, exclusive bool) {
 					t.Fatalf("row %x: object cell %x of %d bytes: a TSD's fsck deletes it", row.Key, c.Qualifier, n)
 				}
 			case schema.CellAges:
-				if ages, err := schema.DecodeAges(nil, c.Qualifier, c.Value); err != nil || exclusive {
+				if ages, err := own.DecodeAges(nil, c.Qualifier, c.Value); err != nil || exclusive {
 					t.Fatalf("row %x: ages %v, %v in a table of one writer: %t", row.Key, ages, err, exclusive)
 				}
 			default:

@@ -305,29 +305,29 @@ func (d *Dictionary) putForward(ctx context.Context, kind storage.NameKind, name
 }
 
 // putIfAbsent writes a cell unless it exists and returns what it then holds.
-func (d *Dictionary) putIfAbsent(ctx context.Context, c kv.Column, value []byte) ([]byte, error) {
-	return d.putIf(ctx, c, nil, value)
+func (t *mappings) putIfAbsent(ctx context.Context, c kv.Column, value []byte) ([]byte, error) {
+	return t.putIf(ctx, c, nil, value)
 }
 
 // putIf writes a cell if it holds expected (nil: if it is absent) and returns what it then holds. A
 // lost answer may look like a lost race, so a "no" is never believed without reading.
-func (d *Dictionary) putIf(ctx context.Context, c kv.Column, expected, value []byte) ([]byte, error) {
-	won, err := d.db.CheckAndPut(ctx, c, expected, value)
+func (t *mappings) putIf(ctx context.Context, c kv.Column, expected, value []byte) ([]byte, error) {
+	won, err := t.db.CheckAndPut(ctx, c, expected, value)
 	if err != nil {
 		return nil, err
 	}
 	if won {
 		return value, nil
 	}
-	rows, err := d.db.Get(ctx, c.Table, c.Family, [][]byte{c.Row})
+	rows, err := t.db.Get(ctx, c.Table, c.Family, [][]byte{c.Row})
 	if err != nil {
 		return nil, err
 	}
 	return cell(rows[0], c.Qualifier), nil
 }
 
-func (d *Dictionary) column(family string, row []byte, kind storage.NameKind) kv.Column {
-	return kv.Column{Table: d.table, Family: family, Row: row, Qualifier: schema.UIDQualifier(kind)}
+func (t *mappings) column(family string, row []byte, kind storage.NameKind) kv.Column {
+	return kv.Column{Table: t.table, Family: family, Row: row, Qualifier: schema.UIDQualifier(kind)}
 }
 
 func repeat(err error, n int) []error {

@@ -70,9 +70,9 @@ func (n *newNames) rows(kind storage.NameKind, open []int, first int64, width in
 }
 
 // anyUsed reports whether a UID of a kind from first to last has a name.
-func (d *Dictionary) anyUsed(ctx context.Context, kind storage.NameKind, first, last []byte) (bool, error) {
-	scan := kv.Scan{Table: d.table, Family: schema.FamilyName, Start: first, Stop: append(slices.Clone(last), 0), Qualifier: schema.UIDQualifier(kind), Limit: 1}
-	for _, err := range d.db.Scan(ctx, scan) {
+func (t *mappings) anyUsed(ctx context.Context, kind storage.NameKind, first, last []byte) (bool, error) {
+	scan := kv.Scan{Table: t.table, Family: schema.FamilyName, Start: first, Stop: append(slices.Clone(last), 0), Qualifier: schema.UIDQualifier(kind), Limit: 1}
+	for _, err := range t.db.Scan(ctx, scan) {
 		return err == nil, err
 	}
 	return false, nil

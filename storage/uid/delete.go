@@ -39,8 +39,8 @@ func (d *Dictionary) Delete(ctx context.Context, m storage.Mapping) error {
 }
 
 // deleteReverse deletes the reverse row of a UID that has a name, and its document.
-func (d *Dictionary) deleteReverse(ctx context.Context, kind storage.NameKind, uid, name []byte) error {
-	rows, err := d.db.Get(ctx, d.table, schema.FamilyName, [][]byte{uid})
+func (t *mappings) deleteReverse(ctx context.Context, kind storage.NameKind, uid, name []byte) error {
+	rows, err := t.db.Get(ctx, t.table, schema.FamilyName, [][]byte{uid})
 	if err != nil {
 		return err
 	}
@@ -52,5 +52,5 @@ func (d *Dictionary) deleteReverse(ctx context.Context, kind storage.NameKind, u
 	if document, ok := findCell(rows[0], schema.UIDMetaQualifier(kind)); ok {
 		gone = append(gone, kv.Delete{Qualifier: document.Qualifier, Time: document.Time})
 	}
-	return d.db.Apply(ctx, d.table, schema.FamilyName, []kv.Mutation{{Key: uid, Deletes: gone}})
+	return t.db.Apply(ctx, t.table, schema.FamilyName, []kv.Mutation{{Key: uid, Deletes: gone}})
 }

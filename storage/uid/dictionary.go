@@ -6,7 +6,6 @@ package uid
 import (
 	"context"
 	"fmt"
-	"sync/atomic"
 
 	"github.com/tsdbridge/tsdbridge/storage"
 	"github.com/tsdbridge/tsdbridge/storage/kv"
@@ -33,15 +32,15 @@ type Options struct {
 // Dictionary maps names to UIDs and back. UIDs are raw bytes of the layout's width, kept in
 // strings. Safe for concurrent use.
 type Dictionary struct {
-	db      *kv.Engine
-	table   string
+	mappings
+
 	layout  schema.Layout
 	random  bool // UIDs of metrics
 	before  func(ctx context.Context, kind storage.NameKind, id int64) error
 	tell    func(err error) // of what cannot be used
 	caches  [3]*cache       // by kind
 	renames renames
-	last    [3]atomic.Int64 // by kind: the greatest id drawn that is known of
+	usage
 	// assigning lets one assignment of a kind run at a time in this process, so that two requests
 	// with the same new name do not race each other; between processes the check-and-puts decide.
 	assigning [3]chan struct{}
@@ -51,7 +50,8 @@ type Dictionary struct {
 
 // New returns a dictionary over a table of db.
 func New(db *kv.Engine, o Options) *Dictionary {
-	d := &Dictionary{db: db, table: o.Table, layout: o.Layout, random: o.RandomMetrics, before: o.BeforeAssign, tell: o.Unreadable}
+	d := &Dictionary{mappings: mappings{db: db, table: o.Table}, layout: o.Layout, random: o.RandomMetrics, before: o.BeforeAssign, tell: o.Unreadable}
+	d.usage.mappings, d.usage.layout = &d.mappings, o.Layout
 	if d.before == nil {
 		d.before = func(context.Context, storage.NameKind, int64) error { return nil }
 	}
@@ -190,4 +190,10 @@ func findCell(row kv.Row, qualifier []byte) (found kv.Cell, ok bool) {
 		}
 	}
 	return kv.Cell{}, false
+}
+
+// mappings are the rows that map names and UIDs to each other.
+type mappings struct {
+	db    *kv.Engine
+	table string
 }

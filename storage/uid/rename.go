@@ -119,8 +119,8 @@ func (r *Rename) taken(uid []byte) error {
 }
 
 // named returns the name of a UID in the table, nil without one.
-func (d *Dictionary) named(ctx context.Context, kind storage.NameKind, uid []byte) ([]byte, error) {
-	rows, err := d.db.Get(ctx, d.table, schema.FamilyName, [][]byte{uid})
+func (t *mappings) named(ctx context.Context, kind storage.NameKind, uid []byte) ([]byte, error) {
+	rows, err := t.db.Get(ctx, t.table, schema.FamilyName, [][]byte{uid})
 	if err != nil {
 		return nil, fmt.Errorf("read the name of %s UID %X: %w", kind, uid, err)
 	}
@@ -218,8 +218,8 @@ func (r *Rename) Finish(ctx context.Context) error {
 // deleteCell deletes a cell that holds a value, durably together with what was checked and put
 // before. A cell that holds another value, or is not there, stays as it is. On shared tables the
 // deletion has the stamp of the cell: what another process puts meanwhile has a later one and stays.
-func (d *Dictionary) deleteCell(ctx context.Context, c kv.Column, value []byte) error {
-	rows, err := d.db.Get(ctx, c.Table, c.Family, [][]byte{c.Row})
+func (t *mappings) deleteCell(ctx context.Context, c kv.Column, value []byte) error {
+	rows, err := t.db.Get(ctx, c.Table, c.Family, [][]byte{c.Row})
 	if err != nil {
 		return err
 	}
@@ -227,7 +227,7 @@ func (d *Dictionary) deleteCell(ctx context.Context, c kv.Column, value []byte) 
 	if held, ok := findCell(rows[0], c.Qualifier); ok && bytes.Equal(held.Value, value) {
 		gone = append(gone, kv.Delete{Qualifier: c.Qualifier, Time: held.Time})
 	}
-	return d.db.Apply(ctx, c.Table, c.Family, []kv.Mutation{{Key: c.Row, Deletes: gone}})
+	return t.db.Apply(ctx, c.Table, c.Family, []kv.Mutation{{Key: c.Row, Deletes: gone}})
 }
 
 // noColumn is a column that is nowhere. To delete it by the engine's clock makes durable what was

@@ -11,7 +11,7 @@ import (
 
 // Suggest returns the first names of a kind that have a UID and a prefix, in the order of their
 // bytes, at most so many. It reads the table, so names of other processes are among them.
-func (d *Dictionary) Suggest(ctx context.Context, kind storage.NameKind, prefix string, most int) ([]string, error) {
+func (t *mappings) Suggest(ctx context.Context, kind storage.NameKind, prefix string, most int) ([]string, error) {
 	var start []byte // no name is empty
 	if prefix != "" {
 		var err error
@@ -20,8 +20,8 @@ func (d *Dictionary) Suggest(ctx context.Context, kind storage.NameKind, prefix 
 		}
 	}
 	names := []string{}
-	scan := kv.Scan{Table: d.table, Family: schema.FamilyID, Start: start, Stop: after(start), Qualifier: schema.UIDQualifier(kind), Limit: most + 1}
-	for row, err := range d.db.Scan(ctx, scan) {
+	scan := kv.Scan{Table: t.table, Family: schema.FamilyID, Start: start, Stop: after(start), Qualifier: schema.UIDQualifier(kind), Limit: most + 1}
+	for row, err := range t.db.Scan(ctx, scan) {
 		if err != nil {
 			return nil, fmt.Errorf("read the names of a %s: %w", kind, err)
 		}

@@ -4,14 +4,22 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"sync/atomic"
 
 	"github.com/tsdbridge/tsdbridge/storage"
 	"github.com/tsdbridge/tsdbridge/storage/schema"
 )
 
+// usage is how many UIDs are assigned, as far as this process knows.
+type usage struct {
+	*mappings
+	layout schema.Layout
+	last   [3]atomic.Int64 // by kind: the greatest id drawn that is known of
+}
+
 // Measure reads how many UIDs of each kind are assigned; others count them up too.
-func (d *Dictionary) Measure(ctx context.Context) error {
-	rows, err := d.db.Get(ctx, d.table, schema.FamilyID, [][]byte{schema.MaxIDRow()})
+func (u *usage) Measure(ctx context.Context) error {
+	rows, err := u.db.Get(ctx, u.table, schema.FamilyID, [][]byte{schema.MaxIDRow()})
 	if err != nil {
 		return fmt.Errorf("read the counters of UIDs: %w", err)
 	}
@@ -22,26 +30,26 @@ func (d *Dictionary) Measure(ctx context.Context) error {
 		}
 		n, err := schema.DecodeCounter(raw)
 		if err != nil {
-			return fmt.Errorf("counter of %s UIDs in table %s: %w", kind, d.table, err)
+			return fmt.Errorf("counter of %s UIDs in table %s: %w", kind, u.table, err)
 		}
-		d.drawn(kind, n)
+		u.drawn(kind, n)
 	}
 	return nil
 }
 
 // drawn notes an id that was drawn.
-func (d *Dictionary) drawn(kind storage.NameKind, id int64) {
+func (u *usage) drawn(kind storage.NameKind, id int64) {
 	for {
-		last := d.last[kind].Load()
-		if id <= last || d.last[kind].CompareAndSwap(last, id) {
+		last := u.last[kind].Load()
+		if id <= last || u.last[kind].CompareAndSwap(last, id) {
 			return
 		}
 	}
 }
 
 // most is how many UIDs there are of a kind.
-func (d *Dictionary) most(kind storage.NameKind) int64 {
-	width := d.layout.Width(kind)
+func (u *usage) most(kind storage.NameKind) int64 {
+	width := u.layout.Width(kind)
 	if width >= 8 {
 		return math.MaxInt64
 	}
@@ -50,19 +58,19 @@ func (d *Dictionary) most(kind storage.NameKind) int64 {
 
 // Used returns the share of the UIDs of a kind that is assigned, as far as this process knows: 0 to
 // 1.
-func (d *Dictionary) Used(kind storage.NameKind) float64 {
-	return min(1, float64(d.last[kind].Load())/float64(d.most(kind)))
+func (u *usage) Used(kind storage.NameKind) float64 {
+	return min(1, float64(u.last[kind].Load())/float64(u.most(kind)))
 }
 
 // Exhausted returns an ErrExhausted when no UID of a kind is left, as far as this process knows.
-func (d *Dictionary) Exhausted(kind storage.NameKind) error {
-	if d.last[kind].Load() < d.most(kind) {
+func (u *usage) Exhausted(kind storage.NameKind) error {
+	if u.last[kind].Load() < u.most(kind) {
 		return nil
 	}
-	return d.exhausted(kind)
+	return u.exhausted(kind)
 }
 
 // exhausted has the words of a TSD.
-func (d *Dictionary) exhausted(kind storage.NameKind) error {
-	return fmt.Errorf("%w: All Unique IDs for %s on %d bytes are already assigned! (--storage.uid-width.%s)", ErrExhausted, kind, d.layout.Width(kind), kind)
+func (u *usage) exhausted(kind storage.NameKind) error {
+	return fmt.Errorf("%w: All Unique IDs for %s on %d bytes are already assigned! (--storage.uid-width.%s)", ErrExhausted, kind, u.layout.Width(kind), kind)
 }

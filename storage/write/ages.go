@@ -1,11 +1,14 @@
 package write
 
 import (
+	"slices"
 	"sync"
 
 	"github.com/tsdbridge/tsdbridge/storage/head"
+	"github.com/tsdbridge/tsdbridge/storage/index"
 	"github.com/tsdbridge/tsdbridge/storage/row"
 	"github.com/tsdbridge/tsdbridge/storage/schema"
+	"github.com/tsdbridge/tsdbridge/storage/schema/own"
 )
 
 // ages are when everything in the head was acknowledged, which only tables that others write
@@ -66,16 +69,16 @@ const inMillis = 0.5
 
 // agesOf lists when what is in a row of the head was acknowledged, and gives those of its points
 // that came in milliseconds their unit.
-func (b *buffer) agesOf(r head.Row) []schema.Age {
+func (b *buffer) agesOf(r head.Row) []own.Age {
 	if b.ages == nil {
 		return nil
 	}
 	var p head.Points
 	begin := int64(r.Base) * 1000
 	b.ages.head.Read(r.ID, begin, begin+schema.RowSeconds*1000-1, &p)
-	ages := make([]schema.Age, len(p.Times))
+	ages := make([]own.Age, len(p.Times))
 	for i, t := range p.Times {
-		ages[i] = schema.Age{Offset: uint32(t - begin), Time: int64(p.Values[i])}
+		ages[i] = own.Age{Offset: uint32(t - begin), Time: int64(p.Values[i])}
 		if float64(ages[i].Time) != p.Values[i] {
 			if at, ok := row.PointAt(r.Points, ages[i].Offset); ok {
 				r.Points[at].Millis = true
@@ -112,4 +115,48 @@ func (b *buffer) agesBytes() int64 {
 		return 0
 	}
 	return b.ages.head.Stats().Bytes
+}
+
+// cut takes points of series out of the head, from start to end (milliseconds, inclusive), that
+// were acknowledged until a time. The caller holds Flusher.mu, and deleter.order for writing.
+func (b *buffer) cut(ids []index.ID, start, end, until int64) {
+	b.ages.mu.Lock()
+	defer b.ages.mu.Unlock()
+	var bases []uint32
+	for _, id := range ids {
+		bases = bases[:0]
+		b.head.Hours(uint32(id), func(base uint32) { bases = append(bases, base) })
+		slices.Sort(bases)
+		for _, base := range slices.Compact(bases) { // an hour may have two rows
+			begin := int64(base) * 1000
+			from, to := max(start, begin), min(end, begin+schema.RowSeconds*1000-1)
+			if from <= to {
+				b.cutHour(uint32(id), from, to, until)
+			}
+		}
+	}
+}
+
+// cutHour is cut for times of one hour.
+func (b *buffer) cutHour(id uint32, from, to, until int64) {
+	var p head.Points
+	b.ages.head.Read(id, from, to, &p)
+	remove := func(from, to int64) {
+		if from <= to {
+			b.head.Delete(id, from, to)
+			b.ages.head.Delete(id, from, to)
+		}
+	}
+	gone := false
+	for i, time := range p.Times {
+		if int64(p.Values[i]) <= until {
+			gone = true
+			continue
+		}
+		remove(from, time-1)
+		from = time + 1
+	}
+	if gone {
+		remove(from, to)
+	}
 }

@@ -95,14 +95,14 @@ func (d *deleter) whileEmpty(ctx context.Context, ids []index.ID, act func(conte
 // findStored notes, as left, the series of which anything is stored. On shared tables nobody waits for
 // that look, which may take long: what is written meanwhile has its series registered again, by the
 // process that writes it when it follows the deletion, or by a later look at the rows.
-func (s *sharedDeleter) findStored(ctx context.Context, ids []index.ID, e *erasure) error {
+func (u *usage) findStored(ctx context.Context, ids []index.ID, e *erasure) error {
 	for some := range slices.Chunk(ids, rowsPerRead) {
-		stored, err := s.stored(ctx, some)
+		stored, err := u.stored(ctx, some)
 		if err != nil {
 			return fmt.Errorf("look what is stored of series: %w", err)
 		}
 		for id := range stored {
-			e.left[s.table.index.TSUID(id)] = true
+			e.left[u.table.index.TSUID(id)] = true
 		}
 		if err := e.renew(ctx); err != nil {
 			return err

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"log/slog"
 	"maps"
 	"math"
 	"slices"
@@ -19,6 +18,7 @@ import (
 	"github.com/tsdbridge/tsdbridge/storage/index"
 	"github.com/tsdbridge/tsdbridge/storage/journal"
 	"github.com/tsdbridge/tsdbridge/storage/schema"
+	"github.com/tsdbridge/tsdbridge/storage/schema/own"
 )
 
 // sharedDeleter deletes from tables that other processes write to.
@@ -35,30 +35,24 @@ import (
 type sharedDeleter struct {
 	journal  *journal.Journal
 	table    *Table
-	buffer   *buffer       // nil: there is no log
+	usage    usage
 	order    *sync.RWMutex // deleter.order
 	held     *heldSeries
 	registry *catalog.Registry
 	forget   func(ctx context.Context, ids []index.ID, until int64) error // see Options.Forget
 	follow   func(ctx context.Context, ids []index.ID) error              // see Options.Follow
 	revive   func(ctx context.Context, ids []index.ID) error              // see Options.Revive
-	stored   func(ctx context.Context, ids []index.ID) (map[index.ID]bool, error)
+
 	// deleteRolled: see Options.DeleteRolled. It is called when the journal has the deletion.
 	deleteRolled func(ctx context.Context, d *Deletion, until int64) error
 	flushing     sync.Locker // Flusher.mu, if there is a log
-	logger       *slog.Logger
+	reports      reports
 	now          func() time.Time
 
 	// running has room for one: the deletion that is carried out.
-	running chan struct{}
+	running turn
 
-	begun atomic.Int64 // deletions of all processes that are not carried out
-
-	learning sync.Mutex // guards all below
-	since    int64      // the journal was read up to this time of the engine's clock
-	readAt   time.Time  // when it was read last, by the clock of this process
-	learned  map[string]*lesson
-	again    []Deletion // parts of deletions to carry out once more; see replayFilter
+	lessons lessons
 }
 
 // lesson is a deletion of the journal as this process knows it.
@@ -72,7 +66,8 @@ type lesson struct {
 func newSharedDeleter(o *Options, table *Table, held *heldSeries) *sharedDeleter {
 	return &sharedDeleter{
 		journal: journal.New(o.DB, o.Tables.Tree, o.Now), table: table, order: held.order, held: held, registry: o.Registry,
-		forget: o.Forget, follow: o.Follow, revive: o.Revive, stored: o.Stored, deleteRolled: o.DeleteRolled, logger: o.Logger, now: o.Now, learned: map[string]*lesson{}, running: make(chan struct{}, 1),
+		forget: o.Forget, follow: o.Follow, revive: o.Revive, usage: usage{table: table, stored: o.Stored}, deleteRolled: o.DeleteRolled,
+		reports: reports{o.Logger}, now: o.Now, lessons: lessons{learned: map[string]*lesson{}}, running: make(turn, 1),
 	}
 }
 
@@ -107,12 +102,12 @@ func (w *Writer) deleteShared(ctx context.Context, d Deletion) (storage.Deleted,
 
 // deleteUnrecorded deletes from the head of this process and from the rows of the table.
 func (s *sharedDeleter) deleteUnrecorded(ctx context.Context, d Deletion) (storage.Deleted, error) {
-	if err := s.take(ctx); err != nil {
+	if err := s.running.take(ctx); err != nil {
 		return storage.Deleted{}, err
 	}
-	defer s.free()
+	defer s.running.free()
 	until := s.table.stamps.now()
-	if s.buffer != nil {
+	if s.usage.buffer != nil {
 		s.cutAlone(&d, until)
 	}
 	r := s.unrecorded(&d, until, true)
@@ -126,22 +121,22 @@ func (s *sharedDeleter) cutAlone(d *Deletion, until int64) {
 	defer s.flushing.Unlock()
 	s.order.Lock()
 	defer s.order.Unlock()
-	s.buffer.cut(d.IDs, d.Start, d.End, until)
+	s.usage.buffer.cut(d.IDs, d.Start, d.End, until)
 }
 
 // delete carries a deletion out.
 func (s *sharedDeleter) delete(ctx context.Context, d Deletion) (storage.Deleted, error) {
-	if err := s.take(ctx); err != nil {
+	if err := s.running.take(ctx); err != nil {
 		return storage.Deleted{}, err
 	}
-	defer s.free()
+	defer s.running.free()
 	s.order.Lock() // everything that was acknowledged here is older, what comes is newer
 	until := s.table.stamps.now()
 	s.table.stamps.raise(until + 1)
 	s.table.forgetBeside(d.IDs)
 	s.order.Unlock()
 	tsuids := s.table.index.TSUIDBytes(nil, d.IDs)
-	e, err := s.journal.Begin(ctx, schema.Deletion{Start: d.Start, End: d.End, Whole: d.Whole, Until: until}, tsuids)
+	e, err := s.journal.Begin(ctx, own.Deletion{Start: d.Start, End: d.End, Whole: d.Whole, Until: until}, tsuids)
 	if err != nil {
 		return storage.Deleted{}, err
 	}
@@ -151,17 +146,20 @@ func (s *sharedDeleter) delete(ctx context.Context, d Deletion) (storage.Deleted
 	return s.carryOut(ctx, e, d, true)
 }
 
+// A turn has room for one who has it.
+type turn chan struct{}
+
 // take returns when no other deletion is carried out. Without an error the caller must free.
-func (s *sharedDeleter) take(ctx context.Context) error {
+func (t turn) take(ctx context.Context) error {
 	select {
-	case s.running <- struct{}{}:
+	case t <- struct{}{}:
 		return nil
 	case <-ctx.Done():
 		return ctx.Err()
 	}
 }
 
-func (s *sharedDeleter) free() { <-s.running }
+func (t turn) free() { <-t }
 
 // carryOut deletes from the tables, and records that.
 func (s *sharedDeleter) carryOut(ctx context.Context, e *journal.Entry, d Deletion, first bool) (deleted storage.Deleted, err error) {
@@ -174,7 +172,7 @@ func (s *sharedDeleter) carryOut(ctx context.Context, e *journal.Entry, d Deleti
 	}
 	deleted.Rows = r.rows
 	if d.onlyEmpty() {
-		if err := s.findStored(ctx, d.IDs, r.shared); err != nil {
+		if err := s.usage.findStored(ctx, d.IDs, r.shared); err != nil {
 			return deleted, err
 		}
 	}
@@ -188,8 +186,8 @@ func (s *sharedDeleter) carryOut(ctx context.Context, e *journal.Entry, d Deleti
 			}
 		}
 	}
-	done, err := s.journal.Change(ctx, e, func(next *schema.Deletion) {
-		next.State, next.Until, next.Done = schema.DeletionDone, r.shared.until, s.now().UnixMilli()
+	done, err := s.journal.Change(ctx, e, func(next *own.Deletion) {
+		next.State, next.Until, next.Done = own.DeletionDone, r.shared.until, s.now().UnixMilli()
 	})
 	switch {
 	case err != nil:
@@ -239,7 +237,7 @@ func (s *sharedDeleter) removal(e *journal.Entry, d *Deletion, first bool) *remo
 
 // unrecorded is removal for what has no lease in the journal.
 func (s *sharedDeleter) unrecorded(d *Deletion, until int64, first bool) *removal {
-	r := s.removal(&journal.Entry{Deletion: schema.Deletion{Until: until}}, d, first)
+	r := s.removal(&journal.Entry{Deletion: own.Deletion{Until: until}}, d, first)
 	r.shared.renew = func(context.Context) error { return nil }
 	return r
 }
@@ -248,11 +246,11 @@ func (s *sharedDeleter) unrecorded(d *Deletion, until int64, first bool) *remova
 func (s *sharedDeleter) forgetUnused(ctx context.Context, ids []index.ID, e *erasure) (n int, err error) {
 	ids = slices.DeleteFunc(slices.Clone(ids), func(id index.ID) bool { return e.left[s.table.index.TSUID(id)] })
 	err = s.held.while(ctx, ids, func(ctx context.Context) error {
-		used, err := s.writtenTo(ctx, ids)
+		used, err := s.usage.writtenTo(ctx, ids)
 		if err != nil {
 			return err
 		}
-		if err := s.addBeside(ctx, ids, used); err != nil {
+		if err := s.usage.addBeside(ctx, ids, used); err != nil {
 			return err
 		}
 		unused := slices.DeleteFunc(ids, func(id index.ID) bool { return used[id] })
@@ -266,12 +264,12 @@ func (s *sharedDeleter) forgetUnused(ctx context.Context, ids []index.ID, e *era
 }
 
 // addBeside adds those of some series beside whose points this process has put what stands.
-func (s *sharedDeleter) addBeside(ctx context.Context, ids []index.ID, used map[index.ID]bool) error {
-	noted := slices.DeleteFunc(s.table.besideOf(ids), func(id index.ID) bool { return used[id] })
+func (u *usage) addBeside(ctx context.Context, ids []index.ID, used map[index.ID]bool) error {
+	noted := slices.DeleteFunc(u.table.besideOf(ids), func(id index.ID) bool { return used[id] })
 	if len(noted) == 0 {
 		return nil
 	}
-	stored, err := s.stored(ctx, noted)
+	stored, err := u.stored(ctx, noted)
 	if err != nil {
 		return fmt.Errorf("look what is stored of series: %w", err)
 	}
@@ -281,26 +279,26 @@ func (s *sharedDeleter) addBeside(ctx context.Context, ids []index.ID, used map[
 
 // writtenTo returns the series into which this process has written points that stand: in the head,
 // or in the row that it wrote last.
-func (s *sharedDeleter) writtenTo(ctx context.Context, ids []index.ID) (map[index.ID]bool, error) {
+func (u *usage) writtenTo(ctx context.Context, ids []index.ID) (map[index.ID]bool, error) {
 	used := map[index.ID]bool{}
 	var keys [][]byte
 	var of []index.ID
 	for _, id := range ids {
-		if s.buffer != nil && s.buffer.head.Any(uint32(id)) {
+		if u.buffer != nil && u.buffer.head.Any(uint32(id)) {
 			used[id] = true
 			continue
 		}
-		st := s.table.states.Of(id)
+		st := u.table.states.Of(id)
 		st.mu.Lock()
 		base := st.base
 		st.mu.Unlock()
 		if base > 0 {
-			of, keys = append(of, id), append(keys, s.table.layout.AppendRowKey(nil, []byte(s.table.index.TSUID(id)), base))
+			of, keys = append(of, id), append(keys, u.table.layout.AppendRowKey(nil, []byte(u.table.index.TSUID(id)), base))
 		}
 	}
 	for n := 0; n < len(keys); n += rowsPerRead {
 		part := keys[n:min(n+rowsPerRead, len(keys))]
-		rows, err := s.table.db.Get(ctx, s.table.name, schema.FamilyData, part)
+		rows, err := u.table.db.Get(ctx, u.table.name, schema.FamilyData, part)
 		if err != nil {
 			return nil, fmt.Errorf("look which series are written to: %w", err)
 		}
@@ -326,4 +324,21 @@ func (s *sharedDeleter) pass(ctx context.Context, e *journal.Entry) error {
 			return err
 		}
 	}
+}
+
+// lessons are the deletions of the journal as this process knows them.
+type lessons struct {
+	begun    atomic.Int64 // deletions of all processes that are not carried out
+	learning sync.Mutex   // guards all below
+	since    int64        // the journal was read up to this time of the engine's clock
+	readAt   time.Time    // when it was read last, by the clock of this process
+	learned  map[string]*lesson
+	again    []Deletion // parts of deletions to carry out once more; see replayFilter
+}
+
+// usage finds out which series have points.
+type usage struct {
+	table  *Table
+	buffer *buffer // nil: there is no log
+	stored func(ctx context.Context, ids []index.ID) (map[index.ID]bool, error)
 }

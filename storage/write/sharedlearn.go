@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"math"
 	"slices"
 	"time"
@@ -14,6 +15,7 @@ import (
 	"github.com/tsdbridge/tsdbridge/storage/index"
 	"github.com/tsdbridge/tsdbridge/storage/journal"
 	"github.com/tsdbridge/tsdbridge/storage/schema"
+	"github.com/tsdbridge/tsdbridge/storage/schema/own"
 )
 
 // run reads the journal from time to time, follows it, and carries out what other processes left
@@ -22,7 +24,7 @@ func (s *sharedDeleter) run(ctx context.Context) error {
 	var followed retry.Outcome
 	for {
 		if err := s.step(ctx); followed.Note(ctx, err) {
-			s.logger.Error("the deletions of other processes cannot be read, which is tried again; see /-/ready", "err", err)
+			s.reports.logger.Error("the deletions of other processes cannot be read, which is tried again; see /-/ready", "err", err)
 		}
 		if !retry.Sleep(ctx, journalEvery) {
 			return nil
@@ -32,7 +34,7 @@ func (s *sharedDeleter) run(ctx context.Context) error {
 
 // step is one round of run.
 func (s *sharedDeleter) step(ctx context.Context) error {
-	if s.buffer != nil && s.buffer.await(ctx) != nil {
+	if s.usage.buffer != nil && s.usage.buffer.await(ctx) != nil {
 		return nil
 	}
 	if err := s.learn(ctx); err != nil {
@@ -55,61 +57,61 @@ func (s *sharedDeleter) learn(ctx context.Context) error {
 
 // learnLocked is learn for a caller that holds Flusher.mu, if there is one.
 func (s *sharedDeleter) learnLocked(ctx context.Context) error {
-	s.learning.Lock()
-	defer s.learning.Unlock()
+	s.lessons.learning.Lock()
+	defer s.lessons.learning.Unlock()
 	begin := s.now()
-	late := !s.readAt.IsZero() && begin.Sub(s.readAt) > lateAfter
-	entries, bad, err := s.journal.Entries(ctx, s.since)
+	late := !s.lessons.readAt.IsZero() && begin.Sub(s.lessons.readAt) > lateAfter
+	entries, bad, err := s.journal.Entries(ctx, s.lessons.since)
 	if err != nil {
 		return err
 	}
-	s.warn(bad)
-	newest := s.since + journalMargin.Milliseconds()
+	s.reports.warn(bad)
+	newest := s.lessons.since + journalMargin.Milliseconds()
 	for _, e := range entries {
-		l := s.learned[string(e.Key)]
+		l := s.lessons.learned[string(e.Key)]
 		if l == nil {
 			l = &lesson{cut: math.MinInt64}
-			s.learned[string(e.Key)] = l
+			s.lessons.learned[string(e.Key)] = l
 		}
 		l.Entry = e
 		newest = max(newest, e.Time)
 		if e.Until <= l.cut {
 			continue
 		}
-		if err := s.passLost(s.cut(ctx, e, late)); err != nil {
+		if err := s.reports.passLost(s.cut(ctx, e, late)); err != nil {
 			return err
 		}
 		l.cut = e.Until
 	}
-	s.since, s.readAt = newest-journalMargin.Milliseconds(), begin
-	s.countBegun()
+	s.lessons.since, s.lessons.readAt = newest-journalMargin.Milliseconds(), begin
+	s.lessons.countBegun()
 	return nil
 }
 
 // countBegun counts the deletions that are not carried out. The caller holds learning.
-func (s *sharedDeleter) countBegun() {
+func (k *lessons) countBegun() {
 	n := int64(0)
-	for _, l := range s.learned {
-		if l.State == schema.DeletionBegun {
+	for _, l := range k.learned {
+		if l.State == own.DeletionBegun {
 			n++
 		}
 	}
-	s.begun.Store(n)
+	k.begun.Store(n)
 }
 
-func (s *sharedDeleter) warn(bad []error) {
+func (r *reports) warn(bad []error) {
 	for _, err := range bad {
-		s.logger.Error("a record of the journal of deletions cannot be read; run the same version of all adapters, a later one may have written it", "err", err)
+		r.logger.Error("a record of the journal of deletions cannot be read; run the same version of all adapters, a later one may have written it", "err", err)
 	}
 }
 
 // passLost tells of series of a deletion that the journal has lost, and goes on without them: points
 // wait for it to be read.
-func (s *sharedDeleter) passLost(err error) error {
+func (r *reports) passLost(err error) error {
 	if !errors.Is(err, journal.ErrLost) {
 		return err
 	}
-	s.logger.Error("a deletion is followed in part, and what it deletes of other series may come back; delete the same again", "err", err)
+	r.logger.Error("a deletion is followed in part, and what it deletes of other series may come back; delete the same again", "err", err)
 	return nil
 }
 
@@ -119,26 +121,26 @@ func (s *sharedDeleter) passLost(err error) error {
 // them itself. The caller holds learning.
 func (s *sharedDeleter) cut(ctx context.Context, e *journal.Entry, late bool) error {
 	s.table.stamps.see(e.Until + 1)
-	if s.buffer == nil {
+	if s.usage.buffer == nil {
 		return nil
 	}
 	return s.journal.Series(ctx, e, func(tsuids [][]byte) error {
-		ids := s.known(tsuids)
+		ids := s.table.known(tsuids)
 		s.order.Lock() // what was acknowledged is in the head
 		defer s.order.Unlock()
-		s.buffer.cut(ids, e.Start, e.End, e.Until)
+		s.usage.buffer.cut(ids, e.Start, e.End, e.Until)
 		if late && len(ids) > 0 {
-			s.again = append(s.again, Deletion{IDs: ids, Start: e.Start, End: e.End, until: e.Until})
+			s.lessons.again = append(s.lessons.again, Deletion{IDs: ids, Start: e.Start, End: e.End, until: e.Until})
 		}
 		return nil
 	})
 }
 
 // known returns those of some series that this process knows.
-func (s *sharedDeleter) known(tsuids [][]byte) []index.ID {
+func (t *Table) known(tsuids [][]byte) []index.ID {
 	ids := make([]index.ID, 0, len(tsuids))
 	for _, tsuid := range tsuids {
-		if id, ok := s.table.index.Lookup(tsuid); ok {
+		if id, ok := t.index.Lookup(tsuid); ok {
 			ids = append(ids, id)
 		}
 	}
@@ -166,29 +168,29 @@ func (d Deletion) within(hours []openHour) Deletion {
 
 // followAll forgets series that other processes have deleted.
 func (s *sharedDeleter) followAll(ctx context.Context) error {
-	for _, e := range s.unfollowed() {
+	for _, e := range s.lessons.unfollowed() {
 		err := s.journal.Series(ctx, e, func(tsuids [][]byte) error {
-			for some := range slices.Chunk(s.known(tsuids), rowsPerRead) {
+			for some := range slices.Chunk(s.table.known(tsuids), rowsPerRead) {
 				if err := s.followSome(ctx, some); err != nil {
 					return err
 				}
 			}
 			return nil
 		})
-		if err := s.passLost(err); err != nil {
+		if err := s.reports.passLost(err); err != nil {
 			return fmt.Errorf("follow the deletion of series: %w", err)
 		}
-		s.note(e, func(l *lesson) { l.followed = true })
+		s.lessons.note(e, func(l *lesson) { l.followed = true })
 	}
 	return nil
 }
 
 // unfollowed returns the deletions of series that this process has not followed.
-func (s *sharedDeleter) unfollowed() (all []*journal.Entry) {
-	s.learning.Lock()
-	defer s.learning.Unlock()
-	for _, l := range s.learned {
-		if l.Whole && l.State != schema.DeletionBegun && !l.followed {
+func (k *lessons) unfollowed() (all []*journal.Entry) {
+	k.learning.Lock()
+	defer k.learning.Unlock()
+	for _, l := range k.learned {
+		if l.Whole && l.State != own.DeletionBegun && !l.followed {
 			all = append(all, l.Entry)
 		}
 	}
@@ -196,10 +198,10 @@ func (s *sharedDeleter) unfollowed() (all []*journal.Entry) {
 }
 
 // note changes what this process knows of a deletion.
-func (s *sharedDeleter) note(e *journal.Entry, change func(l *lesson)) {
-	s.learning.Lock()
-	defer s.learning.Unlock()
-	if l := s.learned[string(e.Key)]; l != nil {
+func (k *lessons) note(e *journal.Entry, change func(l *lesson)) {
+	k.learning.Lock()
+	defer k.learning.Unlock()
+	if l := k.learned[string(e.Key)]; l != nil {
 		change(l)
 	}
 }
@@ -214,13 +216,13 @@ func (s *sharedDeleter) followSome(ctx context.Context, ids []index.ID) error {
 			return err
 		}
 		gone = slices.DeleteFunc(slices.Clone(ids), func(id index.ID) bool { return s.registry.Of(id).Exists() })
-		used, err = s.writtenTo(ctx, gone)
+		used, err = s.usage.writtenTo(ctx, gone)
 		return err
 	})
 	if err != nil {
 		return err
 	}
-	if err := s.addBeside(ctx, gone, used); err != nil { // nobody waits for this look
+	if err := s.usage.addBeside(ctx, gone, used); err != nil { // nobody waits for this look
 		return err
 	}
 	ids = slices.DeleteFunc(ids, func(id index.ID) bool { return !used[id] })
@@ -235,7 +237,7 @@ func (s *sharedDeleter) followSome(ctx context.Context, ids []index.ID) error {
 func (s *sharedDeleter) resume(ctx context.Context, before time.Time) error {
 	select {
 	case s.running <- struct{}{}:
-		defer s.free()
+		defer s.running.free()
 	default:
 		return nil // a deletion is under way; what is left waits
 	}
@@ -266,7 +268,7 @@ func (s *sharedDeleter) goOn(ctx context.Context, e *journal.Entry, before time.
 		return err
 	}
 	switch {
-	case e.State == schema.DeletionBegun:
+	case e.State == own.DeletionBegun:
 		_, err = s.carryOut(ctx, e, d, false)
 	case e.Done <= before.UnixMilli():
 		err = s.settle(ctx, e, d)
@@ -278,11 +280,11 @@ func (s *sharedDeleter) goOn(ctx context.Context, e *journal.Entry, before time.
 
 // due returns the deletions that this process may go on with.
 func (s *sharedDeleter) due(before time.Time) (due []*journal.Entry) {
-	s.learning.Lock()
-	defer s.learning.Unlock()
-	for _, l := range s.learned {
-		done := l.State == schema.DeletionDone
-		open := l.State == schema.DeletionBegun || done && l.Done <= before.UnixMilli() ||
+	s.lessons.learning.Lock()
+	defer s.lessons.learning.Unlock()
+	for _, l := range s.lessons.learned {
+		done := l.State == own.DeletionDone
+		open := l.State == own.DeletionBegun || done && l.Done <= before.UnixMilli() ||
 			done && !l.looked && s.journal.Mine(l.Entry) && l.Done <= s.now().Add(-soonAfter).UnixMilli()
 		if e := *l.Entry; open && s.journal.Free(&e) {
 			due = append(due, &e)
@@ -317,7 +319,7 @@ func (s *sharedDeleter) lookSoon(ctx context.Context, e *journal.Entry, d Deleti
 	if err := s.lookAgain(ctx, e, d); err != nil {
 		return err
 	}
-	s.note(e, func(l *lesson) { l.looked = true })
+	s.lessons.note(e, func(l *lesson) { l.looked = true })
 	return nil
 }
 
@@ -326,7 +328,7 @@ func (s *sharedDeleter) settle(ctx context.Context, e *journal.Entry, d Deletion
 	if err := s.lookAgain(ctx, e, d); err != nil {
 		return err
 	}
-	_, err := s.journal.Change(ctx, e, func(next *schema.Deletion) { next.State = schema.DeletionSettled })
+	_, err := s.journal.Change(ctx, e, func(next *own.Deletion) { next.State = own.DeletionSettled })
 	return err
 }
 
@@ -338,7 +340,7 @@ func (s *sharedDeleter) lookAgain(ctx context.Context, e *journal.Entry, d Delet
 		return err
 	}
 	if d.onlyEmpty() {
-		if err := s.findStored(ctx, d.IDs, r.shared); err != nil {
+		if err := s.usage.findStored(ctx, d.IDs, r.shared); err != nil {
 			return err
 		}
 	}
@@ -353,13 +355,13 @@ func (s *sharedDeleter) lookAgain(ctx context.Context, e *journal.Entry, d Delet
 
 // repeat carries out once more what a replay has found.
 func (s *sharedDeleter) repeat(ctx context.Context) error {
-	s.learning.Lock()
-	again := s.again
-	s.again = nil
-	s.learning.Unlock()
+	s.lessons.learning.Lock()
+	again := s.lessons.again
+	s.lessons.again = nil
+	s.lessons.learning.Unlock()
 	for i, d := range again {
 		if err := s.unrecorded(&d, d.until, false).all(ctx, d.IDs); err != nil {
-			s.repeatLater(again[i:])
+			s.lessons.repeatLater(again[i:])
 			return err
 		}
 	}
@@ -367,23 +369,28 @@ func (s *sharedDeleter) repeat(ctx context.Context) error {
 }
 
 // repeatLater has parts of deletions carried out once more.
-func (s *sharedDeleter) repeatLater(parts []Deletion) {
-	s.learning.Lock()
-	defer s.learning.Unlock()
-	s.again = append(s.again, parts...)
+func (k *lessons) repeatLater(parts []Deletion) {
+	k.learning.Lock()
+	defer k.learning.Unlock()
+	k.again = append(k.again, parts...)
 }
 
 // clean removes from the journal what no process needs any more.
 func (s *sharedDeleter) clean(ctx context.Context) error {
-	s.learning.Lock()
-	defer s.learning.Unlock()
-	for key, l := range s.learned {
+	s.lessons.learning.Lock()
+	defer s.lessons.learning.Unlock()
+	for key, l := range s.lessons.learned {
 		if s.journal.Old(l.Entry) {
 			if err := s.journal.Remove(ctx, l.Entry); err != nil {
 				return err
 			}
-			delete(s.learned, key)
+			delete(s.lessons.learned, key)
 		}
 	}
 	return nil
+}
+
+// reports tell an operator what of the journal cannot be followed.
+type reports struct {
+	logger *slog.Logger
 }

@@ -123,7 +123,7 @@ func (r *removal) erase(ctx context.Context) error {
 func (r *removal) eraseOnce(ctx context.Context, w *tableAppend, keys [][]byte) (again [][]byte, err error) {
 	e, t := r.shared, r.table
 	w.lockKeys(keys)
-	defer w.unlock()
+	defer w.held.unlock()
 	if err := r.findErased(ctx, w, keys); err != nil {
 		return nil, err
 	}
@@ -151,8 +151,7 @@ func (w *tableAppend) lockKeys(keys [][]byte) {
 	slices.Sort(ids)
 	for _, id := range slices.Compact(ids) {
 		st := w.table.states.Of(id)
-		st.mu.Lock()
-		w.locked = append(w.locked, st)
+		w.held.lock(st)
 	}
 }
 

@@ -37,7 +37,7 @@ func (s *sharedDeleter) newReplayFilter(ctx context.Context) (*replayFilter, err
 	err := s.untilRead(ctx, func() error {
 		entries, bad, err := s.journal.Entries(ctx, 0)
 		if err == nil {
-			s.warn(bad)
+			s.reports.warn(bad)
 		}
 		f.entries = entries
 		return err
@@ -55,7 +55,7 @@ func (f *replayFilter) sort() {
 func (s *sharedDeleter) seriesOf(ctx context.Context, e *journal.Entry) (all [][]byte, err error) {
 	err = s.untilRead(ctx, func() error {
 		all = nil
-		return s.passLost(s.journal.Series(ctx, e, func(tsuids [][]byte) error {
+		return s.reports.passLost(s.journal.Series(ctx, e, func(tsuids [][]byte) error {
 			all = append(all, tsuids...)
 			return nil
 		}))
@@ -69,7 +69,7 @@ func (s *sharedDeleter) untilRead(ctx context.Context, read func() error) error 
 	if !retry.Until(ctx, retry.Pauses{First: 100 * time.Millisecond, Longest: 10 * time.Second}, func() (done bool) {
 		err := read()
 		if outcome.Note(ctx, err) {
-			s.logger.Error("the deletions of all processes cannot be read, and the replay of the log waits for them; see /-/ready", "err", err)
+			s.reports.logger.Error("the deletions of all processes cannot be read, and the replay of the log waits for them; see /-/ready", "err", err)
 		}
 		return err == nil
 	}) {
@@ -137,11 +137,11 @@ func (f *replayFilter) lose(n int, h openHour) {
 // what is acknowledged from now on is later.
 func (s *sharedDeleter) replayed(f *replayFilter) {
 	s.table.stamps.see(f.until() + 1)
-	s.repeatLater(f.repeat())
-	s.learning.Lock()
-	defer s.learning.Unlock()
+	s.lessons.repeatLater(f.repeat())
+	s.lessons.learning.Lock()
+	defer s.lessons.learning.Unlock()
 	for _, e := range f.entries {
-		s.learned[string(e.Key)] = &lesson{Entry: e, cut: e.Until}
+		s.lessons.learned[string(e.Key)] = &lesson{Entry: e, cut: e.Until}
 	}
 }
 

@@ -10,6 +10,7 @@ import (
 	"github.com/tsdbridge/tsdbridge/storage/index"
 	"github.com/tsdbridge/tsdbridge/storage/journal"
 	"github.com/tsdbridge/tsdbridge/storage/schema"
+	"github.com/tsdbridge/tsdbridge/storage/schema/own"
 )
 
 // A filter leaves out what each deletion deletes and nothing else, although records are not in the
@@ -30,7 +31,7 @@ func TestReplayFilter(t *testing.T) {
 		of, read := map[*journal.Entry][]int{}, map[*journal.Entry]int{}
 		for range r.IntN(6) {
 			start := r.Int64N(50)
-			e := &journal.Entry{Deletion: schema.Deletion{Start: start, End: start + r.Int64N(50), Until: r.Int64N(100)}}
+			e := &journal.Entry{Deletion: own.Deletion{Start: start, End: start + r.Int64N(50), Until: r.Int64N(100)}}
 			f.entries, of[e] = append(f.entries, e), r.Perm(4)[:1+r.IntN(3)]
 		}
 		f.series = func(_ context.Context, e *journal.Entry) (all [][]byte, err error) {

@@ -9,10 +9,12 @@ import (
 	"slices"
 
 	"github.com/tsdbridge/tsdbridge/storage"
+	"github.com/tsdbridge/tsdbridge/storage/columns"
 	"github.com/tsdbridge/tsdbridge/storage/index"
 	"github.com/tsdbridge/tsdbridge/storage/kv"
 	"github.com/tsdbridge/tsdbridge/storage/row"
 	"github.com/tsdbridge/tsdbridge/storage/schema"
+	"github.com/tsdbridge/tsdbridge/storage/schema/own"
 )
 
 // put returns when the table has a batch, which must be valid.
@@ -22,7 +24,7 @@ func (t *Table) put(ctx context.Context, b *storage.Batch) error {
 	w.reset(t)
 	w.load(b)
 	w.lock()
-	defer w.unlock()
+	defer w.held.unlock()
 	w.groupRows()
 	if err := w.build(ctx); err != nil {
 		return err
@@ -42,17 +44,17 @@ type tableAppend struct {
 	table   *Table
 	batch   *storage.Batch
 	entries []entry
-	locked  []*state
+	held    locks
 	rows    []rowWrite
 	points  []schema.Point
-	objects []schema.Object
+	objects []own.Object
 	content row.Row
 	keys    []byte // the row keys, one after the other
 	puts    []kv.Mutation
 	changes []changedRow  // in place of puts: made only while their rows are as they were read
 	coded   []kv.CodedRow // of a flush: rows that are put in addition to puts
 
-	decoder schema.ColumnDecoder
+	decoder columns.Decoder
 
 	reconciler row.Reconciler // of shared tables
 	flush      bool           // the rows were acknowledged before: their ages tell when
@@ -72,13 +74,13 @@ type rowWrite struct {
 	state   *state
 	base    uint32
 	points  []schema.Point
-	objects []schema.Object
+	objects []own.Object
 	// in place of points and objects: the row as the engine keeps it, and the offsets of the points
 	// at its ends
 	coded       []byte
 	first, last uint32
 	// when the samples were acknowledged, on shared tables, if that is over
-	ages                   []schema.Age
+	ages                   []own.Age
 	key                    []byte
 	put                    []kv.Put // what a shared table was given of it
 	lastSample, lastObject int32    // after the write
@@ -90,7 +92,7 @@ func (w *tableAppend) reset(s *Table) {
 	clear(w.coded)
 	clear(w.changes)
 	*w = tableAppend{
-		table: s, entries: w.entries[:0], locked: w.locked[:0], rows: w.rows[:0], points: w.points[:0],
+		table: s, entries: w.entries[:0], held: locks{w.held.locked[:0]}, rows: w.rows[:0], points: w.points[:0],
 		objects: w.objects[:0], keys: w.keys[:0], puts: w.puts[:0], coded: w.coded[:0], content: w.content, decoder: w.decoder, reconciler: w.reconciler,
 		changes: w.changes[:0],
 	}
@@ -118,18 +120,22 @@ func (w *tableAppend) lock() {
 	for _, e := range w.entries {
 		if e.ref != last {
 			st := w.table.states.Of(index.IDOf(e.ref))
-			st.mu.Lock()
-			w.locked = append(w.locked, st)
+			w.held.lock(st)
 			last = e.ref
 		}
 	}
 }
 
-func (w *tableAppend) unlock() {
-	for _, st := range w.locked {
+func (l *locks) lock(st *state) {
+	st.mu.Lock()
+	l.locked = append(l.locked, st)
+}
+
+func (l *locks) unlock() {
+	for _, st := range l.locked {
 		st.mu.Unlock()
 	}
-	w.locked = w.locked[:0]
+	l.locked = l.locked[:0]
 }
 
 // groupRows cuts the sorted entries into rows.
@@ -147,7 +153,7 @@ func (w *tableAppend) groupRows() {
 		if i == 0 || w.entries[i-1].ref != first.ref {
 			series++
 		}
-		w.addRow(first.ref, w.locked[series], base, w.entries[i:j])
+		w.addRow(first.ref, w.held.locked[series], base, w.entries[i:j])
 		i = j
 	}
 }
@@ -164,14 +170,14 @@ func (w *tableAppend) addRow(ref storage.Ref, st *state, base uint32, entries []
 			continue
 		}
 		o := &w.batch.Objects[int(e.n)-len(w.batch.Refs)]
-		n := schema.Object{Offset: offset, Kind: o.Kind, Data: o.Data}
+		n := own.Object{Offset: offset, Kind: o.Kind, Data: o.Data}
 		if n.Kind == storage.KindExemplar || !w.superseded(entries[i+1:], e.time, n.Kind) {
 			w.objects = append(w.objects, n)
 		}
 	}
 	objects := w.objects[firstObject:]
 	slices.SortFunc(objects, row.CompareObjects)
-	w.objects = w.objects[:firstObject+len(slices.CompactFunc(objects, func(a, b schema.Object) bool { return row.CompareObjects(a, b) == 0 }))]
+	w.objects = w.objects[:firstObject+len(slices.CompactFunc(objects, func(a, b own.Object) bool { return row.CompareObjects(a, b) == 0 }))]
 	w.rows = append(w.rows, rowWrite{ref: ref, state: st, base: base, points: w.points[firstPoint:], objects: w.objects[firstObject:]})
 }
 
@@ -187,7 +193,7 @@ func (w *tableAppend) addPoint(offset uint32, n int) {
 		w.points = append(w.points, p)
 		return
 	}
-	w.objects = append(w.objects, schema.FloatObject(offset, value))
+	w.objects = append(w.objects, own.FloatObject(offset, value))
 }
 
 // superseded reports whether a later entry of the batch stands in place of a datum of a kind at
@@ -198,16 +204,16 @@ func (w *tableAppend) superseded(later []entry, time int64, kind storage.Kind) b
 		if e.time != time {
 			return false
 		}
-		if row.Replaces(w.kindOf(e), kind) {
+		if row.Replaces(kindOf(w.batch, e), kind) {
 			return true
 		}
 	}
 	return false
 }
 
-func (w *tableAppend) kindOf(e entry) storage.Kind {
-	if n := int(e.n) - len(w.batch.Refs); n >= 0 {
-		return w.batch.Objects[n].Kind
+func kindOf(b *storage.Batch, e entry) storage.Kind {
+	if n := int(e.n) - len(b.Refs); n >= 0 {
+		return b.Objects[n].Kind
 	}
 	return row.Number // or a float that is an object: both are the sample
 }
@@ -468,4 +474,9 @@ func (w *tableAppend) keepDays(ctx context.Context) error {
 		return fmt.Errorf("write the days of %d series: %w", len(wider), err)
 	}
 	return nil
+}
+
+// locks are the states of series that an append holds, in the order of their refs.
+type locks struct {
+	locked []*state
 }

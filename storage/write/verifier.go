@@ -149,7 +149,7 @@ func (t *Table) verifySome(ctx context.Context, some []unverified) error {
 	defer t.appends.Put(w)
 	w.reset(t)
 	w.lockRows(some)
-	defer w.unlock()
+	defer w.held.unlock()
 	w.makeKeys()
 	if err := w.keepContested(ctx); err != nil {
 		return err
@@ -164,8 +164,7 @@ func (w *tableAppend) lockRows(some []unverified) {
 	for i, u := range some {
 		st := w.table.states.Of(u.id)
 		if i == 0 || some[i-1].id != u.id {
-			st.mu.Lock()
-			w.locked = append(w.locked, st)
+			w.held.lock(st)
 		}
 		if st.unverified == u.base+1 {
 			st.unverified = 0

@@ -1,3 +1,6 @@
+// Package write is the write path of a store: it puts points into the rows of the data table, or
+// first into a log and the head, from which whole rows are put later. It also deletes rows that are
+// too old. It registers no series and answers no query.
 package write
 
 import (
@@ -17,6 +20,7 @@ import (
 	"github.com/tsdbridge/tsdbridge/storage/index"
 	"github.com/tsdbridge/tsdbridge/storage/kv"
 	"github.com/tsdbridge/tsdbridge/storage/schema"
+	"github.com/tsdbridge/tsdbridge/storage/schema/own"
 )
 
 // Options are what a Writer needs.
@@ -122,7 +126,7 @@ func New(o Options) (*Writer, error) {
 	w.flusher = &Flusher{db: o.DB, buffer: w.buffer, table: w.table, deleter: w.deleter, shared: w.shared, metrics: metrics}
 	w.deleter.open(w.buffer, &w.flusher.mu)
 	if w.shared != nil {
-		w.shared.buffer, w.shared.flushing = w.buffer, &w.flusher.mu
+		w.shared.usage.buffer, w.shared.flushing = w.buffer, &w.flusher.mu
 	}
 	return w, nil
 }
@@ -184,9 +188,6 @@ func (w *Writer) NoteNew(id index.ID) bool { return w.table.NoteNew(id) }
 // FlushAll finishes all deletions and puts all rows of the head into the table.
 func (w *Writer) FlushAll(ctx context.Context) error { return w.flusher.FlushAll(ctx) }
 
-// FlushDue puts the rows of the head into the table that are due.
-func (w *Writer) FlushDue(ctx context.Context) error { return w.flusher.Flush(ctx, w.flusher.due()) }
-
 // Head has the points that are not in the table yet; nil: all are.
 func (w *Writer) Head() *head.Head {
 	if w.buffer == nil {
@@ -196,36 +197,7 @@ func (w *Writer) Head() *head.Head {
 }
 
 // Ages returns when what is in a row of the head was acknowledged; of shared tables alone.
-func (w *Writer) Ages(r head.Row) []schema.Age { return w.buffer.agesOf(r) }
-
-// FinishDeletions finishes the deletions that an error or the end of the last process has left
-// unfinished, as Run does.
-func (w *Writer) FinishDeletions(ctx context.Context) error {
-	_, err := w.deleter.finishLeft(ctx)
-	return err
-}
-
-// DeleteOld deletes what is older than the retention.
-func (w *Writer) DeleteOld(ctx context.Context) error { return w.retention.pass(ctx) }
-
-// VerifyAll looks at all rows that were put without being read.
-func (w *Writer) VerifyAll(ctx context.Context) error {
-	return w.table.verifyRows(ctx, w.table.now().Add(everything))
-}
-
-// FollowDeletions follows the deletions of other processes, carries out what they left unfinished,
-// and looks once more at the rows of all that are done. It waits for a deletion that Run carries out.
-func (w *Writer) FollowDeletions(ctx context.Context) error {
-	err := w.shared.step(ctx)
-	if taken := w.shared.take(ctx); taken != nil {
-		return errors.Join(err, taken)
-	}
-	defer w.shared.free()
-	return errors.Join(err, w.shared.learn(ctx), w.shared.goOnAll(ctx, w.o.Now().Add(everything)))
-}
-
-// VerifyDue looks at the rows that are due to be.
-func (w *Writer) VerifyDue(ctx context.Context) error { return w.table.verifyRows(ctx, w.table.now()) }
+func (w *Writer) Ages(r head.Row) []own.Age { return w.buffer.agesOf(r) }
 
 // Unfinished reports whether a deletion has begun and is not finished, on tables that no other process writes to.
 func (w *Writer) Unfinished() bool { return w.deleter.count.Load() > 0 }
@@ -247,7 +219,47 @@ func (w *Writer) Replayed() error {
 func (w *Writer) unfinished() float64 {
 	n := w.deleter.count.Load()
 	if w.shared != nil {
-		n += w.shared.begun.Load()
+		n += w.shared.lessons.begun.Load()
 	}
 	return float64(n)
+}
+
+// Steps does at once what Run does from time to time. Tests use it.
+type Steps struct{ w *Writer }
+
+// Steps returns what Run does.
+func (w *Writer) Steps() Steps { return Steps{w} }
+
+// FlushDue puts the rows of the head into the table that are due.
+func (s Steps) FlushDue(ctx context.Context) error { return s.w.flusher.Flush(ctx, s.w.flusher.due()) }
+
+// FinishDeletions finishes the deletions that an error or the end of the last process has left
+// unfinished, as Run does.
+func (s Steps) FinishDeletions(ctx context.Context) error {
+	_, err := s.w.deleter.finishLeft(ctx)
+	return err
+}
+
+// DeleteOld deletes what is older than the retention.
+func (s Steps) DeleteOld(ctx context.Context) error { return s.w.retention.pass(ctx) }
+
+// VerifyAll looks at all rows that were put without being read.
+func (s Steps) VerifyAll(ctx context.Context) error {
+	return s.w.table.verifyRows(ctx, s.w.table.now().Add(everything))
+}
+
+// VerifyDue looks at the rows that are due to be.
+func (s Steps) VerifyDue(ctx context.Context) error {
+	return s.w.table.verifyRows(ctx, s.w.table.now())
+}
+
+// FollowDeletions follows the deletions of other processes, carries out what they left unfinished,
+// and looks once more at the rows of all that are done. It waits for a deletion that Run carries out.
+func (s Steps) FollowDeletions(ctx context.Context) error {
+	err := s.w.shared.step(ctx)
+	if taken := s.w.shared.running.take(ctx); taken != nil {
+		return errors.Join(err, taken)
+	}
+	defer s.w.shared.running.free()
+	return errors.Join(err, s.w.shared.learn(ctx), s.w.shared.goOnAll(ctx, s.w.o.Now().Add(everything)))
 }

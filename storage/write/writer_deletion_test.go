@@ -100,6 +100,7 @@ func (l *ledger) points(s *scribe, hours int64) {
 // scribe is a writer of a ledger, and the room above it.
 type scribe struct {
 	*write.Writer
+	write.Steps
 	l        *ledger
 	o        write.Options
 	disk     *logtest.Disk
@@ -165,7 +166,7 @@ func (s *scribe) start() {
 	ctx, end := context.WithCancel(context.WithoutCancel(t.Context()))
 	done := make(chan error, 1)
 	go func() { done <- w.Run(ctx) }()
-	s.Writer = w
+	s.Writer, s.Steps = w, w.Steps()
 	s.stop = sync.OnceFunc(func() {
 		end()
 		if err := <-done; err != nil {

@@ -20,7 +20,7 @@ func (l *Late) passes(to int64) {
 // fillLate fills intervals anew whose points have changed.
 func (f *Filler) fillLate(ctx context.Context) error {
 	var l look
-	if f.shared() {
+	if f.o.shared() {
 		var err error
 		if l, err = f.findLate(ctx); err != nil {
 			return err
@@ -41,7 +41,7 @@ func (f *Filler) fillLate(ctx context.Context) error {
 
 // again fills the intervals of a task that notes are about.
 func (f *Filler) again(ctx context.Context, t *task, n *notes) error {
-	rule, interval := f.ruleOf(t)
+	rule, interval := f.o.ruleOf(t)
 	spans := map[uint32]*lateHour{} // by the begins of intervals, or hours if these are longer
 	span := uint32(max(interval.Seconds, schema.RowSeconds))
 	for base, h := range n.hours {
@@ -83,7 +83,7 @@ func (f *Filler) againSpan(ctx context.Context, rule *Rule, w work, changed *lat
 	// Series are found whenever they had points: of some all have been deleted. On shared tables, whose index knows no
 	// times, a search of all rows is spared.
 	start, end := int64(0), int64(storage.MaxTime)
-	if f.shared() {
+	if f.o.shared() {
 		start, end = int64(w.from)*1000, f.lastOf(w.to)
 	}
 	metrics, err := f.changedMetrics(ctx, changed, start, end)
@@ -137,7 +137,7 @@ func (f *Filler) changedMetrics(ctx context.Context, changed *lateHour, start, e
 func (f *Filler) measure() {
 	lag := 0.0
 	for _, t := range f.state.Tasks {
-		rule, interval := f.ruleOf(t)
+		rule, interval := f.o.ruleOf(t)
 		lag = max(lag, float64(before(f.o.Now(), rule.Delay, interval))-float64(t.Done))
 	}
 	f.metrics.lag.Set(lag)

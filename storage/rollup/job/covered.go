@@ -5,6 +5,7 @@ import (
 	"context"
 	"maps"
 	"slices"
+	"sync/atomic"
 
 	"github.com/tsdbridge/tsdbridge/storage"
 	"github.com/tsdbridge/tsdbridge/storage/rollup"
@@ -18,14 +19,19 @@ type covered struct {
 	from, to uint32 // seconds; to is no longer in it
 }
 
+// coverage is what tasks have filled, for those who read it.
+type coverage struct {
+	covered atomic.Pointer[[]covered]
+}
+
 // publish tells readers what is filled. It needs mu.
 func (f *Filler) publish() {
-	if !f.windows() {
+	if !f.o.windows() {
 		return
 	}
 	var list []covered
 	for _, t := range f.state.Tasks {
-		rule, interval := f.ruleOf(t)
+		rule, interval := f.o.ruleOf(t)
 		list = append(list, covered{rule, interval, t.From, t.Done})
 	}
 	f.covered.Store(&list)
@@ -48,8 +54,8 @@ func (f *Filler) Covers(q *storage.WindowQuery) int64 {
 
 // covering returns the longest interval that windows of a query can be made of, of which at least half is filled
 // by some rule; nil: there is none.
-func (f *Filler) covering(q *storage.WindowQuery) (longest *rollup.Interval) {
-	list := f.covered.Load()
+func (v *coverage) covering(q *storage.WindowQuery) (longest *rollup.Interval) {
+	list := v.covered.Load()
 	if list == nil {
 		return nil
 	}

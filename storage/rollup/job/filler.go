@@ -9,7 +9,6 @@ import (
 	"log/slog"
 	"slices"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -79,7 +78,7 @@ type Filler struct {
 	// deleting is held by deletions of points, and by whoever reads points and puts values of them.
 	deleting sync.RWMutex
 
-	covered atomic.Pointer[[]covered] // what is filled, for those who read it
+	coverage
 
 	mu     sync.Mutex // held during a look; guards the rest
 	loaded bool
@@ -96,7 +95,7 @@ func New(o Options) *Filler {
 	_, _ = rand.Read(id) // never fails
 	f := &Filler{o: o, owner: hex.EncodeToString(id), metrics: newMetrics(o.Registerer)}
 	f.late = &Late{o: &f.o}
-	if f.shared() {
+	if f.o.shared() {
 		f.journal = journal.New(o.DB, o.Table, o.Now)
 	} else {
 		f.late.table = o.Table
@@ -112,15 +111,15 @@ func New(o Options) *Filler {
 }
 
 // shared reports whether other processes write to the tables.
-func (f *Filler) shared() bool { return !f.o.DB.Exclusive }
+func (o *Options) shared() bool { return !o.DB.Exclusive }
 
 // windows reports whether the intervals get windows. These must be as exact as the points themselves, which takes
 // that all changes of points are noted before they are there.
-func (f *Filler) windows() bool { return !f.shared() }
+func (o *Options) windows() bool { return !o.shared() }
 
 // lastOf returns the time of the last point, in milliseconds, that matters to the intervals before a time.
 func (f *Filler) lastOf(to uint32) int64 {
-	if f.windows() {
+	if f.o.windows() {
 		return int64(to) * 1000
 	}
 	return int64(to)*1000 - 1
@@ -129,7 +128,7 @@ func (f *Filler) lastOf(to uint32) int64 {
 // Late returns where late points of this process are noted; nil on shared tables, where they are found by
 // their stamps.
 func (f *Filler) Late() *Late {
-	if f == nil || f.shared() {
+	if f == nil || f.o.shared() {
 		return nil
 	}
 	return f.late
@@ -203,12 +202,12 @@ func (f *Filler) Look(ctx context.Context) (more bool, err error) {
 
 // begin reads the state, and on shared tables takes the lease.
 func (f *Filler) begin(ctx context.Context) error {
-	if !f.loaded || f.shared() {
+	if !f.loaded || f.o.shared() {
 		if err := f.load(ctx); err != nil {
 			return err
 		}
 	}
-	if !f.shared() {
+	if !f.o.shared() {
 		if !f.loaded {
 			if err := f.late.load(ctx); err != nil {
 				return err
@@ -230,9 +229,9 @@ func (f *Filler) begin(ctx context.Context) error {
 }
 
 // ruleOf returns the rule and the interval of a task.
-func (f *Filler) ruleOf(t *task) (*Rule, *rollup.Interval) {
-	for n := range f.o.Rules {
-		if rule := &f.o.Rules[n]; rule.Name == t.Rule {
+func (o *Options) ruleOf(t *task) (*Rule, *rollup.Interval) {
+	for n := range o.Rules {
+		if rule := &o.Rules[n]; rule.Name == t.Rule {
 			for _, i := range rule.Intervals {
 				if i.Name == t.Interval {
 					return rule, i
@@ -247,7 +246,7 @@ func (f *Filler) ruleOf(t *task) (*Rule, *rollup.Interval) {
 func (f *Filler) fillClosed(ctx context.Context) (more bool, err error) {
 	end := time.Now().Add(atOnce)
 	for _, t := range f.state.Tasks {
-		rule, interval := f.ruleOf(t)
+		rule, interval := f.o.ruleOf(t)
 		closed := before(f.o.Now(), rule.Delay, interval)
 		for t.Done < closed {
 			if time.Now().After(end) {
@@ -275,7 +274,7 @@ func (f *Filler) fillClosed(ctx context.Context) (more bool, err error) {
 
 // fillTask fills the intervals from where a task is to before a time, metric by metric.
 func (f *Filler) fillTask(ctx context.Context, t *task, to uint32) error {
-	rule, interval := f.ruleOf(t)
+	rule, interval := f.o.ruleOf(t)
 	start, end := int64(t.Done)*1000, f.lastOf(to)
 	metrics, err := f.o.Catalog.NamedMetrics(ctx, start, end)
 	if err != nil {

@@ -10,6 +10,7 @@ import (
 	"github.com/tsdbridge/tsdbridge/storage"
 	"github.com/tsdbridge/tsdbridge/storage/kv"
 	"github.com/tsdbridge/tsdbridge/storage/schema"
+	"github.com/tsdbridge/tsdbridge/storage/schema/own"
 )
 
 // Late notes the hours of points that change after their intervals may have been filled. It is safe for
@@ -75,7 +76,7 @@ func (n *notes) note(base uint32, metric, tsuid string) []byte {
 			n.count -= 1 + len(m.series)
 		}
 		h.all, h.metrics = true, nil
-		return schema.FillLateQualifier("", "")
+		return own.FillLateQualifier("", "")
 	}
 	m := h.metrics[metric]
 	if m == nil {
@@ -89,11 +90,11 @@ func (n *notes) note(base uint32, metric, tsuid string) []byte {
 	case tsuid == "" || len(m.series) >= mostSeries:
 		n.count -= len(m.series)
 		m.all, m.series = true, nil
-		return schema.FillLateQualifier(metric, "")
+		return own.FillLateQualifier(metric, "")
 	}
 	m.series[tsuid] = true
 	n.count++
-	return schema.FillLateQualifier("", tsuid)
+	return own.FillLateQualifier("", tsuid)
 }
 
 // each calls visit for each note.
@@ -228,7 +229,7 @@ func (l *Late) put(ctx context.Context, list []late, durable bool) error {
 			l.owed = map[uint32]*kv.Mutation{}
 		}
 		if l.owed[one.base] == nil {
-			l.owed[one.base] = &kv.Mutation{Key: schema.FillLateKey(l.generation, one.base)}
+			l.owed[one.base] = &kv.Mutation{Key: own.FillLateKey(l.generation, one.base)}
 		}
 		m := l.owed[one.base]
 		m.Puts = append(m.Puts, kv.Put{Qualifier: q, Value: []byte{1}})
@@ -311,7 +312,7 @@ func (l *Late) done(ctx context.Context, t taken) error {
 		return nil
 	}
 	const atOnce = 1024
-	start, stop := schema.FillLate(t.generation)
+	start, stop := own.FillLate(t.generation)
 	var rows []kv.Mutation
 	apply := func() error {
 		err := l.o.DB.Put(ctx, l.table, schema.FamilyData, rows)
@@ -336,19 +337,19 @@ func (l *Late) done(ctx context.Context, t taken) error {
 
 // load reads the notes of earlier processes.
 func (l *Late) load(ctx context.Context) error {
-	start, stop := schema.FillLate(math.MaxUint64 - 1)
+	start, stop := own.FillLate(math.MaxUint64 - 1)
 	var found taken
 	for row, err := range l.o.DB.Scan(ctx, kv.Scan{Table: l.table, Family: schema.FamilyData, Start: start, Stop: stop}) {
 		if err != nil {
 			return fmt.Errorf("read the notes of late points in %s: %w", l.table, err)
 		}
-		generation, base, ok := schema.ParseFillLateKey(row.Key)
+		generation, base, ok := own.ParseFillLateKey(row.Key)
 		if !ok {
 			continue
 		}
 		found.generation = generation
 		for _, c := range row.Cells {
-			if metric, tsuid, ok := schema.ParseFillLateQualifier(c.Qualifier); ok {
+			if metric, tsuid, ok := own.ParseFillLateQualifier(c.Qualifier); ok {
 				if tsuid != "" {
 					metric = tsuid[:min(len(tsuid), l.o.Layout.MetricWidth)]
 				}

@@ -51,7 +51,7 @@ func (f *Filler) findLate(ctx context.Context) (look, error) {
 // filledRange returns the hours in which late points count, seconds; to is no longer one.
 func (f *Filler) filledRange() (from, to uint32) {
 	for n, t := range f.state.Tasks {
-		rule, interval := f.ruleOf(t)
+		rule, interval := f.o.ruleOf(t)
 		first := max(t.From, before(f.o.Now(), rule.Back, interval))
 		if first -= first % schema.RowSeconds; n == 0 || first < from {
 			from = first

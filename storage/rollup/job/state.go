@@ -10,6 +10,7 @@ import (
 
 	"github.com/tsdbridge/tsdbridge/storage/kv"
 	"github.com/tsdbridge/tsdbridge/storage/schema"
+	"github.com/tsdbridge/tsdbridge/storage/schema/own"
 )
 
 // A state is how far the filling is. It stands in one cell.
@@ -48,7 +49,7 @@ const (
 var errLeaseLost = errors.New("another process has taken over")
 
 func (f *Filler) column() kv.Column {
-	return kv.Column{Table: f.o.Table, Family: schema.FamilyData, Row: schema.FillStateKey(), Qualifier: []byte(schema.FillQualifier)}
+	return kv.Column{Table: f.o.Table, Family: schema.FamilyData, Row: own.FillStateKey(), Qualifier: []byte(own.FillQualifier)}
 }
 
 // load reads the state, and fits it to the rules: what is new begins at its beginning, and what is no longer
@@ -83,10 +84,10 @@ func (f *Filler) load(ctx context.Context) error {
 			first := before(now, rule.Back, i)
 			t := was[[2]string{rule.Name, i.Name}]
 			// a rule that goes further back than before begins anew; its first intervals may have begun since
-			if t == nil || t.From > first && t.From-first > daySeconds || t.Done%uint32(i.Seconds) != 0 || f.windows() && !t.Windows {
+			if t == nil || t.From > first && t.From-first > daySeconds || t.Done%uint32(i.Seconds) != 0 || f.o.windows() && !t.Windows {
 				t = &task{Rule: rule.Name, Interval: i.Name, From: first, Done: first}
 			}
-			t.Windows = f.windows()
+			t.Windows = f.o.windows()
 			f.late.passes(f.lastOf(t.Done) + 1) // whatever the clock says now
 			f.state.Tasks = append(f.state.Tasks, t)
 		}
@@ -98,7 +99,7 @@ func (f *Filler) load(ctx context.Context) error {
 // writes it after the values that it tells of, in the order of the engine.
 func (f *Filler) save(ctx context.Context) error {
 	f.saved = f.o.Now()
-	if f.shared() {
+	if f.o.shared() {
 		f.state.Owner, f.state.Until = f.owner, f.saved.Add(leaseTime).UnixMilli()
 	}
 	record, err := json.Marshal(&f.state)
@@ -106,7 +107,7 @@ func (f *Filler) save(ctx context.Context) error {
 		return err
 	}
 	c := f.column()
-	if !f.shared() {
+	if !f.o.shared() {
 		m := kv.Mutation{Key: c.Row, Puts: []kv.Put{{Qualifier: c.Qualifier, Value: record}}}
 		if err = f.o.DB.Put(ctx, c.Table, c.Family, []kv.Mutation{m}); err == nil {
 			f.record = record
@@ -139,7 +140,7 @@ func (f *Filler) failedState(err error) error {
 
 // Forget deletes the state: late points are not noted, so that nothing is known of the tables afterwards.
 func Forget(ctx context.Context, db *kv.Engine, table string) error {
-	key := schema.FillStateKey()
+	key := own.FillStateKey()
 	rows, err := db.Get(ctx, table, schema.FamilyData, [][]byte{key})
 	if err != nil || len(rows[0].Cells) == 0 {
 		return err

@@ -76,7 +76,7 @@ func (p *part) run(ctx context.Context) error {
 	if err := f.o.Ready(); err != nil { // a deletion has failed, and is to be finished
 		return err
 	}
-	q := storage.Query{Start: int64(w.from) * 1000, End: f.lastOf(w.to), Samples: true, Integers: true, Histograms: f.windows()}
+	q := storage.Query{Start: int64(w.from) * 1000, End: f.lastOf(w.to), Samples: true, Integers: true, Histograms: f.o.windows()}
 	for _, s := range w.series {
 		q.Refs = append(q.Refs, s.Ref)
 	}
@@ -106,7 +106,7 @@ func (p *part) run(ctx context.Context) error {
 // filled returns the values of the intervals of a series, and their windows.
 func (p *part) filled(points *storage.Points) []rollup.Filled {
 	w := &p.work
-	if !p.filler.windows() {
+	if !p.filler.o.windows() {
 		return filled(points, w.interval)
 	}
 	made := windows(points, w.interval, int64(w.from)*1000, int64(w.to)*1000)
@@ -131,7 +131,7 @@ func (p *part) add(ctx context.Context, ref storage.Ref, values []rollup.Filled)
 func (p *part) put(ctx context.Context) error {
 	f := p.filler
 	done, err := f.o.Rollups.Replace(ctx, &rollup.Replacement{
-		Interval: p.work.interval, Aggregations: Aggregations(), Windows: f.windows(), Erase: p.work.erase, Contents: p.contents,
+		Interval: p.work.interval, Aggregations: Aggregations(), Windows: f.o.windows(), Erase: p.work.erase, Contents: p.contents,
 	})
 	intervals := 0
 	for i := range p.contents {
