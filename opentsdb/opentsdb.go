@@ -13,28 +13,27 @@ import (
 	"crypto/tls"
 	"errors"
 	"fmt"
-	"log/slog"
-	"net/http"
-	"slices"
-	"strconv"
-	"sync/atomic"
-	"time"
-
 	"github.com/go-chi/chi/v5"
 	"github.com/klauspost/compress/gzhttp"
 	"github.com/prometheus/client_golang/prometheus"
-
 	"github.com/tsdbridge/tsdbridge/internal/budget"
 	"github.com/tsdbridge/tsdbridge/internal/explain"
 	"github.com/tsdbridge/tsdbridge/internal/netserver"
 	"github.com/tsdbridge/tsdbridge/internal/rejections"
 	"github.com/tsdbridge/tsdbridge/internal/running"
 	"github.com/tsdbridge/tsdbridge/opentsdb/api"
+	"github.com/tsdbridge/tsdbridge/opentsdb/httpapi"
 	"github.com/tsdbridge/tsdbridge/opentsdb/put"
 	"github.com/tsdbridge/tsdbridge/opentsdb/query"
 	"github.com/tsdbridge/tsdbridge/storage"
 	"github.com/tsdbridge/tsdbridge/storage/schema"
 	"github.com/tsdbridge/tsdbridge/tree"
+	"log/slog"
+	"net/http"
+	"slices"
+	"strconv"
+	"sync/atomic"
+	"time"
 )
 
 // A Catalog knows series and their UIDs; that of a store is one.
@@ -242,7 +241,7 @@ func (o Options) editTimeout() time.Duration {
 	return put.Outlasting(o.Timeout, o.StoreTimeout)
 }
 
-func (o Options) origins() *api.Origins { return api.NewOrigins(o.CORSDomains, o.CORSHeaders) }
+func (o Options) origins() *httpapi.Origins { return httpapi.NewOrigins(o.CORSDomains, o.CORSHeaders) }
 
 // compressed compresses long answers for clients that take gzip.
 func compressed(h http.Handler) http.Handler { return gzhttp.GzipHandler(h) }
@@ -411,7 +410,7 @@ func (s *Server) dropAsked() {
 }
 
 // statistics are those of the port, by the names of a TSD.
-func (s *Server) statistics() []api.Statistic {
+func (s *Server) statistics() []httpapi.Statistic {
 	if s.listener == nil {
 		return nil
 	}

@@ -37,27 +37,27 @@ var (
 )
 
 // annotation answers /api/annotation[/bulk].
-func (a *API) annotation(w http.ResponseWriter, r *request) error {
+func (a *API) annotation(w http.ResponseWriter, r *httpapi.Request) error {
 	return a.annotate(w, r, a.getAnnotation)
 }
 
 // annotations answers /api/annotations[/bulk]: as /api/annotation, but GET lists global ones.
-func (a *API) annotations(w http.ResponseWriter, r *request) error {
+func (a *API) annotations(w http.ResponseWriter, r *httpapi.Request) error {
 	return a.annotate(w, r, a.listAnnotations)
 }
 
-func (a *API) annotate(w http.ResponseWriter, r *request, get func(http.ResponseWriter, *request, storage.Annotation) error) error {
+func (a *API) annotate(w http.ResponseWriter, r *httpapi.Request, get func(http.ResponseWriter, *httpapi.Request, storage.Annotation) error) error {
 	if err := a.mayAnnotate(r); err != nil {
 		return err
 	}
-	if len(r.path) > 0 && strings.HasSuffix(strings.ToLower(r.path[0]), "bulk") {
+	if len(r.Rest) > 0 && strings.HasSuffix(strings.ToLower(r.Rest[0]), "bulk") {
 		return a.annotationBulk(w, r)
 	}
 	note, err := a.readAnnotation(w, r)
 	if err != nil {
 		return err
 	}
-	switch r.method {
+	switch r.Verb {
 	case http.MethodGet:
 		return get(w, r, note)
 	case http.MethodDelete:
@@ -68,22 +68,22 @@ func (a *API) annotate(w http.ResponseWriter, r *request, get func(http.Response
 
 // mayAnnotate returns why a request may not do what its method does. Annotations may be written by
 // whoever may put points, but for pages of other origins; deletions are edits.
-func (a *API) mayAnnotate(r *request) error {
+func (a *API) mayAnnotate(r *httpapi.Request) error {
 	switch {
-	case r.method == http.MethodGet:
+	case r.Verb == http.MethodGet:
 		return nil
-	case r.method == http.MethodDelete:
+	case r.Verb == http.MethodDelete:
 		return a.mayEdit(r)
 	case a.o.Origins.Foreign(r.Request):
-		return ErrForeign
+		return httpapi.ErrForeign
 	}
 	return nil
 }
 
 // readAnnotation reads an annotation from the body, or without one from the parameters. What cannot be
 // read a TSD answers with status 500.
-func (a *API) readAnnotation(w http.ResponseWriter, r *request) (storage.Annotation, error) {
-	body, err := readBodyUpTo(w, r, maxAnnotationBytes)
+func (a *API) readAnnotation(w http.ResponseWriter, r *httpapi.Request) (storage.Annotation, error) {
+	body, err := httpapi.ReadBodyUpTo(w, r, maxAnnotationBytes)
 	if err != nil {
 		return storage.Annotation{}, err
 	}
@@ -161,7 +161,7 @@ func (a *API) zone() *time.Location {
 	return time.UTC
 }
 
-func (a *API) getAnnotation(w http.ResponseWriter, r *request, note storage.Annotation) error {
+func (a *API) getAnnotation(w http.ResponseWriter, r *httpapi.Request, note storage.Annotation) error {
 	found, ok, err := a.o.Notes.Get(r.Context(), note.TSUID, note.Start)
 	switch {
 	case errors.Is(err, storage.ErrInvalid):
@@ -176,7 +176,7 @@ func (a *API) getAnnotation(w http.ResponseWriter, r *request, note storage.Anno
 }
 
 // putAnnotation writes an annotation. One without anything to write changes nothing.
-func (a *API) putAnnotation(w http.ResponseWriter, r *request, note storage.Annotation) error {
+func (a *API) putAnnotation(w http.ResponseWriter, r *httpapi.Request, note storage.Annotation) error {
 	switch {
 	case note.Start < 1:
 		return errStartUnset
@@ -206,8 +206,8 @@ func words(err error) string {
 }
 
 // annotationMode is what becomes of an annotation that is there.
-func annotationMode(r *request) storage.AnnotationMode {
-	if r.method == http.MethodPut {
+func annotationMode(r *httpapi.Request) storage.AnnotationMode {
+	if r.Verb == http.MethodPut {
 		return storage.ReplaceAnnotation
 	}
 	return storage.MergeAnnotation
@@ -218,7 +218,7 @@ func setsNothing(note *storage.Annotation) bool {
 	return note.End == 0 && note.Description == "" && note.Notes == "" && note.Custom == nil
 }
 
-func (a *API) deleteAnnotation(w http.ResponseWriter, r *request, note storage.Annotation) error {
+func (a *API) deleteAnnotation(w http.ResponseWriter, r *httpapi.Request, note storage.Annotation) error {
 	err := a.o.Notes.Delete(r.Context(), note.TSUID, note.Start)
 	if errors.Is(err, storage.ErrInvalid) {
 		return httpapi.Error{Status: http.StatusBadRequest, Message: "Unable to delete Annotation information", Details: words(err)}
@@ -231,7 +231,7 @@ func (a *API) deleteAnnotation(w http.ResponseWriter, r *request, note storage.A
 }
 
 // listAnnotations lists global annotations. Without an end that is now.
-func (a *API) listAnnotations(w http.ResponseWriter, r *request, note storage.Annotation) error {
+func (a *API) listAnnotations(w http.ResponseWriter, r *httpapi.Request, note storage.Annotation) error {
 	start, end := wholeSeconds(note.Start), wholeSeconds(note.End)
 	if note.End == 0 {
 		end = a.o.Now().Unix()
@@ -257,7 +257,7 @@ func wholeSeconds(time int64) int64 {
 	return min(schema.MillisOf(max(time, 0)), storage.MaxTime) / 1000
 }
 
-func writeAnnotations(w http.ResponseWriter, r *request, list []storage.Annotation) {
+func writeAnnotations(w http.ResponseWriter, r *httpapi.Request, list []storage.Annotation) {
 	body := []byte{'['}
 	for i, note := range list {
 		if i > 0 {

@@ -24,20 +24,20 @@ const (
 )
 
 // annotationBulk answers /api/annotation/bulk.
-func (a *API) annotationBulk(w http.ResponseWriter, r *request) error {
-	switch r.method {
+func (a *API) annotationBulk(w http.ResponseWriter, r *httpapi.Request) error {
+	switch r.Verb {
 	case http.MethodPost, http.MethodPut:
 		return a.putAnnotations(w, r)
 	case http.MethodDelete:
 		return a.deleteAnnotations(w, r)
 	}
-	return httpapi.NotAllowed(r.method, http.MethodPost, http.MethodPut, http.MethodDelete)
+	return httpapi.NotAllowed(r.Verb, http.MethodPost, http.MethodPut, http.MethodDelete)
 }
 
 // putAnnotations writes a list of annotations. Those without anything to write are left out of the
 // answer.
-func (a *API) putAnnotations(w http.ResponseWriter, r *request) error {
-	body, err := readBodyUpTo(w, r, maxBulkBytes)
+func (a *API) putAnnotations(w http.ResponseWriter, r *httpapi.Request) error {
+	body, err := httpapi.ReadBodyUpTo(w, r, maxBulkBytes)
 	if err != nil {
 		return err
 	}
@@ -136,7 +136,7 @@ type deletedAnnotations struct {
 }
 
 // deleteAnnotations deletes the annotations of series, and global ones, in a time.
-func (a *API) deleteAnnotations(w http.ResponseWriter, r *request) error {
+func (a *API) deleteAnnotations(w http.ResponseWriter, r *httpapi.Request) error {
 	asked, err := readBulkDeletion(w, r)
 	if err != nil {
 		return err
@@ -170,8 +170,8 @@ func (a *API) deleteAnnotations(w http.ResponseWriter, r *request) error {
 	return nil
 }
 
-func readBulkDeletion(w http.ResponseWriter, r *request) (d bulkDeletion, err error) {
-	body, err := readBody(w, r)
+func readBulkDeletion(w http.ResponseWriter, r *httpapi.Request) (d bulkDeletion, err error) {
+	body, err := httpapi.ReadBody(w, r)
 	if err != nil {
 		return d, err
 	}

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/tsdbridge/tsdbridge/opentsdb/httpapi"
 	"github.com/tsdbridge/tsdbridge/storage/schema"
 )
 
@@ -32,7 +33,7 @@ func FuzzAnnotationBulk(f *testing.F) {
 		}
 		checkDeletion(t, b, now, func() (bulkDeletion, error) {
 			r := httptest.NewRequestWithContext(t.Context(), http.MethodDelete, "/api/annotation/bulk", bytes.NewReader(b))
-			return readBulkDeletion(httptest.NewRecorder(), &request{Request: r})
+			return readBulkDeletion(httptest.NewRecorder(), &httpapi.Request{Request: r})
 		})
 		checkDeletion(t, b, now, func() (bulkDeletion, error) {
 			v, err := url.ParseQuery(string(b))

@@ -3,17 +3,13 @@
 package api
 
 import (
-	"cmp"
 	"context"
-	"fmt"
 	"io"
 	"log/slog"
 	"maps"
 	"net/http"
-	"net/url"
 	"runtime/debug"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -58,11 +54,11 @@ type Options struct {
 	// TimeZone is that of dates in queries which name none.
 	TimeZone *time.Location
 	// Origins are the pages of other origins that may use the API.
-	Origins *Origins
+	Origins *httpapi.Origins
 	// DropCaches forgets the names and series that are known.
 	DropCaches func()
 	// Statistics tells what others count that statistics show; nil: nothing. Host is this machine in them.
-	Statistics func() []Statistic
+	Statistics func() []httpapi.Statistic
 	Host       string
 	Running    *running.Registry
 	Logger     *slog.Logger
@@ -84,7 +80,7 @@ type API struct {
 // endpoint is how a path below /api is answered. Without methods it refuses some itself.
 type endpoint struct {
 	methods []string
-	answer  func(w http.ResponseWriter, r *request) error
+	answer  func(w http.ResponseWriter, r *httpapi.Request) error
 }
 
 // New returns an API.
@@ -101,28 +97,20 @@ func (a *API) With(o Options) *API {
 	return other
 }
 
-// readWrite returns the methods of endpoints that only answer.
-func readWrite() []string { return []string{http.MethodGet, http.MethodPost} }
-
-// everyMethod returns all methods that a TSD knows.
-func everyMethod() []string {
-	return []string{http.MethodGet, http.MethodPost, http.MethodPut, http.MethodDelete}
-}
-
 func (a *API) endpoints() map[string]endpoint {
 	return map[string]endpoint{
 		"query":       {[]string{http.MethodGet, http.MethodPost, http.MethodDelete}, a.query},
-		"search":      {readWrite(), a.search},
-		"suggest":     {readWrite(), a.suggest},
-		"uid":         {everyMethod(), a.uid},
-		"aggregators": {readWrite(), a.aggregators},
+		"search":      {httpapi.ReadWrite(), a.search},
+		"suggest":     {httpapi.ReadWrite(), a.suggest},
+		"uid":         {httpapi.EveryMethod(), a.uid},
+		"aggregators": {httpapi.ReadWrite(), a.aggregators},
 		"tree":        {nil, a.tree},
-		"version":     {readWrite(), a.version},
-		"config":      {readWrite(), a.config},
-		"stats":       {readWrite(), a.stats},
-		"dropcaches":  {readWrite(), a.dropCaches},
-		"annotation":  {everyMethod(), a.annotation},
-		"annotations": {everyMethod(), a.annotations},
+		"version":     {httpapi.ReadWrite(), a.version},
+		"config":      {httpapi.ReadWrite(), a.config},
+		"stats":       {httpapi.ReadWrite(), a.stats},
+		"dropcaches":  {httpapi.ReadWrite(), a.dropCaches},
+		"annotation":  {httpapi.EveryMethod(), a.annotation},
+		"annotations": {httpapi.EveryMethod(), a.annotations},
 	}
 }
 
@@ -141,77 +129,10 @@ func (a *API) serves(endpoint string) bool {
 // Endpoints lists what an API answers, each as the first element of a path below /api.
 func Endpoints() []string { return slices.Sorted(maps.Keys((*API)(nil).endpoints())) }
 
-// A request is an HTTP request for an endpoint. Path is what follows the endpoint.
-type request struct {
-	*http.Request
-	method string
-	path   []string
-}
-
-// Path is where a request goes: /api[/v1]/endpoint/rest. Endpoints are named in any case.
-type Path struct {
-	Endpoint string
-	Rest     []string
-}
-
-var errEndpoint = httpapi.Error{Status: http.StatusNotFound, Message: "Endpoint not found"}
-
-// maxVersion is that of the API; see /api/v1/put.
-const maxVersion = 1
-
-// ParsePath splits a path as OpenTSDB's HttpQuery.getQueryBaseRoute does.
-func ParsePath(path string) (Path, error) {
-	parts := strings.Split(strings.Trim(path, "/"), "/")
-	if len(parts) < 2 || !strings.EqualFold(parts[0], "api") {
-		return Path{}, errEndpoint
-	}
-	parts = parts[1:]
-	digits, versioned := strings.CutPrefix(strings.ToLower(parts[0]), "v")
-	if version, err := strconv.Atoi(digits); versioned && err == nil {
-		if version > maxVersion {
-			return Path{}, httpapi.Error{
-				Status: http.StatusNotImplemented, Message: "Requested API version is greater than the max implemented",
-				Details: fmt.Sprintf("API version [%d] is greater than the max [%d]", version, maxVersion),
-			}
-		}
-		parts = parts[1:]
-	}
-	if len(parts) == 0 {
-		return Path{}, errEndpoint
-	}
-	return Path{strings.ToLower(parts[0]), parts[1:]}, nil
-}
-
-// Method returns the method that a request means: clients that can only GET set another one by
-// method_override. Whoever changes something must not trust a GET from another origin.
-func Method(r *http.Request) string {
-	if r.Method != http.MethodGet {
-		return r.Method
-	}
-	parameters, _ := url.ParseQuery(query.Separated(r.URL.RawQuery)) // a wrong escape is refused before anything is done
-	return strings.ToUpper(cmp.Or(parameters.Get("method_override"), r.Method))
-}
-
-// methodOf returns Method(r), and refuses an override that is none.
-func methodOf(r *http.Request) (string, error) {
-	method := Method(r)
-	switch overrides := r.URL.Query()["method_override"]; {
-	case r.Method != http.MethodGet || overrides == nil:
-		return method, nil
-	case overrides[0] == "":
-		return "", httpapi.Error{Status: http.StatusMethodNotAllowed, Message: "Missing method override value", Allow: everyMethod()}
-	}
-	switch method {
-	case http.MethodGet, http.MethodPost, http.MethodPut, http.MethodDelete:
-		return method, nil
-	}
-	return "", httpapi.Error{Status: http.StatusMethodNotAllowed, Message: "Unknown or unsupported method override value", Allow: everyMethod()}
-}
-
 // ServeHTTP implements http.Handler.
 func (a *API) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	a.count.requests.Add(1)
-	r, err := separated(r)
+	r, err := httpapi.SeparatedRequest(r)
 	if err == nil {
 		err = a.serve(w, r)
 	}
@@ -222,29 +143,29 @@ func (a *API) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 }
 
 // find returns the endpoint that a request is for.
-func (a *API) find(r *http.Request) (Path, endpoint, error) {
+func (a *API) find(r *http.Request) (httpapi.Path, endpoint, error) {
 	if first, ok := oldPath(r.URL.Path); ok && a.serves(first) {
-		return Path{Rest: []string{first}}, endpoint{[]string{http.MethodGet, http.MethodPost}, a.old}, nil
+		return httpapi.Path{Rest: []string{first}}, endpoint{[]string{http.MethodGet, http.MethodPost}, a.old}, nil
 	}
-	path, err := ParsePath(r.URL.Path)
+	path, err := httpapi.ParsePath(r.URL.Path)
 	if err != nil {
 		return path, endpoint{}, err
 	}
 	e, ok := a.routes[path.Endpoint]
 	if !ok || !a.serves(path.Endpoint) {
-		return path, e, errEndpoint
+		return path, e, httpapi.ErrEndpoint
 	}
 	return path, e, nil
 }
 
 // methodsFor returns the methods of a path: some below an endpoint take fewer than others.
-func methodsFor(path Path, e endpoint) []string {
+func methodsFor(path httpapi.Path, e endpoint) []string {
 	if len(path.Rest) == 0 {
 		return e.methods
 	}
 	switch what := path.Rest[0]; {
 	case path.Endpoint == "uid" && (what == "assign" || what == "rename"):
-		return readWrite()
+		return httpapi.ReadWrite()
 	case strings.HasPrefix(path.Endpoint, "annotation") && strings.HasSuffix(strings.ToLower(what), "bulk"):
 		return []string{http.MethodPost, http.MethodPut, http.MethodDelete}
 	}
@@ -255,7 +176,7 @@ func methodsFor(path Path, e endpoint) []string {
 var errPanicked = httpapi.Error{Status: http.StatusInternalServerError, Message: "internal error; the log says more"}
 
 // timeout is how long a request may take; 0: as long as its client waits.
-func (a *API) timeout(path Path, method string) time.Duration {
+func (a *API) timeout(path httpapi.Path, method string) time.Duration {
 	switch {
 	case deletesTree(path, method), renames(path):
 		return 0
@@ -271,7 +192,7 @@ func (a *API) serve(w http.ResponseWriter, r *http.Request) (err error) {
 	if err != nil {
 		return err
 	}
-	method, err := methodOf(r)
+	method, err := httpapi.MethodOf(r)
 	if err != nil {
 		return err
 	}
@@ -290,5 +211,5 @@ func (a *API) serve(w http.ResponseWriter, r *http.Request) (err error) {
 			err = errPanicked
 		}
 	}()
-	return e.answer(w, &request{Request: r.WithContext(ctx), method: method, path: path.Rest})
+	return e.answer(w, &httpapi.Request{Request: r.WithContext(ctx), Verb: method, Rest: path.Rest})
 }

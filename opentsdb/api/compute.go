@@ -9,6 +9,7 @@ import (
 	"github.com/tsdbridge/tsdbridge/internal/running"
 	"github.com/tsdbridge/tsdbridge/internal/tracing"
 	"github.com/tsdbridge/tsdbridge/internal/turns"
+	"github.com/tsdbridge/tsdbridge/opentsdb/httpapi"
 	"github.com/tsdbridge/tsdbridge/opentsdb/query"
 )
 
@@ -19,13 +20,13 @@ const language = "opentsdb"
 const mostShown = 4 << 10
 
 // computed is listed, and all that a request computes shares the steps of regular expressions.
-func (a *API) computed(r *request, text string, compute func(context.Context) error) error {
+func (a *API) computed(r *httpapi.Request, text string, compute func(context.Context) error) error {
 	return a.listed(r, text, func(ctx context.Context) error { return compute(query.WithSteps(ctx)) })
 }
 
 // listed runs what a request computes: in its turn, as a query that is listed, counted, and can be
 // ended by its id. text describes it.
-func (a *API) listed(r *request, text string, compute func(context.Context) error) error {
+func (a *API) listed(r *httpapi.Request, text string, compute func(context.Context) error) error {
 	if len(text) > mostShown {
 		text = text[:mostShown]
 	}

@@ -9,12 +9,13 @@ import (
 	"github.com/tsdbridge/tsdbridge/internal/tracing"
 	"github.com/tsdbridge/tsdbridge/internal/turns"
 	"github.com/tsdbridge/tsdbridge/opentsdb/expression"
+	"github.com/tsdbridge/tsdbridge/opentsdb/httpapi"
 	"github.com/tsdbridge/tsdbridge/opentsdb/query"
 )
 
 // exp answers /api/query/exp. As with a TSD the method does not matter.
-func (a *API) exp(w http.ResponseWriter, r *request) error {
-	body, err := readBody(w, r)
+func (a *API) exp(w http.ResponseWriter, r *httpapi.Request) error {
+	body, err := httpapi.ReadBody(w, r)
 	if err != nil {
 		return err
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/tsdbridge/tsdbridge/internal/budget"
 	"github.com/tsdbridge/tsdbridge/internal/explain"
 	"github.com/tsdbridge/tsdbridge/internal/tally"
+	"github.com/tsdbridge/tsdbridge/opentsdb/httpapi"
 	"github.com/tsdbridge/tsdbridge/opentsdb/query"
 )
 
@@ -22,7 +23,7 @@ func (a *API) Explain(w http.ResponseWriter, r *http.Request) (x *explain.Answer
 		ctx, cancel = context.WithTimeout(ctx, a.o.Timeout)
 		defer cancel()
 	}
-	x, err := a.explained(w, &request{Request: r.WithContext(ctx), method: r.Method})
+	x, err := a.explained(w, &httpapi.Request{Request: r.WithContext(ctx), Verb: r.Method})
 	if err != nil {
 		of := statusOf(err)
 		if status = of.Status; errors.As(err, new(query.SyntaxError)) {
@@ -33,11 +34,11 @@ func (a *API) Explain(w http.ResponseWriter, r *http.Request) (x *explain.Answer
 	return x, http.StatusOK, ""
 }
 
-func (a *API) explained(w http.ResponseWriter, r *request) (*explain.Answer, error) {
+func (a *API) explained(w http.ResponseWriter, r *httpapi.Request) (*explain.Answer, error) {
 	if !a.serves("query") {
-		return nil, errEndpoint
+		return nil, httpapi.ErrEndpoint
 	}
-	r.Body = http.MaxBytesReader(w, r.Body, maxQueryBytes)
+	r.Body = http.MaxBytesReader(w, r.Body, httpapi.MaxBody)
 	if err := r.ParseForm(); err != nil {
 		return nil, query.RequestError{Message: err.Error()}
 	}

@@ -7,12 +7,13 @@ import (
 
 	"github.com/tsdbridge/tsdbridge/internal/tracing"
 	"github.com/tsdbridge/tsdbridge/opentsdb/expression"
+	"github.com/tsdbridge/tsdbridge/opentsdb/httpapi"
 	"github.com/tsdbridge/tsdbridge/opentsdb/query"
 )
 
 // gexp answers /api/query/gexp: the functions in exp of the metrics in them.
-func (a *API) gexp(w http.ResponseWriter, r *request) error {
-	if r.method == http.MethodPost {
+func (a *API) gexp(w http.ResponseWriter, r *httpapi.Request) error {
+	if r.Verb == http.MethodPost {
 		return query.RequestError{Message: "Expressions are in the parameter exp of a GET"}
 	}
 	var trees []*expression.Tree
@@ -28,10 +29,10 @@ func (a *API) gexp(w http.ResponseWriter, r *request) error {
 	if err := a.check(parsed); err != nil {
 		return err
 	}
-	if r.method == http.MethodDelete {
+	if r.Verb == http.MethodDelete {
 		return a.gexpDeleted(w, r, parsed, trees)
 	}
-	q := question{text: r.URL.RawQuery, key: "gexp " + r.parametersKey(), compute: func(ctx context.Context) (io.WriterTo, error) {
+	q := question{text: r.URL.RawQuery, key: "gexp " + r.ParametersKey(), compute: func(ctx context.Context) (io.WriterTo, error) {
 		if err := parsed.Check(a.o.Now()); err != nil { // the times that it means now
 			return nil, err
 		}
@@ -56,7 +57,7 @@ func (a *API) gexpNow(ctx context.Context, parsed *query.Request, trees []*expre
 }
 
 // gexpDeleted answers, and deletes what the functions were computed of.
-func (a *API) gexpDeleted(w http.ResponseWriter, r *request, parsed *query.Request, trees []*expression.Tree) error {
+func (a *API) gexpDeleted(w http.ResponseWriter, r *httpapi.Request, parsed *query.Request, trees []*expression.Tree) error {
 	if err := a.mayDelete(r); err != nil {
 		return err
 	}

@@ -21,7 +21,7 @@ type lastPoint struct {
 }
 
 // last answers /api/query/last.
-func (a *API) last(w http.ResponseWriter, r *request) error {
+func (a *API) last(w http.ResponseWriter, r *httpapi.Request) error {
 	asked, key, err := parseLast(w, r)
 	if err != nil {
 		return err
@@ -60,12 +60,12 @@ func (l lastPoints) WriteTo(w io.Writer) (int64, error) {
 }
 
 // parseLast reads a request from the body or from the parameters. key is what it asks.
-func parseLast(w http.ResponseWriter, r *request) (asked *query.LastRequest, key string, err error) {
-	if r.method != http.MethodPost {
+func parseLast(w http.ResponseWriter, r *httpapi.Request) (asked *query.LastRequest, key string, err error) {
+	if r.Verb != http.MethodPost {
 		asked, err = query.ParseLast(r.URL.Query())
-		return asked, r.parametersKey(), err
+		return asked, r.ParametersKey(), err
 	}
-	body, err := readBody(w, r)
+	body, err := httpapi.ReadBody(w, r)
 	if err != nil {
 		return nil, "", err
 	}

@@ -9,6 +9,7 @@ import (
 	"net/url"
 	"time"
 
+	"github.com/tsdbridge/tsdbridge/opentsdb/httpapi"
 	"github.com/tsdbridge/tsdbridge/opentsdb/query"
 	"github.com/tsdbridge/tsdbridge/storage"
 )
@@ -66,7 +67,7 @@ func millis(t time.Time) string { return fmt.Sprintf("%013d", max(t.UnixMilli(),
 // has one in the window. What it takes is in the account of ctx.
 func (a *API) Latest(ctx context.Context, q LatestQuery) ([]LatestPoint, error) {
 	if !a.serves("query") {
-		return nil, errEndpoint
+		return nil, httpapi.ErrEndpoint
 	}
 	if q.At.UnixMilli() <= 0 {
 		return nil, nil // nothing is older than 1970
@@ -86,7 +87,7 @@ func (a *API) Latest(ctx context.Context, q LatestQuery) ([]LatestPoint, error) 
 		return nil, err
 	}
 	of.RemoteAddr = q.Client
-	err = a.computed(&request{Request: of}, q.M, func(ctx context.Context) (err error) {
+	err = a.computed(&httpapi.Request{Request: of}, q.M, func(ctx context.Context) (err error) {
 		answer, err = a.o.Engine.Answer(ctx, parsed)
 		return err
 	})

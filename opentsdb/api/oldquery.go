@@ -15,20 +15,21 @@ import (
 	"github.com/tsdbridge/tsdbridge/internal/singleflight"
 	"github.com/tsdbridge/tsdbridge/internal/tracing"
 	"github.com/tsdbridge/tsdbridge/opentsdb/graph"
+	"github.com/tsdbridge/tsdbridge/opentsdb/httpapi"
 	"github.com/tsdbridge/tsdbridge/opentsdb/query"
 )
 
 // oldQuery answers /q: as text with a point in each line, as a picture, or with what a picture would show.
-func (a *API) oldQuery(w http.ResponseWriter, r *request) error {
+func (a *API) oldQuery(w http.ResponseWriter, r *httpapi.Request) error {
 	v := r.URL.Query()
 	if !v.Has("ascii") && !v.Has("json") && !v.Has("png") {
 		// A TSD sends browsers to its own page.
-		return writeOldError(w, http.StatusBadRequest, "Ask for one of ascii, json and png")
+		return httpapi.WriteOldError(w, http.StatusBadRequest, "Ask for one of ascii, json and png")
 	}
 	begin := time.Now()
 	share, err := a.oldAnswer(r, v)
 	if err != nil {
-		return writeOldError(w, statusOf(err).Status, err.Error())
+		return httpapi.WriteOldError(w, statusOf(err).Status, err.Error())
 	}
 	defer share.Release()
 	answer, _ := share.Answer.(*query.Answer)
@@ -42,18 +43,18 @@ func (a *API) oldQuery(w http.ResponseWriter, r *request) error {
 		_ = out.Flush() // a client that is gone loses the answer
 		return nil
 	case v.Has("json"):
-		return writeOld(w, r, plotted(answer, time.Since(begin)))
+		return httpapi.WriteOld(w, r, plotted(answer, time.Since(begin)))
 	}
 	picture, err := a.picture(r, v, answer)
 	if err != nil {
-		return writeOldError(w, statusOf(err).Status, err.Error())
+		return httpapi.WriteOldError(w, statusOf(err).Status, err.Error())
 	}
 	w.Header().Set("Content-Type", "image/png")
 	_, _ = w.Write(picture)
 	return nil
 }
 
-func (a *API) oldAnswer(r *request, v url.Values) (*singleflight.Share[io.WriterTo], error) {
+func (a *API) oldAnswer(r *httpapi.Request, v url.Values) (*singleflight.Share[io.WriterTo], error) {
 	_, parsing := tracing.Start(r.Context(), "parse")
 	parsed, err := query.ParseParameters(v, nil)
 	parsing.End(err)
@@ -66,7 +67,7 @@ func (a *API) oldAnswer(r *request, v url.Values) (*singleflight.Share[io.Writer
 	if n := len(v["o"]); n > 0 && n != len(v["m"]) {
 		return nil, query.RequestError{Message: fmt.Sprintf("%d `o' parameters, but %d `m' parameters.", n, len(v["m"]))}
 	}
-	return a.shared(r, a.groups, question{text: r.URL.RawQuery, key: "q " + r.parametersKey(), compute: func(ctx context.Context) (io.WriterTo, error) {
+	return a.shared(r, a.groups, question{text: r.URL.RawQuery, key: "q " + r.ParametersKey(), compute: func(ctx context.Context) (io.WriterTo, error) {
 		return a.answerNow(ctx, parsed)
 	}})
 }
@@ -111,7 +112,7 @@ func plotted(answer *query.Answer, took time.Duration) any {
 const pictureBytes = 8
 
 // picture draws an answer, in the turn and the memory of a query.
-func (a *API) picture(r *request, v url.Values, answer *query.Answer) (image []byte, err error) {
+func (a *API) picture(r *httpapi.Request, v url.Values, answer *query.Answer) (image []byte, err error) {
 	o, err := graph.ParseOptions(v)
 	if err != nil {
 		return nil, query.RequestError{Message: err.Error()}

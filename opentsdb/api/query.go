@@ -13,22 +13,19 @@ import (
 	"github.com/tsdbridge/tsdbridge/opentsdb/query"
 )
 
-// maxQueryBytes bounds the body of a query.
-const maxQueryBytes = 4 << 20
-
 // query answers /api/query, and as a TSD also what stands below it but has no meaning.
-func (a *API) query(w http.ResponseWriter, r *request) error {
-	if r.method == http.MethodDelete {
+func (a *API) query(w http.ResponseWriter, r *httpapi.Request) error {
+	if r.Verb == http.MethodDelete {
 		if err := a.o.Engine.MayDelete(); err != nil {
 			return httpapi.Error{Status: http.StatusBadRequest, Message: "Bad request", Details: err.Error()}
 		}
 	}
 	switch {
-	case len(r.path) > 0 && strings.EqualFold(r.path[0], "last"):
+	case len(r.Rest) > 0 && strings.EqualFold(r.Rest[0], "last"):
 		return a.last(w, r)
-	case len(r.path) > 0 && strings.EqualFold(r.path[0], "exp"):
+	case len(r.Rest) > 0 && strings.EqualFold(r.Rest[0], "exp"):
 		return a.exp(w, r)
-	case len(r.path) > 0 && strings.EqualFold(r.path[0], "gexp"):
+	case len(r.Rest) > 0 && strings.EqualFold(r.Rest[0], "gexp"):
 		return a.gexp(w, r)
 	}
 	_, parsing := tracing.Start(r.Context(), "parse")
@@ -43,15 +40,15 @@ func (a *API) query(w http.ResponseWriter, r *request) error {
 	if parsed.Delete {
 		return a.deleted(w, r, parsed, text)
 	}
-	return a.answered(w, r, question{text: text, key: r.queryKey(text), compute: func(ctx context.Context) (io.WriterTo, error) {
+	return a.answered(w, r, question{text: text, key: queryKey(r, text), compute: func(ctx context.Context) (io.WriterTo, error) {
 		return a.answerNow(ctx, parsed)
 	}})
 }
 
 // queryKey returns all that the answer to a query depends on. text is its body.
-func (r *request) queryKey(text string) string {
-	if r.method != http.MethodPost {
-		return "query " + r.parametersKey()
+func queryKey(r *httpapi.Request, text string) string {
+	if r.Verb != http.MethodPost {
+		return "query " + r.ParametersKey()
 	}
 	return fmt.Sprintf("query arrays=%v %s", r.URL.Query().Has("arrays"), text)
 }
@@ -65,7 +62,7 @@ func (a *API) answerNow(ctx context.Context, parsed *query.Request) (io.WriterTo
 }
 
 // deleted answers a query, and deletes what it has answered.
-func (a *API) deleted(w http.ResponseWriter, r *request, parsed *query.Request, text string) error {
+func (a *API) deleted(w http.ResponseWriter, r *httpapi.Request, parsed *query.Request, text string) error {
 	if err := a.mayDelete(r); err != nil {
 		return err
 	}
@@ -84,15 +81,15 @@ func (a *API) deleted(w http.ResponseWriter, r *request, parsed *query.Request, 
 }
 
 // parseQuery reads a query from the body or from the parameters. text describes it.
-func parseQuery(w http.ResponseWriter, r *request) (parsed *query.Request, text string, err error) {
-	if r.method != http.MethodPost {
+func parseQuery(w http.ResponseWriter, r *httpapi.Request) (parsed *query.Request, text string, err error) {
+	if r.Verb != http.MethodPost {
 		parsed, err = query.ParseParameters(r.URL.Query(), onlyMetrics)
-		if parsed != nil && r.method == http.MethodDelete {
+		if parsed != nil && r.Verb == http.MethodDelete {
 			parsed.Delete = true
 		}
 		return parsed, r.URL.RawQuery, err
 	}
-	body, err := readBody(w, r)
+	body, err := httpapi.ReadBody(w, r)
 	if err != nil {
 		return nil, "", err
 	}
@@ -117,12 +114,12 @@ func (a *API) check(q *query.Request) error {
 
 // mayDelete returns why a request may not delete what it asks for: deletions are off, or a browser sends it
 // because of a page of another origin or of a link.
-func (a *API) mayDelete(r *request) error {
+func (a *API) mayDelete(r *httpapi.Request) error {
 	if err := a.o.Engine.MayDelete(); err != nil {
 		return err
 	}
 	if a.o.Origins.Foreign(r.Request) {
-		return ErrForeign
+		return httpapi.ErrForeign
 	}
 	return nil
 }

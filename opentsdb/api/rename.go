@@ -22,10 +22,10 @@ type renamed struct {
 }
 
 // rename answers /api/uid/rename: the UID of a name gets another name.
-func (a *API) rename(w http.ResponseWriter, r *request) error {
-	if r.method != http.MethodGet && r.method != http.MethodPost {
+func (a *API) rename(w http.ResponseWriter, r *httpapi.Request) error {
+	if r.Verb != http.MethodGet && r.Verb != http.MethodPost {
 		return httpapi.Error{ // without the blank, as a TSD prints it here
-			Allow: readWrite(), Status: http.StatusMethodNotAllowed, Message: "Method not allowed", Details: "The HTTP method[" + r.method + "] is not permitted for this endpoint",
+			Allow: httpapi.ReadWrite(), Status: http.StatusMethodNotAllowed, Message: "Method not allowed", Details: "The HTTP method[" + r.Verb + "] is not permitted for this endpoint",
 		}
 	}
 	if err := a.mayEdit(r); err != nil {
@@ -60,7 +60,7 @@ func isRefusedRename(err error) bool {
 // renameAs checks names and renames, in the order of a TSD.
 func (a *API) renameAs(ctx context.Context, n renaming) error {
 	for _, name := range []string{n.from, n.to} {
-		if err := CheckName(n.kind, name, a.o.SpecialChars); err != nil {
+		if err := httpapi.CheckName(n.kind, name, a.o.SpecialChars); err != nil {
 			return nameError{err}
 		}
 	}
@@ -77,16 +77,16 @@ type renaming struct{ kind, from, to string }
 
 // renameParameters reads a rename from the body, or from the parameters of a GET, where a value that is
 // empty is none. Of several kinds a TSD takes the last one of a HashMap, which the orders are of.
-func renameParameters(w http.ResponseWriter, r *request) (n renaming, err error) {
+func renameParameters(w http.ResponseWriter, r *httpapi.Request) (n renaming, err error) {
 	values, order := map[string]string{}, []string{"metric", "tagv", "tagk"}
-	if r.method == http.MethodPost {
+	if r.Verb == http.MethodPost {
 		order = []string{"metric", "tagk", "tagv"}
 		if values, err = renameBody(w, r); err != nil {
 			return n, err
 		}
 	} else {
 		for _, name := range append(order, "name") {
-			if value := r.last(name); value != "" {
+			if value := r.Last(name); value != "" {
 				values[name] = value
 			}
 		}
@@ -108,8 +108,8 @@ func renameParameters(w http.ResponseWriter, r *request) (n renaming, err error)
 	return n, nil
 }
 
-func renameBody(w http.ResponseWriter, r *request) (map[string]string, error) {
-	body, err := readBody(w, r)
+func renameBody(w http.ResponseWriter, r *httpapi.Request) (map[string]string, error) {
+	body, err := httpapi.ReadBody(w, r)
 	if err != nil {
 		return nil, err
 	}
@@ -120,13 +120,13 @@ func renameBody(w http.ResponseWriter, r *request) (map[string]string, error) {
 	}
 	o, err := parseObject(body)
 	if err != nil {
-		return nil, unparsable(err)
+		return nil, httpapi.BadJSON(err)
 	}
 	values := make(map[string]string, len(o))
 	for name := range o {
 		text, given, err := o.text(name)
 		if err != nil {
-			return nil, unparsable(err)
+			return nil, httpapi.BadJSON(err)
 		}
 		if given {
 			values[name] = text
@@ -137,6 +137,6 @@ func renameBody(w http.ResponseWriter, r *request) (map[string]string, error) {
 
 // renames reports whether a request may take as long as its client waits: a name may be one of many
 // series.
-func renames(path Path) bool {
+func renames(path httpapi.Path) bool {
 	return path.Endpoint == "uid" && len(path.Rest) > 0 && strings.EqualFold(path.Rest[0], "rename")
 }

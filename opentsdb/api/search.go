@@ -12,10 +12,10 @@ import (
 )
 
 // search answers /api/search/lookup, and the other searches as a TSD without a search plugin.
-func (a *API) search(w http.ResponseWriter, r *request) error {
+func (a *API) search(w http.ResponseWriter, r *httpapi.Request) error {
 	kind := ""
-	if len(r.path) > 0 {
-		kind = strings.ToLower(r.path[0])
+	if len(r.Rest) > 0 {
+		kind = strings.ToLower(r.Rest[0])
 	}
 	switch kind {
 	case "lookup":
@@ -45,7 +45,7 @@ type lookupAnswer struct {
 	TotalResults int               `json:"totalResults"`
 }
 
-func (a *API) lookup(w http.ResponseWriter, r *request) error {
+func (a *API) lookup(w http.ResponseWriter, r *httpapi.Request) error {
 	begin := a.o.Now()
 	asked, err := parseLookup(w, r)
 	if err != nil {
@@ -83,11 +83,11 @@ func (a *API) lookup(w http.ResponseWriter, r *request) error {
 	return nil
 }
 
-func parseLookup(w http.ResponseWriter, r *request) (*query.Lookup, error) {
-	if r.method != http.MethodPost {
+func parseLookup(w http.ResponseWriter, r *httpapi.Request) (*query.Lookup, error) {
+	if r.Verb != http.MethodPost {
 		return query.ParseLookup(r.URL.Query())
 	}
-	body, err := readBody(w, r)
+	body, err := httpapi.ReadBody(w, r)
 	if err != nil {
 		return nil, err
 	}

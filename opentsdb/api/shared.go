@@ -4,7 +4,6 @@ import (
 	"context"
 	"io"
 	"net/http"
-	"strings"
 
 	"github.com/tsdbridge/tsdbridge/internal/singleflight"
 	"github.com/tsdbridge/tsdbridge/internal/tracing"
@@ -22,7 +21,7 @@ type question struct {
 }
 
 // answered answers a request in JSON, in the call of a function if it names one.
-func (a *API) answered(w http.ResponseWriter, r *request, q question) error {
+func (a *API) answered(w http.ResponseWriter, r *httpapi.Request, q question) error {
 	share, err := a.shared(r, a.answers, q)
 	if err != nil {
 		return err
@@ -37,7 +36,7 @@ func (a *API) answered(w http.ResponseWriter, r *request, q question) error {
 }
 
 // shared computes an answer, together with equal requests.
-func (a *API) shared(r *request, to *singleflight.Replies[io.WriterTo], q question) (share *singleflight.Share[io.WriterTo], err error) {
+func (a *API) shared(r *httpapi.Request, to *singleflight.Replies[io.WriterTo], q question) (share *singleflight.Share[io.WriterTo], err error) {
 	err = a.listed(r, q.text, func(ctx context.Context) (err error) {
 		share, err = to.Reply(ctx, q.key, func(ctx context.Context) (io.WriterTo, error) { return q.compute(query.WithSteps(ctx)) })
 		return err
@@ -58,7 +57,7 @@ func encodedOnce(ctx context.Context, answer io.WriterTo) (io.WriterTo, error) {
 }
 
 // writeAnswer prints an answer, in the call of a function if the request names one.
-func writeAnswer(w http.ResponseWriter, r *request, answer io.WriterTo) {
+func writeAnswer(w http.ResponseWriter, r *httpapi.Request, answer io.WriterTo) {
 	_, encoding := tracing.Start(r.Context(), "encode")
 	defer encoding.End(nil)
 	before, after := httpapi.JSONP(r.Request)
@@ -70,20 +69,9 @@ func writeAnswer(w http.ResponseWriter, r *request, answer io.WriterTo) {
 }
 
 // writeBare prints an answer as it is.
-func writeBare(w http.ResponseWriter, r *request, answer io.WriterTo) {
+func writeBare(w http.ResponseWriter, r *httpapi.Request, answer io.WriterTo) {
 	_, encoding := tracing.Start(r.Context(), "encode")
 	defer encoding.End(nil)
 	w.Header().Set("Content-Type", httpapi.ContentType)
 	_, _ = answer.WriteTo(w) // a client that is gone loses the answer
-}
-
-// parametersKey returns the parameters of a request that an answer depends on.
-func (r *request) parametersKey() string {
-	v := r.URL.Query()
-	for name := range v {
-		if name == "jsonp" || strings.HasPrefix(name, "_") { // jQuery's, against caches
-			delete(v, name)
-		}
-	}
-	return v.Encode()
 }

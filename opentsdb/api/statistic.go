@@ -1,22 +1,12 @@
 package api
 
 import (
-	"fmt"
 	"net/http"
 	"runtime"
-	"strconv"
-	"strings"
 	"sync/atomic"
-	"time"
-)
 
-// A Statistic is what a TSD's statistics say in one line: "tsd.name timestamp value host=… tags". Tags is
-// empty or "key=value", with blanks between several.
-type Statistic struct {
-	Name  string
-	Value int64
-	Tags  string
-}
+	"github.com/tsdbridge/tsdbridge/opentsdb/httpapi"
+)
 
 // counters count the requests of an API.
 type counters struct {
@@ -38,8 +28,8 @@ func (c *counters) query(err error) {
 
 // Statistics returns what the API and the process tell about themselves, by the names of a TSD. Those of
 // its JVM and of HBase's client have no counterpart and are left out.
-func (a *API) Statistics() []Statistic {
-	var all []Statistic
+func (a *API) Statistics() []httpapi.Statistic {
+	var all []httpapi.Statistic
 	if a.o.Statistics != nil {
 		all = a.o.Statistics()
 	}
@@ -47,32 +37,13 @@ func (a *API) Statistics() []Statistic {
 	runtime.ReadMemStats(&m)
 	return append(
 		all,
-		Statistic{"rpc.received", a.count.requests.Load(), "type=http"},
-		Statistic{"rpc.exceptions", a.count.exceptions.Load(), ""},
-		Statistic{"http.query.success", a.count.succeeded.Load(), ""},
-		Statistic{"http.query.invalid_requests", a.count.refused.Load(), ""},
-		Statistic{"http.query.exceptions", a.count.broken.Load(), ""},
-		Statistic{"jvm.ramfree", int64(m.HeapIdle), ""}, //nolint:gosec // far below 2^63
-		Statistic{"jvm.ramused", int64(m.HeapInuse), ""},
-		Statistic{"jvm.thread.count", int64(runtime.NumGoroutine()), ""},
+		httpapi.Statistic{Name: "rpc.received", Value: a.count.requests.Load(), Tags: "type=http"},
+		httpapi.Statistic{Name: "rpc.exceptions", Value: a.count.exceptions.Load(), Tags: ""},
+		httpapi.Statistic{Name: "http.query.success", Value: a.count.succeeded.Load(), Tags: ""},
+		httpapi.Statistic{Name: "http.query.invalid_requests", Value: a.count.refused.Load(), Tags: ""},
+		httpapi.Statistic{Name: "http.query.exceptions", Value: a.count.broken.Load(), Tags: ""},
+		httpapi.Statistic{Name: "jvm.ramfree", Value: int64(m.HeapIdle), Tags: ""}, //nolint:gosec // far below 2^63
+		httpapi.Statistic{Name: "jvm.ramused", Value: int64(m.HeapInuse), Tags: ""},
+		httpapi.Statistic{Name: "jvm.thread.count", Value: int64(runtime.NumGoroutine()), Tags: ""},
 	)
-}
-
-// Line appends a statistic as telnet and /stats show it.
-func (s Statistic) Line(b []byte, now time.Time, host string) []byte {
-	b = fmt.Appendf(b, "tsd.%s %d %d host=%s", s.Name, now.Unix(), s.Value, host)
-	if s.Tags != "" {
-		b = append(append(b, ' '), s.Tags...)
-	}
-	return append(b, '\n')
-}
-
-// document is a statistic in JSON, as a point of a put has it.
-func (s Statistic) document(now time.Time, host string) any {
-	tags := map[string]string{"host": host}
-	for tag := range strings.FieldsSeq(s.Tags) {
-		key, value, _ := strings.Cut(tag, "=")
-		tags[key] = value
-	}
-	return map[string]any{"metric": "tsd." + s.Name, "timestamp": now.Unix(), "value": strconv.FormatInt(s.Value, 10), "tags": tags}
 }

@@ -11,10 +11,10 @@ import (
 )
 
 // stats answers /api/stats and what is below it.
-func (a *API) stats(w http.ResponseWriter, r *request) error {
+func (a *API) stats(w http.ResponseWriter, r *httpapi.Request) error {
 	what := ""
-	if len(r.path) > 0 {
-		what = strings.ToLower(r.path[0])
+	if len(r.Rest) > 0 {
+		what = strings.ToLower(r.Rest[0])
 	}
 	switch what {
 	case "query":
@@ -28,7 +28,7 @@ func (a *API) stats(w http.ResponseWriter, r *request) error {
 	default:
 		now, all := a.o.Now(), []any{}
 		for _, s := range a.Statistics() {
-			all = append(all, s.document(now, a.o.Host))
+			all = append(all, s.Document(now, a.o.Host))
 		}
 		httpapi.WriteJSON(w, r.Request, http.StatusOK, all)
 	}
@@ -36,7 +36,7 @@ func (a *API) stats(w http.ResponseWriter, r *request) error {
 }
 
 // oldStats answers /stats: lines, or a list of lines.
-func (a *API) oldStats(w http.ResponseWriter, r *request) error {
+func (a *API) oldStats(w http.ResponseWriter, r *httpapi.Request) error {
 	now := a.o.Now()
 	var text []byte
 	lines := []string{}
@@ -46,7 +46,7 @@ func (a *API) oldStats(w http.ResponseWriter, r *request) error {
 		lines = append(lines, string(line[:len(line)-1]))
 	}
 	if r.URL.Query().Has("json") {
-		return writeOld(w, r, lines)
+		return httpapi.WriteOld(w, r, lines)
 	}
 	w.Header().Set("Content-Type", "text/plain")
 	_, _ = w.Write(text) // a client that is gone loses the answer

@@ -26,7 +26,7 @@ const defaultSuggestions = 25
 const mostSuggestions = 100_000
 
 // suggest answers /api/suggest.
-func (a *API) suggest(w http.ResponseWriter, r *request) error {
+func (a *API) suggest(w http.ResponseWriter, r *httpapi.Request) error {
 	names, err := a.suggested(w, r)
 	if err != nil {
 		return err
@@ -35,7 +35,7 @@ func (a *API) suggest(w http.ResponseWriter, r *request) error {
 	return nil
 }
 
-func (a *API) suggested(w http.ResponseWriter, r *request) ([]string, error) {
+func (a *API) suggested(w http.ResponseWriter, r *httpapi.Request) ([]string, error) {
 	p, err := suggestParameters(w, r)
 	if err != nil {
 		return nil, err
@@ -67,15 +67,15 @@ func (p *suggestion) reader(most *string) jackson.Reader {
 	})
 }
 
-func suggestParameters(w http.ResponseWriter, r *request) (p suggestion, err error) {
+func suggestParameters(w http.ResponseWriter, r *httpapi.Request) (p suggestion, err error) {
 	most := ""
-	if r.method == http.MethodPost {
-		body, err := readBody(w, r)
+	if r.Verb == http.MethodPost {
+		body, err := httpapi.ReadBody(w, r)
 		if err != nil {
 			return p, err
 		}
 		if err := jackson.Read(body, p.reader(&most)); err != nil {
-			return p, unparsable(err)
+			return p, httpapi.BadJSON(err)
 		}
 	} else {
 		v := r.URL.Query()

@@ -27,19 +27,19 @@ type Documents interface {
 
 // tree answers /api/tree and what is below it. Statuses and texts are those of OpenTSDB 2.4 TreeRpc,
 // whose parts each refuse other methods.
-func (a *API) tree(w http.ResponseWriter, r *request) error {
+func (a *API) tree(w http.ResponseWriter, r *httpapi.Request) error {
 	what := ""
-	if len(r.path) > 0 {
-		what = strings.ToLower(r.path[0])
+	if len(r.Rest) > 0 {
+		what = strings.ToLower(r.Rest[0])
 	}
-	answer, ok := map[string]func(http.ResponseWriter, *request) error{
+	answer, ok := map[string]func(http.ResponseWriter, *httpapi.Request) error{
 		"": a.treeDefinition, "branch": a.treeBranch, "rule": a.treeRule, "rules": a.treeRules, "test": a.treeTest,
 		"collisions": a.treeCollisions, "notmatched": a.treeNotMatched,
 	}[what]
 	if !ok || a.o.Trees == nil {
 		return httpapi.Error{Status: http.StatusNotFound, Message: "This endpoint is not supported"}
 	}
-	if editsTrees(what, r.method) {
+	if editsTrees(what, r.Verb) {
 		if err := a.mayEdit(r); err != nil {
 			return err
 		}
@@ -57,7 +57,7 @@ func editsTrees(what, method string) bool {
 }
 
 // deletesTree reports whether a request may take as long as its client waits: a tree may be a large one.
-func deletesTree(path Path, method string) bool {
+func deletesTree(path httpapi.Path, method string) bool {
 	return path.Endpoint == "tree" && method == http.MethodDelete
 }
 

@@ -18,8 +18,8 @@ import (
 const mostListed = 200_000
 
 // treeBranch answers /api/tree/branch: it shows a branch and what is directly below it.
-func (a *API) treeBranch(w http.ResponseWriter, r *request) error {
-	if r.method != http.MethodGet {
+func (a *API) treeBranch(w http.ResponseWriter, r *httpapi.Request) error {
+	if r.Verb != http.MethodGet {
 		return errTreeMethod
 	}
 	row, err := branchRow(r)
@@ -46,7 +46,7 @@ func (a *API) treeBranch(w http.ResponseWriter, r *request) error {
 }
 
 // branchRow returns the row of the branch that is asked for: by its id, or the root of a tree.
-func branchRow(r *request) ([]byte, error) {
+func branchRow(r *httpapi.Request) ([]byte, error) {
 	v := r.URL.Query()
 	id, err := treeID(v)
 	if err != nil {

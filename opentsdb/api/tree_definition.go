@@ -12,12 +12,12 @@ import (
 )
 
 // treeDefinition answers /api/tree: it shows, makes, changes and deletes definitions.
-func (a *API) treeDefinition(w http.ResponseWriter, r *request) error {
+func (a *API) treeDefinition(w http.ResponseWriter, r *httpapi.Request) error {
 	asked, err := a.parseTree(w, r)
 	if err != nil {
 		return err
 	}
-	switch r.method {
+	switch r.Verb {
 	case http.MethodGet:
 		return a.showTrees(w, r, asked.id)
 	case http.MethodPost, http.MethodPut:
@@ -81,8 +81,8 @@ func setFlag(to **bool, text string) {
 }
 
 // parseTree reads the body of a request, or the parameters of one without a body.
-func (a *API) parseTree(w http.ResponseWriter, r *request) (treeRequest, error) {
-	body, err := readBody(w, r)
+func (a *API) parseTree(w http.ResponseWriter, r *httpapi.Request) (treeRequest, error) {
+	body, err := httpapi.ReadBody(w, r)
 	if err != nil {
 		return treeRequest{}, err
 	}
@@ -157,7 +157,7 @@ func parseTreeJSON(body []byte) (t treeRequest, err error) {
 const treeBytes = 1 << 10
 
 // showTrees answers with a tree, or with all of them.
-func (a *API) showTrees(w http.ResponseWriter, r *request, id int) error {
+func (a *API) showTrees(w http.ResponseWriter, r *httpapi.Request, id int) error {
 	if id != 0 {
 		return a.showTree(w, r, id)
 	}
@@ -176,7 +176,7 @@ func (a *API) showTrees(w http.ResponseWriter, r *request, id int) error {
 	return nil
 }
 
-func (a *API) showTree(w http.ResponseWriter, r *request, id int) error {
+func (a *API) showTree(w http.ResponseWriter, r *httpapi.Request, id int) error {
 	d, err := a.definition(r.Context(), id)
 	if err != nil {
 		return err
@@ -185,7 +185,7 @@ func (a *API) showTree(w http.ResponseWriter, r *request, id int) error {
 	return nil
 }
 
-func (a *API) createTree(w http.ResponseWriter, r *request, asked treeRequest) error {
+func (a *API) createTree(w http.ResponseWriter, r *httpapi.Request, asked treeRequest) error {
 	if asked.name == nil {
 		return httpapi.Illegal("Tree was missing the name")
 	}
@@ -199,7 +199,7 @@ func (a *API) createTree(w http.ResponseWriter, r *request, asked treeRequest) e
 }
 
 // editTree changes what was sent; a PUT empties the rest.
-func (a *API) editTree(w http.ResponseWriter, r *request, asked treeRequest) error {
+func (a *API) editTree(w http.ResponseWriter, r *httpapi.Request, asked treeRequest) error {
 	if _, err := a.definition(r.Context(), asked.id); err != nil {
 		return err
 	}
@@ -207,7 +207,7 @@ func (a *API) editTree(w http.ResponseWriter, r *request, asked treeRequest) err
 		unchanged(w)
 		return nil
 	}
-	if err := a.o.Trees.Edit(r.Context(), uint16(asked.id), asked.change(r.method == http.MethodPut)); err != nil {
+	if err := a.o.Trees.Edit(r.Context(), uint16(asked.id), asked.change(r.Verb == http.MethodPut)); err != nil {
 		return err
 	}
 	return a.showTree(w, r, asked.id)
@@ -215,7 +215,7 @@ func (a *API) editTree(w http.ResponseWriter, r *request, asked treeRequest) err
 
 // deleteTree deletes the branches of a tree, and the tree itself if the request says so. A request that
 // its client gave up may be sent again.
-func (a *API) deleteTree(w http.ResponseWriter, r *request, asked treeRequest) error {
+func (a *API) deleteTree(w http.ResponseWriter, r *httpapi.Request, asked treeRequest) error {
 	d, err := a.definition(r.Context(), asked.id)
 	if err != nil {
 		return err

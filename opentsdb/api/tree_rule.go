@@ -11,7 +11,7 @@ import (
 )
 
 // treeRule answers /api/tree/rule: it shows, changes and deletes a rule.
-func (a *API) treeRule(w http.ResponseWriter, r *request) error {
+func (a *API) treeRule(w http.ResponseWriter, r *httpapi.Request) error {
 	asked, err := parseRule(w, r)
 	if err != nil {
 		return err
@@ -20,7 +20,7 @@ func (a *API) treeRule(w http.ResponseWriter, r *request) error {
 	if err != nil {
 		return err
 	}
-	switch r.method {
+	switch r.Verb {
 	case http.MethodGet:
 		return showRuleOf(w, r, d, asked)
 	case http.MethodPost, http.MethodPut:
@@ -114,7 +114,7 @@ func ruleOf(d tree.Definition, level, order int) (schema.TreeRule, bool) {
 	return schema.TreeRule{}, false
 }
 
-func showRuleOf(w http.ResponseWriter, r *request, d tree.Definition, asked ruleRequest) error {
+func showRuleOf(w http.ResponseWriter, r *httpapi.Request, d tree.Definition, asked ruleRequest) error {
 	rule, ok := ruleOf(d, asked.level, asked.order)
 	if !ok {
 		return errNoRule(asked)
@@ -127,12 +127,12 @@ func errNoRule(asked ruleRequest) error {
 	return httpapi.Error{Status: http.StatusNotFound, Message: "Unable to locate rule: " + asked.String()}
 }
 
-func (a *API) editRule(w http.ResponseWriter, r *request, d tree.Definition, asked ruleRequest) error {
+func (a *API) editRule(w http.ResponseWriter, r *httpapi.Request, d tree.Definition, asked ruleRequest) error {
 	if !asked.changes() {
 		unchanged(w)
 		return nil
 	}
-	all := r.method == http.MethodPut
+	all := r.Verb == http.MethodPut
 	edit, made, err := asked.edit(d, all)
 	if err != nil {
 		return err
@@ -151,7 +151,7 @@ func (a *API) editRule(w http.ResponseWriter, r *request, d tree.Definition, ask
 	return showRuleOf(w, r, d, asked)
 }
 
-func (a *API) deleteRule(w http.ResponseWriter, r *request, d tree.Definition, asked ruleRequest) error {
+func (a *API) deleteRule(w http.ResponseWriter, r *httpapi.Request, d tree.Definition, asked ruleRequest) error {
 	if _, ok := ruleOf(d, asked.level, asked.order); !ok {
 		return errNoRule(asked)
 	}

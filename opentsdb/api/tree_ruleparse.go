@@ -12,8 +12,8 @@ import (
 )
 
 // parseRule reads the body of a request, or the parameters of one without a body.
-func parseRule(w http.ResponseWriter, r *request) (ruleRequest, error) {
-	body, err := readBody(w, r)
+func parseRule(w http.ResponseWriter, r *httpapi.Request) (ruleRequest, error) {
+	body, err := httpapi.ReadBody(w, r)
 	if err != nil {
 		return ruleRequest{}, err
 	}

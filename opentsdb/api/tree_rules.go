@@ -15,7 +15,7 @@ const mostRules = 1000
 // treeRules answers /api/tree/rules: it changes, replaces and deletes the rules of a tree. A TSD has
 // deleted all rules before it finds that one of the new ones is wrong, and has stored the first ones
 // when it finds one that changes nothing; here all are stored or none.
-func (a *API) treeRules(w http.ResponseWriter, r *request) error {
+func (a *API) treeRules(w http.ResponseWriter, r *httpapi.Request) error {
 	id, rules, err := parseRules(w, r)
 	if err != nil {
 		return err
@@ -24,7 +24,7 @@ func (a *API) treeRules(w http.ResponseWriter, r *request) error {
 	if err != nil {
 		return err
 	}
-	switch r.method {
+	switch r.Verb {
 	case http.MethodPost, http.MethodPut:
 		if len(rules) == 0 {
 			return errNoRules
@@ -45,8 +45,8 @@ func (a *API) treeRules(w http.ResponseWriter, r *request) error {
 var errNoRules = httpapi.BadRequest("Missing tree rules")
 
 // putRules stores rules one after the other; a PUT has no others stay.
-func (a *API) putRules(r *request, d tree.Definition, rules []ruleRequest) error {
-	all := r.method == http.MethodPut
+func (a *API) putRules(r *httpapi.Request, d tree.Definition, rules []ruleRequest) error {
+	all := r.Verb == http.MethodPut
 	if all {
 		d.Rules = nil
 	}
@@ -66,8 +66,8 @@ func (a *API) putRules(r *request, d tree.Definition, rules []ruleRequest) error
 }
 
 // parseRules reads a list of rules of one tree, or without a body the parameter treeid.
-func parseRules(w http.ResponseWriter, r *request) (id int, rules []ruleRequest, err error) {
-	body, err := readBody(w, r)
+func parseRules(w http.ResponseWriter, r *httpapi.Request) (id int, rules []ruleRequest, err error) {
+	body, err := httpapi.ReadBody(w, r)
 	if err != nil {
 		return 0, nil, err
 	}

@@ -25,8 +25,8 @@ type tsuidRequest struct {
 
 // parseTSUIDs reads the body of a request, or the parameters of one without a body. badList is the
 // answer to a list that is none.
-func parseTSUIDs(w http.ResponseWriter, r *request, badList func(error) error) (q tsuidRequest, err error) {
-	body, err := readBody(w, r)
+func parseTSUIDs(w http.ResponseWriter, r *httpapi.Request, badList func(error) error) (q tsuidRequest, err error) {
+	body, err := httpapi.ReadBody(w, r)
 	if err != nil {
 		return q, err
 	}
@@ -41,7 +41,7 @@ func parseTSUIDs(w http.ResponseWriter, r *request, badList func(error) error) (
 	return q, err
 }
 
-func parseTSUIDsParameters(r *request) (q tsuidRequest, err error) {
+func parseTSUIDsParameters(r *httpapi.Request) (q tsuidRequest, err error) {
 	v := r.URL.Query()
 	if q.tree, err = requiredTreeID(v); err != nil {
 		return q, err
@@ -108,17 +108,17 @@ func asks(method string) bool {
 }
 
 // treeCollisions answers /api/tree/collisions.
-func (a *API) treeCollisions(w http.ResponseWriter, r *request) error {
+func (a *API) treeCollisions(w http.ResponseWriter, r *httpapi.Request) error {
 	return a.treeFailures(w, r, true)
 }
 
 // treeNotMatched answers /api/tree/notmatched.
-func (a *API) treeNotMatched(w http.ResponseWriter, r *request) error {
+func (a *API) treeNotMatched(w http.ResponseWriter, r *httpapi.Request) error {
 	return a.treeFailures(w, r, false)
 }
 
 // treeFailures shows the series that a tree has no place for.
-func (a *API) treeFailures(w http.ResponseWriter, r *request, collisions bool) error {
+func (a *API) treeFailures(w http.ResponseWriter, r *httpapi.Request, collisions bool) error {
 	asked, err := parseTSUIDs(w, r, func(err error) error {
 		return httpapi.Error{Status: http.StatusBadRequest, Message: "Unable to convert the given data to a list", Details: err.Error()}
 	})
@@ -129,7 +129,7 @@ func (a *API) treeFailures(w http.ResponseWriter, r *request, collisions bool) e
 	if err != nil {
 		return err
 	}
-	if !asks(r.method) {
+	if !asks(r.Verb) {
 		return errTreeMethod
 	}
 	tsuids, err := asked.bytes()
@@ -153,7 +153,7 @@ type testedSeries struct {
 
 // treeTest answers /api/tree/test: it runs series through the rules of a tree and stores nothing. A
 // TSD shows all series of a request in the branches of the last one.
-func (a *API) treeTest(w http.ResponseWriter, r *request) error {
+func (a *API) treeTest(w http.ResponseWriter, r *httpapi.Request) error {
 	asked, err := parseTSUIDs(w, r, unreadable)
 	if err != nil {
 		return err
@@ -165,7 +165,7 @@ func (a *API) treeTest(w http.ResponseWriter, r *request) error {
 	if len(asked.tsuids) == 0 {
 		return httpapi.BadRequest("Missing or empty TSUID list")
 	}
-	if !asks(r.method) {
+	if !asks(r.Verb) {
 		return errTreeMethod
 	}
 	tsuids, err := asked.bytes()

@@ -20,8 +20,8 @@ import (
 )
 
 // tsMeta answers /api/uid/tsmeta.
-func (a *API) tsMeta(w http.ResponseWriter, r *request) error {
-	switch r.method {
+func (a *API) tsMeta(w http.ResponseWriter, r *httpapi.Request) error {
+	switch r.Verb {
 	case http.MethodGet:
 		if r.URL.Query().Has("tsuid") {
 			return a.getTSMeta(w, r)
@@ -29,7 +29,7 @@ func (a *API) tsMeta(w http.ResponseWriter, r *request) error {
 		return a.listTSMeta(w, r)
 	case http.MethodPost, http.MethodPut, http.MethodDelete:
 	default:
-		return httpapi.NotAllowed(r.method, everyMethod()...)
+		return httpapi.NotAllowed(r.Verb, httpapi.EveryMethod()...)
 	}
 	if err := a.mayEdit(r); err != nil {
 		return err
@@ -38,7 +38,7 @@ func (a *API) tsMeta(w http.ResponseWriter, r *request) error {
 	switch {
 	case err != nil:
 		return err
-	case r.method == http.MethodDelete:
+	case r.Verb == http.MethodDelete:
 		return a.deleteTSMeta(w, r, &e)
 	case e.TSUID == "":
 		return a.editTSMetaByName(w, r, &e)
@@ -47,15 +47,15 @@ func (a *API) tsMeta(w http.ResponseWriter, r *request) error {
 }
 
 // getTSMeta shows the document of a series. What is wrong with the TSUID has a TSD's status: 500.
-func (a *API) getTSMeta(w http.ResponseWriter, r *request) error {
-	tsuid, err := parseUID(r.last("tsuid"))
+func (a *API) getTSMeta(w http.ResponseWriter, r *httpapi.Request) error {
+	tsuid, err := parseUID(r.Last("tsuid"))
 	if err != nil {
 		return query.SyntaxError{Err: err}
 	}
 	return a.showTSMeta(w, r, tsuid)
 }
 
-func (a *API) showTSMeta(w http.ResponseWriter, r *request, tsuid []byte) error {
+func (a *API) showTSMeta(w http.ResponseWriter, r *httpapi.Request, tsuid []byte) error {
 	m, ok, err := a.o.Metadata.SeriesMeta(r.Context(), tsuid)
 	if err != nil {
 		return noUID(err, "Unable to find one of the UIDs")
@@ -86,8 +86,8 @@ func (a *API) received(ctx context.Context, list []schema.SeriesMeta) error {
 }
 
 // listTSMeta shows the documents of the series that have a metric and tags.
-func (a *API) listTSMeta(w http.ResponseWriter, r *request) error {
-	m, err := r.required("m")
+func (a *API) listTSMeta(w http.ResponseWriter, r *httpapi.Request) error {
+	m, err := r.Required("m")
 	if err != nil {
 		return err
 	}
@@ -141,27 +141,27 @@ func showTSMetas(ctx context.Context, list []schema.SeriesMeta) ([]byte, error) 
 }
 
 // readTSMetaEdit reads an edit from the body, or without one from the parameters.
-func readTSMetaEdit(w http.ResponseWriter, r *request) (e schema.TSMetaEdit, err error) {
-	body, err := readBody(w, r)
+func readTSMetaEdit(w http.ResponseWriter, r *httpapi.Request) (e schema.TSMetaEdit, err error) {
+	body, err := httpapi.ReadBody(w, r)
 	if err != nil {
 		return e, err
 	}
 	if len(body) > 0 {
 		if body, err = jackson.Standard(body); err != nil {
-			return e, unparsable(err)
+			return e, httpapi.BadJSON(err)
 		}
 		if e, err = schema.ParseTSMetaEdit(body); err != nil {
-			return e, unparsable(err)
+			return e, httpapi.BadJSON(err)
 		}
 		return e, nil
 	}
-	e.TSUID = r.last("tsuid")
+	e.TSUID = r.Last("tsuid")
 	for parameter, name := range map[string]string{
 		"display_name": "displayName", "description": "description", "notes": "notes", "units": "units", "data_type": "dataType",
 	} {
-		e.SetText(name, schema.TextOf(r.last(parameter)))
+		e.SetText(name, schema.TextOf(r.Last(parameter)))
 	}
-	if text := r.last("retention"); text != "" {
+	if text := r.Last("retention"); text != "" {
 		days, err := strconv.ParseInt(text, 10, 32)
 		if err != nil {
 			return e, httpapi.BadRequest("Unable to parse 'retention' value")
@@ -169,7 +169,7 @@ func readTSMetaEdit(w http.ResponseWriter, r *request) (e schema.TSMetaEdit, err
 		e.SetRetention(int(days))
 	}
 	for parameter, set := range map[string]func(float64){"max": e.SetMax, "min": e.SetMin} {
-		text := strings.TrimSpace(r.last(parameter))
+		text := strings.TrimSpace(r.Last(parameter))
 		if text == "" {
 			continue
 		}
@@ -183,7 +183,7 @@ func readTSMetaEdit(w http.ResponseWriter, r *request) (e schema.TSMetaEdit, err
 }
 
 // editTSMeta changes the document of a series that is named by its TSUID.
-func (a *API) editTSMeta(w http.ResponseWriter, r *request, e *schema.TSMetaEdit) error {
+func (a *API) editTSMeta(w http.ResponseWriter, r *httpapi.Request, e *schema.TSMetaEdit) error {
 	if !e.Changes() {
 		httpapi.Empty(w, http.StatusNotModified)
 		return nil
@@ -193,12 +193,12 @@ func (a *API) editTSMeta(w http.ResponseWriter, r *request, e *schema.TSMetaEdit
 		return invalid(err.Error())
 	}
 	return a.saveTSMeta(w, r, tsuid, func() error {
-		return a.o.Metadata.EditSeriesMeta(r.Context(), tsuid, e, r.method == http.MethodPut)
+		return a.o.Metadata.EditSeriesMeta(r.Context(), tsuid, e, r.Verb == http.MethodPut)
 	})
 }
 
 // saveTSMeta saves a document and shows it.
-func (a *API) saveTSMeta(w http.ResponseWriter, r *request, tsuid []byte, save func() error) error {
+func (a *API) saveTSMeta(w http.ResponseWriter, r *httpapi.Request, tsuid []byte, save func() error) error {
 	err := save()
 	if errors.Is(err, documents.ErrNoDocument) {
 		return invalid(err.Error())
@@ -223,8 +223,8 @@ func (a *API) tsuidOf(text string) ([]byte, error) {
 
 // editTSMetaByName changes the document of a series that is named by its metric and tags. With
 // create=true it makes one.
-func (a *API) editTSMetaByName(w http.ResponseWriter, r *request, e *schema.TSMetaEdit) error {
-	m, err := r.required("m")
+func (a *API) editTSMetaByName(w http.ResponseWriter, r *httpapi.Request, e *schema.TSMetaEdit) error {
+	m, err := r.Required("m")
 	if err != nil {
 		return err
 	}
@@ -250,10 +250,10 @@ func (a *API) editTSMetaByName(w http.ResponseWriter, r *request, e *schema.TSMe
 	case exists && !e.Changes():
 		httpapi.Empty(w, http.StatusNotModified)
 		return nil
-	case !exists && r.last("create") != "true":
+	case !exists && r.Last("create") != "true":
 		return httpapi.BadRequest(`Could not find TSMeta, specify "create=true" to create a new one.`)
 	}
-	replace := r.method == http.MethodPut
+	replace := r.Verb == http.MethodPut
 	return a.saveTSMeta(w, r, tsuid, func() error {
 		if exists {
 			return a.o.Metadata.EditSeriesMeta(r.Context(), tsuid, e, replace)
@@ -263,7 +263,7 @@ func (a *API) editTSMetaByName(w http.ResponseWriter, r *request, e *schema.TSMe
 }
 
 // deleteTSMeta deletes a document, which need not be there.
-func (a *API) deleteTSMeta(w http.ResponseWriter, r *request, e *schema.TSMetaEdit) error {
+func (a *API) deleteTSMeta(w http.ResponseWriter, r *httpapi.Request, e *schema.TSMetaEdit) error {
 	var tsuid []byte
 	err := errors.New("Missing UID")
 	if e.TSUID != "" {

@@ -15,10 +15,10 @@ import (
 )
 
 // uid answers /api/uid/….
-func (a *API) uid(w http.ResponseWriter, r *request) error {
+func (a *API) uid(w http.ResponseWriter, r *httpapi.Request) error {
 	what := ""
-	if len(r.path) > 0 {
-		what = strings.ToLower(r.path[0])
+	if len(r.Rest) > 0 {
+		what = strings.ToLower(r.Rest[0])
 	}
 	switch what {
 	case "assign":
@@ -37,9 +37,9 @@ func (a *API) uid(w http.ResponseWriter, r *request) error {
 const maxAssigned = 100_000
 
 // assign answers /api/uid/assign: new names get UIDs, for those that have one it is an error.
-func (a *API) assign(w http.ResponseWriter, r *request) error {
-	if r.method != http.MethodGet && r.method != http.MethodPost {
-		return httpapi.NotAllowed(r.method, readWrite()...)
+func (a *API) assign(w http.ResponseWriter, r *httpapi.Request) error {
+	if r.Verb != http.MethodGet && r.Verb != http.MethodPost {
+		return httpapi.NotAllowed(r.Verb, httpapi.ReadWrite()...)
 	}
 	if err := a.mayEdit(r); err != nil {
 		return err
@@ -68,7 +68,7 @@ func (a *API) assignKind(ctx context.Context, kindName string, names []string) (
 	assigned, failed = map[string]string{}, map[string]string{}
 	kind, known := assignable(kindName)
 	names = slices.DeleteFunc(slices.Clone(names), func(name string) bool {
-		err := CheckName(kindName, name, a.o.SpecialChars)
+		err := httpapi.CheckName(kindName, name, a.o.SpecialChars)
 		if err == nil && !known {
 			err = errUnknownKind
 		}
@@ -131,10 +131,10 @@ func namesReader(names map[string][]string) jackson.Reader {
 	})
 }
 
-func assignParameters(w http.ResponseWriter, r *request) (map[string][]string, error) {
+func assignParameters(w http.ResponseWriter, r *httpapi.Request) (map[string][]string, error) {
 	names := map[string][]string{}
-	if r.method == http.MethodPost {
-		body, err := readBody(w, r)
+	if r.Verb == http.MethodPost {
+		body, err := httpapi.ReadBody(w, r)
 		if err != nil {
 			return nil, err
 		}
@@ -142,11 +142,11 @@ func assignParameters(w http.ResponseWriter, r *request) (map[string][]string, e
 			return nil, errNoContent
 		}
 		if err := jackson.Read(body, namesReader(names)); err != nil {
-			return nil, unparsable(err)
+			return nil, httpapi.BadJSON(err)
 		}
 	} else {
 		for _, kind := range storage.NameKinds() {
-			if values := strings.TrimRight(r.last(kind.String()), ","); values != "" { // Java's split leaves out the last empty ones
+			if values := strings.TrimRight(r.Last(kind.String()), ","); values != "" { // Java's split leaves out the last empty ones
 				names[kind.String()] = strings.Split(values, ",")
 			}
 		}

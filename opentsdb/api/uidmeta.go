@@ -31,13 +31,13 @@ type Metadata interface {
 }
 
 // uidMeta answers /api/uid/uidmeta.
-func (a *API) uidMeta(w http.ResponseWriter, r *request) error {
-	switch r.method {
+func (a *API) uidMeta(w http.ResponseWriter, r *httpapi.Request) error {
+	switch r.Verb {
 	case http.MethodGet:
 		return a.getUIDMeta(w, r)
 	case http.MethodPost, http.MethodPut, http.MethodDelete:
 	default:
-		return httpapi.NotAllowed(r.method, everyMethod()...)
+		return httpapi.NotAllowed(r.Verb, httpapi.EveryMethod()...)
 	}
 	if err := a.mayEdit(r); err != nil {
 		return err
@@ -46,19 +46,19 @@ func (a *API) uidMeta(w http.ResponseWriter, r *request) error {
 	if err != nil {
 		return err
 	}
-	if r.method == http.MethodDelete {
+	if r.Verb == http.MethodDelete {
 		return a.deleteUIDMeta(w, r, &e)
 	}
 	return a.editUIDMeta(w, r, &e)
 }
 
 // getUIDMeta shows a document. What is wrong with the UID has a TSD's status: 500.
-func (a *API) getUIDMeta(w http.ResponseWriter, r *request) error {
-	text, err := r.required("uid")
+func (a *API) getUIDMeta(w http.ResponseWriter, r *httpapi.Request) error {
+	text, err := r.Required("uid")
 	if err != nil {
 		return err
 	}
-	name, err := r.required("type")
+	name, err := r.Required("type")
 	if err != nil {
 		return err
 	}
@@ -73,7 +73,7 @@ func (a *API) getUIDMeta(w http.ResponseWriter, r *request) error {
 	return a.showUIDMeta(w, r, kind, uid)
 }
 
-func (a *API) showUIDMeta(w http.ResponseWriter, r *request, kind storage.NameKind, uid string) error {
+func (a *API) showUIDMeta(w http.ResponseWriter, r *httpapi.Request, kind storage.NameKind, uid string) error {
 	m, err := a.o.Metadata.UIDMeta(r.Context(), kind, uid)
 	if err != nil {
 		return noUID(err, "Could not find the requested UID")
@@ -103,30 +103,25 @@ func lost(err error, document string) error {
 // invalid is a request that is wrong, with its words where a TSD has them.
 func invalid(message string) error { return query.RequestError{Message: message} }
 
-// unparsable is a body that cannot be read.
-func unparsable(err error) error {
-	return httpapi.Error{Status: http.StatusBadRequest, Message: "Unable to parse the given JSON", Details: err.Error()}
-}
-
 // readUIDMetaEdit reads an edit from the body, or without one from the parameters.
-func readUIDMetaEdit(w http.ResponseWriter, r *request) (e schema.UIDMetaEdit, err error) {
-	body, err := readBody(w, r)
+func readUIDMetaEdit(w http.ResponseWriter, r *httpapi.Request) (e schema.UIDMetaEdit, err error) {
+	body, err := httpapi.ReadBody(w, r)
 	if err != nil {
 		return e, err
 	}
 	if len(body) > 0 {
 		if body, err = jackson.Standard(body); err != nil {
-			return e, unparsable(err)
+			return e, httpapi.BadJSON(err)
 		}
 		if e, err = schema.ParseUIDMetaEdit(body); err != nil {
-			return e, unparsable(err)
+			return e, httpapi.BadJSON(err)
 		}
 		return e, nil
 	}
-	if e.UID, err = r.required("uid"); err != nil {
+	if e.UID, err = r.Required("uid"); err != nil {
 		return e, err
 	}
-	kind, err := r.required("type")
+	kind, err := r.Required("type")
 	if err != nil {
 		return e, err
 	}
@@ -134,9 +129,9 @@ func readUIDMetaEdit(w http.ResponseWriter, r *request) (e schema.UIDMetaEdit, e
 		return e, query.SyntaxError{Err: err}
 	}
 	e.HasKind = true
-	e.SetText("displayName", schema.TextOf(r.last("display_name")))
-	e.SetText("description", schema.TextOf(r.last("description")))
-	e.SetText("notes", schema.TextOf(r.last("notes")))
+	e.SetText("displayName", schema.TextOf(r.Last("display_name")))
+	e.SetText("description", schema.TextOf(r.Last("description")))
+	e.SetText("notes", schema.TextOf(r.Last("notes")))
 	return e, nil
 }
 
@@ -151,7 +146,7 @@ func whole(e *schema.UIDMetaEdit) error {
 	return nil
 }
 
-func (a *API) editUIDMeta(w http.ResponseWriter, r *request, e *schema.UIDMetaEdit) error {
+func (a *API) editUIDMeta(w http.ResponseWriter, r *httpapi.Request, e *schema.UIDMetaEdit) error {
 	if err := whole(e); err != nil {
 		return invalid(err.Error())
 	}
@@ -163,14 +158,14 @@ func (a *API) editUIDMeta(w http.ResponseWriter, r *request, e *schema.UIDMetaEd
 	if err != nil {
 		return invalid(err.Error())
 	}
-	if err := a.o.Metadata.EditUIDMeta(r.Context(), uid, e, r.method == http.MethodPut); err != nil {
+	if err := a.o.Metadata.EditUIDMeta(r.Context(), uid, e, r.Verb == http.MethodPut); err != nil {
 		return lost(noUID(err, "Could not find the requested UID"), "UIDMeta")
 	}
 	return a.showUIDMeta(w, r, e.Kind, uid)
 }
 
 // deleteUIDMeta deletes a document, which need not be there.
-func (a *API) deleteUIDMeta(w http.ResponseWriter, r *request, e *schema.UIDMetaEdit) error {
+func (a *API) deleteUIDMeta(w http.ResponseWriter, r *httpapi.Request, e *schema.UIDMetaEdit) error {
 	err := whole(e)
 	var uid []byte
 	if err == nil {

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/tsdbridge/tsdbridge/opentsdb/api"
+	"github.com/tsdbridge/tsdbridge/opentsdb/httpapi"
 	"github.com/tsdbridge/tsdbridge/storage"
 )
 
@@ -53,7 +53,7 @@ func CheckNames(metric string, tags []storage.Tag, rules NameRules) error {
 
 // check is api.CheckName.
 func (r NameRules) check(what, name string) error {
-	if err := api.CheckName(what, name, r.SpecialChars); err != nil {
+	if err := httpapi.CheckName(what, name, r.SpecialChars); err != nil {
 		return argumentError(err.Error())
 	}
 	return nil

@@ -1,11 +1,11 @@
-package api_test
+package httpapi_test
 
 import (
 	"net/http"
 	"net/http/httptest"
 	"testing"
 
-	"github.com/tsdbridge/tsdbridge/opentsdb/api"
+	"github.com/tsdbridge/tsdbridge/opentsdb/httpapi"
 )
 
 // TestForeignGets asks by GET, whose origin browsers do not tell over HTTP.
@@ -25,7 +25,7 @@ func TestForeignGets(t *testing.T) {
 		r := httptest.NewRequestWithContext(t.Context(), c.method, "http://tsd.example.org/api/uid/assign", nil)
 		r.Header.Set("User-Agent", c.agent)
 		r.Header.Set("Referer", c.referer)
-		if got := (*api.Origins)(nil).Foreign(r); got != c.foreign {
+		if got := (*httpapi.Origins)(nil).Foreign(r); got != c.foreign {
 			t.Errorf("%+v: %v", c, got)
 		}
 	}
@@ -34,9 +34,9 @@ func TestForeignGets(t *testing.T) {
 // TestOrigins asks from pages of several origins.
 func TestOrigins(t *testing.T) {
 	const here, named, other = "http://tsd.example.org", "https://grafana.example.org", "https://evil.example.org"
-	one, every := api.NewOrigins([]string{"https://Grafana.example.org"}, "Accept"), api.NewOrigins([]string{"*"}, "Accept")
+	one, every := httpapi.NewOrigins([]string{"https://Grafana.example.org"}, "Accept"), httpapi.NewOrigins([]string{"*"}, "Accept")
 	for _, c := range []struct {
-		origins              *api.Origins
+		origins              *httpapi.Origins
 		method, origin, site string
 		foreign              bool
 		status               int

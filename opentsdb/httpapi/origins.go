@@ -1,11 +1,9 @@
-package api
+package httpapi
 
 import (
 	"net/http"
 	"net/url"
 	"strings"
-
-	"github.com/tsdbridge/tsdbridge/opentsdb/httpapi"
 )
 
 // Origins are the pages whose scripts may use the API from other origins than its own (CORS), as
@@ -54,7 +52,7 @@ func isHere(address string, r *http.Request) bool {
 }
 
 // ErrForeign refuses a change that Foreign tells of.
-var ErrForeign = httpapi.Error{Status: http.StatusForbidden, Message: "Changes from pages of another origin are refused"}
+var ErrForeign = Error{Status: http.StatusForbidden, Message: "Changes from pages of another origin are refused"}
 
 // Handler answers the questions of browsers about other origins, and adds to answers which may read them.
 // Without origins it passes everything on, as a TSD does, and no page of another origin can read.
@@ -64,7 +62,7 @@ func (o *Origins) Handler(next http.Handler) http.Handler {
 		asked := r.Method == http.MethodOptions
 		if o == nil || !o.any && len(o.named) == 0 || origin == "" {
 			if asked {
-				httpapi.WriteError(w, r, httpapi.NotAllowed(r.Method, everyMethod()...))
+				WriteError(w, r, NotAllowed(r.Method, EveryMethod()...))
 				return
 			}
 			next.ServeHTTP(w, r)
@@ -72,7 +70,7 @@ func (o *Origins) Handler(next http.Handler) http.Handler {
 		}
 		w.Header().Add("Vary", "Origin")
 		if !o.any && !o.named[strings.ToUpper(origin)] {
-			httpapi.WriteError(w, r, httpapi.Error{
+			WriteError(w, r, Error{
 				Status: http.StatusOK, Message: "CORS domain not allowed", Details: "The domain [" + origin + "] is not permitted access", // a TSD's status
 			})
 			return
