@@ -2,9 +2,6 @@ package opentsdb
 
 import (
 	"context"
-	"github.com/go-chi/chi/v5"
-	"github.com/prometheus/client_golang/prometheus"
-	"github.com/tsdbridge/tsdbridge/opentsdb/opentsdbtest"
 	"io"
 	"log/slog"
 	"net"
@@ -12,6 +9,11 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/go-chi/chi/v5"
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/tsdbridge/tsdbridge/opentsdb/opentsdbtest"
 )
 
 func serverOptions(address string) Options {

@@ -1,43 +1,37 @@
-// Package api answers OpenTSDB's HTTP API but for puts: queries, names, statistics. It reads requests,
-// and prints answers and errors as a TSD does; the rooms beside it compute them.
+// Package api answers OpenTSDB's HTTP API but for puts: it finds the endpoint of a request, limits its time
+// and prints its errors as a TSD does. The packages below it answer queries, and what is asked of trees,
+// UIDs and annotations; it answers itself what is asked of names and of the process.
 package api
 
 import (
 	"context"
-	"io"
 	"log/slog"
 	"maps"
 	"net/http"
 	"runtime/debug"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"time"
 
+	"github.com/tsdbridge/tsdbridge/internal/explain"
 	"github.com/tsdbridge/tsdbridge/internal/running"
-	"github.com/tsdbridge/tsdbridge/internal/singleflight"
-	"github.com/tsdbridge/tsdbridge/internal/turns"
+	"github.com/tsdbridge/tsdbridge/opentsdb/api/annotations"
+	"github.com/tsdbridge/tsdbridge/opentsdb/api/evaluation"
+	"github.com/tsdbridge/tsdbridge/opentsdb/api/queries"
+	"github.com/tsdbridge/tsdbridge/opentsdb/api/trees"
+	"github.com/tsdbridge/tsdbridge/opentsdb/api/uids"
 	"github.com/tsdbridge/tsdbridge/opentsdb/httpapi"
-	"github.com/tsdbridge/tsdbridge/opentsdb/query"
-	"github.com/tsdbridge/tsdbridge/storage/schema"
-	"github.com/tsdbridge/tsdbridge/tree"
 )
 
 // Options are what an API needs.
 type Options struct {
-	Engine  *query.Engine
-	Names   Names
-	Renamer Renamer
-	Notes   Notes
-	// Trees are shown and edited. Series names series, and Documents describes them.
-	Trees     *tree.Editor
-	Series    Series
-	Documents Documents
-	// Metadata are the documents of UIDs and series that are edited, Layout is that of the tables. MaxSeries
-	// is how many series one answer may show; 0: no limit.
-	Metadata  Metadata
-	Layout    schema.Layout
-	MaxSeries int
-	Version   string
+	Queries     queries.Options
+	UIDs        uids.Options
+	Trees       trees.Options
+	Annotations annotations.Options
+	Names       Names
+	Version     string
 	// Settings are what /api/config shows, by the names of a TSD's configuration file.
 	Settings map[string]string
 	// Concurrency is how many requests compute at once; Timeout is how long one may take, 0: no limit.
@@ -45,19 +39,12 @@ type Options struct {
 	Concurrency int
 	Timeout     time.Duration
 	EditTimeout time.Duration
-	// AllowEdits lets clients change names, metadata and trees.
-	AllowEdits bool
-	// SpecialChars are characters that names may have beside a TSD's.
-	SpecialChars string
+	Edits       httpapi.Edits
 	// Mode is a TSD's: rw, ro or wo.
 	Mode string
-	// TimeZone is that of dates in queries which name none.
-	TimeZone *time.Location
-	// Origins are the pages of other origins that may use the API.
-	Origins *httpapi.Origins
 	// DropCaches forgets the names and series that are known.
 	DropCaches func()
-	// Statistics tells what others count that statistics show; nil: nothing. Host is this machine in them.
+	// Statistics returns what others count that statistics show; nil: nothing. Host is this machine in them.
 	Statistics func() []httpapi.Statistic
 	Host       string
 	Running    *running.Registry
@@ -68,13 +55,20 @@ type Options struct {
 // An API answers requests.
 type API struct {
 	o       Options
-	turns   *turns.Turns
-	answers *singleflight.Replies[io.WriterTo] // of /api, as JSON
-	groups  *singleflight.Replies[io.WriterTo] // of /q, which each request shows in its own way
+	kept    *kept
 	routes  map[string]endpoint
-	count   *counters
-	history *history
-	begun   time.Time
+	queries *queries.API
+
+	uids        *uids.API
+	trees       *trees.API
+	annotations *annotations.API
+}
+
+// kept is what an API with other limits shares.
+type kept struct {
+	evaluator            *evaluation.Evaluator
+	requests, exceptions atomic.Int64
+	begun                time.Time
 }
 
 // endpoint is how a path below /api is answered. Without methods it refuses some itself.
@@ -85,32 +79,35 @@ type endpoint struct {
 
 // New returns an API.
 func New(o Options) *API {
-	a := &API{o: o, turns: turns.New(o.Concurrency), answers: singleflight.NewReplies(encodedOnce), groups: singleflight.NewReplies[io.WriterTo](nil), count: &counters{}, history: &history{}, begun: o.Now()}
+	return newAPI(o, &kept{evaluator: evaluation.New(o.Concurrency, o.Running), begun: o.Now()})
+}
+
+// With returns an API with other limits, which shares turns and counters with this one.
+func (a *API) With(o Options) *API { return newAPI(o, a.kept) }
+
+func newAPI(o Options, k *kept) *API {
+	a := &API{
+		o: o, kept: k, queries: queries.New(o.Queries, o.Edits.Origins, k.evaluator),
+		uids: uids.New(o.UIDs, o.Edits, k.evaluator), trees: trees.New(o.Trees, o.Edits, k.evaluator), annotations: annotations.New(o.Annotations, o.Edits, k.evaluator),
+	}
 	a.routes = a.endpoints()
 	return a
 }
 
-// With returns an API with other limits, which shares turns and counters with this one.
-func (a *API) With(o Options) *API {
-	other := &API{o: o, turns: a.turns, answers: singleflight.NewReplies(encodedOnce), groups: singleflight.NewReplies[io.WriterTo](nil), count: a.count, history: a.history, begun: a.begun}
-	other.routes = other.endpoints()
-	return other
-}
-
 func (a *API) endpoints() map[string]endpoint {
 	return map[string]endpoint{
-		"query":       {[]string{http.MethodGet, http.MethodPost, http.MethodDelete}, a.query},
+		"query":       {[]string{http.MethodGet, http.MethodPost, http.MethodDelete}, a.queries.Serve},
 		"search":      {httpapi.ReadWrite(), a.search},
 		"suggest":     {httpapi.ReadWrite(), a.suggest},
-		"uid":         {httpapi.EveryMethod(), a.uid},
+		"uid":         {httpapi.EveryMethod(), a.uids.Serve},
 		"aggregators": {httpapi.ReadWrite(), a.aggregators},
-		"tree":        {nil, a.tree},
+		"tree":        {nil, a.trees.Serve},
 		"version":     {httpapi.ReadWrite(), a.version},
 		"config":      {httpapi.ReadWrite(), a.config},
 		"stats":       {httpapi.ReadWrite(), a.stats},
 		"dropcaches":  {httpapi.ReadWrite(), a.dropCaches},
-		"annotation":  {httpapi.EveryMethod(), a.annotation},
-		"annotations": {httpapi.EveryMethod(), a.annotations},
+		"annotation":  {httpapi.EveryMethod(), a.annotations.ServeOne},
+		"annotations": {httpapi.EveryMethod(), a.annotations.ServeAll},
 	}
 }
 
@@ -127,18 +124,18 @@ func (a *API) serves(endpoint string) bool {
 }
 
 // Endpoints lists what an API answers, each as the first element of a path below /api.
-func Endpoints() []string { return slices.Sorted(maps.Keys((*API)(nil).endpoints())) }
+func Endpoints() []string { return slices.Sorted(maps.Keys(new(API).endpoints())) }
 
 // ServeHTTP implements http.Handler.
 func (a *API) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	a.count.requests.Add(1)
+	a.kept.requests.Add(1)
 	r, err := httpapi.SeparatedRequest(r)
 	if err == nil {
 		err = a.serve(w, r)
 	}
 	if err != nil {
-		a.count.exceptions.Add(1)
-		httpapi.WriteError(w, r, statusOf(err))
+		a.kept.exceptions.Add(1)
+		httpapi.WriteError(w, r, evaluation.StatusOf(err))
 	}
 }
 
@@ -172,13 +169,31 @@ func methodsFor(path httpapi.Path, e endpoint) []string {
 	return e.methods
 }
 
+// Explain computes the answer to a request with the parameters of GET /api/query, within the limits of that, and
+// returns how that was done. After an error it returns the status of an answer and a text.
+func (a *API) Explain(w http.ResponseWriter, r *http.Request) (x *explain.Answer, status int, text string) {
+	if !a.serves("query") {
+		return nil, httpapi.ErrEndpoint.Status, httpapi.ErrEndpoint.Message
+	}
+	return a.queries.Explain(w, r)
+}
+
+// Latest computes a query within the limits of /api/query and returns the last point of each group that
+// has one in the window. What it takes is in the account of ctx.
+func (a *API) Latest(ctx context.Context, q queries.LatestQuery) ([]queries.LatestPoint, error) {
+	if !a.serves("query") {
+		return nil, httpapi.ErrEndpoint
+	}
+	return a.queries.Latest(ctx, q)
+}
+
 // errPanicked is the answer to a request that met a defect.
 var errPanicked = httpapi.Error{Status: http.StatusInternalServerError, Message: "internal error; the log says more"}
 
 // timeout is how long a request may take; 0: as long as its client waits.
 func (a *API) timeout(path httpapi.Path, method string) time.Duration {
 	switch {
-	case deletesTree(path, method), renames(path):
+	case trees.Deletes(path, method), uids.Renames(path):
 		return 0
 	case slices.Contains([]string{"annotation", "annotations", "tree", "uid"}, path.Endpoint),
 		path.Endpoint == "query" && method == http.MethodDelete:

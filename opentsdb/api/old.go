@@ -24,7 +24,7 @@ func (a *API) old(w http.ResponseWriter, r *httpapi.Request) error {
 	case "version":
 		return a.oldVersion(w, r)
 	case "q":
-		return a.oldQuery(w, r)
+		return a.queries.ServeOld(w, r)
 	case "stats":
 		return a.oldStats(w, r)
 	case "logs":

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"strings"
 
 	"github.com/tsdbridge/tsdbridge/opentsdb/httpapi"
 	"github.com/tsdbridge/tsdbridge/opentsdb/query"
@@ -13,10 +12,7 @@ import (
 
 // search answers /api/search/lookup, and the other searches as a TSD without a search plugin.
 func (a *API) search(w http.ResponseWriter, r *httpapi.Request) error {
-	kind := ""
-	if len(r.Rest) > 0 {
-		kind = strings.ToLower(r.Rest[0])
-	}
+	kind := r.Below()
 	switch kind {
 	case "lookup":
 		return a.lookup(w, r)
@@ -51,12 +47,12 @@ func (a *API) lookup(w http.ResponseWriter, r *httpapi.Request) error {
 	if err != nil {
 		return err
 	}
-	turn, err := a.turns.Begin(r.Context())
+	turn, err := a.kept.evaluator.Turn(r.Context())
 	if err != nil {
 		return err
 	}
 	defer turn.End()
-	found, err := a.o.Engine.Lookup(r.Context(), asked)
+	found, err := a.o.Queries.Engine.Lookup(r.Context(), asked)
 	if lost, ok := errors.AsType[storage.NamelessError](err); ok {
 		return httpapi.Error{Status: http.StatusNotFound, Message: "Unable to resolve one or more TSUIDs", Details: lost.Error()}
 	}

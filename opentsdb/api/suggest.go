@@ -10,11 +10,8 @@ import (
 	"github.com/tsdbridge/tsdbridge/storage"
 )
 
-// Names lists the names of tsdb-uid and assigns UIDs.
+// Names lists the names of tsdb-uid.
 type Names interface {
-	Lookup(ctx context.Context, kind storage.NameKind, names []string) ([]string, error)
-	// Assign returns the UIDs of names, in order; errs is nil or has an error for each name.
-	Assign(ctx context.Context, kind storage.NameKind, names []string) (uids []string, errs []error)
 	// Suggest returns the first names with a prefix, in order, at most so many.
 	Suggest(ctx context.Context, kind storage.NameKind, prefix string, most int) ([]string, error)
 }

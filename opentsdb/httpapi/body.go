@@ -38,6 +38,11 @@ func ReadBodyUpTo(w http.ResponseWriter, r *Request, limit int64) ([]byte, error
 // MaxBody bounds the body of a request that is not a put.
 const MaxBody = 4 << 20
 
+// ErrNoContent is a request whose body is empty.
+var ErrNoContent = Error{
+	Status: http.StatusBadRequest, Message: "Missing message content", Details: "Supply valid JSON formatted data in the body of your request",
+}
+
 // BadJSON is a body that cannot be read.
 func BadJSON(err error) error {
 	return Error{Status: http.StatusBadRequest, Message: "Unable to parse the given JSON", Details: err.Error()}

@@ -51,8 +51,13 @@ func isHere(address string, r *http.Request) bool {
 	return err == nil && u.Host != "" && u.Host == r.Host
 }
 
-// ErrForeign refuses a change that Foreign tells of.
-var ErrForeign = Error{Status: http.StatusForbidden, Message: "Changes from pages of another origin are refused"}
+// Check refuses a change by a page of another origin.
+func (o *Origins) Check(r *http.Request) error {
+	if o.Foreign(r) {
+		return Error{Status: http.StatusForbidden, Message: "Changes from pages of another origin are refused"}
+	}
+	return nil
+}
 
 // Handler answers the questions of browsers about other origins, and adds to answers which may read them.
 // Without origins it passes everything on, as a TSD does, and no page of another origin can read.

@@ -105,10 +105,7 @@ func (a *Handler) mayPut(r *http.Request) error {
 	if m := httpapi.Method(r); m != http.MethodPost {
 		return httpapi.NotAllowed(m, http.MethodPost)
 	}
-	if a.origins.Foreign(r) {
-		return httpapi.ErrForeign
-	}
-	return nil
+	return a.origins.Check(r)
 }
 
 // done is called when nothing of the request is in use any more.
