@@ -1,12 +1,12 @@
-package expression
+package java
 
 import (
 	"strings"
 	"testing"
 )
 
-// TestHashed: the orders are those of a HashMap of Java 17 that was made for so many.
-func TestHashed(t *testing.T) {
+// TestInMapOrder: the orders are those of a HashMap of Java 17 that was made for so many.
+func TestInMapOrder(t *testing.T) {
 	for _, c := range []struct {
 		capacity    int
 		names, want string
@@ -20,11 +20,11 @@ func TestHashed(t *testing.T) {
 		{27, "eB v B C 0 ibea nx xjed gpyo A1kh oqo kkA x c2o w Bbbh lnsé pjmb e qB 2h y y0d ro t xqzs hzt", "B C ibea nx xqzs oqo gpyo kkA c2o hzt e xjed lnsé y0d 0 qB A1kh t v 2h w x Bbbh y pjmb eB ro"},
 		{26, "zhot uxux Cy x0d mj0 v3qC Bzh 0a kA y oé Azd ux vzré xfzc l0 i1 nnA vfba Cm u1gh p dgo gtib jedA Ayd", "nnA l0 u1gh Cm vzré dgo Ayd Cy vfba v3qC oé ux i1 jedA zhot Azd x0d xfzc p uxux Bzh 0a mj0 kA gtib y"},
 	} {
-		if got := strings.Join(hashed(strings.Fields(c.names), c.capacity), " "); got != c.want {
+		if got := strings.Join(InMapOrder(strings.Fields(c.names), c.capacity), " "); got != c.want {
 			t.Errorf("a map for %d of %s\n lists %s,\n want  %s", c.capacity, c.names, got, c.want)
 		}
 	}
-	if len(hashed(nil, 0)) != 0 {
+	if len(InMapOrder(nil, 0)) != 0 {
 		t.Error("an empty map has names")
 	}
 }
