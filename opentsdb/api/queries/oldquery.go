@@ -2,7 +2,6 @@ package queries
 
 import (
 	"bufio"
-	"bytes"
 	"context"
 	"fmt"
 	"io"
@@ -109,9 +108,6 @@ func plotted(answer *query.Answer, took time.Duration) any {
 	return map[string]any{"plotted": points, "points": points, "etags": etags, "timing": took.Milliseconds()}
 }
 
-// pictureBytes is what the memory of a picture is charged for each of its pixels.
-const pictureBytes = 8
-
 // picture draws an answer, in the turn and the memory of a query.
 func (a *API) picture(r *httpapi.Request, v url.Values, answer *query.Answer) (image []byte, err error) {
 	o, err := graph.ParseOptions(v)
@@ -119,7 +115,7 @@ func (a *API) picture(r *httpapi.Request, v url.Values, answer *query.Answer) (i
 		return nil, query.RequestError{Message: err.Error()}
 	}
 	o.Zone, _ = a.oldZone(v)
-	if err := budget.From(r.Context()).Take(int64(o.Width*o.Height) * pictureBytes); err != nil {
+	if err := budget.From(r.Context()).Take(int64(o.Width*o.Height) * graph.PixelBytes); err != nil {
 		return nil, err
 	}
 	turn, err := a.evaluator.Turn(r.Context())
@@ -128,11 +124,7 @@ func (a *API) picture(r *httpapi.Request, v url.Values, answer *query.Answer) (i
 	}
 	defer turn.End()
 	start, end := answer.Request.Times()
-	var b bytes.Buffer
-	if err := o.PNG(&b, start, end, linesOf(answer, v["o"])); err != nil {
-		return nil, err
-	}
-	return b.Bytes(), nil
+	return o.PNG(start, end, linesOf(answer, v["o"]))
 }
 
 // linesOf are the series of an answer. options has gnuplot's words for each sub query, of which the axis on the

@@ -1,4 +1,4 @@
-package draw
+package canvas
 
 import (
 	"bufio"
@@ -24,13 +24,13 @@ func TestAdvances(t *testing.T) {
 		if _, err := fmt.Sscan(lines.Text(), &family, &bold, &size); err != nil {
 			t.Fatal(err)
 		}
-		f, err := newFont(typeface{family: family, bold: bold == 1}, float64(size), true)
+		f, err := NewFont(Typeface{Family: family, Bold: bold == 1}, float64(size), true)
 		if err != nil {
 			t.Fatal(err)
 		}
 		for i, want := range strings.Fields(lines.Text())[3:] {
 			letter := string(rune('!' + i))
-			if got := strconv.Itoa(int(f.width(letter, true))); got != want {
+			if got := strconv.Itoa(int(f.Width(letter, true))); got != want {
 				t.Errorf("%s, bold %d, size %d: %s is %s wide, cairo's %s", family, bold, size, letter, got, want)
 			}
 		}
@@ -44,21 +44,21 @@ func TestAdvances(t *testing.T) {
 // be followed.
 func TestMissingLetters(t *testing.T) {
 	for _, hinted := range []bool{true, false} {
-		for _, face := range []typeface{{family: "sans-serif"}, {family: "monospace", bold: true}, {family: "serif", italic: true}} {
-			f, err := newFont(face, 12, hinted)
+		for _, face := range []Typeface{{Family: "sans-serif"}, {Family: "monospace", Bold: true}, {Family: "serif", Italic: true}} {
+			f, err := NewFont(face, 12, hinted)
 			if err != nil {
 				t.Fatal(err)
 			}
 			for _, text := range []string{"漢", "🎉", "데", "\ufffd", "\u202e", "\x01", "\U0010ffff"} {
-				if w := f.width(text, hinted); w < 0 || w > 24 {
+				if w := f.Width(text, hinted); w < 0 || w > 24 {
 					t.Errorf("%v: %q is %v wide", face, text, w)
 				}
 			}
-			if box := f.outline("漢", point{20, 20}, 0, hinted, image.Rect(0, 0, 100, 100)); box.empty() || f.width("漢", hinted) < 4 {
+			if box := f.outline("漢", Point{20, 20}, 0, hinted, image.Rect(0, 0, 100, 100)); box.empty() || f.Width("漢", hinted) < 4 {
 				t.Errorf("%v: no box for a letter that is missing", face)
 			}
 			for r := range rune(0x3000) {
-				f.width(string(r), hinted)
+				f.Width(string(r), hinted)
 			}
 		}
 	}

@@ -1,4 +1,4 @@
-package draw
+package canvas
 
 import (
 	"fmt"
@@ -63,7 +63,7 @@ func (f *fitter) follow(i truetype.Index) (err error) {
 }
 
 // addTo adds the outline of the glyph. place says where a point of it is in the picture.
-func (g fitted) addTo(out *path, place func(x, y float64) point) {
+func (g fitted) addTo(out *Path, place func(x, y float64) Point) {
 	start := 0
 	for _, end := range g.ends {
 		if contour := g.points[start:end]; len(contour) > 0 {
@@ -76,9 +76,9 @@ func (g fitted) addTo(out *path, place func(x, y float64) point) {
 const onCurve = 1 // flag of a point of TrueType
 
 // addContour adds a closed line of quadratic curves. Between two control points there is a point of the curve half way.
-func addContour(out *path, contour []truetype.Point, place func(x, y float64) point) {
+func addContour(out *Path, contour []truetype.Point, place func(x, y float64) Point) {
 	n := len(contour)
-	at := func(i int) point { return place(float64(contour[i%n].X)/64, -float64(contour[i%n].Y)/64) }
+	at := func(i int) Point { return place(float64(contour[i%n].X)/64, -float64(contour[i%n].Y)/64) }
 	on := func(i int) bool { return contour[i%n].Flags&onCurve != 0 }
 	first := 0
 	for first < n && !on(first) {
@@ -90,18 +90,18 @@ func addContour(out *path, contour []truetype.Point, place func(x, y float64) po
 		first = n - 1
 	}
 	start, control, curved := pen, pen, false
-	to := func(p point) {
+	to := func(p Point) {
 		if curved {
 			out.quad(pen, control, p)
 		} else {
-			out.line(p)
+			out.Line(p)
 		}
 		pen = p
 	}
 	if !out.empty() {
-		out.close()
+		out.Close()
 	}
-	out.move(pen)
+	out.Move(pen)
 	for i := first + 1; i < first+n || i == first+n && !on(i); i++ {
 		switch p := at(i); {
 		case on(i):
@@ -117,4 +117,4 @@ func addContour(out *path, contour []truetype.Point, place func(x, y float64) po
 	to(start)
 }
 
-func middle(a, b point) point { return point{(a.x + b.x) / 2, (a.y + b.y) / 2} }
+func middle(a, b Point) Point { return Point{(a.X + b.X) / 2, (a.Y + b.Y) / 2} }

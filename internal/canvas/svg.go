@@ -1,4 +1,4 @@
-package draw
+package canvas
 
 import (
 	"bytes"
@@ -8,20 +8,21 @@ import (
 	"strings"
 )
 
-// An svg is a surface that is a text of elements. What belongs together is a group with a class of
+// An SVG is a surface that is a text of elements. What belongs together is a group with a class of
 // graphite-web's SVGs: title, legend, axes, grid, lines.
-type svg struct {
+type SVG struct {
 	width, height int
 	out           []byte
 	grouped       bool
 	clips         int    // how many there are
 	clipped       bool   // a group is open that the area clips
 	excluded      int    // how many groups are open that leave out something
-	script        []byte // what graphite-web calls the metadata of the picture; nil: none
+	Script        []byte // what graphite-web calls the metadata of the picture; nil: none
 }
 
-func newSVG(width, height int) *svg {
-	s := &svg{width: width, height: height}
+// NewSVG returns an empty picture of so many pixels.
+func NewSVG(width, height int) *SVG {
+	s := &SVG{width: width, height: height}
 	s.out = fmt.Appendf(s.out, `<?xml version="1.0" encoding="UTF-8"?>
 <svg xmlns="http://www.w3.org/2000/svg" width="%dpx" height="%dpx" viewBox="0 0 %d %d" version="1.1" xml:space="preserve">
 <g class="graphite">
@@ -29,17 +30,18 @@ func newSVG(width, height int) *svg {
 	return s
 }
 
-func (s *svg) hinted() bool { return false }
+// Hinted implements Surface.
+func (s *SVG) Hinted() bool { return false }
 
-// group ends the last group and begins another.
-func (s *svg) group(name string) {
+// Group ends the last group and begins another.
+func (s *SVG) Group(name string) {
 	s.endGroup()
 	s.out = append(append(append(s.out, `<g class="`...), name...), "\">\n"...)
 	s.grouped = true
 }
 
-func (s *svg) endGroup() {
-	s.include()
+func (s *SVG) endGroup() {
+	s.Include()
 	for _, open := range []*bool{&s.clipped, &s.grouped} {
 		if *open {
 			s.out = append(s.out, "</g>\n"...)
@@ -48,13 +50,15 @@ func (s *svg) endGroup() {
 	}
 }
 
-func (s *svg) background(c color.NRGBA) {
-	p := &path{}
-	p.rectangle(0, 0, float64(s.width), float64(s.height))
-	s.fill(p, c)
+// Background implements Surface.
+func (s *SVG) Background(c color.NRGBA) {
+	p := &Path{}
+	p.Rectangle(0, 0, float64(s.width), float64(s.height))
+	s.Fill(p, c)
 }
 
-func (s *svg) fill(p *path, c color.NRGBA) {
+// Fill implements Surface.
+func (s *SVG) Fill(p *Path, c color.NRGBA) {
 	if p.empty() || c.A == 0 {
 		return
 	}
@@ -63,42 +67,43 @@ func (s *svg) fill(p *path, c color.NRGBA) {
 	s.out = append(s.out, "/>\n"...)
 }
 
-func (s *svg) stroke(p *path, pen pen, c color.NRGBA) {
-	if len(p.points) < 2 || c.A == 0 || pen.width == 0 {
+// Stroke implements Surface.
+func (s *SVG) Stroke(p *Path, pen Pen, c color.NRGBA) {
+	if len(p.points) < 2 || c.A == 0 || pen.Width == 0 {
 		return
 	}
 	s.shape(p)
 	s.out = append(s.out, ` fill="none"`...)
 	s.paint("stroke", c)
-	s.attribute("stroke-width", pen.width)
+	s.attribute("stroke-width", pen.Width)
 	s.attribute("stroke-miterlimit", miterLimit)
-	if pen.dash > 0 {
-		s.attribute("stroke-dasharray", pen.dash)
+	if pen.Dash > 0 {
+		s.attribute("stroke-dasharray", pen.Dash)
 		s.attribute("stroke-dashoffset", dashOffset)
 	}
 	s.out = append(s.out, "/>\n"...)
 }
 
-func (s *svg) shape(p *path) {
+func (s *SVG) shape(p *Path) {
 	s.out = append(s.out, `<path d="`...)
 	s.steps(p)
 	s.out = append(s.out, '"')
 }
 
-func (s *svg) paint(kind string, c color.NRGBA) {
+func (s *SVG) paint(kind string, c color.NRGBA) {
 	s.out = fmt.Appendf(s.out, ` %s="#%02x%02x%02x"`, kind, c.R, c.G, c.B)
 	if c.A != 255 {
 		s.attribute(kind+"-opacity", float64(c.A)/255)
 	}
 }
 
-func (s *svg) attribute(name string, v float64) {
+func (s *SVG) attribute(name string, v float64) {
 	s.out = append(append(append(s.out, ' '), name...), `="`...)
 	s.out = append(appendNumber(s.out, v), '"')
 }
 
 // steps writes a path in the language of SVG.
-func (s *svg) steps(p *path) {
+func (s *SVG) steps(p *Path) {
 	next := 0
 	put := func(letter byte, points int) {
 		s.out = append(s.out, letter)
@@ -106,8 +111,8 @@ func (s *svg) steps(p *path) {
 			if i > 0 {
 				s.out = append(s.out, ' ')
 			}
-			s.out = append(appendNumber(s.out, at.x), ' ')
-			s.out = appendNumber(s.out, at.y)
+			s.out = append(appendNumber(s.out, at.X), ' ')
+			s.out = appendNumber(s.out, at.Y)
 		}
 		next += points
 	}
@@ -127,28 +132,28 @@ func (s *svg) steps(p *path) {
 
 // appendNumber writes hundredths at most.
 func appendNumber(out []byte, v float64) []byte {
-	return appendFloat(out, math.Round(min(max(v, -1e6), 1e6)*100)/100+0)
+	return AppendFloat(out, math.Round(min(max(v, -1e6), 1e6)*100)/100+0)
 }
 
-func (s *svg) text(f *font, text string, at point, angle float64, c color.NRGBA) {
+func (s *SVG) text(f *Font, text string, at Point, angle float64, c color.NRGBA) {
 	if strings.TrimSpace(text) == "" || c.A == 0 {
 		return
 	}
 	s.out = append(s.out, "<text"...)
-	s.attribute("x", at.x)
-	s.attribute("y", at.y)
+	s.attribute("x", at.X)
+	s.attribute("y", at.Y)
 	s.out = append(append(append(s.out, ` font-family="`...), f.face.stack()...), '"')
 	s.attribute("font-size", f.size)
-	if f.face.bold {
+	if f.face.Bold {
 		s.out = append(s.out, ` font-weight="bold"`...)
 	}
-	if f.face.italic {
+	if f.face.Italic {
 		s.out = append(s.out, ` font-style="italic"`...)
 	}
-	s.attribute("textLength", f.width(text, false)) // where another font is shown
+	s.attribute("textLength", f.Width(text, false)) // where another font is shown
 	if angle != 0 {
 		s.out = append(s.out, ` transform="rotate(`...)
-		for _, v := range []float64{angle * 180 / math.Pi, at.x, at.y} {
+		for _, v := range []float64{angle * 180 / math.Pi, at.X, at.Y} {
 			s.out = append(appendNumber(s.out, v), ' ')
 		}
 		s.out = append(s.out[:len(s.out)-1], `)"`...)
@@ -158,8 +163,8 @@ func (s *svg) text(f *font, text string, at point, angle float64, c color.NRGBA)
 }
 
 // stack returns the fonts to show a text with: ours, and those that are like it.
-func (t typeface) stack() string {
-	switch t.family {
+func (t Typeface) stack() string {
+	switch t.Family {
 	case "monospace":
 		return "DejaVu Sans Mono, Menlo, Consolas, monospace"
 	case "serif":
@@ -190,41 +195,45 @@ func escaped(text string) string {
 	return out.String()
 }
 
-func (s *svg) clip(b box) {
-	p := &path{}
-	p.rectangle(b.xmin, b.ymin, b.xmax-b.xmin, b.ymax-b.ymin)
+// Clip implements Surface.
+func (s *SVG) Clip(b Box) {
+	p := &Path{}
+	p.Rectangle(b.Left, b.Top, b.Right-b.Left, b.Bottom-b.Top)
 	s.clipTo(p, "nonzero")
 	s.clipped = true
 }
 
-func (s *svg) exclude(p *path) {
+// Exclude implements Surface.
+func (s *SVG) Exclude(p *Path) {
 	if p.empty() {
 		return
 	}
-	rest := &path{}
-	rest.rectangle(-10, -10, float64(s.width+20), float64(s.height+20))
-	rest.verbs, rest.points = append(rest.verbs, p.verbs...), append(rest.points, p.points...)
+	rest := &Path{}
+	rest.Rectangle(-10, -10, float64(s.width+20), float64(s.height+20))
+	rest.Add(p)
 	s.clipTo(rest, "evenodd")
 	s.excluded++
 }
 
-func (s *svg) clipTo(p *path, rule string) {
+func (s *SVG) clipTo(p *Path, rule string) {
 	s.out = fmt.Appendf(s.out, "<clipPath id=\"clip%d\"><path d=\"", s.clips)
 	s.steps(p)
 	s.out = fmt.Appendf(s.out, "\" clip-rule=\"%s\"/></clipPath>\n<g clip-path=\"url(#clip%d)\">\n", rule, s.clips)
 	s.clips++
 }
 
-func (s *svg) include() {
+// Include implements Surface.
+func (s *SVG) Include() {
 	s.out = append(s.out, bytes.Repeat([]byte("</g>\n"), s.excluded)...)
 	s.excluded = 0
 }
 
-func (s *svg) finish() ([]byte, error) {
+// Finish implements Surface.
+func (s *SVG) Finish() ([]byte, error) {
 	s.endGroup()
 	s.out = append(s.out, "</g>\n"...)
-	if s.script != nil {
-		s.out = append(append(append(s.out, "<script>\n<![CDATA[\nmetadata = "...), s.script...), "\n]]>\n</script>\n"...)
+	if s.Script != nil {
+		s.out = append(append(append(s.out, "<script>\n<![CDATA[\nmetadata = "...), s.Script...), "\n]]>\n</script>\n"...)
 	}
 	return append(s.out, "</svg>\n"...), nil
 }

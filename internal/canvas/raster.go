@@ -1,4 +1,4 @@
-package draw
+package canvas
 
 import (
 	"image"
@@ -7,9 +7,9 @@ import (
 	"math"
 )
 
-// A raster is a surface of pixels. Of each path it finds how much of each pixel is inside, however often the
+// A Raster is a surface of pixels. Of each path it finds how much of each pixel is inside, however often the
 // path crosses itself.
-type raster struct {
+type Raster struct {
 	image  *image.RGBA
 	within image.Rectangle
 	opaque bool         // nothing behind the picture can be seen
@@ -17,65 +17,81 @@ type raster struct {
 	inside coverage
 }
 
-// rasterBytes is what a pixel takes: its colour, what is excluded, changes of coverage, and the file as it grows.
-const rasterBytes = 4 + 1 + 5 + 8
+// RasterBytes is what a pixel takes: its colour, what is excluded, changes of coverage, and the file as it grows.
+const RasterBytes = 4 + 1 + 5 + 8
 
-func newRaster(width, height int) *raster {
+// NewRaster returns an empty picture of so many pixels.
+func NewRaster(width, height int) *Raster {
 	all := image.Rect(0, 0, width, height)
-	return &raster{image: image.NewRGBA(all), within: all}
+	return &Raster{image: image.NewRGBA(all), within: all}
 }
 
-func (r *raster) hinted() bool { return true }
-func (r *raster) group(string) {}
+// Hinted implements Surface.
+func (r *Raster) Hinted() bool { return true }
 
-func (r *raster) background(c color.NRGBA) {
+// Group implements Surface.
+func (r *Raster) Group(string) {}
+
+// Background implements Surface.
+func (r *Raster) Background(c color.NRGBA) {
 	draw.Draw(r.image, r.image.Rect, image.NewUniform(c), image.Point{}, draw.Src)
 	r.opaque = c.A == 255
 }
 
-func (r *raster) clip(b box) {
-	r.within = r.within.Intersect(image.Rect(rounded(b.xmin), rounded(b.ymin), rounded(b.xmax), rounded(b.ymax)))
+// Clip implements Surface.
+func (r *Raster) Clip(b Box) {
+	r.within = r.within.Intersect(image.Rect(rounded(b.Left), rounded(b.Top), rounded(b.Right), rounded(b.Bottom)))
+}
+
+// Within has draw draw within a box alone.
+func (r *Raster) Within(b Box, draw func()) {
+	before := r.within
+	r.Clip(b)
+	draw()
+	r.within = before
 }
 
 // rounded is safe for every number: pictures are smaller than its bounds.
 func rounded(v float64) int { return int(math.Round(min(max(v, -1e6), 1e6))) }
 
-func (r *raster) fill(p *path, c color.NRGBA) {
+// Fill implements Surface.
+func (r *Raster) Fill(p *Path, c color.NRGBA) {
 	if r.cover(p) {
 		r.paint(c)
 	}
 }
 
-func (r *raster) stroke(p *path, pen pen, c color.NRGBA) {
-	if pen.width <= 0 || c.A == 0 || !r.begin(p, pen.width*(miterLimit+1)/2) {
+// Stroke implements Surface.
+func (r *Raster) Stroke(p *Path, pen Pen, c color.NRGBA) {
+	if pen.Width <= 0 || c.A == 0 || !r.begin(p, pen.Width*(miterLimit+1)/2) {
 		return
 	}
 	corner := r.corner()
-	p.stroke(pen, func(from, to point) { r.inside.edge(from.minus(corner), to.minus(corner)) })
+	p.stroke(pen, func(from, to Point) { r.inside.edge(from.minus(corner), to.minus(corner)) })
 	r.paint(c)
 }
 
-func (r *raster) text(f *font, text string, at point, angle float64, c color.NRGBA) {
-	r.fill(f.outline(text, at, angle, true, r.image.Bounds()), c)
+func (r *Raster) text(f *Font, text string, at Point, angle float64, c color.NRGBA) {
+	r.Fill(f.outline(text, at, angle, true, r.image.Bounds()), c)
 }
 
 // begin empties the coverage for what is around a path; it reports whether any of that is on the picture.
-func (r *raster) begin(p *path, around float64) bool {
+func (r *Raster) begin(p *Path, around float64) bool {
 	if r.within.Empty() || len(p.points) == 0 {
 		return false
 	}
 	b, w := p.bounds(), r.within
-	if b.xmax+around < float64(w.Min.X) || b.xmin-around > float64(w.Max.X) || b.ymax+around < float64(w.Min.Y) || b.ymin-around > float64(w.Max.Y) {
+	if b.Right+around < float64(w.Min.X) || b.Left-around > float64(w.Max.X) || b.Bottom+around < float64(w.Min.Y) || b.Top-around > float64(w.Max.Y) {
 		return false
 	}
 	r.inside.begin(w.Dx(), w.Dy())
 	return true
 }
 
-func (r *raster) corner() point { return point{float64(r.within.Min.X), float64(r.within.Min.Y)} }
+func (r *Raster) corner() Point { return Point{float64(r.within.Min.X), float64(r.within.Min.Y)} }
 
 // cover finds what is inside of a path.
-func (r *raster) cover(p *path) bool {
+func (r *Raster) cover(p *Path) bool {
 	if !r.begin(p, 0) {
 		return false
 	}
@@ -84,7 +100,7 @@ func (r *raster) cover(p *path) bool {
 }
 
 // paint lays a colour over what is covered.
-func (r *raster) paint(c color.NRGBA) {
+func (r *Raster) paint(c color.NRGBA) {
 	r.inside.rows(func(x, y int, cover []byte) {
 		x, y = x+r.within.Min.X, y+r.within.Min.Y
 		if r.free != nil {
@@ -117,7 +133,8 @@ func over(pixel []byte, c color.NRGBA, alpha uint32) {
 	pixel[3] = byte((255*alpha + uint32(pixel[3])*rest + 127) / 255)
 }
 
-func (r *raster) exclude(p *path) {
+// Exclude implements Surface.
+func (r *Raster) Exclude(p *Path) {
 	if !r.cover(p) {
 		return
 	}
@@ -135,6 +152,8 @@ func (r *raster) exclude(p *path) {
 	})
 }
 
-func (r *raster) include() { r.free = nil }
+// Include implements Surface.
+func (r *Raster) Include() { r.free = nil }
 
-func (r *raster) finish() ([]byte, error) { return writePNG(r.image, r.opaque) }
+// Finish implements Surface.
+func (r *Raster) Finish() ([]byte, error) { return writePNG(r.image, r.opaque) }

@@ -1,4 +1,4 @@
-package draw
+package canvas
 
 import (
 	"image"
@@ -22,15 +22,15 @@ import (
 	"golang.org/x/image/math/fixed"
 )
 
-// A typeface is the shape of letters. The binary holds three families of DejaVu, which are also what
+// A Typeface is the shape of letters. The binary holds three families of DejaVu, which are also what
 // graphite-web draws with on most Linux systems.
-type typeface struct {
-	family       string // of CSS
-	bold, italic bool
+type Typeface struct {
+	Family       string // of CSS
+	Bold, Italic bool
 }
 
-// family returns the family that is nearest to a name, as a system with DejaVu alone would choose it.
-func family(name string) string {
+// Family returns the family that is nearest to a name, as a system with DejaVu alone would choose it.
+func Family(name string) string {
 	name = strings.ToLower(name)
 	for _, word := range []string{"mono", "courier", "console", "consolas", "fixed", "terminal", "code"} {
 		if strings.Contains(name, word) {
@@ -49,19 +49,19 @@ func family(name string) string {
 }
 
 // file returns the TrueType file of a typeface.
-func (t typeface) file() []byte {
+func (t Typeface) file() []byte {
 	choose := func(plain, bold, italic, both []byte) []byte {
 		switch {
-		case t.bold && t.italic:
+		case t.Bold && t.Italic:
 			return both
-		case t.bold:
+		case t.Bold:
 			return bold
-		case t.italic:
+		case t.Italic:
 			return italic
 		}
 		return plain
 	}
-	switch t.family {
+	switch t.Family {
 	case "monospace":
 		return choose(dejavusansmono.TTF, dejavusansmonobold.TTF, dejavusansmonooblique.TTF, dejavusansmonoboldoblique.TTF)
 	case "serif":
@@ -70,23 +70,23 @@ func (t typeface) file() []byte {
 	return choose(dejavusans.TTF, dejavusansbold.TTF, dejavusansoblique.TTF, dejavusansboldoblique.TTF)
 }
 
-// A font is a typeface in a size. It is for one picture.
-type font struct {
-	face                    typeface
+// A Font is a typeface in a size. It is for one picture.
+type Font struct {
+	face                    Typeface
 	size                    float64 // pixels
 	file                    *sfnt.Font
 	buffer                  *sfnt.Buffer
-	ascent, descent, height float64
+	Ascent, descent, Height float64
 	fitter                  *fitter // of a font that is hinted
 }
 
-// newFont opens a font. hinted: its measures are whole pixels.
-func newFont(face typeface, size float64, hinted bool) (*font, error) {
+// NewFont opens a font. hinted: its measures are whole pixels.
+func NewFont(face Typeface, size float64, hinted bool) (*Font, error) {
 	file, err := sfnt.Parse(face.file())
 	if err != nil {
 		return nil, err
 	}
-	f := &font{face: face, size: size, file: file}
+	f := &Font{face: face, size: size, file: file}
 	if hinted {
 		instructions, err := truetype.Parse(face.file())
 		if err != nil {
@@ -94,13 +94,13 @@ func newFont(face typeface, size float64, hinted bool) (*font, error) {
 		}
 		f.fitter = &fitter{file: instructions}
 	}
-	return f.sized(size, hinted)
+	return f.Sized(size, hinted)
 }
 
-// sized returns the font in another size.
-func (f *font) sized(size float64, hinted bool) (*font, error) {
+// Sized returns the font in another size.
+func (f *Font) Sized(size float64, hinted bool) (*Font, error) {
 	file := f.file
-	f = &font{face: f.face, size: size, file: file, buffer: new(sfnt.Buffer), fitter: f.fitter}
+	f = &Font{face: f.face, size: size, file: file, buffer: new(sfnt.Buffer), fitter: f.fitter}
 	// The measures of a unit of an em are those of any size; of a small one they would be rounded.
 	unit := float64(file.UnitsPerEm())
 	m, err := file.Metrics(f.buffer, fixed.Int26_6(file.UnitsPerEm())<<6, 0)
@@ -108,18 +108,18 @@ func (f *font) sized(size float64, hinted bool) (*font, error) {
 		return nil, err
 	}
 	scale := size / unit / 64
-	f.ascent, f.descent, f.height = float64(m.Ascent)*scale, float64(m.Descent)*scale, float64(m.Height)*scale
+	f.Ascent, f.descent, f.Height = float64(m.Ascent)*scale, float64(m.Descent)*scale, float64(m.Height)*scale
 	if hinted {
-		f.ascent, f.descent, f.height = math.Ceil(f.ascent), math.Ceil(f.descent), math.Round(f.height)
+		f.Ascent, f.descent, f.Height = math.Ceil(f.Ascent), math.Ceil(f.descent), math.Round(f.Height)
 		f.fitter = newFitter(f.fitter.file, f.ppem())
 	}
 	return f, nil
 }
 
-func (f *font) ppem() fixed.Int26_6 { return fixed.Int26_6(math.Round(f.size * 64)) }
+func (f *Font) ppem() fixed.Int26_6 { return fixed.Int26_6(math.Round(f.size * 64)) }
 
 // advance returns the glyph of a letter and how far the next one is.
-func (f *font) advance(r rune, hinted bool) (sfnt.GlyphIndex, float64) {
+func (f *Font) advance(r rune, hinted bool) (sfnt.GlyphIndex, float64) {
 	i, err := f.file.GlyphIndex(f.buffer, r)
 	if err != nil {
 		i = 0
@@ -134,8 +134,8 @@ func (f *font) advance(r rune, hinted bool) (sfnt.GlyphIndex, float64) {
 	return i, float64(width) / 64
 }
 
-// width returns how long a line is.
-func (f *font) width(text string, hinted bool) float64 {
+// Width returns how long a line is.
+func (f *Font) Width(text string, hinted bool) float64 {
 	sum := 0.0
 	for _, r := range text {
 		if g := f.fitted(r, hinted); g.ok {
@@ -149,7 +149,7 @@ func (f *font) width(text string, hinted bool) float64 {
 }
 
 // fitted returns the glyph of a letter of a font that is hinted; it may be not ok.
-func (f *font) fitted(r rune, hinted bool) fitted {
+func (f *Font) fitted(r rune, hinted bool) fitted {
 	if !hinted {
 		return fitted{}
 	}
@@ -158,8 +158,8 @@ func (f *font) fitted(r rune, hinted bool) fitted {
 
 // outline returns the outlines of a line whose base begins at a point and goes in a direction, as far as
 // they can be seen.
-func (f *font) outline(text string, at point, angle float64, hinted bool, seen image.Rectangle) *path {
-	out := &path{}
+func (f *Font) outline(text string, at Point, angle float64, hinted bool, seen image.Rectangle) *Path {
+	out := &Path{}
 	along := 0.0
 	for _, r := range text {
 		index, width := f.advance(r, hinted)
@@ -167,35 +167,35 @@ func (f *font) outline(text string, at point, angle float64, hinted bool, seen i
 		if glyph.ok {
 			width = glyph.advance
 		}
-		origin := at.plus(point{along, 0}.turned(angle))
+		origin := at.Plus(Point{along, 0}.Turned(angle))
 		along += width
 		reach := 3 * f.size
-		if origin.x < float64(seen.Min.X)-reach || origin.y < float64(seen.Min.Y)-reach || origin.x > float64(seen.Max.X)+reach || origin.y > float64(seen.Max.Y)+reach {
+		if origin.X < float64(seen.Min.X)-reach || origin.Y < float64(seen.Min.Y)-reach || origin.X > float64(seen.Max.X)+reach || origin.Y > float64(seen.Max.Y)+reach {
 			continue
 		}
 		if glyph.ok {
-			glyph.addTo(out, func(x, y float64) point { return origin.plus(point{x, y}.turned(angle)) })
+			glyph.addTo(out, func(x, y float64) Point { return origin.Plus(Point{x, y}.Turned(angle)) })
 			continue
 		}
 		segments, err := f.file.LoadGlyph(f.buffer, index, f.ppem(), nil)
 		if err != nil {
 			continue // It has no outline; its place stays empty.
 		}
-		place := func(p fixed.Point26_6) point {
-			return origin.plus(point{float64(p.X) / 64, float64(p.Y) / 64}.turned(angle))
+		place := func(p fixed.Point26_6) Point {
+			return origin.Plus(Point{float64(p.X) / 64, float64(p.Y) / 64}.Turned(angle))
 		}
-		var pen point
+		var pen Point
 		for _, s := range segments {
 			switch s.Op {
 			case sfnt.SegmentOpMoveTo:
 				if !out.empty() {
-					out.close()
+					out.Close()
 				}
 				pen = place(s.Args[0])
-				out.move(pen)
+				out.Move(pen)
 			case sfnt.SegmentOpLineTo:
 				pen = place(s.Args[0])
-				out.line(pen)
+				out.Line(pen)
 			case sfnt.SegmentOpQuadTo:
 				to := place(s.Args[1])
 				out.quad(pen, place(s.Args[0]), to)
@@ -207,7 +207,7 @@ func (f *font) outline(text string, at point, angle float64, hinted bool, seen i
 		}
 	}
 	if !out.empty() {
-		out.close()
+		out.Close()
 	}
 	return out
 }

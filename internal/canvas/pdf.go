@@ -1,4 +1,4 @@
-package draw
+package canvas
 
 import (
 	"bytes"
@@ -9,16 +9,17 @@ import (
 	"codeberg.org/go-pdf/fpdf"
 )
 
-// A pdf is a surface that is a page, a point of 1/72 inch for each pixel. Letters are outlines, as in
+// A PDF is a surface that is a page, a point of 1/72 inch for each pixel. Letters are outlines, as in
 // graphite-web's files.
-type pdf struct {
+type PDF struct {
 	page     *fpdf.Fpdf
 	seen     image.Rectangle
 	clipped  bool
 	excluded bool
 }
 
-func newPDF(width, height int) *pdf {
+// NewPDF returns an empty picture of so many pixels.
+func NewPDF(width, height int) *PDF {
 	page := fpdf.NewCustom(&fpdf.InitType{UnitStr: "pt", Size: fpdf.SizeType{Wd: float64(width), Ht: float64(height)}})
 	page.SetMargins(0, 0, 0)
 	page.SetAutoPageBreak(false, 0)
@@ -28,19 +29,24 @@ func newPDF(width, height int) *pdf {
 	page.AddPage()
 	page.SetLineJoinStyle("miter")
 	page.SetLineCapStyle("butt")
-	return &pdf{page: page, seen: image.Rect(0, 0, width, height)}
+	return &PDF{page: page, seen: image.Rect(0, 0, width, height)}
 }
 
-func (p *pdf) hinted() bool { return false }
-func (p *pdf) group(string) {}
+// Hinted implements Surface.
+func (p *PDF) Hinted() bool { return false }
 
-func (p *pdf) background(c color.NRGBA) {
-	all := &path{}
-	all.rectangle(0, 0, float64(p.seen.Dx()), float64(p.seen.Dy()))
-	p.fill(all, c)
+// Group implements Surface.
+func (p *PDF) Group(string) {}
+
+// Background implements Surface.
+func (p *PDF) Background(c color.NRGBA) {
+	all := &Path{}
+	all.Rectangle(0, 0, float64(p.seen.Dx()), float64(p.seen.Dy()))
+	p.Fill(all, c)
 }
 
-func (p *pdf) fill(outline *path, c color.NRGBA) {
+// Fill implements Surface.
+func (p *PDF) Fill(outline *Path, c color.NRGBA) {
 	if outline.empty() || c.A == 0 {
 		return
 	}
@@ -50,40 +56,41 @@ func (p *pdf) fill(outline *path, c color.NRGBA) {
 	p.page.DrawPath("F")
 }
 
-func (p *pdf) stroke(way *path, pen pen, c color.NRGBA) {
-	if len(way.points) < 2 || c.A == 0 || pen.width == 0 {
+// Stroke implements Surface.
+func (p *PDF) Stroke(way *Path, pen Pen, c color.NRGBA) {
+	if len(way.points) < 2 || c.A == 0 || pen.Width == 0 {
 		return
 	}
 	p.page.SetDrawColor(int(c.R), int(c.G), int(c.B))
 	p.page.SetAlpha(float64(c.A)/255, "Normal")
-	p.page.SetLineWidth(pen.width)
+	p.page.SetLineWidth(pen.Width)
 	var dashes []float64
-	if pen.dash > 0 {
-		dashes = []float64{pen.dash}
+	if pen.Dash > 0 {
+		dashes = []float64{pen.Dash}
 	}
 	p.page.SetDashPattern(dashes, dashOffset)
 	p.steps(way)
 	p.page.DrawPath("D")
 }
 
-func (p *pdf) text(f *font, text string, at point, angle float64, c color.NRGBA) {
-	p.fill(f.outline(text, at, angle, false, p.seen), c)
+func (p *PDF) text(f *Font, text string, at Point, angle float64, c color.NRGBA) {
+	p.Fill(f.outline(text, at, angle, false, p.seen), c)
 }
 
 // steps makes a path the current one of the page.
-func (p *pdf) steps(way *path) {
+func (p *PDF) steps(way *Path) {
 	next := 0
 	for _, v := range way.verbs {
 		switch v {
 		case moveTo:
-			p.page.MoveTo(way.points[next].x, way.points[next].y)
+			p.page.MoveTo(way.points[next].X, way.points[next].Y)
 			next++
 		case lineTo:
-			p.page.LineTo(way.points[next].x, way.points[next].y)
+			p.page.LineTo(way.points[next].X, way.points[next].Y)
 			next++
 		case cubeTo:
 			a, b, to := way.points[next], way.points[next+1], way.points[next+2]
-			p.page.CurveBezierCubicTo(a.x, a.y, b.x, b.y, to.x, to.y)
+			p.page.CurveBezierCubicTo(a.X, a.Y, b.X, b.Y, to.X, to.Y)
 			next += 3
 		case closePath:
 			p.page.ClosePath()
@@ -91,12 +98,14 @@ func (p *pdf) steps(way *path) {
 	}
 }
 
-func (p *pdf) clip(b box) {
-	p.page.ClipRect(b.xmin, b.ymin, b.xmax-b.xmin, b.ymax-b.ymin, false)
+// Clip implements Surface.
+func (p *PDF) Clip(b Box) {
+	p.page.ClipRect(b.Left, b.Top, b.Right-b.Left, b.Bottom-b.Top, false)
 	p.clipped = true
 }
 
-func (p *pdf) exclude(what *path) {
+// Exclude implements Surface.
+func (p *PDF) Exclude(what *Path) {
 	if what.empty() {
 		return
 	}
@@ -104,22 +113,24 @@ func (p *pdf) exclude(what *path) {
 		p.page.RawWriteStr("q\n")
 		p.excluded = true
 	}
-	rest := &path{}
-	rest.rectangle(-10, -10, float64(p.seen.Dx()+20), float64(p.seen.Dy()+20))
+	rest := &Path{}
+	rest.Rectangle(-10, -10, float64(p.seen.Dx()+20), float64(p.seen.Dy()+20))
 	p.steps(rest)
 	p.steps(what)
 	p.page.RawWriteStr("W* n\n")
 }
 
-func (p *pdf) include() {
+// Include implements Surface.
+func (p *PDF) Include() {
 	if p.excluded {
 		p.page.RawWriteStr("Q\n")
 		p.excluded = false
 	}
 }
 
-func (p *pdf) finish() ([]byte, error) {
-	p.include()
+// Finish implements Surface.
+func (p *PDF) Finish() ([]byte, error) {
+	p.Include()
 	if p.clipped {
 		p.page.ClipEnd()
 	}

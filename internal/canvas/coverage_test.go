@@ -1,4 +1,4 @@
-package draw
+package canvas
 
 import (
 	"image"
@@ -25,29 +25,29 @@ func TestCoverage(t *testing.T) {
 	for n := range 3000 {
 		w, h := 513+random.IntN(300), 1+random.IntN(60) // of smaller boxes the library knows areas less well
 		reach := []float64{1, 1, 1.5, 3}[n%4]
-		place := func() point {
-			at := point{(random.Float64()-0.5)*reach*float64(w) + float64(w)/2, (random.Float64()-0.5)*reach*float64(h) + float64(h)/2}
+		place := func() Point {
+			at := Point{(random.Float64()-0.5)*reach*float64(w) + float64(w)/2, (random.Float64()-0.5)*reach*float64(h) + float64(h)/2}
 			if n%5 == 0 { // corners of pixels
-				at = point{math.Round(at.x), math.Round(at.y)}
+				at = Point{math.Round(at.X), math.Round(at.Y)}
 			}
 			return at
 		}
-		p, want := &path{}, vector.NewRasterizer(w, h)
-		f := func(at point) (x, y float32) { return float32(at.x), float32(at.y) }
+		p, want := &Path{}, vector.NewRasterizer(w, h)
+		f := func(at Point) (x, y float32) { return float32(at.X), float32(at.Y) }
 		for range 1 + random.IntN(3) {
 			first := place()
-			p.move(first)
+			p.Move(first)
 			want.MoveTo(f(first))
 			for range 2 + random.IntN(6) {
 				at := place()
-				p.line(at)
+				p.Line(at)
 				want.LineTo(f(at))
 			}
-			p.close()
+			p.Close()
 			want.ClosePath()
 		}
 		c.begin(w, h)
-		c.path(p, point{})
+		c.path(p, Point{})
 		got, mask := c.covers(), image.NewAlpha(image.Rect(0, 0, w, h))
 		want.DrawOp = draw.Src
 		want.Draw(mask, mask.Rect, image.Opaque, image.Point{})
@@ -66,15 +66,15 @@ func TestCoverage(t *testing.T) {
 
 // TestCurves draws a circle of curves.
 func TestCurves(t *testing.T) {
-	p := &path{}
-	p.arc(point{50, 50}, 40, 0, 2*math.Pi)
+	p := &Path{}
+	p.Arc(Point{50, 50}, 40, 0, 2*math.Pi)
 	var c coverage
 	c.begin(100, 100)
-	c.path(p, point{})
+	c.path(p, Point{})
 	sum := 0
 	for i, v := range c.covers() {
 		sum += int(v)
-		distance := point{float64(i%100) + 0.5, float64(i/100) + 0.5}.minus(point{50, 50}).length()
+		distance := Point{float64(i%100) + 0.5, float64(i/100) + 0.5}.minus(Point{50, 50}).length()
 		if distance < 39 && v != 255 || distance > 41 && v != 0 {
 			t.Fatalf("pixel %d,%d is %d", i%100, i/100, v)
 		}
@@ -90,15 +90,15 @@ func TestStrokeCovers(t *testing.T) {
 	random := rand.New(rand.NewPCG(5, 6))
 	var c coverage
 	for n := range 500 {
-		p, width := &path{}, 1+10*random.Float64()
-		p.move(point{size * random.Float64(), size * random.Float64()})
+		p, width := &Path{}, 1+10*random.Float64()
+		p.Move(Point{size * random.Float64(), size * random.Float64()})
 		for range 1 + random.IntN(5) {
-			p.line(point{size * random.Float64(), size * random.Float64()})
+			p.Line(Point{size * random.Float64(), size * random.Float64()})
 		}
 		c.begin(size, size)
-		p.stroke(pen{width: width}, c.edge)
+		p.stroke(Pen{Width: width}, c.edge)
 		for i, v := range c.covers() {
-			at := point{float64(i%size) + 0.5, float64(i/size) + 0.5}
+			at := Point{float64(i%size) + 0.5, float64(i/size) + 0.5}
 			within, off := false, math.Inf(1)
 			for j, to := range p.points[1:] {
 				from := p.points[j]
@@ -117,14 +117,14 @@ func TestStrokeCovers(t *testing.T) {
 
 // BenchmarkStroke draws a line of 400 points through a box of 800×400.
 func BenchmarkStroke(b *testing.B) {
-	p := &path{}
+	p := &Path{}
 	for i := range 400 {
-		p.line(point{2 * float64(i), 200 + 30*math.Sin(float64(i)/9) + 5*float64(i%3)})
+		p.Line(Point{2 * float64(i), 200 + 30*math.Sin(float64(i)/9) + 5*float64(i%3)})
 	}
 	var c coverage
 	for b.Loop() {
 		c.begin(800, 400)
-		p.stroke(pen{width: 1.2}, c.edge)
+		p.stroke(Pen{Width: 1.2}, c.edge)
 		c.rows(func(int, int, []byte) {})
 	}
 }

@@ -1,4 +1,4 @@
-package draw
+package canvas
 
 import (
 	"math"
@@ -42,68 +42,68 @@ func (c *coverage) begin(width, height int) {
 }
 
 // edge adds an edge between two points, in pixels from the corner of the box.
-func (c *coverage) edge(from, to point) {
+func (c *coverage) edge(from, to Point) {
 	direction := float32(1)
-	if from.y > to.y {
+	if from.Y > to.Y {
 		from, to, direction = to, from, -1
 	}
-	if !(from.y < to.y && to.y > 0 && from.y < float64(c.height)) || math.IsNaN(from.x+to.x) {
+	if !(from.Y < to.Y && to.Y > 0 && from.Y < float64(c.height)) || math.IsNaN(from.X+to.X) {
 		return // level, or not in the box
 	}
-	slope := (to.x - from.x) / (to.y - from.y)
-	if from.y < 0 {
-		from = point{from.x - from.y*slope, 0}
+	slope := (to.X - from.X) / (to.Y - from.Y)
+	if from.Y < 0 {
+		from = Point{from.X - from.Y*slope, 0}
 	}
-	if bottom := float64(c.height); to.y > bottom {
-		to = point{to.x + (bottom-to.y)*slope, bottom}
+	if bottom := float64(c.height); to.Y > bottom {
+		to = Point{to.X + (bottom-to.Y)*slope, bottom}
 	}
 	c.beside(from, to, direction)
 }
 
 // beside adds an edge that goes down within the rows of the box. What is left of the box counts for its
 // first pixel, and what is right of it for none.
-func (c *coverage) beside(from, to point, direction float32) {
+func (c *coverage) beside(from, to Point, direction float32) {
 	right := float64(c.width)
-	if min(from.x, to.x) >= 0 && max(from.x, to.x) <= right {
+	if min(from.X, to.X) >= 0 && max(from.X, to.X) <= right {
 		c.down(from, to, direction)
 		return
 	}
 	sides := [2]float64{0, right}
-	if from.x > to.x {
+	if from.X > to.X {
 		sides = [2]float64{right, 0}
 	}
 	at := from
-	add := func(next point) {
-		if middle := (at.x + next.x) / 2; at.y < next.y && middle < right {
-			c.down(point{min(max(at.x, 0), right), at.y}, point{min(max(next.x, 0), right), next.y}, direction)
+	add := func(next Point) {
+		if middle := (at.X + next.X) / 2; at.Y < next.Y && middle < right {
+			c.down(Point{min(max(at.X, 0), right), at.Y}, Point{min(max(next.X, 0), right), next.Y}, direction)
 		}
 		at = next
 	}
 	for _, side := range sides {
-		if (from.x < side) != (to.x < side) {
-			y := from.y + (side-from.x)*(to.y-from.y)/(to.x-from.x)
-			add(point{side, min(max(y, at.y), to.y)})
+		if (from.X < side) != (to.X < side) {
+			y := from.Y + (side-from.X)*(to.Y-from.Y)/(to.X-from.X)
+			add(Point{side, min(max(y, at.Y), to.Y)})
 		}
 	}
 	add(to)
 }
 
 // down adds an edge that goes down within the box, row by row.
-func (c *coverage) down(from, to point, direction float32) {
-	row, last := int(from.y), int(math.Ceil(to.y))
+func (c *coverage) down(from, to Point, direction float32) {
+	row, last := int(from.Y), int(math.Ceil(to.Y))
 	c.top, c.bottom = min(c.top, row), max(c.bottom, last)
-	slope := (to.x - from.x) / (to.y - from.y)
-	x := float32(from.x)
+	slope := (to.X - from.X) / (to.Y - from.Y)
+	x := float32(from.X)
 	if row+1 >= last {
-		c.cross(row, x, float32(to.x), float32(to.y-from.y)*direction)
+		c.cross(row, x, float32(to.X), float32(to.Y-from.Y)*direction)
 		return
 	}
-	height := float64(row+1) - from.y
-	next := c.within(from.x + height*slope)
+	height := float64(row+1) - from.Y
+	next := c.within(from.X + height*slope)
 	c.cross(row, x, next, float32(height)*direction)
 	x = next
 	for row++; row < last-1; row++ {
-		next := c.within(to.x - (to.y-float64(row+1))*slope)
+		next := c.within(to.X - (to.Y-float64(row+1))*slope)
 		first := int(x)
 		if first != int(next) {
 			c.cross(row, x, next, direction)
@@ -118,7 +118,7 @@ func (c *coverage) down(from, to point, direction float32) {
 		c.mark(row, first+1)
 		x = next
 	}
-	c.cross(row, x, float32(to.x), float32(to.y-float64(row))*direction)
+	c.cross(row, x, float32(to.X), float32(to.Y-float64(row))*direction)
 }
 
 // within returns a place in a row that rounding has not moved out of it.
@@ -239,9 +239,9 @@ func filled(row []byte, level byte) []byte {
 }
 
 // path adds the edges of a path; its parts are closed. corner is where the box is.
-func (c *coverage) path(p *path, corner point) {
-	var first, at point
-	to := func(next point) {
+func (c *coverage) path(p *Path, corner Point) {
+	var first, at Point
+	to := func(next Point) {
 		c.edge(at, next)
 		at = next
 	}
@@ -268,18 +268,18 @@ func (c *coverage) path(p *path, corner point) {
 }
 
 // flat cuts a cubic Bézier curve into lines that are nowhere further from it than a fraction of a pixel.
-func flat(from, a, b, end point, to func(point)) {
+func flat(from, a, b, end Point, to func(Point)) {
 	const (
 		tolerance = 0.02 // pixels
 		most      = 500
 	)
 	// The second differences bound how far a chord is from its curve (Wang, 1984).
-	bend := max(from.minus(a.times(2)).plus(b).length(), a.minus(b.times(2)).plus(end).length())
+	bend := max(from.minus(a.times(2)).Plus(b).length(), a.minus(b.times(2)).Plus(end).length())
 	n := int(min(math.Ceil(math.Sqrt(0.75*bend/tolerance)), most))
 	for i := 1; i < n; i++ {
 		t := float64(i) / float64(n)
 		s := 1 - t
-		to(from.times(s * s * s).plus(a.times(3 * s * s * t)).plus(b.times(3 * s * t * t)).plus(end.times(t * t * t)))
+		to(from.times(s * s * s).Plus(a.times(3 * s * s * t)).Plus(b.times(3 * s * t * t)).Plus(end.times(t * t * t)))
 	}
 	to(end)
 }

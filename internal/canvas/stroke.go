@@ -1,56 +1,56 @@
-package draw
+package canvas
 
 import "math"
 
-// A pen says how a line is drawn. Lines end bluntly and their corners are pointed, as in graphite-web.
-type pen struct {
-	width float64
-	dash  float64 // how long dashes and gaps are; 0: a full line
+// A Pen says how a line is drawn. Lines end bluntly and their corners are pointed, as in graphite-web.
+type Pen struct {
+	Width float64
+	Dash  float64 // how long dashes and gaps are; 0: a full line
 }
 
 // miterLimit is how many times the width of a line a corner may be long; longer ones are cut.
 const miterLimit = 10
 
-// mostDashes bounds the dashes and gaps of a line; one that would have more is full.
-const mostDashes = 100_000
+// MostDashes bounds the dashes and gaps of a line; one that would have more is full.
+const MostDashes = 100_000
 
 // dashOffset is where in the first dash a line begins, in pixels.
 const dashOffset = 1
 
 // stroke calls edge with the edges of the outline of the lines of a path, in no order. All parts of the
 // outline turn the same way, so that where they overlap is inside. Curves are not stroked.
-func (p *path) stroke(pen pen, edge func(from, to point)) {
-	if pen.dash > 0 && p.length()/pen.dash <= mostDashes {
-		p = p.dashed(pen.dash)
+func (p *Path) stroke(pen Pen, edge func(from, to Point)) {
+	if pen.Dash > 0 && p.length()/pen.Dash <= MostDashes {
+		p = p.dashed(pen.Dash)
 	}
-	half := pen.width / 2
-	var at, along point // along: the direction in which the pen came, a unit long
+	half := pen.Width / 2
+	var at, along Point // along: the direction in which the pen came, a unit long
 	joined := false     // the pen came from somewhere
 	end := func() {
 		if joined {
-			side := point{-along.y, along.x}.times(half)
-			edge(at.minus(side), at.plus(side))
+			side := Point{-along.Y, along.X}.times(half)
+			edge(at.minus(side), at.Plus(side))
 		}
 	}
-	begin := func(from point) {
+	begin := func(from Point) {
 		end()
 		at, joined = from, false
 	}
-	segment := func(to point) {
+	segment := func(to Point) {
 		way := to.minus(at)
 		length := math.Sqrt(way.dot(way))
 		if length == 0 {
 			return
 		}
 		way = way.times(1 / length)
-		side := point{-way.y, way.x}.times(half)
+		side := Point{-way.Y, way.X}.times(half)
 		if joined {
 			corner(at, along, way, half, edge)
 		} else {
-			edge(at.plus(side), at.minus(side))
+			edge(at.Plus(side), at.minus(side))
 		}
 		edge(at.minus(side), to.minus(side))
-		edge(to.plus(side), at.plus(side))
+		edge(to.Plus(side), at.Plus(side))
 		at, along, joined = to, way, true
 	}
 	p.eachLine(begin, segment)
@@ -59,8 +59,8 @@ func (p *path) stroke(pen pen, edge func(from, to point)) {
 
 // eachLine calls begin where a part of a path begins, and segment with the end of each of its lines. Curves are
 // passed over.
-func (p *path) eachLine(begin, segment func(point)) {
-	var first point
+func (p *Path) eachLine(begin, segment func(Point)) {
+	var first Point
 	next := 0
 	for _, v := range p.verbs {
 		switch v {
@@ -80,7 +80,7 @@ func (p *path) eachLine(begin, segment func(point)) {
 }
 
 // length returns how long the lines of a path are together.
-func (p *path) length() (sum float64) {
+func (p *Path) length() (sum float64) {
 	next := 0
 	for _, v := range p.verbs {
 		switch v {
@@ -99,28 +99,28 @@ func (p *path) length() (sum float64) {
 
 // corner joins the outlines of two lines: over the place itself on the inner side of the turn, and on the outer
 // side by a tip, which is cut where it would be long.
-func corner(at, in, out point, half float64, edge func(from, to point)) {
-	before, after := point{in.y, -in.x}.times(half), point{out.y, -out.x}.times(half) // to the left
+func corner(at, in, out Point, half float64, edge func(from, to Point)) {
+	before, after := Point{in.Y, -in.X}.times(half), Point{out.Y, -out.X}.times(half) // to the left
 	turn, cos := in.cross(out), in.dot(out)
 	if math.Abs(turn) < 1e-9 && cos > 0 {
-		edge(at.plus(before), at.plus(after))
+		edge(at.Plus(before), at.Plus(after))
 		edge(at.minus(after), at.minus(before))
 		return
 	}
-	var tip *point
+	var tip *Point
 	if 1+cos > 2.0/(miterLimit*miterLimit) {
-		tip = &point{}
-		*tip = before.plus(after).times(1 / (1 + cos))
+		tip = &Point{}
+		*tip = before.Plus(after).times(1 / (1 + cos))
 	}
-	join := func(from, to point, outer bool, sign float64) {
-		from, to = at.plus(from), at.plus(to)
+	join := func(from, to Point, outer bool, sign float64) {
+		from, to = at.Plus(from), at.Plus(to)
 		over := at
 		switch {
 		case outer && tip == nil:
 			edge(from, to)
 			return
 		case outer:
-			over = at.plus(tip.times(sign))
+			over = at.Plus(tip.times(sign))
 		}
 		edge(from, over)
 		edge(over, to)
@@ -131,35 +131,35 @@ func corner(at, in, out point, half float64, edge func(from, to point)) {
 
 // dashed cuts lines into dashes with gaps that are as long. Like graphite-web it begins dashOffset into the
 // first dash.
-func (p *path) dashed(length float64) *path {
-	out := &path{}
-	var at point
+func (p *Path) dashed(length float64) *Path {
+	out := &Path{}
+	var at Point
 	left, drawn := 0.0, true
-	begin := func(from point) {
+	begin := func(from Point) {
 		at = from
 		left, drawn = length-dashOffset, true
 		if left <= 0 {
 			left, drawn = 2*length-dashOffset, false
 		}
-		out.move(at)
+		out.Move(at)
 	}
-	segment := func(to point) {
+	segment := func(to Point) {
 		way := to.minus(at)
 		all := way.length()
 		done := 0.0
 		for all-done > left {
 			done += left
-			to := at.plus(way.times(done / all))
+			to := at.Plus(way.times(done / all))
 			if drawn {
-				out.line(to)
+				out.Line(to)
 			} else {
-				out.move(to)
+				out.Move(to)
 			}
 			left, drawn = length, !drawn
 		}
 		left -= all - done
 		if drawn {
-			out.line(to)
+			out.Line(to)
 		}
 		at = to
 	}
