@@ -218,7 +218,6 @@ var tooLarge = map[string]int{
 	"adapter":        36,
 	"graphite":       42,
 	"graphite/eval":  51,
-	"opentsdb/api":   40,
 }
 
 // Each Go file that the documents name exists.

@@ -3,14 +3,14 @@ package opentsdb
 import (
 	"os"
 
-	"github.com/tsdbridge/tsdbridge/opentsdb/api"
+	"github.com/tsdbridge/tsdbridge/opentsdb/httpapi"
 )
 
 // about answers the commands version and stats.
 type about struct {
 	o          listenerOptions
 	host       string
-	statistics func() []api.Statistic
+	statistics func() []httpapi.Statistic
 }
 
 // hostname returns the name of this machine, as statistics show it.
@@ -37,8 +37,8 @@ func (a *about) AppendStats(b []byte) []byte {
 }
 
 // statistics are those of the port's connections.
-func (l *listener) statistics() []api.Statistic {
-	return []api.Statistic{
+func (l *listener) statistics() []httpapi.Statistic {
+	return []httpapi.Statistic{
 		{Name: "connectionmgr.connections", Value: l.metrics.open.Load(), Tags: "type=open"},
 		{Name: "connectionmgr.connections", Value: l.metrics.total.Load(), Tags: "type=total"},
 		{Name: "rpc.received", Value: l.metrics.lines.Load(), Tags: "type=telnet"},

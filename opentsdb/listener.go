@@ -13,7 +13,7 @@ import (
 
 	"github.com/tsdbridge/tsdbridge/internal/netserver"
 	"github.com/tsdbridge/tsdbridge/internal/turns"
-	"github.com/tsdbridge/tsdbridge/opentsdb/api"
+	"github.com/tsdbridge/tsdbridge/opentsdb/httpapi"
 	"github.com/tsdbridge/tsdbridge/opentsdb/put"
 )
 
@@ -34,7 +34,7 @@ type listener struct {
 
 // newListener binds the port. Run serves it; without Run, call Close. statistics are the answer to the
 // command stats.
-func newListener(o listenerOptions, statistics func() []api.Statistic) (*listener, error) {
+func newListener(o listenerOptions, statistics func() []httpapi.Statistic) (*listener, error) {
 	if err := o.Validate(); err != nil {
 		return nil, err
 	}

@@ -20,6 +20,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/testutil"
 
 	"github.com/tsdbridge/tsdbridge/opentsdb/api"
+	"github.com/tsdbridge/tsdbridge/opentsdb/httpapi"
 	"github.com/tsdbridge/tsdbridge/opentsdb/opentsdbtest"
 	"github.com/tsdbridge/tsdbridge/opentsdb/put"
 	"github.com/tsdbridge/tsdbridge/storage"
@@ -43,7 +44,9 @@ func runAPI(t testing.TB, a storage.Appender, apiOptions put.HandlerOptions, cha
 	if change != nil {
 		change(&o)
 	}
-	l, err := newListener(o, func() []api.Statistic { return []api.Statistic{{Name: "rpc.received", Value: 3, Tags: "type=telnet"}} })
+	l, err := newListener(o, func() []httpapi.Statistic {
+		return []httpapi.Statistic{{Name: "rpc.received", Value: 3, Tags: "type=telnet"}}
+	})
 	if err != nil {
 		t.Fatal(err)
 	}

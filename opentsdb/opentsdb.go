@@ -30,6 +30,11 @@ import (
 	"github.com/tsdbridge/tsdbridge/internal/rejections"
 	"github.com/tsdbridge/tsdbridge/internal/running"
 	"github.com/tsdbridge/tsdbridge/opentsdb/api"
+	"github.com/tsdbridge/tsdbridge/opentsdb/api/annotations"
+	"github.com/tsdbridge/tsdbridge/opentsdb/api/queries"
+	"github.com/tsdbridge/tsdbridge/opentsdb/api/trees"
+	"github.com/tsdbridge/tsdbridge/opentsdb/api/uids"
+	"github.com/tsdbridge/tsdbridge/opentsdb/httpapi"
 	"github.com/tsdbridge/tsdbridge/opentsdb/put"
 	"github.com/tsdbridge/tsdbridge/opentsdb/query"
 	"github.com/tsdbridge/tsdbridge/storage"
@@ -40,7 +45,7 @@ import (
 // A Catalog knows series and their UIDs; that of a store is one.
 type Catalog interface {
 	query.Catalog
-	api.Series
+	trees.Series
 }
 
 // Options are the settings and the parts of OpenTSDB's protocols. DefaultOptions sets the settings;
@@ -103,9 +108,9 @@ type Options struct {
 	Names        Names
 	Layout       schema.Layout
 	// Renamer renames UIDs of Store.
-	Renamer api.Renamer
+	Renamer uids.Renamer
 	// Annotations are those of Store.
-	Annotations api.Notes
+	Annotations annotations.Notes
 	// Rollups keep rolled up values; nil: none are configured. Rollup is how they are taken.
 	Rollups interface {
 		put.Rollups
@@ -115,8 +120,8 @@ type Options struct {
 	// Trees are those of the process; Documents describe series.
 	Trees *forest.Service
 	// Metadata are the documents that clients edit.
-	Metadata  api.Metadata
-	Documents api.Documents
+	Metadata  uids.Metadata
+	Documents trees.Documents
 	// Budget bounds the memory of queries, Running lists them.
 	Budget  *budget.Budget
 	Running *running.Registry
@@ -196,6 +201,7 @@ func (o Options) listener() listenerOptions {
 
 // Names looks names of tsdb-uid up, by themselves and by their beginning.
 type Names interface {
+	uids.Names
 	api.Names
 }
 
@@ -212,8 +218,14 @@ func (o Options) queries(s *Server, l *limits) api.Options {
 	if o.AllowDelete {
 		q.Deleter = o.Deleter
 	}
+	engine := query.NewEngine(q)
 	return api.Options{
-		Engine: query.NewEngine(q), Names: o.Names, Renamer: o.Renamer, Notes: o.Annotations, Trees: o.trees(), Series: o.Catalog, Documents: o.Documents, Metadata: o.Metadata, Layout: o.Layout, MaxSeries: o.MaxSeries, Version: o.Version, Settings: o.settings(), Concurrency: o.Concurrency, Timeout: o.Timeout, EditTimeout: o.editTimeout(), AllowEdits: o.AllowEdits, Mode: o.Mode, SpecialChars: o.SpecialChars, TimeZone: o.location(), Origins: o.origins(),
+		Queries:     queries.Options{Engine: engine, TimeZone: o.location(), Timeout: o.Timeout, Now: o.Now},
+		UIDs:        uids.Options{Names: o.Names, Renamer: o.Renamer, Metadata: o.Metadata, Points: engine, Layout: o.Layout, MaxSeries: o.MaxSeries, SpecialChars: o.SpecialChars},
+		Trees:       trees.Options{Trees: o.trees(), Series: o.Catalog, Documents: o.Documents, Logger: o.Logger, Now: o.Now},
+		Annotations: annotations.Options{Notes: o.Annotations, Globals: engine, TimeZone: o.location(), Now: o.Now},
+		Names:       o.Names, Version: o.Version, Settings: o.settings(), Concurrency: o.Concurrency, Timeout: o.Timeout, EditTimeout: o.editTimeout(),
+		Edits: httpapi.Edits{Allowed: o.AllowEdits, Origins: o.origins()}, Mode: o.Mode,
 		DropCaches: s.dropAsked, Statistics: s.statistics, Host: hostname(), Running: o.Running, Logger: o.Logger, Now: o.Now,
 	}
 }
@@ -242,7 +254,7 @@ func (o Options) editTimeout() time.Duration {
 	return put.Outlasting(o.Timeout, o.StoreTimeout)
 }
 
-func (o Options) origins() *api.Origins { return api.NewOrigins(o.CORSDomains, o.CORSHeaders) }
+func (o Options) origins() *httpapi.Origins { return httpapi.NewOrigins(o.CORSDomains, o.CORSHeaders) }
 
 // compressed compresses long answers for clients that take gzip.
 func compressed(h http.Handler) http.Handler { return gzhttp.GzipHandler(h) }
@@ -364,13 +376,13 @@ func (s *Server) Explain(w http.ResponseWriter, r *http.Request) (x *explain.Ans
 }
 
 // A LatestQuery asks for the last points of a query.
-type LatestQuery = api.LatestQuery
+type LatestQuery = queries.LatestQuery
 
 // A LatestPoint is the last point of a group of a query.
-type LatestPoint = api.LatestPoint
+type LatestPoint = queries.LatestPoint
 
 // CheckM reports what is wrong with a parameter m=.
-func CheckM(text string) error { return api.CheckM(text) }
+func CheckM(text string) error { return queries.CheckM(text) }
 
 // Latest computes a query within the limits of /api/query and returns the last point of each group. The
 // context has an account of the budget.
@@ -411,7 +423,7 @@ func (s *Server) dropAsked() {
 }
 
 // statistics are those of the port, by the names of a TSD.
-func (s *Server) statistics() []api.Statistic {
+func (s *Server) statistics() []httpapi.Statistic {
 	if s.listener == nil {
 		return nil
 	}

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/tsdbridge/tsdbridge/internal/budget"
+	"github.com/tsdbridge/tsdbridge/internal/canvas"
 	"github.com/tsdbridge/tsdbridge/internal/turns"
 )
 
@@ -16,16 +17,16 @@ type drawing struct {
 	turn    *turns.Turn     // of the request, to compute
 	visited int             // values since the last look at the request
 	o       *Options
-	s       surface
-	text    *font // of labels and legend
-	heading *font // of titles
-	area    box   // what is left for the lines
+	s       canvas.Surface
+	text    *canvas.Font // of labels and legend
+	heading *canvas.Font // of titles
+	area    canvas.Box   // what is left for the lines
 }
 
 // begin takes the memory of a picture, of which its parts take some, and fills its background.
 func begin(ctx context.Context, o *Options, bytes int64) (*drawing, error) {
 	if o.Format == "png" {
-		bytes += rasterBytes * int64(o.Width) * int64(o.Height)
+		bytes += canvas.RasterBytes * int64(o.Width) * int64(o.Height)
 	}
 	if err := budget.From(ctx).Take(bytes); err != nil {
 		return nil, err
@@ -33,18 +34,18 @@ func begin(ctx context.Context, o *Options, bytes int64) (*drawing, error) {
 	d := &drawing{ctx: ctx, turn: turns.From(ctx), o: o, s: newSurface(o)}
 	size := o.FontSize
 	var err error
-	if d.text, err = newFont(typeface{family(o.FontName), o.FontBold, o.FontItalic}, size, d.s.hinted()); err != nil {
+	if d.text, err = canvas.NewFont(canvas.Typeface{Family: canvas.Family(o.FontName), Bold: o.FontBold, Italic: o.FontItalic}, size, d.s.Hinted()); err != nil {
 		return nil, err
 	}
-	if d.heading, err = d.text.sized(size+math.Floor(math.Log(size)), d.s.hinted()); err != nil {
+	if d.heading, err = d.text.Sized(size+math.Floor(math.Log(size)), d.s.Hinted()); err != nil {
 		return nil, err
 	}
 	w, h := float64(o.Width), float64(o.Height)
-	d.area = box{o.Margin + 10, o.Margin, w - o.Margin, h - o.Margin}
+	d.area = canvas.Box{Left: o.Margin + 10, Top: o.Margin, Right: w - o.Margin, Bottom: h - o.Margin}
 	if o.GraphOnly {
-		d.area = box{0, 0, w, h}
+		d.area = canvas.Box{Left: 0, Top: 0, Right: w, Bottom: h}
 	}
-	d.s.background(o.Background)
+	d.s.Background(o.Background)
 	return d, nil
 }
 
@@ -61,59 +62,28 @@ func (d *drawing) work(values int) error {
 	return d.turn.Yield(d.ctx)
 }
 
-func newSurface(o *Options) surface {
+func newSurface(o *Options) canvas.Surface {
 	switch o.Format {
 	case "svg":
-		return newSVG(o.Width, o.Height)
+		return canvas.NewSVG(o.Width, o.Height)
 	case "pdf":
-		return newPDF(o.Width, o.Height)
+		return canvas.NewPDF(o.Width, o.Height)
 	}
-	return newRaster(o.Width, o.Height)
+	return canvas.NewRaster(o.Width, o.Height)
 }
 
-func (d *drawing) rectangle(b box, c color.NRGBA) {
-	p := &path{}
-	p.rectangle(b.xmin, b.ymin, b.xmax-b.xmin, b.ymax-b.ymin)
-	d.s.fill(p, c)
+func (d *drawing) rectangle(b canvas.Box, c color.NRGBA) {
+	p := &canvas.Path{}
+	p.Rectangle(b.Left, b.Top, b.Right-b.Left, b.Bottom-b.Top)
+	d.s.Fill(p, c)
 }
 
 // segment draws a straight line.
-func (d *drawing) segment(from, to point, width float64, c color.NRGBA) {
-	p := &path{}
-	p.line(from)
-	p.line(to)
-	d.s.stroke(p, pen{width: width}, c)
-}
-
-// anchor says which part of a line of text is where it is written.
-type anchor int
-
-const (
-	leftTop anchor = iota
-	rightTop
-	centerTop
-	leftMiddle
-	rightMiddle
-	centerMiddle
-	centerBase
-)
-
-// write writes a line of text, turned clockwise by an angle in radians.
-func (d *drawing) write(f *font, text string, at point, where anchor, angle float64, c color.NRGBA) {
-	across, down := 0.0, 0.0
-	switch where {
-	case centerTop, centerMiddle, centerBase:
-		across = f.width(text, d.s.hinted()) / 2
-	case rightTop, rightMiddle:
-		across = f.width(text, d.s.hinted())
-	}
-	switch where {
-	case leftTop, rightTop, centerTop:
-		down = f.ascent
-	case leftMiddle, rightMiddle, centerMiddle:
-		down = f.height/2 - f.descent
-	}
-	d.s.text(f, text, at.plus(point{-across, down}.turned(angle)), angle, c)
+func (d *drawing) segment(from, to canvas.Point, width float64, c color.NRGBA) {
+	p := &canvas.Path{}
+	p.Line(from)
+	p.Line(to)
+	d.s.Stroke(p, canvas.Pen{Width: width}, c)
 }
 
 // title writes the title above everything else.
@@ -121,16 +91,16 @@ func (d *drawing) title() {
 	if d.o.Title == "" {
 		return
 	}
-	d.s.group("title")
-	y := d.area.ymin
+	d.s.Group("title")
+	y := d.area.Top
 	for text := range strings.SplitSeq(d.o.Title, "\n") {
 		if y < float64(d.o.Height) {
-			d.write(d.heading, text, point{float64(d.o.Width) / 2, y}, centerTop, 0, d.o.Foreground)
+			d.heading.Write(d.s, text, canvas.Point{X: float64(d.o.Width) / 2, Y: y}, canvas.CenterTop, 0, d.o.Foreground)
 		}
-		y += d.heading.height
+		y += d.heading.Height
 	}
-	if d.area.ymin = y; !d.o.OnRight {
-		d.area.ymin += d.o.Margin
+	if d.area.Top = y; !d.o.OnRight {
+		d.area.Top += d.o.Margin
 	}
 }
 
@@ -139,33 +109,33 @@ func (d *drawing) sideTitle(text, group string, right bool) {
 	if text == "" {
 		return
 	}
-	d.s.group(group)
-	height, middle := d.heading.height, float64(d.o.Height)/2
-	x, step, angle := d.area.xmin+height, height, -math.Pi/2
+	d.s.Group(group)
+	height, middle := d.heading.Height, float64(d.o.Height)/2
+	x, step, angle := d.area.Left+height, height, -math.Pi/2
 	if right {
-		x, step, angle = d.area.xmax-height, -height, math.Pi/2
+		x, step, angle = d.area.Right-height, -height, math.Pi/2
 	}
 	for line := range strings.SplitSeq(text, "\n") {
 		if x > 0 && x < float64(d.o.Width) {
-			d.write(d.heading, line, point{x, middle}, centerBase, angle, d.o.Foreground)
+			d.heading.Write(d.s, line, canvas.Point{X: x, Y: middle}, canvas.CenterBase, angle, d.o.Foreground)
 		}
 		x += step
 	}
 	if right {
-		d.area.xmax = x - d.o.Margin - height
+		d.area.Right = x - d.o.Margin - height
 	} else {
-		d.area.xmin = x + d.o.Margin + height
+		d.area.Left = x + d.o.Margin + height
 	}
 }
 
 // noData is the picture of nothing.
 func (d *drawing) noData() ([]byte, error) {
 	w, h := float64(d.o.Width), float64(d.o.Height)
-	f, err := d.text.sized(max(math.Log(w*h), leastFont), d.s.hinted())
+	f, err := d.text.Sized(max(math.Log(w*h), leastFont), d.s.Hinted())
 	if err != nil {
 		return nil, err
 	}
 	red, _ := named("red")
-	d.write(f, "No Data", point{w / 2, h / 2}, centerTop, 0, red)
-	return d.s.finish()
+	f.Write(d.s, "No Data", canvas.Point{X: w / 2, Y: h / 2}, canvas.CenterTop, 0, red)
+	return d.s.Finish()
 }

@@ -5,6 +5,8 @@ import (
 	"image/color"
 	"math"
 	"slices"
+
+	"github.com/tsdbridge/tsdbridge/internal/canvas"
 )
 
 // A graph is a drawing of lines over time.
@@ -21,7 +23,7 @@ type graph struct {
 	labelWidth  float64 // of left
 	rightWidth  float64
 	times       timeAxis
-	way         path // of the last line, whose memory the next one takes
+	way         canvas.Path // of the last line, whose memory the next one takes
 }
 
 // Draw draws lines over time. Errors are those of options that do not fit the series, of the budget and of
@@ -45,7 +47,7 @@ func Draw(ctx context.Context, o *Options, series []Series) ([]byte, error) {
 	}
 	g.legend()
 	if !o.HideAxes && !o.HideXAxis {
-		g.area.ymax -= 2 * g.text.ascent
+		g.area.Bottom -= 2 * g.text.Ascent
 	}
 	if err := g.axes(); err != nil {
 		return nil, err
@@ -53,20 +55,20 @@ func Draw(ctx context.Context, o *Options, series []Series) ([]byte, error) {
 	if !o.HideAxes {
 		g.labels()
 		if !o.HideGrid {
-			g.s.group("grid")
+			g.s.Group("grid")
 			g.grid()
 		}
 	}
-	g.s.group("lines")
+	g.s.Group("lines")
 	if err := g.drawLines(); err != nil {
 		return nil, err
 	}
-	if s, ok := g.s.(*svg); ok {
-		if s.script, err = g.metadata(); err != nil {
+	if s, ok := g.s.(*canvas.SVG); ok {
+		if s.Script, err = g.metadata(); err != nil {
 			return nil, err
 		}
 	}
-	return g.s.finish()
+	return g.s.Finish()
 }
 
 // span finds the time that the picture shows; it reports whether there is any.
@@ -165,7 +167,7 @@ func (g *graph) legend() {
 
 // consolidate joins the points of each series so that neighbours are as far from each other as they must.
 func (g *graph) consolidate() error {
-	g.width = max(g.area.xmax-g.area.xmin-(g.o.LineWidth+1), 1)
+	g.width = max(g.area.Right-g.area.Left-(g.o.LineWidth+1), 1)
 	for _, l := range g.lines {
 		if err := g.work(len(l.values)); err != nil {
 			return err
@@ -193,7 +195,7 @@ func (g *graph) axes() error {
 		if err := g.ctx.Err(); err != nil {
 			return err
 		}
-		g.area.ymax, g.area.xmax = max(g.area.ymax, g.area.ymin+1), max(g.area.xmax, g.area.xmin+1)
+		g.area.Bottom, g.area.Right = max(g.area.Bottom, g.area.Top+1), max(g.area.Right, g.area.Left+1)
 		before := g.area
 		if err := g.consolidate(); err != nil {
 			return err
@@ -205,9 +207,9 @@ func (g *graph) axes() error {
 			break
 		}
 	}
-	g.area.xmax = max(g.area.xmax, g.area.xmin+1)
+	g.area.Right = max(g.area.Right, g.area.Left+1)
 	g.times = chooseTimeAxis(g.to-g.from, g.width)
-	g.s.group("axes")
+	g.s.Group("axes")
 	return nil
 }
 
@@ -229,9 +231,9 @@ func (g *graph) valueAxes() (err error) {
 	switch {
 	case g.o.HideYAxis:
 	case g.o.OnRight:
-		g.area.xmax = min(g.area.xmax, float64(g.o.Width)-1.02*g.labelWidth)
+		g.area.Right = min(g.area.Right, float64(g.o.Width)-1.02*g.labelWidth)
 	default:
-		g.area.xmin = max(g.area.xmin, g.o.Margin+1.02*g.labelWidth)
+		g.area.Left = max(g.area.Left, g.o.Margin+1.02*g.labelWidth)
 	}
 	return nil
 }
@@ -254,15 +256,15 @@ func (g *graph) twoValueAxes(stacked bool) (err error) {
 		return err
 	}
 	g.labelWidth, g.rightWidth = g.widest(g.left), g.widest(g.right)
-	g.area.xmin = max(g.area.xmin, g.o.Margin+1.02*g.labelWidth)
-	g.area.xmax = min(g.area.xmax, float64(g.o.Width)-1.02*g.rightWidth)
+	g.area.Left = max(g.area.Left, g.o.Margin+1.02*g.labelWidth)
+	g.area.Right = min(g.area.Right, float64(g.o.Width)-1.02*g.rightWidth)
 	return nil
 }
 
 // widest returns the width of the widest label.
 func (g *graph) widest(s *scale) (w float64) {
 	for _, label := range s.labels {
-		w = max(w, g.text.width(label, g.s.hinted()))
+		w = max(w, g.text.Width(label, g.s.Hinted()))
 	}
 	return w
 }
@@ -274,7 +276,7 @@ func (g *graph) y(s *scale, v float64) (y float64, ok bool) {
 	if !ok {
 		return 0, false
 	}
-	y = g.area.ymax - (g.area.ymax-g.area.ymin)*min(max(share, -1e6), 1e6)
+	y = g.area.Bottom - (g.area.Bottom-g.area.Top)*min(max(share, -1e6), 1e6)
 	return min(max(y, 0), 3*float64(g.o.Height)), true
 }
 
@@ -283,12 +285,12 @@ func (g *graph) labels() {
 	switch {
 	case g.o.HideYAxis:
 	case g.twoAxes:
-		g.labelsOf(g.left, g.area.xmin-0.02*g.labelWidth, rightMiddle, c)
-		g.labelsOf(g.right, g.area.xmax+0.02*g.rightWidth+3, leftMiddle, c)
+		g.labelsOf(g.left, g.area.Left-0.02*g.labelWidth, canvas.RightMiddle, c)
+		g.labelsOf(g.right, g.area.Right+0.02*g.rightWidth+3, canvas.LeftMiddle, c)
 	case g.o.OnRight:
-		g.labelsOf(g.left, g.area.xmax+0.02*g.labelWidth, leftMiddle, c)
+		g.labelsOf(g.left, g.area.Right+0.02*g.labelWidth, canvas.LeftMiddle, c)
 	default:
-		g.labelsOf(g.left, g.area.xmin-0.02*g.labelWidth, rightMiddle, c)
+		g.labelsOf(g.left, g.area.Left-0.02*g.labelWidth, canvas.RightMiddle, c)
 	}
 	if g.o.HideXAxis {
 		return
@@ -297,21 +299,21 @@ func (g *graph) labels() {
 	if format == "" {
 		format = g.times.format
 	}
-	y := g.area.ymax + g.text.ascent
+	y := g.area.Bottom + g.text.Ascent
 	for at := range g.times.label.times(g.from, g.to, g.o.Zone) {
-		g.write(g.text, strftime(at, format), point{g.x(at.Unix()), y}, centerTop, 0, c)
+		g.text.Write(g.s, strftime(at, format), canvas.Point{X: g.x(at.Unix()), Y: y}, canvas.CenterTop, 0, c)
 	}
 }
 
-func (g *graph) labelsOf(s *scale, x float64, where anchor, c color.NRGBA) {
+func (g *graph) labelsOf(s *scale, x float64, where canvas.Anchor, c color.NRGBA) {
 	for i, label := range s.labels {
 		if y, ok := g.y(s, s.values[i]); ok {
-			g.write(g.text, label, point{x, y}, where, 0, c)
+			g.text.Write(g.s, label, canvas.Point{X: x, Y: y}, where, 0, c)
 		}
 	}
 }
 
 // x returns where a time is on the picture.
 func (g *graph) x(at int64) float64 {
-	return g.area.xmin + float64(at-g.from)*g.width/float64(g.to-g.from)
+	return g.area.Left + float64(at-g.from)*g.width/float64(g.to-g.from)
 }

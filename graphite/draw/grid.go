@@ -1,12 +1,16 @@
 package draw
 
-import "image/color"
+import (
+	"image/color"
+
+	"github.com/tsdbridge/tsdbridge/internal/canvas"
+)
 
 // grid draws lines at the labels and between them. With two axes they are those of the left one.
 func (g *graph) grid() {
 	values := g.left.values
 	minors := g.o.MinorY
-	if float64(len(values)*minors) > 2*(g.area.ymax-g.area.ymin) {
+	if float64(len(values)*minors) > 2*(g.area.Bottom-g.area.Top) {
 		minors = 0 // They would be one area.
 	}
 	for i, v := range values {
@@ -23,8 +27,8 @@ func (g *graph) grid() {
 	}
 	g.vertical(g.times.minor, 0.25, g.o.MinorLine)
 	g.vertical(g.times.major, 0.33, g.o.MajorLine)
-	for _, x := range []float64{g.area.xmax, g.area.xmin} {
-		g.segment(point{x, g.area.ymax}, point{x, g.area.ymin}, 0.5, g.o.MajorLine)
+	for _, x := range []float64{g.area.Right, g.area.Left} {
+		g.segment(canvas.Point{X: x, Y: g.area.Bottom}, canvas.Point{X: x, Y: g.area.Top}, 0.5, g.o.MajorLine)
 	}
 }
 
@@ -38,14 +42,14 @@ func (s *scale) above() float64 {
 
 func (g *graph) horizontal(v, width float64, c color.NRGBA) {
 	if y, ok := g.y(g.left, v); ok {
-		g.segment(point{g.area.xmin, y}, point{g.area.xmax, y}, width, c)
+		g.segment(canvas.Point{X: g.area.Left, Y: y}, canvas.Point{X: g.area.Right, Y: y}, width, c)
 	}
 }
 
 func (g *graph) vertical(step timeStep, width float64, c color.NRGBA) {
 	for at := range step.times(g.from, g.to, g.o.Zone) {
-		if x := g.x(at.Unix()); x < g.area.xmax {
-			g.segment(point{x, g.area.ymax}, point{x, g.area.ymin}, width, c)
+		if x := g.x(at.Unix()); x < g.area.Right {
+			g.segment(canvas.Point{X: x, Y: g.area.Bottom}, canvas.Point{X: x, Y: g.area.Top}, width, c)
 		}
 	}
 }

@@ -4,6 +4,8 @@ import (
 	"image/color"
 	"math"
 	"unicode/utf8"
+
+	"github.com/tsdbridge/tsdbridge/internal/canvas"
 )
 
 // A name is a line of the legend.
@@ -30,17 +32,17 @@ func (d *drawing) drawLegend(names []name, unique, twoAxes bool) {
 	if len(names) == 0 {
 		return
 	}
-	d.s.group("legend")
+	d.s.Group("legend")
 	longest := ""
 	for _, n := range names {
 		if utf8.RuneCountInString(n.text) >= utf8.RuneCountInString(longest) {
 			longest = n.text
 		}
 	}
-	hinted := d.s.hinted()
-	box := d.text.height - 1
-	l := legend{d: d, box: box, lineHeight: d.text.height + 1, column: d.text.width(longest, hinted) + 2*(box+legendPadding)}
-	twoColumns := d.text.width(longest+" "+longest, hinted)+2*(box+legendPadding)+50 < float64(d.o.Width)
+	hinted := d.s.Hinted()
+	box := d.text.Height - 1
+	l := legend{d: d, box: box, lineHeight: d.text.Height + 1, column: d.text.Width(longest, hinted) + 2*(box+legendPadding)}
+	twoColumns := d.text.Width(longest+" "+longest, hinted)+2*(box+legendPadding)+50 < float64(d.o.Width)
 	if twoAxes && twoColumns {
 		l.onBothSides(names)
 	} else {
@@ -63,18 +65,18 @@ func once(names []name) (out []name) {
 func (l *legend) fromTheLeft(names []name) {
 	columns := max(int(float64(l.d.o.Width)/l.column), 1)
 	y := l.top(math.Ceil(float64(len(names)) / float64(columns)))
-	x := l.d.area.xmin
+	x := l.d.area.Left
 	for i, n := range names {
 		if n.right {
 			l.swatch(x+l.column+legendPadding, y, n)
-			l.name(point{x + l.column, y}, rightTop, n)
+			l.name(canvas.Point{X: x + l.column, Y: y}, canvas.RightTop, n)
 		} else {
 			l.swatch(x, y, n)
-			l.name(point{x + l.box + legendPadding, y}, leftTop, n)
+			l.name(canvas.Point{X: x + l.box + legendPadding, Y: y}, canvas.LeftTop, n)
 		}
 		x += l.column
 		if (i+1)%columns == 0 {
-			x = l.d.area.xmin
+			x = l.d.area.Left
 			y += l.lineHeight
 		}
 	}
@@ -82,7 +84,7 @@ func (l *legend) fromTheLeft(names []name) {
 
 func (l *legend) onBothSides(names []name) {
 	area := &l.d.area
-	columns := max(int(math.Floor(math.Max(1, math.Floor((float64(l.d.o.Width)-area.xmin)/l.column))/2)), 1)
+	columns := max(int(math.Floor(math.Max(1, math.Floor((float64(l.d.o.Width)-area.Left)/l.column))/2)), 1)
 	onRight := 0
 	for _, n := range names {
 		if n.right {
@@ -91,24 +93,24 @@ func (l *legend) onBothSides(names []name) {
 	}
 	yLeft := l.top(math.Max(1, float64(max(len(names)-onRight, onRight))/float64(columns)))
 	yRight := yLeft
-	xLeft, xRight := area.xmin, area.xmax-area.xmin
+	xLeft, xRight := area.Left, area.Right-area.Left
 	left, right := 0, 0
 	for _, n := range names {
 		if n.right {
 			l.swatch(xRight-legendPadding, yRight, n)
-			l.name(point{xRight - l.box, yRight}, rightTop, n)
+			l.name(canvas.Point{X: xRight - l.box, Y: yRight}, canvas.RightTop, n)
 			xRight -= l.column
 			if right++; right%columns == 0 {
-				xRight = area.xmax - area.xmin
+				xRight = area.Right - area.Left
 				yRight += l.lineHeight
 			}
 			continue
 		}
 		l.swatch(xLeft, yLeft, n)
-		l.name(point{xLeft + l.box + legendPadding, yLeft}, leftTop, n)
+		l.name(canvas.Point{X: xLeft + l.box + legendPadding, Y: yLeft}, canvas.LeftTop, n)
 		xLeft += l.column
 		if left++; left%columns == 0 {
-			xLeft = area.xmin
+			xLeft = area.Left
 			yLeft += l.lineHeight
 		}
 	}
@@ -116,8 +118,8 @@ func (l *legend) onBothSides(names []name) {
 
 // top takes the place of so many lines, and returns where the first one is.
 func (l *legend) top(lines float64) float64 {
-	l.d.area.ymax -= lines*l.lineHeight + legendPadding
-	return l.d.area.ymax + 2*legendPadding
+	l.d.area.Bottom -= lines*l.lineHeight + legendPadding
+	return l.d.area.Bottom + 2*legendPadding
 }
 
 // visible reports whether a line of the legend is on the picture.
@@ -127,15 +129,15 @@ func (l *legend) swatch(x, y float64, n name) {
 	if !l.visible(y) {
 		return
 	}
-	l.d.rectangle(box{x, y, x + l.box, y + l.box}, n.color)
-	frame := &path{}
-	frame.rectangle(x+0.5, y+0.5, l.box-0.5, l.box-0.5)
+	l.d.rectangle(canvas.Box{Left: x, Top: y, Right: x + l.box, Bottom: y + l.box}, n.color)
+	frame := &canvas.Path{}
+	frame.Rectangle(x+0.5, y+0.5, l.box-0.5, l.box-0.5)
 	gray, _ := named("darkgrey")
-	l.d.s.stroke(frame, pen{width: 1}, gray)
+	l.d.s.Stroke(frame, canvas.Pen{Width: 1}, gray)
 }
 
-func (l *legend) name(at point, where anchor, n name) {
-	if l.visible(at.y) {
-		l.d.write(l.d.text, n.text, at, where, 0, l.d.o.Foreground)
+func (l *legend) name(at canvas.Point, where canvas.Anchor, n name) {
+	if l.visible(at.Y) {
+		l.d.text.Write(l.d.s, n.text, at, where, 0, l.d.o.Foreground)
 	}
 }

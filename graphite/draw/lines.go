@@ -3,6 +3,8 @@ package draw
 import (
 	"image/color"
 	"math"
+
+	"github.com/tsdbridge/tsdbridge/internal/canvas"
 )
 
 // drawLines draws the areas and then the lines.
@@ -10,8 +12,8 @@ func (g *graph) drawLines() error {
 	if err := g.areas(); err != nil {
 		return err
 	}
-	g.s.clip(g.area)
-	var below *path // an area that later ones are kept out of
+	g.s.Clip(g.area)
+	var below *canvas.Path // an area that later ones are kept out of
 	for _, l := range g.lines {
 		if err := g.work(len(l.joined)); err != nil {
 			return err
@@ -20,21 +22,21 @@ func (g *graph) drawLines() error {
 		c := l.shade()
 		if l.style.Stacked {
 			if below != nil {
-				g.s.exclude(below)
+				g.s.Exclude(below)
 			}
-			g.s.fill(&t.area, c)
+			g.s.Fill(&t.area, c)
 			below = &t.area
 			continue
 		}
 		if below != nil {
-			g.s.include()
+			g.s.Include()
 			below = nil
 		}
-		with := pen{width: g.o.LineWidth, dash: l.style.Dash}
+		with := canvas.Pen{Width: g.o.LineWidth, Dash: l.style.Dash}
 		if l.style.Width != nil {
-			with.width = *l.style.Width
+			with.Width = *l.style.Width
 		}
-		g.s.stroke(&t.line, with, c)
+		g.s.Stroke(&t.line, with, c)
 		g.way = t.line
 	}
 	return nil
@@ -92,7 +94,7 @@ func (l *line) shade() color.NRGBA {
 type trace struct {
 	g          *graph
 	l          *line
-	line, area path
+	line, area canvas.Path
 	zero       float64 // where 0 is, in pixels
 	x, y       float64
 	start      float64 // x where the part of the area begins
@@ -100,9 +102,9 @@ type trace struct {
 }
 
 func (g *graph) trace(l *line) *trace {
-	t := &trace{g: g, l: l, line: g.way, zero: g.area.ymax}
-	t.line.reset()
-	t.line.grow(2*len(l.joined) + 1) // a staircase has two points for each value
+	t := &trace{g: g, l: l, line: g.way, zero: g.area.Bottom}
+	t.line.Reset()
+	t.line.Grow(2*len(l.joined) + 1) // a staircase has two points for each value
 	axis := g.left
 	if l.Right && g.right != nil {
 		axis = g.right
@@ -111,8 +113,8 @@ func (g *graph) trace(l *line) *trace {
 		t.zero = y
 	}
 	before := float64(l.Start-g.from) / float64(max(l.Step, 1))
-	t.x = g.area.xmin + l.xStep*before/float64(l.joinedN) + g.o.LineWidth/2
-	t.y, t.start = g.area.ymin, t.x
+	t.x = g.area.Left + l.xStep*before/float64(l.joinedN) + g.o.LineWidth/2
+	t.y, t.start = g.area.Top, t.x
 	for i, v := range l.joined {
 		if t.x > 2*float64(g.o.Width) {
 			break
@@ -146,7 +148,7 @@ func (g *graph) trace(l *line) *trace {
 // gap goes over a slot without a point. The last point is drawn on up to the gap.
 func (t *trace) gap() {
 	if t.missing == 0 {
-		t.line.line(point{t.x, t.y})
+		t.line.Line(canvas.Point{X: t.x, Y: t.y})
 		if t.l.style.Stacked {
 			t.closeArea(t.x)
 		}
@@ -157,15 +159,15 @@ func (t *trace) gap() {
 
 // upright is a line from the lower to the upper end.
 func (t *trace) upright() {
-	t.line.move(point{t.x, t.g.area.ymax})
-	t.line.line(point{t.x, t.g.area.ymin})
+	t.line.Move(canvas.Point{X: t.x, Y: t.g.area.Bottom})
+	t.line.Line(canvas.Point{X: t.x, Y: t.g.area.Top})
 	t.x += t.l.xStep
 	t.missing = max(t.missing, 1) // The next point begins anew.
 }
 
 func (t *trace) point(i int, y float64) {
 	t.y = y
-	at := point{t.x, y}
+	at := canvas.Point{X: t.x, Y: y}
 	if t.missing > 0 {
 		t.start = t.x
 	}
@@ -174,24 +176,24 @@ func (t *trace) point(i int, y float64) {
 		begins = float64(t.missing) > t.g.o.ConnectedLimit || t.missing == i
 	}
 	if begins {
-		t.line.move(at)
+		t.line.Move(at)
 	} else {
-		t.line.line(at)
+		t.line.Line(at)
 	}
 	t.x += t.l.xStep
 	if t.g.mode == "staircase" {
-		t.line.line(point{t.x, y})
+		t.line.Line(canvas.Point{X: t.x, Y: y})
 	}
 	t.missing = 0
 }
 
 // closeArea ends a part of the area.
 func (t *trace) closeArea(x float64) {
-	if len(t.line.points) > 1 {
-		t.area.verbs, t.area.points = append(t.area.verbs, t.line.verbs...), append(t.area.points, t.line.points...)
-		t.area.line(point{x, t.zero})
-		t.area.line(point{t.start, t.zero})
-		t.area.close()
+	if t.line.Len() > 1 {
+		t.area.Add(&t.line)
+		t.area.Line(canvas.Point{X: x, Y: t.zero})
+		t.area.Line(canvas.Point{X: t.start, Y: t.zero})
+		t.area.Close()
 	}
-	t.line.reset()
+	t.line.Reset()
 }

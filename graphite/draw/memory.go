@@ -1,6 +1,10 @@
 package draw
 
-import "math"
+import (
+	"math"
+
+	"github.com/tsdbridge/tsdbridge/internal/canvas"
+)
 
 const (
 	// partBytes is what a series or a slice takes beside its points: itself, its name in the legend, and the
@@ -42,7 +46,7 @@ func (o *Options) memory(series []Series) int64 {
 		}
 	}
 	if dashed {
-		bytes += dashBytes * mostDashes / 2
+		bytes += dashBytes * canvas.MostDashes / 2
 	}
 	return bytes + wayBytes*int64(most)
 }

@@ -2,9 +2,8 @@ package draw
 
 import (
 	"encoding/json"
-	"strconv"
 
-	"github.com/tsdbridge/tsdbridge/internal/decimal"
+	"github.com/tsdbridge/tsdbridge/internal/canvas"
 )
 
 // metadata is what a picture is made of, as graphite-web puts it into its SVGs for scripts of the pages that
@@ -31,7 +30,7 @@ func (g *graph) metadata() ([]byte, error) {
 		X:       extent{g.from, g.to},
 		Options: map[string]float64{"lineWidth": g.o.LineWidth},
 		Font:    map[string]any{"name": g.o.FontName, "size": g.o.FontSize, "bold": g.o.FontBold, "italic": g.o.FontItalic},
-		Area:    map[string]float64{"xmin": g.area.xmin, "xmax": g.area.xmax, "ymin": g.area.ymin, "ymax": g.area.ymax},
+		Area:    map[string]float64{"xmin": g.area.Left, "xmax": g.area.Right, "ymin": g.area.Top, "ymax": g.area.Bottom},
 	}
 	if !g.twoAxes {
 		all.Y = &values{g.left.top, g.left.bottom, g.left.step, g.left.labels, g.left.values}
@@ -111,18 +110,10 @@ func (p points) append(out []byte) []byte {
 			out = append(out, ',')
 		}
 		if finite(v) {
-			out = appendFloat(out, v)
+			out = canvas.AppendFloat(out, v)
 		} else {
 			out = append(out, "null"...)
 		}
 	}
 	return append(out, ']')
-}
-
-// appendFloat appends the shortest text of a finite number.
-func appendFloat(out []byte, v float64) []byte {
-	if text, ok := decimal.Append(out, v); ok {
-		return text
-	}
-	return strconv.AppendFloat(out, v, 'g', -1, 64)
 }

@@ -5,6 +5,8 @@ import (
 	"image/color"
 	"math"
 	"strconv"
+
+	"github.com/tsdbridge/tsdbridge/internal/canvas"
 )
 
 // A Slice is a part of a pie.
@@ -42,9 +44,9 @@ func DrawPie(ctx context.Context, o *Options, parts []Slice) ([]byte, error) {
 		}
 		d.drawLegend(names, false, false)
 	}
-	d.s.group("slices")
-	width, height := max(d.area.xmax-d.area.xmin, 0), max(d.area.ymax-d.area.ymin, 0)
-	center := point{d.area.xmin + width/2, d.area.ymin + height/2}
+	d.s.Group("slices")
+	width, height := max(d.area.Right-d.area.Left, 0), max(d.area.Bottom-d.area.Top, 0)
+	center := canvas.Point{X: d.area.Left + width/2, Y: d.area.Top + height/2}
 	radius := 0.95 * min(width, height) / 2
 	if err := d.slices(slices, center, radius); err != nil {
 		return nil, err
@@ -52,7 +54,7 @@ func DrawPie(ctx context.Context, o *Options, parts []Slice) ([]byte, error) {
 	if err := d.sliceLabels(slices, center, radius); err != nil {
 		return nil, err
 	}
-	return d.s.finish()
+	return d.s.Finish()
 }
 
 // slices finds the share and the colour of each part. There are none if they amount to nothing.
@@ -82,7 +84,7 @@ func (o *Options) slices(parts []Slice) ([]slice, error) {
 	return out, nil
 }
 
-func (d *drawing) slices(slices []slice, center point, radius float64) error {
+func (d *drawing) slices(slices []slice, center canvas.Point, radius float64) error {
 	from := -math.Pi / 2
 	for i := range slices {
 		if err := d.work(lookAfter); err != nil {
@@ -90,26 +92,26 @@ func (d *drawing) slices(slices []slice, center point, radius float64) error {
 		}
 		s := &slices[i]
 		to := from + 2*math.Pi*s.share
-		p := &path{}
-		p.move(center)
-		p.arc(center, radius, from, to)
-		p.close()
+		p := &canvas.Path{}
+		p.Move(center)
+		p.Arc(center, radius, from, to)
+		p.Close()
 		c := s.color
 		if d.o.AreaAlpha != 0 {
 			c = withAlpha(c, d.o.AreaAlpha)
 		}
-		d.s.fill(p, c)
+		d.s.Fill(p, c)
 		s.middle = math.Mod((from+to)/2+2*math.Pi, 2*math.Pi)
 		from = to
 	}
 	return nil
 }
 
-func (d *drawing) sliceLabels(slices []slice, center point, radius float64) error {
+func (d *drawing) sliceLabels(slices []slice, center canvas.Point, radius float64) error {
 	if d.o.ValueLabels == "none" {
 		return nil
 	}
-	d.s.group("labels")
+	d.s.Group("labels")
 	for _, s := range slices {
 		label, compared := "%"+strconv.FormatFloat(100*s.share, 'f', 2, 64), 100*s.share
 		if d.o.ValueLabels == "number" {
@@ -121,14 +123,14 @@ func (d *drawing) sliceLabels(slices []slice, center point, radius float64) erro
 		if err := d.work(lookAfter); err != nil {
 			return err
 		}
-		angle, at := s.middle, center.plus(point{radius / 2, 0}.turned(s.middle))
+		angle, at := s.middle, center.Plus(canvas.Point{X: radius / 2, Y: 0}.Turned(s.middle))
 		switch {
 		case d.o.PieLabels != "rotated":
 			angle = 0
 		case angle > math.Pi/2 && angle <= 3*math.Pi/2:
 			angle -= math.Pi // so that it can be read
 		}
-		d.write(d.text, label, at, centerMiddle, angle, d.o.LabelColor)
+		d.text.Write(d.s, label, at, canvas.CenterMiddle, angle, d.o.LabelColor)
 	}
 	return nil
 }

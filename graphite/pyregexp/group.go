@@ -11,39 +11,39 @@ import (
 
 // bracket reads a group of any kind; its opening bracket is consumed. A comment gives nil.
 func (p *parser) bracket() (backtrack.Node, error) {
-	if !p.accept("?") {
+	if !p.Takes("?") {
 		return p.capture("")
 	}
 	switch {
-	case p.accept("P<"):
+	case p.Takes("P<"):
 		name, err := p.until('>')
 		if err != nil {
 			return nil, err
 		}
 		return p.capture(name)
-	case p.accept("P="):
+	case p.Takes("P="):
 		name, err := p.until(')')
 		if err != nil {
 			return nil, err
 		}
 		return p.reference(name)
-	case p.accept(":"):
+	case p.Takes(":"):
 		return p.closed()
-	case p.accept(">"):
+	case p.Takes(">"):
 		n, err := p.closed()
 		return backtrack.Atomic{Body: n}, err
-	case p.accept("#"):
+	case p.Takes("#"):
 		_, err := p.until(')')
 		return nil, err
-	case p.accept("="):
+	case p.Takes("="):
 		return p.look(false, false)
-	case p.accept("!"):
+	case p.Takes("!"):
 		return p.look(false, true)
-	case p.accept("<="):
+	case p.Takes("<="):
 		return p.look(true, false)
-	case p.accept("<!"):
+	case p.Takes("<!"):
 		return p.look(true, true)
-	case p.accept("("):
+	case p.Takes("("):
 		return p.condition()
 	}
 	return p.scopedFlags()
@@ -53,7 +53,7 @@ func (p *parser) bracket() (backtrack.Node, error) {
 func (p *parser) closed() (backtrack.Node, error) {
 	before := p.flags
 	n, err := p.alternation()
-	if err == nil && !p.accept(")") {
+	if err == nil && !p.Takes(")") {
 		err = errors.New("missing ), unterminated subpattern")
 	}
 	p.flags = before
@@ -120,9 +120,9 @@ func (p *parser) scopedFlags() (backtrack.Node, error) {
 	before := p.flags
 	defer func() { p.flags = before }()
 	on := true
-	for p.at < len(p.text) {
-		c := p.text[p.at]
-		p.at++
+	for p.At < len(p.Src) {
+		c := p.Src[p.At]
+		p.At++
 		switch c {
 		case ':':
 			return p.closed()

@@ -9,16 +9,17 @@ import (
 	"unicode"
 
 	"github.com/tsdbridge/tsdbridge/internal/backtrack"
+	"github.com/tsdbridge/tsdbridge/internal/backtrack/pattern"
 )
 
 // parser reads a pattern by recursive descent, with Python's words for errors.
 type parser struct {
-	text   []rune
-	at     int
+	pattern.Text
+
 	groups int // The next group's number.
 	names  map[string]int
 	open   []int // Groups whose bracket is not closed yet: they cannot be referred to.
-	depth  int   // Groups of any kind around at.
+	depth  int   // Groups of any kind around the place.
 	needs  int   // The greatest group that a condition asks for.
 	flags  flags
 }
@@ -30,7 +31,7 @@ func (p *parser) parse() (backtrack.Node, error) {
 		return nil, err
 	}
 	n, err := p.alternation()
-	if err == nil && p.at < len(p.text) {
+	if err == nil && p.At < len(p.Src) {
 		err = errors.New("unbalanced parenthesis")
 	}
 	if err == nil && p.needs >= p.groups {
@@ -39,27 +40,9 @@ func (p *parser) parse() (backtrack.Node, error) {
 	return n, err
 }
 
-func (p *parser) peek() rune {
-	if p.at < len(p.text) {
-		return p.text[p.at]
-	}
-	return -1
-}
-
-func (p *parser) accept(s string) bool {
-	r := []rune(s)
-	if p.at+len(r) <= len(p.text) && slices.Equal(p.text[p.at:p.at+len(r)], r) {
-		p.at += len(r)
-		return true
-	}
-	return false
-}
-
-// until reads up to a character, which is consumed.
+// until takes what comes before a character, and that character.
 func (p *parser) until(end rune) (string, error) {
-	if i := slices.Index(p.text[p.at:], end); i >= 0 {
-		s := string(p.text[p.at : p.at+i])
-		p.at += i + 1
+	if s, ok := p.Until(end); ok {
 		return s, nil
 	}
 	return "", fmt.Errorf("missing %c, unterminated name", end)
@@ -67,18 +50,18 @@ func (p *parser) until(end rune) (string, error) {
 
 // globalFlags reads `(?i)` and its like, which may only stand at the start.
 func (p *parser) globalFlags() error {
-	for p.at+2 < len(p.text) && p.text[p.at] == '(' && p.text[p.at+1] == '?' {
-		end := p.at + 2
-		for end < len(p.text) && strings.ContainsRune("aiLmsux", p.text[end]) {
+	for p.At+2 < len(p.Src) && p.Src[p.At] == '(' && p.Src[p.At+1] == '?' {
+		end := p.At + 2
+		for end < len(p.Src) && strings.ContainsRune("aiLmsux", p.Src[end]) {
 			end++
 		}
-		if end == p.at+2 || end == len(p.text) || p.text[end] != ')' {
+		if end == p.At+2 || end == len(p.Src) || p.Src[end] != ')' {
 			return nil
 		}
-		if err := p.flags.set(p.text[p.at+2:end], true); err != nil {
+		if err := p.flags.set(p.Src[p.At+2:end], true); err != nil {
 			return err
 		}
-		p.at = end + 1
+		p.At = end + 1
 	}
 	return nil
 }
@@ -118,7 +101,7 @@ func (p *parser) alternation() (backtrack.Node, error) {
 			return nil, err
 		}
 		all = append(all, n)
-		if !p.accept("|") {
+		if !p.Takes("|") {
 			break
 		}
 	}
@@ -130,7 +113,7 @@ func (p *parser) alternation() (backtrack.Node, error) {
 
 func (p *parser) branch() (backtrack.Node, error) {
 	var all backtrack.Sequence
-	for p.at < len(p.text) && p.peek() != '|' && p.peek() != ')' {
+	for p.At < len(p.Src) && p.Next() != '|' && p.Next() != ')' {
 		if p.flags.verbose && p.skipVerbose() {
 			continue
 		}
@@ -150,15 +133,15 @@ func (p *parser) branch() (backtrack.Node, error) {
 }
 
 func (p *parser) skipVerbose() bool {
-	if unicode.IsSpace(p.peek()) {
-		p.at++
+	if unicode.IsSpace(p.Next()) {
+		p.At++
 		return true
 	}
-	if p.peek() != '#' {
+	if p.Next() != '#' {
 		return false
 	}
-	for p.at < len(p.text) && p.peek() != '\n' {
-		p.at++
+	for p.At < len(p.Src) && p.Next() != '\n' {
+		p.At++
 	}
 	return true
 }
@@ -175,10 +158,10 @@ func (p *parser) quantified(n backtrack.Node) (backtrack.Node, error) {
 	r := backtrack.Repeat{Body: n, Least: least, Most: most}
 	var whole backtrack.Node = r
 	switch {
-	case p.accept("?"):
+	case p.Takes("?"):
 		r.Lazy = true
 		whole = r
-	case p.accept("+"):
+	case p.Takes("+"):
 		whole = backtrack.Atomic{Body: r}
 	}
 	if _, _, again, _ := p.quantifier(); again {
@@ -188,15 +171,15 @@ func (p *parser) quantified(n backtrack.Node) (backtrack.Node, error) {
 }
 
 func (p *parser) quantifier() (least, most int, ok bool, err error) {
-	switch p.peek() {
+	switch p.Next() {
 	case '*':
-		p.at++
+		p.At++
 		return 0, backtrack.Unbounded, true, nil
 	case '+':
-		p.at++
+		p.At++
 		return 1, backtrack.Unbounded, true, nil
 	case '?':
-		p.at++
+		p.At++
 		return 0, 1, true, nil
 	case '{':
 		return p.counts()
@@ -206,15 +189,15 @@ func (p *parser) quantifier() (least, most int, ok bool, err error) {
 
 // counts reads `{2}`, `{2,}`, `{,3}` or `{2,3}`; any other brace is literal.
 func (p *parser) counts() (least, most int, ok bool, err error) {
-	end := slices.Index(p.text[p.at:min(p.at+longestCounts, len(p.text))], '}')
+	end := slices.Index(p.Src[p.At:min(p.At+longestCounts, len(p.Src))], '}')
 	if end < 0 {
 		return 0, 0, false, nil
 	}
-	low, high, both := strings.Cut(string(p.text[p.at+1:p.at+end]), ",")
+	low, high, both := strings.Cut(string(p.Src[p.At+1:p.At+end]), ",")
 	if !isCount(low) || !isCount(high) || !both && low == "" {
 		return 0, 0, false, nil
 	}
-	p.at += end + 1
+	p.At += end + 1
 	least, most = count(low, 0), count(high, backtrack.Unbounded)
 	if !both {
 		most = least
@@ -238,8 +221,8 @@ func count(s string, otherwise int) int {
 }
 
 func (p *parser) atom() (backtrack.Node, error) {
-	c := p.peek()
-	p.at++
+	c := p.Next()
+	p.At++
 	switch c {
 	case '.':
 		if p.flags.dotAll {
@@ -263,11 +246,11 @@ func (p *parser) atom() (backtrack.Node, error) {
 	case '\\':
 		return p.escape()
 	case '*', '+', '?', '{':
-		p.at--
+		p.At--
 		if _, _, ok, _ := p.quantifier(); ok {
 			return nil, errors.New("nothing to repeat")
 		}
-		p.at++
+		p.At++
 	}
 	return p.literal(c), nil
 }

@@ -46,7 +46,8 @@ func Compile(pattern string) (*Regexp, error) {
 	if len(pattern) > MaxPattern && utf8.RuneCountInString(pattern) > MaxPattern {
 		return nil, fmt.Errorf("regular expression %.80q: more than %d characters", pattern, MaxPattern)
 	}
-	p := &parser{text: []rune(pattern), names: map[string]int{}, groups: 1}
+	p := &parser{names: map[string]int{}, groups: 1}
+	p.Src = []rune(pattern)
 	root, err := p.parse()
 	if err != nil {
 		return nil, fmt.Errorf("regular expression %.80q: %w", pattern, err)

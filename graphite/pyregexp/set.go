@@ -1,21 +1,20 @@
 package pyregexp
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"slices"
-	"sort"
 	"strconv"
 	"unicode"
 
 	"github.com/tsdbridge/tsdbridge/internal/backtrack"
+	"github.com/tsdbridge/tsdbridge/internal/backtrack/pattern"
 )
 
 // runeSet is the content of square brackets. Looking up a character costs the logarithm of the
 // set's length.
 type runeSet struct {
-	ranges   [][2]rune // Sorted, without overlap, once the set is complete.
+	ranges   pattern.Set // sorted once the set is complete
 	classes  []func(rune) bool
 	seen     map[rune]bool // The letters of the classes.
 	negative bool
@@ -28,61 +27,38 @@ func (s *runeSet) has(r rune) bool {
 }
 
 func (s *runeSet) holds(r rune) bool {
-	i := sort.Search(len(s.ranges), func(i int) bool { return s.ranges[i][1] >= r })
-	if i < len(s.ranges) && s.ranges[i][0] <= r {
-		return true
-	}
-	for _, is := range s.classes {
-		if is(r) {
-			return true
-		}
-	}
-	return false
-}
-
-// complete sorts the ranges.
-func (s *runeSet) complete() {
-	slices.SortFunc(s.ranges, func(a, b [2]rune) int { return cmp.Compare(a[0], b[0]) })
-	merged := s.ranges[:0]
-	for _, r := range s.ranges {
-		if n := len(merged); n > 0 && r[0] <= merged[n-1][1]+1 {
-			merged[n-1][1] = max(merged[n-1][1], r[1])
-		} else {
-			merged = append(merged, r)
-		}
-	}
-	s.ranges = merged
+	return s.ranges.Has(r) || slices.ContainsFunc(s.classes, func(is func(rune) bool) bool { return is(r) })
 }
 
 // set reads `[…]`; its opening bracket is consumed. A closing bracket that comes first is a member.
 func (p *parser) set() (backtrack.Node, error) {
-	s := &runeSet{negative: p.accept("^"), fold: p.flags.fold, seen: map[rune]bool{}}
-	for first := true; first || p.peek() != ']'; first = false {
-		if p.at >= len(p.text) {
+	s := &runeSet{negative: p.Takes("^"), fold: p.flags.fold, seen: map[rune]bool{}}
+	for first := true; first || p.Next() != ']'; first = false {
+		if p.At >= len(p.Src) {
 			return nil, errors.New("unterminated character set")
 		}
 		if err := p.setMember(s); err != nil {
 			return nil, err
 		}
 	}
-	p.at++
-	s.complete()
+	p.At++
+	s.ranges = s.ranges.Sorted()
 	return backtrack.Char{Is: s.has}, nil
 }
 
 // setMember reads a character, a class such as \d, or a range.
 func (p *parser) setMember(s *runeSet) error {
-	begin := p.at
+	begin := p.At
 	low, class, err := p.setCharacter()
 	if err != nil {
 		return err
 	}
-	ranged := p.peek() == '-' && p.at+1 < len(p.text) && p.text[p.at+1] != ']'
+	ranged := p.Next() == '-' && p.At+1 < len(p.Src) && p.Src[p.At+1] != ']'
 	if class != nil {
 		if ranged {
 			return errors.New("bad character range")
 		}
-		if letter := p.text[begin+1]; !s.seen[letter] {
+		if letter := p.Src[begin+1]; !s.seen[letter] {
 			s.seen[letter], s.classes = true, append(s.classes, class)
 		}
 		return nil
@@ -91,7 +67,7 @@ func (p *parser) setMember(s *runeSet) error {
 		s.ranges = append(s.ranges, [2]rune{low, low})
 		return nil
 	}
-	p.at++
+	p.At++
 	high, class, err := p.setCharacter()
 	if err != nil {
 		return err
@@ -104,22 +80,22 @@ func (p *parser) setMember(s *runeSet) error {
 }
 
 func (p *parser) setCharacter() (rune, func(rune) bool, error) {
-	c := p.text[p.at]
-	p.at++
+	c := p.Src[p.At]
+	p.At++
 	if c != '\\' {
 		return c, nil, nil
 	}
-	if p.at >= len(p.text) {
+	if p.At >= len(p.Src) {
 		return 0, nil, errors.New("bad escape (end of pattern)")
 	}
-	c = p.text[p.at]
+	c = p.Src[p.At]
 	if class := p.class(c); class != nil {
-		p.at++
+		p.At++
 		return 0, class, nil
 	}
-	if isOctal(p.text, p.at) {
-		r, size := octal(p.text[p.at:])
-		p.at += size
+	if isOctal(p.Src, p.At) {
+		r, size := octal(p.Src[p.At:])
+		p.At += size
 		return r, nil, nil
 	}
 	r, err := p.plainEscape()
@@ -148,20 +124,20 @@ func isPythonSpace(r rune) bool { return unicode.IsSpace(r) || 0x1c <= r && r <=
 
 // escape reads what follows a backslash outside a set.
 func (p *parser) escape() (backtrack.Node, error) {
-	if p.at >= len(p.text) {
+	if p.At >= len(p.Src) {
 		return nil, errors.New("bad escape (end of pattern)")
 	}
-	c := p.text[p.at]
+	c := p.Src[p.At]
 	if class := p.class(c); class != nil {
-		p.at++
+		p.At++
 		return backtrack.Char{Is: class}, nil
 	}
 	places := map[rune]place{'A': textStart, 'Z': textEnd, 'b': wordBoundary, 'B': insideWord}
 	if n, ok := places[c]; ok {
-		p.at++
+		p.At++
 		return placeNode(n), nil
 	}
-	if isDecimal(p.text, p.at) {
+	if isDecimal(p.Src, p.At) {
 		return p.digitEscape()
 	}
 	r, err := p.plainEscape()
@@ -170,32 +146,32 @@ func (p *parser) escape() (backtrack.Node, error) {
 
 // digitEscape is an octal character (\0, \012, \101) or a reference to a group.
 func (p *parser) digitEscape() (backtrack.Node, error) {
-	s := p.text[p.at:]
+	s := p.Src[p.At:]
 	if s[0] == '0' || isOctal(s, 0) && isOctal(s, 1) && isOctal(s, 2) {
 		r, size := octal(s)
-		p.at += size
+		p.At += size
 		return p.literal(r), nil
 	}
 	size := 1
 	if isDecimal(s, 1) {
 		size = 2
 	}
-	p.at += size
+	p.At += size
 	return p.reference(string(s[:size]))
 }
 
 // plainEscape is a character written with a backslash: a control, a code point, or itself unless it
 // is a letter.
 func (p *parser) plainEscape() (rune, error) {
-	c := p.text[p.at]
-	p.at++
+	c := p.Src[p.At]
+	p.At++
 	if r, ok := controlEscape(c); ok {
 		return r, nil
 	}
 	digits := map[rune]int{'x': 2, 'u': 4, 'U': 8}[c]
-	if digits > 0 && p.at+digits <= len(p.text) {
-		if n, err := strconv.ParseUint(string(p.text[p.at:p.at+digits]), 16, 32); err == nil {
-			p.at += digits
+	if digits > 0 && p.At+digits <= len(p.Src) {
+		if n, err := strconv.ParseUint(string(p.Src[p.At:p.At+digits]), 16, 32); err == nil {
+			p.At += digits
 			return rune(n), nil
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"math"
 	"strconv"
 
+	"github.com/tsdbridge/tsdbridge/opentsdb/java"
 	"github.com/tsdbridge/tsdbridge/opentsdb/put"
 )
 
@@ -46,7 +47,7 @@ func appendFloat(b []byte, bits uint64) []byte {
 func appendSpecial(b []byte, bits uint64) []byte {
 	v := math.Float64frombits(bits)
 	if !math.IsNaN(v) || bits == math.Float64bits(math.NaN()) {
-		return append(b, put.JavaSpecial(v)...)
+		return java.AppendFloat(b, v, 64)
 	}
 	b = append(b, notANumber...)
 	return strconv.AppendUint(b, bits, 16)

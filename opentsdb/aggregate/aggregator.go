@@ -5,6 +5,8 @@ import (
 	"math"
 	"slices"
 	"sync"
+
+	"github.com/tsdbridge/tsdbridge/opentsdb/java"
 )
 
 // An Interpolation is what a member of a group has between two of its points.
@@ -285,7 +287,7 @@ func deviationLongs(values []int64) int64 {
 	for _, v := range values {
 		s.add(float64(v))
 	}
-	return toLong(s.deviation())
+	return java.ToLong(s.deviation())
 }
 
 // difference returns the last value less the first that is a number; 0 if that is the last.

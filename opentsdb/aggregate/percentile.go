@@ -3,6 +3,8 @@ package aggregate
 import (
 	"math"
 	"slices"
+
+	"github.com/tsdbridge/tsdbridge/opentsdb/java"
 )
 
 // A position is where among n sorted values, counted from 1, a quantile lies.
@@ -35,7 +37,7 @@ func percentileOf(name string, percent float64, at position) Aggregator {
 			for i, v := range values {
 				floats[i] = float64(v)
 			}
-			return toLong(percentile(floats, percent, at))
+			return java.ToLong(percentile(floats, percent, at))
 		},
 	}
 }

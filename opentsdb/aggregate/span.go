@@ -2,7 +2,6 @@ package aggregate
 
 import (
 	"errors"
-	"math"
 	"slices"
 )
 
@@ -65,16 +64,3 @@ func (s *Span) isLong(i int) bool { return s.IsLong != nil && s.IsLong[i] }
 
 // ErrInfinite means that a result is infinite, which a TSD answers with an error.
 var ErrInfinite = errors.New("Got Infinity")
-
-// toLong converts as Java does: NaN is 0, and what is too great is the greatest.
-func toLong(v float64) int64 {
-	switch {
-	case v != v:
-		return 0
-	case v >= math.MaxInt64:
-		return math.MaxInt64
-	case v <= math.MinInt64:
-		return math.MinInt64
-	}
-	return int64(v)
-}

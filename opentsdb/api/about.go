@@ -9,13 +9,13 @@ import (
 )
 
 // aggregators answers /api/aggregators.
-func (a *API) aggregators(w http.ResponseWriter, r *request) error {
+func (a *API) aggregators(w http.ResponseWriter, r *httpapi.Request) error {
 	httpapi.WriteJSON(w, r.Request, http.StatusOK, aggregate.Names())
 	return nil
 }
 
 // version answers /api/version with the keys of a TSD's build.
-func (a *API) version(w http.ResponseWriter, r *request) error {
+func (a *API) version(w http.ResponseWriter, r *httpapi.Request) error {
 	httpapi.WriteJSON(w, r.Request, http.StatusOK, a.build())
 	return nil
 }
@@ -28,8 +28,8 @@ func (a *API) build() map[string]string {
 }
 
 // config answers /api/config and /api/config/filters.
-func (a *API) config(w http.ResponseWriter, r *request) error {
-	if len(r.path) > 0 && r.path[0] == "filters" {
+func (a *API) config(w http.ResponseWriter, r *httpapi.Request) error {
+	if len(r.Rest) > 0 && r.Rest[0] == "filters" {
 		httpapi.WriteJSON(w, r.Request, http.StatusOK, query.FilterTypes())
 		return nil
 	}

@@ -1,47 +1,37 @@
-// Package api answers OpenTSDB's HTTP API but for puts: queries, names, statistics. It reads requests,
-// and prints answers and errors as a TSD does; the rooms beside it compute them.
+// Package api answers OpenTSDB's HTTP API but for puts: it finds the endpoint of a request, limits its time
+// and prints its errors as a TSD does. The packages below it answer queries, and what is asked of trees,
+// UIDs and annotations; it answers itself what is asked of names and of the process.
 package api
 
 import (
-	"cmp"
 	"context"
-	"fmt"
-	"io"
 	"log/slog"
 	"maps"
 	"net/http"
-	"net/url"
 	"runtime/debug"
 	"slices"
-	"strconv"
 	"strings"
+	"sync/atomic"
 	"time"
 
+	"github.com/tsdbridge/tsdbridge/internal/explain"
 	"github.com/tsdbridge/tsdbridge/internal/running"
-	"github.com/tsdbridge/tsdbridge/internal/singleflight"
-	"github.com/tsdbridge/tsdbridge/internal/turns"
+	"github.com/tsdbridge/tsdbridge/opentsdb/api/annotations"
+	"github.com/tsdbridge/tsdbridge/opentsdb/api/evaluation"
+	"github.com/tsdbridge/tsdbridge/opentsdb/api/queries"
+	"github.com/tsdbridge/tsdbridge/opentsdb/api/trees"
+	"github.com/tsdbridge/tsdbridge/opentsdb/api/uids"
 	"github.com/tsdbridge/tsdbridge/opentsdb/httpapi"
-	"github.com/tsdbridge/tsdbridge/opentsdb/query"
-	"github.com/tsdbridge/tsdbridge/storage/schema"
-	"github.com/tsdbridge/tsdbridge/tree/forest"
 )
 
 // Options are what an API needs.
 type Options struct {
-	Engine  *query.Engine
-	Names   Names
-	Renamer Renamer
-	Notes   Notes
-	// Trees are shown and edited. Series names series, and Documents describes them.
-	Trees     *forest.Editor
-	Series    Series
-	Documents Documents
-	// Metadata are the documents of UIDs and series that are edited, Layout is that of the tables. MaxSeries
-	// is how many series one answer may show; 0: no limit.
-	Metadata  Metadata
-	Layout    schema.Layout
-	MaxSeries int
-	Version   string
+	Queries     queries.Options
+	UIDs        uids.Options
+	Trees       trees.Options
+	Annotations annotations.Options
+	Names       Names
+	Version     string
 	// Settings are what /api/config shows, by the names of a TSD's configuration file.
 	Settings map[string]string
 	// Concurrency is how many requests compute at once; Timeout is how long one may take, 0: no limit.
@@ -49,20 +39,13 @@ type Options struct {
 	Concurrency int
 	Timeout     time.Duration
 	EditTimeout time.Duration
-	// AllowEdits lets clients change names, metadata and trees.
-	AllowEdits bool
-	// SpecialChars are characters that names may have beside a TSD's.
-	SpecialChars string
+	Edits       httpapi.Edits
 	// Mode is a TSD's: rw, ro or wo.
 	Mode string
-	// TimeZone is that of dates in queries which name none.
-	TimeZone *time.Location
-	// Origins are the pages of other origins that may use the API.
-	Origins *Origins
 	// DropCaches forgets the names and series that are known.
 	DropCaches func()
-	// Statistics tells what others count that statistics show; nil: nothing. Host is this machine in them.
-	Statistics func() []Statistic
+	// Statistics returns what others count that statistics show; nil: nothing. Host is this machine in them.
+	Statistics func() []httpapi.Statistic
 	Host       string
 	Running    *running.Registry
 	Logger     *slog.Logger
@@ -72,57 +55,59 @@ type Options struct {
 // An API answers requests.
 type API struct {
 	o       Options
-	turns   *turns.Turns
-	answers *singleflight.Replies[io.WriterTo] // of /api, as JSON
-	groups  *singleflight.Replies[io.WriterTo] // of /q, which each request shows in its own way
+	kept    *kept
 	routes  map[string]endpoint
-	count   *counters
-	history *history
-	begun   time.Time
+	queries *queries.API
+
+	uids        *uids.API
+	trees       *trees.API
+	annotations *annotations.API
+}
+
+// kept is what an API with other limits shares.
+type kept struct {
+	evaluator            *evaluation.Evaluator
+	requests, exceptions atomic.Int64
+	begun                time.Time
 }
 
 // endpoint is how a path below /api is answered. Without methods it refuses some itself.
 type endpoint struct {
 	methods []string
-	answer  func(w http.ResponseWriter, r *request) error
+	answer  func(w http.ResponseWriter, r *httpapi.Request) error
 }
 
 // New returns an API.
 func New(o Options) *API {
-	a := &API{o: o, turns: turns.New(o.Concurrency), answers: singleflight.NewReplies(encodedOnce), groups: singleflight.NewReplies[io.WriterTo](nil), count: &counters{}, history: &history{}, begun: o.Now()}
+	return newAPI(o, &kept{evaluator: evaluation.New(o.Concurrency, o.Running), begun: o.Now()})
+}
+
+// With returns an API with other limits, which shares turns and counters with this one.
+func (a *API) With(o Options) *API { return newAPI(o, a.kept) }
+
+func newAPI(o Options, k *kept) *API {
+	a := &API{
+		o: o, kept: k, queries: queries.New(o.Queries, o.Edits.Origins, k.evaluator),
+		uids: uids.New(o.UIDs, o.Edits, k.evaluator), trees: trees.New(o.Trees, o.Edits, k.evaluator), annotations: annotations.New(o.Annotations, o.Edits, k.evaluator),
+	}
 	a.routes = a.endpoints()
 	return a
 }
 
-// With returns an API with other limits, which shares turns and counters with this one.
-func (a *API) With(o Options) *API {
-	other := &API{o: o, turns: a.turns, answers: singleflight.NewReplies(encodedOnce), groups: singleflight.NewReplies[io.WriterTo](nil), count: a.count, history: a.history, begun: a.begun}
-	other.routes = other.endpoints()
-	return other
-}
-
-// readWrite returns the methods of endpoints that only answer.
-func readWrite() []string { return []string{http.MethodGet, http.MethodPost} }
-
-// everyMethod returns all methods that a TSD knows.
-func everyMethod() []string {
-	return []string{http.MethodGet, http.MethodPost, http.MethodPut, http.MethodDelete}
-}
-
 func (a *API) endpoints() map[string]endpoint {
 	return map[string]endpoint{
-		"query":       {[]string{http.MethodGet, http.MethodPost, http.MethodDelete}, a.query},
-		"search":      {readWrite(), a.search},
-		"suggest":     {readWrite(), a.suggest},
-		"uid":         {everyMethod(), a.uid},
-		"aggregators": {readWrite(), a.aggregators},
-		"tree":        {nil, a.tree},
-		"version":     {readWrite(), a.version},
-		"config":      {readWrite(), a.config},
-		"stats":       {readWrite(), a.stats},
-		"dropcaches":  {readWrite(), a.dropCaches},
-		"annotation":  {everyMethod(), a.annotation},
-		"annotations": {everyMethod(), a.annotations},
+		"query":       {[]string{http.MethodGet, http.MethodPost, http.MethodDelete}, a.queries.Serve},
+		"search":      {httpapi.ReadWrite(), a.search},
+		"suggest":     {httpapi.ReadWrite(), a.suggest},
+		"uid":         {httpapi.EveryMethod(), a.uids.Serve},
+		"aggregators": {httpapi.ReadWrite(), a.aggregators},
+		"tree":        {nil, a.trees.Serve},
+		"version":     {httpapi.ReadWrite(), a.version},
+		"config":      {httpapi.ReadWrite(), a.config},
+		"stats":       {httpapi.ReadWrite(), a.stats},
+		"dropcaches":  {httpapi.ReadWrite(), a.dropCaches},
+		"annotation":  {httpapi.EveryMethod(), a.annotations.ServeOne},
+		"annotations": {httpapi.EveryMethod(), a.annotations.ServeAll},
 	}
 }
 
@@ -139,125 +124,76 @@ func (a *API) serves(endpoint string) bool {
 }
 
 // Endpoints lists what an API answers, each as the first element of a path below /api.
-func Endpoints() []string { return slices.Sorted(maps.Keys((*API)(nil).endpoints())) }
-
-// A request is an HTTP request for an endpoint. Path is what follows the endpoint.
-type request struct {
-	*http.Request
-	method string
-	path   []string
-}
-
-// Path is where a request goes: /api[/v1]/endpoint/rest. Endpoints are named in any case.
-type Path struct {
-	Endpoint string
-	Rest     []string
-}
-
-var errEndpoint = httpapi.Error{Status: http.StatusNotFound, Message: "Endpoint not found"}
-
-// maxVersion is that of the API; see /api/v1/put.
-const maxVersion = 1
-
-// ParsePath splits a path as OpenTSDB's HttpQuery.getQueryBaseRoute does.
-func ParsePath(path string) (Path, error) {
-	parts := strings.Split(strings.Trim(path, "/"), "/")
-	if len(parts) < 2 || !strings.EqualFold(parts[0], "api") {
-		return Path{}, errEndpoint
-	}
-	parts = parts[1:]
-	digits, versioned := strings.CutPrefix(strings.ToLower(parts[0]), "v")
-	if version, err := strconv.Atoi(digits); versioned && err == nil {
-		if version > maxVersion {
-			return Path{}, httpapi.Error{
-				Status: http.StatusNotImplemented, Message: "Requested API version is greater than the max implemented",
-				Details: fmt.Sprintf("API version [%d] is greater than the max [%d]", version, maxVersion),
-			}
-		}
-		parts = parts[1:]
-	}
-	if len(parts) == 0 {
-		return Path{}, errEndpoint
-	}
-	return Path{strings.ToLower(parts[0]), parts[1:]}, nil
-}
-
-// Method returns the method that a request means: clients that can only GET set another one by
-// method_override. Whoever changes something must not trust a GET from another origin.
-func Method(r *http.Request) string {
-	if r.Method != http.MethodGet {
-		return r.Method
-	}
-	parameters, _ := url.ParseQuery(query.Separated(r.URL.RawQuery)) // a wrong escape is refused before anything is done
-	return strings.ToUpper(cmp.Or(parameters.Get("method_override"), r.Method))
-}
-
-// methodOf returns Method(r), and refuses an override that is none.
-func methodOf(r *http.Request) (string, error) {
-	method := Method(r)
-	switch overrides := r.URL.Query()["method_override"]; {
-	case r.Method != http.MethodGet || overrides == nil:
-		return method, nil
-	case overrides[0] == "":
-		return "", httpapi.Error{Status: http.StatusMethodNotAllowed, Message: "Missing method override value", Allow: everyMethod()}
-	}
-	switch method {
-	case http.MethodGet, http.MethodPost, http.MethodPut, http.MethodDelete:
-		return method, nil
-	}
-	return "", httpapi.Error{Status: http.StatusMethodNotAllowed, Message: "Unknown or unsupported method override value", Allow: everyMethod()}
-}
+func Endpoints() []string { return slices.Sorted(maps.Keys(new(API).endpoints())) }
 
 // ServeHTTP implements http.Handler.
 func (a *API) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	a.count.requests.Add(1)
-	r, err := separated(r)
+	a.kept.requests.Add(1)
+	r, err := httpapi.SeparatedRequest(r)
 	if err == nil {
 		err = a.serve(w, r)
 	}
 	if err != nil {
-		a.count.exceptions.Add(1)
-		httpapi.WriteError(w, r, statusOf(err))
+		a.kept.exceptions.Add(1)
+		httpapi.WriteError(w, r, evaluation.StatusOf(err))
 	}
 }
 
 // find returns the endpoint that a request is for.
-func (a *API) find(r *http.Request) (Path, endpoint, error) {
+func (a *API) find(r *http.Request) (httpapi.Path, endpoint, error) {
 	if first, ok := oldPath(r.URL.Path); ok && a.serves(first) {
-		return Path{Rest: []string{first}}, endpoint{[]string{http.MethodGet, http.MethodPost}, a.old}, nil
+		return httpapi.Path{Rest: []string{first}}, endpoint{[]string{http.MethodGet, http.MethodPost}, a.old}, nil
 	}
-	path, err := ParsePath(r.URL.Path)
+	path, err := httpapi.ParsePath(r.URL.Path)
 	if err != nil {
 		return path, endpoint{}, err
 	}
 	e, ok := a.routes[path.Endpoint]
 	if !ok || !a.serves(path.Endpoint) {
-		return path, e, errEndpoint
+		return path, e, httpapi.ErrEndpoint
 	}
 	return path, e, nil
 }
 
 // methodsFor returns the methods of a path: some below an endpoint take fewer than others.
-func methodsFor(path Path, e endpoint) []string {
+func methodsFor(path httpapi.Path, e endpoint) []string {
 	if len(path.Rest) == 0 {
 		return e.methods
 	}
 	switch what := path.Rest[0]; {
 	case path.Endpoint == "uid" && (what == "assign" || what == "rename"):
-		return readWrite()
+		return httpapi.ReadWrite()
 	case strings.HasPrefix(path.Endpoint, "annotation") && strings.HasSuffix(strings.ToLower(what), "bulk"):
 		return []string{http.MethodPost, http.MethodPut, http.MethodDelete}
 	}
 	return e.methods
 }
 
+// Explain computes the answer to a request with the parameters of GET /api/query, within the limits of that, and
+// returns how that was done. After an error it returns the status of an answer and a text.
+func (a *API) Explain(w http.ResponseWriter, r *http.Request) (x *explain.Answer, status int, text string) {
+	if !a.serves("query") {
+		return nil, httpapi.ErrEndpoint.Status, httpapi.ErrEndpoint.Message
+	}
+	return a.queries.Explain(w, r)
+}
+
+// Latest computes a query within the limits of /api/query and returns the last point of each group that
+// has one in the window. What it takes is in the account of ctx.
+func (a *API) Latest(ctx context.Context, q queries.LatestQuery) ([]queries.LatestPoint, error) {
+	if !a.serves("query") {
+		return nil, httpapi.ErrEndpoint
+	}
+	return a.queries.Latest(ctx, q)
+}
+
 // errPanicked is the answer to a request that met a defect.
 var errPanicked = httpapi.Error{Status: http.StatusInternalServerError, Message: "internal error; the log says more"}
 
 // timeout is how long a request may take; 0: as long as its client waits.
-func (a *API) timeout(path Path, method string) time.Duration {
+func (a *API) timeout(path httpapi.Path, method string) time.Duration {
 	switch {
-	case deletesTree(path, method), renames(path):
+	case trees.Deletes(path, method), uids.Renames(path):
 		return 0
 	case slices.Contains([]string{"annotation", "annotations", "tree", "uid"}, path.Endpoint),
 		path.Endpoint == "query" && method == http.MethodDelete:
@@ -271,7 +207,7 @@ func (a *API) serve(w http.ResponseWriter, r *http.Request) (err error) {
 	if err != nil {
 		return err
 	}
-	method, err := methodOf(r)
+	method, err := httpapi.MethodOf(r)
 	if err != nil {
 		return err
 	}
@@ -290,5 +226,5 @@ func (a *API) serve(w http.ResponseWriter, r *http.Request) (err error) {
 			err = errPanicked
 		}
 	}()
-	return e.answer(w, &request{Request: r.WithContext(ctx), method: method, path: path.Rest})
+	return e.answer(w, &httpapi.Request{Request: r.WithContext(ctx), Verb: method, Rest: path.Rest})
 }

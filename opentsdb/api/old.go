@@ -11,24 +11,24 @@ import (
 )
 
 // old answers the paths of OpenTSDB 1, which are not below /api. Their errors are short.
-func (a *API) old(w http.ResponseWriter, r *request) error {
-	switch r.path[0] {
+func (a *API) old(w http.ResponseWriter, r *httpapi.Request) error {
+	switch r.Rest[0] {
 	case "aggregators":
-		return writeOld(w, r, aggregate.Names())
+		return httpapi.WriteOld(w, r, aggregate.Names())
 	case "suggest":
 		names, err := a.suggested(w, r)
 		if err != nil {
 			return err
 		}
-		return writeOld(w, r, names)
+		return httpapi.WriteOld(w, r, names)
 	case "version":
 		return a.oldVersion(w, r)
 	case "q":
-		return a.oldQuery(w, r)
+		return a.queries.ServeOld(w, r)
 	case "stats":
 		return a.oldStats(w, r)
 	case "logs":
-		return writeOldError(w, http.StatusBadRequest, "The log is where the process writes it, it is not served here")
+		return httpapi.WriteOldError(w, http.StatusBadRequest, "The log is where the process writes it, it is not served here")
 	case "":
 		w.Header().Set("Content-Type", "text/plain; charset=utf-8")
 		_, _ = fmt.Fprintf(w, "tsdbridge %s answers OpenTSDB's API here.\n", a.o.Version)
@@ -46,31 +46,9 @@ func oldPath(path string) (string, bool) {
 	return first, first != "api"
 }
 
-func writeOld(w http.ResponseWriter, r *request, v any) error {
-	body, err := httpapi.Marshal(v)
-	if err != nil {
-		return err
-	}
-	before, after := httpapi.JSONP(r.Request)
-	w.Header().Set("Content-Type", "application/json")
-	_, _ = w.Write([]byte(before + string(body) + after))
-	return nil
-}
-
-func writeOldError(w http.ResponseWriter, status int, message string) error {
-	body, err := httpapi.Marshal(map[string]string{"err": message})
-	if err != nil {
-		return err
-	}
-	w.Header().Set("Content-Type", "application/json")
-	w.WriteHeader(status)
-	_, _ = w.Write(body)
-	return nil
-}
-
-func (a *API) oldVersion(w http.ResponseWriter, r *request) error {
+func (a *API) oldVersion(w http.ResponseWriter, r *httpapi.Request) error {
 	if r.URL.Query().Has("json") {
-		return writeOld(w, r, a.build())
+		return httpapi.WriteOld(w, r, a.build())
 	}
 	w.Header().Set("Content-Type", "text/plain")
 	_, _ = fmt.Fprintf(w, "tsdbridge %s\n", a.o.Version)

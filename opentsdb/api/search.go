@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"strings"
 
 	"github.com/tsdbridge/tsdbridge/opentsdb/httpapi"
 	"github.com/tsdbridge/tsdbridge/opentsdb/query"
@@ -12,11 +11,8 @@ import (
 )
 
 // search answers /api/search/lookup, and the other searches as a TSD without a search plugin.
-func (a *API) search(w http.ResponseWriter, r *request) error {
-	kind := ""
-	if len(r.path) > 0 {
-		kind = strings.ToLower(r.path[0])
-	}
+func (a *API) search(w http.ResponseWriter, r *httpapi.Request) error {
+	kind := r.Below()
 	switch kind {
 	case "lookup":
 		return a.lookup(w, r)
@@ -45,18 +41,18 @@ type lookupAnswer struct {
 	TotalResults int               `json:"totalResults"`
 }
 
-func (a *API) lookup(w http.ResponseWriter, r *request) error {
+func (a *API) lookup(w http.ResponseWriter, r *httpapi.Request) error {
 	begin := a.o.Now()
 	asked, err := parseLookup(w, r)
 	if err != nil {
 		return err
 	}
-	turn, err := a.turns.Begin(r.Context())
+	turn, err := a.kept.evaluator.Turn(r.Context())
 	if err != nil {
 		return err
 	}
 	defer turn.End()
-	found, err := a.o.Engine.Lookup(r.Context(), asked)
+	found, err := a.o.Queries.Engine.Lookup(r.Context(), asked)
 	if lost, ok := errors.AsType[storage.NamelessError](err); ok {
 		return httpapi.Error{Status: http.StatusNotFound, Message: "Unable to resolve one or more TSUIDs", Details: lost.Error()}
 	}
@@ -83,11 +79,11 @@ func (a *API) lookup(w http.ResponseWriter, r *request) error {
 	return nil
 }
 
-func parseLookup(w http.ResponseWriter, r *request) (*query.Lookup, error) {
-	if r.method != http.MethodPost {
+func parseLookup(w http.ResponseWriter, r *httpapi.Request) (*query.Lookup, error) {
+	if r.Verb != http.MethodPost {
 		return query.ParseLookup(r.URL.Query())
 	}
-	body, err := readBody(w, r)
+	body, err := httpapi.ReadBody(w, r)
 	if err != nil {
 		return nil, err
 	}

@@ -4,19 +4,15 @@ import (
 	"net/http"
 	"runtime"
 	"runtime/debug"
-	"strings"
 	"time"
 
+	"github.com/tsdbridge/tsdbridge/opentsdb/api/evaluation"
 	"github.com/tsdbridge/tsdbridge/opentsdb/httpapi"
 )
 
 // stats answers /api/stats and what is below it.
-func (a *API) stats(w http.ResponseWriter, r *request) error {
-	what := ""
-	if len(r.path) > 0 {
-		what = strings.ToLower(r.path[0])
-	}
-	switch what {
+func (a *API) stats(w http.ResponseWriter, r *httpapi.Request) error {
+	switch r.Below() {
 	case "query":
 		httpapi.WriteJSON(w, r.Request, http.StatusOK, a.queryStats())
 	case "jvm":
@@ -28,15 +24,37 @@ func (a *API) stats(w http.ResponseWriter, r *request) error {
 	default:
 		now, all := a.o.Now(), []any{}
 		for _, s := range a.Statistics() {
-			all = append(all, s.document(now, a.o.Host))
+			all = append(all, s.Document(now, a.o.Host))
 		}
 		httpapi.WriteJSON(w, r.Request, http.StatusOK, all)
 	}
 	return nil
 }
 
+// Statistics returns what the API and the process count, by the names of a TSD. Those of its JVM and of
+// HBase's client have no counterpart and are left out.
+func (a *API) Statistics() []httpapi.Statistic {
+	var all []httpapi.Statistic
+	if a.o.Statistics != nil {
+		all = a.o.Statistics()
+	}
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	all = append(
+		all,
+		httpapi.Statistic{Name: "rpc.received", Value: a.kept.requests.Load(), Tags: "type=http"},
+		httpapi.Statistic{Name: "rpc.exceptions", Value: a.kept.exceptions.Load()},
+	)
+	return append(
+		append(all, a.kept.evaluator.Statistics()...),
+		httpapi.Statistic{Name: "jvm.ramfree", Value: int64(m.HeapIdle)}, //nolint:gosec // far below 2^63
+		httpapi.Statistic{Name: "jvm.ramused", Value: int64(m.HeapInuse)},
+		httpapi.Statistic{Name: "jvm.thread.count", Value: int64(runtime.NumGoroutine())},
+	)
+}
+
 // oldStats answers /stats: lines, or a list of lines.
-func (a *API) oldStats(w http.ResponseWriter, r *request) error {
+func (a *API) oldStats(w http.ResponseWriter, r *httpapi.Request) error {
 	now := a.o.Now()
 	var text []byte
 	lines := []string{}
@@ -46,7 +64,7 @@ func (a *API) oldStats(w http.ResponseWriter, r *request) error {
 		lines = append(lines, string(line[:len(line)-1]))
 	}
 	if r.URL.Query().Has("json") {
-		return writeOld(w, r, lines)
+		return httpapi.WriteOld(w, r, lines)
 	}
 	w.Header().Set("Content-Type", "text/plain")
 	_, _ = w.Write(text) // a client that is gone loses the answer
@@ -56,24 +74,22 @@ func (a *API) oldStats(w http.ResponseWriter, r *request) error {
 // queryStats are the queries under way and those that ended last.
 func (a *API) queryStats() any {
 	under, completed := []any{}, []any{}
-	for _, q := range a.o.Running.List() {
-		if q.Language == language {
-			under = append(under, map[string]any{
-				"query": q.Text, "queryStartTimestamp": q.Started.UnixMilli(), "elapsed": milliseconds(time.Since(q.Started)), "remote": q.Client, "id": q.ID,
-			})
-		}
+	for _, q := range a.kept.evaluator.Running() {
+		under = append(under, map[string]any{
+			"query": q.Text, "queryStartTimestamp": q.Started.UnixMilli(), "elapsed": milliseconds(time.Since(q.Started)), "remote": q.Client, "id": q.ID,
+		})
 	}
-	for _, f := range a.history.list() {
+	for _, f := range a.kept.evaluator.Completed() {
 		status, exception := http.StatusOK, "null" // as a TSD prints it
-		if f.err != nil {
-			e := statusOf(f.err)
+		if f.Err != nil {
+			e := evaluation.StatusOf(f.Err)
 			status, exception = e.Status, e.Message
 		}
 		completed = append(completed, map[string]any{
-			"query": f.text, "exception": exception, "executed": 1, "remote": f.client,
+			"query": f.Text, "exception": exception, "executed": 1, "remote": f.Client,
 			"httpResponse":        map[string]any{"code": status, "reasonPhrase": http.StatusText(status)},
-			"queryStartTimestamp": f.begin.UnixMilli(), "queryCompletedTimestamp": f.end.UnixMilli(),
-			"stats": map[string]any{"dpsPreFilter": f.samples, "processingPreWriteTime": milliseconds(f.end.Sub(f.begin))},
+			"queryStartTimestamp": f.Begin.UnixMilli(), "queryCompletedTimestamp": f.End.UnixMilli(),
+			"stats": map[string]any{"dpsPreFilter": f.Samples, "processingPreWriteTime": milliseconds(f.End.Sub(f.Begin))},
 		})
 	}
 	return map[string]any{"running": under, "completed": completed}
@@ -87,7 +103,7 @@ func (a *API) processStats() any {
 	runtime.ReadMemStats(&m)
 	return map[string]any{
 		"runtime": map[string]any{
-			"startTime": a.begun.UnixMilli(), "uptime": a.o.Now().Sub(a.begun).Milliseconds(), "vmName": "Go", "vmVendor": "", "vmVersion": runtime.Version(),
+			"startTime": a.kept.begun.UnixMilli(), "uptime": a.o.Now().Sub(a.kept.begun).Milliseconds(), "vmName": "Go", "vmVendor": "", "vmVersion": runtime.Version(),
 		},
 		"memory": map[string]any{
 			"heapMemoryUsage":            map[string]any{"init": 0, "used": m.HeapAlloc, "committed": m.HeapSys - m.HeapReleased, "max": debug.SetMemoryLimit(-1)},

@@ -10,11 +10,8 @@ import (
 	"github.com/tsdbridge/tsdbridge/storage"
 )
 
-// Names lists the names of tsdb-uid and assigns UIDs.
+// Names lists the names of tsdb-uid.
 type Names interface {
-	Lookup(ctx context.Context, kind storage.NameKind, names []string) ([]string, error)
-	// Assign returns the UIDs of names, in order; errs is nil or has an error for each name.
-	Assign(ctx context.Context, kind storage.NameKind, names []string) (uids []string, errs []error)
 	// Suggest returns the first names with a prefix, in order, at most so many.
 	Suggest(ctx context.Context, kind storage.NameKind, prefix string, most int) ([]string, error)
 }
@@ -26,7 +23,7 @@ const defaultSuggestions = 25
 const mostSuggestions = 100_000
 
 // suggest answers /api/suggest.
-func (a *API) suggest(w http.ResponseWriter, r *request) error {
+func (a *API) suggest(w http.ResponseWriter, r *httpapi.Request) error {
 	names, err := a.suggested(w, r)
 	if err != nil {
 		return err
@@ -35,7 +32,7 @@ func (a *API) suggest(w http.ResponseWriter, r *request) error {
 	return nil
 }
 
-func (a *API) suggested(w http.ResponseWriter, r *request) ([]string, error) {
+func (a *API) suggested(w http.ResponseWriter, r *httpapi.Request) ([]string, error) {
 	p, err := suggestParameters(w, r)
 	if err != nil {
 		return nil, err
@@ -67,15 +64,15 @@ func (p *suggestion) reader(most *string) jackson.Reader {
 	})
 }
 
-func suggestParameters(w http.ResponseWriter, r *request) (p suggestion, err error) {
+func suggestParameters(w http.ResponseWriter, r *httpapi.Request) (p suggestion, err error) {
 	most := ""
-	if r.method == http.MethodPost {
-		body, err := readBody(w, r)
+	if r.Verb == http.MethodPost {
+		body, err := httpapi.ReadBody(w, r)
 		if err != nil {
 			return p, err
 		}
 		if err := jackson.Read(body, p.reader(&most)); err != nil {
-			return p, unparsable(err)
+			return p, httpapi.BadJSON(err)
 		}
 	} else {
 		v := r.URL.Query()

@@ -4,6 +4,8 @@ import (
 	"net/http"
 	"testing"
 	"time"
+
+	"github.com/tsdbridge/tsdbridge/opentsdb/httpapi"
 )
 
 // TestTimeouts: only queries end after --query.timeout. Edits have the time of the store, and what may
@@ -31,7 +33,7 @@ func TestTimeouts(t *testing.T) {
 		{http.MethodDelete, "/api/tree", 0},
 		{http.MethodPost, "/api/uid/rename", 0},
 	} {
-		path, err := ParsePath(test.path)
+		path, err := httpapi.ParsePath(test.path)
 		if err != nil {
 			t.Fatal(err)
 		}

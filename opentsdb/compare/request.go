@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/tsdbridge/tsdbridge/opentsdb/httpapi"
 	"github.com/tsdbridge/tsdbridge/opentsdb/jackson"
 	"github.com/tsdbridge/tsdbridge/opentsdb/query"
 )
@@ -116,7 +117,7 @@ func asked() []string {
 }
 
 func parseParameters(text string, t Times) (r Request, err error) {
-	all, err := url.ParseQuery(query.Separated(text))
+	all, err := url.ParseQuery(httpapi.Separated(text))
 	if err != nil {
 		return r, err
 	}

@@ -9,6 +9,7 @@ import (
 	"unicode"
 
 	"github.com/tsdbridge/tsdbridge/opentsdb/aggregate"
+	"github.com/tsdbridge/tsdbridge/opentsdb/java"
 	"github.com/tsdbridge/tsdbridge/opentsdb/jexl"
 	"github.com/tsdbridge/tsdbridge/opentsdb/query"
 )
@@ -245,7 +246,7 @@ func (r *Request) checkNesting() error {
 	for i, e := range r.Expressions {
 		ids[i] = string(e.ID)
 	}
-	for _, id := range hashed(ids, len(ids)) {
+	for _, id := range java.InMapOrder(ids, len(ids)) {
 		if state[byID[id]] == closed {
 			continue
 		}

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/tsdbridge/tsdbridge/opentsdb/aggregate"
+	"github.com/tsdbridge/tsdbridge/opentsdb/java"
 	"github.com/tsdbridge/tsdbridge/opentsdb/query"
 )
 
@@ -98,7 +99,7 @@ func (c *computation) filled(names []string) (order []int) {
 	for i, m := range c.request.Metrics {
 		metrics[i] = string(m.ID)
 	}
-	for _, name := range append(hashed(metrics, len(metrics)), hashed(names, defaultCapacity)...) {
+	for _, name := range append(java.InMapOrder(metrics, len(metrics)), java.InMapOrder(names, java.DefaultCapacity)...) {
 		if i := slices.Index(names, name); i >= 0 && !slices.Contains(order, i) {
 			order = append(order, i)
 		}

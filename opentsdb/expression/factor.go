@@ -88,16 +88,3 @@ func parseTime(text string) (int64, error) {
 	}
 	return n * units[unit], nil
 }
-
-// toLong converts as Java does: NaN is 0, and what is too great is the greatest.
-func toLong(v float64) int64 {
-	switch {
-	case v != v:
-		return 0
-	case v >= math.MaxInt64:
-		return math.MaxInt64
-	case v <= math.MinInt64:
-		return math.MinInt64
-	}
-	return int64(v)
-}

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/tsdbridge/tsdbridge/opentsdb/java"
 	"github.com/tsdbridge/tsdbridge/opentsdb/query"
 )
 
@@ -71,7 +72,7 @@ const absent = -1
 // variables in the order in which they were added.
 func (j Join) join(variables []variable, order []int) []joined {
 	rows := map[string][]int{}
-	order = reordered(variables, order, defaultCapacity, len(variables))
+	order = reordered(variables, order, java.DefaultCapacity, len(variables))
 	for n, place := range order {
 		mine := map[string]int{}
 		for i, s := range variables[place].subjects {
@@ -121,7 +122,7 @@ func reordered(variables []variable, order []int, capacities ...int) []int {
 		names[n], at[variables[place].name] = variables[place].name, place
 	}
 	for _, capacity := range capacities {
-		names = hashed(names, capacity)
+		names = java.InMapOrder(names, capacity)
 	}
 	out := make([]int, len(names))
 	for n, name := range names {

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/tsdbridge/tsdbridge/opentsdb/aggregate"
+	"github.com/tsdbridge/tsdbridge/opentsdb/java"
 	"github.com/tsdbridge/tsdbridge/opentsdb/query"
 	"github.com/tsdbridge/tsdbridge/storage"
 )
@@ -130,7 +131,7 @@ func scale(c call) ([]line, error) {
 	whole := factor == math.Floor(factor) && !math.IsInf(factor, 0)
 	return c.each(func(s *aggregate.Span, i int, out *aggregate.Span) {
 		if whole && isLong(s, i) {
-			out.AddLong(s.Times[i], toLong(factor)*s.Longs[i])
+			out.AddLong(s.Times[i], java.ToLong(factor)*s.Longs[i])
 		} else {
 			out.Add(s.Times[i], factor*s.Values[i])
 		}
@@ -171,7 +172,7 @@ func (s subject) filled(name string) string {
 	for i, tag := range s.tags {
 		keys[i], values[tag.Key.Name] = tag.Key.Name, tag.Value.Name
 	}
-	for _, key := range hashed(keys, len(keys)) {
+	for _, key := range java.InMapOrder(keys, len(keys)) {
 		name = strings.ReplaceAll(name, "@"+key, values[key])
 	}
 	return name

@@ -27,16 +27,16 @@ func drawn(t *testing.T, name, parameters string, series ...graph.Series) image.
 	if err != nil {
 		t.Fatal(err)
 	}
-	var b bytes.Buffer
-	if err := o.PNG(&b, 1356998400_000, 1357002000_000, series); err != nil {
+	file, err := o.PNG(1356998400_000, 1357002000_000, series)
+	if err != nil {
 		t.Fatal(err)
 	}
 	if dir := os.Getenv("TSDBRIDGE_PICTURES"); dir != "" {
-		if err := os.WriteFile(filepath.Join(dir, name+".png"), b.Bytes(), 0o600); err != nil {
+		if err := os.WriteFile(filepath.Join(dir, name+".png"), file, 0o600); err != nil {
 			t.Fatal(err)
 		}
 	}
-	picture, err := png.Decode(&b)
+	picture, err := png.Decode(bytes.NewReader(file))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -161,8 +161,7 @@ func BenchmarkPNG(b *testing.B) {
 	o := graph.DefaultOptions()
 	o.Width, o.Height = 800, 400
 	for b.Loop() {
-		var out bytes.Buffer
-		if err := o.PNG(&out, 1356998400_000, 1357002000_000, series); err != nil {
+		if _, err := o.PNG(1356998400_000, 1357002000_000, series); err != nil {
 			b.Fatal(err)
 		}
 	}

@@ -4,31 +4,27 @@ import (
 	"fmt"
 	"strings"
 
-	"gonum.org/v1/plot/vg"
-	"gonum.org/v1/plot/vg/draw"
+	"github.com/tsdbridge/tsdbridge/internal/canvas"
 )
 
 // mostNamed bounds the names of the key.
 const mostNamed = 40
 
-// keyOutside makes room for a key outside of the axes, and returns how many names fit; it is a TSD's key
+// keyOutside gives place to a key outside of the axes, and returns how many names fit; it is a TSD's key
 // "out".
 func (p *picture) keyOutside(series []Series) (rows int) {
 	if p.o.NoKey || len(series) == 0 {
 		return 0
 	}
-	rows = min(len(series), mostNamed, max(int(p.area.Size().Y/lineHeight)-1, 1))
+	rows = min(len(series), mostNamed, max(int((p.area.Bottom-p.area.Top)/lineHeight)-1, 1))
 	if !p.keyHas("out") {
 		return rows
 	}
-	w := p.keyWidth(series[:rows])
-	if room := p.area.Size().X / 2; w > room {
-		w = room
-	}
+	w := min(p.keyWidth(series[:rows]), (p.area.Right-p.area.Left)/2)
 	if p.keyHas("left") {
-		p.area.Min.X += w
+		p.area.Left += w
 	} else {
-		p.area.Max.X -= w
+		p.area.Right -= w
 	}
 	return rows
 }
@@ -42,9 +38,9 @@ func (p *picture) keyHas(word string) bool {
 	return false
 }
 
-func (p *picture) keyWidth(series []Series) (w vg.Length) {
+func (p *picture) keyWidth(series []Series) (w float64) {
 	for i := range series {
-		w = max(w, p.text.Width(printable(shortName(series[i].Name))))
+		w = max(w, p.width(printable(shortName(series[i].Name))))
 	}
 	return w + swatch + 3*gap
 }
@@ -63,38 +59,31 @@ func (p *picture) key(series []Series, rows int) {
 	if rows == 0 {
 		return
 	}
-	w, h := p.keyWidth(series[:rows]), vg.Length(rows)*lineHeight
-	left, top := p.area.Max.X-w, p.area.Max.Y-gap
+	w, h := p.keyWidth(series[:rows]), float64(rows)*lineHeight
+	left, top := p.area.Right-w, p.area.Top+gap
 	switch {
 	case p.keyHas("out") && p.keyHas("left"):
-		left = p.area.Min.X - w
+		left = p.area.Left - w
 	case p.keyHas("out"):
-		left = p.area.Max.X + p.beside
+		left = p.area.Right + p.rightText
 	case p.keyHas("left"):
-		left = p.area.Min.X + gap
+		left = p.area.Left + gap
 	case p.keyHas("center"):
-		left = center(p.area).X - w/2
+		left = (p.area.Left+p.area.Right)/2 - w/2
 	}
 	if p.keyHas("bottom") {
-		top = p.area.Min.Y + h + gap
+		top = p.area.Bottom - h - gap
 	}
 	if p.keyHas("box") {
-		style := draw.LineStyle{Color: p.o.Foreground, Width: 0.5}
-		p.canvas.StrokeLines(style, []vg.Point{{X: left, Y: top}, {X: left + w, Y: top}, {X: left + w, Y: top - h}, {X: left, Y: top - h}, {X: left, Y: top}})
+		p.rectangle(canvas.Box{Left: left, Top: top, Right: left + w, Bottom: top + h}, 0.5)
 	}
-	style := p.text
-	style.XAlign = draw.XLeft
 	for i := range rows {
-		y := top - vg.Length(i)*lineHeight - lineHeight/2
-		p.canvas.StrokeLine2(draw.LineStyle{Color: palette(i), Width: 2}, left+gap, y, left+gap+swatch, y)
+		y := top + float64(i)*lineHeight + lineHeight/2
+		p.segment(left+gap, y, left+gap+swatch, y, 2, palette(i))
 		name := shortName(series[i].Name)
 		if i == rows-1 && rows < len(series) {
 			name = fmt.Sprintf("and %d more", len(series)-rows+1)
 		}
-		p.canvas.FillText(style, vg.Point{X: left + 2*gap + swatch, Y: y}, printable(name))
+		p.write(name, left+2*gap+swatch, y, canvas.LeftMiddle, 0)
 	}
-}
-
-func center(r vg.Rectangle) vg.Point {
-	return vg.Point{X: (r.Min.X + r.Max.X) / 2, Y: (r.Min.Y + r.Max.Y) / 2}
 }

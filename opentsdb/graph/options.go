@@ -22,8 +22,8 @@ type Options struct {
 	Key           string // words such as "out right top"
 	NoKey         bool
 	Style         string // linespoint, points, circles, dots; empty: lines
-	Background    color.Color
-	Foreground    color.Color
+	Background    color.NRGBA
+	Foreground    color.NRGBA
 	Zone          *time.Location
 }
 
@@ -44,7 +44,7 @@ const (
 // DefaultOptions are those of a request without any.
 func DefaultOptions() Options {
 	axis := AxisOptions{Min: math.NaN(), Max: math.NaN()}
-	return Options{Width: 1024, Height: 768, Left: axis, Right: axis, Background: color.White, Foreground: color.Black, Zone: time.UTC}
+	return Options{Width: 1024, Height: 768, Left: axis, Right: axis, Background: color.NRGBA{255, 255, 255, 255}, Foreground: color.NRGBA{0, 0, 0, 255}, Zone: time.UTC}
 }
 
 // mostText bounds the texts that a picture shows, in bytes.
@@ -123,7 +123,7 @@ func interval(a *AxisOptions, name, text string) error {
 	return nil
 }
 
-func colour(c *color.Color, name, text string) error {
+func colour(c *color.NRGBA, name, text string) error {
 	if text == "" || text == "transparent" {
 		return nil
 	}
@@ -134,7 +134,7 @@ func colour(c *color.Color, name, text string) error {
 	if err != nil {
 		return fmt.Errorf("'%s': %w", name, err)
 	}
-	*c = color.RGBA{uint8(v >> 16), uint8(v >> 8), uint8(v), 255} //nolint:gosec // the bytes of the number
+	*c = color.NRGBA{uint8(v >> 16), uint8(v >> 8), uint8(v), 255} //nolint:gosec // the bytes of the number
 	return nil
 }
 

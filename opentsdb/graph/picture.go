@@ -2,16 +2,10 @@ package graph
 
 import (
 	"image/color"
-	"io"
 	"math"
 	"strings"
 
-	"gonum.org/v1/plot/font"
-	"gonum.org/v1/plot/font/liberation"
-	"gonum.org/v1/plot/text"
-	"gonum.org/v1/plot/vg"
-	"gonum.org/v1/plot/vg/draw"
-	"gonum.org/v1/plot/vg/vgimg"
+	"github.com/tsdbridge/tsdbridge/internal/canvas"
 )
 
 // A Series is a line of a picture. Times are in milliseconds and rise; a NaN is a gap.
@@ -23,25 +17,29 @@ type Series struct {
 }
 
 // PNG draws series from start to end (milliseconds) as an image.
-func (o Options) PNG(w io.Writer, start, end int64, series []Series) error {
-	p := newPicture(&o, start, end, series)
+func (o Options) PNG(start, end int64, series []Series) ([]byte, error) {
+	p, err := newPicture(&o, start, end, series)
+	if err != nil {
+		return nil, err
+	}
 	p.draw(series)
-	_, err := vgimg.PngCanvas{Canvas: p.image}.WriteTo(w)
-	return err
+	return p.canvas.Finish()
 }
 
-// picture is what is being drawn. Lengths are in points, of which a pixel has one.
+// PixelBytes is what a pixel takes while a picture is drawn.
+const PixelBytes = canvas.RasterBytes
+
+// picture is what is being drawn. Lengths are in pixels.
 type picture struct {
 	o         *Options
-	image     *vgimg.Canvas
-	canvas    draw.Canvas
-	text      draw.TextStyle
-	area      vg.Rectangle // inside of the axes
-	from, to  float64      // seconds
+	canvas    *canvas.Raster
+	font      *canvas.Font
+	area      canvas.Box // inside of the axes
+	from, to  float64    // seconds
 	left      scale
 	right     scale
 	rightUsed bool
-	beside    vg.Length // what the texts of the axis on the right take
+	rightText float64 // what the texts of the axis on the right take
 }
 
 // scale is the range of an axis of values.
@@ -50,19 +48,17 @@ type scale struct {
 	log       bool
 }
 
-const pixelsPerInch = 72 // so that a point is a pixel
+// fontSize is that of all texts.
+const fontSize = 10
 
-func newPicture(o *Options, start, end int64, series []Series) *picture {
-	image := vgimg.NewWith(vgimg.UseWH(vg.Length(o.Width), vg.Length(o.Height)), vgimg.UseDPI(pixelsPerInch), vgimg.UseBackgroundColor(o.Background))
-	fonts := font.NewCache(liberation.Collection())
-	p := &picture{o: o, image: image, canvas: draw.New(image), from: float64(start) / 1000, to: float64(max(end, start+1)) / 1000}
-	p.text = draw.TextStyle{
-		Color: o.Foreground, Font: font.From(font.Font{Typeface: "Liberation", Variant: "Sans"}, 11), XAlign: draw.XCenter, YAlign: draw.YCenter,
-		Handler: text.Plain{Fonts: fonts},
-	}
+func newPicture(o *Options, start, end int64, series []Series) (*picture, error) {
+	p := &picture{o: o, canvas: canvas.NewRaster(o.Width, o.Height), from: float64(start) / 1000, to: float64(max(end, start+1)) / 1000}
+	p.canvas.Background(o.Background)
+	var err error
+	p.font, err = canvas.NewFont(canvas.Typeface{Family: "sans-serif"}, fontSize, p.canvas.Hinted())
 	p.left, _ = scaleOf(o.Left, series, false)
 	p.right, p.rightUsed = scaleOf(o.Right, series, true)
-	return p
+	return p, err
 }
 
 // scaleOf returns the range of the values of an axis, a little wider than they are, or what the options
@@ -119,67 +115,68 @@ func (s scale) share(v float64) float64 {
 	return (v - s.low) / (s.high - s.low)
 }
 
-func (p *picture) x(seconds float64) vg.Length {
-	return p.area.Min.X + p.area.Size().X*vg.Length((seconds-p.from)/(p.to-p.from))
+func (p *picture) x(seconds float64) float64 {
+	return p.area.Left + (p.area.Right-p.area.Left)*(seconds-p.from)/(p.to-p.from)
 }
 
-func (p *picture) y(s scale, v float64) vg.Length {
+func (p *picture) y(s scale, v float64) float64 {
 	share := min(max(s.share(v), -10), 10) // what is far outside is clipped
-	return p.area.Min.Y + p.area.Size().Y*vg.Length(share)
+	return p.area.Bottom - (p.area.Bottom-p.area.Top)*share
 }
 
 const (
-	gap        = 6  // between things, points
+	gap        = 6  // between things, pixels
 	lineHeight = 14 // of texts
-	swatch     = 24 // the line beside a name in the key
+	swatch     = 24 // the line before a name in the key
 )
 
 func (p *picture) draw(series []Series) {
-	width, height := vg.Length(p.o.Width), vg.Length(p.o.Height)
+	width, height := float64(p.o.Width), float64(p.o.Height)
 	leftTicks := valueTicks(p.left.low, p.left.high, p.o.Height/60, p.o.Left)
 	var rightTicks []tick
 	if p.rightUsed {
 		rightTicks = valueTicks(p.right.low, p.right.high, p.o.Height/60, p.o.Right)
 	}
-	p.area.Min = vg.Point{X: p.widest(leftTicks) + 2*gap, Y: lineHeight + 2*gap}
-	p.area.Max = vg.Point{X: width - 2*gap - p.widest(rightTicks), Y: height - 2*gap}
+	p.area = canvas.Box{Left: p.widest(leftTicks) + 2*gap, Top: 2 * gap, Right: width - 2*gap - p.widest(rightTicks), Bottom: height - lineHeight - 2*gap}
 	if p.o.Title != "" {
-		p.write(p.o.Title, width/2, height-lineHeight/2-gap, 0)
-		p.area.Max.Y -= lineHeight
+		p.write(p.o.Title, width/2, lineHeight/2+gap, canvas.CenterMiddle, 0)
+		p.area.Top += lineHeight
 	}
 	if p.o.Left.Label != "" {
-		p.area.Min.X += lineHeight
-		p.write(p.o.Left.Label, lineHeight/2+gap/2, height/2, math.Pi/2)
+		p.area.Left += lineHeight
+		p.write(p.o.Left.Label, lineHeight/2+gap/2, height/2, canvas.CenterMiddle, -math.Pi/2)
 	}
 	labelled := p.rightUsed && p.o.Right.Label != ""
 	if labelled {
-		p.area.Max.X -= lineHeight
+		p.area.Right -= lineHeight
 	}
-	p.beside = width - p.area.Max.X - gap
+	p.rightText = width - p.area.Right - gap
 	keyRows := p.keyOutside(series)
 	if labelled {
-		p.write(p.o.Right.Label, p.area.Max.X+p.beside-lineHeight/2, height/2, math.Pi/2)
+		p.write(p.o.Right.Label, p.area.Right+p.rightText-lineHeight/2, height/2, canvas.CenterMiddle, -math.Pi/2)
 	}
 	p.grid(leftTicks, rightTicks)
-	for i := range series {
-		p.line(&series[i], palette(i))
-	}
-	p.frame()
+	p.canvas.Within(p.area, func() {
+		for i := range series {
+			p.line(&series[i], palette(i))
+		}
+	})
+	p.rectangle(p.area, 1)
 	p.key(series, keyRows)
 }
 
 // widest returns the width of the widest text.
-func (p *picture) widest(ticks []tick) (w vg.Length) {
+func (p *picture) widest(ticks []tick) (w float64) {
 	for _, t := range ticks {
-		w = max(w, p.text.Width(t.text))
+		w = max(w, p.width(t.text))
 	}
 	return w
 }
 
-func (p *picture) write(s string, x, y vg.Length, rotation float64) {
-	style := p.text
-	style.Rotation = rotation
-	p.canvas.FillText(style, vg.Point{X: x, Y: y}, printable(s))
+func (p *picture) width(text string) float64 { return p.font.Width(text, p.canvas.Hinted()) }
+
+func (p *picture) write(text string, x, y float64, where canvas.Anchor, angle float64) {
+	p.font.Write(p.canvas, printable(text), canvas.Point{X: x, Y: y}, where, angle, p.o.Foreground)
 }
 
 // printable leaves out what has no place in a line.
@@ -192,81 +189,99 @@ func printable(s string) string {
 	}, s)
 }
 
+// segment draws a straight line.
+func (p *picture) segment(x, y, toX, toY, width float64, c color.NRGBA) {
+	way := &canvas.Path{}
+	way.Line(canvas.Point{X: x, Y: y})
+	way.Line(canvas.Point{X: toX, Y: toY})
+	p.canvas.Stroke(way, canvas.Pen{Width: width}, c)
+}
+
+// rectangle draws the border of a box.
+func (p *picture) rectangle(b canvas.Box, width float64) {
+	way := &canvas.Path{}
+	way.Rectangle(b.Left, b.Top, b.Right-b.Left, b.Bottom-b.Top)
+	p.canvas.Stroke(way, canvas.Pen{Width: width}, p.o.Foreground)
+}
+
 func (p *picture) grid(left, right []tick) {
-	faint := draw.LineStyle{Color: mixed(p.o.Foreground, p.o.Background), Width: 0.5}
-	style := p.text
+	faint, a := mixed(p.o.Foreground, p.o.Background), p.area
 	for _, t := range timeTicks(p.from, p.to, p.o.Width/110, p.o) {
 		x := p.x(t.at)
-		p.canvas.StrokeLine2(faint, x, p.area.Min.Y, x, p.area.Max.Y)
-		p.canvas.FillText(style, vg.Point{X: x, Y: p.area.Min.Y - gap - lineHeight/2}, t.text)
+		p.segment(x, a.Top, x, a.Bottom, 0.5, faint)
+		p.write(t.text, x, a.Bottom+gap+lineHeight/2, canvas.CenterMiddle, 0)
 	}
-	style.XAlign = draw.XRight
 	for _, t := range left {
 		y := p.y(p.left, t.at)
-		p.canvas.StrokeLine2(faint, p.area.Min.X, y, p.area.Max.X, y)
-		p.canvas.FillText(style, vg.Point{X: p.area.Min.X - gap/2, Y: y}, t.text)
+		p.segment(a.Left, y, a.Right, y, 0.5, faint)
+		p.write(t.text, a.Left-gap/2, y, canvas.RightMiddle, 0)
 	}
-	style.XAlign = draw.XLeft
 	for _, t := range right {
-		p.canvas.FillText(style, vg.Point{X: p.area.Max.X + gap/2, Y: p.y(p.right, t.at)}, t.text)
+		p.write(t.text, a.Right+gap/2, p.y(p.right, t.at), canvas.LeftMiddle, 0)
 	}
 }
 
 // mixed is a fifth of one colour in another.
-func mixed(a, b color.Color) color.Color {
-	r1, g1, b1, _ := a.RGBA()
-	r2, g2, b2, _ := b.RGBA()
-	mix := func(x, y uint32) uint8 { return uint8((x + 4*y) / 5 >> 8) } //nolint:gosec // below 256
-	return color.RGBA{mix(r1, r2), mix(g1, g2), mix(b1, b2), 255}
+func mixed(a, b color.NRGBA) color.NRGBA {
+	mix := func(x, y uint8) uint8 { return uint8((int(x) + 4*int(y)) / 5) } //nolint:gosec // below 256
+	return color.NRGBA{mix(a.R, b.R), mix(a.G, b.G), mix(a.B, b.B), 255}
 }
 
-func (p *picture) frame() {
-	style := draw.LineStyle{Color: p.o.Foreground, Width: 1}
-	a := p.area
-	p.canvas.StrokeLines(style, []vg.Point{a.Min, {X: a.Max.X, Y: a.Min.Y}, a.Max, {X: a.Min.X, Y: a.Max.Y}, a.Min})
-}
-
-// line draws a series inside of the axes.
-func (p *picture) line(s *Series, c color.Color) {
-	inside := draw.Canvas{Canvas: p.canvas.Canvas, Rectangle: p.area}
+// line draws a series.
+func (p *picture) line(s *Series, c color.NRGBA) {
 	axis := p.left
 	if s.Right {
 		axis = p.right
 	}
-	style := draw.LineStyle{Color: c, Width: 1}
-	glyph := draw.GlyphStyle{Color: c, Radius: 1.5, Shape: draw.CircleGlyph{}}
-	if p.o.Style == "circles" {
-		glyph.Radius, glyph.Shape = 3, draw.RingGlyph{}
-	}
-	var run []vg.Point
-	flush := func() {
-		if p.o.Style == "" || p.o.Style == "linespoint" {
-			if len(run) > 1 {
-				inside.StrokeLines(style, inside.ClipLinesXY(run)...)
-			} else if len(run) == 1 && p.o.Style == "" {
-				inside.DrawGlyph(glyph, run[0])
-			}
-		}
-		if p.o.Style != "" {
-			for _, at := range run {
-				inside.DrawGlyph(glyph, at)
-			}
-		}
-		run = run[:0]
-	}
+	var run []canvas.Point
 	for i, v := range s.Values {
 		if math.IsNaN(v) || math.IsInf(v, 0) || axis.log && v <= 0 {
-			flush()
+			p.run(run, c)
+			run = run[:0]
 			continue
 		}
-		run = append(run, vg.Point{X: p.x(float64(s.Times[i]) / 1000), Y: p.y(axis, v)})
+		run = append(run, canvas.Point{X: p.x(float64(s.Times[i]) / 1000), Y: p.y(axis, v)})
 	}
-	flush()
+	p.run(run, c)
+}
+
+// run draws points without a gap: a line through them, or marks, as the style says. A point alone is
+// always marked.
+func (p *picture) run(points []canvas.Point, c color.NRGBA) {
+	if p.o.Style == "" || p.o.Style == "linespoint" {
+		way := &canvas.Path{}
+		for _, at := range points {
+			way.Line(at)
+		}
+		p.canvas.Stroke(way, canvas.Pen{Width: 1}, c)
+	}
+	if p.o.Style == "" && len(points) > 1 {
+		return
+	}
+	for _, at := range points {
+		p.mark(at, c)
+	}
+}
+
+// mark draws a point: a disc, or a ring for circles.
+func (p *picture) mark(at canvas.Point, c color.NRGBA) {
+	way, corners := &canvas.Path{}, 12
+	if p.o.Style != "circles" {
+		way.Arc(at, 1.5, 0, 2*math.Pi)
+		p.canvas.Fill(way, c)
+		return
+	}
+	for i := range corners {
+		sin, cos := math.Sincos(2 * math.Pi * float64(i) / float64(corners))
+		way.Line(canvas.Point{X: at.X + 3*cos, Y: at.Y + 3*sin})
+	}
+	way.Close()
+	p.canvas.Stroke(way, canvas.Pen{Width: 0.5}, c)
 }
 
 // palette returns the colour of a line: those of gnuplot in its order.
-func palette(i int) color.Color {
-	colors := []color.RGBA{
+func palette(i int) color.NRGBA {
+	colors := []color.NRGBA{
 		{255, 0, 0, 255},
 		{0, 192, 0, 255},
 		{0, 128, 255, 255},

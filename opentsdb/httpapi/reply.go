@@ -1,5 +1,6 @@
-// Package httpapi prints answers as a TSD does: JSON with its content type, its error document, and
-// JSONP. It knows no endpoint.
+// Package httpapi is what all endpoints of OpenTSDB's HTTP API share: how a TSD reads paths, methods,
+// parameters and bodies, what names may be, which pages of other origins may use it, and how it prints
+// answers, errors and statistics. It knows no endpoint.
 package httpapi
 
 import (

@@ -7,6 +7,8 @@ import (
 	"math/big"
 	"math/bits"
 	"strconv"
+
+	"github.com/tsdbridge/tsdbridge/opentsdb/java"
 )
 
 // A Kind is the type of a value, by the names of Java's classes.
@@ -61,7 +63,7 @@ func boolean(b bool) Value {
 
 // single returns a Float. It is the float64 that its text means, since JEXL converts it by way of its
 // text.
-func single(f float64) Value { return Value{kind: Float, f: textOf(f), i: toLong(f)} }
+func single(f float64) Value { return Value{kind: Float, f: textOf(f), i: java.ToLong(f)} }
 
 // textOf returns what the text means that Java 17 prints of a float of 32 bits: the shortest one that
 // tells it from its neighbours, but of whole numbers below 2^63 all digits.
@@ -93,19 +95,6 @@ func wholeTextOf(n uint64) float64 {
 		rounded++
 	}
 	return float64(rounded * power)
-}
-
-// toLong converts as Java does: NaN is 0, and what is too great is the greatest.
-func toLong(f float64) int64 {
-	switch {
-	case f != f:
-		return 0
-	case f >= math.MaxInt64:
-		return math.MaxInt64
-	case f <= math.MinInt64:
-		return math.MinInt64
-	}
-	return int64(f)
 }
 
 // narrowed returns a whole number in the smallest type that holds it, but not in a smaller one than least.

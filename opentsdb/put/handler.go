@@ -9,7 +9,6 @@ import (
 
 	"github.com/tsdbridge/tsdbridge/internal/netserver"
 	"github.com/tsdbridge/tsdbridge/internal/turns"
-	"github.com/tsdbridge/tsdbridge/opentsdb/api"
 	"github.com/tsdbridge/tsdbridge/opentsdb/httpapi"
 )
 
@@ -67,14 +66,14 @@ type Handler struct {
 	o       HandlerOptions
 	puts    *Store
 	others  http.Handler
-	origins *api.Origins
+	origins *httpapi.Origins
 	handler http.Handler // for all of them
 	gate    *netserver.Gate
 	turns   *turns.Turns // of those that decompress or parse large bodies
 }
 
 // NewHandler returns the API over a putStore. The options are valid. Pages of the origins may use it.
-func NewHandler(o HandlerOptions, puts *Store, others http.Handler, origins *api.Origins) *Handler {
+func NewHandler(o HandlerOptions, puts *Store, others http.Handler, origins *httpapi.Origins) *Handler {
 	a := &Handler{o: o, puts: puts, others: others, origins: origins, gate: netserver.NewGate(o.Requests, o.InFlightBytes), turns: turns.New(runtime.GOMAXPROCS(0))}
 	a.handler = origins.Handler(http.HandlerFunc(a.serve))
 	return a
@@ -127,7 +126,7 @@ func putEndpoint(path string) string {
 	if path == "/api/put" {
 		return pointEndpoint
 	}
-	if p, err := api.ParsePath(path); err == nil && slices.Contains([]string{pointEndpoint, histogramEndpoint, rollupEndpoint}, p.Endpoint) {
+	if p, err := httpapi.ParsePath(path); err == nil && slices.Contains([]string{pointEndpoint, histogramEndpoint, rollupEndpoint}, p.Endpoint) {
 		return p.Endpoint
 	}
 	return ""

@@ -11,6 +11,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/tsdbridge/tsdbridge/opentsdb/api"
+	"github.com/tsdbridge/tsdbridge/opentsdb/httpapi"
 	"github.com/tsdbridge/tsdbridge/storage"
 )
 
@@ -20,7 +21,7 @@ type testProcess struct{}
 func (testProcess) Version() string { return "tsdbridge 1.0 built at revision abc\nBuilt with go" }
 
 func (testProcess) AppendStats(b []byte) []byte {
-	for _, s := range []api.Statistic{
+	for _, s := range []httpapi.Statistic{
 		{Name: "connectionmgr.connections", Tags: "type=open"},
 		{Name: "connectionmgr.connections", Tags: "type=total"},
 		{Name: "rpc.received", Tags: "type=telnet"},

@@ -5,7 +5,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promauto"
 	dto "github.com/prometheus/client_model/go"
 
-	"github.com/tsdbridge/tsdbridge/opentsdb/api"
+	"github.com/tsdbridge/tsdbridge/opentsdb/httpapi"
 	"github.com/tsdbridge/tsdbridge/storage/ingest"
 )
 
@@ -52,9 +52,9 @@ func NewDeliveryMetrics(reg prometheus.Registerer) DeliveryMetrics {
 }
 
 // Statistics are those of puts, of telnet and HTTP together.
-func (in *Store) Statistics() []api.Statistic {
+func (in *Store) Statistics() []httpapi.Statistic {
 	both := func(telnet, http prometheus.Counter) int64 { return countOf(telnet) + countOf(http) }
-	return []api.Statistic{
+	return []httpapi.Statistic{
 		{Name: "rpc.received", Value: both(in.telnet.Received, in.http.Received), Tags: "type=put"},
 		{Name: "rpc.errors", Value: countOf(in.http.Rejected), Tags: "type=illegal_arguments"},
 		{Name: "rpc.errors", Value: both(in.telnet.Failed, in.http.Failed), Tags: "type=hbase_errors"},

@@ -1,12 +1,12 @@
 package put
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
 	"strings"
 
-	"github.com/tsdbridge/tsdbridge/opentsdb/api"
+	"github.com/tsdbridge/tsdbridge/opentsdb/httpapi"
+	"github.com/tsdbridge/tsdbridge/opentsdb/java"
 	"github.com/tsdbridge/tsdbridge/storage"
 )
 
@@ -40,7 +40,7 @@ func CheckNames(metric string, tags []storage.Tag, rules NameRules) error {
 	if err := rules.check("metric name", metric); err != nil {
 		return err
 	}
-	for _, tag := range inMapOrder(tags) {
+	for _, tag := range java.InMapOrderBy(tags, tagKey, java.DefaultCapacity) {
 		if err := rules.check("tag name with value ["+tag.Value+"]", tag.Key); err != nil {
 			return err
 		}
@@ -53,7 +53,7 @@ func CheckNames(metric string, tags []storage.Tag, rules NameRules) error {
 
 // check is api.CheckName.
 func (r NameRules) check(what, name string) error {
-	if err := api.CheckName(what, name, r.SpecialChars); err != nil {
+	if err := httpapi.CheckName(what, name, r.SpecialChars); err != nil {
 		return argumentError(err.Error())
 	}
 	return nil
@@ -69,7 +69,7 @@ func Series(metric string, tags []storage.Tag) storage.Series {
 // TagsText returns what Java's HashMap.toString makes of tags.
 func TagsText(tags []storage.Tag) string {
 	var b strings.Builder
-	for i, tag := range inMapOrder(tags) {
+	for i, tag := range java.InMapOrderBy(tags, tagKey, java.DefaultCapacity) {
 		if i > 0 {
 			b.WriteString(", ")
 		}
@@ -78,25 +78,4 @@ func TagsText(tags []storage.Tag) string {
 	return "{" + b.String() + "}"
 }
 
-// inMapOrder returns tags in the order of a java.util.HashMap: by bucket, in a bucket as they came.
-// The table doubles when it is three quarters full.
-func inMapOrder(tags []storage.Tag) []storage.Tag {
-	buckets := uint32(16)
-	for 4*len(tags) > 3*int(buckets) {
-		buckets *= 2
-	}
-	sorted := slices.Clone(tags)
-	slices.SortStableFunc(sorted, func(a, b storage.Tag) int {
-		return cmp.Compare(javaHash(a.Key)&(buckets-1), javaHash(b.Key)&(buckets-1))
-	})
-	return sorted
-}
-
-// javaHash is String.hashCode, spread as HashMap does.
-func javaHash(s string) uint32 {
-	h := uint32(0)
-	for _, c := range s {
-		h = 31*h + uint32(c) // characters beyond 16 bits are in no name that is stored
-	}
-	return h ^ h>>16
-}
+func tagKey(t storage.Tag) string { return t.Key }

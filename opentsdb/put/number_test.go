@@ -8,7 +8,7 @@ import (
 	"testing"
 	"unicode"
 
-	"github.com/tsdbridge/tsdbridge/opentsdb/api"
+	"github.com/tsdbridge/tsdbridge/opentsdb/httpapi"
 	"github.com/tsdbridge/tsdbridge/storage"
 )
 
@@ -95,7 +95,7 @@ func TestAllowed(t *testing.T) {
 	for c := range rune(0x250) {
 		want := c < 0x80 && (unicode.IsLetter(c) || unicode.IsDigit(c) || strings.ContainsRune("-_./", c)) ||
 			c == 0xaa || c == 0xb5 || c == 0xba || c >= 0xc0 && c <= 0xff && c != 0xd7 && c != 0xf7
-		if (api.CheckName("metric", string(c), "") == nil) != want {
+		if (httpapi.CheckName("metric", string(c), "") == nil) != want {
 			t.Errorf("CheckName of %U allows it: %v", c, !want)
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/tsdbridge/tsdbridge/opentsdb/java"
 	"github.com/tsdbridge/tsdbridge/storage"
 )
 
@@ -64,24 +65,13 @@ type sent struct {
 func (s *sent) refuse(rules NameRules) error {
 	if !s.value.finite() {
 		return argumentError(fmt.Sprintf("value is NaN or Infinite: %s for metric=%s timestamp=%d",
-			JavaSpecial(math.Float64frombits(s.value.Bits)), s.metric, s.timestamp))
+			java.AppendFloat(nil, math.Float64frombits(s.value.Bits), 64), s.metric, s.timestamp))
 	}
 	if _, ok := stampOf(s.timestamp); !ok {
 		return argumentError(fmt.Sprintf("bad timestamp=%d when trying to add value=%s to metric=%s, tags=%s",
 			s.timestamp, s.valueText(), s.metric, TagsText(s.tags)))
 	}
 	return CheckNames(s.metric, s.tags, rules)
-}
-
-// JavaSpecial returns what Java prints for a NaN or an infinity.
-func JavaSpecial(v float64) string {
-	switch {
-	case math.IsInf(v, 1):
-		return "Infinity"
-	case math.IsInf(v, -1):
-		return "-Infinity"
-	}
-	return "NaN"
 }
 
 // valueText returns the cell that a TSD would have written: its bytes, signed, and its flags.

@@ -12,7 +12,6 @@ import (
 
 	"github.com/tsdbridge/tsdbridge/internal/netserver"
 	"github.com/tsdbridge/tsdbridge/internal/rejections"
-	"github.com/tsdbridge/tsdbridge/opentsdb/api"
 	"github.com/tsdbridge/tsdbridge/opentsdb/httpapi"
 	"github.com/tsdbridge/tsdbridge/opentsdb/jackson"
 	"github.com/tsdbridge/tsdbridge/storage"
@@ -38,7 +37,7 @@ func readPutFlags(query string) (f putFlags, err error) {
 	if query == "" {
 		return f, nil
 	}
-	q, err := api.Parameters(query)
+	q, err := httpapi.Parameters(query)
 	if err != nil {
 		return f, err
 	}
@@ -103,13 +102,10 @@ func (a *Handler) servePut(w http.ResponseWriter, r *http.Request, ofHistograms 
 
 // mayPut returns why a request is refused before its body is read.
 func (a *Handler) mayPut(r *http.Request) error {
-	if m := api.Method(r); m != http.MethodPost {
+	if m := httpapi.Method(r); m != http.MethodPost {
 		return httpapi.NotAllowed(m, http.MethodPost)
 	}
-	if a.origins.Foreign(r) {
-		return api.ErrForeign
-	}
-	return nil
+	return a.origins.Check(r)
 }
 
 // done is called when nothing of the request is in use any more.

@@ -31,11 +31,6 @@ const placesBytes = 16 * backtrack.MaxPlaces
 
 // NewFilter returns a filter that was checked. Errors are in a TSD's words.
 func NewFilter(key, kind, text string, groupBy bool) (Filter, error) {
-	return newFilter(key, kind, text, groupBy)
-}
-
-// newFilter checks a filter.
-func newFilter(key, kind, text string, groupBy bool) (Filter, error) {
 	f := Filter{TagKey: key, Type: kind, Text: text, GroupBy: groupBy}
 	switch {
 	case key == "":
@@ -86,16 +81,16 @@ func parseFilter(key, value string, groupBy bool) (Filter, error) {
 		if !strings.HasSuffix(rest, ")") {
 			return Filter{}, fmt.Errorf("Filter must end with a ')': %s", value)
 		}
-		return newFilter(key, strings.ToLower(kind), rest[:len(rest)-1], groupBy)
+		return NewFilter(key, strings.ToLower(kind), rest[:len(rest)-1], groupBy)
 	case strings.Contains(value, "*"):
 		return newFolding(key, value, groupBy)
 	}
-	return newFilter(key, "literal_or", value, groupBy)
+	return NewFilter(key, "literal_or", value, groupBy)
 }
 
 // newFolding returns what asterisks without a type mean: a TSD calls it wildcard, and matches in any case.
 func newFolding(key, text string, groupBy bool) (Filter, error) {
-	f, err := newFilter(key, "wildcard", text, groupBy)
+	f, err := NewFilter(key, "wildcard", text, groupBy)
 	f.folds = true
 	return f, err
 }

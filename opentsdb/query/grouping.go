@@ -20,7 +20,7 @@ type grouping struct {
 }
 
 // newGrouping groups series: each alone for the aggregator none, all together unless filters group.
-func (e *Engine) newGrouping(ctx context.Context, q *SubQuery, members []member) (*grouping, error) {
+func (e *finder) newGrouping(ctx context.Context, q *SubQuery, members []member) (*grouping, error) {
 	g := &grouping{members: members, of: make([]int, len(members)), groups: 1}
 	if q.Aggregator == aggregate.None {
 		for i := range g.of {
@@ -33,12 +33,12 @@ func (e *Engine) newGrouping(ctx context.Context, q *SubQuery, members []member)
 	if len(keys) == 0 {
 		return g, nil
 	}
-	uids, err := e.o.Names.Lookup(ctx, storage.TagKeyName, keys)
+	uids, err := e.names.Lookup(ctx, storage.TagKeyName, keys)
 	if err != nil {
 		return nil, err
 	}
 	slices.Sort(uids)
-	g.byValues(e.o.Layout, slices.Compact(uids))
+	g.byValues(e.layout, slices.Compact(uids))
 	return g, nil
 }
 

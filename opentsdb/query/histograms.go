@@ -8,6 +8,7 @@ import (
 	"github.com/tsdbridge/tsdbridge/internal/running"
 	"github.com/tsdbridge/tsdbridge/internal/turns"
 	"github.com/tsdbridge/tsdbridge/opentsdb/aggregate"
+	"github.com/tsdbridge/tsdbridge/opentsdb/java"
 	"github.com/tsdbridge/tsdbridge/storage"
 	"github.com/tsdbridge/tsdbridge/storage/schema"
 )
@@ -215,4 +216,4 @@ func (q *SubQuery) histogramSeries(all aggregate.Histograms) (out []histogramSer
 }
 
 // javaFloat is Java's Float.toString.
-func javaFloat(f float32) string { return string(appendJava(nil, float64(f), 32)) }
+func javaFloat(f float32) string { return string(java.AppendFloat(nil, float64(f), 32)) }

@@ -113,7 +113,7 @@ func ReadFilter(to **Filter) jackson.Reader {
 		if err != nil {
 			return err
 		}
-		f, err := newFilter(sent.TagKey, sent.Type, sent.Text, sent.GroupBy)
+		f, err := NewFilter(sent.TagKey, sent.Type, sent.Text, sent.GroupBy)
 		*to = &f
 		return err
 	}

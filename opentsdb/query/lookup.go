@@ -2,7 +2,6 @@ package query
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"net/url"
 	"slices"
@@ -156,17 +155,6 @@ func (e *Engine) lookupFilters(ctx context.Context, l *Lookup) ([]storage.Filter
 		filters = append(filters, f)
 	}
 	return filters, nil
-}
-
-func (e *Engine) knownTag(ctx context.Context, t LookupTag) error {
-	var errs []error
-	if !isAny(t.Key) {
-		errs = append(errs, e.known(ctx, storage.TagKeyName, "tagk", t.Key))
-	}
-	if !isAny(t.Value) {
-		errs = append(errs, e.known(ctx, storage.TagValueName, "tagv", t.Value))
-	}
-	return errors.Join(errs...)
 }
 
 func isAny(name string) bool { return name == "" || name == "*" }

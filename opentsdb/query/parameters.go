@@ -13,10 +13,6 @@ import (
 	"github.com/tsdbridge/tsdbridge/opentsdb/aggregate"
 )
 
-// Separated returns a query string whose parameters stand between ampersands alone. A TSD's Netty takes a semicolon
-// for one, unless it is escaped.
-func Separated(query string) string { return strings.ReplaceAll(query, ";", "&") }
-
 // ParseParameters reads a request from the parameters of a URL. metrics reads the expressions in exp, and
 // returns the metrics that they need, in the form of m; nil: exp is ignored. Errors are RequestErrors and SyntaxErrors.
 func ParseParameters(v url.Values, metrics func(expressions []string) ([]string, error)) (*Request, error) {

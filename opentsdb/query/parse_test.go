@@ -128,7 +128,7 @@ func TestWildcard(t *testing.T) {
 		{"wildcard", "*", "", true},
 		{"wildcard", "***", "x", true},
 	} {
-		f, err := newFilter("k", c.kind, c.pattern, false)
+		f, err := NewFilter("k", c.kind, c.pattern, false)
 		if err != nil {
 			t.Fatal(err)
 		}

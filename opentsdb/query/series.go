@@ -72,18 +72,3 @@ func (e *Engine) identified(ctx context.Context, groups []Group) ([]Series, erro
 	}
 	return series, nil
 }
-
-// idsOf looks up the UIDs of names.
-func (e *Engine) idsOf(ctx context.Context, kind storage.NameKind, names []string) (func(string) ID, error) {
-	slices.Sort(names)
-	names = slices.Compact(names)
-	uids, err := e.o.Names.Lookup(ctx, kind, names)
-	if err != nil {
-		return nil, err
-	}
-	byName := make(map[string]string, len(names))
-	for i, name := range names {
-		byName[name] = uids[i]
-	}
-	return func(name string) ID { return ID{byName[name], name} }, nil
-}

@@ -6,25 +6,27 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf16"
+
+	"github.com/tsdbridge/tsdbridge/internal/backtrack/pattern"
 )
 
 // escape reads a backslash and what belongs to it, outside of classes.
 func (p *parser) escape() (expr, error) {
 	c := rune(0)
-	if p.at+1 < len(p.src) {
-		c = p.src[p.at+1]
+	if p.At+1 < len(p.Src) {
+		c = p.Src[p.At+1]
 	}
 	switch {
-	case p.peek(4) == `\b{g`:
+	case p.Peek(4) == `\b{g`:
 		return nil, p.refuse(`\b{g} (boundaries of grapheme clusters) is not supported`)
 	case c == 'R':
-		p.at += 2
+		p.At += 2
 		return lineBreak{}, nil
 	case c == 'k' || '1' <= c && c <= '9':
 		return p.reference()
 	}
 	if kind, ok := p.place(c); ok {
-		p.at += 2
+		p.At += 2
 		return placeExpr{kind}, nil
 	}
 	char, set, err := p.character()
@@ -65,21 +67,21 @@ func (p *parser) place(c rune) (placeKind, bool) {
 
 // reference reads \1 or \k<name>. Digits belong to the number as long as there is such a group.
 func (p *parser) reference() (expr, error) {
-	p.at += 2
+	p.At += 2
 	r := reference{fold: p.flags.fold, unicode: p.flags.unicode}
-	if c := p.src[p.at-1]; c != 'k' {
+	if c := p.Src[p.At-1]; c != 'k' {
 		r.index = int(c - '0')
-		for p.at < len(p.src) && '0' <= p.src[p.at] && p.src[p.at] <= '9' {
-			next := r.index*10 + int(p.src[p.at]-'0')
+		for p.At < len(p.Src) && '0' <= p.Src[p.At] && p.Src[p.At] <= '9' {
+			next := r.index*10 + int(p.Src[p.At]-'0')
 			if next >= p.groups {
 				break
 			}
 			r.index = next
-			p.at++
+			p.At++
 		}
 		return r, nil
 	}
-	if !p.takes("<") {
+	if !p.Takes("<") {
 		return nil, p.refuse(`\k without the name of a group`)
 	}
 	name, err := p.groupName()
@@ -96,17 +98,17 @@ func (p *parser) reference() (expr, error) {
 
 // character reads a backslash and what belongs to it where it stands for a character or for a set
 // of them.
-func (p *parser) character() (rune, charSet, error) {
-	if p.at+1 >= len(p.src) {
+func (p *charReader) character() (rune, pattern.Set, error) {
+	if p.At+1 >= len(p.Src) {
 		return 0, nil, p.refuse("backslash at the end")
 	}
-	c := p.src[p.at+1]
+	c := p.Src[p.At+1]
 	if at := strings.IndexRune(`aefnrt`, c); at >= 0 {
-		p.at += 2
+		p.At += 2
 		return rune("\a\x1B\f\n\r\t"[at]), nil, nil
 	}
 	if set := p.escapedSet(c); set != nil {
-		p.at += 2
+		p.At += 2
 		return 0, set, nil
 	}
 	switch {
@@ -116,9 +118,9 @@ func (p *parser) character() (rune, charSet, error) {
 		return p.hexadecimal()
 	case c == 'u':
 		return p.utf16()
-	case c == 'c' && p.at+2 < len(p.src):
-		p.at += 3
-		return p.src[p.at-1] ^ 64, nil, nil
+	case c == 'c' && p.At+2 < len(p.Src):
+		p.At += 3
+		return p.Src[p.At-1] ^ 64, nil, nil
 	case c == 'p' || c == 'P':
 		set, err := p.property(c == 'P')
 		return 0, set, err
@@ -129,12 +131,12 @@ func (p *parser) character() (rune, charSet, error) {
 	case isASCIILetter(c) || '1' <= c && c <= '9':
 		return 0, nil, p.refuse(`the escape \%c is not supported`, c)
 	}
-	p.at += 2
+	p.At += 2
 	return c, nil, nil
 }
 
 // escapedSet returns what \d and its like stand for.
-func (p *parser) escapedSet(c rune) charSet {
+func (p *charReader) escapedSet(c rune) pattern.Set {
 	if p.flags.classes {
 		if set := unicodeEscapedSet(c); set != nil {
 			return set
@@ -144,16 +146,16 @@ func (p *parser) escapedSet(c rune) charSet {
 }
 
 // asciiEscapedSet returns the sets of ASCII, except for blanks and line terminators.
-func asciiEscapedSet(c rune) charSet {
+func asciiEscapedSet(c rune) pattern.Set {
 	switch c {
 	case 'd':
-		return charSet{{'0', '9'}}
+		return pattern.Set{{'0', '9'}}
 	case 'w':
-		return charSet{{'0', '9'}, {'A', 'Z'}, {'_', '_'}, {'a', 'z'}}
+		return pattern.Set{{'0', '9'}, {'A', 'Z'}, {'_', '_'}, {'a', 'z'}}
 	case 's':
-		return charSet{{'\t', '\r'}, {' ', ' '}}
+		return pattern.Set{{'\t', '\r'}, {' ', ' '}}
 	case 'h':
-		return charSet{
+		return pattern.Set{
 			{'\t', '\t'},
 			{' ', ' '},
 			{0xA0, 0xA0},
@@ -165,66 +167,66 @@ func asciiEscapedSet(c rune) charSet {
 			{0x3000, 0x3000},
 		}
 	case 'v':
-		return charSet{{'\n', '\r'}, {0x85, 0x85}, {0x2028, 0x2029}}
+		return pattern.Set{{'\n', '\r'}, {0x85, 0x85}, {0x2028, 0x2029}}
 	case 'D', 'W', 'S', 'H', 'V':
-		return asciiEscapedSet(unicode.ToLower(c)).complement()
+		return asciiEscapedSet(unicode.ToLower(c)).Complement()
 	}
 	return nil
 }
 
 // octal reads \0 and one to three octal digits, at most \0377.
-func (p *parser) octal() (rune, charSet, error) {
-	begin, n := p.at+2, rune(0)
+func (p *charReader) octal() (rune, pattern.Set, error) {
+	begin, n := p.At+2, rune(0)
 	at := begin
-	for at < len(p.src) && at < begin+3 && '0' <= p.src[at] && p.src[at] <= '7' && n*8+p.src[at]-'0' <= 0o377 {
-		n = n*8 + p.src[at] - '0'
+	for at < len(p.Src) && at < begin+3 && '0' <= p.Src[at] && p.Src[at] <= '7' && n*8+p.Src[at]-'0' <= 0o377 {
+		n = n*8 + p.Src[at] - '0'
 		at++
 	}
 	if at == begin {
 		return 0, nil, p.refuse("illegal octal escape")
 	}
-	p.at = at
+	p.At = at
 	return n, nil, nil
 }
 
 // hexadecimal reads \xhh and \x{h...h}.
-func (p *parser) hexadecimal() (rune, charSet, error) {
-	begin := p.at + 2
-	if begin >= len(p.src) || p.src[begin] != '{' {
+func (p *charReader) hexadecimal() (rune, pattern.Set, error) {
+	begin := p.At + 2
+	if begin >= len(p.Src) || p.Src[begin] != '{' {
 		return p.hex(begin, begin+2, begin+2)
 	}
-	end := begin + slices.Index(p.src[begin:], '}')
+	end := begin + slices.Index(p.Src[begin:], '}')
 	return p.hex(begin+1, end, end+1)
 }
 
 // hex reads digits; next is where the pattern goes on.
-func (p *parser) hex(begin, end, next int) (rune, charSet, error) {
-	if end > len(p.src) || begin >= end {
+func (p *charReader) hex(begin, end, next int) (rune, pattern.Set, error) {
+	if end > len(p.Src) || begin >= end {
 		return 0, nil, p.refuse("illegal hexadecimal escape")
 	}
-	n, err := strconv.ParseUint(string(p.src[begin:end]), 16, 32)
+	n, err := strconv.ParseUint(string(p.Src[begin:end]), 16, 32)
 	if err != nil || n > unicode.MaxRune {
 		return 0, nil, p.refuse("illegal hexadecimal escape")
 	}
 	if utf16.IsSurrogate(rune(n)) {
 		return 0, nil, p.refuse("half of a surrogate pair is not supported: texts are UTF-8")
 	}
-	p.at = next
+	p.At = next
 	return rune(n), nil, nil
 }
 
 // utf16 reads \uhhhh, or two of them for a character beyond them.
-func (p *parser) utf16() (rune, charSet, error) {
+func (p *charReader) utf16() (rune, pattern.Set, error) {
 	half := func(at int) rune {
-		if at+6 > len(p.src) || string(p.src[at:at+2]) != `\u` {
+		if at+6 > len(p.Src) || string(p.Src[at:at+2]) != `\u` {
 			return 0
 		}
-		n, _ := strconv.ParseUint(string(p.src[at+2:at+6]), 16, 32)
+		n, _ := strconv.ParseUint(string(p.Src[at+2:at+6]), 16, 32)
 		return rune(n)
 	}
-	if c := utf16.DecodeRune(half(p.at), half(p.at+6)); c != unicode.ReplacementChar {
-		p.at += 12
+	if c := utf16.DecodeRune(half(p.At), half(p.At+6)); c != unicode.ReplacementChar {
+		p.At += 12
 		return c, nil, nil
 	}
-	return p.hex(p.at+2, p.at+6, p.at+6)
+	return p.hex(p.At+2, p.At+6, p.At+6)
 }

@@ -1,5 +1,7 @@
 package javaregexp
 
+import "github.com/tsdbridge/tsdbridge/internal/backtrack/pattern"
+
 // An expr is a part of a pattern as it was read.
 type expr interface {
 	// study adds a part to what Java knows of those before it.
@@ -22,7 +24,7 @@ func (s study) width() (least, most int32) { return s.fixedLeast + s.least, s.fi
 const longest = 1<<31 - 1
 
 type (
-	charExpr  struct{ set charSet }
+	charExpr  struct{ set pattern.Set }
 	placeExpr struct{ kind placeKind }
 	sequence  []expr
 	choice    []expr

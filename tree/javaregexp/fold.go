@@ -3,24 +3,26 @@ package javaregexp
 import (
 	"slices"
 	"unicode"
+
+	"github.com/tsdbridge/tsdbridge/internal/backtrack/pattern"
 )
 
 // A casedRune is a character that has another case, with what Java compares.
 type casedRune struct{ char, upper, lower rune }
 
 // folded adds the other cases of the characters of a range where the flags say so.
-func (p *parser) folded(s charSet) charSet {
+func (p *charReader) folded(s pattern.Set) pattern.Set {
 	switch {
 	case !p.flags.fold:
 		return s
 	case !p.flags.unicode:
-		return s.fold()
+		return foldASCII(s)
 	}
 	return p.unicodeFold(s)
 }
 
-// fold adds the other case of the letters of ASCII that are in a range, as Java's (?i) does.
-func (s charSet) fold() charSet {
+// foldASCII adds the other case of the letters of ASCII that are in a range, as Java's (?i) does.
+func foldASCII(s pattern.Set) pattern.Set {
 	for _, r := range s {
 		for _, letters := range [...][2]rune{{'a', 'z'}, {'A', 'Z'}} {
 			if first, last := max(r[0], letters[0]), min(r[1], letters[1]); first <= last {
@@ -33,7 +35,7 @@ func (s charSet) fold() charSet {
 
 // unicodeFold adds the characters that are in one range by their upper case, or by the lower case
 // of that, as Java's (?iu) does.
-func (p *parser) unicodeFold(s charSet) charSet {
+func (p *charReader) unicodeFold(s pattern.Set) pattern.Set {
 	if p.cased == nil {
 		p.cased = casedRunes()
 	}

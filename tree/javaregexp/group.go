@@ -2,26 +2,26 @@ package javaregexp
 
 // group reads to the closing parenthesis; the opening one is consumed. Flags give nil.
 func (p *parser) group() (expr, error) {
-	begin := p.at - 1
-	if !p.takes("?") {
+	begin := p.At - 1
+	if !p.Takes("?") {
 		return p.capture(begin)
 	}
 	switch {
-	case p.takes(":"):
+	case p.Takes(":"):
 		e, err := p.inner(begin)
 		return group{0, e}, err
-	case p.takes("="):
+	case p.Takes("="):
 		return p.look(begin, false, false)
-	case p.takes("!"):
+	case p.Takes("!"):
 		return p.look(begin, false, true)
-	case p.takes("<="):
+	case p.Takes("<="):
 		return p.look(begin, true, false)
-	case p.takes("<!"):
+	case p.Takes("<!"):
 		return p.look(begin, true, true)
-	case p.takes(">"):
+	case p.Takes(">"):
 		e, err := p.inner(begin)
 		return atomic{e}, err
-	case p.takes("<"):
+	case p.Takes("<"):
 		return p.named(begin)
 	}
 	return p.setFlags(begin)
@@ -33,8 +33,8 @@ func (p *parser) inner(begin int) (expr, error) {
 	if err != nil {
 		return nil, err
 	}
-	if !p.takes(")") {
-		p.at = begin
+	if !p.Takes(")") {
+		p.At = begin
 		return nil, p.refuse("group without a closing parenthesis")
 	}
 	return e, nil
@@ -53,7 +53,7 @@ func (p *parser) look(begin int, behind, negative bool) (expr, error) {
 		return nil, err
 	}
 	if behind && e.study(study{}).unbounded {
-		p.at = begin
+		p.At = begin
 		return nil, p.refuse("look-behind without an obvious maximum length")
 	}
 	return look{body: e, behind: behind, negative: negative}, nil
@@ -73,30 +73,30 @@ func (p *parser) named(begin int) (expr, error) {
 
 // groupName reads the name of a group and the bracket that ends it.
 func (p *parser) groupName() (string, error) {
-	begin := p.at
-	for ; p.at < len(p.src) && p.src[p.at] != '>'; p.at++ {
-		if c := p.src[p.at]; !isASCIILetter(c) && (p.at == begin || c < '0' || c > '9') {
+	begin := p.At
+	for ; p.At < len(p.Src) && p.Src[p.At] != '>'; p.At++ {
+		if c := p.Src[p.At]; !isASCIILetter(c) && (p.At == begin || c < '0' || c > '9') {
 			return "", p.refuse("%q in the name of a group", c)
 		}
 	}
-	if p.at >= len(p.src) || p.at == begin {
+	if p.At >= len(p.Src) || p.At == begin {
 		return "", p.refuse("the name of a group is missing")
 	}
-	p.at++
-	return string(p.src[begin : p.at-1]), nil
+	p.At++
+	return string(p.Src[begin : p.At-1]), nil
 }
 
 // setFlags reads flags: for the group that they begin, or for the rest of the group around them.
 func (p *parser) setFlags(begin int) (expr, error) {
 	flags, on := p.flags, true
-	for ; p.at < len(p.src); p.at++ {
-		switch c := p.src[p.at]; c {
+	for ; p.At < len(p.Src); p.At++ {
+		switch c := p.Src[p.At]; c {
 		case ')':
-			p.at++
+			p.At++
 			p.flags = flags
 			return nil, nil //nolint:nilnil // flags are no expression
 		case ':':
-			p.at++
+			p.At++
 			outer := p.flags
 			p.flags = flags
 			e, err := p.inner(begin)

@@ -43,7 +43,8 @@ func Compile(pattern string) (*Regexp, error) {
 	if err := checkLength(pattern); err != nil {
 		return nil, err
 	}
-	p := parser{src: unquote([]rune(pattern)), groups: 1, names: map[string]int{}}
+	p := parser{groups: 1, names: map[string]int{}}
+	p.Src = unquote([]rune(pattern))
 	e, err := p.parse()
 	if err != nil {
 		return nil, err

@@ -27,7 +27,7 @@ func (l *linear) miss(what string) {
 func (l *linear) write(e expr) {
 	switch e := e.(type) {
 	case charExpr:
-		e.set.writeTo(&l.out)
+		writeSet(&l.out, e.set)
 	case placeExpr:
 		l.place(e.kind)
 	case sequence:

@@ -4,6 +4,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/tsdbridge/tsdbridge/internal/backtrack"
+	"github.com/tsdbridge/tsdbridge/internal/backtrack/pattern"
 )
 
 // node returns what the machine runs for a part.
@@ -34,7 +35,7 @@ func node(e expr) backtrack.Node {
 	default: // \R
 		return backtrack.Alternatives{
 			backtrack.Sequence{backtrack.Char{Char: '\r'}, backtrack.Char{Char: '\n'}},
-			charExpr{charSet{{'\n', '\r'}, {0x85, 0x85}, {0x2028, 0x2029}}}.node(),
+			charExpr{pattern.Set{{'\n', '\r'}, {0x85, 0x85}, {0x2028, 0x2029}}}.node(),
 		}
 	}
 }
@@ -43,7 +44,7 @@ func (e charExpr) node() backtrack.Node {
 	if len(e.set) == 1 && e.set[0][0] == e.set[0][1] {
 		return backtrack.Char{Char: e.set[0][0]}
 	}
-	return backtrack.Char{Is: e.set.predicate()}
+	return backtrack.Char{Is: e.set.Predicate()}
 }
 
 func (e sequence) node() backtrack.Node {

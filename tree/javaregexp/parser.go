@@ -3,19 +3,27 @@ package javaregexp
 import (
 	"fmt"
 	"slices"
+
+	"github.com/tsdbridge/tsdbridge/internal/backtrack/pattern"
 )
 
 // parser reads a pattern of Java by recursive descent.
 type parser struct {
-	src    []rune
-	at     int
-	flags  flagSet
-	depth  int // groups and classes around at
+	charReader
+
 	groups int // the number of the next group
 	names  map[string]int
-	cased  []casedRune // see unicodeFold
-	scans  bool        // There is a \G.
-	ranges int         // of all classes
+	scans  bool // There is a \G.
+	ranges int  // of all classes
+}
+
+// A charReader reads characters of a pattern, and sets of them: classes, escapes and properties.
+type charReader struct {
+	pattern.Text
+
+	flags flagSet
+	depth int         // groups and classes around the place
+	cased []casedRune // see unicodeFold
 }
 
 type flagSet struct {
@@ -33,37 +41,25 @@ const maxNesting = 200
 
 func (p *parser) parse() (expr, error) {
 	e, err := p.alternation()
-	if err == nil && p.at < len(p.src) {
+	if err == nil && p.At < len(p.Src) {
 		err = p.refuse("closing parenthesis without an opening one")
 	}
 	return e, err
 }
 
-func (p *parser) refuse(format string, args ...any) error {
-	return fmt.Errorf("character %d of the pattern: %s", p.at+1, fmt.Sprintf(format, args...))
-}
-
-// peek returns the next characters without taking them, fewer at the end.
-func (p *parser) peek(n int) string { return string(p.src[p.at:min(p.at+n, len(p.src))]) }
-
-// takes takes a text of ASCII if it comes next.
-func (p *parser) takes(text string) bool {
-	if p.peek(len(text)) != text {
-		return false
-	}
-	p.at += len(text)
-	return true
+func (p *charReader) refuse(format string, args ...any) error {
+	return fmt.Errorf("character %d of the pattern: %s", p.At+1, fmt.Sprintf(format, args...))
 }
 
 // skip passes over blanks and comments where the flag x is set.
-func (p *parser) skip() {
-	for p.flags.comments && p.at < len(p.src) {
-		switch c := p.src[p.at]; {
+func (p *charReader) skip() {
+	for p.flags.comments && p.At < len(p.Src) {
+		switch c := p.Src[p.At]; {
 		case c == ' ' || '\t' <= c && c <= '\r':
-			p.at++
+			p.At++
 		case c == '#':
-			for p.at < len(p.src) && !p.endsLine(p.src[p.at]) {
-				p.at++
+			for p.At < len(p.Src) && !p.endsLine(p.Src[p.At]) {
+				p.At++
 			}
 		default:
 			return
@@ -71,7 +67,7 @@ func (p *parser) skip() {
 	}
 }
 
-func (p *parser) endsLine(c rune) bool {
+func (p *charReader) endsLine(c rune) bool {
 	if p.flags.unixLines {
 		return c == '\n'
 	}
@@ -93,7 +89,7 @@ func (p *parser) alternation() (expr, error) {
 			return nil, err
 		}
 		all = append(all, e)
-		if !p.takes("|") {
+		if !p.Takes("|") {
 			break
 		}
 	}
@@ -107,7 +103,7 @@ func (p *parser) sequence() (expr, error) {
 	var all sequence
 	for {
 		p.skip()
-		if p.at >= len(p.src) || p.src[p.at] == '|' || p.src[p.at] == ')' {
+		if p.At >= len(p.Src) || p.Src[p.At] == '|' || p.Src[p.At] == ')' {
 			return all, nil
 		}
 		e, err := p.atom()
@@ -126,7 +122,7 @@ func (p *parser) sequence() (expr, error) {
 
 // atom reads what a quantifier may follow; flags give nil.
 func (p *parser) atom() (expr, error) {
-	switch c := p.src[p.at]; c {
+	switch c := p.Src[p.At]; c {
 	case '*', '+', '?':
 		return nil, p.refuse("%c repeats nothing", c)
 	case '{': // Java repeats nothing here
@@ -134,8 +130,8 @@ func (p *parser) atom() (expr, error) {
 	case '\\':
 		return p.escape()
 	}
-	p.at++
-	switch c := p.src[p.at-1]; c {
+	p.At++
+	switch c := p.Src[p.At-1]; c {
 	case '(':
 		return p.group()
 	case '[':
@@ -152,14 +148,14 @@ func (p *parser) atom() (expr, error) {
 	}
 }
 
-func (p *parser) dot() charSet {
+func (p *parser) dot() pattern.Set {
 	switch {
 	case p.flags.dotAll:
-		return charSet{}.complement()
+		return pattern.Set{}.Complement()
 	case p.flags.unixLines:
-		return charSet{{'\n', '\n'}}.complement()
+		return pattern.Set{{'\n', '\n'}}.Complement()
 	}
-	return terminators().complement()
+	return terminators().Complement()
 }
 
 func (p *parser) caret() placeKind {
@@ -191,32 +187,32 @@ func (p *parser) lastLine() placeKind {
 }
 
 // char returns a character of a set. All sets together are bounded.
-func (p *parser) char(set charSet, err error) (expr, error) {
+func (p *parser) char(set pattern.Set, err error) (expr, error) {
 	if err != nil {
 		return nil, err
 	}
-	set = set.sorted()
+	set = set.Sorted()
 	if p.ranges += len(set); p.ranges > maxRanges {
 		return nil, fmt.Errorf("%w: its classes have more than %d ranges", ErrTooLarge, maxRanges)
 	}
 	return charExpr{set}, nil
 }
 
-func (p *parser) literal(c rune) expr { return charExpr{p.folded(charSet{{c, c}})} }
+func (p *parser) literal(c rune) expr { return charExpr{p.folded(pattern.Set{{c, c}})} }
 
 // quantifier reads what repeats the atom before it, if anything does.
 func (p *parser) quantifier(body expr) (expr, error) {
 	p.skip()
 	q := quantified{body: body, most: longest}
-	switch p.peek(1) {
+	switch p.Peek(1) {
 	case "*":
-		p.at++
+		p.At++
 		q.star = true
 	case "+":
-		p.at++
+		p.At++
 		q.least, q.star = 1, true
 	case "?":
-		p.at++
+		p.At++
 		q.most, q.question = 1, true
 	case "{":
 		if err := p.counts(&q); err != nil {
@@ -227,9 +223,9 @@ func (p *parser) quantifier(body expr) (expr, error) {
 	}
 	p.skip()
 	switch {
-	case p.takes("?"):
+	case p.Takes("?"):
 		q.mode = lazy
-	case p.takes("+"):
+	case p.Takes("+"):
 		q.mode = possessive
 	}
 	return q, nil
@@ -237,18 +233,18 @@ func (p *parser) quantifier(body expr) (expr, error) {
 
 // counts reads {n}, {n,} or {n,m}. Java takes no other brace for itself.
 func (p *parser) counts(q *quantified) error {
-	begin := p.at
-	p.at++
-	end := min(slices.Index(p.src[begin:], '}'), longestCounts)
+	begin := p.At
+	p.At++
+	end := min(slices.Index(p.Src[begin:], '}'), longestCounts)
 	if end < 0 {
-		p.at = begin
-		return p.refuse("illegal repetition %.20q", string(p.src[begin:]))
+		p.At = begin
+		return p.refuse("illegal repetition %.20q", string(p.Src[begin:]))
 	}
-	text := string(p.src[begin : begin+end+1])
+	text := string(p.Src[begin : begin+end+1])
 	least, ok := p.number()
 	q.least, q.most = least, least
-	if p.skip(); ok && p.takes(",") {
-		if p.skip(); p.peek(1) == "}" {
+	if p.skip(); ok && p.Takes(",") {
+		if p.skip(); p.Peek(1) == "}" {
 			q.most = longest
 		} else {
 			q.most, ok = p.number()
@@ -256,8 +252,8 @@ func (p *parser) counts(q *quantified) error {
 	}
 	q.question = q.least == 0 && q.most == 1 // to Java it is the same
 	p.skip()
-	if !ok || !p.takes("}") || q.most < q.least {
-		p.at = begin
+	if !ok || !p.Takes("}") || q.most < q.least {
+		p.At = begin
 		return p.refuse("illegal repetition %.20q", text)
 	}
 	return nil
@@ -268,11 +264,11 @@ const longestCounts = 1000
 
 // number reads decimal digits of a number up to longest.
 func (p *parser) number() (n int, ok bool) {
-	for p.skip(); p.at < len(p.src) && '0' <= p.src[p.at] && p.src[p.at] <= '9'; p.skip() {
-		if n = n*10 + int(p.src[p.at]-'0'); n > longest {
+	for p.skip(); p.At < len(p.Src) && '0' <= p.Src[p.At] && p.Src[p.At] <= '9'; p.skip() {
+		if n = n*10 + int(p.Src[p.At]-'0'); n > longest {
 			return 0, false
 		}
-		p.at++
+		p.At++
 		ok = true
 	}
 	return n, ok

@@ -4,11 +4,13 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/tsdbridge/tsdbridge/internal/backtrack/pattern"
 )
 
 // terminators are what ends a line.
-func terminators() charSet {
-	return charSet{{'\n', '\n'}, {'\r', '\r'}, {0x85, 0x85}, {0x2028, 0x2029}}
+func terminators() pattern.Set {
+	return pattern.Set{{'\n', '\n'}, {'\r', '\r'}, {0x85, 0x85}, {0x2028, 0x2029}}
 }
 
 func isTerminator(c rune) bool {

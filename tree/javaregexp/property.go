@@ -4,36 +4,38 @@ import (
 	"slices"
 	"strings"
 	"unicode"
+
+	"github.com/tsdbridge/tsdbridge/internal/backtrack/pattern"
 )
 
 // property reads \pX, \p{Name} and \p{kind=Name}.
-func (p *parser) property(negated bool) (charSet, error) {
-	next := p.at + 3
-	if next > len(p.src) {
+func (p *charReader) property(negated bool) (pattern.Set, error) {
+	next := p.At + 3
+	if next > len(p.Src) {
 		return nil, p.refuse("property without a name")
 	}
-	name := string(p.src[p.at+2 : next])
+	name := string(p.Src[p.At+2 : next])
 	if name == "{" {
-		end := slices.Index(p.src[next:], '}')
+		end := slices.Index(p.Src[next:], '}')
 		if end < 0 {
 			return nil, p.refuse("property without a closing brace")
 		}
-		name = string(p.src[next : next+end])
+		name = string(p.Src[next : next+end])
 		next += end + 1
 	}
 	set := p.propertySet(name)
 	if set == nil {
 		return nil, p.refuse(`the property \p{%.30s} is not supported`, name)
 	}
-	p.at = next
+	p.At = next
 	if negated {
-		set = set.complement()
+		set = set.Complement()
 	}
 	return set, nil
 }
 
 // propertySet returns the characters of a property, nil for an unknown one.
-func (p *parser) propertySet(name string) charSet {
+func (p *charReader) propertySet(name string) pattern.Set {
 	kind, value, both := strings.Cut(name, "=")
 	if both {
 		switch strings.ToLower(kind) {
@@ -62,7 +64,7 @@ func (p *parser) propertySet(name string) charSet {
 }
 
 // posixSet is a POSIX class over all of Unicode, as the flag U has it.
-func (p *parser) posixSet(name string) charSet {
+func (p *charReader) posixSet(name string) pattern.Set {
 	switch strings.ToUpper(name) {
 	case "ALPHA", "LOWER", "UPPER", "SPACE", "PUNCT", "XDIGIT", "ALNUM", "CNTRL", "DIGIT", "BLANK", "GRAPH", "PRINT":
 		of := map[string]string{
@@ -78,16 +80,16 @@ func (p *parser) posixSet(name string) charSet {
 }
 
 // unicodeProperty is a binary property of Unicode that Java knows.
-func (p *parser) unicodeProperty(name string) charSet {
-	tables, categories := unicode.Properties, func(names ...string) charSet {
-		var set charSet
+func (p *charReader) unicodeProperty(name string) pattern.Set {
+	tables, categories := unicode.Properties, func(names ...string) pattern.Set {
+		var set pattern.Set
 		for _, n := range names {
-			set = set.union(tableSet(unicode.Categories[n]))
+			set = set.Union(tableSet(unicode.Categories[n]))
 		}
 		return set
 	}
-	alphabetic := func() charSet { return categories("L", "Nl").union(tableSet(tables["Other_Alphabetic"])) }
-	spaces := func() charSet { return tableSet(unicode.White_Space) }
+	alphabetic := func() pattern.Set { return categories("L", "Nl").Union(tableSet(tables["Other_Alphabetic"])) }
+	spaces := func() pattern.Set { return tableSet(unicode.White_Space) }
 	switch strings.ToUpper(name) {
 	case "ALPHABETIC":
 		return alphabetic()
@@ -96,11 +98,11 @@ func (p *parser) unicodeProperty(name string) charSet {
 	case "IDEOGRAPHIC":
 		return tableSet(unicode.Ideographic)
 	case "LOWERCASE", "UPPERCASE":
-		lower := categories("Ll").union(tableSet(unicode.Other_Lowercase))
-		upper := categories("Lu").union(tableSet(unicode.Other_Uppercase))
+		lower := categories("Ll").Union(tableSet(unicode.Other_Lowercase))
+		upper := categories("Lu").Union(tableSet(unicode.Other_Uppercase))
 		switch {
 		case p.flags.fold:
-			return lower.union(upper).union(categories("Lt"))
+			return lower.Union(upper).Union(categories("Lt"))
 		case strings.EqualFold(name, "LOWERCASE"):
 			return lower
 		}
@@ -117,23 +119,23 @@ func (p *parser) unicodeProperty(name string) charSet {
 	case "PUNCTUATION":
 		return categories("P")
 	case "HEX_DIGIT", "HEXDIGIT":
-		return categories("Nd").union(tableSet(unicode.Hex_Digit))
+		return categories("Nd").Union(tableSet(unicode.Hex_Digit))
 	case "ASSIGNED":
-		return unassigned().complement()
+		return unassigned().Complement()
 	case "NONCHARACTER_CODE_POINT", "NONCHARACTERCODEPOINT":
 		return tableSet(unicode.Noncharacter_Code_Point)
 	case "DIGIT":
 		return categories("Nd")
 	case "ALNUM":
-		return alphabetic().union(categories("Nd"))
+		return alphabetic().Union(categories("Nd"))
 	case "BLANK":
-		return categories("Zs").union(charSet{{'\t', '\t'}})
+		return categories("Zs").Union(pattern.Set{{'\t', '\t'}})
 	case "GRAPH":
-		return spaces().union(categories("Zs", "Zl", "Zp", "Cc", "Cs")).union(unassigned()).complement()
+		return spaces().Union(categories("Zs", "Zl", "Zp", "Cc", "Cs")).Union(unassigned()).Complement()
 	case "PRINT":
-		return p.unicodeProperty("GRAPH").union(p.unicodeProperty("BLANK")).intersect(categories("Cc").complement())
+		return p.unicodeProperty("GRAPH").Union(p.unicodeProperty("BLANK")).Intersect(categories("Cc").Complement())
 	case "WORD":
-		return alphabetic().union(categories("M", "Nd", "Pc")).union(tableSet(unicode.Join_Control))
+		return alphabetic().Union(categories("M", "Nd", "Pc")).Union(tableSet(unicode.Join_Control))
 	case "JOIN_CONTROL", "JOINCONTROL":
 		return tableSet(unicode.Join_Control)
 	}
@@ -141,29 +143,29 @@ func (p *parser) unicodeProperty(name string) charSet {
 }
 
 // unicodeEscapedSet is what \d and its like stand for with the flag U; nil for the others.
-func unicodeEscapedSet(c rune) charSet {
+func unicodeEscapedSet(c rune) pattern.Set {
 	name, ok := map[rune]string{'d': "DIGIT", 'w': "WORD", 's': "WHITE_SPACE"}[unicode.ToLower(c)]
 	if !ok {
 		return nil
 	}
 	set := new(parser).unicodeProperty(name)
 	if unicode.IsUpper(c) {
-		return set.complement()
+		return set.Complement()
 	}
 	return set
 }
 
 // unassigned are the code points without a character.
-func unassigned() charSet {
-	var set charSet
+func unassigned() pattern.Set {
+	var set pattern.Set
 	for _, name := range []string{"L", "M", "N", "P", "S", "Z", "Cc", "Cf", "Co", "Cs"} {
-		set = set.union(tableSet(unicode.Categories[name]))
+		set = set.Union(tableSet(unicode.Categories[name]))
 	}
-	return set.complement()
+	return set.Complement()
 }
 
 // scriptSet is a script by its name; those of four letters are not known.
-func scriptSet(name string) charSet {
+func scriptSet(name string) pattern.Set {
 	for script, table := range unicode.Scripts {
 		if strings.EqualFold(script, name) {
 			return tableSet(table)
@@ -173,7 +175,7 @@ func scriptSet(name string) charSet {
 }
 
 // javaSet is \p{javaX}, which is a method of java.lang.Character.
-func (p *parser) javaSet(name string) charSet {
+func (p *charReader) javaSet(name string) pattern.Set {
 	switch name {
 	case "LowerCase", "UpperCase", "TitleCase":
 		return p.unicodeProperty(name[:len(name)-4] + "case")
@@ -182,12 +184,12 @@ func (p *parser) javaSet(name string) charSet {
 	case "Defined":
 		return p.unicodeProperty("ASSIGNED")
 	case "LetterOrDigit":
-		return p.unicodeProperty("LETTER").union(p.unicodeProperty("DIGIT"))
+		return p.unicodeProperty("LETTER").Union(p.unicodeProperty("DIGIT"))
 	case "SpaceChar":
 		return tableSet(unicode.Z)
 	case "Whitespace":
-		fixed := charSet{{0xA0, 0xA0}, {0x2007, 0x2007}, {0x202F, 0x202F}}
-		return tableSet(unicode.Z).intersect(fixed.complement()).union(charSet{{'\t', '\r'}, {0x1C, 0x1F}})
+		fixed := pattern.Set{{0xA0, 0xA0}, {0x2007, 0x2007}, {0x202F, 0x202F}}
+		return tableSet(unicode.Z).Intersect(fixed.Complement()).Union(pattern.Set{{'\t', '\r'}, {0x1C, 0x1F}})
 	case "ISOControl":
 		return tableSet(unicode.Cc)
 	}
@@ -195,7 +197,7 @@ func (p *parser) javaSet(name string) charSet {
 }
 
 // namedSet is a POSIX class of ASCII, a general category or a method of Java.
-func (p *parser) namedSet(name string) charSet {
+func (p *charReader) namedSet(name string) pattern.Set {
 	if java, ok := strings.CutPrefix(name, "java"); ok {
 		return p.javaSet(java)
 	}
@@ -204,54 +206,54 @@ func (p *parser) namedSet(name string) charSet {
 		case "Lower", "Upper":
 			name = "Alpha"
 		case "Lu", "Ll", "Lt":
-			return categorySet("Lu").union(categorySet("Ll")).union(categorySet("Lt"))
+			return categorySet("Lu").Union(categorySet("Ll")).Union(categorySet("Lt"))
 		}
 	}
 	switch name {
 	case "all", "ALL":
-		return charSet{}.complement()
+		return pattern.Set{}.Complement()
 	case "L1":
-		return charSet{{0, 0xFF}}
+		return pattern.Set{{0, 0xFF}}
 	case "LD":
-		return categorySet("L").union(categorySet("Nd"))
+		return categorySet("L").Union(categorySet("Nd"))
 	case "LC":
-		return categorySet("Lu").union(categorySet("Ll")).union(categorySet("Lt"))
+		return categorySet("Lu").Union(categorySet("Ll")).Union(categorySet("Lt"))
 	case "Cn":
 		return unassigned()
 	case "C":
-		return categorySet("C").union(unassigned())
+		return categorySet("C").Union(unassigned())
 	case "Lower":
-		return charSet{{'a', 'z'}}
+		return pattern.Set{{'a', 'z'}}
 	case "Upper":
-		return charSet{{'A', 'Z'}}
+		return pattern.Set{{'A', 'Z'}}
 	case "ASCII":
-		return charSet{{0, 0x7F}}
+		return pattern.Set{{0, 0x7F}}
 	case "Alpha":
-		return charSet{{'a', 'z'}, {'A', 'Z'}}
+		return pattern.Set{{'a', 'z'}, {'A', 'Z'}}
 	case "Digit":
-		return charSet{{'0', '9'}}
+		return pattern.Set{{'0', '9'}}
 	case "Alnum":
-		return charSet{{'0', '9'}, {'a', 'z'}, {'A', 'Z'}}
+		return pattern.Set{{'0', '9'}, {'a', 'z'}, {'A', 'Z'}}
 	case "Punct":
-		return charSet{{'!', '/'}, {':', '@'}, {'[', '`'}, {'{', '~'}}
+		return pattern.Set{{'!', '/'}, {':', '@'}, {'[', '`'}, {'{', '~'}}
 	case "Graph":
-		return charSet{{'!', '~'}}
+		return pattern.Set{{'!', '~'}}
 	case "Print":
-		return charSet{{' ', '~'}}
+		return pattern.Set{{' ', '~'}}
 	case "Blank":
-		return charSet{{' ', ' '}, {'\t', '\t'}}
+		return pattern.Set{{' ', ' '}, {'\t', '\t'}}
 	case "Cntrl":
-		return charSet{{0, 0x1F}, {0x7F, 0x7F}}
+		return pattern.Set{{0, 0x1F}, {0x7F, 0x7F}}
 	case "XDigit":
-		return charSet{{'0', '9'}, {'a', 'f'}, {'A', 'F'}}
+		return pattern.Set{{'0', '9'}, {'a', 'f'}, {'A', 'F'}}
 	case "Space":
-		return charSet{{'\t', '\r'}, {' ', ' '}}
+		return pattern.Set{{'\t', '\r'}, {' ', ' '}}
 	}
 	return categorySet(name)
 }
 
 // categorySet returns a general category: one or two letters.
-func categorySet(name string) charSet {
+func categorySet(name string) pattern.Set {
 	table := unicode.Categories[name]
 	if table == nil || len(name) > 2 || name == "LC" {
 		return nil
@@ -260,11 +262,11 @@ func categorySet(name string) charSet {
 }
 
 // tableSet returns the characters of a table, nil without one.
-func tableSet(table *unicode.RangeTable) charSet {
+func tableSet(table *unicode.RangeTable) pattern.Set {
 	if table == nil {
 		return nil
 	}
-	var set charSet
+	var set pattern.Set
 	for _, r := range table.R16 {
 		set = appendStride(set, rune(r.Lo), rune(r.Hi), rune(r.Stride))
 	}
@@ -274,7 +276,7 @@ func tableSet(table *unicode.RangeTable) charSet {
 	return set
 }
 
-func appendStride(set charSet, lo, hi, stride rune) charSet {
+func appendStride(set pattern.Set, lo, hi, stride rune) pattern.Set {
 	if stride == 1 {
 		return append(set, [2]rune{lo, hi})
 	}

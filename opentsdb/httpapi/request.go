@@ -1,0 +1,50 @@
+package httpapi
+
+import (
+	"net/http"
+	"strings"
+)
+
+// A Request is an HTTP request for an endpoint.
+type Request struct {
+	*http.Request
+
+	Verb string   // the method that it means, see Method
+	Rest []string // what follows the endpoint in the path
+}
+
+// Below returns the element of the path that follows the endpoint, in lower case.
+func (r *Request) Below() string {
+	if len(r.Rest) == 0 {
+		return ""
+	}
+	return strings.ToLower(r.Rest[0])
+}
+
+// ParametersKey returns the parameters of a request that an answer depends on.
+func (r *Request) ParametersKey() string {
+	v := r.URL.Query()
+	for name := range v {
+		if name == "jsonp" || strings.HasPrefix(name, "_") { // jQuery's, against caches
+			delete(v, name)
+		}
+	}
+	return v.Encode()
+}
+
+// Last returns a parameter of the URL, of several the last, "" without one.
+func (r *Request) Last(name string) string {
+	values := r.URL.Query()[name]
+	if len(values) == 0 {
+		return ""
+	}
+	return values[len(values)-1]
+}
+
+// Required returns a parameter that must be there and not empty.
+func (r *Request) Required(name string) (string, error) {
+	if value := r.Last(name); value != "" {
+		return value, nil
+	}
+	return "", BadRequest("Missing parameter <code>" + name + "</code>")
+}
