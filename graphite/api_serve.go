@@ -9,7 +9,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/tsdbridge/tsdbridge/graphite/eval"
+	"github.com/tsdbridge/tsdbridge/graphite/python"
 	"github.com/tsdbridge/tsdbridge/internal/budget"
 	"github.com/tsdbridge/tsdbridge/internal/netserver"
 	"github.com/tsdbridge/tsdbridge/internal/tracing"
@@ -80,7 +80,7 @@ func (a *api) answer(route route, w http.ResponseWriter, r *http.Request) (out *
 	}
 	defer func() {
 		if p := recover(); p != nil {
-			a.o.Logger.Error("graphite request panicked; report this defect with the stack", "endpoint", route.endpoint, "query", eval.Excerpt(form.encode(), 1000), "panic", p, "stack", string(debug.Stack()))
+			a.o.Logger.Error("graphite request panicked; report this defect with the stack", "endpoint", route.endpoint, "query", python.Excerpt(form.encode(), 1000), "panic", p, "stack", string(debug.Stack()))
 			out, err = nil, refuse(http.StatusInternalServerError, "internal error; the log says more")
 		}
 	}()

@@ -7,8 +7,8 @@ import (
 	"strings"
 
 	"github.com/tsdbridge/tsdbridge/graphite/carbonapi"
-	"github.com/tsdbridge/tsdbridge/graphite/eval"
 	"github.com/tsdbridge/tsdbridge/graphite/expr"
+	"github.com/tsdbridge/tsdbridge/graphite/series"
 	"github.com/tsdbridge/tsdbridge/internal/budget"
 )
 
@@ -114,7 +114,7 @@ func (a *api) parseNames(ctx context.Context, d *renderRequest) ([]expr.Node, er
 const mostSeconds = 1<<32 - 1
 
 // appendSeries appends series to an answer.
-func appendSeries(ctx context.Context, out []byte, q *carbonapi.Fetch, list []*eval.Series) ([]byte, error) {
+func appendSeries(ctx context.Context, out []byte, q *carbonapi.Fetch, list []*series.Series) ([]byte, error) {
 	for _, s := range list {
 		one := carbonapi.Series{
 			Name: textName(s), Expression: cmp.Or(q.Expression, q.Name), Consolidation: cmp.Or(s.ConsolidationFunc, "average"),

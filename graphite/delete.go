@@ -10,7 +10,8 @@ import (
 
 	"github.com/prometheus/prometheus/model/labels"
 
-	"github.com/tsdbridge/tsdbridge/graphite/eval"
+	"github.com/tsdbridge/tsdbridge/graphite/python"
+	"github.com/tsdbridge/tsdbridge/graphite/series"
 	"github.com/tsdbridge/tsdbridge/graphite/source"
 	"github.com/tsdbridge/tsdbridge/graphite/tagspec"
 	"github.com/tsdbridge/tsdbridge/internal/budget"
@@ -58,7 +59,7 @@ func (a *api) deleteMetrics(r *request) (*reply, error) {
 		if _, err := a.o.Deleter.Delete(r.Context(), storage.Deletion{Refs: refs, Whole: true}); err != nil {
 			return nil, err
 		}
-		a.o.Logger.Info("graphite metrics deleted", "query", eval.Excerpt(query, eval.MaxExcerpt), "series", len(refs), "client", r.RemoteAddr)
+		a.o.Logger.Info("graphite metrics deleted", "query", python.Excerpt(query, python.MaxExcerpt), "series", len(refs), "client", r.RemoteAddr)
 	}
 	return r.plainReply(object{{"query", query}, {"dryRun", dry}, {"series", len(refs)}, {"metrics", names}}), nil
 }
@@ -116,8 +117,8 @@ func (a *api) delSeries(r *request) (*reply, error) {
 	}
 	var all []storage.Ref
 	for _, path := range paths {
-		if _, err := eval.ParseTags(path); err != nil {
-			return nil, invalidParams("Cannot parse path %s: %v", eval.Excerpt(path, 200), err)
+		if _, err := series.ParseTags(path); err != nil {
+			return nil, invalidParams("Cannot parse path %s: %v", python.Excerpt(path, 200), err)
 		}
 		ls := translate.PathLabels(path)
 		if ls.IsEmpty() || translate.IsPlain(ls) {

@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"net/http"
 
-	"github.com/tsdbridge/tsdbridge/graphite/eval"
+	"github.com/tsdbridge/tsdbridge/graphite/python"
 	"github.com/tsdbridge/tsdbridge/internal/budget"
 	"github.com/tsdbridge/tsdbridge/storage"
 )
@@ -28,14 +28,14 @@ func refuse(status int, format string, args ...any) error {
 
 // invalidParams is graphite-web's InputParameterError.
 func invalidParams(format string, args ...any) error {
-	return &eval.InputError{Reason: fmt.Sprintf(format, args...)}
+	return &python.InputError{Reason: fmt.Sprintf(format, args...)}
 }
 
 // statusOf is the only place where errors become statuses.
 func statusOf(err error) int {
 	var (
 		own *statusError
-		bad *eval.InputError
+		bad *python.InputError
 	)
 	switch {
 	case errors.As(err, &own):
@@ -54,7 +54,7 @@ func statusOf(err error) int {
 
 // textOf returns what a client is told. What only operators understand goes to the log.
 func textOf(err error) string {
-	var bad *eval.InputError
+	var bad *python.InputError
 	switch {
 	case errors.As(err, &bad):
 		return bad.Error()
@@ -67,14 +67,14 @@ func textOf(err error) string {
 // reasonOf returns the text of an error without graphite-web's frame for it, as /tags has it in
 // JSON.
 func reasonOf(err error) string {
-	if bad, ok := errors.AsType[*eval.InputError](err); ok {
+	if bad, ok := errors.AsType[*python.InputError](err); ok {
 		return bad.Reason
 	}
 	return textOf(err)
 }
 
-func inputError(err error) (*eval.InputError, bool) {
-	var bad *eval.InputError
+func inputError(err error) (*python.InputError, bool) {
+	var bad *python.InputError
 	ok := errors.As(err, &bad)
 	return bad, ok
 }

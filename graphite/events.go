@@ -8,8 +8,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/tsdbridge/tsdbridge/graphite/eval"
 	"github.com/tsdbridge/tsdbridge/graphite/events"
+	"github.com/tsdbridge/tsdbridge/graphite/timespec"
 	"github.com/tsdbridge/tsdbridge/storage"
 )
 
@@ -122,7 +122,7 @@ func (a *api) eventQuery(f form) (events.Query, error) {
 		if !f.has(key) {
 			continue
 		}
-		at, err := eval.ParseTime(f.get(key), a.o.Location, now)
+		at, err := timespec.ParseTime(f.get(key), a.o.Location, now)
 		if err != nil {
 			return q, invalidParams("Invalid value %s for param %s: %v", quoted(f.get(key)), key, err)
 		}

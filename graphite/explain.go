@@ -6,7 +6,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/tsdbridge/tsdbridge/graphite/eval"
+	"github.com/tsdbridge/tsdbridge/graphite/python"
+	"github.com/tsdbridge/tsdbridge/graphite/series"
 	"github.com/tsdbridge/tsdbridge/internal/budget"
 	"github.com/tsdbridge/tsdbridge/internal/explain"
 	"github.com/tsdbridge/tsdbridge/internal/tally"
@@ -38,7 +39,7 @@ func (a *api) explained(r *request) (*explain.Answer, error) {
 		return nil, invalidParams("No target: an explanation needs one")
 	}
 	x := &explain.Answer{
-		Language: "graphite", Query: eval.Excerpt(strings.Join(d.targets, "\n"), mostShown),
+		Language: "graphite", Query: python.Excerpt(strings.Join(d.targets, "\n"), mostShown),
 		Start: time.Unix(d.request.From, 0).UTC(), End: time.Unix(d.request.Until, 0).UTC(),
 	}
 	_, err = a.listed(r, d.targets, func(ctx context.Context) (*reply, error) {
@@ -61,7 +62,7 @@ func (a *api) explained(r *request) (*explain.Answer, error) {
 }
 
 // stepOf returns the step of all series in seconds, 0 if they differ.
-func stepOf(list []*eval.Series) float64 {
+func stepOf(list []*series.Series) float64 {
 	if len(list) == 0 {
 		return 0
 	}

@@ -4,7 +4,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/tsdbridge/tsdbridge/graphite/eval"
+	"github.com/tsdbridge/tsdbridge/graphite/python"
 )
 
 // The formats of find, as graphite-web's metrics/views.py makes them. Nodes come in the order of
@@ -89,7 +89,7 @@ func (s *search) nodeList(nodes []findNode) (func(*jsonWriter), error) {
 			at += len(elements)
 		}
 		if at < 0 || at >= len(elements) {
-			return nil, invalidParams("position %d is not in the path %s", s.position, eval.Excerpt(n.path, 200))
+			return nil, invalidParams("position %d is not in the path %s", s.position, python.Excerpt(n.path, 200))
 		}
 		if !seen[elements[at]] {
 			seen[elements[at]] = true

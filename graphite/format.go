@@ -5,7 +5,8 @@ import (
 	"net/http"
 	"time"
 
-	"github.com/tsdbridge/tsdbridge/graphite/eval"
+	"github.com/tsdbridge/tsdbridge/graphite/python"
+	"github.com/tsdbridge/tsdbridge/graphite/series"
 )
 
 // A renderFormat is a form in which /render answers. Only json has pretty, tags, maxDataPoints and
@@ -14,8 +15,8 @@ type renderFormat struct {
 	contentType string
 	isJSON      bool // it may be the argument of a call (jsonp)
 	// check returns why series cannot be written; nil: they always can.
-	check func(list []*eval.Series) error
-	write func(j *jsonWriter, list []*eval.Series, zone *time.Location)
+	check func(list []*series.Series) error
+	write func(j *jsonWriter, list []*series.Series, zone *time.Location)
 }
 
 // renderFormats are those of graphite-web but for json and pictures, by their names.
@@ -45,7 +46,7 @@ func formatOf(f form) string {
 }
 
 // textName is the name of a series in formats without a word for none.
-func textName(s *eval.Series) string {
+func textName(s *series.Series) string {
 	if s.Unnamed {
 		return "None"
 	}
@@ -62,11 +63,11 @@ func appendPythonFloat(buf []byte, v float64, none string) []byte {
 	case math.IsInf(v, -1):
 		return append(buf, "-inf"...)
 	}
-	return eval.AppendFloat(buf, v)
+	return python.AppendFloat(buf, v)
 }
 
 // formatted returns the answer in one of the formats.
-func (d *renderRequest) formatted(format renderFormat, list []*eval.Series) (*reply, error) {
+func (d *renderRequest) formatted(format renderFormat, list []*series.Series) (*reply, error) {
 	if format.check != nil {
 		if err := format.check(list); err != nil {
 			return nil, refuse(http.StatusBadRequest, "%v", err)

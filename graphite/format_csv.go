@@ -4,12 +4,12 @@ import (
 	"strings"
 	"time"
 
-	"github.com/tsdbridge/tsdbridge/graphite/eval"
+	"github.com/tsdbridge/tsdbridge/graphite/series"
 )
 
 // writeCSV writes a line of name, time and value for each point, as Python's csv does in its dialect
 // excel. Times are in the zone of the request; a slot without a point has no value.
-func writeCSV(j *jsonWriter, list []*eval.Series, zone *time.Location) {
+func writeCSV(j *jsonWriter, list []*series.Series, zone *time.Location) {
 	for _, s := range list {
 		name := s.Name
 		if s.Unnamed {

@@ -5,13 +5,13 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/tsdbridge/tsdbridge/graphite/eval"
+	"github.com/tsdbridge/tsdbridge/graphite/series"
 )
 
 var errOtherSlots = errors.New("format=dygraph wants series with the same number of points: they differ here")
 
 // dygraphSlots returns the number of times of an answer: those of the first series.
-func dygraphSlots(list []*eval.Series) int64 {
+func dygraphSlots(list []*series.Series) int64 {
 	s := list[0]
 	if s.Step <= 0 || s.End <= s.Start {
 		return 0
@@ -20,7 +20,7 @@ func dygraphSlots(list []*eval.Series) int64 {
 }
 
 // checkDygraph refuses series that do not share their times. graphite-web fails on them.
-func checkDygraph(list []*eval.Series) error {
+func checkDygraph(list []*series.Series) error {
 	for _, s := range list {
 		if int64(len(s.Values)) != dygraphSlots(list) {
 			return errOtherSlots
@@ -31,7 +31,7 @@ func checkDygraph(list []*eval.Series) error {
 
 // writeDygraph writes a row for each time, in milliseconds, with the values of all series. Infinities are
 // written as in JSON's other answers; graphite-web's Infinity is no JSON.
-func writeDygraph(j *jsonWriter, list []*eval.Series, _ *time.Location) {
+func writeDygraph(j *jsonWriter, list []*series.Series, _ *time.Location) {
 	if len(list) == 0 {
 		j.text("{}")
 		return

@@ -6,8 +6,8 @@ import (
 	"math"
 	"time"
 
-	"github.com/tsdbridge/tsdbridge/graphite/eval"
 	"github.com/tsdbridge/tsdbridge/graphite/pickle"
+	"github.com/tsdbridge/tsdbridge/graphite/series"
 )
 
 // The formats pickle and msgpack hold what graphite-web's servers tell each other of a series: its name,
@@ -25,7 +25,7 @@ type infoEncoder interface {
 	endObject(j *jsonWriter)
 }
 
-func writeInfo(j *jsonWriter, e infoEncoder, list []*eval.Series) {
+func writeInfo(j *jsonWriter, e infoEncoder, list []*series.Series) {
 	e.list(j, len(list))
 	for _, s := range list {
 		e.object(j, 9)
@@ -59,7 +59,7 @@ func writeInfo(j *jsonWriter, e infoEncoder, list []*eval.Series) {
 }
 
 // writePickle writes a pickle of protocol 2, which every Python reads.
-func writePickle(j *jsonWriter, list []*eval.Series, _ *time.Location) {
+func writePickle(j *jsonWriter, list []*series.Series, _ *time.Location) {
 	j.buf = append(j.buf, pickle.Begin...)
 	writeInfo(j, pickleEncoder{}, list)
 	j.buf = append(j.buf, pickle.End...)
@@ -109,7 +109,7 @@ func (pickleEncoder) bool(j *jsonWriter, v bool) {
 }
 
 // writeMsgpack writes MessagePack.
-func writeMsgpack(j *jsonWriter, list []*eval.Series, _ *time.Location) {
+func writeMsgpack(j *jsonWriter, list []*series.Series, _ *time.Location) {
 	writeInfo(j, msgpackEncoder{}, list)
 }
 

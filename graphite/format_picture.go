@@ -9,6 +9,8 @@ import (
 
 	"github.com/tsdbridge/tsdbridge/graphite/draw"
 	"github.com/tsdbridge/tsdbridge/graphite/eval"
+	"github.com/tsdbridge/tsdbridge/graphite/python"
+	"github.com/tsdbridge/tsdbridge/graphite/series"
 	"github.com/tsdbridge/tsdbridge/internal/tracing"
 )
 
@@ -85,7 +87,7 @@ func (a *api) slices(ctx context.Context, d *renderRequest, mode string) (all []
 // slicesOf returns those of a target.
 func (a *api) slicesOf(ctx context.Context, d *renderRequest, target, mode string) (list []draw.Slice, err error) {
 	if name, number, ok := strings.Cut(target, ":"); ok {
-		v, ok := eval.ParseFloat(number)
+		v, ok := python.ParseFloat(number)
 		if !ok {
 			return nil, invalidParams("Invalid target %s", quoted(target))
 		}
@@ -104,7 +106,7 @@ func (a *api) slicesOf(ctx context.Context, d *renderRequest, target, mode strin
 func sliceValue(values []float64, mode string) float64 {
 	n, sum, least, most := 0, 0.0, math.Inf(1), math.Inf(-1)
 	for _, v := range values {
-		if !eval.IsNone(v) {
+		if !python.IsNone(v) {
 			n++
 			sum += v
 			least, most = min(least, v), max(most, v)
@@ -149,7 +151,7 @@ func (d *renderRequest) drawn(options *draw.Options, body []byte, err error) (*r
 }
 
 // drawnSeries is a series as pictures take it.
-func drawnSeries(s *eval.Series) draw.Series {
+func drawnSeries(s *series.Series) draw.Series {
 	name := s.Name
 	if s.Unnamed {
 		name = ""

@@ -4,12 +4,12 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/tsdbridge/tsdbridge/graphite/eval"
+	"github.com/tsdbridge/tsdbridge/graphite/series"
 )
 
 // writeRaw writes a line for each series: name,start,end,step|value,value…, with None for a slot without a
 // point.
-func writeRaw(j *jsonWriter, list []*eval.Series, _ *time.Location) {
+func writeRaw(j *jsonWriter, list []*series.Series, _ *time.Location) {
 	for _, s := range list {
 		j.text(textName(s))
 		for i, n := range []int64{s.Start, s.End, s.Step} {

@@ -3,12 +3,12 @@ package graphite
 import (
 	"time"
 
-	"github.com/tsdbridge/tsdbridge/graphite/eval"
+	"github.com/tsdbridge/tsdbridge/graphite/series"
 )
 
 // writeRickshaw writes points as {"x": seconds, "y": value}.
-func writeRickshaw(j *jsonWriter, list []*eval.Series, _ *time.Location) {
-	array(j, list, func(s *eval.Series) {
+func writeRickshaw(j *jsonWriter, list []*series.Series, _ *time.Location) {
+	array(j, list, func(s *series.Series) {
 		j.open('{')
 		j.key("target")
 		writeName(j, s)

@@ -9,12 +9,12 @@ import (
 	"testing"
 	"time"
 
-	"github.com/tsdbridge/tsdbridge/graphite/eval"
 	"github.com/tsdbridge/tsdbridge/graphite/pickle"
+	"github.com/tsdbridge/tsdbridge/graphite/series"
 )
 
 // encoded returns what a format writes for some series.
-func encoded(write func(*jsonWriter, []*eval.Series, *time.Location), list []*eval.Series) []byte {
+func encoded(write func(*jsonWriter, []*series.Series, *time.Location), list []*series.Series) []byte {
 	w := httptest.NewRecorder()
 	j := newJSONWriter(w)
 	write(j, list, time.UTC)
@@ -31,7 +31,7 @@ func TestPickleFormat(t *testing.T) {
 			values[i] = math.NaN()
 		}
 	}
-	list := []*eval.Series{
+	list := []*series.Series{
 		{Name: "a.ж", PathExpression: "a.*", Start: 1741050010, End: 1741250010, Step: 10, Values: values, ConsolidationFunc: "max", XFilesFactor: 0.5},
 		{Unnamed: true, Start: 1 << 33, End: 1<<33 + 10, Step: 10, Values: []float64{math.Inf(-1)}},
 		{Name: "none"},
@@ -71,7 +71,7 @@ func TestPickleFormat(t *testing.T) {
 // TestMsgpackFormat compares the bytes with those of the specification.
 func TestMsgpackFormat(t *testing.T) {
 	long := strings.Repeat("n", 40)
-	list := []*eval.Series{{Name: "a", PathExpression: long, Start: 1, End: -2, Step: 3, Values: []float64{1.5, math.NaN()}, XFilesFactor: 0.25}}
+	list := []*series.Series{{Name: "a", PathExpression: long, Start: 1, End: -2, Step: 3, Values: []float64{1.5, math.NaN()}, XFilesFactor: 0.25}}
 	str := func(s string) string {
 		return hex.EncodeToString([]byte{0xa0 | byte(len(s))}) + hex.EncodeToString([]byte(s))
 	}
@@ -89,8 +89,8 @@ func TestMsgpackFormat(t *testing.T) {
 	}
 }
 
-func make16(s *eval.Series) []*eval.Series {
-	list := make([]*eval.Series, 16)
+func make16(s *series.Series) []*series.Series {
+	list := make([]*series.Series, 16)
 	for i := range list {
 		list[i] = s
 	}

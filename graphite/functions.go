@@ -9,6 +9,7 @@ import (
 	"github.com/go-chi/chi/v5"
 
 	"github.com/tsdbridge/tsdbridge/graphite/eval"
+	"github.com/tsdbridge/tsdbridge/graphite/python"
 )
 
 // functionModule is where graphite-web has its functions.
@@ -47,7 +48,7 @@ func (a *api) showFunction(r *request) (*reply, error) {
 			return r.plainReply(describe(f)), nil
 		}
 	}
-	return nil, refuse(http.StatusNotFound, "Function not found: %s", eval.Excerpt(name, 200))
+	return nil, refuse(http.StatusNotFound, "Function not found: %s", python.Excerpt(name, 200))
 }
 
 // functionsOf lists the functions of series, or those of pie charts, by name.

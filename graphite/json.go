@@ -8,7 +8,7 @@ import (
 	"strconv"
 	"unicode/utf8"
 
-	"github.com/tsdbridge/tsdbridge/graphite/eval"
+	"github.com/tsdbridge/tsdbridge/graphite/python"
 )
 
 const jsonType = "application/json"
@@ -117,7 +117,7 @@ func appendJSONFloat(buf []byte, v float64) []byte {
 	case math.IsInf(v, -1):
 		return append(buf, "-1e9999"...)
 	}
-	return eval.AppendFloat(buf, v)
+	return python.AppendFloat(buf, v)
 }
 
 // word writes null, true or false.

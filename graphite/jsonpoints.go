@@ -3,12 +3,12 @@ package graphite
 import (
 	"math"
 
-	"github.com/tsdbridge/tsdbridge/graphite/eval"
+	"github.com/tsdbridge/tsdbridge/graphite/series"
 	"github.com/tsdbridge/tsdbridge/internal/decimal"
 )
 
 // points writes the points of a series as pairs of value and time.
-func (d *renderRequest) points(j *jsonWriter, s *eval.Series) {
+func (d *renderRequest) points(j *jsonWriter, s *series.Series) {
 	j.open('[')
 	defer j.shut(']')
 	if !j.pretty {
@@ -28,7 +28,7 @@ func (d *renderRequest) points(j *jsonWriter, s *eval.Series) {
 
 // plainPoints writes what open, float, int and shut would, without asking at each step where it is:
 // the text of a value that repeats is kept, that of times is counted on.
-func (d *renderRequest) plainPoints(j *jsonWriter, s *eval.Series) {
+func (d *renderRequest) plainPoints(j *jsonWriter, s *series.Series) {
 	var clock decimal.Counter
 	var value []byte // the text of last
 	last := math.NaN()

@@ -14,6 +14,8 @@ import (
 
 	"github.com/tsdbridge/tsdbridge/graphite/eval"
 	"github.com/tsdbridge/tsdbridge/graphite/expr"
+	"github.com/tsdbridge/tsdbridge/graphite/python"
+	"github.com/tsdbridge/tsdbridge/graphite/series"
 	"github.com/tsdbridge/tsdbridge/internal/budget"
 	"github.com/tsdbridge/tsdbridge/internal/running"
 	"github.com/tsdbridge/tsdbridge/internal/turns"
@@ -46,7 +48,7 @@ func CheckTarget(text string, utf8Metrics bool) error {
 func checkTarget(e *eval.Evaluator, text string, utf8Metrics bool) error {
 	n, err := (expr.Parser{UTF8Metrics: utf8Metrics}).ParseWhole(text)
 	if err != nil {
-		return &eval.InputError{Reason: err.Error(), Target: eval.Excerpt(text, eval.MaxExcerpt)}
+		return &python.InputError{Reason: err.Error(), Target: python.Excerpt(text, python.MaxExcerpt)}
 	}
 	return e.Check(n)
 }
@@ -63,7 +65,7 @@ func (s *Server) Latest(ctx context.Context, q LatestQuery) ([]LatestPoint, erro
 		ctx, cancel = context.WithTimeout(ctx, a.o.Limits.Timeout)
 		defer cancel()
 	}
-	ctx, listed := a.o.Running.Begin(ctx, running.Description{Language: "graphite", Text: eval.Excerpt(q.Target, mostShown), Client: q.Client})
+	ctx, listed := a.o.Running.Begin(ctx, running.Description{Language: "graphite", Text: python.Excerpt(q.Target, mostShown), Client: q.Client})
 	defer listed.End()
 	turn, err := a.turns.Begin(ctx)
 	if err != nil {
@@ -106,7 +108,7 @@ func (a *api) latest(ctx context.Context, q LatestQuery) ([]LatestPoint, error) 
 }
 
 // before evaluates the target over some seconds before the instant.
-func (a *api) before(ctx context.Context, q LatestQuery, seconds int64) ([]*eval.Series, error) {
+func (a *api) before(ctx context.Context, q LatestQuery, seconds int64) ([]*series.Series, error) {
 	at := q.At.Unix()
 	if seconds <= 0 {
 		return nil, fmt.Errorf("a window of %d seconds cannot be", seconds)
@@ -125,7 +127,7 @@ func (a *api) before(ctx context.Context, q LatestQuery, seconds int64) ([]*eval
 }
 
 // lastPoint returns the last point of a series after a time, and not after another.
-func lastPoint(s *eval.Series, after, until int64) (p LatestPoint, ok bool) {
+func lastPoint(s *series.Series, after, until int64) (p LatestPoint, ok bool) {
 	for at, v := range s.Points() {
 		if at > after && at <= until && !math.IsNaN(v) {
 			p.Time, p.Value, ok = at, v, true

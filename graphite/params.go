@@ -6,7 +6,8 @@ import (
 	"time"
 	_ "time/tzdata" // tz= must mean the same wherever the process runs
 
-	"github.com/tsdbridge/tsdbridge/graphite/eval"
+	"github.com/tsdbridge/tsdbridge/graphite/python"
+	"github.com/tsdbridge/tsdbridge/graphite/timespec"
 )
 
 // integer is int(value) of Python, by the rules and with the words of queryParamAsInt in
@@ -41,7 +42,7 @@ func quoted(text string) string {
 		quote = '"'
 	}
 	out := []byte{quote}
-	for _, c := range eval.Excerpt(text, 200) {
+	for _, c := range python.Excerpt(text, 200) {
 		switch {
 		case c == rune(quote) || c == '\\':
 			out = append(out, '\\', byte(c))
@@ -90,7 +91,7 @@ func (f form) at(key, otherwise string, zone *time.Location, now time.Time) (tim
 	if f.has(key) {
 		text = f.get(key)
 	}
-	return eval.ParseTime(text, zone, now)
+	return timespec.ParseTime(text, zone, now)
 }
 
 // longestJSONP bounds the name of a function.

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/tsdbridge/tsdbridge/graphite/eval"
+	"github.com/tsdbridge/tsdbridge/graphite/series"
 )
 
 // TestPlainPoints: the fast way writes what the slow one does, whatever the times are.
@@ -17,7 +17,7 @@ func TestPlainPoints(t *testing.T) {
 	for _, start := range []int64{-1 << 40, -7200, -60, -5, -1, 0, 1, 9, 1 << 33} {
 		for _, step := range []int64{0, 1, 5, 60} {
 			for _, noNulls := range []bool{false, true} {
-				s := &eval.Series{Start: start, End: start + step*int64(len(values)), Step: step, Values: values}
+				s := &series.Series{Start: start, End: start + step*int64(len(values)), Step: step, Values: values}
 				d := &renderRequest{noNulls: noNulls}
 				var want, got jsonWriter
 				want.open('[')

@@ -14,6 +14,8 @@ import (
 	"github.com/tsdbridge/tsdbridge/graphite/eval"
 	"github.com/tsdbridge/tsdbridge/graphite/events"
 	"github.com/tsdbridge/tsdbridge/graphite/expr"
+	"github.com/tsdbridge/tsdbridge/graphite/python"
+	"github.com/tsdbridge/tsdbridge/graphite/series"
 	"github.com/tsdbridge/tsdbridge/internal/budget"
 	"github.com/tsdbridge/tsdbridge/internal/running"
 	"github.com/tsdbridge/tsdbridge/internal/tracing"
@@ -83,7 +85,7 @@ func (a *api) rendered(ctx context.Context, f form, d *renderRequest) (*reply, e
 
 // listed computes an answer as a query that is listed and can be ended by its id.
 func (a *api) listed(r *request, targets []string, compute func(ctx context.Context) (*reply, error)) (*reply, error) {
-	text := eval.Excerpt(strings.Join(targets, " "), mostShown)
+	text := python.Excerpt(strings.Join(targets, " "), mostShown)
 	ctx, q := a.o.Running.Begin(r.Context(), running.Description{Language: "graphite", Text: text, Client: r.RemoteAddr})
 	defer q.End()
 	out, err := compute(ctx)
@@ -94,7 +96,7 @@ func (a *api) listed(r *request, targets []string, compute func(ctx context.Cont
 }
 
 // evaluated computes the series of all targets.
-func (a *api) evaluated(ctx context.Context, d *renderRequest) ([]*eval.Series, error) {
+func (a *api) evaluated(ctx context.Context, d *renderRequest) ([]*series.Series, error) {
 	_, parsing := tracing.Start(ctx, "parse")
 	nodes, err := a.parseTargets(ctx, d)
 	parsing.End(err)
@@ -106,7 +108,7 @@ func (a *api) evaluated(ctx context.Context, d *renderRequest) ([]*eval.Series, 
 }
 
 // evaluatedEach computes the series of parsed targets, with a list for each.
-func (a *api) evaluatedEach(ctx context.Context, d *renderRequest, nodes []expr.Node) ([][]*eval.Series, error) {
+func (a *api) evaluatedEach(ctx context.Context, d *renderRequest, nodes []expr.Node) ([][]*series.Series, error) {
 	source := &countedSource{Source: a.sources.Open(), metrics: a.metrics, events: a.o.Events, mostEvents: a.o.Limits.Series}
 	ctx, evaluating := tracing.Start(ctx, "evaluate")
 	lists, err := a.evaluator.EvalEach(ctx, nodes, d.request, source)
@@ -197,7 +199,7 @@ func xFilesFactor(f form) (float64, error) {
 	if !f.has("xFilesFactor") {
 		return 0, nil
 	}
-	x, ok := eval.ParseFloat(f.get("xFilesFactor"))
+	x, ok := python.ParseFloat(f.get("xFilesFactor"))
 	if !ok {
 		return 0, invalidParams("could not convert string to float: %s", quoted(f.get("xFilesFactor")))
 	}
@@ -216,7 +218,7 @@ func (a *api) parseTargets(ctx context.Context, d *renderRequest) ([]expr.Node, 
 	}
 	return a.parseEach(ctx, d, func(n expr.Node, err error, text string) (expr.Node, error) {
 		if err != nil {
-			return nil, &eval.InputError{Reason: err.Error(), Target: eval.Excerpt(text, eval.MaxExcerpt)}
+			return nil, &python.InputError{Reason: err.Error(), Target: python.Excerpt(text, python.MaxExcerpt)}
 		}
 		return n, nil
 	})
@@ -253,7 +255,7 @@ func (d *renderRequest) explain(err error) error {
 	if statusOf(err) != http.StatusBadRequest {
 		return err
 	}
-	targets := eval.Excerpt(strings.Join(d.targets, ", "), eval.MaxExcerpt)
+	targets := python.Excerpt(strings.Join(d.targets, ", "), python.MaxExcerpt)
 	if bad, ok := inputError(err); ok {
 		named := *bad
 		if named.Target == "" {
@@ -261,21 +263,21 @@ func (d *renderRequest) explain(err error) error {
 		}
 		return &named
 	}
-	return &eval.InputError{Reason: err.Error(), Target: targets}
+	return &python.InputError{Reason: err.Error(), Target: targets}
 }
 
 // consolidated returns the part of the series that is shown.
-func (d *renderRequest) consolidated(list []*eval.Series) ([]*eval.Series, error) {
-	if !slices.ContainsFunc(list, func(s *eval.Series) bool { return len(s.Values) > 0 }) {
+func (d *renderRequest) consolidated(list []*series.Series) ([]*series.Series, error) {
+	if !slices.ContainsFunc(list, func(s *series.Series) bool { return len(s.Values) > 0 }) {
 		return nil, nil // graphite-web's any(data)
 	}
 	if d.most > 0 {
-		if err := eval.Consolidate(list, d.most); err != nil {
+		if err := series.Consolidate(list, d.most); err != nil {
 			return nil, fmt.Errorf("maxDataPoints: %w", err)
 		}
 	}
 	if d.noNulls {
-		list = slices.DeleteFunc(list, func(s *eval.Series) bool {
+		list = slices.DeleteFunc(list, func(s *series.Series) bool {
 			for _, v := range s.Points() {
 				if !math.IsNaN(v) {
 					return false
@@ -287,8 +289,8 @@ func (d *renderRequest) consolidated(list []*eval.Series) ([]*eval.Series, error
 	return list, nil
 }
 
-func (d *renderRequest) write(j *jsonWriter, list []*eval.Series) {
-	array(j, list, func(s *eval.Series) {
+func (d *renderRequest) write(j *jsonWriter, list []*series.Series) {
+	array(j, list, func(s *series.Series) {
 		j.open('{')
 		j.key("target")
 		writeName(j, s)
@@ -301,7 +303,7 @@ func (d *renderRequest) write(j *jsonWriter, list []*eval.Series) {
 }
 
 // writeName writes the name of a series; null for one without.
-func writeName(j *jsonWriter, s *eval.Series) {
+func writeName(j *jsonWriter, s *series.Series) {
 	if s.Unnamed {
 		j.word("null")
 	} else {
@@ -331,7 +333,7 @@ type countedSource struct {
 	mostEvents int
 }
 
-func (s *countedSource) Fetch(ctx context.Context, list []eval.Fetch) ([][]*eval.Series, error) {
+func (s *countedSource) Fetch(ctx context.Context, list []eval.Fetch) ([][]*series.Series, error) {
 	out, err := s.Source.Fetch(ctx, list)
 	for _, found := range out {
 		s.metrics.series.Add(float64(len(found)))

@@ -11,7 +11,8 @@ import (
 
 	"github.com/prometheus/prometheus/model/labels"
 
-	"github.com/tsdbridge/tsdbridge/graphite/eval"
+	"github.com/tsdbridge/tsdbridge/graphite/python"
+	"github.com/tsdbridge/tsdbridge/graphite/series"
 	"github.com/tsdbridge/tsdbridge/graphite/source"
 	"github.com/tsdbridge/tsdbridge/graphite/tagspec"
 	"github.com/tsdbridge/tsdbridge/internal/budget"
@@ -103,24 +104,24 @@ func (a *api) register(ctx context.Context, paths []string) ([]string, error) {
 		return nil, err
 	}
 	names := make([]string, len(paths))
-	var series []storage.Series
+	var tagged []storage.Series
 	for i, path := range paths {
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
-		if _, err := eval.ParseTags(path); err != nil {
-			return nil, invalidParams("Cannot parse path %s: %v", eval.Excerpt(path, 200), err)
+		if _, err := series.ParseTags(path); err != nil {
+			return nil, invalidParams("Cannot parse path %s: %v", python.Excerpt(path, 200), err)
 		}
 		ls := translate.PathLabels(path)
 		names[i] = translate.LabelsPath(ls)
 		if !translate.IsPlain(ls) {
-			series = append(series, a.o.Names.FromLabels(ls))
+			tagged = append(tagged, a.o.Names.FromLabels(ls))
 		}
 	}
-	if a.o.Registrar == nil || len(series) == 0 {
+	if a.o.Registrar == nil || len(tagged) == 0 {
 		return names, nil
 	}
-	_, errs := a.o.Registrar.Resolve(ctx, series)
+	_, errs := a.o.Registrar.Resolve(ctx, tagged)
 	return names, errors.Join(errs...)
 }
 

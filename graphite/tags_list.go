@@ -8,8 +8,8 @@ import (
 
 	"github.com/prometheus/prometheus/model/labels"
 
-	"github.com/tsdbridge/tsdbridge/graphite/eval"
 	"github.com/tsdbridge/tsdbridge/graphite/pyregexp"
+	"github.com/tsdbridge/tsdbridge/graphite/python"
 	"github.com/tsdbridge/tsdbridge/graphite/tagspec"
 )
 
@@ -202,7 +202,7 @@ func (a *api) completeValues(r *request) (*reply, error) {
 func (a *api) valuesOf(r *request, exprs []string, tag string) (textSet, error) {
 	specs, err := tagspec.Parse(r.Context(), append(slices.Clip(exprs), tag+"!="))
 	if err != nil {
-		return nil, fmt.Errorf("values of tag %s: %w", eval.Excerpt(tag, 200), err)
+		return nil, fmt.Errorf("values of tag %s: %w", python.Excerpt(tag, 200), err)
 	}
 	values, label := textSet{}, tagspec.Label(tag)
 	err = a.eachTagged(r.Context(), specs, func(ls labels.Labels) { values.add(ls.Get(label)) })

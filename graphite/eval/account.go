@@ -1,6 +1,11 @@
 package eval
 
-import "iter"
+import (
+	"iter"
+
+	"github.com/tsdbridge/tsdbridge/graphite/python"
+	"github.com/tsdbridge/tsdbridge/graphite/series"
+)
 
 // What the series of a request hold is charged to the account of its context, by dispatch for every
 // function alike: before a function runs, as much again as its arguments hold; after it has run,
@@ -8,9 +13,6 @@ import "iter"
 // larger than its arguments reserves that itself before it makes it.
 
 const (
-	// seriesBytes is the memory of a series without its values and its name: itself, its tags, its
-	// place in lists.
-	seriesBytes = 600
 	// parseBytes is what parsing costs for each byte of a text.
 	parseBytes = 128
 	// regexpBytes is what a compiled regular expression costs for each byte of its pattern.
@@ -19,21 +21,9 @@ const (
 	fetchBytes = 300
 )
 
-// bytes returns what a series holds. Values that are the source's are charged there.
-func (s *Series) bytes() int64 {
-	n := seriesBytes + int64(len(s.Name))
-	if s.PathExpression != s.Name {
-		n += int64(len(s.PathExpression))
-	}
-	if len(s.Values) > 0 && &s.Values[0] != s.read {
-		n += 8 * int64(len(s.Values))
-	}
-	return n
-}
-
 // seriesLists returns the lists of series among arguments.
-func seriesLists(args []any, kwargs map[string]any) [][]*Series {
-	var lists [][]*Series
+func seriesLists(args []any, kwargs map[string]any) [][]*series.Series {
+	var lists [][]*series.Series
 	for _, a := range args {
 		lists = appendLists(lists, a)
 	}
@@ -43,11 +33,11 @@ func seriesLists(args []any, kwargs map[string]any) [][]*Series {
 	return lists
 }
 
-func appendLists(lists [][]*Series, v any) [][]*Series {
+func appendLists(lists [][]*series.Series, v any) [][]*series.Series {
 	switch v := v.(type) {
-	case []*Series:
+	case []*series.Series:
 		return append(lists, v)
-	case [][]*Series:
+	case [][]*series.Series:
 		return append(lists, v...)
 	}
 	return lists
@@ -68,7 +58,7 @@ func (c *call) reserve(bytes int64) bool {
 
 // reserveLike takes as much memory as lists hold, for what will be made of them. Functions that
 // only name and choose series make nothing.
-func (c *call) reserveLike(lists [][]*Series) bool {
+func (c *call) reserveLike(lists [][]*series.Series) bool {
 	switch c.fn.Group {
 	case "Alias", "Sorting", "Filter Series":
 		return true
@@ -76,7 +66,7 @@ func (c *call) reserveLike(lists [][]*Series) bool {
 	bytes, texts := int64(0), textBytes(c.args)
 	for _, list := range lists {
 		for _, s := range list {
-			bytes += seriesBytes + 8*int64(len(s.Values)) + 2*int64(len(s.Name)) + texts
+			bytes += series.Bytes + 8*int64(len(s.Values)) + 2*int64(len(s.Name)) + texts
 		}
 	}
 	return c.reserve(bytes)
@@ -92,22 +82,19 @@ func (r *run) borrow(bytes int64) (giveBack func(), err error) {
 
 // settle charges what a function's result holds and gives back what was reserved, and what it was
 // given and has dropped.
-func (c *call) settle(given [][]*Series, out any) error {
+func (c *call) settle(given [][]*series.Series, out any) error {
 	c.scope.settled++
 	change := -c.reserved
 	for _, list := range appendLists(nil, out) {
 		for _, s := range list {
-			held := s.bytes()
-			change += held - s.held
-			s.held, s.settled = held, c.scope.settled
+			change += s.Settle(c.scope.settled)
 		}
 	}
-	for _, lists := range [][][]*Series{given, c.evaluated} {
+	for _, lists := range [][][]*series.Series{given, c.evaluated} {
 		for _, list := range lists {
 			for _, s := range list {
-				if s != nil && s.settled != c.scope.settled {
-					change -= s.held
-					s.held = 0
+				if s != nil {
+					change -= s.Release(c.scope.settled)
 				}
 			}
 		}
@@ -120,8 +107,8 @@ func (c *call) settle(given [][]*Series, out any) error {
 }
 
 // over yields series until the call has failed or the request has ended, which makes it fail.
-func (c *call) over(list []*Series) iter.Seq[*Series] {
-	return func(yield func(*Series) bool) {
+func (c *call) over(list []*series.Series) iter.Seq[*series.Series] {
+	return func(yield func(*series.Series) bool) {
 		for _, s := range list {
 			if c.stopped() || !yield(s) {
 				return
@@ -155,14 +142,14 @@ func (c *call) tick(work int) bool {
 }
 
 // rename gives a series a new name, whose memory is taken first.
-func (c *call) rename(s *Series, name string) {
+func (c *call) rename(s *series.Series, name string) {
 	if c.reserve(int64(len(name))) {
-		s.rename(name)
+		s.Rename(name)
 	}
 }
 
 // replace replaces each value of a series by f's, nulls included.
-func (c *call) replace(s *Series, f func(float64) float64) {
+func (c *call) replace(s *series.Series, f func(float64) float64) {
 	values := make([]float64, len(s.Values))
 	for i, v := range s.Values {
 		if i%1024 == 0 && !c.tick(1024) {
@@ -174,9 +161,9 @@ func (c *call) replace(s *Series, f func(float64) float64) {
 }
 
 // change replaces each value that is not null.
-func (c *call) change(s *Series, f func(float64) float64) {
+func (c *call) change(s *series.Series, f func(float64) float64) {
 	c.replace(s, func(v float64) float64 {
-		if IsNone(v) {
+		if python.IsNone(v) {
 			return v
 		}
 		return f(v)

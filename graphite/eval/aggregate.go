@@ -2,6 +2,9 @@ package eval
 
 import (
 	"maps"
+
+	"github.com/tsdbridge/tsdbridge/graphite/python"
+	"github.com/tsdbridge/tsdbridge/graphite/series"
 )
 
 // aggregateFamily returns the functions that make one series of many, slot by slot.
@@ -39,21 +42,21 @@ func aggregateFamily() []Function {
 	} {
 		list = append(list, Function{
 			Name: f.name, Group: "Combine", Signature: "*seriesLists", Doc: f.doc, aggregator: true, Params: []Param{all},
-			call: func(c *call) ([]*Series, error) { return c.join(c.seriesLists(), f.aggregator, nil) },
+			call: func(c *call) ([]*series.Series, error) { return c.join(c.seriesLists(), f.aggregator, nil) },
 		})
 	}
 	return list
 }
 
-func aggregate(c *call) ([]*Series, error) {
-	var lists [][]*Series
+func aggregate(c *call) ([]*series.Series, error) {
+	var lists [][]*series.Series
 	switch v := c.value("seriesList").(type) {
-	case []*Series:
-		lists = [][]*Series{v}
-	case [][]*Series: // mapSeries' result; only this function takes it.
+	case []*series.Series:
+		lists = [][]*series.Series{v}
+	case [][]*series.Series: // mapSeries' result; only this function takes it.
 		lists = v
 	default:
-		c.fail(crash("seriesList is not a list of series"))
+		c.fail(python.Crash("seriesList is not a list of series"))
 	}
 	var xff *float64
 	if c.has("xFilesFactor") {
@@ -64,17 +67,17 @@ func aggregate(c *call) ([]*Series, error) {
 }
 
 // join aggregates all series of all lists into one; without series it gives none.
-func (c *call) join(lists [][]*Series, name string, xff *float64) ([]*Series, error) {
+func (c *call) join(lists [][]*series.Series, name string, xff *float64) ([]*series.Series, error) {
 	if c.err != nil {
 		return nil, nil
 	}
-	short := shortName(name)
-	agg, err := findAggregator(short, name)
+	short := series.ShortName(name)
+	agg, err := series.FindAggregator(short, name)
 	if err != nil {
 		return nil, err
 	}
 	list := flatten(lists)
-	start, end, step, ok, err := normalize(list)
+	start, end, step, ok, err := series.Normalize(list)
 	if err != nil || !ok {
 		return nil, err
 	}
@@ -83,21 +86,21 @@ func (c *call) join(lists [][]*Series, name string, xff *float64) ([]*Series, er
 		factor = *xff
 	}
 	values, err := c.perRow(list, func(row []float64) float64 {
-		if !enough(countPresent(row), len(row), factor) {
-			return None()
+		if !series.Enough(series.CountPresent(row), len(row), factor) {
+			return python.None()
 		}
-		return agg.of(row)
+		return agg.Of(row)
 	})
 	if err != nil {
 		return nil, err
 	}
 	out := c.create(c.called(short+"Series", c.pathExpressions(list)), start, end, step, values)
-	out.Tags, out.XFilesFactor, out.ints = joinedTags(list, out.Name, short), factor, agg.intsOf(list)
-	return []*Series{out}, nil
+	out.Tags, out.XFilesFactor, out.Ints = joinedTags(list, out.Name, short), factor, agg.IntsOf(list)
+	return []*series.Series{out}, nil
 }
 
-func flatten(lists [][]*Series) []*Series {
-	var list []*Series
+func flatten(lists [][]*series.Series) []*series.Series {
+	var list []*series.Series
 	for _, l := range lists {
 		list = append(list, l...)
 	}
@@ -105,7 +108,7 @@ func flatten(lists [][]*Series) []*Series {
 }
 
 // joinedTags returns the tags that all series agree on, and how they were joined.
-func joinedTags(list []*Series, name, aggregator string) map[string]string {
+func joinedTags(list []*series.Series, name, aggregator string) map[string]string {
 	tags := map[string]string{}
 	maps.Copy(tags, list[0].Tags)
 	for _, s := range list[1:] {
@@ -122,21 +125,8 @@ func joinedTags(list []*Series, name, aggregator string) map[string]string {
 	return tags
 }
 
-// intsOf reports whether an aggregator gives integers for these series.
-func (a aggregator) intsOf(list []*Series) bool {
-	if a.ints != likeValues {
-		return a.ints == alwaysInts
-	}
-	for _, s := range list {
-		if !s.ints {
-			return false
-		}
-	}
-	return true
-}
-
 // pathExpressions joins the distinct path expressions in order: what an aggregate is named after.
-func (c *call) pathExpressions(list []*Series) string {
+func (c *call) pathExpressions(list []*series.Series) string {
 	seen := map[string]bool{}
 	var paths []string
 	for _, s := range list {
@@ -148,7 +138,7 @@ func (c *call) pathExpressions(list []*Series) string {
 	return c.joined(paths, ",")
 }
 
-func multiplySeries(c *call) ([]*Series, error) {
+func multiplySeries(c *call) ([]*series.Series, error) {
 	lists := c.seriesLists()
 	if len(lists) == 1 && len(lists[0]) == 1 {
 		return lists[0], nil
@@ -156,7 +146,7 @@ func multiplySeries(c *call) ([]*Series, error) {
 	return c.join(lists, "multiply", nil)
 }
 
-func countSeries(c *call) ([]*Series, error) {
+func countSeries(c *call) ([]*series.Series, error) {
 	lists := c.seriesLists()
 	if c.err != nil {
 		return nil, nil
@@ -164,10 +154,10 @@ func countSeries(c *call) ([]*Series, error) {
 	if len(lists) == 0 {
 		zero := c.constant(int64(0))
 		zero.PathExpression = "countSeries()"
-		return []*Series{zero}, nil
+		return []*series.Series{zero}, nil
 	}
 	list := flatten(lists)
-	start, end, step, ok, err := normalize(list)
+	start, end, step, ok, err := series.Normalize(list)
 	if err != nil || !ok {
 		return nil, err
 	}
@@ -176,20 +166,20 @@ func countSeries(c *call) ([]*Series, error) {
 		return nil, err
 	}
 	out := c.create(c.called("countSeries", c.pathExpressions(list)), start, end, step, values)
-	out.ints = true
-	return []*Series{out}, nil
+	out.Ints = true
+	return []*series.Series{out}, nil
 }
 
-func powSeries(c *call) ([]*Series, error) {
+func powSeries(c *call) ([]*series.Series, error) {
 	list := flatten(c.seriesLists())
-	start, end, step, ok, err := normalize(list)
+	start, end, step, ok, err := series.Normalize(list)
 	if err != nil || !ok {
 		return nil, err
 	}
 	values, err := c.perRow(list, func(row []float64) float64 {
 		p := row[0]
 		for _, v := range row[1:] {
-			p = power(p, v)
+			p = series.Power(p, v)
 		}
 		return p
 	})
@@ -200,22 +190,22 @@ func powSeries(c *call) ([]*Series, error) {
 	for i, s := range list {
 		names[i] = s.Name
 	}
-	return []*Series{c.create(c.called("powSeries", names...), start, end, step, values)}, nil
+	return []*series.Series{c.create(c.called("powSeries", names...), start, end, step, values)}, nil
 }
 
-func percentileOfSeries(c *call) ([]*Series, error) {
+func percentileOfSeries(c *call) ([]*series.Series, error) {
 	n, interpolate, list := c.float("n"), c.truth("interpolate"), c.series("seriesList")
 	if c.err != nil {
 		return nil, nil
 	}
 	if n <= 0 {
-		return nil, invalid("The requested percent is required to be greater than 0")
+		return nil, python.Invalid("The requested percent is required to be greater than 0")
 	}
 	if len(list) == 0 {
 		return nil, nil
 	}
-	name := "percentileOfSeries(" + list[0].PathExpression + "," + general(n) + ")"
-	start, end, step, _, err := normalize(list)
+	name := "percentileOfSeries(" + list[0].PathExpression + "," + python.General(n) + ")"
+	start, end, step, _, err := series.Normalize(list)
 	if err != nil {
 		return nil, err
 	}
@@ -229,5 +219,5 @@ func percentileOfSeries(c *call) ([]*Series, error) {
 	if err != nil {
 		return nil, err
 	}
-	return []*Series{c.create(name, start, end, step, values)}, nil
+	return []*series.Series{c.create(name, start, end, step, values)}, nil
 }

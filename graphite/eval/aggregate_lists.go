@@ -1,6 +1,11 @@
 package eval
 
-import "strings"
+import (
+	"strings"
+
+	"github.com/tsdbridge/tsdbridge/graphite/python"
+	"github.com/tsdbridge/tsdbridge/graphite/series"
+)
 
 // aggregateListFamily returns the functions that join the first series of two lists, the second
 // ones, and so on.
@@ -10,7 +15,7 @@ func aggregateListFamily() []Function {
 		Name: "aggregateSeriesLists", Group: "Combine", Signature: "seriesListFirstPos, seriesListSecondPos, func, xFilesFactor=None",
 		Doc:    "Joins two lists of series pair by pair with an aggregation function.",
 		Params: []Param{pair[0], pair[1], need("func", typeAggFunc), opt("xFilesFactor", typeFloat)},
-		call: func(c *call) ([]*Series, error) {
+		call: func(c *call) ([]*series.Series, error) {
 			if len(c.series("seriesListFirstPos")) == 0 && len(c.series("seriesListSecondPos")) == 0 {
 				return nil, nil
 			}
@@ -29,30 +34,30 @@ func aggregateListFamily() []Function {
 	} {
 		list = append(list, Function{
 			Name: f.name, Group: "Combine", Signature: "seriesListFirstPos, seriesListSecondPos", Doc: f.doc, aggregator: true, Params: pair,
-			call: func(c *call) ([]*Series, error) { return c.joinPairs(f.aggregator, nil) },
+			call: func(c *call) ([]*series.Series, error) { return c.joinPairs(f.aggregator, nil) },
 		})
 	}
 	return list
 }
 
-func (c *call) joinPairs(name string, xff *float64) ([]*Series, error) {
+func (c *call) joinPairs(name string, xff *float64) ([]*series.Series, error) {
 	firsts, seconds := c.series("seriesListFirstPos"), c.series("seriesListSecondPos")
 	if c.err != nil {
 		return nil, nil
 	}
 	if len(firsts) != len(seconds) {
-		return nil, invalid("seriesListFirstPos and seriesListSecondPos argument must have equal length")
+		return nil, python.Invalid("seriesListFirstPos and seriesListSecondPos argument must have equal length")
 	}
-	var out []*Series
+	var out []*series.Series
 	for i, a := range firsts {
 		b := seconds[i]
-		joined, err := c.join([][]*Series{{a, b}}, name, xff)
+		joined, err := c.join([][]*series.Series{{a, b}}, name, xff)
 		if err != nil {
 			return nil, err
 		}
 		for s := range c.over(joined) {
 			function, _, _ := strings.Cut(s.Name, "Series(")
-			s.rename(c.called(function+"Series", a.Name, b.Name))
+			s.Rename(c.called(function+"Series", a.Name, b.Name))
 			out = append(out, s)
 		}
 	}

@@ -3,6 +3,9 @@ package eval
 import (
 	"strings"
 	"unicode"
+
+	"github.com/tsdbridge/tsdbridge/graphite/python"
+	"github.com/tsdbridge/tsdbridge/graphite/series"
 )
 
 // aliasFamily returns the functions that name series.
@@ -14,15 +17,15 @@ func aliasFamily() []Function {
 		Doc: "Names all series alike.",
 	}, {
 		Name: "aliasByMetric", Group: "Alias", Signature: "seriesList", Params: []Param{one}, Doc: "Names series after the last node.",
-		call: func(c *call) ([]*Series, error) { return substring(c.series("seriesList"), -1, 0), nil },
+		call: func(c *call) ([]*series.Series, error) { return substring(c.series("seriesList"), -1, 0), nil },
 	}, {
 		Name: "aliasByNode", Group: "Alias", Signature: "seriesList, *nodes", Params: []Param{one, need("nodes", typeNodeOrTag).many()},
 		Doc:  "Names series after nodes of their names, counted from 0 or from the end with -1, and tags.",
-		call: func(c *call) ([]*Series, error) { return c.aliasByNode(c.rest("nodes")) },
+		call: func(c *call) ([]*series.Series, error) { return c.aliasByNode(c.rest("nodes")) },
 	}, {
 		Name: "aliasByTags", Group: "Alias", Signature: "seriesList, *tags", Params: []Param{one, need("tags", typeNodeOrTag).many()},
 		Doc:  "Names series after tags and nodes.",
-		call: func(c *call) ([]*Series, error) { return c.aliasByNode(c.rest("tags")) },
+		call: func(c *call) ([]*series.Series, error) { return c.aliasByNode(c.rest("tags")) },
 	}, {
 		Name: "aliasQuery", Group: "Alias", Signature: "seriesList, search, replace, newName", call: perSeries(aliasQuery),
 		Doc:    "Names each series after the last value of the series that a replacement in its name gives.",
@@ -33,11 +36,11 @@ func aliasFamily() []Function {
 	}, {
 		Name: "lower", Group: "Alias", Signature: "seriesList, *pos", Params: []Param{one, opt("pos", typeInteger).many()},
 		Doc:  "Makes names lower case, or only the letters at some positions.",
-		call: func(c *call) ([]*Series, error) { return c.letters(unicode.ToLower) },
+		call: func(c *call) ([]*series.Series, error) { return c.letters(unicode.ToLower) },
 	}, {
 		Name: "upper", Group: "Alias", Signature: "seriesList, *pos", Params: []Param{one, opt("pos", typeInteger).many()},
 		Doc: "Makes names upper case, or only the letters at some positions.",
-		call: func(c *call) ([]*Series, error) {
+		call: func(c *call) ([]*series.Series, error) {
 			for s := range c.over(c.series("seriesList")) {
 				if len(c.rest("pos")) == 0 {
 					// The one letter that grows; unicode.ToUpper keeps it.
@@ -49,16 +52,16 @@ func aliasFamily() []Function {
 	}}
 }
 
-func alias(c *call) ([]*Series, error) {
+func alias(c *call) ([]*series.Series, error) {
 	list := c.series("seriesList")
 	for s := range c.over(list) {
-		c.rename(s, text(c.value("newName")))
+		c.rename(s, python.Text(c.value("newName")))
 		s.Unnamed = !c.has("newName")
 	}
 	return list, nil
 }
 
-func (c *call) aliasByNode(nodes []any) ([]*Series, error) {
+func (c *call) aliasByNode(nodes []any) ([]*series.Series, error) {
 	list := c.series("seriesList")
 	for s := range c.over(list) {
 		c.rename(s, c.nodeKey(s, nodes))
@@ -66,22 +69,22 @@ func (c *call) aliasByNode(nodes []any) ([]*Series, error) {
 	return list, nil
 }
 
-func aliasSub(c *call) ([]*Series, error) {
+func aliasSub(c *call) ([]*series.Series, error) {
 	list, re, replace := c.series("seriesList"), c.regexp("search"), c.string("replace")
 	for s := range c.over(list) {
 		if s.Unnamed {
-			return nil, crash("a series has no name")
+			return nil, python.Crash("a series has no name")
 		}
 		name, err := re.Sub(replace, s.Name)
 		if err != nil {
-			return nil, crash("%s", err)
+			return nil, python.Crash("%s", err)
 		}
 		c.rename(s, name)
 	}
 	return list, nil
 }
 
-func aliasQuery(c *call) ([]*Series, error) {
+func aliasQuery(c *call) ([]*series.Series, error) {
 	list, re, replace, format := c.series("seriesList"), c.regexp("search"), c.string("replace"), c.string("newName")
 	if c.err != nil {
 		return nil, nil
@@ -89,20 +92,20 @@ func aliasQuery(c *call) ([]*Series, error) {
 	for s := range c.over(list) {
 		query, err := re.Sub(replace, s.Name)
 		if err != nil {
-			return nil, crash("%s", err)
+			return nil, python.Crash("%s", err)
 		}
 		found, err := c.evaluateText(query)
 		if err != nil {
 			return nil, err
 		}
 		if len(found) == 0 {
-			return nil, invalid("No series found with query: %s", query)
+			return nil, python.Invalid("No series found with query: %s", query)
 		}
-		value := last(found[0].Values)
-		if IsNone(value) {
-			return nil, crash("Cannot get last value of series: %s", found[0].Name)
+		value := series.Last(found[0].Values)
+		if python.IsNone(value) {
+			return nil, python.Crash("Cannot get last value of series: %s", found[0].Name)
 		}
-		name, err := formatOne(format, value, found[0].ints)
+		name, err := python.Format(format, value, found[0].Ints)
 		if err != nil {
 			return nil, err
 		}
@@ -112,7 +115,7 @@ func aliasQuery(c *call) ([]*Series, error) {
 }
 
 // letters changes whole names, or the characters at positions, which may be counted from the end.
-func (c *call) letters(change func(rune) rune) ([]*Series, error) {
+func (c *call) letters(change func(rune) rune) ([]*series.Series, error) {
 	list, positions := c.series("seriesList"), c.rest("pos")
 	for s := range c.over(list) {
 		name := []rune(s.Name)
@@ -123,7 +126,7 @@ func (c *call) letters(change func(rune) rune) ([]*Series, error) {
 		for _, p := range positions {
 			i, ok := p.(int64)
 			if !ok {
-				return nil, crash("%s is not an integer", text(p))
+				return nil, python.Crash("%s is not an integer", python.Text(p))
 			}
 			if i < 0 {
 				i += int64(len(name))

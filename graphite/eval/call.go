@@ -6,6 +6,9 @@ import (
 
 	"github.com/tsdbridge/tsdbridge/graphite/expr"
 	"github.com/tsdbridge/tsdbridge/graphite/pyregexp"
+	"github.com/tsdbridge/tsdbridge/graphite/python"
+	"github.com/tsdbridge/tsdbridge/graphite/series"
+	"github.com/tsdbridge/tsdbridge/graphite/timespec"
 )
 
 // call is one call of a function: its bound arguments and where it stands. The methods that read
@@ -19,10 +22,10 @@ type call struct {
 	first expr.Node
 	err   error
 
-	evaluated [][]*Series // What the function has evaluated itself.
-	reserved  int64       // Bytes taken for what it makes.
-	sliding   int64       // Of these, for sliders.
-	work      int         // Since the last look at the request.
+	evaluated [][]*series.Series // What the function has evaluated itself.
+	reserved  int64              // Bytes taken for what it makes.
+	sliding   int64              // Of these, for sliders.
+	work      int                // Since the last look at the request.
 }
 
 // fail remembers an error for the dispatcher.
@@ -35,7 +38,7 @@ func (c *call) fail(err error) {
 func (c *call) value(name string) any {
 	i := slices.IndexFunc(c.fn.formal, func(f formal) bool { return f.name == name })
 	if i < 0 {
-		c.fail(crash("%s has no parameter %s", c.fn.Name, name))
+		c.fail(python.Crash("%s has no parameter %s", c.fn.Name, name))
 		return nil
 	}
 	return c.args[i]
@@ -44,25 +47,25 @@ func (c *call) value(name string) any {
 func (c *call) has(name string) bool { return c.value(name) != nil }
 
 // series returns a list of series.
-func (c *call) series(name string) []*Series {
-	list, ok := c.value(name).([]*Series)
+func (c *call) series(name string) []*series.Series {
+	list, ok := c.value(name).([]*series.Series)
 	if !ok {
-		c.fail(crash("seriesLists is not a list of series"))
+		c.fail(python.Crash("seriesLists is not a list of series"))
 	}
 	return list
 }
 
 // seriesLists returns the lists that a variadic parameter took.
-func (c *call) seriesLists() [][]*Series {
+func (c *call) seriesLists() [][]*series.Series {
 	given := c.rest("seriesLists")
 	if len(given) == 1 && given[0] == nil {
-		return [][]*Series{nil} // sumSeries(none) returns no series; with anything else it fails.
+		return [][]*series.Series{nil} // sumSeries(none) returns no series; with anything else it fails.
 	}
-	var lists [][]*Series
+	var lists [][]*series.Series
 	for _, v := range given {
-		list, ok := v.([]*Series)
+		list, ok := v.([]*series.Series)
 		if !ok {
-			c.fail(crash("seriesLists is not a list of series"))
+			c.fail(python.Crash("seriesLists is not a list of series"))
 		}
 		lists = append(lists, list)
 	}
@@ -78,7 +81,7 @@ func (c *call) rest(name string) []any {
 func (c *call) float(name string) float64 {
 	f, ok := number(c.value(name))
 	if !ok {
-		c.fail(crash("%s is not a number", name))
+		c.fail(python.Crash("%s is not a number", name))
 	}
 	return f
 }
@@ -87,7 +90,7 @@ func (c *call) float(name string) float64 {
 func (c *call) integer(name string) int64 {
 	v := c.value(name)
 	if _, isFloat := v.(float64); isFloat {
-		c.fail(crash("%s is not an integer", name))
+		c.fail(python.Crash("%s is not an integer", name))
 	}
 	return int64(c.float(name))
 }
@@ -96,14 +99,14 @@ func (c *call) integer(name string) int64 {
 func (c *call) toInt(name string) int64 {
 	switch v := c.value(name).(type) {
 	case string:
-		n, ok := parseInt(v)
+		n, ok := python.ParseInt(v)
 		if !ok {
-			c.fail(crash("%s is not an integer", name))
+			c.fail(python.Crash("%s is not an integer", name))
 		}
 		return n
 	case float64:
 		if math.IsNaN(v) || math.Abs(v) > 1<<62 {
-			c.fail(crash("%s is not an integer", name))
+			c.fail(python.Crash("%s is not an integer", name))
 			return 0
 		}
 	}
@@ -113,7 +116,7 @@ func (c *call) toInt(name string) int64 {
 func (c *call) string(name string) string {
 	s, ok := c.value(name).(string)
 	if !ok {
-		c.fail(crash("%s is not a string", name))
+		c.fail(python.Crash("%s is not a string", name))
 	}
 	return s
 }
@@ -125,27 +128,27 @@ func (c *call) offset(name string) int64 {
 	if !c.truth(name) {
 		return 0
 	}
-	n, err := ParseOffset(c.string(name))
+	n, err := timespec.ParseOffset(c.string(name))
 	if err != nil {
-		c.fail(crash("%s", err))
+		c.fail(python.Crash("%s", err))
 	}
 	return n
 }
 
 // interval returns an offset that series can be cut into. graphite-web loops for ever on others, if
 // there is a series.
-func (c *call) interval(list []*Series) int64 {
+func (c *call) interval(list []*series.Series) int64 {
 	const name = "intervalString"
 	n := c.offset(name)
 	if n <= 0 && len(list) > 0 {
-		c.fail(crash("%s must be positive", name))
+		c.fail(python.Crash("%s must be positive", name))
 	}
 	return max(n, 1)
 }
 
-func (c *call) aggregator(name string) aggregator {
+func (c *call) aggregator(name string) series.Aggregator {
 	shown := c.string(name)
-	a, err := findAggregator(shown, shown)
+	a, err := series.FindAggregator(shown, shown)
 	if err != nil {
 		c.fail(err)
 	}
@@ -159,7 +162,7 @@ func (c *call) regexp(name string) *pyregexp.Regexp {
 	}
 	re, err := pyregexp.Compile(pattern)
 	if err != nil {
-		c.fail(crash("%s", err))
+		c.fail(python.Crash("%s", err))
 		re, _ = pyregexp.Compile("")
 	}
 	return re
@@ -167,9 +170,9 @@ func (c *call) regexp(name string) *pyregexp.Regexp {
 
 // evaluate computes the first argument again in another window. Values of a template are not put in
 // again: what stands for one is then a path without series, in graphite-web too.
-func (c *call) evaluate(w window) ([]*Series, error) {
+func (c *call) evaluate(w window) ([]*series.Series, error) {
 	if c.first == nil {
-		return nil, crash("%s has no first argument", c.fn.Name)
+		return nil, python.Crash("%s has no first argument", c.fn.Name)
 	}
 	s := *c.scope
 	s.window, s.again, s.values = w, true, nil
@@ -178,12 +181,12 @@ func (c *call) evaluate(w window) ([]*Series, error) {
 
 // own notes series that the function has evaluated, and reserves as much as they hold for what it
 // makes of them.
-func (c *call) own(list []*Series, err error) ([]*Series, error) {
+func (c *call) own(list []*series.Series, err error) ([]*series.Series, error) {
 	if err != nil {
 		return nil, err
 	}
 	c.evaluated = append(c.evaluated, list)
-	if !c.reserveLike([][]*Series{list}) {
+	if !c.reserveLike([][]*series.Series{list}) {
 		return nil, c.err
 	}
 	return list, nil
@@ -194,14 +197,14 @@ func (c *call) own(list []*Series, err error) ([]*Series, error) {
 const maxMadeTargets = 10
 
 // evaluateText computes a target that a function has made up.
-func (c *call) evaluateText(target string) ([]*Series, error) {
+func (c *call) evaluateText(target string) ([]*series.Series, error) {
 	n, err := c.parse(target)
 	if err != nil {
 		return nil, err
 	}
 	s := *c.scope
 	if s.made++; s.made > maxMadeTargets {
-		return nil, invalid("targets made up by functions nested deeper than %d", maxMadeTargets)
+		return nil, python.Invalid("targets made up by functions nested deeper than %d", maxMadeTargets)
 	}
 	s.again, s.values = false, nil
 	return c.own(s.target(n))
@@ -216,15 +219,15 @@ func (c *call) parse(target string) (expr.Node, error) {
 	defer giveBack()
 	n, err := c.scope.request.parser().Parse(target)
 	if err != nil {
-		return nil, crash("%s", err)
+		return nil, python.Crash("%s", err)
 	}
 	return n, nil
 }
 
 // create makes a series that stems from no other.
-func (c *call) create(name string, start, end, step int64, values []float64) *Series {
-	return &Series{
-		Name: name, PathExpression: name, Tags: tagsOf(name), Start: start, End: end, Step: step, Values: values,
+func (c *call) create(name string, start, end, step int64, values []float64) *series.Series {
+	return &series.Series{
+		Name: name, PathExpression: name, Tags: series.TagsOf(name), Start: start, End: end, Step: step, Values: values,
 		ConsolidationFunc: "average", XFilesFactor: c.scope.xff,
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/tsdbridge/tsdbridge/graphite/expr"
+	"github.com/tsdbridge/tsdbridge/graphite/python"
 )
 
 // Check reports what is wrong with a target whatever data there is: a function that does not exist, arguments that a
@@ -60,12 +61,12 @@ func (e *Evaluator) checkCall(n *expr.Call, piped int) error {
 func (e *Evaluator) function(name string) (*Function, error) {
 	fn, ok := e.functions[name]
 	if !ok {
-		err := invalid("Received request for unknown function: %s", name)
-		return nil, unknown(err, name, slices.Collect(maps.Keys(e.functions)))
+		err := python.Invalid("Received request for unknown function: %s", name)
+		return nil, python.Unknown(err, name, slices.Collect(maps.Keys(e.functions)))
 	}
 	return fn, nil
 }
 
 func errTemplate() error {
-	return invalid("invalid template() syntax, only string/numeric arguments are allowed")
+	return python.Invalid("invalid template() syntax, only string/numeric arguments are allowed")
 }

@@ -12,6 +12,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/tsdbridge/tsdbridge/graphite/series"
 )
 
 // A watched context measures how much computing there is between two looks at it. It belongs to the thread
@@ -45,7 +47,7 @@ func threadTime() time.Duration {
 // named are series that are found by their names, and all of them by another one.
 type named wide
 
-func (n named) Fetch(ctx context.Context, list []Fetch) ([][]*Series, error) {
+func (n named) Fetch(ctx context.Context, list []Fetch) ([][]*series.Series, error) {
 	out, err := wide(n).Fetch(ctx, list)
 	for i, f := range list {
 		if at, of := strings.CutPrefix(f.Pattern, "s"); of {
@@ -102,9 +104,9 @@ func TestEveryFunctionSeesTheEnd(t *testing.T) {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
 	const most = 200 * time.Millisecond
-	walks := func(series, points int) (w wide) {
-		for i := range series {
-			s := &Series{Name: fmt.Sprintf("s%d", i), Start: 60, End: int64(60 + 60*points), Step: 60, Values: make([]float64, points)}
+	walks := func(count, points int) (w wide) {
+		for i := range count {
+			s := &series.Series{Name: fmt.Sprintf("s%d", i), Start: 60, End: int64(60 + 60*points), Step: 60, Values: make([]float64, points)}
 			for j := range s.Values {
 				s.Values[j] = float64((i+j)*7919%10007) + 0.5
 			}

@@ -1,5 +1,10 @@
 package eval
 
+import (
+	"github.com/tsdbridge/tsdbridge/graphite/python"
+	"github.com/tsdbridge/tsdbridge/graphite/series"
+)
+
 // derivativeFamily returns the functions on differences of neighbours.
 func derivativeFamily() []Function {
 	limits := []Param{seriesParam("seriesList"), opt("maxValue", typeFloat), opt("minValue", typeFloat)}
@@ -8,61 +13,61 @@ func derivativeFamily() []Function {
 	}, {
 		Name: "nonNegativeDerivative", Group: "Transform", Signature: "seriesList, maxValue=None, minValue=None", Params: limits,
 		Doc: "Draws the increase of a counter; with maxValue its wraps are counted.",
-		call: func(c *call) ([]*Series, error) {
-			return c.increases("nonNegativeDerivative", func(_ *Series, d float64) float64 { return d })
+		call: func(c *call) ([]*series.Series, error) {
+			return c.increases("nonNegativeDerivative", func(_ *series.Series, d float64) float64 { return d })
 		},
 	}, {
 		Name: "perSecond", Group: "Transform", Signature: "seriesList, maxValue=None, minValue=None", Params: limits,
 		Doc: "Draws the increase of a counter for each second.",
-		call: func(c *call) ([]*Series, error) {
-			return c.increases("perSecond", func(s *Series, d float64) float64 { return roundTo(d/float64(s.Step), 6) })
+		call: func(c *call) ([]*series.Series, error) {
+			return c.increases("perSecond", func(s *series.Series, d float64) float64 { return python.Round(d/float64(s.Step), 6) })
 		},
 	}}
 }
 
-func derivative(c *call) ([]*Series, error) {
-	var out []*Series
+func derivative(c *call) ([]*series.Series, error) {
+	var out []*series.Series
 	for s := range c.over(c.series("seriesList")) {
 		values := make([]float64, len(s.Values))
-		before := None()
+		before := python.None()
 		for i, v := range s.Values {
-			values[i] = None()
-			if !IsNone(v) && !IsNone(before) {
+			values[i] = python.None()
+			if !python.IsNone(v) && !python.IsNone(before) {
 				values[i] = v - before
 			}
 			before = v
 		}
 		s.Tags["derivative"] = "1"
-		d := s.derive("derivative("+s.Name+")", values)
-		d.ints = s.ints
+		d := s.Derive("derivative("+s.Name+")", values)
+		d.Ints = s.Ints
 		out = append(out, d)
 	}
 	return out, nil
 }
 
-func (c *call) increases(name string, shown func(*Series, float64) float64) ([]*Series, error) {
-	var out []*Series
+func (c *call) increases(name string, shown func(*series.Series, float64) float64) ([]*series.Series, error) {
+	var out []*series.Series
 	limits := c.counterLimits()
 	for s := range c.over(c.series("seriesList")) {
 		if s.Step == 0 {
-			return nil, crash("a series has no step")
+			return nil, python.Crash("a series has no step")
 		}
 		values := make([]float64, len(s.Values))
-		before := None()
+		before := python.None()
 		for i, v := range s.Values {
-			if IsNone(v) && (limits.hasMax || limits.hasMin) {
+			if python.IsNone(v) && (limits.hasMax || limits.hasMin) {
 				// graphite-web fails too.
-				return nil, crash("a null cannot be compared with a limit")
+				return nil, python.Crash("a null cannot be compared with a limit")
 			}
 			var d float64
-			if d, before = limits.increase(v, before); !IsNone(d) {
+			if d, before = limits.increase(v, before); !python.IsNone(d) {
 				d = shown(s, d)
 			}
 			values[i] = d
 		}
 		s.Tags[name] = "1"
-		d := s.derive(name+"("+s.Name+")", values)
-		d.ints = s.ints && name != "perSecond" && !limits.hasMax && !limits.hasMin
+		d := s.Derive(name+"("+s.Name+")", values)
+		d.Ints = s.Ints && name != "perSecond" && !limits.hasMax && !limits.hasMin
 		out = append(out, d)
 	}
 	return out, nil
@@ -93,9 +98,9 @@ func (c *call) counterLimits() counterLimits {
 func (l counterLimits) increase(v, before float64) (grown, next float64) {
 	switch {
 	case l.hasMax && v > l.high, l.hasMin && v < l.low:
-		return None(), None()
-	case IsNone(before), IsNone(v):
-		return None(), v
+		return python.None(), python.None()
+	case python.IsNone(before), python.IsNone(v):
+		return python.None(), v
 	case v >= before:
 		return v - before, v
 	case l.hasMax:
@@ -103,5 +108,5 @@ func (l counterLimits) increase(v, before float64) (grown, next float64) {
 	case l.hasMin:
 		return v - l.low, v
 	}
-	return None(), v
+	return python.None(), v
 }

@@ -1,6 +1,11 @@
 package eval
 
-import "math"
+import (
+	"math"
+
+	"github.com/tsdbridge/tsdbridge/graphite/python"
+	"github.com/tsdbridge/tsdbridge/graphite/series"
+)
 
 // deviationFamily is stdev alone.
 func deviationFamily() []Function {
@@ -13,19 +18,19 @@ func deviationFamily() []Function {
 	}}
 }
 
-func stdev(c *call) ([]*Series, error) {
+func stdev(c *call) ([]*series.Series, error) {
 	list, points, tolerance := c.series("seriesList"), c.integer("points"), c.float("windowTolerance")
 	if c.err != nil {
 		return nil, nil
 	}
-	out := make([]*Series, len(list))
+	out := make([]*series.Series, len(list))
 	for i, s := range list {
-		s.Tags["stdev"] = text(c.value("points"))
+		s.Tags["stdev"] = python.Text(c.value("points"))
 		values, err := runningDeviation(s.Values, points, tolerance)
 		if err != nil {
 			return nil, err
 		}
-		out[i] = s.derive("stdev("+s.Name+","+text(points)+")", values)
+		out[i] = s.Derive("stdev("+s.Name+","+python.Text(points)+")", values)
 	}
 	return out, nil
 }
@@ -37,20 +42,20 @@ func runningDeviation(values []float64, points int64, tolerance float64) ([]floa
 	var valid, total, squares float64
 	for i, v := range values {
 		if int64(i) >= points {
-			dropped, ok := item(values, int64(i)-points)
+			dropped, ok := python.Item(values, int64(i)-points)
 			if !ok {
-				return nil, crash("list index out of range")
+				return nil, python.Crash("list index out of range")
 			}
-			if !IsNone(dropped) {
-				sq, err := square(dropped)
+			if !python.IsNone(dropped) {
+				sq, err := series.Square(dropped)
 				if err != nil {
 					return nil, err
 				}
 				valid, total, squares = valid-1, total-dropped, squares-sq
 			}
 		}
-		if !IsNone(v) {
-			sq, err := square(v)
+		if !python.IsNone(v) {
+			sq, err := series.Square(v)
 			if err != nil {
 				return nil, err
 			}
@@ -67,21 +72,21 @@ func runningDeviation(values []float64, points int64, tolerance float64) ([]floa
 
 func windowDeviation(valid, total, squares float64, points int64, tolerance float64) (float64, error) {
 	if valid <= 0 {
-		return None(), nil
+		return python.None(), nil
 	}
 	if points == 0 {
-		return 0, crash("float division by zero")
+		return 0, python.Crash("float division by zero")
 	}
 	if valid/float64(points) < tolerance {
-		return None(), nil
+		return python.None(), nil
 	}
-	sq, err := square(total)
+	sq, err := series.Square(total)
 	if err != nil {
 		return 0, err
 	}
 	variance := float64(valid*squares) - sq
 	if variance < 0 {
-		return None(), nil
+		return python.None(), nil
 	}
 	return math.Sqrt(variance) / valid, nil
 }

@@ -3,6 +3,9 @@ package eval
 import (
 	"slices"
 	"strings"
+
+	"github.com/tsdbridge/tsdbridge/graphite/python"
+	"github.com/tsdbridge/tsdbridge/graphite/series"
 )
 
 // divideFamily returns the functions that divide series.
@@ -18,22 +21,22 @@ func divideFamily() []Function {
 	}}
 }
 
-func divideSeries(c *call) ([]*Series, error) {
+func divideSeries(c *call) ([]*series.Series, error) {
 	dividends, divisors := c.series("dividendSeriesList"), c.series("divisorSeries")
 	if c.err != nil {
 		return nil, nil
 	}
 	if len(divisors) > 1 {
-		return nil, invalid("divideSeries second argument must reference exactly 1 series (got %d)", len(divisors))
+		return nil, python.Invalid("divideSeries second argument must reference exactly 1 series (got %d)", len(divisors))
 	}
 	if len(divisors) == 0 {
 		for s := range c.over(dividends) {
-			s.wrap("divideSeries(" + s.Name + ",MISSING)")
-			c.replace(s, func(float64) float64 { return None() })
+			s.Wrap("divideSeries(" + s.Name + ",MISSING)")
+			c.replace(s, func(float64) float64 { return python.None() })
 		}
 		return dividends, nil
 	}
-	var out []*Series
+	var out []*series.Series
 	for s := range c.over(dividends) {
 		q, err := c.divided(s, divisors[0])
 		if err != nil {
@@ -44,15 +47,15 @@ func divideSeries(c *call) ([]*Series, error) {
 	return out, nil
 }
 
-func divideSeriesLists(c *call) ([]*Series, error) {
+func divideSeriesLists(c *call) ([]*series.Series, error) {
 	dividends, divisors := c.series("dividendSeriesList"), c.series("divisorSeriesList")
 	if c.err != nil {
 		return nil, nil
 	}
 	if len(dividends) != len(divisors) {
-		return nil, invalid("dividendSeriesList and divisorSeriesList argument must have equal length")
+		return nil, python.Invalid("dividendSeriesList and divisorSeriesList argument must have equal length")
 	}
-	var out []*Series
+	var out []*series.Series
 	for i, s := range dividends {
 		q, err := c.divided(s, divisors[i])
 		if err != nil {
@@ -63,22 +66,22 @@ func divideSeriesLists(c *call) ([]*Series, error) {
 	return out, nil
 }
 
-func (c *call) divided(dividend, divisor *Series) (*Series, error) {
-	pair := []*Series{dividend, divisor}
-	start, end, step, _, err := normalize(pair)
+func (c *call) divided(dividend, divisor *series.Series) (*series.Series, error) {
+	pair := []*series.Series{dividend, divisor}
+	start, end, step, _, err := series.Normalize(pair)
 	if err != nil {
 		return nil, err
 	}
-	values, err := c.perRow(pair, func(row []float64) float64 { return quotient(row[0], row[1]) })
+	values, err := c.perRow(pair, func(row []float64) float64 { return series.Quotient(row[0], row[1]) })
 	return c.create(c.called("divideSeries", dividend.Name, divisor.Name), start, end, step, values), err
 }
 
-func sortedByName(list []*Series) []*Series {
-	return slices.SortedStableFunc(slices.Values(list), func(a, b *Series) int { return strings.Compare(a.Name, b.Name) })
+func sortedByName(list []*series.Series) []*series.Series {
+	return slices.SortedStableFunc(slices.Values(list), func(a, b *series.Series) int { return strings.Compare(a.Name, b.Name) })
 }
 
 // sortedPaths joins the distinct path expressions by alphabet.
-func (c *call) sortedPaths(list []*Series) string {
+func (c *call) sortedPaths(list []*series.Series) string {
 	var paths []string
 	for _, s := range list {
 		paths = append(paths, s.PathExpression)
@@ -90,7 +93,7 @@ func (c *call) sortedPaths(list []*Series) string {
 func joinTexts(list []any) string {
 	texts := make([]string, len(list))
 	for i, v := range list {
-		texts[i] = text(v)
+		texts[i] = python.Text(v)
 	}
 	return strings.Join(texts, ",")
 }

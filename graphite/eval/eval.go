@@ -1,3 +1,7 @@
+// Package eval computes Graphite targets: a syntax tree and fetched series in, series out. It
+// answers as graphite-web 1.1.10 does, names, tags, nulls and times included, and keeps its
+// oddities on purpose; README.md lists functions and oddities. It fetches nothing itself (see
+// Source), knows no store and no HTTP, and never changes the values of a series it was given.
 package eval
 
 import (
@@ -8,6 +12,8 @@ import (
 	"time"
 
 	"github.com/tsdbridge/tsdbridge/graphite/expr"
+	"github.com/tsdbridge/tsdbridge/graphite/python"
+	"github.com/tsdbridge/tsdbridge/graphite/series"
 	"github.com/tsdbridge/tsdbridge/internal/budget"
 	"github.com/tsdbridge/tsdbridge/internal/explain"
 	"github.com/tsdbridge/tsdbridge/internal/turns"
@@ -108,7 +114,7 @@ type run struct {
 	ev      *Evaluator
 	request Request
 	source  Source
-	fetched map[fetchKey][]*Series
+	fetched map[fetchKey][]*series.Series
 	account *budget.Account  // of the request; nil has no limit
 	turn    *turns.Turn      // of the request, to compute
 	trace   *explain.Trace   // of the request
@@ -137,19 +143,19 @@ const maxDepth = 1000
 
 // Eval computes targets, in order, into one list. The series may share values; they belong to the
 // caller.
-func (e *Evaluator) Eval(ctx context.Context, targets []expr.Node, request Request, source Source) ([]*Series, error) {
+func (e *Evaluator) Eval(ctx context.Context, targets []expr.Node, request Request, source Source) ([]*series.Series, error) {
 	lists, err := e.EvalEach(ctx, targets, request, source)
 	return slices.Concat(lists...), err
 }
 
 // EvalEach is Eval with a list for each target.
-func (e *Evaluator) EvalEach(ctx context.Context, targets []expr.Node, request Request, source Source) ([][]*Series, error) {
-	r := &run{ctx: ctx, ev: e, request: request, source: source, fetched: map[fetchKey][]*Series{}, account: budget.From(ctx), turn: turns.From(ctx), trace: explain.From(ctx), reads: map[fetchKey]int{}}
+func (e *Evaluator) EvalEach(ctx context.Context, targets []expr.Node, request Request, source Source) ([][]*series.Series, error) {
+	r := &run{ctx: ctx, ev: e, request: request, source: source, fetched: map[fetchKey][]*series.Series{}, account: budget.From(ctx), turn: turns.From(ctx), trace: explain.From(ctx), reads: map[fetchKey]int{}}
 	s := &scope{run: r, window: request.window(), xff: request.XFilesFactor}
 	if err := s.prefetch(targets...); err != nil {
 		return nil, err
 	}
-	out, before := make([][]*Series, len(targets)), computed{}
+	out, before := make([][]*series.Series, len(targets)), computed{}
 	for i, t := range targets {
 		var err error
 		if out[i], err = s.targetOnce(t, before); err != nil {
@@ -160,7 +166,7 @@ func (e *Evaluator) EvalEach(ctx context.Context, targets []expr.Node, request R
 }
 
 // target computes an expression that must give series.
-func (s *scope) target(n expr.Node) ([]*Series, error) {
+func (s *scope) target(n expr.Node) ([]*series.Series, error) {
 	if err := s.prefetch(n); err != nil {
 		return nil, err
 	}
@@ -169,14 +175,14 @@ func (s *scope) target(n expr.Node) ([]*Series, error) {
 		return nil, err
 	}
 	switch v := v.(type) {
-	case []*Series:
+	case []*series.Series:
 		return v, nil
-	case [][]*Series:
+	case [][]*series.Series:
 		if len(v) == 0 {
 			return nil, nil
 		}
 	}
-	return nil, crash("%s gives no list of series", n)
+	return nil, python.Crash("%s gives no list of series", n)
 }
 
 // eval computes a node to nil, bool, int64, float64, string, []*Series or [][]*Series.
@@ -243,7 +249,7 @@ func (s *scope) call(n *expr.Call, piped func() (expr.Node, any, error)) (any, e
 		return nil, err
 	}
 	if s.depth++; s.depth > maxDepth {
-		return nil, invalid("calls nested deeper than %d", maxDepth)
+		return nil, python.Invalid("calls nested deeper than %d", maxDepth)
 	}
 	defer func() { s.depth-- }()
 	step := s.trace.Enter(n.Name, n.Raw)
@@ -256,20 +262,20 @@ func (s *scope) call(n *expr.Call, piped func() (expr.Node, any, error)) (any, e
 }
 
 // sizeOf returns how many series and points a value has.
-func sizeOf(v any) (series, points int) {
+func sizeOf(v any) (found, points int) {
 	switch v := v.(type) {
-	case []*Series:
+	case []*series.Series:
 		for _, s := range v {
 			points += len(s.Values)
 		}
 		return len(v), points
-	case [][]*Series:
+	case [][]*series.Series:
 		for _, list := range v {
 			n, of := sizeOf(list)
-			series, points = series+n, points+of
+			found, points = found+n, points+of
 		}
 	}
-	return series, points
+	return found, points
 }
 
 // called evaluates the arguments of a function, and calls it.
@@ -326,11 +332,11 @@ func (c *call) dispatch(args []any, kwargs map[string]any) (any, error) {
 		return nil, c.err
 	}
 	out, err := c.run()
-	var bad *InputError
+	var bad *python.InputError
 	if errors.As(err, &bad) && bad.Func == "" {
 		bad.Func = c.fn.Name
 	}
-	if list, ok := out.([]*Series); ok && err == nil {
+	if list, ok := out.([]*series.Series); ok && err == nil {
 		err = c.scope.count(list)
 	}
 	if err == nil {
@@ -340,7 +346,7 @@ func (c *call) dispatch(args []any, kwargs map[string]any) (any, error) {
 }
 
 // count keeps the limits on what functions make: values that the run has not seen before.
-func (r *run) count(list []*Series) error {
+func (r *run) count(list []*series.Series) error {
 	if r.request.Limits.Points == 0 {
 		return nil
 	}
@@ -349,7 +355,7 @@ func (r *run) count(list []*Series) error {
 		points += len(s.Values)
 	}
 	if points > r.request.Limits.Points {
-		return invalid("more than %d points (--query.max-samples)", r.request.Limits.Points)
+		return python.Invalid("more than %d points (--query.max-samples)", r.request.Limits.Points)
 	}
 	return nil
 }
@@ -369,7 +375,7 @@ func (s *scope) replacements(t *expr.Template) replacements {
 		list = list.with(k.Name, scalar(k.Value))
 	}
 	for i, a := range t.Args {
-		list = list.with(text(int64(i+1)), scalar(a))
+		list = list.with(python.Text(int64(i+1)), scalar(a))
 	}
 	names := make([]string, 0, len(s.request.Template))
 	for name := range s.request.Template {
@@ -397,9 +403,9 @@ func (l replacements) with(name string, value any) replacements {
 func (l replacements) apply(path string) (string, any, bool, error) {
 	for _, r := range l {
 		if path != "$"+r.name {
-			word, by := "$"+r.name, text(r.value)
+			word, by := "$"+r.name, python.Text(r.value)
 			if replacedBytes(path, word, by) > expr.MaxTarget {
-				return "", nil, true, invalid("the values of a template make a path of more than %d bytes", expr.MaxTarget)
+				return "", nil, true, python.Invalid("the values of a template make a path of more than %d bytes", expr.MaxTarget)
 			}
 			path = strings.ReplaceAll(path, word, by)
 			continue
@@ -411,9 +417,9 @@ func (l replacements) apply(path string) (string, any, bool, error) {
 		if !looksLikeNumber(s) {
 			return "", s, true, nil
 		}
-		f, ok := parseFloat(s)
+		f, ok := python.ParseFloat(s)
 		if !ok {
-			return "", nil, true, crash("could not convert string to float: '%s'", s)
+			return "", nil, true, python.Crash("could not convert string to float: '%s'", s)
 		}
 		return "", f, true, nil
 	}

@@ -3,6 +3,9 @@ package eval
 import (
 	"math"
 	"slices"
+
+	"github.com/tsdbridge/tsdbridge/graphite/python"
+	"github.com/tsdbridge/tsdbridge/graphite/series"
 )
 
 // filterFamily returns the functions that choose series by their values.
@@ -14,17 +17,17 @@ func filterFamily() []Function {
 		Name: "filterSeries", Group: "Filter Series", Signature: "seriesList, func, operator, threshold",
 		Doc:    "Keeps the series of which an aggregate compares to a threshold.",
 		Params: []Param{seriesParam("seriesList"), need("func", typeAggFunc), need("operator", typeString).options(operators...), need("threshold", typeFloat)},
-		call: func(c *call) ([]*Series, error) {
+		call: func(c *call) ([]*series.Series, error) {
 			return c.filter(c.string("func"), c.string("operator"), c.value("threshold"))
 		},
 	}, {
 		Name: "highest", Group: "Filter Series", Signature: "seriesList, n=1, func='average'", Params: slices.Clone(ranked),
 		Doc:  "Keeps the n series with the highest aggregate.",
-		call: func(c *call) ([]*Series, error) { return c.ranked(c.string("func"), true) },
+		call: func(c *call) ([]*series.Series, error) { return c.ranked(c.string("func"), true) },
 	}, {
 		Name: "lowest", Group: "Filter Series", Signature: "seriesList, n=1, func='average'", Params: slices.Clone(ranked),
 		Doc:  "Keeps the n series with the lowest aggregate.",
-		call: func(c *call) ([]*Series, error) { return c.ranked(c.string("func"), false) },
+		call: func(c *call) ([]*series.Series, error) { return c.ranked(c.string("func"), false) },
 	}, {
 		Name: "limit", Group: "Filter Series", Signature: "seriesList, n", Params: []Param{seriesParam("seriesList"), n}, call: limit,
 		Doc: "Keeps the first n series.",
@@ -51,7 +54,7 @@ func thresholds() []Function {
 	} {
 		list = append(list, Function{
 			Name: f.name, Group: "Filter Series", Signature: "seriesList, n", Doc: f.doc, Params: params,
-			call: func(c *call) ([]*Series, error) { return c.filter(f.aggregator, f.operator, c.value("n")) },
+			call: func(c *call) ([]*series.Series, error) { return c.filter(f.aggregator, f.operator, c.value("n")) },
 		})
 	}
 	return list
@@ -74,31 +77,31 @@ func rankings() []Function {
 	} {
 		list = append(list, Function{
 			Name: f.name, Group: "Filter Series", Signature: "seriesList, n", Doc: f.doc, Params: params,
-			call: func(c *call) ([]*Series, error) { return c.ranked(f.aggregator, f.highest) },
+			call: func(c *call) ([]*series.Series, error) { return c.ranked(f.aggregator, f.highest) },
 		})
 	}
 	return list
 }
 
-func (c *call) filter(function, operator string, threshold any) ([]*Series, error) {
+func (c *call) filter(function, operator string, threshold any) ([]*series.Series, error) {
 	list := c.series("seriesList")
 	if c.err != nil {
 		return nil, nil
 	}
-	agg, err := findAggregator(function, function)
+	agg, err := series.FindAggregator(function, function)
 	if err != nil {
 		return nil, err
 	}
 	compare, ok := comparison(operator)
 	if !ok {
-		return nil, invalid("Unsupported operator: %s", operator)
+		return nil, python.Invalid("Unsupported operator: %s", operator)
 	}
 	limit, isNumber := number(threshold)
-	var out []*Series
+	var out []*series.Series
 	for s := range c.over(list) {
-		v := agg.of(s.Values)
-		if !isNumber && !IsNone(v) && operator != "=" && operator != "!=" {
-			return nil, crash("the threshold is not a number")
+		v := agg.Of(s.Values)
+		if !isNumber && !python.IsNone(v) && operator != "=" && operator != "!=" {
+			return nil, python.Crash("the threshold is not a number")
 		}
 		if compare(v, limit) {
 			out = append(out, s)
@@ -111,90 +114,90 @@ func (c *call) filter(function, operator string, threshold any) ([]*Series, erro
 func comparison(operator string) (func(v, limit float64) bool, bool) {
 	switch operator {
 	case "=":
-		return func(v, limit float64) bool { return !IsNone(v) && v == limit }, true
+		return func(v, limit float64) bool { return !python.IsNone(v) && v == limit }, true
 	case "!=":
-		return func(v, limit float64) bool { return IsNone(v) || v != limit }, true
+		return func(v, limit float64) bool { return python.IsNone(v) || v != limit }, true
 	case ">":
-		return func(v, limit float64) bool { return !IsNone(v) && v > limit }, true
+		return func(v, limit float64) bool { return !python.IsNone(v) && v > limit }, true
 	case ">=":
-		return func(v, limit float64) bool { return !IsNone(v) && v >= limit }, true
+		return func(v, limit float64) bool { return !python.IsNone(v) && v >= limit }, true
 	case "<":
-		return func(v, limit float64) bool { return IsNone(v) || v < limit }, true
+		return func(v, limit float64) bool { return python.IsNone(v) || v < limit }, true
 	case "<=":
-		return func(v, limit float64) bool { return IsNone(v) || v <= limit }, true
+		return func(v, limit float64) bool { return python.IsNone(v) || v <= limit }, true
 	}
 	return nil, false
 }
 
-func (c *call) ranked(function string, highest bool) ([]*Series, error) {
+func (c *call) ranked(function string, highest bool) ([]*series.Series, error) {
 	list, err := c.sorted(function, highest)
 	n := c.toInt("n")
 	if err != nil || c.err != nil {
 		return nil, err
 	}
-	_, high := bounds(0, n, len(list))
+	_, high := python.Bounds(0, n, len(list))
 	return list[:high], nil
 }
 
 // sorted orders series by an aggregate, null below everything; equals stay in order, also
 // downwards.
-func (c *call) sorted(function string, down bool) ([]*Series, error) {
-	agg, err := findAggregator(function, function)
+func (c *call) sorted(function string, down bool) ([]*series.Series, error) {
+	agg, err := series.FindAggregator(function, function)
 	if err != nil {
 		return nil, err
 	}
-	return sortedBy(c.series("seriesList"), agg.of, down), nil
+	return sortedBy(c.series("seriesList"), agg.Of, down), nil
 }
 
-func sortedBy(list []*Series, of func([]float64) float64, down bool) []*Series {
+func sortedBy(list []*series.Series, of func([]float64) float64, down bool) []*series.Series {
 	type ranked struct {
-		s   *Series
+		s   *series.Series
 		key float64
 	}
 	items := make([]ranked, len(list))
 	for i, s := range list {
 		items[i] = ranked{s, of(s.Values)}
-		if IsNone(items[i].key) {
+		if python.IsNone(items[i].key) {
 			items[i].key = math.Inf(-1)
 		}
 	}
 	pythonSort(items, func(a, b ranked) bool { return a.key < b.key }, down)
-	out := make([]*Series, len(items))
+	out := make([]*series.Series, len(items))
 	for i, it := range items {
 		out[i] = it.s
 	}
 	return out
 }
 
-func limit(c *call) ([]*Series, error) {
+func limit(c *call) ([]*series.Series, error) {
 	return c.head(c.series("seriesList"), "n"), nil
 }
 
-func mostDeviant(c *call) ([]*Series, error) {
+func mostDeviant(c *call) ([]*series.Series, error) {
 	list := c.series("seriesList")
 	variance := func(values []float64) float64 {
-		mean, total, count := average(values), 0.0, 0
+		mean, total, count := series.Average(values), 0.0, 0
 		for _, v := range values {
-			if IsNone(v) {
+			if python.IsNone(v) {
 				continue
 			}
-			sq, err := square(v - mean)
+			sq, err := series.Square(v - mean)
 			if err != nil {
 				c.fail(err)
 			}
 			total, count = total+sq, count+1
 		}
-		return quotient(total, float64(count))
+		return series.Quotient(total, float64(count))
 	}
-	list = slices.DeleteFunc(list, func(s *Series) bool { return IsNone(average(s.Values)) })
+	list = slices.DeleteFunc(list, func(s *series.Series) bool { return python.IsNone(series.Average(s.Values)) })
 	return c.head(sortedBy(list, variance, true), "n"), nil
 }
 
 // head is list[:n], in which none means all.
-func (c *call) head(list []*Series, name string) []*Series {
+func (c *call) head(list []*series.Series, name string) []*series.Series {
 	if !c.has(name) {
 		return list
 	}
-	_, high := bounds(0, c.integer(name), len(list))
+	_, high := python.Bounds(0, c.integer(name), len(list))
 	return list[:high]
 }

@@ -4,6 +4,9 @@ import (
 	"maps"
 	"slices"
 	"strings"
+
+	"github.com/tsdbridge/tsdbridge/graphite/python"
+	"github.com/tsdbridge/tsdbridge/graphite/series"
 )
 
 // families returns all functions, one list for each file that has some.
@@ -53,7 +56,7 @@ func anys[T any](list []T) []any {
 // completeOptions adds to each parameter the options that its type has, sorted as graphite-web
 // shows them.
 func (e *Evaluator) completeOptions() {
-	callbacks := anys(aggregatorNames())
+	callbacks := anys(series.AggregatorNames())
 	for name, f := range e.functions {
 		if f.aggregator {
 			callbacks = append(callbacks, name)
@@ -63,12 +66,12 @@ func (e *Evaluator) completeOptions() {
 		for i, p := range f.Params {
 			switch p.Type {
 			case typeAggFunc:
-				p.Options = append(p.Options, anys(aggregatorNames())...)
+				p.Options = append(p.Options, anys(series.AggregatorNames())...)
 			case typeAggOrSeriesFunc:
 				p.Options = append(p.Options, callbacks...)
 			}
-			slices.SortFunc(p.Options, func(a, b any) int { return strings.Compare(text(a), text(b)) })
-			p.Options = slices.CompactFunc(p.Options, func(a, b any) bool { return text(a) == text(b) })
+			slices.SortFunc(p.Options, func(a, b any) int { return strings.Compare(python.Text(a), python.Text(b)) })
+			p.Options = slices.CompactFunc(p.Options, func(a, b any) bool { return python.Text(a) == python.Text(b) })
 			f.Params[i] = p
 		}
 	}
@@ -76,8 +79,8 @@ func (e *Evaluator) completeOptions() {
 
 // perSeries is for functions that look at their further arguments only when there is a series:
 // without one, even a bad argument is not an error.
-func perSeries(f func(*call) ([]*Series, error)) func(*call) ([]*Series, error) {
-	return func(c *call) ([]*Series, error) {
+func perSeries(f func(*call) ([]*series.Series, error)) func(*call) ([]*series.Series, error) {
+	return func(c *call) ([]*series.Series, error) {
 		if len(c.series("seriesList")) == 0 {
 			return nil, nil
 		}
@@ -87,10 +90,10 @@ func perSeries(f func(*call) ([]*Series, error)) func(*call) ([]*Series, error) 
 
 // apply calls a function on a list of series as a callback does: without validation, in the
 // caller's place.
-func (c *call) apply(name string, args ...any) ([]*Series, error) {
+func (c *call) apply(name string, args ...any) ([]*series.Series, error) {
 	fn, ok := c.scope.ev.functions[name]
 	if !ok {
-		return nil, unknown(crash("Function %q not found", name), name, slices.Collect(maps.Keys(c.scope.ev.functions)))
+		return nil, python.Unknown(python.Crash("Function %q not found", name), name, slices.Collect(maps.Keys(c.scope.ev.functions)))
 	}
 	bound, err := fn.bind(args, nil)
 	if err != nil {
@@ -100,20 +103,20 @@ func (c *call) apply(name string, args ...any) ([]*Series, error) {
 	if err != nil {
 		return nil, err
 	}
-	list, ok := out.([]*Series)
+	list, ok := out.([]*series.Series)
 	if !ok {
-		return nil, crash("%s gives no list of series", name)
+		return nil, python.Crash("%s gives no list of series", name)
 	}
 	return list, nil
 }
 
 // first is list[0], which Python refuses for an empty list.
-func first(list []*Series, err error) (*Series, error) {
+func first(list []*series.Series, err error) (*series.Series, error) {
 	if err != nil {
 		return nil, err
 	}
 	if len(list) == 0 {
-		return nil, crash("no series where one is needed")
+		return nil, python.Crash("no series where one is needed")
 	}
 	return list[0], nil
 }

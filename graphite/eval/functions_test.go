@@ -15,6 +15,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/tsdbridge/tsdbridge/graphite/expr"
+	"github.com/tsdbridge/tsdbridge/graphite/python"
+	"github.com/tsdbridge/tsdbridge/graphite/series"
 )
 
 // shownFunction is an entry of graphite-web's /functions, without description and module.
@@ -112,7 +114,7 @@ func TestEveryFunctionIsDescribed(t *testing.T) {
 
 // TestEvalChangesNoValues checks that no recorded target changes the series of the source.
 func TestEvalChangesNoValues(t *testing.T) {
-	shared := &sharing{memory: readFeed(t), kept: map[fetchKey][]*Series{}}
+	shared := &sharing{memory: readFeed(t), kept: map[fetchKey][]*series.Series{}}
 	e := New()
 	for _, c := range readCases(t, "testdata/render.jsonl.gz") {
 		form, err := c.form()
@@ -131,7 +133,7 @@ func TestEvalChangesNoValues(t *testing.T) {
 			t.Fatal(err)
 		}
 		for i, s := range list {
-			same := func(a, b float64) bool { return a == b || IsNone(a) && IsNone(b) }
+			same := func(a, b float64) bool { return a == b || python.IsNone(a) && python.IsNone(b) }
 			if !slices.EqualFunc(s.Values, fresh[0][i].Values, same) || s.Name != fresh[0][i].Name {
 				t.Errorf("%s was changed by a target", s.Name)
 			}
@@ -142,11 +144,11 @@ func TestEvalChangesNoValues(t *testing.T) {
 // sharing returns the same series for the same fetch, as a source with a cache may.
 type sharing struct {
 	*memory
-	kept map[fetchKey][]*Series
+	kept map[fetchKey][]*series.Series
 }
 
-func (s *sharing) Fetch(ctx context.Context, list []Fetch) ([][]*Series, error) {
-	out := make([][]*Series, len(list))
+func (s *sharing) Fetch(ctx context.Context, list []Fetch) ([][]*series.Series, error) {
+	out := make([][]*series.Series, len(list))
 	for i, f := range list {
 		if f.Tags != nil {
 			got, err := s.memory.Fetch(ctx, list[i:i+1])
@@ -207,7 +209,7 @@ func FuzzEval(f *testing.F) {
 		if err != nil {
 			return
 		}
-		if err := Consolidate(list, 3); err != nil {
+		if err := series.Consolidate(list, 3); err != nil {
 			return
 		}
 		for _, s := range list {

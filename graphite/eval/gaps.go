@@ -1,6 +1,11 @@
 package eval
 
-import "slices"
+import (
+	"slices"
+
+	"github.com/tsdbridge/tsdbridge/graphite/python"
+	"github.com/tsdbridge/tsdbridge/graphite/series"
+)
 
 // gapFamily returns the functions about nulls.
 func gapFamily() []Function {
@@ -38,14 +43,14 @@ func gapFamily() []Function {
 // fails at the first gap.
 func (c *call) withinLimit(gap int) bool { return gap > 0 && float64(gap) <= c.float("limit") }
 
-func keepLastValue(c *call) ([]*Series, error) {
+func keepLastValue(c *call) ([]*series.Series, error) {
 	list := c.series("seriesList")
 	for s := range c.over(list) {
-		s.wrap("keepLastValue(" + s.Name + ")")
+		s.Wrap("keepLastValue(" + s.Name + ")")
 		values := slices.Clone(s.Values)
-		gap, before := 0, None()
+		gap, before := 0, python.None()
 		fill := func(end int) {
-			if c.withinLimit(gap) && !IsNone(before) {
+			if c.withinLimit(gap) && !python.IsNone(before) {
 				for i := end - gap; i < end; i++ {
 					values[i] = before
 				}
@@ -53,7 +58,7 @@ func keepLastValue(c *call) ([]*Series, error) {
 			gap = 0
 		}
 		for i, v := range s.Values {
-			if IsNone(v) {
+			if python.IsNone(v) {
 				gap++
 				continue
 			}
@@ -67,20 +72,20 @@ func keepLastValue(c *call) ([]*Series, error) {
 }
 
 // interpolate does not count a null in the first slot, so that a gap there is never filled.
-func interpolate(c *call) ([]*Series, error) {
+func interpolate(c *call) ([]*series.Series, error) {
 	list := c.series("seriesList")
 	for s := range c.over(list) {
-		s.wrap("interpolate(" + s.Name + ")")
-		s.ints = false
+		s.Wrap("interpolate(" + s.Name + ")")
+		s.Ints = false
 		values := slices.Clone(s.Values)
 		gap := 0
 		for i := 1; i < len(values); i++ {
-			if IsNone(values[i]) {
+			if python.IsNone(values[i]) {
 				gap++
 				continue
 			}
 			before := values[i-gap-1]
-			if gap > 0 && !IsNone(before) && c.withinLimit(gap) {
+			if gap > 0 && !python.IsNone(before) && c.withinLimit(gap) {
 				for j := i - gap; j < i; j++ {
 					values[j] = before + float64(j-(i-gap-1))*(values[i]-before)/float64(gap+1)
 				}
@@ -92,7 +97,7 @@ func interpolate(c *call) ([]*Series, error) {
 	return list, nil
 }
 
-func transformNull(c *call) ([]*Series, error) {
+func transformNull(c *call) ([]*series.Series, error) {
 	list, value := c.series("seriesList"), c.float("default")
 	defaults, err := c.nullDefaults(value)
 	if err != nil {
@@ -103,16 +108,16 @@ func transformNull(c *call) ([]*Series, error) {
 		suffix = ",referenceSeries"
 	}
 	for s := range c.over(list) {
-		s.Tags["transformNull"] = text(c.value("default"))
+		s.Tags["transformNull"] = python.Text(c.value("default"))
 		if suffix != "" {
 			s.Tags["referenceSeries"] = "1"
 		}
-		s.wrap("transformNull(" + s.Name + "," + general(value) + suffix + ")")
+		s.Wrap("transformNull(" + s.Name + "," + python.General(value) + suffix + ")")
 		filled := fillNulls(s.Values, defaults, value)
 		// graphite-web appends the new values and takes as many off the front: of more values the
 		// last stay.
 		s.Values = filled[len(filled)-len(s.Values):]
-		s.ints = false
+		s.Ints = false
 	}
 	return list, nil
 }
@@ -124,10 +129,10 @@ func (c *call) nullDefaults(value float64) ([]float64, error) {
 		return nil, nil
 	}
 	return c.perRow(c.series("referenceSeries"), func(row []float64) float64 {
-		if countPresent(row) > 0 {
+		if series.CountPresent(row) > 0 {
 			return value
 		}
-		return None()
+		return python.None()
 	})
 }
 
@@ -136,7 +141,7 @@ func fillNulls(values, defaults []float64, value float64) []float64 {
 	for i := range out {
 		out[i] = at(values, i)
 		switch {
-		case !IsNone(out[i]):
+		case !python.IsNone(out[i]):
 		case len(defaults) > 0:
 			out[i] = at(defaults, i)
 		default:
@@ -146,76 +151,76 @@ func fillNulls(values, defaults []float64, value float64) []float64 {
 	return out
 }
 
-func isNonNull(c *call) ([]*Series, error) {
+func isNonNull(c *call) ([]*series.Series, error) {
 	list := c.series("seriesList")
 	for s := range c.over(list) {
 		s.Tags["isNonNull"] = "1"
-		s.wrap("isNonNull(" + s.Name + ")")
-		c.replace(s, func(v float64) float64 { return toNumber(!IsNone(v)) })
-		s.ints = true
+		s.Wrap("isNonNull(" + s.Name + ")")
+		c.replace(s, func(v float64) float64 { return toNumber(!python.IsNone(v)) })
+		s.Ints = true
 	}
 	return list, nil
 }
 
-func changed(c *call) ([]*Series, error) {
+func changed(c *call) ([]*series.Series, error) {
 	list := c.series("seriesList")
 	for s := range c.over(list) {
-		s.wrap("changed(" + s.Name + ")")
-		before := None()
+		s.Wrap("changed(" + s.Name + ")")
+		before := python.None()
 		c.replace(s, func(v float64) float64 {
 			switch {
-			case IsNone(before):
+			case python.IsNone(before):
 				before = v
-			case !IsNone(v) && v != before:
+			case !python.IsNone(v) && v != before:
 				before = v
 				return 1
 			}
 			return 0
 		})
-		s.ints = true
+		s.Ints = true
 	}
 	return list, nil
 }
 
-func delay(c *call) ([]*Series, error) {
+func delay(c *call) ([]*series.Series, error) {
 	list, steps := c.series("seriesList"), c.integer("steps")
-	var out []*Series
+	var out []*series.Series
 	for s := range c.over(list) {
 		n := len(s.Values)
 		nulls := make([]float64, min(max(steps, -steps), int64(n)))
 		for i := range nulls {
-			nulls[i] = None()
+			nulls[i] = python.None()
 		}
 		var values []float64
 		if steps < 0 {
-			low, _ := bounds(-steps, int64(n), n)
+			low, _ := python.Bounds(-steps, int64(n), n)
 			values = append(slices.Clone(s.Values[low:]), nulls...)
 		} else {
-			_, high := bounds(0, -steps, n) // 0 steps leave no value: Python's list[:-0].
+			_, high := python.Bounds(0, -steps, n) // 0 steps leave no value: Python's list[:-0].
 			values = append(nulls, s.Values[:high]...)
 		}
-		s.Tags["delay"] = text(steps)
-		d := s.derive("delay("+s.Name+","+text(steps)+")", values)
-		d.ints = s.ints
+		s.Tags["delay"] = python.Text(steps)
+		d := s.Derive("delay("+s.Name+","+python.Text(steps)+")", values)
+		d.Ints = s.Ints
 		out = append(out, d)
 	}
 	return out, nil
 }
 
-func removeEmptySeries(c *call) ([]*Series, error) {
+func removeEmptySeries(c *call) ([]*series.Series, error) {
 	factor := 0.0
 	if c.has("xFilesFactor") {
 		factor = c.float("xFilesFactor")
 	}
-	return slices.DeleteFunc(c.series("seriesList"), func(s *Series) bool {
-		return !enough(countPresent(s.Values), len(s.Values), factor)
+	return slices.DeleteFunc(c.series("seriesList"), func(s *series.Series) bool {
+		return !series.Enough(series.CountPresent(s.Values), len(s.Values), factor)
 	}), nil
 }
 
-func compressPeriodicGaps(c *call) ([]*Series, error) {
-	var out []*Series
+func compressPeriodicGaps(c *call) ([]*series.Series, error) {
+	var out []*series.Series
 	for s := range c.over(c.series("seriesList")) {
-		s.wrap("compressPeriodicGaps(" + s.Name + ")")
+		s.Wrap("compressPeriodicGaps(" + s.Name + ")")
 		compressed, err := c.compress(s)
 		if err != nil {
 			return nil, err
@@ -228,10 +233,10 @@ func compressPeriodicGaps(c *call) ([]*Series, error) {
 // compress guesses the distance of points from the first two that are not 0 (one in the first slot
 // does not count) and a third that stands alone where they predict it. Without a guess the series
 // stays.
-func (c *call) compress(s *Series) (*Series, error) {
+func (c *call) compress(s *series.Series) (*series.Series, error) {
 	firstSeen, secondSeen := 0, 0
 	for i, v := range s.Values {
-		if IsNone(v) || v == 0 {
+		if python.IsNone(v) || v == 0 {
 			continue
 		}
 		if firstSeen > 0 {
@@ -245,7 +250,7 @@ func (c *call) compress(s *Series) (*Series, error) {
 	if guess <= 1 || third > len(s.Values)-2 {
 		return s, nil
 	}
-	if v := s.Values[third]; IsNone(v) || v == 0 || !IsNone(s.Values[third-1]) || !IsNone(s.Values[third+1]) {
+	if v := s.Values[third]; python.IsNone(v) || v == 0 || !python.IsNone(s.Values[third-1]) || !python.IsNone(s.Values[third+1]) {
 		return s, nil
 	}
 	interval := int64(guess) * s.Step

@@ -4,6 +4,10 @@ import (
 	"math"
 	"math/rand/v2"
 	"strings"
+
+	"github.com/tsdbridge/tsdbridge/graphite/python"
+	"github.com/tsdbridge/tsdbridge/graphite/series"
+	"github.com/tsdbridge/tsdbridge/graphite/timespec"
 )
 
 // generatorFamily returns the functions that make series from nothing but the time, and from
@@ -36,17 +40,17 @@ func generatorFamily() []Function {
 
 // generate makes a series over the window with f's value for each slot's time, as the window's
 // clock shows it.
-func (c *call) generate(start, end int64, f func(at int64) float64) ([]*Series, error) {
+func (c *call) generate(start, end int64, f func(at int64) float64) ([]*series.Series, error) {
 	name, seconds, w := c.string("name"), c.float("step"), c.scope.window
 	if c.err != nil {
 		return nil, nil
 	}
 	step := int64(min(max(seconds, 0), math.MaxInt32))
 	if float64(step) != seconds { // graphite-web takes parts of a second, too
-		return nil, crash("a step of %v is no whole number of seconds", seconds)
+		return nil, python.Crash("a step of %v is no whole number of seconds", seconds)
 	}
 	if step <= 0 || (w.until-w.from)/step > maxMade {
-		return nil, crash("a step of %d does not fit", step)
+		return nil, python.Crash("a step of %d does not fit", step)
 	}
 	if !c.reserve(8 * max(0, (w.until-w.from)/step+1)) {
 		return nil, c.err
@@ -56,20 +60,20 @@ func (c *call) generate(start, end int64, f func(at int64) float64) ([]*Series, 
 	for at := w.from; at < w.until; at += step {
 		values = append(values, f(first+at-w.from))
 	}
-	return []*Series{c.create(name, start, end, step, values)}, nil
+	return []*series.Series{c.create(name, start, end, step, values)}, nil
 }
 
-func timeFunction(c *call) ([]*Series, error) {
+func timeFunction(c *call) ([]*series.Series, error) {
 	w := c.scope.window
 	return c.generate(c.wallFrom(w), c.wallUntil(w), func(at int64) float64 { return float64(at) })
 }
 
-func sinFunction(c *call) ([]*Series, error) {
+func sinFunction(c *call) ([]*series.Series, error) {
 	amplitude, w := c.float("amplitude"), c.scope.window
 	return c.generate(w.from, w.until, func(at int64) float64 { return math.Sin(float64(at)) * amplitude })
 }
 
-func randomWalk(c *call) ([]*Series, error) {
+func randomWalk(c *call) ([]*series.Series, error) {
 	w, at := c.scope.window, 0.0
 	return c.generate(w.from, w.until, func(int64) float64 {
 		v := at
@@ -78,29 +82,29 @@ func randomWalk(c *call) ([]*Series, error) {
 	})
 }
 
-func identity(c *call) ([]*Series, error) {
-	name, w := text(c.value("name")), c.scope.window
-	if (w.until-w.from)/int64(minute) > maxMade {
-		return nil, invalid("more than %d points", maxMade)
+func identity(c *call) ([]*series.Series, error) {
+	name, w := python.Text(c.value("name")), c.scope.window
+	if (w.until-w.from)/int64(timespec.Minute) > maxMade {
+		return nil, python.Invalid("more than %d points", maxMade)
 	}
-	if !c.reserve(8 * max(0, (w.until-w.from)/int64(minute)+1)) {
+	if !c.reserve(8 * max(0, (w.until-w.from)/int64(timespec.Minute)+1)) {
 		return nil, c.err
 	}
-	values := make([]float64, 0, max(0, (w.until-w.from)/int64(minute)+1))
-	for at := w.from; at < w.until; at += int64(minute) {
+	values := make([]float64, 0, max(0, (w.until-w.from)/int64(timespec.Minute)+1))
+	for at := w.from; at < w.until; at += int64(timespec.Minute) {
 		values = append(values, float64(at))
 	}
-	s := c.create(name, w.from, w.until, int64(minute), values)
-	s.PathExpression, s.ints = `identity("`+name+`")`, true
-	return []*Series{s}, nil
+	s := c.create(name, w.from, w.until, int64(timespec.Minute), values)
+	s.PathExpression, s.Ints = `identity("`+name+`")`, true
+	return []*series.Series{s}, nil
 }
 
 // events counts in slots of one second. An event at the very end has no slot: it is left out, where
 // graphite-web fails.
-func events(c *call) ([]*Series, error) {
+func events(c *call) ([]*series.Series, error) {
 	tags := []string{}
 	for _, v := range c.rest("tags") {
-		tags = append(tags, text(v))
+		tags = append(tags, python.Text(v))
 	}
 	name := `events("` + strings.Join(tags, `", "`) + `")`
 	if len(tags) == 1 && tags[0] == "*" {
@@ -108,14 +112,14 @@ func events(c *call) ([]*Series, error) {
 	}
 	w := c.scope.window
 	if w.until-w.from > maxMade {
-		return nil, invalid("more than %d points", maxMade)
+		return nil, python.Invalid("more than %d points", maxMade)
 	}
 	if !c.reserve(8 * (w.until - w.from)) {
 		return nil, c.err
 	}
 	values := make([]float64, w.until-w.from)
 	for i := range values {
-		values[i] = None()
+		values[i] = python.None()
 	}
 	times, err := c.eventTimes(tags)
 	if err != nil {
@@ -126,14 +130,14 @@ func events(c *call) ([]*Series, error) {
 		if i < 0 || i >= int64(len(values)) {
 			continue
 		}
-		if IsNone(values[i]) {
+		if python.IsNone(values[i]) {
 			values[i] = 0
 		}
 		values[i]++
 	}
 	s := c.create(name, w.from, w.until, 1, values)
-	s.ConsolidationFunc, s.ints = "sum", true
-	return []*Series{s}, nil
+	s.ConsolidationFunc, s.Ints = "sum", true
+	return []*series.Series{s}, nil
 }
 
 func (c *call) eventTimes(tags []string) ([]int64, error) {

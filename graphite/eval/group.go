@@ -5,6 +5,8 @@ import (
 	"strings"
 
 	"github.com/tsdbridge/tsdbridge/graphite/expr"
+	"github.com/tsdbridge/tsdbridge/graphite/python"
+	"github.com/tsdbridge/tsdbridge/graphite/series"
 )
 
 // groupFamily returns the functions that group series by nodes or tags.
@@ -14,16 +16,16 @@ func groupFamily() []Function {
 	list := []Function{{
 		Name: "group", Group: "Combine", Signature: "*seriesLists", Params: []Param{opt("seriesLists", typeSeriesList).many()},
 		Doc:  "Makes one list of several.",
-		call: func(c *call) ([]*Series, error) { return flatten(c.seriesLists()), nil },
+		call: func(c *call) ([]*series.Series, error) { return flatten(c.seriesLists()), nil },
 	}, {
 		Name: "groupByNode", Group: "Combine", Signature: "seriesList, nodeNum, callback='average'",
 		Doc:    "Joins the series that have a node or a tag in common.",
 		Params: []Param{seriesParam("seriesList"), need("nodeNum", typeNodeOrTag), with("callback", typeAggOrSeriesFunc, "average")},
-		call:   perSeries(func(c *call) ([]*Series, error) { return groupByNodes(c, []any{c.value("nodeNum")}) }),
+		call:   perSeries(func(c *call) ([]*series.Series, error) { return groupByNodes(c, []any{c.value("nodeNum")}) }),
 	}, {
 		Name: "groupByNodes", Group: "Combine", Signature: "seriesList, callback, *nodes", Params: []Param{seriesParam("seriesList"), callback, nodes},
 		Doc:  "Joins the series that have several nodes or tags in common.",
-		call: perSeries(func(c *call) ([]*Series, error) { return groupByNodes(c, c.rest("nodes")) }),
+		call: perSeries(func(c *call) ([]*series.Series, error) { return groupByNodes(c, c.rest("nodes")) }),
 	}, {
 		Name: "groupByTags", Group: "Combine", Signature: "seriesList, callback, *tags", call: groupByTags,
 		Doc:    "Joins the series that have tags in common.",
@@ -55,24 +57,24 @@ func groupFamily() []Function {
 }
 
 // callback joins a group with a function of that name, or else an aggregator.
-func (c *call) callback(name string) func([]*Series) ([]*Series, error) {
-	return func(list []*Series) ([]*Series, error) {
+func (c *call) callback(name string) func([]*series.Series) ([]*series.Series, error) {
+	return func(list []*series.Series) ([]*series.Series, error) {
 		if _, ok := c.scope.ev.functions[name]; ok {
 			return c.apply(name, list)
 		}
-		return c.join([][]*Series{list}, name, nil)
+		return c.join([][]*series.Series{list}, name, nil)
 	}
 }
 
-func groupByNodes(c *call, nodes []any) ([]*Series, error) {
-	groups := c.groupBy(c.series("seriesList"), func(s *Series) string { return c.nodeKey(s, nodes) })
+func groupByNodes(c *call, nodes []any) ([]*series.Series, error) {
+	groups := c.groupBy(c.series("seriesList"), func(s *series.Series) string { return c.nodeKey(s, nodes) })
 	return c.joinGroups(groups, c.callback(c.string("callback")))
 }
 
-func groupByTags(c *call) ([]*Series, error) {
+func groupByTags(c *call) ([]*series.Series, error) {
 	list := c.series("seriesList")
 	if len(c.rest("tags")) == 0 {
-		return nil, invalid("groupByTags(): no tags specified")
+		return nil, python.Invalid("groupByTags(): no tags specified")
 	}
 	if len(list) == 0 {
 		return nil, nil
@@ -82,7 +84,7 @@ func groupByTags(c *call) ([]*Series, error) {
 	for _, v := range c.rest("tags") {
 		tag, ok := v.(string)
 		if !ok {
-			return nil, crash("%s is no tag", text(v))
+			return nil, python.Crash("%s is no tag", python.Text(v))
 		}
 		tags = append(tags, tag)
 	}
@@ -93,8 +95,8 @@ func groupByTags(c *call) ([]*Series, error) {
 	}
 	for s := range c.over(out) {
 		s.PathExpression = s.Name
-		if s.Tags, err = ParseTags(s.Name); err != nil {
-			return nil, crash("%s", err)
+		if s.Tags, err = series.ParseTags(s.Name); err != nil {
+			return nil, python.Crash("%s", err)
 		}
 	}
 	return out, nil
@@ -102,20 +104,20 @@ func groupByTags(c *call) ([]*Series, error) {
 
 // tagKey makes a tagged name of the tags grouped by. Its metric is the name that all series share,
 // else the callback; grouped by name it is each series' own.
-func tagKey(c *call, list []*Series, callback string, tags []string) func(*Series) string {
+func tagKey(c *call, list []*series.Series, callback string, tags []string) func(*series.Series) string {
 	byName := slices.Contains(tags, "name")
 	common := callback
-	names := c.groupBy(list, func(s *Series) string {
+	names := c.groupBy(list, func(s *series.Series) string {
 		name, ok := s.Tags["name"]
 		if !ok {
-			c.fail(crash("a series has no tag name"))
+			c.fail(python.Crash("a series has no tag name"))
 		}
 		return name
 	})
 	if len(names) == 1 {
 		common = names[0].key
 	}
-	return func(s *Series) string {
+	return func(s *series.Series) string {
 		metric := common
 		if byName {
 			metric = s.Tags["name"]
@@ -136,18 +138,18 @@ func tagKey(c *call, list []*Series, callback string, tags []string) func(*Serie
 	}
 }
 
-func mapSeries(c *call) ([][]*Series, error) {
-	var out [][]*Series
-	for _, g := range c.groupBy(c.series("seriesList"), func(s *Series) string { return c.nodeKey(s, c.rest("mapNodes")) }) {
+func mapSeries(c *call) ([][]*series.Series, error) {
+	var out [][]*series.Series
+	for _, g := range c.groupBy(c.series("seriesList"), func(s *series.Series) string { return c.nodeKey(s, c.rest("mapNodes")) }) {
 		out = append(out, g.list)
 	}
 	return out, nil
 }
 
-func reduceSeries(c *call) ([]*Series, error) {
-	lists, ok := c.value("seriesLists").([][]*Series)
+func reduceSeries(c *call) ([]*series.Series, error) {
+	lists, ok := c.value("seriesLists").([][]*series.Series)
 	if !ok {
-		return nil, crash("seriesLists is no list of lists; use mapSeries")
+		return nil, python.Crash("seriesLists is no list of lists; use mapSeries")
 	}
 	function, at, matchers := c.string("reduceFunction"), c.integer("reduceNode"), c.rest("reduceMatchers")
 	if c.err != nil {
@@ -157,13 +159,13 @@ func reduceSeries(c *call) ([]*Series, error) {
 	if err != nil {
 		return nil, err
 	}
-	return c.joinGroups(groups, func(list []*Series) ([]*Series, error) {
+	return c.joinGroups(groups, func(list []*series.Series) ([]*series.Series, error) {
 		args := make([]any, len(list))
 		for i, s := range list {
 			if s == nil {
-				return nil, crash("no series matches %s", text(matchers[i]))
+				return nil, python.Crash("no series matches %s", python.Text(matchers[i]))
 			}
-			args[i] = []*Series{s}
+			args[i] = []*series.Series{s}
 		}
 		return c.apply(function, args...)
 	})
@@ -171,50 +173,50 @@ func reduceSeries(c *call) ([]*Series, error) {
 
 // reduceGroups groups series by the nodes before the one that a matcher names; each group has a
 // place for each matcher.
-func (c *call) reduceGroups(list []*Series, function string, at int64, matchers []any) ([]keyed, error) {
+func (c *call) reduceGroups(list []*series.Series, function string, at int64, matchers []any) ([]keyed, error) {
 	var groups []keyed
 	index := map[string]int{}
 	for s := range c.over(list) {
 		nodes := strings.Split(s.Name, ".")
 		c.tick(len(nodes) + len(matchers))
-		node, ok := item(nodes, at)
+		node, ok := python.Item(nodes, at)
 		if !ok {
-			return nil, crash("%s has no node %d", s.Name, at)
+			return nil, python.Crash("%s has no node %d", s.Name, at)
 		}
 		m := slices.IndexFunc(matchers, func(v any) bool { return equal(v, node) })
 		if m < 0 {
 			continue
 		}
-		_, high := bounds(0, at, len(nodes))
+		_, high := python.Bounds(0, at, len(nodes))
 		key := c.joined([]string{strings.Join(nodes[:high], "."), "reduce", function}, ".")
 		i, ok := index[key]
 		if !ok {
-			if !c.reserve(seriesBytes + 8*int64(len(matchers))) {
+			if !c.reserve(series.Bytes + 8*int64(len(matchers))) {
 				return nil, c.err
 			}
 			i = len(groups)
-			index[key], groups = i, append(groups, keyed{key, make([]*Series, len(matchers))})
+			index[key], groups = i, append(groups, keyed{key, make([]*series.Series, len(matchers))})
 		}
 		groups[i].list[m] = s
 	}
 	return groups, nil
 }
 
-func applyByNode(c *call) ([]*Series, error) {
+func applyByNode(c *call) ([]*series.Series, error) {
 	list, at, template := c.series("seriesList"), c.integer("nodeNum"), c.string("templateFunction")
 	if c.err != nil || strings.TrimSpace(template) == "" { // a target that is empty has no series
 		return nil, nil
 	}
-	prefixes := c.groupBy(list, func(s *Series) string {
+	prefixes := c.groupBy(list, func(s *series.Series) string {
 		nodes := strings.Split(s.Name, ".")
-		_, high := bounds(0, at+1, len(nodes))
+		_, high := python.Bounds(0, at+1, len(nodes))
 		return strings.Join(nodes[:high], ".")
 	})
 	slices.SortFunc(prefixes, func(a, b keyed) int { return strings.Compare(a.key, b.key) })
-	var out []*Series
+	var out []*series.Series
 	for _, p := range prefixes {
 		if replacedBytes(template, "%", p.key) > expr.MaxTarget {
-			return nil, invalid("the template makes a target of more than %d bytes", expr.MaxTarget)
+			return nil, python.Invalid("the template makes a target of more than %d bytes", expr.MaxTarget)
 		}
 		made, err := c.evaluateText(strings.ReplaceAll(template, "%", p.key))
 		if err != nil {

@@ -1,5 +1,11 @@
 package eval
 
+import (
+	"github.com/tsdbridge/tsdbridge/graphite/python"
+	"github.com/tsdbridge/tsdbridge/graphite/series"
+	"github.com/tsdbridge/tsdbridge/graphite/timespec"
+)
+
 // hitcountFamily is hitcount alone.
 func hitcountFamily() []Function {
 	return []Function{{
@@ -11,7 +17,7 @@ func hitcountFamily() []Function {
 	}}
 }
 
-func hitcount(c *call) ([]*Series, error) {
+func hitcount(c *call) ([]*series.Series, error) {
 	list := c.series("seriesList")
 	windows, err := hitcountWindows(c)
 	if err != nil || c.err != nil {
@@ -25,14 +31,14 @@ func hitcount(c *call) ([]*Series, error) {
 		}
 		for s := range c.over(list) {
 			interval := c.interval(list)
-			s.End = s.Start + divide(s.End-s.Start, interval)*interval + interval
+			s.End = s.Start + python.FloorDivide(s.End-s.Start, interval)*interval + interval
 		}
 	}
 	interval := c.interval(list)
 	if c.err != nil {
 		return nil, nil
 	}
-	var out []*Series
+	var out []*series.Series
 	for s := range c.over(list) {
 		shown := c.string("intervalString")
 		start, values, err := c.hits(s, interval)
@@ -40,7 +46,7 @@ func hitcount(c *call) ([]*Series, error) {
 			return nil, err
 		}
 		s.Tags["hitcount"] = shown
-		d := s.derive("hitcount("+s.Name+`, "`+shown+`"`+suffix+")", values)
+		d := s.Derive("hitcount("+s.Name+`, "`+shown+`"`+suffix+")", values)
 		d.Start, d.Step = start, interval
 		out = append(out, d)
 	}
@@ -53,9 +59,9 @@ func hitcountWindows(c *call) ([]window, error) {
 		return nil, nil
 	}
 	interval, w := c.offset("intervalString"), c.scope.window
-	for _, u := range [...]unit{day, hour, minute} {
+	for _, u := range [...]timespec.Unit{timespec.Day, timespec.Hour, timespec.Minute} {
 		if interval >= int64(u) {
-			w.from -= modulo(w.from+w.fromOffset, int64(u))
+			w.from -= python.Modulo(w.from+w.fromOffset, int64(u))
 			break
 		}
 	}
@@ -64,20 +70,20 @@ func hitcountWindows(c *call) ([]window, error) {
 
 // hits spreads each value over the buckets that its slot touches. Buckets end where the series
 // does.
-func (c *call) hits(s *Series, interval int64) (int64, []float64, error) {
-	n := -divide(s.Start-s.End, interval)
+func (c *call) hits(s *series.Series, interval int64) (int64, []float64, error) {
+	n := -python.FloorDivide(s.Start-s.End, interval)
 	if n > maxMade {
-		return 0, nil, invalid("more than %d points", maxMade)
+		return 0, nil, python.Invalid("more than %d points", maxMade)
 	}
 	if !c.reserve(8 * max(n, 0)) {
 		return 0, nil, c.err
 	}
 	b := &buckets{start: s.End - n*interval, interval: interval, values: make([]float64, max(n, 0))}
 	for i := range b.values {
-		b.values[i] = None()
+		b.values[i] = python.None()
 	}
 	for i, v := range s.Values {
-		if IsNone(v) {
+		if python.IsNone(v) {
 			continue
 		}
 		from := s.Start + int64(i)*s.Step
@@ -98,14 +104,14 @@ type buckets struct {
 
 // spread adds the hits of a rate between two times.
 func (b *buckets) spread(v float64, from, to int64) error {
-	first, firstRest := divide(from-b.start, b.interval), modulo(from-b.start, b.interval)
-	last, lastRest := divide(to-b.start, b.interval), modulo(to-b.start, b.interval)
+	first, firstRest := python.FloorDivide(from-b.start, b.interval), python.Modulo(from-b.start, b.interval)
+	last, lastRest := python.FloorDivide(to-b.start, b.interval), python.Modulo(to-b.start, b.interval)
 	n := int64(len(b.values))
 	if last >= n {
 		last, lastRest = n-1, b.interval
 	}
 	if first >= n || last < -n {
-		return crash("a point lies behind the end of its series")
+		return python.Crash("a point lies behind the end of its series")
 	}
 	if first == last {
 		if first >= 0 {
@@ -133,7 +139,7 @@ func (b *buckets) add(i int64, hits float64) {
 	if i < 0 || i >= int64(len(b.values)) {
 		return
 	}
-	if IsNone(b.values[i]) {
+	if python.IsNone(b.values[i]) {
 		b.values[i] = 0
 	}
 	b.values[i] += float64(hits)

@@ -3,6 +3,9 @@ package eval
 import (
 	"math"
 	"strings"
+
+	"github.com/tsdbridge/tsdbridge/graphite/python"
+	"github.com/tsdbridge/tsdbridge/graphite/series"
 )
 
 // holtWintersFamily returns the seasonal forecasts. They read the bootstrap interval before the
@@ -17,7 +20,7 @@ func holtWintersFamily() []Function {
 	}}
 	for _, f := range [...]struct {
 		name, doc string
-		call      func(*call) ([]*Series, error)
+		call      func(*call) ([]*series.Series, error)
 	}{
 		{"holtWintersAberration", "Draws how far values are outside of the confidence bands.", holtWintersAberration},
 		{"holtWintersConfidenceArea", "Fills the area between the confidence bands.", holtWintersConfidenceArea},
@@ -42,13 +45,13 @@ type analysis struct {
 }
 
 // analyze uses graphite-web's constants: 0.1 for level and season, 0.0035 for the trend.
-func (c *call) analyze(s *Series, season int64) (analysis, error) {
+func (c *call) analyze(s *series.Series, season int64) (analysis, error) {
 	if s.Step <= 0 {
-		return analysis{}, crash("a series has no step")
+		return analysis{}, python.Crash("a series has no step")
 	}
-	h := &holtWinters{season: divide(season, s.Step), next: None()}
-	if h.season <= 1 && countPresent(s.Values) > 0 {
-		return analysis{}, crash("seasonality is shorter than two steps")
+	h := &holtWinters{season: python.FloorDivide(season, s.Step), next: python.None()}
+	if h.season <= 1 && series.CountPresent(s.Values) > 0 {
+		return analysis{}, python.Crash("seasonality is shorter than two steps")
 	}
 	// Five lists, which grow to up to twice their length.
 	giveBack, err := c.scope.borrow(2 * 8 * 5 * int64(len(s.Values)))
@@ -75,15 +78,15 @@ type holtWinters struct {
 
 func (h *holtWinters) add(i int, actual float64) {
 	const alpha, beta, gamma = 0.1, 0.0035, 0.1
-	if IsNone(actual) {
-		h.push(None(), 0, 0, h.next, 0)
-		h.next = None()
+	if python.IsNone(actual) {
+		h.push(python.None(), 0, 0, h.next, 0)
+		h.next = python.None()
 		return
 	}
 	intercept, slope, prediction := actual, 0.0, actual
 	if i > 0 {
 		slope, prediction = h.slopes[i-1], h.next
-		if before := h.intercepts[i-1]; !IsNone(before) {
+		if before := h.intercepts[i-1]; !python.IsNone(before) {
 			intercept = before
 		}
 	}
@@ -92,7 +95,7 @@ func (h *holtWinters) add(i int, actual float64) {
 	trend := float64(beta*(level-intercept)) + float64((1-beta)*slope)
 	seasonal := float64(gamma*(actual-level)) + float64((1-gamma)*season)
 	expected := prediction
-	if IsNone(expected) {
+	if python.IsNone(expected) {
 		expected = 0
 	}
 	deviation := float64(gamma*math.Abs(actual-expected)) + float64((1-gamma)*before(h.deviations, int64(i)-h.season))
@@ -119,7 +122,7 @@ func before(values []float64, i int64) float64 {
 
 // bootstrapped computes the argument from the bootstrap interval on and analyzes each series. skip
 // is the number of slots before the graph.
-func (c *call) bootstrapped(f func(s *Series, a analysis, seconds int64, skip int)) error {
+func (c *call) bootstrapped(f func(s *series.Series, a analysis, seconds int64, skip int)) error {
 	seconds, season := c.offset("bootstrapInterval"), c.offset("seasonality")
 	if c.err != nil {
 		return nil
@@ -134,25 +137,25 @@ func (c *call) bootstrapped(f func(s *Series, a analysis, seconds int64, skip in
 			return err
 		}
 		s.Tags["holtWintersForecast"], s.Tags["holtWintersDeviation"] = "1", "1"
-		skip, _ := bounds(divide(seconds, s.Step), 0, len(s.Values))
+		skip, _ := python.Bounds(python.FloorDivide(seconds, s.Step), 0, len(s.Values))
 		f(s, a, seconds, skip)
 	}
 	return nil
 }
 
-func holtWintersForecast(c *call) ([]*Series, error) {
-	var out []*Series
-	err := c.bootstrapped(func(s *Series, a analysis, seconds int64, skip int) {
-		f := s.derive("holtWintersForecast("+s.Name+")", a.predictions[skip:])
+func holtWintersForecast(c *call) ([]*series.Series, error) {
+	var out []*series.Series
+	err := c.bootstrapped(func(s *series.Series, a analysis, seconds int64, skip int) {
+		f := s.Derive("holtWintersForecast("+s.Name+")", a.predictions[skip:])
 		f.Start, f.ConsolidationFunc = s.Start+seconds, "average"
 		out = append(out, f)
 	})
 	return out, err
 }
 
-func holtWintersConfidenceBands(c *call) ([]*Series, error) {
-	var out []*Series
-	err := c.bootstrapped(func(s *Series, a analysis, seconds int64, skip int) {
+func holtWintersConfidenceBands(c *call) ([]*series.Series, error) {
+	var out []*series.Series
+	err := c.bootstrapped(func(s *series.Series, a analysis, seconds int64, skip int) {
 		delta := c.float("delta")
 		forecast, deviation := a.predictions[skip:], a.deviations[skip:]
 		s.Tags["holtWintersConfidenceUpper"], s.Tags["holtWintersConfidenceLower"] = "1", "1"
@@ -163,11 +166,11 @@ func holtWintersConfidenceBands(c *call) ([]*Series, error) {
 			values := make([]float64, len(forecast))
 			for i, v := range forecast {
 				values[i] = v
-				if !IsNone(v) {
+				if !python.IsNone(v) {
 					values[i] = v + float64(band.sign*(delta*deviation[i]))
 				}
 			}
-			b := s.derive("holtWintersConfidence"+band.name+"("+s.Name+")", values)
+			b := s.Derive("holtWintersConfidence"+band.name+"("+s.Name+")", values)
 			b.Start, b.ConsolidationFunc, b.PathExpression = s.Start+seconds, "average", s.PathExpression
 			out = append(out, b)
 		}
@@ -175,30 +178,30 @@ func holtWintersConfidenceBands(c *call) ([]*Series, error) {
 	return out, err
 }
 
-func holtWintersAberration(c *call) ([]*Series, error) {
+func holtWintersAberration(c *call) ([]*series.Series, error) {
 	bands, err := holtWintersConfidenceBands(c)
 	if err != nil || c.err != nil {
 		return nil, err
 	}
-	byName := map[string]*Series{}
+	byName := map[string]*series.Series{}
 	for _, b := range bands {
 		byName[b.Name] = b
 	}
-	var out []*Series
+	var out []*series.Series
 	for s := range c.over(c.series("seriesList")) {
 		lower, upper := byName["holtWintersConfidenceLower("+s.Name+")"], byName["holtWintersConfidenceUpper("+s.Name+")"]
 		if lower == nil || upper == nil {
-			return nil, crash("no confidence bands for %s", s.Name)
+			return nil, python.Crash("no confidence bands for %s", s.Name)
 		}
 		values := make([]float64, len(s.Values))
 		for i, v := range s.Values {
-			if !IsNone(v) && i >= len(lower.Values) {
-				return nil, crash("the confidence bands of %s are too short", s.Name)
+			if !python.IsNone(v) && i >= len(lower.Values) {
+				return nil, python.Crash("the confidence bands of %s are too short", s.Name)
 			}
 			values[i] = outside(v, at(lower.Values, i), at(upper.Values, i))
 		}
 		s.Tags["holtWintersAberration"] = "1"
-		a := s.derive("holtWintersAberration("+s.Name+")", values)
+		a := s.Derive("holtWintersAberration("+s.Name+")", values)
 		a.ConsolidationFunc = "average"
 		out = append(out, a)
 	}
@@ -209,17 +212,17 @@ func holtWintersAberration(c *call) ([]*Series, error) {
 // for nulls.
 func outside(v, lower, upper float64) float64 {
 	switch {
-	case IsNone(v):
+	case python.IsNone(v):
 		return 0
-	case !IsNone(upper) && v > upper:
+	case !python.IsNone(upper) && v > upper:
 		return v - upper
-	case !IsNone(lower) && v < lower:
+	case !python.IsNone(lower) && v < lower:
 		return v - lower
 	}
 	return 0
 }
 
-func holtWintersConfidenceArea(c *call) ([]*Series, error) {
+func holtWintersConfidenceArea(c *call) ([]*series.Series, error) {
 	bands, err := holtWintersConfidenceBands(c)
 	if err != nil || c.err != nil {
 		return nil, err
@@ -230,7 +233,7 @@ func holtWintersConfidenceArea(c *call) ([]*Series, error) {
 	for s := range c.over(bands) {
 		delete(s.Tags, "areaBetween")
 		s.Tags["holtWintersConfidenceArea"] = "1"
-		s.wrap(strings.ReplaceAll(s.Name, "areaBetween", "holtWintersConfidenceArea"))
+		s.Wrap(strings.ReplaceAll(s.Name, "areaBetween", "holtWintersConfidenceArea"))
 	}
 	return bands, nil
 }

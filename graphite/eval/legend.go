@@ -6,12 +6,15 @@ import (
 	"strconv"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/tsdbridge/tsdbridge/graphite/python"
+	"github.com/tsdbridge/tsdbridge/graphite/series"
 )
 
 // legendFamily returns the functions that put values into names.
 func legendFamily() []Function {
-	types := anys(aggregatorNames())
-	for _, name := range aggregatorNames() {
+	types := anys(series.AggregatorNames())
+	for _, name := range series.AggregatorNames() {
 		types = append(types, name+"Series")
 	}
 	return []Function{{
@@ -25,10 +28,10 @@ func legendFamily() []Function {
 	}}
 }
 
-func legendValue(c *call) ([]*Series, error) {
+func legendValue(c *call) ([]*series.Series, error) {
 	list, types := c.series("seriesList"), c.rest("valueTypes")
 	if len(types) == 0 {
-		return nil, crash("legendValue needs a value type")
+		return nil, python.Crash("legendValue needs a value type")
 	}
 	system, _ := types[len(types)-1].(string)
 	if system == "si" || system == "binary" {
@@ -38,7 +41,7 @@ func legendValue(c *call) ([]*Series, error) {
 	}
 	for _, t := range types {
 		for s := range c.over(list) {
-			name := text(t)
+			name := python.Text(t)
 			if system == "" {
 				c.rename(s, s.Name+" ("+name+": "+legendText(s, name)+")")
 				continue
@@ -49,32 +52,24 @@ func legendValue(c *call) ([]*Series, error) {
 	return list, nil
 }
 
-func legendText(s *Series, function string) string {
-	agg, err := findAggregator(function, function)
+func legendText(s *series.Series, function string) string {
+	agg, err := series.FindAggregator(function, function)
 	if err != nil {
 		return "(?)"
 	}
-	return valueText(agg.of(s.Values), agg.intsOfValue(s))
+	return python.ValueText(agg.Of(s.Values), agg.IntsOfValue(s))
 }
 
-func legendUnits(s *Series, function, system string) string {
-	agg, err := findAggregator(function, function)
+func legendUnits(s *series.Series, function, system string) string {
+	agg, err := series.FindAggregator(function, function)
 	if err != nil {
 		return "(?)"
 	}
-	v := agg.of(s.Values)
-	if IsNone(v) {
+	v := agg.Of(s.Values)
+	if python.IsNone(v) {
 		return "None"
 	}
 	return inUnits(v, system, "")
-}
-
-// intsOfValue: the median of an odd number of integers is one of them.
-func (a aggregator) intsOfValue(s *Series) bool {
-	if a.name == "median" {
-		return s.ints && countPresent(s.Values)%2 == 1
-	}
-	return a.intsOf([]*Series{s})
 }
 
 // inUnits is "%.2f%s" of a number scaled to a prefix, followed by the units.
@@ -102,7 +97,7 @@ func inUnits(v float64, system, units string) string {
 // fixed is "%.2f".
 func fixed(v float64, digits int) string {
 	if math.IsNaN(v) || math.IsInf(v, 0) {
-		return floatText(v)
+		return python.FloatText(v)
 	}
 	return strconv.FormatFloat(v, 'f', digits, 64)
 }
@@ -114,13 +109,13 @@ func leftAligned(s string, width int) string {
 
 // cactiStyle computes widths from values cut to integers, with 3 for 0 and null, and fills with the
 // values as they are; so columns can be narrower than their content.
-func cactiStyle(c *call) ([]*Series, error) {
+func cactiStyle(c *call) ([]*series.Series, error) {
 	list := c.series("seriesList")
 	format, err := c.cactiFormat()
 	if err != nil || c.err != nil {
 		return nil, err
 	}
-	columns := [...]func([]float64) float64{last, present(maximum), present(minimum)}
+	columns := [...]func([]float64) float64{series.Last, series.Present(series.Maximum), series.Present(series.Minimum)}
 	var widths [len(columns)]int
 	nameWidth := 0
 	for s := range c.over(list) {
@@ -128,9 +123,9 @@ func cactiStyle(c *call) ([]*Series, error) {
 		for i, of := range columns {
 			v := of(s.Values)
 			if math.IsInf(v, 0) {
-				return nil, crash("cannot convert float infinity to integer")
+				return nil, python.Crash("cannot convert float infinity to integer")
 			}
-			if v = math.Trunc(v); IsNone(of(s.Values)) || of(s.Values) == 0 {
+			if v = math.Trunc(v); python.IsNone(of(s.Values)) || of(s.Values) == 0 {
 				v = 3
 			}
 			widths[i] = max(widths[i], utf8.RuneCountInString(format(v+0))+3)
@@ -140,7 +135,7 @@ func cactiStyle(c *call) ([]*Series, error) {
 		var shown [len(columns)]string
 		for i, of := range columns {
 			shown[i] = "nan"
-			if v := of(s.Values); !IsNone(v) {
+			if v := of(s.Values); !python.IsNone(v) {
 				shown[i] = format(v)
 			}
 			shown[i] = leftAligned(shown[i], widths[i])
@@ -153,7 +148,7 @@ func cactiStyle(c *call) ([]*Series, error) {
 func (c *call) cactiFormat() (func(float64) string, error) {
 	units := ""
 	if c.truth("units") {
-		units = text(c.value("units"))
+		units = python.Text(c.value("units"))
 	}
 	if !c.truth("system") {
 		return func(v float64) string {
@@ -165,7 +160,7 @@ func (c *call) cactiFormat() (func(float64) string, error) {
 	}
 	system := c.string("system")
 	if system != "si" && system != "binary" {
-		return nil, crash("unknown unit system %q", system)
+		return nil, python.Crash("unknown unit system %q", system)
 	}
 	return func(v float64) string { return inUnits(v, system, units) }, nil
 }

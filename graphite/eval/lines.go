@@ -1,13 +1,19 @@
 package eval
 
-import "slices"
+import (
+	"slices"
+
+	"github.com/tsdbridge/tsdbridge/graphite/python"
+	"github.com/tsdbridge/tsdbridge/graphite/series"
+	"github.com/tsdbridge/tsdbridge/graphite/timespec"
+)
 
 // lineFamily returns the functions that draw straight lines.
 func lineFamily() []Function {
 	label, colour := opt("label", typeString), opt("color", typeString)
 	return []Function{{
 		Name: "constantLine", Group: "Special", Signature: "value", Params: []Param{need("value", typeFloat)}, Doc: "Draws a horizontal line.",
-		call: func(c *call) ([]*Series, error) { return []*Series{c.constant(c.value("value"))}, nil },
+		call: func(c *call) ([]*series.Series, error) { return []*series.Series{c.constant(c.value("value"))}, nil },
 	}, {
 		Name: "threshold", Group: "Graph", Signature: "value, label=None, color=None", Params: []Param{need("value", typeFloat), label, colour}, call: threshold,
 		Doc: "Draws a horizontal line with a label and a colour.",
@@ -22,74 +28,74 @@ func lineFamily() []Function {
 }
 
 // constant returns a line of three points: at both ends and in the middle.
-func (c *call) constant(value any) *Series {
+func (c *call) constant(value any) *series.Series {
 	v, ok := number(value)
 	if !ok {
-		v = None()
+		v = python.None()
 	}
 	w := c.scope.window
-	shown := text(value)
+	shown := python.Text(value)
 	s := c.create(shown, w.from, w.until, (w.until-w.from)/2, []float64{v, v, v})
 	s.PathExpression = "constantLine(" + shown + ")"
-	_, s.ints = value.(int64)
+	_, s.Ints = value.(int64)
 	return s
 }
 
-func threshold(c *call) ([]*Series, error) {
+func threshold(c *call) ([]*series.Series, error) {
 	s := c.constant(c.value("value"))
 	if c.truth("label") {
-		s.rename(text(c.value("label")))
+		s.Rename(python.Text(c.value("label")))
 	}
 	if c.truth("color") {
-		s.setOption("color", c.value("color"))
+		s.SetOption("color", c.value("color"))
 	}
-	return []*Series{s}, nil
+	return []*series.Series{s}, nil
 }
 
-func verticalLine(c *call) ([]*Series, error) {
+func verticalLine(c *call) ([]*series.Series, error) {
 	if _, isNumber := number(c.value("ts")); isNumber || !c.has("ts") {
-		return nil, crash("ts is not a string")
+		return nil, python.Crash("ts is not a string")
 	}
-	t, err := ParseTime(c.string("ts"), c.scope.request.zone(), c.scope.request.clock())
+	t, err := timespec.ParseTime(c.string("ts"), c.scope.request.zone(), c.scope.request.clock())
 	if err != nil {
-		return nil, crash("%s", err)
+		return nil, python.Crash("%s", err)
 	}
 	ts, w := t.Unix(), c.scope.window
 	if ts < w.from {
-		return nil, invalid("verticalLine(): timestamp %d exists before start of range", ts)
+		return nil, python.Invalid("verticalLine(): timestamp %d exists before start of range", ts)
 	}
 	if ts > w.until {
-		return nil, invalid("verticalLine(): timestamp %d exists after end of range", ts)
+		return nil, python.Invalid("verticalLine(): timestamp %d exists after end of range", ts)
 	}
-	s := c.create(text(c.value("label")), ts, ts, 1, []float64{1, 1})
+	s := c.create(python.Text(c.value("label")), ts, ts, 1, []float64{1, 1})
 	s.Unnamed = !c.has("label")
-	s.setOption("drawAsInfinite", true)
+	s.SetOption("drawAsInfinite", true)
 	if c.truth("color") {
-		s.setOption("color", c.value("color"))
+		s.SetOption("color", c.value("color"))
 	}
-	return []*Series{s}, nil
+	return []*series.Series{s}, nil
 }
 
-func aggregateLine(c *call) ([]*Series, error) {
+func aggregateLine(c *call) ([]*series.Series, error) {
 	list, agg := c.series("seriesList"), c.aggregator("func")
 	if c.err != nil {
 		return nil, nil
 	}
-	var out []*Series
+	var out []*series.Series
 	for s := range c.over(list) {
-		v := agg.of(s.Values)
+		v := agg.Of(s.Values)
 		name := "aggregateLine(" + s.Name + ", None)"
-		if !IsNone(v) {
-			name = "aggregateLine(" + s.Name + ", " + general(v) + ")"
+		if !python.IsNone(v) {
+			name = "aggregateLine(" + s.Name + ", " + python.General(v) + ")"
 		}
-		var line *Series
+		var line *series.Series
 		if c.truth("keepStep") {
-			line = s.derive(name, slices.Repeat([]float64{v}, len(s.Values)))
+			line = s.Derive(name, slices.Repeat([]float64{v}, len(s.Values)))
 		} else {
-			line = c.constant(pythonValue(v, agg.intsOfValue(s)))
-			line.wrap(name)
+			line = c.constant(pythonValue(v, agg.IntsOfValue(s)))
+			line.Wrap(name)
 		}
-		line.ints = agg.intsOfValue(s)
+		line.Ints = agg.IntsOfValue(s)
 		out = append(out, line)
 	}
 	return out, nil
@@ -98,7 +104,7 @@ func aggregateLine(c *call) ([]*Series, error) {
 // pythonValue returns a value as an argument: nil, int64 or float64.
 func pythonValue(v float64, ints bool) any {
 	switch {
-	case IsNone(v):
+	case python.IsNone(v):
 		return nil
 	case ints:
 		return int64(v)

@@ -1,6 +1,11 @@
 package eval
 
-import "math"
+import (
+	"math"
+
+	"github.com/tsdbridge/tsdbridge/graphite/python"
+	"github.com/tsdbridge/tsdbridge/graphite/series"
+)
 
 // mathFamily returns the functions that compute each value from itself.
 func mathFamily() []Function {
@@ -18,7 +23,7 @@ func mathFamily() []Function {
 		Params: []Param{seriesParam("seriesList"), with("base", typeInteger, int64(10))},
 	}, {
 		Name: "logit", Group: "Transform", Signature: "seriesList", Params: one, Doc: "Draws the logit of values between 0 and 1.",
-		call: func(c *call) ([]*Series, error) { return c.each("logit", "logit", logit) },
+		call: func(c *call) ([]*series.Series, error) { return c.each("logit", "logit", logit) },
 	}, {
 		Name: "minMax", Group: "Transform", Signature: "seriesList", Params: one, call: minMax, Doc: "Scales each series to values from 0 to 1.",
 	}, {
@@ -41,80 +46,80 @@ func mathFamily() []Function {
 }
 
 // each wraps every series in the function's name, tags it and replaces its values.
-func (c *call) each(name string, tag any, f func(float64) float64) ([]*Series, error) {
+func (c *call) each(name string, tag any, f func(float64) float64) ([]*series.Series, error) {
 	list := c.series("seriesList")
 	for s := range c.over(list) {
-		s.Tags[name] = text(tag)
-		s.wrap(name + "(" + s.Name + ")")
-		s.ints = false
+		s.Tags[name] = python.Text(tag)
+		s.Wrap(name + "(" + s.Name + ")")
+		s.Ints = false
 		c.change(s, f)
 	}
 	return list, nil
 }
 
-func absolute(c *call) ([]*Series, error) {
+func absolute(c *call) ([]*series.Series, error) {
 	list := c.series("seriesList")
 	for s := range c.over(list) {
 		s.Tags["absolute"] = "1"
-		s.wrap("absolute(" + s.Name + ")")
+		s.Wrap("absolute(" + s.Name + ")")
 		c.change(s, math.Abs)
 	}
 	return list, nil
 }
 
-func add(c *call) ([]*Series, error) {
+func add(c *call) ([]*series.Series, error) {
 	list, constant := c.series("seriesList"), c.float("constant")
-	shown, err := decimalText(constant)
+	shown, err := python.DecimalText(constant)
 	if err != nil {
 		return nil, err
 	}
 	for s := range c.over(list) {
-		s.Tags["add"] = text(c.value("constant"))
-		s.wrap("add(" + s.Name + "," + shown + ")")
-		s.ints = false
+		s.Tags["add"] = python.Text(c.value("constant"))
+		s.Wrap("add(" + s.Name + "," + shown + ")")
+		s.Ints = false
 		c.change(s, func(v float64) float64 { return v + constant })
 	}
 	return list, nil
 }
 
 // exponential fails on overflow, as Python's exp does.
-func exponential(c *call) ([]*Series, error) {
+func exponential(c *call) ([]*series.Series, error) {
 	return c.each("exp", "e", func(v float64) float64 { return c.exp(v) })
 }
 
 func (c *call) exp(v float64) float64 {
 	e := math.Exp(v)
 	if math.IsInf(e, 0) && !math.IsInf(v, 0) {
-		c.fail(crash("math range error"))
+		c.fail(python.Crash("math range error"))
 	}
 	return e
 }
 
-func sigmoid(c *call) ([]*Series, error) {
+func sigmoid(c *call) ([]*series.Series, error) {
 	return c.each("sigmoid", "sigmoid", func(v float64) float64 { return 1 / (1 + c.exp(-v)) })
 }
 
 func logit(v float64) float64 {
 	odds := v / (1 - v)
 	if v == 1 || odds <= 0 {
-		return None()
+		return python.None()
 	}
 	return naturalLog(odds)
 }
 
-func logarithm(c *call) ([]*Series, error) {
-	var out []*Series
-	shown := text(c.value("base"))
+func logarithm(c *call) ([]*series.Series, error) {
+	var out []*series.Series
+	shown := python.Text(c.value("base"))
 	for s := range c.over(c.series("seriesList")) {
 		values := make([]float64, len(s.Values))
 		for i, v := range s.Values {
-			values[i] = None()
+			values[i] = python.None()
 			if v > 0 {
 				values[i] = naturalLog(v) / c.logOfBase()
 			}
 		}
 		s.Tags["log"] = shown
-		out = append(out, s.derive("log("+s.Name+", "+shown+")", values))
+		out = append(out, s.Derive("log("+s.Name+", "+shown+")", values))
 	}
 	return out, nil
 }
@@ -135,20 +140,20 @@ func (c *call) logOfBase() float64 {
 	case 10:
 		return math.Ln10
 	case 1:
-		c.fail(crash("float division by zero"))
+		c.fail(python.Crash("float division by zero"))
 	}
 	if base <= 0 {
-		c.fail(crash("math domain error"))
+		c.fail(python.Crash("math domain error"))
 	}
 	return naturalLog(base)
 }
 
-func minMax(c *call) ([]*Series, error) {
+func minMax(c *call) ([]*series.Series, error) {
 	list := c.series("seriesList")
 	for s := range c.over(list) {
-		low, high := present(minimum)(s.Values), present(maximum)(s.Values)
-		s.wrap("minMax(" + s.Name + ")")
-		s.ints = false
+		low, high := series.Present(series.Minimum)(s.Values), series.Present(series.Maximum)(s.Values)
+		s.Wrap("minMax(" + s.Name + ")")
+		s.Ints = false
 		c.change(s, func(v float64) float64 {
 			if high == low {
 				return 0
@@ -159,68 +164,68 @@ func minMax(c *call) ([]*Series, error) {
 	return list, nil
 }
 
-func offset(c *call) ([]*Series, error) {
+func offset(c *call) ([]*series.Series, error) {
 	list, factor := c.series("seriesList"), c.float("factor")
 	for s := range c.over(list) {
-		s.Tags["offset"] = text(c.value("factor"))
-		s.wrap("offset(" + s.Name + "," + general(factor) + ")")
-		s.ints = false
+		s.Tags["offset"] = python.Text(c.value("factor"))
+		s.Wrap("offset(" + s.Name + "," + python.General(factor) + ")")
+		s.Ints = false
 		c.change(s, func(v float64) float64 { return v + factor })
 	}
 	return list, nil
 }
 
-func offsetToZero(c *call) ([]*Series, error) {
+func offsetToZero(c *call) ([]*series.Series, error) {
 	list := c.series("seriesList")
 	for s := range c.over(list) {
-		low := present(minimum)(s.Values)
-		s.Tags["offsetToZero"] = valueText(low, s.ints)
-		s.wrap("offsetToZero(" + s.Name + ")")
+		low := series.Present(series.Minimum)(s.Values)
+		s.Tags["offsetToZero"] = python.ValueText(low, s.Ints)
+		s.Wrap("offsetToZero(" + s.Name + ")")
 		c.change(s, func(v float64) float64 { return v - low })
 	}
 	return list, nil
 }
 
-func round(c *call) ([]*Series, error) {
+func round(c *call) ([]*series.Series, error) {
 	list, digits, shown := c.series("seriesList"), int64(0), ""
 	if c.has("precision") {
 		digits = c.integer("precision")
-		shown = "," + general(float64(digits))
+		shown = "," + python.General(float64(digits))
 	}
 	for s := range c.over(list) {
-		s.Tags["round"] = text(digits)
-		s.wrap("round(" + s.Name + shown + ")")
-		c.change(s, func(v float64) float64 { return roundTo(v, int(min(max(digits, -400), 400))) })
+		s.Tags["round"] = python.Text(digits)
+		s.Wrap("round(" + s.Name + shown + ")")
+		c.change(s, func(v float64) float64 { return python.Round(v, int(min(max(digits, -400), 400))) })
 	}
 	return list, nil
 }
 
-func scale(c *call) ([]*Series, error) {
+func scale(c *call) ([]*series.Series, error) {
 	list, factor := c.series("seriesList"), c.float("factor")
 	for s := range c.over(list) {
-		s.Tags["scale"] = text(c.value("factor"))
-		s.wrap("scale(" + s.Name + "," + general(factor) + ")")
-		s.ints = false
+		s.Tags["scale"] = python.Text(c.value("factor"))
+		s.Wrap("scale(" + s.Name + "," + python.General(factor) + ")")
+		s.Ints = false
 		c.change(s, func(v float64) float64 { return v * factor })
 	}
 	return list, nil
 }
 
-func scaleToSeconds(c *call) ([]*Series, error) {
+func scaleToSeconds(c *call) ([]*series.Series, error) {
 	list, seconds := c.series("seriesList"), c.float("seconds")
-	shown, err := decimalText(seconds)
+	shown, err := python.DecimalText(seconds)
 	if err != nil {
 		return nil, err
 	}
 	for s := range c.over(list) {
 		if s.Step == 0 {
-			return nil, crash("a series has no step")
+			return nil, python.Crash("a series has no step")
 		}
-		s.Tags["scaleToSeconds"] = text(c.value("seconds"))
-		s.wrap("scaleToSeconds(" + s.Name + "," + shown + ")")
-		s.ints = false
+		s.Tags["scaleToSeconds"] = python.Text(c.value("seconds"))
+		s.Wrap("scaleToSeconds(" + s.Name + "," + shown + ")")
+		s.Ints = false
 		factor := seconds / float64(s.Step)
-		c.change(s, func(v float64) float64 { return roundTo(v*factor, 6) })
+		c.change(s, func(v float64) float64 { return python.Round(v*factor, 6) })
 	}
 	return list, nil
 }

@@ -3,6 +3,10 @@ package eval
 import (
 	"slices"
 	"strings"
+
+	"github.com/tsdbridge/tsdbridge/graphite/python"
+	"github.com/tsdbridge/tsdbridge/graphite/series"
+	"github.com/tsdbridge/tsdbridge/graphite/timespec"
 )
 
 // movingFamily returns the functions over a window that moves along. They read as much before the
@@ -13,7 +17,7 @@ func movingFamily() []Function {
 		Name: "movingWindow", Group: "Calculate", Signature: "seriesList, windowSize, func='average', xFilesFactor=None", windows: previewWindows,
 		Doc:    "Draws an aggregate of the values in a moving window.",
 		Params: []Param{seriesParam("seriesList"), size, with("func", typeAggFunc, "average"), opt("xFilesFactor", typeFloat)},
-		call:   perSeries(func(c *call) ([]*Series, error) { return c.moving(c.string("func")) }),
+		call:   perSeries(func(c *call) ([]*series.Series, error) { return c.moving(c.string("func")) }),
 	}, {
 		Name: "exponentialMovingAverage", Group: "Calculate", Signature: "seriesList, windowSize", call: exponentialMovingAverage, windows: previewWindows,
 		Doc: "Draws an average in which older values count exponentially less.", Params: []Param{seriesParam("seriesList"), size},
@@ -28,7 +32,7 @@ func movingFamily() []Function {
 		list = append(list, Function{
 			Name: f.name, Group: "Calculate", Signature: "seriesList, windowSize, xFilesFactor=None", Doc: f.doc, windows: previewWindows,
 			Params: []Param{seriesParam("seriesList"), size, opt("xFilesFactor", typeFloat)},
-			call:   func(c *call) ([]*Series, error) { return c.moving(f.aggregator) },
+			call:   func(c *call) ([]*series.Series, error) { return c.moving(f.aggregator) },
 		})
 	}
 	return list
@@ -52,8 +56,8 @@ type preview struct {
 	quoted  string // As it stands in names.
 }
 
-func (c *call) preview(list []*Series) preview {
-	shown := text(c.value("windowSize"))
+func (c *call) preview(list []*series.Series) preview {
+	shown := python.Text(c.value("windowSize"))
 	if _, ok := c.value("windowSize").(string); ok {
 		seconds := c.offset("windowSize")
 		return preview{max(seconds, -seconds), 0, shown, `"` + shown + `"`}
@@ -62,33 +66,33 @@ func (c *call) preview(list []*Series) preview {
 	for s := range c.over(list) {
 		step = max(step, s.Step)
 	}
-	if step > 0 && max(points, -points) > maxOffset/step {
-		c.fail(crash("a window of %d points is too long", points))
+	if step > 0 && max(points, -points) > timespec.MaxOffset/step {
+		c.fail(python.Crash("a window of %d points is too long", points))
 		points = 0
 	}
 	return preview{step * points, points, shown, shown}
 }
 
 // in returns the window's length in points of a series.
-func (p preview) in(s *Series) int64 {
+func (p preview) in(s *series.Series) int64 {
 	if p.shown != p.quoted {
-		return divide(p.seconds, max(s.Step, 1))
+		return python.FloorDivide(p.seconds, max(s.Step, 1))
 	}
 	return p.points
 }
 
 // widened computes the argument from so much earlier on.
-func (c *call) widened(seconds int64) ([]*Series, error) {
+func (c *call) widened(seconds int64) ([]*series.Series, error) {
 	return c.evaluate(c.scope.window.moved(-seconds, 0))
 }
 
-func (c *call) moving(name string) ([]*Series, error) {
+func (c *call) moving(name string) ([]*series.Series, error) {
 	list := c.series("seriesList")
 	if len(list) == 0 || c.err != nil {
 		return nil, nil
 	}
 	p := c.preview(list)
-	agg, err := findAggregator(name, name)
+	agg, err := series.FindAggregator(name, name)
 	if err != nil || c.err != nil {
 		return nil, err
 	}
@@ -96,15 +100,15 @@ func (c *call) moving(name string) ([]*Series, error) {
 		return nil, err
 	}
 	tag := "moving" + strings.ToUpper(name[:1]) + strings.ToLower(name[1:])
-	var out []*Series
+	var out []*series.Series
 	for s := range c.over(list) {
 		factor := s.XFilesFactor
 		if c.has("xFilesFactor") {
 			factor = c.float("xFilesFactor")
 		}
 		s.Tags[tag] = p.shown
-		m := s.derive(tag+"("+s.Name+","+p.quoted+")", c.movingValues(s.Values, p.in(s), agg, factor))
-		m.Start, m.ints = s.Start+p.seconds, agg.intsOf([]*Series{s})
+		m := s.Derive(tag+"("+s.Name+","+p.quoted+")", c.movingValues(s.Values, p.in(s), agg, factor))
+		m.Start, m.Ints = s.Start+p.seconds, agg.IntsOf([]*series.Series{s})
 		out = append(out, m)
 	}
 	return out, nil
@@ -112,13 +116,13 @@ func (c *call) moving(name string) ([]*Series, error) {
 
 // movingValues begins with the window that ends in the point after the first whole one. Only
 // windows with nulls are copied, and none with a slider; how many nulls there are is counted along.
-func (c *call) movingValues(values []float64, points int64, agg aggregator, factor float64) []float64 {
+func (c *call) movingValues(values []float64, points int64, agg series.Aggregator, factor float64) []float64 {
 	n := int64(len(values))
 	out := make([]float64, 0, max(0, n-points))
 	scratch := make([]float64, 0, max(0, min(points, n)))
 	slide, nulls, work := c.slider(values, points, agg), 0, int(points)
 	add := func(i int64) {
-		if IsNone(values[i]) {
+		if python.IsNone(values[i]) {
 			nulls++
 		} else if slide != nil {
 			slide.add(int(i))
@@ -132,11 +136,11 @@ func (c *call) movingValues(values []float64, points int64, agg aggregator, fact
 	}
 	for i := points + 1; i <= n; i++ {
 		if points <= 0 {
-			out = append(out, None())
+			out = append(out, python.None())
 			continue
 		}
 		window := values[i-points : i]
-		if left := i - points - 1; IsNone(values[left]) {
+		if left := i - points - 1; python.IsNone(values[left]) {
 			nulls--
 		} else if slide != nil {
 			slide.drop(int(left))
@@ -145,29 +149,29 @@ func (c *call) movingValues(values []float64, points int64, agg aggregator, fact
 		if !c.tick(work) {
 			break
 		}
-		if !enough(int(points)-nulls, int(points), factor) {
-			out = append(out, None())
+		if !series.Enough(int(points)-nulls, int(points), factor) {
+			out = append(out, python.None())
 			continue
 		}
 		if slide != nil && nulls < int(points) {
 			out = append(out, slide.value())
 			continue
 		}
-		if nulls > 0 || agg.name == "median" {
-			scratch = appendPresent(scratch[:0], window)
+		if nulls > 0 || agg.Name == "median" {
+			scratch = series.AppendPresent(scratch[:0], window)
 			window = scratch
 		}
-		if agg.name == "median" {
+		if agg.Name == "median" {
 			slices.Sort(window)
-			out = append(out, middleOf(window))
+			out = append(out, series.MiddleOf(window))
 			continue
 		}
-		out = append(out, agg.of(window))
+		out = append(out, agg.Of(window))
 	}
 	return out
 }
 
-func exponentialMovingAverage(c *call) ([]*Series, error) {
+func exponentialMovingAverage(c *call) ([]*series.Series, error) {
 	list := c.series("seriesList")
 	if len(list) == 0 || c.err != nil {
 		return nil, nil
@@ -177,34 +181,34 @@ func exponentialMovingAverage(c *call) ([]*Series, error) {
 	if p.shown != p.quoted {
 		weight = 2 / float64(p.seconds+1)
 	} else if p.points == -1 {
-		return nil, crash("float division by zero")
+		return nil, python.Crash("float division by zero")
 	}
 	list, err := c.widened(p.seconds)
 	if err != nil {
 		return nil, err
 	}
-	var out []*Series
+	var out []*series.Series
 	for s := range c.over(list) {
 		s.Tags["exponentialMovingAverage"] = p.shown
 		points := p.in(s)
-		_, high := bounds(0, points, len(s.Values))
-		ema := average(s.Values[:high])
-		if IsNone(ema) {
+		_, high := python.Bounds(0, points, len(s.Values))
+		ema := series.Average(s.Values[:high])
+		if python.IsNone(ema) {
 			ema = 0
 		}
-		values := []float64{roundTo(ema, 6)}
+		values := []float64{python.Round(ema, 6)}
 		for i := points; i < int64(len(s.Values)); i++ {
-			v, ok := item(s.Values, i)
+			v, ok := python.Item(s.Values, i)
 			if !ok {
-				return nil, crash("a window of %d points is too long", points)
+				return nil, python.Crash("a window of %d points is too long", points)
 			}
-			if !IsNone(v) {
+			if !python.IsNone(v) {
 				ema = float64(weight*v) + float64((1-weight)*ema)
-				v = roundTo(ema, 6)
+				v = python.Round(ema, 6)
 			}
 			values = append(values, v)
 		}
-		m := s.derive("exponentialMovingAverage("+s.Name+","+p.quoted+")", slices.Clip(values))
+		m := s.Derive("exponentialMovingAverage("+s.Name+","+p.quoted+")", slices.Clip(values))
 		m.Start = s.Start + p.seconds
 		out = append(out, m)
 	}

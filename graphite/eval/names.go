@@ -1,6 +1,10 @@
 package eval
 
-import "strings"
+import (
+	"strings"
+
+	"github.com/tsdbridge/tsdbridge/graphite/python"
+)
 
 // The length of a made name is a product: of the length of an argument and the series, of the nodes
 // that are asked for and their lengths. So its memory is taken before it is made.
@@ -49,7 +53,7 @@ func (c *call) key(parts []string, separator string) string {
 // fits reports whether a name may have so many bytes. If not, the function fails.
 func (c *call) fits(bytes int) bool {
 	if bytes > mostName {
-		c.fail(invalid("a name of more than %d bytes", mostName))
+		c.fail(python.Invalid("a name of more than %d bytes", mostName))
 	}
 	return c.err == nil
 }

@@ -7,15 +7,16 @@ import (
 	"testing"
 
 	"github.com/tsdbridge/tsdbridge/graphite/expr"
+	"github.com/tsdbridge/tsdbridge/graphite/series"
 	"github.com/tsdbridge/tsdbridge/internal/budget"
 )
 
 // longHosts returns some series whose names have long nodes.
-func longHosts(series, node int) wide {
+func longHosts(count, node int) wide {
 	var w wide
-	for i := range series {
+	for i := range count {
 		name := fmt.Sprintf("servers.%06d%s", i, strings.Repeat("n", node))
-		w = append(w, &Series{Name: name, Start: 60, End: 660, Step: 60, Values: make([]float64, 10)})
+		w = append(w, &series.Series{Name: name, Start: 60, End: 660, Step: 60, Values: make([]float64, 10)})
 	}
 	return w
 }

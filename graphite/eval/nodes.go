@@ -4,19 +4,21 @@ import (
 	"strings"
 
 	"github.com/tsdbridge/tsdbridge/graphite/expr"
+	"github.com/tsdbridge/tsdbridge/graphite/python"
+	"github.com/tsdbridge/tsdbridge/graphite/series"
 )
 
 // nodeKey joins nodes of a series' name and values of its tags: what aliasByNode and the groupBy
 // functions go by. A number is a node of the name without tags, or of the first path in it when the
 // name is a call; all else is a tag, and so is a number beyond the name's nodes.
-func (c *call) nodeKey(s *Series, nodes []any) string {
+func (c *call) nodeKey(s *series.Series, nodes []any) string {
 	path := s.Name
 	if strings.HasSuffix(path, ")") {
 		if p, ok := c.firstPath(path); ok {
 			path = p
 		}
 	} else if path == "" {
-		c.fail(crash("a series has no name"))
+		c.fail(python.Crash("a series has no name"))
 	}
 	path, _, _ = strings.Cut(path, ";")
 	parts := strings.Split(path, ".")
@@ -28,25 +30,25 @@ func (c *call) nodeKey(s *Series, nodes []any) string {
 	return c.key(keys, ".")
 }
 
-func (c *call) nodeOrTag(s *Series, parts []string, n any) string {
+func (c *call) nodeOrTag(s *series.Series, parts []string, n any) string {
 	switch v := n.(type) {
 	case int64:
-		if node, ok := item(parts, v); ok {
+		if node, ok := python.Item(parts, v); ok {
 			return node
 		}
 	case bool:
-		if node, ok := item(parts, int64(toNumber(v))); ok {
+		if node, ok := python.Item(parts, int64(toNumber(v))); ok {
 			return node
 		}
 	case string:
 	case float64:
 		if v == float64(int64(v)) {
-			c.fail(crash("a node must be an integer"))
+			c.fail(python.Crash("a node must be an integer"))
 		}
 	default:
-		c.fail(crash("%s is neither a node nor a tag", text(n)))
+		c.fail(python.Crash("%s is neither a node nor a tag", python.Text(n)))
 	}
-	return s.Tags[text(n)]
+	return s.Tags[python.Text(n)]
 }
 
 // firstPath finds the first path expression in a name that is a call.
@@ -64,7 +66,7 @@ func (c *call) firstPath(name string) (string, bool) {
 			n = v.Base
 		case *expr.Call:
 			if len(v.Args) == 0 {
-				c.fail(crash("%s has no path", name))
+				c.fail(python.Crash("%s has no path", name))
 				return "", false
 			}
 			n = v.Args[0]

@@ -5,6 +5,8 @@ import (
 	"strings"
 
 	"github.com/tsdbridge/tsdbridge/graphite/expr"
+	"github.com/tsdbridge/tsdbridge/graphite/python"
+	"github.com/tsdbridge/tsdbridge/graphite/series"
 )
 
 // patternFamily returns the functions that choose series by name.
@@ -12,10 +14,10 @@ func patternFamily() []Function {
 	pattern := []Param{seriesParam("seriesList"), need("pattern", typeString)}
 	return []Function{{
 		Name: "grep", Group: "Filter Series", Signature: "seriesList, pattern", Params: pattern, Doc: "Keeps the series whose name matches.",
-		call: func(c *call) ([]*Series, error) { return c.matching(true) },
+		call: func(c *call) ([]*series.Series, error) { return c.matching(true) },
 	}, {
 		Name: "exclude", Group: "Filter Series", Signature: "seriesList, pattern", Params: pattern, Doc: "Leaves out the series whose name matches.",
-		call: func(c *call) ([]*Series, error) { return c.matching(false) },
+		call: func(c *call) ([]*series.Series, error) { return c.matching(false) },
 	}, {
 		Name: "unique", Group: "Filter Series", Signature: "*seriesLists", Params: []Param{seriesParam("seriesLists").many()}, call: unique,
 		Doc: "Leaves out series whose name was there before.",
@@ -29,13 +31,13 @@ func patternFamily() []Function {
 	}}
 }
 
-func (c *call) matching(want bool) ([]*Series, error) {
+func (c *call) matching(want bool) ([]*series.Series, error) {
 	re := c.regexp("pattern")
-	var out []*Series
+	var out []*series.Series
 	for s := range c.over(c.series("seriesList")) {
 		ok, err := re.Search(s.Name)
 		if err != nil {
-			return nil, crash("%s", err)
+			return nil, python.Crash("%s", err)
 		}
 		if ok == want {
 			out = append(out, s)
@@ -44,9 +46,9 @@ func (c *call) matching(want bool) ([]*Series, error) {
 	return out, nil
 }
 
-func unique(c *call) ([]*Series, error) {
+func unique(c *call) ([]*series.Series, error) {
 	seen := map[string]bool{}
-	var out []*Series
+	var out []*series.Series
 	for s := range c.over(flatten(c.seriesLists())) {
 		if !seen[s.Name] {
 			seen[s.Name] = true
@@ -56,7 +58,7 @@ func unique(c *call) ([]*Series, error) {
 	return out, nil
 }
 
-func fallbackSeries(c *call) ([]*Series, error) {
+func fallbackSeries(c *call) ([]*series.Series, error) {
 	if list := c.series("seriesList"); len(list) > 0 {
 		return list, nil
 	}
@@ -64,21 +66,21 @@ func fallbackSeries(c *call) ([]*Series, error) {
 }
 
 // useSeriesAbove cannot compare nulls in graphite-web, so a series with one fails.
-func useSeriesAbove(c *call) ([]*Series, error) {
+func useSeriesAbove(c *call) ([]*series.Series, error) {
 	list, value, re, replace := c.series("seriesList"), c.float("value"), c.regexp("search"), c.string("replace")
 	var names []string
 	bytes := 0
 	for s := range c.over(list) {
 		name, err := re.Sub(replace, s.Name)
 		if err != nil {
-			return nil, crash("%s", err)
+			return nil, python.Crash("%s", err)
 		}
-		if len(s.Values) == 0 || countPresent(s.Values) < len(s.Values) {
-			return nil, crash("a null cannot be compared with %s", general(value))
+		if len(s.Values) == 0 || series.CountPresent(s.Values) < len(s.Values) {
+			return nil, python.Crash("a null cannot be compared with %s", python.General(value))
 		}
-		if maximum(s.Values) > value {
+		if series.Maximum(s.Values) > value {
 			if bytes += len(name) + 1; bytes > expr.MaxTarget {
-				return nil, invalid("the names make a target of more than %d bytes", expr.MaxTarget)
+				return nil, python.Invalid("the names make a target of more than %d bytes", expr.MaxTarget)
 			}
 			names = append(names, name)
 		}
@@ -87,5 +89,5 @@ func useSeriesAbove(c *call) ([]*Series, error) {
 		return nil, nil
 	}
 	out, err := c.evaluateText("group(" + strings.Join(names, ",") + ")")
-	return slices.DeleteFunc(out, func(s *Series) bool { return len(s.Values) == 0 }), err
+	return slices.DeleteFunc(out, func(s *series.Series) bool { return len(s.Values) == 0 }), err
 }

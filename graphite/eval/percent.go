@@ -1,5 +1,10 @@
 package eval
 
+import (
+	"github.com/tsdbridge/tsdbridge/graphite/python"
+	"github.com/tsdbridge/tsdbridge/graphite/series"
+)
+
 // percentFamily returns the functions that draw parts of a whole.
 func percentFamily() []Function {
 	list := []Function{{
@@ -17,9 +22,9 @@ func percentFamily() []Function {
 	return list
 }
 
-func asPercent(c *call) ([]*Series, error) {
+func asPercent(c *call) ([]*series.Series, error) {
 	list := c.series("seriesList")
-	if _, _, _, ok, err := normalize(list); err != nil || !ok || c.err != nil {
+	if _, _, _, ok, err := series.Normalize(list); err != nil || !ok || c.err != nil {
 		return nil, err
 	}
 	if nodes := c.rest("nodes"); len(nodes) > 0 {
@@ -29,43 +34,43 @@ func asPercent(c *call) ([]*Series, error) {
 	switch t := total.(type) {
 	case nil:
 		return c.percentOfSum(list)
-	case []*Series:
+	case []*series.Series:
 		return c.percentOfSeries(list, t)
-	case [][]*Series:
-		return nil, crash("total is not a list of series")
+	case [][]*series.Series:
+		return nil, python.Crash("total is not a list of series")
 	}
 	n, ok := number(total)
 	if !ok {
-		return nil, crash("total is not a number")
+		return nil, python.Crash("total is not a number")
 	}
 	totals := make([]float64, len(list[0].Values))
 	for i := range totals {
 		totals[i] = n
 	}
-	return c.percentOf(list, totals, text(total))
+	return c.percentOf(list, totals, python.Text(total))
 }
 
-func (c *call) percentOfSum(list []*Series) ([]*Series, error) {
-	totals, err := c.perRow(list, present(sum))
+func (c *call) percentOfSum(list []*series.Series) ([]*series.Series, error) {
+	totals, err := c.perRow(list, series.Present(series.Sum))
 	if err != nil {
 		return nil, err
 	}
 	return c.percentOf(list, totals, c.called("sumSeries", c.pathExpressions(list)))
 }
 
-func (c *call) percentOfSeries(list, total []*Series) ([]*Series, error) {
+func (c *call) percentOfSeries(list, total []*series.Series) ([]*series.Series, error) {
 	switch len(total) {
 	case len(list):
 		return c.percentPairs(list, total)
 	case 1:
 	default:
-		return nil, invalid("asPercent second argument must be missing, a single digit, reference exactly 1 series or " +
+		return nil, python.Invalid("asPercent second argument must be missing, a single digit, reference exactly 1 series or " +
 			"reference the same number of series as the first argument")
 	}
-	if _, _, _, _, err := normalize(append(append([]*Series{}, list...), total...)); err != nil {
+	if _, _, _, _, err := series.Normalize(append(append([]*series.Series{}, list...), total...)); err != nil {
 		return nil, err
 	}
-	totals, err := total[0].iterated()
+	totals, err := total[0].Iteration()
 	if err != nil {
 		return nil, err
 	}
@@ -73,8 +78,8 @@ func (c *call) percentOfSeries(list, total []*Series) ([]*Series, error) {
 }
 
 // percentPairs matches series by the order of their names.
-func (c *call) percentPairs(list, total []*Series) ([]*Series, error) {
-	var out []*Series
+func (c *call) percentPairs(list, total []*series.Series) ([]*series.Series, error) {
+	var out []*series.Series
 	totals := sortedByName(total)
 	for i, s := range sortedByName(list) {
 		p, err := c.percentPair(s, totals[i])
@@ -86,9 +91,9 @@ func (c *call) percentPairs(list, total []*Series) ([]*Series, error) {
 	return out, nil
 }
 
-func (c *call) percentPair(s, total *Series) (*Series, error) {
-	pair := []*Series{s, total}
-	start, end, step, _, err := normalize(pair)
+func (c *call) percentPair(s, total *series.Series) (*series.Series, error) {
+	pair := []*series.Series{s, total}
+	start, end, step, _, err := series.Normalize(pair)
 	if err != nil {
 		return nil, err
 	}
@@ -96,14 +101,14 @@ func (c *call) percentPair(s, total *Series) (*Series, error) {
 	return c.create(c.called("asPercent", s.Name, total.Name), start, end, step, values), err
 }
 
-func percentOfRow(row []float64) float64 { return times(quotient(row[0], row[1]), 100) }
+func percentOfRow(row []float64) float64 { return series.Times(series.Quotient(row[0], row[1]), 100) }
 
 // percentOf keeps the grid of each series, also when it was joined to a coarser one, as
 // graphite-web does.
-func (c *call) percentOf(list []*Series, totals []float64, name string) ([]*Series, error) {
-	var out []*Series
+func (c *call) percentOf(list []*series.Series, totals []float64, name string) ([]*series.Series, error) {
+	var out []*series.Series
 	for s := range c.over(list) {
-		own, err := s.iterated()
+		own, err := s.Iteration()
 		if err != nil {
 			return nil, err
 		}
@@ -121,26 +126,26 @@ func at(values []float64, i int) float64 {
 	if i < len(values) {
 		return values[i]
 	}
-	return None()
+	return python.None()
 }
 
 // percentByNode takes as total of each group the sum of the totals with the same key, or of the
 // group itself.
-func (c *call) percentByNode(list []*Series, nodes []any) ([]*Series, error) {
-	key := func(s *Series) string { return c.nodeKey(s, nodes) }
+func (c *call) percentByNode(list []*series.Series, nodes []any) ([]*series.Series, error) {
+	key := func(s *series.Series) string { return c.nodeKey(s, nodes) }
 	groups := c.groupBy(list, key)
 	totals := groups
 	if c.has("total") {
-		given, ok := c.value("total").([]*Series)
+		given, ok := c.value("total").([]*series.Series)
 		if !ok {
-			return nil, invalid("total must be None or a seriesList")
+			return nil, python.Invalid("total must be None or a seriesList")
 		}
 		totals = c.groupBy(given, key)
 	}
 	if c.err != nil {
 		return nil, nil
 	}
-	p := &percentGroups{call: c, totals: map[string]*Series{}}
+	p := &percentGroups{call: c, totals: map[string]*series.Series{}}
 	for _, g := range totals {
 		if err := p.addTotal(g); err != nil {
 			return nil, err
@@ -153,13 +158,13 @@ func (c *call) percentByNode(list []*Series, nodes []any) ([]*Series, error) {
 // series on it.
 type percentGroups struct {
 	*call
-	totals           map[string]*Series
+	totals           map[string]*series.Series
 	start, end, step int64
 	known            bool
 }
 
-func (p *percentGroups) grid(list []*Series) (err error) {
-	p.start, p.end, p.step, p.known, err = normalize(list)
+func (p *percentGroups) grid(list []*series.Series) (err error) {
+	p.start, p.end, p.step, p.known, err = series.Normalize(list)
 	return err
 }
 
@@ -171,13 +176,13 @@ func (p *percentGroups) addTotal(g keyed) error {
 	if err := p.grid(g.list); err != nil {
 		return err
 	}
-	values, err := p.perRow(g.list, present(sum))
+	values, err := p.perRow(g.list, series.Present(series.Sum))
 	p.totals[g.key] = p.create(p.called("sumSeries", p.pathExpressions(g.list)), p.start, p.end, p.step, values)
 	return err
 }
 
-func (p *percentGroups) compute(groups, totals []keyed) ([]*Series, error) {
-	var out []*Series
+func (p *percentGroups) compute(groups, totals []keyed) ([]*series.Series, error) {
+	var out []*series.Series
 	has := map[string]bool{}
 	for _, g := range groups {
 		has[g.key] = true
@@ -202,60 +207,60 @@ func (p *percentGroups) compute(groups, totals []keyed) ([]*Series, error) {
 	return out, nil
 }
 
-func (p *percentGroups) one(s, total *Series) (*Series, error) {
+func (p *percentGroups) one(s, total *series.Series) (*series.Series, error) {
 	if total == nil {
 		return p.missing(s, p.called("asPercent", s.Name, "MISSING"))
 	}
-	if err := p.grid([]*Series{s, total}); err != nil {
+	if err := p.grid([]*series.Series{s, total}); err != nil {
 		return nil, err
 	}
 	return p.percentPair(s, total)
 }
 
-func (p *percentGroups) missing(s *Series, name string) (*Series, error) {
+func (p *percentGroups) missing(s *series.Series, name string) (*series.Series, error) {
 	if !p.known {
-		return nil, crash("no series has both a value and a total")
+		return nil, python.Crash("no series has both a value and a total")
 	}
-	values, err := s.iterated()
+	values, err := s.Iteration()
 	nulls := make([]float64, len(values))
 	for i := range nulls {
-		nulls[i] = None()
+		nulls[i] = python.None()
 	}
 	return p.create(name, p.start, p.end, p.step, nulls), err
 }
 
-func weightedAverage(c *call) ([]*Series, error) {
+func weightedAverage(c *call) ([]*series.Series, error) {
 	list, weights, nodes := c.series("seriesListAvg"), c.series("seriesListWeight"), c.rest("nodes")
 	if c.err != nil {
 		return nil, nil
 	}
 	if len(list) != len(weights) {
-		return nil, invalid("weightedAverage must receive the same number of series for seriesListAvg and seriesListWeight but received respectively %d and %d", len(list), len(weights))
+		return nil, python.Invalid("weightedAverage must receive the same number of series for seriesListAvg and seriesListWeight but received respectively %d and %d", len(list), len(weights))
 	}
 	products := c.weighted(list, weights, nodes)
 	if len(products) == 0 || c.err != nil {
 		return nil, nil
 	}
-	sums, err := first(c.join([][]*Series{products}, "sum", nil))
+	sums, err := first(c.join([][]*series.Series{products}, "sum", nil))
 	if err != nil {
 		return nil, err
 	}
-	total, err := first(c.join([][]*Series{weights}, "sum", nil))
+	total, err := first(c.join([][]*series.Series{weights}, "sum", nil))
 	if err != nil {
 		return nil, err
 	}
-	values, err := c.perRow([]*Series{sums, total}, func(row []float64) float64 { return quotient(row[0], row[1]) })
+	values, err := c.perRow([]*series.Series{sums, total}, func(row []float64) float64 { return series.Quotient(row[0], row[1]) })
 	name := c.joined([]string{"weightedAverage(", c.sortedPaths(list), ", ", c.sortedPaths(weights), ", ", joinTexts(nodes), ")"}, "")
-	return []*Series{c.create(name, sums.Start, sums.End, sums.Step, values)}, err
+	return []*series.Series{c.create(name, sums.Start, sums.End, sums.Step, values)}, err
 }
 
 // weighted multiplies the series that have a key in common; of several with one key the last
 // counts.
-func (c *call) weighted(list, weights []*Series, nodes []any) []*Series {
-	type pair struct{ value, weight *Series }
+func (c *call) weighted(list, weights []*series.Series, nodes []any) []*series.Series {
+	type pair struct{ value, weight *series.Series }
 	pairs := map[string]*pair{}
 	var order []*pair
-	find := func(s *Series) *pair {
+	find := func(s *series.Series) *pair {
 		key := c.nodeKey(s, nodes)
 		if pairs[key] == nil {
 			pairs[key] = &pair{}
@@ -270,14 +275,14 @@ func (c *call) weighted(list, weights []*Series, nodes []any) []*Series {
 		find(list[i]).value = list[i]
 		find(weights[i]).weight = weights[i]
 	}
-	var out []*Series
+	var out []*series.Series
 	for _, p := range order {
 		if p.value == nil || p.weight == nil {
 			continue
 		}
 		values := make([]float64, max(len(p.value.Values), len(p.weight.Values)))
 		for i := range values {
-			values[i] = times(at(p.value.Values, i), at(p.weight.Values, i))
+			values[i] = series.Times(at(p.value.Values, i), at(p.weight.Values, i))
 		}
 		name := c.called("product", p.weight.Name, p.value.Name)
 		out = append(out, c.create(name, p.value.Start, p.value.End, p.value.Step, values))

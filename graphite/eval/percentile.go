@@ -1,6 +1,13 @@
 package eval
 
-import "slices"
+import (
+	"cmp"
+	"math"
+	"slices"
+
+	"github.com/tsdbridge/tsdbridge/graphite/python"
+	"github.com/tsdbridge/tsdbridge/graphite/series"
+)
 
 // percentileFamily returns the functions that compare with percentiles and with fixed values.
 func percentileFamily() []Function {
@@ -14,8 +21,8 @@ func percentileFamily() []Function {
 		Name: "removeBetweenPercentile", Group: "Filter Series", Signature: "seriesList, n", Params: params, call: removeBetweenPercentile,
 		Doc: "Leaves out the series that are always in the middle of all series.",
 	}}
-	above := func(v, limit float64) bool { return !IsNone(v) && v > limit }
-	below := func(v, limit float64) bool { return IsNone(v) || v < limit }
+	above := func(v, limit float64) bool { return !python.IsNone(v) && v > limit }
+	below := func(v, limit float64) bool { return python.IsNone(v) || v < limit }
 	for _, f := range [...]struct {
 		name, doc  string
 		percentile bool
@@ -28,36 +35,36 @@ func percentileFamily() []Function {
 	} {
 		list = append(list, Function{
 			Name: f.name, Group: "Filter Data", Signature: "seriesList, n", Doc: f.doc, Params: params,
-			call: perSeries(func(c *call) ([]*Series, error) { return c.remove(f.name, f.percentile, f.out) }),
+			call: perSeries(func(c *call) ([]*series.Series, error) { return c.remove(f.name, f.percentile, f.out) }),
 		})
 	}
 	return list
 }
 
-func nPercentile(c *call) ([]*Series, error) {
+func nPercentile(c *call) ([]*series.Series, error) {
 	list, n := c.series("seriesList"), c.float("n")
 	if n == 0 {
-		return nil, crash("The requested percent is required to be greater than 0")
+		return nil, python.Crash("The requested percent is required to be greater than 0")
 	}
-	var out []*Series
+	var out []*series.Series
 	for s := range c.over(list) {
 		p, err := c.percentile(s.Values, n, false)
 		if err != nil {
 			return nil, err
 		}
-		if IsNone(p) {
+		if python.IsNone(p) {
 			continue
 		}
 		if s.Step <= 0 || (s.End-s.Start)/s.Step > maxMade {
-			return nil, crash("a series has no step")
+			return nil, python.Crash("a series has no step")
 		}
 		if !c.reserve(8 * max(0, (s.End-s.Start)/s.Step)) {
 			break
 		}
-		s.Tags["nPercentile"] = text(c.value("n"))
+		s.Tags["nPercentile"] = python.Text(c.value("n"))
 		values := slices.Repeat([]float64{p}, int(max(0, (s.End-s.Start)/s.Step)))
-		d := s.derive("nPercentile("+s.Name+", "+general(n)+")", values)
-		d.ints = s.ints
+		d := s.Derive("nPercentile("+s.Name+", "+python.General(n)+")", values)
+		d.Ints = s.Ints
 		out = append(out, d)
 	}
 	return out, nil
@@ -65,25 +72,25 @@ func nPercentile(c *call) ([]*Series, error) {
 
 // remove replaces points by null. A series without points has no percentile and stays as it is, and
 // so it does for a percentile out of range.
-func (c *call) remove(name string, byPercentile bool, out func(v, limit float64) bool) ([]*Series, error) {
+func (c *call) remove(name string, byPercentile bool, out func(v, limit float64) bool) ([]*series.Series, error) {
 	list, n := c.series("seriesList"), c.float("n")
 	for s := range c.over(list) {
 		limit := n
-		s.wrap(name + "(" + s.Name + ", " + general(n) + ")")
+		s.Wrap(name + "(" + s.Name + ", " + python.General(n) + ")")
 		if byPercentile {
 			if n == 0 {
-				return nil, crash("The requested percent is required to be greater than 0")
+				return nil, python.Crash("The requested percent is required to be greater than 0")
 			}
 			p, err := c.percentile(s.Values, n, false)
-			if err != nil || IsNone(p) {
+			if err != nil || python.IsNone(p) {
 				continue
 			}
-			s.Tags["nPercentile"] = text(c.value("n"))
+			s.Tags["nPercentile"] = python.Text(c.value("n"))
 			limit = p
 		}
 		c.replace(s, func(v float64) float64 {
 			if out(v, limit) {
-				return None()
+				return python.None()
 			}
 			return v
 		})
@@ -103,20 +110,20 @@ func (c *call) middle(values []float64, n float64) (low, high float64, err error
 	return low, high, err
 }
 
-func averageOutsidePercentile(c *call) ([]*Series, error) {
+func averageOutsidePercentile(c *call) ([]*series.Series, error) {
 	list, n := c.series("seriesList"), c.float("n")
 	averages := make([]float64, len(list))
 	for i, s := range list {
-		averages[i] = average(s.Values)
+		averages[i] = series.Average(s.Values)
 	}
 	low, high, err := c.middle(averages, n)
 	if err != nil {
 		return nil, err
 	}
-	var out []*Series
+	var out []*series.Series
 	for i, s := range list {
-		if IsNone(averages[i]) {
-			return nil, crash("a series without points has no average")
+		if python.IsNone(averages[i]) {
+			return nil, python.Crash("a series without points has no average")
 		}
 		if !(low < averages[i] && averages[i] < high) { // Also what does not compare.
 			out = append(out, s)
@@ -125,7 +132,7 @@ func averageOutsidePercentile(c *call) ([]*Series, error) {
 	return out, nil
 }
 
-func removeBetweenPercentile(c *call) ([]*Series, error) {
+func removeBetweenPercentile(c *call) ([]*series.Series, error) {
 	list, n := c.series("seriesList"), c.float("n")
 	if len(list) == 0 || c.err != nil {
 		return nil, nil
@@ -148,20 +155,57 @@ func removeBetweenPercentile(c *call) ([]*Series, error) {
 			return nil, err
 		}
 		for j, v := range column {
-			if IsNone(v) {
-				return nil, crash("a null cannot be compared")
+			if python.IsNone(v) {
+				return nil, python.Crash("a null cannot be compared")
 			}
 			keep[j] = keep[j] || !(low < v && v < high)
 		}
 	}
-	var out []*Series
+	var out []*series.Series
 	for j, s := range list {
 		if len(s.Values) > slots {
-			return nil, crash("the series are not equally long")
+			return nil, python.Crash("the series are not equally long")
 		}
 		if keep[j] {
 			out = append(out, s)
 		}
 	}
 	return out, nil
+}
+
+// percentile is graphite-web's _getPercentile. Ranks outside the values count from the end, as
+// Python's indexes do.
+func (c *call) percentile(points []float64, n float64, interpolate bool) (float64, error) {
+	sorted := series.WithoutNone(points)
+	if len(sorted) == 0 {
+		return python.None(), nil
+	}
+	if !order(c, sorted, cmp.Compare) {
+		return python.None(), c.err
+	}
+	fractional := float64(n / 100 * float64(len(sorted)+1))
+	if math.Abs(fractional) > 1<<53 {
+		return 0, python.Crash("percentile %s is out of range", python.General(n))
+	}
+	rank := int64(fractional)
+	fraction := fractional - float64(rank)
+	if !interpolate {
+		rank += int64(math.Ceil(fraction))
+	}
+	value, ok := python.Item(sorted, rank-1)
+	switch {
+	case rank == 0:
+		value, ok = sorted[0], true
+	case rank-1 == int64(len(sorted)):
+		value, ok = sorted[len(sorted)-1], true
+	}
+	if interpolate && ok && rank != int64(len(sorted)) {
+		var next float64
+		next, ok = python.Item(sorted, rank)
+		value += float64(fraction * (next - value))
+	}
+	if !ok {
+		return 0, python.Crash("percentile %s is out of range", python.General(n))
+	}
+	return value, nil
 }

@@ -11,6 +11,8 @@ import (
 	"github.com/cockroachdb/datadriven"
 
 	"github.com/tsdbridge/tsdbridge/graphite/expr"
+	"github.com/tsdbridge/tsdbridge/graphite/python"
+	"github.com/tsdbridge/tsdbridge/graphite/series"
 )
 
 // planner determines what targets will fetch from the windows that functions declare. It exists
@@ -95,7 +97,7 @@ func furtherWindows(s *scope, fn *Function, n *expr.Call, args []expr.Node) []wi
 	for i, a := range args {
 		values[i] = scalar(a)
 	}
-	values[0] = []*Series(nil)
+	values[0] = []*series.Series(nil)
 	kwargs := map[string]any{}
 	for _, k := range n.Kwargs {
 		kwargs[k.Name] = scalar(k.Value)
@@ -197,7 +199,7 @@ type counted struct {
 	err error
 }
 
-func (c counted) Fetch(ctx context.Context, list []Fetch) ([][]*Series, error) {
+func (c counted) Fetch(ctx context.Context, list []Fetch) ([][]*series.Series, error) {
 	if c.err != nil {
 		return nil, c.err
 	}
@@ -241,7 +243,7 @@ func TestLimits(t *testing.T) {
 	} {
 		r := Request{From: 1741050007, Until: 1741051207, Now: 1741057200, Limits: c.limits}
 		_, err := New().Eval(t.Context(), parseAll(t, c.target), r, feed)
-		var input *InputError
+		var input *python.InputError
 		if (err == nil) != c.ok || err != nil && !errors.As(err, &input) {
 			t.Errorf("Eval(%s) with %+v = %v, want ok %v", c.target, c.limits, err, c.ok)
 		}
@@ -263,7 +265,7 @@ func TestErrorWords(t *testing.T) {
 	} {
 		r := Request{From: 1741050007, Until: 1741051207, Now: 1741057200}
 		_, err := New().Eval(t.Context(), parseAll(t, c.target), r, feed)
-		var input *InputError
+		var input *python.InputError
 		if !errors.As(err, &input) || input.Error() != c.want || input.Crash != c.crash {
 			t.Errorf("Eval(%s) = %v, want %s", c.target, err, c.want)
 		}

@@ -3,6 +3,10 @@ package eval
 import (
 	"strconv"
 	"time"
+
+	"github.com/tsdbridge/tsdbridge/graphite/python"
+	"github.com/tsdbridge/tsdbridge/graphite/series"
+	"github.com/tsdbridge/tsdbridge/graphite/timespec"
 )
 
 // regressionFamily is linearRegression alone.
@@ -17,9 +21,9 @@ func regressionFamily() []Function {
 // localTime parses a time in the server's zone and ignores the zone of the request: graphite-web
 // does so in timeSlice and linearRegression.
 func (c *call) localTime(name string) time.Time {
-	t, err := ParseTime(c.string(name), c.scope.request.local(), c.scope.request.clock())
+	t, err := timespec.ParseTime(c.string(name), c.scope.request.local(), c.scope.request.clock())
 	if err != nil {
-		c.fail(crash("%s", err))
+		c.fail(python.Crash("%s", err))
 	}
 	return t
 }
@@ -39,7 +43,7 @@ func regressionWindows(c *call) ([]window, error) {
 	return []window{w}, nil
 }
 
-func linearRegression(c *call) ([]*Series, error) {
+func linearRegression(c *call) ([]*series.Series, error) {
 	list := c.series("seriesList")
 	windows, err := regressionWindows(c)
 	if err != nil || c.err != nil {
@@ -52,7 +56,7 @@ func linearRegression(c *call) ([]*Series, error) {
 	}
 	from := strconv.FormatInt(c.wallFrom(w), 10)
 	until := strconv.FormatInt(c.wallUntil(w), 10)
-	var out []*Series
+	var out []*series.Series
 	for i, s := range list[:min(len(list), len(sources))] {
 		if !c.tick(100 + 2*len(s.Values)) {
 			break
@@ -66,7 +70,7 @@ func linearRegression(c *call) ([]*Series, error) {
 		for j := range values {
 			values[j] = offset + float64(float64(s.Start+int64(j)*s.Step)*factor)
 		}
-		r := s.derive("linearRegression("+s.Name+", "+from+", "+until+")", values)
+		r := s.Derive("linearRegression("+s.Name+", "+from+", "+until+")", values)
 		r.ConsolidationFunc = "average"
 		out = append(out, r)
 	}
@@ -74,10 +78,10 @@ func linearRegression(c *call) ([]*Series, error) {
 }
 
 // regression returns the line by least squares: its slope a second and its value at the epoch.
-func regression(s *Series) (factor, offset float64, ok bool) {
+func regression(s *series.Series) (factor, offset float64, ok bool) {
 	var n, sumI, sumV, sumII, sumIV float64
 	for i, v := range s.Values {
-		if IsNone(v) {
+		if python.IsNone(v) {
 			continue
 		}
 		at := float64(i)

@@ -1,6 +1,12 @@
 package eval
 
-import "strconv"
+import (
+	"strconv"
+
+	"github.com/tsdbridge/tsdbridge/graphite/python"
+	"github.com/tsdbridge/tsdbridge/graphite/series"
+	"github.com/tsdbridge/tsdbridge/graphite/timespec"
+)
 
 // shiftFamily returns the functions that move series in time.
 func shiftFamily() []Function {
@@ -29,15 +35,15 @@ func shiftFamily() []Function {
 func (c *call) backwards(name string) (string, int64) {
 	shown := c.string(name)
 	if shown == "" {
-		c.fail(crash("%s is empty", name))
+		c.fail(python.Crash("%s is empty", name))
 		return "", 0
 	}
-	if isDigit(shown[0]) {
+	if python.IsDigit(shown[0]) {
 		shown = "-" + shown
 	}
-	seconds, err := ParseOffset(shown)
+	seconds, err := timespec.ParseOffset(shown)
 	if err != nil {
-		c.fail(crash("%s", err))
+		c.fail(python.Crash("%s", err))
 	}
 	return shown, seconds
 }
@@ -61,14 +67,14 @@ func (c *call) daylightShift(shifted window) int64 {
 	oldFrom, oldUntil := saving(c.wallFrom(shifted)), saving(c.wallUntil(shifted))
 	switch {
 	case from && until && !oldFrom && !oldUntil:
-		return int64(hour)
+		return int64(timespec.Hour)
 	case !from && !until && oldFrom && oldUntil:
-		return -int64(hour)
+		return -int64(timespec.Hour)
 	}
 	return 0
 }
 
-func timeShift(c *call) ([]*Series, error) {
+func timeShift(c *call) ([]*series.Series, error) {
 	list := c.series("seriesList")
 	shown, _ := c.backwards("timeShift")
 	windows, err := shiftWindows(c)
@@ -82,7 +88,7 @@ func timeShift(c *call) ([]*Series, error) {
 	}
 	for s := range c.over(shifted) {
 		s.Tags["timeShift"] = shown
-		s.rename("timeShift(" + s.Name + `, "` + shown + `")`)
+		s.Rename("timeShift(" + s.Name + `, "` + shown + `")`)
 		if c.truth("resetEnd") {
 			s.End = end
 		} else {
@@ -99,8 +105,8 @@ const maxShifts = 1000
 func stackWindows(c *call) ([]window, error) {
 	_, seconds := c.backwards("timeShiftUnit")
 	from, to := c.toInt("timeShiftStart"), c.toInt("timeShiftEnd")
-	if c.err == nil && (to-from > maxShifts || max(from, -from, to, -to) > maxOffset/max(seconds, -seconds, 1)) {
-		return nil, invalid("timeStack of %d time ranges", to-from)
+	if c.err == nil && (to-from > maxShifts || max(from, -from, to, -to) > timespec.MaxOffset/max(seconds, -seconds, 1)) {
+		return nil, python.Invalid("timeStack of %d time ranges", to-from)
 	}
 	var list []window
 	for ; from < to; from++ {
@@ -109,7 +115,7 @@ func stackWindows(c *call) ([]window, error) {
 	return list, nil
 }
 
-func timeStack(c *call) ([]*Series, error) {
+func timeStack(c *call) ([]*series.Series, error) {
 	list := c.series("seriesList")
 	unit, _ := c.backwards("timeShiftUnit")
 	windows, err := stackWindows(c)
@@ -117,7 +123,7 @@ func timeStack(c *call) ([]*Series, error) {
 		return nil, err
 	}
 	start, end := list[0].Start, list[0].End
-	var out []*Series
+	var out []*series.Series
 	for i, w := range windows {
 		shifted, err := c.evaluate(w)
 		if err != nil {
@@ -126,7 +132,7 @@ func timeStack(c *call) ([]*Series, error) {
 		n := strconv.FormatInt(c.toInt("timeShiftStart")+int64(i), 10)
 		for s := range c.over(shifted) {
 			s.Tags["timeShiftUnit"], s.Tags["timeShift"] = unit, n
-			s.wrap("timeShift(" + s.Name + ", " + unit + ", " + n + ")")
+			s.Wrap("timeShift(" + s.Name + ", " + unit + ", " + n + ")")
 			s.Start, s.End = start, end
 			out = append(out, s)
 		}
@@ -135,7 +141,7 @@ func timeStack(c *call) ([]*Series, error) {
 }
 
 // timeSlice counts slots from the start of the request as its zone's clock shows it.
-func timeSlice(c *call) ([]*Series, error) {
+func timeSlice(c *call) ([]*series.Series, error) {
 	list, from, until := c.series("seriesList"), c.localTime("startSliceAt").Unix(), c.localTime("endSliceAt").Unix()
 	if c.err != nil {
 		return nil, nil
@@ -143,11 +149,11 @@ func timeSlice(c *call) ([]*Series, error) {
 	start, end := strconv.FormatInt(from, 10), strconv.FormatInt(until, 10)
 	for s := range c.over(list) {
 		s.Tags["timeSliceStart"], s.Tags["timeSliceEnd"] = start, end
-		s.rename("timeSlice(" + s.Name + ", " + start + ", " + end + ")")
+		s.Rename("timeSlice(" + s.Name + ", " + start + ", " + end + ")")
 		now := c.wallFrom(c.scope.window)
 		c.replace(s, func(v float64) float64 {
 			if now < from || now > until {
-				v = None()
+				v = python.None()
 			}
 			now += s.Step
 			return v

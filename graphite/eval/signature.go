@@ -6,6 +6,10 @@ import (
 	"math"
 	"slices"
 	"strings"
+
+	"github.com/tsdbridge/tsdbridge/graphite/python"
+	"github.com/tsdbridge/tsdbridge/graphite/series"
+	"github.com/tsdbridge/tsdbridge/graphite/timespec"
 )
 
 // ParamType is how graphite-web's /functions names the type of a parameter.
@@ -53,8 +57,8 @@ type Function struct {
 	Params []Param
 
 	aggregator bool // May be the callback of groupByNode and its like by declaration.
-	call       func(*call) ([]*Series, error)
-	lists      func(*call) ([][]*Series, error) // mapSeries only.
+	call       func(*call) ([]*series.Series, error)
+	lists      func(*call) ([][]*series.Series, error) // mapSeries only.
 	// windows are the further windows in which the function evaluates its first argument again, as
 	// far as they are known before anything is fetched.
 	windows func(*call) ([]window, error)
@@ -100,10 +104,10 @@ func literal(s string) any {
 	case "inf":
 		return inf()
 	}
-	if n, ok := parseInt(s); ok {
+	if n, ok := python.ParseInt(s); ok {
 		return n
 	}
-	if n, ok := parseFloat(s); ok {
+	if n, ok := python.ParseFloat(s); ok {
 		return n
 	}
 	return strings.Trim(s, "'")
@@ -118,7 +122,7 @@ func (f *Function) bind(args []any, kwargs map[string]any) ([]any, error) {
 		plain--
 		bound[plain] = slices.Clone(args[min(plain, len(args)):])
 	} else if len(args) > plain {
-		return nil, crash("%s() takes %d arguments but %d were given", f.Name, plain, len(args))
+		return nil, python.Crash("%s() takes %d arguments but %d were given", f.Name, plain, len(args))
 	}
 	used := 0
 	for i, p := range f.formal[:plain] {
@@ -128,11 +132,11 @@ func (f *Function) bind(args []any, kwargs map[string]any) ([]any, error) {
 		}
 		switch {
 		case i < len(args) && keyword:
-			return nil, crash("%s() got multiple values for argument '%s'", f.Name, p.name)
+			return nil, python.Crash("%s() got multiple values for argument '%s'", f.Name, p.name)
 		case i < len(args):
 			value = args[i]
 		case !keyword && !p.optional:
-			return nil, crash("%s() missing required argument: '%s'", f.Name, p.name)
+			return nil, python.Crash("%s() missing required argument: '%s'", f.Name, p.name)
 		case !keyword:
 			value = p.value
 		}
@@ -152,11 +156,11 @@ func (f *Function) unexpected(kwargs map[string]any) error {
 	}
 	for _, keyword := range slices.Sorted(maps.Keys(kwargs)) {
 		if !slices.Contains(names, keyword) {
-			err := crash("%s() got an unexpected keyword argument '%s'", f.Name, Excerpt(keyword, MaxExcerpt))
-			return unknown(err, keyword, names)
+			err := python.Crash("%s() got an unexpected keyword argument '%s'", f.Name, python.Excerpt(keyword, python.MaxExcerpt))
+			return python.Unknown(err, keyword, names)
 		}
 	}
-	return crash("%s() got an unexpected keyword argument", f.Name)
+	return python.Crash("%s() got an unexpected keyword argument", f.Name)
 }
 
 // validate checks and converts arguments by the declared parameters. graphite-web only logs a
@@ -209,11 +213,11 @@ func (p Param) check(v any) (any, error) {
 		return v, nil
 	}
 	if len(p.Options) > 0 && !slices.ContainsFunc(p.Options, func(o any) bool { return equal(o, v) }) {
-		return nil, fmt.Errorf("%s is no option of %s", text(v), p.Name)
+		return nil, fmt.Errorf("%s is no option of %s", python.Text(v), p.Name)
 	}
 	out, ok := p.convert(v)
 	if !ok {
-		return nil, fmt.Errorf("%s is no %s", text(v), p.Type)
+		return nil, fmt.Errorf("%s is no %s", python.Text(v), p.Type)
 	}
 	return out, nil
 }
@@ -234,13 +238,13 @@ func (p Param) convert(v any) (any, bool) {
 		return f, ok && f == inf()
 	case typeInterval:
 		s, isText := v.(string)
-		_, err := ParseOffset(s)
+		_, err := timespec.ParseOffset(s)
 		return v, isText && err == nil
 	case typeSeriesList:
-		_, ok := v.([]*Series)
+		_, ok := v.([]*series.Series)
 		return v, ok
 	case typeSeriesLists:
-		_, ok := v.([][]*Series)
+		_, ok := v.([][]*series.Series)
 		return v, ok
 	}
 	return v, true
@@ -264,7 +268,7 @@ func toBool(v any) (any, bool) {
 func toFloat(v any) (float64, bool) {
 	switch v := v.(type) {
 	case string:
-		return parseFloat(v)
+		return python.ParseFloat(v)
 	default:
 		return number(v)
 	}
@@ -278,7 +282,7 @@ func toInteger(v any) (any, bool) {
 	case bool:
 		return int64(toNumber(v)), true
 	case string:
-		n, ok := parseInt(v)
+		n, ok := python.ParseInt(v)
 		return n, ok
 	}
 	return nil, false
@@ -311,9 +315,9 @@ func truth(v any) bool {
 		return false
 	case string:
 		return v != ""
-	case []*Series:
+	case []*series.Series:
 		return len(v) > 0
-	case [][]*Series:
+	case [][]*series.Series:
 		return len(v) > 0
 	}
 	n, _ := number(v)

@@ -5,6 +5,9 @@ import (
 	"math"
 	"math/bits"
 	"slices"
+
+	"github.com/tsdbridge/tsdbridge/graphite/python"
+	"github.com/tsdbridge/tsdbridge/graphite/series"
 )
 
 // A slider keeps an aggregate of the values of a window that moves over a series, so that a step of the
@@ -26,7 +29,7 @@ const sliderBytes = 24
 
 // slider returns what computes an aggregate over windows of so many points; nil if only the aggregator
 // itself does. Sums of fractions are such: each window's is rounded in its own order.
-func (c *call) slider(values []float64, points int64, agg aggregator) slider {
+func (c *call) slider(values []float64, points int64, agg series.Aggregator) slider {
 	if points <= shortWindow || points > int64(len(values)) || slices.ContainsFunc(values, undefined) {
 		return nil
 	}
@@ -36,7 +39,7 @@ func (c *call) slider(values []float64, points int64, agg aggregator) slider {
 		}
 		c.sliding += more
 	}
-	switch agg.name {
+	switch agg.Name {
 	case "median":
 		return c.rankedWindow(values)
 	case "max":
@@ -45,14 +48,14 @@ func (c *call) slider(values []float64, points int64, agg aggregator) slider {
 		return &extremeWindow{values: values, worse: func(a, b float64) bool { return a > b }}
 	case "sum", "total", "average", "avg":
 		if exactSums(values) {
-			return &exactWindow{values: values, mean: agg.name[0] == 'a'}
+			return &exactWindow{values: values, mean: agg.Name[0] == 'a'}
 		}
 	}
 	return nil
 }
 
 // undefined reports whether a value is a NaN that is not null: it does not compare.
-func undefined(v float64) bool { return math.IsNaN(v) && !IsNone(v) }
+func undefined(v float64) bool { return math.IsNaN(v) && !python.IsNone(v) }
 
 // A rankedWindow finds the values of a window by their places in its order. Equal values have the order of
 // the series. It counts the values of the window in a Fenwick tree over the ranks of all values.
@@ -67,7 +70,7 @@ type rankedWindow struct {
 func (c *call) rankedWindow(values []float64) *rankedWindow {
 	w := &rankedWindow{values: values, sorted: make([]int32, 0, len(values)), ranks: make([]int32, len(values)), counts: make([]int32, len(values)+1)}
 	for i, v := range values {
-		if !IsNone(v) {
+		if !python.IsNone(v) {
 			w.sorted = append(w.sorted, int32(i)) //nolint:gosec // a series has fewer points
 		}
 	}
@@ -139,7 +142,7 @@ const mostExact = 1 << 53
 func exactSums(values []float64) bool {
 	most := 0.0
 	for _, v := range values {
-		if !IsNone(v) {
+		if !python.IsNone(v) {
 			if v != math.Trunc(v) {
 				return false
 			}

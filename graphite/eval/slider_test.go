@@ -7,6 +7,9 @@ import (
 	"math/rand/v2"
 	"slices"
 	"testing"
+
+	"github.com/tsdbridge/tsdbridge/graphite/python"
+	"github.com/tsdbridge/tsdbridge/graphite/series"
 )
 
 // TestSliders compares what sliders give with what the aggregators give of each window, bit by bit: of
@@ -27,11 +30,11 @@ func TestSliders(t *testing.T) {
 			values := make([]float64, 400)
 			for i := range values {
 				if values[i] = value(); random.Float64() < nulls {
-					values[i] = None()
+					values[i] = python.None()
 				}
 			}
 			for _, name := range []string{"median", "max", "min", "sum", "average"} {
-				agg, err := findAggregator(name, name)
+				agg, err := series.FindAggregator(name, name)
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -42,7 +45,7 @@ func TestSliders(t *testing.T) {
 					}
 					got := c.movingValues(values, points, agg, 0)
 					for i, v := range got {
-						want := agg.of(values[i+1:][:points])
+						want := agg.Of(values[i+1:][:points])
 						if math.Float64bits(v) != math.Float64bits(want) && !(v == 0 && want == 0 && name == "median") {
 							t.Fatalf("%s of %s, %g null, window of %d at %d: %g, want %g", name, kind, nulls, points, i, v, want)
 						}
@@ -66,7 +69,7 @@ func BenchmarkMoving(b *testing.B) {
 		values[i] = float64(i*7919%10007) + 0.5
 	}
 	for _, name := range []string{"median", "max", "min", "sum"} {
-		agg, err := findAggregator(name, name)
+		agg, err := series.FindAggregator(name, name)
 		if err != nil {
 			b.Fatal(err)
 		}

@@ -3,6 +3,9 @@ package eval
 import (
 	"slices"
 	"strings"
+
+	"github.com/tsdbridge/tsdbridge/graphite/python"
+	"github.com/tsdbridge/tsdbridge/graphite/series"
 )
 
 // sortFamily returns the functions that order series.
@@ -12,10 +15,10 @@ func sortFamily() []Function {
 	return []Function{{
 		Name: "sortBy", Group: "Sorting", Signature: "seriesList, func='average', reverse=False", Doc: "Sorts series by an aggregate.",
 		Params: []Param{seriesParam("seriesList"), with("func", typeAggFunc, "average"), reverse},
-		call:   func(c *call) ([]*Series, error) { return c.sorted(c.string("func"), c.truth("reverse")) },
+		call:   func(c *call) ([]*series.Series, error) { return c.sorted(c.string("func"), c.truth("reverse")) },
 	}, {
 		Name: "sortByMaxima", Group: "Sorting", Signature: "seriesList", Params: one, Doc: "Sorts series by their greatest value, downwards.",
-		call: func(c *call) ([]*Series, error) { return c.sorted("max", true) },
+		call: func(c *call) ([]*series.Series, error) { return c.sorted("max", true) },
 	}, {
 		Name: "sortByMinima", Group: "Sorting", Signature: "seriesList", Params: one, call: sortByMinima,
 		Doc: "Sorts series by their least value; those without a value above 0 are left out.",
@@ -24,21 +27,21 @@ func sortFamily() []Function {
 		Doc: "Sorts series by name.", Params: []Param{seriesParam("seriesList"), with("natural", typeBoolean, false), reverse},
 	}, {
 		Name: "sortByTotal", Group: "Sorting", Signature: "seriesList", Params: one, Doc: "Sorts series by their sum, downwards.",
-		call: func(c *call) ([]*Series, error) { return c.sorted("sum", true) },
+		call: func(c *call) ([]*series.Series, error) { return c.sorted("sum", true) },
 	}}
 }
 
-func sortByMinima(c *call) ([]*Series, error) {
-	list := slices.DeleteFunc(c.series("seriesList"), func(s *Series) bool {
-		high := present(maximum)(s.Values)
-		return IsNone(high) || high <= 0
+func sortByMinima(c *call) ([]*series.Series, error) {
+	list := slices.DeleteFunc(c.series("seriesList"), func(s *series.Series) bool {
+		high := series.Present(series.Maximum)(s.Values)
+		return python.IsNone(high) || high <= 0
 	})
-	return sortedBy(list, present(minimum), false), nil
+	return sortedBy(list, series.Present(series.Minimum), false), nil
 }
 
-func sortByName(c *call) ([]*Series, error) {
+func sortByName(c *call) ([]*series.Series, error) {
 	list, natural, reverse := c.series("seriesList"), c.truth("natural"), c.truth("reverse")
-	slices.SortStableFunc(list, func(a, b *Series) int {
+	slices.SortStableFunc(list, func(a, b *series.Series) int {
 		x, y := a.Name, b.Name
 		if natural {
 			x, y = padded(x), padded(y)
@@ -104,7 +107,7 @@ func firstRun[T any](items []T, less func(a, b T) bool) int {
 func padded(name string) string {
 	var b strings.Builder
 	for name != "" {
-		digits := prefix(name, isDigit)
+		digits := python.Prefix(name, python.IsDigit)
 		if digits == "" {
 			b.WriteByte(name[0])
 			name = name[1:]

@@ -1,6 +1,11 @@
 package eval
 
-import "strings"
+import (
+	"strings"
+
+	"github.com/tsdbridge/tsdbridge/graphite/python"
+	"github.com/tsdbridge/tsdbridge/graphite/series"
+)
 
 // substringFamily is substr alone, which aliasByMetric is built on.
 func substringFamily() []Function {
@@ -8,7 +13,7 @@ func substringFamily() []Function {
 		Name: "substr", Group: "Special", Signature: "seriesList, start=0, stop=0",
 		Doc:    "Names series after the nodes from start to stop (exclusive; 0 is the end) of the first path in their names.",
 		Params: []Param{seriesParam("seriesList"), with("start", typeNode, int64(0)), with("stop", typeNode, int64(0))},
-		call: perSeries(func(c *call) ([]*Series, error) {
+		call: perSeries(func(c *call) ([]*series.Series, error) {
 			return substring(c.series("seriesList"), c.toInt("start"), c.toInt("stop")), nil
 		}),
 	}}
@@ -16,7 +21,7 @@ func substringFamily() []Function {
 
 // substring takes what is between the last opening and the first closing bracket, and of that the
 // nodes up to the first comma.
-func substring(list []*Series, start, stop int64) []*Series {
+func substring(list []*series.Series, start, stop int64) []*series.Series {
 	for _, s := range list {
 		left, right := strings.LastIndexByte(s.Name, '(')+1, strings.IndexByte(s.Name, ')')
 		if right < 0 {
@@ -27,12 +32,12 @@ func substring(list []*Series, start, stop int64) []*Series {
 		if stop == 0 {
 			end = int64(len(nodes))
 		}
-		low, high := bounds(start, end, len(nodes))
+		low, high := python.Bounds(start, end, len(nodes))
 		name := strings.Join(nodes[low:high], ".")
 		if i := strings.IndexByte(name, ','); i >= 0 {
 			name = name[:i]
 		}
-		s.rename(name)
+		s.Rename(name)
 	}
 	return list
 }

@@ -3,6 +3,10 @@ package eval
 import (
 	"strconv"
 	"time"
+
+	"github.com/tsdbridge/tsdbridge/graphite/python"
+	"github.com/tsdbridge/tsdbridge/graphite/series"
+	"github.com/tsdbridge/tsdbridge/graphite/timespec"
 )
 
 // summarizeFamily returns the functions that cut series into longer steps.
@@ -24,7 +28,7 @@ func summarizeFamily() []Function {
 	}}
 }
 
-func summarize(c *call) ([]*Series, error) {
+func summarize(c *call) ([]*series.Series, error) {
 	list, align := c.series("seriesList"), c.truth("alignToFrom")
 	interval := c.interval(list)
 	if len(list) == 0 || c.err != nil {
@@ -35,11 +39,11 @@ func summarize(c *call) ([]*Series, error) {
 		suffix = ", true"
 	}
 	function := c.string("func")
-	var out []*Series
+	var out []*series.Series
 	for s := range c.over(list) {
 		start, end := s.Start, s.End
 		if !align {
-			start, end = start-modulo(start, interval), end-modulo(end, interval)+interval
+			start, end = start-python.Modulo(start, interval), end-python.Modulo(end, interval)+interval
 		}
 		values, aligned, err := c.summarized(s, function, interval, start, end)
 		if err != nil {
@@ -50,14 +54,14 @@ func summarize(c *call) ([]*Series, error) {
 		}
 		shown := c.string("intervalString")
 		s.Tags["summarize"], s.Tags["summarizeFunction"] = shown, function
-		d := s.derive("summarize("+s.Name+`, "`+shown+`", "`+function+`"`+suffix+")", values)
-		d.Start, d.End, d.Step, d.ints = start, end, interval, function == "count"
+		d := s.Derive("summarize("+s.Name+`, "`+shown+`", "`+function+`"`+suffix+")", values)
+		d.Start, d.End, d.Step, d.Ints = start, end, interval, function == "count"
 		out = append(out, d)
 	}
 	return out, nil
 }
 
-func smartSummarize(c *call) ([]*Series, error) {
+func smartSummarize(c *call) ([]*series.Series, error) {
 	list := c.series("seriesList")
 	windows, err := alignedWindows(c)
 	if err != nil || c.err != nil {
@@ -73,7 +77,7 @@ func smartSummarize(c *call) ([]*Series, error) {
 		return nil, nil
 	}
 	function := c.string("func")
-	var out []*Series
+	var out []*series.Series
 	for s := range c.over(list) {
 		values, end, err := c.summarized(s, function, interval, s.Start, s.End)
 		if err != nil {
@@ -81,8 +85,8 @@ func smartSummarize(c *call) ([]*Series, error) {
 		}
 		shown := c.string("intervalString")
 		s.Tags["smartSummarize"], s.Tags["smartSummarizeFunction"] = shown, function
-		d := s.derive("smartSummarize("+s.Name+`, "`+shown+`", "`+function+`")`, values)
-		d.End, d.Step, d.ints = end, interval, function == "count"
+		d := s.Derive("smartSummarize("+s.Name+`, "`+shown+`", "`+function+`")`, values)
+		d.End, d.Step, d.Ints = end, interval, function == "count"
 		out = append(out, d)
 	}
 	return out, nil
@@ -94,22 +98,22 @@ func alignedWindows(c *call) ([]window, error) {
 	align, ok := c.value("alignTo").(string)
 	if !ok {
 		if _, isBool := c.value("alignTo").(bool); !isBool && c.has("alignTo") {
-			return nil, crash("alignTo is not a string")
+			return nil, python.Crash("alignTo is not a string")
 		}
 		return nil, nil
 	}
-	u, err := parseUnit(align)
+	u, err := timespec.ParseUnit(align)
 	if err != nil {
-		return nil, crash("%s", err)
+		return nil, python.Crash("%s", err)
 	}
 	w := c.scope.window
 	local := time.Unix(w.from, 0).In(time.FixedZone("", int(w.fromOffset)))
 	switch u {
-	case year:
+	case timespec.Year:
 		local = time.Date(local.Year(), 1, 1, 0, 0, 0, 0, local.Location())
-	case month:
+	case timespec.Month:
 		local = time.Date(local.Year(), local.Month(), 1, 0, 0, 0, 0, local.Location())
-	case week:
+	case timespec.Week:
 		first, err := firstWeekday(align)
 		if err != nil {
 			return nil, err
@@ -122,7 +126,7 @@ func alignedWindows(c *call) ([]window, error) {
 	default:
 		length := int64(u)
 		at := local.Unix() + w.fromOffset
-		local = time.Unix(at-modulo(at, length)-w.fromOffset, 0)
+		local = time.Unix(at-python.Modulo(at, length)-w.fromOffset, 0)
 	}
 	w.from = local.Unix()
 	return []window{w}, nil
@@ -131,12 +135,12 @@ func alignedWindows(c *call) ([]window, error) {
 // firstWeekday returns the digit at the end of `weeks3`, else Monday.
 func firstWeekday(align string) (int, error) {
 	end := align[len(align)-1]
-	if isLetter(end) {
+	if timespec.IsLetter(end) {
 		return 1, nil
 	}
 	n, err := strconv.Atoi(string(end))
 	if err != nil {
-		return 0, crash("%q is no day of the week", end)
+		return 0, python.Crash("%q is no day of the week", end)
 	}
 	return n, nil
 }
@@ -144,16 +148,16 @@ func firstWeekday(align string) (int, error) {
 // summarized is graphite-web's _summarizeValues: one value for each interval from start to end, and
 // where the last interval ends. A point before start counts for nothing but may be aggregated with
 // the first interval.
-func (c *call) summarized(s *Series, function string, interval, start, end int64) ([]float64, int64, error) {
-	agg, err := findAggregator(function, function)
+func (c *call) summarized(s *series.Series, function string, interval, start, end int64) ([]float64, int64, error) {
+	agg, err := series.FindAggregator(function, function)
 	if err != nil {
 		return nil, 0, err
 	}
 	if s.Step <= 0 {
-		return nil, 0, crash("a series has no step")
+		return nil, 0, python.Crash("a series has no step")
 	}
 	if (end-start)/interval > maxMade {
-		return nil, 0, invalid("more than %d points", maxMade)
+		return nil, 0, python.Invalid("more than %d points", maxMade)
 	}
 	if !c.reserve(8 * max(0, (end-start)/interval+1)) {
 		return nil, 0, c.err
@@ -168,14 +172,14 @@ func (c *call) summarized(s *Series, function string, interval, start, end int64
 			if at <= start {
 				low = i
 			}
-			if at >= start && !IsNone(s.Values[i]) {
+			if at >= start && !python.IsNone(s.Values[i]) {
 				present++
 			}
 			i++
 		}
-		values = append(values, None())
+		values = append(values, python.None())
 		if present > 0 && float64(present)/(float64(interval)/float64(s.Step)) >= s.XFilesFactor {
-			values[len(values)-1] = agg.of(s.Values[low:i])
+			values[len(values)-1] = agg.Of(s.Values[low:i])
 		}
 	}
 	return values, start, nil

@@ -3,6 +3,8 @@ package eval
 import (
 	"slices"
 	"strings"
+
+	"github.com/tsdbridge/tsdbridge/graphite/series"
 )
 
 // wildcardFamily returns the functions that group series by their names without some nodes.
@@ -12,7 +14,7 @@ func wildcardFamily() []Function {
 		Name: "aggregateWithWildcards", Group: "Combine", Signature: "seriesList, func, *positions",
 		Doc:    "Joins the series whose names are equal but for the nodes at the given positions.",
 		Params: []Param{seriesParam("seriesList"), need("func", typeAggFunc), position},
-		call: perSeries(func(c *call) ([]*Series, error) {
+		call: perSeries(func(c *call) ([]*series.Series, error) {
 			return c.joinWithout(c.series("seriesList"), c.string("func"), c.rest("positions"))
 		}),
 	}}
@@ -24,7 +26,7 @@ func wildcardFamily() []Function {
 		list = append(list, Function{
 			Name: f.name, Group: "Combine", Signature: "seriesList, *position", Doc: f.doc, aggregator: true,
 			Params: []Param{seriesParam("seriesList"), position},
-			call: func(c *call) ([]*Series, error) {
+			call: func(c *call) ([]*series.Series, error) {
 				return c.joinWithout(c.series("seriesList"), f.aggregator, c.rest("position"))
 			},
 		})
@@ -32,8 +34,8 @@ func wildcardFamily() []Function {
 	return list
 }
 
-func (c *call) joinWithout(list []*Series, aggregator string, positions []any) ([]*Series, error) {
-	groups := c.groupBy(list, func(s *Series) string {
+func (c *call) joinWithout(list []*series.Series, aggregator string, positions []any) ([]*series.Series, error) {
+	groups := c.groupBy(list, func(s *series.Series) string {
 		var kept []string
 		for i, node := range strings.Split(s.Name, ".") {
 			if !c.tick(1 + len(positions)) {
@@ -45,19 +47,19 @@ func (c *call) joinWithout(list []*Series, aggregator string, positions []any) (
 		}
 		return strings.Join(kept, ".")
 	})
-	return c.joinGroups(groups, func(list []*Series) ([]*Series, error) {
-		return c.join([][]*Series{list}, aggregator, nil)
+	return c.joinGroups(groups, func(list []*series.Series) ([]*series.Series, error) {
+		return c.join([][]*series.Series{list}, aggregator, nil)
 	})
 }
 
 // keyed is a group of series with the key that they have in common.
 type keyed struct {
 	key  string
-	list []*Series
+	list []*series.Series
 }
 
 // groupBy groups series by key, in the order in which the keys first occur, until the call has failed.
-func (c *call) groupBy(list []*Series, key func(*Series) string) []keyed {
+func (c *call) groupBy(list []*series.Series, key func(*series.Series) string) []keyed {
 	var groups []keyed
 	index := map[string]int{}
 	for s := range c.over(list) {
@@ -73,17 +75,17 @@ func (c *call) groupBy(list []*Series, key func(*Series) string) []keyed {
 }
 
 // joinGroups makes one series of each group and names it after the key.
-func (c *call) joinGroups(groups []keyed, join func([]*Series) ([]*Series, error)) ([]*Series, error) {
+func (c *call) joinGroups(groups []keyed, join func([]*series.Series) ([]*series.Series, error)) ([]*series.Series, error) {
 	if c.err != nil {
 		return nil, nil
 	}
-	var out []*Series
+	var out []*series.Series
 	for _, g := range groups {
 		s, err := first(join(g.list))
 		if err != nil {
 			return nil, err
 		}
-		s.rename(g.key)
+		s.Rename(g.key)
 		out = append(out, s)
 	}
 	return out, nil

@@ -1,4 +1,4 @@
-package eval
+package timespec
 
 import (
 	"errors"
@@ -7,6 +7,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/tsdbridge/tsdbridge/graphite/python"
 )
 
 // ParseTime reads Graphite's time grammar (graphite-web's attime.py, at(1)'s descendant): epoch
@@ -35,7 +37,7 @@ func ParseTime(text string, loc *time.Location, now time.Time) (time.Time, error
 	return time.Unix(at.Unix()+seconds, int64(at.Nanosecond())).In(loc), nil
 }
 
-func isNumber(s string) bool { return s != "" && prefix(s, isDigit) == s }
+func isNumber(s string) bool { return s != "" && python.Prefix(s, python.IsDigit) == s }
 
 // isDate tells YYYYMMDD from an epoch second of 1970.
 func isDate(s string) bool {
@@ -83,7 +85,7 @@ func localize(y int, m time.Month, d, hour, minute int, loc *time.Location) time
 		_, offset := time.Unix(unix, 0).In(loc).Zone()
 		return int64(offset)
 	}
-	before, after := offsetAt(wall-int64(day)), offsetAt(wall+int64(day))
+	before, after := offsetAt(wall-int64(Day)), offsetAt(wall+int64(Day))
 	standard, summer := min(before, after), max(before, after)
 	if offsetAt(wall-standard) != standard && offsetAt(wall-summer) == summer {
 		return time.Unix(wall-summer, 0).In(loc)

@@ -1,21 +1,12 @@
-// Package eval computes Graphite targets: a syntax tree and fetched series in, series out. It
-// answers as graphite-web 1.1.10 does, names, tags, nulls and times included, and keeps its
-// oddities on purpose; README.md lists functions and oddities. It fetches nothing itself (see
-// Source), knows no store and no HTTP, and never changes the values of a series it was given.
-package eval
+// Package series contains the series that Graphite's functions compute with: a regular grid of
+// values with a name and tags, aggregates of values, and grids that several series share. It knows
+// no function and no target.
+package series
 
 import (
 	"iter"
 	"maps"
-	"math"
 )
-
-// None returns the value of a slot without a point, made by math.NaN(). Sums of infinities give
-// other NaNs, which graphite-web counts as points; IsNone tells them apart. Both are null in JSON.
-func None() float64 { return math.NaN() }
-
-// IsNone reports whether a slot has no point.
-func IsNone(v float64) bool { return math.Float64bits(v) == math.Float64bits(math.NaN()) }
 
 // Series is a regular grid of values: slot i is at Start + i*Step seconds.
 type Series struct {
@@ -45,7 +36,7 @@ type Series struct {
 	settled int   // The last call whose result had the series.
 
 	perPoint int  // Slots joined to one when iterated: graphite-web's valuesPerPoint. 0 means 1.
-	ints     bool // Values are Python ints, which shows where a function puts one into a name.
+	Ints     bool // Values are Python ints, which shows where a function puts one into a name.
 }
 
 // Points yields time (epoch seconds) and value of each point, as graphite-web's JSON shows them: no
@@ -65,42 +56,80 @@ func (s *Series) Points() iter.Seq2[int64, float64] {
 // width returns the number of slots in a value.
 func (s *Series) width() int { return max(s.perPoint, 1) }
 
-// fetched makes a series of its own for one mention of a path in a target.
-func (s *Series) fetched(path string, xff float64) *Series {
+// OfPath makes a series of its own for one mention of a path in a target.
+func (s *Series) OfPath(path string, xff float64) *Series {
 	c := *s
-	c.PathExpression, c.XFilesFactor, c.perPoint, c.ints = path, xff, 0, false
+	c.PathExpression, c.XFilesFactor, c.perPoint, c.Ints = path, xff, 0, false
 	c.ConsolidationFunc, c.Options = "average", nil
-	c.read, c.held, c.settled = nil, seriesBytes, 0
+	c.read, c.held, c.settled = nil, Bytes, 0
 	if len(c.Values) > 0 {
 		c.read = &c.Values[0]
 	}
 	if c.Tags = maps.Clone(s.Tags); c.Tags == nil {
-		c.Tags = tagsOf(s.Name)
+		c.Tags = TagsOf(s.Name)
 	}
 	return &c
 }
 
-// derive is graphite-web's TimeSeries.copy: a series with a new name and new values on the same
+// Derive is graphite-web's TimeSeries.copy: a series with a new name and new values on the same
 // grid. The tags are shared, so that a tag set on either shows on both.
-func (s *Series) derive(name string, values []float64) *Series {
+func (s *Series) Derive(name string, values []float64) *Series {
 	return &Series{
 		Name: name, PathExpression: name, Tags: s.Tags, Start: s.Start, End: s.End, Step: s.Step, Values: values,
 		ConsolidationFunc: s.ConsolidationFunc, XFilesFactor: s.XFilesFactor,
 	}
 }
 
-// rename gives a series a new name, and not a new path expression: functions differ in that.
-func (s *Series) rename(name string) { s.Name, s.Unnamed = name, false }
+// Rename gives a series a new name, and not a new path expression: functions differ in that.
+func (s *Series) Rename(name string) { s.Name, s.Unnamed = name, false }
 
-// wrap gives it a new name that is also its path expression.
-func (s *Series) wrap(name string) {
-	s.rename(name)
+// Wrap gives it a new name that is also its path expression.
+func (s *Series) Wrap(name string) {
+	s.Rename(name)
 	s.PathExpression = name
 }
 
-func (s *Series) setOption(key string, value any) {
+// SetOption sets one of Options.
+func (s *Series) SetOption(key string, value any) {
 	if s.Options == nil {
 		s.Options = map[string]any{}
 	}
 	s.Options[key] = value
 }
+
+// Bytes is the memory of a series without its values and its name: itself, its tags, its
+// place in lists.
+const Bytes = 600
+
+// Settle returns how many bytes more a series holds than are charged for it, after a call whose result it is in.
+func (s *Series) Settle(call int) int64 {
+	held := s.bytes()
+	more := held - s.held
+	s.held, s.settled = held, call
+	return more
+}
+
+// Release returns how many bytes are charged for a series that is not in the result of a call.
+func (s *Series) Release(call int) int64 {
+	if s.settled == call {
+		return 0
+	}
+	held := s.held
+	s.held = 0
+	return held
+}
+
+// bytes returns what a series holds. Values that are the source's are charged there.
+func (s *Series) bytes() int64 {
+	n := Bytes + int64(len(s.Name))
+	if s.PathExpression != s.Name {
+		n += int64(len(s.PathExpression))
+	}
+	if s.OwnsValues() {
+		n += 8 * int64(len(s.Values))
+	}
+	return n
+}
+
+// OwnsValues reports whether the series has values that are not the source's.
+func (s *Series) OwnsValues() bool { return len(s.Values) > 0 && &s.Values[0] != s.read }

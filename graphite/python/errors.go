@@ -1,4 +1,6 @@
-package eval
+// Package python has what graphite-web takes from Python: how numbers are read and written, formats, the
+// rounding of integers, and the errors that bad arguments end in.
+package python
 
 import (
 	"errors"
@@ -37,8 +39,8 @@ func (e *InputError) Error() string {
 	return text
 }
 
-// unknown adds to an error the names that are nearest to one that does not exist.
-func unknown(err error, name string, names []string) error {
+// Unknown adds to an error the names that are nearest to one that does not exist.
+func Unknown(err error, name string, names []string) error {
 	if bad, ok := errors.AsType[*InputError](err); ok {
 		slices.Sort(names)
 		bad.Hint = didyoumean.Question(didyoumean.Names(name, names, mostHints))
@@ -49,11 +51,13 @@ func unknown(err error, name string, names []string) error {
 // mostHints is how many names a hint has.
 const mostHints = 3
 
-func invalid(format string, args ...any) error {
+// Invalid returns what graphite-web answers with status 400.
+func Invalid(format string, args ...any) error {
 	return &InputError{Reason: fmt.Sprintf(format, args...)}
 }
 
-func crash(format string, args ...any) error {
+// Crash returns an error for what graphite-web answers with a stack trace.
+func Crash(format string, args ...any) error {
 	return &InputError{Reason: fmt.Sprintf(format, args...), Crash: true}
 }
 

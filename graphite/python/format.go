@@ -1,4 +1,4 @@
-package eval
+package python
 
 import (
 	"fmt"
@@ -13,7 +13,7 @@ const maxFormatDigits = 3
 func longestNumber(s string) int {
 	longest, n := 0, 0
 	for i := range len(s) {
-		if n++; !isDigit(s[i]) {
+		if n++; !IsDigit(s[i]) {
 			n = 0
 		}
 		longest = max(longest, n)
@@ -21,9 +21,9 @@ func longestNumber(s string) int {
 	return longest
 }
 
-// formatOne is Python's `format % value` with one number: exactly one conversion, of the kinds that
+// Format is Python's `format % value` with one number: exactly one conversion, of the kinds that
 // numbers have.
-func formatOne(format string, value float64, ints bool) (string, error) {
+func Format(format string, value float64, ints bool) (string, error) {
 	var b strings.Builder
 	used := false
 	for format != "" {
@@ -38,17 +38,17 @@ func formatOne(format string, value float64, ints bool) (string, error) {
 			continue
 		}
 		if used {
-			return "", crash("not enough arguments for format string")
+			return "", Crash("not enough arguments for format string")
 		}
 		used = true
-		flags := prefix(rest, func(c byte) bool { return strings.IndexByte("#0- +.123456789", c) >= 0 })
+		flags := Prefix(rest, func(c byte) bool { return strings.IndexByte("#0- +.123456789", c) >= 0 })
 		if longestNumber(flags) > maxFormatDigits {
-			return "", crash("a format's width of more than %d digits", maxFormatDigits)
+			return "", Crash("a format's width of more than %d digits", maxFormatDigits)
 		}
 		rest = rest[len(flags):]
 		rest = strings.TrimLeft(rest, "hlL")
 		if rest == "" {
-			return "", crash("incomplete format")
+			return "", Crash("incomplete format")
 		}
 		s, err := conversion(flags, rest[0], value, ints)
 		if err != nil {
@@ -58,7 +58,7 @@ func formatOne(format string, value float64, ints bool) (string, error) {
 		format = rest[1:]
 	}
 	if !used {
-		return "", crash("not all arguments converted during string formatting")
+		return "", Crash("not all arguments converted during string formatting")
 	}
 	return b.String(), nil
 }
@@ -66,23 +66,23 @@ func formatOne(format string, value float64, ints bool) (string, error) {
 func conversion(flags string, verb byte, value float64, ints bool) (string, error) {
 	switch verb {
 	case 'd', 'i', 'u':
-		digits, err := decimalText(value)
+		digits, err := DecimalText(value)
 		if err != nil {
 			return "", err
 		}
 		return signed(flags, digits), nil
 	case 's', 'r', 'a':
-		return fmt.Sprintf("%"+strings.Trim(flags, "0#+ ")+"s", valueText(value, ints)), nil
+		return fmt.Sprintf("%"+strings.Trim(flags, "0#+ ")+"s", ValueText(value, ints)), nil
 	case 'f', 'F', 'e', 'E', 'g', 'G':
 		if math.IsInf(value, 0) || math.IsNaN(value) {
-			return fmt.Sprintf("%"+withoutPrecision(flags)+"s", floatText(value)), nil
+			return fmt.Sprintf("%"+withoutPrecision(flags)+"s", FloatText(value)), nil
 		}
 		if (verb == 'g' || verb == 'G') && !strings.Contains(flags, ".") {
 			flags += ".6"
 		}
 		return fmt.Sprintf("%"+flags+string(verb), value), nil
 	}
-	return "", crash("unsupported format character %q", verb)
+	return "", Crash("unsupported format character %q", verb)
 }
 
 // signed is "%d" with flags for digits of any length.
@@ -112,4 +112,16 @@ func signed(flags, digits string) string {
 func withoutPrecision(flags string) string {
 	flags, _, _ = strings.Cut(flags, ".")
 	return flags
+}
+
+// IsDigit reports whether a byte is a decimal digit.
+func IsDigit(c byte) bool { return '0' <= c && c <= '9' }
+
+// Prefix returns the bytes at the beginning of a text that pass.
+func Prefix(s string, is func(byte) bool) string {
+	i := 0
+	for i < len(s) && is(s[i]) {
+		i++
+	}
+	return s[:i]
 }

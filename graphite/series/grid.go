@@ -1,36 +1,34 @@
-package eval
+package series
 
 import (
 	"math"
 	"slices"
+
+	"github.com/tsdbridge/tsdbridge/graphite/python"
 )
 
 // Grid returns the first slot and the end (exclusive) that a window has on a step, as whisper
 // aligns it: from itself is excluded, the slot that until is in is included, and an empty window
 // gets one slot.
 func Grid(from, until, step int64) (start, end int64) {
-	start, end = from-modulo(from, step)+step, until-modulo(until, step)+step
+	start, end = from-python.Modulo(from, step)+step, until-python.Modulo(until, step)+step
 	if start == end {
 		end += step
 	}
 	return start, end
 }
 
-// modulo and divide round towards minus infinity, as Python's % and // do.
-func modulo(a, b int64) int64 { return ((a % b) + b) % b }
-func divide(a, b int64) int64 { return (a - modulo(a, b)) / b }
-
 // consolidators join the values of a bucket, which has at least one.
 func consolidator(name string) (func([]float64) float64, bool) {
 	switch name {
 	case "sum":
-		return sum, true
+		return Sum, true
 	case "average", "avg", "avg_zero":
-		return func(v []float64) float64 { return sum(v) / float64(len(v)) }, true
+		return func(v []float64) float64 { return Sum(v) / float64(len(v)) }, true
 	case "max":
-		return maximum, true
+		return Maximum, true
 	case "min":
-		return minimum, true
+		return Minimum, true
 	case "first":
 		return func(v []float64) float64 { return v[0] }, true
 	case "last":
@@ -39,9 +37,9 @@ func consolidator(name string) (func([]float64) float64, bool) {
 	return nil, false
 }
 
-// iterated returns the values as graphite-web's iteration over a series gives them: joined when it
+// Iteration returns the values as graphite-web's iteration over a series gives them: joined when it
 // was consolidated.
-func (s *Series) iterated() ([]float64, error) { return s.Joined(s.Values, s.width()) }
+func (s *Series) Iteration() ([]float64, error) { return s.Joined(s.Values, s.width()) }
 
 // Joined returns values on the slots of the series, width of them joined to one by its consolidation
 // function. The last bucket may have fewer.
@@ -51,7 +49,7 @@ func (s *Series) Joined(values []float64, width int) ([]float64, error) {
 	}
 	join, ok := consolidator(s.ConsolidationFunc)
 	if !ok {
-		return nil, crash("Invalid consolidation function: '%s'", s.ConsolidationFunc)
+		return nil, python.Crash("Invalid consolidation function: '%s'", s.ConsolidationFunc)
 	}
 	out := make([]float64, 0, len(values)/width+1)
 	bucket := make([]float64, 0, min(width, len(values)))
@@ -59,30 +57,30 @@ func (s *Series) Joined(values []float64, width int) ([]float64, error) {
 		present := 0
 		bucket = bucket[:0]
 		for _, v := range slots {
-			if !IsNone(v) {
+			if !python.IsNone(v) {
 				bucket = append(bucket, v)
 				present++
 			} else if s.ConsolidationFunc == "avg_zero" {
 				bucket = append(bucket, 0)
 			}
 		}
-		if enough(present, width, s.XFilesFactor) {
+		if Enough(present, width, s.XFilesFactor) {
 			out = append(out, join(bucket))
 		} else {
-			out = append(out, None())
+			out = append(out, python.None())
 		}
 	}
 	return out, nil
 }
 
-// enough is graphite-web's xff: whether so many values of so many slots give a result.
-func enough(present, slots int, xff float64) bool {
+// Enough is graphite-web's xff: whether so many values of so many slots give a result.
+func Enough(present, slots int, xff float64) bool {
 	return present > 0 && slots != 0 && float64(present)/float64(slots) >= xff
 }
 
-// normalize brings series of several steps to one: the least common multiple, from the first start
+// Normalize brings series of several steps to one: the least common multiple, from the first start
 // to the last end. ok is false when there is no series, which makes most functions return none.
-func normalize(list []*Series) (start, end, step int64, ok bool, err error) {
+func Normalize(list []*Series) (start, end, step int64, ok bool, err error) {
 	if len(list) == 0 {
 		return 0, 0, 0, false, nil
 	}
@@ -94,12 +92,12 @@ func normalize(list []*Series) (start, end, step int64, ok bool, err error) {
 		}
 	}
 	if step <= 0 {
-		return 0, 0, 0, false, crash("a series has no step")
+		return 0, 0, 0, false, python.Crash("a series has no step")
 	}
 	for _, s := range list {
 		s.perPoint = int(step / s.Step)
 	}
-	return start, end - modulo(end-start, step), step, true, nil
+	return start, end - python.Modulo(end-start, step), step, true, nil
 }
 
 func multiple(a, b int64) (int64, error) {
@@ -107,7 +105,7 @@ func multiple(a, b int64) (int64, error) {
 		return a, nil
 	}
 	if a <= 0 || b <= 0 {
-		return 0, crash("a series has no step")
+		return 0, python.Crash("a series has no step")
 	}
 	d, r := a, b
 	for r != 0 {
@@ -116,42 +114,7 @@ func multiple(a, b int64) (int64, error) {
 	if m := a / d; m <= math.MaxInt32/b {
 		return m * b, nil
 	}
-	return 0, crash("the series' steps have no common multiple")
-}
-
-// rows returns the values of several series slot by slot: columns of equal length, short ones
-// filled with null.
-func rows(list []*Series) (columns [][]float64, length int, err error) {
-	columns = make([][]float64, len(list))
-	for i, s := range list {
-		if columns[i], err = s.iterated(); err != nil {
-			return nil, 0, err
-		}
-		length = max(length, len(columns[i]))
-	}
-	return columns, length, nil
-}
-
-// perRow computes one value from each slot of several series.
-func (c *call) perRow(list []*Series, f func(row []float64) float64) ([]float64, error) {
-	columns, length, err := rows(list)
-	if err != nil {
-		return nil, err
-	}
-	out, row := make([]float64, length), make([]float64, len(list))
-	for i := range out {
-		if !c.tick(len(row)) {
-			return nil, c.err
-		}
-		for j, c := range columns {
-			row[j] = None()
-			if i < len(c) {
-				row[j] = c[i]
-			}
-		}
-		out[i] = f(row)
-	}
-	return out, nil
+	return 0, python.Crash("the series' steps have no common multiple")
 }
 
 // Consolidate joins points so that no series has more than most, as graphite-web's JSON does with
@@ -162,7 +125,7 @@ func Consolidate(list []*Series, most int) error {
 		return nil
 	}
 	if most <= 0 {
-		return invalid("maxDataPoints must be positive")
+		return python.Invalid("maxDataPoints must be positive")
 	}
 	start, end := list[0].Start, list[0].End
 	for _, s := range list {
@@ -182,7 +145,7 @@ func (s *Series) consolidate(timeRange int64, most int) error {
 		return s.join()
 	}
 	if s.Step <= 0 {
-		return crash("series %q has no step", s.Name)
+		return python.Crash("series %q has no step", s.Name)
 	}
 	points := float64(timeRange) / float64(s.Step)
 	if float64(most) >= points {
@@ -190,7 +153,7 @@ func (s *Series) consolidate(timeRange int64, most int) error {
 	}
 	width := int64(math.Ceil(points / float64(most)))
 	bucket := width * s.Step
-	nudge := bucket + modulo(s.Start, s.Step) - modulo(s.Start, bucket)
+	nudge := bucket + python.Modulo(s.Start, s.Step) - python.Modulo(s.Start, bucket)
 	s.Start += nudge
 	s.Values = s.Values[min(max(int(nudge/s.Step)-1, 0), len(s.Values)):]
 	s.perPoint = int(width)
@@ -199,7 +162,7 @@ func (s *Series) consolidate(timeRange int64, most int) error {
 
 // join replaces the values by the joined ones; Step stays, so that Points counts in whole buckets.
 func (s *Series) join() error {
-	values, err := s.iterated()
+	values, err := s.Iteration()
 	s.Values = values
 	return err
 }

@@ -1,4 +1,4 @@
-package eval
+package series
 
 import (
 	"errors"
@@ -6,9 +6,9 @@ import (
 	"strings"
 )
 
-// tagsOf returns the tags that a name carries: those of a tagged name, else the name itself. What
+// TagsOf returns the tags that a name carries: those of a tagged name, else the name itself. What
 // looks like a call is not parsed.
-func tagsOf(name string) map[string]string {
+func TagsOf(name string) map[string]string {
 	if looksLikeCall(name) {
 		return map[string]string{"name": name}
 	}

@@ -1,4 +1,4 @@
-package eval
+package python
 
 import (
 	"bytes"
@@ -12,8 +12,8 @@ import (
 
 // Python's ways with numbers show in names and tags, and its round in values.
 
-// text is str(value).
-func text(v any) string {
+// Text is str(value).
+func Text(v any) string {
 	switch v := v.(type) {
 	case nil:
 		return "None"
@@ -25,15 +25,15 @@ func text(v any) string {
 	case int64:
 		return strconv.FormatInt(v, 10)
 	case float64:
-		return floatText(v)
+		return FloatText(v)
 	case string:
 		return v
 	}
 	return "[]"
 }
 
-// floatText is repr(float).
-func floatText(v float64) string { return string(AppendFloat(nil, v)) }
+// FloatText is repr(float).
+func FloatText(v float64) string { return string(AppendFloat(nil, v)) }
 
 // AppendFloat appends repr(float) of Python: the shortest digits, an exponent below 1e-4 and from
 // 1e16 on.
@@ -66,29 +66,18 @@ func appendPoint(dst []byte, begin int) []byte {
 	return dst
 }
 
-// valueText is str of a series' value.
-func valueText(v float64, ints bool) string {
-	if IsNone(v) {
-		return "None"
-	}
-	if ints && v == math.Trunc(v) && math.Abs(v) < 1<<62 {
-		return strconv.FormatInt(int64(v), 10)
-	}
-	return floatText(v)
-}
-
-// general is "%g": six significant digits.
-func general(v float64) string {
+// General is "%g": six significant digits.
+func General(v float64) string {
 	if math.IsNaN(v) || math.IsInf(v, 0) {
-		return floatText(v)
+		return FloatText(v)
 	}
 	return strconv.FormatFloat(v, 'g', 6, 64)
 }
 
-// decimalText is "%d" of a number, which is cut to an integer.
-func decimalText(v float64) (string, error) {
+// DecimalText is "%d" of a number, which is cut to an integer.
+func DecimalText(v float64) (string, error) {
 	if math.IsNaN(v) || math.IsInf(v, 0) {
-		return "", crash("cannot convert %s to an integer", floatText(v))
+		return "", Crash("cannot convert %s to an integer", FloatText(v))
 	}
 	if v = math.Trunc(v); v == 0 {
 		return "0", nil
@@ -96,8 +85,8 @@ func decimalText(v float64) (string, error) {
 	return strconv.FormatFloat(v, 'f', 0, 64), nil
 }
 
-// roundTo is round(v, digits): the decimal value nearest to v, ties to even.
-func roundTo(v float64, digits int) float64 {
+// Round is round(v, digits): the decimal value nearest to v, ties to even.
+func Round(v float64, digits int) float64 {
 	if math.IsNaN(v) || math.IsInf(v, 0) || digits > 323 {
 		return v
 	}
@@ -133,9 +122,7 @@ func roundToPower(v float64, power int) float64 {
 }
 
 // ParseFloat is float(text): blanks around, underscores between digits, inf and nan.
-func ParseFloat(text string) (float64, bool) { return parseFloat(text) }
-
-func parseFloat(s string) (float64, bool) {
+func ParseFloat(s string) (float64, bool) {
 	s = strings.TrimSpace(s)
 	if s == "" || strings.ContainsAny(s, "xXpP") || strings.HasPrefix(s, "_") || strings.HasSuffix(s, "_") || strings.Contains(s, "__") {
 		return 0, false
@@ -144,8 +131,8 @@ func parseFloat(s string) (float64, bool) {
 	return f, err == nil || math.IsInf(f, 0)
 }
 
-// parseInt is int(text).
-func parseInt(s string) (int64, bool) {
+// ParseInt is int(text).
+func ParseInt(s string) (int64, bool) {
 	s = strings.TrimSpace(s)
 	if strings.HasPrefix(s, "_") || strings.HasSuffix(s, "_") || strings.Contains(s, "__") {
 		return 0, false
@@ -154,9 +141,9 @@ func parseInt(s string) (int64, bool) {
 	return n, err == nil
 }
 
-// bounds returns the ends of a slice [from:to] of n items, as Python takes them: negative ones
+// Bounds returns the ends of a slice [from:to] of n items, as Python takes them: negative ones
 // count from the end, and none is out of range.
-func bounds(from, to int64, n int) (int, int) {
+func Bounds(from, to int64, n int) (int, int) {
 	clip := func(i int64) int {
 		if i < 0 {
 			i += int64(n)
@@ -167,8 +154,8 @@ func bounds(from, to int64, n int) (int, int) {
 	return low, max(low, high)
 }
 
-// item returns list[i] with Python's negative indexes.
-func item[T any](list []T, i int64) (T, bool) {
+// Item returns list[i] with Python's negative indexes.
+func Item[T any](list []T, i int64) (T, bool) {
 	if i < 0 {
 		i += int64(len(list))
 	}
@@ -178,3 +165,21 @@ func item[T any](list []T, i int64) (T, bool) {
 	}
 	return list[i], true
 }
+
+// ValueText is str of a series' value.
+func ValueText(v float64, ints bool) string {
+	if IsNone(v) {
+		return "None"
+	}
+	if ints && v == math.Trunc(v) && math.Abs(v) < 1<<62 {
+		return strconv.FormatInt(int64(v), 10)
+	}
+	return FloatText(v)
+}
+
+// None returns the value of a slot without a point, made by math.NaN(). Sums of infinities give
+// other NaNs, which graphite-web counts as points; IsNone tells them apart. Both are null in JSON.
+func None() float64 { return math.NaN() }
+
+// IsNone reports whether a slot has no point.
+func IsNone(v float64) bool { return math.Float64bits(v) == math.Float64bits(math.NaN()) }
