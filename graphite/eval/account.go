@@ -1,11 +1,6 @@
 package eval
 
-import (
-	"iter"
-
-	"github.com/tsdbridge/tsdbridge/graphite/python"
-	"github.com/tsdbridge/tsdbridge/graphite/series"
-)
+import "github.com/tsdbridge/tsdbridge/graphite/series"
 
 // What the series of a request hold is charged to the account of its context, by dispatch for every
 // function alike: before a function runs, as much again as its arguments hold; after it has run,
@@ -43,19 +38,6 @@ func appendLists(lists [][]*series.Series, v any) [][]*series.Series {
 	return lists
 }
 
-// reserve takes memory that the function is about to allocate. Without it the function fails, and
-// is to stop.
-func (c *call) reserve(bytes int64) bool {
-	if c.err == nil {
-		if err := c.scope.account.Take(bytes); err != nil {
-			c.fail(err)
-		} else {
-			c.reserved += bytes
-		}
-	}
-	return c.err == nil
-}
-
 // reserveLike takes as much memory as lists hold, for what will be made of them. Functions that
 // only name and choose series make nothing.
 func (c *call) reserveLike(lists [][]*series.Series) bool {
@@ -72,73 +54,30 @@ func (c *call) reserveLike(lists [][]*series.Series) bool {
 	return c.reserve(bytes)
 }
 
-// borrow takes memory for a while. With an error there is nothing to give back.
-func (r *run) borrow(bytes int64) (giveBack func(), err error) {
-	if err := r.account.Take(bytes); err != nil {
-		return nil, err
-	}
-	return func() { r.account.Give(bytes) }, nil
-}
-
 // settle charges what a function's result holds and gives back what was reserved, and what it was
 // given and has dropped.
 func (c *call) settle(given [][]*series.Series, out any) error {
-	c.scope.settled++
+	c.settled++
 	change := -c.reserved
 	for _, list := range appendLists(nil, out) {
 		for _, s := range list {
-			change += s.Settle(c.scope.settled)
+			change += s.Settle(c.settled)
 		}
 	}
 	for _, lists := range [][][]*series.Series{given, c.evaluated} {
 		for _, list := range lists {
 			for _, s := range list {
 				if s != nil {
-					change -= s.Release(c.scope.settled)
+					change -= s.Release(c.settled)
 				}
 			}
 		}
 	}
 	if change > 0 {
-		return c.scope.account.Take(change)
+		return c.account.Take(change)
 	}
-	c.scope.account.Give(-change)
+	c.account.Give(-change)
 	return nil
-}
-
-// over yields series until the call has failed or the request has ended, which makes it fail.
-func (c *call) over(list []*series.Series) iter.Seq[*series.Series] {
-	return func(yield func(*series.Series) bool) {
-		for _, s := range list {
-			if c.stopped() || !yield(s) {
-				return
-			}
-		}
-	}
-}
-
-// stopped reports whether the function is to stop: it has failed, or the request has ended. Others
-// may have their turn before it returns.
-func (c *call) stopped() bool {
-	if c.err == nil {
-		if err := c.scope.turn.Yield(c.scope.ctx); err != nil {
-			c.fail(err)
-		}
-	}
-	return c.err != nil
-}
-
-// tickWork is how much work is done between two looks at the request: a millisecond, or more where a value
-// costs much.
-const tickWork = 1 << 16
-
-// tick counts work in visited values, and reports whether to continue.
-func (c *call) tick(work int) bool {
-	if c.work += work; c.work < tickWork {
-		return c.err == nil
-	}
-	c.work = 0
-	return !c.stopped()
 }
 
 // rename gives a series a new name, whose memory is taken first.
@@ -146,26 +85,4 @@ func (c *call) rename(s *series.Series, name string) {
 	if c.reserve(int64(len(name))) {
 		s.Rename(name)
 	}
-}
-
-// replace replaces each value of a series by f's, nulls included.
-func (c *call) replace(s *series.Series, f func(float64) float64) {
-	values := make([]float64, len(s.Values))
-	for i, v := range s.Values {
-		if i%1024 == 0 && !c.tick(1024) {
-			return
-		}
-		values[i] = f(v)
-	}
-	s.Values = values
-}
-
-// change replaces each value that is not null.
-func (c *call) change(s *series.Series, f func(float64) float64) {
-	c.replace(s, func(v float64) float64 {
-		if python.IsNone(v) {
-			return v
-		}
-		return f(v)
-	})
 }

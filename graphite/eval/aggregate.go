@@ -42,7 +42,7 @@ func aggregateFamily() []Function {
 	} {
 		list = append(list, Function{
 			Name: f.name, Group: "Combine", Signature: "*seriesLists", Doc: f.doc, aggregator: true, Params: []Param{all},
-			call: func(c *call) ([]*series.Series, error) { return c.join(c.seriesLists(), f.aggregator, nil) },
+			call: func(c *call) ([]*series.Series, error) { return join(c, c.seriesLists(), f.aggregator, nil) },
 		})
 	}
 	return list
@@ -63,11 +63,11 @@ func aggregate(c *call) ([]*series.Series, error) {
 		f := c.float("xFilesFactor")
 		xff = &f
 	}
-	return c.join(lists, c.string("func"), xff)
+	return join(c, lists, c.string("func"), xff)
 }
 
 // join aggregates all series of all lists into one; without series it gives none.
-func (c *call) join(lists [][]*series.Series, name string, xff *float64) ([]*series.Series, error) {
+func join(c *call, lists [][]*series.Series, name string, xff *float64) ([]*series.Series, error) {
 	if c.err != nil {
 		return nil, nil
 	}
@@ -94,7 +94,7 @@ func (c *call) join(lists [][]*series.Series, name string, xff *float64) ([]*ser
 	if err != nil {
 		return nil, err
 	}
-	out := c.create(c.called(short+"Series", c.pathExpressions(list)), start, end, step, values)
+	out := c.create(c.called(short+"Series", pathExpressions(c, list)), start, end, step, values)
 	out.Tags, out.XFilesFactor, out.Ints = joinedTags(list, out.Name, short), factor, agg.IntsOf(list)
 	return []*series.Series{out}, nil
 }
@@ -126,7 +126,7 @@ func joinedTags(list []*series.Series, name, aggregator string) map[string]strin
 }
 
 // pathExpressions joins the distinct path expressions in order: what an aggregate is named after.
-func (c *call) pathExpressions(list []*series.Series) string {
+func pathExpressions(c *call, list []*series.Series) string {
 	seen := map[string]bool{}
 	var paths []string
 	for _, s := range list {
@@ -143,7 +143,7 @@ func multiplySeries(c *call) ([]*series.Series, error) {
 	if len(lists) == 1 && len(lists[0]) == 1 {
 		return lists[0], nil
 	}
-	return c.join(lists, "multiply", nil)
+	return join(c, lists, "multiply", nil)
 }
 
 func countSeries(c *call) ([]*series.Series, error) {
@@ -152,7 +152,7 @@ func countSeries(c *call) ([]*series.Series, error) {
 		return nil, nil
 	}
 	if len(lists) == 0 {
-		zero := c.constant(int64(0))
+		zero := constant(c, int64(0))
 		zero.PathExpression = "countSeries()"
 		return []*series.Series{zero}, nil
 	}
@@ -165,7 +165,7 @@ func countSeries(c *call) ([]*series.Series, error) {
 	if err != nil {
 		return nil, err
 	}
-	out := c.create(c.called("countSeries", c.pathExpressions(list)), start, end, step, values)
+	out := c.create(c.called("countSeries", pathExpressions(c, list)), start, end, step, values)
 	out.Ints = true
 	return []*series.Series{out}, nil
 }
@@ -210,7 +210,7 @@ func percentileOfSeries(c *call) ([]*series.Series, error) {
 		return nil, err
 	}
 	values, err := c.perRow(list, func(row []float64) float64 {
-		v, err := c.percentile(row, n, interpolate)
+		v, err := percentile(c, row, n, interpolate)
 		if err != nil {
 			c.fail(err)
 		}

@@ -24,7 +24,7 @@ func aggregateListFamily() []Function {
 				f := c.float("xFilesFactor")
 				xff = &f
 			}
-			return c.joinPairs(c.string("func"), xff)
+			return joinPairs(c, c.string("func"), xff)
 		},
 	}}
 	for _, f := range [...]struct{ name, aggregator, doc string }{
@@ -34,13 +34,13 @@ func aggregateListFamily() []Function {
 	} {
 		list = append(list, Function{
 			Name: f.name, Group: "Combine", Signature: "seriesListFirstPos, seriesListSecondPos", Doc: f.doc, aggregator: true, Params: pair,
-			call: func(c *call) ([]*series.Series, error) { return c.joinPairs(f.aggregator, nil) },
+			call: func(c *call) ([]*series.Series, error) { return joinPairs(c, f.aggregator, nil) },
 		})
 	}
 	return list
 }
 
-func (c *call) joinPairs(name string, xff *float64) ([]*series.Series, error) {
+func joinPairs(c *call, name string, xff *float64) ([]*series.Series, error) {
 	firsts, seconds := c.series("seriesListFirstPos"), c.series("seriesListSecondPos")
 	if c.err != nil {
 		return nil, nil
@@ -51,7 +51,7 @@ func (c *call) joinPairs(name string, xff *float64) ([]*series.Series, error) {
 	var out []*series.Series
 	for i, a := range firsts {
 		b := seconds[i]
-		joined, err := c.join([][]*series.Series{{a, b}}, name, xff)
+		joined, err := join(c, [][]*series.Series{{a, b}}, name, xff)
 		if err != nil {
 			return nil, err
 		}

@@ -21,11 +21,11 @@ func aliasFamily() []Function {
 	}, {
 		Name: "aliasByNode", Group: "Alias", Signature: "seriesList, *nodes", Params: []Param{one, need("nodes", typeNodeOrTag).many()},
 		Doc:  "Names series after nodes of their names, counted from 0 or from the end with -1, and tags.",
-		call: func(c *call) ([]*series.Series, error) { return c.aliasByNode(c.rest("nodes")) },
+		call: func(c *call) ([]*series.Series, error) { return aliasByNode(c, c.rest("nodes")) },
 	}, {
 		Name: "aliasByTags", Group: "Alias", Signature: "seriesList, *tags", Params: []Param{one, need("tags", typeNodeOrTag).many()},
 		Doc:  "Names series after tags and nodes.",
-		call: func(c *call) ([]*series.Series, error) { return c.aliasByNode(c.rest("tags")) },
+		call: func(c *call) ([]*series.Series, error) { return aliasByNode(c, c.rest("tags")) },
 	}, {
 		Name: "aliasQuery", Group: "Alias", Signature: "seriesList, search, replace, newName", call: perSeries(aliasQuery),
 		Doc:    "Names each series after the last value of the series that a replacement in its name gives.",
@@ -36,7 +36,7 @@ func aliasFamily() []Function {
 	}, {
 		Name: "lower", Group: "Alias", Signature: "seriesList, *pos", Params: []Param{one, opt("pos", typeInteger).many()},
 		Doc:  "Makes names lower case, or only the letters at some positions.",
-		call: func(c *call) ([]*series.Series, error) { return c.letters(unicode.ToLower) },
+		call: func(c *call) ([]*series.Series, error) { return letters(c, unicode.ToLower) },
 	}, {
 		Name: "upper", Group: "Alias", Signature: "seriesList, *pos", Params: []Param{one, opt("pos", typeInteger).many()},
 		Doc: "Makes names upper case, or only the letters at some positions.",
@@ -47,7 +47,7 @@ func aliasFamily() []Function {
 					s.Name = strings.ReplaceAll(s.Name, "ß", "SS")
 				}
 			}
-			return c.letters(unicode.ToUpper)
+			return letters(c, unicode.ToUpper)
 		},
 	}}
 }
@@ -61,7 +61,7 @@ func alias(c *call) ([]*series.Series, error) {
 	return list, nil
 }
 
-func (c *call) aliasByNode(nodes []any) ([]*series.Series, error) {
+func aliasByNode(c *call, nodes []any) ([]*series.Series, error) {
 	list := c.series("seriesList")
 	for s := range c.over(list) {
 		c.rename(s, c.nodeKey(s, nodes))
@@ -115,7 +115,7 @@ func aliasQuery(c *call) ([]*series.Series, error) {
 }
 
 // letters changes whole names, or the characters at positions, which may be counted from the end.
-func (c *call) letters(change func(rune) rune) ([]*series.Series, error) {
+func letters(c *call, change func(rune) rune) ([]*series.Series, error) {
 	list, positions := c.series("seriesList"), c.rest("pos")
 	for s := range c.over(list) {
 		name := []rune(s.Name)

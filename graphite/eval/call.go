@@ -1,182 +1,66 @@
 package eval
 
 import (
-	"math"
+	"errors"
+	"maps"
 	"slices"
 
 	"github.com/tsdbridge/tsdbridge/graphite/expr"
-	"github.com/tsdbridge/tsdbridge/graphite/pyregexp"
 	"github.com/tsdbridge/tsdbridge/graphite/python"
 	"github.com/tsdbridge/tsdbridge/graphite/series"
-	"github.com/tsdbridge/tsdbridge/graphite/timespec"
 )
 
-// call is one call of a function: its bound arguments and where it stands. The methods that read
-// arguments by name remember the first that does not fit, as Python would raise a TypeError; the
-// dispatcher returns it.
+// call is one call of a function: its bound arguments, where it is made, and what it costs. The methods that
+// read arguments by name remember the first that does not fit, as Python would raise a TypeError; dispatch
+// returns it.
 type call struct {
-	scope *scope
-	fn    *Function
-	args  []any
+	arguments
+	scope   *callScope
+	targets targets
 	// The first argument as written, for functions that evaluate it again in another window.
 	first expr.Node
-	err   error
 
 	evaluated [][]*series.Series // What the function has evaluated itself.
-	reserved  int64              // Bytes taken for what it makes.
-	sliding   int64              // Of these, for sliders.
-	work      int                // Since the last look at the request.
+	sliding   int64              // Reserved bytes that are for sliders.
 }
 
-// fail remembers an error for the dispatcher.
-func (c *call) fail(err error) {
-	if c.err == nil {
-		c.err = err
-	}
+// callScope is graphite-web's requestContext. Functions that evaluate something again do so in a copy,
+// so that what is set there (by setXFilesFactor, by stacked) is lost with it.
+type callScope struct {
+	request *Request
+	window  window
+	xff     float64
+	stacks  map[string][]float64
 }
 
-func (c *call) value(name string) any {
-	i := slices.IndexFunc(c.fn.formal, func(f formal) bool { return f.name == name })
-	if i < 0 {
-		c.fail(python.Crash("%s has no parameter %s", c.fn.Name, name))
-		return nil
-	}
-	return c.args[i]
+func newScope(request *Request) callScope {
+	return callScope{request: request, window: request.window(), xff: request.XFilesFactor}
 }
 
-func (c *call) has(name string) bool { return c.value(name) != nil }
-
-// series returns a list of series.
-func (c *call) series(name string) []*series.Series {
-	list, ok := c.value(name).([]*series.Series)
-	if !ok {
-		c.fail(python.Crash("seriesLists is not a list of series"))
-	}
-	return list
+// targets evaluates for functions, in the scope of their call.
+type targets interface {
+	// evalAgain computes a first argument in another window.
+	evalAgain(n expr.Node, w window) ([]*series.Series, error)
+	// evalMade computes a target that a function has made up.
+	evalMade(n expr.Node) ([]*series.Series, error)
+	// functions returns all functions by name.
+	functions() map[string]*Function
+	// events returns the times, in epoch seconds, of the events in the window that have all tags; with nil
+	// tags, of all events.
+	events(tags []string) ([]int64, error)
 }
 
-// seriesLists returns the lists that a variadic parameter took.
-func (c *call) seriesLists() [][]*series.Series {
-	given := c.rest("seriesLists")
-	if len(given) == 1 && given[0] == nil {
-		return [][]*series.Series{nil} // sumSeries(none) returns no series; with anything else it fails.
-	}
-	var lists [][]*series.Series
-	for _, v := range given {
-		list, ok := v.([]*series.Series)
-		if !ok {
-			c.fail(python.Crash("seriesLists is not a list of series"))
-		}
-		lists = append(lists, list)
-	}
-	return lists
+// newCall returns a call of a function in a scope; first is its first argument as written.
+func newCall(fn *Function, first expr.Node, in *callScope, of *resources, by targets) *call {
+	return &call{arguments: arguments{effort: effort{resources: of}, fn: fn}, scope: in, targets: by, first: first}
 }
 
-// rest returns what a variadic parameter took.
-func (c *call) rest(name string) []any {
-	list, _ := c.value(name).([]any)
-	return list
-}
-
-func (c *call) float(name string) float64 {
-	f, ok := number(c.value(name))
-	if !ok {
-		c.fail(python.Crash("%s is not a number", name))
-	}
-	return f
-}
-
-// integer returns a value that may stand in a slice or a range: no float.
-func (c *call) integer(name string) int64 {
-	v := c.value(name)
-	if _, isFloat := v.(float64); isFloat {
-		c.fail(python.Crash("%s is not an integer", name))
-	}
-	return int64(c.float(name))
-}
-
-// toInt is Python's int(): floats are cut, texts are read.
-func (c *call) toInt(name string) int64 {
-	switch v := c.value(name).(type) {
-	case string:
-		n, ok := python.ParseInt(v)
-		if !ok {
-			c.fail(python.Crash("%s is not an integer", name))
-		}
-		return n
-	case float64:
-		if math.IsNaN(v) || math.Abs(v) > 1<<62 {
-			c.fail(python.Crash("%s is not an integer", name))
-			return 0
-		}
-	}
-	return int64(c.float(name))
-}
-
-func (c *call) string(name string) string {
-	s, ok := c.value(name).(string)
-	if !ok {
-		c.fail(python.Crash("%s is not a string", name))
-	}
-	return s
-}
-
-func (c *call) truth(name string) bool { return truth(c.value(name)) }
-
-// offset returns an interval in seconds; nothing is 0.
-func (c *call) offset(name string) int64 {
-	if !c.truth(name) {
-		return 0
-	}
-	n, err := timespec.ParseOffset(c.string(name))
-	if err != nil {
-		c.fail(python.Crash("%s", err))
-	}
-	return n
-}
-
-// interval returns an offset that series can be cut into. graphite-web loops for ever on others, if
-// there is a series.
-func (c *call) interval(list []*series.Series) int64 {
-	const name = "intervalString"
-	n := c.offset(name)
-	if n <= 0 && len(list) > 0 {
-		c.fail(python.Crash("%s must be positive", name))
-	}
-	return max(n, 1)
-}
-
-func (c *call) aggregator(name string) series.Aggregator {
-	shown := c.string(name)
-	a, err := series.FindAggregator(shown, shown)
-	if err != nil {
-		c.fail(err)
-	}
-	return a
-}
-
-func (c *call) regexp(name string) *pyregexp.Regexp {
-	pattern := c.string(name)
-	if len(pattern) <= 4*pyregexp.MaxPattern {
-		c.reserve(regexpBytes * int64(len(pattern)))
-	}
-	re, err := pyregexp.Compile(pattern)
-	if err != nil {
-		c.fail(python.Crash("%s", err))
-		re, _ = pyregexp.Compile("")
-	}
-	return re
-}
-
-// evaluate computes the first argument again in another window. Values of a template are not put in
-// again: what stands for one is then a path without series, in graphite-web too.
+// evaluate computes the first argument again in another window.
 func (c *call) evaluate(w window) ([]*series.Series, error) {
 	if c.first == nil {
 		return nil, python.Crash("%s has no first argument", c.fn.Name)
 	}
-	s := *c.scope
-	s.window, s.again, s.values = w, true, nil
-	return c.own(s.target(c.first))
+	return c.own(c.targets.evalAgain(c.first, w))
 }
 
 // own notes series that the function has evaluated, and reserves as much as they hold for what it
@@ -192,27 +76,18 @@ func (c *call) own(list []*series.Series, err error) ([]*series.Series, error) {
 	return list, nil
 }
 
-// maxMadeTargets is how deep targets that functions make up may be nested: a name may be a target
-// that makes up itself.
-const maxMadeTargets = 10
-
 // evaluateText computes a target that a function has made up.
 func (c *call) evaluateText(target string) ([]*series.Series, error) {
 	n, err := c.parse(target)
 	if err != nil {
 		return nil, err
 	}
-	s := *c.scope
-	if s.made++; s.made > maxMadeTargets {
-		return nil, python.Invalid("targets made up by functions nested deeper than %d", maxMadeTargets)
-	}
-	s.again, s.values = false, nil
-	return c.own(s.target(n))
+	return c.own(c.targets.evalMade(n))
 }
 
 // parse reads a target that is not the request's. What parsing costs is borrowed.
 func (c *call) parse(target string) (expr.Node, error) {
-	giveBack, err := c.scope.borrow(parseBytes * int64(min(len(target), expr.MaxTarget)))
+	giveBack, err := c.borrow(parseBytes * int64(min(len(target), expr.MaxTarget)))
 	if err != nil {
 		return nil, err
 	}
@@ -245,4 +120,76 @@ func (c *call) run() (any, error) {
 		return nil, c.err
 	}
 	return out, err
+}
+
+// dispatch validates, binds and calls.
+func (c *call) dispatch(args []any, kwargs map[string]any) (any, error) {
+	if a, k, err := c.fn.validate(args, kwargs); err == nil {
+		args, kwargs = a, k
+	}
+	bound, err := c.fn.bind(args, kwargs)
+	if err != nil {
+		return nil, err
+	}
+	c.args = bound
+	given := seriesLists(args, kwargs)
+	if !c.reserveLike(given) {
+		return nil, c.err
+	}
+	out, err := c.run()
+	var bad *python.InputError
+	if errors.As(err, &bad) && bad.Func == "" {
+		bad.Func = c.fn.Name
+	}
+	if list, ok := out.([]*series.Series); ok && err == nil {
+		err = c.count(list)
+	}
+	if err == nil {
+		err = c.settle(given, out)
+	}
+	return out, err
+}
+
+// count keeps the limits on what functions make: values that the run has not seen before.
+func (c *call) count(list []*series.Series) error {
+	if c.scope.request.Limits.Points == 0 {
+		return nil
+	}
+	points := 0
+	for _, s := range list {
+		points += len(s.Values)
+	}
+	if points > c.scope.request.Limits.Points {
+		return python.Invalid("more than %d points (--query.max-samples)", c.scope.request.Limits.Points)
+	}
+	return nil
+}
+
+// apply calls a function on a list of series as a callback does: without validation, in the
+// caller's place.
+func (c *call) apply(name string, args ...any) ([]*series.Series, error) {
+	fn, ok := c.targets.functions()[name]
+	if !ok {
+		return nil, python.Unknown(python.Crash("Function %q not found", name), name, slices.Collect(maps.Keys(c.targets.functions())))
+	}
+	bound, err := fn.bind(args, nil)
+	if err != nil {
+		return nil, err
+	}
+	out, err := c.inner(fn, bound).run()
+	if err != nil {
+		return nil, err
+	}
+	list, ok := out.([]*series.Series)
+	if !ok {
+		return nil, python.Crash("%s gives no list of series", name)
+	}
+	return list, nil
+}
+
+// inner returns the call of another function in the same scope.
+func (c *call) inner(fn *Function, bound []any) *call {
+	inner := newCall(fn, c.first, c.scope, c.resources, c.targets)
+	inner.args = bound
+	return inner
 }

@@ -14,13 +14,13 @@ func derivativeFamily() []Function {
 		Name: "nonNegativeDerivative", Group: "Transform", Signature: "seriesList, maxValue=None, minValue=None", Params: limits,
 		Doc: "Draws the increase of a counter; with maxValue its wraps are counted.",
 		call: func(c *call) ([]*series.Series, error) {
-			return c.increases("nonNegativeDerivative", func(_ *series.Series, d float64) float64 { return d })
+			return increases(c, "nonNegativeDerivative", func(_ *series.Series, d float64) float64 { return d })
 		},
 	}, {
 		Name: "perSecond", Group: "Transform", Signature: "seriesList, maxValue=None, minValue=None", Params: limits,
 		Doc: "Draws the increase of a counter for each second.",
 		call: func(c *call) ([]*series.Series, error) {
-			return c.increases("perSecond", func(s *series.Series, d float64) float64 { return python.Round(d/float64(s.Step), 6) })
+			return increases(c, "perSecond", func(s *series.Series, d float64) float64 { return python.Round(d/float64(s.Step), 6) })
 		},
 	}}
 }
@@ -45,9 +45,9 @@ func derivative(c *call) ([]*series.Series, error) {
 	return out, nil
 }
 
-func (c *call) increases(name string, shown func(*series.Series, float64) float64) ([]*series.Series, error) {
+func increases(c *call, name string, shown func(*series.Series, float64) float64) ([]*series.Series, error) {
 	var out []*series.Series
-	limits := c.counterLimits()
+	limits := countersOf(c)
 	for s := range c.over(c.series("seriesList")) {
 		if s.Step == 0 {
 			return nil, python.Crash("a series has no step")
@@ -79,7 +79,7 @@ type counterLimits struct {
 	high, low      float64
 }
 
-func (c *call) counterLimits() counterLimits {
+func countersOf(c *call) counterLimits {
 	l := counterLimits{hasMax: c.has("maxValue"), hasMin: c.has("minValue")}
 	if len(c.series("seriesList")) == 0 {
 		return l

@@ -38,7 +38,7 @@ func divideSeries(c *call) ([]*series.Series, error) {
 	}
 	var out []*series.Series
 	for s := range c.over(dividends) {
-		q, err := c.divided(s, divisors[0])
+		q, err := divided(c, s, divisors[0])
 		if err != nil {
 			return nil, err
 		}
@@ -57,7 +57,7 @@ func divideSeriesLists(c *call) ([]*series.Series, error) {
 	}
 	var out []*series.Series
 	for i, s := range dividends {
-		q, err := c.divided(s, divisors[i])
+		q, err := divided(c, s, divisors[i])
 		if err != nil {
 			return nil, err
 		}
@@ -66,7 +66,7 @@ func divideSeriesLists(c *call) ([]*series.Series, error) {
 	return out, nil
 }
 
-func (c *call) divided(dividend, divisor *series.Series) (*series.Series, error) {
+func divided(c *call, dividend, divisor *series.Series) (*series.Series, error) {
 	pair := []*series.Series{dividend, divisor}
 	start, end, step, _, err := series.Normalize(pair)
 	if err != nil {
@@ -81,7 +81,7 @@ func sortedByName(list []*series.Series) []*series.Series {
 }
 
 // sortedPaths joins the distinct path expressions by alphabet.
-func (c *call) sortedPaths(list []*series.Series) string {
+func sortedPaths(c *call, list []*series.Series) string {
 	var paths []string
 	for _, s := range list {
 		paths = append(paths, s.PathExpression)

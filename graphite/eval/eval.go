@@ -6,88 +6,14 @@ package eval
 
 import (
 	"context"
-	"errors"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/tsdbridge/tsdbridge/graphite/expr"
 	"github.com/tsdbridge/tsdbridge/graphite/python"
 	"github.com/tsdbridge/tsdbridge/graphite/series"
-	"github.com/tsdbridge/tsdbridge/internal/budget"
 	"github.com/tsdbridge/tsdbridge/internal/explain"
-	"github.com/tsdbridge/tsdbridge/internal/turns"
 )
-
-// Request is what a render request contains in addition to its targets. Times are epoch seconds.
-type Request struct {
-	From, Until int64
-	// Now is what storage takes for the present; 0 means Clock.
-	Now int64
-	// Clock is the time on the wall, which some functions use even when Now is another. 0 means
-	// Now.
-	Clock int64
-	// Zone is the request's zone, Local the server's, which some functions use instead; nil means
-	// UTC.
-	Zone, Local *time.Location
-	// XFilesFactor is the default for aggregates and consolidation.
-	XFilesFactor float64
-	// Template holds values for template(), by name.
-	Template map[string]string
-	// UTF8Metrics is for targets that functions make up; see expr.Parser.
-	UTF8Metrics bool
-	Limits      Limits
-}
-
-// Limits bound what a request may cost; 0 means no limit.
-type Limits struct {
-	// Series and Points bound what is fetched and made, over the whole request.
-	Series, Points int
-}
-
-func (r Request) parser() expr.Parser   { return expr.Parser{UTF8Metrics: r.UTF8Metrics} }
-func (r Request) zone() *time.Location  { return orUTC(r.Zone) }
-func (r Request) local() *time.Location { return orUTC(r.Local) }
-
-func (r Request) localTime(unix int64) time.Time { return time.Unix(unix, 0).In(r.local()) }
-
-func orUTC(l *time.Location) *time.Location {
-	if l == nil {
-		return time.UTC
-	}
-	return l
-}
-
-func (r Request) clock() time.Time {
-	if r.Clock != 0 {
-		return time.Unix(r.Clock, 0)
-	}
-	return time.Unix(r.Now, 0)
-}
-
-// window is the time range in which a part of a target is computed, with the zone offsets of its
-// ends: Python's datetimes keep the offset they were made with, also when they are moved over a
-// change of zone.
-type window struct {
-	from, until             int64
-	fromOffset, untilOffset int64
-	// fromSaves and untilSaves tell whether these offsets are those of daylight saving time.
-	fromSaves, untilSaves bool
-}
-
-func (r Request) window() window {
-	from, until := time.Unix(r.From, 0).In(r.zone()), time.Unix(r.Until, 0).In(r.zone())
-	_, fromOffset := from.Zone()
-	_, untilOffset := until.Zone()
-	return window{r.From, r.Until, int64(fromOffset), int64(untilOffset), from.IsDST(), until.IsDST()}
-}
-
-// moved returns the window, both ends moved.
-func (w window) moved(from, until int64) window {
-	w.from += from
-	w.until += until
-	return w
-}
 
 // Evaluator knows the functions. It is immutable and safe for concurrent use.
 type Evaluator struct{ functions map[string]*Function }
@@ -110,28 +36,21 @@ func (e *Evaluator) Functions() map[string]*Function { return e.functions }
 
 // run is one request being computed.
 type run struct {
-	ctx     context.Context //nolint:containedctx // A run lives as long as one Eval.
+	resources
 	ev      *Evaluator
-	request Request
 	source  Source
 	fetched map[fetchKey][]*series.Series
-	account *budget.Account  // of the request; nil has no limit
-	turn    *turns.Turn      // of the request, to compute
 	trace   *explain.Trace   // of the request
 	reads   map[fetchKey]int // numbers in the trace
 	series  int
 	points  int
-	settled int // calls whose results were charged
 	depth   int // of calls
 }
 
-// scope is graphite-web's requestContext. Functions that evaluate something again do so in a copy,
-// so that what is set there (by setXFilesFactor, by stacked) is lost with it.
+// scope is a Scope with the run that it is a part of.
 type scope struct {
 	*run
-	window window
-	xff    float64
-	stacks map[string][]float64
+	callScope
 	again  bool // A first argument is evaluated again.
 	values replacements
 	made   int // How many functions have made up the target that this is in.
@@ -150,8 +69,8 @@ func (e *Evaluator) Eval(ctx context.Context, targets []expr.Node, request Reque
 
 // EvalEach is Eval with a list for each target.
 func (e *Evaluator) EvalEach(ctx context.Context, targets []expr.Node, request Request, source Source) ([][]*series.Series, error) {
-	r := &run{ctx: ctx, ev: e, request: request, source: source, fetched: map[fetchKey][]*series.Series{}, account: budget.From(ctx), turn: turns.From(ctx), trace: explain.From(ctx), reads: map[fetchKey]int{}}
-	s := &scope{run: r, window: request.window(), xff: request.XFilesFactor}
+	r := &run{resources: resourcesOf(ctx), ev: e, source: source, fetched: map[fetchKey][]*series.Series{}, trace: explain.From(ctx), reads: map[fetchKey]int{}}
+	s := &scope{run: r, callScope: newScope(&request)}
 	if err := s.prefetch(targets...); err != nil {
 		return nil, err
 	}
@@ -280,16 +199,16 @@ func sizeOf(v any) (found, points int) {
 
 // called evaluates the arguments of a function, and calls it.
 func (s *scope) called(fn *Function, n *expr.Call, piped func() (expr.Node, any, error)) (any, error) {
-	c := &call{scope: s, fn: fn}
 	var args []any
+	var written expr.Node
 	if piped != nil {
 		first, v, err := piped()
 		if err != nil {
 			return nil, err
 		}
-		c.first, args = first, append(args, v)
+		written, args = first, append(args, v)
 	} else if len(n.Args) > 0 {
-		c.first = n.Args[0]
+		written = n.Args[0]
 	}
 	for _, a := range n.Args {
 		v, err := s.eval(a)
@@ -302,7 +221,7 @@ func (s *scope) called(fn *Function, n *expr.Call, piped func() (expr.Node, any,
 	if err != nil {
 		return nil, err
 	}
-	return c.dispatch(args, kwargs)
+	return newCall(fn, written, &s.callScope, &s.resources, s).dispatch(args, kwargs)
 }
 
 func (s *scope) keywords(list []expr.Kwarg) (map[string]any, error) {
@@ -317,47 +236,38 @@ func (s *scope) keywords(list []expr.Kwarg) (map[string]any, error) {
 	return kwargs, nil
 }
 
-// dispatch validates, binds and calls.
-func (c *call) dispatch(args []any, kwargs map[string]any) (any, error) {
-	if a, k, err := c.fn.validate(args, kwargs); err == nil {
-		args, kwargs = a, k
-	}
-	bound, err := c.fn.bind(args, kwargs)
-	if err != nil {
-		return nil, err
-	}
-	c.args = bound
-	given := seriesLists(args, kwargs)
-	if !c.reserveLike(given) {
-		return nil, c.err
-	}
-	out, err := c.run()
-	var bad *python.InputError
-	if errors.As(err, &bad) && bad.Func == "" {
-		bad.Func = c.fn.Name
-	}
-	if list, ok := out.([]*series.Series); ok && err == nil {
-		err = c.scope.count(list)
-	}
-	if err == nil {
-		err = c.settle(given, out)
-	}
-	return out, err
+// evalAgain computes a first argument in another window. Values of a template are not put in again: what stands
+// for one is then a path without series, in graphite-web too.
+func (s *scope) evalAgain(n expr.Node, w window) ([]*series.Series, error) {
+	inner := *s
+	inner.window, inner.again, inner.values = w, true, nil
+	return inner.target(n)
 }
 
-// count keeps the limits on what functions make: values that the run has not seen before.
-func (r *run) count(list []*series.Series) error {
-	if r.request.Limits.Points == 0 {
-		return nil
+// maxMadeTargets is how deep targets that functions make up may be nested: a name may be a target
+// that makes up itself.
+const maxMadeTargets = 10
+
+// evalMade computes a target that a function has made up.
+func (s *scope) evalMade(n expr.Node) ([]*series.Series, error) {
+	inner := *s
+	if inner.made++; inner.made > maxMadeTargets {
+		return nil, python.Invalid("targets made up by functions nested deeper than %d", maxMadeTargets)
 	}
-	points := 0
-	for _, s := range list {
-		points += len(s.Values)
+	inner.again, inner.values = false, nil
+	return inner.target(n)
+}
+
+// functions returns all functions by name.
+func (s *scope) functions() map[string]*Function { return s.ev.functions }
+
+// events returns the times of the events in the window that have all tags.
+func (s *scope) events(tags []string) ([]int64, error) {
+	source, ok := s.source.(EventSource)
+	if !ok || tags != nil && len(tags) == 0 {
+		return nil, nil
 	}
-	if points > r.request.Limits.Points {
-		return python.Invalid("more than %d points (--query.max-samples)", r.request.Limits.Points)
-	}
-	return nil
+	return source.Events(s.ctx, tags, s.window.from, s.window.until)
 }
 
 // replacements are the values of a template, in the order in which graphite-web tries them.

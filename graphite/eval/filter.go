@@ -18,16 +18,16 @@ func filterFamily() []Function {
 		Doc:    "Keeps the series of which an aggregate compares to a threshold.",
 		Params: []Param{seriesParam("seriesList"), need("func", typeAggFunc), need("operator", typeString).options(operators...), need("threshold", typeFloat)},
 		call: func(c *call) ([]*series.Series, error) {
-			return c.filter(c.string("func"), c.string("operator"), c.value("threshold"))
+			return filtered(c, c.string("func"), c.string("operator"), c.value("threshold"))
 		},
 	}, {
 		Name: "highest", Group: "Filter Series", Signature: "seriesList, n=1, func='average'", Params: slices.Clone(ranked),
 		Doc:  "Keeps the n series with the highest aggregate.",
-		call: func(c *call) ([]*series.Series, error) { return c.ranked(c.string("func"), true) },
+		call: func(c *call) ([]*series.Series, error) { return rankedBy(c, c.string("func"), true) },
 	}, {
 		Name: "lowest", Group: "Filter Series", Signature: "seriesList, n=1, func='average'", Params: slices.Clone(ranked),
 		Doc:  "Keeps the n series with the lowest aggregate.",
-		call: func(c *call) ([]*series.Series, error) { return c.ranked(c.string("func"), false) },
+		call: func(c *call) ([]*series.Series, error) { return rankedBy(c, c.string("func"), false) },
 	}, {
 		Name: "limit", Group: "Filter Series", Signature: "seriesList, n", Params: []Param{seriesParam("seriesList"), n}, call: limit,
 		Doc: "Keeps the first n series.",
@@ -54,7 +54,7 @@ func thresholds() []Function {
 	} {
 		list = append(list, Function{
 			Name: f.name, Group: "Filter Series", Signature: "seriesList, n", Doc: f.doc, Params: params,
-			call: func(c *call) ([]*series.Series, error) { return c.filter(f.aggregator, f.operator, c.value("n")) },
+			call: func(c *call) ([]*series.Series, error) { return filtered(c, f.aggregator, f.operator, c.value("n")) },
 		})
 	}
 	return list
@@ -77,13 +77,13 @@ func rankings() []Function {
 	} {
 		list = append(list, Function{
 			Name: f.name, Group: "Filter Series", Signature: "seriesList, n", Doc: f.doc, Params: params,
-			call: func(c *call) ([]*series.Series, error) { return c.ranked(f.aggregator, f.highest) },
+			call: func(c *call) ([]*series.Series, error) { return rankedBy(c, f.aggregator, f.highest) },
 		})
 	}
 	return list
 }
 
-func (c *call) filter(function, operator string, threshold any) ([]*series.Series, error) {
+func filtered(c *call, function, operator string, threshold any) ([]*series.Series, error) {
 	list := c.series("seriesList")
 	if c.err != nil {
 		return nil, nil
@@ -129,8 +129,8 @@ func comparison(operator string) (func(v, limit float64) bool, bool) {
 	return nil, false
 }
 
-func (c *call) ranked(function string, highest bool) ([]*series.Series, error) {
-	list, err := c.sorted(function, highest)
+func rankedBy(c *call, function string, highest bool) ([]*series.Series, error) {
+	list, err := sortedList(c, function, highest)
 	n := c.toInt("n")
 	if err != nil || c.err != nil {
 		return nil, err
@@ -139,9 +139,9 @@ func (c *call) ranked(function string, highest bool) ([]*series.Series, error) {
 	return list[:high], nil
 }
 
-// sorted orders series by an aggregate, null below everything; equals stay in order, also
+// sortedList orders series by an aggregate, null below everything; equals stay in order, also
 // downwards.
-func (c *call) sorted(function string, down bool) ([]*series.Series, error) {
+func sortedList(c *call, function string, down bool) ([]*series.Series, error) {
 	agg, err := series.FindAggregator(function, function)
 	if err != nil {
 		return nil, err
@@ -170,7 +170,7 @@ func sortedBy(list []*series.Series, of func([]float64) float64, down bool) []*s
 }
 
 func limit(c *call) ([]*series.Series, error) {
-	return c.head(c.series("seriesList"), "n"), nil
+	return headOf(c, c.series("seriesList"), "n"), nil
 }
 
 func mostDeviant(c *call) ([]*series.Series, error) {
@@ -190,11 +190,11 @@ func mostDeviant(c *call) ([]*series.Series, error) {
 		return series.Quotient(total, float64(count))
 	}
 	list = slices.DeleteFunc(list, func(s *series.Series) bool { return python.IsNone(series.Average(s.Values)) })
-	return c.head(sortedBy(list, variance, true), "n"), nil
+	return headOf(c, sortedBy(list, variance, true), "n"), nil
 }
 
-// head is list[:n], in which none means all.
-func (c *call) head(list []*series.Series, name string) []*series.Series {
+// headOf is list[:n], in which none means all.
+func headOf(c *call, list []*series.Series, name string) []*series.Series {
 	if !c.has(name) {
 		return list
 	}

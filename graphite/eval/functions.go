@@ -1,7 +1,6 @@
 package eval
 
 import (
-	"maps"
 	"slices"
 	"strings"
 
@@ -86,28 +85,6 @@ func perSeries(f func(*call) ([]*series.Series, error)) func(*call) ([]*series.S
 		}
 		return f(c)
 	}
-}
-
-// apply calls a function on a list of series as a callback does: without validation, in the
-// caller's place.
-func (c *call) apply(name string, args ...any) ([]*series.Series, error) {
-	fn, ok := c.scope.ev.functions[name]
-	if !ok {
-		return nil, python.Unknown(python.Crash("Function %q not found", name), name, slices.Collect(maps.Keys(c.scope.ev.functions)))
-	}
-	bound, err := fn.bind(args, nil)
-	if err != nil {
-		return nil, err
-	}
-	out, err := (&call{scope: c.scope, fn: fn, args: bound, first: c.first}).run()
-	if err != nil {
-		return nil, err
-	}
-	list, ok := out.([]*series.Series)
-	if !ok {
-		return nil, python.Crash("%s gives no list of series", name)
-	}
-	return list, nil
 }
 
 // first is list[0], which Python refuses for an empty list.

@@ -41,7 +41,7 @@ func gapFamily() []Function {
 
 // withinLimit reports whether a gap of so many slots may be filled. A limit that is not a number
 // fails at the first gap.
-func (c *call) withinLimit(gap int) bool { return gap > 0 && float64(gap) <= c.float("limit") }
+func withinLimit(c *call, gap int) bool { return gap > 0 && float64(gap) <= c.float("limit") }
 
 func keepLastValue(c *call) ([]*series.Series, error) {
 	list := c.series("seriesList")
@@ -50,7 +50,7 @@ func keepLastValue(c *call) ([]*series.Series, error) {
 		values := slices.Clone(s.Values)
 		gap, before := 0, python.None()
 		fill := func(end int) {
-			if c.withinLimit(gap) && !python.IsNone(before) {
+			if withinLimit(c, gap) && !python.IsNone(before) {
 				for i := end - gap; i < end; i++ {
 					values[i] = before
 				}
@@ -85,7 +85,7 @@ func interpolate(c *call) ([]*series.Series, error) {
 				continue
 			}
 			before := values[i-gap-1]
-			if gap > 0 && !python.IsNone(before) && c.withinLimit(gap) {
+			if gap > 0 && !python.IsNone(before) && withinLimit(c, gap) {
 				for j := i - gap; j < i; j++ {
 					values[j] = before + float64(j-(i-gap-1))*(values[i]-before)/float64(gap+1)
 				}
@@ -99,7 +99,7 @@ func interpolate(c *call) ([]*series.Series, error) {
 
 func transformNull(c *call) ([]*series.Series, error) {
 	list, value := c.series("seriesList"), c.float("default")
-	defaults, err := c.nullDefaults(value)
+	defaults, err := nullDefaults(c, value)
 	if err != nil {
 		return nil, err
 	}
@@ -124,7 +124,7 @@ func transformNull(c *call) ([]*series.Series, error) {
 
 // nullDefaults returns the value for each slot in which a reference series has a point; nil means
 // the value everywhere.
-func (c *call) nullDefaults(value float64) ([]float64, error) {
+func nullDefaults(c *call, value float64) ([]float64, error) {
 	if !c.truth("referenceSeries") {
 		return nil, nil
 	}
@@ -221,7 +221,7 @@ func compressPeriodicGaps(c *call) ([]*series.Series, error) {
 	var out []*series.Series
 	for s := range c.over(c.series("seriesList")) {
 		s.Wrap("compressPeriodicGaps(" + s.Name + ")")
-		compressed, err := c.compress(s)
+		compressed, err := compress(c, s)
 		if err != nil {
 			return nil, err
 		}
@@ -233,7 +233,7 @@ func compressPeriodicGaps(c *call) ([]*series.Series, error) {
 // compress guesses the distance of points from the first two that are not 0 (one in the first slot
 // does not count) and a third that stands alone where they predict it. Without a guess the series
 // stays.
-func (c *call) compress(s *series.Series) (*series.Series, error) {
+func compress(c *call, s *series.Series) (*series.Series, error) {
 	firstSeen, secondSeen := 0, 0
 	for i, v := range s.Values {
 		if python.IsNone(v) || v == 0 {
@@ -255,7 +255,7 @@ func (c *call) compress(s *series.Series) (*series.Series, error) {
 	}
 	interval := int64(guess) * s.Step
 	start := s.Start + int64(firstSeen)*s.Step
-	values, _, err := c.summarized(s, "last", interval, start, s.End)
+	values, _, err := summarized(c, s, "last", interval, start, s.End)
 	if err != nil {
 		return nil, err
 	}

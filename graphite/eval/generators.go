@@ -40,7 +40,7 @@ func generatorFamily() []Function {
 
 // generate makes a series over the window with f's value for each slot's time, as the window's
 // clock shows it.
-func (c *call) generate(start, end int64, f func(at int64) float64) ([]*series.Series, error) {
+func generate(c *call, start, end int64, f func(at int64) float64) ([]*series.Series, error) {
 	name, seconds, w := c.string("name"), c.float("step"), c.scope.window
 	if c.err != nil {
 		return nil, nil
@@ -65,17 +65,17 @@ func (c *call) generate(start, end int64, f func(at int64) float64) ([]*series.S
 
 func timeFunction(c *call) ([]*series.Series, error) {
 	w := c.scope.window
-	return c.generate(c.wallFrom(w), c.wallUntil(w), func(at int64) float64 { return float64(at) })
+	return generate(c, c.wallFrom(w), c.wallUntil(w), func(at int64) float64 { return float64(at) })
 }
 
 func sinFunction(c *call) ([]*series.Series, error) {
 	amplitude, w := c.float("amplitude"), c.scope.window
-	return c.generate(w.from, w.until, func(at int64) float64 { return math.Sin(float64(at)) * amplitude })
+	return generate(c, w.from, w.until, func(at int64) float64 { return math.Sin(float64(at)) * amplitude })
 }
 
 func randomWalk(c *call) ([]*series.Series, error) {
 	w, at := c.scope.window, 0.0
-	return c.generate(w.from, w.until, func(int64) float64 {
+	return generate(c, w.from, w.until, func(int64) float64 {
 		v := at
 		at += rand.Float64() - 0.5
 		return v
@@ -121,7 +121,7 @@ func events(c *call) ([]*series.Series, error) {
 	for i := range values {
 		values[i] = python.None()
 	}
-	times, err := c.eventTimes(tags)
+	times, err := c.targets.events(tags)
 	if err != nil {
 		return nil, err
 	}
@@ -138,12 +138,4 @@ func events(c *call) ([]*series.Series, error) {
 	s := c.create(name, w.from, w.until, 1, values)
 	s.ConsolidationFunc, s.Ints = "sum", true
 	return []*series.Series{s}, nil
-}
-
-func (c *call) eventTimes(tags []string) ([]int64, error) {
-	source, ok := c.scope.source.(EventSource)
-	if !ok || tags != nil && len(tags) == 0 {
-		return nil, nil
-	}
-	return source.Events(c.scope.ctx, tags, c.scope.window.from, c.scope.window.until)
 }

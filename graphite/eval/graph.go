@@ -10,32 +10,32 @@ func graphFamily() []Function {
 	one := seriesParam("seriesList")
 	return []Function{{
 		Name: "alpha", Group: "Graph", Signature: "seriesList, alpha", Params: []Param{one, need("alpha", typeFloat)}, Doc: "Draws series transparently.",
-		call: func(c *call) ([]*series.Series, error) { return c.setOption("alpha", c.value("alpha")), nil },
+		call: func(c *call) ([]*series.Series, error) { return setOption(c, "alpha", c.value("alpha")), nil },
 	}, {
 		Name: "areaBetween", Group: "Graph", Signature: "seriesList", Params: []Param{one}, Doc: "Fills the area between two series.",
 		call: func(c *call) ([]*series.Series, error) { return areaBetween(c.series("seriesList")) },
 	}, {
 		Name: "color", Group: "Graph", Signature: "seriesList, theColor", Params: []Param{one, need("theColor", typeString)}, Doc: "Draws series in a colour.",
-		call: func(c *call) ([]*series.Series, error) { return c.setOption("color", c.value("theColor")), nil },
+		call: func(c *call) ([]*series.Series, error) { return setOption(c, "color", c.value("theColor")), nil },
 	}, {
 		Name: "dashed", Group: "Graph", Signature: "seriesList, dashLength=5", Params: []Param{one, with("dashLength", typeInteger, int64(5))}, call: perSeries(dashed),
 		Doc: "Draws series as dashed lines.",
 	}, {
 		Name: "drawAsInfinite", Group: "Graph", Signature: "seriesList", Params: []Param{one}, Doc: "Draws each point that is not 0 as a vertical line.",
-		call: func(c *call) ([]*series.Series, error) { return c.mark("drawAsInfinite"), nil },
+		call: func(c *call) ([]*series.Series, error) { return mark(c, "drawAsInfinite"), nil },
 	}, {
 		Name: "lineWidth", Group: "Graph", Signature: "seriesList, width", Params: []Param{one, need("width", typeFloat)}, Doc: "Draws lines of a width.",
-		call: func(c *call) ([]*series.Series, error) { return c.setOption("lineWidth", c.value("width")), nil },
+		call: func(c *call) ([]*series.Series, error) { return setOption(c, "lineWidth", c.value("width")), nil },
 	}, {
 		Name: "secondYAxis", Group: "Graph", Signature: "seriesList", Params: []Param{one}, Doc: "Draws series on the axis at the right.",
-		call: func(c *call) ([]*series.Series, error) { return c.mark("secondYAxis"), nil },
+		call: func(c *call) ([]*series.Series, error) { return mark(c, "secondYAxis"), nil },
 	}, {
 		Name: "stacked", Group: "Graph", Signature: "seriesLists, stackName='__DEFAULT__'", Params: []Param{one, opt("stack", typeString)}, call: stacked,
 		Doc: "Draws each series on top of those before it.",
 	}}
 }
 
-func (c *call) setOption(key string, value any) []*series.Series {
+func setOption(c *call, key string, value any) []*series.Series {
 	list := c.series("seriesList")
 	for s := range c.over(list) {
 		s.SetOption(key, value)
@@ -44,8 +44,8 @@ func (c *call) setOption(key string, value any) []*series.Series {
 }
 
 // mark sets an option that shows in name and tags.
-func (c *call) mark(name string) []*series.Series {
-	list := c.setOption(name, true)
+func mark(c *call, name string) []*series.Series {
+	list := setOption(c, name, true)
 	for s := range c.over(list) {
 		s.Tags[name] = "1"
 		s.Rename(name + "(" + s.Name + ")")
@@ -55,7 +55,7 @@ func (c *call) mark(name string) []*series.Series {
 
 func dashed(c *call) ([]*series.Series, error) {
 	length := c.float("dashLength")
-	list := c.setOption("dashed", c.value("dashLength"))
+	list := setOption(c, "dashed", c.value("dashLength"))
 	for s := range c.over(list) {
 		s.Tags["dashed"] = python.Text(c.value("dashLength"))
 		s.Rename("dashed(" + s.Name + ", " + python.General(length) + ")")

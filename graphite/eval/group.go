@@ -56,19 +56,19 @@ func groupFamily() []Function {
 	return list
 }
 
-// callback joins a group with a function of that name, or else an aggregator.
-func (c *call) callback(name string) func([]*series.Series) ([]*series.Series, error) {
+// callbackOf joins a group with a function of that name, or else an aggregator.
+func callbackOf(c *call, name string) func([]*series.Series) ([]*series.Series, error) {
 	return func(list []*series.Series) ([]*series.Series, error) {
-		if _, ok := c.scope.ev.functions[name]; ok {
+		if _, ok := c.targets.functions()[name]; ok {
 			return c.apply(name, list)
 		}
-		return c.join([][]*series.Series{list}, name, nil)
+		return join(c, [][]*series.Series{list}, name, nil)
 	}
 }
 
 func groupByNodes(c *call, nodes []any) ([]*series.Series, error) {
-	groups := c.groupBy(c.series("seriesList"), func(s *series.Series) string { return c.nodeKey(s, nodes) })
-	return c.joinGroups(groups, c.callback(c.string("callback")))
+	groups := groupBy(c, c.series("seriesList"), func(s *series.Series) string { return c.nodeKey(s, nodes) })
+	return joinGroups(c, groups, callbackOf(c, c.string("callback")))
 }
 
 func groupByTags(c *call) ([]*series.Series, error) {
@@ -88,8 +88,8 @@ func groupByTags(c *call) ([]*series.Series, error) {
 		}
 		tags = append(tags, tag)
 	}
-	groups := c.groupBy(list, tagKey(c, list, callback, tags))
-	out, err := c.joinGroups(groups, c.callback(callback))
+	groups := groupBy(c, list, tagKey(c, list, callback, tags))
+	out, err := joinGroups(c, groups, callbackOf(c, callback))
 	if err != nil {
 		return nil, err
 	}
@@ -107,7 +107,7 @@ func groupByTags(c *call) ([]*series.Series, error) {
 func tagKey(c *call, list []*series.Series, callback string, tags []string) func(*series.Series) string {
 	byName := slices.Contains(tags, "name")
 	common := callback
-	names := c.groupBy(list, func(s *series.Series) string {
+	names := groupBy(c, list, func(s *series.Series) string {
 		name, ok := s.Tags["name"]
 		if !ok {
 			c.fail(python.Crash("a series has no tag name"))
@@ -140,7 +140,7 @@ func tagKey(c *call, list []*series.Series, callback string, tags []string) func
 
 func mapSeries(c *call) ([][]*series.Series, error) {
 	var out [][]*series.Series
-	for _, g := range c.groupBy(c.series("seriesList"), func(s *series.Series) string { return c.nodeKey(s, c.rest("mapNodes")) }) {
+	for _, g := range groupBy(c, c.series("seriesList"), func(s *series.Series) string { return c.nodeKey(s, c.rest("mapNodes")) }) {
 		out = append(out, g.list)
 	}
 	return out, nil
@@ -155,11 +155,11 @@ func reduceSeries(c *call) ([]*series.Series, error) {
 	if c.err != nil {
 		return nil, nil
 	}
-	groups, err := c.reduceGroups(flatten(lists), function, at, matchers)
+	groups, err := reduceGroups(c, flatten(lists), function, at, matchers)
 	if err != nil {
 		return nil, err
 	}
-	return c.joinGroups(groups, func(list []*series.Series) ([]*series.Series, error) {
+	return joinGroups(c, groups, func(list []*series.Series) ([]*series.Series, error) {
 		args := make([]any, len(list))
 		for i, s := range list {
 			if s == nil {
@@ -173,7 +173,7 @@ func reduceSeries(c *call) ([]*series.Series, error) {
 
 // reduceGroups groups series by the nodes before the one that a matcher names; each group has a
 // place for each matcher.
-func (c *call) reduceGroups(list []*series.Series, function string, at int64, matchers []any) ([]keyed, error) {
+func reduceGroups(c *call, list []*series.Series, function string, at int64, matchers []any) ([]keyed, error) {
 	var groups []keyed
 	index := map[string]int{}
 	for s := range c.over(list) {
@@ -207,7 +207,7 @@ func applyByNode(c *call) ([]*series.Series, error) {
 	if c.err != nil || strings.TrimSpace(template) == "" { // a target that is empty has no series
 		return nil, nil
 	}
-	prefixes := c.groupBy(list, func(s *series.Series) string {
+	prefixes := groupBy(c, list, func(s *series.Series) string {
 		nodes := strings.Split(s.Name, ".")
 		_, high := python.Bounds(0, at+1, len(nodes))
 		return strings.Join(nodes[:high], ".")

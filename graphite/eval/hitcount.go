@@ -41,7 +41,7 @@ func hitcount(c *call) ([]*series.Series, error) {
 	var out []*series.Series
 	for s := range c.over(list) {
 		shown := c.string("intervalString")
-		start, values, err := c.hits(s, interval)
+		start, values, err := hits(c, s, interval)
 		if err != nil {
 			return nil, err
 		}
@@ -70,7 +70,7 @@ func hitcountWindows(c *call) ([]window, error) {
 
 // hits spreads each value over the buckets that its slot touches. Buckets end where the series
 // does.
-func (c *call) hits(s *series.Series, interval int64) (int64, []float64, error) {
+func hits(c *call, s *series.Series, interval int64) (int64, []float64, error) {
 	n := -python.FloorDivide(s.Start-s.End, interval)
 	if n > maxMade {
 		return 0, nil, python.Invalid("more than %d points", maxMade)

@@ -45,7 +45,7 @@ type analysis struct {
 }
 
 // analyze uses graphite-web's constants: 0.1 for level and season, 0.0035 for the trend.
-func (c *call) analyze(s *series.Series, season int64) (analysis, error) {
+func analyze(c *call, s *series.Series, season int64) (analysis, error) {
 	if s.Step <= 0 {
 		return analysis{}, python.Crash("a series has no step")
 	}
@@ -54,7 +54,7 @@ func (c *call) analyze(s *series.Series, season int64) (analysis, error) {
 		return analysis{}, python.Crash("seasonality is shorter than two steps")
 	}
 	// Five lists, which grow to up to twice their length.
-	giveBack, err := c.scope.borrow(2 * 8 * 5 * int64(len(s.Values)))
+	giveBack, err := c.borrow(2 * 8 * 5 * int64(len(s.Values)))
 	if err != nil {
 		return analysis{}, err
 	}
@@ -122,17 +122,17 @@ func before(values []float64, i int64) float64 {
 
 // bootstrapped computes the argument from the bootstrap interval on and analyzes each series. skip
 // is the number of slots before the graph.
-func (c *call) bootstrapped(f func(s *series.Series, a analysis, seconds int64, skip int)) error {
+func bootstrapped(c *call, f func(s *series.Series, a analysis, seconds int64, skip int)) error {
 	seconds, season := c.offset("bootstrapInterval"), c.offset("seasonality")
 	if c.err != nil {
 		return nil
 	}
-	list, err := c.widened(seconds)
+	list, err := widened(c, seconds)
 	if err != nil {
 		return err
 	}
 	for s := range c.over(list) {
-		a, err := c.analyze(s, season)
+		a, err := analyze(c, s, season)
 		if err != nil {
 			return err
 		}
@@ -145,7 +145,7 @@ func (c *call) bootstrapped(f func(s *series.Series, a analysis, seconds int64, 
 
 func holtWintersForecast(c *call) ([]*series.Series, error) {
 	var out []*series.Series
-	err := c.bootstrapped(func(s *series.Series, a analysis, seconds int64, skip int) {
+	err := bootstrapped(c, func(s *series.Series, a analysis, seconds int64, skip int) {
 		f := s.Derive("holtWintersForecast("+s.Name+")", a.predictions[skip:])
 		f.Start, f.ConsolidationFunc = s.Start+seconds, "average"
 		out = append(out, f)
@@ -155,7 +155,7 @@ func holtWintersForecast(c *call) ([]*series.Series, error) {
 
 func holtWintersConfidenceBands(c *call) ([]*series.Series, error) {
 	var out []*series.Series
-	err := c.bootstrapped(func(s *series.Series, a analysis, seconds int64, skip int) {
+	err := bootstrapped(c, func(s *series.Series, a analysis, seconds int64, skip int) {
 		delta := c.float("delta")
 		forecast, deviation := a.predictions[skip:], a.deviations[skip:]
 		s.Tags["holtWintersConfidenceUpper"], s.Tags["holtWintersConfidenceLower"] = "1", "1"

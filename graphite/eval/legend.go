@@ -111,7 +111,7 @@ func leftAligned(s string, width int) string {
 // values as they are; so columns can be narrower than their content.
 func cactiStyle(c *call) ([]*series.Series, error) {
 	list := c.series("seriesList")
-	format, err := c.cactiFormat()
+	format, err := cactiFormat(c)
 	if err != nil || c.err != nil {
 		return nil, err
 	}
@@ -145,7 +145,7 @@ func cactiStyle(c *call) ([]*series.Series, error) {
 	return list, nil
 }
 
-func (c *call) cactiFormat() (func(float64) string, error) {
+func cactiFormat(c *call) (func(float64) string, error) {
 	units := ""
 	if c.truth("units") {
 		units = python.Text(c.value("units"))

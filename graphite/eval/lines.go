@@ -13,7 +13,7 @@ func lineFamily() []Function {
 	label, colour := opt("label", typeString), opt("color", typeString)
 	return []Function{{
 		Name: "constantLine", Group: "Special", Signature: "value", Params: []Param{need("value", typeFloat)}, Doc: "Draws a horizontal line.",
-		call: func(c *call) ([]*series.Series, error) { return []*series.Series{c.constant(c.value("value"))}, nil },
+		call: func(c *call) ([]*series.Series, error) { return []*series.Series{constant(c, c.value("value"))}, nil },
 	}, {
 		Name: "threshold", Group: "Graph", Signature: "value, label=None, color=None", Params: []Param{need("value", typeFloat), label, colour}, call: threshold,
 		Doc: "Draws a horizontal line with a label and a colour.",
@@ -28,7 +28,7 @@ func lineFamily() []Function {
 }
 
 // constant returns a line of three points: at both ends and in the middle.
-func (c *call) constant(value any) *series.Series {
+func constant(c *call, value any) *series.Series {
 	v, ok := number(value)
 	if !ok {
 		v = python.None()
@@ -42,7 +42,7 @@ func (c *call) constant(value any) *series.Series {
 }
 
 func threshold(c *call) ([]*series.Series, error) {
-	s := c.constant(c.value("value"))
+	s := constant(c, c.value("value"))
 	if c.truth("label") {
 		s.Rename(python.Text(c.value("label")))
 	}
@@ -92,7 +92,7 @@ func aggregateLine(c *call) ([]*series.Series, error) {
 		if c.truth("keepStep") {
 			line = s.Derive(name, slices.Repeat([]float64{v}, len(s.Values)))
 		} else {
-			line = c.constant(pythonValue(v, agg.IntsOfValue(s)))
+			line = constant(c, pythonValue(v, agg.IntsOfValue(s)))
 			line.Wrap(name)
 		}
 		line.Ints = agg.IntsOfValue(s)

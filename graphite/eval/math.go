@@ -23,7 +23,7 @@ func mathFamily() []Function {
 		Params: []Param{seriesParam("seriesList"), with("base", typeInteger, int64(10))},
 	}, {
 		Name: "logit", Group: "Transform", Signature: "seriesList", Params: one, Doc: "Draws the logit of values between 0 and 1.",
-		call: func(c *call) ([]*series.Series, error) { return c.each("logit", "logit", logit) },
+		call: func(c *call) ([]*series.Series, error) { return eachSeries(c, "logit", "logit", logit) },
 	}, {
 		Name: "minMax", Group: "Transform", Signature: "seriesList", Params: one, call: minMax, Doc: "Scales each series to values from 0 to 1.",
 	}, {
@@ -45,8 +45,8 @@ func mathFamily() []Function {
 	}}
 }
 
-// each wraps every series in the function's name, tags it and replaces its values.
-func (c *call) each(name string, tag any, f func(float64) float64) ([]*series.Series, error) {
+// eachSeries wraps every series in the function's name, tags it and replaces its values.
+func eachSeries(c *call, name string, tag any, f func(float64) float64) ([]*series.Series, error) {
 	list := c.series("seriesList")
 	for s := range c.over(list) {
 		s.Tags[name] = python.Text(tag)
@@ -84,10 +84,10 @@ func add(c *call) ([]*series.Series, error) {
 
 // exponential fails on overflow, as Python's exp does.
 func exponential(c *call) ([]*series.Series, error) {
-	return c.each("exp", "e", func(v float64) float64 { return c.exp(v) })
+	return eachSeries(c, "exp", "e", func(v float64) float64 { return expOf(c, v) })
 }
 
-func (c *call) exp(v float64) float64 {
+func expOf(c *call, v float64) float64 {
 	e := math.Exp(v)
 	if math.IsInf(e, 0) && !math.IsInf(v, 0) {
 		c.fail(python.Crash("math range error"))
@@ -96,7 +96,7 @@ func (c *call) exp(v float64) float64 {
 }
 
 func sigmoid(c *call) ([]*series.Series, error) {
-	return c.each("sigmoid", "sigmoid", func(v float64) float64 { return 1 / (1 + c.exp(-v)) })
+	return eachSeries(c, "sigmoid", "sigmoid", func(v float64) float64 { return 1 / (1 + expOf(c, -v)) })
 }
 
 func logit(v float64) float64 {
@@ -115,7 +115,7 @@ func logarithm(c *call) ([]*series.Series, error) {
 		for i, v := range s.Values {
 			values[i] = python.None()
 			if v > 0 {
-				values[i] = naturalLog(v) / c.logOfBase()
+				values[i] = naturalLog(v) / logOfBase(c)
 			}
 		}
 		s.Tags["log"] = shown
@@ -134,7 +134,7 @@ func naturalLog(v float64) float64 {
 
 // logOfBase fails where Python does, and like there only when there is a value to take the
 // logarithm of.
-func (c *call) logOfBase() float64 {
+func logOfBase(c *call) float64 {
 	base := c.float("base")
 	switch base {
 	case 10:

@@ -17,7 +17,7 @@ func movingFamily() []Function {
 		Name: "movingWindow", Group: "Calculate", Signature: "seriesList, windowSize, func='average', xFilesFactor=None", windows: previewWindows,
 		Doc:    "Draws an aggregate of the values in a moving window.",
 		Params: []Param{seriesParam("seriesList"), size, with("func", typeAggFunc, "average"), opt("xFilesFactor", typeFloat)},
-		call:   perSeries(func(c *call) ([]*series.Series, error) { return c.moving(c.string("func")) }),
+		call:   perSeries(func(c *call) ([]*series.Series, error) { return moving(c, c.string("func")) }),
 	}, {
 		Name: "exponentialMovingAverage", Group: "Calculate", Signature: "seriesList, windowSize", call: exponentialMovingAverage, windows: previewWindows,
 		Doc: "Draws an average in which older values count exponentially less.", Params: []Param{seriesParam("seriesList"), size},
@@ -32,7 +32,7 @@ func movingFamily() []Function {
 		list = append(list, Function{
 			Name: f.name, Group: "Calculate", Signature: "seriesList, windowSize, xFilesFactor=None", Doc: f.doc, windows: previewWindows,
 			Params: []Param{seriesParam("seriesList"), size, opt("xFilesFactor", typeFloat)},
-			call:   func(c *call) ([]*series.Series, error) { return c.moving(f.aggregator) },
+			call:   func(c *call) ([]*series.Series, error) { return moving(c, f.aggregator) },
 		})
 	}
 	return list
@@ -56,7 +56,7 @@ type preview struct {
 	quoted  string // As it stands in names.
 }
 
-func (c *call) preview(list []*series.Series) preview {
+func previewOf(c *call, list []*series.Series) preview {
 	shown := python.Text(c.value("windowSize"))
 	if _, ok := c.value("windowSize").(string); ok {
 		seconds := c.offset("windowSize")
@@ -82,21 +82,21 @@ func (p preview) in(s *series.Series) int64 {
 }
 
 // widened computes the argument from so much earlier on.
-func (c *call) widened(seconds int64) ([]*series.Series, error) {
+func widened(c *call, seconds int64) ([]*series.Series, error) {
 	return c.evaluate(c.scope.window.moved(-seconds, 0))
 }
 
-func (c *call) moving(name string) ([]*series.Series, error) {
+func moving(c *call, name string) ([]*series.Series, error) {
 	list := c.series("seriesList")
 	if len(list) == 0 || c.err != nil {
 		return nil, nil
 	}
-	p := c.preview(list)
+	p := previewOf(c, list)
 	agg, err := series.FindAggregator(name, name)
 	if err != nil || c.err != nil {
 		return nil, err
 	}
-	if list, err = c.widened(p.seconds); err != nil {
+	if list, err = widened(c, p.seconds); err != nil {
 		return nil, err
 	}
 	tag := "moving" + strings.ToUpper(name[:1]) + strings.ToLower(name[1:])
@@ -107,7 +107,7 @@ func (c *call) moving(name string) ([]*series.Series, error) {
 			factor = c.float("xFilesFactor")
 		}
 		s.Tags[tag] = p.shown
-		m := s.Derive(tag+"("+s.Name+","+p.quoted+")", c.movingValues(s.Values, p.in(s), agg, factor))
+		m := s.Derive(tag+"("+s.Name+","+p.quoted+")", movingValues(c, s.Values, p.in(s), agg, factor))
 		m.Start, m.Ints = s.Start+p.seconds, agg.IntsOf([]*series.Series{s})
 		out = append(out, m)
 	}
@@ -116,11 +116,11 @@ func (c *call) moving(name string) ([]*series.Series, error) {
 
 // movingValues begins with the window that ends in the point after the first whole one. Only
 // windows with nulls are copied, and none with a slider; how many nulls there are is counted along.
-func (c *call) movingValues(values []float64, points int64, agg series.Aggregator, factor float64) []float64 {
+func movingValues(c *call, values []float64, points int64, agg series.Aggregator, factor float64) []float64 {
 	n := int64(len(values))
 	out := make([]float64, 0, max(0, n-points))
 	scratch := make([]float64, 0, max(0, min(points, n)))
-	slide, nulls, work := c.slider(values, points, agg), 0, int(points)
+	slide, nulls, work := sliderOf(c, values, points, agg), 0, int(points)
 	add := func(i int64) {
 		if python.IsNone(values[i]) {
 			nulls++
@@ -176,14 +176,14 @@ func exponentialMovingAverage(c *call) ([]*series.Series, error) {
 	if len(list) == 0 || c.err != nil {
 		return nil, nil
 	}
-	p := c.preview(list)
+	p := previewOf(c, list)
 	weight := 2 / float64(p.points+1)
 	if p.shown != p.quoted {
 		weight = 2 / float64(p.seconds+1)
 	} else if p.points == -1 {
 		return nil, python.Crash("float division by zero")
 	}
-	list, err := c.widened(p.seconds)
+	list, err := widened(c, p.seconds)
 	if err != nil {
 		return nil, err
 	}

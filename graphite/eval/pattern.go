@@ -14,10 +14,10 @@ func patternFamily() []Function {
 	pattern := []Param{seriesParam("seriesList"), need("pattern", typeString)}
 	return []Function{{
 		Name: "grep", Group: "Filter Series", Signature: "seriesList, pattern", Params: pattern, Doc: "Keeps the series whose name matches.",
-		call: func(c *call) ([]*series.Series, error) { return c.matching(true) },
+		call: func(c *call) ([]*series.Series, error) { return matching(c, true) },
 	}, {
 		Name: "exclude", Group: "Filter Series", Signature: "seriesList, pattern", Params: pattern, Doc: "Leaves out the series whose name matches.",
-		call: func(c *call) ([]*series.Series, error) { return c.matching(false) },
+		call: func(c *call) ([]*series.Series, error) { return matching(c, false) },
 	}, {
 		Name: "unique", Group: "Filter Series", Signature: "*seriesLists", Params: []Param{seriesParam("seriesLists").many()}, call: unique,
 		Doc: "Leaves out series whose name was there before.",
@@ -31,7 +31,7 @@ func patternFamily() []Function {
 	}}
 }
 
-func (c *call) matching(want bool) ([]*series.Series, error) {
+func matching(c *call, want bool) ([]*series.Series, error) {
 	re := c.regexp("pattern")
 	var out []*series.Series
 	for s := range c.over(c.series("seriesList")) {

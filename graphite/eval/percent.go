@@ -28,14 +28,14 @@ func asPercent(c *call) ([]*series.Series, error) {
 		return nil, err
 	}
 	if nodes := c.rest("nodes"); len(nodes) > 0 {
-		return c.percentByNode(list, nodes)
+		return percentByNode(c, list, nodes)
 	}
 	total := c.value("total")
 	switch t := total.(type) {
 	case nil:
-		return c.percentOfSum(list)
+		return percentOfSum(c, list)
 	case []*series.Series:
-		return c.percentOfSeries(list, t)
+		return percentOfSeries(c, list, t)
 	case [][]*series.Series:
 		return nil, python.Crash("total is not a list of series")
 	}
@@ -47,21 +47,21 @@ func asPercent(c *call) ([]*series.Series, error) {
 	for i := range totals {
 		totals[i] = n
 	}
-	return c.percentOf(list, totals, python.Text(total))
+	return percentOf(c, list, totals, python.Text(total))
 }
 
-func (c *call) percentOfSum(list []*series.Series) ([]*series.Series, error) {
+func percentOfSum(c *call, list []*series.Series) ([]*series.Series, error) {
 	totals, err := c.perRow(list, series.Present(series.Sum))
 	if err != nil {
 		return nil, err
 	}
-	return c.percentOf(list, totals, c.called("sumSeries", c.pathExpressions(list)))
+	return percentOf(c, list, totals, c.called("sumSeries", pathExpressions(c, list)))
 }
 
-func (c *call) percentOfSeries(list, total []*series.Series) ([]*series.Series, error) {
+func percentOfSeries(c *call, list, total []*series.Series) ([]*series.Series, error) {
 	switch len(total) {
 	case len(list):
-		return c.percentPairs(list, total)
+		return percentPairs(c, list, total)
 	case 1:
 	default:
 		return nil, python.Invalid("asPercent second argument must be missing, a single digit, reference exactly 1 series or " +
@@ -74,15 +74,15 @@ func (c *call) percentOfSeries(list, total []*series.Series) ([]*series.Series, 
 	if err != nil {
 		return nil, err
 	}
-	return c.percentOf(list, totals, total[0].Name)
+	return percentOf(c, list, totals, total[0].Name)
 }
 
 // percentPairs matches series by the order of their names.
-func (c *call) percentPairs(list, total []*series.Series) ([]*series.Series, error) {
+func percentPairs(c *call, list, total []*series.Series) ([]*series.Series, error) {
 	var out []*series.Series
 	totals := sortedByName(total)
 	for i, s := range sortedByName(list) {
-		p, err := c.percentPair(s, totals[i])
+		p, err := percentPair(c, s, totals[i])
 		if err != nil {
 			return nil, err
 		}
@@ -91,7 +91,7 @@ func (c *call) percentPairs(list, total []*series.Series) ([]*series.Series, err
 	return out, nil
 }
 
-func (c *call) percentPair(s, total *series.Series) (*series.Series, error) {
+func percentPair(c *call, s, total *series.Series) (*series.Series, error) {
 	pair := []*series.Series{s, total}
 	start, end, step, _, err := series.Normalize(pair)
 	if err != nil {
@@ -105,7 +105,7 @@ func percentOfRow(row []float64) float64 { return series.Times(series.Quotient(r
 
 // percentOf keeps the grid of each series, also when it was joined to a coarser one, as
 // graphite-web does.
-func (c *call) percentOf(list []*series.Series, totals []float64, name string) ([]*series.Series, error) {
+func percentOf(c *call, list []*series.Series, totals []float64, name string) ([]*series.Series, error) {
 	var out []*series.Series
 	for s := range c.over(list) {
 		own, err := s.Iteration()
@@ -131,16 +131,16 @@ func at(values []float64, i int) float64 {
 
 // percentByNode takes as total of each group the sum of the totals with the same key, or of the
 // group itself.
-func (c *call) percentByNode(list []*series.Series, nodes []any) ([]*series.Series, error) {
+func percentByNode(c *call, list []*series.Series, nodes []any) ([]*series.Series, error) {
 	key := func(s *series.Series) string { return c.nodeKey(s, nodes) }
-	groups := c.groupBy(list, key)
+	groups := groupBy(c, list, key)
 	totals := groups
 	if c.has("total") {
 		given, ok := c.value("total").([]*series.Series)
 		if !ok {
 			return nil, python.Invalid("total must be None or a seriesList")
 		}
-		totals = c.groupBy(given, key)
+		totals = groupBy(c, given, key)
 	}
 	if c.err != nil {
 		return nil, nil
@@ -177,7 +177,7 @@ func (p *percentGroups) addTotal(g keyed) error {
 		return err
 	}
 	values, err := p.perRow(g.list, series.Present(series.Sum))
-	p.totals[g.key] = p.create(p.called("sumSeries", p.pathExpressions(g.list)), p.start, p.end, p.step, values)
+	p.totals[g.key] = p.create(p.called("sumSeries", pathExpressions(p.call, g.list)), p.start, p.end, p.step, values)
 	return err
 }
 
@@ -214,7 +214,7 @@ func (p *percentGroups) one(s, total *series.Series) (*series.Series, error) {
 	if err := p.grid([]*series.Series{s, total}); err != nil {
 		return nil, err
 	}
-	return p.percentPair(s, total)
+	return percentPair(p.call, s, total)
 }
 
 func (p *percentGroups) missing(s *series.Series, name string) (*series.Series, error) {
@@ -237,26 +237,26 @@ func weightedAverage(c *call) ([]*series.Series, error) {
 	if len(list) != len(weights) {
 		return nil, python.Invalid("weightedAverage must receive the same number of series for seriesListAvg and seriesListWeight but received respectively %d and %d", len(list), len(weights))
 	}
-	products := c.weighted(list, weights, nodes)
+	products := weighted(c, list, weights, nodes)
 	if len(products) == 0 || c.err != nil {
 		return nil, nil
 	}
-	sums, err := first(c.join([][]*series.Series{products}, "sum", nil))
+	sums, err := first(join(c, [][]*series.Series{products}, "sum", nil))
 	if err != nil {
 		return nil, err
 	}
-	total, err := first(c.join([][]*series.Series{weights}, "sum", nil))
+	total, err := first(join(c, [][]*series.Series{weights}, "sum", nil))
 	if err != nil {
 		return nil, err
 	}
 	values, err := c.perRow([]*series.Series{sums, total}, func(row []float64) float64 { return series.Quotient(row[0], row[1]) })
-	name := c.joined([]string{"weightedAverage(", c.sortedPaths(list), ", ", c.sortedPaths(weights), ", ", joinTexts(nodes), ")"}, "")
+	name := c.joined([]string{"weightedAverage(", sortedPaths(c, list), ", ", sortedPaths(c, weights), ", ", joinTexts(nodes), ")"}, "")
 	return []*series.Series{c.create(name, sums.Start, sums.End, sums.Step, values)}, err
 }
 
 // weighted multiplies the series that have a key in common; of several with one key the last
 // counts.
-func (c *call) weighted(list, weights []*series.Series, nodes []any) []*series.Series {
+func weighted(c *call, list, weights []*series.Series, nodes []any) []*series.Series {
 	type pair struct{ value, weight *series.Series }
 	pairs := map[string]*pair{}
 	var order []*pair

@@ -35,7 +35,7 @@ func percentileFamily() []Function {
 	} {
 		list = append(list, Function{
 			Name: f.name, Group: "Filter Data", Signature: "seriesList, n", Doc: f.doc, Params: params,
-			call: perSeries(func(c *call) ([]*series.Series, error) { return c.remove(f.name, f.percentile, f.out) }),
+			call: perSeries(func(c *call) ([]*series.Series, error) { return remove(c, f.name, f.percentile, f.out) }),
 		})
 	}
 	return list
@@ -48,7 +48,7 @@ func nPercentile(c *call) ([]*series.Series, error) {
 	}
 	var out []*series.Series
 	for s := range c.over(list) {
-		p, err := c.percentile(s.Values, n, false)
+		p, err := percentile(c, s.Values, n, false)
 		if err != nil {
 			return nil, err
 		}
@@ -72,7 +72,7 @@ func nPercentile(c *call) ([]*series.Series, error) {
 
 // remove replaces points by null. A series without points has no percentile and stays as it is, and
 // so it does for a percentile out of range.
-func (c *call) remove(name string, byPercentile bool, out func(v, limit float64) bool) ([]*series.Series, error) {
+func remove(c *call, name string, byPercentile bool, out func(v, limit float64) bool) ([]*series.Series, error) {
 	list, n := c.series("seriesList"), c.float("n")
 	for s := range c.over(list) {
 		limit := n
@@ -81,7 +81,7 @@ func (c *call) remove(name string, byPercentile bool, out func(v, limit float64)
 			if n == 0 {
 				return nil, python.Crash("The requested percent is required to be greater than 0")
 			}
-			p, err := c.percentile(s.Values, n, false)
+			p, err := percentile(c, s.Values, n, false)
 			if err != nil || python.IsNone(p) {
 				continue
 			}
@@ -98,15 +98,15 @@ func (c *call) remove(name string, byPercentile bool, out func(v, limit float64)
 	return list, nil
 }
 
-// middle returns the percentiles n and 100-n, the lower first.
-func (c *call) middle(values []float64, n float64) (low, high float64, err error) {
+// middleBy returns the percentiles n and 100-n, the lower first.
+func middleBy(c *call, values []float64, n float64) (low, high float64, err error) {
 	if n < 50 {
 		n = 100 - n
 	}
-	if low, err = c.percentile(values, 100-n, false); err != nil {
+	if low, err = percentile(c, values, 100-n, false); err != nil {
 		return 0, 0, err
 	}
-	high, err = c.percentile(values, n, false)
+	high, err = percentile(c, values, n, false)
 	return low, high, err
 }
 
@@ -116,7 +116,7 @@ func averageOutsidePercentile(c *call) ([]*series.Series, error) {
 	for i, s := range list {
 		averages[i] = series.Average(s.Values)
 	}
-	low, high, err := c.middle(averages, n)
+	low, high, err := middleBy(c, averages, n)
 	if err != nil {
 		return nil, err
 	}
@@ -150,7 +150,7 @@ func removeBetweenPercentile(c *call) ([]*series.Series, error) {
 		for j, s := range list {
 			column[j] = s.Values[i]
 		}
-		low, high, err := c.middle(column, n)
+		low, high, err := middleBy(c, column, n)
 		if err != nil {
 			return nil, err
 		}
@@ -175,7 +175,7 @@ func removeBetweenPercentile(c *call) ([]*series.Series, error) {
 
 // percentile is graphite-web's _getPercentile. Ranks outside the values count from the end, as
 // Python's indexes do.
-func (c *call) percentile(points []float64, n float64, interpolate bool) (float64, error) {
+func percentile(c *call, points []float64, n float64, interpolate bool) (float64, error) {
 	sorted := series.WithoutNone(points)
 	if len(sorted) == 0 {
 		return python.None(), nil

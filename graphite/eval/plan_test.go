@@ -23,7 +23,7 @@ type planner struct{ fetchList }
 // everything but windows that are counted in points and names that functions make up. Fetches are
 // in order of first need, without repetition.
 func (e *Evaluator) Plan(targets []expr.Node, request Request) ([]Fetch, error) {
-	s := &scope{run: &run{ev: e, request: request}, window: request.window()}
+	s := &scope{run: &run{ev: e}, callScope: newScope(&request)}
 	p := &planner{fetchList{seen: map[fetchKey]bool{}}}
 	for _, t := range targets {
 		if err := p.plan(s, t); err != nil {
@@ -109,7 +109,8 @@ func furtherWindows(s *scope, fn *Function, n *expr.Call, args []expr.Node) []wi
 	if err != nil {
 		return nil
 	}
-	c := &call{scope: s, fn: fn, args: bound}
+	c := newCall(fn, nil, &s.callScope, &s.resources, s)
+	c.args = bound
 	list, err := fn.windows(c)
 	if err != nil || c.err != nil {
 		return nil

@@ -14,12 +14,12 @@ func powerFamily() []Function {
 	}, {
 		Name: "squareRoot", Group: "Transform", Signature: "seriesList", Params: one, Doc: "Draws square roots.",
 		call: func(c *call) ([]*series.Series, error) {
-			return c.each("squareRoot", int64(1), func(v float64) float64 { return series.Power(v, 0.5) })
+			return eachSeries(c, "squareRoot", int64(1), func(v float64) float64 { return series.Power(v, 0.5) })
 		},
 	}, {
 		Name: "invert", Group: "Transform", Signature: "seriesList", Params: one, Doc: "Draws 1 divided by each value.",
 		call: func(c *call) ([]*series.Series, error) {
-			return c.each("invert", int64(1), func(v float64) float64 { return series.Power(v, -1) })
+			return eachSeries(c, "invert", int64(1), func(v float64) float64 { return series.Power(v, -1) })
 		},
 	}}
 }

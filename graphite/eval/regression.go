@@ -20,7 +20,7 @@ func regressionFamily() []Function {
 
 // localTime parses a time in the server's zone and ignores the zone of the request: graphite-web
 // does so in timeSlice and linearRegression.
-func (c *call) localTime(name string) time.Time {
+func localTime(c *call, name string) time.Time {
 	t, err := timespec.ParseTime(c.string(name), c.scope.request.local(), c.scope.request.clock())
 	if err != nil {
 		c.fail(python.Crash("%s", err))
@@ -31,12 +31,12 @@ func (c *call) localTime(name string) time.Time {
 func regressionWindows(c *call) ([]window, error) {
 	w := c.scope.window
 	if c.has("startSourceAt") {
-		t := c.localTime("startSourceAt")
+		t := localTime(c, "startSourceAt")
 		_, offset := t.Zone()
 		w.from, w.fromOffset = t.Unix(), int64(offset)
 	}
 	if c.has("endSourceAt") {
-		t := c.localTime("endSourceAt")
+		t := localTime(c, "endSourceAt")
 		_, offset := t.Zone()
 		w.until, w.untilOffset = t.Unix(), int64(offset)
 	}

@@ -32,7 +32,7 @@ func shiftFamily() []Function {
 }
 
 // backwards returns an offset that goes back unless it has a plus sign.
-func (c *call) backwards(name string) (string, int64) {
+func backwards(c *call, name string) (string, int64) {
 	shown := c.string(name)
 	if shown == "" {
 		c.fail(python.Crash("%s is empty", name))
@@ -49,10 +49,10 @@ func (c *call) backwards(name string) (string, int64) {
 }
 
 func shiftWindows(c *call) ([]window, error) {
-	_, seconds := c.backwards("timeShift")
+	_, seconds := backwards(c, "timeShift")
 	w := c.scope.window.moved(seconds, seconds)
 	if c.truth("alignDST") {
-		dst := c.daylightShift(w)
+		dst := daylightShift(c, w)
 		w = w.moved(dst, dst)
 	}
 	return []window{w}, nil
@@ -60,7 +60,7 @@ func shiftWindows(c *call) ([]window, error) {
 
 // daylightShift returns an hour when one of two windows lies in daylight saving time of the
 // server's zone and the other does not, so that the same hours of the day are compared.
-func (c *call) daylightShift(shifted window) int64 {
+func daylightShift(c *call, shifted window) int64 {
 	saving := func(unix int64) bool { return c.scope.request.localTime(unix).IsDST() }
 	w := c.scope.window
 	from, until := saving(c.wallFrom(w)), saving(c.wallUntil(w))
@@ -76,7 +76,7 @@ func (c *call) daylightShift(shifted window) int64 {
 
 func timeShift(c *call) ([]*series.Series, error) {
 	list := c.series("seriesList")
-	shown, _ := c.backwards("timeShift")
+	shown, _ := backwards(c, "timeShift")
 	windows, err := shiftWindows(c)
 	if err != nil || c.err != nil || len(list) == 0 {
 		return nil, err
@@ -103,7 +103,7 @@ func timeShift(c *call) ([]*series.Series, error) {
 const maxShifts = 1000
 
 func stackWindows(c *call) ([]window, error) {
-	_, seconds := c.backwards("timeShiftUnit")
+	_, seconds := backwards(c, "timeShiftUnit")
 	from, to := c.toInt("timeShiftStart"), c.toInt("timeShiftEnd")
 	if c.err == nil && (to-from > maxShifts || max(from, -from, to, -to) > timespec.MaxOffset/max(seconds, -seconds, 1)) {
 		return nil, python.Invalid("timeStack of %d time ranges", to-from)
@@ -117,7 +117,7 @@ func stackWindows(c *call) ([]window, error) {
 
 func timeStack(c *call) ([]*series.Series, error) {
 	list := c.series("seriesList")
-	unit, _ := c.backwards("timeShiftUnit")
+	unit, _ := backwards(c, "timeShiftUnit")
 	windows, err := stackWindows(c)
 	if err != nil || c.err != nil || len(list) == 0 {
 		return nil, err
@@ -142,7 +142,7 @@ func timeStack(c *call) ([]*series.Series, error) {
 
 // timeSlice counts slots from the start of the request as its zone's clock shows it.
 func timeSlice(c *call) ([]*series.Series, error) {
-	list, from, until := c.series("seriesList"), c.localTime("startSliceAt").Unix(), c.localTime("endSliceAt").Unix()
+	list, from, until := c.series("seriesList"), localTime(c, "startSliceAt").Unix(), localTime(c, "endSliceAt").Unix()
 	if c.err != nil {
 		return nil, nil
 	}

@@ -27,9 +27,9 @@ const shortWindow = 16
 // sliderBytes is the memory of a slider for each value of its series.
 const sliderBytes = 24
 
-// slider returns what computes an aggregate over windows of so many points; nil if only the aggregator
+// sliderOf returns what computes an aggregate over windows of so many points; nil if only the aggregator
 // itself does. Sums of fractions are such: each window's is rounded in its own order.
-func (c *call) slider(values []float64, points int64, agg series.Aggregator) slider {
+func sliderOf(c *call, values []float64, points int64, agg series.Aggregator) slider {
 	if points <= shortWindow || points > int64(len(values)) || slices.ContainsFunc(values, undefined) {
 		return nil
 	}
@@ -41,7 +41,7 @@ func (c *call) slider(values []float64, points int64, agg series.Aggregator) sli
 	}
 	switch agg.Name {
 	case "median":
-		return c.rankedWindow(values)
+		return newRankedWindow(c, values)
 	case "max":
 		return &extremeWindow{values: values, worse: func(a, b float64) bool { return a < b }}
 	case "min":
@@ -67,7 +67,7 @@ type rankedWindow struct {
 	size   int
 }
 
-func (c *call) rankedWindow(values []float64) *rankedWindow {
+func newRankedWindow(c *call, values []float64) *rankedWindow {
 	w := &rankedWindow{values: values, sorted: make([]int32, 0, len(values)), ranks: make([]int32, len(values)), counts: make([]int32, len(values)+1)}
 	for i, v := range values {
 		if !python.IsNone(v) {

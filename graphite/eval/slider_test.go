@@ -39,11 +39,11 @@ func TestSliders(t *testing.T) {
 					t.Fatal(err)
 				}
 				for _, points := range []int64{1, 5, 17, 40, 111, 399, 400, 401} {
-					c := &call{scope: &scope{run: &run{ctx: t.Context()}}}
-					if c.slider(values, points, agg) != nil {
+					c := newCall(nil, nil, nil, &resources{ctx: t.Context()}, nil)
+					if sliderOf(c, values, points, agg) != nil {
 						slid[name]++
 					}
-					got := c.movingValues(values, points, agg, 0)
+					got := movingValues(c, values, points, agg, 0)
 					for i, v := range got {
 						want := agg.Of(values[i+1:][:points])
 						if math.Float64bits(v) != math.Float64bits(want) && !(v == 0 && want == 0 && name == "median") {
@@ -75,8 +75,8 @@ func BenchmarkMoving(b *testing.B) {
 		}
 		b.Run(name, func(b *testing.B) {
 			for b.Loop() {
-				c := &call{scope: &scope{run: &run{ctx: context.Background()}}}
-				c.movingValues(values, 10_000, agg, 0)
+				c := newCall(nil, nil, nil, &resources{ctx: context.Background()}, nil)
+				movingValues(c, values, 10_000, agg, 0)
 			}
 		})
 	}
@@ -91,11 +91,11 @@ func TestOrder(t *testing.T) {
 			list[i] = float64(random.IntN(n))
 		}
 		want := slices.Sorted(slices.Values(list))
-		c := &call{scope: &scope{run: &run{ctx: t.Context()}}}
+		c := newCall(nil, nil, nil, &resources{ctx: t.Context()}, nil)
 		if !order(c, list, cmp.Compare) || !slices.Equal(list, want) {
 			t.Errorf("%d values are in no order", n)
 		}
-		c = &call{scope: &scope{run: &run{ctx: &endsAfter{Context: t.Context(), looks: 3}}}}
+		c = newCall(nil, nil, nil, &resources{ctx: &endsAfter{Context: t.Context(), looks: 3}}, nil)
 		if n > 2*runLength && (order(c, list, cmp.Compare) || c.err == nil) {
 			t.Errorf("%d values are sorted although the request has ended", n)
 		}

@@ -15,10 +15,10 @@ func sortFamily() []Function {
 	return []Function{{
 		Name: "sortBy", Group: "Sorting", Signature: "seriesList, func='average', reverse=False", Doc: "Sorts series by an aggregate.",
 		Params: []Param{seriesParam("seriesList"), with("func", typeAggFunc, "average"), reverse},
-		call:   func(c *call) ([]*series.Series, error) { return c.sorted(c.string("func"), c.truth("reverse")) },
+		call:   func(c *call) ([]*series.Series, error) { return sortedList(c, c.string("func"), c.truth("reverse")) },
 	}, {
 		Name: "sortByMaxima", Group: "Sorting", Signature: "seriesList", Params: one, Doc: "Sorts series by their greatest value, downwards.",
-		call: func(c *call) ([]*series.Series, error) { return c.sorted("max", true) },
+		call: func(c *call) ([]*series.Series, error) { return sortedList(c, "max", true) },
 	}, {
 		Name: "sortByMinima", Group: "Sorting", Signature: "seriesList", Params: one, call: sortByMinima,
 		Doc: "Sorts series by their least value; those without a value above 0 are left out.",
@@ -27,7 +27,7 @@ func sortFamily() []Function {
 		Doc: "Sorts series by name.", Params: []Param{seriesParam("seriesList"), with("natural", typeBoolean, false), reverse},
 	}, {
 		Name: "sortByTotal", Group: "Sorting", Signature: "seriesList", Params: one, Doc: "Sorts series by their sum, downwards.",
-		call: func(c *call) ([]*series.Series, error) { return c.sorted("sum", true) },
+		call: func(c *call) ([]*series.Series, error) { return sortedList(c, "sum", true) },
 	}}
 }
 

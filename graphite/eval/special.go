@@ -14,12 +14,12 @@ func specialFamily() []Function {
 			seriesParam("seriesList"), need("consolidationFunc", typeString).options("sum", "average", "avg", "avg_zero", "min", "max", "first", "last"),
 		},
 		call: func(c *call) ([]*series.Series, error) {
-			return c.consolidateBy(python.Text(c.value("consolidationFunc")))
+			return consolidateBy(c, python.Text(c.value("consolidationFunc")))
 		},
 	}, {
 		Name: "cumulative", Group: "Special", Signature: "seriesList", Params: []Param{seriesParam("seriesList")},
 		Doc:  "Adds points up when there are more than maxDataPoints.",
-		call: func(c *call) ([]*series.Series, error) { return c.consolidateBy("sum") },
+		call: func(c *call) ([]*series.Series, error) { return consolidateBy(c, "sum") },
 	}, {
 		// What it stands for is fetched, not called; this is for /functions.
 		Name: "seriesByTag", Group: "Special", Signature: "*tagExpressions", Params: []Param{need("tagExpressions", typeString).many()},
@@ -37,7 +37,7 @@ func specialFamily() []Function {
 }
 
 // consolidateBy takes any word: Consolidate finds those that do not exist.
-func (c *call) consolidateBy(name string) ([]*series.Series, error) {
+func consolidateBy(c *call, name string) ([]*series.Series, error) {
 	list := c.series("seriesList")
 	for s := range c.over(list) {
 		s.ConsolidationFunc = name

@@ -45,7 +45,7 @@ func summarize(c *call) ([]*series.Series, error) {
 		if !align {
 			start, end = start-python.Modulo(start, interval), end-python.Modulo(end, interval)+interval
 		}
-		values, aligned, err := c.summarized(s, function, interval, start, end)
+		values, aligned, err := summarized(c, s, function, interval, start, end)
 		if err != nil {
 			return nil, err
 		}
@@ -79,7 +79,7 @@ func smartSummarize(c *call) ([]*series.Series, error) {
 	function := c.string("func")
 	var out []*series.Series
 	for s := range c.over(list) {
-		values, end, err := c.summarized(s, function, interval, s.Start, s.End)
+		values, end, err := summarized(c, s, function, interval, s.Start, s.End)
 		if err != nil {
 			return nil, err
 		}
@@ -148,7 +148,7 @@ func firstWeekday(align string) (int, error) {
 // summarized is graphite-web's _summarizeValues: one value for each interval from start to end, and
 // where the last interval ends. A point before start counts for nothing but may be aggregated with
 // the first interval.
-func (c *call) summarized(s *series.Series, function string, interval, start, end int64) ([]float64, int64, error) {
+func summarized(c *call, s *series.Series, function string, interval, start, end int64) ([]float64, int64, error) {
 	agg, err := series.FindAggregator(function, function)
 	if err != nil {
 		return nil, 0, err

@@ -15,7 +15,7 @@ func wildcardFamily() []Function {
 		Doc:    "Joins the series whose names are equal but for the nodes at the given positions.",
 		Params: []Param{seriesParam("seriesList"), need("func", typeAggFunc), position},
 		call: perSeries(func(c *call) ([]*series.Series, error) {
-			return c.joinWithout(c.series("seriesList"), c.string("func"), c.rest("positions"))
+			return joinWithout(c, c.series("seriesList"), c.string("func"), c.rest("positions"))
 		}),
 	}}
 	for _, f := range [...]struct{ name, aggregator, doc string }{
@@ -27,15 +27,15 @@ func wildcardFamily() []Function {
 			Name: f.name, Group: "Combine", Signature: "seriesList, *position", Doc: f.doc, aggregator: true,
 			Params: []Param{seriesParam("seriesList"), position},
 			call: func(c *call) ([]*series.Series, error) {
-				return c.joinWithout(c.series("seriesList"), f.aggregator, c.rest("position"))
+				return joinWithout(c, c.series("seriesList"), f.aggregator, c.rest("position"))
 			},
 		})
 	}
 	return list
 }
 
-func (c *call) joinWithout(list []*series.Series, aggregator string, positions []any) ([]*series.Series, error) {
-	groups := c.groupBy(list, func(s *series.Series) string {
+func joinWithout(c *call, list []*series.Series, aggregator string, positions []any) ([]*series.Series, error) {
+	groups := groupBy(c, list, func(s *series.Series) string {
 		var kept []string
 		for i, node := range strings.Split(s.Name, ".") {
 			if !c.tick(1 + len(positions)) {
@@ -47,8 +47,8 @@ func (c *call) joinWithout(list []*series.Series, aggregator string, positions [
 		}
 		return strings.Join(kept, ".")
 	})
-	return c.joinGroups(groups, func(list []*series.Series) ([]*series.Series, error) {
-		return c.join([][]*series.Series{list}, aggregator, nil)
+	return joinGroups(c, groups, func(list []*series.Series) ([]*series.Series, error) {
+		return join(c, [][]*series.Series{list}, aggregator, nil)
 	})
 }
 
@@ -59,7 +59,7 @@ type keyed struct {
 }
 
 // groupBy groups series by key, in the order in which the keys first occur, until the call has failed.
-func (c *call) groupBy(list []*series.Series, key func(*series.Series) string) []keyed {
+func groupBy(c *call, list []*series.Series, key func(*series.Series) string) []keyed {
 	var groups []keyed
 	index := map[string]int{}
 	for s := range c.over(list) {
@@ -75,7 +75,7 @@ func (c *call) groupBy(list []*series.Series, key func(*series.Series) string) [
 }
 
 // joinGroups makes one series of each group and names it after the key.
-func (c *call) joinGroups(groups []keyed, join func([]*series.Series) ([]*series.Series, error)) ([]*series.Series, error) {
+func joinGroups(c *call, groups []keyed, join func([]*series.Series) ([]*series.Series, error)) ([]*series.Series, error) {
 	if c.err != nil {
 		return nil, nil
 	}
