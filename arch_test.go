@@ -214,7 +214,6 @@ func TestSizes(t *testing.T) {
 var tooLarge = map[string]int{
 	"adapter":        36,
 	"graphite":       42,
-	"graphite/eval":  51,
 	"opentsdb/api":   40,
 	"storage/pebble": 37,
 	"storage/schema": 52,

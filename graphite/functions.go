@@ -8,8 +8,8 @@ import (
 
 	"github.com/go-chi/chi/v5"
 
-	"github.com/tsdbridge/tsdbridge/graphite/eval"
 	"github.com/tsdbridge/tsdbridge/graphite/python"
+	"github.com/tsdbridge/tsdbridge/graphite/call"
 )
 
 // functionModule is where graphite-web has its functions.
@@ -52,33 +52,33 @@ func (a *api) showFunction(r *request) (*reply, error) {
 }
 
 // functionsOf lists the functions of series, or those of pie charts, by name.
-func (a *api) functionsOf(f form) []*eval.Function {
+func (a *api) functionsOf(f form) []*call.Function {
 	if f.get("type") == "pie" {
 		return pieFunctions()
 	}
 	all := a.evaluator.Functions()
-	list := make([]*eval.Function, 0, len(all))
+	list := make([]*call.Function, 0, len(all))
 	for _, function := range all {
 		list = append(list, function)
 	}
-	slices.SortFunc(list, func(a, b *eval.Function) int { return strings.Compare(a.Name, b.Name) })
+	slices.SortFunc(list, func(a, b *call.Function) int { return strings.Compare(a.Name, b.Name) })
 	return list
 }
 
 // pieFunctions returns the modes of pie charts, for those who ask: no charts are drawn here.
-func pieFunctions() []*eval.Function {
-	var list []*eval.Function
+func pieFunctions() []*call.Function {
+	var list []*call.Function
 	for _, name := range [...]string{"average", "maximum", "minimum"} {
-		list = append(list, &eval.Function{
+		list = append(list, &call.Function{
 			Name: name, Group: "Pie", Signature: "series", Doc: "Return the " + name,
-			Params: []eval.Param{{Name: "series", Type: "series", Required: true}},
+			Params: []call.Param{{Name: "series", Type: "series", Required: true}},
 		})
 	}
 	return list
 }
 
 // describe is functionInfo of graphite-web's functions/__init__.py. The docstrings are ours.
-func describe(f *eval.Function) object {
+func describe(f *call.Function) object {
 	params := make([]object, len(f.Params))
 	for i, p := range f.Params {
 		params[i] = describeParam(p)
@@ -93,7 +93,7 @@ func describe(f *eval.Function) object {
 	}
 }
 
-func describeParam(p eval.Param) object {
+func describeParam(p call.Param) object {
 	o := object{{"name", p.Name}, {"type", string(p.Type)}}
 	if p.Required {
 		o = append(o, member{"required", true})

@@ -19,12 +19,13 @@ import (
 	"github.com/tsdbridge/tsdbridge/internal/budget"
 	"github.com/tsdbridge/tsdbridge/internal/running"
 	"github.com/tsdbridge/tsdbridge/internal/tracing"
+	"github.com/tsdbridge/tsdbridge/graphite/call"
 )
 
 // renderRequest is what a render request asks for.
 type renderRequest struct {
 	targets []string
-	request eval.Request
+	request call.Request
 	// most is maxDataPoints, -1 without.
 	most    int
 	noNulls bool
@@ -155,32 +156,32 @@ func (a *api) renderRequest(f form) (*renderRequest, error) {
 }
 
 // window reads the times of a render request.
-func (a *api) window(f form) (eval.Request, error) {
+func (a *api) window(f form) (call.Request, error) {
 	clock := a.o.Now()
 	zone := f.zone(a.o.Location)
 	now, err := f.at("now", "now", zone, clock)
 	if err != nil {
-		return eval.Request{}, invalidParams("%v", err)
+		return call.Request{}, invalidParams("%v", err)
 	}
 	until, err := f.at("until", "now", zone, now)
 	if err != nil {
-		return eval.Request{}, invalidParams("%v", err)
+		return call.Request{}, invalidParams("%v", err)
 	}
 	from, err := f.at("from", "-1d", zone, now)
 	if err != nil {
-		return eval.Request{}, invalidParams("%v", err)
+		return call.Request{}, invalidParams("%v", err)
 	}
 	if from.Equal(until) {
-		return eval.Request{}, invalidParams("Invalid empty time range")
+		return call.Request{}, invalidParams("Invalid empty time range")
 	}
 	return a.between(min(from.Unix(), until.Unix()), max(from.Unix(), until.Unix()), now, zone, clock), nil
 }
 
 // between returns what is asked for between two times, in epoch seconds.
-func (a *api) between(from, until int64, now time.Time, zone *time.Location, clock time.Time) eval.Request {
-	return eval.Request{
+func (a *api) between(from, until int64, now time.Time, zone *time.Location, clock time.Time) call.Request {
+	return call.Request{
 		UTF8Metrics: a.o.UTF8Metrics, From: from, Until: until, Now: now.Unix(), Clock: clock.Unix(),
-		Zone: zone, Local: a.o.Location, Limits: eval.Limits{Series: a.o.Limits.Series, Points: a.o.Limits.Points},
+		Zone: zone, Local: a.o.Location, Limits: call.Limits{Series: a.o.Limits.Series, Points: a.o.Limits.Points},
 	}
 }
 

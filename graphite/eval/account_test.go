@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/tsdbridge/tsdbridge/graphite/call"
 	"github.com/tsdbridge/tsdbridge/graphite/expr"
 	"github.com/tsdbridge/tsdbridge/graphite/series"
 	"github.com/tsdbridge/tsdbridge/graphite/timespec"
@@ -19,7 +20,7 @@ import (
 func evalWithin(ctx context.Context, t *testing.T, bytes int64, source Source, targets ...string) ([]*series.Series, int64, error) {
 	t.Helper()
 	account := budget.New(bytes).Open()
-	request := Request{From: 0, Until: 365 * 86400, Now: 365 * 86400}
+	request := call.Request{From: 0, Until: 365 * 86400, Now: 365 * 86400}
 	list, err := New().Eval(budget.With(ctx, account), parseAll(t, targets...), request, source)
 	return list, account.Held(), err
 }
@@ -107,7 +108,7 @@ func TestMemoryIsBounded(t *testing.T) {
 		begin := time.Now()
 		n, err := expr.Parser{}.Parse(target)
 		if err == nil {
-			_, err = New().Eval(ctx, []expr.Node{n}, Request{From: 0, Until: 86400 * 365, Now: 86400 * 365}, hosts(400, 10))
+			_, err = New().Eval(ctx, []expr.Node{n}, call.Request{From: 0, Until: 86400 * 365, Now: 86400 * 365}, hosts(400, 10))
 		}
 		cancel()
 		if err == nil {
@@ -166,7 +167,7 @@ func TestEndedRequestsStop(t *testing.T) {
 		done := make(chan error, 1)
 		nodes := parseAll(t, target)
 		go func() {
-			_, err := New().Eval(ctx, nodes, Request{From: 0, Until: 86400, Now: 86400}, long)
+			_, err := New().Eval(ctx, nodes, call.Request{From: 0, Until: 86400, Now: 86400}, long)
 			done <- err
 		}()
 		<-ctx.Done()
@@ -230,7 +231,7 @@ func FuzzEvalGrows(f *testing.F) {
 		ctx, cancel := context.WithTimeout(budget.With(t.Context(), account), 200*time.Millisecond)
 		defer cancel()
 		begin := time.Now()
-		_, err = New().Eval(ctx, []expr.Node{target}, Request{From: 0, Until: 86400, Now: 86400}, source)
+		_, err = New().Eval(ctx, []expr.Node{target}, call.Request{From: 0, Until: 86400, Now: 86400}, source)
 		if took := time.Since(begin); took > 10*time.Second {
 			t.Fatalf("%.50q, %.50q, %.50q × %d took %v: %v", open, shut, after, n, took, err)
 		}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"testing"
 
+	"github.com/tsdbridge/tsdbridge/graphite/call"
 	"github.com/tsdbridge/tsdbridge/graphite/series"
 )
 
@@ -38,7 +39,7 @@ func BenchmarkEval(b *testing.B) {
 		nodes := parseAll(b, target)
 		b.Run(target, func(b *testing.B) {
 			for b.Loop() {
-				if _, err := e.Eval(b.Context(), nodes, Request{From: 0, Until: 14400, Now: 14400}, w); err != nil {
+				if _, err := e.Eval(b.Context(), nodes, call.Request{From: 0, Until: 14400, Now: 14400}, w); err != nil {
 					b.Fatal(err)
 				}
 			}

@@ -4,6 +4,7 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/tsdbridge/tsdbridge/graphite/call"
 	"github.com/tsdbridge/tsdbridge/graphite/expr"
 	"github.com/tsdbridge/tsdbridge/graphite/python"
 )
@@ -53,12 +54,12 @@ func (e *Evaluator) checkCall(n *expr.Call, piped int) error {
 		}
 		kwargs[k.Name] = nil
 	}
-	_, err = fn.bind(make([]any, piped+len(n.Args)), kwargs)
+	_, err = fn.Bind(make([]any, piped+len(n.Args)), kwargs)
 	return err
 }
 
 // function finds a function.
-func (e *Evaluator) function(name string) (*Function, error) {
+func (e *Evaluator) function(name string) (*call.Function, error) {
 	fn, ok := e.functions[name]
 	if !ok {
 		err := python.Invalid("Received request for unknown function: %s", name)

@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/tsdbridge/tsdbridge/graphite/call"
 	"github.com/tsdbridge/tsdbridge/graphite/series"
 )
 
@@ -74,7 +75,7 @@ var argumentsOf = map[string]string{
 }
 
 // callOf returns a call of a function over series.
-func callOf(f *Function, series string) string {
+func callOf(f *call.Function, series string) string {
 	if given, ok := argumentsOf[f.Name]; ok {
 		if !strings.Contains(given, "%") {
 			return f.Name + "(" + given + ")"
@@ -83,12 +84,12 @@ func callOf(f *Function, series string) string {
 	}
 	var args []string
 	for _, p := range f.Params {
-		if !p.Required && p.Type != typeAggFunc {
+		if !p.Required && p.Type != call.TypeAggFunc {
 			break
 		}
-		value := map[ParamType]string{
-			typeSeriesList: series, typeSeriesLists: series, typeAggFunc: "'stddev'", typeAggOrSeriesFunc: "'sum'", typeString: "'s'", typeInteger: "5", typeFloat: "5",
-			typeNode: "0", typeNodeOrTag: "0", typeInterval: "'1min'", typeIntOrInterval: "100", typeIntOrInf: "5", typeTag: "'name'", typeDate: "'00:01 19700101'", typeBoolean: "true", typeAny: "5",
+		value := map[call.ParamType]string{
+			call.TypeSeriesList: series, call.TypeSeriesLists: series, call.TypeAggFunc: "'stddev'", call.TypeAggOrSeriesFunc: "'sum'", call.TypeString: "'s'", call.TypeInteger: "5", call.TypeFloat: "5",
+			call.TypeNode: "0", call.TypeNodeOrTag: "0", call.TypeInterval: "'1min'", call.TypeIntOrInterval: "100", call.TypeIntOrInf: "5", call.TypeTag: "'name'", call.TypeDate: "'00:01 19700101'", call.TypeBoolean: "true", call.TypeAny: "5",
 		}[p.Type]
 		args = append(args, value)
 	}
@@ -120,7 +121,7 @@ func TestEveryFunctionSeesTheEnd(t *testing.T) {
 			target := callOf(functions[name], "a")
 			ctx := &watched{Context: t.Context(), last: threadTime()}
 			begin := ctx.last
-			_, err := New().Eval(ctx, parseAll(t, target), Request{From: 0, Until: int64(len(source[0].Values)) * 60, Now: 86400}, named(source))
+			_, err := New().Eval(ctx, parseAll(t, target), call.Request{From: 0, Until: int64(len(source[0].Values)) * 60, Now: 86400}, named(source))
 			_ = ctx.Err()
 			took := threadTime() - begin
 			if ctx.longest > most {

@@ -22,10 +22,10 @@ func (s *scope) targetOnce(n expr.Node, before computed) ([]*series.Series, erro
 	if list, ok := before[key]; ok {
 		return s.copies(list)
 	}
-	xff := s.xff
+	xff := s.XFilesFactor
 	list, err := s.target(n)
 	switch {
-	case s.xff != xff || len(s.stacks) > 0:
+	case s.XFilesFactor != xff || len(s.Stacks) > 0:
 		clear(before)
 	case err == nil && !Varies(key):
 		before[key] = list
@@ -53,7 +53,7 @@ func targetKey(n expr.Node) string {
 
 // copies returns series of their own, which share values.
 func (s *scope) copies(list []*series.Series) ([]*series.Series, error) {
-	if err := s.account.Take(int64(len(list)) * series.Bytes); err != nil {
+	if err := s.Account.Take(int64(len(list)) * series.Bytes); err != nil {
 		return nil, err
 	}
 	out, of := make([]*series.Series, len(list)), make(map[*series.Series]*series.Series, len(list))

@@ -8,6 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
+	"github.com/tsdbridge/tsdbridge/graphite/call"
 	"github.com/tsdbridge/tsdbridge/graphite/expr"
 	"github.com/tsdbridge/tsdbridge/graphite/series"
 	"github.com/tsdbridge/tsdbridge/internal/explain"
@@ -41,7 +42,7 @@ func TestEqualTargets(t *testing.T) {
 			}
 		}
 		ctx, trace := explain.Begin(t.Context())
-		lists, err := e.EvalEach(ctx, nodes, Request{From: 1000, Until: 4000, Now: 5000}, equalSource{})
+		lists, err := e.EvalEach(ctx, nodes, call.Request{From: 1000, Until: 4000, Now: 5000}, equalSource{})
 		if err != nil {
 			t.Fatal(err)
 		}

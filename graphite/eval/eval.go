@@ -9,34 +9,26 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/tsdbridge/tsdbridge/graphite/call"
 	"github.com/tsdbridge/tsdbridge/graphite/expr"
+	"github.com/tsdbridge/tsdbridge/graphite/functions"
 	"github.com/tsdbridge/tsdbridge/graphite/python"
 	"github.com/tsdbridge/tsdbridge/graphite/series"
 	"github.com/tsdbridge/tsdbridge/internal/explain"
 )
 
 // Evaluator knows the functions. It is immutable and safe for concurrent use.
-type Evaluator struct{ functions map[string]*Function }
+type Evaluator struct{ functions map[string]*call.Function }
 
 // New returns an evaluator with all functions.
-func New() *Evaluator {
-	e := &Evaluator{functions: map[string]*Function{}}
-	for _, family := range families() {
-		for _, f := range family {
-			f.parseSignature()
-			e.functions[f.Name] = &f
-		}
-	}
-	e.completeOptions()
-	return e
-}
+func New() *Evaluator { return &Evaluator{functions: functions.All()} }
 
 // Functions returns the functions by name. They are not to be changed.
-func (e *Evaluator) Functions() map[string]*Function { return e.functions }
+func (e *Evaluator) Functions() map[string]*call.Function { return e.functions }
 
 // run is one request being computed.
 type run struct {
-	resources
+	call.Resources
 	ev      *Evaluator
 	source  Source
 	fetched map[fetchKey][]*series.Series
@@ -50,7 +42,7 @@ type run struct {
 // scope is a Scope with the run that it is a part of.
 type scope struct {
 	*run
-	callScope
+	call.Scope
 	again  bool // A first argument is evaluated again.
 	values replacements
 	made   int // How many functions have made up the target that this is in.
@@ -62,15 +54,15 @@ const maxDepth = 1000
 
 // Eval computes targets, in order, into one list. The series may share values; they belong to the
 // caller.
-func (e *Evaluator) Eval(ctx context.Context, targets []expr.Node, request Request, source Source) ([]*series.Series, error) {
+func (e *Evaluator) Eval(ctx context.Context, targets []expr.Node, request call.Request, source Source) ([]*series.Series, error) {
 	lists, err := e.EvalEach(ctx, targets, request, source)
 	return slices.Concat(lists...), err
 }
 
 // EvalEach is Eval with a list for each target.
-func (e *Evaluator) EvalEach(ctx context.Context, targets []expr.Node, request Request, source Source) ([][]*series.Series, error) {
-	r := &run{resources: resourcesOf(ctx), ev: e, source: source, fetched: map[fetchKey][]*series.Series{}, trace: explain.From(ctx), reads: map[fetchKey]int{}}
-	s := &scope{run: r, callScope: newScope(&request)}
+func (e *Evaluator) EvalEach(ctx context.Context, targets []expr.Node, request call.Request, source Source) ([][]*series.Series, error) {
+	r := &run{Resources: call.ResourcesOf(ctx), ev: e, source: source, fetched: map[fetchKey][]*series.Series{}, trace: explain.From(ctx), reads: map[fetchKey]int{}}
+	s := &scope{run: r, Scope: call.NewScope(&request)}
 	if err := s.prefetch(targets...); err != nil {
 		return nil, err
 	}
@@ -117,7 +109,7 @@ func (s *scope) eval(n expr.Node) (any, error) {
 		inner := *s
 		inner.values = s.replacements(n)
 		v, err := inner.eval(n.Body)
-		s.xff, s.stacks = inner.xff, inner.stacks
+		s.XFilesFactor, s.Stacks = inner.XFilesFactor, inner.Stacks
 		return v, err
 	}
 	return scalar(n), nil
@@ -134,7 +126,7 @@ func scalar(n expr.Node) any {
 	case expr.Bool:
 		return bool(n)
 	case expr.Inf:
-		return inf()
+		return python.Inf()
 	}
 	return nil
 }
@@ -164,7 +156,7 @@ func (s *scope) call(n *expr.Call, piped func() (expr.Node, any, error)) (any, e
 	if err != nil {
 		return nil, err
 	}
-	if err := s.turn.Yield(s.ctx); err != nil {
+	if err := s.Turn.Yield(s.Ctx); err != nil {
 		return nil, err
 	}
 	if s.depth++; s.depth > maxDepth {
@@ -198,7 +190,7 @@ func sizeOf(v any) (found, points int) {
 }
 
 // called evaluates the arguments of a function, and calls it.
-func (s *scope) called(fn *Function, n *expr.Call, piped func() (expr.Node, any, error)) (any, error) {
+func (s *scope) called(fn *call.Function, n *expr.Call, piped func() (expr.Node, any, error)) (any, error) {
 	var args []any
 	var written expr.Node
 	if piped != nil {
@@ -221,7 +213,7 @@ func (s *scope) called(fn *Function, n *expr.Call, piped func() (expr.Node, any,
 	if err != nil {
 		return nil, err
 	}
-	return newCall(fn, written, &s.callScope, &s.resources, s).dispatch(args, kwargs)
+	return call.New(fn, written, &s.Scope, &s.Resources, s).Dispatch(args, kwargs)
 }
 
 func (s *scope) keywords(list []expr.Kwarg) (map[string]any, error) {
@@ -236,11 +228,11 @@ func (s *scope) keywords(list []expr.Kwarg) (map[string]any, error) {
 	return kwargs, nil
 }
 
-// evalAgain computes a first argument in another window. Values of a template are not put in again: what stands
+// EvalAgain computes a first argument in another window. Values of a template are not put in again: what stands
 // for one is then a path without series, in graphite-web too.
-func (s *scope) evalAgain(n expr.Node, w window) ([]*series.Series, error) {
+func (s *scope) EvalAgain(n expr.Node, w call.Window) ([]*series.Series, error) {
 	inner := *s
-	inner.window, inner.again, inner.values = w, true, nil
+	inner.Window, inner.again, inner.values = w, true, nil
 	return inner.target(n)
 }
 
@@ -248,8 +240,8 @@ func (s *scope) evalAgain(n expr.Node, w window) ([]*series.Series, error) {
 // that makes up itself.
 const maxMadeTargets = 10
 
-// evalMade computes a target that a function has made up.
-func (s *scope) evalMade(n expr.Node) ([]*series.Series, error) {
+// EvalMade computes a target that a function has made up.
+func (s *scope) EvalMade(n expr.Node) ([]*series.Series, error) {
 	inner := *s
 	if inner.made++; inner.made > maxMadeTargets {
 		return nil, python.Invalid("targets made up by functions nested deeper than %d", maxMadeTargets)
@@ -258,16 +250,16 @@ func (s *scope) evalMade(n expr.Node) ([]*series.Series, error) {
 	return inner.target(n)
 }
 
-// functions returns all functions by name.
-func (s *scope) functions() map[string]*Function { return s.ev.functions }
+// Functions returns all functions by name.
+func (s *scope) Functions() map[string]*call.Function { return s.ev.functions }
 
-// events returns the times of the events in the window that have all tags.
-func (s *scope) events(tags []string) ([]int64, error) {
+// Events returns the times of the events in the window that have all tags.
+func (s *scope) Events(tags []string) ([]int64, error) {
 	source, ok := s.source.(EventSource)
 	if !ok || tags != nil && len(tags) == 0 {
 		return nil, nil
 	}
-	return source.Events(s.ctx, tags, s.window.from, s.window.until)
+	return source.Events(s.Ctx, tags, s.Window.From, s.Window.Until)
 }
 
 // replacements are the values of a template, in the order in which graphite-web tries them.
@@ -287,13 +279,13 @@ func (s *scope) replacements(t *expr.Template) replacements {
 	for i, a := range t.Args {
 		list = list.with(python.Text(int64(i+1)), scalar(a))
 	}
-	names := make([]string, 0, len(s.request.Template))
-	for name := range s.request.Template {
+	names := make([]string, 0, len(s.Request.Template))
+	for name := range s.Request.Template {
 		names = append(names, name)
 	}
 	slices.Sort(names)
 	for _, name := range names {
-		list = list.with(name, s.request.Template[name])
+		list = list.with(name, s.Request.Template[name])
 	}
 	return list
 }
@@ -314,7 +306,7 @@ func (l replacements) apply(path string) (string, any, bool, error) {
 	for _, r := range l {
 		if path != "$"+r.name {
 			word, by := "$"+r.name, python.Text(r.value)
-			if replacedBytes(path, word, by) > expr.MaxTarget {
+			if call.ReplacedBytes(path, word, by) > expr.MaxTarget {
 				return "", nil, true, python.Invalid("the values of a template make a path of more than %d bytes", expr.MaxTarget)
 			}
 			path = strings.ReplaceAll(path, word, by)

@@ -58,15 +58,15 @@ func (l *fetchList) add(s *scope, pattern string, tags []string) {
 }
 
 func (s *scope) key(pattern string) fetchKey {
-	return fetchKey{pattern, s.window.from, s.window.until}
+	return fetchKey{pattern, s.Window.From, s.Window.Until}
 }
 
 func (s *scope) toFetch(pattern string, tags []string) Fetch {
-	now := s.request.Now
+	now := s.Request.Now
 	if now == 0 {
-		now = s.request.Clock
+		now = s.Request.Clock
 	}
-	return Fetch{Pattern: pattern, Tags: tags, From: s.window.from, Until: s.window.until, Now: now}
+	return Fetch{Pattern: pattern, Tags: tags, From: s.Window.From, Until: s.Window.Until, Now: now}
 }
 
 // tagExpressions returns the strings among the arguments of seriesByTag.
@@ -97,8 +97,8 @@ func (s *scope) prefetch(nodes ...expr.Node) error {
 	if len(missing) == 0 {
 		return nil
 	}
-	if s.window.from > s.window.until {
-		return python.Crash("Invalid time interval: from time '%d' is after until time '%d'", s.window.from, s.window.until)
+	if s.Window.From > s.Window.Until {
+		return python.Crash("Invalid time interval: from time '%d' is after until time '%d'", s.Window.From, s.Window.Until)
 	}
 	results, err := s.read(missing)
 	if err != nil {
@@ -114,9 +114,9 @@ func (s *scope) prefetch(nodes ...expr.Node) error {
 
 // read reads fetches of one window, and notes them in the trace.
 func (s *scope) read(list []Fetch) ([][]*series.Series, error) {
-	query := running.From(s.ctx)
+	query := running.From(s.Ctx)
 	before := query.Samples()
-	ctx, reading := s.trace.Reading(s.ctx, patternsOf(list), s.window.from*1000, s.window.until*1000)
+	ctx, reading := s.trace.Reading(s.Ctx, patternsOf(list), s.Window.From*1000, s.Window.Until*1000)
 	results, err := s.source.Fetch(ctx, list)
 	found := 0
 	for _, of := range results {
@@ -149,7 +149,7 @@ func patternsOf(list []Fetch) string {
 func (s *scope) mentioned(l *fetchList, n expr.Node) error {
 	switch n := n.(type) {
 	case *expr.Path:
-		if err := s.ctx.Err(); err != nil {
+		if err := s.Ctx.Err(); err != nil {
 			return err
 		}
 		path, _, done, _ := s.values.apply(n.Text)
@@ -189,7 +189,7 @@ func (s *scope) mentioned(l *fetchList, n expr.Node) error {
 
 // keep remembers the series of a fetch: sorted by name, of equal names the one with most points.
 func (s *scope) keep(f Fetch, list []*series.Series) error {
-	if err := s.account.Take(fetchBytes + int64(len(f.Pattern)) + 8*int64(len(list))); err != nil {
+	if err := s.Account.Take(fetchBytes + int64(len(f.Pattern)) + 8*int64(len(list))); err != nil {
 		return err
 	}
 	list = slices.Clone(list)
@@ -207,7 +207,7 @@ func (s *scope) keep(f Fetch, list []*series.Series) error {
 	}
 	s.series += len(out)
 	s.fetched[fetchKey{f.Pattern, f.From, f.Until}] = out
-	if l := s.request.Limits; l.Series > 0 && s.series > l.Series || l.Points > 0 && s.points > l.Points {
+	if l := s.Request.Limits; l.Series > 0 && s.series > l.Series || l.Points > 0 && s.points > l.Points {
 		return python.Invalid("the targets need more than %d series or %d points (--query.max-series, --query.max-samples)", l.Series, l.Points)
 	}
 	return nil
@@ -221,13 +221,16 @@ func (s *scope) fetch(path string) ([]*series.Series, error) {
 	if n, ok := s.reads[s.key(path)]; ok {
 		step.Uses(n)
 	}
-	if err := s.account.Take(int64(len(kept)) * series.Bytes); err != nil {
+	if err := s.Account.Take(int64(len(kept)) * series.Bytes); err != nil {
 		return nil, err
 	}
 	out := make([]*series.Series, len(kept))
 	for i, k := range kept {
-		out[i] = k.OfPath(path, s.xff)
+		out[i] = k.OfPath(path, s.XFilesFactor)
 	}
 	step.Result(sizeOf(out))
 	return out, nil
 }
+
+// fetchBytes is the memory of a remembered fetch without its series.
+const fetchBytes = 300

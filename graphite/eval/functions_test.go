@@ -14,6 +14,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/tsdbridge/tsdbridge/graphite/call"
 	"github.com/tsdbridge/tsdbridge/graphite/expr"
 	"github.com/tsdbridge/tsdbridge/graphite/python"
 	"github.com/tsdbridge/tsdbridge/graphite/series"
@@ -74,7 +75,7 @@ func TestFunctionsAreGraphiteWebs(t *testing.T) {
 func jsonable(functions map[string]shownFunction) map[string]shownFunction {
 	for _, f := range functions {
 		for i, p := range f.Params {
-			if p.Default == inf() {
+			if p.Default == python.Inf() {
 				f.Params[i].Default = "Infinity"
 			}
 		}
@@ -125,7 +126,7 @@ func TestEvalChangesNoValues(t *testing.T) {
 		if err != nil {
 			continue
 		}
-		_, _ = e.Eval(t.Context(), []expr.Node{n}, Request{From: 1741050007, Until: 1741051207, Now: 1741057200}, shared)
+		_, _ = e.Eval(t.Context(), []expr.Node{n}, call.Request{From: 1741050007, Until: 1741051207, Now: 1741057200}, shared)
 	}
 	for key, list := range shared.kept {
 		fresh, err := shared.memory.Fetch(t.Context(), []Fetch{{Pattern: key.pattern, From: key.from, Until: key.until, Now: 1741057200}})
@@ -201,7 +202,7 @@ func FuzzEval(f *testing.F) {
 		if err != nil || len(text) > 300 {
 			return
 		}
-		r := Request{From: 1741046400, Until: 1741046460, Now: 1741057200, Limits: Limits{Series: 1000, Points: 100_000}}
+		r := call.Request{From: 1741046400, Until: 1741046460, Now: 1741057200, Limits: call.Limits{Series: 1000, Points: 100_000}}
 		if _, err := e.Plan([]expr.Node{n}, r); err != nil {
 			t.Fatalf("Plan(%q): %v", text, err)
 		}
@@ -232,7 +233,7 @@ func TestEvalStops(t *testing.T) {
 			t.Fatal(err)
 		}
 		begin := time.Now()
-		_, err = New().Eval(ctx, []expr.Node{n}, Request{From: 1741049000, Until: 1741051000, Now: 1741051000}, m)
+		_, err = New().Eval(ctx, []expr.Node{n}, call.Request{From: 1741049000, Until: 1741051000, Now: 1741051000}, m)
 		cancel()
 		if took := time.Since(begin); err == nil || took > 20*time.Second {
 			t.Errorf("%s took %v and ended with %v", target, took, err)

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/tsdbridge/tsdbridge/graphite/call"
 	"github.com/tsdbridge/tsdbridge/graphite/expr"
 	"github.com/tsdbridge/tsdbridge/graphite/series"
 	"github.com/tsdbridge/tsdbridge/internal/budget"
@@ -55,7 +56,7 @@ func TestNamesAreBoundedBeforeTheyAreMade(t *testing.T) {
 		ctx := budget.With(t.Context(), budget.New(limit).Open())
 		var before, after runtime.MemStats
 		runtime.ReadMemStats(&before)
-		_, err = New().Eval(ctx, []expr.Node{n}, Request{From: 0, Until: 86400, Now: 86400}, source)
+		_, err = New().Eval(ctx, []expr.Node{n}, call.Request{From: 0, Until: 86400, Now: 86400}, source)
 		runtime.ReadMemStats(&after)
 		took := int64(after.TotalAlloc - before.TotalAlloc)
 		if took > most || err == nil && name != "deep nodes" {

@@ -19,6 +19,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/tsdbridge/tsdbridge/graphite/call"
 	"github.com/tsdbridge/tsdbridge/graphite/expr"
 	"github.com/tsdbridge/tsdbridge/graphite/python"
 	"github.com/tsdbridge/tsdbridge/graphite/series"
@@ -148,7 +149,7 @@ func render(feed *memory, form url.Values) ([]*series.Series, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := Request{From: min(from.Unix(), until.Unix()), Until: max(from.Unix(), until.Unix()), Now: now.Unix(), Zone: zone, Template: map[string]string{}}
+	r := call.Request{From: min(from.Unix(), until.Unix()), Until: max(from.Unix(), until.Unix()), Now: now.Unix(), Zone: zone, Template: map[string]string{}}
 	if r.From == r.Until {
 		return nil, python.Invalid("Invalid empty time range")
 	}
@@ -165,7 +166,7 @@ func render(feed *memory, form url.Values) ([]*series.Series, error) {
 	return renderTargets(feed, form, r)
 }
 
-func renderTargets(feed *memory, form url.Values, r Request) ([]*series.Series, error) {
+func renderTargets(feed *memory, form url.Values, r call.Request) ([]*series.Series, error) {
 	var targets []expr.Node
 	texts := form["target"]
 	if texts == nil {
