@@ -30,6 +30,7 @@ func (e *Evaluator) Functions() map[string]*call.Function { return e.functions }
 type run struct {
 	call.Resources
 	ev      *Evaluator
+	request call.Request
 	source  Source
 	fetched map[fetchKey][]*series.Series
 	trace   *explain.Trace   // of the request
@@ -61,8 +62,8 @@ func (e *Evaluator) Eval(ctx context.Context, targets []expr.Node, request call.
 
 // EvalEach is Eval with a list for each target.
 func (e *Evaluator) EvalEach(ctx context.Context, targets []expr.Node, request call.Request, source Source) ([][]*series.Series, error) {
-	r := &run{Resources: call.ResourcesOf(ctx), ev: e, source: source, fetched: map[fetchKey][]*series.Series{}, trace: explain.From(ctx), reads: map[fetchKey]int{}}
-	s := &scope{run: r, Scope: call.NewScope(&request)}
+	r := &run{Resources: call.ResourcesOf(ctx), ev: e, request: request, source: source, fetched: map[fetchKey][]*series.Series{}, trace: explain.From(ctx), reads: map[fetchKey]int{}}
+	s := &scope{run: r, Scope: call.NewScope(&r.request)}
 	if err := s.prefetch(targets...); err != nil {
 		return nil, err
 	}
