@@ -19,6 +19,7 @@ import (
 	"github.com/tsdbridge/tsdbridge/internal/turns"
 	"github.com/tsdbridge/tsdbridge/storage"
 	"github.com/tsdbridge/tsdbridge/translate"
+	"github.com/tsdbridge/tsdbridge/graphite/exchange"
 )
 
 // Registrar makes series known that have no points yet, as /tags/tagSeries does. A storage.Appender
@@ -80,7 +81,7 @@ type api struct {
 	o         apiOptions
 	evaluator *eval.Evaluator
 	turns     *turns.Turns
-	replies   *singleflight.Replies[*reply]
+	replies   *singleflight.Replies[*exchange.Reply]
 	metrics   *apiMetrics
 	sources   *source.Sources
 	lately    *cache.LRU[string, int64] // by TSUID: a time of a point, in epoch milliseconds

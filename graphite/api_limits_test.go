@@ -15,6 +15,7 @@ import (
 
 	"github.com/tsdbridge/tsdbridge/storage"
 	"github.com/tsdbridge/tsdbridge/tree"
+	"github.com/tsdbridge/tsdbridge/graphite/exchange"
 )
 
 // trees has a Find that the test defines.
@@ -93,7 +94,7 @@ func TestTimeout(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	r := httptest.NewRequest(http.MethodGet, "/metrics/find?query=*", nil).WithContext(ctx)
-	if got := w.do(r); got.Code != statusClientClosed {
+	if got := w.do(r); got.Code != exchange.StatusClientClosed {
 		t.Errorf("status %d for a client that went away", got.Code)
 	}
 	if got := testutil.ToFloat64(w.api.metrics.requests.WithLabelValues("find", "503")); got != 2 {

@@ -1,10 +1,11 @@
 package graphite
 
 import (
+	"github.com/go-chi/chi/v5"
 	"net/http"
 	"slices"
 
-	"github.com/go-chi/chi/v5"
+	"github.com/tsdbridge/tsdbridge/graphite/exchange"
 )
 
 // routes mounts the API where graphite-web has it. A slash at the end makes no difference.
@@ -21,7 +22,7 @@ func (a *api) routes(r chi.Router) {
 // A route is an endpoint and where it is.
 type route struct {
 	path, endpoint string // endpoint is the metrics' label
-	answer         func(*request) (*reply, error)
+	answer         func(*exchange.Request) (*exchange.Reply, error)
 	methods        []string // nil: all
 	jsonErrors     bool     // errors are {"error": "..."}
 	instant        bool     // needs no slot

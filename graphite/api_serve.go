@@ -14,27 +14,9 @@ import (
 	"github.com/tsdbridge/tsdbridge/internal/netserver"
 	"github.com/tsdbridge/tsdbridge/internal/tracing"
 	"github.com/tsdbridge/tsdbridge/internal/turns"
+	"github.com/tsdbridge/tsdbridge/graphite/pyjson"
+	"github.com/tsdbridge/tsdbridge/graphite/exchange"
 )
-
-// A request is an HTTP request with its parameters read. Its context ends with the client and with
-// the timeout.
-type request struct {
-	*http.Request
-	form form
-	body []byte // of a route with bodyBytes; nil: it has been read as a form
-}
-
-// A reply is an answer of status 200. Everything that can fail has been done when there is one.
-type reply struct {
-	contentType string
-	header      map[string]string
-	write       func(*jsonWriter) // the body
-	pretty      bool              // the body is indented
-	raw         bool              // the body's texts may hold more than ASCII
-	call        string            // the body is the argument of a call that begins so; see form.call
-	callable    bool              // it may get a call: the body is JSON, and may be shared with other requests
-	release     func()            // gives up what the reply shares, when it has been sent; may be nil
-}
 
 // serve wraps an endpoint in what all have in common: parameters, limits, metrics, errors.
 func (a *api) serve(route route) http.Handler {
@@ -53,9 +35,9 @@ func (a *api) serve(route route) http.Handler {
 }
 
 // answer computes a reply. It has a turn while it does.
-func (a *api) answer(route route, w http.ResponseWriter, r *http.Request) (out *reply, err error) {
+func (a *api) answer(route route, w http.ResponseWriter, r *http.Request) (out *exchange.Reply, err error) {
 	if !route.allows(r.Method) {
-		return nil, refuse(http.StatusMethodNotAllowed, "%v", netserver.NotAllowed(w, r, strings.Join(route.methods, ", ")))
+		return nil, exchange.Refuse(http.StatusMethodNotAllowed, "%v", netserver.NotAllowed(w, r, strings.Join(route.methods, ", ")))
 	}
 	if route.changes && a.foreign.Check(r) != nil {
 		return nil, errForeignPage
@@ -80,12 +62,12 @@ func (a *api) answer(route route, w http.ResponseWriter, r *http.Request) (out *
 	}
 	defer func() {
 		if p := recover(); p != nil {
-			a.o.Logger.Error("graphite request panicked; report this defect with the stack", "endpoint", route.endpoint, "query", python.Excerpt(form.encode(), 1000), "panic", p, "stack", string(debug.Stack()))
-			out, err = nil, refuse(http.StatusInternalServerError, "internal error; the log says more")
+			a.o.Logger.Error("graphite request panicked; report this defect with the stack", "endpoint", route.endpoint, "query", python.Excerpt(form.Encode(), 1000), "panic", p, "stack", string(debug.Stack()))
+			out, err = nil, exchange.Refuse(http.StatusInternalServerError, "internal error; the log says more")
 		}
 	}()
-	out, err = route.answer(&request{Request: r.WithContext(ctx), form: form, body: body})
-	if err != nil && ctx.Err() != nil && statusOf(err) >= http.StatusInternalServerError {
+	out, err = route.answer(&exchange.Request{Request: r.WithContext(ctx), Params: form, Message: body})
+	if err != nil && ctx.Err() != nil && exchange.StatusOf(err) >= http.StatusInternalServerError {
 		err = ctx.Err() // the error of the store only follows from it
 	}
 	return out, err
@@ -100,22 +82,22 @@ func (l *Limits) timeout(route route) time.Duration {
 }
 
 // errForeignPage is what scripts in pages of other origins get that want to change something.
-var errForeignPage = refuse(http.StatusForbidden, "pages of other origins cannot change anything here")
+var errForeignPage = exchange.Refuse(http.StatusForbidden, "pages of other origins cannot change anything here")
 
 // parameters reads the parameters, and a body that is none of them, in the time that the request has.
-func (a *api) parameters(ctx context.Context, w http.ResponseWriter, r *http.Request, route route) (form, []byte, error) {
+func (a *api) parameters(ctx context.Context, w http.ResponseWriter, r *http.Request, route route) (exchange.Form, []byte, error) {
 	if end, ok := ctx.Deadline(); ok && r.ContentLength != 0 {
 		control := http.NewResponseController(w)
 		_ = control.SetReadDeadline(end) // of a test's recorder there is none
 		defer func() { _ = control.SetReadDeadline(time.Time{}) }()
 	}
-	return readForm(w, r, route.bodyBytes)
+	return exchange.ReadForm(w, r, route.bodyBytes)
 }
 
 // busy is why a request ended while it waited.
 func busy(err error) error {
 	if errors.Is(err, context.DeadlineExceeded) {
-		return refuse(http.StatusServiceUnavailable, "too many requests are being computed (--query.max-concurrency)")
+		return exchange.Refuse(http.StatusServiceUnavailable, "too many requests are being computed (--query.max-concurrency)")
 	}
 	return err
 }
@@ -125,15 +107,15 @@ func (a *api) fail(w http.ResponseWriter, r *http.Request, route route, err erro
 	if ctx := r.Context().Err(); ctx != nil {
 		err = ctx // other errors only follow from it
 	}
-	code := statusOf(err)
+	code := exchange.StatusOf(err)
 	if code >= http.StatusInternalServerError && code != http.StatusNotImplemented && !errors.Is(err, budget.ErrBusy) {
 		a.o.Logger.Error("graphite request failed; see /-/ready if the tables are away, otherwise report it", "endpoint", route.endpoint, "status", code, "err", err)
 	}
-	text, contentType := textOf(err), "text/plain; charset=utf-8"
+	text, contentType := exchange.TextOf(err), "text/plain; charset=utf-8"
 	if route.jsonErrors {
-		var body jsonWriter
-		body.value(object{{"error", reasonOf(err)}})
-		text, contentType = string(body.buf), jsonType
+		var body pyjson.Writer
+		body.Value(pyjson.Object{{Key: "error", Value: exchange.ReasonOf(err)}})
+		text, contentType = string(body.Buf), pyjson.ContentType
 	}
 	w.Header().Set("Content-Type", contentType)
 	w.WriteHeader(code)
@@ -142,22 +124,22 @@ func (a *api) fail(w http.ResponseWriter, r *http.Request, route route, err erro
 }
 
 // sendAll writes a reply, and gives up what it holds.
-func (a *api) sendAll(w http.ResponseWriter, r *http.Request, p *reply) {
-	if p.release != nil {
-		defer p.release()
+func (a *api) sendAll(w http.ResponseWriter, r *http.Request, p *exchange.Reply) {
+	if p.Release != nil {
+		defer p.Release()
 	}
 	a.send(w, r, p)
 }
 
 // send writes a reply. Errors are the client's: it went away. It has a turn while it writes JSON,
 // not while the client reads it.
-func (a *api) send(w http.ResponseWriter, r *http.Request, p *reply) {
-	for k, v := range p.header {
+func (a *api) send(w http.ResponseWriter, r *http.Request, p *exchange.Reply) {
+	for k, v := range p.Header {
 		w.Header().Set(k, v)
 	}
-	contentType := p.contentType
-	if p.call != "" {
-		contentType = strings.Replace(contentType, jsonType, "text/javascript", 1)
+	contentType := p.ContentType
+	if p.JSONP != "" {
+		contentType = strings.Replace(contentType, pyjson.ContentType, "text/javascript", 1)
 	}
 	w.Header().Set("Content-Type", contentType)
 	if r.Method == http.MethodHead {
@@ -169,14 +151,14 @@ func (a *api) send(w http.ResponseWriter, r *http.Request, p *reply) {
 	defer paced.done()
 	_, encoding := tracing.Start(r.Context(), "encode")
 	defer encoding.End(nil)
-	body := newJSONWriter(paced)
-	body.pretty, body.raw = p.pretty, p.raw
-	if p.call != "" {
-		body.text(p.call)
+	body := pyjson.New(paced)
+	body.Pretty, body.Raw = p.Pretty, p.Raw
+	if p.JSONP != "" {
+		body.Text(p.JSONP)
 	}
-	p.write(body)
-	if p.call != "" {
-		body.text(")")
+	p.Write(body)
+	if p.JSONP != "" {
+		body.Text(")")
 	}
-	body.flush()
+	body.Flush()
 }

@@ -3,48 +3,46 @@ package graphite
 import (
 	"cmp"
 	"context"
-	"slices"
-	"strings"
-
 	"github.com/tsdbridge/tsdbridge/graphite/carbonapi"
 	"github.com/tsdbridge/tsdbridge/graphite/expr"
 	"github.com/tsdbridge/tsdbridge/graphite/series"
 	"github.com/tsdbridge/tsdbridge/internal/budget"
+	"github.com/tsdbridge/tsdbridge/graphite/exchange"
+	"github.com/tsdbridge/tsdbridge/graphite/formats"
+	"slices"
+	"strings"
 )
 
 // carbonapi and other servers in front of this one ask for series by protobuf messages, at the paths of /render and
 // /metrics/find.
 
-// asksProtobuf reports whether the body of a request is such a message.
-func (f form) asksProtobuf() bool { return f.get("format") == carbonapi.Format }
-
 // fetch answers what /render is asked for by a message, or by parameters where there is none. maxDataPoints is left
 // to who asks: carbonapi consolidates after it has applied its functions.
-func (a *api) fetch(r *request) (*reply, error) {
-	if len(r.body) == 0 {
-		d, err := a.renderRequest(r.form)
+func (a *api) fetch(r *exchange.Request) (*exchange.Reply, error) {
+	if len(r.Message) == 0 {
+		d, err := a.renderRequest(r.Params)
 		if err != nil {
 			return nil, err
 		}
-		return a.listed(r, d.targets, func(ctx context.Context) (*reply, error) {
-			return a.shared(ctx, r.form.renderKey(), func(ctx context.Context) (*reply, error) { return a.fetchTargets(ctx, r.form) })
+		return a.listed(r, d.targets, func(ctx context.Context) (*exchange.Reply, error) {
+			return a.shared(ctx, renderKey(r.Params), func(ctx context.Context) (*exchange.Reply, error) { return a.fetchTargets(ctx, r.Params) })
 		})
 	}
-	asked, err := carbonapi.ParseFetches(r.body)
+	asked, err := carbonapi.ParseFetches(r.Message)
 	if err != nil {
-		return nil, invalidParams("the request is no MultiFetchRequest: %v", err)
+		return nil, exchange.InvalidParams("the request is no MultiFetchRequest: %v", err)
 	}
 	names := make([]string, len(asked))
 	for i := range asked {
 		names[i] = cmp.Or(asked[i].Name, asked[i].Expression)
 	}
-	return a.listed(r, names, func(ctx context.Context) (*reply, error) {
-		return a.shared(ctx, "message "+string(r.body), func(ctx context.Context) (*reply, error) { return a.fetchNames(ctx, names, asked) })
+	return a.listed(r, names, func(ctx context.Context) (*exchange.Reply, error) {
+		return a.shared(ctx, "message "+string(r.Message), func(ctx context.Context) (*exchange.Reply, error) { return a.fetchNames(ctx, names, asked) })
 	})
 }
 
 // fetchNames answers a message. Series of the same times are read together.
-func (a *api) fetchNames(ctx context.Context, names []string, asked []carbonapi.Fetch) (*reply, error) {
+func (a *api) fetchNames(ctx context.Context, names []string, asked []carbonapi.Fetch) (*exchange.Reply, error) {
 	now := a.o.Now()
 	var out []byte
 	for len(asked) > 0 {
@@ -53,7 +51,7 @@ func (a *api) fetchNames(ctx context.Context, names []string, asked []carbonapi.
 			same++
 		}
 		if f.Start >= f.Stop || f.Start < 0 || f.Stop > mostSeconds {
-			return nil, invalidParams("%s: invalid times from %d to %d", quoted(names[0]), f.Start, f.Stop)
+			return nil, exchange.InvalidParams("%s: invalid times from %d to %d", exchange.Quoted(names[0]), f.Start, f.Stop)
 		}
 		d := &renderRequest{targets: names[:same], most: -1, request: a.between(f.Start, f.Stop, now, a.o.Location, now)}
 		nodes, err := a.parseNames(ctx, d)
@@ -65,11 +63,11 @@ func (a *api) fetchNames(ctx context.Context, names []string, asked []carbonapi.
 		}
 		names, asked = names[same:], asked[same:]
 	}
-	return messageReply(out, carbonapi.ContentType), nil
+	return exchange.MessageReply(out, carbonapi.ContentType), nil
 }
 
 // fetchTargets answers parameters, with the times that they mean now.
-func (a *api) fetchTargets(ctx context.Context, f form) (*reply, error) {
+func (a *api) fetchTargets(ctx context.Context, f exchange.Form) (*exchange.Reply, error) {
 	d, err := a.renderRequest(f)
 	if err != nil {
 		return nil, err
@@ -83,7 +81,7 @@ func (a *api) fetchTargets(ctx context.Context, f form) (*reply, error) {
 		asked[i] = carbonapi.Fetch{Name: target, Start: d.request.From, Stop: d.request.Until}
 	}
 	out, err := a.appendFetched(ctx, nil, d, nodes, asked)
-	return messageReply(out, carbonapi.ContentType), err
+	return exchange.MessageReply(out, carbonapi.ContentType), err
 }
 
 // appendFetched appends the series of targets to an answer.
@@ -117,7 +115,7 @@ const mostSeconds = 1<<32 - 1
 func appendSeries(ctx context.Context, out []byte, q *carbonapi.Fetch, list []*series.Series) ([]byte, error) {
 	for _, s := range list {
 		one := carbonapi.Series{
-			Name: textName(s), Expression: cmp.Or(q.Expression, q.Name), Consolidation: cmp.Or(s.ConsolidationFunc, "average"),
+			Name: formats.TextName(s), Expression: cmp.Or(q.Expression, q.Name), Consolidation: cmp.Or(s.ConsolidationFunc, "average"),
 			Start: s.Start, XFilesFactor: s.XFilesFactor, AskedStart: q.Start, AskedStop: q.Stop,
 		}
 		last := s.Start
@@ -142,7 +140,7 @@ func appendSeries(ctx context.Context, out []byte, q *carbonapi.Fetch, list []*s
 }
 
 // globs answers what /metrics/find is asked for by a message, or by parameters where there is none.
-func (a *api) globs(r *request) (*reply, error) {
+func (a *api) globs(r *exchange.Request) (*exchange.Reply, error) {
 	patterns, err := askedNames(r, "query")
 	if err != nil {
 		return nil, err
@@ -160,27 +158,23 @@ func (a *api) globs(r *request) (*reply, error) {
 		}
 		out = g.Append(out)
 	}
-	return messageReply(out, carbonapi.ContentType), nil
+	return exchange.MessageReply(out, carbonapi.ContentType), nil
 }
 
 // askedNames returns the names of a MultiGlobRequest or, as it is the same, of a MultiMetricsInfoRequest. Without
 // a message they are the values of a parameter.
-func askedNames(r *request, parameter string) ([]string, error) {
-	if len(r.body) == 0 {
-		return r.form[parameter], nil
+func askedNames(r *exchange.Request, parameter string) ([]string, error) {
+	if len(r.Message) == 0 {
+		return r.Params[parameter], nil
 	}
-	names, err := carbonapi.ParseGlobs(r.body)
+	names, err := carbonapi.ParseGlobs(r.Message)
 	if err != nil {
-		return nil, invalidParams("the request is no MultiGlobRequest: %v", err)
+		return nil, exchange.InvalidParams("the request is no MultiGlobRequest: %v", err)
 	}
 	return names, nil
 }
 
 // capabilities tells carbonapi which formats it may use.
-func (a *api) capabilities(*request) (*reply, error) {
-	return messageReply(carbonapi.AppendCapabilities(nil, "tsdbridge"), carbonapi.ContentType), nil
-}
-
-func messageReply(message []byte, contentType string) *reply {
-	return &reply{contentType: contentType, raw: true, write: func(j *jsonWriter) { j.buf = append(j.buf, message...) }}
+func (a *api) capabilities(*exchange.Request) (*exchange.Reply, error) {
+	return exchange.MessageReply(carbonapi.AppendCapabilities(nil, "tsdbridge"), carbonapi.ContentType), nil
 }

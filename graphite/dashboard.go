@@ -2,6 +2,11 @@ package graphite
 
 import "net/http"
 
+import (
+	"github.com/tsdbridge/tsdbridge/graphite/pyjson"
+	"github.com/tsdbridge/tsdbridge/graphite/exchange"
+)
+
 // Dashboards and templates of graphite-web are not kept here. Its pages, and programs that list them,
 // learn that there are none, in its words.
 
@@ -16,18 +21,18 @@ func (a *api) dashboardRoutes() []route {
 }
 
 // noneFound answers searches for dashboards or templates.
-func noneFound(what string) func(*request) (*reply, error) {
-	return func(r *request) (*reply, error) {
-		if !r.form.has("query") {
-			return nil, refuse(http.StatusBadRequest, "Missing required parameter 'query'")
+func noneFound(what string) func(*exchange.Request) (*exchange.Reply, error) {
+	return func(r *exchange.Request) (*exchange.Reply, error) {
+		if !r.Params.Has("query") {
+			return nil, exchange.Refuse(http.StatusBadRequest, "Missing required parameter 'query'")
 		}
-		return r.plainReply(object{{what, []string{}}}), nil
+		return r.PlainReply(pyjson.Object{{Key: what, Value: []string{}}}), nil
 	}
 }
 
 // notThere answers requests for one of them.
-func notThere(what string) func(*request) (*reply, error) {
-	return func(r *request) (*reply, error) {
-		return r.plainReply(object{{"error", what + " '" + pathParam(r, "name") + "' does not exist. "}}), nil
+func notThere(what string) func(*exchange.Request) (*exchange.Reply, error) {
+	return func(r *exchange.Request) (*exchange.Reply, error) {
+		return r.PlainReply(pyjson.Object{{Key: "error", Value: what + " '" + exchange.PathParam(r, "name") + "' does not exist. "}}), nil
 	}
 }

@@ -18,6 +18,8 @@ import (
 	"github.com/tsdbridge/tsdbridge/storage"
 	"github.com/tsdbridge/tsdbridge/translate"
 	"github.com/tsdbridge/tsdbridge/tree"
+	"github.com/tsdbridge/tsdbridge/graphite/pyjson"
+	"github.com/tsdbridge/tsdbridge/graphite/exchange"
 )
 
 // Deleter deletes series with their points, or only series that have none. A store.Store is one.
@@ -27,10 +29,10 @@ type Deleter interface {
 }
 
 // errNeedsAdmin is why points are not deleted.
-var errNeedsAdmin = refuse(http.StatusForbidden, "points are deleted only with --web.enable-admin-api")
+var errNeedsAdmin = exchange.Refuse(http.StatusForbidden, "points are deleted only with --web.enable-admin-api")
 
 // metricsRoot answers /metrics: what find answers, or what a deletion does.
-func (a *api) metricsRoot(r *request) (*reply, error) {
+func (a *api) metricsRoot(r *exchange.Request) (*exchange.Reply, error) {
 	if r.Method == http.MethodDelete {
 		return a.deleteMetrics(r)
 	}
@@ -39,15 +41,15 @@ func (a *api) metricsRoot(r *request) (*reply, error) {
 
 // deleteMetrics answers DELETE /metrics: the series that a pattern matches, which are deleted with all
 // their points if dryRun=0 says so.
-func (a *api) deleteMetrics(r *request) (*reply, error) {
-	query := r.form.get("query")
+func (a *api) deleteMetrics(r *exchange.Request) (*exchange.Reply, error) {
+	query := r.Params.Get("query")
 	switch {
 	case a.foreign.Check(r.Request) != nil:
 		return nil, errForeignPage
 	case query == "":
-		return nil, invalidParams("Missing required parameter 'query'")
+		return nil, exchange.InvalidParams("Missing required parameter 'query'")
 	}
-	dry, err := dryRun(r.form)
+	dry, err := dryRun(r.Params)
 	if err != nil {
 		return nil, err
 	}
@@ -61,18 +63,18 @@ func (a *api) deleteMetrics(r *request) (*reply, error) {
 		}
 		a.o.Logger.Info("graphite metrics deleted", "query", python.Excerpt(query, python.MaxExcerpt), "series", len(refs), "client", r.RemoteAddr)
 	}
-	return r.plainReply(object{{"query", query}, {"dryRun", dry}, {"series", len(refs)}, {"metrics", names}}), nil
+	return r.PlainReply(pyjson.Object{{Key: "query", Value: query}, {Key: "dryRun", Value: dry}, {Key: "series", Value: len(refs)}, {Key: "metrics", Value: names}}), nil
 }
 
 // dryRun reads the parameter of this name. Without it nothing is deleted.
-func dryRun(f form) (bool, error) {
-	switch strings.ToLower(f.get("dryRun")) {
+func dryRun(f exchange.Form) (bool, error) {
+	switch strings.ToLower(f.Get("dryRun")) {
 	case "", "1", "true":
 		return true, nil
 	case "0", "false":
 		return false, nil
 	}
-	return true, invalidParams("Invalid value %s for param dryRun: want 0 or 1", quoted(f.get("dryRun")))
+	return true, exchange.InvalidParams("Invalid value %s for param dryRun: want 0 or 1", exchange.Quoted(f.Get("dryRun")))
 }
 
 // leaves returns the paths of the leaves that a pattern matches, or the tagged series whose canonical
@@ -110,15 +112,15 @@ func (a *api) leaves(ctx context.Context, query string) (names []string, refs []
 // delSeries answers /tags/delSeries. In graphite-web it takes series out of the index of tags and leaves
 // their points. Here the store is the index: series without points go; those with points only where
 // points may be deleted.
-func (a *api) delSeries(r *request) (*reply, error) {
-	paths := r.form.list("path")
+func (a *api) delSeries(r *exchange.Request) (*exchange.Reply, error) {
+	paths := r.Params.List("path")
 	if len(paths) == 0 {
-		return nil, refuse(http.StatusBadRequest, "no path specified")
+		return nil, exchange.Refuse(http.StatusBadRequest, "no path specified")
 	}
 	var all []storage.Ref
 	for _, path := range paths {
 		if _, err := series.ParseTags(path); err != nil {
-			return nil, invalidParams("Cannot parse path %s: %v", python.Excerpt(path, 200), err)
+			return nil, exchange.InvalidParams("Cannot parse path %s: %v", python.Excerpt(path, 200), err)
 		}
 		ls := translate.PathLabels(path)
 		if ls.IsEmpty() || translate.IsPlain(ls) {
@@ -132,7 +134,7 @@ func (a *api) delSeries(r *request) (*reply, error) {
 	}
 	slices.Sort(all)
 	if all = slices.Compact(all); len(all) == 0 {
-		return r.plainReply(true), nil
+		return r.PlainReply(true), nil
 	}
 	if a.o.Deleter == nil {
 		return nil, errNeedsAdmin
@@ -140,7 +142,7 @@ func (a *api) delSeries(r *request) (*reply, error) {
 	if err := a.forget(r.Context(), all); err != nil {
 		return nil, err
 	}
-	return r.plainReply(true), nil
+	return r.PlainReply(true), nil
 }
 
 // forget deletes series: with their points if that is allowed, else only if they have none.

@@ -11,6 +11,8 @@ import (
 	"github.com/tsdbridge/tsdbridge/graphite/events"
 	"github.com/tsdbridge/tsdbridge/graphite/timespec"
 	"github.com/tsdbridge/tsdbridge/storage"
+	"github.com/tsdbridge/tsdbridge/graphite/pyjson"
+	"github.com/tsdbridge/tsdbridge/graphite/exchange"
 )
 
 // mostEvent bounds the body of a posted event in bytes: JSON may have six for one that is stored.
@@ -28,27 +30,27 @@ func (a *api) eventRoutes() []route {
 }
 
 // events answers /events: the list as a page, or what becomes of a posted event.
-func (a *api) events(r *request) (*reply, error) {
+func (a *api) events(r *exchange.Request) (*exchange.Reply, error) {
 	if r.Method != http.MethodPost {
 		list, err := a.findEvents(r)
 		if err != nil {
 			return nil, err
 		}
-		return &reply{contentType: htmlType, write: func(j *jsonWriter) { writeEventList(j, list, a.o.Location) }}, nil
+		return &exchange.Reply{ContentType: htmlType, Write: func(j *pyjson.Writer) { writeEventList(j, list, a.o.Location) }}, nil
 	}
-	e, err := events.Parse(r.body, a.o.Now().UnixMicro())
+	e, err := events.Parse(r.Message, a.o.Now().UnixMicro())
 	if err != nil {
-		return nil, refuse(http.StatusBadRequest, "%v", err)
+		return nil, exchange.Refuse(http.StatusBadRequest, "%v", err)
 	}
 	if _, err := a.o.Events.Create(r.Context(), e); err != nil {
 		return nil, err
 	}
-	return &reply{contentType: htmlType, write: func(*jsonWriter) {}}, nil
+	return &exchange.Reply{ContentType: htmlType, Write: func(*pyjson.Writer) {}}, nil
 }
 
 // eventData answers /events/get_data.
-func (a *api) eventData(r *request) (*reply, error) {
-	call, err := r.form.call()
+func (a *api) eventData(r *exchange.Request) (*exchange.Reply, error) {
+	call, err := r.Params.JSONP()
 	if err != nil {
 		return nil, err
 	}
@@ -56,16 +58,16 @@ func (a *api) eventData(r *request) (*reply, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &reply{contentType: jsonType, call: call, write: func(j *jsonWriter) {
-		array(j, list, func(e events.Event) {
-			j.value(object{{"when", e.Seconds()}, {"what", e.What}, {"data", e.Data}, {"tags", e.Words()}, {"id", e.ID}})
+	return &exchange.Reply{ContentType: pyjson.ContentType, JSONP: call, Write: func(j *pyjson.Writer) {
+		pyjson.Array(j, list, func(e events.Event) {
+			j.Value(pyjson.Object{{Key: "when", Value: e.Seconds()}, {Key: "what", Value: e.What}, {Key: "data", Value: e.Data}, {Key: "tags", Value: e.Words()}, {Key: "id", Value: e.ID}})
 		})
 	}}, nil
 }
 
 // event answers /events/ID: an event as JSON or as a page, and what becomes of one that is deleted.
-func (a *api) event(r *request) (*reply, error) {
-	id, err := strconv.ParseInt(pathParam(r, "id"), 10, 64)
+func (a *api) event(r *exchange.Request) (*exchange.Reply, error) {
+	id, err := strconv.ParseInt(exchange.PathParam(r, "id"), 10, 64)
 	if err != nil {
 		return nil, errNoEvent
 	}
@@ -73,20 +75,20 @@ func (a *api) event(r *request) (*reply, error) {
 	if err != nil {
 		return nil, err
 	}
-	if r.Header.Get("Accept") == jsonType || r.Method == http.MethodDelete {
+	if r.Header.Get("Accept") == pyjson.ContentType || r.Method == http.MethodDelete {
 		when := time.UnixMicro(e.When).UTC().Format("2006-01-02T15:04:05.000Z")
-		return r.plainReply(object{
-			{"id", e.ID}, {"when", strings.Replace(when, ".000Z", "Z", 1)}, {"what", e.What}, {"data", e.Data}, {"tags", e.Words()},
+		return r.PlainReply(pyjson.Object{
+			{Key: "id", Value: e.ID}, {Key: "when", Value: strings.Replace(when, ".000Z", "Z", 1)}, {Key: "what", Value: e.What}, {Key: "data", Value: e.Data}, {Key: "tags", Value: e.Words()},
 		}), nil
 	}
-	return &reply{contentType: htmlType, write: func(j *jsonWriter) { writeEvent(j, &e, a.o.Location) }}, nil
+	return &exchange.Reply{ContentType: htmlType, Write: func(j *pyjson.Writer) { writeEvent(j, &e, a.o.Location) }}, nil
 }
 
 // errNoEvent has graphite-web's words.
-var errNoEvent = refuse(http.StatusNotFound, "Event matching query does not exist")
+var errNoEvent = exchange.Refuse(http.StatusNotFound, "Event matching query does not exist")
 
 // oneEvent returns an event, or deletes it, as the method wants.
-func (a *api) oneEvent(r *request, id int64) (events.Event, error) {
+func (a *api) oneEvent(r *exchange.Request, id int64) (events.Event, error) {
 	get := a.o.Events.Get
 	if r.Method == http.MethodDelete {
 		get = a.o.Events.Delete
@@ -94,7 +96,7 @@ func (a *api) oneEvent(r *request, id int64) (events.Event, error) {
 	e, ok, err := get(r.Context(), id)
 	switch {
 	case errors.Is(err, events.ErrForeign):
-		return e, refuse(http.StatusForbidden, "%v", err)
+		return e, exchange.Refuse(http.StatusForbidden, "%v", err)
 	case err == nil && !ok:
 		return e, errNoEvent
 	}
@@ -102,9 +104,9 @@ func (a *api) oneEvent(r *request, id int64) (events.Event, error) {
 }
 
 // findEvents returns the events that the query string asks for; a body does not count.
-func (a *api) findEvents(r *request) ([]events.Event, error) {
-	f := form{}
-	if err := f.add(r.URL.RawQuery); err != nil {
+func (a *api) findEvents(r *exchange.Request) ([]events.Event, error) {
+	f := exchange.Form{}
+	if err := f.Add(r.URL.RawQuery); err != nil {
 		return nil, err
 	}
 	q, err := a.eventQuery(f)
@@ -115,27 +117,27 @@ func (a *api) findEvents(r *request) ([]events.Event, error) {
 }
 
 // eventQuery reads the parameters from, until, tags and set.
-func (a *api) eventQuery(f form) (events.Query, error) {
+func (a *api) eventQuery(f exchange.Form) (events.Query, error) {
 	now := a.o.Now()
-	q := events.Query{Until: now.UnixMicro(), Set: events.ParseSet(f.get("set")), Limit: a.o.Limits.Series}
+	q := events.Query{Until: now.UnixMicro(), Set: events.ParseSet(f.Get("set")), Limit: a.o.Limits.Series}
 	for key, bound := range map[string]*int64{"from": &q.From, "until": &q.Until} {
-		if !f.has(key) {
+		if !f.Has(key) {
 			continue
 		}
-		at, err := timespec.ParseTime(f.get(key), a.o.Location, now)
+		at, err := timespec.ParseTime(f.Get(key), a.o.Location, now)
 		if err != nil {
-			return q, invalidParams("Invalid value %s for param %s: %v", quoted(f.get(key)), key, err)
+			return q, exchange.InvalidParams("Invalid value %s for param %s: %v", exchange.Quoted(f.Get(key)), key, err)
 		}
 		*bound = microsOf(at.Unix()) + int64(at.Nanosecond()/1000) // now is within its second
 	}
-	if f.has("tags") {
-		q.Tags = strings.Split(f.get("tags"), " ")
+	if f.Has("tags") {
+		q.Tags = strings.Split(f.Get("tags"), " ")
 	}
 	if len(q.Tags) > maxTags {
-		return q, invalidParams("more than %d tags", maxTags)
+		return q, exchange.InvalidParams("more than %d tags", maxTags)
 	}
 	if q.Tags == nil && q.Set == events.Intersection {
-		return q, invalidParams("set=intersection needs tags")
+		return q, exchange.InvalidParams("set=intersection needs tags")
 	}
 	return q, nil
 }

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/tsdbridge/tsdbridge/graphite/events"
+	"github.com/tsdbridge/tsdbridge/graphite/pyjson"
 )
 
 const htmlType = "text/html; charset=utf-8"
@@ -35,21 +36,21 @@ const (
 )
 
 // writeHead begins a page.
-func writeHead(j *jsonWriter, title string) {
-	j.text(strings.ReplaceAll(pageHead, "TITLE", html.EscapeString(title)))
+func writeHead(j *pyjson.Writer, title string) {
+	j.Text(strings.ReplaceAll(pageHead, "TITLE", html.EscapeString(title)))
 }
 
 // writeRow writes a row of a table. The cells are HTML.
-func writeRow(j *jsonWriter, cell string, cells ...string) {
-	j.text("      <tr>")
+func writeRow(j *pyjson.Writer, cell string, cells ...string) {
+	j.Text("      <tr>")
 	for _, c := range cells {
-		j.text("<" + cell + ">" + c + "</" + cell + ">")
+		j.Text("<" + cell + ">" + c + "</" + cell + ">")
 	}
-	j.text("</tr>\n")
-	j.spill()
+	j.Text("</tr>\n")
+	j.Spill()
 }
 
-func writeEventList(j *jsonWriter, list []events.Event, zone *time.Location) {
+func writeEventList(j *pyjson.Writer, list []events.Event, zone *time.Location) {
 	writeHead(j, "graphite events")
 	writeRow(j, "th", "when", "what", "tags")
 	for i := range list {
@@ -57,15 +58,15 @@ func writeEventList(j *jsonWriter, list []events.Event, zone *time.Location) {
 		link := `<a href="/events/` + strconv.FormatInt(e.ID, 10) + `">` + html.EscapeString(e.What) + "</a>"
 		writeRow(j, "td", eventTime(e, zone), link, html.EscapeString(strings.Join(e.Words(), " ")))
 	}
-	j.text(pageEnd)
+	j.Text(pageEnd)
 }
 
-func writeEvent(j *jsonWriter, e *events.Event, zone *time.Location) {
+func writeEvent(j *pyjson.Writer, e *events.Event, zone *time.Location) {
 	writeHead(j, e.What)
 	writeRow(j, "td", "when", eventTime(e, zone))
 	writeRow(j, "td", "tags", html.EscapeString(strings.Join(e.Words(), " ")))
 	writeRow(j, "td", "data", "<pre>"+html.EscapeString(e.Data)+"</pre>")
-	j.text(pageEnd)
+	j.Text(pageEnd)
 }
 
 func eventTime(e *events.Event, zone *time.Location) string {

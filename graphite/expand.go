@@ -3,30 +3,33 @@ package graphite
 import (
 	"net/http"
 	"slices"
+
+	"github.com/tsdbridge/tsdbridge/graphite/pyjson"
+	"github.com/tsdbridge/tsdbridge/graphite/exchange"
 )
 
 // expand answers /metrics/expand: the paths that patterns match, of all patterns together or of
 // each.
-func (a *api) expand(r *request) (*reply, error) {
-	if _, err := r.form.integer("local", 0); err != nil {
+func (a *api) expand(r *exchange.Request) (*exchange.Reply, error) {
+	if _, err := r.Params.Integer("local", 0); err != nil {
 		return nil, err
 	}
-	group, err := r.form.integer("groupByExpr", 0)
+	group, err := r.Params.Integer("groupByExpr", 0)
 	if err != nil {
 		return nil, err
 	}
-	leaves, err := r.form.integer("leavesOnly", 0)
+	leaves, err := r.Params.Integer("leavesOnly", 0)
 	if err != nil {
 		return nil, err
 	}
-	if _, err := r.form.call(); err != nil {
+	if _, err := r.Params.JSONP(); err != nil {
 		return nil, err
 	}
 	var all []string
-	groups := object{}
-	queries := r.form["query"]
+	groups := pyjson.Object{}
+	queries := r.Params["query"]
 	if most := a.o.Limits.Targets; most > 0 && len(queries) > most {
-		return nil, refuse(http.StatusUnprocessableEntity, "%d queries, at most %d are answered in one request", len(queries), most)
+		return nil, exchange.Refuse(http.StatusUnprocessableEntity, "%d queries, at most %d are answered in one request", len(queries), most)
 	}
 	for i, query := range queries {
 		if slices.Contains(queries[:i], query) {
@@ -36,18 +39,18 @@ func (a *api) expand(r *request) (*reply, error) {
 		if err != nil {
 			return nil, err
 		}
-		all, groups = append(all, paths...), append(groups, member{query, paths})
+		all, groups = append(all, paths...), append(groups, pyjson.Member{Key: query, Value: paths})
 	}
 	if group != 0 {
-		return r.metricsReply(func(j *jsonWriter) { j.value(object{{"results", groups}}) })
+		return r.MetricsReply(func(j *pyjson.Writer) { j.Value(pyjson.Object{{Key: "results", Value: groups}}) })
 	}
 	slices.Sort(all)
 	all = slices.Compact(all)
-	return r.metricsReply(func(j *jsonWriter) { j.value(object{{"results", all}}) })
+	return r.MetricsReply(func(j *pyjson.Writer) { j.Value(pyjson.Object{{Key: "results", Value: all}}) })
 }
 
 // expandQuery lists each path once, in order. The empty query is the root, whose path is empty.
-func (a *api) expandQuery(r *request, query string, leavesOnly bool) ([]string, error) {
+func (a *api) expandQuery(r *exchange.Request, query string, leavesOnly bool) ([]string, error) {
 	paths := []string{}
 	if query == "" {
 		if !leavesOnly {

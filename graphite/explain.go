@@ -11,38 +11,39 @@ import (
 	"github.com/tsdbridge/tsdbridge/internal/budget"
 	"github.com/tsdbridge/tsdbridge/internal/explain"
 	"github.com/tsdbridge/tsdbridge/internal/tally"
+	"github.com/tsdbridge/tsdbridge/graphite/exchange"
 )
 
 // Explain evaluates the targets of a request, whose parameters are those of /render, within the limits of /render, and
 // returns how that was done. After an error it returns the status of an answer and a text.
 func (s *Server) Explain(w http.ResponseWriter, r *http.Request) (x *explain.Answer, status int, text string) {
 	a, begin := s.api, s.api.o.Now()
-	route := route{endpoint: "explain", methods: []string{http.MethodGet, http.MethodHead, http.MethodPost}, answer: func(r *request) (_ *reply, err error) {
+	route := route{endpoint: "explain", methods: []string{http.MethodGet, http.MethodHead, http.MethodPost}, answer: func(r *exchange.Request) (_ *exchange.Reply, err error) {
 		x, err = a.explained(r)
 		return nil, err
 	}}
 	status = http.StatusOK
 	if _, err := a.answer(route, w, r); err != nil {
-		x, status, text = nil, statusOf(err), textOf(err)
+		x, status, text = nil, exchange.StatusOf(err), exchange.TextOf(err)
 	}
 	a.metrics.done(route.endpoint, status, a.o.Now().Sub(begin))
 	return x, status, text
 }
 
 // explained evaluates targets.
-func (a *api) explained(r *request) (*explain.Answer, error) {
-	d, err := a.renderRequest(r.form)
+func (a *api) explained(r *exchange.Request) (*explain.Answer, error) {
+	d, err := a.renderRequest(r.Params)
 	if err != nil {
 		return nil, err
 	}
 	if len(d.targets) == 0 {
-		return nil, invalidParams("No target: an explanation needs one")
+		return nil, exchange.InvalidParams("No target: an explanation needs one")
 	}
 	x := &explain.Answer{
 		Language: "graphite", Query: python.Excerpt(strings.Join(d.targets, "\n"), mostShown),
 		Start: time.Unix(d.request.From, 0).UTC(), End: time.Unix(d.request.Until, 0).UTC(),
 	}
-	_, err = a.listed(r, d.targets, func(ctx context.Context) (*reply, error) {
+	_, err = a.listed(r, d.targets, func(ctx context.Context) (*exchange.Reply, error) {
 		begin := time.Now()
 		list, err := a.evaluated(ctx, d)
 		if err != nil {

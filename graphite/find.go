@@ -11,6 +11,8 @@ import (
 	"github.com/tsdbridge/tsdbridge/internal/budget"
 	"github.com/tsdbridge/tsdbridge/translate"
 	"github.com/tsdbridge/tsdbridge/tree"
+	"github.com/tsdbridge/tsdbridge/graphite/pyjson"
+	"github.com/tsdbridge/tsdbridge/graphite/exchange"
 )
 
 // A findNode is a branch or a leaf that a pattern matches; a path that is both is two nodes.
@@ -30,11 +32,11 @@ type search struct {
 }
 
 // find answers /metrics/find.
-func (a *api) find(r *request) (*reply, error) {
-	if r.form.asksProtobuf() {
+func (a *api) find(r *exchange.Request) (*exchange.Reply, error) {
+	if r.Params.AsksProtobuf() {
 		return a.globs(r)
 	}
-	s, err := a.search(r.form)
+	s, err := a.search(r.Params)
 	if err != nil {
 		return nil, err
 	}
@@ -57,9 +59,9 @@ func (a *api) find(r *request) (*reply, error) {
 	if err != nil {
 		return nil, err
 	}
-	out, err := r.metricsReply(body)
+	out, err := r.MetricsReply(body)
 	if kind, ok := binaryTypes[s.format]; ok && err == nil {
-		out.contentType, out.call = kind, ""
+		out.ContentType, out.JSONP = kind, ""
 	}
 	return out, err
 }
@@ -78,37 +80,37 @@ func compareLeaves(a, b bool) int {
 }
 
 // search reads the parameters in the order of find_view in graphite-web's metrics/views.py.
-func (a *api) search(f form) (*search, error) {
+func (a *api) search(f exchange.Form) (*search, error) {
 	s := &search{format: "treejson"}
-	if f.has("format") {
-		s.format = f.get("format")
+	if f.Has("format") {
+		s.format = f.Get("format")
 	}
-	leaves, err := f.integer("leavesOnly", 0)
+	leaves, err := f.Integer("leavesOnly", 0)
 	if err != nil {
 		return nil, err
 	}
-	if _, err := f.integer("local", 0); err != nil {
+	if _, err := f.Integer("local", 0); err != nil {
 		return nil, err
 	}
-	wildcards, err := f.integer("wildcards", 0)
+	wildcards, err := f.Integer("wildcards", 0)
 	if err != nil {
 		return nil, err
 	}
 	if err := a.checkTimes(f); err != nil {
 		return nil, err
 	}
-	if s.position, err = f.integer("position", -1); err != nil {
+	if s.position, err = f.Integer("position", -1); err != nil {
 		return nil, err
 	}
-	variants, err := f.integer("automatic_variants", 0)
+	variants, err := f.Integer("automatic_variants", 0)
 	if err != nil {
 		return nil, err
 	}
-	if !f.has("query") {
-		return nil, invalidParams("Missing required parameter 'query'")
+	if !f.Has("query") {
+		return nil, exchange.InvalidParams("Missing required parameter 'query'")
 	}
-	if s.query = f.get("query"); s.query == "" {
-		return nil, invalidParams("Required parameter 'query' is empty")
+	if s.query = f.Get("query"); s.query == "" {
+		return nil, exchange.InvalidParams("Required parameter 'query' is empty")
 	}
 	s.base = s.query[:strings.LastIndexByte(s.query, '.')+1]
 	s.leaves, s.wildcards = leaves != 0, wildcards != 0
@@ -120,16 +122,16 @@ func (a *api) search(f form) (*search, error) {
 
 // checkTimes refuses bad times. Good times do not change the result: a series is found as long as
 // it is stored.
-func (a *api) checkTimes(f form) error {
-	zone, now := f.zone(a.o.Location), a.o.Now()
+func (a *api) checkTimes(f exchange.Form) error {
+	zone, now := f.Zone(a.o.Location), a.o.Now()
 	times := map[string]time.Time{}
 	for _, key := range [...]string{"now", "from", "until"} {
-		if !f.has(key) || f.get(key) == "-1" && key != "now" {
+		if !f.Has(key) || f.Get(key) == "-1" && key != "now" {
 			continue
 		}
-		at, err := f.at(key, "", zone, now)
+		at, err := f.Time(key, "", zone, now)
 		if err != nil {
-			return invalidParams("Invalid value %s for param %s: %v", quoted(f.get(key)), key, err)
+			return exchange.InvalidParams("Invalid value %s for param %s: %v", exchange.Quoted(f.Get(key)), key, err)
 		}
 		if times[key] = at; key == "now" {
 			now = at
@@ -137,7 +139,7 @@ func (a *api) checkTimes(f form) error {
 	}
 	from, until := times["from"], times["until"]
 	if !from.IsZero() && !until.IsZero() && from.After(until) {
-		return invalidParams("Failed to instantiate find query: Invalid interval start=%d end=%d", from.Unix(), until.Unix())
+		return exchange.InvalidParams("Failed to instantiate find query: Invalid interval start=%d end=%d", from.Unix(), until.Unix())
 	}
 	return nil
 }
@@ -262,28 +264,8 @@ func emptyEnd(query string) (parent string, only bool) {
 	return parent, false
 }
 
-// metricsReply returns a reply of an endpoint below /metrics: for a client that sends Accept, text
-// is not escaped.
-func (r *request) metricsReply(write func(*jsonWriter)) (*reply, error) {
-	call, err := r.form.call()
-	if err != nil {
-		return nil, err
-	}
-	if call == "(" {
-		call = "" // Here an empty name is none, as in graphite-web.
-	}
-	out := &reply{
-		contentType: jsonType, call: call, pretty: r.form.pretty(), write: write,
-		header: map[string]string{"Cache-Control": "no-cache", "Pragma": "no-cache"},
-	}
-	if accept := r.Header.Get("Accept"); accept != "" && accept != jsonType {
-		out.raw, out.contentType = true, jsonType+";charset=utf-8"
-	}
-	return out, nil
-}
-
 // writer returns what writes the nodes in the format asked for.
-func (s *search) writer() (func([]findNode) (func(*jsonWriter), error), error) {
+func (s *search) writer() (func([]findNode) (func(*pyjson.Writer), error), error) {
 	switch s.format {
 	case "treejson":
 		return s.treeJSON, nil
@@ -298,5 +280,5 @@ func (s *search) writer() (func([]findNode) (func(*jsonWriter), error), error) {
 	case "msgpack":
 		return packed, nil
 	}
-	return nil, refuse(http.StatusBadRequest, "Invalid value for 'format' parameter")
+	return nil, exchange.Refuse(http.StatusBadRequest, "Invalid value for 'format' parameter")
 }

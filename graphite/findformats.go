@@ -5,6 +5,9 @@ import (
 	"strings"
 
 	"github.com/tsdbridge/tsdbridge/graphite/python"
+	"github.com/tsdbridge/tsdbridge/graphite/pyjson"
+	"github.com/tsdbridge/tsdbridge/graphite/exchange"
+	"github.com/tsdbridge/tsdbridge/graphite/formats"
 )
 
 // The formats of find, as graphite-web's metrics/views.py makes them. Nodes come in the order of
@@ -12,7 +15,7 @@ import (
 
 // treeJSON returns what browsers of trees ask for: each name once, branches first. The name of a
 // leaf that is also a branch is the branch's, as that can be opened.
-func (s *search) treeJSON(nodes []findNode) (func(*jsonWriter), error) {
+func (s *search) treeJSON(nodes []findNode) (func(*pyjson.Writer), error) {
 	var branches, leaves []findNode
 	for i, n := range nodes {
 		switch {
@@ -23,8 +26,8 @@ func (s *search) treeJSON(nodes []findNode) (func(*jsonWriter), error) {
 			branches = append(branches, n)
 		}
 	}
-	return func(j *jsonWriter) {
-		j.open('[')
+	return func(j *pyjson.Writer) {
+		j.Open('[')
 		if s.wildcards && len(nodes) > 1 {
 			s.writeNode(j, "*", len(branches) == 0)
 		}
@@ -34,52 +37,52 @@ func (s *search) treeJSON(nodes []findNode) (func(*jsonWriter), error) {
 		for _, n := range leaves {
 			s.writeNode(j, n.name, true)
 		}
-		j.shut(']')
+		j.Shut(']')
 	}, nil
 }
 
-func (s *search) writeNode(j *jsonWriter, name string, leaf bool) {
+func (s *search) writeNode(j *pyjson.Writer, name string, leaf bool) {
 	isLeaf, isBranch := int64(0), int64(1)
 	if leaf {
 		isLeaf, isBranch = 1, 0
 	}
-	j.open('{')
-	j.key("text")
-	j.string(unquotePlus(name))
-	j.key("id")
-	j.string(s.base + name)
-	j.key("allowChildren")
-	j.int(isBranch)
-	j.key("expandable")
-	j.int(isBranch)
-	j.key("leaf")
-	j.int(isLeaf)
-	j.shut('}')
+	j.Open('{')
+	j.Key("text")
+	j.String(exchange.UnquotePlus(name))
+	j.Key("id")
+	j.String(s.base + name)
+	j.Key("allowChildren")
+	j.Int(isBranch)
+	j.Key("expandable")
+	j.Int(isBranch)
+	j.Key("leaf")
+	j.Int(isLeaf)
+	j.Shut('}')
 }
 
 // completer is for an input field: paths of branches end in a dot.
-func (s *search) completer(nodes []findNode) (func(*jsonWriter), error) {
-	return func(j *jsonWriter) {
-		j.open('{')
-		j.key("metrics")
-		j.open('[')
+func (s *search) completer(nodes []findNode) (func(*pyjson.Writer), error) {
+	return func(j *pyjson.Writer) {
+		j.Open('{')
+		j.Key("metrics")
+		j.Open('[')
 		for _, n := range nodes {
 			path, leaf := n.path, "1"
 			if !n.leaf {
 				path, leaf = path+".", "0"
 			}
-			j.value(object{{"path", path}, {"name", n.name}, {"is_leaf", leaf}})
+			j.Value(pyjson.Object{{Key: "path", Value: path}, {Key: "name", Value: n.name}, {Key: "is_leaf", Value: leaf}})
 		}
 		if s.wildcards && len(nodes) > 1 {
-			j.value(object{{"name", "*"}})
+			j.Value(pyjson.Object{{Key: "name", Value: "*"}})
 		}
-		j.shut(']')
-		j.shut('}')
+		j.Shut(']')
+		j.Shut('}')
 	}, nil
 }
 
 // nodeList returns the names at one place of the paths; a negative place is counted from the end.
-func (s *search) nodeList(nodes []findNode) (func(*jsonWriter), error) {
+func (s *search) nodeList(nodes []findNode) (func(*pyjson.Writer), error) {
 	seen := map[string]bool{}
 	var names []string
 	for _, n := range nodes {
@@ -89,7 +92,7 @@ func (s *search) nodeList(nodes []findNode) (func(*jsonWriter), error) {
 			at += len(elements)
 		}
 		if at < 0 || at >= len(elements) {
-			return nil, invalidParams("position %d is not in the path %s", s.position, python.Excerpt(n.path, 200))
+			return nil, exchange.InvalidParams("position %d is not in the path %s", s.position, python.Excerpt(n.path, 200))
 		}
 		if !seen[elements[at]] {
 			seen[elements[at]] = true
@@ -97,63 +100,63 @@ func (s *search) nodeList(nodes []findNode) (func(*jsonWriter), error) {
 		}
 	}
 	slices.Sort(names)
-	return func(j *jsonWriter) { j.value(object{{"nodes", names}}) }, nil
+	return func(j *pyjson.Writer) { j.Value(pyjson.Object{{Key: "nodes", Value: names}}) }, nil
 }
 
 // plainJSON has both nodes of a path that is a leaf and a branch. Leaves are said to have points at
 // all times that a row can have: graphite-web hands an infinity on as JSON that nobody reads.
-func (s *search) plainJSON(nodes []findNode) (func(*jsonWriter), error) {
+func (s *search) plainJSON(nodes []findNode) (func(*pyjson.Writer), error) {
 	slices.SortStableFunc(nodes, func(a, b findNode) int { return strings.Compare(a.path, b.path) })
-	return func(j *jsonWriter) {
-		array(j, nodes, func(n findNode) {
-			node := object{{"path", n.path}, {"is_leaf", n.leaf}}
+	return func(j *pyjson.Writer) {
+		pyjson.Array(j, nodes, func(n findNode) {
+			node := pyjson.Object{{Key: "path", Value: n.path}, {Key: "is_leaf", Value: n.leaf}}
 			if n.leaf {
-				always := []object{{{"start", 0}, {"end", mostSeconds}}}
-				node = append(node, member{"intervals", always})
+				always := []pyjson.Object{{{Key: "start", Value: 0}, {Key: "end", Value: mostSeconds}}}
+				node = append(node, pyjson.Member{Key: "intervals", Value: always})
 			}
-			j.value(node)
+			j.Value(node)
 		})
 	}, nil
 }
 
 // pickled is the list that graphite-web's servers ask each other for, as a pickle of protocol 2.
-func pickled(nodes []findNode) (func(*jsonWriter), error) {
-	return func(j *jsonWriter) {
-		j.buf = append(j.buf, 0x80, 2)
-		writeNodes(j, pickleEncoder{}, nodes)
-		j.buf = append(j.buf, '.')
+func pickled(nodes []findNode) (func(*pyjson.Writer), error) {
+	return func(j *pyjson.Writer) {
+		j.Buf = append(j.Buf, 0x80, 2)
+		writeNodes(j, formats.PickleEncoder{}, nodes)
+		j.Buf = append(j.Buf, '.')
 	}, nil
 }
 
 // packed is the same list in MessagePack.
-func packed(nodes []findNode) (func(*jsonWriter), error) {
-	return func(j *jsonWriter) { writeNodes(j, msgpackEncoder{}, nodes) }, nil
+func packed(nodes []findNode) (func(*pyjson.Writer), error) {
+	return func(j *pyjson.Writer) { writeNodes(j, formats.MsgpackEncoder{}, nodes) }, nil
 }
 
 // writeNodes writes nodes. Leaves are said to have points at all times.
-func writeNodes(j *jsonWriter, e infoEncoder, nodes []findNode) {
-	e.list(j, len(nodes))
+func writeNodes(j *pyjson.Writer, e formats.Encoder, nodes []findNode) {
+	e.List(j, len(nodes))
 	for _, n := range nodes {
 		members := 2
 		if n.leaf {
 			members++
 		}
-		e.object(j, members)
-		e.text(j, "path")
-		e.text(j, n.path)
-		e.text(j, "is_leaf")
-		e.bool(j, n.leaf)
+		e.Object(j, members)
+		e.Text(j, "path")
+		e.Text(j, n.path)
+		e.Text(j, "is_leaf")
+		e.Bool(j, n.leaf)
 		if n.leaf {
-			e.text(j, "intervals")
-			e.list(j, 1)
-			e.list(j, 2)
-			e.float(j, 0)
-			e.float(j, mostSeconds)
-			e.endList(j, 2)
-			e.endList(j, 1)
+			e.Text(j, "intervals")
+			e.List(j, 1)
+			e.List(j, 2)
+			e.Float(j, 0)
+			e.Float(j, mostSeconds)
+			e.EndList(j, 2)
+			e.EndList(j, 1)
 		}
-		e.endObject(j)
-		j.spill()
+		e.EndObject(j)
+		j.Spill()
 	}
-	e.endList(j, len(nodes))
+	e.EndList(j, len(nodes))
 }

@@ -12,6 +12,9 @@ import (
 	"github.com/tsdbridge/tsdbridge/graphite/python"
 	"github.com/tsdbridge/tsdbridge/graphite/series"
 	"github.com/tsdbridge/tsdbridge/internal/tracing"
+	"github.com/tsdbridge/tsdbridge/graphite/pyjson"
+	"github.com/tsdbridge/tsdbridge/graphite/exchange"
+	"github.com/tsdbridge/tsdbridge/graphite/formats"
 )
 
 // pictureTypes are the content types of pictures, by format.
@@ -20,7 +23,7 @@ func pictureTypes() map[string]string {
 }
 
 // picture answers with lines over time.
-func (a *api) picture(ctx context.Context, f form, d *renderRequest) (*reply, error) {
+func (a *api) picture(ctx context.Context, f exchange.Form, d *renderRequest) (*exchange.Reply, error) {
 	options, err := a.pictureOptions(f, d, false)
 	if err != nil {
 		return nil, err
@@ -41,17 +44,17 @@ func (a *api) picture(ctx context.Context, f form, d *renderRequest) (*reply, er
 
 // pie answers with slices of a circle: an aggregate of each series, or a number for targets such as
 // name:10.
-func (a *api) pie(ctx context.Context, f form, d *renderRequest) (*reply, error) {
+func (a *api) pie(ctx context.Context, f exchange.Form, d *renderRequest) (*exchange.Reply, error) {
 	options, err := a.pictureOptions(f, d, true)
 	if err != nil {
 		return nil, err
 	}
 	mode := "average"
-	if f.has("pieMode") {
-		mode = f.get("pieMode")
+	if f.Has("pieMode") {
+		mode = f.Get("pieMode")
 	}
 	if !slices.Contains([]string{"average", "maximum", "minimum"}, mode) {
-		return nil, invalidParams("Invalid pieMode %s, must be one of average, maximum, minimum", quoted(mode))
+		return nil, exchange.InvalidParams("Invalid pieMode %s, must be one of average, maximum, minimum", exchange.Quoted(mode))
 	}
 	parts, err := a.slices(ctx, d, mode)
 	if err != nil {
@@ -89,7 +92,7 @@ func (a *api) slicesOf(ctx context.Context, d *renderRequest, target, mode strin
 	if name, number, ok := strings.Cut(target, ":"); ok {
 		v, ok := python.ParseFloat(number)
 		if !ok {
-			return nil, invalidParams("Invalid target %s", quoted(target))
+			return nil, exchange.InvalidParams("Invalid target %s", exchange.Quoted(target))
 		}
 		return []draw.Slice{{Name: name, Value: v}}, nil
 	}
@@ -97,7 +100,7 @@ func (a *api) slicesOf(ctx context.Context, d *renderRequest, target, mode strin
 	one.targets = []string{target}
 	series, err := a.evaluated(ctx, &one)
 	for _, s := range series {
-		list = append(list, draw.Slice{Name: textName(s), Value: sliceValue(s.Values, mode)})
+		list = append(list, draw.Slice{Name: formats.TextName(s), Value: sliceValue(s.Values, mode)})
 	}
 	return list, err
 }
@@ -124,30 +127,30 @@ func sliceValue(values []float64, mode string) float64 {
 }
 
 // pictureOptions reads what the request says about the look of its picture.
-func (a *api) pictureOptions(f form, d *renderRequest, pie bool) (*draw.Options, error) {
-	get := func(name string) (string, bool) { return f.get(name), f.has(name) }
+func (a *api) pictureOptions(f exchange.Form, d *renderRequest, pie bool) (*draw.Options, error) {
+	get := func(name string) (string, bool) { return f.Get(name), f.Has(name) }
 	options, err := draw.Parse(get, pie, a.o.Templates, d.request.Zone)
 	if err != nil {
-		return nil, invalidParams("%v", err)
+		return nil, exchange.InvalidParams("%v", err)
 	}
-	if format := f.get("format"); !f.has("outputFormat") && pictureTypes()[format] != "" {
+	if format := f.Get("format"); !f.Has("outputFormat") && pictureTypes()[format] != "" {
 		options.Format = format
 	}
 	return options, nil
 }
 
 // drawn is the answer with a picture. SVG may be the argument of a call, as a string.
-func (d *renderRequest) drawn(options *draw.Options, body []byte, err error) (*reply, error) {
+func (d *renderRequest) drawn(options *draw.Options, body []byte, err error) (*exchange.Reply, error) {
 	var bad *draw.InvalidError
 	switch {
 	case errors.As(err, &bad):
-		return nil, invalidParams("%s", bad.Reason)
+		return nil, exchange.InvalidParams("%s", bad.Reason)
 	case err != nil:
 		return nil, d.explain(err)
 	case options.Format == "svg" && d.call != "":
-		return &reply{contentType: jsonType, header: neverCached(), call: d.call, write: func(j *jsonWriter) { j.string(string(body)) }}, nil
+		return &exchange.Reply{ContentType: pyjson.ContentType, Header: neverCached(), JSONP: d.call, Write: func(j *pyjson.Writer) { j.String(string(body)) }}, nil
 	}
-	return &reply{contentType: pictureTypes()[options.Format], header: neverCached(), write: func(j *jsonWriter) { j.bytes(body) }}, nil
+	return &exchange.Reply{ContentType: pictureTypes()[options.Format], Header: neverCached(), Write: func(j *pyjson.Writer) { j.Bytes(body) }}, nil
 }
 
 // drawnSeries is a series as pictures take it.

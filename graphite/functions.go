@@ -1,59 +1,57 @@
 package graphite
 
 import (
+	"github.com/tsdbridge/tsdbridge/graphite/call"
+	"github.com/tsdbridge/tsdbridge/graphite/pyjson"
+	"github.com/tsdbridge/tsdbridge/graphite/python"
+	"github.com/tsdbridge/tsdbridge/graphite/exchange"
 	"net/http"
-	"net/url"
 	"slices"
 	"strings"
-
-	"github.com/go-chi/chi/v5"
-
-	"github.com/tsdbridge/tsdbridge/graphite/python"
-	"github.com/tsdbridge/tsdbridge/graphite/call"
 )
 
 // functionModule is where graphite-web has its functions.
 const functionModule = "graphite.render.functions"
 
 // listFunctions answers /functions: all functions, those of a group, or all by group.
-func (a *api) listFunctions(r *request) (*reply, error) {
-	group, grouped := r.form.get("group"), false
-	switch strings.ToLower(r.form.get("grouped")) {
+func (a *api) listFunctions(r *exchange.Request) (*exchange.Reply, error) {
+	group, grouped := r.Params.Get("group"), false
+	switch strings.ToLower(r.Params.Get("grouped")) {
 	case "1", "true":
 		grouped = true
 	}
-	list, groups := object{}, map[string]object{}
-	for _, f := range a.functionsOf(r.form) {
-		if r.form.has("group") && group != f.Group {
+	list, groups := pyjson.Object{}, map[string]pyjson.Object{}
+	for _, f := range a.functionsOf(r.Params) {
+		if r.Params.Has("group") && group != f.Group {
 			continue
 		}
-		shown := member{f.Name, describe(f)}
+		shown := pyjson.Member{Key: f.Name, Value: describe(f)}
 		list, groups[f.Group] = append(list, shown), append(groups[f.Group], shown)
 	}
 	if grouped {
-		list = object{}
+		list = pyjson.Object{}
 		for name, members := range groups {
-			list = append(list, member{name, members})
+			list = append(list, pyjson.Member{Key: name, Value: members})
 		}
-		list = list.sorted()
+		list = list.Sorted()
 	}
-	return r.plainReply(list), nil
+	return r.PlainReply(list), nil
 }
 
 // showFunction answers /functions/NAME.
-func (a *api) showFunction(r *request) (*reply, error) {
-	name := pathParam(r, "name")
-	for _, f := range a.functionsOf(r.form) {
+func (a *api) showFunction(r *exchange.Request) (*exchange.Reply, error) {
+	name := exchange.PathParam(r, "name")
+	for _, f := range a.functionsOf(r.Params) {
 		if f.Name == name {
-			return r.plainReply(describe(f)), nil
+			return r.PlainReply(describe(f)), nil
 		}
 	}
-	return nil, refuse(http.StatusNotFound, "Function not found: %s", python.Excerpt(name, 200))
+	return nil, exchange.Refuse(http.StatusNotFound, "Function not found: %s", python.Excerpt(name, 200))
 }
 
 // functionsOf lists the functions of series, or those of pie charts, by name.
-func (a *api) functionsOf(f form) []*call.Function {
-	if f.get("type") == "pie" {
+func (a *api) functionsOf(f exchange.Form) []*call.Function {
+	if f.Get("type") == "pie" {
 		return pieFunctions()
 	}
 	all := a.evaluator.Functions()
@@ -78,58 +76,37 @@ func pieFunctions() []*call.Function {
 }
 
 // describe is functionInfo of graphite-web's functions/__init__.py. The docstrings are ours.
-func describe(f *call.Function) object {
-	params := make([]object, len(f.Params))
+func describe(f *call.Function) pyjson.Object {
+	params := make([]pyjson.Object, len(f.Params))
 	for i, p := range f.Params {
 		params[i] = describeParam(p)
 	}
-	return object{
-		{"name", f.Name},
-		{"function", f.Name + "(" + f.Signature + ")"},
-		{"description", f.Doc},
-		{"module", functionModule},
-		{"group", f.Group},
-		{"params", params},
+	return pyjson.Object{
+		{Key: "name", Value: f.Name},
+		{Key: "function", Value: f.Name + "(" + f.Signature + ")"},
+		{Key: "description", Value: f.Doc},
+		{Key: "module", Value: functionModule},
+		{Key: "group", Value: f.Group},
+		{Key: "params", Value: params},
 	}
 }
 
-func describeParam(p call.Param) object {
-	o := object{{"name", p.Name}, {"type", string(p.Type)}}
+func describeParam(p call.Param) pyjson.Object {
+	o := pyjson.Object{{Key: "name", Value: p.Name}, {Key: "type", Value: string(p.Type)}}
 	if p.Required {
-		o = append(o, member{"required", true})
+		o = append(o, pyjson.Member{Key: "required", Value: true})
 	}
 	if p.Default != nil {
-		o = append(o, member{"default", p.Default})
+		o = append(o, pyjson.Member{Key: "default", Value: p.Default})
 	}
 	if p.Multiple {
-		o = append(o, member{"multiple", true})
+		o = append(o, pyjson.Member{Key: "multiple", Value: true})
 	}
 	if len(p.Options) > 0 {
-		o = append(o, member{"options", p.Options})
+		o = append(o, pyjson.Member{Key: "options", Value: p.Options})
 	}
 	if len(p.Suggestions) > 0 {
-		o = append(o, member{"suggestions", p.Suggestions})
+		o = append(o, pyjson.Member{Key: "suggestions", Value: p.Suggestions})
 	}
 	return o
-}
-
-// plainReply returns a reply of /tags and /functions. Indented ones have sorted keys.
-func (r *request) plainReply(v any) *reply {
-	pretty := r.form.pretty()
-	if pretty {
-		v = sortKeys(v)
-	}
-	return &reply{contentType: jsonType, pretty: pretty, write: func(j *jsonWriter) { j.value(v) }}
-}
-
-// pathParam returns a part of the path as it was meant.
-func pathParam(r *request, name string) string {
-	text := chi.URLParam(r.Request, name)
-	if r.URL.RawPath == "" { // then the router saw the path unescaped
-		return text
-	}
-	if plain, err := url.PathUnescape(text); err == nil {
-		return plain
-	}
-	return text
 }

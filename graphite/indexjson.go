@@ -2,26 +2,31 @@ package graphite
 
 import "github.com/tsdbridge/tsdbridge/tree"
 
+import (
+	"github.com/tsdbridge/tsdbridge/graphite/pyjson"
+	"github.com/tsdbridge/tsdbridge/graphite/exchange"
+)
+
 // index answers /metrics/index.json: the paths of all leaves. Tagged series have none.
-func (a *api) index(r *request) (*reply, error) {
-	if _, err := r.form.integer("local", 0); err != nil {
+func (a *api) index(r *exchange.Request) (*exchange.Reply, error) {
+	if _, err := r.Params.Integer("local", 0); err != nil {
 		return nil, err
 	}
 	nodes, err := a.shown(r.Context(), "**", tree.FindOptions{Leaves: true, Limit: a.o.Limits.Nodes})
 	if err != nil {
 		return nil, err
 	}
-	out, err := r.metricsReply(func(j *jsonWriter) {
-		j.open('[')
+	out, err := r.MetricsReply(func(j *pyjson.Writer) {
+		j.Open('[')
 		for _, n := range nodes {
 			if len(n.Series) > 0 {
-				j.string(n.Path)
+				j.String(n.Path)
 			}
 		}
-		j.shut(']')
+		j.Shut(']')
 	})
 	if err == nil {
-		out.header = nil
+		out.Header = nil
 	}
 	return out, err
 }

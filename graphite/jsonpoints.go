@@ -5,13 +5,14 @@ import (
 
 	"github.com/tsdbridge/tsdbridge/graphite/series"
 	"github.com/tsdbridge/tsdbridge/internal/decimal"
+	"github.com/tsdbridge/tsdbridge/graphite/pyjson"
 )
 
 // points writes the points of a series as pairs of value and time.
-func (d *renderRequest) points(j *jsonWriter, s *series.Series) {
-	j.open('[')
-	defer j.shut(']')
-	if !j.pretty {
+func (d *renderRequest) points(j *pyjson.Writer, s *series.Series) {
+	j.Open('[')
+	defer j.Shut(']')
+	if !j.Pretty {
 		d.plainPoints(j, s)
 		return
 	}
@@ -19,16 +20,16 @@ func (d *renderRequest) points(j *jsonWriter, s *series.Series) {
 		if d.noNulls && math.IsNaN(v) {
 			continue
 		}
-		j.open('[')
-		j.float(v)
-		j.int(at)
-		j.shut(']')
+		j.Open('[')
+		j.Float(v)
+		j.Int(at)
+		j.Shut(']')
 	}
 }
 
 // plainPoints writes what open, float, int and shut would, without asking at each step where it is:
 // the text of a value that repeats is kept, that of times is counted on.
-func (d *renderRequest) plainPoints(j *jsonWriter, s *series.Series) {
+func (d *renderRequest) plainPoints(j *pyjson.Writer, s *series.Series) {
 	var clock decimal.Counter
 	var value []byte // the text of last
 	last := math.NaN()
@@ -39,21 +40,21 @@ func (d *renderRequest) plainPoints(j *jsonWriter, s *series.Series) {
 		}
 		if some {
 			clock.Add(at - before)
-			if len(j.buf) >= jsonChunk {
-				if j.flush(); j.gone {
+			if len(j.Buf) >= pyjson.Chunk {
+				if j.Flush(); j.Gone {
 					break
 				}
 			}
-			j.buf = append(j.buf, ',', ' ')
+			j.Buf = append(j.Buf, ',', ' ')
 		} else {
 			clock.Set(at)
 		}
 		before, some = at, true
 		if math.Float64bits(v) != math.Float64bits(last) || value == nil {
-			value, last = appendJSONFloat(value[:0], v), v
+			value, last = pyjson.AppendFloat(value[:0], v), v
 		}
-		j.buf = append(append(j.buf, '['), value...)
-		j.buf = append(append(append(j.buf, ',', ' '), clock.Text()...), ']')
+		j.Buf = append(append(j.Buf, '['), value...)
+		j.Buf = append(append(append(j.Buf, ',', ' '), clock.Text()...), ']')
 	}
-	j.filled = some
+	j.Filled = some
 }

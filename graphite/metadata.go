@@ -3,6 +3,9 @@ package graphite
 import (
 	"fmt"
 	"slices"
+
+	"github.com/tsdbridge/tsdbridge/graphite/pyjson"
+	"github.com/tsdbridge/tsdbridge/graphite/exchange"
 )
 
 // Metadata of metrics are what graphite-web asks its caches for. The way to them is broken in
@@ -10,33 +13,33 @@ import (
 // question with an error of its own; clients know no other answer.
 
 // metadata answers /metrics/get-metadata.
-func (a *api) metadata(r *request) (*reply, error) {
+func (a *api) metadata(r *exchange.Request) (*exchange.Reply, error) {
 	key := "None"
-	if r.form.has("key") {
-		key = r.form.get("key")
+	if r.Params.Has("key") {
+		key = r.Params.Get("key")
 	}
-	var results object
-	for i, metric := range r.form["metric"] {
-		if i < a.o.Limits.Targets && !slices.Contains(r.form["metric"][:i], metric) {
+	var results pyjson.Object
+	for i, metric := range r.Params["metric"] {
+		if i < a.o.Limits.Targets && !slices.Contains(r.Params["metric"][:i], metric) {
 			results = append(results, noLink(metric, "get_metadata(%s, %s)", metric, key))
 		}
 	}
-	return r.metricsReply(func(j *jsonWriter) { j.value(results) })
+	return r.MetricsReply(func(j *pyjson.Writer) { j.Value(results) })
 }
 
 // setMetadata answers /metrics/set-metadata.
-func (a *api) setMetadata(r *request) (*reply, error) {
+func (a *api) setMetadata(r *exchange.Request) (*exchange.Reply, error) {
 	for _, name := range [...]string{"metric", "key", "value"} {
-		if !r.form.has(name) {
-			return nil, invalidParams("Missing required parameter '%s'", name)
+		if !r.Params.Has(name) {
+			return nil, exchange.InvalidParams("Missing required parameter '%s'", name)
 		}
 	}
-	metric := r.form.get("metric")
-	result := noLink(metric, "set_metadata(%s, %s)", metric, r.form.get("key"))
-	return r.metricsReply(func(j *jsonWriter) { j.value(object{result}) })
+	metric := r.Params.Get("metric")
+	result := noLink(metric, "set_metadata(%s, %s)", metric, r.Params.Get("key"))
+	return r.MetricsReply(func(j *pyjson.Writer) { j.Value(pyjson.Object{result}) })
 }
 
 // noLink is graphite-web's answer for a metric.
-func noLink(metric, call string, args ...any) member {
-	return member{metric, object{{"error", "Unexpected error occurred in CarbonLink." + fmt.Sprintf(call, args...)}}}
+func noLink(metric, call string, args ...any) pyjson.Member {
+	return pyjson.Member{Key: metric, Value: pyjson.Object{{Key: "error", Value: "Unexpected error occurred in CarbonLink." + fmt.Sprintf(call, args...)}}}
 }

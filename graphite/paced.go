@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/tsdbridge/tsdbridge/internal/turns"
+	"github.com/tsdbridge/tsdbridge/graphite/pyjson"
 )
 
 // A pacedWriter gives up on a client that reads an answer too slowly: what is not sent yet holds
@@ -25,7 +26,7 @@ const (
 )
 
 func newPacedWriter(ctx context.Context, w http.ResponseWriter, turn *turns.Turn) *pacedWriter {
-	more := func(written []byte) bool { return len(written) >= jsonChunk }
+	more := func(written []byte) bool { return len(written) >= pyjson.Chunk }
 	return &pacedWriter{w: turns.NewWriter(ctx, turn, w, more), control: http.NewResponseController(w), begin: time.Now()}
 }
 

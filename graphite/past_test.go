@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/tsdbridge/tsdbridge/graphite/series"
+	"github.com/tsdbridge/tsdbridge/graphite/pyjson"
 )
 
 // TestPlainPoints: the fast way writes what the slow one does, whatever the times are.
@@ -19,20 +20,20 @@ func TestPlainPoints(t *testing.T) {
 			for _, noNulls := range []bool{false, true} {
 				s := &series.Series{Start: start, End: start + step*int64(len(values)), Step: step, Values: values}
 				d := &renderRequest{noNulls: noNulls}
-				var want, got jsonWriter
-				want.open('[')
+				var want, got pyjson.Writer
+				want.Open('[')
 				for at, v := range s.Points() {
 					if noNulls && math.IsNaN(v) {
 						continue
 					}
-					want.open('[')
-					want.float(v)
-					want.int(at)
-					want.shut(']')
+					want.Open('[')
+					want.Float(v)
+					want.Int(at)
+					want.Shut(']')
 				}
-				want.shut(']')
-				if d.points(&got, s); !bytes.Equal(got.buf, want.buf) {
-					t.Errorf("from %d by %d: %s, want %s", start, step, got.buf, want.buf)
+				want.Shut(']')
+				if d.points(&got, s); !bytes.Equal(got.Buf, want.Buf) {
+					t.Errorf("from %d by %d: %s, want %s", start, step, got.Buf, want.Buf)
 				}
 			}
 		}

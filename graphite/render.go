@@ -20,6 +20,9 @@ import (
 	"github.com/tsdbridge/tsdbridge/internal/running"
 	"github.com/tsdbridge/tsdbridge/internal/tracing"
 	"github.com/tsdbridge/tsdbridge/graphite/call"
+	"github.com/tsdbridge/tsdbridge/graphite/pyjson"
+	"github.com/tsdbridge/tsdbridge/graphite/exchange"
+	"github.com/tsdbridge/tsdbridge/graphite/formats"
 )
 
 // renderRequest is what a render request asks for.
@@ -34,25 +37,25 @@ type renderRequest struct {
 }
 
 // render answers /render. As in graphite-web, what is no other format is a picture.
-func (a *api) render(r *request) (*reply, error) {
-	if r.form.asksProtobuf() {
+func (a *api) render(r *exchange.Request) (*exchange.Reply, error) {
+	if r.Params.AsksProtobuf() {
 		return a.fetch(r)
 	}
-	d, err := a.renderRequest(r.form)
+	d, err := a.renderRequest(r.Params)
 	if err != nil {
 		return nil, err
 	}
-	return a.listed(r, d.targets, func(ctx context.Context) (*reply, error) {
-		out, err := a.shared(ctx, r.form.renderKey(), func(ctx context.Context) (*reply, error) { return a.renderedNow(ctx, r.form) })
-		if err == nil && out.callable {
-			out.call = d.call
+	return a.listed(r, d.targets, func(ctx context.Context) (*exchange.Reply, error) {
+		out, err := a.shared(ctx, renderKey(r.Params), func(ctx context.Context) (*exchange.Reply, error) { return a.renderedNow(ctx, r.Params) })
+		if err == nil && out.Callable {
+			out.JSONP = d.call
 		}
 		return out, err
 	})
 }
 
 // renderedNow answers with the times that the parameters mean now.
-func (a *api) renderedNow(ctx context.Context, f form) (*reply, error) {
+func (a *api) renderedNow(ctx context.Context, f exchange.Form) (*exchange.Reply, error) {
 	d, err := a.renderRequest(f)
 	if err != nil {
 		return nil, err
@@ -61,37 +64,37 @@ func (a *api) renderedNow(ctx context.Context, f form) (*reply, error) {
 }
 
 // rendered computes series, and draws them if a picture is asked for.
-func (a *api) rendered(ctx context.Context, f form, d *renderRequest) (*reply, error) {
-	if f.get("graphType") == "pie" {
+func (a *api) rendered(ctx context.Context, f exchange.Form, d *renderRequest) (*exchange.Reply, error) {
+	if f.Get("graphType") == "pie" {
 		return a.pie(ctx, f, d)
 	}
-	if f.asksPicture() {
+	if asksPicture(f) {
 		return a.picture(ctx, f, d)
 	}
 	list, err := a.evaluated(ctx, d)
 	if err != nil {
 		return nil, err
 	}
-	if other, known := renderFormats()[formatOf(f)]; known {
+	if other, known := formats.All()[formatOf(f)]; known {
 		return d.formatted(other, list)
 	}
 	if list, err = d.consolidated(list); err != nil {
 		return nil, d.explain(err)
 	}
-	return &reply{
-		contentType: jsonType, header: neverCached(), callable: true, pretty: d.pretty,
-		write: func(j *jsonWriter) { d.write(j, list) },
+	return &exchange.Reply{
+		ContentType: pyjson.ContentType, Header: neverCached(), Callable: true, Pretty: d.pretty,
+		Write: func(j *pyjson.Writer) { d.write(j, list) },
 	}, nil
 }
 
 // listed computes an answer as a query that is listed and can be ended by its id.
-func (a *api) listed(r *request, targets []string, compute func(ctx context.Context) (*reply, error)) (*reply, error) {
+func (a *api) listed(r *exchange.Request, targets []string, compute func(ctx context.Context) (*exchange.Reply, error)) (*exchange.Reply, error) {
 	text := python.Excerpt(strings.Join(targets, " "), mostShown)
 	ctx, q := a.o.Running.Begin(r.Context(), running.Description{Language: "graphite", Text: text, Client: r.RemoteAddr})
 	defer q.End()
 	out, err := compute(ctx)
 	if err != nil && errors.Is(context.Cause(ctx), running.ErrEnded) {
-		return nil, refuse(statusClientClosed, "%v", running.ErrEnded)
+		return nil, exchange.Refuse(exchange.StatusClientClosed, "%v", running.ErrEnded)
 	}
 	return out, err
 }
@@ -125,54 +128,54 @@ const mostShown = 4 << 10
 
 // renderRequest reads the parameters in the order of parseOptions in graphite-web's
 // render/views.py.
-func (a *api) renderRequest(f form) (*renderRequest, error) {
-	if t := f.get("graphType"); f.has("graphType") && t != "line" && t != "pie" {
-		return nil, invalidParams("Invalid graphType %s, must be one of ['line', 'pie']", quoted(t))
+func (a *api) renderRequest(f exchange.Form) (*renderRequest, error) {
+	if t := f.Get("graphType"); f.Has("graphType") && t != "line" && t != "pie" {
+		return nil, exchange.InvalidParams("Invalid graphType %s, must be one of ['line', 'pie']", exchange.Quoted(t))
 	}
-	if f.has("cacheTimeout") {
-		if _, err := pythonInt(f.get("cacheTimeout")); err != nil {
+	if f.Has("cacheTimeout") {
+		if _, err := exchange.PythonInt(f.Get("cacheTimeout")); err != nil {
 			return nil, err
 		}
 	}
-	d := &renderRequest{targets: f.targets(), most: -1, noNulls: f.has("noNullPoints"), pretty: f.pretty()}
-	if n, err := strconv.ParseUint(f.get("maxDataPoints"), 10, 63); err == nil {
+	d := &renderRequest{targets: targetsOf(f), most: -1, noNulls: f.Has("noNullPoints"), pretty: f.Pretty()}
+	if n, err := strconv.ParseUint(f.Get("maxDataPoints"), 10, 63); err == nil {
 		d.most = int(n)
 	}
 	if d.most == 0 && formatOf(f) == "json" { // the others do not look at it
-		return nil, invalidParams("maxDataPoints must be above 0")
+		return nil, exchange.InvalidParams("maxDataPoints must be above 0")
 	}
 	var err error
 	if d.request, err = a.window(f); err != nil {
 		return nil, err
 	}
 	if d.request.Template = templateValues(f); len(d.request.Template) > mostTemplateValues {
-		return nil, invalidParams("more than %d template values", mostTemplateValues)
+		return nil, exchange.InvalidParams("more than %d template values", mostTemplateValues)
 	}
 	if d.request.XFilesFactor, err = xFilesFactor(f); err != nil {
 		return nil, err
 	}
-	d.call, err = f.call()
+	d.call, err = f.JSONP()
 	return d, err
 }
 
 // window reads the times of a render request.
-func (a *api) window(f form) (call.Request, error) {
+func (a *api) window(f exchange.Form) (call.Request, error) {
 	clock := a.o.Now()
-	zone := f.zone(a.o.Location)
-	now, err := f.at("now", "now", zone, clock)
+	zone := f.Zone(a.o.Location)
+	now, err := f.Time("now", "now", zone, clock)
 	if err != nil {
-		return call.Request{}, invalidParams("%v", err)
+		return call.Request{}, exchange.InvalidParams("%v", err)
 	}
-	until, err := f.at("until", "now", zone, now)
+	until, err := f.Time("until", "now", zone, now)
 	if err != nil {
-		return call.Request{}, invalidParams("%v", err)
+		return call.Request{}, exchange.InvalidParams("%v", err)
 	}
-	from, err := f.at("from", "-1d", zone, now)
+	from, err := f.Time("from", "-1d", zone, now)
 	if err != nil {
-		return call.Request{}, invalidParams("%v", err)
+		return call.Request{}, exchange.InvalidParams("%v", err)
 	}
 	if from.Equal(until) {
-		return call.Request{}, invalidParams("Invalid empty time range")
+		return call.Request{}, exchange.InvalidParams("Invalid empty time range")
 	}
 	return a.between(min(from.Unix(), until.Unix()), max(from.Unix(), until.Unix()), now, zone, clock), nil
 }
@@ -186,23 +189,23 @@ func (a *api) between(from, until int64, now time.Time, zone *time.Location, clo
 }
 
 // templateValues returns the parameters template[NAME].
-func templateValues(f form) map[string]string {
+func templateValues(f exchange.Form) map[string]string {
 	values := map[string]string{}
 	for key := range f {
 		if name, ok := strings.CutPrefix(key, "template["); ok && name != "" {
-			values[name[:len(name)-1]] = f.get(key)
+			values[name[:len(name)-1]] = f.Get(key)
 		}
 	}
 	return values
 }
 
-func xFilesFactor(f form) (float64, error) {
-	if !f.has("xFilesFactor") {
+func xFilesFactor(f exchange.Form) (float64, error) {
+	if !f.Has("xFilesFactor") {
 		return 0, nil
 	}
-	x, ok := python.ParseFloat(f.get("xFilesFactor"))
+	x, ok := python.ParseFloat(f.Get("xFilesFactor"))
 	if !ok {
-		return 0, invalidParams("could not convert string to float: %s", quoted(f.get("xFilesFactor")))
+		return 0, exchange.InvalidParams("could not convert string to float: %s", exchange.Quoted(f.Get("xFilesFactor")))
 	}
 	return x, nil
 }
@@ -228,7 +231,7 @@ func (a *api) parseTargets(ctx context.Context, d *renderRequest) ([]expr.Node, 
 // checkTargets keeps the limit on how many are computed.
 func (a *api) checkTargets(d *renderRequest) error {
 	if most := a.o.Limits.Targets; most > 0 && len(d.targets) > most {
-		return refuse(http.StatusUnprocessableEntity, "%d targets, at most %d are computed in one request", len(d.targets), most)
+		return exchange.Refuse(http.StatusUnprocessableEntity, "%d targets, at most %d are computed in one request", len(d.targets), most)
 	}
 	return nil
 }
@@ -253,11 +256,11 @@ func (a *api) parseEach(ctx context.Context, d *renderRequest, choose func(n exp
 
 // explain names the targets that an error is about.
 func (d *renderRequest) explain(err error) error {
-	if statusOf(err) != http.StatusBadRequest {
+	if exchange.StatusOf(err) != http.StatusBadRequest {
 		return err
 	}
 	targets := python.Excerpt(strings.Join(d.targets, ", "), python.MaxExcerpt)
-	if bad, ok := inputError(err); ok {
+	if bad, ok := exchange.AsInputError(err); ok {
 		named := *bad
 		if named.Target == "" {
 			named.Target = targets
@@ -290,40 +293,17 @@ func (d *renderRequest) consolidated(list []*series.Series) ([]*series.Series, e
 	return list, nil
 }
 
-func (d *renderRequest) write(j *jsonWriter, list []*series.Series) {
-	array(j, list, func(s *series.Series) {
-		j.open('{')
-		j.key("target")
-		writeName(j, s)
-		j.key("tags")
-		writeTags(j, s.Tags)
-		j.key("datapoints")
+func (d *renderRequest) write(j *pyjson.Writer, list []*series.Series) {
+	pyjson.Array(j, list, func(s *series.Series) {
+		j.Open('{')
+		j.Key("target")
+		formats.WriteName(j, s)
+		j.Key("tags")
+		formats.WriteTags(j, s.Tags)
+		j.Key("datapoints")
 		d.points(j, s)
-		j.shut('}')
+		j.Shut('}')
 	})
-}
-
-// writeName writes the name of a series; null for one without.
-func writeName(j *jsonWriter, s *series.Series) {
-	if s.Unnamed {
-		j.word("null")
-	} else {
-		j.string(s.Name)
-	}
-}
-
-func writeTags(j *jsonWriter, tags map[string]string) {
-	keys := make([]string, 0, len(tags))
-	for k := range tags {
-		keys = append(keys, k)
-	}
-	slices.Sort(keys)
-	j.open('{')
-	for _, k := range keys {
-		j.key(k)
-		j.string(tags[k])
-	}
-	j.shut('}')
 }
 
 // countedSource counts what is read.

@@ -13,6 +13,7 @@ import (
 	"github.com/tsdbridge/tsdbridge/internal/budget"
 	"github.com/tsdbridge/tsdbridge/internal/running"
 	"github.com/tsdbridge/tsdbridge/storage"
+	"github.com/tsdbridge/tsdbridge/graphite/exchange"
 )
 
 // endingStore ends all queries when it is asked for points.
@@ -43,7 +44,7 @@ func TestRenderEnded(t *testing.T) {
 	})
 	w.Add(t, strings.NewReader(fmt.Sprintf("a.b 1 %d\n", webNow-600)))
 	got := w.get("/render?format=json&target=sumSeries(a.*)&from=-1h")
-	if got.Code != statusClientClosed || !strings.Contains(got.Body.String(), running.ErrEnded.Error()) {
+	if got.Code != exchange.StatusClientClosed || !strings.Contains(got.Body.String(), running.ErrEnded.Error()) {
 		t.Errorf("%d %s", got.Code, got.Body)
 	}
 	if len(ending.seen) != 1 || ending.seen[0].Text != "sumSeries(a.*)" || ending.seen[0].Language != "graphite" {
@@ -75,7 +76,7 @@ func TestPictureEnded(t *testing.T) {
 				got = endWhileDrawn(w, registry, url)
 			}
 		}
-		if got.Code != statusClientClosed || !strings.Contains(got.Body.String(), running.ErrEnded.Error()) {
+		if got.Code != exchange.StatusClientClosed || !strings.Contains(got.Body.String(), running.ErrEnded.Error()) {
 			t.Errorf("%s: %d %.200q", url, got.Code, got.Body)
 		}
 		if left := registry.List(); len(left) > 0 {

@@ -17,6 +17,8 @@ import (
 	"github.com/tsdbridge/tsdbridge/internal/budget"
 	"github.com/tsdbridge/tsdbridge/internal/running"
 	"github.com/tsdbridge/tsdbridge/storage"
+	"github.com/tsdbridge/tsdbridge/graphite/pyjson"
+	"github.com/tsdbridge/tsdbridge/graphite/exchange"
 )
 
 // askedStore calls asked whenever it is asked for points.
@@ -98,7 +100,7 @@ func sharedRenders(t *testing.T, query string, jsonp bool) {
 	first, leave := context.WithCancel(t.Context())
 	var all sync.WaitGroup
 	all.Go(func() {
-		if got := ask(first, 0); got.Code != statusClientClosed {
+		if got := ask(first, 0); got.Code != exchange.StatusClientClosed {
 			t.Errorf("the first one: %d %s", got.Code, got.Body)
 		}
 	})
@@ -224,11 +226,11 @@ func TestSharedRenderPanics(t *testing.T) {
 func TestRenderKey(t *testing.T) {
 	const request = "target=a&target=b&from=-1h&format=json&maxDataPoints=5"
 	key := func(query string) string {
-		f := form{}
-		if err := f.add(query); err != nil {
+		f := exchange.Form{}
+		if err := f.Add(query); err != nil {
 			t.Fatal(err)
 		}
-		return f.renderKey()
+		return renderKey(f)
 	}
 	for _, equal := range []string{
 		request + "&_salt=1.5", request + "&_=7&_t=x", request + "&jsonp=f", request + "&cacheTimeout=60&noCache=1",
@@ -263,14 +265,14 @@ func TestWholeReply(t *testing.T) {
 		if err := account.Take(100); err != nil { // of the series
 			t.Fatal(err)
 		}
-		p := &reply{write: func(j *jsonWriter) { j.text(text) }}
+		p := &exchange.Reply{Write: func(j *pyjson.Writer) { j.Text(text) }}
 		out, err := encodedOnce(budget.With(t.Context(), account), p)
 		if err != nil || account.Held() != c.left {
 			t.Fatalf("%d bytes are held, %v", account.Held(), err)
 		}
-		var j jsonWriter
-		if out.write(&j); string(j.buf) != text {
-			t.Errorf("%s", j.buf)
+		var j pyjson.Writer
+		if out.Write(&j); string(j.Buf) != text {
+			t.Errorf("%s", j.Buf)
 		}
 	}
 }

@@ -19,6 +19,7 @@ import (
 	"github.com/tsdbridge/tsdbridge/internal/turns"
 	"github.com/tsdbridge/tsdbridge/storage"
 	"github.com/tsdbridge/tsdbridge/translate"
+	"github.com/tsdbridge/tsdbridge/graphite/exchange"
 )
 
 // The tag database is the store: every series with a label in addition to its name is tagged, by
@@ -26,8 +27,8 @@ import (
 // of /tags: graphite-web does not index them either.
 
 // findSeries answers /tags/findSeries: the names of the series that satisfy conditions.
-func (a *api) findSeries(r *request) (*reply, error) {
-	exprs := r.form.list("expr")
+func (a *api) findSeries(r *exchange.Request) (*exchange.Reply, error) {
+	exprs := r.Params.List("expr")
 	specs, err := tagspec.Parse(r.Context(), exprs)
 	if err != nil {
 		return nil, err
@@ -38,7 +39,7 @@ func (a *api) findSeries(r *request) (*reply, error) {
 		return nil, err
 	}
 	slices.Sort(names)
-	return r.plainReply(slices.Compact(names)), nil
+	return r.PlainReply(slices.Compact(names)), nil
 }
 
 // eachTagged visits the labels of the series that satisfy conditions, in no order.
@@ -74,28 +75,28 @@ func (a *api) eachOf(ctx context.Context, list []storage.Filter, limit int, visi
 }
 
 // tagSeries answers /tags/tagSeries: the canonical name of a series, which is known from then on.
-func (a *api) tagSeries(r *request) (*reply, error) {
-	if r.form.get("path") == "" {
-		return nil, refuse(http.StatusBadRequest, "no path specified")
+func (a *api) tagSeries(r *exchange.Request) (*exchange.Reply, error) {
+	if r.Params.Get("path") == "" {
+		return nil, exchange.Refuse(http.StatusBadRequest, "no path specified")
 	}
-	names, err := a.register(r.Context(), []string{r.form.get("path")})
+	names, err := a.register(r.Context(), []string{r.Params.Get("path")})
 	if err != nil {
 		return nil, err
 	}
-	return r.plainReply(names[0]), nil
+	return r.PlainReply(names[0]), nil
 }
 
 // tagMultiSeries answers /tags/tagMultiSeries, which is what carbon calls.
-func (a *api) tagMultiSeries(r *request) (*reply, error) {
-	paths := r.form.list("path")
+func (a *api) tagMultiSeries(r *exchange.Request) (*exchange.Reply, error) {
+	paths := r.Params.List("path")
 	if len(paths) == 0 {
-		return nil, refuse(http.StatusBadRequest, "no paths specified")
+		return nil, exchange.Refuse(http.StatusBadRequest, "no paths specified")
 	}
 	names, err := a.register(r.Context(), paths)
 	if err != nil {
 		return nil, err
 	}
-	return r.plainReply(names), nil
+	return r.PlainReply(names), nil
 }
 
 // register makes tagged series known, all or none, and returns their canonical names.
@@ -110,7 +111,7 @@ func (a *api) register(ctx context.Context, paths []string) ([]string, error) {
 			return nil, err
 		}
 		if _, err := series.ParseTags(path); err != nil {
-			return nil, invalidParams("Cannot parse path %s: %v", python.Excerpt(path, 200), err)
+			return nil, exchange.InvalidParams("Cannot parse path %s: %v", python.Excerpt(path, 200), err)
 		}
 		ls := translate.PathLabels(path)
 		names[i] = translate.LabelsPath(ls)

@@ -11,6 +11,8 @@ import (
 	"github.com/tsdbridge/tsdbridge/graphite/pyregexp"
 	"github.com/tsdbridge/tsdbridge/graphite/python"
 	"github.com/tsdbridge/tsdbridge/graphite/tagspec"
+	"github.com/tsdbridge/tsdbridge/graphite/pyjson"
+	"github.com/tsdbridge/tsdbridge/graphite/exchange"
 )
 
 // completeLimit is how many texts are suggested unless the request has a limit: graphite-web's
@@ -18,13 +20,13 @@ import (
 const completeLimit = 100
 
 // filterOf returns the parameter filter, a regular expression.
-func filterOf(ctx context.Context, f form) (passes func(string) bool, failed func() error, err error) {
-	if f.get("filter") == "" {
+func filterOf(ctx context.Context, f exchange.Form) (passes func(string) bool, failed func() error, err error) {
+	if f.Get("filter") == "" {
 		return nil, func() error { return nil }, nil
 	}
-	re, err := tagspec.Anchored(f.get("filter"))
+	re, err := tagspec.Anchored(f.Get("filter"))
 	if err != nil {
-		return nil, nil, invalidParams("Invalid filter: %v", err)
+		return nil, nil, exchange.InvalidParams("Invalid filter: %v", err)
 	}
 	var tooMuch error
 	passes = func(text string) bool {
@@ -42,7 +44,7 @@ func filterOf(ctx context.Context, f form) (passes func(string) bool, failed fun
 	}
 	return passes, func() error {
 		if errors.Is(tooMuch, pyregexp.ErrTooExpensive) {
-			return invalidParams("filter: %v", tooMuch)
+			return exchange.InvalidParams("filter: %v", tooMuch)
 		}
 		return tooMuch
 	}, nil
@@ -50,21 +52,21 @@ func filterOf(ctx context.Context, f form) (passes func(string) bool, failed fun
 
 // limitOf returns the parameter limit. ok is false when the list is to be empty. Below 0 there is
 // no limit, as in SQLite.
-func limitOf(f form) (limit int, ok bool, err error) {
-	if f.get("limit") == "" {
+func limitOf(f exchange.Form) (limit int, ok bool, err error) {
+	if f.Get("limit") == "" {
 		return 0, true, nil
 	}
-	limit, err = pythonInt(f.get("limit"))
+	limit, err = exchange.PythonInt(f.Get("limit"))
 	return max(limit, 0), limit != 0, err
 }
 
 // listTags answers /tags: all tags. Ids are places in the list, since nothing takes one.
-func (a *api) listTags(r *request) (*reply, error) {
-	passes, failed, err := filterOf(r.Context(), r.form)
+func (a *api) listTags(r *exchange.Request) (*exchange.Reply, error) {
+	passes, failed, err := filterOf(r.Context(), r.Params)
 	if err != nil {
 		return nil, err
 	}
-	limit, ok, err := limitOf(r.form)
+	limit, ok, err := limitOf(r.Params)
 	if err != nil {
 		return nil, err
 	}
@@ -79,24 +81,24 @@ func (a *api) listTags(r *request) (*reply, error) {
 	if !ok {
 		list = nil
 	}
-	shown := make([]object, len(list))
+	shown := make([]pyjson.Object, len(list))
 	for i, tag := range list {
-		shown[i] = object{{"id", i + 1}, {"tag", tag}}
+		shown[i] = pyjson.Object{{Key: "id", Value: i + 1}, {Key: "tag", Value: tag}}
 	}
-	return r.plainReply(shown), nil
+	return r.PlainReply(shown), nil
 }
 
 // showTag answers /tags/TAG: its values, and how many series have each.
-func (a *api) showTag(r *request) (*reply, error) {
-	tag := pathParam(r, "*")
+func (a *api) showTag(r *exchange.Request) (*exchange.Reply, error) {
+	tag := exchange.PathParam(r, "*")
 	if tag == "" {
 		return a.listTags(r)
 	}
-	passes, failed, err := filterOf(r.Context(), r.form)
+	passes, failed, err := filterOf(r.Context(), r.Params)
 	if err != nil {
 		return nil, err
 	}
-	limit, ok, err := limitOf(r.form)
+	limit, ok, err := limitOf(r.Params)
 	if err != nil {
 		return nil, err
 	}
@@ -108,27 +110,27 @@ func (a *api) showTag(r *request) (*reply, error) {
 		return nil, err
 	}
 	if !known {
-		return r.plainReply(nil), nil
+		return r.PlainReply(nil), nil
 	}
 	list := first(counts.list(passes), limit)
 	if !ok {
 		list = nil
 	}
-	values := make([]object, len(list))
+	values := make([]pyjson.Object, len(list))
 	for i, value := range list {
-		values[i] = object{{"id", i + 1}, {"value", value}, {"count", counts[value]}}
+		values[i] = pyjson.Object{{Key: "id", Value: i + 1}, {Key: "value", Value: value}, {Key: "count", Value: counts[value]}}
 	}
-	return r.plainReply(object{{"id", 1}, {"tag", tag}, {"values", values}}), nil
+	return r.PlainReply(pyjson.Object{{Key: "id", Value: 1}, {Key: "tag", Value: tag}, {Key: "values", Value: values}}), nil
 }
 
 // completeTags answers /tags/autoComplete/tags: tags that begin with a prefix, of the series that
 // satisfy conditions but not those that the conditions are about.
-func (a *api) completeTags(r *request) (*reply, error) {
-	limit, err := completionLimit(r.form)
+func (a *api) completeTags(r *exchange.Request) (*exchange.Reply, error) {
+	limit, err := completionLimit(r.Params)
 	if err != nil {
 		return nil, err
 	}
-	exprs := r.form.list("expr")
+	exprs := r.Params.List("expr")
 	var tags textSet
 	if len(exprs) == 0 {
 		tags, err = a.allTags(r.Context())
@@ -138,7 +140,7 @@ func (a *api) completeTags(r *request) (*reply, error) {
 	if err != nil {
 		return nil, err
 	}
-	return r.plainReply(pythonFirst(tags.list(withPrefix(r.form.get("tagPrefix"))), limit)), nil
+	return r.PlainReply(pythonFirst(tags.list(withPrefix(r.Params.Get("tagPrefix"))), limit)), nil
 }
 
 // pythonFirst is list[:limit] of Python: below 0 it leaves out so many at the end.
@@ -149,14 +151,14 @@ func pythonFirst(list []string, limit int) []string {
 	return list[:min(len(list), limit)]
 }
 
-func completionLimit(f form) (int, error) {
-	if !f.has("limit") {
+func completionLimit(f exchange.Form) (int, error) {
+	if !f.Has("limit") {
 		return completeLimit, nil
 	}
-	return pythonInt(f.get("limit"))
+	return exchange.PythonInt(f.Get("limit"))
 }
 
-func (a *api) tagsOf(r *request, exprs []string) (textSet, error) {
+func (a *api) tagsOf(r *exchange.Request, exprs []string) (textSet, error) {
 	specs, err := tagspec.Parse(r.Context(), exprs)
 	if err != nil {
 		return nil, err
@@ -177,16 +179,16 @@ func (a *api) tagsOf(r *request, exprs []string) (textSet, error) {
 
 // completeValues answers /tags/autoComplete/values: values of a tag that begin with a prefix, of
 // the series that satisfy conditions.
-func (a *api) completeValues(r *request) (*reply, error) {
-	tag := r.form.get("tag")
+func (a *api) completeValues(r *exchange.Request) (*exchange.Reply, error) {
+	tag := r.Params.Get("tag")
 	if tag == "" {
-		return nil, refuse(400, "no tag specified")
+		return nil, exchange.Refuse(400, "no tag specified")
 	}
-	limit, err := completionLimit(r.form)
+	limit, err := completionLimit(r.Params)
 	if err != nil {
 		return nil, err
 	}
-	exprs, passes := r.form.list("expr"), withPrefix(r.form.get("valuePrefix"))
+	exprs, passes := r.Params.List("expr"), withPrefix(r.Params.Get("valuePrefix"))
 	var values textSet
 	if len(exprs) == 0 {
 		values, err = a.allValues(r.Context(), tagspec.Label(tag), passes, max(limit, 0))
@@ -196,10 +198,10 @@ func (a *api) completeValues(r *request) (*reply, error) {
 	if err != nil {
 		return nil, err
 	}
-	return r.plainReply(pythonFirst(values.list(passes), limit)), nil
+	return r.PlainReply(pythonFirst(values.list(passes), limit)), nil
 }
 
-func (a *api) valuesOf(r *request, exprs []string, tag string) (textSet, error) {
+func (a *api) valuesOf(r *exchange.Request, exprs []string, tag string) (textSet, error) {
 	specs, err := tagspec.Parse(r.Context(), append(slices.Clip(exprs), tag+"!="))
 	if err != nil {
 		return nil, fmt.Errorf("values of tag %s: %w", python.Excerpt(tag, 200), err)

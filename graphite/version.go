@@ -1,9 +1,14 @@
 package graphite
 
+import (
+	"github.com/tsdbridge/tsdbridge/graphite/pyjson"
+	"github.com/tsdbridge/tsdbridge/graphite/exchange"
+)
+
 // webVersion is the graphite-web whose answers these are: Grafana chooses by it what to ask for.
 const webVersion = "1.1.10"
 
 // version answers /version.
-func (a *api) version(*request) (*reply, error) {
-	return &reply{contentType: "text/html; charset=utf-8", write: func(j *jsonWriter) { j.text(webVersion + "\n") }}, nil
+func (a *api) version(*exchange.Request) (*exchange.Reply, error) {
+	return &exchange.Reply{ContentType: "text/html; charset=utf-8", Write: func(j *pyjson.Writer) { j.Text(webVersion + "\n") }}, nil
 }

@@ -1,56 +1,56 @@
-package graphite
+package exchange
 
 import (
 	"errors"
+	"github.com/tsdbridge/tsdbridge/graphite/carbonapi"
+	"github.com/tsdbridge/tsdbridge/internal/budget"
+	"github.com/tsdbridge/tsdbridge/internal/netserver"
 	"io"
 	"mime"
 	"mime/multipart"
 	"net/http"
 	"net/url"
 	"strings"
-
-	"github.com/tsdbridge/tsdbridge/internal/budget"
-	"github.com/tsdbridge/tsdbridge/internal/netserver"
 )
 
 // maxParameters bounds the parameters of a request. Django's limit is 1000 for a form.
 const maxParameters = 20_000
 
-// form is the parameters of a request, as Django merges them: those of the query string and then
+// Form is the parameters of a request, as Django merges them: those of the query string and then
 // those of a POST body. Where one value is wanted, the last one counts.
-type form map[string][]string
+type Form map[string][]string
 
-func (f form) has(key string) bool { return len(f[key]) > 0 }
+func (f Form) Has(key string) bool { return len(f[key]) > 0 }
 
-func (f form) get(key string) string {
+func (f Form) Get(key string) string {
 	if list := f[key]; len(list) > 0 {
 		return list[len(list)-1]
 	}
 	return ""
 }
 
-// list returns all values of a parameter, under the key that Rails, PHP and jQuery give it when its
+// List returns all values of a parameter, under the key that Rails, PHP and jQuery give it when its
 // own is not there.
-func (f form) list(key string) []string {
-	if f.has(key) {
+func (f Form) List(key string) []string {
+	if f.Has(key) {
 		return f[key]
 	}
 	return f[key+"[]"]
 }
 
-// encode is for the log.
-func (f form) encode() string { return url.Values(f).Encode() }
+// Encode is for the log.
+func (f Form) Encode() string { return url.Values(f).Encode() }
 
-// readForm reads the parameters. A body counts for POST alone: in the two types that forms have, or,
+// ReadForm reads the parameters. A body counts for POST alone: in the two types that forms have, or,
 // where a route says so (bodyBytes), as it is. Where the format is protobuf it is read as it is in any request:
 // carbonapi sends it with GET. Other bodies are not read.
-func readForm(w http.ResponseWriter, r *http.Request, bodyBytes int) (form, []byte, error) {
-	f := form{}
+func ReadForm(w http.ResponseWriter, r *http.Request, bodyBytes int) (Form, []byte, error) {
+	f := Form{}
 	if err := budget.From(r.Context()).Take(textCopies * int64(len(r.URL.RawQuery))); err != nil {
 		return nil, nil, err
 	}
-	err := f.add(r.URL.RawQuery)
-	protobuf := f.asksProtobuf()
+	err := f.Add(r.URL.RawQuery)
+	protobuf := f.AsksProtobuf()
 	if err != nil || r.Method != http.MethodPost && !protobuf {
 		return f, nil, err
 	}
@@ -72,15 +72,15 @@ func readForm(w http.ResponseWriter, r *http.Request, bodyBytes int) (form, []by
 	var known *statusError
 	switch {
 	case errors.Is(err, errBodyTooLarge):
-		return nil, nil, refuse(http.StatusRequestEntityTooLarge, "the body is larger than %d bytes", limit)
+		return nil, nil, Refuse(http.StatusRequestEntityTooLarge, "the body is larger than %d bytes", limit)
 	case errors.As(err, &known), errors.Is(err, budget.ErrBusy), errors.Is(err, budget.ErrTooLarge):
 		return nil, nil, err
 	}
-	return nil, nil, refuse(http.StatusBadRequest, "read the body: %v", err)
+	return nil, nil, Refuse(http.StatusBadRequest, "read the body: %v", err)
 }
 
 // addBody adds the parameters of a form's body. A body of another kind is passed over.
-func (f form) addBody(r *http.Request, from io.Reader) error {
+func (f Form) addBody(r *http.Request, from io.Reader) error {
 	kind, params, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
 	switch {
 	case kind == "multipart/form-data" && err == nil:
@@ -90,32 +90,32 @@ func (f form) addBody(r *http.Request, from io.Reader) error {
 		if err != nil {
 			return err
 		}
-		return f.add(string(text))
+		return f.Add(string(text))
 	}
 	return nil
 }
 
-// add adds pairs. A semicolon separates nothing and a % that stands for nothing is one: Grafana
+// Add adds pairs. A semicolon separates nothing and a % that stands for nothing is one: Grafana
 // sends the query of a find as it was typed, and tagged names have semicolons.
-func (f form) add(query string) error {
+func (f Form) Add(query string) error {
 	if n := strings.Count(query, "&"); n >= maxParameters {
-		return refuse(http.StatusRequestEntityTooLarge, "more than %d parameters", maxParameters)
+		return Refuse(http.StatusRequestEntityTooLarge, "more than %d parameters", maxParameters)
 	}
 	for pair := range strings.SplitSeq(query, "&") {
 		if pair == "" {
 			continue
 		}
 		key, value, _ := strings.Cut(pair, "=")
-		key = unquotePlus(key)
-		f[key] = append(f[key], unquotePlus(value))
+		key = UnquotePlus(key)
+		f[key] = append(f[key], UnquotePlus(value))
 	}
 	return nil
 }
 
-func (f form) addParts(parts *multipart.Reader) error {
+func (f Form) addParts(parts *multipart.Reader) error {
 	for n := 0; ; n++ {
 		if n > maxParameters {
-			return refuse(http.StatusRequestEntityTooLarge, "more than %d parameters", maxParameters)
+			return Refuse(http.StatusRequestEntityTooLarge, "more than %d parameters", maxParameters)
 		}
 		part, err := parts.NextPart()
 		if errors.Is(err, io.EOF) {
@@ -135,8 +135,8 @@ func (f form) addParts(parts *multipart.Reader) error {
 	}
 }
 
-// unquotePlus is Python's unquote_plus.
-func unquotePlus(s string) string {
+// UnquotePlus is Python's unquote_plus.
+func UnquotePlus(s string) string {
 	if !strings.ContainsAny(s, "+%") {
 		return valid(s)
 	}
@@ -173,3 +173,6 @@ func hexDigit(s string, i int) int {
 	}
 	return -1
 }
+
+// AsksProtobuf reports whether the body of a request is such a message.
+func (f Form) AsksProtobuf() bool { return f.Get("format") == carbonapi.Format }

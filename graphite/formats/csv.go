@@ -1,15 +1,16 @@
-package graphite
+package formats
 
 import (
 	"strings"
 	"time"
 
 	"github.com/tsdbridge/tsdbridge/graphite/series"
+	"github.com/tsdbridge/tsdbridge/graphite/pyjson"
 )
 
 // writeCSV writes a line of name, time and value for each point, as Python's csv does in its dialect
 // excel. Times are in the zone of the request; a slot without a point has no value.
-func writeCSV(j *jsonWriter, list []*series.Series, zone *time.Location) {
+func writeCSV(j *pyjson.Writer, list []*series.Series, zone *time.Location) {
 	for _, s := range list {
 		name := s.Name
 		if s.Unnamed {
@@ -17,13 +18,13 @@ func writeCSV(j *jsonWriter, list []*series.Series, zone *time.Location) {
 		}
 		name = csvField(name)
 		for at, v := range s.Points() {
-			j.next()
-			j.text(name)
-			j.buf = append(j.buf, ',')
-			j.buf = time.Unix(at, 0).In(zone).AppendFormat(j.buf, time.DateTime)
-			j.buf = append(j.buf, ',')
-			j.buf = appendPythonFloat(j.buf, v, "")
-			j.buf = append(j.buf, "\r\n"...)
+			j.Next()
+			j.Text(name)
+			j.Buf = append(j.Buf, ',')
+			j.Buf = time.Unix(at, 0).In(zone).AppendFormat(j.Buf, time.DateTime)
+			j.Buf = append(j.Buf, ',')
+			j.Buf = appendPythonFloat(j.Buf, v, "")
+			j.Buf = append(j.Buf, "\r\n"...)
 		}
 	}
 }

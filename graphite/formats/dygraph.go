@@ -1,4 +1,4 @@
-package graphite
+package formats
 
 import (
 	"errors"
@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/tsdbridge/tsdbridge/graphite/series"
+	"github.com/tsdbridge/tsdbridge/graphite/pyjson"
 )
 
 var errOtherSlots = errors.New("format=dygraph wants series with the same number of points: they differ here")
@@ -31,29 +32,29 @@ func checkDygraph(list []*series.Series) error {
 
 // writeDygraph writes a row for each time, in milliseconds, with the values of all series. Infinities are
 // written as in JSON's other answers; graphite-web's Infinity is no JSON.
-func writeDygraph(j *jsonWriter, list []*series.Series, _ *time.Location) {
+func writeDygraph(j *pyjson.Writer, list []*series.Series, _ *time.Location) {
 	if len(list) == 0 {
-		j.text("{}")
+		j.Text("{}")
 		return
 	}
-	j.text(`{"labels" : ["Time"`)
+	j.Text(`{"labels" : ["Time"`)
 	for _, s := range list {
-		j.text(", ")
-		writeName(j, s)
+		j.Text(", ")
+		WriteName(j, s)
 	}
-	j.text(`], "data" : [`)
+	j.Text(`], "data" : [`)
 	at := list[0].Start
 	for i := range dygraphSlots(list) {
-		j.next()
+		j.Next()
 		if i > 0 {
-			j.text(", ")
+			j.Text(", ")
 		}
-		j.buf = strconv.AppendInt(append(j.buf, '['), at*1000, 10)
+		j.Buf = strconv.AppendInt(append(j.Buf, '['), at*1000, 10)
 		for _, s := range list {
-			j.buf = appendJSONFloat(append(j.buf, ", "...), s.Values[i])
+			j.Buf = pyjson.AppendFloat(append(j.Buf, ", "...), s.Values[i])
 		}
-		j.buf = append(j.buf, ']')
+		j.Buf = append(j.Buf, ']')
 		at += list[0].Step
 	}
-	j.text("]}")
+	j.Text("]}")
 }

@@ -1,4 +1,4 @@
-package graphite
+package exchange
 
 import (
 	"context"
@@ -11,8 +11,8 @@ import (
 	"github.com/tsdbridge/tsdbridge/storage"
 )
 
-// statusClientClosed is the status of a request whose client went away. It is nginx's 499.
-const statusClientClosed = 499
+// StatusClientClosed is the status of a request whose client went away. It is nginx's 499.
+const StatusClientClosed = 499
 
 // statusError is an error with the status of its answer.
 type statusError struct {
@@ -22,17 +22,17 @@ type statusError struct {
 
 func (e *statusError) Error() string { return e.text }
 
-func refuse(status int, format string, args ...any) error {
+func Refuse(status int, format string, args ...any) error {
 	return &statusError{status, fmt.Sprintf(format, args...)}
 }
 
-// invalidParams is graphite-web's InputParameterError.
-func invalidParams(format string, args ...any) error {
+// InvalidParams is graphite-web's InputParameterError.
+func InvalidParams(format string, args ...any) error {
 	return &python.InputError{Reason: fmt.Sprintf(format, args...)}
 }
 
-// statusOf is the only place where errors become statuses.
-func statusOf(err error) int {
+// StatusOf is the only place where errors become statuses.
+func StatusOf(err error) int {
 	var (
 		own *statusError
 		bad *python.InputError
@@ -47,13 +47,13 @@ func statusOf(err error) int {
 	case errors.Is(err, storage.ErrLimit), errors.Is(err, budget.ErrTooLarge):
 		return http.StatusUnprocessableEntity
 	case errors.Is(err, context.Canceled):
-		return statusClientClosed
+		return StatusClientClosed
 	}
 	return http.StatusServiceUnavailable // too late, too busy, or the store is away
 }
 
-// textOf returns what a client is told. What only operators understand goes to the log.
-func textOf(err error) string {
+// TextOf returns what a client is told. What only operators understand goes to the log.
+func TextOf(err error) string {
 	var bad *python.InputError
 	switch {
 	case errors.As(err, &bad):
@@ -64,16 +64,16 @@ func textOf(err error) string {
 	return err.Error()
 }
 
-// reasonOf returns the text of an error without graphite-web's frame for it, as /tags has it in
+// ReasonOf returns the text of an error without graphite-web's frame for it, as /tags has it in
 // JSON.
-func reasonOf(err error) string {
+func ReasonOf(err error) string {
 	if bad, ok := errors.AsType[*python.InputError](err); ok {
 		return bad.Reason
 	}
-	return textOf(err)
+	return TextOf(err)
 }
 
-func inputError(err error) (*python.InputError, bool) {
+func AsInputError(err error) (*python.InputError, bool) {
 	var bad *python.InputError
 	ok := errors.As(err, &bad)
 	return bad, ok

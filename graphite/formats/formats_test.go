@@ -1,4 +1,4 @@
-package graphite
+package formats
 
 import (
 	"encoding/hex"
@@ -11,14 +11,15 @@ import (
 
 	"github.com/tsdbridge/tsdbridge/graphite/pickle"
 	"github.com/tsdbridge/tsdbridge/graphite/series"
+	"github.com/tsdbridge/tsdbridge/graphite/pyjson"
 )
 
 // encoded returns what a format writes for some series.
-func encoded(write func(*jsonWriter, []*series.Series, *time.Location), list []*series.Series) []byte {
+func encoded(write func(*pyjson.Writer, []*series.Series, *time.Location), list []*series.Series) []byte {
 	w := httptest.NewRecorder()
-	j := newJSONWriter(w)
+	j := pyjson.New(w)
 	write(j, list, time.UTC)
-	j.flush()
+	j.Flush()
 	return w.Body.Bytes()
 }
 
@@ -49,7 +50,7 @@ func TestPickleFormat(t *testing.T) {
 		}
 		name := d.Text(members[1])
 		want := list[i]
-		if string(name) != textName(want) || int64(members[3].Number()) != want.Start || int64(members[5].Number()) != want.End || int64(members[7].Number()) != want.Step {
+		if string(name) != TextName(want) || int64(members[3].Number()) != want.Start || int64(members[5].Number()) != want.End || int64(members[7].Number()) != want.Step {
 			t.Errorf("series %d: %s from %v to %v by %v", i, name, members[3].Number(), members[5].Number(), members[7].Number())
 		}
 		shown := d.Items(members[9])

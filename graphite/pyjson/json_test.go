@@ -1,4 +1,4 @@
-package graphite
+package pyjson
 
 import (
 	"bytes"
@@ -38,22 +38,22 @@ func TestJSONValues(t *testing.T) {
 		{"\xff", `"\ufffd"`},
 		{[]string{}, "[]"},
 		{[]any{1, "x", []any{}}, `[1, "x", []]`},
-		{object{}, "{}"},
-		{object{{"a", []string{"b"}}, {"c", object{{"d", nil}}}}, `{"a": ["b"], "c": {"d": null}}`},
+		{Object{}, "{}"},
+		{Object{{"a", []string{"b"}}, {"c", Object{{"d", nil}}}}, `{"a": ["b"], "c": {"d": null}}`},
 	} {
-		var j jsonWriter
-		j.value(c.value)
-		if got := string(j.buf); got != c.want {
+		var j Writer
+		j.Value(c.value)
+		if got := string(j.Buf); got != c.want {
 			t.Errorf("value(%v) = %s, want %s", c.value, got, c.want)
 		}
 	}
 }
 
 func TestJSONPretty(t *testing.T) {
-	j := jsonWriter{pretty: true, raw: true}
-	j.value([]any{object{{"a", []string{"é\n"}}, {"b", object{}}}, []any{}, 1})
+	j := Writer{Pretty: true, Raw: true}
+	j.Value([]any{Object{{"a", []string{"é\n"}}, {"b", Object{}}}, []any{}, 1})
 	want := "[\n  {\n    \"a\": [\n      \"é\\n\"\n    ],\n    \"b\": {}\n  },\n  [],\n  1\n]"
-	if got := string(j.buf); got != want {
+	if got := string(j.Buf); got != want {
 		t.Errorf("pretty:\n%s\nwant\n%s", got, want)
 	}
 }
@@ -61,13 +61,13 @@ func TestJSONPretty(t *testing.T) {
 // A body is written in pieces, without losing or misplacing one.
 func TestJSONChunks(t *testing.T) {
 	var out bytes.Buffer
-	j := newJSONWriter(&out)
-	j.open('[')
+	j := New(&out)
+	j.Open('[')
 	for i := range 100_000 {
-		j.int(int64(i))
+		j.Int(int64(i))
 	}
-	j.shut(']')
-	j.flush()
+	j.Shut(']')
+	j.Flush()
 	var got []int
 	if err := json.Unmarshal(out.Bytes(), &got); err != nil {
 		t.Fatal(err)
@@ -98,26 +98,26 @@ func FuzzJSONString(f *testing.F) {
 				t.Errorf("%q as %s is %q", text, encoded, back)
 			}
 		}
-		var j jsonWriter
-		j.float(v)
+		var j Writer
+		j.Float(v)
 		if math.IsNaN(v) || math.IsInf(v, 0) {
 			return
 		}
-		back, err := strconv.ParseFloat(string(j.buf), 64)
-		if err != nil || math.Float64bits(back) != math.Float64bits(v) || !strings.ContainsAny(string(j.buf), ".e") {
-			t.Errorf("%v as %s is %v, %v", v, j.buf, back, err)
+		back, err := strconv.ParseFloat(string(j.Buf), 64)
+		if err != nil || math.Float64bits(back) != math.Float64bits(v) || !strings.ContainsAny(string(j.Buf), ".e") {
+			t.Errorf("%v as %s is %v, %v", v, j.Buf, back, err)
 		}
 	})
 }
 
 func BenchmarkJSONPoints(b *testing.B) {
-	j := newJSONWriter(discard{})
+	j := New(discard{})
 	b.ReportAllocs()
 	for i := range b.N {
-		j.open('[')
-		j.float(float64(i) * 1.37)
-		j.int(1741050000 + int64(i))
-		j.shut(']')
+		j.Open('[')
+		j.Float(float64(i) * 1.37)
+		j.Int(1741050000 + int64(i))
+		j.Shut(']')
 	}
 	b.SetBytes(30)
 }

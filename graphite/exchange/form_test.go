@@ -1,4 +1,4 @@
-package graphite
+package exchange
 
 import (
 	"net/http"
@@ -13,27 +13,27 @@ import (
 func TestReadForm(t *testing.T) {
 	for _, c := range []struct {
 		name, method, url, kind, body string
-		want                          form
+		want                          Form
 	}{
-		{"query", "GET", "/?a=1&a=2&b&=x&&c=%zz%4", "", "", form{"a": {"1", "2"}, "b": {""}, "": {"x"}, "c": {"%zz%4"}}},
-		{"semicolons", "GET", "/?a=x;k=v&b;c=1", "", "", form{"a": {"x;k=v"}, "b;c": {"1"}}},
-		{"body after query", "POST", "/?a=1", "application/x-www-form-urlencoded; charset=UTF-8", "a=2&b=x+y%2B", form{"a": {"1", "2"}, "b": {"x y+"}}},
-		{"no type", "POST", "/", "", "query=a.{b,c}.*", form{"query": {"a.{b,c}.*"}}},
-		{"JSON is not read", "POST", "/?a=1", "application/json", `{"a":2}`, form{"a": {"1"}}},
-		{"body of a PUT", "PUT", "/?a=1", "application/x-www-form-urlencoded", "a=2", form{"a": {"1"}}},
+		{"query", "GET", "/?a=1&a=2&b&=x&&c=%zz%4", "", "", Form{"a": {"1", "2"}, "b": {""}, "": {"x"}, "c": {"%zz%4"}}},
+		{"semicolons", "GET", "/?a=x;k=v&b;c=1", "", "", Form{"a": {"x;k=v"}, "b;c": {"1"}}},
+		{"body after query", "POST", "/?a=1", "application/x-www-form-urlencoded; charset=UTF-8", "a=2&b=x+y%2B", Form{"a": {"1", "2"}, "b": {"x y+"}}},
+		{"no type", "POST", "/", "", "query=a.{b,c}.*", Form{"query": {"a.{b,c}.*"}}},
+		{"JSON is not read", "POST", "/?a=1", "application/json", `{"a":2}`, Form{"a": {"1"}}},
+		{"body of a PUT", "PUT", "/?a=1", "application/x-www-form-urlencoded", "a=2", Form{"a": {"1"}}},
 		{
 			"multipart", "POST", "/?a=1", "multipart/form-data; boundary=X",
 			"--X\r\nContent-Disposition: form-data; name=\"a\"\r\n\r\nline\r\nline%20\r\n" +
 				"--X\r\nContent-Disposition: form-data; name=\"f\"; filename=\"f\"\r\n\r\nfile\r\n--X--\r\n",
-			form{"a": {"1", "line\r\nline%20"}},
+			Form{"a": {"1", "line\r\nline%20"}},
 		},
-		{"not UTF-8", "GET", "/?a=%ff", "", "", form{"a": {"\ufffd"}}},
+		{"not UTF-8", "GET", "/?a=%ff", "", "", Form{"a": {"\ufffd"}}},
 	} {
 		r := httptest.NewRequest(c.method, c.url, strings.NewReader(c.body))
 		if c.kind != "" {
 			r.Header.Set("Content-Type", c.kind)
 		}
-		got, _, err := readForm(httptest.NewRecorder(), r, 0)
+		got, _, err := ReadForm(httptest.NewRecorder(), r, 0)
 		if err != nil {
 			t.Errorf("%s: %v", c.name, err)
 		}
@@ -55,7 +55,7 @@ func TestReadFormRefuses(t *testing.T) {
 	} {
 		r := httptest.NewRequest(http.MethodPost, "/", strings.NewReader(c.body))
 		r.Header.Set("Content-Type", c.kind)
-		if _, _, err := readForm(httptest.NewRecorder(), r, 0); err == nil || statusOf(err) != c.status {
+		if _, _, err := ReadForm(httptest.NewRecorder(), r, 0); err == nil || StatusOf(err) != c.status {
 			t.Errorf("%s: error %v, want status %d", name, err, c.status)
 		}
 	}
@@ -67,13 +67,13 @@ func FuzzForm(f *testing.F) {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, query string) {
-		got := form{}
-		got.add(query)
+		got := Form{}
+		got.Add(query)
 		want, err := url.ParseQuery(query)
 		if err != nil {
 			return
 		}
-		clean := form{}
+		clean := Form{}
 		for k, list := range want {
 			for _, v := range list {
 				clean[valid(k)] = append(clean[valid(k)], valid(v))

@@ -1,4 +1,4 @@
-package graphite
+package exchange
 
 import (
 	"strconv"
@@ -10,21 +10,21 @@ import (
 	"github.com/tsdbridge/tsdbridge/graphite/timespec"
 )
 
-// integer is int(value) of Python, by the rules and with the words of queryParamAsInt in
+// Integer is int(value) of Python, by the rules and with the words of queryParamAsInt in
 // graphite-web's metrics/views.py.
-func (f form) integer(key string, otherwise int) (int, error) {
-	if !f.has(key) {
+func (f Form) Integer(key string, otherwise int) (int, error) {
+	if !f.Has(key) {
 		return otherwise, nil
 	}
-	n, err := pythonInt(f.get(key))
+	n, err := PythonInt(f.Get(key))
 	if err != nil {
-		return 0, invalidParams("Invalid int value %s for param %s: %s", quoted(f.get(key)), key, reasonOf(err))
+		return 0, InvalidParams("Invalid int value %s for param %s: %s", Quoted(f.Get(key)), key, ReasonOf(err))
 	}
 	return n, nil
 }
 
-// pythonInt is int(text).
-func pythonInt(text string) (int, error) {
+// PythonInt is int(text).
+func PythonInt(text string) (int, error) {
 	s := strings.TrimSpace(text)
 	digits := strings.TrimLeft(s, "+-")
 	if len(s)-len(digits) <= 1 && !strings.HasPrefix(digits, "_") && !strings.HasSuffix(digits, "_") && !strings.Contains(digits, "__") {
@@ -32,11 +32,11 @@ func pythonInt(text string) (int, error) {
 			return n, nil
 		}
 	}
-	return 0, invalidParams("invalid literal for int() with base 10: %s", quoted(text))
+	return 0, InvalidParams("invalid literal for int() with base 10: %s", Quoted(text))
 }
 
-// quoted is repr(text).
-func quoted(text string) string {
+// Quoted is repr(text).
+func Quoted(text string) string {
 	quote := byte('\'')
 	if strings.Contains(text, "'") && !strings.Contains(text, `"`) {
 		quote = '"'
@@ -56,9 +56,9 @@ func quoted(text string) string {
 	return string(append(out, quote))
 }
 
-// zone returns the zone of times in a request. An unknown one is none.
-func (f form) zone(otherwise *time.Location) *time.Location {
-	name := f.get("tz")
+// Zone returns the zone of times in a request. An unknown one is none.
+func (f Form) Zone(otherwise *time.Location) *time.Location {
+	name := f.Get("tz")
 	if name == "" || name == "Local" {
 		return otherwise
 	}
@@ -85,11 +85,11 @@ func zoneCase(name string) string {
 	return string(b)
 }
 
-// at returns a time of a request; a parameter that is there but empty is now.
-func (f form) at(key, otherwise string, zone *time.Location, now time.Time) (time.Time, error) {
+// Time returns a time of a request; a parameter that is there but empty is now.
+func (f Form) Time(key, otherwise string, zone *time.Location, now time.Time) (time.Time, error) {
 	text := otherwise
-	if f.has(key) {
-		text = f.get(key)
+	if f.Has(key) {
+		text = f.Get(key)
 	}
 	return timespec.ParseTime(text, zone, now)
 }
@@ -97,23 +97,23 @@ func (f form) at(key, otherwise string, zone *time.Location, now time.Time) (tim
 // longestJSONP bounds the name of a function.
 const longestJSONP = 1000
 
-// call returns how the call begins that JSON is to be the argument of: the function of jsonp= and a
+// JSONP returns how the call begins that JSON is to be the argument of: the function of jsonp= and a
 // bracket, which stands alone when the name is empty. Without jsonp it returns nothing.
-func (f form) call() (string, error) {
-	if !f.has("jsonp") {
+func (f Form) JSONP() (string, error) {
+	if !f.Has("jsonp") {
 		return "", nil
 	}
-	name := f.get("jsonp")
+	name := f.Get("jsonp")
 	if len(name) > longestJSONP {
-		return "", invalidParams("jsonp is longer than %d bytes", longestJSONP)
+		return "", InvalidParams("jsonp is longer than %d bytes", longestJSONP)
 	}
 	for _, c := range name {
 		if (c|0x20 < 'a' || c|0x20 > 'z') && (c < '0' || c > '9') && !strings.ContainsRune("_$.[]", c) {
-			return "", invalidParams("jsonp is no name of a function: %s", quoted(name))
+			return "", InvalidParams("jsonp is no name of a function: %s", Quoted(name))
 		}
 	}
 	return name + "(", nil
 }
 
-// pretty reports whether JSON is to be indented.
-func (f form) pretty() bool { return f.get("pretty") != "" }
+// Pretty reports whether JSON is to be indented.
+func (f Form) Pretty() bool { return f.Get("pretty") != "" }
