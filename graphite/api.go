@@ -13,13 +13,11 @@ import (
 	"github.com/tsdbridge/tsdbridge/graphite/eval"
 	"github.com/tsdbridge/tsdbridge/graphite/events"
 	"github.com/tsdbridge/tsdbridge/graphite/source"
-	"github.com/tsdbridge/tsdbridge/internal/cache"
 	"github.com/tsdbridge/tsdbridge/internal/running"
 	"github.com/tsdbridge/tsdbridge/internal/singleflight"
 	"github.com/tsdbridge/tsdbridge/internal/turns"
 	"github.com/tsdbridge/tsdbridge/storage"
 	"github.com/tsdbridge/tsdbridge/translate"
-	"github.com/tsdbridge/tsdbridge/graphite/exchange"
 )
 
 // Registrar makes series known that have no points yet, as /tags/tagSeries does. A storage.Appender
@@ -76,21 +74,34 @@ func DefaultLimits() Limits {
 	return Limits{Series: 1_000_000, Points: 50_000_000, Nodes: 1_000_000, Targets: 1000, Timeout: 2 * time.Minute, EditTimeout: 2 * time.Minute, Concurrency: 20}
 }
 
-// api is the handlers. It is safe for concurrent use.
+// api is the handlers, and what they have in common. It is safe for concurrent use.
 type api struct {
 	o         apiOptions
 	evaluator *eval.Evaluator
 	turns     *turns.Turns
-	replies   *singleflight.Replies[*exchange.Reply]
 	metrics   *apiMetrics
 	sources   *source.Sources
-	lately    *cache.LRU[string, int64] // by TSUID: a time of a point, in epoch milliseconds
-	branches  *cache.LRU[string, lateBranch]
 	foreign   *http.CrossOriginProtection // knows requests of pages of other origins
+
+	finder   *finder
+	tags     *tagIndex
+	remover  *remover
+	events   *eventHandlers
+	renderer *renderer
 }
 
 // newAPI returns the API of a store.
 func newAPI(o apiOptions) *api {
+	o.setDefaults()
+	a := &api{
+		o: o, evaluator: eval.New(), turns: turns.New(o.Limits.Concurrency), metrics: newAPIMetrics(o.Registerer), sources: source.New(o.source()),
+		foreign: http.NewCrossOriginProtection(),
+	}
+	a.divide(newSent())
+	return a
+}
+
+func (o *apiOptions) setDefaults() {
 	if o.Location == nil {
 		o.Location = time.UTC
 	}
@@ -103,19 +114,30 @@ func newAPI(o apiOptions) *api {
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
-	return &api{
-		o: o, evaluator: eval.New(), turns: turns.New(o.Limits.Concurrency), replies: singleflight.NewReplies(encodedOnce), metrics: newAPIMetrics(o.Registerer), sources: source.New(o.source()), lately: cache.NewLRU[string, int64](latelyKept),
-		branches: cache.NewWeightedLRU[string, lateBranch](branchesKept, func(path string, _ lateBranch) int { return len(path) + branchBytes }),
-		foreign:  http.NewCrossOriginProtection(),
+}
+
+// divide makes the handlers of each part by the options.
+func (a *api) divide(sent *sent) {
+	o := &a.o
+	a.tags = &tagIndex{store: o.Store, names: o.Names, registrar: o.Registrar, limits: o.Limits}
+	a.finder = newFinder(o, a.tags, sent)
+	a.remover = &remover{
+		trees: o.Trees, catalog: o.Catalog, tags: a.tags, deleter: o.Deleter, allowDelete: o.AllowDelete, limits: o.Limits, foreign: a.foreign, logger: o.Logger,
+	}
+	a.events = &eventHandlers{events: o.Events, location: o.Location, now: o.Now, limits: o.Limits}
+	a.renderer = &renderer{
+		evaluator: a.evaluator, sources: a.sources, events: o.Events, replies: singleflight.NewReplies(encodedOnce), metrics: a.metrics, running: o.Running,
+		limits: o.Limits, utf8Metrics: o.UTF8Metrics, location: o.Location, templates: o.Templates, now: o.Now,
 	}
 }
 
 // with returns an API with other rules and limits.
 func (a *api) with(o apiOptions) *api {
+	o.setDefaults()
 	other := *a
 	other.o = o
 	other.sources = a.sources.With(o.source())
-	other.replies = singleflight.NewReplies(encodedOnce) // by these rules and limits
+	other.divide(a.finder.sent)
 	return &other
 }
 

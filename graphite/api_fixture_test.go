@@ -1,15 +1,17 @@
 package graphite
 
 import (
-	"github.com/go-chi/chi/v5"
-	"github.com/prometheus/client_golang/prometheus"
-	"github.com/tsdbridge/tsdbridge/graphite/events"
-	"github.com/tsdbridge/tsdbridge/graphite/graphitetest"
 	"net/http"
 	"net/http/httptest"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/go-chi/chi/v5"
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/tsdbridge/tsdbridge/graphite/events"
+	"github.com/tsdbridge/tsdbridge/graphite/graphitetest"
 )
 
 // webNow is about the time at which the recorded requests without now were made.

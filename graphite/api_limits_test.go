@@ -13,9 +13,9 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus/testutil"
 
+	"github.com/tsdbridge/tsdbridge/graphite/exchange"
 	"github.com/tsdbridge/tsdbridge/storage"
 	"github.com/tsdbridge/tsdbridge/tree"
-	"github.com/tsdbridge/tsdbridge/graphite/exchange"
 )
 
 // trees has a Find that the test defines.

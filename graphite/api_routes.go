@@ -1,9 +1,10 @@
 package graphite
 
 import (
-	"github.com/go-chi/chi/v5"
 	"net/http"
 	"slices"
+
+	"github.com/go-chi/chi/v5"
 
 	"github.com/tsdbridge/tsdbridge/graphite/exchange"
 )
@@ -44,21 +45,21 @@ func (a *api) endpoints() []route {
 		root = append(slices.Clone(both), http.MethodDelete)
 	}
 	return append(slices.Concat(a.eventRoutes(), a.dashboardRoutes()), []route{
-		{path: "/render", endpoint: "render", answer: a.render},
+		{path: "/render", endpoint: "render", answer: a.renderer.render},
 		{path: "/metrics", endpoint: "find", answer: a.metricsRoot, methods: root},
-		{path: "/metrics/find", endpoint: "find", answer: a.find},
-		{path: "/metrics/expand", endpoint: "expand", answer: a.expand},
+		{path: "/metrics/find", endpoint: "find", answer: a.finder.find},
+		{path: "/metrics/expand", endpoint: "expand", answer: a.finder.expand},
 		{path: "/metrics/get-metadata", endpoint: "metadata", answer: a.metadata, methods: both, instant: true},
 		{path: "/metrics/set-metadata", endpoint: "metadata", answer: a.setMetadata, methods: get, instant: true},
-		{path: "/metrics/index.json", endpoint: "index", answer: a.index},
-		{path: "/tags", endpoint: "tags", answer: a.listTags, methods: get, jsonErrors: true},
-		{path: "/tags/*", endpoint: "tag", answer: a.showTag, methods: get, jsonErrors: true, exact: true},
-		{path: "/tags/findSeries", endpoint: "find_series", answer: a.findSeries, methods: both, jsonErrors: true},
-		{path: "/tags/autoComplete/tags", endpoint: "complete_tags", answer: a.completeTags, methods: both, jsonErrors: true},
-		{path: "/tags/autoComplete/values", endpoint: "complete_values", answer: a.completeValues, methods: both, jsonErrors: true},
-		{path: "/tags/tagSeries", endpoint: "tag_series", answer: a.tagSeries, methods: post, changes: true, jsonErrors: true},
-		{path: "/tags/tagMultiSeries", endpoint: "tag_series", answer: a.tagMultiSeries, methods: post, changes: true, jsonErrors: true},
-		{path: "/tags/delSeries", endpoint: "del_series", answer: a.delSeries, methods: post, changes: true, jsonErrors: true},
+		{path: "/metrics/index.json", endpoint: "index", answer: a.finder.index},
+		{path: "/tags", endpoint: "tags", answer: a.tags.listTags, methods: get, jsonErrors: true},
+		{path: "/tags/*", endpoint: "tag", answer: a.tags.showTag, methods: get, jsonErrors: true, exact: true},
+		{path: "/tags/findSeries", endpoint: "find_series", answer: a.tags.findSeries, methods: both, jsonErrors: true},
+		{path: "/tags/autoComplete/tags", endpoint: "complete_tags", answer: a.tags.completeTags, methods: both, jsonErrors: true},
+		{path: "/tags/autoComplete/values", endpoint: "complete_values", answer: a.tags.completeValues, methods: both, jsonErrors: true},
+		{path: "/tags/tagSeries", endpoint: "tag_series", answer: a.tags.tagSeries, methods: post, changes: true, jsonErrors: true},
+		{path: "/tags/tagMultiSeries", endpoint: "tag_series", answer: a.tags.tagMultiSeries, methods: post, changes: true, jsonErrors: true},
+		{path: "/tags/delSeries", endpoint: "del_series", answer: a.remover.delSeries, methods: post, changes: true, jsonErrors: true},
 		{path: "/functions", endpoint: "functions", answer: a.listFunctions, methods: get, jsonErrors: true, instant: true},
 		{path: "/functions/{name}", endpoint: "functions", answer: a.showFunction, methods: get, jsonErrors: true, instant: true},
 		{path: "/info", endpoint: "info", answer: a.info, methods: both},

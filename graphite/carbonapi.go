@@ -3,14 +3,15 @@ package graphite
 import (
 	"cmp"
 	"context"
-	"github.com/tsdbridge/tsdbridge/graphite/carbonapi"
-	"github.com/tsdbridge/tsdbridge/graphite/expr"
-	"github.com/tsdbridge/tsdbridge/graphite/series"
-	"github.com/tsdbridge/tsdbridge/internal/budget"
-	"github.com/tsdbridge/tsdbridge/graphite/exchange"
-	"github.com/tsdbridge/tsdbridge/graphite/formats"
 	"slices"
 	"strings"
+
+	"github.com/tsdbridge/tsdbridge/graphite/carbonapi"
+	"github.com/tsdbridge/tsdbridge/graphite/exchange"
+	"github.com/tsdbridge/tsdbridge/graphite/expr"
+	"github.com/tsdbridge/tsdbridge/graphite/formats"
+	"github.com/tsdbridge/tsdbridge/graphite/series"
+	"github.com/tsdbridge/tsdbridge/internal/budget"
 )
 
 // carbonapi and other servers in front of this one ask for series by protobuf messages, at the paths of /render and
@@ -18,7 +19,7 @@ import (
 
 // fetch answers what /render is asked for by a message, or by parameters where there is none. maxDataPoints is left
 // to who asks: carbonapi consolidates after it has applied its functions.
-func (a *api) fetch(r *exchange.Request) (*exchange.Reply, error) {
+func (a *renderer) fetch(r *exchange.Request) (*exchange.Reply, error) {
 	if len(r.Message) == 0 {
 		d, err := a.renderRequest(r.Params)
 		if err != nil {
@@ -42,8 +43,8 @@ func (a *api) fetch(r *exchange.Request) (*exchange.Reply, error) {
 }
 
 // fetchNames answers a message. Series of the same times are read together.
-func (a *api) fetchNames(ctx context.Context, names []string, asked []carbonapi.Fetch) (*exchange.Reply, error) {
-	now := a.o.Now()
+func (a *renderer) fetchNames(ctx context.Context, names []string, asked []carbonapi.Fetch) (*exchange.Reply, error) {
+	now := a.now()
 	var out []byte
 	for len(asked) > 0 {
 		f, same := asked[0], 1
@@ -53,7 +54,7 @@ func (a *api) fetchNames(ctx context.Context, names []string, asked []carbonapi.
 		if f.Start >= f.Stop || f.Start < 0 || f.Stop > mostSeconds {
 			return nil, exchange.InvalidParams("%s: invalid times from %d to %d", exchange.Quoted(names[0]), f.Start, f.Stop)
 		}
-		d := &renderRequest{targets: names[:same], most: -1, request: a.between(f.Start, f.Stop, now, a.o.Location, now)}
+		d := &renderRequest{targets: names[:same], most: -1, request: a.between(f.Start, f.Stop, now, a.location, now)}
 		nodes, err := a.parseNames(ctx, d)
 		if err != nil {
 			return nil, err
@@ -67,7 +68,7 @@ func (a *api) fetchNames(ctx context.Context, names []string, asked []carbonapi.
 }
 
 // fetchTargets answers parameters, with the times that they mean now.
-func (a *api) fetchTargets(ctx context.Context, f exchange.Form) (*exchange.Reply, error) {
+func (a *renderer) fetchTargets(ctx context.Context, f exchange.Form) (*exchange.Reply, error) {
 	d, err := a.renderRequest(f)
 	if err != nil {
 		return nil, err
@@ -85,7 +86,7 @@ func (a *api) fetchTargets(ctx context.Context, f exchange.Form) (*exchange.Repl
 }
 
 // appendFetched appends the series of targets to an answer.
-func (a *api) appendFetched(ctx context.Context, out []byte, d *renderRequest, nodes []expr.Node, asked []carbonapi.Fetch) ([]byte, error) {
+func (a *renderer) appendFetched(ctx context.Context, out []byte, d *renderRequest, nodes []expr.Node, asked []carbonapi.Fetch) ([]byte, error) {
 	lists, err := a.evaluatedEach(ctx, d, nodes)
 	if err != nil {
 		return nil, err
@@ -99,7 +100,7 @@ func (a *api) appendFetched(ctx context.Context, out []byte, d *renderRequest, n
 }
 
 // parseNames parses what is asked for by messages: names of series, as they are, among the targets.
-func (a *api) parseNames(ctx context.Context, d *renderRequest) ([]expr.Node, error) {
+func (a *renderer) parseNames(ctx context.Context, d *renderRequest) ([]expr.Node, error) {
 	return a.parseEach(ctx, d, func(n expr.Node, err error, name string) (expr.Node, error) {
 		if p, ok := n.(*expr.Path); err != nil || ok && len(p.Text)+strings.Count(name, `\`) < len(name) {
 			return &expr.Path{Text: name}, nil
@@ -140,7 +141,7 @@ func appendSeries(ctx context.Context, out []byte, q *carbonapi.Fetch, list []*s
 }
 
 // globs answers what /metrics/find is asked for by a message, or by parameters where there is none.
-func (a *api) globs(r *exchange.Request) (*exchange.Reply, error) {
+func (a *finder) globs(r *exchange.Request) (*exchange.Reply, error) {
 	patterns, err := askedNames(r, "query")
 	if err != nil {
 		return nil, err

@@ -1,10 +1,10 @@
 package graphite
 
-import "net/http"
-
 import (
-	"github.com/tsdbridge/tsdbridge/graphite/pyjson"
+	"net/http"
+
 	"github.com/tsdbridge/tsdbridge/graphite/exchange"
+	"github.com/tsdbridge/tsdbridge/graphite/pyjson"
 )
 
 // Dashboards and templates of graphite-web are not kept here. Its pages, and programs that list them,

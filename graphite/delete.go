@@ -3,6 +3,7 @@ package graphite
 import (
 	"context"
 	"errors"
+	"log/slog"
 	"math"
 	"net/http"
 	"slices"
@@ -10,6 +11,8 @@ import (
 
 	"github.com/prometheus/prometheus/model/labels"
 
+	"github.com/tsdbridge/tsdbridge/graphite/exchange"
+	"github.com/tsdbridge/tsdbridge/graphite/pyjson"
 	"github.com/tsdbridge/tsdbridge/graphite/python"
 	"github.com/tsdbridge/tsdbridge/graphite/series"
 	"github.com/tsdbridge/tsdbridge/graphite/source"
@@ -18,8 +21,6 @@ import (
 	"github.com/tsdbridge/tsdbridge/storage"
 	"github.com/tsdbridge/tsdbridge/translate"
 	"github.com/tsdbridge/tsdbridge/tree"
-	"github.com/tsdbridge/tsdbridge/graphite/pyjson"
-	"github.com/tsdbridge/tsdbridge/graphite/exchange"
 )
 
 // Deleter deletes series with their points, or only series that have none. A store.Store is one.
@@ -28,20 +29,32 @@ type Deleter interface {
 	DeleteEmpty(ctx context.Context, refs []storage.Ref) (storage.Deleted, error)
 }
 
+// remover deletes series by paths and by tags.
+type remover struct {
+	trees       source.Trees
+	catalog     source.Catalog
+	tags        *tagIndex
+	deleter     Deleter // nil: nothing is deleted
+	allowDelete bool    // points may be deleted
+	limits      Limits
+	foreign     *http.CrossOriginProtection
+	logger      *slog.Logger
+}
+
 // errNeedsAdmin is why points are not deleted.
 var errNeedsAdmin = exchange.Refuse(http.StatusForbidden, "points are deleted only with --web.enable-admin-api")
 
 // metricsRoot answers /metrics: what find answers, or what a deletion does.
 func (a *api) metricsRoot(r *exchange.Request) (*exchange.Reply, error) {
 	if r.Method == http.MethodDelete {
-		return a.deleteMetrics(r)
+		return a.remover.deleteMetrics(r)
 	}
-	return a.find(r)
+	return a.finder.find(r)
 }
 
 // deleteMetrics answers DELETE /metrics: the series that a pattern matches, which are deleted with all
 // their points if dryRun=0 says so.
-func (a *api) deleteMetrics(r *exchange.Request) (*exchange.Reply, error) {
+func (a *remover) deleteMetrics(r *exchange.Request) (*exchange.Reply, error) {
 	query := r.Params.Get("query")
 	switch {
 	case a.foreign.Check(r.Request) != nil:
@@ -58,10 +71,10 @@ func (a *api) deleteMetrics(r *exchange.Request) (*exchange.Reply, error) {
 		return nil, err
 	}
 	if !dry && len(refs) > 0 {
-		if _, err := a.o.Deleter.Delete(r.Context(), storage.Deletion{Refs: refs, Whole: true}); err != nil {
+		if _, err := a.deleter.Delete(r.Context(), storage.Deletion{Refs: refs, Whole: true}); err != nil {
 			return nil, err
 		}
-		a.o.Logger.Info("graphite metrics deleted", "query", python.Excerpt(query, python.MaxExcerpt), "series", len(refs), "client", r.RemoteAddr)
+		a.logger.Info("graphite metrics deleted", "query", python.Excerpt(query, python.MaxExcerpt), "series", len(refs), "client", r.RemoteAddr)
 	}
 	return r.PlainReply(pyjson.Object{{Key: "query", Value: query}, {Key: "dryRun", Value: dry}, {Key: "series", Value: len(refs)}, {Key: "metrics", Value: names}}), nil
 }
@@ -79,8 +92,8 @@ func dryRun(f exchange.Form) (bool, error) {
 
 // leaves returns the paths of the leaves that a pattern matches, or the tagged series whose canonical
 // name it is, with their series.
-func (a *api) leaves(ctx context.Context, query string) (names []string, refs []storage.Ref, err error) {
-	nodes, err := source.FindPaths(ctx, a.o.Trees, query, tree.FindOptions{Leaves: true, Limit: a.o.Limits.Nodes})
+func (a *remover) leaves(ctx context.Context, query string) (names []string, refs []storage.Ref, err error) {
+	nodes, err := source.FindPaths(ctx, a.trees, query, tree.FindOptions{Leaves: true, Limit: a.limits.Nodes})
 	if err != nil {
 		return nil, nil, err
 	}
@@ -91,9 +104,9 @@ func (a *api) leaves(ctx context.Context, query string) (names []string, refs []
 			names, tsuids = append(names, n.Path), append(tsuids, n.Series...)
 		}
 	}
-	found, missing := a.o.Catalog.Refs(tsuids)
+	found, missing := a.catalog.Refs(tsuids)
 	if missing != nil {
-		a.o.Logger.Warn("leaves of trees without a series in the store are left out; run tsdbridge tree sync", "pattern", query, "err", missing)
+		a.logger.Warn("leaves of trees without a series in the store are left out; run tsdbridge tree sync", "pattern", query, "err", missing)
 	}
 	for _, ref := range found {
 		if ref != 0 {
@@ -101,7 +114,7 @@ func (a *api) leaves(ctx context.Context, query string) (names []string, refs []
 		}
 	}
 	if ls := translate.PathLabels(query); len(names) == 0 && !ls.IsEmpty() && !translate.IsPlain(ls) && translate.LabelsPath(ls) == query {
-		if refs, err = a.refsOf(ctx, ls); len(refs) > 0 {
+		if refs, err = a.tags.refsOf(ctx, ls); len(refs) > 0 {
 			names = append(names, query)
 		}
 	}
@@ -112,7 +125,7 @@ func (a *api) leaves(ctx context.Context, query string) (names []string, refs []
 // delSeries answers /tags/delSeries. In graphite-web it takes series out of the index of tags and leaves
 // their points. Here the store is the index: series without points go; those with points only where
 // points may be deleted.
-func (a *api) delSeries(r *exchange.Request) (*exchange.Reply, error) {
+func (a *remover) delSeries(r *exchange.Request) (*exchange.Reply, error) {
 	paths := r.Params.List("path")
 	if len(paths) == 0 {
 		return nil, exchange.Refuse(http.StatusBadRequest, "no path specified")
@@ -126,7 +139,7 @@ func (a *api) delSeries(r *exchange.Request) (*exchange.Reply, error) {
 		if ls.IsEmpty() || translate.IsPlain(ls) {
 			continue // it is in no index of tags
 		}
-		refs, err := a.refsOf(r.Context(), ls)
+		refs, err := a.tags.refsOf(r.Context(), ls)
 		if err != nil {
 			return nil, err
 		}
@@ -136,7 +149,7 @@ func (a *api) delSeries(r *exchange.Request) (*exchange.Reply, error) {
 	if all = slices.Compact(all); len(all) == 0 {
 		return r.PlainReply(true), nil
 	}
-	if a.o.Deleter == nil {
+	if a.deleter == nil {
 		return nil, errNeedsAdmin
 	}
 	if err := a.forget(r.Context(), all); err != nil {
@@ -146,25 +159,25 @@ func (a *api) delSeries(r *exchange.Request) (*exchange.Reply, error) {
 }
 
 // forget deletes series: with their points if that is allowed, else only if they have none.
-func (a *api) forget(ctx context.Context, refs []storage.Ref) (err error) {
-	if a.o.AllowDelete {
-		_, err = a.o.Deleter.Delete(ctx, storage.Deletion{Refs: refs, Whole: true})
+func (a *remover) forget(ctx context.Context, refs []storage.Ref) (err error) {
+	if a.allowDelete {
+		_, err = a.deleter.Delete(ctx, storage.Deletion{Refs: refs, Whole: true})
 		return err
 	}
-	if _, err = a.o.Deleter.DeleteEmpty(ctx, refs); errors.Is(err, storage.ErrNotEmpty) {
+	if _, err = a.deleter.DeleteEmpty(ctx, refs); errors.Is(err, storage.ErrNotEmpty) {
 		return errNeedsAdmin
 	}
 	return err
 }
 
 // refsOf returns the series that have exactly some labels.
-func (a *api) refsOf(ctx context.Context, ls labels.Labels) ([]storage.Ref, error) {
+func (a *tagIndex) refsOf(ctx context.Context, ls labels.Labels) ([]storage.Ref, error) {
 	var conditions []translate.Condition
 	ls.Range(func(l labels.Label) {
 		conditions = append(conditions, translate.Condition{Label: l.Name, Values: []string{l.Value}})
 	})
-	filters := append(a.o.Names.ConditionFilters(conditions), tagspec.Tagged(a.o.Names))
-	found, err := a.o.Store.Find(ctx, filters, 0, math.MaxInt64, a.o.Limits.Series)
+	filters := append(a.names.ConditionFilters(conditions), tagspec.Tagged(a.names))
+	found, err := a.store.Find(ctx, filters, 0, math.MaxInt64, a.limits.Series)
 	if err != nil {
 		return nil, errors.Join(errors.New("find a series by its tags"), err)
 	}
@@ -173,7 +186,7 @@ func (a *api) refsOf(ctx context.Context, ls labels.Labels) ([]storage.Ref, erro
 	}
 	var refs []storage.Ref
 	for _, f := range found {
-		if labels.Equal(a.o.Names.ToLabels(f.Series), ls) {
+		if labels.Equal(a.names.ToLabels(f.Series), ls) {
 			refs = append(refs, f.Ref)
 		}
 	}

@@ -9,10 +9,10 @@ import (
 	"time"
 
 	"github.com/tsdbridge/tsdbridge/graphite/events"
+	"github.com/tsdbridge/tsdbridge/graphite/exchange"
+	"github.com/tsdbridge/tsdbridge/graphite/pyjson"
 	"github.com/tsdbridge/tsdbridge/graphite/timespec"
 	"github.com/tsdbridge/tsdbridge/storage"
-	"github.com/tsdbridge/tsdbridge/graphite/pyjson"
-	"github.com/tsdbridge/tsdbridge/graphite/exchange"
 )
 
 // mostEvent bounds the body of a posted event in bytes: JSON may have six for one that is stored.
@@ -23,33 +23,41 @@ func (a *api) eventRoutes() []route {
 	list := []string{http.MethodGet, http.MethodPost}
 	one := []string{http.MethodGet, http.MethodHead, http.MethodDelete}
 	return []route{
-		{path: "/events", endpoint: "events", answer: a.events, methods: list, changes: true, bodyBytes: mostEvent, jsonErrors: true},
-		{path: "/events/get_data", endpoint: "event_data", answer: a.eventData, exact: true},
-		{path: "/events/{id:[0-9]+}", endpoint: "event", answer: a.event, methods: one, changes: true, jsonErrors: true},
+		{path: "/events", endpoint: "events", answer: a.events.list, methods: list, changes: true, bodyBytes: mostEvent, jsonErrors: true},
+		{path: "/events/get_data", endpoint: "event_data", answer: a.events.eventData, exact: true},
+		{path: "/events/{id:[0-9]+}", endpoint: "event", answer: a.events.event, methods: one, changes: true, jsonErrors: true},
 	}
 }
 
-// events answers /events: the list as a page, or what becomes of a posted event.
-func (a *api) events(r *exchange.Request) (*exchange.Reply, error) {
+// eventHandlers answers what /events asks for.
+type eventHandlers struct {
+	events   *events.Events
+	location *time.Location
+	now      func() time.Time
+	limits   Limits
+}
+
+// list answers /events: the list as a page, or what becomes of a posted event.
+func (a *eventHandlers) list(r *exchange.Request) (*exchange.Reply, error) {
 	if r.Method != http.MethodPost {
 		list, err := a.findEvents(r)
 		if err != nil {
 			return nil, err
 		}
-		return &exchange.Reply{ContentType: htmlType, Write: func(j *pyjson.Writer) { writeEventList(j, list, a.o.Location) }}, nil
+		return &exchange.Reply{ContentType: htmlType, Write: func(j *pyjson.Writer) { writeEventList(j, list, a.location) }}, nil
 	}
-	e, err := events.Parse(r.Message, a.o.Now().UnixMicro())
+	e, err := events.Parse(r.Message, a.now().UnixMicro())
 	if err != nil {
 		return nil, exchange.Refuse(http.StatusBadRequest, "%v", err)
 	}
-	if _, err := a.o.Events.Create(r.Context(), e); err != nil {
+	if _, err := a.events.Create(r.Context(), e); err != nil {
 		return nil, err
 	}
 	return &exchange.Reply{ContentType: htmlType, Write: func(*pyjson.Writer) {}}, nil
 }
 
 // eventData answers /events/get_data.
-func (a *api) eventData(r *exchange.Request) (*exchange.Reply, error) {
+func (a *eventHandlers) eventData(r *exchange.Request) (*exchange.Reply, error) {
 	call, err := r.Params.JSONP()
 	if err != nil {
 		return nil, err
@@ -66,7 +74,7 @@ func (a *api) eventData(r *exchange.Request) (*exchange.Reply, error) {
 }
 
 // event answers /events/ID: an event as JSON or as a page, and what becomes of one that is deleted.
-func (a *api) event(r *exchange.Request) (*exchange.Reply, error) {
+func (a *eventHandlers) event(r *exchange.Request) (*exchange.Reply, error) {
 	id, err := strconv.ParseInt(exchange.PathParam(r, "id"), 10, 64)
 	if err != nil {
 		return nil, errNoEvent
@@ -81,17 +89,17 @@ func (a *api) event(r *exchange.Request) (*exchange.Reply, error) {
 			{Key: "id", Value: e.ID}, {Key: "when", Value: strings.Replace(when, ".000Z", "Z", 1)}, {Key: "what", Value: e.What}, {Key: "data", Value: e.Data}, {Key: "tags", Value: e.Words()},
 		}), nil
 	}
-	return &exchange.Reply{ContentType: htmlType, Write: func(j *pyjson.Writer) { writeEvent(j, &e, a.o.Location) }}, nil
+	return &exchange.Reply{ContentType: htmlType, Write: func(j *pyjson.Writer) { writeEvent(j, &e, a.location) }}, nil
 }
 
 // errNoEvent has graphite-web's words.
 var errNoEvent = exchange.Refuse(http.StatusNotFound, "Event matching query does not exist")
 
 // oneEvent returns an event, or deletes it, as the method wants.
-func (a *api) oneEvent(r *exchange.Request, id int64) (events.Event, error) {
-	get := a.o.Events.Get
+func (a *eventHandlers) oneEvent(r *exchange.Request, id int64) (events.Event, error) {
+	get := a.events.Get
 	if r.Method == http.MethodDelete {
-		get = a.o.Events.Delete
+		get = a.events.Delete
 	}
 	e, ok, err := get(r.Context(), id)
 	switch {
@@ -104,7 +112,7 @@ func (a *api) oneEvent(r *exchange.Request, id int64) (events.Event, error) {
 }
 
 // findEvents returns the events that the query string asks for; a body does not count.
-func (a *api) findEvents(r *exchange.Request) ([]events.Event, error) {
+func (a *eventHandlers) findEvents(r *exchange.Request) ([]events.Event, error) {
 	f := exchange.Form{}
 	if err := f.Add(r.URL.RawQuery); err != nil {
 		return nil, err
@@ -113,18 +121,18 @@ func (a *api) findEvents(r *exchange.Request) ([]events.Event, error) {
 	if err != nil {
 		return nil, err
 	}
-	return a.o.Events.Find(r.Context(), q)
+	return a.events.Find(r.Context(), q)
 }
 
 // eventQuery reads the parameters from, until, tags and set.
-func (a *api) eventQuery(f exchange.Form) (events.Query, error) {
-	now := a.o.Now()
-	q := events.Query{Until: now.UnixMicro(), Set: events.ParseSet(f.Get("set")), Limit: a.o.Limits.Series}
+func (a *eventHandlers) eventQuery(f exchange.Form) (events.Query, error) {
+	now := a.now()
+	q := events.Query{Until: now.UnixMicro(), Set: events.ParseSet(f.Get("set")), Limit: a.limits.Series}
 	for key, bound := range map[string]*int64{"from": &q.From, "until": &q.Until} {
 		if !f.Has(key) {
 			continue
 		}
-		at, err := timespec.ParseTime(f.Get(key), a.o.Location, now)
+		at, err := timespec.ParseTime(f.Get(key), a.location, now)
 		if err != nil {
 			return q, exchange.InvalidParams("Invalid value %s for param %s: %v", exchange.Quoted(f.Get(key)), key, err)
 		}

@@ -4,13 +4,13 @@ import (
 	"net/http"
 	"slices"
 
-	"github.com/tsdbridge/tsdbridge/graphite/pyjson"
 	"github.com/tsdbridge/tsdbridge/graphite/exchange"
+	"github.com/tsdbridge/tsdbridge/graphite/pyjson"
 )
 
 // expand answers /metrics/expand: the paths that patterns match, of all patterns together or of
 // each.
-func (a *api) expand(r *exchange.Request) (*exchange.Reply, error) {
+func (a *finder) expand(r *exchange.Request) (*exchange.Reply, error) {
 	if _, err := r.Params.Integer("local", 0); err != nil {
 		return nil, err
 	}
@@ -28,7 +28,7 @@ func (a *api) expand(r *exchange.Request) (*exchange.Reply, error) {
 	var all []string
 	groups := pyjson.Object{}
 	queries := r.Params["query"]
-	if most := a.o.Limits.Targets; most > 0 && len(queries) > most {
+	if most := a.limits.Targets; most > 0 && len(queries) > most {
 		return nil, exchange.Refuse(http.StatusUnprocessableEntity, "%d queries, at most %d are answered in one request", len(queries), most)
 	}
 	for i, query := range queries {
@@ -50,7 +50,7 @@ func (a *api) expand(r *exchange.Request) (*exchange.Reply, error) {
 }
 
 // expandQuery lists each path once, in order. The empty query is the root, whose path is empty.
-func (a *api) expandQuery(r *exchange.Request, query string, leavesOnly bool) ([]string, error) {
+func (a *finder) expandQuery(r *exchange.Request, query string, leavesOnly bool) ([]string, error) {
 	paths := []string{}
 	if query == "" {
 		if !leavesOnly {

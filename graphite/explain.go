@@ -6,12 +6,12 @@ import (
 	"strings"
 	"time"
 
+	"github.com/tsdbridge/tsdbridge/graphite/exchange"
 	"github.com/tsdbridge/tsdbridge/graphite/python"
 	"github.com/tsdbridge/tsdbridge/graphite/series"
 	"github.com/tsdbridge/tsdbridge/internal/budget"
 	"github.com/tsdbridge/tsdbridge/internal/explain"
 	"github.com/tsdbridge/tsdbridge/internal/tally"
-	"github.com/tsdbridge/tsdbridge/graphite/exchange"
 )
 
 // Explain evaluates the targets of a request, whose parameters are those of /render, within the limits of /render, and
@@ -19,7 +19,7 @@ import (
 func (s *Server) Explain(w http.ResponseWriter, r *http.Request) (x *explain.Answer, status int, text string) {
 	a, begin := s.api, s.api.o.Now()
 	route := route{endpoint: "explain", methods: []string{http.MethodGet, http.MethodHead, http.MethodPost}, answer: func(r *exchange.Request) (_ *exchange.Reply, err error) {
-		x, err = a.explained(r)
+		x, err = a.renderer.explained(r)
 		return nil, err
 	}}
 	status = http.StatusOK
@@ -31,7 +31,7 @@ func (s *Server) Explain(w http.ResponseWriter, r *http.Request) (x *explain.Ans
 }
 
 // explained evaluates targets.
-func (a *api) explained(r *exchange.Request) (*explain.Answer, error) {
+func (a *renderer) explained(r *exchange.Request) (*explain.Answer, error) {
 	d, err := a.renderRequest(r.Params)
 	if err != nil {
 		return nil, err

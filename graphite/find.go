@@ -8,11 +8,13 @@ import (
 	"strings"
 	"time"
 
+	"github.com/tsdbridge/tsdbridge/graphite/exchange"
+	"github.com/tsdbridge/tsdbridge/graphite/pyjson"
+	"github.com/tsdbridge/tsdbridge/graphite/source"
 	"github.com/tsdbridge/tsdbridge/internal/budget"
+	"github.com/tsdbridge/tsdbridge/storage"
 	"github.com/tsdbridge/tsdbridge/translate"
 	"github.com/tsdbridge/tsdbridge/tree"
-	"github.com/tsdbridge/tsdbridge/graphite/pyjson"
-	"github.com/tsdbridge/tsdbridge/graphite/exchange"
 )
 
 // A findNode is a branch or a leaf that a pattern matches; a path that is both is two nodes.
@@ -31,8 +33,26 @@ type search struct {
 	position  int
 }
 
+// finder finds paths, and answers the requests below /metrics.
+type finder struct {
+	trees     source.Trees
+	tags      *tagIndex
+	limits    Limits
+	location  *time.Location
+	now       func() time.Time
+	hideAfter time.Duration // the age of the newest point from which a series is hidden; 0: none
+	// store and catalog are asked whether series have sent lately.
+	store   storage.Querier
+	catalog source.Catalog
+	*sent
+}
+
+func newFinder(o *apiOptions, tags *tagIndex, sent *sent) *finder {
+	return &finder{trees: o.Trees, tags: tags, limits: o.Limits, location: o.Location, now: o.Now, hideAfter: o.HideAfter, store: o.Store, catalog: o.Catalog, sent: sent}
+}
+
 // find answers /metrics/find.
-func (a *api) find(r *exchange.Request) (*exchange.Reply, error) {
+func (a *finder) find(r *exchange.Request) (*exchange.Reply, error) {
 	if r.Params.AsksProtobuf() {
 		return a.globs(r)
 	}
@@ -80,7 +100,7 @@ func compareLeaves(a, b bool) int {
 }
 
 // search reads the parameters in the order of find_view in graphite-web's metrics/views.py.
-func (a *api) search(f exchange.Form) (*search, error) {
+func (a *finder) search(f exchange.Form) (*search, error) {
 	s := &search{format: "treejson"}
 	if f.Has("format") {
 		s.format = f.Get("format")
@@ -122,8 +142,8 @@ func (a *api) search(f exchange.Form) (*search, error) {
 
 // checkTimes refuses bad times. Good times do not change the result: a series is found as long as
 // it is stored.
-func (a *api) checkTimes(f exchange.Form) error {
-	zone, now := f.Zone(a.o.Location), a.o.Now()
+func (a *finder) checkTimes(f exchange.Form) error {
+	zone, now := f.Zone(a.location), a.now()
 	times := map[string]time.Time{}
 	for _, key := range [...]string{"now", "from", "until"} {
 		if !f.Has(key) || f.Get(key) == "-1" && key != "now" {
@@ -166,11 +186,11 @@ func completerQuery(query string, variants bool) string {
 const nodeBytes = 48
 
 // lookUp lists what a pattern matches, in the order of paths.
-func (a *api) lookUp(ctx context.Context, query string) ([]findNode, error) {
+func (a *finder) lookUp(ctx context.Context, query string) ([]findNode, error) {
 	var nodes []findNode
 	parent, only := emptyEnd(query)
 	if !only {
-		found, err := a.shown(ctx, query, tree.FindOptions{Limit: a.o.Limits.Nodes})
+		found, err := a.shown(ctx, query, tree.FindOptions{Limit: a.limits.Nodes})
 		if err != nil {
 			return nil, err
 		}
@@ -189,7 +209,7 @@ func (a *api) lookUp(ctx context.Context, query string) ([]findNode, error) {
 		return nodes, nil
 	}
 	// To graphite-web's walk over directories, a name that is empty is the directory itself.
-	found, err := a.o.Trees.Find(ctx, parent, tree.FindOptions{Limit: a.o.Limits.Nodes})
+	found, err := a.trees.Find(ctx, parent, tree.FindOptions{Limit: a.limits.Nodes})
 	if err != nil {
 		return nil, err
 	}
@@ -203,12 +223,12 @@ func (a *api) lookUp(ctx context.Context, query string) ([]findNode, error) {
 }
 
 // taggedNode returns the leaf of a tagged series whose canonical name a query is.
-func (a *api) taggedNode(ctx context.Context, query string) ([]findNode, error) {
+func (a *finder) taggedNode(ctx context.Context, query string) ([]findNode, error) {
 	ls := translate.PathLabels(query)
 	if ls.IsEmpty() || translate.IsPlain(ls) || translate.LabelsPath(ls) != query {
 		return nil, nil
 	}
-	refs, err := a.refsOf(ctx, ls)
+	refs, err := a.tags.refsOf(ctx, ls)
 	if err != nil || len(refs) == 0 {
 		return nil, err
 	}

@@ -4,10 +4,10 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/tsdbridge/tsdbridge/graphite/python"
-	"github.com/tsdbridge/tsdbridge/graphite/pyjson"
 	"github.com/tsdbridge/tsdbridge/graphite/exchange"
 	"github.com/tsdbridge/tsdbridge/graphite/formats"
+	"github.com/tsdbridge/tsdbridge/graphite/pyjson"
+	"github.com/tsdbridge/tsdbridge/graphite/python"
 )
 
 // The formats of find, as graphite-web's metrics/views.py makes them. Nodes come in the order of

@@ -9,12 +9,12 @@ import (
 
 	"github.com/tsdbridge/tsdbridge/graphite/draw"
 	"github.com/tsdbridge/tsdbridge/graphite/eval"
+	"github.com/tsdbridge/tsdbridge/graphite/exchange"
+	"github.com/tsdbridge/tsdbridge/graphite/formats"
+	"github.com/tsdbridge/tsdbridge/graphite/pyjson"
 	"github.com/tsdbridge/tsdbridge/graphite/python"
 	"github.com/tsdbridge/tsdbridge/graphite/series"
 	"github.com/tsdbridge/tsdbridge/internal/tracing"
-	"github.com/tsdbridge/tsdbridge/graphite/pyjson"
-	"github.com/tsdbridge/tsdbridge/graphite/exchange"
-	"github.com/tsdbridge/tsdbridge/graphite/formats"
 )
 
 // pictureTypes are the content types of pictures, by format.
@@ -23,7 +23,7 @@ func pictureTypes() map[string]string {
 }
 
 // picture answers with lines over time.
-func (a *api) picture(ctx context.Context, f exchange.Form, d *renderRequest) (*exchange.Reply, error) {
+func (a *renderer) picture(ctx context.Context, f exchange.Form, d *renderRequest) (*exchange.Reply, error) {
 	options, err := a.pictureOptions(f, d, false)
 	if err != nil {
 		return nil, err
@@ -44,7 +44,7 @@ func (a *api) picture(ctx context.Context, f exchange.Form, d *renderRequest) (*
 
 // pie answers with slices of a circle: an aggregate of each series, or a number for targets such as
 // name:10.
-func (a *api) pie(ctx context.Context, f exchange.Form, d *renderRequest) (*exchange.Reply, error) {
+func (a *renderer) pie(ctx context.Context, f exchange.Form, d *renderRequest) (*exchange.Reply, error) {
 	options, err := a.pictureOptions(f, d, true)
 	if err != nil {
 		return nil, err
@@ -67,7 +67,7 @@ func (a *api) pie(ctx context.Context, f exchange.Form, d *renderRequest) (*exch
 }
 
 // slices returns those of all targets. Equal targets are evaluated once.
-func (a *api) slices(ctx context.Context, d *renderRequest, mode string) (all []draw.Slice, err error) {
+func (a *renderer) slices(ctx context.Context, d *renderRequest, mode string) (all []draw.Slice, err error) {
 	if err := a.checkTargets(d); err != nil {
 		return nil, err
 	}
@@ -88,7 +88,7 @@ func (a *api) slices(ctx context.Context, d *renderRequest, mode string) (all []
 }
 
 // slicesOf returns those of a target.
-func (a *api) slicesOf(ctx context.Context, d *renderRequest, target, mode string) (list []draw.Slice, err error) {
+func (a *renderer) slicesOf(ctx context.Context, d *renderRequest, target, mode string) (list []draw.Slice, err error) {
 	if name, number, ok := strings.Cut(target, ":"); ok {
 		v, ok := python.ParseFloat(number)
 		if !ok {
@@ -127,9 +127,9 @@ func sliceValue(values []float64, mode string) float64 {
 }
 
 // pictureOptions reads what the request says about the look of its picture.
-func (a *api) pictureOptions(f exchange.Form, d *renderRequest, pie bool) (*draw.Options, error) {
+func (a *renderer) pictureOptions(f exchange.Form, d *renderRequest, pie bool) (*draw.Options, error) {
 	get := func(name string) (string, bool) { return f.Get(name), f.Has(name) }
-	options, err := draw.Parse(get, pie, a.o.Templates, d.request.Zone)
+	options, err := draw.Parse(get, pie, a.templates, d.request.Zone)
 	if err != nil {
 		return nil, exchange.InvalidParams("%v", err)
 	}

@@ -1,13 +1,14 @@
 package graphite
 
 import (
-	"github.com/tsdbridge/tsdbridge/graphite/call"
-	"github.com/tsdbridge/tsdbridge/graphite/pyjson"
-	"github.com/tsdbridge/tsdbridge/graphite/python"
-	"github.com/tsdbridge/tsdbridge/graphite/exchange"
 	"net/http"
 	"slices"
 	"strings"
+
+	"github.com/tsdbridge/tsdbridge/graphite/call"
+	"github.com/tsdbridge/tsdbridge/graphite/exchange"
+	"github.com/tsdbridge/tsdbridge/graphite/pyjson"
+	"github.com/tsdbridge/tsdbridge/graphite/python"
 )
 
 // functionModule is where graphite-web has its functions.

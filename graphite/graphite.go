@@ -10,8 +10,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
+	"time"
+
 	"github.com/go-chi/chi/v5"
 	"github.com/prometheus/client_golang/prometheus"
+	"golang.org/x/sync/errgroup"
+
 	"github.com/tsdbridge/tsdbridge/graphite/carbon"
 	"github.com/tsdbridge/tsdbridge/graphite/conf"
 	"github.com/tsdbridge/tsdbridge/graphite/draw"
@@ -25,9 +30,6 @@ import (
 	"github.com/tsdbridge/tsdbridge/internal/running"
 	"github.com/tsdbridge/tsdbridge/storage"
 	"github.com/tsdbridge/tsdbridge/translate"
-	"golang.org/x/sync/errgroup"
-	"log/slog"
-	"time"
 )
 
 // Options are the settings and the parts of Graphite's protocols. Fields with a flag have defaults;

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/tsdbridge/tsdbridge/graphite/source"
+	"github.com/tsdbridge/tsdbridge/internal/cache"
 	"github.com/tsdbridge/tsdbridge/storage"
 	"github.com/tsdbridge/tsdbridge/tree"
 )
@@ -16,9 +17,9 @@ const hideChunk = 1024
 
 // shown returns the nodes that a pattern matches, without leaves whose newest point is older than
 // --graphite.hide-after, and without branches that have no other leaves.
-func (a *api) shown(ctx context.Context, query string, options tree.FindOptions) ([]tree.Node, error) {
-	nodes, err := source.FindPaths(ctx, a.o.Trees, query, options)
-	if err != nil || a.o.HideAfter <= 0 {
+func (a *finder) shown(ctx context.Context, query string, options tree.FindOptions) ([]tree.Node, error) {
+	nodes, err := source.FindPaths(ctx, a.trees, query, options)
+	if err != nil || a.hideAfter <= 0 {
 		return nodes, err
 	}
 	h := a.newHider()
@@ -38,6 +39,19 @@ func (a *api) shown(ctx context.Context, query string, options tree.FindOptions)
 // time is shown until --graphite.hide-after later, whatever else it sends.
 const latelyKept = 1 << 17
 
+// sent is what is known of series that have sent lately, over requests and reloads.
+type sent struct {
+	lately   *cache.LRU[string, int64] // by TSUID: a time of a point, in epoch milliseconds
+	branches *cache.LRU[string, lateBranch]
+}
+
+func newSent() *sent {
+	return &sent{
+		lately:   cache.NewLRU[string, int64](latelyKept),
+		branches: cache.NewWeightedLRU[string, lateBranch](branchesKept, func(path string, _ lateBranch) int { return len(path) + branchBytes }),
+	}
+}
+
 // A lateBranch is a branch below which a leaf was found that had sent lately.
 type lateBranch struct {
 	newest  int64        // a time of a point of the leaf, in epoch milliseconds
@@ -53,7 +67,7 @@ const (
 
 // A hider finds out which branches have leaves that are shown.
 type hider struct {
-	*api
+	*finder
 
 	since    int64           // the newest point of a leaf that is shown is not before it, in epoch milliseconds
 	branches map[string]bool // by their paths: whether they have one
@@ -61,15 +75,15 @@ type hider struct {
 	editions bool            // it is known: branches can be remembered
 }
 
-func (a *api) newHider() *hider {
-	h := &hider{api: a, since: a.o.Now().Add(-a.o.HideAfter).UnixMilli(), branches: map[string]bool{}}
-	h.edition, h.editions = a.o.Trees.Edition()
+func (a *finder) newHider() *hider {
+	h := &hider{finder: a, since: a.now().Add(-a.hideAfter).UnixMilli(), branches: map[string]bool{}}
+	h.edition, h.editions = a.trees.Edition()
 	return h
 }
 
 // known reports whether a branch is remembered, and its leaf is still there and shown.
 func (h *hider) known(path string) bool {
-	late, ok := h.api.branches.Get(path)
+	late, ok := h.finder.branches.Get(path)
 	return ok && h.editions && late.edition == h.edition && late.newest >= h.since
 }
 
@@ -77,7 +91,7 @@ func (h *hider) known(path string) bool {
 func (h *hider) note(path, tsuid string) {
 	h.branches[path] = true
 	if newest, ok := h.lately.Get(tsuid); ok && h.editions {
-		h.api.branches.Put(path, lateBranch{newest, h.edition})
+		h.finder.branches.Put(path, lateBranch{newest, h.edition})
 	}
 }
 
@@ -176,7 +190,7 @@ func (h *hider) below(ctx context.Context, path string, first int) (tsuids [][]b
 		}
 		return r
 	}, path) + ".**"
-	nodes, err := h.o.Trees.Find(ctx, pattern, tree.FindOptions{Leaves: true, First: first})
+	nodes, err := h.trees.Find(ctx, pattern, tree.FindOptions{Leaves: true, First: first})
 	found := 0
 	for _, n := range nodes {
 		if found += len(n.Series); strings.HasPrefix(n.Path, path+".") {
@@ -207,7 +221,7 @@ func (h *hider) live(ctx context.Context, tsuids [][]byte) (map[string]bool, err
 
 // ask reads the newest points of series.
 func (h *hider) ask(ctx context.Context, tsuids [][]byte, live map[string]bool) error {
-	refs, _ := h.o.Catalog.Refs(tsuids) // those of no series have no points either
+	refs, _ := h.catalog.Refs(tsuids) // those of no series have no points either
 	names := map[storage.Ref]string{}
 	for i, ref := range refs {
 		if ref != 0 {
@@ -215,7 +229,7 @@ func (h *hider) ask(ctx context.Context, tsuids [][]byte, live map[string]bool) 
 		}
 	}
 	q := storage.Query{Refs: slices.Sorted(maps.Keys(names)), Start: max(h.since, 0), End: storage.MaxTime, Samples: true, Newest: true}
-	for p, err := range h.o.Store.Select(ctx, q) {
+	for p, err := range h.store.Select(ctx, q) {
 		if err != nil {
 			return err
 		}

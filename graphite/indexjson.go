@@ -1,18 +1,17 @@
 package graphite
 
-import "github.com/tsdbridge/tsdbridge/tree"
-
 import (
-	"github.com/tsdbridge/tsdbridge/graphite/pyjson"
 	"github.com/tsdbridge/tsdbridge/graphite/exchange"
+	"github.com/tsdbridge/tsdbridge/graphite/pyjson"
+	"github.com/tsdbridge/tsdbridge/tree"
 )
 
 // index answers /metrics/index.json: the paths of all leaves. Tagged series have none.
-func (a *api) index(r *exchange.Request) (*exchange.Reply, error) {
+func (a *finder) index(r *exchange.Request) (*exchange.Reply, error) {
 	if _, err := r.Params.Integer("local", 0); err != nil {
 		return nil, err
 	}
-	nodes, err := a.shown(r.Context(), "**", tree.FindOptions{Leaves: true, Limit: a.o.Limits.Nodes})
+	nodes, err := a.shown(r.Context(), "**", tree.FindOptions{Leaves: true, Limit: a.limits.Nodes})
 	if err != nil {
 		return nil, err
 	}

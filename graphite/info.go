@@ -8,8 +8,8 @@ import (
 
 	"github.com/tsdbridge/tsdbridge/graphite/carbonapi"
 	"github.com/tsdbridge/tsdbridge/graphite/eval"
-	"github.com/tsdbridge/tsdbridge/graphite/pyjson"
 	"github.com/tsdbridge/tsdbridge/graphite/exchange"
+	"github.com/tsdbridge/tsdbridge/graphite/pyjson"
 )
 
 // info answers /info as go-carbon does: how series are kept. graphite-web has no such page, and neither is there one

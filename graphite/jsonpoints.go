@@ -3,9 +3,9 @@ package graphite
 import (
 	"math"
 
+	"github.com/tsdbridge/tsdbridge/graphite/pyjson"
 	"github.com/tsdbridge/tsdbridge/graphite/series"
 	"github.com/tsdbridge/tsdbridge/internal/decimal"
-	"github.com/tsdbridge/tsdbridge/graphite/pyjson"
 )
 
 // points writes the points of a series as pairs of value and time.

@@ -72,7 +72,7 @@ func (s *Server) Latest(ctx context.Context, q LatestQuery) ([]LatestPoint, erro
 		return nil, busy(err)
 	}
 	defer turn.End()
-	points, err := a.latest(turns.With(ctx, turn), q)
+	points, err := a.renderer.latest(turns.With(ctx, turn), q)
 	switch {
 	case err != nil && errors.Is(context.Cause(ctx), running.ErrEnded):
 		return nil, running.ErrEnded
@@ -83,7 +83,7 @@ func (s *Server) Latest(ctx context.Context, q LatestQuery) ([]LatestPoint, erro
 }
 
 // latest evaluates the target, and again over a longer window if there are series with longer steps.
-func (a *api) latest(ctx context.Context, q LatestQuery) ([]LatestPoint, error) {
+func (a *renderer) latest(ctx context.Context, q LatestQuery) ([]LatestPoint, error) {
 	window := int64(q.Window / time.Second)
 	list, err := a.before(ctx, q, window)
 	if err != nil {
@@ -108,7 +108,7 @@ func (a *api) latest(ctx context.Context, q LatestQuery) ([]LatestPoint, error) 
 }
 
 // before evaluates the target over some seconds before the instant.
-func (a *api) before(ctx context.Context, q LatestQuery, seconds int64) ([]*series.Series, error) {
+func (a *renderer) before(ctx context.Context, q LatestQuery, seconds int64) ([]*series.Series, error) {
 	at := q.At.Unix()
 	if seconds <= 0 {
 		return nil, fmt.Errorf("a window of %d seconds cannot be", seconds)
@@ -117,7 +117,7 @@ func (a *api) before(ctx context.Context, q LatestQuery, seconds int64) ([]*seri
 		return nil, nil // nothing is older than 1970
 	}
 	d := &renderRequest{targets: []string{q.Target}, most: -1}
-	d.request = a.between(at-seconds, at, q.At, a.o.Location, q.At)
+	d.request = a.between(at-seconds, at, q.At, a.location, q.At)
 	held := budget.From(ctx).Held()
 	list, err := a.evaluated(ctx, d)
 	if err != nil {

@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/tsdbridge/tsdbridge/graphite/pyjson"
 	"github.com/tsdbridge/tsdbridge/graphite/exchange"
+	"github.com/tsdbridge/tsdbridge/graphite/pyjson"
 )
 
 // Metadata of metrics are what graphite-web asks its caches for. The way to them is broken in

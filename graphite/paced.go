@@ -5,8 +5,8 @@ import (
 	"net/http"
 	"time"
 
-	"github.com/tsdbridge/tsdbridge/internal/turns"
 	"github.com/tsdbridge/tsdbridge/graphite/pyjson"
+	"github.com/tsdbridge/tsdbridge/internal/turns"
 )
 
 // A pacedWriter gives up on a client that reads an answer too slowly: what is not sent yet holds

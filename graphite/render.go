@@ -11,18 +11,21 @@ import (
 	"strings"
 	"time"
 
+	"github.com/tsdbridge/tsdbridge/graphite/call"
+	"github.com/tsdbridge/tsdbridge/graphite/draw"
 	"github.com/tsdbridge/tsdbridge/graphite/eval"
 	"github.com/tsdbridge/tsdbridge/graphite/events"
+	"github.com/tsdbridge/tsdbridge/graphite/exchange"
 	"github.com/tsdbridge/tsdbridge/graphite/expr"
+	"github.com/tsdbridge/tsdbridge/graphite/formats"
+	"github.com/tsdbridge/tsdbridge/graphite/pyjson"
 	"github.com/tsdbridge/tsdbridge/graphite/python"
 	"github.com/tsdbridge/tsdbridge/graphite/series"
+	"github.com/tsdbridge/tsdbridge/graphite/source"
 	"github.com/tsdbridge/tsdbridge/internal/budget"
 	"github.com/tsdbridge/tsdbridge/internal/running"
+	"github.com/tsdbridge/tsdbridge/internal/singleflight"
 	"github.com/tsdbridge/tsdbridge/internal/tracing"
-	"github.com/tsdbridge/tsdbridge/graphite/call"
-	"github.com/tsdbridge/tsdbridge/graphite/pyjson"
-	"github.com/tsdbridge/tsdbridge/graphite/exchange"
-	"github.com/tsdbridge/tsdbridge/graphite/formats"
 )
 
 // renderRequest is what a render request asks for.
@@ -36,8 +39,23 @@ type renderRequest struct {
 	pretty  bool
 }
 
+// renderer evaluates targets.
+type renderer struct {
+	evaluator   *eval.Evaluator
+	sources     *source.Sources
+	events      *events.Events
+	replies     *singleflight.Replies[*exchange.Reply]
+	metrics     *apiMetrics
+	running     *running.Registry // nil: none
+	limits      Limits
+	utf8Metrics bool
+	location    *time.Location
+	templates   draw.Templates
+	now         func() time.Time
+}
+
 // render answers /render. As in graphite-web, what is no other format is a picture.
-func (a *api) render(r *exchange.Request) (*exchange.Reply, error) {
+func (a *renderer) render(r *exchange.Request) (*exchange.Reply, error) {
 	if r.Params.AsksProtobuf() {
 		return a.fetch(r)
 	}
@@ -55,7 +73,7 @@ func (a *api) render(r *exchange.Request) (*exchange.Reply, error) {
 }
 
 // renderedNow answers with the times that the parameters mean now.
-func (a *api) renderedNow(ctx context.Context, f exchange.Form) (*exchange.Reply, error) {
+func (a *renderer) renderedNow(ctx context.Context, f exchange.Form) (*exchange.Reply, error) {
 	d, err := a.renderRequest(f)
 	if err != nil {
 		return nil, err
@@ -64,7 +82,7 @@ func (a *api) renderedNow(ctx context.Context, f exchange.Form) (*exchange.Reply
 }
 
 // rendered computes series, and draws them if a picture is asked for.
-func (a *api) rendered(ctx context.Context, f exchange.Form, d *renderRequest) (*exchange.Reply, error) {
+func (a *renderer) rendered(ctx context.Context, f exchange.Form, d *renderRequest) (*exchange.Reply, error) {
 	if f.Get("graphType") == "pie" {
 		return a.pie(ctx, f, d)
 	}
@@ -88,9 +106,9 @@ func (a *api) rendered(ctx context.Context, f exchange.Form, d *renderRequest) (
 }
 
 // listed computes an answer as a query that is listed and can be ended by its id.
-func (a *api) listed(r *exchange.Request, targets []string, compute func(ctx context.Context) (*exchange.Reply, error)) (*exchange.Reply, error) {
+func (a *renderer) listed(r *exchange.Request, targets []string, compute func(ctx context.Context) (*exchange.Reply, error)) (*exchange.Reply, error) {
 	text := python.Excerpt(strings.Join(targets, " "), mostShown)
-	ctx, q := a.o.Running.Begin(r.Context(), running.Description{Language: "graphite", Text: text, Client: r.RemoteAddr})
+	ctx, q := a.running.Begin(r.Context(), running.Description{Language: "graphite", Text: text, Client: r.RemoteAddr})
 	defer q.End()
 	out, err := compute(ctx)
 	if err != nil && errors.Is(context.Cause(ctx), running.ErrEnded) {
@@ -100,7 +118,7 @@ func (a *api) listed(r *exchange.Request, targets []string, compute func(ctx con
 }
 
 // evaluated computes the series of all targets.
-func (a *api) evaluated(ctx context.Context, d *renderRequest) ([]*series.Series, error) {
+func (a *renderer) evaluated(ctx context.Context, d *renderRequest) ([]*series.Series, error) {
 	_, parsing := tracing.Start(ctx, "parse")
 	nodes, err := a.parseTargets(ctx, d)
 	parsing.End(err)
@@ -112,8 +130,8 @@ func (a *api) evaluated(ctx context.Context, d *renderRequest) ([]*series.Series
 }
 
 // evaluatedEach computes the series of parsed targets, with a list for each.
-func (a *api) evaluatedEach(ctx context.Context, d *renderRequest, nodes []expr.Node) ([][]*series.Series, error) {
-	source := &countedSource{Source: a.sources.Open(), metrics: a.metrics, events: a.o.Events, mostEvents: a.o.Limits.Series}
+func (a *renderer) evaluatedEach(ctx context.Context, d *renderRequest, nodes []expr.Node) ([][]*series.Series, error) {
+	source := &countedSource{Source: a.sources.Open(), metrics: a.metrics, events: a.events, mostEvents: a.limits.Series}
 	ctx, evaluating := tracing.Start(ctx, "evaluate")
 	lists, err := a.evaluator.EvalEach(ctx, nodes, d.request, source)
 	evaluating.End(err)
@@ -128,7 +146,7 @@ const mostShown = 4 << 10
 
 // renderRequest reads the parameters in the order of parseOptions in graphite-web's
 // render/views.py.
-func (a *api) renderRequest(f exchange.Form) (*renderRequest, error) {
+func (a *renderer) renderRequest(f exchange.Form) (*renderRequest, error) {
 	if t := f.Get("graphType"); f.Has("graphType") && t != "line" && t != "pie" {
 		return nil, exchange.InvalidParams("Invalid graphType %s, must be one of ['line', 'pie']", exchange.Quoted(t))
 	}
@@ -159,9 +177,9 @@ func (a *api) renderRequest(f exchange.Form) (*renderRequest, error) {
 }
 
 // window reads the times of a render request.
-func (a *api) window(f exchange.Form) (call.Request, error) {
-	clock := a.o.Now()
-	zone := f.Zone(a.o.Location)
+func (a *renderer) window(f exchange.Form) (call.Request, error) {
+	clock := a.now()
+	zone := f.Zone(a.location)
 	now, err := f.Time("now", "now", zone, clock)
 	if err != nil {
 		return call.Request{}, exchange.InvalidParams("%v", err)
@@ -181,10 +199,10 @@ func (a *api) window(f exchange.Form) (call.Request, error) {
 }
 
 // between returns what is asked for between two times, in epoch seconds.
-func (a *api) between(from, until int64, now time.Time, zone *time.Location, clock time.Time) call.Request {
+func (a *renderer) between(from, until int64, now time.Time, zone *time.Location, clock time.Time) call.Request {
 	return call.Request{
-		UTF8Metrics: a.o.UTF8Metrics, From: from, Until: until, Now: now.Unix(), Clock: clock.Unix(),
-		Zone: zone, Local: a.o.Location, Limits: call.Limits{Series: a.o.Limits.Series, Points: a.o.Limits.Points},
+		UTF8Metrics: a.utf8Metrics, From: from, Until: until, Now: now.Unix(), Clock: clock.Unix(),
+		Zone: zone, Local: a.location, Limits: call.Limits{Series: a.limits.Series, Points: a.limits.Points},
 	}
 }
 
@@ -216,7 +234,7 @@ const parseBytes = 128
 // mostTemplateValues bounds the parameters template[NAME]: each is put into each path.
 const mostTemplateValues = 1000
 
-func (a *api) parseTargets(ctx context.Context, d *renderRequest) ([]expr.Node, error) {
+func (a *renderer) parseTargets(ctx context.Context, d *renderRequest) ([]expr.Node, error) {
 	if err := a.checkTargets(d); err != nil {
 		return nil, err
 	}
@@ -229,15 +247,15 @@ func (a *api) parseTargets(ctx context.Context, d *renderRequest) ([]expr.Node, 
 }
 
 // checkTargets keeps the limit on how many are computed.
-func (a *api) checkTargets(d *renderRequest) error {
-	if most := a.o.Limits.Targets; most > 0 && len(d.targets) > most {
+func (a *renderer) checkTargets(d *renderRequest) error {
+	if most := a.limits.Targets; most > 0 && len(d.targets) > most {
 		return exchange.Refuse(http.StatusUnprocessableEntity, "%d targets, at most %d are computed in one request", len(d.targets), most)
 	}
 	return nil
 }
 
 // parseEach parses targets; choose decides what each is, or why none.
-func (a *api) parseEach(ctx context.Context, d *renderRequest, choose func(n expr.Node, err error, text string) (expr.Node, error)) ([]expr.Node, error) {
+func (a *renderer) parseEach(ctx context.Context, d *renderRequest, choose func(n expr.Node, err error, text string) (expr.Node, error)) ([]expr.Node, error) {
 	nodes := make([]expr.Node, len(d.targets))
 	for i, text := range d.targets {
 		if err := ctx.Err(); err != nil {
@@ -246,7 +264,7 @@ func (a *api) parseEach(ctx context.Context, d *renderRequest, choose func(n exp
 		if err := budget.From(ctx).Take(parseBytes * int64(min(len(text), expr.MaxTarget))); err != nil {
 			return nil, err
 		}
-		n, err := expr.Parser{UTF8Metrics: a.o.UTF8Metrics}.Parse(text)
+		n, err := expr.Parser{UTF8Metrics: a.utf8Metrics}.Parse(text)
 		if nodes[i], err = choose(n, err, text); err != nil {
 			return nil, err
 		}

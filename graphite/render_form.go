@@ -1,13 +1,14 @@
 package graphite
 
 import (
-	"github.com/tsdbridge/tsdbridge/graphite/exchange"
-	"github.com/tsdbridge/tsdbridge/graphite/pyjson"
-	"github.com/tsdbridge/tsdbridge/graphite/series"
-	"github.com/tsdbridge/tsdbridge/graphite/formats"
 	"net/http"
 	"net/url"
 	"strings"
+
+	"github.com/tsdbridge/tsdbridge/graphite/exchange"
+	"github.com/tsdbridge/tsdbridge/graphite/formats"
+	"github.com/tsdbridge/tsdbridge/graphite/pyjson"
+	"github.com/tsdbridge/tsdbridge/graphite/series"
 )
 
 // renderKey returns all that the answer to a render request depends on but the time at which it is

@@ -9,11 +9,11 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/tsdbridge/tsdbridge/graphite/exchange"
 	"github.com/tsdbridge/tsdbridge/graphite/graphitetest"
 	"github.com/tsdbridge/tsdbridge/internal/budget"
 	"github.com/tsdbridge/tsdbridge/internal/running"
 	"github.com/tsdbridge/tsdbridge/storage"
-	"github.com/tsdbridge/tsdbridge/graphite/exchange"
 )
 
 // endingStore ends all queries when it is asked for points.

@@ -2,14 +2,15 @@ package graphite
 
 import (
 	"context"
+	"io"
+
+	"github.com/tsdbridge/tsdbridge/graphite/exchange"
 	"github.com/tsdbridge/tsdbridge/graphite/pyjson"
 	"github.com/tsdbridge/tsdbridge/internal/singleflight"
-	"github.com/tsdbridge/tsdbridge/graphite/exchange"
-	"io"
 )
 
 // shared returns the reply to a request, which equal ones that are asked at the same time get too.
-func (a *api) shared(ctx context.Context, key string, compute func(ctx context.Context) (*exchange.Reply, error)) (*exchange.Reply, error) {
+func (a *renderer) shared(ctx context.Context, key string, compute func(ctx context.Context) (*exchange.Reply, error)) (*exchange.Reply, error) {
 	share, err := a.replies.Reply(ctx, key, compute)
 	if err != nil {
 		return nil, err

@@ -14,11 +14,11 @@ import (
 	"time"
 
 	"github.com/tsdbridge/tsdbridge/graphite/carbonapi"
+	"github.com/tsdbridge/tsdbridge/graphite/exchange"
+	"github.com/tsdbridge/tsdbridge/graphite/pyjson"
 	"github.com/tsdbridge/tsdbridge/internal/budget"
 	"github.com/tsdbridge/tsdbridge/internal/running"
 	"github.com/tsdbridge/tsdbridge/storage"
-	"github.com/tsdbridge/tsdbridge/graphite/pyjson"
-	"github.com/tsdbridge/tsdbridge/graphite/exchange"
 )
 
 // askedStore calls asked whenever it is asked for points.

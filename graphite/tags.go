@@ -11,6 +11,7 @@ import (
 
 	"github.com/prometheus/prometheus/model/labels"
 
+	"github.com/tsdbridge/tsdbridge/graphite/exchange"
 	"github.com/tsdbridge/tsdbridge/graphite/python"
 	"github.com/tsdbridge/tsdbridge/graphite/series"
 	"github.com/tsdbridge/tsdbridge/graphite/source"
@@ -19,15 +20,22 @@ import (
 	"github.com/tsdbridge/tsdbridge/internal/turns"
 	"github.com/tsdbridge/tsdbridge/storage"
 	"github.com/tsdbridge/tsdbridge/translate"
-	"github.com/tsdbridge/tsdbridge/graphite/exchange"
 )
 
 // The tag database is the store: every series with a label in addition to its name is tagged, by
 // whichever protocol it was written. Plain series, which have a path and no tags, are in no answer
 // of /tags: graphite-web does not index them either.
 
+// tagIndex answers what /tags asks for, from the names and series of the store.
+type tagIndex struct {
+	store     storage.Querier
+	names     *translate.Translator
+	registrar Registrar // nil: tagSeries and tagMultiSeries only return the canonical names
+	limits    Limits
+}
+
 // findSeries answers /tags/findSeries: the names of the series that satisfy conditions.
-func (a *api) findSeries(r *exchange.Request) (*exchange.Reply, error) {
+func (a *tagIndex) findSeries(r *exchange.Request) (*exchange.Reply, error) {
 	exprs := r.Params.List("expr")
 	specs, err := tagspec.Parse(r.Context(), exprs)
 	if err != nil {
@@ -43,8 +51,8 @@ func (a *api) findSeries(r *exchange.Request) (*exchange.Reply, error) {
 }
 
 // eachTagged visits the labels of the series that satisfy conditions, in no order.
-func (a *api) eachTagged(ctx context.Context, specs tagspec.Specs, visit func(labels.Labels)) error {
-	err := a.eachOf(ctx, specs.Filters(a.o.Names), a.o.Limits.Series, func(ls labels.Labels) {
+func (a *tagIndex) eachTagged(ctx context.Context, specs tagspec.Specs, visit func(labels.Labels)) error {
+	err := a.eachOf(ctx, specs.Filters(a.names), a.limits.Series, func(ls labels.Labels) {
 		if specs.Match(ls) {
 			visit(ls)
 		}
@@ -53,8 +61,8 @@ func (a *api) eachTagged(ctx context.Context, specs tagspec.Specs, visit func(la
 }
 
 // eachOf visits the labels of the series that pass filters and are not plain.
-func (a *api) eachOf(ctx context.Context, list []storage.Filter, limit int, visit func(labels.Labels)) error {
-	found, err := a.o.Store.Find(ctx, append(list, tagspec.Tagged(a.o.Names)), 0, math.MaxInt64, limit)
+func (a *tagIndex) eachOf(ctx context.Context, list []storage.Filter, limit int, visit func(labels.Labels)) error {
+	found, err := a.store.Find(ctx, append(list, tagspec.Tagged(a.names)), 0, math.MaxInt64, limit)
 	if err != nil {
 		return fmt.Errorf("find series by tags: %w", err)
 	}
@@ -67,7 +75,7 @@ func (a *api) eachOf(ctx context.Context, list []storage.Filter, limit int, visi
 				return err
 			}
 		}
-		if ls := a.o.Names.ToLabels(f.Series); !translate.IsPlain(ls) {
+		if ls := a.names.ToLabels(f.Series); !translate.IsPlain(ls) {
 			visit(ls)
 		}
 	}
@@ -75,7 +83,7 @@ func (a *api) eachOf(ctx context.Context, list []storage.Filter, limit int, visi
 }
 
 // tagSeries answers /tags/tagSeries: the canonical name of a series, which is known from then on.
-func (a *api) tagSeries(r *exchange.Request) (*exchange.Reply, error) {
+func (a *tagIndex) tagSeries(r *exchange.Request) (*exchange.Reply, error) {
 	if r.Params.Get("path") == "" {
 		return nil, exchange.Refuse(http.StatusBadRequest, "no path specified")
 	}
@@ -87,7 +95,7 @@ func (a *api) tagSeries(r *exchange.Request) (*exchange.Reply, error) {
 }
 
 // tagMultiSeries answers /tags/tagMultiSeries, which is what carbon calls.
-func (a *api) tagMultiSeries(r *exchange.Request) (*exchange.Reply, error) {
+func (a *tagIndex) tagMultiSeries(r *exchange.Request) (*exchange.Reply, error) {
 	paths := r.Params.List("path")
 	if len(paths) == 0 {
 		return nil, exchange.Refuse(http.StatusBadRequest, "no paths specified")
@@ -100,7 +108,7 @@ func (a *api) tagMultiSeries(r *exchange.Request) (*exchange.Reply, error) {
 }
 
 // register makes tagged series known, all or none, and returns their canonical names.
-func (a *api) register(ctx context.Context, paths []string) ([]string, error) {
+func (a *tagIndex) register(ctx context.Context, paths []string) ([]string, error) {
 	if err := budget.From(ctx).Take(source.FoundBytes * int64(len(paths))); err != nil {
 		return nil, err
 	}
@@ -116,13 +124,13 @@ func (a *api) register(ctx context.Context, paths []string) ([]string, error) {
 		ls := translate.PathLabels(path)
 		names[i] = translate.LabelsPath(ls)
 		if !translate.IsPlain(ls) {
-			tagged = append(tagged, a.o.Names.FromLabels(ls))
+			tagged = append(tagged, a.names.FromLabels(ls))
 		}
 	}
-	if a.o.Registrar == nil || len(tagged) == 0 {
+	if a.registrar == nil || len(tagged) == 0 {
 		return names, nil
 	}
-	_, errs := a.o.Registrar.Resolve(ctx, tagged)
+	_, errs := a.registrar.Resolve(ctx, tagged)
 	return names, errors.Join(errs...)
 }
 

@@ -8,11 +8,11 @@ import (
 
 	"github.com/prometheus/prometheus/model/labels"
 
+	"github.com/tsdbridge/tsdbridge/graphite/exchange"
+	"github.com/tsdbridge/tsdbridge/graphite/pyjson"
 	"github.com/tsdbridge/tsdbridge/graphite/pyregexp"
 	"github.com/tsdbridge/tsdbridge/graphite/python"
 	"github.com/tsdbridge/tsdbridge/graphite/tagspec"
-	"github.com/tsdbridge/tsdbridge/graphite/pyjson"
-	"github.com/tsdbridge/tsdbridge/graphite/exchange"
 )
 
 // completeLimit is how many texts are suggested unless the request has a limit: graphite-web's
@@ -61,7 +61,7 @@ func limitOf(f exchange.Form) (limit int, ok bool, err error) {
 }
 
 // listTags answers /tags: all tags. Ids are places in the list, since nothing takes one.
-func (a *api) listTags(r *exchange.Request) (*exchange.Reply, error) {
+func (a *tagIndex) listTags(r *exchange.Request) (*exchange.Reply, error) {
 	passes, failed, err := filterOf(r.Context(), r.Params)
 	if err != nil {
 		return nil, err
@@ -89,7 +89,7 @@ func (a *api) listTags(r *exchange.Request) (*exchange.Reply, error) {
 }
 
 // showTag answers /tags/TAG: its values, and how many series have each.
-func (a *api) showTag(r *exchange.Request) (*exchange.Reply, error) {
+func (a *tagIndex) showTag(r *exchange.Request) (*exchange.Reply, error) {
 	tag := exchange.PathParam(r, "*")
 	if tag == "" {
 		return a.listTags(r)
@@ -125,7 +125,7 @@ func (a *api) showTag(r *exchange.Request) (*exchange.Reply, error) {
 
 // completeTags answers /tags/autoComplete/tags: tags that begin with a prefix, of the series that
 // satisfy conditions but not those that the conditions are about.
-func (a *api) completeTags(r *exchange.Request) (*exchange.Reply, error) {
+func (a *tagIndex) completeTags(r *exchange.Request) (*exchange.Reply, error) {
 	limit, err := completionLimit(r.Params)
 	if err != nil {
 		return nil, err
@@ -158,7 +158,7 @@ func completionLimit(f exchange.Form) (int, error) {
 	return exchange.PythonInt(f.Get("limit"))
 }
 
-func (a *api) tagsOf(r *exchange.Request, exprs []string) (textSet, error) {
+func (a *tagIndex) tagsOf(r *exchange.Request, exprs []string) (textSet, error) {
 	specs, err := tagspec.Parse(r.Context(), exprs)
 	if err != nil {
 		return nil, err
@@ -179,7 +179,7 @@ func (a *api) tagsOf(r *exchange.Request, exprs []string) (textSet, error) {
 
 // completeValues answers /tags/autoComplete/values: values of a tag that begin with a prefix, of
 // the series that satisfy conditions.
-func (a *api) completeValues(r *exchange.Request) (*exchange.Reply, error) {
+func (a *tagIndex) completeValues(r *exchange.Request) (*exchange.Reply, error) {
 	tag := r.Params.Get("tag")
 	if tag == "" {
 		return nil, exchange.Refuse(400, "no tag specified")
@@ -201,7 +201,7 @@ func (a *api) completeValues(r *exchange.Request) (*exchange.Reply, error) {
 	return r.PlainReply(pythonFirst(values.list(passes), limit)), nil
 }
 
-func (a *api) valuesOf(r *exchange.Request, exprs []string, tag string) (textSet, error) {
+func (a *tagIndex) valuesOf(r *exchange.Request, exprs []string, tag string) (textSet, error) {
 	specs, err := tagspec.Parse(r.Context(), append(slices.Clip(exprs), tag+"!="))
 	if err != nil {
 		return nil, fmt.Errorf("values of tag %s: %w", python.Excerpt(tag, 200), err)

@@ -19,7 +19,7 @@ import (
 // series that have some are looked at one by one.
 
 // allTags returns the tags of all series.
-func (a *api) allTags(ctx context.Context) (textSet, error) {
+func (a *tagIndex) allTags(ctx context.Context) (textSet, error) {
 	tags := textSet{}
 	err := a.eachKey(ctx, func(_, label string) error {
 		tags.add(tagspec.Tag(label))
@@ -35,18 +35,18 @@ func (a *api) allTags(ctx context.Context) (textSet, error) {
 
 // eachKey visits the keys of tags that are labels of their own, and the series that have further
 // labels.
-func (a *api) eachKey(ctx context.Context, visit func(key, label string) error, packed func(labels.Labels)) error {
-	keys, err := a.o.Store.TagKeys(ctx, 0, math.MaxInt64)
+func (a *tagIndex) eachKey(ctx context.Context, visit func(key, label string) error, packed func(labels.Labels)) error {
+	keys, err := a.store.TagKeys(ctx, 0, math.MaxInt64)
 	if err != nil {
 		return fmt.Errorf("list tags: %w", err)
 	}
 	for _, key := range keys {
 		if key == translate.PackedKey {
-			if err := a.eachOf(ctx, []storage.Filter{{Keys: []string{key}}}, a.o.Limits.Series, packed); err != nil {
+			if err := a.eachOf(ctx, []storage.Filter{{Keys: []string{key}}}, a.limits.Series, packed); err != nil {
 				return err
 			}
 		}
-		if label, ok := a.o.Names.Label(key); ok {
+		if label, ok := a.names.Label(key); ok {
 			if err := visit(key, label); err != nil {
 				return err
 			}
@@ -57,23 +57,23 @@ func (a *api) eachKey(ctx context.Context, visit func(key, label string) error, 
 
 // allValues returns the values of a label in all series. Of the values of the metric name it
 // returns only the first that pass, up to a limit above 0.
-func (a *api) allValues(ctx context.Context, label string, passes func(string) bool, limit int) (textSet, error) {
+func (a *tagIndex) allValues(ctx context.Context, label string, passes func(string) bool, limit int) (textSet, error) {
 	if label == model.MetricNameLabel {
 		return a.taggedMetrics(ctx, passes, limit)
 	}
 	values := textSet{}
-	if !a.o.Names.Uniform() { // the meaning of a stored value depends on its metric
-		present := a.o.Names.ConditionFilters([]translate.Condition{{Label: label, Match: func(v string) bool { return v != "" }}})
-		err := a.eachOf(ctx, present, a.o.Limits.Series, func(ls labels.Labels) { values.add(ls.Get(label)) })
+	if !a.names.Uniform() { // the meaning of a stored value depends on its metric
+		present := a.names.ConditionFilters([]translate.Condition{{Label: label, Match: func(v string) bool { return v != "" }}})
+		err := a.eachOf(ctx, present, a.limits.Series, func(ls labels.Labels) { values.add(ls.Get(label)) })
 		return values, err
 	}
 	err := a.eachKey(ctx, func(key, shown string) error {
 		if shown != label {
 			return nil
 		}
-		stored, err := a.o.Store.TagValues(ctx, key, 0, math.MaxInt64)
+		stored, err := a.store.TagValues(ctx, key, 0, math.MaxInt64)
 		for _, v := range stored {
-			values.add(a.o.Names.LabelValue(v))
+			values.add(a.names.LabelValue(v))
 		}
 		return err
 	}, func(ls labels.Labels) { values.add(ls.Get(label)) })
@@ -90,14 +90,14 @@ const (
 
 // taggedMetrics returns the names of metrics of which some series is tagged. The store lists those
 // of plain series too, perhaps a million.
-func (a *api) taggedMetrics(ctx context.Context, passes func(string) bool, limit int) (textSet, error) {
-	stored, err := a.o.Store.Metrics(ctx, 0, math.MaxInt64)
+func (a *tagIndex) taggedMetrics(ctx context.Context, passes func(string) bool, limit int) (textSet, error) {
+	stored, err := a.store.Metrics(ctx, 0, math.MaxInt64)
 	if err != nil {
 		return nil, fmt.Errorf("list metrics: %w", err)
 	}
 	names := textSet{}
 	for _, metric := range stored {
-		names.add(a.o.Names.FromMetric(metric))
+		names.add(a.names.FromMetric(metric))
 	}
 	found := textSet{}
 	rest, few := names.list(passes), fewMetrics
@@ -118,8 +118,8 @@ func (a *api) taggedMetrics(ctx context.Context, passes func(string) bool, limit
 
 // addTagged adds those of some metric names that have a tagged series. Names with more series than
 // one answer may have are halved.
-func (a *api) addTagged(ctx context.Context, found textSet, names []string) error {
-	some := a.o.Names.ConditionFilters([]translate.Condition{{Label: model.MetricNameLabel, Values: names}})
+func (a *tagIndex) addTagged(ctx context.Context, found textSet, names []string) error {
+	some := a.names.ConditionFilters([]translate.Condition{{Label: model.MetricNameLabel, Values: names}})
 	err := a.eachOf(ctx, some, metricSeries, func(ls labels.Labels) { found.add(ls.Get(model.MetricNameLabel)) })
 	switch {
 	case !errors.Is(err, storage.ErrLimit):
@@ -134,7 +134,7 @@ func (a *api) addTagged(ctx context.Context, found textSet, names []string) erro
 
 // countValues returns how many series have each value of a tag that passes: of all values, or of
 // the first ones with a limit above 0.
-func (a *api) countValues(ctx context.Context, tag string, passes func(string) bool, limit int) (counts textSet, known bool, err error) {
+func (a *tagIndex) countValues(ctx context.Context, tag string, passes func(string) bool, limit int) (counts textSet, known bool, err error) {
 	label := tagspec.Label(tag)
 	condition := translate.Condition{Label: label, Match: func(v string) bool { return v != "" }}
 	if limit > 0 {
@@ -145,8 +145,8 @@ func (a *api) countValues(ctx context.Context, tag string, passes func(string) b
 		condition.Values = first(values.list(passes), limit)
 	}
 	counts = textSet{}
-	filters := a.o.Names.ConditionFilters([]translate.Condition{condition})
-	if err := a.eachOf(ctx, filters, a.o.Limits.Series, func(ls labels.Labels) { counts.add(ls.Get(label)) }); err != nil {
+	filters := a.names.ConditionFilters([]translate.Condition{condition})
+	if err := a.eachOf(ctx, filters, a.limits.Series, func(ls labels.Labels) { counts.add(ls.Get(label)) }); err != nil {
 		return nil, false, err
 	}
 	if known = len(counts) > 0; !known {

@@ -1,8 +1,8 @@
 package graphite
 
 import (
-	"github.com/tsdbridge/tsdbridge/graphite/pyjson"
 	"github.com/tsdbridge/tsdbridge/graphite/exchange"
+	"github.com/tsdbridge/tsdbridge/graphite/pyjson"
 )
 
 // webVersion is the graphite-web whose answers these are: Grafana chooses by it what to ask for.

@@ -1,17 +1,19 @@
 package exchange
 
 import (
-	"github.com/go-chi/chi/v5"
-	"github.com/tsdbridge/tsdbridge/graphite/pyjson"
 	"net/http"
 	"net/url"
+
+	"github.com/go-chi/chi/v5"
+
+	"github.com/tsdbridge/tsdbridge/graphite/pyjson"
 )
 
 // A Request is an HTTP request with its parameters read. Its context ends with the client and with
 // the timeout.
 type Request struct {
 	*http.Request
-	Params Form
+	Params  Form
 	Message []byte // of a route with bodyBytes; nil: it has been read as a form
 }
 
@@ -20,11 +22,11 @@ type Reply struct {
 	ContentType string
 	Header      map[string]string
 	Write       func(*pyjson.Writer) // the body
-	Pretty      bool              // the body is indented
-	Raw         bool              // the body's texts may hold more than ASCII
-	JSONP        string            // the body is the argument of a call that begins so; see form.call
-	Callable    bool              // it may get a call: the body is JSON, and may be shared with other requests
-	Release     func()            // gives up what the reply shares, when it has been sent; may be nil
+	Pretty      bool                 // the body is indented
+	Raw         bool                 // the body's texts may hold more than ASCII
+	JSONP       string               // the body is the argument of a call that begins so; see form.call
+	Callable    bool                 // it may get a call: the body is JSON, and may be shared with other requests
+	Release     func()               // gives up what the reply shares, when it has been sent; may be nil
 }
 
 // PlainReply returns a reply of /tags and /functions. Indented ones have sorted keys.

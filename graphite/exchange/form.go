@@ -2,15 +2,16 @@ package exchange
 
 import (
 	"errors"
-	"github.com/tsdbridge/tsdbridge/graphite/carbonapi"
-	"github.com/tsdbridge/tsdbridge/internal/budget"
-	"github.com/tsdbridge/tsdbridge/internal/netserver"
 	"io"
 	"mime"
 	"mime/multipart"
 	"net/http"
 	"net/url"
 	"strings"
+
+	"github.com/tsdbridge/tsdbridge/graphite/carbonapi"
+	"github.com/tsdbridge/tsdbridge/internal/budget"
+	"github.com/tsdbridge/tsdbridge/internal/netserver"
 )
 
 // maxParameters bounds the parameters of a request. Django's limit is 1000 for a form.

@@ -4,8 +4,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/tsdbridge/tsdbridge/graphite/series"
 	"github.com/tsdbridge/tsdbridge/graphite/pyjson"
+	"github.com/tsdbridge/tsdbridge/graphite/series"
 )
 
 // writeCSV writes a line of name, time and value for each point, as Python's csv does in its dialect

@@ -5,8 +5,8 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/tsdbridge/tsdbridge/graphite/series"
 	"github.com/tsdbridge/tsdbridge/graphite/pyjson"
+	"github.com/tsdbridge/tsdbridge/graphite/series"
 )
 
 var errOtherSlots = errors.New("format=dygraph wants series with the same number of points: they differ here")

@@ -1,12 +1,13 @@
 package formats
 
 import (
-	"github.com/tsdbridge/tsdbridge/graphite/pyjson"
-	"github.com/tsdbridge/tsdbridge/graphite/python"
-	"github.com/tsdbridge/tsdbridge/graphite/series"
 	"math"
 	"slices"
 	"time"
+
+	"github.com/tsdbridge/tsdbridge/graphite/pyjson"
+	"github.com/tsdbridge/tsdbridge/graphite/python"
+	"github.com/tsdbridge/tsdbridge/graphite/series"
 )
 
 // A Format is a form in which /render answers. Only json has pretty, tags, maxDataPoints and

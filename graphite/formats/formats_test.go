@@ -10,8 +10,8 @@ import (
 	"time"
 
 	"github.com/tsdbridge/tsdbridge/graphite/pickle"
-	"github.com/tsdbridge/tsdbridge/graphite/series"
 	"github.com/tsdbridge/tsdbridge/graphite/pyjson"
+	"github.com/tsdbridge/tsdbridge/graphite/series"
 )
 
 // encoded returns what a format writes for some series.

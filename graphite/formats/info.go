@@ -7,8 +7,8 @@ import (
 	"time"
 
 	"github.com/tsdbridge/tsdbridge/graphite/pickle"
-	"github.com/tsdbridge/tsdbridge/graphite/series"
 	"github.com/tsdbridge/tsdbridge/graphite/pyjson"
+	"github.com/tsdbridge/tsdbridge/graphite/series"
 )
 
 // The formats pickle and msgpack hold what graphite-web's servers tell each other of a series: its name,

@@ -4,8 +4,8 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/tsdbridge/tsdbridge/graphite/series"
 	"github.com/tsdbridge/tsdbridge/graphite/pyjson"
+	"github.com/tsdbridge/tsdbridge/graphite/series"
 )
 
 // writeRaw writes a line for each series: name,start,end,step|value,value…, with None for a slot without a

@@ -3,8 +3,8 @@ package formats
 import (
 	"time"
 
-	"github.com/tsdbridge/tsdbridge/graphite/series"
 	"github.com/tsdbridge/tsdbridge/graphite/pyjson"
+	"github.com/tsdbridge/tsdbridge/graphite/series"
 )
 
 // writeRickshaw writes points as {"x": seconds, "y": value}.
