@@ -213,7 +213,6 @@ func TestSizes(t *testing.T) {
 // tooLarge are packages that are to be divided, with the files that they may have until then.
 var tooLarge = map[string]int{
 	"adapter":        36,
-	"graphite":       42,
 	"opentsdb/api":   40,
 	"storage/pebble": 37,
 	"storage/schema": 52,

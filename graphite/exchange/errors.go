@@ -22,6 +22,7 @@ type statusError struct {
 
 func (e *statusError) Error() string { return e.text }
 
+// Refuse returns an error with the status of its answer.
 func Refuse(status int, format string, args ...any) error {
 	return &statusError{status, fmt.Sprintf(format, args...)}
 }
@@ -73,6 +74,7 @@ func ReasonOf(err error) string {
 	return TextOf(err)
 }
 
+// AsInputError returns the error of a target or of parameters in an error.
 func AsInputError(err error) (*python.InputError, bool) {
 	var bad *python.InputError
 	ok := errors.As(err, &bad)

@@ -1,3 +1,5 @@
+// Package exchange has a request to graphite-web's HTTP API with its parameters, and a reply to it: forms as
+// Django reads them, and the errors that have a status.
 package exchange
 
 import (
@@ -70,6 +72,7 @@ func (r *Request) MetricsReply(write func(*pyjson.Writer)) (*Reply, error) {
 	return out, nil
 }
 
+// MessageReply returns a reply whose body is a message.
 func MessageReply(message []byte, contentType string) *Reply {
 	return &Reply{ContentType: contentType, Raw: true, Write: func(j *pyjson.Writer) { j.Buf = append(j.Buf, message...) }}
 }

@@ -21,8 +21,10 @@ const maxParameters = 20_000
 // those of a POST body. Where one value is wanted, the last one counts.
 type Form map[string][]string
 
+// Has reports whether there is a parameter.
 func (f Form) Has(key string) bool { return len(f[key]) > 0 }
 
+// Get returns the last value of a parameter, empty without one.
 func (f Form) Get(key string) string {
 	if list := f[key]; len(list) > 0 {
 		return list[len(list)-1]

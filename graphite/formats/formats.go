@@ -1,3 +1,4 @@
+// Package formats writes series in the formats of /render but JSON and pictures.
 package formats
 
 import (
@@ -62,6 +63,7 @@ func WriteName(j *pyjson.Writer, s *series.Series) {
 	}
 }
 
+// WriteTags writes tags as an object, in the order of their keys.
 func WriteTags(j *pyjson.Writer, tags map[string]string) {
 	keys := make([]string, 0, len(tags))
 	for k := range tags {

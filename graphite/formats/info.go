@@ -62,38 +62,41 @@ func writeInfo(j *pyjson.Writer, e Encoder, list []*series.Series) {
 // writePickle writes a pickle of protocol 2, which every Python reads.
 func writePickle(j *pyjson.Writer, list []*series.Series, _ *time.Location) {
 	j.Buf = append(j.Buf, pickle.Begin...)
-	writeInfo(j, PickleEncoder{}, list)
+	writeInfo(j, pickleEncoder{}, list)
 	j.Buf = append(j.Buf, pickle.End...)
 }
 
-// PickleEncoder writes Python's opcodes.
-type PickleEncoder struct{}
+// Pickle returns an encoder of pickles.
+func Pickle() Encoder { return pickleEncoder{} }
 
-func (PickleEncoder) List(j *pyjson.Writer, n int) {
+// pickleEncoder writes Python's opcodes.
+type pickleEncoder struct{}
+
+func (pickleEncoder) List(j *pyjson.Writer, n int) {
 	if j.Buf = append(j.Buf, ']'); n > 0 {
 		j.Buf = append(j.Buf, '(')
 	}
 }
 
-func (PickleEncoder) EndList(j *pyjson.Writer, n int) {
+func (pickleEncoder) EndList(j *pyjson.Writer, n int) {
 	if n > 0 {
 		j.Buf = append(j.Buf, 'e')
 	}
 }
 
-func (PickleEncoder) Object(j *pyjson.Writer, _ int) { j.Buf = append(j.Buf, '}', '(') }
+func (pickleEncoder) Object(j *pyjson.Writer, _ int) { j.Buf = append(j.Buf, '}', '(') }
 
-func (PickleEncoder) EndObject(j *pyjson.Writer) { j.Buf = append(j.Buf, 'u') }
+func (pickleEncoder) EndObject(j *pyjson.Writer) { j.Buf = append(j.Buf, 'u') }
 
-func (PickleEncoder) Text(j *pyjson.Writer, text string) {
+func (pickleEncoder) Text(j *pyjson.Writer, text string) {
 	j.Buf = pickle.AppendText(j.Buf, text)
 }
 
-func (PickleEncoder) int(j *pyjson.Writer, n int64) {
+func (pickleEncoder) int(j *pyjson.Writer, n int64) {
 	j.Buf = pickle.AppendInt(j.Buf, n)
 }
 
-func (PickleEncoder) Float(j *pyjson.Writer, v float64) {
+func (pickleEncoder) Float(j *pyjson.Writer, v float64) {
 	if math.IsNaN(v) {
 		j.Buf = append(j.Buf, 'N')
 		return
@@ -101,7 +104,7 @@ func (PickleEncoder) Float(j *pyjson.Writer, v float64) {
 	j.Buf = pickle.AppendFloat(j.Buf, v)
 }
 
-func (PickleEncoder) Bool(j *pyjson.Writer, v bool) {
+func (pickleEncoder) Bool(j *pyjson.Writer, v bool) {
 	if v {
 		j.Buf = append(j.Buf, 0x88)
 	} else {
@@ -111,13 +114,16 @@ func (PickleEncoder) Bool(j *pyjson.Writer, v bool) {
 
 // writeMsgpack writes MessagePack.
 func writeMsgpack(j *pyjson.Writer, list []*series.Series, _ *time.Location) {
-	writeInfo(j, MsgpackEncoder{}, list)
+	writeInfo(j, msgpackEncoder{}, list)
 }
 
-// MsgpackEncoder writes MessagePack's types; lengths take the short forms only where every writer does.
-type MsgpackEncoder struct{}
+// Msgpack returns an encoder of MessagePack.
+func Msgpack() Encoder { return msgpackEncoder{} }
 
-func (MsgpackEncoder) List(j *pyjson.Writer, n int) {
+// msgpackEncoder writes MessagePack's types; lengths take the short forms only where every writer does.
+type msgpackEncoder struct{}
+
+func (msgpackEncoder) List(j *pyjson.Writer, n int) {
 	if n < 16 {
 		j.Buf = append(j.Buf, 0x90|byte(n))
 		return
@@ -125,13 +131,13 @@ func (MsgpackEncoder) List(j *pyjson.Writer, n int) {
 	j.Buf = binary.BigEndian.AppendUint32(append(j.Buf, 0xdd), uint32(n)) //nolint:gosec // bounded by the limits of a query
 }
 
-func (MsgpackEncoder) EndList(*pyjson.Writer, int) {}
+func (msgpackEncoder) EndList(*pyjson.Writer, int) {}
 
-func (MsgpackEncoder) Object(j *pyjson.Writer, n int) { j.Buf = append(j.Buf, 0x80|byte(n)) }
+func (msgpackEncoder) Object(j *pyjson.Writer, n int) { j.Buf = append(j.Buf, 0x80|byte(n)) }
 
-func (MsgpackEncoder) EndObject(*pyjson.Writer) {}
+func (msgpackEncoder) EndObject(*pyjson.Writer) {}
 
-func (MsgpackEncoder) Text(j *pyjson.Writer, text string) {
+func (msgpackEncoder) Text(j *pyjson.Writer, text string) {
 	if len(text) < 32 {
 		j.Buf = append(j.Buf, 0xa0|byte(len(text)))
 	} else {
@@ -140,11 +146,11 @@ func (MsgpackEncoder) Text(j *pyjson.Writer, text string) {
 	j.Text(text)
 }
 
-func (MsgpackEncoder) int(j *pyjson.Writer, n int64) {
+func (msgpackEncoder) int(j *pyjson.Writer, n int64) {
 	j.Buf = binary.BigEndian.AppendUint64(append(j.Buf, 0xd3), uint64(n))
 }
 
-func (MsgpackEncoder) Float(j *pyjson.Writer, v float64) {
+func (msgpackEncoder) Float(j *pyjson.Writer, v float64) {
 	if math.IsNaN(v) {
 		j.Buf = append(j.Buf, 0xc0)
 		return
@@ -152,7 +158,7 @@ func (MsgpackEncoder) Float(j *pyjson.Writer, v float64) {
 	j.Buf = binary.BigEndian.AppendUint64(append(j.Buf, 0xcb), math.Float64bits(v))
 }
 
-func (MsgpackEncoder) Bool(j *pyjson.Writer, v bool) {
+func (msgpackEncoder) Bool(j *pyjson.Writer, v bool) {
 	if v {
 		j.Buf = append(j.Buf, 0xc3)
 	} else {

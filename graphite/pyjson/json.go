@@ -1,3 +1,4 @@
+// Package pyjson writes JSON as Python's json.dumps does.
 package pyjson
 
 import (
@@ -11,6 +12,7 @@ import (
 	"github.com/tsdbridge/tsdbridge/graphite/python"
 )
 
+// ContentType is that of JSON.
 const ContentType = "application/json"
 
 // Chunk is how much of a body is gathered before it is written.
@@ -29,10 +31,12 @@ type Writer struct {
 	keyed  bool // a key waits for its value
 }
 
+// New returns a writer to w.
 func New(w io.Writer) *Writer {
 	return &Writer{w: w, Buf: make([]byte, 0, Chunk+4096)}
 }
 
+// Flush writes what has been gathered.
 func (j *Writer) Flush() {
 	if j.w != nil && len(j.Buf) > 0 {
 		if !j.Gone {
@@ -69,7 +73,7 @@ func (j *Writer) line(depth int) {
 	}
 }
 
-// Open begins an array or object, shut ends it.
+// Open begins an array or object.
 func (j *Writer) Open(bracket byte) {
 	j.Next()
 	j.Buf = append(j.Buf, bracket)
@@ -77,6 +81,7 @@ func (j *Writer) Open(bracket byte) {
 	j.Filled = false
 }
 
+// Shut ends an array or object.
 func (j *Writer) Shut(bracket byte) {
 	j.depth--
 	if j.Filled && j.Pretty {
@@ -86,6 +91,7 @@ func (j *Writer) Shut(bracket byte) {
 	j.Filled = true
 }
 
+// Key writes the key of a member, whose value is to follow.
 func (j *Writer) Key(name string) {
 	j.Next()
 	j.Buf = append(appendString(j.Buf, name, j.Raw), ": "...)
@@ -97,11 +103,13 @@ func (j *Writer) String(s string) {
 	j.Buf = appendString(j.Buf, s, j.Raw)
 }
 
+// Int writes an integer.
 func (j *Writer) Int(n int64) {
 	j.Next()
 	j.Buf = strconv.AppendInt(j.Buf, n, 10)
 }
 
+// Float writes a number; see AppendFloat.
 func (j *Writer) Float(v float64) {
 	j.Next()
 	j.Buf = AppendFloat(j.Buf, v)
@@ -153,6 +161,7 @@ func (j *Writer) Spill() {
 // Object is an object of a value, in the order of its members.
 type Object []Member
 
+// Member is a member of an Object.
 type Member struct {
 	Key   string
 	Value any
@@ -215,6 +224,7 @@ func (j *Writer) Value(v any) {
 	}
 }
 
+// Array writes an array with what write writes for each item.
 func Array[T any](j *Writer, list []T, write func(T)) {
 	j.Open('[')
 	for _, v := range list {
