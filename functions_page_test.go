@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/tsdbridge/tsdbridge/graphite/eval"
+	"github.com/tsdbridge/tsdbridge/graphite/call"
 )
 
 // functionsPage is the reference of Graphite's functions, made from their signatures: go test . -run
@@ -35,7 +36,7 @@ func TestFunctionsPage(t *testing.T) {
 }
 
 // renderFunctions renders the functions by their groups as Markdown.
-func renderFunctions(all map[string]*eval.Function) string {
+func renderFunctions(all map[string]*call.Function) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, `# Functions of /render
 
@@ -44,7 +45,7 @@ func renderFunctions(all map[string]*eval.Function) string {
 The %d functions of graphite-web 1.1.10, with its parameters: a name, its type, and its default in parentheses where it has one. A star
 means that it may be given several times. `+"`/functions`"+` shows the same as JSON.
 `, len(all))
-	groups := map[string][]*eval.Function{}
+	groups := map[string][]*call.Function{}
 	for _, name := range slices.Sorted(maps.Keys(all)) {
 		groups[all[name].Group] = append(groups[all[name].Group], all[name])
 	}
@@ -65,7 +66,7 @@ means that it may be given several times. `+"`/functions`"+` shows the same as J
 const mostOptions = 12
 
 // renderParam renders a parameter: `name` type (default), with the values that it may have.
-func renderParam(p eval.Param) string {
+func renderParam(p call.Param) string {
 	text := "`" + p.Name + "` " + string(p.Type)
 	switch {
 	case p.Multiple:

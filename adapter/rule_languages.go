@@ -7,7 +7,7 @@ import (
 	"github.com/prometheus/prometheus/model/labels"
 	"github.com/prometheus/prometheus/promql"
 
-	"github.com/tsdbridge/tsdbridge/graphite"
+	"github.com/tsdbridge/tsdbridge/graphite/api"
 	"github.com/tsdbridge/tsdbridge/opentsdb"
 	"github.com/tsdbridge/tsdbridge/prometheus/rules"
 	"github.com/tsdbridge/tsdbridge/storage"
@@ -22,7 +22,7 @@ const (
 // ruleChecks check the texts of rules in other languages than PromQL.
 func (o Options) ruleChecks() rules.Checks {
 	return rules.Checks{
-		langGraphite: func(text string) error { return graphite.CheckTarget(text, o.Graphite.UTF8Metrics) },
+		langGraphite: func(text string) error { return api.CheckTarget(text, o.Graphite.UTF8Metrics) },
 		langOpenTSDB: opentsdb.CheckM,
 	}
 }
@@ -40,7 +40,7 @@ type graphiteRules struct {
 
 // Evaluate implements rules.Evaluator.
 func (g graphiteRules) Evaluate(ctx context.Context, q rules.Question) (promql.Vector, error) {
-	points, err := g.adapter.live.Load().graphite.Latest(ctx, graphite.LatestQuery{Target: q.Text, Client: q.Client, At: q.At, Window: windowOf(q, g.lookback)})
+	points, err := g.adapter.live.Load().graphite.Latest(ctx, api.LatestQuery{Target: q.Text, Client: q.Client, At: q.At, Window: windowOf(q, g.lookback)})
 	if err != nil {
 		return nil, err
 	}

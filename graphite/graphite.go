@@ -1,9 +1,5 @@
-// Package graphite speaks the protocols of Graphite: graphite-web's HTTP API (find, expand, index,
-// render, tags, functions, events) over trees and a store, and carbon's port. It answers as graphite-web
-// 1.1.10 does: parameters, names, orders and numbers. Where graphite-web fails with a stack
-// trace it answers 400 with the reason.
-//
-// It never knows HBase or a byte of the schema.
+// Package graphite serves Graphite's protocols: it reads carbon's configuration, mounts the HTTP API
+// (graphite/api) and listens on carbon's ports.
 package graphite
 
 import (
@@ -13,10 +9,10 @@ import (
 	"log/slog"
 	"time"
 
-	"github.com/go-chi/chi/v5"
 	"github.com/prometheus/client_golang/prometheus"
 	"golang.org/x/sync/errgroup"
 
+	"github.com/tsdbridge/tsdbridge/graphite/api"
 	"github.com/tsdbridge/tsdbridge/graphite/carbon"
 	"github.com/tsdbridge/tsdbridge/graphite/conf"
 	"github.com/tsdbridge/tsdbridge/graphite/draw"
@@ -50,7 +46,7 @@ type Options struct {
 	UTF8Metrics bool
 	// HideAfter is --graphite.hide-after: find leaves out series whose newest point is older; 0: none.
 	HideAfter time.Duration
-	Limits    Limits
+	Limits    api.Limits
 	Carbon    pipeline.Options
 
 	Store storage.Querier
@@ -64,7 +60,7 @@ type Options struct {
 	// Annotations are of the same store. Events are among them.
 	Annotations events.Notes
 	// Deleter is of the same store; AllowDelete lets it delete points.
-	Deleter     Deleter
+	Deleter     api.Deleter
 	AllowDelete bool
 	// Appender takes new series of /tags/tagSeries.
 	Appender storage.Appender
@@ -98,7 +94,7 @@ type Catalog interface {
 
 // DefaultOptions returns the settings without any flag.
 func DefaultOptions() Options {
-	return Options{TimeZone: "UTC", Limits: DefaultLimits(), Carbon: pipeline.DefaultOptions()}
+	return Options{TimeZone: "UTC", Limits: api.DefaultLimits(), Carbon: pipeline.DefaultOptions()}
 }
 
 // Validate names the flag that cannot work.
@@ -186,15 +182,16 @@ func readRules[R any](flag, file string, parse func(file, text string) (*R, erro
 
 // A Server serves Graphite's protocols.
 type Server struct {
+	*api.API
+
 	o      Options
-	api    *api
 	names  *pipeline.Rules // nil: carbon's files have no rules of names
 	carbon *pipeline.Port  // nil without an address
 }
 
 // New reads carbon's configuration and binds carbon's port. Run serves it; without Run, call Close.
 func New(o Options) (*Server, error) {
-	api, err := o.api()
+	of, err := o.api()
 	if err != nil {
 		return nil, err
 	}
@@ -202,7 +199,7 @@ func New(o Options) (*Server, error) {
 	if err != nil {
 		return nil, err // it names the flag
 	}
-	s := &Server{o: o, names: names, api: newAPI(api)}
+	s := &Server{o: o, names: names, API: api.New(of)}
 	if o.Carbon.Listens() {
 		s.carbon, err = pipeline.NewPort(o.Carbon, pipeline.Parts{
 			Store: o.carbonStore(o.Points), Refused: o.Refused, Prepared: o.Prepared, Sockets: o.Sockets, ShutdownGrace: o.ShutdownGrace,
@@ -220,33 +217,33 @@ func (o Options) carbonStore(appender storage.Appender) pipeline.Store {
 // With reads carbon's configuration again, and returns a Server whose HTTP API has it and other limits.
 // Both share everything else: carbon's port, turns, metrics, and what is known of series.
 func (s *Server) With(o Options) (*Server, error) {
-	api, err := o.api()
+	of, err := o.api()
 	if err != nil {
 		return nil, err
 	}
-	return &Server{o: o, names: s.names, carbon: s.carbon, api: s.api.with(api)}, nil
+	return &Server{o: o, names: s.names, carbon: s.carbon, API: s.API.With(of)}, nil
 }
 
 // api returns the options of the HTTP API, with the rules of the files.
-func (o Options) api() (apiOptions, error) {
+func (o Options) api() (api.Options, error) {
 	schemas, err := o.schemas()
 	if err != nil {
-		return apiOptions{}, err
+		return api.Options{}, err
 	}
 	aggregations, err := o.aggregations()
 	if err != nil {
-		return apiOptions{}, err
+		return api.Options{}, err
 	}
 	o.warnSkipped(schemas, aggregations)
 	templates, err := o.templates()
 	if err != nil {
-		return apiOptions{}, err
+		return api.Options{}, err
 	}
 	zone, err := time.LoadLocation(o.TimeZone)
 	if err != nil {
-		return apiOptions{}, errors.Join(errors.New("--graphite.time-zone"), err)
+		return api.Options{}, errors.Join(errors.New("--graphite.time-zone"), err)
 	}
-	return apiOptions{
+	return api.Options{
 		Store: o.Store, Catalog: o.Catalog, Documents: o.Documents, Archives: o.Archives, Trees: o.Trees, Names: o.Names, Events: events.New(o.Annotations), Registrar: o.Appender, Deleter: o.Deleter, AllowDelete: o.AllowDelete, Schemas: schemas, Aggregation: aggregations, Templates: templates,
 		Limits: o.Limits, UTF8Metrics: o.UTF8Metrics, HideAfter: o.HideAfter, Location: zone, Running: o.Running, Logger: o.Logger, Registerer: o.Registerer, Now: o.Now,
 	}, nil
@@ -255,22 +252,19 @@ func (o Options) api() (apiOptions, error) {
 // Importer returns what stores parts of files of Graphite's databases.
 func (s *Server) Importer() *files.Importer {
 	return files.NewImporter(files.ImporterParts{
-		Store: s.o.carbonStore(s.o.Appender), Names: s.names, Documents: s.o.Documents, Archives: s.o.Archives, Sources: s.api.sources, Prepared: s.o.Prepared,
+		Store: s.o.carbonStore(s.o.Appender), Names: s.names, Documents: s.o.Documents, Archives: s.o.Archives, Sources: s.Sources, Prepared: s.o.Prepared,
 	})
 }
 
 // Exporter returns what makes whisper files of series.
 func (s *Server) Exporter() *files.Exporter {
-	return &files.Exporter{Sources: s.api.sources, Prepared: s.o.Prepared, Now: s.o.Now}
+	return &files.Exporter{Sources: s.Sources, Prepared: s.o.Prepared, Now: s.o.Now}
 }
-
-// Routes mounts the HTTP API.
-func (s *Server) Routes(r chi.Router) { s.api.routes(r) }
 
 // Run serves carbon's port and keeps the steps of series until ctx ends.
 func (s *Server) Run(ctx context.Context) error {
 	group, ctx := errgroup.WithContext(ctx)
-	group.Go(func() error { return s.api.run(ctx) })
+	group.Go(func() error { return s.API.Run(ctx) })
 	if s.carbon != nil {
 		group.Go(func() error { return s.carbon.Run(ctx) })
 	}

@@ -8,25 +8,28 @@ import (
 	"testing"
 	"time"
 
+	"github.com/tsdbridge/tsdbridge/graphite/call"
 	"github.com/tsdbridge/tsdbridge/graphite/expr"
+	"github.com/tsdbridge/tsdbridge/graphite/series"
+	"github.com/tsdbridge/tsdbridge/graphite/timespec"
 	"github.com/tsdbridge/tsdbridge/internal/budget"
 )
 
 // evalWithin computes targets over a year with a budget of so many bytes, and returns what the
 // series hold at the end.
-func evalWithin(ctx context.Context, t *testing.T, bytes int64, source Source, targets ...string) ([]*Series, int64, error) {
+func evalWithin(ctx context.Context, t *testing.T, bytes int64, source Source, targets ...string) ([]*series.Series, int64, error) {
 	t.Helper()
 	account := budget.New(bytes).Open()
-	request := Request{From: 0, Until: 365 * 86400, Now: 365 * 86400}
+	request := call.Request{From: 0, Until: 365 * 86400, Now: 365 * 86400}
 	list, err := New().Eval(budget.With(ctx, account), parseAll(t, targets...), request, source)
 	return list, account.Held(), err
 }
 
 // hosts returns some series of some points.
-func hosts(series, points int) wide {
+func hosts(count, points int) wide {
 	var w wide
-	for i := range series {
-		w = append(w, &Series{Name: fmt.Sprintf("servers.web%04d.cpu.%d", i/4, i%4), Start: 60, End: int64(60 + 60*points), Step: 60, Values: make([]float64, points)})
+	for i := range count {
+		w = append(w, &series.Series{Name: fmt.Sprintf("servers.web%04d.cpu.%d", i/4, i%4), Start: 60, End: int64(60 + 60*points), Step: 60, Values: make([]float64, points)})
 	}
 	return w
 }
@@ -56,7 +59,7 @@ func TestEveryFunctionIsCharged(t *testing.T) {
 		}
 		values := int64(0)
 		for _, s := range list {
-			if len(s.Values) > 0 && &s.Values[0] != s.read {
+			if s.OwnsValues() {
 				values += 8 * int64(len(s.Values))
 			}
 		}
@@ -105,7 +108,7 @@ func TestMemoryIsBounded(t *testing.T) {
 		begin := time.Now()
 		n, err := expr.Parser{}.Parse(target)
 		if err == nil {
-			_, err = New().Eval(ctx, []expr.Node{n}, Request{From: 0, Until: 86400 * 365, Now: 86400 * 365}, hosts(400, 10))
+			_, err = New().Eval(ctx, []expr.Node{n}, call.Request{From: 0, Until: 86400 * 365, Now: 86400 * 365}, hosts(400, 10))
 		}
 		cancel()
 		if err == nil {
@@ -164,7 +167,7 @@ func TestEndedRequestsStop(t *testing.T) {
 		done := make(chan error, 1)
 		nodes := parseAll(t, target)
 		go func() {
-			_, err := New().Eval(ctx, nodes, Request{From: 0, Until: 86400, Now: 86400}, long)
+			_, err := New().Eval(ctx, nodes, call.Request{From: 0, Until: 86400, Now: 86400}, long)
 			done <- err
 		}()
 		<-ctx.Done()
@@ -186,8 +189,8 @@ func FuzzTimeGrows(f *testing.F) {
 	f.Fuzz(func(t *testing.T, piece string, n uint, end string) {
 		text := strings.Repeat(piece, min(int(n), 300_000/max(len(piece), 1))) + end
 		begin := time.Now()
-		_, _ = ParseTime(text, time.UTC, time.Unix(1_700_000_000, 0))
-		_, _ = ParseOffset(text)
+		_, _ = timespec.ParseTime(text, time.UTC, time.Unix(1_700_000_000, 0))
+		_, _ = timespec.ParseOffset(text)
 		if took := time.Since(begin); took > 10*time.Second {
 			t.Fatalf("%.50q × %d and %.50q took %v", piece, n, end, took)
 		}
@@ -228,7 +231,7 @@ func FuzzEvalGrows(f *testing.F) {
 		ctx, cancel := context.WithTimeout(budget.With(t.Context(), account), 200*time.Millisecond)
 		defer cancel()
 		begin := time.Now()
-		_, err = New().Eval(ctx, []expr.Node{target}, Request{From: 0, Until: 86400, Now: 86400}, source)
+		_, err = New().Eval(ctx, []expr.Node{target}, call.Request{From: 0, Until: 86400, Now: 86400}, source)
 		if took := time.Since(begin); took > 10*time.Second {
 			t.Fatalf("%.50q, %.50q, %.50q × %d took %v: %v", open, shut, after, n, took, err)
 		}

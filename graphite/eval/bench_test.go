@@ -4,13 +4,16 @@ import (
 	"context"
 	"fmt"
 	"testing"
+
+	"github.com/tsdbridge/tsdbridge/graphite/call"
+	"github.com/tsdbridge/tsdbridge/graphite/series"
 )
 
 // wide is 1000 series of 1440 points of 10 s.
-type wide []*Series
+type wide []*series.Series
 
-func (w wide) Fetch(_ context.Context, list []Fetch) ([][]*Series, error) {
-	out := make([][]*Series, len(list))
+func (w wide) Fetch(_ context.Context, list []Fetch) ([][]*series.Series, error) {
+	out := make([][]*series.Series, len(list))
 	for i := range out {
 		out[i] = w
 	}
@@ -24,7 +27,7 @@ func BenchmarkEval(b *testing.B) {
 		for j := range values {
 			values[j] = float64(i*j%997) + 0.5
 		}
-		w = append(w, &Series{Name: fmt.Sprintf("servers.web%04d.cpu.%d.user", i/4, i%4), Start: 10, End: 14410, Step: 10, Values: values})
+		w = append(w, &series.Series{Name: fmt.Sprintf("servers.web%04d.cpu.%d.user", i/4, i%4), Start: 10, End: 14410, Step: 10, Values: values})
 	}
 	e := New()
 	for _, target := range []string{
@@ -36,7 +39,7 @@ func BenchmarkEval(b *testing.B) {
 		nodes := parseAll(b, target)
 		b.Run(target, func(b *testing.B) {
 			for b.Loop() {
-				if _, err := e.Eval(b.Context(), nodes, Request{From: 0, Until: 14400, Now: 14400}, w); err != nil {
+				if _, err := e.Eval(b.Context(), nodes, call.Request{From: 0, Until: 14400, Now: 14400}, w); err != nil {
 					b.Fatal(err)
 				}
 			}

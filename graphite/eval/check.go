@@ -4,7 +4,9 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/tsdbridge/tsdbridge/graphite/call"
 	"github.com/tsdbridge/tsdbridge/graphite/expr"
+	"github.com/tsdbridge/tsdbridge/graphite/python"
 )
 
 // Check reports what is wrong with a target whatever data there is: a function that does not exist, arguments that a
@@ -52,20 +54,20 @@ func (e *Evaluator) checkCall(n *expr.Call, piped int) error {
 		}
 		kwargs[k.Name] = nil
 	}
-	_, err = fn.bind(make([]any, piped+len(n.Args)), kwargs)
+	_, err = fn.Bind(make([]any, piped+len(n.Args)), kwargs)
 	return err
 }
 
 // function finds a function.
-func (e *Evaluator) function(name string) (*Function, error) {
+func (e *Evaluator) function(name string) (*call.Function, error) {
 	fn, ok := e.functions[name]
 	if !ok {
-		err := invalid("Received request for unknown function: %s", name)
-		return nil, unknown(err, name, slices.Collect(maps.Keys(e.functions)))
+		err := python.Invalid("Received request for unknown function: %s", name)
+		return nil, python.Unknown(err, name, slices.Collect(maps.Keys(e.functions)))
 	}
 	return fn, nil
 }
 
 func errTemplate() error {
-	return invalid("invalid template() syntax, only string/numeric arguments are allowed")
+	return python.Invalid("invalid template() syntax, only string/numeric arguments are allowed")
 }

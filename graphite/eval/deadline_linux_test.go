@@ -12,6 +12,9 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/tsdbridge/tsdbridge/graphite/call"
+	"github.com/tsdbridge/tsdbridge/graphite/series"
 )
 
 // A watched context measures how much computing there is between two looks at it. It belongs to the thread
@@ -45,7 +48,7 @@ func threadTime() time.Duration {
 // named are series that are found by their names, and all of them by another one.
 type named wide
 
-func (n named) Fetch(ctx context.Context, list []Fetch) ([][]*Series, error) {
+func (n named) Fetch(ctx context.Context, list []Fetch) ([][]*series.Series, error) {
 	out, err := wide(n).Fetch(ctx, list)
 	for i, f := range list {
 		if at, of := strings.CutPrefix(f.Pattern, "s"); of {
@@ -72,7 +75,7 @@ var argumentsOf = map[string]string{
 }
 
 // callOf returns a call of a function over series.
-func callOf(f *Function, series string) string {
+func callOf(f *call.Function, series string) string {
 	if given, ok := argumentsOf[f.Name]; ok {
 		if !strings.Contains(given, "%") {
 			return f.Name + "(" + given + ")"
@@ -81,12 +84,12 @@ func callOf(f *Function, series string) string {
 	}
 	var args []string
 	for _, p := range f.Params {
-		if !p.Required && p.Type != typeAggFunc {
+		if !p.Required && p.Type != call.TypeAggFunc {
 			break
 		}
-		value := map[ParamType]string{
-			typeSeriesList: series, typeSeriesLists: series, typeAggFunc: "'stddev'", typeAggOrSeriesFunc: "'sum'", typeString: "'s'", typeInteger: "5", typeFloat: "5",
-			typeNode: "0", typeNodeOrTag: "0", typeInterval: "'1min'", typeIntOrInterval: "100", typeIntOrInf: "5", typeTag: "'name'", typeDate: "'00:01 19700101'", typeBoolean: "true", typeAny: "5",
+		value := map[call.ParamType]string{
+			call.TypeSeriesList: series, call.TypeSeriesLists: series, call.TypeAggFunc: "'stddev'", call.TypeAggOrSeriesFunc: "'sum'", call.TypeString: "'s'", call.TypeInteger: "5", call.TypeFloat: "5",
+			call.TypeNode: "0", call.TypeNodeOrTag: "0", call.TypeInterval: "'1min'", call.TypeIntOrInterval: "100", call.TypeIntOrInf: "5", call.TypeTag: "'name'", call.TypeDate: "'00:01 19700101'", call.TypeBoolean: "true", call.TypeAny: "5",
 		}[p.Type]
 		args = append(args, value)
 	}
@@ -102,9 +105,9 @@ func TestEveryFunctionSeesTheEnd(t *testing.T) {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
 	const most = 200 * time.Millisecond
-	walks := func(series, points int) (w wide) {
-		for i := range series {
-			s := &Series{Name: fmt.Sprintf("s%d", i), Start: 60, End: int64(60 + 60*points), Step: 60, Values: make([]float64, points)}
+	walks := func(count, points int) (w wide) {
+		for i := range count {
+			s := &series.Series{Name: fmt.Sprintf("s%d", i), Start: 60, End: int64(60 + 60*points), Step: 60, Values: make([]float64, points)}
 			for j := range s.Values {
 				s.Values[j] = float64((i+j)*7919%10007) + 0.5
 			}
@@ -118,7 +121,7 @@ func TestEveryFunctionSeesTheEnd(t *testing.T) {
 			target := callOf(functions[name], "a")
 			ctx := &watched{Context: t.Context(), last: threadTime()}
 			begin := ctx.last
-			_, err := New().Eval(ctx, parseAll(t, target), Request{From: 0, Until: int64(len(source[0].Values)) * 60, Now: 86400}, named(source))
+			_, err := New().Eval(ctx, parseAll(t, target), call.Request{From: 0, Until: int64(len(source[0].Values)) * 60, Now: 86400}, named(source))
 			_ = ctx.Err()
 			took := threadTime() - begin
 			if ctx.longest > most {

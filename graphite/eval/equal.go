@@ -6,25 +6,26 @@ import (
 	"strings"
 
 	"github.com/tsdbridge/tsdbridge/graphite/expr"
+	"github.com/tsdbridge/tsdbridge/graphite/series"
 )
 
 // computed are the series of targets, by targetKey.
-type computed map[string][]*Series
+type computed map[string][]*series.Series
 
 // Varies reports whether equal targets have other values each time, by the text of one.
 func Varies(target string) bool { return strings.Contains(target, "randomWalk") }
 
 // targetOnce computes a target, or copies the series of an equal one before it. Targets are not
 // equal that draw other values each time, or that one between them has changed something for.
-func (s *scope) targetOnce(n expr.Node, before computed) ([]*Series, error) {
+func (s *scope) targetOnce(n expr.Node, before computed) ([]*series.Series, error) {
 	key := targetKey(n)
 	if list, ok := before[key]; ok {
 		return s.copies(list)
 	}
-	xff := s.xff
+	xff := s.XFilesFactor
 	list, err := s.target(n)
 	switch {
-	case s.xff != xff || len(s.stacks) > 0:
+	case s.XFilesFactor != xff || len(s.Stacks) > 0:
 		clear(before)
 	case err == nil && !Varies(key):
 		before[key] = list
@@ -51,11 +52,11 @@ func targetKey(n expr.Node) string {
 }
 
 // copies returns series of their own, which share values.
-func (s *scope) copies(list []*Series) ([]*Series, error) {
-	if err := s.account.Take(int64(len(list)) * seriesBytes); err != nil {
+func (s *scope) copies(list []*series.Series) ([]*series.Series, error) {
+	if err := s.Account.Take(int64(len(list)) * series.Bytes); err != nil {
 		return nil, err
 	}
-	out, of := make([]*Series, len(list)), make(map[*Series]*Series, len(list))
+	out, of := make([]*series.Series, len(list)), make(map[*series.Series]*series.Series, len(list))
 	for i, one := range list {
 		if of[one] == nil {
 			own := *one

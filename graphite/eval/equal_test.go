@@ -8,21 +8,23 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
+	"github.com/tsdbridge/tsdbridge/graphite/call"
 	"github.com/tsdbridge/tsdbridge/graphite/expr"
+	"github.com/tsdbridge/tsdbridge/graphite/series"
 	"github.com/tsdbridge/tsdbridge/internal/explain"
 )
 
 // equalSource has one series for each path.
 type equalSource struct{}
 
-func (equalSource) Fetch(_ context.Context, list []Fetch) ([][]*Series, error) {
-	out := make([][]*Series, len(list))
+func (equalSource) Fetch(_ context.Context, list []Fetch) ([][]*series.Series, error) {
+	out := make([][]*series.Series, len(list))
 	for i, f := range list {
-		s := &Series{Name: f.Pattern, Start: f.From, End: f.Until, Step: 10, Values: make([]float64, (f.Until-f.From)/10)}
+		s := &series.Series{Name: f.Pattern, Start: f.From, End: f.Until, Step: 10, Values: make([]float64, (f.Until-f.From)/10)}
 		for at := range s.Values {
 			s.Values[at] = float64(at % 7)
 		}
-		out[i] = []*Series{s}
+		out[i] = []*series.Series{s}
 	}
 	return out, nil
 }
@@ -31,7 +33,7 @@ func (equalSource) Fetch(_ context.Context, list []Fetch) ([][]*Series, error) {
 // consolidated; those that remember what was before them are evaluated each.
 func TestEqualTargets(t *testing.T) {
 	e := New()
-	eval := func(targets ...string) ([][]*Series, *explain.Node) {
+	eval := func(targets ...string) ([][]*series.Series, *explain.Node) {
 		nodes := make([]expr.Node, len(targets))
 		for i, text := range targets {
 			var err error
@@ -40,7 +42,7 @@ func TestEqualTargets(t *testing.T) {
 			}
 		}
 		ctx, trace := explain.Begin(t.Context())
-		lists, err := e.EvalEach(ctx, nodes, Request{From: 1000, Until: 4000, Now: 5000}, equalSource{})
+		lists, err := e.EvalEach(ctx, nodes, call.Request{From: 1000, Until: 4000, Now: 5000}, equalSource{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -72,14 +74,14 @@ func TestEqualTargets(t *testing.T) {
 			continue
 		}
 		alone, _ := eval(c.target)
-		if err := Consolidate(alone[0], 7); err != nil {
+		if err := series.Consolidate(alone[0], 7); err != nil {
 			t.Fatal(err)
 		}
 		for i := range lists {
-			if err := Consolidate(lists[i], 7); err != nil {
+			if err := series.Consolidate(lists[i], 7); err != nil {
 				t.Fatal(err)
 			}
-			if diff := cmp.Diff(alone[0], lists[i], cmp.AllowUnexported(Series{}), cmpopts.EquateNaNs(), cmpopts.IgnoreFields(Series{}, "read", "held", "settled")); diff != "" {
+			if diff := cmp.Diff(alone[0], lists[i], cmp.AllowUnexported(series.Series{}), cmpopts.EquateNaNs(), cmpopts.IgnoreFields(series.Series{}, "read", "held", "settled")); diff != "" {
 				t.Errorf("%s, number %d: %s", c.target, i, diff)
 			}
 		}

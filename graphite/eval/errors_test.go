@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/tsdbridge/tsdbridge/graphite/call"
 	"github.com/tsdbridge/tsdbridge/graphite/expr"
 )
 
@@ -22,7 +23,7 @@ func TestHints(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		_, err = New().Eval(t.Context(), []expr.Node{n}, Request{From: 0, Until: 600, Now: 600}, &memory{})
+		_, err = New().Eval(t.Context(), []expr.Node{n}, call.Request{From: 0, Until: 600, Now: 600}, &memory{})
 		if err == nil {
 			t.Errorf("%.60s has no error", target)
 			continue

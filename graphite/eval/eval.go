@@ -1,131 +1,49 @@
+// Package eval computes Graphite targets: a syntax tree and fetched series in, series out. It
+// answers as graphite-web 1.1.10 does, names, tags, nulls and times included, and keeps its
+// oddities on purpose; README.md lists functions and oddities. It fetches nothing itself (see
+// Source), knows no store and no HTTP, and never changes the values of a series it was given.
 package eval
 
 import (
 	"context"
-	"errors"
 	"slices"
 	"strings"
-	"time"
 
+	"github.com/tsdbridge/tsdbridge/graphite/call"
 	"github.com/tsdbridge/tsdbridge/graphite/expr"
-	"github.com/tsdbridge/tsdbridge/internal/budget"
+	"github.com/tsdbridge/tsdbridge/graphite/functions"
+	"github.com/tsdbridge/tsdbridge/graphite/python"
+	"github.com/tsdbridge/tsdbridge/graphite/series"
 	"github.com/tsdbridge/tsdbridge/internal/explain"
-	"github.com/tsdbridge/tsdbridge/internal/turns"
 )
 
-// Request is what a render request contains in addition to its targets. Times are epoch seconds.
-type Request struct {
-	From, Until int64
-	// Now is what storage takes for the present; 0 means Clock.
-	Now int64
-	// Clock is the time on the wall, which some functions use even when Now is another. 0 means
-	// Now.
-	Clock int64
-	// Zone is the request's zone, Local the server's, which some functions use instead; nil means
-	// UTC.
-	Zone, Local *time.Location
-	// XFilesFactor is the default for aggregates and consolidation.
-	XFilesFactor float64
-	// Template holds values for template(), by name.
-	Template map[string]string
-	// UTF8Metrics is for targets that functions make up; see expr.Parser.
-	UTF8Metrics bool
-	Limits      Limits
-}
-
-// Limits bound what a request may cost; 0 means no limit.
-type Limits struct {
-	// Series and Points bound what is fetched and made, over the whole request.
-	Series, Points int
-}
-
-func (r Request) parser() expr.Parser   { return expr.Parser{UTF8Metrics: r.UTF8Metrics} }
-func (r Request) zone() *time.Location  { return orUTC(r.Zone) }
-func (r Request) local() *time.Location { return orUTC(r.Local) }
-
-func (r Request) localTime(unix int64) time.Time { return time.Unix(unix, 0).In(r.local()) }
-
-func orUTC(l *time.Location) *time.Location {
-	if l == nil {
-		return time.UTC
-	}
-	return l
-}
-
-func (r Request) clock() time.Time {
-	if r.Clock != 0 {
-		return time.Unix(r.Clock, 0)
-	}
-	return time.Unix(r.Now, 0)
-}
-
-// window is the time range in which a part of a target is computed, with the zone offsets of its
-// ends: Python's datetimes keep the offset they were made with, also when they are moved over a
-// change of zone.
-type window struct {
-	from, until             int64
-	fromOffset, untilOffset int64
-	// fromSaves and untilSaves tell whether these offsets are those of daylight saving time.
-	fromSaves, untilSaves bool
-}
-
-func (r Request) window() window {
-	from, until := time.Unix(r.From, 0).In(r.zone()), time.Unix(r.Until, 0).In(r.zone())
-	_, fromOffset := from.Zone()
-	_, untilOffset := until.Zone()
-	return window{r.From, r.Until, int64(fromOffset), int64(untilOffset), from.IsDST(), until.IsDST()}
-}
-
-// moved returns the window, both ends moved.
-func (w window) moved(from, until int64) window {
-	w.from += from
-	w.until += until
-	return w
-}
-
 // Evaluator knows the functions. It is immutable and safe for concurrent use.
-type Evaluator struct{ functions map[string]*Function }
+type Evaluator struct{ functions map[string]*call.Function }
 
 // New returns an evaluator with all functions.
-func New() *Evaluator {
-	e := &Evaluator{functions: map[string]*Function{}}
-	for _, family := range families() {
-		for _, f := range family {
-			f.parseSignature()
-			e.functions[f.Name] = &f
-		}
-	}
-	e.completeOptions()
-	return e
-}
+func New() *Evaluator { return &Evaluator{functions: functions.All()} }
 
 // Functions returns the functions by name. They are not to be changed.
-func (e *Evaluator) Functions() map[string]*Function { return e.functions }
+func (e *Evaluator) Functions() map[string]*call.Function { return e.functions }
 
 // run is one request being computed.
 type run struct {
-	ctx     context.Context //nolint:containedctx // A run lives as long as one Eval.
+	call.Resources
 	ev      *Evaluator
-	request Request
+	request call.Request
 	source  Source
-	fetched map[fetchKey][]*Series
-	account *budget.Account  // of the request; nil has no limit
-	turn    *turns.Turn      // of the request, to compute
+	fetched map[fetchKey][]*series.Series
 	trace   *explain.Trace   // of the request
 	reads   map[fetchKey]int // numbers in the trace
 	series  int
 	points  int
-	settled int // calls whose results were charged
 	depth   int // of calls
 }
 
-// scope is graphite-web's requestContext. Functions that evaluate something again do so in a copy,
-// so that what is set there (by setXFilesFactor, by stacked) is lost with it.
+// scope is a Scope with the run that it is a part of.
 type scope struct {
 	*run
-	window window
-	xff    float64
-	stacks map[string][]float64
+	call.Scope
 	again  bool // A first argument is evaluated again.
 	values replacements
 	made   int // How many functions have made up the target that this is in.
@@ -137,19 +55,19 @@ const maxDepth = 1000
 
 // Eval computes targets, in order, into one list. The series may share values; they belong to the
 // caller.
-func (e *Evaluator) Eval(ctx context.Context, targets []expr.Node, request Request, source Source) ([]*Series, error) {
+func (e *Evaluator) Eval(ctx context.Context, targets []expr.Node, request call.Request, source Source) ([]*series.Series, error) {
 	lists, err := e.EvalEach(ctx, targets, request, source)
 	return slices.Concat(lists...), err
 }
 
 // EvalEach is Eval with a list for each target.
-func (e *Evaluator) EvalEach(ctx context.Context, targets []expr.Node, request Request, source Source) ([][]*Series, error) {
-	r := &run{ctx: ctx, ev: e, request: request, source: source, fetched: map[fetchKey][]*Series{}, account: budget.From(ctx), turn: turns.From(ctx), trace: explain.From(ctx), reads: map[fetchKey]int{}}
-	s := &scope{run: r, window: request.window(), xff: request.XFilesFactor}
+func (e *Evaluator) EvalEach(ctx context.Context, targets []expr.Node, request call.Request, source Source) ([][]*series.Series, error) {
+	r := &run{Resources: call.ResourcesOf(ctx), ev: e, request: request, source: source, fetched: map[fetchKey][]*series.Series{}, trace: explain.From(ctx), reads: map[fetchKey]int{}}
+	s := &scope{run: r, Scope: call.NewScope(&r.request)}
 	if err := s.prefetch(targets...); err != nil {
 		return nil, err
 	}
-	out, before := make([][]*Series, len(targets)), computed{}
+	out, before := make([][]*series.Series, len(targets)), computed{}
 	for i, t := range targets {
 		var err error
 		if out[i], err = s.targetOnce(t, before); err != nil {
@@ -160,7 +78,7 @@ func (e *Evaluator) EvalEach(ctx context.Context, targets []expr.Node, request R
 }
 
 // target computes an expression that must give series.
-func (s *scope) target(n expr.Node) ([]*Series, error) {
+func (s *scope) target(n expr.Node) ([]*series.Series, error) {
 	if err := s.prefetch(n); err != nil {
 		return nil, err
 	}
@@ -169,14 +87,14 @@ func (s *scope) target(n expr.Node) ([]*Series, error) {
 		return nil, err
 	}
 	switch v := v.(type) {
-	case []*Series:
+	case []*series.Series:
 		return v, nil
-	case [][]*Series:
+	case [][]*series.Series:
 		if len(v) == 0 {
 			return nil, nil
 		}
 	}
-	return nil, crash("%s gives no list of series", n)
+	return nil, python.Crash("%s gives no list of series", n)
 }
 
 // eval computes a node to nil, bool, int64, float64, string, []*Series or [][]*Series.
@@ -192,7 +110,7 @@ func (s *scope) eval(n expr.Node) (any, error) {
 		inner := *s
 		inner.values = s.replacements(n)
 		v, err := inner.eval(n.Body)
-		s.xff, s.stacks = inner.xff, inner.stacks
+		s.XFilesFactor, s.Stacks = inner.XFilesFactor, inner.Stacks
 		return v, err
 	}
 	return scalar(n), nil
@@ -209,7 +127,7 @@ func scalar(n expr.Node) any {
 	case expr.Bool:
 		return bool(n)
 	case expr.Inf:
-		return inf()
+		return python.Inf()
 	}
 	return nil
 }
@@ -239,11 +157,11 @@ func (s *scope) call(n *expr.Call, piped func() (expr.Node, any, error)) (any, e
 	if err != nil {
 		return nil, err
 	}
-	if err := s.turn.Yield(s.ctx); err != nil {
+	if err := s.Turn.Yield(s.Ctx); err != nil {
 		return nil, err
 	}
 	if s.depth++; s.depth > maxDepth {
-		return nil, invalid("calls nested deeper than %d", maxDepth)
+		return nil, python.Invalid("calls nested deeper than %d", maxDepth)
 	}
 	defer func() { s.depth-- }()
 	step := s.trace.Enter(n.Name, n.Raw)
@@ -256,34 +174,34 @@ func (s *scope) call(n *expr.Call, piped func() (expr.Node, any, error)) (any, e
 }
 
 // sizeOf returns how many series and points a value has.
-func sizeOf(v any) (series, points int) {
+func sizeOf(v any) (found, points int) {
 	switch v := v.(type) {
-	case []*Series:
+	case []*series.Series:
 		for _, s := range v {
 			points += len(s.Values)
 		}
 		return len(v), points
-	case [][]*Series:
+	case [][]*series.Series:
 		for _, list := range v {
 			n, of := sizeOf(list)
-			series, points = series+n, points+of
+			found, points = found+n, points+of
 		}
 	}
-	return series, points
+	return found, points
 }
 
 // called evaluates the arguments of a function, and calls it.
-func (s *scope) called(fn *Function, n *expr.Call, piped func() (expr.Node, any, error)) (any, error) {
-	c := &call{scope: s, fn: fn}
+func (s *scope) called(fn *call.Function, n *expr.Call, piped func() (expr.Node, any, error)) (any, error) {
 	var args []any
+	var written expr.Node
 	if piped != nil {
 		first, v, err := piped()
 		if err != nil {
 			return nil, err
 		}
-		c.first, args = first, append(args, v)
+		written, args = first, append(args, v)
 	} else if len(n.Args) > 0 {
-		c.first = n.Args[0]
+		written = n.Args[0]
 	}
 	for _, a := range n.Args {
 		v, err := s.eval(a)
@@ -296,7 +214,7 @@ func (s *scope) called(fn *Function, n *expr.Call, piped func() (expr.Node, any,
 	if err != nil {
 		return nil, err
 	}
-	return c.dispatch(args, kwargs)
+	return call.New(fn, written, &s.Scope, &s.Resources, s).Dispatch(args, kwargs)
 }
 
 func (s *scope) keywords(list []expr.Kwarg) (map[string]any, error) {
@@ -311,47 +229,38 @@ func (s *scope) keywords(list []expr.Kwarg) (map[string]any, error) {
 	return kwargs, nil
 }
 
-// dispatch validates, binds and calls.
-func (c *call) dispatch(args []any, kwargs map[string]any) (any, error) {
-	if a, k, err := c.fn.validate(args, kwargs); err == nil {
-		args, kwargs = a, k
-	}
-	bound, err := c.fn.bind(args, kwargs)
-	if err != nil {
-		return nil, err
-	}
-	c.args = bound
-	given := seriesLists(args, kwargs)
-	if !c.reserveLike(given) {
-		return nil, c.err
-	}
-	out, err := c.run()
-	var bad *InputError
-	if errors.As(err, &bad) && bad.Func == "" {
-		bad.Func = c.fn.Name
-	}
-	if list, ok := out.([]*Series); ok && err == nil {
-		err = c.scope.count(list)
-	}
-	if err == nil {
-		err = c.settle(given, out)
-	}
-	return out, err
+// EvalAgain computes a first argument in another window. Values of a template are not put in again: what stands
+// for one is then a path without series, in graphite-web too.
+func (s *scope) EvalAgain(n expr.Node, w call.Window) ([]*series.Series, error) {
+	inner := *s
+	inner.Window, inner.again, inner.values = w, true, nil
+	return inner.target(n)
 }
 
-// count keeps the limits on what functions make: values that the run has not seen before.
-func (r *run) count(list []*Series) error {
-	if r.request.Limits.Points == 0 {
-		return nil
+// maxMadeTargets is how deep targets that functions make up may be nested: a name may be a target
+// that makes up itself.
+const maxMadeTargets = 10
+
+// EvalMade computes a target that a function has made up.
+func (s *scope) EvalMade(n expr.Node) ([]*series.Series, error) {
+	inner := *s
+	if inner.made++; inner.made > maxMadeTargets {
+		return nil, python.Invalid("targets made up by functions nested deeper than %d", maxMadeTargets)
 	}
-	points := 0
-	for _, s := range list {
-		points += len(s.Values)
+	inner.again, inner.values = false, nil
+	return inner.target(n)
+}
+
+// Functions returns all functions by name.
+func (s *scope) Functions() map[string]*call.Function { return s.ev.functions }
+
+// Events returns the times of the events in the window that have all tags.
+func (s *scope) Events(tags []string) ([]int64, error) {
+	source, ok := s.source.(EventSource)
+	if !ok || tags != nil && len(tags) == 0 {
+		return nil, nil
 	}
-	if points > r.request.Limits.Points {
-		return invalid("more than %d points (--query.max-samples)", r.request.Limits.Points)
-	}
-	return nil
+	return source.Events(s.Ctx, tags, s.Window.From, s.Window.Until)
 }
 
 // replacements are the values of a template, in the order in which graphite-web tries them.
@@ -369,15 +278,15 @@ func (s *scope) replacements(t *expr.Template) replacements {
 		list = list.with(k.Name, scalar(k.Value))
 	}
 	for i, a := range t.Args {
-		list = list.with(text(int64(i+1)), scalar(a))
+		list = list.with(python.Text(int64(i+1)), scalar(a))
 	}
-	names := make([]string, 0, len(s.request.Template))
-	for name := range s.request.Template {
+	names := make([]string, 0, len(s.Request.Template))
+	for name := range s.Request.Template {
 		names = append(names, name)
 	}
 	slices.Sort(names)
 	for _, name := range names {
-		list = list.with(name, s.request.Template[name])
+		list = list.with(name, s.Request.Template[name])
 	}
 	return list
 }
@@ -397,9 +306,9 @@ func (l replacements) with(name string, value any) replacements {
 func (l replacements) apply(path string) (string, any, bool, error) {
 	for _, r := range l {
 		if path != "$"+r.name {
-			word, by := "$"+r.name, text(r.value)
-			if replacedBytes(path, word, by) > expr.MaxTarget {
-				return "", nil, true, invalid("the values of a template make a path of more than %d bytes", expr.MaxTarget)
+			word, by := "$"+r.name, python.Text(r.value)
+			if call.ReplacedBytes(path, word, by) > expr.MaxTarget {
+				return "", nil, true, python.Invalid("the values of a template make a path of more than %d bytes", expr.MaxTarget)
 			}
 			path = strings.ReplaceAll(path, word, by)
 			continue
@@ -411,9 +320,9 @@ func (l replacements) apply(path string) (string, any, bool, error) {
 		if !looksLikeNumber(s) {
 			return "", s, true, nil
 		}
-		f, ok := parseFloat(s)
+		f, ok := python.ParseFloat(s)
 		if !ok {
-			return "", nil, true, crash("could not convert string to float: '%s'", s)
+			return "", nil, true, python.Crash("could not convert string to float: '%s'", s)
 		}
 		return "", f, true, nil
 	}

@@ -6,6 +6,8 @@ import (
 	"strings"
 
 	"github.com/tsdbridge/tsdbridge/graphite/expr"
+	"github.com/tsdbridge/tsdbridge/graphite/python"
+	"github.com/tsdbridge/tsdbridge/graphite/series"
 	"github.com/tsdbridge/tsdbridge/internal/running"
 )
 
@@ -25,7 +27,7 @@ type Fetch struct {
 // useSeriesAbove), so it should keep what it has read. Values are not changed.
 type Source interface {
 	// Fetch returns the series of each fetch, in order. A pattern without series is not an error.
-	Fetch(ctx context.Context, list []Fetch) ([][]*Series, error)
+	Fetch(ctx context.Context, list []Fetch) ([][]*series.Series, error)
 }
 
 // EventSource is a Source that knows events. Without it there are none.
@@ -56,15 +58,15 @@ func (l *fetchList) add(s *scope, pattern string, tags []string) {
 }
 
 func (s *scope) key(pattern string) fetchKey {
-	return fetchKey{pattern, s.window.from, s.window.until}
+	return fetchKey{pattern, s.Window.From, s.Window.Until}
 }
 
 func (s *scope) toFetch(pattern string, tags []string) Fetch {
-	now := s.request.Now
+	now := s.Request.Now
 	if now == 0 {
-		now = s.request.Clock
+		now = s.Request.Clock
 	}
-	return Fetch{Pattern: pattern, Tags: tags, From: s.window.from, Until: s.window.until, Now: now}
+	return Fetch{Pattern: pattern, Tags: tags, From: s.Window.From, Until: s.Window.Until, Now: now}
 }
 
 // tagExpressions returns the strings among the arguments of seriesByTag.
@@ -95,8 +97,8 @@ func (s *scope) prefetch(nodes ...expr.Node) error {
 	if len(missing) == 0 {
 		return nil
 	}
-	if s.window.from > s.window.until {
-		return crash("Invalid time interval: from time '%d' is after until time '%d'", s.window.from, s.window.until)
+	if s.Window.From > s.Window.Until {
+		return python.Crash("Invalid time interval: from time '%d' is after until time '%d'", s.Window.From, s.Window.Until)
 	}
 	results, err := s.read(missing)
 	if err != nil {
@@ -111,10 +113,10 @@ func (s *scope) prefetch(nodes ...expr.Node) error {
 }
 
 // read reads fetches of one window, and notes them in the trace.
-func (s *scope) read(list []Fetch) ([][]*Series, error) {
-	query := running.From(s.ctx)
+func (s *scope) read(list []Fetch) ([][]*series.Series, error) {
+	query := running.From(s.Ctx)
 	before := query.Samples()
-	ctx, reading := s.trace.Reading(s.ctx, patternsOf(list), s.window.from*1000, s.window.until*1000)
+	ctx, reading := s.trace.Reading(s.Ctx, patternsOf(list), s.Window.From*1000, s.Window.Until*1000)
 	results, err := s.source.Fetch(ctx, list)
 	found := 0
 	for _, of := range results {
@@ -134,7 +136,7 @@ func patternsOf(list []Fetch) string {
 	}
 	var names strings.Builder
 	for _, f := range list {
-		if names.Len() > MaxExcerpt {
+		if names.Len() > python.MaxExcerpt {
 			break
 		}
 		names.WriteString(f.Pattern)
@@ -147,7 +149,7 @@ func patternsOf(list []Fetch) string {
 func (s *scope) mentioned(l *fetchList, n expr.Node) error {
 	switch n := n.(type) {
 	case *expr.Path:
-		if err := s.ctx.Err(); err != nil {
+		if err := s.Ctx.Err(); err != nil {
 			return err
 		}
 		path, _, done, _ := s.values.apply(n.Text)
@@ -171,7 +173,7 @@ func (s *scope) mentioned(l *fetchList, n expr.Node) error {
 		if n.Name == "seriesByTag" {
 			tags := tagExpressions(n)
 			if len(tags) == 0 {
-				return crash("no tag expressions specified")
+				return python.Crash("no tag expressions specified")
 			}
 			l.add(s, n.Raw, tags)
 			return nil
@@ -186,17 +188,17 @@ func (s *scope) mentioned(l *fetchList, n expr.Node) error {
 }
 
 // keep remembers the series of a fetch: sorted by name, of equal names the one with most points.
-func (s *scope) keep(f Fetch, list []*Series) error {
-	if err := s.account.Take(fetchBytes + int64(len(f.Pattern)) + 8*int64(len(list))); err != nil {
+func (s *scope) keep(f Fetch, list []*series.Series) error {
+	if err := s.Account.Take(fetchBytes + int64(len(f.Pattern)) + 8*int64(len(list))); err != nil {
 		return err
 	}
 	list = slices.Clone(list)
-	slices.SortStableFunc(list, func(a, b *Series) int { return strings.Compare(a.Name, b.Name) })
+	slices.SortStableFunc(list, func(a, b *series.Series) int { return strings.Compare(a.Name, b.Name) })
 	out := list[:0]
 	for _, c := range list {
 		s.points += len(c.Values)
 		if n := len(out); n > 0 && out[n-1].Name == c.Name {
-			if countPresent(c.Values) > countPresent(out[n-1].Values) {
+			if series.CountPresent(c.Values) > series.CountPresent(out[n-1].Values) {
 				out[n-1] = c
 			}
 			continue
@@ -205,27 +207,30 @@ func (s *scope) keep(f Fetch, list []*Series) error {
 	}
 	s.series += len(out)
 	s.fetched[fetchKey{f.Pattern, f.From, f.Until}] = out
-	if l := s.request.Limits; l.Series > 0 && s.series > l.Series || l.Points > 0 && s.points > l.Points {
-		return invalid("the targets need more than %d series or %d points (--query.max-series, --query.max-samples)", l.Series, l.Points)
+	if l := s.Request.Limits; l.Series > 0 && s.series > l.Series || l.Points > 0 && s.points > l.Points {
+		return python.Invalid("the targets need more than %d series or %d points (--query.max-series, --query.max-samples)", l.Series, l.Points)
 	}
 	return nil
 }
 
 // fetch returns what was read for a path in the scope's window, as series of its own.
-func (s *scope) fetch(path string) ([]*Series, error) {
+func (s *scope) fetch(path string) ([]*series.Series, error) {
 	kept := s.fetched[s.key(path)]
 	step := s.trace.Enter("series", path)
 	defer step.End()
 	if n, ok := s.reads[s.key(path)]; ok {
 		step.Uses(n)
 	}
-	if err := s.account.Take(int64(len(kept)) * seriesBytes); err != nil {
+	if err := s.Account.Take(int64(len(kept)) * series.Bytes); err != nil {
 		return nil, err
 	}
-	out := make([]*Series, len(kept))
+	out := make([]*series.Series, len(kept))
 	for i, k := range kept {
-		out[i] = k.fetched(path, s.xff)
+		out[i] = k.OfPath(path, s.XFilesFactor)
 	}
 	step.Result(sizeOf(out))
 	return out, nil
 }
+
+// fetchBytes is the memory of a remembered fetch without its series.
+const fetchBytes = 300

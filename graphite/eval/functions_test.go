@@ -14,7 +14,10 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/tsdbridge/tsdbridge/graphite/call"
 	"github.com/tsdbridge/tsdbridge/graphite/expr"
+	"github.com/tsdbridge/tsdbridge/graphite/python"
+	"github.com/tsdbridge/tsdbridge/graphite/series"
 )
 
 // shownFunction is an entry of graphite-web's /functions, without description and module.
@@ -72,7 +75,7 @@ func TestFunctionsAreGraphiteWebs(t *testing.T) {
 func jsonable(functions map[string]shownFunction) map[string]shownFunction {
 	for _, f := range functions {
 		for i, p := range f.Params {
-			if p.Default == inf() {
+			if p.Default == python.Inf() {
 				f.Params[i].Default = "Infinity"
 			}
 		}
@@ -112,7 +115,7 @@ func TestEveryFunctionIsDescribed(t *testing.T) {
 
 // TestEvalChangesNoValues checks that no recorded target changes the series of the source.
 func TestEvalChangesNoValues(t *testing.T) {
-	shared := &sharing{memory: readFeed(t), kept: map[fetchKey][]*Series{}}
+	shared := &sharing{memory: readFeed(t), kept: map[fetchKey][]*series.Series{}}
 	e := New()
 	for _, c := range readCases(t, "testdata/render.jsonl.gz") {
 		form, err := c.form()
@@ -123,7 +126,7 @@ func TestEvalChangesNoValues(t *testing.T) {
 		if err != nil {
 			continue
 		}
-		_, _ = e.Eval(t.Context(), []expr.Node{n}, Request{From: 1741050007, Until: 1741051207, Now: 1741057200}, shared)
+		_, _ = e.Eval(t.Context(), []expr.Node{n}, call.Request{From: 1741050007, Until: 1741051207, Now: 1741057200}, shared)
 	}
 	for key, list := range shared.kept {
 		fresh, err := shared.memory.Fetch(t.Context(), []Fetch{{Pattern: key.pattern, From: key.from, Until: key.until, Now: 1741057200}})
@@ -131,7 +134,7 @@ func TestEvalChangesNoValues(t *testing.T) {
 			t.Fatal(err)
 		}
 		for i, s := range list {
-			same := func(a, b float64) bool { return a == b || IsNone(a) && IsNone(b) }
+			same := func(a, b float64) bool { return a == b || python.IsNone(a) && python.IsNone(b) }
 			if !slices.EqualFunc(s.Values, fresh[0][i].Values, same) || s.Name != fresh[0][i].Name {
 				t.Errorf("%s was changed by a target", s.Name)
 			}
@@ -142,11 +145,11 @@ func TestEvalChangesNoValues(t *testing.T) {
 // sharing returns the same series for the same fetch, as a source with a cache may.
 type sharing struct {
 	*memory
-	kept map[fetchKey][]*Series
+	kept map[fetchKey][]*series.Series
 }
 
-func (s *sharing) Fetch(ctx context.Context, list []Fetch) ([][]*Series, error) {
-	out := make([][]*Series, len(list))
+func (s *sharing) Fetch(ctx context.Context, list []Fetch) ([][]*series.Series, error) {
+	out := make([][]*series.Series, len(list))
 	for i, f := range list {
 		if f.Tags != nil {
 			got, err := s.memory.Fetch(ctx, list[i:i+1])
@@ -199,7 +202,7 @@ func FuzzEval(f *testing.F) {
 		if err != nil || len(text) > 300 {
 			return
 		}
-		r := Request{From: 1741046400, Until: 1741046460, Now: 1741057200, Limits: Limits{Series: 1000, Points: 100_000}}
+		r := call.Request{From: 1741046400, Until: 1741046460, Now: 1741057200, Limits: call.Limits{Series: 1000, Points: 100_000}}
 		if _, err := e.Plan([]expr.Node{n}, r); err != nil {
 			t.Fatalf("Plan(%q): %v", text, err)
 		}
@@ -207,7 +210,7 @@ func FuzzEval(f *testing.F) {
 		if err != nil {
 			return
 		}
-		if err := Consolidate(list, 3); err != nil {
+		if err := series.Consolidate(list, 3); err != nil {
 			return
 		}
 		for _, s := range list {
@@ -230,7 +233,7 @@ func TestEvalStops(t *testing.T) {
 			t.Fatal(err)
 		}
 		begin := time.Now()
-		_, err = New().Eval(ctx, []expr.Node{n}, Request{From: 1741049000, Until: 1741051000, Now: 1741051000}, m)
+		_, err = New().Eval(ctx, []expr.Node{n}, call.Request{From: 1741049000, Until: 1741051000, Now: 1741051000}, m)
 		cancel()
 		if took := time.Since(begin); err == nil || took > 20*time.Second {
 			t.Errorf("%s took %v and ended with %v", target, took, err)

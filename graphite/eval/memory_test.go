@@ -10,6 +10,8 @@ import (
 	"testing"
 
 	"github.com/tsdbridge/tsdbridge/graphite/pyregexp"
+	"github.com/tsdbridge/tsdbridge/graphite/python"
+	"github.com/tsdbridge/tsdbridge/graphite/series"
 )
 
 // memory is a small store that works like carbon and whisper: a value for each slot of a step,
@@ -59,7 +61,7 @@ func (m *memory) add(name string, at int64, value float64) {
 	var tags map[string]string
 	if strings.Contains(name, ";") {
 		var err error
-		if tags, err = ParseTags(name); err == nil {
+		if tags, err = series.ParseTags(name); err == nil {
 			name = canonical(tags)
 		}
 	} else {
@@ -72,7 +74,7 @@ func (m *memory) add(name string, at int64, value float64) {
 		i, _ := slices.BinarySearch(m.names, name)
 		m.names = slices.Insert(m.names, i, name)
 	}
-	s.points[at-modulo(at, s.step)] = value
+	s.points[at-python.Modulo(at, s.step)] = value
 }
 
 func canonical(tags map[string]string) string {
@@ -87,9 +89,9 @@ func canonical(tags map[string]string) string {
 }
 
 // Fetch reads as whisper does.
-func (m *memory) Fetch(_ context.Context, list []Fetch) ([][]*Series, error) {
+func (m *memory) Fetch(_ context.Context, list []Fetch) ([][]*series.Series, error) {
 	m.asked = append(m.asked, list...)
-	out := make([][]*Series, len(list))
+	out := make([][]*series.Series, len(list))
 	for i, f := range list {
 		match, err := matcher(f)
 		if err != nil {
@@ -104,17 +106,17 @@ func (m *memory) Fetch(_ context.Context, list []Fetch) ([][]*Series, error) {
 	return out, nil
 }
 
-func (s *stored) read(name string, f Fetch) *Series {
-	start, end := Grid(f.From, min(f.Until, f.Now), s.step)
+func (s *stored) read(name string, f Fetch) *series.Series {
+	start, end := series.Grid(f.From, min(f.Until, f.Now), s.step)
 	values := make([]float64, 0, (end-start)/s.step)
 	for at := start; at < end; at += s.step {
 		v, ok := s.points[at]
 		if !ok {
-			v = None()
+			v = python.None()
 		}
 		values = append(values, v)
 	}
-	return &Series{Name: name, Start: start, End: end, Step: s.step, Values: values}
+	return &series.Series{Name: name, Start: start, End: end, Step: s.step, Values: values}
 }
 
 // matcher supports globs, like graphite-web's finder, and tag expressions.
@@ -181,13 +183,13 @@ func tagMatcher(list []string) (func(string, *stored) bool, error) {
 	for _, e := range list {
 		m := spec.FindStringSubmatch(e)
 		if m == nil {
-			return nil, crash("Invalid tagspec %s", e)
+			return nil, python.Crash("Invalid tagspec %s", e)
 		}
 		is := func(v string) bool { return v == m[3] }
 		if strings.HasSuffix(m[2], "~") {
 			re, err := pyregexp.Compile(m[3])
 			if err != nil {
-				return nil, crash("%s", err)
+				return nil, python.Crash("%s", err)
 			}
 			is = func(v string) bool { ok, _ := re.Match(v); return ok }
 		}
@@ -196,7 +198,7 @@ func tagMatcher(list []string) (func(string, *stored) bool, error) {
 		all = append(all, func(tags map[string]string) bool { return is(tags[m[1]]) == want })
 	}
 	if !some {
-		return nil, crash("At least one tagspec must require a non-empty value")
+		return nil, python.Crash("At least one tagspec must require a non-empty value")
 	}
 	return func(_ string, s *stored) bool {
 		return s.tags != nil && !slices.ContainsFunc(all, func(f func(map[string]string) bool) bool { return !f(s.tags) })

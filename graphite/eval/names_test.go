@@ -6,16 +6,18 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/tsdbridge/tsdbridge/graphite/call"
 	"github.com/tsdbridge/tsdbridge/graphite/expr"
+	"github.com/tsdbridge/tsdbridge/graphite/series"
 	"github.com/tsdbridge/tsdbridge/internal/budget"
 )
 
 // longHosts returns some series whose names have long nodes.
-func longHosts(series, node int) wide {
+func longHosts(count, node int) wide {
 	var w wide
-	for i := range series {
+	for i := range count {
 		name := fmt.Sprintf("servers.%06d%s", i, strings.Repeat("n", node))
-		w = append(w, &Series{Name: name, Start: 60, End: 660, Step: 60, Values: make([]float64, 10)})
+		w = append(w, &series.Series{Name: name, Start: 60, End: 660, Step: 60, Values: make([]float64, 10)})
 	}
 	return w
 }
@@ -54,7 +56,7 @@ func TestNamesAreBoundedBeforeTheyAreMade(t *testing.T) {
 		ctx := budget.With(t.Context(), budget.New(limit).Open())
 		var before, after runtime.MemStats
 		runtime.ReadMemStats(&before)
-		_, err = New().Eval(ctx, []expr.Node{n}, Request{From: 0, Until: 86400, Now: 86400}, source)
+		_, err = New().Eval(ctx, []expr.Node{n}, call.Request{From: 0, Until: 86400, Now: 86400}, source)
 		runtime.ReadMemStats(&after)
 		took := int64(after.TotalAlloc - before.TotalAlloc)
 		if took > most || err == nil && name != "deep nodes" {

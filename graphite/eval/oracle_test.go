@@ -19,7 +19,11 @@ import (
 	"testing"
 	"time"
 
+	"github.com/tsdbridge/tsdbridge/graphite/call"
 	"github.com/tsdbridge/tsdbridge/graphite/expr"
+	"github.com/tsdbridge/tsdbridge/graphite/python"
+	"github.com/tsdbridge/tsdbridge/graphite/series"
+	"github.com/tsdbridge/tsdbridge/graphite/timespec"
 )
 
 // recorded is a request and graphite-web's reply; see testdata/README.md for how they were made.
@@ -121,7 +125,7 @@ func query(s string) url.Values {
 }
 
 // render evaluates a form as the render handler does, without the JSON.
-func render(feed *memory, form url.Values) ([]*Series, error) {
+func render(feed *memory, form url.Values) ([]*series.Series, error) {
 	zone := time.UTC
 	if z, err := time.LoadLocation(form.Get("tz")); err == nil {
 		zone = z
@@ -129,9 +133,9 @@ func render(feed *memory, form url.Values) ([]*Series, error) {
 	now := time.Unix(1741057200, 0)
 	at := func(key, otherwise string) (time.Time, error) {
 		if text := form.Get(key); text != "" {
-			return ParseTime(text, zone, now)
+			return timespec.ParseTime(text, zone, now)
 		}
-		return ParseTime(otherwise, zone, now)
+		return timespec.ParseTime(otherwise, zone, now)
 	}
 	now, err := at("now", "now")
 	if err != nil {
@@ -145,9 +149,9 @@ func render(feed *memory, form url.Values) ([]*Series, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := Request{From: min(from.Unix(), until.Unix()), Until: max(from.Unix(), until.Unix()), Now: now.Unix(), Zone: zone, Template: map[string]string{}}
+	r := call.Request{From: min(from.Unix(), until.Unix()), Until: max(from.Unix(), until.Unix()), Now: now.Unix(), Zone: zone, Template: map[string]string{}}
 	if r.From == r.Until {
-		return nil, invalid("Invalid empty time range")
+		return nil, python.Invalid("Invalid empty time range")
 	}
 	for k := range form {
 		if name, ok := strings.CutPrefix(k, "template["); ok {
@@ -162,7 +166,7 @@ func render(feed *memory, form url.Values) ([]*Series, error) {
 	return renderTargets(feed, form, r)
 }
 
-func renderTargets(feed *memory, form url.Values, r Request) ([]*Series, error) {
+func renderTargets(feed *memory, form url.Values, r call.Request) ([]*series.Series, error) {
 	var targets []expr.Node
 	texts := form["target"]
 	if texts == nil {
@@ -182,16 +186,16 @@ func renderTargets(feed *memory, form url.Values, r Request) ([]*Series, error) 
 	if err != nil {
 		return nil, err
 	}
-	if !slices.ContainsFunc(list, func(s *Series) bool { return len(s.Values) > 0 }) {
+	if !slices.ContainsFunc(list, func(s *series.Series) bool { return len(s.Values) > 0 }) {
 		return nil, nil
 	}
 	if most, err := strconv.Atoi(form.Get("maxDataPoints")); err == nil && most >= 0 {
-		if err := Consolidate(list, most); err != nil {
+		if err := series.Consolidate(list, most); err != nil {
 			return nil, err
 		}
 	}
 	if form.Has("noNullPoints") {
-		list = slices.DeleteFunc(list, func(s *Series) bool {
+		list = slices.DeleteFunc(list, func(s *series.Series) bool {
 			return !slices.ContainsFunc(s.Values, func(v float64) bool { return !math.IsNaN(v) })
 		})
 	}
@@ -200,7 +204,7 @@ func renderTargets(feed *memory, form url.Values, r Request) ([]*Series, error) 
 
 // compare compares series with graphite-web's JSON: names, order, times and tags exactly, values to
 // 1e-9.
-func compare(body string, got []*Series) string {
+func compare(body string, got []*series.Series) string {
 	var want []struct {
 		Target     *string           `json:"target"`
 		Tags       map[string]string `json:"tags"`

@@ -10,7 +10,10 @@ import (
 
 	"github.com/cockroachdb/datadriven"
 
+	"github.com/tsdbridge/tsdbridge/graphite/call"
 	"github.com/tsdbridge/tsdbridge/graphite/expr"
+	"github.com/tsdbridge/tsdbridge/graphite/python"
+	"github.com/tsdbridge/tsdbridge/graphite/series"
 )
 
 // planner determines what targets will fetch from the windows that functions declare. It exists
@@ -20,8 +23,8 @@ type planner struct{ fetchList }
 // Plan returns what targets will fetch as far as it can be known before anything is read:
 // everything but windows that are counted in points and names that functions make up. Fetches are
 // in order of first need, without repetition.
-func (e *Evaluator) Plan(targets []expr.Node, request Request) ([]Fetch, error) {
-	s := &scope{run: &run{ev: e, request: request}, window: request.window()}
+func (e *Evaluator) Plan(targets []expr.Node, request call.Request) ([]Fetch, error) {
+	s := &scope{run: &run{ev: e}, Scope: call.NewScope(&request)}
 	p := &planner{fetchList{seen: map[fetchKey]bool{}}}
 	for _, t := range targets {
 		if err := p.plan(s, t); err != nil {
@@ -76,12 +79,12 @@ func (p *planner) call(s *scope, n *expr.Call, args []expr.Node) error {
 		}
 	}
 	fn, ok := s.ev.functions[n.Name]
-	if !ok || fn.windows == nil || len(args) == 0 {
+	if !ok || fn.Windows == nil || len(args) == 0 {
 		return nil
 	}
 	for _, w := range furtherWindows(s, fn, n, args) {
 		inner := *s
-		inner.window, inner.again, inner.values = w, true, nil
+		inner.Window, inner.again, inner.values = w, true, nil
 		if err := p.plan(&inner, args[0]); err != nil {
 			return err
 		}
@@ -90,26 +93,27 @@ func (p *planner) call(s *scope, n *expr.Call, args []expr.Node) error {
 }
 
 // furtherWindows asks the function; arguments that do not fit show when it is called.
-func furtherWindows(s *scope, fn *Function, n *expr.Call, args []expr.Node) []window {
+func furtherWindows(s *scope, fn *call.Function, n *expr.Call, args []expr.Node) []call.Window {
 	values := make([]any, len(args))
 	for i, a := range args {
 		values[i] = scalar(a)
 	}
-	values[0] = []*Series(nil)
+	values[0] = []*series.Series(nil)
 	kwargs := map[string]any{}
 	for _, k := range n.Kwargs {
 		kwargs[k.Name] = scalar(k.Value)
 	}
-	if a, k, err := fn.validate(values, kwargs); err == nil {
+	if a, k, err := fn.Validate(values, kwargs); err == nil {
 		values, kwargs = a, k
 	}
-	bound, err := fn.bind(values, kwargs)
+	bound, err := fn.Bind(values, kwargs)
 	if err != nil {
 		return nil
 	}
-	c := &call{scope: s, fn: fn, args: bound}
-	list, err := fn.windows(c)
-	if err != nil || c.err != nil {
+	c := call.New(fn, nil, &s.Scope, &s.Resources, s)
+	c.Args = bound
+	list, err := fn.Windows(c)
+	if err != nil || c.Err != nil {
 		return nil
 	}
 	return list
@@ -129,7 +133,7 @@ func parseAll(t testing.TB, texts ...string) []expr.Node {
 }
 
 func TestPlan(t *testing.T) {
-	request := Request{From: 10000, Until: 20000, Now: 30000}
+	request := call.Request{From: 10000, Until: 20000, Now: 30000}
 	datadriven.RunTest(t, "testdata/plan", func(t *testing.T, d *datadriven.TestData) string {
 		list, err := New().Plan(parseAll(t, strings.Split(d.Input, "\n")...), request)
 		if err != nil {
@@ -151,7 +155,7 @@ func TestPlan(t *testing.T) {
 // was not planned is counted in points or made up by a function.
 func TestPlanIsWhatEvalFetches(t *testing.T) {
 	feed := readFeed(t)
-	request := Request{From: 1741050007, Until: 1741051207, Now: 1741057200}
+	request := call.Request{From: 1741050007, Until: 1741051207, Now: 1741057200}
 	e := New()
 	for _, c := range readCases(t, "testdata/render.jsonl.gz") {
 		form, err := c.form()
@@ -197,7 +201,7 @@ type counted struct {
 	err error
 }
 
-func (c counted) Fetch(ctx context.Context, list []Fetch) ([][]*Series, error) {
+func (c counted) Fetch(ctx context.Context, list []Fetch) ([][]*series.Series, error) {
 	if c.err != nil {
 		return nil, c.err
 	}
@@ -206,7 +210,7 @@ func (c counted) Fetch(ctx context.Context, list []Fetch) ([][]*Series, error) {
 
 func TestSourceErrorsPass(t *testing.T) {
 	broken := errors.New("the store is away")
-	_, err := New().Eval(t.Context(), parseAll(t, "sumSeries(a)"), Request{From: 1, Until: 2, Now: 3}, counted{err: broken})
+	_, err := New().Eval(t.Context(), parseAll(t, "sumSeries(a)"), call.Request{From: 1, Until: 2, Now: 3}, counted{err: broken})
 	if !errors.Is(err, broken) {
 		t.Errorf("Eval = %v, want %v", err, broken)
 	}
@@ -215,7 +219,7 @@ func TestSourceErrorsPass(t *testing.T) {
 func TestCancelled(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	_, err := New().Eval(ctx, parseAll(t, "constantLine(1)"), Request{From: 1, Until: 2, Now: 3}, &memory{})
+	_, err := New().Eval(ctx, parseAll(t, "constantLine(1)"), call.Request{From: 1, Until: 2, Now: 3}, &memory{})
 	if !errors.Is(err, context.Canceled) {
 		t.Errorf("Eval = %v, want %v", err, context.Canceled)
 	}
@@ -225,23 +229,23 @@ func TestLimits(t *testing.T) {
 	feed := readFeed(t)
 	for _, c := range []struct {
 		target string
-		limits Limits
+		limits call.Limits
 		ok     bool
 	}{
-		{"test.*.a", Limits{Series: 4}, true},
-		{"test.*.a", Limits{Series: 3}, false},
-		{"test.h1.a", Limits{Points: 120}, true},
-		{"test.h1.a", Limits{Points: 119}, false},
-		{"summarize(test.h1.a,'1s')", Limits{Points: 1000}, false},
-		{"sin('x',1,1)", Limits{Points: 1000}, false},
-		{"timeStack(test.h1.a,'1h',0,100000000)", Limits{}, false},
-		{"movingAverage(test.h1.a,99999999999999)", Limits{}, false},
-		{"timeFunction('x',0)", Limits{}, false},
-		{"summarize(test.h1.a,'-5min')", Limits{}, false},
+		{"test.*.a", call.Limits{Series: 4}, true},
+		{"test.*.a", call.Limits{Series: 3}, false},
+		{"test.h1.a", call.Limits{Points: 120}, true},
+		{"test.h1.a", call.Limits{Points: 119}, false},
+		{"summarize(test.h1.a,'1s')", call.Limits{Points: 1000}, false},
+		{"sin('x',1,1)", call.Limits{Points: 1000}, false},
+		{"timeStack(test.h1.a,'1h',0,100000000)", call.Limits{}, false},
+		{"movingAverage(test.h1.a,99999999999999)", call.Limits{}, false},
+		{"timeFunction('x',0)", call.Limits{}, false},
+		{"summarize(test.h1.a,'-5min')", call.Limits{}, false},
 	} {
-		r := Request{From: 1741050007, Until: 1741051207, Now: 1741057200, Limits: c.limits}
+		r := call.Request{From: 1741050007, Until: 1741051207, Now: 1741057200, Limits: c.limits}
 		_, err := New().Eval(t.Context(), parseAll(t, c.target), r, feed)
-		var input *InputError
+		var input *python.InputError
 		if (err == nil) != c.ok || err != nil && !errors.As(err, &input) {
 			t.Errorf("Eval(%s) with %+v = %v, want ok %v", c.target, c.limits, err, c.ok)
 		}
@@ -261,9 +265,9 @@ func TestErrorWords(t *testing.T) {
 		{"percentileOfSeries(test.h1.a,0)", `Invalid parameters (The requested percent is required to be greater than 0); func: "percentileOfSeries"`, false},
 		{"scale(test.h1.a)", "Invalid parameters (scale() missing required argument: 'factor')", true},
 	} {
-		r := Request{From: 1741050007, Until: 1741051207, Now: 1741057200}
+		r := call.Request{From: 1741050007, Until: 1741051207, Now: 1741057200}
 		_, err := New().Eval(t.Context(), parseAll(t, c.target), r, feed)
-		var input *InputError
+		var input *python.InputError
 		if !errors.As(err, &input) || input.Error() != c.want || input.Crash != c.crash {
 			t.Errorf("Eval(%s) = %v, want %s", c.target, err, c.want)
 		}

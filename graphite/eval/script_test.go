@@ -10,6 +10,8 @@ import (
 	"testing"
 
 	"github.com/cockroachdb/datadriven"
+
+	"github.com/tsdbridge/tsdbridge/graphite/python"
 )
 
 // firstPoint is where the points of a script begin.
@@ -85,7 +87,7 @@ func evalScript(m *memory, d *datadriven.TestData) string {
 }
 
 func shownValue(v float64) string {
-	if IsNone(v) {
+	if python.IsNone(v) {
 		return "_"
 	}
 	return strconv.FormatFloat(v, 'g', 12, 64)

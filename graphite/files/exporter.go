@@ -8,6 +8,7 @@ import (
 
 	"github.com/tsdbridge/tsdbridge/graphite/conf"
 	"github.com/tsdbridge/tsdbridge/graphite/eval"
+	"github.com/tsdbridge/tsdbridge/graphite/python"
 	"github.com/tsdbridge/tsdbridge/graphite/source"
 	"github.com/tsdbridge/tsdbridge/graphite/whisper"
 	"github.com/tsdbridge/tsdbridge/migrate/pipeline"
@@ -118,7 +119,7 @@ func fileOf(e *source.Exported, hashed bool) *Exported {
 	for i, level := range e.Levels {
 		p := &archives[i]
 		for n, v := range level.Values {
-			if t := level.Start + int64(n)*e.Archives[i].Step; t > 0 && !eval.IsNone(v) {
+			if t := level.Start + int64(n)*e.Archives[i].Step; t > 0 && !python.IsNone(v) {
 				p.Times, p.Values = append(p.Times, t), append(p.Values, v)
 			}
 		}

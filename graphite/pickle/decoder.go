@@ -5,7 +5,6 @@
 package pickle
 
 import (
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"math"
@@ -26,10 +25,9 @@ var (
 
 // A Decoder reads one pickle after the other in the same memory. The zero value is ready.
 type Decoder struct {
-	pickle []byte
-	i      int
-	stack  []Value
-	marks  []int // where the items of each mark begin on the stack
+	input
+	stack
+
 	memo   []Value
 	tuples []Value
 	lists  [][]Value
@@ -40,7 +38,7 @@ type Decoder struct {
 // Size returns how many bytes of memory the decoder keeps, about.
 func (d *Decoder) Size() int {
 	const value, list = 16, 24
-	n := value*(cap(d.stack)+cap(d.memo)+cap(d.tuples)) + list*cap(d.lists) + 8*cap(d.marks) + cap(d.text)
+	n := value*(cap(d.values)+cap(d.memo)+cap(d.tuples)) + list*cap(d.lists) + 8*cap(d.marks) + cap(d.text)
 	for _, l := range d.lists[:cap(d.lists)] {
 		n += value * cap(l)
 	}
@@ -54,7 +52,7 @@ func (d *Decoder) Decode(pickle []byte) (Value, error) {
 		return Value{}, errors.New("the pickle has more than 2 GB")
 	}
 	d.pickle, d.i, d.listed = pickle, 0, 0
-	d.stack, d.marks, d.memo, d.tuples, d.lists, d.text = d.stack[:0], d.marks[:0], d.memo[:0], d.tuples[:0], d.lists[:0], d.text[:0]
+	d.values, d.marks, d.memo, d.tuples, d.lists, d.text = d.values[:0], d.marks[:0], d.memo[:0], d.tuples[:0], d.lists[:0], d.text[:0]
 	for {
 		op, err := d.byte()
 		if err != nil {
@@ -80,101 +78,17 @@ const freeValues = 1024
 // has a text and two numbers in it takes eight bytes, and such items are what pickles are read for.
 func (d *Decoder) many() bool {
 	n := len(d.pickle)
-	return len(d.stack) > n/8+freeValues || len(d.tuples) > n/2+freeValues || len(d.memo) > n/3+freeValues ||
+	return len(d.values) > n/8+freeValues || len(d.tuples) > n/2+freeValues || len(d.memo) > n/3+freeValues ||
 		len(d.lists) > n/6+freeValues || d.listed > n/3+freeValues || len(d.marks) > freeValues
-}
-
-func (d *Decoder) byte() (byte, error) {
-	if d.i == len(d.pickle) {
-		return 0, errShort
-	}
-	d.i++
-	return d.pickle[d.i-1], nil
-}
-
-// take returns the next n bytes.
-func (d *Decoder) take(n uint64) ([]byte, error) {
-	if n > uint64(len(d.pickle)-d.i) {
-		return nil, errShort
-	}
-	d.i += int(n)
-	return d.pickle[d.i-int(n) : d.i], nil
-}
-
-// length reads a length of so many bytes.
-func (d *Decoder) length(size uint64) (uint64, error) {
-	b, err := d.take(size)
-	switch {
-	case err != nil:
-		return 0, err
-	case size == 1:
-		return uint64(b[0]), nil
-	case size == 4:
-		return uint64(binary.LittleEndian.Uint32(b)), nil
-	}
-	var whole [8]byte
-	copy(whole[:], b)
-	return binary.LittleEndian.Uint64(whole[:]), nil
-}
-
-// line returns the bytes up to the next newline.
-func (d *Decoder) line() ([]byte, error) {
-	for i := d.i; i < len(d.pickle); i++ {
-		if d.pickle[i] == '\n' {
-			line := d.pickle[d.i:i]
-			d.i = i + 1
-			return line, nil
-		}
-	}
-	return nil, errShort
-}
-
-func (d *Decoder) push(v Value) { d.stack = append(d.stack, v) }
-
-// floor is where the items of the last mark begin.
-func (d *Decoder) floor() int {
-	if len(d.marks) == 0 {
-		return 0
-	}
-	return d.marks[len(d.marks)-1]
-}
-
-func (d *Decoder) pop() (Value, error) {
-	if len(d.stack) == d.floor() {
-		return Value{}, errStack
-	}
-	v := d.stack[len(d.stack)-1]
-	d.stack = d.stack[:len(d.stack)-1]
-	return v, nil
-}
-
-// top returns the last value without taking it.
-func (d *Decoder) top() (Value, error) {
-	if len(d.stack) == d.floor() {
-		return Value{}, errStack
-	}
-	return d.stack[len(d.stack)-1], nil
-}
-
-// marked takes the items since the last mark. They are valid until the next push.
-func (d *Decoder) marked() ([]Value, error) {
-	if len(d.marks) == 0 {
-		return nil, errStack
-	}
-	from := d.marks[len(d.marks)-1]
-	d.marks = d.marks[:len(d.marks)-1]
-	items := d.stack[from:]
-	d.stack = d.stack[:from]
-	return items, nil
 }
 
 // pushTuple takes the last n values and pushes a tuple of them.
 func (d *Decoder) pushTuple(n int) error {
-	if len(d.stack)-d.floor() < n {
+	if len(d.values)-d.floor() < n {
 		return errStack
 	}
-	items := d.stack[len(d.stack)-n:]
-	d.stack = d.stack[:len(d.stack)-n]
+	items := d.values[len(d.values)-n:]
+	d.values = d.values[:len(d.values)-n]
 	d.pushTupleOf(items)
 	return nil
 }

@@ -103,19 +103,6 @@ func (d *Decoder) numberLine(op byte) error {
 	return nil
 }
 
-// indexLine reads an index of the memo.
-func (d *Decoder) indexLine() (uint64, error) {
-	line, err := d.line()
-	if err != nil {
-		return 0, err
-	}
-	index, err := strconv.ParseUint(string(bytes.TrimSpace(line)), 10, 31)
-	if err != nil {
-		return 0, errMemo
-	}
-	return index, nil
-}
-
 var errQuotes = errors.New("a string has no quotes")
 
 // stringLine pushes a string of Python 2, written as its repr.

@@ -76,7 +76,7 @@ const unsafe = "cRbioPQ\x81\x82\x83\x84\x92\x93\x97\x98"
 func (d *Decoder) step(op byte) error {
 	switch op {
 	case opMark:
-		d.marks = append(d.marks, len(d.stack))
+		d.marks = append(d.marks, len(d.values))
 	case opPop:
 		return d.drop()
 	case opPopMark:
@@ -112,24 +112,6 @@ func (d *Decoder) step(op byte) error {
 		return d.collect(op)
 	}
 	return nil
-}
-
-// drop takes the last value, or the mark that has nothing behind it.
-func (d *Decoder) drop() error {
-	if n := len(d.marks); n > 0 && d.marks[n-1] == len(d.stack) {
-		d.marks = d.marks[:n-1]
-		return nil
-	}
-	_, err := d.pop()
-	return err
-}
-
-func (d *Decoder) protocol() error {
-	p, err := d.byte()
-	if err == nil && p > highest {
-		err = fmt.Errorf("protocol %d, at most %d is read", p, highest)
-	}
-	return err
 }
 
 // number pushes a number.

@@ -6,6 +6,7 @@ import (
 
 	"github.com/tsdbridge/tsdbridge/graphite/conf"
 	"github.com/tsdbridge/tsdbridge/graphite/eval"
+	"github.com/tsdbridge/tsdbridge/graphite/series"
 	"github.com/tsdbridge/tsdbridge/internal/turns"
 )
 
@@ -71,7 +72,7 @@ func (s *Source) export(ctx context.Context, targets []*targetSeries, now int64,
 		all[i] = Exported{Name: l.name, Archives: l.layout.archives, Aggregation: l.layout.aggregation}
 		for level, a := range l.layout.archives {
 			g := grid{step: a.Step, level: level}
-			g.start, g.end = eval.Grid(max(now-a.Retention(), 0), now, a.Step)
+			g.start, g.end = series.Grid(max(now-a.Retention(), 0), now, a.Step)
 			values := newSlots(g.slots())
 			all[i].Levels = append(all[i].Levels, Level{g.start, values})
 			r.add(l, g, values)

@@ -4,7 +4,8 @@ import (
 	"math"
 
 	"github.com/tsdbridge/tsdbridge/graphite/conf"
-	"github.com/tsdbridge/tsdbridge/graphite/eval"
+	"github.com/tsdbridge/tsdbridge/graphite/python"
+	"github.com/tsdbridge/tsdbridge/graphite/series"
 )
 
 // A layout is the slots that the points of a name go into: those of a whisper file's archives, or
@@ -60,7 +61,7 @@ func (l layout) grid(from, until, now int64) (g grid, ok bool) {
 		}
 	}
 	g.step = l.archives[g.level].Step
-	g.start, g.end = eval.Grid(from, min(until, now), g.step)
+	g.start, g.end = series.Grid(from, min(until, now), g.step)
 	return g, true
 }
 
@@ -122,11 +123,11 @@ func (l layout) consolidate(level int, begin int64, slots, known []float64, inne
 		for n := range len(slots) / ratio {
 			known = known[:0]
 			for _, v := range slots[n*ratio : (n+1)*ratio] {
-				if !eval.IsNone(v) {
+				if !python.IsNone(v) {
 					known = append(known, v)
 				}
 			}
-			slots[n] = eval.None()
+			slots[n] = python.None()
 			if v, ok := l.aggregation.Slot(known, ratio); ok {
 				slots[n] = v
 			}
@@ -147,7 +148,7 @@ func newSlots(n int64) []float64 {
 }
 
 func clearSlots(slots []float64) {
-	none := eval.None()
+	none := python.None()
 	for i := range slots {
 		slots[i] = none
 	}

@@ -10,8 +10,8 @@ import (
 	"testing"
 
 	"github.com/tsdbridge/tsdbridge/graphite/conf"
-	"github.com/tsdbridge/tsdbridge/graphite/eval"
 	"github.com/tsdbridge/tsdbridge/graphite/graphitetest"
+	"github.com/tsdbridge/tsdbridge/graphite/python"
 	"github.com/tsdbridge/tsdbridge/internal/testkit/scale"
 )
 
@@ -117,7 +117,7 @@ func firstDifference(want []*float64, got []float64) int {
 		return 0
 	}
 	for i, w := range want {
-		if w == nil != eval.IsNone(got[i]) || w != nil && *w != got[i] {
+		if w == nil != python.IsNone(got[i]) || w != nil && *w != got[i] {
 			return i
 		}
 	}
@@ -144,13 +144,13 @@ func TestFillAgainstModel(t *testing.T) {
 		got := newSlots(g.slots())
 		l.fill(g, got, times, values, nil)
 		for slot := range got {
-			want := eval.None()
+			want := python.None()
 			for i, at := range times {
 				if at/1000 >= g.start+int64(slot)*g.step && at/1000 < g.start+int64(slot+1)*g.step && !math.IsNaN(values[i]) {
 					want = values[i]
 				}
 			}
-			if got[slot] != want && !(eval.IsNone(got[slot]) && eval.IsNone(want)) {
+			if got[slot] != want && !(python.IsNone(got[slot]) && python.IsNone(want)) {
 				t.Fatalf("seed %d: slot %d of %v = %v, want %v", seed, slot, g, got[slot], want)
 			}
 		}

@@ -8,7 +8,7 @@ import (
 	"slices"
 	"sync"
 
-	"github.com/tsdbridge/tsdbridge/graphite/eval"
+	"github.com/tsdbridge/tsdbridge/graphite/python"
 	"github.com/tsdbridge/tsdbridge/internal/budget"
 	"github.com/tsdbridge/tsdbridge/internal/running"
 	"github.com/tsdbridge/tsdbridge/storage"
@@ -193,8 +193,8 @@ func (j *job) add() {
 	for _, ref := range j.target.refs {
 		for i, v := range j.parts[ref] {
 			switch {
-			case eval.IsNone(v):
-			case eval.IsNone(j.values[i]):
+			case python.IsNone(v):
+			case python.IsNone(j.values[i]):
 				j.values[i] = v
 			default:
 				j.values[i] += v

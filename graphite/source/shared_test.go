@@ -8,6 +8,7 @@ import (
 
 	"github.com/tsdbridge/tsdbridge/graphite/eval"
 	"github.com/tsdbridge/tsdbridge/graphite/graphitetest"
+	"github.com/tsdbridge/tsdbridge/graphite/series"
 	"github.com/tsdbridge/tsdbridge/storage"
 	"github.com/tsdbridge/tsdbridge/storage/kv"
 	"github.com/tsdbridge/tsdbridge/storage/schema"
@@ -47,7 +48,7 @@ func TestSeriesWithoutMeta(t *testing.T) {
 		}
 		for _, s := range out[0] {
 			if s.Step != c.step || len(s.Values) != int(60/c.step) || s.Values[0] != 1 {
-				t.Errorf("%s: %s", c.f.Pattern, showSeries([]*eval.Series{s}))
+				t.Errorf("%s: %s", c.f.Pattern, showSeries([]*series.Series{s}))
 			}
 		}
 	}

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/tsdbridge/tsdbridge/graphite/eval"
+	"github.com/tsdbridge/tsdbridge/graphite/series"
 	"github.com/tsdbridge/tsdbridge/internal/budget"
 	"github.com/tsdbridge/tsdbridge/internal/turns"
 	"github.com/tsdbridge/tsdbridge/storage"
@@ -96,7 +97,7 @@ type piece struct {
 }
 
 // Fetch implements eval.Source.
-func (s *Source) Fetch(ctx context.Context, list []eval.Fetch) ([][]*eval.Series, error) {
+func (s *Source) Fetch(ctx context.Context, list []eval.Fetch) ([][]*series.Series, error) {
 	wanted := make([][]*targetSeries, len(list))
 	for i, f := range list {
 		if f.From > f.Now {
@@ -114,7 +115,7 @@ func (s *Source) Fetch(ctx context.Context, list []eval.Fetch) ([][]*eval.Series
 		return nil, err
 	}
 	var r reading
-	out := make([][]*eval.Series, len(list))
+	out := make([][]*series.Series, len(list))
 	for i, f := range list {
 		for _, l := range wanted[i] {
 			if g, ok := l.layout.grid(f.From, f.Until, f.Now); ok {
@@ -250,7 +251,7 @@ const seriesBytes = 250
 const mostSlots = 1 << 31
 
 // take returns a target series on a grid. It lists slots that were not read yet for reading.
-func (s *Source) take(ctx context.Context, l *targetSeries, g grid, r *reading) (*eval.Series, error) {
+func (s *Source) take(ctx context.Context, l *targetSeries, g grid, r *reading) (*series.Series, error) {
 	if err := budget.From(ctx).Take(seriesBytes); err != nil {
 		return nil, err
 	}
@@ -272,7 +273,7 @@ func (s *Source) take(ctx context.Context, l *targetSeries, g grid, r *reading) 
 		}
 		r.pieces = append(r.pieces, p)
 	}
-	return &eval.Series{Name: l.name, Tags: l.tags, Start: g.start, End: g.end, Step: g.step, Values: p.part(g)}, nil
+	return &series.Series{Name: l.name, Tags: l.tags, Start: g.start, End: g.end, Step: g.step, Values: p.part(g)}, nil
 }
 
 func (s *Source) limit() int64 {

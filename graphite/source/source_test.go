@@ -15,6 +15,8 @@ import (
 	"github.com/tsdbridge/tsdbridge/graphite/conf"
 	"github.com/tsdbridge/tsdbridge/graphite/eval"
 	"github.com/tsdbridge/tsdbridge/graphite/graphitetest"
+	"github.com/tsdbridge/tsdbridge/graphite/python"
+	"github.com/tsdbridge/tsdbridge/graphite/series"
 	"github.com/tsdbridge/tsdbridge/storage"
 	"github.com/tsdbridge/tsdbridge/tree"
 	"github.com/tsdbridge/tsdbridge/tree/forest"
@@ -77,12 +79,12 @@ func schemasOf(t testing.TB, text string) *conf.Schemas {
 const tens = "[all]\npattern = .*\nretentions = 10s:5y\n"
 
 // showSeries is name, start, step and values of each series.
-func showSeries(list []*eval.Series) string {
+func showSeries(list []*series.Series) string {
 	var b strings.Builder
 	for _, s := range list {
 		fmt.Fprintf(&b, "%s %d/%d", s.Name, s.Start, s.Step)
 		for _, v := range s.Values {
-			if eval.IsNone(v) {
+			if python.IsNone(v) {
 				b.WriteString(" -")
 			} else {
 				fmt.Fprintf(&b, " %v", v)
@@ -367,6 +369,6 @@ func TestStepsOutliveTheProcess(t *testing.T) {
 }
 
 func isInputError(err error) bool {
-	_, ok := errors.AsType[*eval.InputError](err)
+	_, ok := errors.AsType[*python.InputError](err)
 	return ok
 }

@@ -13,8 +13,8 @@ import (
 	"github.com/prometheus/common/model"
 	"github.com/prometheus/prometheus/model/labels"
 
-	"github.com/tsdbridge/tsdbridge/graphite/eval"
 	"github.com/tsdbridge/tsdbridge/graphite/pyregexp"
+	"github.com/tsdbridge/tsdbridge/graphite/python"
 	"github.com/tsdbridge/tsdbridge/storage"
 	"github.com/tsdbridge/tsdbridge/translate"
 )
@@ -45,7 +45,7 @@ type Specs []Spec
 // Parse reads conditions. At least one of them must need a tag, else nearly everything would pass.
 func Parse(ctx context.Context, texts []string) (Specs, error) {
 	if len(texts) == 0 {
-		return nil, &eval.InputError{Reason: "no tag expressions specified"}
+		return nil, &python.InputError{Reason: "no tag expressions specified"}
 	}
 	if len(texts) > mostTagSpecs {
 		return nil, fmt.Errorf("%w: %d tag expressions, at most %d are looked at in one request", storage.ErrLimit, len(texts), mostTagSpecs)
@@ -56,13 +56,13 @@ func Parse(ctx context.Context, texts []string) (Specs, error) {
 	for i, text := range texts {
 		m := syntax.FindStringSubmatch(text)
 		if m == nil {
-			return nil, &eval.InputError{Reason: "Invalid tagspec " + eval.Excerpt(text, eval.MaxExcerpt)}
+			return nil, &python.InputError{Reason: "Invalid tagspec " + python.Excerpt(text, python.MaxExcerpt)}
 		}
 		s := Spec{tag: m[1], Label: Label(m[1]), negated: m[2][0] == '!', value: m[3], ctx: ctx, tooMuch: tooMuch}
 		if strings.HasSuffix(m[2], "~") {
 			re, err := Anchored(m[3])
 			if err != nil {
-				return nil, &eval.InputError{Reason: fmt.Sprintf("Invalid tagspec %s: %v", eval.Excerpt(text, eval.MaxExcerpt), err)}
+				return nil, &python.InputError{Reason: fmt.Sprintf("Invalid tagspec %s: %v", python.Excerpt(text, python.MaxExcerpt), err)}
 			}
 			s.re = re
 		}
@@ -70,7 +70,7 @@ func Parse(ctx context.Context, texts []string) (Specs, error) {
 		needy = needy || !s.accepts("")
 	}
 	if !needy {
-		return nil, &eval.InputError{Reason: "At least one tagspec must not match the empty string"}
+		return nil, &python.InputError{Reason: "At least one tagspec must not match the empty string"}
 	}
 	return specs, specs.Err()
 }
@@ -120,7 +120,7 @@ func (specs Specs) Err() error {
 		return err
 	}
 	if text := specs[0].tooMuch.Load(); text != nil {
-		return &eval.InputError{Reason: "tagspec of " + *text}
+		return &python.InputError{Reason: "tagspec of " + *text}
 	}
 	return nil
 }

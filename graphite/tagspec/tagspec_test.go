@@ -8,7 +8,7 @@ import (
 
 	"github.com/prometheus/prometheus/model/labels"
 
-	"github.com/tsdbridge/tsdbridge/graphite/eval"
+	"github.com/tsdbridge/tsdbridge/graphite/python"
 	"github.com/tsdbridge/tsdbridge/storage"
 	"github.com/tsdbridge/tsdbridge/translate"
 )
@@ -37,7 +37,7 @@ func TestTagSpecCancelled(t *testing.T) {
 	if specs.Match(ls) {
 		t.Error("a text matches that does not")
 	}
-	if _, ok := errors.AsType[*eval.InputError](specs.Err()); !ok {
+	if _, ok := errors.AsType[*python.InputError](specs.Err()); !ok {
 		t.Errorf("a regular expression that was given up: %v", specs.Err())
 	}
 }
