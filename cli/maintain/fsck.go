@@ -17,6 +17,7 @@ import (
 	"github.com/tsdbridge/tsdbridge/adapter"
 	"github.com/tsdbridge/tsdbridge/adapter/admin"
 	"github.com/tsdbridge/tsdbridge/cli/command"
+	"github.com/tsdbridge/tsdbridge/cli/session"
 	"github.com/tsdbridge/tsdbridge/storage/fsck"
 	"github.com/tsdbridge/tsdbridge/storage/schema"
 )
@@ -166,12 +167,14 @@ func (f FsckOptions) run(ctx context.Context, o adapter.Options, console command
 		report, err = f.check(ctx, o, console, q, source, kinds)
 		return err
 	}
-	err = o.AloneOrAsked(f.URL, func() error {
-		if slices.Contains(q.Fix, fsck.NoMeta) && q.Checks(fsck.TableMeta) { // series are registered by a whole process
-			return o.RunAlone(ctx, func(ctx context.Context, a *adapter.Adapter) error { return check(ctx, a.Checker(true)) })
+	open := o.WithChecker
+	if slices.Contains(q.Fix, fsck.NoMeta) && q.Checks(fsck.TableMeta) { // series are registered by a whole process
+		open = func(ctx context.Context, use func(context.Context, fsck.Source) error) error {
+			return session.ReadLocal(ctx, o, func(ctx context.Context, a *adapter.Adapter) error { return use(ctx, a.Checker(true)) })
 		}
-		return o.WithChecker(ctx, check)
-	}, func(base string) error { return check(ctx, admin.RemoteChecker{Base: base}) })
+	}
+	remote := func(base string) fsck.Source { return admin.RemoteChecker{Base: base} }
+	err = session.LocalOrRemote(ctx, session.Place{Options: o, URL: f.URL}, open, remote, check)
 	return report, err
 }
 
@@ -180,7 +183,7 @@ func (f FsckOptions) check(ctx context.Context, o adapter.Options, console comma
 	line := &command.StatusLine{Console: console}
 	defer line.Close()
 	run := fsck.RunOptions{
-		Query: q, Parallel: f.Parallel, State: f.State, Target: o.Target(), Every: time.Second, Now: o.Now,
+		Query: q, Parallel: f.Parallel, State: f.State, Target: session.NameOf(o), Every: time.Second, Now: o.Now,
 		Found: func(found fsck.Finding) {
 			if kinds == nil || slices.Contains(kinds, found.Kind) {
 				line.PrintAbove(console.Out, found.String())

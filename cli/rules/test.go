@@ -16,6 +16,7 @@ import (
 
 	"github.com/tsdbridge/tsdbridge/adapter"
 	"github.com/tsdbridge/tsdbridge/cli/command"
+	"github.com/tsdbridge/tsdbridge/cli/session"
 	"github.com/tsdbridge/tsdbridge/prometheus/rules"
 )
 
@@ -146,23 +147,18 @@ func (r testRun) test(ctx context.Context, f *rules.TestFile, t *rules.TestGroup
 	if err != nil {
 		return []error{err}
 	}
-	ctx, stop := context.WithCancel(ctx)
-	ended := make(chan error, 1)
-	go func() { ended <- a.Run(ctx) }()
-	defer func() {
-		stop()
-		if err := <-ended; err != nil {
-			failures = append(failures, err)
-		}
-	}()
-	if err := waitReady(ctx, a, ended); err != nil {
-		return []error{err}
-	}
 	test := rules.Test{File: f, Group: t, Set: set, Diff: r.Diff}
 	if r.Debug {
 		test.Debug = r.console.Err
 	}
-	return a.TestRules(ctx, test)
+	err = session.Run(ctx, a, func(ctx context.Context, a *adapter.Adapter) error {
+		failures = a.TestRules(ctx, test)
+		return nil
+	})
+	if err != nil {
+		failures = append(failures, err)
+	}
+	return failures
 }
 
 // rules reads the rule files of a test.
@@ -178,23 +174,6 @@ func (r testRun) rules(o adapter.Options, f *rules.TestFile, t *rules.TestGroup)
 // literalGlob returns the pattern that matches one path.
 func literalGlob(path string) string {
 	return strings.NewReplacer(`*`, `\*`, `?`, `\?`, `[`, `\[`, `\`, `\\`).Replace(filepath.Clean(path))
-}
-
-// waitReady waits until queries are answered, or the Run of an adapter has ended.
-func waitReady(ctx context.Context, a *adapter.Adapter, ended chan error) error {
-	tick := time.NewTicker(time.Millisecond)
-	defer tick.Stop()
-	for a.Ready(ctx) != nil {
-		select {
-		case err := <-ended:
-			ended <- nil
-			return errors.Join(errors.New("the store did not start"), err)
-		case <-ctx.Done():
-			return ctx.Err()
-		case <-tick.C:
-		}
-	}
-	return nil
 }
 
 // TestCommand adds "test rules" to a command line.
