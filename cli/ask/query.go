@@ -80,7 +80,7 @@ func Lookup(ctx context.Context, o adapter.Options, a Options, console command.C
 // QueryCommand adds "query" to a command line.
 func QueryCommand(s *command.Set) {
 	var a Options
-	q := s.Add(s.App, "query", command.With(Query, &a), "Print points that a query finds, as \"tsdb query\" of OpenTSDB does: START [END] FUNC [rate] [counter,MAX,RESET] [downsample MILLISECONDS FUNC] METRIC [tag=value ...], and further queries behind it.")
+	q := s.Add(s.App, "query", command.With(Query, &a), "Print points that a query finds, as \"tsdb query\" of OpenTSDB does: START [END] FUNC [rate] [counter,MAX,RESET] [downsample MILLISECONDS FUNC] METRIC [tag=value ...], followed by further queries.")
 	q.Flag("adapter-url", command.AnsweringAdapter).PlaceHolder("URL").StringVar(&a.URL)
 	q.Arg("argument", "Argument of the query.").Required().StringsVar(&a.Args)
 }

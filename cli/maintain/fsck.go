@@ -204,7 +204,7 @@ func FsckCommand(s *command.Set) {
 	f := DefaultFsckOptions()
 	c := s.Add(s.App, "fsck", command.With(Fsck, &f), "Check the rows of the OpenTSDB tables, on every engine, and print what is wrong with them. The exit code is 0 if nothing is, 1 if something is, 2 if the check did not come to its end.")
 	c.Flag("table", "Tables that are checked, separated by commas: data (tsdb), meta (tsdb-meta), tree (tsdb-tree). Default: all.").PlaceHolder("TABLE,...").StringVar(&f.Tables)
-	c.Flag("fix", "Kinds of findings that are mended, separated by commas; lossless: all whose mend loses nothing; all: all that can be mended. Default: nothing is changed.").PlaceHolder("KIND,...").StringVar(&f.Fix)
+	c.Flag("fix", "Kinds of findings that are repaired, separated by commas; lossless: all whose repair loses nothing; all: all that can be repaired. Default: nothing is changed.").PlaceHolder("KIND,...").StringVar(&f.Fix)
 	checkFlags(c, &f)
 }
 

@@ -133,7 +133,7 @@ func uidDelete(s *command.Set, parent *kingpin.CmdClause) {
 func uidFsck(s *command.Set, parent *kingpin.CmdClause) {
 	u := newUID(admin.UIDFsck)
 	c := addUID(s, parent, u, "Compare names, UIDs and counters with each other, and print what does not fit. The exit code is 1 if there are errors.")
-	c.Flag("fix", "Mend what can be mended. Default: nothing is changed.").BoolVar(&u.Fix)
+	c.Flag("fix", "Repair what can be repaired. Default: nothing is changed.").BoolVar(&u.Fix)
 	c.Flag("delete-unknown", "With --fix, also delete columns that are none of OpenTSDB's.").BoolVar(&u.DeleteUnknown)
 	var words []string
 	c.Arg("word", "fix or delete_unknown, for the flags of these names.").EnumsVar(&words, "fix", "delete_unknown")

@@ -361,7 +361,7 @@ func copyCommand(s *command.Set, load Load) {
 	c.Flag("delete", "With --follow: delete points of the copied series in the target where the source has deleted some.").BoolVar(&o.Delete)
 	c.Flag("rate", "Points that are copied in a second at most; 0: no limit.").Default("0").IntVar(&o.Rate)
 	c.Flag("parallel", "Ranges that are copied at once. Default: the number of cores.").PlaceHolder("N").IntVar(&o.Parallel)
-	c.Flag("patience", "How long a store that fails is asked again before the copy ends.").Default(o.Patience.String()).DurationVar(&o.Patience)
+	c.Flag("patience", "How long requests to a store that fails are repeated before the copy ends.").Default(o.Patience.String()).DurationVar(&o.Patience)
 	c.Flag("progress", "Time between two lines of progress on the standard error. Default: each second on a terminal, otherwise none.").Default("0s").DurationVar(&o.Every)
 	c.Action(func(*kingpin.ParseContext) error { return o.Validate(time.Now()) })
 }

@@ -273,7 +273,7 @@ func exportWhisper(s *command.Set, all *kingpin.CmdClause) {
 	c := s.Add(all, "whisper", command.With(ExportWhisper, &e), "Write whisper files, as carbon has them, of the names that Graphite shows. Archives are those of imported files, else of --graphite.storage-schemas.")
 	c.Arg("dir", "Directory. Files that are there are replaced.").Required().StringVar(&e.Dir)
 	c.Flag("match", "Names, with the wildcards of targets: servers.*.cpu. It may be repeated. Default: all.").PlaceHolder("PATTERN").StringsVar(&e.Match)
-	c.Flag("retentions", "Archives of series for which nothing tells them, as in storage-schemas.conf: 10s:6h,1m:7d. Default: their own step for a year.").PlaceHolder("LIST").StringVar(&e.Retentions)
+	c.Flag("retentions", "Archives of series for which nothing else defines them, as in storage-schemas.conf: 10s:6h,1m:7d. Default: their own step for a year.").PlaceHolder("LIST").StringVar(&e.Retentions)
 	c.Flag("tagged-by-name", "Name the files of series with tags by their names, as carbon does with TAG_HASH_FILENAMES = False. Otherwise they are named by hashes.").BoolVar(&e.Named)
 	exportFlags(c, &e.URL, &e.State, &e.Patience, &e.Every)
 	c.Action(func(*kingpin.ParseContext) error { return e.Validate() })

@@ -130,7 +130,7 @@ func (i ImportFilesOptions) run(ctx context.Context, console command.Console, of
 // importWhisper defines "import whisper".
 func importWhisper(s *command.Set, all *kingpin.CmdClause) {
 	i := DefaultImportFilesOptions()
-	c := s.Add(all, "whisper", command.With(ImportFiles, &i), "Import the whisper files (*.wsp) below a directory, such as carbon's /opt/graphite/storage/whisper. The finest archive of a file becomes points, the coarser ones are kept beside them for Graphite. Files that cannot be read are printed and skipped; the exit code is then 3.")
+	c := s.Add(all, "whisper", command.With(ImportFiles, &i), "Import the whisper files (*.wsp) below a directory, such as carbon's /opt/graphite/storage/whisper. The finest archive of a file becomes points, the coarser ones are kept in addition for Graphite. Files that cannot be read are printed and skipped; the exit code is then 3.")
 	importFilesFlags(c, &i)
 	c.Flag("tagged-names", "File of names of series with tags, one in a line: carbon names the files of these by hashes, from which names do not follow.").PlaceHolder("FILE").StringVar(&i.TaggedNames)
 }
