@@ -143,7 +143,7 @@ func describeTables(ctx context.Context, e *hbase.Engine, specs []hbase.TableSpe
 		for _, f := range t.Families {
 			fmt.Fprintf(out, "table %s is there: family %v\n", t.Name, f)
 			if f.Versions > 1 {
-				fmt.Fprintf(out, "  it keeps %d versions of each cell where 1 is read: what is written again takes its room as often\n", f.Versions)
+				fmt.Fprintf(out, "  it keeps %d versions of each cell where 1 is read: overwritten cells take disk space as often\n", f.Versions)
 			}
 		}
 	}

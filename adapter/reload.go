@@ -154,7 +154,7 @@ func (a *Adapter) Reload() (Reloaded, error) {
 	if err != nil {
 		r.success.Set(0)
 		r.failed.Store(true)
-		a.o.Logger.Error("the configuration was not loaded, the one from before holds; correct it, tsdbridge check config tells all mistakes", "err", err)
+		a.o.Logger.Error("the configuration was not loaded, the previous one stays in use; correct it (tsdbridge check config lists all mistakes)", "err", err)
 		return done, err
 	}
 	r.note(a.o.Now())

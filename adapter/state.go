@@ -21,7 +21,7 @@ func (a *Adapter) registerState(probe *status.Probe) {
 	gauge := func(name, help string, value func() float64) {
 		f.NewGaugeFunc(prometheus.GaugeOpts{Name: "tsdbridge_" + name, Help: help}, value)
 	}
-	gauge("ready", "1 if queries can be answered and the tables are reachable, as /-/ready tells; else 0.", func() float64 {
+	gauge("ready", "1 if queries can be answered and the tables are reachable, as /-/ready reports; else 0.", func() float64 {
 		return truth(probe.Check(context.Background()) == nil)
 	})
 	gauge("store_refuses_writes", "1 while points are refused with 503: no space on the disk or in the log, or the store is away and memory is full.", func() float64 {

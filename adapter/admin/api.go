@@ -41,7 +41,7 @@ func (a *API) Mount(r chi.Router) {
 	post := func(path string, serve http.HandlerFunc) {
 		r.Method(http.MethodPost, path, http.NewCrossOriginProtection().Handler(serve))
 	}
-	post(ToldPath, a.transfers.Told)
+	post(ProgressPath, a.transfers.Report)
 	for path, serve := range a.exclusive {
 		handler := http.NewCrossOriginProtection().Handler(a.alone(serve))
 		r.HandleFunc(path, notAllowedBut("POST, PUT")) // otherwise the API of Prometheus' module would answer

@@ -71,7 +71,7 @@ func (b *Backfills) fill(w http.ResponseWriter, r *http.Request) {
 		return lines.text(fmt.Sprintf("%s: group %q: %d of %d instants, %d samples", q.File, group, done, all, samples))
 	}})
 	if err != nil {
-		b.logger.WarnContext(r.Context(), "a filling of rules ended with an error; what was told before is stored, and it may be run again", "file", q.File, "err", err)
+		b.logger.WarnContext(r.Context(), "a backfill of rules ended with an error; what it reported before is stored, and it may be run again", "file", q.File, "err", err)
 	}
 	lines.end(0, err)
 }

@@ -110,7 +110,7 @@ func (f StoreFiles) compactShared(ctx context.Context, engine majorCompacter) er
 		regions += n
 		errs = append(errs, err)
 	}
-	f.Logger.InfoContext(ctx, "major compactions asked for", "regions", regions, "tables", len(f.Tables))
+	f.Logger.InfoContext(ctx, "major compactions requested", "regions", regions, "tables", len(f.Tables))
 	return errors.Join(errs...)
 }
 

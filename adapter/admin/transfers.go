@@ -35,8 +35,8 @@ type Transferred struct {
 	Requests int64     `json:"requests"`
 	Failed   int64     `json:"failedRequests"`
 	transferSums
-	Running bool  `json:"running"`
-	Told    *Told `json:"told,omitempty"` // by the command
+	Running  bool      `json:"running"`
+	Progress *Progress `json:"told,omitempty"` // by the command
 
 	active []*transferCount // of the requests under way
 }
@@ -167,7 +167,7 @@ func (t *Transfers) end(one *Transferred, count *transferCount) {
 }
 
 func (o *Transferred) runs(now time.Time) bool {
-	return len(o.active) > 0 || now.Sub(o.Last) < transferQuiet && (o.Told == nil || o.Told.State == "")
+	return len(o.active) > 0 || now.Sub(o.Last) < transferQuiet && (o.Progress == nil || o.Progress.State == "")
 }
 
 // shown returns the transfer with what its requests under way have done so far.

@@ -21,7 +21,7 @@ func NewBudget(bytes int64, registerer prometheus.Registerer) *budget.Budget {
 	}, func() float64 { return float64(b.Used()) })
 	factory.NewGaugeFunc(prometheus.GaugeOpts{
 		Name: "tsdbridge_query_memory_spare_bytes",
-		Help: "Memory of kept answers and selectors, which queries take when they need it.",
+		Help: "Memory of cached answers and selectors, which queries take when they need it.",
 	}, func() float64 { return float64(b.Spare()) })
 	factory.NewCounterFunc(prometheus.CounterOpts{
 		Name: "tsdbridge_query_memory_refused_total",

@@ -118,14 +118,14 @@ func CheckTSDCommand(s *command.Set, all *kingpin.CmdClause) {
 	run := func(ctx context.Context, _ adapter.Options, console command.Console) error {
 		return CheckTSD(ctx, k, console)
 	}
-	c := s.Add(all, "tsd", run, "Ask a TSD and an adapter the same queries, and print what differs. It only reads. Exit codes: 0 all equal, 1 differences, 2 something could not be asked.").Default()
+	c := s.Add(all, "tsd", run, "Send the same queries to a TSD and an adapter, and print what differs. It only reads. Exit codes: 0 all equal, 1 differences, 2 a query failed.").Default()
 	c.Flag("tsd", "URL of the TSD.").PlaceHolder("URL").StringVar(&k.TSD)
 	c.Flag("adapter", "URL of the adapter: of its port for OpenTSDB, or of its web port.").PlaceHolder("URL").StringVar(&k.Adapter)
 	c.Flag("queries", "File of requests of /api/query, one in a line: JSON, or URLs, also in lines of an access log; - is the standard input. Default: random queries.").PlaceHolder("FILE").StringVar(&k.Queries)
 	c.Flag("sample", "Number of random queries, over the metrics that the TSD lists.").Default(strconv.Itoa(k.Sample)).IntVar(&k.Sample)
 	c.Flag("sample-span", "How far back random queries go.").Default(k.Span.String()).DurationVar(&k.Span)
 	c.Flag("sample-seed", "Seed of the random queries: the same one makes the same queries of the same metrics at the same time.").Default("1").Uint64Var(&k.Seed)
-	c.Flag("newest", "Points younger than this are not asked for, since they may have arrived at one of both only.").Default(k.Newest.String()).DurationVar(&k.Newest)
+	c.Flag("newest", "Points younger than this are not queried, since they may have arrived at one of both only.").Default(k.Newest.String()).DurationVar(&k.Newest)
 	c.Flag("timeout", "How long a request may take.").Default(k.Timeout.String()).DurationVar(&k.Timeout)
 	c.Flag("tolerance", "Relative difference up to which two values are equal.").Default("0").Float64Var(&k.Tolerance)
 	c.Flag("show", "Series of a request, and instants of a series, that are shown of those that differ.").Default(strconv.Itoa(k.Show)).IntVar(&k.Show)

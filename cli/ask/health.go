@@ -13,6 +13,7 @@ import (
 	"github.com/tsdbridge/tsdbridge/adapter"
 	"github.com/tsdbridge/tsdbridge/adapter/admin"
 	"github.com/tsdbridge/tsdbridge/cli/command"
+	"github.com/tsdbridge/tsdbridge/cli/session"
 )
 
 // HealthOptions are the flags of the command health.
@@ -26,7 +27,7 @@ type HealthOptions struct {
 func Health(ctx context.Context, o adapter.Options, h HealthOptions, out io.Writer) error {
 	base := h.URL
 	if base == "" {
-		own, err := o.OwnURL()
+		own, err := session.OwnURL(o)
 		if err != nil {
 			return err
 		}

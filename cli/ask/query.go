@@ -8,12 +8,12 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"net/http"
 	"slices"
 	"strings"
 
 	"github.com/tsdbridge/tsdbridge/adapter"
 	"github.com/tsdbridge/tsdbridge/cli/command"
+	"github.com/tsdbridge/tsdbridge/cli/session"
 	"github.com/tsdbridge/tsdbridge/migrate/tsdtext"
 	"github.com/tsdbridge/tsdbridge/opentsdb/client"
 	"github.com/tsdbridge/tsdbridge/opentsdb/query"
@@ -28,13 +28,7 @@ type Options struct {
 
 // with calls use with a client of the adapter that runs, or of the tables.
 func (a *Options) with(ctx context.Context, o adapter.Options, use func(ctx context.Context, c client.Client) error) error {
-	return o.AloneOrAsked(a.URL, func() error {
-		return o.RunAlone(ctx, func(ctx context.Context, opened *adapter.Adapter) error {
-			return use(ctx, client.Client{URL: "http://tables", HTTP: &http.Client{Transport: client.HandlerTransport{Handler: opened.OpenTSDB()}}})
-		})
-	}, func(base string) error {
-		return use(ctx, client.Client{URL: base, HTTP: http.DefaultClient})
-	})
+	return session.Place{Options: o, URL: a.URL}.Read(ctx, func(ctx context.Context, t session.Tables) error { return use(ctx, t.OpenTSDB()) })
 }
 
 // Query answers the queries of a command line as a TSD's "tsdb query" does.
@@ -86,7 +80,7 @@ func Lookup(ctx context.Context, o adapter.Options, a Options, console command.C
 // QueryCommand adds "query" to a command line.
 func QueryCommand(s *command.Set) {
 	var a Options
-	q := s.Add(s.App, "query", command.With(Query, &a), "Print points that a query finds, as \"tsdb query\" of OpenTSDB does: START [END] FUNC [rate] [counter,MAX,RESET] [downsample MILLISECONDS FUNC] METRIC [tag=value ...], and further queries behind it.")
+	q := s.Add(s.App, "query", command.With(Query, &a), "Print points that a query finds, as \"tsdb query\" of OpenTSDB does: START [END] FUNC [rate] [counter,MAX,RESET] [downsample MILLISECONDS FUNC] METRIC [tag=value ...], followed by further queries.")
 	q.Flag("adapter-url", command.AnsweringAdapter).PlaceHolder("URL").StringVar(&a.URL)
 	q.Arg("argument", "Argument of the query.").Required().StringsVar(&a.Args)
 }

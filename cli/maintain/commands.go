@@ -37,7 +37,7 @@ func StoreCommands(s *command.Set) {
 
 func createCommand(s *command.Set, tables *kingpin.CmdClause) {
 	var o adapter.TableOptions
-	c := s.Add(tables, "create", printing(adapter.CreateTables, &o), "Create the four tables on HBase. Existing tables are not changed.")
+	c := s.Add(tables, "create", printing(adapter.CreateTables, &o), "Create the tables on HBase. Existing tables are not changed.")
 	f := c.Flag
 	f("splits", "Regions of the data table (a number), or the row keys in hex, comma-separated, where they begin. Default: one per salt bucket.").StringVar(&o.Splits)
 	f("compression", "auto (the best that the cluster has: zstd, lz4, snappy, gz), none, gz, snappy, lz4, zstd or lzo.").Default("auto").EnumVar(&o.Compression, "auto", "none", "gz", "snappy", "lz4", "zstd", "lzo")
@@ -68,7 +68,7 @@ func backupCommand(s *command.Set, backups *kingpin.CmdClause) {
 
 func verifyCommand(s *command.Set, backups *kingpin.CmdClause) {
 	var o StoreOptions
-	c := s.Add(backups, "verify", printing(VerifyBackup, &o), "Read a backup and compare it with its checksums. The result is kept beside it, in DIR.verified.json.")
+	c := s.Add(backups, "verify", printing(VerifyBackup, &o), "Read a backup and compare it with its checksums. The result is written to DIR.verified.json, next to it.")
 	c.Arg("dir", "Directory of the backup; it is not changed.").Required().StringVar(&o.Dir)
 }
 

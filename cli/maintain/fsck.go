@@ -17,6 +17,7 @@ import (
 	"github.com/tsdbridge/tsdbridge/adapter"
 	"github.com/tsdbridge/tsdbridge/adapter/admin"
 	"github.com/tsdbridge/tsdbridge/cli/command"
+	"github.com/tsdbridge/tsdbridge/cli/session"
 	"github.com/tsdbridge/tsdbridge/storage/fsck"
 	"github.com/tsdbridge/tsdbridge/storage/schema"
 )
@@ -166,12 +167,14 @@ func (f FsckOptions) run(ctx context.Context, o adapter.Options, console command
 		report, err = f.check(ctx, o, console, q, source, kinds)
 		return err
 	}
-	err = o.AloneOrAsked(f.URL, func() error {
-		if slices.Contains(q.Fix, fsck.NoMeta) && q.Checks(fsck.TableMeta) { // series are registered by a whole process
-			return o.RunAlone(ctx, func(ctx context.Context, a *adapter.Adapter) error { return check(ctx, a.Checker(true)) })
+	open := o.WithChecker
+	if slices.Contains(q.Fix, fsck.NoMeta) && q.Checks(fsck.TableMeta) { // series are registered by a whole process
+		open = func(ctx context.Context, use func(context.Context, fsck.Source) error) error {
+			return session.ReadLocal(ctx, o, func(ctx context.Context, a *adapter.Adapter) error { return use(ctx, a.Checker(true)) })
 		}
-		return o.WithChecker(ctx, check)
-	}, func(base string) error { return check(ctx, admin.RemoteChecker{Base: base}) })
+	}
+	remote := func(base string) fsck.Source { return admin.RemoteChecker{Base: base} }
+	err = session.LocalOrRemote(ctx, session.Place{Options: o, URL: f.URL}, open, remote, check)
 	return report, err
 }
 
@@ -180,7 +183,7 @@ func (f FsckOptions) check(ctx context.Context, o adapter.Options, console comma
 	line := &command.StatusLine{Console: console}
 	defer line.Close()
 	run := fsck.RunOptions{
-		Query: q, Parallel: f.Parallel, State: f.State, Target: o.Target(), Every: time.Second, Now: o.Now,
+		Query: q, Parallel: f.Parallel, State: f.State, Target: session.NameOf(o), Every: time.Second, Now: o.Now,
 		Found: func(found fsck.Finding) {
 			if kinds == nil || slices.Contains(kinds, found.Kind) {
 				line.PrintAbove(console.Out, found.String())
@@ -201,7 +204,7 @@ func FsckCommand(s *command.Set) {
 	f := DefaultFsckOptions()
 	c := s.Add(s.App, "fsck", command.With(Fsck, &f), "Check the rows of the OpenTSDB tables, on every engine, and print what is wrong with them. The exit code is 0 if nothing is, 1 if something is, 2 if the check did not come to its end.")
 	c.Flag("table", "Tables that are checked, separated by commas: data (tsdb), meta (tsdb-meta), tree (tsdb-tree). Default: all.").PlaceHolder("TABLE,...").StringVar(&f.Tables)
-	c.Flag("fix", "Kinds of findings that are mended, separated by commas; lossless: all whose mend loses nothing; all: all that can be mended. Default: nothing is changed.").PlaceHolder("KIND,...").StringVar(&f.Fix)
+	c.Flag("fix", "Kinds of findings that are repaired, separated by commas; lossless: all whose repair loses nothing; all: all that can be repaired. Default: nothing is changed.").PlaceHolder("KIND,...").StringVar(&f.Fix)
 	checkFlags(c, &f)
 }
 

@@ -14,6 +14,7 @@ import (
 	"github.com/tsdbridge/tsdbridge/adapter"
 	"github.com/tsdbridge/tsdbridge/adapter/admin"
 	"github.com/tsdbridge/tsdbridge/adapter/backups"
+	"github.com/tsdbridge/tsdbridge/cli/session"
 	"github.com/tsdbridge/tsdbridge/internal/fsutil"
 	"github.com/tsdbridge/tsdbridge/storage/pebble"
 )
@@ -34,7 +35,7 @@ func CompactTables(ctx context.Context, o adapter.Options, s StoreOptions, out i
 	sizes, err := o.CompactStore(ctx)
 	if errors.Is(err, pebble.ErrInUse) {
 		var url string
-		if url, err = o.AdminURL(s.URL); err == nil {
+		if url, err = session.UserURL(o, s.URL); err == nil {
 			sizes, err = admin.RemoteStore{Base: url}.Compact(ctx)
 		}
 	}
@@ -74,7 +75,7 @@ func Backup(ctx context.Context, o adapter.Options, s StoreOptions, out io.Write
 
 // backupRunning makes the adapter write a snapshot inside of the store, and moves it away. It returns where it was.
 func backupRunning(ctx context.Context, o adapter.Options, s StoreOptions) (snapshot string, err error) {
-	url, err := o.AdminURL(s.URL)
+	url, err := session.UserURL(o, s.URL)
 	if err != nil {
 		return "", err
 	}

@@ -13,6 +13,7 @@ import (
 
 	"github.com/tsdbridge/tsdbridge/adapter"
 	"github.com/tsdbridge/tsdbridge/cli/command"
+	"github.com/tsdbridge/tsdbridge/cli/session"
 	"github.com/tsdbridge/tsdbridge/storage/schema"
 	"github.com/tsdbridge/tsdbridge/tree/forest"
 )
@@ -64,66 +65,98 @@ func misses(r forest.SyncReport) string {
 // SyncTrees writes the trees of the configuration and appends the existing series to those that are
 // enabled. When it is interrupted it prints how to continue. An adapter does it with its own configuration, and SyncTrees waits for it.
 func SyncTrees(ctx context.Context, o adapter.Options, s SyncOptions, out io.Writer) error {
-	begin := o.Now()
-	so, err := s.options(o, begin, out)
+	so, err := s.options(o, o.Now(), out)
 	if err != nil {
 		return err
 	}
-	return o.AloneOrAsked(s.URL, func() error {
-		t, err := o.OpenTrees()
-		if err != nil {
-			return err
-		}
-		if err := t.Declare(ctx); err != nil {
-			return errors.Join(err, t.Close())
-		}
-		report, err := t.Sync(ctx, so)
-		err = errors.Join(err, t.Close())
-		if err != nil && len(report.Position) > 0 {
-			err = fmt.Errorf("%w; to go on: tree sync --from=%s", err, schema.FormatTSUID(report.Position))
-		}
-		fmt.Fprintf(out, "%sin %v\n", report, o.Now().Sub(begin).Round(time.Millisecond))
-		return err
-	}, func(base string) error { return askSync(ctx, base, s, out) })
+	open := func(ctx context.Context, use func(context.Context, treeSyncer) error) error {
+		return openTrees(o, func(t *adapter.OpenedTrees) error { return use(ctx, localTrees{t, o, so}) })
+	}
+	remote := func(base string) treeSyncer { return remoteTrees{base, s} }
+	return session.LocalOrRemote(ctx, session.Place{Options: o, URL: s.URL}, open, remote, func(ctx context.Context, t treeSyncer) error { return t.sync(ctx, out) })
+}
+
+// A treeSyncer appends the existing series to trees.
+type treeSyncer interface {
+	sync(ctx context.Context, out io.Writer) error
+}
+
+// A treePrinter prints trees, and how they place series.
+type treePrinter interface {
+	show(ctx context.Context, nameOrID, path string, depth int, out io.Writer) error
+	test(ctx context.Context, name string, trees []string, out io.Writer) error
 }
 
 // TestTree prints how a series is routed through trees (ids or names; none: all of them), rule by
 // rule. The name is a Graphite name, dotted or tagged, a label set such as up{job="x"}, or a TSUID
 // in hexadecimal. url is the URL of the adapter that answers; without one the tables are opened, or the adapter on this machine
 // that has them open answers.
-func TestTree(ctx context.Context, o adapter.Options, url, name string, asked []string, out io.Writer) error {
-	return o.AloneOrAsked(url, func() error {
-		return withTrees(ctx, o, func(t *adapter.OpenedTrees) error {
-			r, err := t.Explain(ctx, name, asked)
-			if err != nil {
-				return err
-			}
-			_, err = io.WriteString(out, r.String())
-			return err
-		})
-	}, func(base string) error { return askTest(ctx, base, name, asked, out) })
+func TestTree(ctx context.Context, o adapter.Options, url, name string, names []string, out io.Writer) error {
+	return withTrees(ctx, o, url, func(ctx context.Context, t treePrinter) error { return t.test(ctx, name, names, out) })
 }
 
 // ShowTree prints trees with their rules and counts: the one with a name or an id, or all of them
 // for "". With a path, a pattern of Graphite, it prints the branches and leaves up to depth
 // elements below it instead, or all for depth 0; "." is the root. url is as for TestTree.
 func ShowTree(ctx context.Context, o adapter.Options, url, nameOrID, path string, depth int, out io.Writer) error {
-	return o.AloneOrAsked(url, func() error {
-		return withTrees(ctx, o, func(t *adapter.OpenedTrees) error { return t.Print(ctx, nameOrID, path, depth, out) })
-	}, func(base string) error { return askShow(ctx, base, nameOrID, path, depth, out) })
+	return withTrees(ctx, o, url, func(ctx context.Context, t treePrinter) error { return t.show(ctx, nameOrID, path, depth, out) })
 }
 
-// withTrees opens the tables, reads the definitions and closes what was opened.
-func withTrees(ctx context.Context, o adapter.Options, use func(*adapter.OpenedTrees) error) error {
+// withTrees calls use with the trees of the tables, after their definitions were read.
+func withTrees(ctx context.Context, o adapter.Options, url string, use func(context.Context, treePrinter) error) error {
+	open := func(ctx context.Context, use func(context.Context, treePrinter) error) error {
+		return openTrees(o, func(t *adapter.OpenedTrees) error {
+			if err := t.Forest.LoadTrees(ctx); err != nil {
+				return err
+			}
+			return use(ctx, localTrees{OpenedTrees: t})
+		})
+	}
+	remote := func(base string) treePrinter { return remoteTrees{base: base} }
+	return session.LocalOrRemote(ctx, session.Place{Options: o, URL: url}, open, remote, use)
+}
+
+// openTrees opens the tables, and closes them after use.
+func openTrees(o adapter.Options, use func(*adapter.OpenedTrees) error) error {
 	t, err := o.OpenTrees()
 	if err != nil {
 		return err
 	}
-	err = t.Forest.LoadTrees(ctx)
-	if err == nil {
-		err = use(t)
+	return errors.Join(use(t), t.Close())
+}
+
+// localTrees are those of tables that this process has open.
+type localTrees struct {
+	*adapter.OpenedTrees
+
+	o       adapter.Options
+	options tree.SyncOptions
+}
+
+func (t localTrees) show(ctx context.Context, nameOrID, path string, depth int, out io.Writer) error {
+	return t.Print(ctx, nameOrID, path, depth, out)
+}
+
+func (t localTrees) test(ctx context.Context, name string, trees []string, out io.Writer) error {
+	r, err := t.Explain(ctx, name, trees)
+	if err != nil {
+		return err
 	}
-	return errors.Join(err, t.Close())
+	_, err = io.WriteString(out, r.String())
+	return err
+}
+
+func (t localTrees) sync(ctx context.Context, out io.Writer) error {
+	begin := t.o.Now()
+	if err := t.Declare(ctx); err != nil {
+		return err
+	}
+	report, err := t.Sync(ctx, t.options)
+	if err != nil && len(report.Position) > 0 {
+		err = fmt.Errorf("%w; to go on: tree sync --from=%s", err, schema.FormatTSUID(report.Position))
+	}
+	fmt.Fprintf(out, "%sin %v\n", report, t.o.Now().Sub(begin).Round(time.Millisecond))
+	return err
 }
 
 // TreeCommands adds the commands about trees to a command line.

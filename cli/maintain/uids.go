@@ -12,6 +12,7 @@ import (
 	"github.com/tsdbridge/tsdbridge/adapter"
 	"github.com/tsdbridge/tsdbridge/adapter/admin"
 	"github.com/tsdbridge/tsdbridge/cli/command"
+	"github.com/tsdbridge/tsdbridge/cli/session"
 )
 
 // UIDOptions are the arguments and flags of the commands about UIDs.
@@ -30,13 +31,8 @@ func UIDs(ctx context.Context, o adapter.Options, u UIDOptions, console command.
 		return err
 	}
 	code := 0
-	err := o.AloneOrAsked(u.URL, func() error {
-		return o.RunAlone(ctx, func(ctx context.Context, a *adapter.Adapter) (err error) {
-			code, err = a.UIDs().Run(ctx, u.UIDRequest, printLine)
-			return err
-		})
-	}, func(base string) (err error) {
-		code, err = admin.RemoteUIDs{Base: base}.Run(ctx, u.UIDRequest, printLine)
+	err := session.Place{Options: o, URL: u.URL}.Read(ctx, func(ctx context.Context, t session.Tables) (err error) {
+		code, err = t.UIDs(ctx, u.UIDRequest, printLine)
 		return err
 	})
 	if err != nil || code != 0 {
@@ -137,7 +133,7 @@ func uidDelete(s *command.Set, parent *kingpin.CmdClause) {
 func uidFsck(s *command.Set, parent *kingpin.CmdClause) {
 	u := newUID(admin.UIDFsck)
 	c := addUID(s, parent, u, "Compare names, UIDs and counters with each other, and print what does not fit. The exit code is 1 if there are errors.")
-	c.Flag("fix", "Mend what can be mended. Default: nothing is changed.").BoolVar(&u.Fix)
+	c.Flag("fix", "Repair what can be repaired. Default: nothing is changed.").BoolVar(&u.Fix)
 	c.Flag("delete-unknown", "With --fix, also delete columns that are none of OpenTSDB's.").BoolVar(&u.DeleteUnknown)
 	var words []string
 	c.Arg("word", "fix or delete_unknown, for the flags of these names.").EnumsVar(&words, "fix", "delete_unknown")

@@ -61,7 +61,7 @@ func importFlags(c *kingpin.CmdClause, i *ImportOptions, parallel string) {
 	c.Flag("adapter-url", command.RunningAdapter).PlaceHolder("URL").StringVar(&i.URL)
 	c.Flag("parallel", parallel).Default(strconv.Itoa(i.Parallel)).IntVar(&i.Parallel)
 	c.Flag("state", "File that keeps how much of each file is durable. The same command goes on there after an interruption.").PlaceHolder("FILE").StringVar(&i.State)
-	c.Flag("patience", "How long a store, or an adapter, that fails is asked again before the import ends.").Default(i.Patience.String()).DurationVar(&i.Patience)
+	c.Flag("patience", "How long requests to a store, or an adapter, that fails are repeated before the import ends.").Default(i.Patience.String()).DurationVar(&i.Patience)
 	c.Flag("progress", "Time between two lines of progress on the standard error. Default: each second on a terminal, otherwise none.").Default("0s").DurationVar(&i.Every)
 }
 
@@ -69,6 +69,6 @@ func importFlags(c *kingpin.CmdClause, i *ImportOptions, parallel string) {
 func exportFlags(c *kingpin.CmdClause, url, state *string, patience, every *time.Duration) {
 	c.Flag("adapter-url", command.RunningAdapter).PlaceHolder("URL").StringVar(url)
 	c.Flag("state", "File that keeps how far the export is. The same command goes on there after an interruption.").PlaceHolder("FILE").StringVar(state)
-	c.Flag("patience", "How long a store, or an adapter, that fails is asked again before the export ends.").Default(patience.String()).DurationVar(patience)
+	c.Flag("patience", "How long requests to a store, or an adapter, that fails are repeated before the export ends.").Default(patience.String()).DurationVar(patience)
 	c.Flag("progress", "Time between two lines of progress on the standard error. Default: each second on a terminal, otherwise none.").Default("0s").DurationVar(every)
 }

@@ -14,23 +14,23 @@ import (
 	"github.com/tsdbridge/tsdbridge/adapter"
 	"github.com/tsdbridge/tsdbridge/adapter/admin"
 	"github.com/tsdbridge/tsdbridge/cli/command"
+	"github.com/tsdbridge/tsdbridge/cli/session"
 	"github.com/tsdbridge/tsdbridge/migrate/pipeline"
 	"github.com/tsdbridge/tsdbridge/migrate/tablecopy"
 	"github.com/tsdbridge/tsdbridge/opentsdb/query"
 	"github.com/tsdbridge/tsdbridge/storage"
-	"github.com/tsdbridge/tsdbridge/storage/pebble"
 )
 
 // A CopySide is one of the two stores of "copy".
 type CopySide struct {
-	// Given is what --from or --to says: the URL of an adapter, or the name of a configuration file; empty: the flags of the
+	// Given is the value of --from or --to: the URL of an adapter, or the name of a configuration file; empty: the flags of the
 	// command itself name the store.
 	Given string
 	// Options are those of the configuration file, or of the command itself.
 	Options adapter.Options
 }
 
-// url returns the URL of the adapter that is asked; empty: the tables are opened.
+// url returns the URL of the adapter; empty: the tables are opened.
 func (s CopySide) url() string {
 	if IsURL(s.Given) {
 		return s.Given
@@ -38,7 +38,7 @@ func (s CopySide) url() string {
 	return ""
 }
 
-// IsURL reports whether what --from or --to says is the URL of an adapter.
+// IsURL reports whether the value of --from or --to is the URL of an adapter.
 func IsURL(given string) bool {
 	return strings.HasPrefix(given, "http://") || strings.HasPrefix(given, "https://")
 }
@@ -48,7 +48,7 @@ func (s CopySide) name() string {
 	if url := s.url(); url != "" {
 		return strings.TrimSuffix(url, "/")
 	}
-	return s.Options.Target()
+	return session.NameOf(s.Options)
 }
 
 // CopyOptions are the flags of "copy".
@@ -132,9 +132,9 @@ func Copy(ctx context.Context, c CopyOptions, console command.Console) error {
 	if c.From.name() == c.To.name() {
 		return &command.ExitError{Code: command.ExitUsage, Err: fmt.Errorf("--from and --to are the same store, %s", c.From.name())}
 	}
-	return c.From.use(ctx, adapter.Options.RunAlone, func(ctx context.Context, from copySide) error {
-		return c.To.use(ctx, adapter.Options.RunAloneOrNew, func(ctx context.Context, to copySide) error {
-			if sameAdapter(from, to) {
+	return c.From.place().Read(ctx, func(ctx context.Context, from session.Tables) error {
+		return c.To.place().Write(ctx, func(ctx context.Context, to session.Tables) error {
+			if from.AdapterURL() != "" && from.AdapterURL() == to.AdapterURL() {
 				return &command.ExitError{Code: command.ExitUsage, Err: errors.New("--from and --to are the same store: one adapter has it open")}
 			}
 			return c.run(ctx, from, to, console)
@@ -142,42 +142,17 @@ func Copy(ctx context.Context, c CopyOptions, console command.Console) error {
 	})
 }
 
-// sameAdapter reports whether one adapter that runs has both stores.
-func sameAdapter(from, to copySide) bool {
-	a, isRemote := from.(admin.RemoteCopy)
-	b, areRemote := to.(admin.RemoteCopy)
-	return isRemote && areRemote && a == b
-}
-
-// openTables opens tables for a command.
-type openTables func(o adapter.Options, ctx context.Context, use func(ctx context.Context, a *adapter.Adapter) error) error
-
-// use calls what uses the store: by the adapter of a URL, by this process, which opens the tables, or by the adapter on this
-// machine that has them open.
-func (s CopySide) use(ctx context.Context, open openTables, use func(ctx context.Context, side copySide) error) error {
-	if url := s.url(); url != "" {
-		return use(ctx, admin.RemoteCopy{Base: url})
-	}
+// place returns where the store is.
+func (s CopySide) place() session.Place {
 	o := s.Options
 	o.ActiveSeries, o.NewSeries = -1, 0 // nothing may be left out
-	opened := false
-	err := open(o, ctx, func(ctx context.Context, a *adapter.Adapter) error {
-		opened = true
-		return use(ctx, a.LocalCopy())
-	})
-	if opened || !errors.Is(err, pebble.ErrInUse) {
-		return err
-	}
-	base, err := o.AdminURL("")
-	if err != nil {
-		return err
-	}
-	return use(ctx, admin.RemoteCopy{Base: base})
+	return session.Place{Options: o, URL: s.url()}
 }
 
 // run copies from one open store into another.
-func (c *CopyOptions) run(ctx context.Context, from, to copySide, console command.Console) error {
-	if alone, ok := from.(*admin.LocalCopy); ok && c.Follow && !alone.Shared() {
+func (c *CopyOptions) run(ctx context.Context, fromTables, toTables session.Tables, console command.Console) error {
+	from, to := fromTables.Copy(), toTables.Copy()
+	if local, ok := from.(*admin.LocalCopy); ok && c.Follow && !local.Shared() {
 		return &command.ExitError{Code: command.ExitUsage, Err: errors.New("--follow: nothing changes in a store that this command alone has open: run the adapter with --web.enable-admin-api, and name its URL by --from")}
 	}
 	if c.Delete && !c.Follow {
@@ -191,21 +166,21 @@ func (c *CopyOptions) run(ctx context.Context, from, to copySide, console comman
 	if err != nil {
 		return err
 	}
-	line, tellers := &command.StatusLine{Console: console}, tellersOf(from, to)
-	ctx = tellers.with(ctx)
-	o := c.options(ctx, source, to, line, tellers)
+	line, reporters := &command.StatusLine{Console: console}, reportersOf(fromTables, toTables)
+	ctx = reporters.with(ctx)
+	o := c.options(ctx, source, to, line, reporters)
 	var done tablecopy.Progress
 	if c.Follow {
-		done, err = tablecopy.Follow(ctx, c.following(ctx, o, from, to, target, line, tellers))
+		done, err = tablecopy.Follow(ctx, c.following(ctx, o, from, to, target, line, reporters))
 	} else {
 		done, err = tablecopy.Run(ctx, o)
 	}
 	line.Close()
 	told := c.tell(ctx, done, err, console)
 	if err == nil && c.Verify != VerifyNone {
-		told = c.verify(context.WithoutCancel(ctx), done, source, target, console, tellers)
+		told = c.verify(context.WithoutCancel(ctx), done, source, target, console, reporters)
 	}
-	tellers.end(ctx, toldCopy(done), failure(told))
+	reporters.end(ctx, copyProgress(done), failure(told))
 	return told
 }
 
@@ -214,7 +189,7 @@ func (c *CopyOptions) query() admin.CopyQuery {
 }
 
 // options returns what a copy needs.
-func (c *CopyOptions) options(ctx context.Context, from tablecopy.Source, to tablecopy.Target, line *command.StatusLine, tellers copyTellers) tablecopy.Options {
+func (c *CopyOptions) options(ctx context.Context, from tablecopy.Source, to tablecopy.Target, line *command.StatusLine, reporters copyReporters) tablecopy.Options {
 	o := tablecopy.Options{
 		From: from, To: to, FromName: c.From.name(), ToName: c.To.name(), What: c.what(), State: c.State,
 		Parallel: c.Parallel, Rate: c.Rate, Patience: c.Patience, Every: time.Second, Now: time.Now,
@@ -227,7 +202,7 @@ func (c *CopyOptions) options(ctx context.Context, from tablecopy.Source, to tab
 			printed = p.Took
 			line.Print(p.String())
 		}
-		tellers.tell(ctx, toldCopy(p))
+		reporters.report(ctx, copyProgress(p))
 	}
 	return o
 }
@@ -236,7 +211,7 @@ func (c *CopyOptions) options(ctx context.Context, from tablecopy.Source, to tab
 const restEvery = time.Hour
 
 // following returns what a copy that follows needs in addition.
-func (c *CopyOptions) following(ctx context.Context, o tablecopy.Options, from, to copySide, target tablecopy.Source, line *command.StatusLine, tellers copyTellers) tablecopy.FollowOptions {
+func (c *CopyOptions) following(ctx context.Context, o tablecopy.Options, from, to session.Copy, target tablecopy.Source, line *command.StatusLine, reporters copyReporters) tablecopy.FollowOptions {
 	var points int64 // of all rounds
 	f := tablecopy.FollowOptions{
 		Options: o, Changes: from, Target: target, Start: c.start, End: c.end, Pause: c.Pause, Rest: restEvery,
@@ -244,7 +219,7 @@ func (c *CopyOptions) following(ctx context.Context, o tablecopy.Options, from, 
 		Round: func(r tablecopy.Round) {
 			c.tellRound(r, line)
 			points += r.Points
-			tellers.tell(ctx, admin.Told{Points: points, At: fmt.Sprintf("following: %v behind", r.Behind.Round(time.Millisecond))})
+			reporters.report(ctx, admin.Progress{Points: points, At: fmt.Sprintf("following: %v behind", r.Behind.Round(time.Millisecond))})
 		},
 	}
 	if c.Delete {
@@ -254,7 +229,7 @@ func (c *CopyOptions) following(ctx context.Context, o tablecopy.Options, from, 
 }
 
 // since returns a function that returns the Source of what is copied, from a time on.
-func (c *CopyOptions) since(side copySide) func(int64) (tablecopy.Source, error) {
+func (c *CopyOptions) since(side session.Copy) func(int64) (tablecopy.Source, error) {
 	return func(start int64) (tablecopy.Source, error) {
 		q := c.query()
 		q.Start = start
@@ -275,14 +250,14 @@ func (c *CopyOptions) tellRound(r tablecopy.Round, line *command.StatusLine) {
 }
 
 // verify compares the stores after a copy.
-func (c *CopyOptions) verify(ctx context.Context, done tablecopy.Progress, source, target tablecopy.Source, console command.Console, tellers copyTellers) error {
+func (c *CopyOptions) verify(ctx context.Context, done tablecopy.Progress, source, target tablecopy.Source, console command.Console, reporters copyReporters) error {
 	line := &command.StatusLine{Console: console}
 	o := tablecopy.VerifyOptions{From: source, To: target, Parallel: c.Parallel, Sample: 1, Differs: differs(line)}
 	o.Asking = pipeline.Asking{Patience: c.Patience, Failed: waiting(line), Now: time.Now}
 	if c.Verify == VerifySample {
 		o.Sample = sampled
 	}
-	told, last := toldCopy(done), time.Now()
+	told, last := copyProgress(done), time.Now()
 	o.Progress = func(v tablecopy.Verified) {
 		told.At = fmt.Sprintf("comparing: %d ranges, %d points", v.Ranges, v.Points)
 		if console.Terminal {
@@ -290,7 +265,7 @@ func (c *CopyOptions) verify(ctx context.Context, done tablecopy.Progress, sourc
 		}
 		if time.Since(last) >= time.Second {
 			last = time.Now()
-			tellers.tell(ctx, told)
+			reporters.report(ctx, told)
 		}
 	}
 	v, err := tablecopy.Verify(ctx, o)
@@ -313,7 +288,7 @@ func differs(line *command.StatusLine) func(tablecopy.Difference) {
 	return func(d tablecopy.Difference) { fmt.Fprintln(line, strings.ToValidUTF8("differs: "+d.String(), "?")) }
 }
 
-// found tells what a comparison has found.
+// found returns what a comparison has found.
 func found(v tablecopy.Verified) string {
 	return fmt.Sprintf("%d series differ, %d points are missing, %d are others", v.Differ, v.Missing, v.Other)
 }
@@ -345,14 +320,6 @@ func (c *CopyOptions) hint() string {
 		return "the same command goes on where this one ended (--state=" + c.State + ")"
 	}
 	return "the same command copies all again, which changes nothing that is there; with --state=FILE it goes on where it was interrupted"
-}
-
-// A copySide is an open store.
-type copySide interface {
-	tablecopy.Target
-	tablecopy.Deleter
-	tablecopy.Follower
-	Source(q admin.CopyQuery) (tablecopy.Source, error)
 }
 
 // Load returns the options of the store that a configuration file names.
@@ -394,7 +361,7 @@ func copyCommand(s *command.Set, load Load) {
 	c.Flag("delete", "With --follow: delete points of the copied series in the target where the source has deleted some.").BoolVar(&o.Delete)
 	c.Flag("rate", "Points that are copied in a second at most; 0: no limit.").Default("0").IntVar(&o.Rate)
 	c.Flag("parallel", "Ranges that are copied at once. Default: the number of cores.").PlaceHolder("N").IntVar(&o.Parallel)
-	c.Flag("patience", "How long a store that fails is asked again before the copy ends.").Default(o.Patience.String()).DurationVar(&o.Patience)
+	c.Flag("patience", "How long requests to a store that fails are repeated before the copy ends.").Default(o.Patience.String()).DurationVar(&o.Patience)
 	c.Flag("progress", "Time between two lines of progress on the standard error. Default: each second on a terminal, otherwise none.").Default("0s").DurationVar(&o.Every)
 	c.Action(func(*kingpin.ParseContext) error { return o.Validate(time.Now()) })
 }

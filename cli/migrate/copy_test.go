@@ -22,6 +22,7 @@ import (
 	"github.com/tsdbridge/tsdbridge/adapter/admin"
 	"github.com/tsdbridge/tsdbridge/cli/command"
 	"github.com/tsdbridge/tsdbridge/cli/command/commandtest"
+	"github.com/tsdbridge/tsdbridge/cli/session"
 	"github.com/tsdbridge/tsdbridge/internal/testkit/servertest"
 	"github.com/tsdbridge/tsdbridge/storage"
 	"github.com/tsdbridge/tsdbridge/storage/archive"
@@ -350,7 +351,7 @@ func copyAll(t *testing.T, from, to CopySide, change ...func(*CopyOptions)) (cod
 // opened calls use with an adapter of options.
 func opened(t *testing.T, o adapter.Options, use func(a *adapter.Adapter)) {
 	t.Helper()
-	err := o.RunAloneOrNew(t.Context(), func(_ context.Context, a *adapter.Adapter) error {
+	err := session.WriteLocal(t.Context(), o, func(_ context.Context, a *adapter.Adapter) error {
 		for a.Trees().Ready() != nil {
 			time.Sleep(time.Millisecond)
 		}

@@ -1,7 +1,6 @@
 package migrate
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -16,6 +15,7 @@ import (
 	"github.com/tsdbridge/tsdbridge/adapter"
 	"github.com/tsdbridge/tsdbridge/adapter/admin"
 	"github.com/tsdbridge/tsdbridge/cli/command"
+	"github.com/tsdbridge/tsdbridge/cli/session"
 	"github.com/tsdbridge/tsdbridge/migrate/pipeline"
 	"github.com/tsdbridge/tsdbridge/migrate/tsdtext"
 	"github.com/tsdbridge/tsdbridge/opentsdb/query"
@@ -36,9 +36,9 @@ type ExportOptions struct {
 	Patience   time.Duration
 	Every      time.Duration // --progress: between two lines; 0: on a terminal, each second
 
-	start, end int64         // milliseconds, after Validate
-	unit       string        // of the ranges that are told; empty: metrics
-	teller     *admin.Teller // of the adapter that exports; nil: the tables are opened
+	start, end int64           // milliseconds, after Validate
+	unit       string          // of the ranges that are reported; empty: metrics
+	reporter   *admin.Reporter // to the adapter that exports; nil: the tables are opened
 }
 
 // What is exported: lines of points that an import takes, or rows of the table for people.
@@ -146,34 +146,15 @@ func ExportOpenTSDB(ctx context.Context, o adapter.Options, e ExportOptions, con
 	if e.Format == ExportRaw {
 		return e.raw(ctx, o, console.Out)
 	}
-	return o.AloneOrAsked(e.URL, func() error {
-		return o.RunAlone(ctx, func(ctx context.Context, a *adapter.Adapter) error {
-			return e.run(ctx, console, func(start, end int64) (exportSource, error) {
-				x, err := tsdtext.NewExporter(a.ExportOptions(), tsdtext.ExportQuery{Match: e.Match, With: e.With, Start: start, End: end})
-				return finalSource{x}, err
-			}, o.Target())
-		})
-	}, func(base string) error {
-		e.teller = admin.NewTeller(base, "export opentsdb")
-		return e.run(e.teller.With(ctx), console, remoteExport(base, &e), cmp.Or(e.URL, o.Target()))
+	return session.Place{Options: o, URL: e.URL}.Read(ctx, func(ctx context.Context, t session.Tables) error {
+		e.reporter = t.Reporter("export opentsdb")
+		return e.run(e.reporter.With(ctx), console, func(start, end int64) (session.Export, error) {
+			return t.Export(tsdtext.ExportQuery{Match: e.Match, With: e.With, Start: start, End: end})
+		}, t.Name())
 	})
 }
 
-// finalSource tells errors that stay from those that pass.
-type finalSource struct{ exportSource }
-
-// Ranges implements pipeline.Source.
-func (f finalSource) Ranges(ctx context.Context, after pipeline.Range) ([]pipeline.Range, error) {
-	ranges, err := f.exportSource.Ranges(ctx, after)
-	return ranges, admin.FinalExport(err)
-}
-
-// Read implements pipeline.Source.
-func (f finalSource) Read(ctx context.Context, r pipeline.Range, give func(pipeline.Block) error) error {
-	return admin.FinalExport(f.exportSource.Read(ctx, r, give))
-}
-
-// progress returns what is done with the progress of an export, each second: it is printed if it is shown, and told to the adapter.
+// progress returns what is done with the progress of an export, each second: it is printed if it is shown, and reported to the adapter.
 func (e *ExportOptions) progress(ctx context.Context, line *command.StatusLine, shown bool) func(pipeline.ExportProgress) {
 	var printed time.Duration
 	return func(p pipeline.ExportProgress) {
@@ -181,18 +162,18 @@ func (e *ExportOptions) progress(ctx context.Context, line *command.StatusLine, 
 			printed = p.Took
 			line.Print(p.String())
 		}
-		e.teller.Tell(ctx, e.told(p))
+		e.reporter.Report(ctx, e.reported(p))
 	}
 }
 
 // run exports the points of a source.
-func (e *ExportOptions) run(ctx context.Context, console command.Console, source func(start, end int64) (exportSource, error), target string) error {
+func (e *ExportOptions) run(ctx context.Context, console command.Console, source func(start, end int64) (session.Export, error), target string) error {
 	files, err := e.files()
 	if err != nil {
 		return fmt.Errorf("--output: %w", err)
 	}
 	line := &command.StatusLine{Console: console}
-	var from exportSource
+	var from session.Export
 	open := func(start, end int64) (_ pipeline.Source, err error) {
 		from, err = source(start, end)
 		return from, err
@@ -204,7 +185,7 @@ func (e *ExportOptions) run(ctx context.Context, console command.Console, source
 	}
 	x.Progress = e.progress(ctx, line, console.Terminal && len(files) > 0 || e.Every > 0)
 	done, err := pipeline.Export(ctx, x)
-	e.teller.End(ctx, e.told(done), err)
+	e.reporter.End(ctx, e.reported(done), err)
 	line.Close()
 	took := done.Took.Round(time.Millisecond)
 	if err != nil {
@@ -235,18 +216,6 @@ func (e *ExportOptions) run(ctx context.Context, console command.Console, source
 		return &command.ExitError{Code: command.ExitIncomplete, Err: fmt.Errorf("%d points were left out%s", done.LeftOut, reason)}
 	}
 	return nil
-}
-
-func remoteExport(base string, e *ExportOptions) func(start, end int64) (exportSource, error) {
-	return func(start, end int64) (exportSource, error) {
-		return admin.RemoteExport{Base: base, Query: tsdtext.ExportQuery{Match: e.Match, With: e.With, Start: start, End: end}}, nil
-	}
-}
-
-// An exportSource is what an export reads. Behind tells what it has that is not exported; "": nothing that is cheap to know.
-type exportSource interface {
-	pipeline.Source
-	Behind(ctx context.Context) (string, error)
 }
 
 // exportOpenTSDB defines "export opentsdb".

@@ -16,6 +16,7 @@ import (
 	"github.com/tsdbridge/tsdbridge/adapter/admin"
 	"github.com/tsdbridge/tsdbridge/cli/command"
 	"github.com/tsdbridge/tsdbridge/cli/command/commandtest"
+	"github.com/tsdbridge/tsdbridge/cli/session"
 	"github.com/tsdbridge/tsdbridge/prometheus/columns"
 	"github.com/tsdbridge/tsdbridge/prometheus/histogramcodec"
 	"github.com/tsdbridge/tsdbridge/prometheus/promtest"
@@ -100,7 +101,7 @@ func TestExportBlocks(t *testing.T) {
 // TestExportStartTimes: start times go into blocks with --start-times alone, and come back.
 func TestExportStartTimes(t *testing.T) {
 	starts := func(o adapter.Options) (n int) {
-		err := o.RunAloneOrNew(t.Context(), func(ctx context.Context, a *adapter.Adapter) error {
+		err := session.WriteLocal(t.Context(), o, func(ctx context.Context, a *adapter.Adapter) error {
 			return a.Samples().Read(ctx, admin.SamplesQuery{To: math.MaxInt64}, func(b *columns.Batch) error {
 				for _, one := range b.Points.Objects {
 					start, err := histogramcodec.DecodeStartTime(one.Data)
@@ -117,7 +118,7 @@ func TestExportStartTimes(t *testing.T) {
 		return n
 	}
 	o := adaptertest.Options(t, write.Buffered)
-	err := o.RunAloneOrNew(t.Context(), func(ctx context.Context, a *adapter.Adapter) error {
+	err := session.WriteLocal(t.Context(), o, func(ctx context.Context, a *adapter.Adapter) error {
 		b := &columns.Batch{}
 		ref := b.Series(promtest.DataLabels(1))
 		for at := promtest.DataBegin; at < promtest.DataBegin+5*promtest.DataHour; at += promtest.DataMinute {

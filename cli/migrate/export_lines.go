@@ -14,6 +14,7 @@ import (
 	"github.com/tsdbridge/tsdbridge/adapter"
 	"github.com/tsdbridge/tsdbridge/adapter/admin"
 	"github.com/tsdbridge/tsdbridge/cli/command"
+	"github.com/tsdbridge/tsdbridge/cli/session"
 	"github.com/tsdbridge/tsdbridge/migrate/pipeline"
 	"github.com/tsdbridge/tsdbridge/prometheus/columns"
 	"github.com/tsdbridge/tsdbridge/prometheus/jsonlines"
@@ -47,8 +48,8 @@ func (e *ExportLinesOptions) Validate(now time.Time) error {
 // ExportLines writes lines of JSON of the tables, or of an adapter that has them open.
 func ExportLines(ctx context.Context, o adapter.Options, e ExportLinesOptions, console command.Console) error {
 	return openColumns(ctx, o, e.URL, "export victoriametrics", func(ctx context.Context, s openedColumns) error {
-		e.teller, e.unit = s.teller, "days"
-		return e.run(ctx, console, func(start, end int64) (exportSource, error) {
+		e.reporter, e.unit = s.reporter, "days"
+		return e.run(ctx, console, func(start, end int64) (session.Export, error) {
 			return &linesSource{source: s, choice: e.SeriesChoice, from: start, to: end, now: o.Now()}, nil
 		}, fmt.Sprintf("lines of JSON, %s, in %s", e.what(), s.name))
 	})

@@ -1,29 +1,27 @@
 package migrate
 
 import (
+	"cmp"
 	"context"
 	"time"
 
 	"github.com/tsdbridge/tsdbridge/adapter"
 	"github.com/tsdbridge/tsdbridge/adapter/admin"
+	"github.com/tsdbridge/tsdbridge/cli/session"
 )
 
-// An openedColumns is the source of an export, and whom it tells how far it is.
+// An openedColumns is the source of an export, and what reports its progress.
 type openedColumns struct {
 	admin.Samples
-	name   string        // for the state
-	teller *admin.Teller // of the adapter that exports; nil: the tables are opened
+	name     string          // for the state
+	reporter *admin.Reporter // to the adapter that exports; nil: the tables are opened
 }
 
 // openColumns calls use with the source of an export: the tables, or the adapter that has them open.
 func openColumns(ctx context.Context, o adapter.Options, url, kind string, use func(ctx context.Context, s openedColumns) error) error {
-	return o.AloneOrAsked(url, func() error {
-		return o.RunAlone(ctx, func(ctx context.Context, a *adapter.Adapter) error {
-			return use(ctx, openedColumns{a.Samples(), o.Target(), nil})
-		})
-	}, func(base string) error {
-		teller := admin.NewTeller(base, kind)
-		return use(teller.With(ctx), openedColumns{admin.RemoteSamples{Base: base}, base, teller})
+	return session.Place{Options: o, URL: url}.Read(ctx, func(ctx context.Context, t session.Tables) error {
+		r := t.Reporter(kind)
+		return use(r.With(ctx), openedColumns{t.Samples(), cmp.Or(t.AdapterURL(), t.Name()), r})
 	})
 }
 

@@ -14,6 +14,7 @@ import (
 	"github.com/tsdbridge/tsdbridge/adapter"
 	"github.com/tsdbridge/tsdbridge/adapter/admin"
 	"github.com/tsdbridge/tsdbridge/cli/command"
+	"github.com/tsdbridge/tsdbridge/cli/session"
 	"github.com/tsdbridge/tsdbridge/migrate/pipeline"
 	"github.com/tsdbridge/tsdbridge/prometheus/columns"
 	"github.com/tsdbridge/tsdbridge/prometheus/openmetrics"
@@ -38,12 +39,12 @@ func (e *ExportTextOptions) Validate(now time.Time) error {
 // ExportOpenMetrics writes OpenMetrics of the tables, or of an adapter that has them open.
 func ExportOpenMetrics(ctx context.Context, o adapter.Options, e ExportTextOptions, console command.Console) error {
 	return openColumns(ctx, o, e.URL, "export openmetrics", func(ctx context.Context, s openedColumns) error {
-		e.teller = s.teller
+		e.reporter = s.reporter
 		known, err := s.Metadata(ctx)
 		if err != nil {
 			return err
 		}
-		return e.run(ctx, console, func(start, end int64) (exportSource, error) {
+		return e.run(ctx, console, func(start, end int64) (session.Export, error) {
 			return &textSource{source: s, choice: e.SeriesChoice, from: start, to: end, known: known}, nil
 		}, fmt.Sprintf("OpenMetrics, %s, in %s", e.what(), s.name))
 	})

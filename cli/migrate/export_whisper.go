@@ -16,6 +16,7 @@ import (
 	"github.com/tsdbridge/tsdbridge/adapter"
 	"github.com/tsdbridge/tsdbridge/adapter/admin"
 	"github.com/tsdbridge/tsdbridge/cli/command"
+	"github.com/tsdbridge/tsdbridge/cli/session"
 	"github.com/tsdbridge/tsdbridge/graphite/files"
 	"github.com/tsdbridge/tsdbridge/migrate/pipeline"
 )
@@ -30,7 +31,7 @@ type ExportFilesOptions struct {
 	Patience time.Duration // --patience: how long a failing store is asked again
 	Every    time.Duration // --progress
 
-	teller *admin.Teller // of the adapter that exports; nil: the tables are opened
+	reporter *admin.Reporter // to the adapter that exports; nil: the tables are opened
 }
 
 // DefaultExportFilesOptions returns the options without a flag.
@@ -54,13 +55,9 @@ func (e ExportFilesOptions) Validate() error {
 
 // ExportWhisper writes whisper files of the series of the tables, or of an adapter that has them open.
 func ExportWhisper(ctx context.Context, o adapter.Options, e ExportFilesOptions, console command.Console) error {
-	return o.AloneOrAsked(e.URL, func() error {
-		return o.RunAlone(ctx, func(ctx context.Context, a *adapter.Adapter) error {
-			return e.run(ctx, console, a.WhisperFiles, o.Target())
-		})
-	}, func(base string) error {
-		e.teller = admin.NewTeller(base, "export whisper")
-		return e.run(e.teller.With(ctx), console, admin.RemoteFiles(base), cmp.Or(e.URL, o.Target()))
+	return session.Place{Options: o, URL: e.URL}.Read(ctx, func(ctx context.Context, t session.Tables) error {
+		e.reporter = t.Reporter("export whisper")
+		return e.run(e.reporter.With(ctx), console, t.WhisperFiles(), t.Name())
 	})
 }
 
@@ -93,7 +90,7 @@ func (e ExportFilesOptions) run(ctx context.Context, console command.Console, so
 	}
 	w.line.Close()
 	took := time.Since(w.begun)
-	e.teller.End(ctx, w.progress(took), err)
+	e.reporter.End(ctx, w.progress(took), err)
 	if err != nil {
 		fmt.Fprintf(console.Err, "%s were exported in %v; %s\n", w.sum(), took.Round(time.Millisecond), w.hint())
 		if ctx.Err() != nil {
@@ -167,7 +164,7 @@ func (w *filesWriter) tell(ctx context.Context, f *files.Exported) {
 	w.last.Data = nil
 	if now := time.Now(); now.Sub(w.toldAdapter) >= time.Second {
 		w.toldAdapter = now
-		w.teller.Tell(ctx, w.progress(now.Sub(w.begun)))
+		w.reporter.Report(ctx, w.progress(now.Sub(w.begun)))
 	}
 	every := cmp.Or(w.Every, time.Second)
 	if now := time.Now(); (w.console.Terminal || w.Every > 0) && now.Sub(w.told) >= every {
@@ -177,8 +174,8 @@ func (w *filesWriter) tell(ctx context.Context, f *files.Exported) {
 }
 
 // progress is what is told of the export.
-func (w *filesWriter) progress(took time.Duration) admin.Told {
-	x := admin.Told{
+func (w *filesWriter) progress(took time.Duration) admin.Progress {
+	x := admin.Progress{
 		Unit: "series", Points: w.done.Points, Before: w.before.Points, Skipped: w.done.LeftOut, At: w.last.At.Name, Seconds: took.Seconds(),
 	}
 	if w.last.Of == 0 {
@@ -276,7 +273,7 @@ func exportWhisper(s *command.Set, all *kingpin.CmdClause) {
 	c := s.Add(all, "whisper", command.With(ExportWhisper, &e), "Write whisper files, as carbon has them, of the names that Graphite shows. Archives are those of imported files, else of --graphite.storage-schemas.")
 	c.Arg("dir", "Directory. Files that are there are replaced.").Required().StringVar(&e.Dir)
 	c.Flag("match", "Names, with the wildcards of targets: servers.*.cpu. It may be repeated. Default: all.").PlaceHolder("PATTERN").StringsVar(&e.Match)
-	c.Flag("retentions", "Archives of series for which nothing tells them, as in storage-schemas.conf: 10s:6h,1m:7d. Default: their own step for a year.").PlaceHolder("LIST").StringVar(&e.Retentions)
+	c.Flag("retentions", "Archives of series for which nothing else defines them, as in storage-schemas.conf: 10s:6h,1m:7d. Default: their own step for a year.").PlaceHolder("LIST").StringVar(&e.Retentions)
 	c.Flag("tagged-by-name", "Name the files of series with tags by their names, as carbon does with TAG_HASH_FILENAMES = False. Otherwise they are named by hashes.").BoolVar(&e.Named)
 	exportFlags(c, &e.URL, &e.State, &e.Patience, &e.Every)
 	c.Action(func(*kingpin.ParseContext) error { return e.Validate() })

@@ -91,7 +91,7 @@ func (e *ExportWindowsOptions) run(ctx context.Context, console command.Console,
 		err = errors.Join(err, state.Close(err == nil))
 	}
 	x.line.Close()
-	s.teller.End(ctx, x.progress(), err)
+	s.reporter.End(ctx, x.progress(), err)
 	if err != nil {
 		fmt.Fprintf(console.Err, "%s were exported in %v; %s\n", x.sum(), x.took(), pipeline.ExportHint(pipeline.ExportOptions{State: e.State, Files: []string{e.Dir}}))
 		if ctx.Err() != nil {
@@ -218,8 +218,8 @@ func (x *windowsExport) reach(ctx context.Context, begin int64) error {
 }
 
 // progress is what is told of the export.
-func (x *windowsExport) progress() admin.Told {
-	told := admin.Told{Unit: x.format.unit, Points: x.done.Points, Before: x.before.Points, Seconds: time.Since(x.begun).Seconds()}
+func (x *windowsExport) progress() admin.Progress {
+	told := admin.Progress{Unit: x.format.unit, Points: x.done.Points, Before: x.before.Points, Seconds: time.Since(x.begun).Seconds()}
 	if x.windows.length > 0 {
 		nth, of := x.windows.place(x.at)
 		told.Done, told.Total, told.At = int64(nth)+1, int64(of), time.UnixMilli(x.at).UTC().Format(time.RFC3339)
@@ -232,7 +232,7 @@ func (x *windowsExport) progress() admin.Told {
 func (x *windowsExport) tell(ctx context.Context) {
 	if now := time.Now(); now.Sub(x.toldAdapter) >= time.Second {
 		x.toldAdapter = now
-		x.source.teller.Tell(ctx, x.progress())
+		x.source.reporter.Report(ctx, x.progress())
 	}
 	every := cmp.Or(x.Every, time.Second)
 	if now := time.Now(); (x.console.Terminal || x.Every > 0) && now.Sub(x.told) >= every {

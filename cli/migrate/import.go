@@ -14,6 +14,7 @@ import (
 	"github.com/tsdbridge/tsdbridge/adapter"
 	"github.com/tsdbridge/tsdbridge/adapter/admin"
 	"github.com/tsdbridge/tsdbridge/cli/command"
+	"github.com/tsdbridge/tsdbridge/cli/session"
 	"github.com/tsdbridge/tsdbridge/migrate/pipeline"
 )
 
@@ -31,8 +32,8 @@ type ImportOptions struct {
 
 	block int // bytes of the longest line; 0: the default
 
-	teller *admin.Teller // of the adapter that imports; nil: the tables are opened
-	unit   string        // of the pieces that are told; empty: files
+	reporter *admin.Reporter // to the adapter that imports; nil: the tables are opened
+	unit     string          // of the pieces that are reported; empty: files
 }
 
 // DefaultImportOptions returns the options without a flag.
@@ -63,23 +64,18 @@ func ImportOpenTSDB(ctx context.Context, o adapter.Options, i ImportOptions, con
 	if err := i.readable(i.Files); err != nil {
 		return err
 	}
-	return o.AloneOrAsked(i.URL, func() error {
-		return o.RunAloneOrNew(ctx, func(ctx context.Context, a *adapter.Adapter) error {
-			_, err := i.run(ctx, console, a.Importer().Store, o.Target())
-			return err
-		})
-	}, func(base string) error {
-		i.teller = admin.NewTeller(base, "import opentsdb")
-		done, err := i.run(i.teller.With(ctx), console, admin.RemoteImport{Base: base}.Text, cmp.Or(i.URL, o.Target()))
-		i.teller.End(ctx, toldImport(done), failure(err))
+	return session.Place{Options: o, URL: i.URL}.Write(ctx, func(ctx context.Context, t session.Tables) error {
+		i.reporter = t.Reporter("import opentsdb")
+		done, err := i.run(i.reporter.With(ctx), console, t.Text(), t.Name())
+		i.reporter.End(ctx, importProgress(done), failure(err))
 		return err
 	})
 }
 
-// progress returns what is done with the progress of an import, each second: it is printed and told to the adapter, or neither.
+// progress returns what handles the progress of an import, each second: it is printed and reported to the adapter, or neither.
 func (i ImportOptions) progress(ctx context.Context, line *command.StatusLine) func(pipeline.Progress) {
 	shown := line.Console.Terminal || i.Every > 0
-	if !shown && i.teller == nil {
+	if !shown && i.reporter == nil {
 		return nil
 	}
 	var printed time.Duration
@@ -88,7 +84,7 @@ func (i ImportOptions) progress(ctx context.Context, line *command.StatusLine) f
 			printed = p.Took
 			line.Print(p.String())
 		}
-		i.teller.Tell(ctx, i.told(p))
+		i.reporter.Report(ctx, i.reported(p))
 	}
 }
 

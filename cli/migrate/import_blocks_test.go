@@ -18,6 +18,7 @@ import (
 	"github.com/tsdbridge/tsdbridge/adapter/admin"
 	"github.com/tsdbridge/tsdbridge/cli/command"
 	"github.com/tsdbridge/tsdbridge/cli/command/commandtest"
+	"github.com/tsdbridge/tsdbridge/cli/session"
 	"github.com/tsdbridge/tsdbridge/internal/testkit/servertest"
 	"github.com/tsdbridge/tsdbridge/prometheus/columns"
 	"github.com/tsdbridge/tsdbridge/prometheus/promtest"
@@ -48,7 +49,7 @@ func samplesIn(t *testing.T, a *adapter.Adapter) promtest.Samples {
 // storedIn returns all samples of an embedded store that nobody has open.
 func storedIn(t *testing.T, o adapter.Options) (all promtest.Samples) {
 	t.Helper()
-	if err := o.RunAloneOrNew(t.Context(), func(_ context.Context, a *adapter.Adapter) error {
+	if err := session.WriteLocal(t.Context(), o, func(_ context.Context, a *adapter.Adapter) error {
 		all = samplesIn(t, a)
 		return nil
 	}); err != nil {
@@ -115,7 +116,7 @@ func TestImportBlocksInterrupted(t *testing.T) {
 		i.State, i.Parallel, i.Patience = filepath.Join(t.TempDir(), "state"), 1, 0
 	})
 	o := adaptertest.Options(t, write.Buffered)
-	err := o.RunAloneOrNew(t.Context(), func(ctx context.Context, a *adapter.Adapter) error {
+	err := session.WriteLocal(t.Context(), o, func(ctx context.Context, a *adapter.Adapter) error {
 		store := a.Appendable().Store
 		for most := 1; ; most++ {
 			left := most

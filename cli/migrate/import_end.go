@@ -1,7 +1,6 @@
 package migrate
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -11,6 +10,7 @@ import (
 	"github.com/tsdbridge/tsdbridge/adapter"
 	"github.com/tsdbridge/tsdbridge/adapter/admin"
 	"github.com/tsdbridge/tsdbridge/cli/command"
+	"github.com/tsdbridge/tsdbridge/cli/session"
 	"github.com/tsdbridge/tsdbridge/migrate/pipeline"
 )
 
@@ -23,13 +23,9 @@ type columnsTarget struct {
 
 // intoColumns calls use with the target of an import: the tables, or the adapter that has them open.
 func intoColumns(ctx context.Context, o adapter.Options, i *ImportOptions, kind string, use func(ctx context.Context, t columnsTarget) error) error {
-	return o.AloneOrAsked(i.URL, func() error {
-		return o.RunAloneOrNew(ctx, func(ctx context.Context, a *adapter.Adapter) error {
-			return use(ctx, columnsTarget{o.Target(), a.Appendable().Store, a.Samples()})
-		})
-	}, func(base string) error {
-		i.teller = admin.NewTeller(base, kind)
-		return use(i.teller.With(ctx), columnsTarget{cmp.Or(i.URL, o.Target()), admin.RemoteImport{Base: base}.Samples, admin.RemoteSamples{Base: base}})
+	return session.Place{Options: o, URL: i.URL}.Write(ctx, func(ctx context.Context, t session.Tables) error {
+		i.reporter = t.Reporter(kind)
+		return use(i.reporter.With(ctx), columnsTarget{t.Name(), t.Columns(), t.Samples()})
 	})
 }
 

@@ -2,7 +2,6 @@ package migrate
 
 import (
 	"bufio"
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -13,8 +12,8 @@ import (
 	"github.com/alecthomas/kingpin/v2"
 
 	"github.com/tsdbridge/tsdbridge/adapter"
-	"github.com/tsdbridge/tsdbridge/adapter/admin"
 	"github.com/tsdbridge/tsdbridge/cli/command"
+	"github.com/tsdbridge/tsdbridge/cli/session"
 	"github.com/tsdbridge/tsdbridge/graphite/ceres"
 	"github.com/tsdbridge/tsdbridge/graphite/files"
 	"github.com/tsdbridge/tsdbridge/graphite/whisper"
@@ -56,15 +55,9 @@ func ImportFiles(ctx context.Context, o adapter.Options, i ImportFilesOptions, c
 	if of.Tagged, err = readTaggedNames(i.TaggedNames); err != nil {
 		return fmt.Errorf("--tagged-names: %w", err)
 	}
-	return o.AloneOrAsked(i.URL, func() error {
-		return o.RunAloneOrNew(ctx, func(ctx context.Context, a *adapter.Adapter) error {
-			of.Store = a.FileImporter().Store
-			return i.run(ctx, console, of, o.Target())
-		})
-	}, func(base string) error {
-		of.Store = admin.RemoteImport{Base: base}.Part
-		i.teller = admin.NewTeller(base, i.kind())
-		return i.run(i.teller.With(ctx), console, of, cmp.Or(i.URL, o.Target()))
+	return session.Place{Options: o, URL: i.URL}.Write(ctx, func(ctx context.Context, t session.Tables) error {
+		of.Store, i.reporter = t.Parts(), t.Reporter(i.kind())
+		return i.run(i.reporter.With(ctx), console, of, t.Name())
 	})
 }
 
@@ -113,7 +106,7 @@ func (i ImportFilesOptions) run(ctx context.Context, console command.Console, of
 	to.Failed = waiting(line)
 	to.Progress = i.progress(ctx, line)
 	done, err := pipeline.ImportTree(ctx, to)
-	i.teller.End(ctx, toldImport(done), err)
+	i.reporter.End(ctx, importProgress(done), err)
 	line.Close()
 	took := done.Took.Round(time.Millisecond)
 	if err != nil {
@@ -137,7 +130,7 @@ func (i ImportFilesOptions) run(ctx context.Context, console command.Console, of
 // importWhisper defines "import whisper".
 func importWhisper(s *command.Set, all *kingpin.CmdClause) {
 	i := DefaultImportFilesOptions()
-	c := s.Add(all, "whisper", command.With(ImportFiles, &i), "Import the whisper files (*.wsp) below a directory, such as carbon's /opt/graphite/storage/whisper. The finest archive of a file becomes points, the coarser ones are kept beside them for Graphite. Files that cannot be read are printed and skipped; the exit code is then 3.")
+	c := s.Add(all, "whisper", command.With(ImportFiles, &i), "Import the whisper files (*.wsp) below a directory, such as carbon's /opt/graphite/storage/whisper. The finest archive of a file becomes points, the coarser ones are kept in addition for Graphite. Files that cannot be read are printed and skipped; the exit code is then 3.")
 	importFilesFlags(c, &i)
 	c.Flag("tagged-names", "File of names of series with tags, one in a line: carbon names the files of these by hashes, from which names do not follow.").PlaceHolder("FILE").StringVar(&i.TaggedNames)
 }

@@ -25,6 +25,7 @@ import (
 	"github.com/tsdbridge/tsdbridge/adapter/adaptertest"
 	"github.com/tsdbridge/tsdbridge/cli/command"
 	"github.com/tsdbridge/tsdbridge/cli/command/commandtest"
+	"github.com/tsdbridge/tsdbridge/cli/session"
 	"github.com/tsdbridge/tsdbridge/prometheus/columns"
 	"github.com/tsdbridge/tsdbridge/prometheus/jsonlines"
 	"github.com/tsdbridge/tsdbridge/prometheus/promtest"
@@ -50,7 +51,7 @@ func (k killedImport) run(t *testing.T, told func()) (code int, out string) {
 	o := adaptertest.Options(t, write.Buffered)
 	o.Path = k.Path
 	return commandtest.Code(t, func(c command.Console) error {
-		return o.RunAloneOrNew(t.Context(), func(ctx context.Context, a *adapter.Adapter) error {
+		return session.WriteLocal(t.Context(), o, func(ctx context.Context, a *adapter.Adapter) error {
 			store := a.Appendable().Store
 			target := columnsTarget{"there", func(ctx context.Context, b *columns.Batch) error {
 				told()
@@ -130,7 +131,7 @@ func (k killedImport) killed(t *testing.T, nth int) bool {
 // exemplarsIn returns the exemplars of a store, as text.
 func exemplarsIn(t *testing.T, o adapter.Options) (all []string) {
 	t.Helper()
-	if err := o.RunAloneOrNew(t.Context(), func(ctx context.Context, a *adapter.Adapter) error {
+	if err := session.WriteLocal(t.Context(), o, func(ctx context.Context, a *adapter.Adapter) error {
 		q, err := queryable.New(a.Store(), a.Names(), queryable.Limits{}).ExemplarQuerier(ctx)
 		if err != nil {
 			return err

@@ -141,7 +141,7 @@ func (w *linesWriter) flush(ctx context.Context) error {
 func importLines(s *command.Set, all *kingpin.CmdClause) {
 	l := DefaultImportOptions()
 	l.Parallel = 1
-	c := s.Add(all, "victoriametrics", command.With(ImportLines, &l), "Import series as lines of JSON, as VictoriaMetrics' /api/v1/export answers, as files, compressed with gzip or not, or from the standard input. A line has at most 64 MiB: ask for max_rows_per_line=100000.")
+	c := s.Add(all, "victoriametrics", command.With(ImportLines, &l), "Import series as lines of JSON, as VictoriaMetrics' /api/v1/export answers, as files, compressed with gzip or not, or from the standard input. A line has at most 64 MiB: export with max_rows_per_line=100000.")
 	filesArgument(c, &l.Files)
 	c.Flag("skip-errors", "Print bad lines and go on. Otherwise the first one ends the import.").BoolVar(&l.Skip)
 	importFlags(c, &l, "Files that are imported at once.")

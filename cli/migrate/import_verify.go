@@ -75,7 +75,7 @@ func (i *ImportOptions) compare(ctx context.Context, console command.Console, do
 	if failure(left) == nil && i.verifies() {
 		differ = i.verify(ctx, console, done, t.read, again)
 	}
-	i.teller.End(ctx, i.told(done), cmp.Or(failure(left), differ))
+	i.reporter.End(ctx, i.reported(done), cmp.Or(failure(left), differ))
 	switch {
 	case differ == nil:
 		return left
@@ -116,7 +116,7 @@ func (i *ImportOptions) verify(ctx context.Context, console command.Console, don
 
 // comparing returns what is done with the progress of a comparison.
 func (i *ImportOptions) comparing(ctx context.Context, line *command.StatusLine, done pipeline.Progress, again *reread) func(tablecopy.Verified) {
-	told := i.told(done)
+	told := i.reported(done)
 	every, last := max(i.Every, time.Second), time.Now()
 	return func(v tablecopy.Verified) {
 		if time.Since(last) < every {
@@ -127,7 +127,7 @@ func (i *ImportOptions) comparing(ctx context.Context, line *command.StatusLine,
 		if line.Console.Terminal || i.Every > 0 {
 			line.Print(told.At)
 		}
-		i.teller.Tell(ctx, told)
+		i.reporter.Report(ctx, told)
 	}
 }
 

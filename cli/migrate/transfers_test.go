@@ -35,7 +35,7 @@ func shownTransfers(t *testing.T, a *adapter.Adapter) (list []admin.Transferred)
 }
 
 // Commands that work by way of a running adapter tell it how far they are, and how they ended.
-func TestTransfersTold(t *testing.T) {
+func TestTransfersReported(t *testing.T) {
 	a, stop := adaptertest.Run(t, adaptertest.Options(t, write.Through))
 	defer stop()
 	base := "http://" + a.Addr()
@@ -79,20 +79,20 @@ func TestTransfersTold(t *testing.T) {
 		points, lost int64
 	}{{"import opentsdb", "done", 2, 2, 4, 1}, {"import opentsdb", "failed", 1, 0, 1, 1}, {"export opentsdb", "done", 2, 2, 4, 0}} {
 		got := list[n]
-		if got.Kind != want.kind || got.Told == nil || got.Running || got.Told.State != want.state || got.Told.Total != want.total || got.Told.Done != want.done || got.Points != want.points || got.Refused != want.lost {
-			t.Errorf("%+v %+v, want %+v", got, got.Told, want)
+		if got.Kind != want.kind || got.Progress == nil || got.Running || got.Progress.State != want.state || got.Progress.Total != want.total || got.Progress.Done != want.done || got.Points != want.points || got.Refused != want.lost {
+			t.Errorf("%+v %+v, want %+v", got, got.Progress, want)
 		}
 	}
-	if told := list[0].Told; told.Bytes == 0 || told.BytesDone != told.Bytes || told.Bad != 1 || told.Points != 4 {
+	if told := list[0].Progress; told.Bytes == 0 || told.BytesDone != told.Bytes || told.Bad != 1 || told.Points != 4 {
 		t.Errorf("%+v", told)
 	}
-	if told := list[1].Told; !strings.Contains(told.Error, "<img src=x>.txt:2") {
+	if told := list[1].Progress; !strings.Contains(told.Error, "<img src=x>.txt:2") {
 		t.Errorf("%+v", told)
 	}
 }
 
 // Exports of samples, and copies, tell it too.
-func TestSamplesTold(t *testing.T) {
+func TestSamplesReported(t *testing.T) {
 	from, _ := filled(t)
 	from.AdminAPI = true
 	a, stop := adaptertest.Run(t, from)
@@ -131,11 +131,11 @@ func TestSamplesTold(t *testing.T) {
 			want := map[string]string{
 				"export victoriametrics": "days 2/2 4069", "export openmetrics": "metrics 0/0 4072", "export prometheus": "blocks 17/17 5512", "copy from here": " 0/0 5513", "copy into here": " 0/0 5513",
 			}[got.Kind]
-			if got.Told == nil || got.Running || got.Told.State != "done" || got.Points == 0 {
-				t.Errorf("%+v %+v", got, got.Told)
+			if got.Progress == nil || got.Running || got.Progress.State != "done" || got.Points == 0 {
+				t.Errorf("%+v %+v", got, got.Progress)
 				continue
 			}
-			if have := fmt.Sprintf("%s %d/%d %d", got.Told.Unit, got.Told.Done, got.Told.Total, got.Told.Points); have != want {
+			if have := fmt.Sprintf("%s %d/%d %d", got.Progress.Unit, got.Progress.Done, got.Progress.Total, got.Progress.Points); have != want {
 				t.Errorf("%s: %s, want %s", got.Kind, have, want)
 			}
 		}

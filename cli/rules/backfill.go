@@ -14,6 +14,7 @@ import (
 	"github.com/tsdbridge/tsdbridge/adapter"
 	"github.com/tsdbridge/tsdbridge/adapter/admin"
 	"github.com/tsdbridge/tsdbridge/cli/command"
+	"github.com/tsdbridge/tsdbridge/cli/session"
 )
 
 // BackfillOptions are the settings of the command that fills recording rules for the past.
@@ -62,7 +63,7 @@ func Fill(ctx context.Context, o adapter.Options, b BackfillOptions, c command.C
 	}
 	base := b.URL
 	if base == "" {
-		if base, err = o.OwnURL(); err != nil {
+		if base, err = session.OwnURL(o); err != nil {
 			return err
 		}
 	}

@@ -16,6 +16,7 @@ import (
 
 	"github.com/tsdbridge/tsdbridge/adapter"
 	"github.com/tsdbridge/tsdbridge/cli/command"
+	"github.com/tsdbridge/tsdbridge/cli/session"
 	"github.com/tsdbridge/tsdbridge/prometheus/rules"
 )
 
@@ -146,23 +147,18 @@ func (r testRun) test(ctx context.Context, f *rules.TestFile, t *rules.TestGroup
 	if err != nil {
 		return []error{err}
 	}
-	ctx, stop := context.WithCancel(ctx)
-	ended := make(chan error, 1)
-	go func() { ended <- a.Run(ctx) }()
-	defer func() {
-		stop()
-		if err := <-ended; err != nil {
-			failures = append(failures, err)
-		}
-	}()
-	if err := waitReady(ctx, a, ended); err != nil {
-		return []error{err}
-	}
 	test := rules.Test{File: f, Group: t, Set: set, Diff: r.Diff}
 	if r.Debug {
 		test.Debug = r.console.Err
 	}
-	return a.TestRules(ctx, test)
+	err = session.Run(ctx, a, func(ctx context.Context, a *adapter.Adapter) error {
+		failures = a.TestRules(ctx, test)
+		return nil
+	})
+	if err != nil {
+		failures = append(failures, err)
+	}
+	return failures
 }
 
 // rules reads the rule files of a test.
@@ -180,32 +176,15 @@ func literalGlob(path string) string {
 	return strings.NewReplacer(`*`, `\*`, `?`, `\?`, `[`, `\[`, `\`, `\\`).Replace(filepath.Clean(path))
 }
 
-// waitReady waits until queries are answered, or the Run of an adapter has ended.
-func waitReady(ctx context.Context, a *adapter.Adapter, ended chan error) error {
-	tick := time.NewTicker(time.Millisecond)
-	defer tick.Stop()
-	for a.Ready(ctx) != nil {
-		select {
-		case err := <-ended:
-			ended <- nil
-			return errors.Join(errors.New("the store did not start"), err)
-		case <-ctx.Done():
-			return ctx.Err()
-		case <-tick.C:
-		}
-	}
-	return nil
-}
-
 // TestCommand adds "test rules" to a command line.
 func TestCommand(s *command.Set) {
 	var t TestOptions
 	c := s.Add(s.Group("test", "Test what was written."), "rules", command.With(Test, &t), "Run unit tests of rules: files in promtool's format. The rules and queries are evaluated over empty stores in memory, with the languages of rules that promtool does not know. The exit code is 0 if all tests pass, 1 if some fail.")
 	c.Flag("run", "Only tests whose names match this regular expression (RE2). It may be repeated.").PlaceHolder("REGEXP").StringsVar(&t.Run)
 	c.Flag("junit", "File that gets the results in JUnit's format.").PlaceHolder("FILE").StringVar(&t.JUnit)
-	c.Flag("debug", "Tell when a test begins and ends, and list all data after it.").BoolVar(&t.Debug)
+	c.Flag("debug", "Print when a test begins and ends, and list all data after it.").BoolVar(&t.Debug)
 	c.Flag("diff", "Show alerts that differ as a coloured difference.").BoolVar(&t.Diff)
-	c.Flag("ignore-unknown-fields", "Take rule files with fields that nobody knows.").BoolVar(&t.IgnoreUnknown)
+	c.Flag("ignore-unknown-fields", "Accept rule files with unknown fields.").BoolVar(&t.IgnoreUnknown)
 	c.Arg("file", "Files of tests.").Required().StringsVar(&t.Files)
 	s.WithoutOptions(c)
 	c.Action(func(*kingpin.ParseContext) error { return t.Validate() })

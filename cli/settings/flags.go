@@ -51,7 +51,7 @@ func (f *Flags) general(add define) {
 	t := &f.options.Tracing
 	add("tracing.endpoint", "Where spans of requests are sent: host:port of an OpenTelemetry collector for OTLP over gRPC, or a URL such as http://localhost:4318/v1/traces for OTLP over HTTP; empty: nowhere.").StringVar(&t.Endpoint)
 	add("tracing.sampling-fraction", "Fraction of requests that are traced, between 0 and 1. A request with a traceparent has its client's decision, see --tracing.client-traces-per-second.").Default("0.01").Float64Var(&t.Fraction)
-	add("tracing.client-traces-per-second", "How many requests in a second are traced because their client says so in a traceparent; of the others the fraction. 0: none.").Default("10").Float64Var(&t.ClientTraces)
+	add("tracing.client-traces-per-second", "How many requests in a second are traced because of their client's traceparent; of the others the fraction. 0: none.").Default("10").Float64Var(&t.ClientTraces)
 	add("tracing.insecure", "Send spans over gRPC without TLS.").BoolVar(&t.Insecure)
 	add("tracing.tls-ca-file", "File with the certificates that sign the collector's; empty: the system's.").PlaceHolder("FILE").StringVar(&t.CAFile)
 	add(tracingHeaderFlag, "NAME=VALUE of a header for the collector, such as Authorization=Bearer TOKEN; repeatable. It is a secret.").PlaceHolder("NAME=VALUE").StringsVar(&t.Headers)

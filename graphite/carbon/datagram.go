@@ -86,7 +86,7 @@ func (l *Listener) receive(ctx context.Context, q *datagramQueue) error {
 		n, from, err := l.udp.ReadFromUDPAddrPort(buf)
 		if err != nil {
 			if ctx.Err() == nil {
-				l.o.Logger.WarnContext(ctx, "carbon datagrams are not received, which is tried again; mend what err names", "err", err)
+				l.o.Logger.WarnContext(ctx, "carbon datagrams are not received, which is retried; fix the error", "err", err)
 				retry.Sleep(ctx, pauses.Next())
 			}
 			continue

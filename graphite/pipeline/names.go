@@ -130,7 +130,7 @@ func (r *Rules) load() (*ruleset, error) {
 			return nil, fmt.Errorf("%s: %w", file.flag, err)
 		}
 		for _, skipped := range skips {
-			r.logger.Warn("a line of carbon's configuration is passed over, as in carbon; correct or remove it", "err", skipped)
+			r.logger.Warn("a line of carbon's configuration is ignored, as in carbon; correct or remove it", "err", skipped)
 		}
 	}
 	return rules, nil

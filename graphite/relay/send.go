@@ -153,7 +153,7 @@ func (f *Forwarder) sendRecord(record []byte, next log.Position) error {
 	s := &f.sender
 	milliseconds, points, err := parseRecord(s.points, record)
 	if err != nil {
-		f.o.Logger.Error("a record of the spool cannot be read and is passed over; look at the disk", "address", f.o.Address, "err", err)
+		f.o.Logger.Error("a record of the spool cannot be read and is skipped; check the disk", "address", f.o.Address, "err", err)
 		f.metrics.drop(dropDamage, 1)
 		s.at = next
 		return nil

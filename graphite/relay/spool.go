@@ -74,6 +74,6 @@ func (f *Forwarder) keep(record []byte, milliseconds int64, points int, err erro
 // confirm notes that the other carbon has all points before a position, and forgets them.
 func (f *Forwarder) confirm(at log.Position) {
 	if news, err := f.spool.Confirm(context.Background(), at); news {
-		f.o.Logger.Warn("how far points were forwarded cannot be kept, they may be sent again; look at the disk", "address", f.o.Address, "err", err)
+		f.o.Logger.Warn("how far points were forwarded cannot be saved, they may be sent again; check the disk", "address", f.o.Address, "err", err)
 	}
 }

@@ -105,7 +105,7 @@ func (h *Hosts) Guard(next http.Handler, logger *slog.Logger) http.Handler {
 			next.ServeHTTP(w, r)
 			return
 		}
-		logger.Warn("a browser asked for a host that is not ours and was refused; if it is, name it in --web.hosts", "host", r.Host, "client", r.RemoteAddr)
+		logger.Warn("a browser's request named an unknown host and was refused; if the host is this server, add it to --web.hosts", "host", r.Host, "client", r.RemoteAddr)
 		w.Header().Set("Connection", "close")
 		http.Error(w, fmt.Sprintf("browsers may not reach this port as %q: start it with --web.hosts=NAME or --web.external-url if the name is right", r.Host), http.StatusForbidden)
 	})

@@ -128,7 +128,7 @@ func (m *Manager) tell(logger *slog.Logger, state string) bool {
 	sent, err := m.notify(state)
 	if err != nil {
 		m.complain.Do(func() {
-			logger.Warn("the service manager cannot be told how the process is, and may end it; look at NotifyAccess= of the unit", "err", err)
+			logger.Warn("the service manager cannot be notified of the state of the process, and may end it; check NotifyAccess= of the unit", "err", err)
 		})
 	}
 	return sent || err != nil

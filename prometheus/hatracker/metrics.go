@@ -14,6 +14,6 @@ func newMetrics(reg prometheus.Registerer, clusters func() int) *metrics {
 	return &metrics{
 		elections: factory.NewCounter(prometheus.CounterOpts{Name: "tsdbridge_write_dedup_elections_total", Help: "Replicas that were elected, the first of a cluster too."}),
 		failures:  factory.NewCounter(prometheus.CounterOpts{Name: "tsdbridge_write_dedup_failures_total", Help: "Times that the record of who is elected could not be read or written."}),
-		waits:     factory.NewCounter(prometheus.CounterOpts{Name: "tsdbridge_write_dedup_waits_total", Help: "Times that a replica was asked to send again, since it was not known after an outage whether the elected one is silent."}),
+		waits:     factory.NewCounter(prometheus.CounterOpts{Name: "tsdbridge_write_dedup_waits_total", Help: "Times that a replica had to send again, since it was not known after an outage whether the elected one is silent."}),
 	}
 }

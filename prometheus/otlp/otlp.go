@@ -120,7 +120,7 @@ func (h *Handler) release(j *job) {
 func (h *Handler) tell(r *http.Request, j *job, err error) {
 	status := httpapi.Error{}
 	if !errors.As(err, &status) || status.Status >= http.StatusInternalServerError {
-		h.o.Logger.WarnContext(r.Context(), "OTLP not stored, the sender is asked to try again", "err", err)
+		h.o.Logger.WarnContext(r.Context(), "OTLP not stored, the sender is to retry", "err", err)
 		return
 	}
 	h.o.Refused.Add(r.Context(), rejections.Sample{Source: rejections.OTLP, Client: r.RemoteAddr, Reason: err.Error(), Points: max(1, len(j.points))}, nil)

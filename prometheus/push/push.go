@@ -322,7 +322,7 @@ func (p *pass) answer(w http.ResponseWriter, err error) {
 	if status == http.StatusServiceUnavailable {
 		frame.ErrorType = "unavailable"
 		writelimits.SetRetryAfter(w.Header())
-		p.h.o.Logger.Warn("import of text not stored, the sender is asked to try again", "err", err)
+		p.h.o.Logger.Warn("import of text not stored, the sender is to retry", "err", err)
 	}
 	httpapi.JSON(w, status, frame)
 }

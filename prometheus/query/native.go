@@ -200,7 +200,7 @@ func (a *nativeAnswer) finish(ctx context.Context, n *NativeExport, err error) {
 		httpapi.APIError(a.w, httpapi.QueryError(ctx, "export", err))
 		return
 	}
-	n.o.Logger.WarnContext(ctx, "a native export was cut off; the client must ask again", "err", err)
+	n.o.Logger.WarnContext(ctx, "a native export was cut off; the client must repeat it", "err", err)
 	panic(http.ErrAbortHandler)
 }
 

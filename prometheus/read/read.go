@@ -180,7 +180,7 @@ func (h *Handler) stream(ctx context.Context, w http.ResponseWriter, req *prompb
 			// The status has been sent. Cutting the connection is the only way left to signal that
 			// the answer is incomplete.
 			if ctx.Err() == nil {
-				h.Logger.Warn("a stream of remote read was cut off; the client must ask again", "err", err)
+				h.Logger.Warn("a stream of remote read was cut off; the client must repeat the request", "err", err)
 			}
 			panic(http.ErrAbortHandler)
 		}

@@ -118,7 +118,7 @@ func (d *destination) keep(r records) {
 // confirm notes that the server has everything before a position, and forgets it.
 func (d *destination) confirm(ctx context.Context, at log.Position) {
 	if news, err := d.spool.Confirm(ctx, at); news {
-		d.m.o.Logger.Warn("how far samples were sent by remote_write cannot be kept; after a restart they are sent again. Look at the disk", "destination", d.name, "err", err)
+		d.m.o.Logger.Warn("how far samples were sent by remote_write cannot be saved; after a restart they are sent again. Check the disk", "destination", d.name, "err", err)
 	}
 }
 

@@ -58,7 +58,7 @@ func (s *sender) most() int {
 func (s *sender) add(ctx context.Context, r *round, record []byte) error {
 	tsuids, entries, err := decodeRecord(record)
 	if err != nil {
-		s.d.m.o.Logger.ErrorContext(ctx, "a record of the spool cannot be read and is passed over; copy what it held from the store", "destination", s.d.name, "err", err)
+		s.d.m.o.Logger.ErrorContext(ctx, "a record of the spool cannot be read and is skipped; copy what it held from the store", "destination", s.d.name, "err", err)
 		s.d.metrics.drop(dropDamage, 1)
 		return nil
 	}

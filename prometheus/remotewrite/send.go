@@ -225,7 +225,7 @@ func (s *sender) post(ctx context.Context, r request) error {
 		}
 		s.d.metrics.retried.Inc()
 		if s.outcome.Note(ctx, err) && !s.failing.Swap(true) {
-			s.d.m.o.Logger.WarnContext(ctx, "a destination of remote_write takes no samples, which wait in the spool; its answer tells why", "destination", s.d.name, "err", err)
+			s.d.m.o.Logger.WarnContext(ctx, "a destination of remote_write takes no samples, which wait in the spool; its answer has the reason", "destination", s.d.name, "err", err)
 		}
 		got.pause(ctx)
 		return false
@@ -265,7 +265,7 @@ func (s *sender) settle(ctx context.Context, r, written request, why error) {
 		return
 	}
 	s.d.metrics.drop(dropRefused, samples+histograms+exemplars)
-	s.d.m.o.Logger.WarnContext(ctx, "a destination of remote_write refuses samples, which are not sent again; its answer tells why",
+	s.d.m.o.Logger.WarnContext(ctx, "a destination of remote_write refuses samples, which are not sent again; its answer has the reason",
 		"destination", s.d.name, "samples", samples, "histograms", histograms, "exemplars", exemplars, "err", why)
 }
 

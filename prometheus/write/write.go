@@ -142,7 +142,7 @@ func (h *Handler) logFailure(ctx context.Context, v version, err error) {
 		h.o.Logger.DebugContext(ctx, "remote write refused", "protocol", v.String(), "status", status.Status, "err", err)
 		return
 	}
-	h.o.Logger.WarnContext(ctx, "remote write not stored, the sender is asked to try again; see TsdbridgePointsFailed in docs/monitoring.md", "protocol", v.String(), "err", err)
+	h.o.Logger.WarnContext(ctx, "remote write not stored, the sender is to retry; see TsdbridgePointsFailed in docs/monitoring.md", "protocol", v.String(), "err", err)
 }
 
 // keepFailure keeps a request that was refused as a whole.

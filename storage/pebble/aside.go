@@ -44,7 +44,7 @@ func (k *keeper) keep(files vfs.FS, name string) (kept bool, err error) {
 		return true, err
 	}
 	k.kept = append(k.kept, base)
-	k.log.Warn("embedded store: a table that the store does not list is kept aside; if the store was damaged before, its points are there, else it may be removed",
+	k.log.Warn("embedded store: a table that the store does not list is moved to the directory aside; if the store was damaged before, its points are there, else it may be removed",
 		"file", files.PathJoin(k.path, asideName, base))
 	return true, nil
 }

@@ -30,7 +30,7 @@ func (d *damages) met(path string, detail error) {
 	}
 	d.mu.Unlock()
 	if !known {
-		d.log.Error("embedded store: a file is damaged; what it held fails to be read, the rest goes on. \"tsdbridge store check\" tells what is lost",
+		d.log.Error("embedded store: a file is damaged; reads of what it held fail, the rest works. \"tsdbridge store check\" lists what is lost",
 			"file", path, "err", detail)
 	}
 }

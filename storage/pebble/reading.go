@@ -186,7 +186,7 @@ func (e *Engine) tryWriting(o Options) {
 		e.space.refuse(err)
 		if text := err.Error(); !takesNoWrites(err) && text != said {
 			said = text
-			e.log.Error("embedded store: it cannot be opened for writing, and what is there is read; mend what err names", "path", o.Path, "err", text)
+			e.log.Error("embedded store: it cannot be opened for writing and is read-only; fix the error and restart", "path", o.Path, "err", text)
 		}
 	}
 }

@@ -48,7 +48,7 @@ func restore(ctx context.Context, o Options, from string, files vfs.FS) (err err
 	}
 	switch err := compareSums(ctx, files, from); {
 	case errors.Is(err, ErrNoSums):
-		orDiscard(o.Logger).Warn("the backup has no list of sums, so it cannot be told whether it is as it was made; prefer one that has", "path", from)
+		orDiscard(o.Logger).Warn("the backup has no checksums, so it cannot be verified; prefer one that has some", "path", from)
 	case err != nil:
 		return err
 	}

@@ -13,7 +13,7 @@ type metrics struct {
 func newMetrics(reg prometheus.Registerer) *metrics {
 	f, m := promauto.With(reg), &metrics{}
 	rows := f.NewCounterVec(prometheus.CounterOpts{
-		Name: "tsdbridge_store_select_rows_total", Help: "Rows asked for (plan rows) or gone over for queries, by the way they were read.",
+		Name: "tsdbridge_store_select_rows_total", Help: "Rows read by key (plan rows) or scanned for queries, by the way they were read.",
 	}, []string{"plan"})
 	plans := f.NewCounterVec(prometheus.CounterOpts{
 		Name: "tsdbridge_store_plans_total", Help: "Plans made for queries, one for each metric and salt bucket, by the way they chose.",

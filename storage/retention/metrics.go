@@ -19,7 +19,7 @@ func newMetrics(reg prometheus.Registerer) metrics {
 		return f.NewGauge(prometheus.GaugeOpts{Name: "tsdbridge_retention_rules_" + name, Help: help})
 	}
 	return metrics{
-		passes:  counter("passes_total", "Passes that deleted all that the rules of the retention say is too old."),
+		passes:  counter("passes_total", "Passes that deleted all that is too old by the rules of the retention."),
 		errors:  counter("errors_total", "Passes that ended before they were complete."),
 		series:  counter("series_total", "Series whose old points were deleted, if they had any, counted in each pass."),
 		rows:    counter("rows_deleted_total", "Rows that the passes deleted."),

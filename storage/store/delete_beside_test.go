@@ -203,7 +203,7 @@ tsdbridge_store_deletions_failed_total %d
 # HELP tsdbridge_store_deletions_total Deletions that succeeded.
 # TYPE tsdbridge_store_deletions_total counter
 tsdbridge_store_deletions_total %d
-# HELP tsdbridge_store_deletions_unfinished Deletions that are recorded and not carried out in the table. With the embedded engine rows that they touch wait in memory, and the log is kept. On HBase those of all processes are counted, with the journal read every 10 s.
+# HELP tsdbridge_store_deletions_unfinished Deletions that are recorded and not carried out in the table. With the embedded engine rows that they touch wait in memory, and the log is not cut. On HBase those of all processes are counted, with the journal read every 10 s.
 # TYPE tsdbridge_store_deletions_unfinished gauge
 tsdbridge_store_deletions_unfinished %d
 `, failed, made, unfinished)

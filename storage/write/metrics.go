@@ -109,7 +109,7 @@ func newDeletionMetrics(reg prometheus.Registerer, unfinished func() float64) de
 	}
 	f.NewGaugeFunc(prometheus.GaugeOpts{
 		Name: "tsdbridge_store_deletions_unfinished",
-		Help: "Deletions that are recorded and not carried out in the table. With the embedded engine rows that they touch wait in memory, and the log is kept. On HBase those of all processes are counted, with the journal read every 10 s.",
+		Help: "Deletions that are recorded and not carried out in the table. With the embedded engine rows that they touch wait in memory, and the log is not cut. On HBase those of all processes are counted, with the journal read every 10 s.",
 	}, unfinished)
 	return deletionMetrics{
 		made:   counter("deletions_total", "Deletions that succeeded."),

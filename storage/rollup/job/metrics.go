@@ -23,7 +23,7 @@ func newMetrics(reg prometheus.Registerer) metrics {
 		errors:    counter("errors_total", "Passes over closed intervals that ended before they were complete."),
 		lag: f.NewGauge(prometheus.GaugeOpts{
 			Name: "tsdbridge_rollup_fill_lag_seconds",
-			Help: "How far the rollup tables are behind the intervals that have closed, by the interval that is furthest behind.",
+			Help: "Age of the oldest closed interval that is not in the rollup tables yet.",
 		}),
 	}
 }

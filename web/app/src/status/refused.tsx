@@ -6,8 +6,8 @@ import {formatTime} from '../lib/time.ts';
 import {Failed} from '../lib/waiting.tsx';
 
 interface Answer {
-  doors: {door: string; refused: number; last: string}[] | null;
-  samples: {time: string; door: string; client: string; reason: string; text: string; points: number}[] | null;
+  sources: {source: string; refused: number; last: string}[] | null;
+  samples: {time: string; source: string; client: string; reason: string; text: string; points: number}[] | null;
 }
 
 /** Refused shows samples of what was refused, by all protocols, the newest first. */
@@ -25,7 +25,7 @@ export function Refused(p: {turn: number}) {
             <thead><tr><th>Time</th><th>Protocol</th><th>Client</th><th>Reason</th><th>What was sent</th><th class="number">Points</th></tr></thead>
             <tbody>{samples.map((s, i) => (
               <tr key={i}>
-                <td class="time">{formatTime(Date.parse(s.time), false).slice(0, 19)}</td><td>{s.door}</td><td>{s.client}</td>
+                <td class="time">{formatTime(Date.parse(s.time), false).slice(0, 19)}</td><td>{s.source}</td><td>{s.client}</td>
                 <td class="name"><Text of={s.reason} /></td><td class="name"><code><Text of={s.text} /></code></td><td class="number">{formatCount(s.points)}</td>
               </tr>
             ))}</tbody>

@@ -1,4 +1,4 @@
-package adapter
+package session
 
 import (
 	"errors"
@@ -7,33 +7,16 @@ import (
 	"net"
 	"path/filepath"
 
+	"github.com/tsdbridge/tsdbridge/adapter"
 	"github.com/tsdbridge/tsdbridge/adapter/webconfig"
-	"github.com/tsdbridge/tsdbridge/storage/pebble"
 )
 
-// AloneOrAsked has a command carried out: by the adapter of a given URL; without one, by this process,
-// which opens the tables; or, if another process has them open, by the adapter on this machine.
-func (o Options) AloneOrAsked(given string, alone func() error, asked func(base string) error) error {
-	if given != "" {
-		return asked(given)
-	}
-	err := alone()
-	if !errors.Is(err, pebble.ErrInUse) {
-		return err
-	}
-	base, err := o.AdminURL("")
-	if err != nil {
-		return err
-	}
-	return asked(base)
-}
-
-// AdminURL returns the URL of the adapter with these options on this machine.
-func (o Options) AdminURL(given string) (string, error) {
+// UserURL returns the URL of the adapter that has a store open: a given one, or that of this machine.
+func UserURL(o adapter.Options, given string) (string, error) {
 	if given != "" {
 		return given, nil
 	}
-	own, err := o.OwnURL()
+	own, err := OwnURL(o)
 	if err != nil {
 		return "", fmt.Errorf("the store is in use, and %w", err)
 	}
@@ -41,7 +24,7 @@ func (o Options) AdminURL(given string) (string, error) {
 }
 
 // OwnURL returns the URL of the adapter with these options, for clients on the same machine.
-func (o Options) OwnURL() (string, error) {
+func OwnURL(o adapter.Options) (string, error) {
 	host, port, err := net.SplitHostPort(o.ListenAddress)
 	if err != nil || port == "0" {
 		return "", errors.New("--web.listen-address does not say where the adapter is: give --adapter-url")
@@ -50,14 +33,14 @@ func (o Options) OwnURL() (string, error) {
 		host = "localhost"
 	}
 	scheme := "http"
-	if o.encrypts() {
+	if encrypts(o) {
 		scheme = "https"
 	}
 	return scheme + "://" + net.JoinHostPort(host, port), nil
 }
 
 // encrypts reports whether the HTTP port has TLS. A file that cannot be read here most likely sets it.
-func (o Options) encrypts() bool {
+func encrypts(o adapter.Options) bool {
 	if o.WebConfigFile == "" {
 		return false
 	}
@@ -68,9 +51,9 @@ func (o Options) encrypts() bool {
 	return file.TLS() != nil
 }
 
-// Target names the tables that points are imported into.
-func (o Options) Target() string {
-	if o.Engine == EngineHBase {
+// NameOf names the tables in the states of commands.
+func NameOf(o adapter.Options) string {
+	if o.Engine == adapter.EngineHBase {
 		return o.ZooKeeper + o.HBaseRoot + " " + o.TableData
 	}
 	path, err := filepath.Abs(o.Path)

@@ -16,7 +16,11 @@ import (
 	"github.com/tsdbridge/tsdbridge/adapter/trees"
 )
 
-// The commands about trees call the adapter that has the embedded store open.
+// remoteTrees are those of a running adapter.
+type remoteTrees struct {
+	base    string
+	options SyncOptions
+}
 
 // adapterText copies the answer of a running adapter to out.
 func adapterText(ctx context.Context, base, path string, query url.Values, out io.Writer) error {
@@ -25,41 +29,40 @@ func adapterText(ctx context.Context, base, path string, query url.Values, out i
 		return err
 	}
 	defer resp.Body.Close()
-	asked := resp.Request.URL
+	from := resp.Request.URL
 	if resp.StatusCode != http.StatusOK {
 		text, _ := io.ReadAll(io.LimitReader(resp.Body, 1<<16))
-		return fmt.Errorf("%s answers %s: %s", asked.Redacted(), resp.Status, admin.ReasonOf(text))
+		return fmt.Errorf("%s answers %s: %s", from.Redacted(), resp.Status, admin.ReasonOf(text))
 	}
 	if _, err = io.Copy(out, resp.Body); err != nil {
-		return fmt.Errorf("read the answer of %s: %w", asked.Redacted(), err)
+		return fmt.Errorf("read the answer of %s: %w", from.Redacted(), err)
 	}
 	return nil
 }
 
-// askShow prints trees of a running adapter.
-func askShow(ctx context.Context, base, nameOrID, path string, depth int, out io.Writer) error {
-	return adapterText(ctx, base, trees.ShowPath, url.Values{"tree": {nameOrID}, "path": {path}, "depth": {strconv.Itoa(depth)}}, out)
+func (t remoteTrees) show(ctx context.Context, nameOrID, path string, depth int, out io.Writer) error {
+	return adapterText(ctx, t.base, trees.ShowPath, url.Values{"tree": {nameOrID}, "path": {path}, "depth": {strconv.Itoa(depth)}}, out)
 }
 
-// askTest prints how a running adapter routes a series.
-func askTest(ctx context.Context, base, name string, asked []string, out io.Writer) error {
-	return adapterText(ctx, base, trees.TestPath, url.Values{"name": {name}, "tree": asked, "format": {"text"}}, out)
+func (t remoteTrees) test(ctx context.Context, name string, names []string, out io.Writer) error {
+	return adapterText(ctx, t.base, trees.TestPath, url.Values{"name": {name}, "tree": names, "format": {"text"}}, out)
 }
 
-// askSync makes a running adapter append series to trees, and prints the progress until it is done.
+// sync makes a running adapter append series to trees, and prints the progress until it is done.
 // If a pass is running already, it waits for that.
-func askSync(ctx context.Context, base string, s SyncOptions, out io.Writer) error {
-	before, err := askSyncState(ctx, base)
+func (t remoteTrees) sync(ctx context.Context, out io.Writer) error {
+	before, err := syncState(ctx, t.base)
 	if err != nil {
 		return err
 	}
 	if !before.Running {
-		form := url.Values{"from": {s.From}, "rows": {strconv.FormatBool(s.Rows)}, "parallel": {strconv.Itoa(s.Parallel)}}
-		if err := admin.Call(ctx, base, trees.SyncPath+"?"+form.Encode(), &trees.SyncState{}); err != nil {
+		o := t.options
+		form := url.Values{"from": {o.From}, "rows": {strconv.FormatBool(o.Rows)}, "parallel": {strconv.Itoa(o.Parallel)}}
+		if err := admin.Call(ctx, t.base, trees.SyncPath+"?"+form.Encode(), &trees.SyncState{}); err != nil {
 			return err
 		}
 	}
-	return waitSync(ctx, base, before.Passes, s.Every, out)
+	return waitSync(ctx, t.base, before.Passes, t.options.Every, out)
 }
 
 // syncLook is how often the progress of a running adapter is requested.
@@ -69,13 +72,13 @@ const syncLook = 200 * time.Millisecond
 func waitSync(ctx context.Context, base string, passes int, every time.Duration, out io.Writer) error {
 	ticker := time.NewTicker(syncLook)
 	defer ticker.Stop()
-	for told := time.Now(); ; {
+	for printed := time.Now(); ; {
 		select {
 		case <-ctx.Done():
 			return ctx.Err()
 		case <-ticker.C:
 		}
-		now, err := askSyncState(ctx, base)
+		now, err := syncState(ctx, base)
 		switch {
 		case err != nil:
 			return err
@@ -85,14 +88,15 @@ func waitSync(ctx context.Context, base string, passes int, every time.Duration,
 				return errors.New(now.Error)
 			}
 			return nil
-		case time.Since(told) >= every:
-			told = time.Now()
+		case time.Since(printed) >= every:
+			printed = time.Now()
 			fmt.Fprintf(out, "done up to %s: %d of about %d series\n", now.At, now.Series, now.Of)
 		}
 	}
 }
 
-func askSyncState(ctx context.Context, base string) (trees.SyncState, error) {
+// syncState returns how far the sync of a running adapter is.
+func syncState(ctx context.Context, base string) (trees.SyncState, error) {
 	var text strings.Builder
 	if err := adapterText(ctx, base, trees.StatusPath, nil, &text); err != nil {
 		return trees.SyncState{}, err

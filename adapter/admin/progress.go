@@ -18,14 +18,14 @@ import (
 	"github.com/tsdbridge/tsdbridge/storage"
 )
 
-// ToldPath takes what a command tells of its import or export through this adapter.
-const ToldPath = prom.APIPrefix + "/admin/transfers"
+// ProgressPath takes the progress of an import or export that a command runs through this adapter.
+const ProgressPath = prom.APIPrefix + "/admin/transfers"
 
 // transferHeader has the id of the transfer of a request.
 const transferHeader = "Tsdbridge-Transfer"
 
-// A Told is how far the command of an import or export is. Only the command knows the whole.
-type Told struct {
+// A Progress is how far the command of an import or export is. Only the command knows the whole.
+type Progress struct {
 	Unit      string  `json:"unit,omitempty"` // of Total and Done: files, metrics or series
 	Total     int64   `json:"total,omitempty"`
 	Done      int64   `json:"done"`
@@ -42,25 +42,25 @@ type Told struct {
 	Error     string  `json:"error,omitempty"`
 }
 
-// The states of a Told that has ended.
+// The states of a Progress that has ended.
 const (
 	done   = "done"
 	failed = "failed"
 )
 
-// Bounds of what is told: of a request, and of each text in it.
+// Bounds of a report: of a request, and of each text in it.
 const (
-	maxToldBytes = 16 << 10
-	maxToldText  = 300
+	maxReportBytes = 16 << 10
+	maxReportText  = 300
 )
 
-// tells is the body of ToldPath.
-type tells struct {
+// report is the body of ProgressPath.
+type report struct {
 	Kind string `json:"kind"`
-	Told
+	Progress
 }
 
-// isTransferID tells whether a text can be the id of a transfer.
+// isTransferID reports whether a text can be the id of a transfer.
 func isTransferID(id string) bool { return regexp.MustCompile(`^[0-9a-f]{8,32}$`).MatchString(id) }
 
 // transferID returns the id that a command gave to the transfer of a request; empty: none.
@@ -71,10 +71,10 @@ func transferID(r *http.Request) string {
 	return ""
 }
 
-// Told notes what a command tells.
-func (t *Transfers) Told(w http.ResponseWriter, r *http.Request) {
-	var x tells
-	body, err := io.ReadAll(io.LimitReader(r.Body, maxToldBytes))
+// Report records the progress that a command reports.
+func (t *Transfers) Report(w http.ResponseWriter, r *http.Request) {
+	var x report
+	body, err := io.ReadAll(io.LimitReader(r.Body, maxReportBytes))
 	if err == nil {
 		err = json.Unmarshal(body, &x)
 	}
@@ -90,17 +90,17 @@ func (t *Transfers) Told(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	for _, text := range []*string{&x.Kind, &x.Unit, &x.At, &x.Error} {
-		*text = httpapi.Cut(strings.ToValidUTF8(*text, "?"), maxToldText)
+		*text = httpapi.Cut(strings.ToValidUTF8(*text, "?"), maxReportText)
 	}
 	t.mu.Lock()
 	one := t.of(id, x.Kind, clientOf(r))
-	one.Kind, one.Told = x.Kind, &x.Told
+	one.Kind, one.Progress = x.Kind, &x.Progress
 	t.mu.Unlock()
 	w.WriteHeader(http.StatusNoContent)
 }
 
-// A Teller tells the adapter that carries out a command how far the command is. A nil one tells nobody.
-type Teller struct {
+// A Reporter reports to the adapter that carries out a command how far the command is. A nil one reports nothing.
+type Reporter struct {
 	base, kind string
 	// ID names the transfer in requests.
 	ID string
@@ -108,29 +108,32 @@ type Teller struct {
 	off atomic.Bool // the adapter does not want to know
 }
 
-// tellTimeout is how long a command waits for an adapter that it tells something.
-const tellTimeout = 2 * time.Second
+// reportTimeout is how long a command waits for an adapter that it reports to.
+const reportTimeout = 2 * time.Second
 
-// NewTeller returns one for a command of a kind and the adapter at base, with a new id.
-func NewTeller(base, kind string) *Teller {
-	return &Teller{base: base, kind: kind, ID: fmt.Sprintf("%016x", rand.Uint64())}
+// NewReporter returns one for a command of a kind and the adapter at base, with a new id.
+func NewReporter(base, kind string) *Reporter {
+	return &Reporter{base: base, kind: kind, ID: fmt.Sprintf("%016x", rand.Uint64())}
 }
 
 type transferIDKey struct{}
 
 // With returns a context whose requests are those of the transfer.
-func (t *Teller) With(ctx context.Context) context.Context {
-	return context.WithValue(ctx, transferIDKey{}, t.ID)
+func (r *Reporter) With(ctx context.Context) context.Context {
+	if r == nil {
+		return ctx
+	}
+	return context.WithValue(ctx, transferIDKey{}, r.ID)
 }
 
-// Tell tells how far the command is. It may be lost: the next one tells all of it again.
-func (t *Teller) Tell(ctx context.Context, told Told) {
-	if t == nil || t.off.Load() {
+// Report reports how far the command is. It may be lost: the next one reports all of it again.
+func (r *Reporter) Report(ctx context.Context, p Progress) {
+	if r == nil || r.off.Load() {
 		return
 	}
-	ctx, cancel := context.WithTimeout(ctx, tellTimeout)
+	ctx, cancel := context.WithTimeout(ctx, reportTimeout)
 	defer cancel()
-	req, err := jsonRequest(t.With(ctx), t.base, ToldPath, tells{t.kind, told})
+	req, err := jsonRequest(r.With(ctx), r.base, ProgressPath, report{r.kind, p})
 	if err != nil {
 		return
 	}
@@ -140,18 +143,18 @@ func (t *Teller) Tell(ctx context.Context, told Told) {
 	}
 	defer resp.Body.Close()
 	if resp.StatusCode == http.StatusNotFound || resp.StatusCode == http.StatusMethodNotAllowed {
-		t.off.Store(true) // it is older than this command
+		r.off.Store(true) // it is older than this command
 	}
 }
 
-// End tells how the command ended.
-func (t *Teller) End(ctx context.Context, told Told, err error) {
-	told.State, told.Left = done, 0
-	if err == nil && told.Total > 0 {
-		told.Done = told.Total
+// End reports how the command ended.
+func (r *Reporter) End(ctx context.Context, p Progress, err error) {
+	p.State, p.Left = done, 0
+	if err == nil && p.Total > 0 {
+		p.Done = p.Total
 	}
 	if err != nil {
-		told.State, told.Error = failed, httpapi.Cut(err.Error(), maxToldText)
+		p.State, p.Error = failed, httpapi.Cut(err.Error(), maxReportText)
 	}
-	t.Tell(context.WithoutCancel(ctx), told)
+	r.Report(context.WithoutCancel(ctx), p)
 }
