@@ -14,9 +14,8 @@ import (
 	"github.com/tsdbridge/tsdbridge/graphite/events"
 	"github.com/tsdbridge/tsdbridge/graphite/source"
 	"github.com/tsdbridge/tsdbridge/internal/cache"
-	"github.com/tsdbridge/tsdbridge/internal/running"
+	"github.com/tsdbridge/tsdbridge/internal/query"
 	"github.com/tsdbridge/tsdbridge/internal/singleflight"
-	"github.com/tsdbridge/tsdbridge/internal/turns"
 	"github.com/tsdbridge/tsdbridge/storage"
 	"github.com/tsdbridge/tsdbridge/translate"
 )
@@ -42,11 +41,11 @@ type apiOptions struct {
 	Schemas     *conf.Schemas
 	Aggregation *conf.Aggregations
 	Limits      Limits
-	HideAfter   time.Duration     // the age of the newest point from which find hides a series; 0: none
-	UTF8Metrics bool              // take letters beyond ASCII in unquoted targets
-	Location    *time.Location    // of times in requests without tz; nil: UTC
-	Templates   draw.Templates    // of pictures; nil: those that come with graphite-web
-	Running     *running.Registry // nil: none
+	HideAfter   time.Duration   // the age of the newest point from which find hides a series; 0: none
+	UTF8Metrics bool            // take letters beyond ASCII in unquoted targets
+	Location    *time.Location  // of times in requests without tz; nil: UTC
+	Templates   draw.Templates  // of pictures; nil: those that come with graphite-web
+	Running     *query.Registry // nil: none
 	Logger      *slog.Logger
 	Registerer  prometheus.Registerer // nil: no metrics
 	Now         func() time.Time
@@ -79,7 +78,7 @@ func DefaultLimits() Limits {
 type api struct {
 	o         apiOptions
 	evaluator *eval.Evaluator
-	turns     *turns.Turns
+	turns     *query.Turns
 	replies   *singleflight.Replies[*reply]
 	metrics   *apiMetrics
 	sources   *source.Sources
@@ -103,7 +102,7 @@ func newAPI(o apiOptions) *api {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
 	return &api{
-		o: o, evaluator: eval.New(), turns: turns.New(o.Limits.Concurrency), replies: singleflight.NewReplies(encodedOnce), metrics: newAPIMetrics(o.Registerer), sources: source.New(o.source()), lately: cache.NewLRU[string, int64](latelyKept),
+		o: o, evaluator: eval.New(), turns: query.NewTurns(o.Limits.Concurrency), replies: singleflight.NewReplies(encodedOnce), metrics: newAPIMetrics(o.Registerer), sources: source.New(o.source()), lately: cache.NewLRU[string, int64](latelyKept),
 		branches: cache.NewWeightedLRU[string, lateBranch](branchesKept, func(path string, _ lateBranch) int { return len(path) + branchBytes }),
 		foreign:  http.NewCrossOriginProtection(),
 	}

@@ -10,10 +10,9 @@ import (
 	"time"
 
 	"github.com/tsdbridge/tsdbridge/graphite/eval"
-	"github.com/tsdbridge/tsdbridge/internal/budget"
 	"github.com/tsdbridge/tsdbridge/internal/netserver"
+	"github.com/tsdbridge/tsdbridge/internal/query"
 	"github.com/tsdbridge/tsdbridge/internal/tracing"
-	"github.com/tsdbridge/tsdbridge/internal/turns"
 )
 
 // A request is an HTTP request with its parameters read. Its context ends with the client and with
@@ -66,13 +65,13 @@ func (a *api) answer(route route, w http.ResponseWriter, r *http.Request) (out *
 		ctx, cancel = context.WithTimeout(ctx, limit)
 		defer cancel()
 	}
-	if !route.instant || len(r.URL.RawQuery)+int(max(r.ContentLength, 0)) > turns.FreeBytes {
+	if !route.instant || len(r.URL.RawQuery)+int(max(r.ContentLength, 0)) > query.FreeBytes {
 		turn, err := a.turns.Begin(ctx)
 		if err != nil {
 			return nil, busy(err)
 		}
 		defer turn.End()
-		ctx = turns.With(ctx, turn)
+		ctx = query.WithTurn(ctx, turn)
 	}
 	form, body, err := a.parameters(ctx, w, r, route)
 	if err != nil {
@@ -126,7 +125,7 @@ func (a *api) fail(w http.ResponseWriter, r *http.Request, route route, err erro
 		err = ctx // other errors only follow from it
 	}
 	code := statusOf(err)
-	if code >= http.StatusInternalServerError && code != http.StatusNotImplemented && !errors.Is(err, budget.ErrBusy) {
+	if code >= http.StatusInternalServerError && code != http.StatusNotImplemented && !errors.Is(err, query.ErrBusy) {
 		a.o.Logger.Error("graphite request failed; see /-/ready if the tables are away, otherwise report it", "endpoint", route.endpoint, "status", code, "err", err)
 	}
 	text, contentType := textOf(err), "text/plain; charset=utf-8"

@@ -9,7 +9,7 @@ import (
 	"github.com/tsdbridge/tsdbridge/graphite/carbonapi"
 	"github.com/tsdbridge/tsdbridge/graphite/eval"
 	"github.com/tsdbridge/tsdbridge/graphite/expr"
-	"github.com/tsdbridge/tsdbridge/internal/budget"
+	"github.com/tsdbridge/tsdbridge/internal/query"
 )
 
 // carbonapi and other servers in front of this one ask for series by protobuf messages, at the paths of /render and
@@ -131,7 +131,7 @@ func appendSeries(ctx context.Context, out []byte, q *carbonapi.Fetch, list []*e
 		one.Stop = last + one.Step
 		before := len(out)
 		out = one.Append(out)
-		if err := budget.From(ctx).Take(int64(len(out) - before)); err != nil {
+		if err := query.AccountOf(ctx).Take(int64(len(out) - before)); err != nil {
 			return nil, err
 		}
 		if err := ctx.Err(); err != nil {

@@ -7,14 +7,12 @@ import (
 	"time"
 
 	"github.com/tsdbridge/tsdbridge/graphite/eval"
-	"github.com/tsdbridge/tsdbridge/internal/budget"
-	"github.com/tsdbridge/tsdbridge/internal/explain"
-	"github.com/tsdbridge/tsdbridge/internal/tally"
+	"github.com/tsdbridge/tsdbridge/internal/query"
 )
 
 // Explain evaluates the targets of a request, whose parameters are those of /render, within the limits of /render, and
 // returns how that was done. After an error it returns the status of an answer and a text.
-func (s *Server) Explain(w http.ResponseWriter, r *http.Request) (x *explain.Answer, status int, text string) {
+func (s *Server) Explain(w http.ResponseWriter, r *http.Request) (x *query.Explanation, status int, text string) {
 	a, begin := s.api, s.api.o.Now()
 	route := route{endpoint: "explain", methods: []string{http.MethodGet, http.MethodHead, http.MethodPost}, answer: func(r *request) (_ *reply, err error) {
 		x, err = a.explained(r)
@@ -29,7 +27,7 @@ func (s *Server) Explain(w http.ResponseWriter, r *http.Request) (x *explain.Ans
 }
 
 // explained evaluates targets.
-func (a *api) explained(r *request) (*explain.Answer, error) {
+func (a *api) explained(r *request) (*query.Explanation, error) {
 	d, err := a.renderRequest(r.form)
 	if err != nil {
 		return nil, err
@@ -37,7 +35,7 @@ func (a *api) explained(r *request) (*explain.Answer, error) {
 	if len(d.targets) == 0 {
 		return nil, invalidParams("No target: an explanation needs one")
 	}
-	x := &explain.Answer{
+	x := &query.Explanation{
 		Language: "graphite", Query: eval.Excerpt(strings.Join(d.targets, "\n"), mostShown),
 		Start: time.Unix(d.request.From, 0).UTC(), End: time.Unix(d.request.Until, 0).UTC(),
 	}
@@ -47,13 +45,13 @@ func (a *api) explained(r *request) (*explain.Answer, error) {
 		if err != nil {
 			return nil, err
 		}
-		x.Seconds, x.Memory = time.Since(begin).Seconds(), budget.From(ctx).Most()
+		x.Seconds, x.Memory = time.Since(begin).Seconds(), query.AccountOf(ctx).Most()
 		x.Series, x.Step = len(list), stepOf(list)
 		for _, s := range list {
 			x.Samples += len(s.Values)
 		}
-		x.Count(tally.From(ctx))
-		trace := explain.From(ctx)
+		x.Count(query.TallyOf(ctx))
+		trace := query.TraceOf(ctx)
 		x.Plan, x.Reads = trace.Plan("targets"), trace.Reads()
 		return nil, nil
 	})

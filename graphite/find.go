@@ -8,7 +8,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/tsdbridge/tsdbridge/internal/budget"
+	"github.com/tsdbridge/tsdbridge/internal/query"
 	"github.com/tsdbridge/tsdbridge/translate"
 	"github.com/tsdbridge/tsdbridge/tree"
 )
@@ -164,15 +164,15 @@ func completerQuery(query string, variants bool) string {
 const nodeBytes = 48
 
 // lookUp lists what a pattern matches, in the order of paths.
-func (a *api) lookUp(ctx context.Context, query string) ([]findNode, error) {
+func (a *api) lookUp(ctx context.Context, pattern string) ([]findNode, error) {
 	var nodes []findNode
-	parent, only := emptyEnd(query)
+	parent, only := emptyEnd(pattern)
 	if !only {
-		found, err := a.shown(ctx, query, tree.FindOptions{Limit: a.o.Limits.Nodes})
+		found, err := a.shown(ctx, pattern, tree.FindOptions{Limit: a.o.Limits.Nodes})
 		if err != nil {
 			return nil, err
 		}
-		if err := budget.From(ctx).Take(2 * nodeBytes * int64(len(found))); err != nil {
+		if err := query.AccountOf(ctx).Take(2 * nodeBytes * int64(len(found))); err != nil {
 			return nil, err
 		}
 		nodes = make([]findNode, 0, len(found))
@@ -180,8 +180,8 @@ func (a *api) lookUp(ctx context.Context, query string) ([]findNode, error) {
 			nodes = appendNodes(nodes, n)
 		}
 	}
-	if len(nodes) == 0 && strings.Contains(query, ";") {
-		return a.taggedNode(ctx, query)
+	if len(nodes) == 0 && strings.Contains(pattern, ";") {
+		return a.taggedNode(ctx, pattern)
 	}
 	if parent == "" {
 		return nodes, nil

@@ -9,8 +9,8 @@ import (
 	"net/url"
 	"strings"
 
-	"github.com/tsdbridge/tsdbridge/internal/budget"
 	"github.com/tsdbridge/tsdbridge/internal/netserver"
+	"github.com/tsdbridge/tsdbridge/internal/query"
 )
 
 // maxParameters bounds the parameters of a request. Django's limit is 1000 for a form.
@@ -46,7 +46,7 @@ func (f form) encode() string { return url.Values(f).Encode() }
 // carbonapi sends it with GET. Other bodies are not read.
 func readForm(w http.ResponseWriter, r *http.Request, bodyBytes int) (form, []byte, error) {
 	f := form{}
-	if err := budget.From(r.Context()).Take(textCopies * int64(len(r.URL.RawQuery))); err != nil {
+	if err := query.AccountOf(r.Context()).Take(textCopies * int64(len(r.URL.RawQuery))); err != nil {
 		return nil, nil, err
 	}
 	err := f.add(r.URL.RawQuery)
@@ -73,7 +73,7 @@ func readForm(w http.ResponseWriter, r *http.Request, bodyBytes int) (form, []by
 	switch {
 	case errors.Is(err, errBodyTooLarge):
 		return nil, nil, refuse(http.StatusRequestEntityTooLarge, "the body is larger than %d bytes", limit)
-	case errors.As(err, &known), errors.Is(err, budget.ErrBusy), errors.Is(err, budget.ErrTooLarge):
+	case errors.As(err, &known), errors.Is(err, query.ErrBusy), errors.Is(err, query.ErrTooLarge):
 		return nil, nil, err
 	}
 	return nil, nil, refuse(http.StatusBadRequest, "read the body: %v", err)

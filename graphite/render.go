@@ -14,8 +14,7 @@ import (
 	"github.com/tsdbridge/tsdbridge/graphite/eval"
 	"github.com/tsdbridge/tsdbridge/graphite/events"
 	"github.com/tsdbridge/tsdbridge/graphite/expr"
-	"github.com/tsdbridge/tsdbridge/internal/budget"
-	"github.com/tsdbridge/tsdbridge/internal/running"
+	"github.com/tsdbridge/tsdbridge/internal/query"
 	"github.com/tsdbridge/tsdbridge/internal/tracing"
 )
 
@@ -84,11 +83,11 @@ func (a *api) rendered(ctx context.Context, f form, d *renderRequest) (*reply, e
 // listed computes an answer as a query that is listed and can be ended by its id.
 func (a *api) listed(r *request, targets []string, compute func(ctx context.Context) (*reply, error)) (*reply, error) {
 	text := eval.Excerpt(strings.Join(targets, " "), mostShown)
-	ctx, q := a.o.Running.Begin(r.Context(), running.Description{Language: "graphite", Text: text, Client: r.RemoteAddr})
+	ctx, q := a.o.Running.Begin(r.Context(), query.Description{Language: "graphite", Text: text, Client: r.RemoteAddr})
 	defer q.End()
 	out, err := compute(ctx)
-	if err != nil && errors.Is(context.Cause(ctx), running.ErrEnded) {
-		return nil, refuse(statusClientClosed, "%v", running.ErrEnded)
+	if err != nil && errors.Is(context.Cause(ctx), query.ErrEnded) {
+		return nil, refuse(statusClientClosed, "%v", query.ErrEnded)
 	}
 	return out, err
 }
@@ -237,7 +236,7 @@ func (a *api) parseEach(ctx context.Context, d *renderRequest, choose func(n exp
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
-		if err := budget.From(ctx).Take(parseBytes * int64(min(len(text), expr.MaxTarget))); err != nil {
+		if err := query.AccountOf(ctx).Take(parseBytes * int64(min(len(text), expr.MaxTarget))); err != nil {
 			return nil, err
 		}
 		n, err := expr.Parser{UTF8Metrics: a.o.UTF8Metrics}.Parse(text)

@@ -14,8 +14,7 @@ import (
 	"github.com/tsdbridge/tsdbridge/graphite/eval"
 	"github.com/tsdbridge/tsdbridge/graphite/source"
 	"github.com/tsdbridge/tsdbridge/graphite/tagspec"
-	"github.com/tsdbridge/tsdbridge/internal/budget"
-	"github.com/tsdbridge/tsdbridge/internal/turns"
+	"github.com/tsdbridge/tsdbridge/internal/query"
 	"github.com/tsdbridge/tsdbridge/storage"
 	"github.com/tsdbridge/tsdbridge/translate"
 )
@@ -56,12 +55,12 @@ func (a *api) eachOf(ctx context.Context, list []storage.Filter, limit int, visi
 	if err != nil {
 		return fmt.Errorf("find series by tags: %w", err)
 	}
-	if err := budget.From(ctx).Take(source.FoundBytes * int64(len(found))); err != nil {
+	if err := query.AccountOf(ctx).Take(source.FoundBytes * int64(len(found))); err != nil {
 		return err
 	}
 	for i, f := range found {
 		if i%source.FoundPage == 0 {
-			if err := turns.From(ctx).Yield(ctx); err != nil {
+			if err := query.TurnOf(ctx).Yield(ctx); err != nil {
 				return err
 			}
 		}
@@ -99,7 +98,7 @@ func (a *api) tagMultiSeries(r *request) (*reply, error) {
 
 // register makes tagged series known, all or none, and returns their canonical names.
 func (a *api) register(ctx context.Context, paths []string) ([]string, error) {
-	if err := budget.From(ctx).Take(source.FoundBytes * int64(len(paths))); err != nil {
+	if err := query.AccountOf(ctx).Take(source.FoundBytes * int64(len(paths))); err != nil {
 		return nil, err
 	}
 	names := make([]string, len(paths))

@@ -4,7 +4,7 @@ import (
 	"context"
 	"slices"
 
-	"github.com/tsdbridge/tsdbridge/internal/turns"
+	"github.com/tsdbridge/tsdbridge/internal/query"
 	"github.com/tsdbridge/tsdbridge/tree/glob"
 )
 
@@ -48,7 +48,7 @@ const (
 // list implements source.
 func (x *Index) list(ctx context.Context, branch uint32, ranges []glob.Range, visit func(child[uint32]) error) error {
 	var page []child[uint32]
-	turn := turns.From(ctx)
+	turn := query.TurnOf(ctx)
 	for _, r := range ranges {
 		from := child[uint32]{name: []byte(r.First), tsuid: []byte{}}
 		for size := firstPage; ; size = listPage {

@@ -8,9 +8,7 @@ import (
 	"time"
 
 	"github.com/tsdbridge/tsdbridge/graphite/expr"
-	"github.com/tsdbridge/tsdbridge/internal/budget"
-	"github.com/tsdbridge/tsdbridge/internal/explain"
-	"github.com/tsdbridge/tsdbridge/internal/turns"
+	"github.com/tsdbridge/tsdbridge/internal/query"
 )
 
 // Request is what a render request contains in addition to its targets. Times are epoch seconds.
@@ -109,9 +107,9 @@ type run struct {
 	request Request
 	source  Source
 	fetched map[fetchKey][]*Series
-	account *budget.Account  // of the request; nil has no limit
-	turn    *turns.Turn      // of the request, to compute
-	trace   *explain.Trace   // of the request
+	account *query.Account   // of the request; nil has no limit
+	turn    *query.Turn      // of the request, to compute
+	trace   *query.Trace     // of the request
 	reads   map[fetchKey]int // numbers in the trace
 	series  int
 	points  int
@@ -144,7 +142,7 @@ func (e *Evaluator) Eval(ctx context.Context, targets []expr.Node, request Reque
 
 // EvalEach is Eval with a list for each target.
 func (e *Evaluator) EvalEach(ctx context.Context, targets []expr.Node, request Request, source Source) ([][]*Series, error) {
-	r := &run{ctx: ctx, ev: e, request: request, source: source, fetched: map[fetchKey][]*Series{}, account: budget.From(ctx), turn: turns.From(ctx), trace: explain.From(ctx), reads: map[fetchKey]int{}}
+	r := &run{ctx: ctx, ev: e, request: request, source: source, fetched: map[fetchKey][]*Series{}, account: query.AccountOf(ctx), turn: query.TurnOf(ctx), trace: query.TraceOf(ctx), reads: map[fetchKey]int{}}
 	s := &scope{run: r, window: request.window(), xff: request.XFilesFactor}
 	if err := s.prefetch(targets...); err != nil {
 		return nil, err

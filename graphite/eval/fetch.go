@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"github.com/tsdbridge/tsdbridge/graphite/expr"
-	"github.com/tsdbridge/tsdbridge/internal/running"
+	"github.com/tsdbridge/tsdbridge/internal/query"
 )
 
 // Fetch is what a target needs to read: the series that Pattern names, or with Tags those that
@@ -112,7 +112,7 @@ func (s *scope) prefetch(nodes ...expr.Node) error {
 
 // read reads fetches of one window, and notes them in the trace.
 func (s *scope) read(list []Fetch) ([][]*Series, error) {
-	query := running.From(s.ctx)
+	query := query.From(s.ctx)
 	before := query.Samples()
 	ctx, reading := s.trace.Reading(s.ctx, patternsOf(list), s.window.from*1000, s.window.until*1000)
 	results, err := s.source.Fetch(ctx, list)

@@ -17,18 +17,17 @@ import (
 	"strings"
 	"time"
 
-	"github.com/tsdbridge/tsdbridge/internal/running"
+	"github.com/tsdbridge/tsdbridge/internal/query"
 	"github.com/tsdbridge/tsdbridge/internal/singleflight"
-	"github.com/tsdbridge/tsdbridge/internal/turns"
 	"github.com/tsdbridge/tsdbridge/opentsdb/httpapi"
-	"github.com/tsdbridge/tsdbridge/opentsdb/query"
+	tsdquery "github.com/tsdbridge/tsdbridge/opentsdb/query"
 	"github.com/tsdbridge/tsdbridge/storage/schema"
 	"github.com/tsdbridge/tsdbridge/tree"
 )
 
 // Options are what an API needs.
 type Options struct {
-	Engine  *query.Engine
+	Engine  *tsdquery.Engine
 	Names   Names
 	Renamer Renamer
 	Notes   Notes
@@ -64,7 +63,7 @@ type Options struct {
 	// Statistics tells what others count that statistics show; nil: nothing. Host is this machine in them.
 	Statistics func() []Statistic
 	Host       string
-	Running    *running.Registry
+	Running    *query.Registry
 	Logger     *slog.Logger
 	Now        func() time.Time
 }
@@ -72,7 +71,7 @@ type Options struct {
 // An API answers requests.
 type API struct {
 	o       Options
-	turns   *turns.Turns
+	turns   *query.Turns
 	answers *singleflight.Replies[io.WriterTo] // of /api, as JSON
 	groups  *singleflight.Replies[io.WriterTo] // of /q, which each request shows in its own way
 	routes  map[string]endpoint
@@ -89,7 +88,7 @@ type endpoint struct {
 
 // New returns an API.
 func New(o Options) *API {
-	a := &API{o: o, turns: turns.New(o.Concurrency), answers: singleflight.NewReplies(encodedOnce), groups: singleflight.NewReplies[io.WriterTo](nil), count: &counters{}, history: &history{}, begun: o.Now()}
+	a := &API{o: o, turns: query.NewTurns(o.Concurrency), answers: singleflight.NewReplies(encodedOnce), groups: singleflight.NewReplies[io.WriterTo](nil), count: &counters{}, history: &history{}, begun: o.Now()}
 	a.routes = a.endpoints()
 	return a
 }
@@ -188,7 +187,7 @@ func Method(r *http.Request) string {
 	if r.Method != http.MethodGet {
 		return r.Method
 	}
-	parameters, _ := url.ParseQuery(query.Separated(r.URL.RawQuery)) // a wrong escape is refused before anything is done
+	parameters, _ := url.ParseQuery(tsdquery.Separated(r.URL.RawQuery)) // a wrong escape is refused before anything is done
 	return strings.ToUpper(cmp.Or(parameters.Get("method_override"), r.Method))
 }
 

@@ -6,10 +6,9 @@ import (
 	"strings"
 	"time"
 
-	"github.com/tsdbridge/tsdbridge/internal/running"
+	"github.com/tsdbridge/tsdbridge/internal/query"
 	"github.com/tsdbridge/tsdbridge/internal/tracing"
-	"github.com/tsdbridge/tsdbridge/internal/turns"
-	"github.com/tsdbridge/tsdbridge/opentsdb/query"
+	tsdquery "github.com/tsdbridge/tsdbridge/opentsdb/query"
 )
 
 // language names these queries among the running ones.
@@ -20,7 +19,7 @@ const mostShown = 4 << 10
 
 // computed is listed, and all that a request computes shares the steps of regular expressions.
 func (a *API) computed(r *request, text string, compute func(context.Context) error) error {
-	return a.listed(r, text, func(ctx context.Context) error { return compute(query.WithSteps(ctx)) })
+	return a.listed(r, text, func(ctx context.Context) error { return compute(tsdquery.WithSteps(ctx)) })
 }
 
 // listed runs what a request computes: in its turn, as a query that is listed, counted, and can be
@@ -31,11 +30,11 @@ func (a *API) listed(r *request, text string, compute func(context.Context) erro
 	}
 	text = strings.ToValidUTF8(text, "?")
 	begin := time.Now()
-	ctx, q := a.o.Running.Begin(r.Context(), running.Description{Language: language, Text: text, Client: r.RemoteAddr})
+	ctx, q := a.o.Running.Begin(r.Context(), query.Description{Language: language, Text: text, Client: r.RemoteAddr})
 	defer q.End()
 	err := a.inTurn(ctx, compute)
-	if err != nil && ctx.Err() != nil && errors.Is(context.Cause(ctx), running.ErrEnded) {
-		err = running.ErrEnded
+	if err != nil && ctx.Err() != nil && errors.Is(context.Cause(ctx), query.ErrEnded) {
+		err = query.ErrEnded
 	}
 	a.count.query(err)
 	a.history.add(finished{text: text, client: r.RemoteAddr, begin: begin, end: time.Now(), samples: q.Samples(), err: err})
@@ -48,7 +47,7 @@ func (a *API) inTurn(ctx context.Context, compute func(context.Context) error) e
 		return err
 	}
 	defer turn.End()
-	ctx, evaluating := tracing.Start(turns.With(ctx, turn), "evaluate")
+	ctx, evaluating := tracing.Start(query.WithTurn(ctx, turn), "evaluate")
 	err = compute(ctx)
 	evaluating.End(err)
 	return err

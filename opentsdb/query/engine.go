@@ -11,9 +11,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/tsdbridge/tsdbridge/internal/budget"
-	"github.com/tsdbridge/tsdbridge/internal/explain"
-	"github.com/tsdbridge/tsdbridge/internal/turns"
+	"github.com/tsdbridge/tsdbridge/internal/query"
 	"github.com/tsdbridge/tsdbridge/opentsdb/aggregate"
 	"github.com/tsdbridge/tsdbridge/storage"
 	"github.com/tsdbridge/tsdbridge/storage/schema"
@@ -85,7 +83,7 @@ func (e *Engine) Answer(ctx context.Context, r *Request) (*Answer, error) {
 // answer answers one sub query, or if whole with all that was read for it.
 func (e *Engine) answer(ctx context.Context, r *Request, index int, whole bool) (groups []Group, err error) {
 	q := &r.Queries[index]
-	step := explain.From(ctx).Enter("query", q.String())
+	step := query.TraceOf(ctx).Enter("query", q.String())
 	defer step.End()
 	for _, from := range e.sources(q) {
 		q.readFrom = from
@@ -119,7 +117,7 @@ func (e *Engine) answerFrom(ctx context.Context, r *Request, q *SubQuery, whole 
 		}
 		start, end = e.o.Catalog.RolledTimes(plan.Range.ScanStart, q.lastRead(plan))
 	}
-	finding := explain.From(ctx).Enter("find series", "")
+	finding := query.TraceOf(ctx).Enter("find series", "")
 	found, err := e.find(ctx, q, start, end)
 	if err == nil {
 		finding.Result(len(found), 0)
@@ -185,7 +183,7 @@ type member struct {
 // find returns the series that a sub query means, in the order of their TSUIDs.
 func (e *Engine) find(ctx context.Context, q *SubQuery, start, end int64) ([]member, error) {
 	for _, f := range q.Filters {
-		if err := budget.From(ctx).Take(f.bytes); err != nil {
+		if err := query.AccountOf(ctx).Take(f.bytes); err != nil {
 			return nil, err
 		}
 	}
@@ -208,7 +206,7 @@ func (e *Engine) find(ctx context.Context, q *SubQuery, start, end int64) ([]mem
 // compares each of them. It then takes a series that lacks the tag of a filter of other values, or of a wildcard of
 // asterisks alone, though it takes none when it looks for a metric.
 func (q *SubQuery) filtered(ctx context.Context, found []storage.Found) ([]storage.Found, error) {
-	turn := turns.From(ctx)
+	turn := query.TurnOf(ctx)
 	for _, f := range q.Filters {
 		if err := turn.Yield(ctx); err != nil {
 			return nil, err

@@ -8,7 +8,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/tsdbridge/tsdbridge/internal/budget"
+	"github.com/tsdbridge/tsdbridge/internal/query"
 	"github.com/tsdbridge/tsdbridge/storage"
 	"github.com/tsdbridge/tsdbridge/storage/kv"
 	"github.com/tsdbridge/tsdbridge/storage/schema"
@@ -193,7 +193,7 @@ func (d *Documents) Metadata(ctx context.Context) (map[string]storage.Metadata, 
 	c.mu.Lock()
 	fresh := !c.checked.IsZero() && (d.o.DB.Exclusive || d.o.Now().Sub(c.checked) < d.o.IndexRefresh)
 	moment := c.forgot
-	known, err := map[string]storage.Metadata(nil), budget.From(ctx).Take(int64(len(c.known)*metaBytes))
+	known, err := map[string]storage.Metadata(nil), query.AccountOf(ctx).Take(int64(len(c.known)*metaBytes))
 	if err == nil {
 		known = maps.Clone(c.known)
 	}
