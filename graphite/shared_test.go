@@ -263,7 +263,7 @@ func TestWholeReply(t *testing.T) {
 			t.Fatal(err)
 		}
 		p := &reply{write: func(j *jsonWriter) { j.text(text) }}
-		out, err := encodedOnce(budget.With(t.Context(), account), p)
+		out, err := encodedOnce(query.WithAccount(t.Context(), account), p)
 		if err != nil || account.Held() != c.left {
 			t.Fatalf("%d bytes are held, %v", account.Held(), err)
 		}
