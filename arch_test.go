@@ -204,18 +204,10 @@ func TestSizes(t *testing.T) {
 		t.Errorf("the root has %d folders with Go files, more than %d", len(folders), maxFolders)
 	}
 	for pkg, n := range files {
-		if n > max(maxFiles, tooLarge[pkg]) {
-			t.Errorf("%s has %d files, more than %d: it wants walls", pkg, n, max(maxFiles, tooLarge[pkg]))
-		}
-		if most := tooLarge[pkg]; most > 0 && n <= maxFiles {
-			t.Errorf("%s has %d files: take it from tooLarge", pkg, n)
+		if n > maxFiles {
+			t.Errorf("%s has %d files, more than %d: it wants walls", pkg, n, maxFiles)
 		}
 	}
-}
-
-// tooLarge are packages that are to be divided, with the files that they may have until then.
-var tooLarge = map[string]int{
-	"adapter":        36,
 }
 
 // Each Go file that the documents name exists.

@@ -26,12 +26,11 @@ import (
 	"github.com/tsdbridge/tsdbridge/adapter/webconfig"
 	"github.com/tsdbridge/tsdbridge/adapter/webport"
 	"github.com/tsdbridge/tsdbridge/graphite"
-	"github.com/tsdbridge/tsdbridge/internal/budget"
 	"github.com/tsdbridge/tsdbridge/internal/logging"
 	"github.com/tsdbridge/tsdbridge/internal/netserver"
 	"github.com/tsdbridge/tsdbridge/internal/persistentqueue"
+	"github.com/tsdbridge/tsdbridge/internal/query"
 	"github.com/tsdbridge/tsdbridge/internal/rejections"
-	"github.com/tsdbridge/tsdbridge/internal/running"
 	"github.com/tsdbridge/tsdbridge/opentsdb"
 	prom "github.com/tsdbridge/tsdbridge/prometheus"
 	"github.com/tsdbridge/tsdbridge/prometheus/remotewrite"
@@ -55,8 +54,8 @@ type Adapter struct {
 	opentsdb   *opentsdb.Server // nil before it was made
 	names      *translate.Translator
 	registry   *prometheus.Registry
-	budget     *budget.Budget    // of all queries
-	running    *running.Registry // of all queries
+	budget     *query.Budget   // of all queries
+	running    *query.Registry // of all queries
 	started    time.Time
 	log        *logging.Recent
 	refused    *rejections.Log // of all doors
@@ -91,7 +90,7 @@ func New(o Options) (*Adapter, error) {
 	if !o.Command {
 		o.fitOpenFiles(openFiles())
 	}
-	a := &Adapter{o: o, log: log, registry: prometheus.NewRegistry(), running: running.New(), started: o.Now()}
+	a := &Adapter{o: o, log: log, registry: prometheus.NewRegistry(), running: query.NewRegistry(), started: o.Now()}
 	a.running.Watch(o.QuerySlow, a.tellSlow)
 	a.running.Measure(a.registry, "promql", "graphite", "opentsdb", "remote read", "native export", "federation")
 	a.reloader = newReloader(a)

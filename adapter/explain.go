@@ -5,7 +5,7 @@ import (
 	"net/http"
 	"strconv"
 
-	"github.com/tsdbridge/tsdbridge/internal/explain"
+	"github.com/tsdbridge/tsdbridge/internal/query"
 	prom "github.com/tsdbridge/tsdbridge/prometheus"
 	"github.com/tsdbridge/tsdbridge/prometheus/httpapi"
 )
@@ -18,7 +18,7 @@ import (
 const explainPath = prom.APIPrefix + "/status/explain"
 
 // explainer explains a query of one language. After an error it returns the status of an answer and a text.
-type explainer func(w http.ResponseWriter, r *http.Request) (x *explain.Answer, status int, text string)
+type explainer func(w http.ResponseWriter, r *http.Request) (x *query.Explanation, status int, text string)
 
 // explained answers explainPath. The language is in the URL, of a POST too.
 func (g *generation) explained(scripts func(http.Handler) http.Handler) http.Handler {

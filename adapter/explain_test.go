@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/tsdbridge/tsdbridge/internal/explain"
+	"github.com/tsdbridge/tsdbridge/internal/query"
 	"github.com/tsdbridge/tsdbridge/prometheus/promtest"
 	"github.com/tsdbridge/tsdbridge/storage"
 	"github.com/tsdbridge/tsdbridge/storage/write"
@@ -47,7 +47,7 @@ func TestExplain(t *testing.T) {
 				address, values = base+explainPath+"?"+values.Encode(), nil
 			}
 			status, body := promtest.Do(t, method, address, values)
-			var x struct{ Data explain.Answer }
+			var x struct{ Data query.Explanation }
 			if err := json.Unmarshal([]byte(body), &x); err != nil || status != http.StatusOK {
 				t.Fatalf("%s: %d %s", c.query, status, body)
 			}

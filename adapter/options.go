@@ -12,8 +12,8 @@ import (
 	"github.com/tsdbridge/tsdbridge/adapter/config"
 	"github.com/tsdbridge/tsdbridge/adapter/memory"
 	"github.com/tsdbridge/tsdbridge/graphite/pipeline"
-	"github.com/tsdbridge/tsdbridge/internal/budget"
 	"github.com/tsdbridge/tsdbridge/internal/netserver"
+	"github.com/tsdbridge/tsdbridge/internal/query"
 	"github.com/tsdbridge/tsdbridge/internal/tracing"
 	"github.com/tsdbridge/tsdbridge/opentsdb"
 	prom "github.com/tsdbridge/tsdbridge/prometheus"
@@ -191,7 +191,7 @@ func (o Options) validateNumbers() error {
 		{"--web.max-connections", int64(o.MaxConnections), 1},
 		{"--web.max-body-bytes", int64(o.WebBodyBytes), 1},
 		{"--query.slow-after", int64(o.QuerySlow), 0},
-		{budget.Flag, o.QueryMemory, 0},
+		{query.MemoryFlag, o.QueryMemory, 0},
 		{"--web.shutdown-grace", int64(o.ShutdownGrace), 0},
 		{"--write.max-new-branches-per-second", int64(o.NewBranches), 0},
 		{"--write.max-path-depth", int64(o.PathDepth), 0},

@@ -14,8 +14,8 @@ import (
 	"github.com/tsdbridge/tsdbridge/adapter/status"
 	"github.com/tsdbridge/tsdbridge/adapter/trees"
 	"github.com/tsdbridge/tsdbridge/adapter/webport"
-	"github.com/tsdbridge/tsdbridge/internal/budget"
 	"github.com/tsdbridge/tsdbridge/internal/netserver"
+	"github.com/tsdbridge/tsdbridge/internal/query"
 	"github.com/tsdbridge/tsdbridge/prometheus/httpapi"
 	"github.com/tsdbridge/tsdbridge/web"
 )
@@ -52,11 +52,11 @@ func (a *Adapter) routes(g *generation) (http.Handler, error) {
 		return nil, err
 	}
 	scripts := httpapi.AllowOrigins(origins)
-	queries := r.With(budget.Accounts(a.budget))
+	queries := r.With(query.Accounts(a.budget))
 	g.graphite.Routes(queries.With(scripts, webport.AnsweredBy("graphite")))
 	renamed := chi.NewRouter() // Prometheus and Graphite both want /metrics
 	g.graphite.Routes(renamed.With(webport.AnsweredBy("graphite")))
-	graphiteAPI := budget.Accounts(a.budget)(renamed)
+	graphiteAPI := query.Accounts(a.budget)(renamed)
 	g.prometheus.Routes(r.With(webport.AnsweredBy("prometheus")))
 	g.opentsdb.WebRoutes(r.With(scripts, webport.AnsweredBy("opentsdb")))
 	queries.Handle(explainPath, g.explained(scripts))

@@ -3,8 +3,7 @@ package adapter
 import (
 	"time"
 
-	"github.com/tsdbridge/tsdbridge/internal/running"
-	"github.com/tsdbridge/tsdbridge/internal/tally"
+	"github.com/tsdbridge/tsdbridge/internal/query"
 	"github.com/tsdbridge/tsdbridge/prometheus/httpapi"
 )
 
@@ -12,13 +11,13 @@ import (
 const slowLogged = 1000
 
 // tellSlow logs a slow query.
-func (a *Adapter) tellSlow(s running.Slow) {
-	read := tally.Sum(s.Ways)
+func (a *Adapter) tellSlow(s query.Slow) {
+	read := query.SumWays(s.Ways)
 	logger := a.o.Logger
 	if s.Trace != "" {
 		logger = logger.With("trace_id", s.Trace)
 	}
 	logger.Info("slow query (--query.slow-after); its plan: /api/v1/status/slow_queries", "language", s.Language, "query", httpapi.Cut(s.Text, slowLogged),
 		"client", s.Client, "duration", s.Took.Round(time.Millisecond), "samples", s.Samples, "rows", read.Rows,
-		"rows_by_way", tally.Text(s.Ways), "bytes_read", read.Bytes, "memory_bytes", s.Memory, "failed", s.Failed)
+		"rows_by_way", query.WaysText(s.Ways), "bytes_read", read.Bytes, "memory_bytes", s.Memory, "failed", s.Failed)
 }

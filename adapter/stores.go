@@ -10,7 +10,7 @@ import (
 	"github.com/tsdbridge/tsdbridge/adapter/backups"
 	"github.com/tsdbridge/tsdbridge/adapter/trees"
 	"github.com/tsdbridge/tsdbridge/graphite/files"
-	"github.com/tsdbridge/tsdbridge/internal/budget"
+	"github.com/tsdbridge/tsdbridge/internal/query"
 	"github.com/tsdbridge/tsdbridge/migrate/tablecopy"
 	"github.com/tsdbridge/tsdbridge/migrate/tsdtext"
 	"github.com/tsdbridge/tsdbridge/prometheus/appendable"
@@ -63,7 +63,7 @@ func (a *Adapter) Samples() admin.Samples {
 func (a *Adapter) WhisperFiles(ctx context.Context, q files.ExportQuery, use func(*files.Exported) error) error {
 	account := a.budget.Open()
 	defer account.Close()
-	return a.graphite.Exporter().Export(budget.With(ctx, account), q, use)
+	return a.graphite.Exporter().Export(query.WithAccount(ctx, account), q, use)
 }
 
 // ExportOptions returns what an Exporter of the adapter's tables needs.

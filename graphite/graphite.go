@@ -22,8 +22,8 @@ import (
 	"github.com/tsdbridge/tsdbridge/graphite/source"
 	"github.com/tsdbridge/tsdbridge/internal/fsutil"
 	"github.com/tsdbridge/tsdbridge/internal/netserver"
+	"github.com/tsdbridge/tsdbridge/internal/query"
 	"github.com/tsdbridge/tsdbridge/internal/rejections"
-	"github.com/tsdbridge/tsdbridge/internal/running"
 	"github.com/tsdbridge/tsdbridge/storage"
 	"github.com/tsdbridge/tsdbridge/translate"
 )
@@ -67,7 +67,7 @@ type Options struct {
 	// Points takes carbon's points and new series.
 	Points storage.Appender
 	// Running holds the queries of all languages that are being answered. It may be nil.
-	Running *running.Registry
+	Running *query.Registry
 	// Refused keeps samples of what carbon's ports refuse; nil: nothing is kept.
 	Refused *rejections.Log
 	// Inverter is of Trees.

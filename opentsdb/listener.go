@@ -12,7 +12,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/tsdbridge/tsdbridge/internal/netserver"
-	"github.com/tsdbridge/tsdbridge/internal/turns"
+	"github.com/tsdbridge/tsdbridge/internal/query"
 	"github.com/tsdbridge/tsdbridge/opentsdb/httpapi"
 	"github.com/tsdbridge/tsdbridge/opentsdb/put"
 )
@@ -29,7 +29,7 @@ type listener struct {
 	metrics *listenerMetrics
 	about   *about
 	budget  *netserver.Gate // of what connections of telnet read
-	turns   *turns.Turns    // of connections of telnet that parse
+	turns   *query.Turns    // of connections of telnet that parse
 }
 
 // newListener binds the port. Run serves it; without Run, call Close. statistics are the answer to the
@@ -43,7 +43,7 @@ func newListener(o listenerOptions, statistics func() []httpapi.Statistic) (*lis
 	if err != nil {
 		return nil, fmt.Errorf("--opentsdb.listen-address=%s: %w", o.Address, err)
 	}
-	l := &listener{o: o, budget: netserver.NewGate(o.MaxConnections, put.ReadBudget), turns: turns.New(runtime.GOMAXPROCS(0)), metrics: newListenerMetrics(o.Registerer)}
+	l := &listener{o: o, budget: netserver.NewGate(o.MaxConnections, put.ReadBudget), turns: query.NewTurns(runtime.GOMAXPROCS(0)), metrics: newListenerMetrics(o.Registerer)}
 	l.tcp = netserver.NewPort(tcp, netserver.PortOptions{
 		What: portName, Flag: "--opentsdb.max-connections", Max: o.MaxConnections, Name: portName, Logger: o.Logger, Registerer: o.Registerer,
 	})

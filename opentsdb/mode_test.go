@@ -9,8 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/tsdbridge/tsdbridge/internal/budget"
-	"github.com/tsdbridge/tsdbridge/internal/running"
+	"github.com/tsdbridge/tsdbridge/internal/query"
 	"github.com/tsdbridge/tsdbridge/opentsdb/put"
 	"github.com/tsdbridge/tsdbridge/storage/kv"
 	"github.com/tsdbridge/tsdbridge/storage/schema"
@@ -22,7 +21,7 @@ func serveWith(t *testing.T, change func(*Options)) (address string) {
 	store := storetest.Open(t, kv.NewMem(storetest.Tables()...))
 	o := serverOptions("127.0.0.1:0")
 	o.Points, o.Store, o.Deleter, o.Catalog, o.Names, o.Layout = store, store, store, store.Catalog(), store.Names(), schema.DefaultLayout()
-	o.Budget, o.Running, o.Concurrency, o.Timeout = budget.New(1<<30), running.New(), 4, time.Minute
+	o.Budget, o.Running, o.Concurrency, o.Timeout = query.NewBudget(1<<30), query.NewRegistry(), 4, time.Minute
 	change(&o)
 	s, err := New(o)
 	if err != nil {

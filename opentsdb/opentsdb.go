@@ -24,11 +24,9 @@ import (
 	"github.com/klauspost/compress/gzhttp"
 	"github.com/prometheus/client_golang/prometheus"
 
-	"github.com/tsdbridge/tsdbridge/internal/budget"
-	"github.com/tsdbridge/tsdbridge/internal/explain"
 	"github.com/tsdbridge/tsdbridge/internal/netserver"
+	"github.com/tsdbridge/tsdbridge/internal/query"
 	"github.com/tsdbridge/tsdbridge/internal/rejections"
-	"github.com/tsdbridge/tsdbridge/internal/running"
 	"github.com/tsdbridge/tsdbridge/opentsdb/api"
 	"github.com/tsdbridge/tsdbridge/opentsdb/api/annotations"
 	"github.com/tsdbridge/tsdbridge/opentsdb/api/queries"
@@ -36,7 +34,7 @@ import (
 	"github.com/tsdbridge/tsdbridge/opentsdb/api/uids"
 	"github.com/tsdbridge/tsdbridge/opentsdb/httpapi"
 	"github.com/tsdbridge/tsdbridge/opentsdb/put"
-	"github.com/tsdbridge/tsdbridge/opentsdb/query"
+	tsdquery "github.com/tsdbridge/tsdbridge/opentsdb/query"
 	"github.com/tsdbridge/tsdbridge/storage"
 	"github.com/tsdbridge/tsdbridge/storage/schema"
 	"github.com/tsdbridge/tsdbridge/tree/forest"
@@ -44,7 +42,7 @@ import (
 
 // A Catalog knows series and their UIDs; that of a store is one.
 type Catalog interface {
-	query.Catalog
+	tsdquery.Catalog
 	trees.Series
 }
 
@@ -100,7 +98,7 @@ type Options struct {
 	Histograms put.HistogramStore
 	// Store, Catalog and Names answer queries, Deleter deletes. Layout is that of the tables.
 	Store   storage.Querier
-	Deleter query.Deleter
+	Deleter tsdquery.Deleter
 	Catalog Catalog
 	// StoreTimeout is how long one operation of the store may take: neither a put nor an edit ends
 	// before it.
@@ -114,7 +112,7 @@ type Options struct {
 	// Rollups keep rolled up values; nil: none are configured. Rollup is how they are taken.
 	Rollups interface {
 		put.Rollups
-		query.Rollups
+		tsdquery.Rollups
 	}
 	Rollup put.RollupConfig
 	// Trees are those of the process; Documents describe series.
@@ -123,8 +121,8 @@ type Options struct {
 	Metadata  uids.Metadata
 	Documents trees.Documents
 	// Budget bounds the memory of queries, Running lists them.
-	Budget  *budget.Budget
-	Running *running.Registry
+	Budget  *query.Budget
+	Running *query.Registry
 	// Refused keeps samples of what is refused; nil: nothing is kept.
 	Refused *rejections.Log
 	// Protect, if set, has a handler ask for passwords. OpenPuts is --opentsdb.open-puts: HTTP puts need
@@ -182,7 +180,7 @@ func (o Options) Validate() error {
 	if o.ListenAddress == "" {
 		return nil
 	}
-	if _, err := query.ParseZone(o.TimeZone); err != nil {
+	if _, err := tsdquery.ParseZone(o.TimeZone); err != nil {
 		return fmt.Errorf("--opentsdb.time-zone=%s: %w", o.TimeZone, err)
 	}
 	if err := o.listener().Validate(); err != nil {
@@ -207,7 +205,7 @@ type Names interface {
 
 // queries returns the API but for puts, whose statistics and caches are the server's.
 func (o Options) queries(s *Server, l *limits) api.Options {
-	q := query.Options{Store: o.Store, Catalog: o.Catalog, Names: o.Names, Notes: o.Annotations, Layout: o.Layout, MaxSeries: o.MaxSeries, MaxPoints: o.MaxSamples, Now: o.Now}
+	q := tsdquery.Options{Store: o.Store, Catalog: o.Catalog, Names: o.Names, Notes: o.Annotations, Layout: o.Layout, MaxSeries: o.MaxSeries, MaxPoints: o.MaxSamples, Now: o.Now}
 	q.PointsOf = l.of
 	if id, ok := o.codecs().ID(); ok {
 		q.HistogramCodec = &id
@@ -218,7 +216,7 @@ func (o Options) queries(s *Server, l *limits) api.Options {
 	if o.AllowDelete {
 		q.Deleter = o.Deleter
 	}
-	engine := query.NewEngine(q)
+	engine := tsdquery.NewEngine(q)
 	return api.Options{
 		Queries:     queries.Options{Engine: engine, TimeZone: o.location(), Timeout: o.Timeout, Now: o.Now},
 		UIDs:        uids.Options{Names: o.Names, Renamer: o.Renamer, Metadata: o.Metadata, Points: engine, Layout: o.Layout, MaxSeries: o.MaxSeries, SpecialChars: o.SpecialChars},
@@ -232,7 +230,7 @@ func (o Options) queries(s *Server, l *limits) api.Options {
 
 // location is the time zone of dates; it was validated.
 func (o Options) location() *time.Location {
-	zone, err := query.ParseZone(o.TimeZone)
+	zone, err := tsdquery.ParseZone(o.TimeZone)
 	if err != nil {
 		return time.UTC
 	}
@@ -345,12 +343,12 @@ func (s *Server) With(o Options) (*Server, error) {
 
 // served returns the handler of queries.
 func (s *Server) served(o Options) http.Handler {
-	return o.origins().Handler(compressed(budget.Accounts(o.Budget)(s.queries)))
+	return o.origins().Handler(compressed(query.Accounts(o.Budget)(s.queries)))
 }
 
 // Use has the port answer queries as other does, from the next request on.
 func (s *Server) Use(other *Server) {
-	handler := compressed(budget.Accounts(s.o.Budget)(other.queries))
+	handler := compressed(query.Accounts(s.o.Budget)(other.queries))
 	s.others.Store(&handler)
 }
 
@@ -371,7 +369,7 @@ func (s *Server) WebRoutes(r chi.Router) {
 
 // Explain computes the answer to a request with the parameters of GET /api/query, whose context has an account of the
 // budget, and returns how that was done. After an error it returns the status of an answer and a text.
-func (s *Server) Explain(w http.ResponseWriter, r *http.Request) (x *explain.Answer, status int, text string) {
+func (s *Server) Explain(w http.ResponseWriter, r *http.Request) (x *query.Explanation, status int, text string) {
 	return s.queries.Explain(w, r)
 }
 

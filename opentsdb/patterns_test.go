@@ -9,20 +9,20 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/tsdbridge/tsdbridge/internal/budget"
-	"github.com/tsdbridge/tsdbridge/opentsdb/query"
+	"github.com/tsdbridge/tsdbridge/internal/query"
+	tsdquery "github.com/tsdbridge/tsdbridge/opentsdb/query"
 )
 
 // TestPatternsTakeMemory: a regular expression that compiles to very much is refused, and what one takes
 // is part of what its query may have.
 func TestPatternsTakeMemory(t *testing.T) {
 	const limit = 8 << 20
-	shared := budget.New(limit)
+	shared := query.NewBudget(limit)
 	server := "http://" + serveWith(t, func(o *Options) { o.Budget = shared })
 	if status, text := ask(t, http.MethodPost, server+"/api/put", `{"metric":"m","timestamp":1356998400,"value":1,"tags":{"host":"a"}}`); status != http.StatusNoContent {
 		t.Fatal(status, text)
 	}
-	query := func(pattern string) (int, string) {
+	queryPattern := func(pattern string) (int, string) {
 		quoted, err := json.Marshal(pattern)
 		if err != nil {
 			t.Fatal(err)
@@ -30,10 +30,10 @@ func TestPatternsTakeMemory(t *testing.T) {
 		return ask(t, http.MethodPost, server+"/api/query", fmt.Sprintf(
 			`{"start":1356998000,"end":1357000000,"queries":[{"metric":"m","aggregator":"sum","filters":[{"type":"regexp","tagk":"host","filter":%s}]}]}`, quoted))
 	}
-	if status, text := query(strings.Repeat("a", 33_000)); status != http.StatusBadRequest || !strings.Contains(text, "the pattern is too large") {
+	if status, text := queryPattern(strings.Repeat("a", 33_000)); status != http.StatusBadRequest || !strings.Contains(text, "the pattern is too large") {
 		t.Errorf("a pattern of 33 000 letters: %d %.300s", status, text)
 	}
-	if status, text := query(strings.Repeat("(a{1,1000}|b)", 25)); status != http.StatusRequestEntityTooLarge || !strings.Contains(text, budget.Flag) {
+	if status, text := queryPattern(strings.Repeat("(a{1,1000}|b)", 25)); status != http.StatusRequestEntityTooLarge || !strings.Contains(text, query.MemoryFlag) {
 		t.Errorf("a pattern that takes more than the budget: %d %.300s", status, text)
 	}
 	other := shared.Open()
@@ -41,11 +41,11 @@ func TestPatternsTakeMemory(t *testing.T) {
 		t.Fatal(err)
 	}
 	pattern := "a|" + strings.Repeat("(a{1,1000}|b)", 8)
-	if status, text := query(pattern); status != http.StatusServiceUnavailable {
+	if status, text := queryPattern(pattern); status != http.StatusServiceUnavailable {
 		t.Errorf("while others hold the memory: %d %.300s", status, text)
 	}
 	other.Close()
-	if status, text := query(pattern); status != http.StatusOK || !strings.Contains(text, "1356998400") {
+	if status, text := queryPattern(pattern); status != http.StatusOK || !strings.Contains(text, "1356998400") {
 		t.Errorf("afterwards: %d %.300s", status, text)
 	}
 }
@@ -145,10 +145,10 @@ func TestPatternsTakeSteps(t *testing.T) {
 
 // TestPatternsOfMatches: where no query bounds the steps, an expression must take linear time.
 func TestPatternsOfMatches(t *testing.T) {
-	if _, err := query.ParseMatch(`m{host=regexp(^(?!web0))}`); err == nil || !strings.Contains(err.Error(), "look-around is not supported here") {
+	if _, err := tsdquery.ParseMatch(`m{host=regexp(^(?!web0))}`); err == nil || !strings.Contains(err.Error(), "look-around is not supported here") {
 		t.Errorf("look-around: %v", err)
 	}
-	m, err := query.ParseMatch(`m{host=regexp(^[a-z&&[^w]]+)}`)
+	m, err := tsdquery.ParseMatch(`m{host=regexp(^[a-z&&[^w]]+)}`)
 	if err != nil {
 		t.Fatal(err)
 	}

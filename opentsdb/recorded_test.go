@@ -5,8 +5,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/tsdbridge/tsdbridge/internal/budget"
-	"github.com/tsdbridge/tsdbridge/internal/running"
+	"github.com/tsdbridge/tsdbridge/internal/query"
 	"github.com/tsdbridge/tsdbridge/opentsdb/opentsdbtest"
 	"github.com/tsdbridge/tsdbridge/storage/kv"
 	"github.com/tsdbridge/tsdbridge/storage/schema"
@@ -30,7 +29,7 @@ func startOver(t *testing.T, db kv.KV, change ...func(*Options)) string {
 	o.Points, o.Store, o.Catalog, o.Names, o.Layout = store, store, store.Catalog(), store.Names(), schema.DefaultLayout()
 	o.AllowEdits, o.AllowDelete, o.Deleter = true, true, store // as the TSD
 	o.Annotations, o.Metadata, o.Histograms = store.Annotations(), store.Documents(), store
-	o.Budget, o.Running, o.Concurrency, o.Timeout = budget.New(1<<30), running.New(), 4, time.Minute
+	o.Budget, o.Running, o.Concurrency, o.Timeout = query.NewBudget(1<<30), query.NewRegistry(), 4, time.Minute
 	for _, c := range change {
 		c(&o)
 	}

@@ -13,8 +13,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/tsdbridge/tsdbridge/internal/budget"
-	"github.com/tsdbridge/tsdbridge/internal/running"
+	"github.com/tsdbridge/tsdbridge/internal/query"
 	"github.com/tsdbridge/tsdbridge/opentsdb/aggregate"
 	"github.com/tsdbridge/tsdbridge/storage"
 	"github.com/tsdbridge/tsdbridge/storage/kv"
@@ -57,7 +56,7 @@ func startRolledServer(t *testing.T, text string, change func(*store.Options), w
 	o := serverOptions("127.0.0.1:0")
 	o.Points, o.Store, o.Catalog, o.Names, o.Layout = store, store, store.Catalog(), store.Names(), schema.DefaultLayout()
 	o.AllowDelete, o.Deleter, o.Rollups, o.Annotations, o.Metadata, o.Documents = true, store, store.Rollups(), store.Annotations(), store.Documents(), store.Documents()
-	o.Budget, o.Running, o.Concurrency, o.Timeout = budget.New(1<<30), running.New(), 4, time.Minute
+	o.Budget, o.Running, o.Concurrency, o.Timeout = query.NewBudget(1<<30), query.NewRegistry(), 4, time.Minute
 	with(&o)
 	s, err := New(o)
 	if err != nil {

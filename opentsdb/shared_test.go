@@ -12,8 +12,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/tsdbridge/tsdbridge/internal/budget"
-	"github.com/tsdbridge/tsdbridge/internal/running"
+	"github.com/tsdbridge/tsdbridge/internal/query"
 	"github.com/tsdbridge/tsdbridge/storage"
 	"github.com/tsdbridge/tsdbridge/storage/kv"
 	"github.com/tsdbridge/tsdbridge/storage/storetest"
@@ -38,12 +37,12 @@ func (s *askedStore) SelectParts(ctx context.Context, q storage.Query, worker fu
 // asked is a server over some points, whose store calls asked.
 type asked struct {
 	address string
-	running *running.Registry
-	memory  *budget.Budget
+	running *query.Registry
+	memory  *query.Budget
 }
 
 func startAsked(t *testing.T, call func(ctx context.Context)) asked {
-	a := asked{running: running.New(), memory: budget.New(1 << 30)}
+	a := asked{running: query.NewRegistry(), memory: query.NewBudget(1 << 30)}
 	a.address = startOver(t, kv.NewMem(storetest.Tables()...), func(o *Options) {
 		o.Store, o.Running, o.Budget = &askedStore{o.Store, call}, a.running, a.memory
 	})

@@ -12,8 +12,7 @@ import (
 
 	"github.com/cockroachdb/datadriven"
 
-	"github.com/tsdbridge/tsdbridge/internal/budget"
-	"github.com/tsdbridge/tsdbridge/internal/running"
+	"github.com/tsdbridge/tsdbridge/internal/query"
 	"github.com/tsdbridge/tsdbridge/storage"
 	"github.com/tsdbridge/tsdbridge/storage/kv"
 	"github.com/tsdbridge/tsdbridge/storage/schema"
@@ -39,7 +38,7 @@ func startTreeProcessWith(t *testing.T, db kv.KV, edits bool, change ...func(*fo
 	o := serverOptions("")
 	o.Store, o.Catalog, o.Names, o.Layout = store, store.Catalog(), store.Names(), schema.DefaultLayout()
 	o.Trees, o.Documents, o.AllowEdits, o.Renamer = trees, store.Documents(), edits, store
-	o.Budget, o.Running, o.Concurrency, o.Timeout = budget.New(1<<30), running.New(), 4, time.Minute
+	o.Budget, o.Running, o.Concurrency, o.Timeout = query.NewBudget(1<<30), query.NewRegistry(), 4, time.Minute
 	o.Now = func() time.Time { return time.Unix(1_700_000_000, 0) }
 	s, err := New(o)
 	if err != nil {

@@ -20,15 +20,14 @@ import (
 	"github.com/prometheus/prometheus/config"
 	"github.com/prometheus/prometheus/promql"
 
-	"github.com/tsdbridge/tsdbridge/internal/budget"
-	"github.com/tsdbridge/tsdbridge/internal/running"
+	"github.com/tsdbridge/tsdbridge/internal/query"
 	"github.com/tsdbridge/tsdbridge/prometheus/appendable"
 	"github.com/tsdbridge/tsdbridge/prometheus/hatracker"
 	"github.com/tsdbridge/tsdbridge/prometheus/httpapi"
 	"github.com/tsdbridge/tsdbridge/prometheus/otlp"
 	"github.com/tsdbridge/tsdbridge/prometheus/promql/lookback"
 	"github.com/tsdbridge/tsdbridge/prometheus/push"
-	"github.com/tsdbridge/tsdbridge/prometheus/query"
+	promquery "github.com/tsdbridge/tsdbridge/prometheus/query"
 	"github.com/tsdbridge/tsdbridge/prometheus/queryable"
 	"github.com/tsdbridge/tsdbridge/prometheus/read"
 	"github.com/tsdbridge/tsdbridge/prometheus/rules"
@@ -39,14 +38,14 @@ import (
 )
 
 // APIPrefix is the path that the API is mounted under.
-const APIPrefix = query.Prefix
+const APIPrefix = promquery.Prefix
 
 // Options are the settings and the parts of Prometheus' protocols. DefaultOptions sets the
 // settings; the parts must be given. New fills in the parts of Write, Read and Query.
 type Options struct {
 	Write  write.Options
 	Read   read.Options
-	Query  query.Options
+	Query  promquery.Options
 	Rules  rules.Options
 	OTLP   otlp.Options // the limits of requests are those of Write
 	Series int          // --query.max-series: that one selector may find; 0: no limit
@@ -75,9 +74,9 @@ type Options struct {
 	Elections      hatracker.Book  // of the same store
 	Catalog        Catalog         // of the same store
 	Names          *translate.Translator
-	Budget         *budget.Budget    // of all queries
-	Running        *running.Registry // of all queries
-	Origins        *regexp.Regexp    // of scripts that may use the API
+	Budget         *query.Budget   // of all queries
+	Running        *query.Registry // of all queries
+	Origins        *regexp.Regexp  // of scripts that may use the API
 	Flags          map[string]string
 	Config         string    // as YAML, without secrets
 	Started        time.Time // when the process was
@@ -98,7 +97,7 @@ type Store interface {
 	queryable.Windows
 	Plan(q storage.Query) ([]storage.Plan, error)
 	Read(from, to int64) (*store.Reading, bool)
-	query.Deleter
+	promquery.Deleter
 }
 
 // Documents keeps the metadata of metrics.
@@ -116,7 +115,7 @@ type Catalog interface {
 
 // DefaultOptions returns the settings without any flag.
 func DefaultOptions() Options {
-	return Options{Write: write.DefaultOptions(), Read: read.DefaultOptions(), Query: query.DefaultOptions(), Rules: rules.DefaultOptions(), OTLP: otlp.DefaultOptions(), Series: 1_000_000, SelectorBytes: 128 << 20}
+	return Options{Write: write.DefaultOptions(), Read: read.DefaultOptions(), Query: promquery.DefaultOptions(), Rules: rules.DefaultOptions(), OTLP: otlp.DefaultOptions(), Series: 1_000_000, SelectorBytes: 128 << 20}
 }
 
 // Validate names the flag that cannot work.
@@ -144,7 +143,7 @@ type Server struct {
 	write *write.Handler
 	pairs *hatracker.Tracker // nil: nothing is deduplicated
 	read  *read.Handler
-	query *query.API
+	query *promquery.API
 	rules *rules.Service // shared by all generations
 	otlp  *otlp.Handler  // shared by all generations
 	push  *push.Handler  // shared by all generations
@@ -154,7 +153,7 @@ type Server struct {
 	// languages evaluate rules in other languages than PromQL
 	languages rules.Evaluators
 	shown     *queryable.Store
-	budget    *budget.Budget
+	budget    *query.Budget
 	origins   *regexp.Regexp
 }
 
@@ -179,7 +178,7 @@ func New(o Options) *Server {
 	}
 	s.otlp, s.naming = otlp.New(o.otlpOptions(s.write)), o.OTLP.Config
 	s.push = push.New(o.pushOptions(s.write))
-	s.query = query.New(o.queryOptions(shown, s.rules))
+	s.query = promquery.New(o.queryOptions(shown, s.rules))
 	s.Use()
 	return s
 }
@@ -247,7 +246,7 @@ func (o Options) ruleOptions(shown *queryable.Store) rules.Options {
 	return r
 }
 
-func (o Options) queryOptions(shown *queryable.Store, r *rules.Service) query.Options {
+func (o Options) queryOptions(shown *queryable.Store, r *rules.Service) promquery.Options {
 	q := o.Query
 	q.Rules, q.Steps = r, o.Steps
 	q.Planner, q.Catalog, q.Metadata, q.Names, q.Queryable, q.Running = o.Store, o.Catalog, o.Documents, o.Names, shown, o.Running
@@ -260,7 +259,7 @@ func (o Options) queryOptions(shown *queryable.Store, r *rules.Service) query.Op
 // Routes mounts the protocols under APIPrefix, and remote write and remote read also at the paths
 // of Prometheus' old example adapter. Each request but a write has an account of the budget.
 func (s *Server) Routes(r chi.Router) {
-	queries := r.With(budget.Accounts(s.budget))
+	queries := r.With(query.Accounts(s.budget))
 	for _, prefix := range []string{APIPrefix, ""} {
 		r.Handle(prefix+writePath, s.Write())
 		queries.HandleFunc(prefix+readPath, s.serveRead)
@@ -271,9 +270,9 @@ func (s *Server) Routes(r chi.Router) {
 	}
 	r.Get(APIPrefix+pairsPath, s.servePairs)
 	r.Get(APIPrefix+leasesPath, s.serveLeases)
-	queries.Handle(query.NativePath, s.query.NativeExport())
+	queries.Handle(promquery.NativePath, s.query.NativeExport())
 	queries.Handle(APIPrefix+"/*", s.query)
-	queries.Handle(query.FederatePath, s.query.Federation())
+	queries.Handle(promquery.FederatePath, s.query.Federation())
 }
 
 // Query returns the handler of the query API.
@@ -363,7 +362,7 @@ func (s *Server) Use() {
 }
 
 // ruleQueries evaluates the PromQL of rules.
-type ruleQueries struct{ api *query.API }
+type ruleQueries struct{ api *promquery.API }
 
 // Evaluate implements rules.Evaluator.
 func (q ruleQueries) Evaluate(ctx context.Context, a rules.Question) (promql.Vector, error) {

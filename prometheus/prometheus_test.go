@@ -13,7 +13,7 @@ import (
 	"github.com/klauspost/compress/snappy"
 	"github.com/prometheus/client_golang/prometheus"
 
-	"github.com/tsdbridge/tsdbridge/internal/budget"
+	"github.com/tsdbridge/tsdbridge/internal/query"
 	"github.com/tsdbridge/tsdbridge/storage/kv"
 	"github.com/tsdbridge/tsdbridge/storage/storetest"
 	"github.com/tsdbridge/tsdbridge/translate"
@@ -27,7 +27,7 @@ func TestRoutes(t *testing.T) {
 	}
 	o := DefaultOptions()
 	reg := prometheus.NewRegistry()
-	o.Store, o.Names, o.Budget = storetest.Start(t, kv.NewMem(storetest.Tables()...)).Store, names, budget.New(1<<30)
+	o.Store, o.Names, o.Budget = storetest.Start(t, kv.NewMem(storetest.Tables()...)).Store, names, query.NewBudget(1<<30)
 	o.Origins, o.Logger, o.Registerer, o.Gatherer, o.Now = regexp.MustCompile("^https://good$"), slog.New(slog.DiscardHandler), reg, reg, time.Now
 	if err := o.Validate(); err != nil {
 		t.Fatal(err)

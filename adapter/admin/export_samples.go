@@ -11,7 +11,7 @@ import (
 	"github.com/prometheus/prometheus/model/labels"
 	"github.com/prometheus/prometheus/model/metadata"
 
-	"github.com/tsdbridge/tsdbridge/internal/budget"
+	"github.com/tsdbridge/tsdbridge/internal/query"
 	"github.com/tsdbridge/tsdbridge/migrate/pipeline"
 	prom "github.com/tsdbridge/tsdbridge/prometheus"
 	"github.com/tsdbridge/tsdbridge/prometheus/columns"
@@ -46,18 +46,18 @@ type Samples interface {
 // ownSamples reads the tables.
 type ownSamples struct {
 	reader extract.Reader
-	budget *budget.Budget
+	budget *query.Budget
 }
 
 // NewSamples returns those of a reader. A read has an account of the budget.
-func NewSamples(reader extract.Reader, of *budget.Budget) Samples {
+func NewSamples(reader extract.Reader, of *query.Budget) Samples {
 	return ownSamples{reader, of}
 }
 
 func (c ownSamples) Next(ctx context.Context, from, to int64) (int64, bool, error) {
 	account := c.budget.Open()
 	defer account.Close()
-	return c.reader.Next(budget.With(ctx, account), from, to)
+	return c.reader.Next(query.WithAccount(ctx, account), from, to)
 }
 
 func (c ownSamples) Read(ctx context.Context, q SamplesQuery, give func(*columns.Batch) error) error {
@@ -67,7 +67,7 @@ func (c ownSamples) Read(ctx context.Context, q SamplesQuery, give func(*columns
 	}
 	account := c.budget.Open()
 	defer account.Close()
-	return c.reader.Read(budget.With(ctx, account), extract.Query{Match: match, From: q.From, To: q.To, Exemplars: q.Exemplars}, give)
+	return c.reader.Read(query.WithAccount(ctx, account), extract.Query{Match: match, From: q.From, To: q.To, Exemplars: q.Exemplars}, give)
 }
 
 func (c ownSamples) Metadata(ctx context.Context) (map[string]metadata.Metadata, error) {

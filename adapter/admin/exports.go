@@ -8,7 +8,7 @@ import (
 	"log/slog"
 	"net/http"
 
-	"github.com/tsdbridge/tsdbridge/internal/budget"
+	"github.com/tsdbridge/tsdbridge/internal/query"
 	"github.com/tsdbridge/tsdbridge/migrate/pipeline"
 	"github.com/tsdbridge/tsdbridge/migrate/tsdtext"
 	prom "github.com/tsdbridge/tsdbridge/prometheus"
@@ -192,7 +192,7 @@ func (e *Exports) exportRange(w http.ResponseWriter, r *http.Request) {
 
 // FinalExport tells errors of an export that stay, which become a pipeline.FinalError, from those that pass.
 func FinalExport(err error) error {
-	for _, final := range []error{storage.ErrDamaged, storage.ErrUnreadable, storage.ErrInvalid, storage.ErrLimit, budget.ErrTooLarge} {
+	for _, final := range []error{storage.ErrDamaged, storage.ErrUnreadable, storage.ErrInvalid, storage.ErrLimit, query.ErrTooLarge} {
 		if errors.Is(err, final) {
 			return pipeline.FinalError{Err: err}
 		}

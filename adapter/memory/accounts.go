@@ -4,16 +4,16 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/promauto"
 
-	"github.com/tsdbridge/tsdbridge/internal/budget"
+	"github.com/tsdbridge/tsdbridge/internal/query"
 )
 
 // NewBudget returns the memory budget of all queries, of so many bytes, and registers its metrics.
-func NewBudget(bytes int64, registerer prometheus.Registerer) *budget.Budget {
-	b := budget.New(bytes)
+func NewBudget(bytes int64, registerer prometheus.Registerer) *query.Budget {
+	b := query.NewBudget(bytes)
 	factory := promauto.With(registerer)
 	factory.NewGaugeFunc(prometheus.GaugeOpts{
 		Name: "tsdbridge_query_memory_limit_bytes",
-		Help: "Memory that the answers to all queries may hold together (" + budget.Flag + ").",
+		Help: "Memory that the answers to all queries may hold together (" + query.MemoryFlag + ").",
 	}, func() float64 { return float64(b.Limit()) })
 	factory.NewGaugeFunc(prometheus.GaugeOpts{
 		Name: "tsdbridge_query_memory_used_bytes",

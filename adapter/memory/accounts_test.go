@@ -8,7 +8,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
-	"github.com/tsdbridge/tsdbridge/internal/budget"
+	"github.com/tsdbridge/tsdbridge/internal/query"
 	"github.com/tsdbridge/tsdbridge/prometheus/httpapi"
 )
 
@@ -31,8 +31,8 @@ func TestAccounts(t *testing.T) {
 		if err := others.Take(c.others); err != nil {
 			t.Fatal(err)
 		}
-		h := budget.Accounts(b)(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-			account := budget.From(r.Context())
+		h := query.Accounts(b)(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			account := query.AccountOf(r.Context())
 			if err := account.Take(c.take); err != nil {
 				httpapi.Text(w, httpapi.QueryError(r.Context(), "answer", err))
 			}
@@ -54,7 +54,7 @@ func TestAccounts(t *testing.T) {
 
 // A 503 with another reason has no Retry-After.
 func TestAccountsOtherFailure(t *testing.T) {
-	h := budget.Accounts(budget.New(1))(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	h := query.Accounts(query.NewBudget(1))(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		httpapi.Text(w, httpapi.QueryError(r.Context(), "answer", errors.New("away")))
 	}))
 	w := httptest.NewRecorder()

@@ -9,7 +9,7 @@ import (
 	"runtime/metrics"
 	"time"
 
-	"github.com/tsdbridge/tsdbridge/internal/budget"
+	"github.com/tsdbridge/tsdbridge/internal/query"
 )
 
 // How much garbage may gather before a collection. Series, head and caches fill most of the memory
@@ -53,7 +53,7 @@ func gcPercent(live uint64) int {
 // head, writes under way and the budget. Near that sum the collector works harder, and queries that
 // take more than was estimated are ended.
 type Keeper struct {
-	budget  *budget.Budget
+	budget  *query.Budget
 	writes  int64 // bytes that head and write requests may take
 	machine int64 // bytes
 	queries Queries
@@ -67,7 +67,7 @@ type Keeper struct {
 }
 
 // NewKeeper returns one. The head and write requests may take so many bytes in addition to the budget of queries.
-func NewKeeper(b *budget.Budget, writes int64, queries Queries) *Keeper {
+func NewKeeper(b *query.Budget, writes int64, queries Queries) *Keeper {
 	return &Keeper{budget: b, writes: writes, machine: Machine(), queries: queries}
 }
 

@@ -130,7 +130,7 @@ type localTrees struct {
 	*adapter.OpenedTrees
 
 	o       adapter.Options
-	options tree.SyncOptions
+	options forest.SyncOptions
 }
 
 func (t localTrees) show(ctx context.Context, nameOrID, path string, depth int, out io.Writer) error {

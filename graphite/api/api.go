@@ -18,9 +18,8 @@ import (
 	"github.com/tsdbridge/tsdbridge/graphite/eval"
 	"github.com/tsdbridge/tsdbridge/graphite/events"
 	"github.com/tsdbridge/tsdbridge/graphite/source"
-	"github.com/tsdbridge/tsdbridge/internal/running"
+	"github.com/tsdbridge/tsdbridge/internal/query"
 	"github.com/tsdbridge/tsdbridge/internal/singleflight"
-	"github.com/tsdbridge/tsdbridge/internal/turns"
 	"github.com/tsdbridge/tsdbridge/storage"
 	"github.com/tsdbridge/tsdbridge/translate"
 )
@@ -46,11 +45,11 @@ type Options struct {
 	Schemas     *conf.Schemas
 	Aggregation *conf.Aggregations
 	Limits      Limits
-	HideAfter   time.Duration     // the age of the newest point from which find hides a series; 0: none
-	UTF8Metrics bool              // take letters beyond ASCII in unquoted targets
-	Location    *time.Location    // of times in requests without tz; nil: UTC
-	Templates   draw.Templates    // of pictures; nil: those that come with graphite-web
-	Running     *running.Registry // nil: none
+	HideAfter   time.Duration   // the age of the newest point from which find hides a series; 0: none
+	UTF8Metrics bool            // take letters beyond ASCII in unquoted targets
+	Location    *time.Location  // of times in requests without tz; nil: UTC
+	Templates   draw.Templates  // of pictures; nil: those that come with graphite-web
+	Running     *query.Registry // nil: none
 	Logger      *slog.Logger
 	Registerer  prometheus.Registerer // nil: no metrics
 	Now         func() time.Time
@@ -83,7 +82,7 @@ func DefaultLimits() Limits {
 type API struct {
 	o         Options
 	evaluator *eval.Evaluator
-	turns     *turns.Turns
+	turns     *query.Turns
 	metrics   *apiMetrics
 	Sources   *source.Sources
 	foreign   *http.CrossOriginProtection // knows requests of pages of other origins
@@ -99,7 +98,7 @@ type API struct {
 func New(o Options) *API {
 	o.setDefaults()
 	a := &API{
-		o: o, evaluator: eval.New(), turns: turns.New(o.Limits.Concurrency), metrics: newAPIMetrics(o.Registerer), Sources: source.New(o.source()),
+		o: o, evaluator: eval.New(), turns: query.NewTurns(o.Limits.Concurrency), metrics: newAPIMetrics(o.Registerer), Sources: source.New(o.source()),
 		foreign: http.NewCrossOriginProtection(),
 	}
 	a.divide(newSent())

@@ -15,15 +15,15 @@ import (
 	"testing"
 	"time"
 
-	"github.com/tsdbridge/tsdbridge/internal/budget"
+	"github.com/tsdbridge/tsdbridge/internal/query"
 )
 
 // charged returns the API with an account of a budget for each request, as the adapter serves it.
-func (w *web) charged(b *budget.Budget) http.Handler {
+func (w *web) charged(b *query.Budget) http.Handler {
 	return http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
 		account := b.Open()
 		defer account.Close()
-		w.router.ServeHTTP(rw, r.WithContext(budget.With(r.Context(), account)))
+		w.router.ServeHTTP(rw, r.WithContext(query.WithAccount(r.Context(), account)))
 	})
 }
 
@@ -115,8 +115,8 @@ func TestAnswersAreCharged(t *testing.T) {
 			held   int64 // by others
 			status int
 		}{{1 << 30, 0, 200}, {30_000, 0, 422}, {64 << 20, 64<<20 - 30_000, 503}} {
-			b := budget.New(c.limit)
-			var others []*budget.Account
+			b := query.NewBudget(c.limit)
+			var others []*query.Account
 			const each = 1 << 20 // small ones may take all
 			for rest := c.held; rest > 0; rest -= each {
 				others = append(others, b.Open())
@@ -126,7 +126,7 @@ func TestAnswersAreCharged(t *testing.T) {
 			}
 			got := httptest.NewRecorder()
 			w.charged(b).ServeHTTP(got, httptest.NewRequest(http.MethodGet, url, nil))
-			if got.Code != c.status || c.status != 200 && !strings.Contains(got.Body.String(), budget.Flag) {
+			if got.Code != c.status || c.status != 200 && !strings.Contains(got.Body.String(), query.MemoryFlag) {
 				t.Errorf("%s within %d bytes: status %d, want %d: %.200s", url, c.limit-c.held, got.Code, c.status, got.Body)
 			}
 			for _, other := range others {
@@ -144,7 +144,7 @@ func TestAnswersAreCharged(t *testing.T) {
 func TestHeavyRendersShareTheBudget(t *testing.T) {
 	w := filled(t, 10)
 	const limit = 8 << 20
-	b := budget.New(limit)
+	b := query.NewBudget(limit)
 	var mu sync.Mutex
 	statuses := map[int]int{}
 	var all sync.WaitGroup
@@ -273,7 +273,7 @@ func TestDeepNames(t *testing.T) {
 		}
 	}
 	// The inner nodes are not leaves: if they were, the paths alone would take 300 MB.
-	b := budget.New(8 << 20)
+	b := query.NewBudget(8 << 20)
 	for _, url := range []string{"/metrics/index.json", "/render?format=json&from=-5min&target=**"} {
 		got := httptest.NewRecorder()
 		w.charged(b).ServeHTTP(got, httptest.NewRequest(http.MethodGet, url, nil))

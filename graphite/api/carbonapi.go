@@ -11,7 +11,7 @@ import (
 	"github.com/tsdbridge/tsdbridge/graphite/expr"
 	"github.com/tsdbridge/tsdbridge/graphite/formats"
 	"github.com/tsdbridge/tsdbridge/graphite/series"
-	"github.com/tsdbridge/tsdbridge/internal/budget"
+	"github.com/tsdbridge/tsdbridge/internal/query"
 )
 
 // carbonapi and other servers in front of this one ask for series by protobuf messages, at the paths of /render and
@@ -130,7 +130,7 @@ func appendSeries(ctx context.Context, out []byte, q *carbonapi.Fetch, list []*s
 		one.Stop = last + one.Step
 		before := len(out)
 		out = one.Append(out)
-		if err := budget.From(ctx).Take(int64(len(out) - before)); err != nil {
+		if err := query.AccountOf(ctx).Take(int64(len(out) - before)); err != nil {
 			return nil, err
 		}
 		if err := ctx.Err(); err != nil {

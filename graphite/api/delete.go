@@ -17,7 +17,7 @@ import (
 	"github.com/tsdbridge/tsdbridge/graphite/series"
 	"github.com/tsdbridge/tsdbridge/graphite/source"
 	"github.com/tsdbridge/tsdbridge/graphite/tagspec"
-	"github.com/tsdbridge/tsdbridge/internal/budget"
+	"github.com/tsdbridge/tsdbridge/internal/query"
 	"github.com/tsdbridge/tsdbridge/storage"
 	"github.com/tsdbridge/tsdbridge/translate"
 	"github.com/tsdbridge/tsdbridge/tree/forest"
@@ -181,7 +181,7 @@ func (a *tagIndex) refsOf(ctx context.Context, ls labels.Labels) ([]storage.Ref,
 	if err != nil {
 		return nil, errors.Join(errors.New("find a series by its tags"), err)
 	}
-	if err := budget.From(ctx).Take(source.FoundBytes * int64(len(found))); err != nil {
+	if err := query.AccountOf(ctx).Take(source.FoundBytes * int64(len(found))); err != nil {
 		return nil, err
 	}
 	var refs []storage.Ref

@@ -9,14 +9,12 @@ import (
 	"github.com/tsdbridge/tsdbridge/graphite/exchange"
 	"github.com/tsdbridge/tsdbridge/graphite/python"
 	"github.com/tsdbridge/tsdbridge/graphite/series"
-	"github.com/tsdbridge/tsdbridge/internal/budget"
-	"github.com/tsdbridge/tsdbridge/internal/explain"
-	"github.com/tsdbridge/tsdbridge/internal/tally"
+	"github.com/tsdbridge/tsdbridge/internal/query"
 )
 
 // Explain evaluates the targets of a request, whose parameters are those of /render, within the limits of /render, and
 // returns how that was done. After an error it returns the status of an answer and a text.
-func (a *API) Explain(w http.ResponseWriter, r *http.Request) (x *explain.Answer, status int, text string) {
+func (a *API) Explain(w http.ResponseWriter, r *http.Request) (x *query.Explanation, status int, text string) {
 	begin := a.o.Now()
 	route := route{endpoint: "explain", methods: []string{http.MethodGet, http.MethodHead, http.MethodPost}, answer: func(r *exchange.Request) (_ *exchange.Reply, err error) {
 		x, err = a.renderer.explained(r)
@@ -31,7 +29,7 @@ func (a *API) Explain(w http.ResponseWriter, r *http.Request) (x *explain.Answer
 }
 
 // explained evaluates targets.
-func (a *renderer) explained(r *exchange.Request) (*explain.Answer, error) {
+func (a *renderer) explained(r *exchange.Request) (*query.Explanation, error) {
 	d, err := a.renderRequest(r.Params)
 	if err != nil {
 		return nil, err
@@ -39,7 +37,7 @@ func (a *renderer) explained(r *exchange.Request) (*explain.Answer, error) {
 	if len(d.targets) == 0 {
 		return nil, exchange.InvalidParams("No target: an explanation needs one")
 	}
-	x := &explain.Answer{
+	x := &query.Explanation{
 		Language: "graphite", Query: python.Excerpt(strings.Join(d.targets, "\n"), mostShown),
 		Start: time.Unix(d.request.From, 0).UTC(), End: time.Unix(d.request.Until, 0).UTC(),
 	}
@@ -49,13 +47,13 @@ func (a *renderer) explained(r *exchange.Request) (*explain.Answer, error) {
 		if err != nil {
 			return nil, err
 		}
-		x.Seconds, x.Memory = time.Since(begin).Seconds(), budget.From(ctx).Most()
+		x.Seconds, x.Memory = time.Since(begin).Seconds(), query.AccountOf(ctx).Most()
 		x.Series, x.Step = len(list), stepOf(list)
 		for _, s := range list {
 			x.Samples += len(s.Values)
 		}
-		x.Count(tally.From(ctx))
-		trace := explain.From(ctx)
+		x.Count(query.TallyOf(ctx))
+		trace := query.TraceOf(ctx)
 		x.Plan, x.Reads = trace.Plan("targets"), trace.Reads()
 		return nil, nil
 	})

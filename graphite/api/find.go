@@ -11,7 +11,7 @@ import (
 	"github.com/tsdbridge/tsdbridge/graphite/exchange"
 	"github.com/tsdbridge/tsdbridge/graphite/pyjson"
 	"github.com/tsdbridge/tsdbridge/graphite/source"
-	"github.com/tsdbridge/tsdbridge/internal/budget"
+	"github.com/tsdbridge/tsdbridge/internal/query"
 	"github.com/tsdbridge/tsdbridge/storage"
 	"github.com/tsdbridge/tsdbridge/translate"
 	"github.com/tsdbridge/tsdbridge/tree/forest"
@@ -186,15 +186,15 @@ func completerQuery(query string, variants bool) string {
 const nodeBytes = 48
 
 // lookUp lists what a pattern matches, in the order of paths.
-func (a *finder) lookUp(ctx context.Context, query string) ([]findNode, error) {
+func (a *finder) lookUp(ctx context.Context, pattern string) ([]findNode, error) {
 	var nodes []findNode
-	parent, only := emptyEnd(query)
+	parent, only := emptyEnd(pattern)
 	if !only {
-		found, err := a.shown(ctx, query, forest.FindOptions{Limit: a.limits.Nodes})
+		found, err := a.shown(ctx, pattern, forest.FindOptions{Limit: a.limits.Nodes})
 		if err != nil {
 			return nil, err
 		}
-		if err := budget.From(ctx).Take(2 * nodeBytes * int64(len(found))); err != nil {
+		if err := query.AccountOf(ctx).Take(2 * nodeBytes * int64(len(found))); err != nil {
 			return nil, err
 		}
 		nodes = make([]findNode, 0, len(found))
@@ -202,8 +202,8 @@ func (a *finder) lookUp(ctx context.Context, query string) ([]findNode, error) {
 			nodes = appendNodes(nodes, n)
 		}
 	}
-	if len(nodes) == 0 && strings.Contains(query, ";") {
-		return a.taggedNode(ctx, query)
+	if len(nodes) == 0 && strings.Contains(pattern, ";") {
+		return a.taggedNode(ctx, pattern)
 	}
 	if parent == "" {
 		return nodes, nil

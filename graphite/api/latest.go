@@ -16,9 +16,7 @@ import (
 	"github.com/tsdbridge/tsdbridge/graphite/expr"
 	"github.com/tsdbridge/tsdbridge/graphite/python"
 	"github.com/tsdbridge/tsdbridge/graphite/series"
-	"github.com/tsdbridge/tsdbridge/internal/budget"
-	"github.com/tsdbridge/tsdbridge/internal/running"
-	"github.com/tsdbridge/tsdbridge/internal/turns"
+	"github.com/tsdbridge/tsdbridge/internal/query"
 )
 
 // A LatestQuery asks for the last points of a target at an instant.
@@ -64,17 +62,17 @@ func (a *API) Latest(ctx context.Context, q LatestQuery) ([]LatestPoint, error) 
 		ctx, cancel = context.WithTimeout(ctx, a.o.Limits.Timeout)
 		defer cancel()
 	}
-	ctx, listed := a.o.Running.Begin(ctx, running.Description{Language: "graphite", Text: python.Excerpt(q.Target, mostShown), Client: q.Client})
+	ctx, listed := a.o.Running.Begin(ctx, query.Description{Language: "graphite", Text: python.Excerpt(q.Target, mostShown), Client: q.Client})
 	defer listed.End()
 	turn, err := a.turns.Begin(ctx)
 	if err != nil {
 		return nil, busy(err)
 	}
 	defer turn.End()
-	points, err := a.renderer.latest(turns.With(ctx, turn), q)
+	points, err := a.renderer.latest(query.WithTurn(ctx, turn), q)
 	switch {
-	case err != nil && errors.Is(context.Cause(ctx), running.ErrEnded):
-		return nil, running.ErrEnded
+	case err != nil && errors.Is(context.Cause(ctx), query.ErrEnded):
+		return nil, query.ErrEnded
 	case err != nil && ctx.Err() != nil:
 		return nil, ctx.Err() // the error of the store only follows from it
 	}
@@ -117,10 +115,10 @@ func (a *renderer) before(ctx context.Context, q LatestQuery, seconds int64) ([]
 	}
 	d := &renderRequest{targets: []string{q.Target}, most: -1}
 	d.request = a.between(at-seconds, at, q.At, a.location, q.At)
-	held := budget.From(ctx).Held()
+	held := query.AccountOf(ctx).Held()
 	list, err := a.evaluated(ctx, d)
 	if err != nil {
-		budget.From(ctx).Give(budget.From(ctx).Held() - held)
+		query.AccountOf(ctx).Give(query.AccountOf(ctx).Held() - held)
 	}
 	return list, err
 }

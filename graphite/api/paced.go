@@ -6,13 +6,13 @@ import (
 	"time"
 
 	"github.com/tsdbridge/tsdbridge/graphite/pyjson"
-	"github.com/tsdbridge/tsdbridge/internal/turns"
+	"github.com/tsdbridge/tsdbridge/internal/query"
 )
 
 // A pacedWriter gives up on a client that reads an answer too slowly: what is not sent yet holds
 // memory that others want.
 type pacedWriter struct {
-	w       turns.Writer
+	w       query.Writer
 	control *http.ResponseController
 	begin   time.Time
 	written int64
@@ -25,9 +25,9 @@ const (
 	slowestPace = 256 << 10
 )
 
-func newPacedWriter(ctx context.Context, w http.ResponseWriter, turn *turns.Turn) *pacedWriter {
+func newPacedWriter(ctx context.Context, w http.ResponseWriter, turn *query.Turn) *pacedWriter {
 	more := func(written []byte) bool { return len(written) >= pyjson.Chunk }
-	return &pacedWriter{w: turns.NewWriter(ctx, turn, w, more), control: http.NewResponseController(w), begin: time.Now()}
+	return &pacedWriter{w: query.NewWriter(ctx, turn, w, more), control: http.NewResponseController(w), begin: time.Now()}
 }
 
 // Write implements io.Writer.

@@ -22,8 +22,7 @@ import (
 	"github.com/tsdbridge/tsdbridge/graphite/python"
 	"github.com/tsdbridge/tsdbridge/graphite/series"
 	"github.com/tsdbridge/tsdbridge/graphite/source"
-	"github.com/tsdbridge/tsdbridge/internal/budget"
-	"github.com/tsdbridge/tsdbridge/internal/running"
+	"github.com/tsdbridge/tsdbridge/internal/query"
 	"github.com/tsdbridge/tsdbridge/internal/singleflight"
 	"github.com/tsdbridge/tsdbridge/internal/tracing"
 )
@@ -46,7 +45,7 @@ type renderer struct {
 	events      *events.Events
 	replies     *singleflight.Replies[*exchange.Reply]
 	metrics     *apiMetrics
-	running     *running.Registry // nil: none
+	running     *query.Registry // nil: none
 	limits      Limits
 	utf8Metrics bool
 	location    *time.Location
@@ -108,11 +107,11 @@ func (a *renderer) rendered(ctx context.Context, f exchange.Form, d *renderReque
 // listed computes an answer as a query that is listed and can be ended by its id.
 func (a *renderer) listed(r *exchange.Request, targets []string, compute func(ctx context.Context) (*exchange.Reply, error)) (*exchange.Reply, error) {
 	text := python.Excerpt(strings.Join(targets, " "), mostShown)
-	ctx, q := a.running.Begin(r.Context(), running.Description{Language: "graphite", Text: text, Client: r.RemoteAddr})
+	ctx, q := a.running.Begin(r.Context(), query.Description{Language: "graphite", Text: text, Client: r.RemoteAddr})
 	defer q.End()
 	out, err := compute(ctx)
-	if err != nil && errors.Is(context.Cause(ctx), running.ErrEnded) {
-		return nil, exchange.Refuse(exchange.StatusClientClosed, "%v", running.ErrEnded)
+	if err != nil && errors.Is(context.Cause(ctx), query.ErrEnded) {
+		return nil, exchange.Refuse(exchange.StatusClientClosed, "%v", query.ErrEnded)
 	}
 	return out, err
 }
@@ -261,7 +260,7 @@ func (a *renderer) parseEach(ctx context.Context, d *renderRequest, choose func(
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
-		if err := budget.From(ctx).Take(parseBytes * int64(min(len(text), expr.MaxTarget))); err != nil {
+		if err := query.AccountOf(ctx).Take(parseBytes * int64(min(len(text), expr.MaxTarget))); err != nil {
 			return nil, err
 		}
 		n, err := expr.Parser{UTF8Metrics: a.utf8Metrics}.Parse(text)

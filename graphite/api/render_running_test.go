@@ -11,16 +11,15 @@ import (
 
 	"github.com/tsdbridge/tsdbridge/graphite/exchange"
 	"github.com/tsdbridge/tsdbridge/graphite/graphitetest"
-	"github.com/tsdbridge/tsdbridge/internal/budget"
-	"github.com/tsdbridge/tsdbridge/internal/running"
+	"github.com/tsdbridge/tsdbridge/internal/query"
 	"github.com/tsdbridge/tsdbridge/storage"
 )
 
 // endingStore ends all queries when it is asked for points.
 type endingStore struct {
 	storage.Querier
-	registry *running.Registry
-	seen     []running.State
+	registry *query.Registry
+	seen     []query.State
 }
 
 func (s *endingStore) SelectParts(ctx context.Context, q storage.Query, worker func() storage.PartWorker) error {
@@ -36,7 +35,7 @@ func (s *endingStore) SelectParts(ctx context.Context, q storage.Query, worker f
 
 // A render request is listed while it is computed, and can be ended.
 func TestRenderEnded(t *testing.T) {
-	registry := running.New()
+	registry := query.NewRegistry()
 	ending := &endingStore{registry: registry}
 	w := newWebOver(graphitetest.New(t), func(o *Options) {
 		ending.Querier = o.Store
@@ -44,7 +43,7 @@ func TestRenderEnded(t *testing.T) {
 	})
 	w.Add(t, strings.NewReader(fmt.Sprintf("a.b 1 %d\n", webNow-600)))
 	got := w.get("/render?format=json&target=sumSeries(a.*)&from=-1h")
-	if got.Code != exchange.StatusClientClosed || !strings.Contains(got.Body.String(), running.ErrEnded.Error()) {
+	if got.Code != exchange.StatusClientClosed || !strings.Contains(got.Body.String(), query.ErrEnded.Error()) {
 		t.Errorf("%d %s", got.Code, got.Body)
 	}
 	if len(ending.seen) != 1 || ending.seen[0].Text != "sumSeries(a.*)" || ending.seen[0].Language != "graphite" {
@@ -60,7 +59,7 @@ func TestRenderEnded(t *testing.T) {
 
 // A picture is listed while it is drawn, with the memory of its pixels, and can be ended then.
 func TestPictureEnded(t *testing.T) {
-	registry := running.New()
+	registry := query.NewRegistry()
 	w := newWebOver(graphitetest.New(t), func(o *Options) { o.Running = registry })
 	var lines strings.Builder
 	for i := range 300 {
@@ -76,7 +75,7 @@ func TestPictureEnded(t *testing.T) {
 				got = endWhileDrawn(w, registry, url)
 			}
 		}
-		if got.Code != exchange.StatusClientClosed || !strings.Contains(got.Body.String(), running.ErrEnded.Error()) {
+		if got.Code != exchange.StatusClientClosed || !strings.Contains(got.Body.String(), query.ErrEnded.Error()) {
 			t.Errorf("%s: %d %.200q", url, got.Code, got.Body)
 		}
 		if left := registry.List(); len(left) > 0 {
@@ -87,12 +86,12 @@ func TestPictureEnded(t *testing.T) {
 
 // endWhileDrawn asks for a picture of 2800 pixels each way, ends the query once it has the memory of that,
 // and returns the answer.
-func endWhileDrawn(w *web, registry *running.Registry, url string) *httptest.ResponseRecorder {
+func endWhileDrawn(w *web, registry *query.Registry, url string) *httptest.ResponseRecorder {
 	got := httptest.NewRecorder()
 	drawn := make(chan struct{})
 	go func() {
 		defer close(drawn)
-		w.charged(budget.New(0)).ServeHTTP(got, httptest.NewRequest(http.MethodGet, url, nil))
+		w.charged(query.NewBudget(0)).ServeHTTP(got, httptest.NewRequest(http.MethodGet, url, nil))
 	}()
 	for ended := false; !ended; runtime.Gosched() {
 		for _, q := range registry.List() {

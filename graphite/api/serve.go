@@ -12,10 +12,9 @@ import (
 	"github.com/tsdbridge/tsdbridge/graphite/exchange"
 	"github.com/tsdbridge/tsdbridge/graphite/pyjson"
 	"github.com/tsdbridge/tsdbridge/graphite/python"
-	"github.com/tsdbridge/tsdbridge/internal/budget"
+	"github.com/tsdbridge/tsdbridge/internal/query"
 	"github.com/tsdbridge/tsdbridge/internal/netserver"
 	"github.com/tsdbridge/tsdbridge/internal/tracing"
-	"github.com/tsdbridge/tsdbridge/internal/turns"
 )
 
 // serve wraps an endpoint in what all have in common: parameters, limits, metrics, errors.
@@ -48,13 +47,13 @@ func (a *API) answer(route route, w http.ResponseWriter, r *http.Request) (out *
 		ctx, cancel = context.WithTimeout(ctx, limit)
 		defer cancel()
 	}
-	if !route.instant || len(r.URL.RawQuery)+int(max(r.ContentLength, 0)) > turns.FreeBytes {
+	if !route.instant || len(r.URL.RawQuery)+int(max(r.ContentLength, 0)) > query.FreeBytes {
 		turn, err := a.turns.Begin(ctx)
 		if err != nil {
 			return nil, busy(err)
 		}
 		defer turn.End()
-		ctx = turns.With(ctx, turn)
+		ctx = query.WithTurn(ctx, turn)
 	}
 	form, body, err := a.parameters(ctx, w, r, route)
 	if err != nil {
@@ -108,7 +107,7 @@ func (a *API) fail(w http.ResponseWriter, r *http.Request, route route, err erro
 		err = ctx // other errors only follow from it
 	}
 	code := exchange.StatusOf(err)
-	if code >= http.StatusInternalServerError && code != http.StatusNotImplemented && !errors.Is(err, budget.ErrBusy) {
+	if code >= http.StatusInternalServerError && code != http.StatusNotImplemented && !errors.Is(err, query.ErrBusy) {
 		a.o.Logger.Error("graphite request failed; see /-/ready if the tables are away, otherwise report it", "endpoint", route.endpoint, "status", code, "err", err)
 	}
 	text, contentType := exchange.TextOf(err), "text/plain; charset=utf-8"

@@ -16,8 +16,7 @@ import (
 	"github.com/tsdbridge/tsdbridge/graphite/carbonapi"
 	"github.com/tsdbridge/tsdbridge/graphite/exchange"
 	"github.com/tsdbridge/tsdbridge/graphite/pyjson"
-	"github.com/tsdbridge/tsdbridge/internal/budget"
-	"github.com/tsdbridge/tsdbridge/internal/running"
+	"github.com/tsdbridge/tsdbridge/internal/query"
 	"github.com/tsdbridge/tsdbridge/storage"
 )
 
@@ -33,8 +32,8 @@ func (s *askedStore) SelectParts(ctx context.Context, q storage.Query, worker fu
 }
 
 // newAsked returns an API over some series, whose store calls asked.
-func newAsked(t *testing.T, asked func(ctx context.Context)) (*web, *running.Registry, *budget.Budget) {
-	registry := running.New()
+func newAsked(t *testing.T, asked func(ctx context.Context)) (*web, *query.Registry, *query.Budget) {
+	registry := query.NewRegistry()
 	w := newWeb(t, func(o *Options) {
 		o.Store, o.Running = &askedStore{o.Store, asked}, registry
 	})
@@ -45,7 +44,7 @@ func newAsked(t *testing.T, asked func(ctx context.Context)) (*web, *running.Reg
 		}
 	}
 	w.Add(t, strings.NewReader(lines.String()))
-	return w, registry, budget.New(1 << 30)
+	return w, registry, query.NewBudget(1 << 30)
 }
 
 // TestSharedRenders: equal requests under way are one evaluation and one more, in each format, and have
@@ -262,12 +261,12 @@ func TestWholeReply(t *testing.T) {
 	for _, c := range []struct {
 		limit, left int64
 	}{{1000, int64(len(text))}, {105, 100}} {
-		account := budget.New(c.limit).Open()
+		account := query.NewBudget(c.limit).Open()
 		if err := account.Take(100); err != nil { // of the series
 			t.Fatal(err)
 		}
 		p := &exchange.Reply{Write: func(j *pyjson.Writer) { j.Text(text) }}
-		out, err := encodedOnce(budget.With(t.Context(), account), p)
+		out, err := encodedOnce(query.WithAccount(t.Context(), account), p)
 		if err != nil || account.Held() != c.left {
 			t.Fatalf("%d bytes are held, %v", account.Held(), err)
 		}

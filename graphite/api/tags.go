@@ -16,8 +16,7 @@ import (
 	"github.com/tsdbridge/tsdbridge/graphite/series"
 	"github.com/tsdbridge/tsdbridge/graphite/source"
 	"github.com/tsdbridge/tsdbridge/graphite/tagspec"
-	"github.com/tsdbridge/tsdbridge/internal/budget"
-	"github.com/tsdbridge/tsdbridge/internal/turns"
+	"github.com/tsdbridge/tsdbridge/internal/query"
 	"github.com/tsdbridge/tsdbridge/storage"
 	"github.com/tsdbridge/tsdbridge/translate"
 )
@@ -66,12 +65,12 @@ func (a *tagIndex) eachOf(ctx context.Context, list []storage.Filter, limit int,
 	if err != nil {
 		return fmt.Errorf("find series by tags: %w", err)
 	}
-	if err := budget.From(ctx).Take(source.FoundBytes * int64(len(found))); err != nil {
+	if err := query.AccountOf(ctx).Take(source.FoundBytes * int64(len(found))); err != nil {
 		return err
 	}
 	for i, f := range found {
 		if i%source.FoundPage == 0 {
-			if err := turns.From(ctx).Yield(ctx); err != nil {
+			if err := query.TurnOf(ctx).Yield(ctx); err != nil {
 				return err
 			}
 		}
@@ -109,7 +108,7 @@ func (a *tagIndex) tagMultiSeries(r *exchange.Request) (*exchange.Reply, error) 
 
 // register makes tagged series known, all or none, and returns their canonical names.
 func (a *tagIndex) register(ctx context.Context, paths []string) ([]string, error) {
-	if err := budget.From(ctx).Take(source.FoundBytes * int64(len(paths))); err != nil {
+	if err := query.AccountOf(ctx).Take(source.FoundBytes * int64(len(paths))); err != nil {
 		return nil, err
 	}
 	names := make([]string, len(paths))

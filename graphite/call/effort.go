@@ -6,21 +6,20 @@ import (
 
 	"github.com/tsdbridge/tsdbridge/graphite/python"
 	"github.com/tsdbridge/tsdbridge/graphite/series"
-	"github.com/tsdbridge/tsdbridge/internal/budget"
-	"github.com/tsdbridge/tsdbridge/internal/turns"
+	"github.com/tsdbridge/tsdbridge/internal/query"
 )
 
 // Resources are what the calls of one request share.
 type Resources struct {
 	Ctx     context.Context //nolint:containedctx // It lives as long as one Eval.
-	Account *budget.Account // of the request; nil has no limit
-	Turn    *turns.Turn     // of the request, to compute
+	Account *query.Account // of the request; nil has no limit
+	Turn    *query.Turn     // of the request, to compute
 	settled int             // calls whose results were charged
 }
 
 // ResourcesOf returns those of a request, by its context.
 func ResourcesOf(ctx context.Context) Resources {
-	return Resources{Ctx: ctx, Account: budget.From(ctx), Turn: turns.From(ctx)}
+	return Resources{Ctx: ctx, Account: query.AccountOf(ctx), Turn: query.TurnOf(ctx)}
 }
 
 // effort is the memory and the time that a call takes, and the first error that it ends in.

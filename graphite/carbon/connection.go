@@ -9,8 +9,8 @@ import (
 	"time"
 
 	"github.com/tsdbridge/tsdbridge/internal/netserver"
+	"github.com/tsdbridge/tsdbridge/internal/query"
 	"github.com/tsdbridge/tsdbridge/internal/rejections"
-	"github.com/tsdbridge/tsdbridge/internal/turns"
 )
 
 // past is a deadline that ends a read at once.
@@ -28,7 +28,7 @@ type connection struct {
 	pipeline netserver.Pipeline // delivers
 	other    []byte             // memory of lines that pipeline delivers the points of
 	begun    bool               // something was read
-	turn     *turns.Turn        // to parse
+	turn     *query.Turn        // to parse
 }
 
 // serveConnection returns when the sender closes the connection, a line closes it, or ctx ends.

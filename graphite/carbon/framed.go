@@ -8,8 +8,8 @@ import (
 	"os"
 
 	"github.com/tsdbridge/tsdbridge/internal/netserver"
+	"github.com/tsdbridge/tsdbridge/internal/query"
 	"github.com/tsdbridge/tsdbridge/internal/rejections"
-	"github.com/tsdbridge/tsdbridge/internal/turns"
 )
 
 // framedPort is a port of a protocol that sends points in frames.
@@ -37,7 +37,7 @@ type framedConnection struct {
 	delivery *delivery
 	frames   [2]frame // the one that is arriving, and the one that is delivered
 	pipeline netserver.Pipeline
-	turn     *turns.Turn // to parse
+	turn     *query.Turn // to parse
 }
 
 // serveFrames returns when the sender closes the connection, a frame closes it, or ctx ends. Deliveries

@@ -15,7 +15,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/tsdbridge/tsdbridge/internal/netserver"
-	"github.com/tsdbridge/tsdbridge/internal/turns"
+	"github.com/tsdbridge/tsdbridge/internal/query"
 )
 
 // maxPoints is how many points go to the Sink at once.
@@ -30,7 +30,7 @@ type Listener struct {
 	frames  *netserver.Gate // of what they read
 	metrics *listenerMetrics
 	budget  *netserver.Gate // of what connections read
-	turns   *turns.Turns    // of connections that parse
+	turns   *query.Turns    // of connections that parse
 	points  sync.Pool       // of *[]Point, empty
 }
 
@@ -39,7 +39,7 @@ func New(o Options) (*Listener, error) {
 	if err := o.Validate(); err != nil {
 		return nil, err
 	}
-	l := &Listener{o: o, frames: netserver.NewGate(o.MaxConnections, cmp.Or(o.frameBudget, frameBudget)), budget: netserver.NewGate(o.MaxConnections, readBudget), turns: turns.New(runtime.GOMAXPROCS(0))}
+	l := &Listener{o: o, frames: netserver.NewGate(o.MaxConnections, cmp.Or(o.frameBudget, frameBudget)), budget: netserver.NewGate(o.MaxConnections, readBudget), turns: query.NewTurns(runtime.GOMAXPROCS(0))}
 	l.points.New = func() any { return new([]Point) }
 	if o.Address != "" {
 		if err := l.bind(); err != nil {
@@ -218,7 +218,7 @@ type batch struct {
 	now      int64               // seconds
 	useful   bool                // it had points
 	pipeline *netserver.Pipeline // that delivers what came before; nil: nothing did
-	turn     *turns.Turn         // to parse, which others have while points are delivered; nil: none
+	turn     *query.Turn         // to parse, which others have while points are delivered; nil: none
 }
 
 func (l *Listener) newBatch(d *delivery, m protocolMetrics) *batch {

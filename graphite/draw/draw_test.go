@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/tsdbridge/tsdbridge/internal/budget"
+	"github.com/tsdbridge/tsdbridge/internal/query"
 )
 
 var (
@@ -233,18 +233,18 @@ func TestCancelled(t *testing.T) {
 	if _, err := Draw(ctx, options(t, "", false), []Series{wave("a", 1, 2)}); !errors.Is(err, context.Canceled) {
 		t.Errorf("cancelled: %v", err)
 	}
-	account := budget.New(1 << 20).Open()
+	account := query.NewBudget(1 << 20).Open()
 	defer account.Close()
-	if _, err := Draw(budget.With(t.Context(), account), options(t, "width=2000&height=2000", false), []Series{wave("a", 1, 2)}); !errors.Is(err, budget.ErrTooLarge) {
+	if _, err := Draw(query.WithAccount(t.Context(), account), options(t, "width=2000&height=2000", false), []Series{wave("a", 1, 2)}); !errors.Is(err, query.ErrTooLarge) {
 		t.Errorf("a picture of 4 million pixels within 1 MiB: %v", err)
 	}
 	long := []Series{wave("a", make([]float64, 100_000)...)}
-	for query, fits := range map[string]bool{
+	for parameters, fits := range map[string]bool{
 		"": false, "width=200&height=100": true, "width=200&height=100&minXStep=0": false, "width=200&height=100&areaMode=stacked": false, "width=200&height=100&outputFormat=svg": false,
 	} {
-		account := budget.New(1 << 20).Open()
-		if _, err := Draw(budget.With(t.Context(), account), options(t, query, false), long); (err == nil) != fits {
-			t.Errorf("%s of 100 000 points within 1 MiB: %v", query, err)
+		account := query.NewBudget(1 << 20).Open()
+		if _, err := Draw(query.WithAccount(t.Context(), account), options(t, parameters, false), long); (err == nil) != fits {
+			t.Errorf("%s of 100 000 points within 1 MiB: %v", parameters, err)
 		}
 		account.Close()
 	}

@@ -6,15 +6,14 @@ import (
 	"math"
 	"strings"
 
-	"github.com/tsdbridge/tsdbridge/internal/budget"
+	"github.com/tsdbridge/tsdbridge/internal/query"
 	"github.com/tsdbridge/tsdbridge/internal/canvas"
-	"github.com/tsdbridge/tsdbridge/internal/turns"
 )
 
 // A drawing is a picture while it is drawn.
 type drawing struct {
 	ctx     context.Context //nolint:containedctx // a drawing lives as long as one call of Draw
-	turn    *turns.Turn     // of the request, to compute
+	turn    *query.Turn     // of the request, to compute
 	visited int             // values since the last look at the request
 	o       *Options
 	s       canvas.Surface
@@ -28,10 +27,10 @@ func begin(ctx context.Context, o *Options, bytes int64) (*drawing, error) {
 	if o.Format == "png" {
 		bytes += canvas.RasterBytes * int64(o.Width) * int64(o.Height)
 	}
-	if err := budget.From(ctx).Take(bytes); err != nil {
+	if err := query.AccountOf(ctx).Take(bytes); err != nil {
 		return nil, err
 	}
-	d := &drawing{ctx: ctx, turn: turns.From(ctx), o: o, s: newSurface(o)}
+	d := &drawing{ctx: ctx, turn: query.TurnOf(ctx), o: o, s: newSurface(o)}
 	size := o.FontSize
 	var err error
 	if d.text, err = canvas.NewFont(canvas.Typeface{Family: canvas.Family(o.FontName), Bold: o.FontBold, Italic: o.FontItalic}, size, d.s.Hinted()); err != nil {

@@ -12,16 +12,16 @@ import (
 	"github.com/tsdbridge/tsdbridge/graphite/expr"
 	"github.com/tsdbridge/tsdbridge/graphite/series"
 	"github.com/tsdbridge/tsdbridge/graphite/timespec"
-	"github.com/tsdbridge/tsdbridge/internal/budget"
+	"github.com/tsdbridge/tsdbridge/internal/query"
 )
 
 // evalWithin computes targets over a year with a budget of so many bytes, and returns what the
 // series hold at the end.
 func evalWithin(ctx context.Context, t *testing.T, bytes int64, source Source, targets ...string) ([]*series.Series, int64, error) {
 	t.Helper()
-	account := budget.New(bytes).Open()
+	account := query.NewBudget(bytes).Open()
 	request := call.Request{From: 0, Until: 365 * 86400, Now: 365 * 86400}
-	list, err := New().Eval(budget.With(ctx, account), parseAll(t, targets...), request, source)
+	list, err := New().Eval(query.WithAccount(ctx, account), parseAll(t, targets...), request, source)
 	return list, account.Held(), err
 }
 
@@ -66,8 +66,8 @@ func TestEveryFunctionIsCharged(t *testing.T) {
 		if held < values {
 			t.Errorf("%s: %d bytes of values are charged with %d", target, values, held)
 		}
-		if _, _, err := evalWithin(t.Context(), t, small, source, target); !errors.Is(err, budget.ErrTooLarge) {
-			t.Errorf("%s with %d bytes: %v, want %v", target, small, err, budget.ErrTooLarge)
+		if _, _, err := evalWithin(t.Context(), t, small, source, target); !errors.Is(err, query.ErrTooLarge) {
+			t.Errorf("%s with %d bytes: %v, want %v", target, small, err, query.ErrTooLarge)
 		}
 	}
 }
@@ -103,8 +103,8 @@ func TestMemoryIsBounded(t *testing.T) {
 		"applied to themselves":      many(`applyByNode(servers.*.cpu.*,3,"`, 1) + "group(" + many("%,", 20_000) + `%)")`,
 	} {
 		const limit = 64 << 20
-		account := budget.New(limit).Open()
-		ctx, cancel := context.WithTimeout(budget.With(t.Context(), account), 2*time.Second)
+		account := query.NewBudget(limit).Open()
+		ctx, cancel := context.WithTimeout(query.WithAccount(t.Context(), account), 2*time.Second)
 		begin := time.Now()
 		n, err := expr.Parser{}.Parse(target)
 		if err == nil {
@@ -227,8 +227,8 @@ func FuzzEvalGrows(f *testing.F) {
 			return
 		}
 		const limit = 16 << 20
-		account := budget.New(limit).Open()
-		ctx, cancel := context.WithTimeout(budget.With(t.Context(), account), 200*time.Millisecond)
+		account := query.NewBudget(limit).Open()
+		ctx, cancel := context.WithTimeout(query.WithAccount(t.Context(), account), 200*time.Millisecond)
 		defer cancel()
 		begin := time.Now()
 		_, err = New().Eval(ctx, []expr.Node{target}, call.Request{From: 0, Until: 86400, Now: 86400}, source)

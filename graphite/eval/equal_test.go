@@ -11,7 +11,7 @@ import (
 	"github.com/tsdbridge/tsdbridge/graphite/call"
 	"github.com/tsdbridge/tsdbridge/graphite/expr"
 	"github.com/tsdbridge/tsdbridge/graphite/series"
-	"github.com/tsdbridge/tsdbridge/internal/explain"
+	"github.com/tsdbridge/tsdbridge/internal/query"
 )
 
 // equalSource has one series for each path.
@@ -33,7 +33,7 @@ func (equalSource) Fetch(_ context.Context, list []Fetch) ([][]*series.Series, e
 // consolidated; those that remember what was before them are evaluated each.
 func TestEqualTargets(t *testing.T) {
 	e := New()
-	eval := func(targets ...string) ([][]*series.Series, *explain.Node) {
+	eval := func(targets ...string) ([][]*series.Series, *query.Node) {
 		nodes := make([]expr.Node, len(targets))
 		for i, text := range targets {
 			var err error
@@ -41,7 +41,7 @@ func TestEqualTargets(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		ctx, trace := explain.Begin(t.Context())
+		ctx, trace := query.BeginTrace(t.Context())
 		lists, err := e.EvalEach(ctx, nodes, call.Request{From: 1000, Until: 4000, Now: 5000}, equalSource{})
 		if err != nil {
 			t.Fatal(err)
@@ -88,7 +88,7 @@ func TestEqualTargets(t *testing.T) {
 	}
 }
 
-func calls(n *explain.Node) (sum int) {
+func calls(n *query.Node) (sum int) {
 	if n == nil {
 		return 0
 	}

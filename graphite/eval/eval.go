@@ -14,7 +14,7 @@ import (
 	"github.com/tsdbridge/tsdbridge/graphite/functions"
 	"github.com/tsdbridge/tsdbridge/graphite/python"
 	"github.com/tsdbridge/tsdbridge/graphite/series"
-	"github.com/tsdbridge/tsdbridge/internal/explain"
+	"github.com/tsdbridge/tsdbridge/internal/query"
 )
 
 // Evaluator knows the functions. It is immutable and safe for concurrent use.
@@ -33,7 +33,7 @@ type run struct {
 	request call.Request
 	source  Source
 	fetched map[fetchKey][]*series.Series
-	trace   *explain.Trace   // of the request
+	trace   *query.Trace   // of the request
 	reads   map[fetchKey]int // numbers in the trace
 	series  int
 	points  int
@@ -62,7 +62,7 @@ func (e *Evaluator) Eval(ctx context.Context, targets []expr.Node, request call.
 
 // EvalEach is Eval with a list for each target.
 func (e *Evaluator) EvalEach(ctx context.Context, targets []expr.Node, request call.Request, source Source) ([][]*series.Series, error) {
-	r := &run{Resources: call.ResourcesOf(ctx), ev: e, request: request, source: source, fetched: map[fetchKey][]*series.Series{}, trace: explain.From(ctx), reads: map[fetchKey]int{}}
+	r := &run{Resources: call.ResourcesOf(ctx), ev: e, request: request, source: source, fetched: map[fetchKey][]*series.Series{}, trace: query.TraceOf(ctx), reads: map[fetchKey]int{}}
 	s := &scope{run: r, Scope: call.NewScope(&r.request)}
 	if err := s.prefetch(targets...); err != nil {
 		return nil, err

@@ -8,7 +8,7 @@ import (
 	"github.com/tsdbridge/tsdbridge/graphite/expr"
 	"github.com/tsdbridge/tsdbridge/graphite/python"
 	"github.com/tsdbridge/tsdbridge/graphite/series"
-	"github.com/tsdbridge/tsdbridge/internal/running"
+	"github.com/tsdbridge/tsdbridge/internal/query"
 )
 
 // Fetch is what a target needs to read: the series that Pattern names, or with Tags those that
@@ -114,7 +114,7 @@ func (s *scope) prefetch(nodes ...expr.Node) error {
 
 // read reads fetches of one window, and notes them in the trace.
 func (s *scope) read(list []Fetch) ([][]*series.Series, error) {
-	query := running.From(s.Ctx)
+	query := query.From(s.Ctx)
 	before := query.Samples()
 	ctx, reading := s.trace.Reading(s.Ctx, patternsOf(list), s.Window.From*1000, s.Window.Until*1000)
 	results, err := s.source.Fetch(ctx, list)

@@ -9,7 +9,7 @@ import (
 	"github.com/tsdbridge/tsdbridge/graphite/call"
 	"github.com/tsdbridge/tsdbridge/graphite/expr"
 	"github.com/tsdbridge/tsdbridge/graphite/series"
-	"github.com/tsdbridge/tsdbridge/internal/budget"
+	"github.com/tsdbridge/tsdbridge/internal/query"
 )
 
 // longHosts returns some series whose names have long nodes.
@@ -53,7 +53,7 @@ func TestNamesAreBoundedBeforeTheyAreMade(t *testing.T) {
 			t.Fatal(name, err)
 		}
 		source := longHosts(1000, 15_000)
-		ctx := budget.With(t.Context(), budget.New(limit).Open())
+		ctx := query.WithAccount(t.Context(), query.NewBudget(limit).Open())
 		var before, after runtime.MemStats
 		runtime.ReadMemStats(&before)
 		_, err = New().Eval(ctx, []expr.Node{n}, call.Request{From: 0, Until: 86400, Now: 86400}, source)

@@ -91,7 +91,7 @@ func (c recorded) form() (url.Values, error) {
 	if err != nil {
 		return nil, err
 	}
-	form := query(u.RawQuery)
+	form := parseForm(u.RawQuery)
 	kind, params, _ := mime.ParseMediaType(c.Headers["Content-Type"])
 	if kind == "multipart/form-data" {
 		f, err := multipart.NewReader(strings.NewReader(c.Data), params["boundary"]).ReadForm(1 << 20)
@@ -100,15 +100,15 @@ func (c recorded) form() (url.Values, error) {
 		}
 		form = url.Values(f.Value)
 	} else if c.Data != "" {
-		for k, v := range query(c.Data) {
+		for k, v := range parseForm(c.Data) {
 			form[k] = append(form[k], v...)
 		}
 	}
 	return form, nil
 }
 
-// query reads a query string in which a semicolon is not a separator.
-func query(s string) url.Values {
+// parseForm reads a query string in which a semicolon is not a separator.
+func parseForm(s string) url.Values {
 	form := url.Values{}
 	for pair := range strings.SplitSeq(s, "&") {
 		key, value, _ := strings.Cut(pair, "=")

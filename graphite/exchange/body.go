@@ -5,7 +5,7 @@ import (
 	"errors"
 	"io"
 
-	"github.com/tsdbridge/tsdbridge/internal/budget"
+	"github.com/tsdbridge/tsdbridge/internal/query"
 )
 
 const (
@@ -22,12 +22,12 @@ var errBodyTooLarge = errors.New("the body is too large")
 // body is a request's body: bounded, and charged to the request's account as it is read.
 type body struct {
 	from    io.Reader
-	account *budget.Account
+	account *query.Account
 	left    int64
 }
 
 func newBody(ctx context.Context, r io.Reader, limit int) *body {
-	return &body{from: r, account: budget.From(ctx), left: int64(limit)}
+	return &body{from: r, account: query.AccountOf(ctx), left: int64(limit)}
 }
 
 // Read implements io.Reader.

@@ -7,7 +7,7 @@ import (
 	"net/http"
 
 	"github.com/tsdbridge/tsdbridge/graphite/python"
-	"github.com/tsdbridge/tsdbridge/internal/budget"
+	"github.com/tsdbridge/tsdbridge/internal/query"
 	"github.com/tsdbridge/tsdbridge/storage"
 )
 
@@ -45,7 +45,7 @@ func StatusOf(err error) int {
 		return http.StatusBadRequest
 	case errors.Is(err, storage.ErrDamaged), errors.Is(err, storage.ErrUnreadable):
 		return http.StatusInternalServerError
-	case errors.Is(err, storage.ErrLimit), errors.Is(err, budget.ErrTooLarge):
+	case errors.Is(err, storage.ErrLimit), errors.Is(err, query.ErrTooLarge):
 		return http.StatusUnprocessableEntity
 	case errors.Is(err, context.Canceled):
 		return StatusClientClosed

@@ -10,7 +10,7 @@ import (
 	"strings"
 
 	"github.com/tsdbridge/tsdbridge/graphite/carbonapi"
-	"github.com/tsdbridge/tsdbridge/internal/budget"
+	"github.com/tsdbridge/tsdbridge/internal/query"
 	"github.com/tsdbridge/tsdbridge/internal/netserver"
 )
 
@@ -49,7 +49,7 @@ func (f Form) Encode() string { return url.Values(f).Encode() }
 // carbonapi sends it with GET. Other bodies are not read.
 func ReadForm(w http.ResponseWriter, r *http.Request, bodyBytes int) (Form, []byte, error) {
 	f := Form{}
-	if err := budget.From(r.Context()).Take(textCopies * int64(len(r.URL.RawQuery))); err != nil {
+	if err := query.AccountOf(r.Context()).Take(textCopies * int64(len(r.URL.RawQuery))); err != nil {
 		return nil, nil, err
 	}
 	err := f.Add(r.URL.RawQuery)
@@ -76,7 +76,7 @@ func ReadForm(w http.ResponseWriter, r *http.Request, bodyBytes int) (Form, []by
 	switch {
 	case errors.Is(err, errBodyTooLarge):
 		return nil, nil, Refuse(http.StatusRequestEntityTooLarge, "the body is larger than %d bytes", limit)
-	case errors.As(err, &known), errors.Is(err, budget.ErrBusy), errors.Is(err, budget.ErrTooLarge):
+	case errors.As(err, &known), errors.Is(err, query.ErrBusy), errors.Is(err, query.ErrTooLarge):
 		return nil, nil, err
 	}
 	return nil, nil, Refuse(http.StatusBadRequest, "read the body: %v", err)

@@ -7,7 +7,7 @@ import (
 	"github.com/tsdbridge/tsdbridge/graphite/conf"
 	"github.com/tsdbridge/tsdbridge/graphite/eval"
 	"github.com/tsdbridge/tsdbridge/graphite/series"
-	"github.com/tsdbridge/tsdbridge/internal/turns"
+	"github.com/tsdbridge/tsdbridge/internal/query"
 )
 
 // An Exported is a target series with the slots of all of its archives, as a whisper file would have them.
@@ -57,7 +57,7 @@ func (s *Source) Export(ctx context.Context, f eval.Fetch, fallback []conf.Archi
 		}
 		clear(targets[:n])
 		targets = targets[n:]
-		if err := turns.From(ctx).Yield(ctx); err != nil {
+		if err := query.TurnOf(ctx).Yield(ctx); err != nil {
 			return err
 		}
 	}

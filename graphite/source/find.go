@@ -10,8 +10,7 @@ import (
 
 	"github.com/tsdbridge/tsdbridge/graphite/eval"
 	"github.com/tsdbridge/tsdbridge/graphite/tagspec"
-	"github.com/tsdbridge/tsdbridge/internal/budget"
-	"github.com/tsdbridge/tsdbridge/internal/turns"
+	"github.com/tsdbridge/tsdbridge/internal/query"
 	"github.com/tsdbridge/tsdbridge/storage"
 	"github.com/tsdbridge/tsdbridge/translate"
 	"github.com/tsdbridge/tsdbridge/tree/forest"
@@ -33,7 +32,7 @@ func (s *Source) find(ctx context.Context, f eval.Fetch) ([]*targetSeries, error
 		targets, err = s.byPath(ctx, path) // one of several series of a path, by its whole name
 		targets = slices.DeleteFunc(targets, func(l *targetSeries) bool { return l.name != f.Pattern })
 	}
-	if err := budget.From(ctx).Take(targetBytes + int64(len(f.Pattern))); err != nil {
+	if err := query.AccountOf(ctx).Take(targetBytes + int64(len(f.Pattern))); err != nil {
 		return nil, err
 	}
 	s.found[f.Pattern] = targets
@@ -77,7 +76,7 @@ func (s *Source) byPath(ctx context.Context, pattern string) ([]*targetSeries, e
 	for _, n := range nodes {
 		tsuids = append(tsuids, n.Series...)
 	}
-	if err := budget.From(ctx).Take(targetBytes * int64(len(tsuids))); err != nil {
+	if err := query.AccountOf(ctx).Take(targetBytes * int64(len(tsuids))); err != nil {
 		return nil, err
 	}
 	refs, err := s.o.Catalog.Refs(tsuids)
@@ -135,14 +134,14 @@ func (s *Source) tagged(ctx context.Context, f eval.Fetch, filters []storage.Fil
 	if err != nil {
 		return nil, err
 	}
-	if err := budget.From(ctx).Take((FoundBytes + targetBytes) * int64(len(found))); err != nil {
+	if err := query.AccountOf(ctx).Take((FoundBytes + targetBytes) * int64(len(found))); err != nil {
 		return nil, err
 	}
 	byName := map[string][]storage.Ref{}
 	sets := map[string]labels.Labels{}
 	for i, series := range found {
 		if i%FoundPage == 0 {
-			if err := turns.From(ctx).Yield(ctx); err != nil {
+			if err := query.TurnOf(ctx).Yield(ctx); err != nil {
 				return nil, err
 			}
 		}

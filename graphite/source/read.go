@@ -9,8 +9,7 @@ import (
 	"sync"
 
 	"github.com/tsdbridge/tsdbridge/graphite/python"
-	"github.com/tsdbridge/tsdbridge/internal/budget"
-	"github.com/tsdbridge/tsdbridge/internal/running"
+	"github.com/tsdbridge/tsdbridge/internal/query"
 	"github.com/tsdbridge/tsdbridge/storage"
 )
 
@@ -44,7 +43,7 @@ func (u partUser) Take(ctx context.Context, p storage.Part) error {
 			u.use(s)
 		}
 	}
-	running.From(ctx).Read(points)
+	query.From(ctx).Read(points)
 	return nil
 }
 
@@ -126,7 +125,7 @@ func (r reader) fill(ctx context.Context, jobs []*job, start, end int64) error {
 		}
 	}
 	slices.Sort(refs)
-	account := budget.From(ctx)
+	account := query.AccountOf(ctx)
 	err := r.each(ctx, refs, start, end, func(p storage.Points) {
 		for _, j := range users[p.Ref] {
 			j.take(account, p)
@@ -144,7 +143,7 @@ func (r reader) fill(ctx context.Context, jobs []*job, start, end int64) error {
 }
 
 // take takes the points of a series.
-func (j *job) take(account *budget.Account, p storage.Points) {
+func (j *job) take(account *query.Account, p storage.Points) {
 	if len(j.target.refs) == 1 {
 		j.target.layout.fill(j.grid, j.values, p.Times, p.Values, j.inner)
 		return

@@ -16,8 +16,7 @@ import (
 
 	"github.com/tsdbridge/tsdbridge/graphite/eval"
 	"github.com/tsdbridge/tsdbridge/graphite/series"
-	"github.com/tsdbridge/tsdbridge/internal/budget"
-	"github.com/tsdbridge/tsdbridge/internal/turns"
+	"github.com/tsdbridge/tsdbridge/internal/query"
 	"github.com/tsdbridge/tsdbridge/storage"
 )
 
@@ -132,9 +131,9 @@ func (s *Source) Fetch(ctx context.Context, list []eval.Fetch) ([][]*series.Seri
 
 // awaitTurn has a large request wait for others, before it takes memory for its points.
 func awaitTurn(ctx context.Context, wanted [][]*targetSeries, list []eval.Fetch) error {
-	turn := turns.From(ctx)
+	turn := query.TurnOf(ctx)
 	for i, f := range list {
-		turn.Expect(turns.Work(len(wanted[i]), (f.Until-f.From)/60))
+		turn.Expect(query.Work(len(wanted[i]), (f.Until-f.From)/60))
 	}
 	return turn.Yield(ctx)
 }
@@ -252,7 +251,7 @@ const mostSlots = 1 << 31
 
 // take returns a target series on a grid. It lists slots that were not read yet for reading.
 func (s *Source) take(ctx context.Context, l *targetSeries, g grid, r *reading) (*series.Series, error) {
-	if err := budget.From(ctx).Take(seriesBytes); err != nil {
+	if err := query.AccountOf(ctx).Take(seriesBytes); err != nil {
 		return nil, err
 	}
 	p := l.cover(g)
@@ -264,7 +263,7 @@ func (s *Source) take(ctx context.Context, l *targetSeries, g grid, r *reading) 
 		if limit := s.limit(); s.slots > limit {
 			return nil, fmt.Errorf("%w: the targets need more than %d points (--query.max-samples)", storage.ErrLimit, limit)
 		}
-		if err := budget.From(ctx).Take(targetBytes + 8*l.width()*l.extended(g).slots()); err != nil {
+		if err := query.AccountOf(ctx).Take(targetBytes + 8*l.width()*l.extended(g).slots()); err != nil {
 			return nil, err
 		}
 		p = l.extend(g)

@@ -5,12 +5,12 @@ import (
 	"sync"
 	"time"
 
-	"github.com/tsdbridge/tsdbridge/internal/budget"
+	"github.com/tsdbridge/tsdbridge/internal/query"
 )
 
 // BudgetedOptions of a Cache.
 type BudgetedOptions[V any] struct {
-	Budget *budget.Budget // of all queries, of which the values are part
+	Budget *query.Budget // of all queries, of which the values are part
 	// MaxBytes bounds all values, and Part is the part of it that one value may take at most.
 	MaxBytes, Part int64
 	// Idle is how long a value is kept that is not used; 0: for ever.
@@ -23,7 +23,7 @@ type BudgetedOptions[V any] struct {
 // Budgeted keeps values by keys. They give way to queries that need their memory. It is safe for concurrent use.
 type Budgeted[K comparable, V any] struct {
 	o       BudgetedOptions[V]
-	account *budget.Account
+	account *query.Account
 
 	mu    sync.Mutex // guards the rest
 	bytes int64

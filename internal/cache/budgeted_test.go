@@ -6,13 +6,13 @@ import (
 	"testing"
 	"time"
 
-	"github.com/tsdbridge/tsdbridge/internal/budget"
 	"github.com/tsdbridge/tsdbridge/internal/cache"
+	"github.com/tsdbridge/tsdbridge/internal/query"
 )
 
 // TestCache: values go in the order of their use, to newer ones and to queries.
 func TestCache(t *testing.T) {
-	b := budget.New(4000)
+	b := query.NewBudget(4000)
 	now := time.Unix(1000, 0)
 	var dropped []string
 	c := cache.NewBudgeted[int](cache.BudgetedOptions[string]{
@@ -73,7 +73,7 @@ func TestCache(t *testing.T) {
 
 // TestBeside: values and queries that take memory at the same time leave nothing behind.
 func TestBeside(t *testing.T) {
-	b := budget.New(10_000)
+	b := query.NewBudget(10_000)
 	c := cache.NewBudgeted[int](cache.BudgetedOptions[int]{Budget: b, MaxBytes: 2000, Part: 2, Now: time.Now})
 	var all sync.WaitGroup
 	for worker := range 4 {

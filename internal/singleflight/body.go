@@ -5,8 +5,7 @@ import (
 	"context"
 	"io"
 
-	"github.com/tsdbridge/tsdbridge/internal/budget"
-	"github.com/tsdbridge/tsdbridge/internal/turns"
+	"github.com/tsdbridge/tsdbridge/internal/query"
 )
 
 // A Body is an answer that was encoded once for all that asked. It does not change.
@@ -15,7 +14,7 @@ type Body struct{ parts [][]byte }
 // Encode keeps what write writes, in the memory of ctx, in place of all that was taken there before. If there is no
 // memory for it there is no body, and what was taken is kept. The error is the end of ctx.
 func Encode(ctx context.Context, write func(io.Writer)) (*Body, error) {
-	account := budget.From(ctx)
+	account := query.AccountOf(ctx)
 	before := account.Held()
 	out := &encoding{ctx: ctx}
 	write(out)
@@ -50,10 +49,10 @@ func (e *encoding) Write(p []byte) (int, error) {
 	if e.err != nil {
 		return 0, e.err
 	}
-	if e.err = budget.From(e.ctx).Take(int64(len(p))); e.err != nil {
+	if e.err = query.AccountOf(e.ctx).Take(int64(len(p))); e.err != nil {
 		return 0, e.err
 	}
 	e.parts = append(e.parts, bytes.Clone(p))
-	e.err = turns.From(e.ctx).Yield(e.ctx)
+	e.err = query.TurnOf(e.ctx).Yield(e.ctx)
 	return len(p), e.err
 }

@@ -7,7 +7,7 @@ import (
 	"io"
 	"testing"
 
-	"github.com/tsdbridge/tsdbridge/internal/budget"
+	"github.com/tsdbridge/tsdbridge/internal/query"
 	"github.com/tsdbridge/tsdbridge/internal/singleflight"
 )
 
@@ -27,11 +27,11 @@ func TestEncode(t *testing.T) {
 		{t.Context(), 105, "", 100, nil},
 		{ended, 1000, "", 100, context.Canceled},
 	} {
-		account := budget.New(c.limit).Open()
+		account := query.NewBudget(c.limit).Open()
 		if err := account.Take(100); err != nil {
 			t.Fatal(err)
 		}
-		body, err := singleflight.Encode(budget.With(c.ctx, account), func(w io.Writer) {
+		body, err := singleflight.Encode(query.WithAccount(c.ctx, account), func(w io.Writer) {
 			_, _ = io.WriteString(w, "one ")
 			_, _ = io.WriteString(w, "and two")
 		})

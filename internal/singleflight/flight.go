@@ -5,9 +5,7 @@ import (
 	"fmt"
 	"runtime/debug"
 
-	"github.com/tsdbridge/tsdbridge/internal/budget"
-	"github.com/tsdbridge/tsdbridge/internal/running"
-	"github.com/tsdbridge/tsdbridge/internal/turns"
+	"github.com/tsdbridge/tsdbridge/internal/query"
 )
 
 // A flight is one evaluation.
@@ -15,10 +13,10 @@ type flight[V any] struct {
 	question   Question[V]
 	ctx        context.Context //nolint:containedctx // of the evaluation, which no request's context ends
 	cancel     context.CancelFunc
-	account    *budget.Account
-	turn       *turns.Turn
+	account    *query.Account
+	turn       *query.Turn
 	holds      bool // the evaluation begins with a turn
-	evaluation *running.Evaluation
+	evaluation *query.Evaluation
 	left       func() // takes it out of its line
 
 	// These are guarded by the group's mu.

@@ -12,10 +12,8 @@ import (
 	"errors"
 	"sync"
 
-	"github.com/tsdbridge/tsdbridge/internal/budget"
-	"github.com/tsdbridge/tsdbridge/internal/running"
+	"github.com/tsdbridge/tsdbridge/internal/query"
 	"github.com/tsdbridge/tsdbridge/internal/tracing"
-	"github.com/tsdbridge/tsdbridge/internal/turns"
 )
 
 // A Watch tells whether what an evaluation reads has changed.
@@ -63,7 +61,7 @@ func New[K comparable, V any](transient func(err error) bool) *Group[K, V] {
 // OfOneEvaluation reports whether an error is the end of an evaluation, which ran out of time or did
 // not begin in time, and not of its question.
 func OfOneEvaluation(err error) bool {
-	return errors.Is(err, turns.ErrLate) || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded)
+	return errors.Is(err, query.ErrLate) || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded)
 }
 
 // A Share is a user's share of an answer.
@@ -78,7 +76,7 @@ func (s *Share[V]) Release() { s.release() }
 // Do returns an answer to a question, with the error of its evaluation. The share is nil if ctx has
 // ended before; the error is that of ctx then. While Do waits, others have the turn of ctx.
 func (g *Group[K, V]) Do(ctx context.Context, key K, q Question[V]) (*Share[V], error) {
-	turn := turns.From(ctx)
+	turn := query.TurnOf(ctx)
 	a := &asking[K, V]{Group: g, key: key, question: q, holds: turn.Pause()}
 	share, err := a.answer(ctx)
 	if share != nil && a.holds {
@@ -160,20 +158,20 @@ func (a *asking[K, V]) fly(ctx context.Context) *flight[V] {
 	a.flies = true
 	f := &flight[V]{question: a.question, holds: a.holds, done: make(chan struct{}), users: 1}
 	f.left = func() { a.remove(a.key, f) }
-	account := budget.From(ctx).Sibling()
-	ctx = budget.With(turns.Detached(ctx), account)
-	ctx, f.evaluation = running.Share(ctx)
-	f.account, f.turn = account, turns.From(ctx).Fork()
-	f.ctx, f.cancel = context.WithCancel(turns.With(ctx, f.turn))
+	account := query.AccountOf(ctx).Sibling()
+	ctx = query.WithAccount(query.Detached(ctx), account)
+	ctx, f.evaluation = query.BeginEvaluation(ctx)
+	f.account, f.turn = account, query.TurnOf(ctx).Fork()
+	f.ctx, f.cancel = context.WithCancel(query.WithTurn(ctx, f.turn))
 	return f
 }
 
 // wait waits for an evaluation, or for the end of ctx. Who is the last one to give up waits until the
 // evaluation has ended.
 func (a *asking[K, V]) wait(ctx context.Context, f *flight[V]) (*Share[V], error) {
-	running.From(ctx).Use(f.evaluation)
+	query.From(ctx).Use(f.evaluation)
 	if !a.flies {
-		turns.From(ctx).PauseForClient() // The evaluation may need the place.
+		query.TurnOf(ctx).PauseForClient() // The evaluation may need the place.
 		_, span := tracing.Start(ctx, "wait for an equal query")
 		defer func() { span.End(nil) }()
 	}
@@ -197,6 +195,6 @@ func (a *asking[K, V]) wait(ctx context.Context, f *flight[V]) (*Share[V], error
 		release()
 		panic(f.panicked)
 	}
-	budget.From(ctx).Share(f.err)
+	query.AccountOf(ctx).Share(f.err)
 	return &Share[V]{f.answer, release}, f.err
 }

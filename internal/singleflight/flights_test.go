@@ -11,10 +11,8 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/tsdbridge/tsdbridge/internal/budget"
-	"github.com/tsdbridge/tsdbridge/internal/running"
+	"github.com/tsdbridge/tsdbridge/internal/query"
 	"github.com/tsdbridge/tsdbridge/internal/singleflight"
-	"github.com/tsdbridge/tsdbridge/internal/turns"
 )
 
 func transient(err error) bool {
@@ -195,17 +193,17 @@ func TestErrors(t *testing.T) {
 	for _, c := range []struct {
 		err         error
 		evaluations int64
-	}{{wrong, 1}, {budget.ErrBusy, 1}, {context.DeadlineExceeded, 3}} {
+	}{{wrong, 1}, {query.ErrBusy, 1}, {context.DeadlineExceeded, 3}} {
 		synctest.Test(t, func(t *testing.T) {
 			g, w := singleflight.New[string, int64](transient), &work{err: c.err}
-			b := budget.New(1000)
+			b := query.NewBudget(1000)
 			var all sync.WaitGroup
 			for range 10 {
 				all.Go(func() {
 					account := b.Open()
 					defer account.Close()
-					_, err := w.ask(budget.With(t.Context(), account), g)
-					if !errors.Is(err, c.err) || account.Busy() != errors.Is(c.err, budget.ErrBusy) {
+					_, err := w.ask(query.WithAccount(t.Context(), account), g)
+					if !errors.Is(err, c.err) || account.Busy() != errors.Is(c.err, query.ErrBusy) {
 						t.Errorf("%v, busy: %v", err, account.Busy())
 					}
 				})
@@ -234,10 +232,10 @@ func TestPanic(t *testing.T) {
 // query shows it, with what was read.
 func TestMemory(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		g, b, registry := singleflight.New[string, int64](transient), budget.New(1000), running.New()
+		g, b, registry := singleflight.New[string, int64](transient), query.NewBudget(1000), query.NewRegistry()
 		question := singleflight.Question[int64]{Watch: (&changes{}).watch, Compute: func(ctx context.Context, _ bool) (int64, error) {
-			running.From(ctx).Read(7)
-			err := budget.From(ctx).Take(600)
+			query.From(ctx).Read(7)
+			err := query.AccountOf(ctx).Take(600)
 			time.Sleep(time.Second)
 			return 1, err
 		}}
@@ -246,7 +244,7 @@ func TestMemory(t *testing.T) {
 			all.Go(func() {
 				account := b.Open()
 				defer account.Close()
-				ctx, query := registry.Begin(budget.With(t.Context(), account), running.Description{Text: "q"})
+				ctx, query := registry.Begin(query.WithAccount(t.Context(), account), query.Description{Text: "q"})
 				defer query.End()
 				share, err := g.Do(ctx, "q", question)
 				if err != nil {
@@ -275,7 +273,7 @@ func TestMemory(t *testing.T) {
 // TestTurn: who waits has no turn, and the evaluation has one; afterwards each has its turn again.
 func TestTurn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		g, shared := singleflight.New[string, int64](transient), turns.New(1)
+		g, shared := singleflight.New[string, int64](transient), query.NewTurns(1)
 		var all sync.WaitGroup
 		for range 10 {
 			all.Go(func() {
@@ -285,7 +283,7 @@ func TestTurn(t *testing.T) {
 					return
 				}
 				defer turn.End()
-				share, err := g.Do(turns.With(t.Context(), turn), "q", singleflight.Question[int64]{Watch: (&changes{}).watch, Compute: func(context.Context, bool) (int64, error) {
+				share, err := g.Do(query.WithTurn(t.Context(), turn), "q", singleflight.Question[int64]{Watch: (&changes{}).watch, Compute: func(context.Context, bool) (int64, error) {
 					time.Sleep(time.Millisecond)
 					return 1, nil
 				}})

@@ -3,7 +3,7 @@ package singleflight
 import (
 	"context"
 
-	"github.com/tsdbridge/tsdbridge/internal/budget"
+	"github.com/tsdbridge/tsdbridge/internal/query"
 )
 
 // Replies answers requests by keys that have all that an answer depends on but the time. What changes
@@ -24,7 +24,7 @@ func NewReplies[V any](encoded func(ctx context.Context, answer V) (V, error)) *
 // Reply returns the answer to a request, which equal ones get too. The memory of ctx pays for the key.
 // compute reads the clock: it may begin later than the request. After an error there is no share.
 func (r *Replies[V]) Reply(ctx context.Context, key string, compute func(context.Context) (V, error)) (*Share[V], error) {
-	if err := budget.From(ctx).Take(int64(len(key))); err != nil {
+	if err := query.AccountOf(ctx).Take(int64(len(key))); err != nil {
 		return nil, err
 	}
 	share, err := r.group.Do(ctx, key, Question[V]{Compute: func(ctx context.Context, late bool) (V, error) {

@@ -5,7 +5,7 @@ import (
 	"encoding/hex"
 	"fmt"
 
-	"github.com/tsdbridge/tsdbridge/internal/budget"
+	"github.com/tsdbridge/tsdbridge/internal/query"
 	"github.com/tsdbridge/tsdbridge/migrate/pipeline"
 	"github.com/tsdbridge/tsdbridge/storage"
 	"github.com/tsdbridge/tsdbridge/storage/schema"
@@ -99,7 +99,7 @@ func (r *Reader) readSeries(ctx context.Context, about pipeline.Range, give func
 func (r *Reader) seriesBlock(ctx context.Context, tsuids [][]byte) (*Block, error) {
 	account := r.s.Budget.Open()
 	defer account.Close()
-	ctx = budget.With(ctx, account)
+	ctx = query.WithAccount(ctx, account)
 	named, err := r.s.Store.Catalog().NameSeries(ctx, tsuids)
 	if err != nil {
 		return nil, err
@@ -194,7 +194,7 @@ func (r *Reader) readNotes(ctx context.Context, about pipeline.Range, give func(
 func (r *Reader) notesBlock(ctx context.Context, from, to int64) (*Block, error) {
 	account := r.s.Budget.Open()
 	defer account.Close()
-	notes, err := r.s.Store.Annotations().List(budget.With(ctx, account), storage.AnnotationRange{From: from, To: to}, 0)
+	notes, err := r.s.Store.Annotations().List(query.WithAccount(ctx, account), storage.AnnotationRange{From: from, To: to}, 0)
 	if err != nil {
 		return nil, err
 	}

@@ -7,7 +7,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/tsdbridge/tsdbridge/internal/budget"
+	"github.com/tsdbridge/tsdbridge/internal/query"
 	"github.com/tsdbridge/tsdbridge/migrate/pipeline"
 	"github.com/tsdbridge/tsdbridge/storage"
 	"github.com/tsdbridge/tsdbridge/storage/schema"
@@ -161,7 +161,7 @@ func (w *window) find(ctx context.Context, conditions []storage.Filter) ([]stora
 func (w *window) run(ctx context.Context) error {
 	account := w.s.Budget.Open()
 	defer account.Close()
-	ctx = budget.With(ctx, account)
+	ctx = query.WithAccount(ctx, account)
 	list, err := w.series(ctx)
 	if err != nil {
 		return err
@@ -184,7 +184,7 @@ func (w *window) read(ctx context.Context, list []pointSeries, from, to int64) e
 		}
 		err := w.s.Store.SelectParts(ctx, q, func() storage.PartWorker { return &worker{pass: pass} })
 		lost := Unreadable(err)
-		if err == nil || ctx.Err() != nil || !lost && (hour || !errors.Is(err, storage.ErrLimit) && !errors.Is(err, budget.ErrTooLarge)) {
+		if err == nil || ctx.Err() != nil || !lost && (hour || !errors.Is(err, storage.ErrLimit) && !errors.Is(err, query.ErrTooLarge)) {
 			return err
 		}
 		if list = list[pass.done:]; pass.done > 0 {

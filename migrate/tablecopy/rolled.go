@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"math"
 
-	"github.com/tsdbridge/tsdbridge/internal/budget"
+	"github.com/tsdbridge/tsdbridge/internal/query"
 	"github.com/tsdbridge/tsdbridge/migrate/pipeline"
 	"github.com/tsdbridge/tsdbridge/storage"
 	"github.com/tsdbridge/tsdbridge/storage/archive"
@@ -140,7 +140,7 @@ func (r *Reader) rolledBlock(ctx context.Context, part rollup.Part, rows []rolle
 func (r *Reader) names(ctx context.Context, tsuids [][]byte) (map[string]storage.Series, error) {
 	account := r.s.Budget.Open()
 	defer account.Close()
-	named, err := r.s.Store.Catalog().NameSeries(budget.With(ctx, account), tsuids)
+	named, err := r.s.Store.Catalog().NameSeries(query.WithAccount(ctx, account), tsuids)
 	if err != nil {
 		return nil, err
 	}

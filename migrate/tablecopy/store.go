@@ -6,7 +6,7 @@ import (
 	"math"
 	"strings"
 
-	"github.com/tsdbridge/tsdbridge/internal/budget"
+	"github.com/tsdbridge/tsdbridge/internal/query"
 	"github.com/tsdbridge/tsdbridge/migrate/pipeline"
 	"github.com/tsdbridge/tsdbridge/storage"
 	"github.com/tsdbridge/tsdbridge/storage/rollup"
@@ -36,7 +36,7 @@ type Trees interface {
 type Store struct {
 	Store  *store.Store
 	Trees  Trees
-	Budget *budget.Budget
+	Budget *query.Budget
 	// Shared means that other processes write to the tables.
 	Shared bool
 }
@@ -152,7 +152,7 @@ func (r *Reader) Read(ctx context.Context, about pipeline.Range, give func(*Bloc
 func (r *Reader) metrics(ctx context.Context, start, end int64) (names []string, err error) {
 	account := r.s.Budget.Open()
 	defer account.Close()
-	ctx = budget.With(ctx, account)
+	ctx = query.WithAccount(ctx, account)
 	if r.all() { // what has no name is among the losses of the names and of the series
 		return r.s.Store.Catalog().NamedMetrics(ctx, start, end)
 	}

@@ -10,10 +10,10 @@ import (
 	"strings"
 	"time"
 
-	"github.com/tsdbridge/tsdbridge/internal/budget"
+	"github.com/tsdbridge/tsdbridge/internal/query"
 	"github.com/tsdbridge/tsdbridge/migrate/pipeline"
 	"github.com/tsdbridge/tsdbridge/opentsdb/put"
-	"github.com/tsdbridge/tsdbridge/opentsdb/query"
+	tsdquery "github.com/tsdbridge/tsdbridge/opentsdb/query"
 	"github.com/tsdbridge/tsdbridge/storage"
 	"github.com/tsdbridge/tsdbridge/storage/rollup"
 )
@@ -23,16 +23,16 @@ type ExportOptions struct {
 	Store   storage.Querier
 	Catalog ExportCatalog
 	// Annotations are those of Store.
-	Annotations query.Notes
+	Annotations tsdquery.Notes
 	// Rollups are the rolled up values of Store; nil: none are configured. RollupTag is --opentsdb.rollup-tag.
 	Rollups   ExportRollups
 	RollupTag string
-	Names     query.Dictionary
+	Names     tsdquery.Dictionary
 	// Shared means that other processes write to the tables.
 	Shared bool
 	// SpecialChars is --opentsdb.allow-special-chars.
 	SpecialChars string
-	Budget       *budget.Budget
+	Budget       *query.Budget
 }
 
 // An ExportCatalog knows series, and where a metric has points; that of a store is one.
@@ -43,7 +43,7 @@ type ExportCatalog interface {
 }
 
 // An ExportQuery is what is exported: the points from Start to End (milliseconds, inclusive) of the series that
-// pass one of Match, in the grammar of query.ParseMatch; of all series if there is none.
+// pass one of Match, in the grammar of tsdquery.ParseMatch; of all series if there is none.
 type ExportQuery struct {
 	Match []string `json:"match,omitempty"`
 	Start int64    `json:"start"`
@@ -68,7 +68,7 @@ const maxMatches = 1000
 type Exporter struct {
 	o       ExportOptions
 	q       ExportQuery
-	matches []query.Match
+	matches []tsdquery.Match
 
 	histograms, annotations, global bool          // that are written
 	rolled                          []rollup.Part // that are written
@@ -90,7 +90,7 @@ func NewExporter(o ExportOptions, q ExportQuery) (*Exporter, error) {
 		return nil, fmt.Errorf("%w: the end is before the start", storage.ErrInvalid)
 	}
 	for _, text := range q.Match {
-		m, err := query.ParseMatch(text)
+		m, err := tsdquery.ParseMatch(text)
 		if err != nil {
 			return nil, fmt.Errorf("%w: %s: %w", storage.ErrInvalid, text, err)
 		}
@@ -112,7 +112,7 @@ func NewExporter(o ExportOptions, q ExportQuery) (*Exporter, error) {
 		}
 	}
 	if len(x.matches) == 0 {
-		x.matches = []query.Match{{Metric: query.AnyMetric}}
+		x.matches = []tsdquery.Match{{Metric: tsdquery.AnyMetric}}
 	}
 	return x, nil
 }
@@ -193,10 +193,10 @@ func (x *Exporter) next(ctx context.Context, metric string, from int64) (r pipel
 // metrics returns the names of those that are exported, in their order: those that have points between two times, and perhaps others.
 func (x *Exporter) metrics(ctx context.Context, start, end int64) (names []string, err error) {
 	for _, m := range x.matches {
-		if m.Metric == query.AnyMetric {
+		if m.Metric == tsdquery.AnyMetric {
 			account := x.o.Budget.Open()
 			defer account.Close()
-			return x.o.Store.Metrics(budget.With(ctx, account), start, end)
+			return x.o.Store.Metrics(query.WithAccount(ctx, account), start, end)
 		}
 		names = append(names, m.Metric)
 	}
@@ -253,7 +253,7 @@ type exportWindow struct {
 func (w *exportWindow) export(ctx context.Context) error {
 	account := w.o.Budget.Open()
 	defer account.Close()
-	ctx = budget.With(ctx, account)
+	ctx = query.WithAccount(ctx, account)
 	var found []storage.Found
 	for _, m := range w.matches {
 		conditions, ok := m.Of(w.metric)
@@ -298,7 +298,7 @@ func (w *exportWindow) read(ctx context.Context, series []exportSeries, from, to
 		err := w.o.Store.SelectParts(ctx, q, func() storage.PartWorker {
 			return &exportWorker{exportPass: pass, line: exportLine{rules: put.NameRules{MaxTags: storage.MaxTags, SpecialChars: w.o.SpecialChars}}}
 		})
-		if err == nil || hour || !errors.Is(err, storage.ErrLimit) && !errors.Is(err, budget.ErrTooLarge) {
+		if err == nil || hour || !errors.Is(err, storage.ErrLimit) && !errors.Is(err, query.ErrTooLarge) {
 			return err
 		}
 		if series = series[pass.done:]; pass.done > 0 {

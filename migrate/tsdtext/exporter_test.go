@@ -12,7 +12,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/tsdbridge/tsdbridge/internal/budget"
+	"github.com/tsdbridge/tsdbridge/internal/query"
 	"github.com/tsdbridge/tsdbridge/migrate/pipeline"
 	"github.com/tsdbridge/tsdbridge/opentsdb/opentsdbtest"
 	"github.com/tsdbridge/tsdbridge/opentsdb/put"
@@ -85,7 +85,7 @@ func exportOptions(o ExportOptions) ExportOptions {
 	store := o.Store.(*store.Store)
 	o.Catalog, o.Annotations, o.Names, o.RollupTag = store.Catalog(), store.Annotations(), store.Names(), "_aggregate"
 	if o.Budget == nil {
-		o.Budget = budget.New(256 << 20)
+		o.Budget = query.NewBudget(256 << 20)
 	}
 	return o
 }

@@ -5,7 +5,7 @@ import (
 	"encoding/base64"
 	"strconv"
 
-	"github.com/tsdbridge/tsdbridge/internal/budget"
+	"github.com/tsdbridge/tsdbridge/internal/query"
 	"github.com/tsdbridge/tsdbridge/migrate/pipeline"
 	"github.com/tsdbridge/tsdbridge/storage"
 	"github.com/tsdbridge/tsdbridge/storage/schema"
@@ -117,7 +117,7 @@ func (x *Exporter) readGlobal(ctx context.Context, r pipeline.Range, give func(p
 func (x *Exporter) readNotes(ctx context.Context, from, to int64, give func(pipeline.Block) error) error {
 	account := x.o.Budget.Open()
 	defer account.Close()
-	notes, err := x.o.Annotations.List(budget.With(ctx, account), storage.AnnotationRange{From: from, To: to}, 0)
+	notes, err := x.o.Annotations.List(query.WithAccount(ctx, account), storage.AnnotationRange{From: from, To: to}, 0)
 	if err != nil || len(notes) == 0 {
 		return err
 	}

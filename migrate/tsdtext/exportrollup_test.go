@@ -17,7 +17,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/prometheus/client_golang/prometheus"
 
-	"github.com/tsdbridge/tsdbridge/internal/budget"
+	"github.com/tsdbridge/tsdbridge/internal/query"
 	"github.com/tsdbridge/tsdbridge/migrate/pipeline"
 	"github.com/tsdbridge/tsdbridge/opentsdb/aggregate"
 	"github.com/tsdbridge/tsdbridge/opentsdb/put"
@@ -457,7 +457,7 @@ func TestExportBehind(t *testing.T) {
 	defer stop()
 	behind := func(with ...string) string {
 		t.Helper()
-		x, err := NewExporter(exportOptions(ExportOptions{Store: store, Rollups: store.Rollups(), Budget: budget.New(1 << 20)}), ExportQuery{End: storage.MaxTime, With: with})
+		x, err := NewExporter(exportOptions(ExportOptions{Store: store, Rollups: store.Rollups(), Budget: query.NewBudget(1 << 20)}), ExportQuery{End: storage.MaxTime, With: with})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -10,10 +10,10 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"github.com/tsdbridge/tsdbridge/internal/turns"
+	"github.com/tsdbridge/tsdbridge/internal/query"
 	"github.com/tsdbridge/tsdbridge/migrate/pipeline"
 	"github.com/tsdbridge/tsdbridge/opentsdb/put"
-	"github.com/tsdbridge/tsdbridge/opentsdb/query"
+	tsdquery "github.com/tsdbridge/tsdbridge/opentsdb/query"
 	"github.com/tsdbridge/tsdbridge/storage"
 	"github.com/tsdbridge/tsdbridge/storage/ingest"
 )
@@ -23,7 +23,7 @@ type ImportOptions struct {
 	// Appender takes the points.
 	Appender storage.Appender
 	// Names and AutoCreate say which new names get UIDs, as for puts.
-	Names      query.Dictionary
+	Names      tsdquery.Dictionary
 	AutoCreate put.AutoCreate
 	// SeriesCache is how many series are found by their bytes.
 	SeriesCache int
@@ -96,9 +96,9 @@ func (i *Importer) Store(ctx context.Context, block []byte, skip bool) (pipeline
 
 // parse parses a block in parts.
 func (i *Importer) parse(block []byte, skip bool) []*importPart {
-	cut := cutLines(block, turns.Shares(len(block), importShare))
+	cut := cutLines(block, query.Shares(len(block), importShare))
 	parts := make([]*importPart, len(cut))
-	turns.Split(len(cut), len(cut), func(n, _, _ int) {
+	query.Split(len(cut), len(cut), func(n, _, _ int) {
 		parts[n] = &importPart{to: i, text: cut[n], job: i.in.Job()}
 		parts[n].parse(skip)
 	})

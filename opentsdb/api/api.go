@@ -14,8 +14,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/tsdbridge/tsdbridge/internal/explain"
-	"github.com/tsdbridge/tsdbridge/internal/running"
+	"github.com/tsdbridge/tsdbridge/internal/query"
 	"github.com/tsdbridge/tsdbridge/opentsdb/api/annotations"
 	"github.com/tsdbridge/tsdbridge/opentsdb/api/evaluation"
 	"github.com/tsdbridge/tsdbridge/opentsdb/api/queries"
@@ -47,7 +46,7 @@ type Options struct {
 	// Statistics returns what others count that statistics show; nil: nothing. Host is this machine in them.
 	Statistics func() []httpapi.Statistic
 	Host       string
-	Running    *running.Registry
+	Running    *query.Registry
 	Logger     *slog.Logger
 	Now        func() time.Time
 }
@@ -171,7 +170,7 @@ func methodsFor(path httpapi.Path, e endpoint) []string {
 
 // Explain computes the answer to a request with the parameters of GET /api/query, within the limits of that, and
 // returns how that was done. After an error it returns the status of an answer and a text.
-func (a *API) Explain(w http.ResponseWriter, r *http.Request) (x *explain.Answer, status int, text string) {
+func (a *API) Explain(w http.ResponseWriter, r *http.Request) (x *query.Explanation, status int, text string) {
 	if !a.serves("query") {
 		return nil, httpapi.ErrEndpoint.Status, httpapi.ErrEndpoint.Message
 	}

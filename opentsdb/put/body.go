@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/tsdbridge/tsdbridge/internal/netserver"
-	"github.com/tsdbridge/tsdbridge/internal/turns"
+	"github.com/tsdbridge/tsdbridge/internal/query"
 	"github.com/tsdbridge/tsdbridge/opentsdb/httpapi"
 )
 
@@ -21,7 +21,7 @@ var past = time.Unix(1, 0)
 type body struct {
 	bytes []byte
 	share *netserver.Share
-	turns *turns.Turns // of those that decompress
+	turns *query.Turns // of those that decompress
 }
 
 // read reads the body of a request, of at most limit bytes, in memory that it keeps. A
@@ -80,7 +80,7 @@ const unpackTimeout = 20 * time.Second
 // yieldingReader lets others go first between two reads.
 type yieldingReader struct {
 	ctx     context.Context //nolint:containedctx // of one request, for one call
-	turn    *turns.Turn
+	turn    *query.Turn
 	content io.Reader
 }
 

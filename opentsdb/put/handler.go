@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/tsdbridge/tsdbridge/internal/netserver"
-	"github.com/tsdbridge/tsdbridge/internal/turns"
+	"github.com/tsdbridge/tsdbridge/internal/query"
 	"github.com/tsdbridge/tsdbridge/opentsdb/httpapi"
 )
 
@@ -69,12 +69,12 @@ type Handler struct {
 	origins *httpapi.Origins
 	handler http.Handler // for all of them
 	gate    *netserver.Gate
-	turns   *turns.Turns // of those that decompress or parse large bodies
+	turns   *query.Turns // of those that decompress or parse large bodies
 }
 
 // NewHandler returns the API over a putStore. The options are valid. Pages of the origins may use it.
 func NewHandler(o HandlerOptions, puts *Store, others http.Handler, origins *httpapi.Origins) *Handler {
-	a := &Handler{o: o, puts: puts, others: others, origins: origins, gate: netserver.NewGate(o.Requests, o.InFlightBytes), turns: turns.New(runtime.GOMAXPROCS(0))}
+	a := &Handler{o: o, puts: puts, others: others, origins: origins, gate: netserver.NewGate(o.Requests, o.InFlightBytes), turns: query.NewTurns(runtime.GOMAXPROCS(0))}
 	a.handler = origins.Handler(http.HandlerFunc(a.serve))
 	return a
 }

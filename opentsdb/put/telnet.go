@@ -9,8 +9,8 @@ import (
 	"strings"
 
 	"github.com/tsdbridge/tsdbridge/internal/netserver"
+	"github.com/tsdbridge/tsdbridge/internal/query"
 	"github.com/tsdbridge/tsdbridge/internal/rejections"
-	"github.com/tsdbridge/tsdbridge/internal/turns"
 	"github.com/tsdbridge/tsdbridge/storage"
 )
 
@@ -28,7 +28,7 @@ type Telnet struct {
 	histograms Histograms
 	Answer     []byte // Latin-1
 	pipeline   netserver.Pipeline
-	Turn       *turns.Turn // to parse
+	Turn       *query.Turn // to parse
 	Client     string      // its address
 	// Late answers points that the store refused while more was read. It is called by the pipeline.
 	Late    func(answer string)

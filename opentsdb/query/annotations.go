@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/tsdbridge/tsdbridge/internal/budget"
+	"github.com/tsdbridge/tsdbridge/internal/query"
 	"github.com/tsdbridge/tsdbridge/storage"
 	"github.com/tsdbridge/tsdbridge/storage/schema"
 )
@@ -31,7 +31,7 @@ func parseAnnotations(ctx context.Context, documents [][]byte) (list []storage.A
 	for _, document := range documents {
 		size += 2*len(document) + noteBytes
 	}
-	if err := budget.From(ctx).Take(int64(size)); err != nil {
+	if err := query.AccountOf(ctx).Take(int64(size)); err != nil {
 		return nil, err
 	}
 	for _, document := range documents {

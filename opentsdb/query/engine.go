@@ -5,7 +5,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/tsdbridge/tsdbridge/internal/explain"
+	"github.com/tsdbridge/tsdbridge/internal/query"
 	"github.com/tsdbridge/tsdbridge/opentsdb/aggregate"
 	"github.com/tsdbridge/tsdbridge/storage"
 	"github.com/tsdbridge/tsdbridge/storage/schema"
@@ -83,7 +83,7 @@ func (e *Engine) Answer(ctx context.Context, r *Request) (*Answer, error) {
 // answer answers one sub query, or if whole with all that was read for it.
 func (e *Engine) answer(ctx context.Context, r *Request, index int, whole bool) (groups []Group, err error) {
 	q := &r.Queries[index]
-	step := explain.From(ctx).Enter("query", q.String())
+	step := query.TraceOf(ctx).Enter("query", q.String())
 	defer step.End()
 	for _, from := range e.sources(q) {
 		q.readFrom = from
@@ -117,7 +117,7 @@ func (e *Engine) answerFrom(ctx context.Context, r *Request, q *SubQuery, whole 
 		}
 		start, end = e.o.Catalog.RolledTimes(plan.Range.ScanStart, q.lastRead(plan))
 	}
-	finding := explain.From(ctx).Enter("find series", "")
+	finding := query.TraceOf(ctx).Enter("find series", "")
 	found, err := e.find(ctx, q, start, end)
 	if err == nil {
 		finding.Result(len(found), 0)

@@ -10,8 +10,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/tsdbridge/tsdbridge/internal/budget"
-	"github.com/tsdbridge/tsdbridge/internal/turns"
+	"github.com/tsdbridge/tsdbridge/internal/query"
 	"github.com/tsdbridge/tsdbridge/storage"
 	"github.com/tsdbridge/tsdbridge/storage/schema"
 )
@@ -33,7 +32,7 @@ type member struct {
 // find returns the series that a sub query means, in the order of their TSUIDs.
 func (e *finder) find(ctx context.Context, q *SubQuery, start, end int64) ([]member, error) {
 	for _, f := range q.Filters {
-		if err := budget.From(ctx).Take(f.bytes); err != nil {
+		if err := query.AccountOf(ctx).Take(f.bytes); err != nil {
 			return nil, err
 		}
 	}
@@ -56,7 +55,7 @@ func (e *finder) find(ctx context.Context, q *SubQuery, start, end int64) ([]mem
 // compares each of them. It then takes a series that lacks the tag of a filter of other values, or of a wildcard of
 // asterisks alone, though it takes none when it looks for a metric.
 func (q *SubQuery) filtered(ctx context.Context, found []storage.Found) ([]storage.Found, error) {
-	turn := turns.From(ctx)
+	turn := query.TurnOf(ctx)
 	for _, f := range q.Filters {
 		if err := turn.Yield(ctx); err != nil {
 			return nil, err

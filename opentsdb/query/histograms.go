@@ -4,9 +4,7 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/tsdbridge/tsdbridge/internal/budget"
-	"github.com/tsdbridge/tsdbridge/internal/running"
-	"github.com/tsdbridge/tsdbridge/internal/turns"
+	"github.com/tsdbridge/tsdbridge/internal/query"
 	"github.com/tsdbridge/tsdbridge/opentsdb/aggregate"
 	"github.com/tsdbridge/tsdbridge/opentsdb/java"
 	"github.com/tsdbridge/tsdbridge/storage"
@@ -95,7 +93,7 @@ func (w *histogramWorker) Take(ctx context.Context, p storage.Part) error {
 	for i := range p.Points {
 		s := &p.Points[i]
 		all, size := w.decode(s)
-		if err := budget.From(ctx).Take(size); err != nil {
+		if err := query.AccountOf(ctx).Take(size); err != nil {
 			return err
 		}
 		read += all.Len()
@@ -110,7 +108,7 @@ func (w *histogramWorker) Take(ctx context.Context, p storage.Part) error {
 		}
 		w.spans, w.notes = append(w.spans, kept), append(w.notes, notes)
 	}
-	running.From(ctx).Read(read)
+	query.From(ctx).Read(read)
 	return ctx.Err()
 }
 
@@ -144,7 +142,7 @@ func (w *histogramWorker) Commit(context.Context) error {
 
 // results computes the series of the groups.
 func (h *histogramReading) results(ctx context.Context, whole bool) (out []Group, err error) {
-	turn := turns.From(ctx)
+	turn := query.TurnOf(ctx)
 	for i := range h.groups {
 		g := &h.groups[i]
 		if len(g.members) == 0 && len(g.annotations) == 0 {
@@ -166,7 +164,7 @@ func (h *histogramReading) results(ctx context.Context, whole bool) (out []Group
 		}
 		group.Annotations = h.request.shown(g.annotations)
 		for _, s := range h.query.histogramSeries(all) {
-			if err := budget.From(ctx).Take(int64(shown.Len())*pointBytes + seriesBytes); err != nil {
+			if err := query.AccountOf(ctx).Take(int64(shown.Len())*pointBytes + seriesBytes); err != nil {
 				return nil, err
 			}
 			if err := turn.Yield(ctx); err != nil {

@@ -6,9 +6,7 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/tsdbridge/tsdbridge/internal/budget"
-	"github.com/tsdbridge/tsdbridge/internal/running"
-	"github.com/tsdbridge/tsdbridge/internal/turns"
+	"github.com/tsdbridge/tsdbridge/internal/query"
 	"github.com/tsdbridge/tsdbridge/opentsdb/aggregate"
 	"github.com/tsdbridge/tsdbridge/storage"
 )
@@ -49,7 +47,7 @@ func (e *Engine) readInto(ctx context.Context, r *reading, q storage.Query, work
 	}
 	limit, own := e.limit(r.of.members)
 	q.MaxSamples = limit
-	turns.From(ctx).Expect(turns.Work(len(q.Refs), (q.End-q.Start)/60_000)) // Reading yields.
+	query.TurnOf(ctx).Expect(query.Work(len(q.Refs), (q.End-q.Start)/60_000)) // Reading yields.
 	if err := e.o.Store.SelectParts(ctx, q, worker); err != nil {
 		if own && errors.Is(err, storage.ErrLimit) {
 			return fmt.Errorf("%w: Sorry, you have attempted to fetch more than our limit of %d data points. Please try filtering using more tags or decrease your time range.",
@@ -106,8 +104,8 @@ func (w *readWorker) Take(ctx context.Context, p storage.Part) error {
 		}
 		w.spans, w.empty, w.notes = append(w.spans, span), append(w.empty, own.Len() == 0 || own.Times[0] > w.plan.Range.ScanEnd), append(w.notes, notes)
 	}
-	running.From(ctx).Read(points)
-	if err := budget.From(ctx).Take(int64(kept) * pointBytes); err != nil {
+	query.From(ctx).Read(points)
+	if err := query.AccountOf(ctx).Take(int64(kept) * pointBytes); err != nil {
 		return err
 	}
 	return ctx.Err()
@@ -174,7 +172,7 @@ type resulting func(p *aggregate.Plan, g *aggregate.Group, pause func() error) (
 // results computes the groups that have members. One that has annotations alone is there too, without
 // its name, as a TSD has it.
 func (r *reading) results(ctx context.Context, points resulting) (out []Group, err error) {
-	turn := turns.From(ctx)
+	turn := query.TurnOf(ctx)
 	for i := range r.groups {
 		g := &r.groups[i]
 		if g.Group == nil {

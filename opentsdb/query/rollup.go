@@ -4,9 +4,7 @@ import (
 	"context"
 	"strings"
 
-	"github.com/tsdbridge/tsdbridge/internal/budget"
-	"github.com/tsdbridge/tsdbridge/internal/running"
-	"github.com/tsdbridge/tsdbridge/internal/turns"
+	"github.com/tsdbridge/tsdbridge/internal/query"
 	"github.com/tsdbridge/tsdbridge/opentsdb/aggregate"
 	"github.com/tsdbridge/tsdbridge/storage"
 	"github.com/tsdbridge/tsdbridge/storage/rollup"
@@ -158,7 +156,7 @@ func (e *Engine) readRolled(ctx context.Context, r *reading) error {
 	if err != nil {
 		return err
 	}
-	turn := turns.From(ctx)
+	turn := query.TurnOf(ctx)
 	for i, of := range values {
 		if err := r.addRolled(ctx, i, of, s, recent[i]); err != nil {
 			return err
@@ -174,7 +172,7 @@ func (e *Engine) readRolled(ctx context.Context, r *reading) error {
 func (r *reading) addRolled(ctx context.Context, i int, of [][]rollup.Value, from source, recent aggregate.Span) error {
 	spans := make([]aggregate.Span, len(of))
 	for n, values := range of {
-		running.From(ctx).Read(len(values))
+		query.From(ctx).Read(len(values))
 		spans[n] = rolledSpan(values, r.plan.Downsampling == nil)
 	}
 	for n, name := range from.made(r.query.downsampling) {
@@ -196,7 +194,7 @@ func (r *reading) addRolled(ctx context.Context, i int, of [][]rollup.Value, fro
 	if err != nil {
 		return err
 	}
-	if err := budget.From(ctx).Take(int64(span.Len()) * pointBytes); err != nil {
+	if err := query.AccountOf(ctx).Take(int64(span.Len()) * pointBytes); err != nil {
 		return err
 	}
 	g := &r.groups[r.of.of[i]]

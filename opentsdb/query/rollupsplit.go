@@ -4,8 +4,7 @@ import (
 	"context"
 	"slices"
 
-	"github.com/tsdbridge/tsdbridge/internal/budget"
-	"github.com/tsdbridge/tsdbridge/internal/running"
+	"github.com/tsdbridge/tsdbridge/internal/query"
 	"github.com/tsdbridge/tsdbridge/opentsdb/aggregate"
 	"github.com/tsdbridge/tsdbridge/storage"
 	"github.com/tsdbridge/tsdbridge/storage/rollup"
@@ -57,9 +56,9 @@ func (e *Engine) readSplit(ctx context.Context, r *reading, values [][][]rollup.
 		for q.Refs[i] != p.Ref {
 			i++
 		}
-		running.From(ctx).Read(len(p.Times))
+		query.From(ctx).Read(len(p.Times))
 		span := spanOf(&p)
-		if err := budget.From(ctx).Take(int64(span.Len()) * pointBytes); err != nil {
+		if err := query.AccountOf(ctx).Take(int64(span.Len()) * pointBytes); err != nil {
 			return nil, err
 		}
 		recent[i].Times, recent[i].Values = slices.Clone(span.Times), slices.Clone(span.Values)

@@ -6,7 +6,7 @@ import (
 	"fmt"
 
 	"github.com/tsdbridge/tsdbridge/internal/backtrack"
-	"github.com/tsdbridge/tsdbridge/internal/turns"
+	"github.com/tsdbridge/tsdbridge/internal/query"
 	"github.com/tsdbridge/tsdbridge/storage"
 )
 
@@ -23,7 +23,7 @@ func WithSteps(ctx context.Context) context.Context {
 	if ctx.Value(stepsKey{}) != nil {
 		return ctx
 	}
-	turn := turns.From(ctx)
+	turn := query.TurnOf(ctx)
 	steps := backtrack.NewSteps(mostSteps, func() error { return turn.Yield(ctx) })
 	return context.WithValue(ctx, stepsKey{}, steps)
 }

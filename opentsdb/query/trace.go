@@ -4,13 +4,12 @@ import (
 	"context"
 	"strings"
 
-	"github.com/tsdbridge/tsdbridge/internal/explain"
-	"github.com/tsdbridge/tsdbridge/internal/running"
+	"github.com/tsdbridge/tsdbridge/internal/query"
 )
 
 // traced reads the series of a sub query, and notes in the trace what was read.
 func (r *reading) traced(ctx context.Context, read func(context.Context) error) error {
-	trace, query := explain.From(ctx), running.From(ctx)
+	trace, query := query.TraceOf(ctx), query.From(ctx)
 	before := query.Samples()
 	ctx, one := trace.Reading(ctx, r.query.String(), r.plan.Range.ScanStart, r.last)
 	err := read(ctx)

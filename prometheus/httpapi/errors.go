@@ -9,7 +9,7 @@ import (
 	"github.com/prometheus/prometheus/promql"
 	"github.com/prometheus/prometheus/tsdb"
 
-	"github.com/tsdbridge/tsdbridge/internal/budget"
+	"github.com/tsdbridge/tsdbridge/internal/query"
 	"github.com/tsdbridge/tsdbridge/prometheus/promql/limits"
 	"github.com/tsdbridge/tsdbridge/storage"
 )
@@ -42,7 +42,7 @@ func (e StoreError) Error() string { return e.Err.Error() }
 
 func (e StoreError) Unwrap() []error {
 	errs := []error{e.Err, promql.ErrStorage{Err: e.Err}}
-	if errors.Is(e.Err, storage.ErrNotReady) || errors.Is(e.Err, budget.ErrBusy) {
+	if errors.Is(e.Err, storage.ErrNotReady) || errors.Is(e.Err, query.ErrBusy) {
 		errs = append(errs, tsdb.ErrNotReady)
 	}
 	return errs
@@ -72,7 +72,7 @@ func QueryError(ctx context.Context, op string, err error) error {
 
 // isLimit reports whether an error is a limit that the same query would exceed again.
 func isLimit(err error) bool {
-	return errors.Is(err, storage.ErrLimit) || errors.Is(err, budget.ErrTooLarge) || errors.Is(err, limits.ErrCost)
+	return errors.Is(err, storage.ErrLimit) || errors.Is(err, query.ErrTooLarge) || errors.Is(err, limits.ErrCost)
 }
 
 // QueryStatus returns the HTTP status of an error made by QueryError, however it is wrapped. ok is
@@ -86,7 +86,7 @@ func QueryStatus(err error) (status int, ok bool) {
 	switch {
 	case errors.Is(err, storage.ErrDamaged):
 		return http.StatusInternalServerError, true // a retry gives the same answer
-	case errors.As(err, &ours), errors.As(err, &timeout), errors.Is(err, budget.ErrBusy):
+	case errors.As(err, &ours), errors.As(err, &timeout), errors.Is(err, query.ErrBusy):
 		return http.StatusServiceUnavailable, true
 	case errors.As(err, &canceled):
 		return statusClientClosed, true

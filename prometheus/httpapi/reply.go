@@ -9,8 +9,8 @@ import (
 	"net/http"
 	"unicode/utf8"
 
-	"github.com/tsdbridge/tsdbridge/internal/budget"
 	"github.com/tsdbridge/tsdbridge/internal/netserver"
+	"github.com/tsdbridge/tsdbridge/internal/query"
 )
 
 // Frame is the JSON object around every answer of the API.
@@ -56,7 +56,7 @@ func APIError(w http.ResponseWriter, err error) {
 		kind = "execution"
 	case status == statusClientClosed:
 		kind = "canceled"
-	case errors.Is(err, budget.ErrBusy):
+	case errors.Is(err, query.ErrBusy):
 		kind = "unavailable"
 	case errors.Is(err, context.DeadlineExceeded):
 		kind = "timeout"

@@ -10,7 +10,7 @@ import (
 
 	"github.com/prometheus/prometheus/storage/remote/otlptranslator/prometheusremotewrite"
 
-	"github.com/tsdbridge/tsdbridge/internal/turns"
+	"github.com/tsdbridge/tsdbridge/internal/query"
 	"github.com/tsdbridge/tsdbridge/prometheus/histogramcodec"
 	"github.com/tsdbridge/tsdbridge/prometheus/httpapi"
 	"github.com/tsdbridge/tsdbridge/prometheus/writelimits"
@@ -114,7 +114,7 @@ func (j *job) store(ctx context.Context) error {
 	if err := j.convert(); err != nil {
 		return err
 	}
-	turns.From(ctx).End() // other requests decode while the store works
+	query.TurnOf(ctx).End() // other requests decode while the store works
 	if err := j.resolve(ctx); err != nil {
 		return err
 	}

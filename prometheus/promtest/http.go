@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/tsdbridge/tsdbridge/internal/budget"
+	"github.com/tsdbridge/tsdbridge/internal/query"
 )
 
 // Do sends a form and returns the status and the body of the answer.
@@ -43,10 +43,10 @@ func NewServer(t testing.TB, h http.Handler) *httptest.Server {
 
 // OthersHold makes other requests hold so many bytes of a budget, including what is reserved for
 // small queries, until release.
-func OthersHold(t *testing.T, b *budget.Budget, n int64) (release func()) {
+func OthersHold(t *testing.T, b *query.Budget, n int64) (release func()) {
 	t.Helper()
 	const each = 1 << 20
-	var others []*budget.Account
+	var others []*query.Account
 	for ; n > 0; n -= each {
 		others = append(others, b.Open())
 		if err := others[len(others)-1].Take(min(n, each)); err != nil {

@@ -10,7 +10,7 @@ import (
 	"github.com/prometheus/common/route"
 	v1 "github.com/prometheus/prometheus/web/api/v1"
 
-	"github.com/tsdbridge/tsdbridge/internal/running"
+	"github.com/tsdbridge/tsdbridge/internal/query"
 	"github.com/tsdbridge/tsdbridge/prometheus/httpapi"
 	"github.com/tsdbridge/tsdbridge/prometheus/promql/engine"
 )
@@ -129,7 +129,7 @@ func (a *API) answer(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	if evaluates(r.URL.Path) {
-		ctx, q := a.o.Running.Begin(r.Context(), running.Description{Language: "promql", Text: r.Form.Get("query"), Client: r.RemoteAddr})
+		ctx, q := a.o.Running.Begin(r.Context(), query.Description{Language: "promql", Text: r.Form.Get("query"), Client: r.RemoteAddr})
 		defer q.End()
 		r = r.WithContext(ctx)
 	}

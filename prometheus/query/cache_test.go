@@ -13,7 +13,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/prometheus/model/labels"
 
-	"github.com/tsdbridge/tsdbridge/internal/budget"
+	"github.com/tsdbridge/tsdbridge/internal/query"
 	"github.com/tsdbridge/tsdbridge/prometheus/promtest"
 	"github.com/tsdbridge/tsdbridge/prometheus/queryable"
 	"github.com/tsdbridge/tsdbridge/storage"
@@ -29,7 +29,7 @@ func TestKeptAnswers(t *testing.T) {
 		t.Fatal(err)
 	}
 	o := DefaultOptions()
-	o.Queryable, o.Names, o.Changes, o.Budget = queryable.New(store, names, queryable.Limits{}), names, store, budget.New(1<<30)
+	o.Queryable, o.Names, o.Changes, o.Budget = queryable.New(store, names, queryable.Limits{}), names, store, query.NewBudget(1<<30)
 	registry := prometheus.NewRegistry()
 	o.Registerer, o.Gatherer = registry, registry
 	api := New(o)
@@ -51,8 +51,8 @@ func TestKeptAnswers(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	ask := func(query string, start, end int64, more string) string {
-		form := url.Values{"query": {query}, "start": {fmt.Sprint(start)}, "end": {fmt.Sprint(end)}, "step": {fmt.Sprint(step)}}
+	ask := func(expr string, start, end int64, more string) string {
+		form := url.Values{"query": {expr}, "start": {fmt.Sprint(start)}, "end": {fmt.Sprint(end)}, "step": {fmt.Sprint(step)}}
 		w := httptest.NewRecorder()
 		r := httptest.NewRequest(http.MethodGet, Prefix+"/query_range?"+form.Encode()+more, nil)
 		if start%2 == 0 {
@@ -60,9 +60,9 @@ func TestKeptAnswers(t *testing.T) {
 		}
 		account := o.Budget.Open()
 		defer account.Close()
-		api.ServeHTTP(w, r.WithContext(budget.With(r.Context(), account)))
+		api.ServeHTTP(w, r.WithContext(query.WithAccount(r.Context(), account)))
 		if w.Code != http.StatusOK {
-			t.Fatalf("%s: %d %s", query, w.Code, w.Body)
+			t.Fatalf("%s: %d %s", expr, w.Code, w.Body)
 		}
 		if vary := w.Header().Values("Vary"); !slices.Equal(vary, []string{"Accept-Encoding", "Origin"}) {
 			t.Fatalf("Vary: %q", vary)

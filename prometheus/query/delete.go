@@ -13,7 +13,7 @@ import (
 	"github.com/prometheus/prometheus/model/labels"
 	"github.com/prometheus/prometheus/promql/parser"
 
-	"github.com/tsdbridge/tsdbridge/internal/budget"
+	"github.com/tsdbridge/tsdbridge/internal/query"
 	"github.com/tsdbridge/tsdbridge/prometheus/httpapi"
 	"github.com/tsdbridge/tsdbridge/prometheus/queryable"
 	"github.com/tsdbridge/tsdbridge/storage"
@@ -80,7 +80,7 @@ func (d *deletions) add(ctx context.Context, deletion *storage.Deletion, mint, m
 	}
 	slices.Sort(deletion.Refs)
 	deletion.Refs = slices.Compact(deletion.Refs)
-	if err := budget.From(ctx).Take(int64(len(deletion.Refs)-before) * refBytes); err != nil {
+	if err := query.AccountOf(ctx).Take(int64(len(deletion.Refs)-before) * refBytes); err != nil {
 		return httpapi.QueryError(ctx, "delete series", err)
 	}
 	return nil

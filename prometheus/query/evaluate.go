@@ -13,7 +13,7 @@ import (
 	"github.com/prometheus/prometheus/util/httputil"
 	v1 "github.com/prometheus/prometheus/web/api/v1"
 
-	"github.com/tsdbridge/tsdbridge/internal/budget"
+	"github.com/tsdbridge/tsdbridge/internal/query"
 	"github.com/tsdbridge/tsdbridge/internal/tracing"
 	"github.com/tsdbridge/tsdbridge/prometheus/httpapi"
 	"github.com/tsdbridge/tsdbridge/prometheus/promql/engine"
@@ -125,7 +125,7 @@ func reserve(ctx context.Context, v parser.Value) error {
 	if !ok {
 		return nil
 	}
-	if err := budget.From(ctx).Take(min(a.Bytes(), 2*answerPart)); err != nil {
+	if err := query.AccountOf(ctx).Take(min(a.Bytes(), 2*answerPart)); err != nil {
 		return httpapi.QueryError(ctx, "evaluate", err)
 	}
 	return nil

@@ -9,9 +9,7 @@ import (
 	"github.com/prometheus/prometheus/promql"
 	"github.com/prometheus/prometheus/promql/parser"
 
-	"github.com/tsdbridge/tsdbridge/internal/budget"
-	"github.com/tsdbridge/tsdbridge/internal/explain"
-	"github.com/tsdbridge/tsdbridge/internal/tally"
+	"github.com/tsdbridge/tsdbridge/internal/query"
 	"github.com/tsdbridge/tsdbridge/prometheus/httpapi"
 	"github.com/tsdbridge/tsdbridge/prometheus/promql/engine"
 	"github.com/tsdbridge/tsdbridge/prometheus/promql/rangeql"
@@ -46,7 +44,7 @@ func (h *explainHandler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	httpapi.JSON(w, http.StatusOK, httpapi.Frame{Status: "success", Data: data})
 }
 
-func (h *explainHandler) explain(r *http.Request) (*explain.Answer, error) {
+func (h *explainHandler) explain(r *http.Request) (*query.Explanation, error) {
 	ctx := r.Context()
 	if r.Form.Get("timeout") != "" {
 		timeout, err := parseDuration(r.Form.Get("timeout"))
@@ -57,23 +55,23 @@ func (h *explainHandler) explain(r *http.Request) (*explain.Answer, error) {
 		ctx, cancel = context.WithTimeout(ctx, timeout)
 		defer cancel()
 	}
-	x := &explain.Answer{Language: "promql", Query: r.Form.Get("query")}
-	query, err := h.query(ctx, r, x)
+	x := &query.Explanation{Language: "promql", Query: r.Form.Get("query")}
+	q, err := h.query(ctx, r, x)
 	if err != nil {
 		return nil, badData(err)
 	}
-	defer query.Close()
+	defer q.Close()
 	begin := time.Now()
-	result := query.Exec(ctx)
+	result := q.Exec(ctx)
 	x.Seconds = time.Since(begin).Seconds()
 	if result.Err != nil {
 		return nil, evaluationError(result.Err)
 	}
-	x.Memory = budget.From(ctx).Most()
-	x.Count(tally.From(ctx))
+	x.Memory = query.AccountOf(ctx).Most()
+	x.Count(query.TallyOf(ctx))
 	x.Series, x.Samples = sizeOf(result.Value)
 	x.Warnings, x.Infos = result.Warnings.AsStrings(x.Query, 0, 0)
-	return x, h.describe(ctx, x, rangeql.Explain(query))
+	return x, h.describe(ctx, x, rangeql.Explain(q))
 }
 
 // evaluationError returns the error of an evaluation with its status: an error of the query, if it is
@@ -86,7 +84,7 @@ func evaluationError(err error) error {
 }
 
 // query makes the query of a request: for a range, if the request has a start, an end or a step.
-func (h *explainHandler) query(ctx context.Context, r *http.Request, x *explain.Answer) (promql.Query, error) {
+func (h *explainHandler) query(ctx context.Context, r *http.Request, x *query.Explanation) (promql.Query, error) {
 	options := promql.NewPrometheusQueryOpts(false, 0)
 	var q engine.Request
 	if !r.Form.Has("start") && !r.Form.Has("end") && !r.Form.Has("step") {
@@ -121,7 +119,7 @@ func sizeOf(v parser.Value) (series, samples int) {
 }
 
 // describe adds the operators and the reads.
-func (h *explainHandler) describe(ctx context.Context, x *explain.Answer, e rangeql.Explanation) error {
+func (h *explainHandler) describe(ctx context.Context, x *query.Explanation, e rangeql.Explanation) error {
 	x.Path, x.Left = e.Path, e.Left
 	x.Plan, x.Reads = e.Shape()
 	if h.plans == nil {

@@ -21,9 +21,8 @@ import (
 	"github.com/prometheus/prometheus/tsdb/chunkenc"
 	"github.com/prometheus/prometheus/util/httputil"
 
-	"github.com/tsdbridge/tsdbridge/internal/budget"
 	"github.com/tsdbridge/tsdbridge/internal/netserver"
-	"github.com/tsdbridge/tsdbridge/internal/running"
+	"github.com/tsdbridge/tsdbridge/internal/query"
 	"github.com/tsdbridge/tsdbridge/internal/singleflight"
 	"github.com/tsdbridge/tsdbridge/prometheus/httpapi"
 	"github.com/tsdbridge/tsdbridge/prometheus/promql/engine"
@@ -80,7 +79,7 @@ func (f *Federation) answer(w http.ResponseWriter, r *http.Request) {
 		f.refuse(w, err, http.StatusBadRequest)
 		return
 	}
-	ctx, listed := f.o.Running.Begin(r.Context(), running.Description{Language: "federation", Text: strings.Join(r.Form["match[]"], ", "), Client: r.RemoteAddr})
+	ctx, listed := f.o.Running.Begin(r.Context(), query.Description{Language: "federation", Text: strings.Join(r.Form["match[]"], ", "), Client: r.RemoteAddr})
 	defer listed.End()
 	share, err := f.shared(ctx, strings.Join(r.Form["match[]"], "\x00"), selectors)
 	if err != nil {
@@ -148,7 +147,7 @@ func (f *Federation) newest(ctx context.Context, selectors [][]*labels.Matcher) 
 	set := promstorage.NewMergeSeriesSet(sets, 0, promstorage.ChainedSeriesMerge)
 	var samples promql.Vector
 	var it chunkenc.Iterator
-	account := budget.From(ctx)
+	account := query.AccountOf(ctx)
 	for set.Next() {
 		s := promql.Sample{Metric: set.At().Labels()}
 		it = set.At().Iterator(it)

@@ -20,8 +20,7 @@ import (
 	"github.com/prometheus/prometheus/model/labels"
 	"github.com/prometheus/prometheus/model/value"
 
-	"github.com/tsdbridge/tsdbridge/internal/budget"
-	"github.com/tsdbridge/tsdbridge/internal/running"
+	"github.com/tsdbridge/tsdbridge/internal/query"
 	"github.com/tsdbridge/tsdbridge/prometheus/promtest"
 	"github.com/tsdbridge/tsdbridge/prometheus/queryable"
 	"github.com/tsdbridge/tsdbridge/storage"
@@ -59,7 +58,7 @@ func TestFederation(t *testing.T) {
 	put(labels.FromStrings("__name__", "late"), []int64{at + 1}, 1)
 	put(labels.FromStrings("__name__", "stale"), []int64{at - 2, at - 1}, 1, math.Float64frombits(value.StaleNaN))
 	o := DefaultOptions()
-	o.Queryable, o.Names, o.Budget = queryable.New(store, names, queryable.Limits{Series: 5}), names, budget.New(1<<30)
+	o.Queryable, o.Names, o.Budget = queryable.New(store, names, queryable.Limits{Series: 5}), names, query.NewBudget(1<<30)
 	o.Registerer, o.ExternalLabels = prometheus.NewRegistry(), map[string]string{"region": "eu"}
 	f := New(o).Federation()
 	f.now = func() time.Time { return now }
@@ -117,7 +116,7 @@ func TestSharedScrapes(t *testing.T) {
 		case <-ctx.Done():
 		}
 	}})
-	o.Budget, o.Running = budget.New(1<<30), running.New()
+	o.Budget, o.Running = query.NewBudget(1<<30), query.NewRegistry()
 	f := New(o).Federation()
 	f.now = func() time.Time { return time.UnixMilli(600_000) }
 	ask := func(selector string) string {

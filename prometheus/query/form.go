@@ -7,7 +7,7 @@ import (
 	"net/http"
 	"strings"
 
-	"github.com/tsdbridge/tsdbridge/internal/budget"
+	"github.com/tsdbridge/tsdbridge/internal/query"
 	"github.com/tsdbridge/tsdbridge/prometheus/httpapi"
 	"github.com/tsdbridge/tsdbridge/prometheus/promql/limits"
 )
@@ -48,7 +48,7 @@ func (o Options) bounded(w http.ResponseWriter, r *http.Request) (*http.Request,
 			return r, cancel, badData(fmt.Errorf("invalid parameter \"query\": %w", err))
 		}
 	}
-	return r, cancel, httpapi.QueryError(ctx, "parse", budget.From(ctx).Take(int64(length)*textCost))
+	return r, cancel, httpapi.QueryError(ctx, "parse", query.AccountOf(ctx).Take(int64(length)*textCost))
 }
 
 // parseForm reads every kind of form that the API's handlers accept.
@@ -63,7 +63,7 @@ func parseForm(r *http.Request) error {
 		return nil
 	case errors.As(err, &tooLarge):
 		return httpapi.WithStatus(http.StatusRequestEntityTooLarge, fmt.Errorf("the request has more than %d bytes", tooLarge.Limit))
-	case errors.Is(err, budget.ErrBusy), errors.Is(err, budget.ErrTooLarge):
+	case errors.Is(err, query.ErrBusy), errors.Is(err, query.ErrTooLarge):
 		return httpapi.QueryError(r.Context(), "read the request", err)
 	}
 	return badData(fmt.Errorf("error parsing form values: %w", err))

@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/tsdbridge/tsdbridge/internal/budget"
+	"github.com/tsdbridge/tsdbridge/internal/query"
 	"github.com/tsdbridge/tsdbridge/prometheus/promtest"
 	"github.com/tsdbridge/tsdbridge/storage"
 	"github.com/tsdbridge/tsdbridge/storage/kv"
@@ -158,9 +158,9 @@ func TestShortQueriesDoNotWait(t *testing.T) {
 }
 
 // budgeted serves a query API with a budget.
-func budgeted(t *testing.T, o Options, b *budget.Budget) *httptest.Server {
+func budgeted(t *testing.T, o Options, b *query.Budget) *httptest.Server {
 	t.Helper()
-	return promtest.NewServer(t, budget.Accounts(b)(New(o)))
+	return promtest.NewServer(t, query.Accounts(b)(New(o)))
 }
 
 // Each kind of answer takes its memory from the budget first, and releases it.
@@ -188,11 +188,11 @@ func TestQueriesAreCharged(t *testing.T) {
 			status        int
 			kind          string
 		}{{1 << 30, 0, 200, ""}, {20_000, 0, 422, "execution"}, {1 << 30, 1<<30 - 20_000, 503, "unavailable"}} {
-			b := budget.New(c.limit)
+			b := query.NewBudget(c.limit)
 			promtest.OthersHold(t, b, c.others)
 			o := testAPIOptions(t, p.stored)
 			status, body := promtest.Do(t, http.MethodPost, budgeted(t, o, b).URL+Prefix+"/"+path, form)
-			if status != c.status || c.kind != "" && (!strings.Contains(body, `"errorType":"`+c.kind+`"`) || !strings.Contains(body, budget.Flag)) {
+			if status != c.status || c.kind != "" && (!strings.Contains(body, `"errorType":"`+c.kind+`"`) || !strings.Contains(body, query.MemoryFlag)) {
 				t.Errorf("%s with a budget of %d: %d %.300s", path, c.limit-c.others, status, body)
 			}
 			if held := b.Used() - c.others; held != 0 {

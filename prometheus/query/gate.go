@@ -4,7 +4,7 @@ import (
 	"context"
 	"sync"
 
-	"github.com/tsdbridge/tsdbridge/internal/turns"
+	"github.com/tsdbridge/tsdbridge/internal/query"
 	"github.com/tsdbridge/tsdbridge/prometheus/httpapi"
 	"github.com/tsdbridge/tsdbridge/prometheus/promql/rangeql"
 )
@@ -17,22 +17,22 @@ import (
 // while a query waits for its turn. apiTurns would not do either: the engine waits in the middle of
 // a request, after the query has been parsed and turned out to read something.
 type queryGate struct {
-	turns *turns.Turns
+	turns *query.Turns
 	most  int
 
 	mu   sync.Mutex // guards all below
-	held map[int]*turns.Turn
+	held map[int]*query.Turn
 	next int
 }
 
 func newQueryGate(n int) *queryGate {
 	n = max(1, n)
-	return &queryGate{turns: turns.New(n), most: n, held: map[int]*turns.Turn{}}
+	return &queryGate{turns: query.NewTurns(n), most: n, held: map[int]*query.Turn{}}
 }
 
 // admit gives the queries of a request a turn, which begins with Insert.
 func (g *queryGate) admit(ctx context.Context) context.Context {
-	return turns.With(ctx, g.turns.Later())
+	return query.WithTurn(ctx, g.turns.Later())
 }
 
 // GetMaxConcurrent returns the bound.
@@ -43,7 +43,7 @@ func (g *queryGate) Insert(ctx context.Context, _ string) (int, error) {
 	if rangeql.IsShort(ctx) {
 		return withoutTurn, nil
 	}
-	turn := turns.From(ctx)
+	turn := query.TurnOf(ctx)
 	if err := turn.Resume(ctx); err != nil {
 		return 0, httpapi.QueryError(ctx, "wait for other queries", err)
 	}

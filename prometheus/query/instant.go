@@ -7,8 +7,7 @@ import (
 
 	"github.com/prometheus/prometheus/promql"
 
-	"github.com/tsdbridge/tsdbridge/internal/budget"
-	"github.com/tsdbridge/tsdbridge/internal/running"
+	"github.com/tsdbridge/tsdbridge/internal/query"
 	"github.com/tsdbridge/tsdbridge/prometheus/httpapi"
 	"github.com/tsdbridge/tsdbridge/prometheus/promql/limits"
 )
@@ -25,10 +24,10 @@ func (a *API) Instant(ctx context.Context, text, client string, at time.Time) (p
 	if err := limits.Text(text); err != nil {
 		return nil, err
 	}
-	if err := budget.From(ctx).Take(int64(len(text)) * textCost); err != nil {
+	if err := query.AccountOf(ctx).Take(int64(len(text)) * textCost); err != nil {
 		return nil, httpapi.QueryError(ctx, "parse", err)
 	}
-	ctx, running := a.o.Running.Begin(a.gate.admit(ctx), running.Description{Language: "promql", Text: text, Client: client})
+	ctx, running := a.o.Running.Begin(a.gate.admit(ctx), query.Description{Language: "promql", Text: text, Client: client})
 	defer running.End()
 	query, err := a.engine.NewInstantQuery(ctx, a.o.Queryable, promql.NewPrometheusQueryOpts(false, 0), text, at)
 	if err != nil {

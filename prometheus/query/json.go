@@ -11,7 +11,7 @@ import (
 	"github.com/prometheus/prometheus/promql/parser"
 	v1 "github.com/prometheus/prometheus/web/api/v1"
 
-	"github.com/tsdbridge/tsdbridge/internal/turns"
+	"github.com/tsdbridge/tsdbridge/internal/query"
 	"github.com/tsdbridge/tsdbridge/prometheus/promql/resultcache"
 )
 
@@ -142,7 +142,7 @@ const (
 
 // items writes items, encoded on all cores.
 func (c *resultWriter) items(w io.Writer, before []byte, list items) error {
-	n := min(turns.Shares(list.points(), partPoints), max(1, list.len()))
+	n := min(query.Shares(list.points(), partPoints), max(1, list.len()))
 	parts := make([]*jsonPart, n)
 	for i := range parts {
 		parts[i] = c.parts.Get().(*jsonPart)
@@ -152,7 +152,7 @@ func (c *resultWriter) items(w io.Writer, before []byte, list items) error {
 	parts[0].text = append(parts[0].text, before...)
 	for from := 0; ; {
 		to := roundEnd(list, from, n*roundPoints)
-		turns.Split(to-from, n, func(i, a, b int) { parts[i].write(list, from+a, from+b) })
+		query.Split(to-from, n, func(i, a, b int) { parts[i].write(list, from+a, from+b) })
 		for _, p := range parts {
 			if _, err := w.Write(p.text); err != nil {
 				return err

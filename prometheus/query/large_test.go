@@ -12,8 +12,7 @@ import (
 
 	"github.com/prometheus/prometheus/model/labels"
 
-	"github.com/tsdbridge/tsdbridge/internal/budget"
-	"github.com/tsdbridge/tsdbridge/internal/running"
+	"github.com/tsdbridge/tsdbridge/internal/query"
 	"github.com/tsdbridge/tsdbridge/prometheus/promtest"
 	"github.com/tsdbridge/tsdbridge/prometheus/queryable"
 	"github.com/tsdbridge/tsdbridge/storage"
@@ -98,7 +97,7 @@ func largeAPI(t testing.TB) *API {
 	t.Helper()
 	store := promtest.OpenStore(t, kv.NewMem(promtest.Tables()...))
 	o := testAPIOptions(t, store)
-	o.Budget, o.Running, o.Concurrency = budget.New(1<<30), running.New(), 20
+	o.Budget, o.Running, o.Concurrency = query.NewBudget(1<<30), query.NewRegistry(), 20
 	o.Queryable = queryable.New(store, o.Names, queryable.Limits{})
 	batch := &storage.Batch{}
 	for i := range largeSeries {

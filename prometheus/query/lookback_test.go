@@ -17,8 +17,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/prometheus/model/labels"
 
-	"github.com/tsdbridge/tsdbridge/internal/budget"
-	"github.com/tsdbridge/tsdbridge/internal/explain"
+	"github.com/tsdbridge/tsdbridge/internal/query"
 	"github.com/tsdbridge/tsdbridge/prometheus/promql/lookback"
 	"github.com/tsdbridge/tsdbridge/prometheus/promtest"
 	"github.com/tsdbridge/tsdbridge/prometheus/queryable"
@@ -80,7 +79,7 @@ func lookbackAPIOf(t *testing.T, stepsOf func(fixedSteps) lookback.Steps, rules 
 	apis := map[string]*API{}
 	for _, engine := range []string{EngineColumns, EnginePrometheus} {
 		o := DefaultOptions()
-		o.Queryable, o.Names, o.Changes, o.Budget = queryable.New(store, names, queryable.Limits{}), names, store, budget.New(1<<30)
+		o.Queryable, o.Names, o.Changes, o.Budget = queryable.New(store, names, queryable.Limits{}), names, store, query.NewBudget(1<<30)
 		o.Engine, o.Steps, o.Lookbacks = engine, stepsOf(steps), rules
 		o.Features = []string{FeatureRangeSelectors}
 		registry := prometheus.NewRegistry()
@@ -246,14 +245,14 @@ func TestLookbackOfRulesAndExplanations(t *testing.T) {
 		if without == want {
 			t.Fatalf("%d series with and without the rules", want)
 		}
-		v, err := api.Instant(budget.With(t.Context(), budget.New(1<<30).Open()), "m", "a test", time.Unix(at, 0))
+		v, err := api.Instant(query.WithAccount(t.Context(), query.NewBudget(1<<30).Open()), "m", "a test", time.Unix(at, 0))
 		if err != nil || len(v) != want {
 			t.Errorf("%s: a rule: %v, %v, want %d series", engine, v, err, want)
 		}
 		for more, want := range map[string]int{"": want, "&lookback=off": without, "&lookback=1s": 0} {
 			w := httptest.NewRecorder()
 			api.ServeHTTP(w, httptest.NewRequest(http.MethodGet, fmt.Sprintf("%s?query=m&time=%d%s", explainPath, at, more), nil))
-			var x struct{ Data explain.Answer }
+			var x struct{ Data query.Explanation }
 			if err := json.Unmarshal(w.Body.Bytes(), &x); err != nil || x.Data.Series != want || len(x.Data.Reads) == 0 {
 				t.Errorf("%s: %s: %v %s, want %d series", engine, more, err, w.Body, want)
 			}
@@ -324,15 +323,15 @@ func TestLookbackLooksForSteps(t *testing.T) {
 func TestLookbackReadsNoMore(t *testing.T) {
 	api := lookbackAPI(t, "m=step")[EngineColumns]
 	at := int64(lookbackBegin + 2*86400 + 60)
-	read := func(query string, step int64, more string) int64 {
+	read := func(expr string, step int64, more string) int64 {
 		t.Helper()
-		form := fmt.Sprintf("?query=%s&time=%d%s", url.QueryEscape(query), at, more)
+		form := fmt.Sprintf("?query=%s&time=%d%s", url.QueryEscape(expr), at, more)
 		if step > 0 {
-			form = fmt.Sprintf("?query=%s&start=%d&end=%d&step=%d%s", url.QueryEscape(query), at, at+3600, step, more)
+			form = fmt.Sprintf("?query=%s&start=%d&end=%d&step=%d%s", url.QueryEscape(expr), at, at+3600, step, more)
 		}
 		w := httptest.NewRecorder()
 		api.ServeHTTP(w, httptest.NewRequest(http.MethodGet, explainPath+form, nil))
-		var x struct{ Data explain.Answer }
+		var x struct{ Data query.Explanation }
 		if err := json.Unmarshal(w.Body.Bytes(), &x); err != nil || len(x.Data.Reads) != 1 {
 			t.Fatalf("%v: %s", err, w.Body)
 		}

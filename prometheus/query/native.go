@@ -15,10 +15,8 @@ import (
 	promstorage "github.com/prometheus/prometheus/storage"
 	"github.com/prometheus/prometheus/tsdb/chunkenc"
 
-	"github.com/tsdbridge/tsdbridge/internal/budget"
 	"github.com/tsdbridge/tsdbridge/internal/netserver"
-	"github.com/tsdbridge/tsdbridge/internal/running"
-	"github.com/tsdbridge/tsdbridge/internal/turns"
+	"github.com/tsdbridge/tsdbridge/internal/query"
 	"github.com/tsdbridge/tsdbridge/prometheus/columns"
 	"github.com/tsdbridge/tsdbridge/prometheus/httpapi"
 	"github.com/tsdbridge/tsdbridge/prometheus/queryable"
@@ -74,11 +72,11 @@ func (n *NativeExport) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		httpapi.APIError(w, badData(err))
 		return
 	}
-	ctx, q := n.o.Running.Begin(r.Context(), running.Description{Language: "native export", Text: strings.Join(form.Form["match[]"], ", "), Client: r.RemoteAddr})
+	ctx, q := n.o.Running.Begin(r.Context(), query.Description{Language: "native export", Text: strings.Join(form.Form["match[]"], ", "), Client: r.RemoteAddr})
 	defer q.End()
-	ctx, end := context.WithCancelCause(turns.For(ctx, r.RemoteAddr))
+	ctx, end := context.WithCancelCause(query.WithClient(ctx, r.RemoteAddr))
 	defer end(nil)
-	a := &nativeAnswer{w: w, account: budget.From(ctx), patience: patience(n.o.Timeout, end)}
+	a := &nativeAnswer{w: w, account: query.AccountOf(ctx), patience: patience(n.o.Timeout, end)}
 	defer a.patience.Stop()
 	a.finish(ctx, n, n.export(ctx, a, selections))
 }
@@ -137,7 +135,7 @@ func (n *NativeExport) export(ctx context.Context, a *nativeAnswer, selections [
 		return err
 	}
 	defer turn.End()
-	ctx = turns.With(ctx, turn)
+	ctx = query.WithTurn(ctx, turn)
 	a.text = vmnative.AppendRange(nil, selections[0].start, selections[0].end)
 	var before [][]*labels.Matcher
 	for _, s := range selections {
@@ -155,7 +153,7 @@ func (n *NativeExport) export(ctx context.Context, a *nativeAnswer, selections [
 // nativeAnswer is an export that is being sent.
 type nativeAnswer struct {
 	w        http.ResponseWriter
-	account  *budget.Account
+	account  *query.Account
 	patience *resetTimer
 	text     []byte // the beginning of the file, until it is sent
 	counts   vmnative.Counts
@@ -275,9 +273,9 @@ func (w *nativeWorker) Commit(ctx context.Context) error {
 	if len(w.text) == 0 {
 		return nil
 	}
-	turns.From(ctx).PauseForClient()
+	query.TurnOf(ctx).PauseForClient()
 	if err := w.answer.send(w.text); err != nil {
 		return err
 	}
-	return turns.From(ctx).Resume(ctx)
+	return query.TurnOf(ctx).Resume(ctx)
 }

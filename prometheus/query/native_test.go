@@ -20,7 +20,7 @@ import (
 	"github.com/prometheus/prometheus/model/value"
 	promstorage "github.com/prometheus/prometheus/storage"
 
-	"github.com/tsdbridge/tsdbridge/internal/budget"
+	"github.com/tsdbridge/tsdbridge/internal/query"
 	"github.com/tsdbridge/tsdbridge/prometheus/promtest"
 	"github.com/tsdbridge/tsdbridge/prometheus/queryable"
 	"github.com/tsdbridge/tsdbridge/prometheus/vmnative"
@@ -39,9 +39,9 @@ func newNativeServer(t *testing.T, p *promStorage, memory int64) nativeServer {
 	t.Helper()
 	o := DefaultOptions()
 	o.Queryable, o.Registerer, o.Logger = p.Store, prometheus.NewRegistry(), slog.New(slog.DiscardHandler)
-	o.Budget = budget.New(memory)
+	o.Budget = query.NewBudget(memory)
 	a := New(o)
-	return nativeServer{promtest.NewServer(t, budget.Accounts(o.Budget)(a.NativeExport())), p, a}
+	return nativeServer{promtest.NewServer(t, query.Accounts(o.Budget)(a.NativeExport())), p, a}
 }
 
 // get returns the status, the body and the trailers of an export.
@@ -225,7 +225,7 @@ func TestNativeExportPatience(t *testing.T) {
 	s.put(t, labels.FromStrings("__name__", "up"), 1)
 	export := s.api.NativeExport()
 	export.o.Timeout = time.Millisecond
-	s.Server = promtest.NewServer(t, budget.Accounts(s.api.o.Budget)(export))
+	s.Server = promtest.NewServer(t, query.Accounts(s.api.o.Budget)(export))
 	status, body, _ := s.get(t, url.Values{"match[]": {"up"}})
 	if text, err := io.ReadAll(body); err != nil || status != http.StatusServiceUnavailable {
 		t.Errorf("%d %s %v", status, text, err)

@@ -13,7 +13,7 @@ import (
 
 	"github.com/prometheus/prometheus/model/labels"
 
-	"github.com/tsdbridge/tsdbridge/internal/budget"
+	"github.com/tsdbridge/tsdbridge/internal/query"
 	"github.com/tsdbridge/tsdbridge/prometheus/histogramcodec"
 	"github.com/tsdbridge/tsdbridge/prometheus/promtest"
 	"github.com/tsdbridge/tsdbridge/prometheus/queryable"
@@ -66,7 +66,7 @@ func newHistogramWorld(t *testing.T, tables string, engine string) *histogramWor
 // api returns what asks the API over a store.
 func (w *histogramWorld) api(q storage.Querier) func(request string) string {
 	o := DefaultOptions()
-	o.Queryable, o.Names, o.Budget, o.Engine, o.CacheBytes = queryable.New(q, w.names, queryable.Limits{}), w.names, budget.New(1<<30), w.engine, 0
+	o.Queryable, o.Names, o.Budget, o.Engine, o.CacheBytes = queryable.New(q, w.names, queryable.Limits{}), w.names, query.NewBudget(1<<30), w.engine, 0
 	return w.ask(o)
 }
 
@@ -78,7 +78,7 @@ func (w *histogramWorld) ask(o Options) func(request string) string {
 		account := o.Budget.Open()
 		defer account.Close()
 		answer := httptest.NewRecorder()
-		api.ServeHTTP(answer, r.WithContext(budget.With(r.Context(), account)))
+		api.ServeHTTP(answer, r.WithContext(query.WithAccount(r.Context(), account)))
 		if answer.Code != http.StatusOK {
 			w.t.Fatalf("%s: %d %s", request, answer.Code, answer.Body)
 		}
@@ -226,7 +226,7 @@ func TestKeptAnswersFollowHistograms(t *testing.T) {
 	w.write(0, 60)
 	o := DefaultOptions()
 	o.Queryable = queryable.New(queryable.WithHistograms(w.theirs, histogramCodec), w.names, queryable.Limits{})
-	o.Names, o.Budget, o.Changes = w.names, budget.New(1<<30), w.theirs
+	o.Names, o.Budget, o.Changes = w.names, query.NewBudget(1<<30), w.theirs
 	ask := w.ask(o)
 	request := "/query_range?step=60&query=" + url.QueryEscape("histogram_count(h)") + "&start=" + fmt.Sprint(histogramsFrom) + "&end=" + fmt.Sprint(histogramsFrom+60*60)
 	first := ask(request)

@@ -11,8 +11,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	v1 "github.com/prometheus/prometheus/web/api/v1"
 
-	"github.com/tsdbridge/tsdbridge/internal/budget"
-	"github.com/tsdbridge/tsdbridge/internal/running"
+	"github.com/tsdbridge/tsdbridge/internal/query"
 	"github.com/tsdbridge/tsdbridge/prometheus/promql/engine"
 	"github.com/tsdbridge/tsdbridge/prometheus/promql/lookback"
 	"github.com/tsdbridge/tsdbridge/prometheus/promql/resultcache"
@@ -55,7 +54,7 @@ type Options struct {
 
 	// Changes tells which points change; Budget is the memory of all queries.
 	Changes resultcache.Store
-	Budget  *budget.Budget
+	Budget  *query.Budget
 	// Queryable shows a store under Names.
 	Queryable *queryable.Store
 	Names     queryable.Names
@@ -67,7 +66,7 @@ type Options struct {
 	// Rules shows the rules that are evaluated, and where alerts are sent; nil: there are none.
 	Rules Rules
 	// Running holds the queries of all languages that are being answered. It may be nil.
-	Running *running.Registry
+	Running *query.Registry
 	// Admin is --web.enable-admin-api: queries may be ended by their id, and series deleted.
 	Admin bool
 	// Deleter is of the same store. It must be given with Admin.

@@ -5,9 +5,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/tsdbridge/tsdbridge/internal/explain"
-	"github.com/tsdbridge/tsdbridge/internal/running"
-	"github.com/tsdbridge/tsdbridge/internal/tally"
+	"github.com/tsdbridge/tsdbridge/internal/query"
 	"github.com/tsdbridge/tsdbridge/prometheus/httpapi"
 )
 
@@ -21,7 +19,7 @@ const slowPath = Prefix + "/status/slow_queries"
 // ends a query by its id, if the admin API is enabled. It needs no turn: it is asked when others
 // hold all of them.
 type queriesHandler struct {
-	running *running.Registry
+	running *query.Registry
 	admin   bool
 	now     func() time.Time
 }
@@ -40,14 +38,14 @@ type runningQuery struct {
 	Cells    int64     `json:"cells"`
 	Bytes    int64     `json:"bytes"`
 
-	Ways []tally.WayCounts `json:"ways"`
+	Ways []query.WayCounts `json:"ways"`
 }
 
 // mostShown is how much of the text of a query is shown, in bytes.
 const mostShown = 4 << 10
 
-func (h *queriesHandler) describe(s running.State) runningQuery {
-	read := tally.Sum(s.Ways)
+func (h *queriesHandler) describe(s query.State) runningQuery {
+	read := query.SumWays(s.Ways)
 	return runningQuery{
 		ID: s.ID, Language: s.Language, Query: httpapi.Cut(s.Text, mostShown), Client: s.Client, Started: s.Started.UTC(),
 		Seconds: h.now().Sub(s.Started).Seconds(), Memory: s.Memory, Samples: s.Samples,
@@ -89,8 +87,8 @@ func (h *queriesHandler) list(w http.ResponseWriter) {
 type slowQuery struct {
 	runningQuery
 
-	Failed string        `json:"failed,omitempty"`
-	Plan   *explain.Node `json:"plan,omitempty"`
+	Failed string      `json:"failed,omitempty"`
+	Plan   *query.Node `json:"plan,omitempty"`
 }
 
 func (h *queriesHandler) listSlow(w http.ResponseWriter) {

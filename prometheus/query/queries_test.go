@@ -9,9 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/tsdbridge/tsdbridge/internal/budget"
-	"github.com/tsdbridge/tsdbridge/internal/explain"
-	"github.com/tsdbridge/tsdbridge/internal/running"
+	"github.com/tsdbridge/tsdbridge/internal/query"
 	"github.com/tsdbridge/tsdbridge/prometheus/promtest"
 	"github.com/tsdbridge/tsdbridge/storage"
 	"github.com/tsdbridge/tsdbridge/storage/kv"
@@ -41,12 +39,12 @@ func demoStore(t *testing.T) storage.Querier {
 // The error of a query that was ended because of memory states that. Statistics are made by the
 // library.
 func TestEndedQuery(t *testing.T) {
-	registry := running.New()
+	registry := query.NewRegistry()
 	o := testAPIOptions(t, pausingStore{demoStore(t), func(context.Context) { registry.EndEstimated() }})
 	o.Samples, o.Running = 50_000_000, registry
 	form := url.Values{"query": {`count_values("v", requests_total)`}, "start": {"0"}, "end": {"10000"}, "step": {"1"}, "stats": {"all"}}
 	status, body := promtest.Do(t, http.MethodPost, apiServer(t, o).URL+Prefix+"/query_range", form)
-	if status != http.StatusUnprocessableEntity || !strings.Contains(body, budget.Flag) || !strings.Contains(body, `"errorType":"execution"`) {
+	if status != http.StatusUnprocessableEntity || !strings.Contains(body, query.MemoryFlag) || !strings.Contains(body, `"errorType":"execution"`) {
 		t.Errorf("%d %.300s", status, body)
 	}
 }
@@ -61,7 +59,7 @@ func TestQueries(t *testing.T) {
 			<-ctx.Done()
 		}}
 		o := testAPIOptions(t, store)
-		o.Running, o.Admin = running.New(), true
+		o.Running, o.Admin = query.NewRegistry(), true
 		server := apiServer(t, o)
 		type answer struct {
 			status int
@@ -115,7 +113,7 @@ func TestQueriesRefused(t *testing.T) {
 		{true, http.MethodPost, "", "", http.StatusMethodNotAllowed, "method POST"},
 	} {
 		o := testAPIOptions(t, &promtest.PlainStore{})
-		o.Running, o.Admin = running.New(), c.admin
+		o.Running, o.Admin = query.NewRegistry(), c.admin
 		req, err := http.NewRequestWithContext(t.Context(), c.method, apiServer(t, o).URL+Prefix+"/status/queries"+c.path, nil)
 		if err != nil {
 			t.Fatal(err)
@@ -138,7 +136,7 @@ func TestQueriesRefused(t *testing.T) {
 // A query that took long is listed after its end.
 func TestSlowQueries(t *testing.T) {
 	o := testAPIOptions(t, demoStore(t))
-	o.Running = running.New()
+	o.Running = query.NewRegistry()
 	o.Running.Watch(1, nil)
 	server := apiServer(t, o)
 	if status, body := promtest.Do(t, http.MethodGet, server.URL+Prefix+"/query?time=600&query=sum(requests_total)", nil); status != http.StatusOK {
@@ -150,7 +148,7 @@ func TestSlowQueries(t *testing.T) {
 			Query   string
 			Seconds float64
 			Bytes   int64
-			Plan    explain.Node
+			Plan    query.Node
 		}
 	}
 	if err := json.Unmarshal([]byte(body), &answer); err != nil || len(answer.Data) != 1 {

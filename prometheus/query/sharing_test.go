@@ -15,8 +15,7 @@ import (
 
 	"github.com/prometheus/prometheus/model/labels"
 
-	"github.com/tsdbridge/tsdbridge/internal/budget"
-	"github.com/tsdbridge/tsdbridge/internal/running"
+	"github.com/tsdbridge/tsdbridge/internal/query"
 	"github.com/tsdbridge/tsdbridge/prometheus/promtest"
 	"github.com/tsdbridge/tsdbridge/prometheus/queryable"
 	"github.com/tsdbridge/tsdbridge/storage"
@@ -54,7 +53,7 @@ func TestSharedQueries(t *testing.T) {
 		}}
 		o := testAPIOptions(t, pausing)
 		o.Changes, _ = pausing.Querier.(*store.Store)
-		o.CacheBytes, o.Budget, o.Running = 1<<20, budget.New(1<<30), running.New()
+		o.CacheBytes, o.Budget, o.Running = 1<<20, query.NewBudget(1<<30), query.NewRegistry()
 		server := apiServer(t, o)
 		ask := func(timeout string) (int, string) {
 			form := url.Values{"query": {c.query}, "timeout": {timeout}}
@@ -102,7 +101,7 @@ func TestSharedQueries(t *testing.T) {
 func TestSharedNeverOlder(t *testing.T) {
 	store := promtest.OpenStore(t, kv.NewMem(promtest.Tables()...))
 	o := testAPIOptions(t, store)
-	o.Changes, o.Budget, o.Concurrency = store, budget.New(1<<30), 20
+	o.Changes, o.Budget, o.Concurrency = store, query.NewBudget(1<<30), 20
 	o.CacheBytes = 1 << 20
 	o.Queryable = queryable.New(store, o.Names, queryable.Limits{})
 	server := apiServer(t, o)

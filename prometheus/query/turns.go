@@ -6,7 +6,7 @@ import (
 	"runtime"
 	"time"
 
-	"github.com/tsdbridge/tsdbridge/internal/turns"
+	"github.com/tsdbridge/tsdbridge/internal/query"
 	"github.com/tsdbridge/tsdbridge/prometheus/httpapi"
 )
 
@@ -14,18 +14,18 @@ import (
 // lists of labels and series, status, formatting, and queries that take long to parse. Other
 // queries get their turns from queryGate.
 type apiTurns struct {
-	turns   *turns.Turns
+	turns   *query.Turns
 	timeout time.Duration // of a request, waiting included; 0: none
 }
 
 // newAPITurns has one turn for each core. With more, other protocols would only have to wait.
 func newAPITurns(timeout time.Duration) apiTurns {
-	return apiTurns{turns.New(runtime.GOMAXPROCS(0)), timeout}
+	return apiTurns{query.NewTurns(runtime.GOMAXPROCS(0)), timeout}
 }
 
 // ordinary reports whether a request is a query that is parsed in no time.
 func ordinary(r *http.Request) bool {
-	return evaluates(r.URL.Path) && r.ContentLength >= 0 && int64(len(r.URL.RawQuery))+r.ContentLength <= turns.FreeBytes
+	return evaluates(r.URL.Path) && r.ContentLength >= 0 && int64(len(r.URL.RawQuery))+r.ContentLength <= query.FreeBytes
 }
 
 // evaluates reports whether a query is evaluated at a path.
@@ -40,21 +40,21 @@ func (a apiTurns) serve(w http.ResponseWriter, r *http.Request, next http.Handle
 		ctx, cancel = context.WithTimeout(ctx, a.timeout)
 	}
 	defer cancel()
-	ctx = turns.For(ctx, r.RemoteAddr)
+	ctx = query.WithClient(ctx, r.RemoteAddr)
 	turn, err := a.turns.Begin(ctx)
 	if err != nil {
 		httpapi.APIError(w, httpapi.QueryError(ctx, "wait for other requests", err))
 		return
 	}
 	defer turn.End()
-	ctx = turns.With(ctx, turn)
+	ctx = query.WithTurn(ctx, turn)
 	next.ServeHTTP(newTurnResponse(ctx, w), r.WithContext(ctx))
 }
 
 // turnResponse gives the turn of a request away while its client reads.
 type turnResponse struct {
 	http.ResponseWriter
-	paused turns.Writer
+	paused query.Writer
 }
 
 // newTurnResponse takes the turn back only for an answer that is being compressed. Most others are
@@ -62,7 +62,7 @@ type turnResponse struct {
 // ordinary query is.
 func newTurnResponse(ctx context.Context, w http.ResponseWriter) *turnResponse {
 	compressed := func([]byte) bool { return w.Header().Get("Content-Encoding") != "" }
-	return &turnResponse{w, turns.NewWriter(ctx, turns.From(ctx), w, compressed)}
+	return &turnResponse{w, query.NewWriter(ctx, query.TurnOf(ctx), w, compressed)}
 }
 
 // Write implements io.Writer.

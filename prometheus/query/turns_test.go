@@ -12,7 +12,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/tsdbridge/tsdbridge/internal/turns"
+	"github.com/tsdbridge/tsdbridge/internal/query"
 )
 
 // However many lists are requested, few are computed at once, and a short one waits for hardly any
@@ -23,7 +23,7 @@ func TestAPITurns(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		var computing, most atomic.Int64
 		long := http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
-			for turns.From(r.Context()).Yield(r.Context()) == nil {
+			for query.TurnOf(r.Context()).Yield(r.Context()) == nil {
 				most.Store(max(most.Load(), computing.Add(1)))
 				time.Sleep(time.Millisecond) // computes
 				computing.Add(-1)
@@ -95,8 +95,8 @@ func TestOrdinary(t *testing.T) {
 		{path: "query_range?query=up&start=1&end=2&step=1", want: true},
 		{path: "query", body: "query=up", want: true},
 		{path: "query", body: "query=up", chunked: true},
-		{path: "query?query=" + strings.Repeat("a", turns.FreeBytes)},
-		{path: "query", body: strings.Repeat("a", turns.FreeBytes+1)},
+		{path: "query?query=" + strings.Repeat("a", query.FreeBytes)},
+		{path: "query", body: strings.Repeat("a", query.FreeBytes+1)},
 		{path: "series?match[]=up"},
 		{path: "query_exemplars?query=up"},
 		{path: "label/job/values"},

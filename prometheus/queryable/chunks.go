@@ -9,7 +9,7 @@ import (
 	"github.com/prometheus/prometheus/tsdb/chunkenc"
 	"github.com/prometheus/prometheus/tsdb/chunks"
 
-	"github.com/tsdbridge/tsdbridge/internal/budget"
+	"github.com/tsdbridge/tsdbridge/internal/query"
 	"github.com/tsdbridge/tsdbridge/storage"
 )
 
@@ -112,7 +112,7 @@ func (w *partWorker) consumerError() error { return w.failed }
 // Take implements storage.PartWorker.
 func (w *partWorker) Take(ctx context.Context, p storage.Part) error {
 	sets := w.parts.sets[p.From : p.From+len(p.Points)]
-	r := groupReader{querier: w.parts.querier, span: w.parts.span, account: budget.From(ctx), end: newQueryEnd(ctx)}
+	r := groupReader{querier: w.parts.querier, span: w.parts.span, account: query.AccountOf(ctx), end: newQueryEnd(ctx)}
 	defer func() { r.account.Give(r.taken) }()
 	r.collect(sets)
 	for i, s := range p.Points {

@@ -9,8 +9,7 @@ import (
 	"github.com/prometheus/prometheus/promql"
 	promstorage "github.com/prometheus/prometheus/storage"
 
-	"github.com/tsdbridge/tsdbridge/internal/budget"
-	"github.com/tsdbridge/tsdbridge/internal/running"
+	"github.com/tsdbridge/tsdbridge/internal/query"
 	"github.com/tsdbridge/tsdbridge/prometheus/httpapi"
 	"github.com/tsdbridge/tsdbridge/prometheus/promql/columns"
 	"github.com/tsdbridge/tsdbridge/storage"
@@ -150,7 +149,7 @@ func (w *columnWorker) Take(ctx context.Context, p storage.Part) error {
 			return w.failed
 		}
 	}
-	running.From(ctx).Read(samples)
+	query.From(ctx).Read(samples)
 	histograms, err := w.columns.histograms(ctx, w.start, p.Points)
 	if err != nil {
 		w.failed = err
@@ -225,7 +224,7 @@ func (c *foundColumns) objects(ctx context.Context, p storage.Points) (*seriesSa
 			}
 		}
 	}
-	if err := budget.From(ctx).Take(int64(size) * histogramGrowth); err != nil {
+	if err := query.AccountOf(ctx).Take(int64(size) * histogramGrowth); err != nil {
 		return nil, err
 	}
 	samples, _, err := newSeriesSamples(p)

@@ -7,8 +7,7 @@ import (
 
 	"github.com/prometheus/prometheus/model/labels"
 
-	"github.com/tsdbridge/tsdbridge/internal/budget"
-	"github.com/tsdbridge/tsdbridge/internal/turns"
+	"github.com/tsdbridge/tsdbridge/internal/query"
 	"github.com/tsdbridge/tsdbridge/prometheus/httpapi"
 	"github.com/tsdbridge/tsdbridge/storage"
 )
@@ -42,7 +41,7 @@ func (p *Store) find(ctx context.Context, s selection) ([]labelSet, error) {
 		return nil, err
 	}
 	if s.sorted {
-		if err := budget.From(ctx).Take(int64(len(sets)) * setBytes); err != nil {
+		if err := query.AccountOf(ctx).Take(int64(len(sets)) * setBytes); err != nil {
 			return nil, httpapi.QueryError(ctx, "find series", err)
 		}
 		sets = slices.SortedFunc(slices.Values(sets), func(a, b labelSet) int { return labels.Compare(a.labels, b.labels) })
@@ -64,14 +63,14 @@ func (p *Store) findSets(ctx context.Context, span timeSpan, filters []storage.F
 
 // setsOf returns the label sets of found series that satisfy every matcher, in their order.
 func (p *Store) setsOf(ctx context.Context, found []storage.Found, matchers []*labels.Matcher) ([]labelSet, error) {
-	if err := budget.From(ctx).Take(int64(len(found)) * labelSetBytes); err != nil {
+	if err := query.AccountOf(ctx).Take(int64(len(found)) * labelSetBytes); err != nil {
 		return nil, httpapi.QueryError(ctx, "find series", err)
 	}
 	decoded, err := p.decode(ctx, found, matchers)
 	if err != nil {
 		return nil, httpapi.QueryError(ctx, "find series", err)
 	}
-	if err := turns.From(ctx).Yield(ctx); err != nil {
+	if err := query.TurnOf(ctx).Yield(ctx); err != nil {
 		return nil, httpapi.QueryError(ctx, "find series", err)
 	}
 	sets := newLabelSets(len(found))
@@ -114,8 +113,8 @@ type decodedLabels struct {
 // decode decodes the labels of series on all cores.
 func (p *Store) decode(ctx context.Context, found []storage.Found, matchers []*labels.Matcher) ([]decodedLabels, error) {
 	out := make([]decodedLabels, len(found))
-	account := budget.From(ctx)
-	some := func(turn *turns.Turn, from, to int) error {
+	account := query.AccountOf(ctx)
+	some := func(turn *query.Turn, from, to int) error {
 		for i := from; i < to; {
 			end, texts := min(i+checkEvery, to), 0
 			for ; i < end; i++ {
@@ -132,11 +131,11 @@ func (p *Store) decode(ctx context.Context, found []storage.Found, matchers []*l
 		}
 		return nil
 	}
-	errs := make([]error, turns.Shares(len(found), decodeShare))
-	turns.Split(len(found), len(errs), func(share, from, to int) {
-		var turn *turns.Turn
+	errs := make([]error, query.Shares(len(found), decodeShare))
+	query.Split(len(found), len(errs), func(share, from, to int) {
+		var turn *query.Turn
 		if share == len(errs)-1 { // that of the caller
-			turn = turns.From(ctx)
+			turn = query.TurnOf(ctx)
 		}
 		errs[share] = some(turn, from, to)
 	})

@@ -9,7 +9,7 @@ import (
 	promstorage "github.com/prometheus/prometheus/storage"
 	"github.com/prometheus/prometheus/util/annotations"
 
-	"github.com/tsdbridge/tsdbridge/internal/budget"
+	"github.com/tsdbridge/tsdbridge/internal/query"
 	"github.com/tsdbridge/tsdbridge/prometheus/httpapi"
 	"github.com/tsdbridge/tsdbridge/prometheus/pathlabel"
 	"github.com/tsdbridge/tsdbridge/translate"
@@ -105,7 +105,7 @@ func (q *querier) tagKeys(ctx context.Context) (keys []string, ok bool, err erro
 
 // eachLabels visits the labels of every series that satisfies the matchers.
 func (q *querier) eachLabels(ctx context.Context, matchers []*labels.Matcher, visit func(labels.Labels)) error {
-	account := budget.From(ctx)
+	account := query.AccountOf(ctx)
 	before := account.Held()
 	sets, err := q.find(ctx, selection{span: q.span, matchers: matchers})
 	defer func() { account.Give(account.Held() - before) }() // only texts are kept, which are few

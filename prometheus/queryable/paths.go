@@ -7,7 +7,7 @@ import (
 
 	"github.com/prometheus/prometheus/model/labels"
 
-	"github.com/tsdbridge/tsdbridge/internal/budget"
+	"github.com/tsdbridge/tsdbridge/internal/query"
 	"github.com/tsdbridge/tsdbridge/prometheus/httpapi"
 	"github.com/tsdbridge/tsdbridge/prometheus/pathlabel"
 	"github.com/tsdbridge/tsdbridge/storage"
@@ -64,7 +64,7 @@ func (p *Store) refsOfPaths(ctx context.Context, span timeSpan, patterns []strin
 		if err != nil {
 			return nil, err
 		}
-		if err := budget.From(ctx).Take(int64(len(refs)) * refBytes); err != nil {
+		if err := query.AccountOf(ctx).Take(int64(len(refs)) * refBytes); err != nil {
 			return nil, err
 		}
 		slices.Sort(refs)

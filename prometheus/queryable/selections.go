@@ -9,8 +9,8 @@ import (
 
 	"github.com/prometheus/prometheus/model/labels"
 
-	"github.com/tsdbridge/tsdbridge/internal/budget"
 	"github.com/tsdbridge/tsdbridge/internal/cache"
+	"github.com/tsdbridge/tsdbridge/internal/query"
 	"github.com/tsdbridge/tsdbridge/prometheus/httpapi"
 	"github.com/tsdbridge/tsdbridge/prometheus/pathlabel"
 	"github.com/tsdbridge/tsdbridge/storage"
@@ -50,7 +50,7 @@ const setBytes = 64
 const rememberedSelectors = 1024
 
 // Keep has the Store keep what selectors found, in at most so many bytes.
-func (p *Store) Keep(c Catalog, b *budget.Budget, maxBytes int64) {
+func (p *Store) Keep(c Catalog, b *query.Budget, maxBytes int64) {
 	p.kept = &selections{
 		catalog: c, most: maxBytes,
 		asked: cache.NewLRU[string, struct{}](rememberedSelectors), large: cache.NewLRU[string, struct{}](rememberedSelectors),
@@ -229,7 +229,7 @@ func (k *foundSets) within(ctx context.Context, may func(storage.Ref) bool) ([]l
 	if n == len(k.sets) {
 		return k.sets, nil
 	}
-	if err := budget.From(ctx).Take(int64(n) * labelSetBytes); err != nil {
+	if err := query.AccountOf(ctx).Take(int64(n) * labelSetBytes); err != nil {
 		return nil, httpapi.QueryError(ctx, "find series", err)
 	}
 	some := make([]labelSet, 0, n)

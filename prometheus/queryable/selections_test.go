@@ -9,7 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/prometheus/prometheus/model/labels"
 
-	"github.com/tsdbridge/tsdbridge/internal/budget"
+	"github.com/tsdbridge/tsdbridge/internal/query"
 	"github.com/tsdbridge/tsdbridge/internal/testkit/scale"
 	"github.com/tsdbridge/tsdbridge/prometheus/promtest"
 	"github.com/tsdbridge/tsdbridge/storage"
@@ -32,7 +32,7 @@ func TestKeptSelections(t *testing.T) {
 		}
 		store := promtest.OpenStore(t, kv.NewMem(promtest.Tables()...))
 		plain, kept := New(store, names, Limits{Series: 60}), New(store, names, Limits{Series: 60})
-		b := budget.New(1 << 20)
+		b := query.NewBudget(1 << 20)
 		kept.Keep(store.Catalog(), b, 1<<16)
 		write := func(name string, x, y int, at int64) {
 			ls := labels.FromMap(map[string]string{"__name__": name, "x": fmt.Sprint(x)})
@@ -131,7 +131,7 @@ func TestSelectionBesideWriter(t *testing.T) {
 	}
 	store := promtest.OpenStore(t, kv.NewMem(promtest.Tables()...))
 	kept := New(store, names, Limits{})
-	kept.Keep(store.Catalog(), budget.New(1<<30), 1<<20)
+	kept.Keep(store.Catalog(), query.NewBudget(1<<30), 1<<20)
 	now := time.Now().UnixMilli()
 	const series = 500
 	written := make(chan int, series)

@@ -12,7 +12,7 @@ import (
 	"github.com/prometheus/prometheus/model/labels"
 	"github.com/prometheus/prometheus/tsdb/chunkenc"
 
-	"github.com/tsdbridge/tsdbridge/internal/turns"
+	"github.com/tsdbridge/tsdbridge/internal/query"
 	"github.com/tsdbridge/tsdbridge/prometheus/histogramcodec"
 	"github.com/tsdbridge/tsdbridge/prometheus/httpapi"
 	"github.com/tsdbridge/tsdbridge/storage"
@@ -46,12 +46,12 @@ type queryEnd struct {
 	reason  error // set before reached
 
 	// One goroutine reads the samples. It gives its turn away here.
-	turn *turns.Turn
+	turn *query.Turn
 	ctx  context.Context //nolint:containedctx // of the query
 }
 
 func newQueryEnd(ctx context.Context) *queryEnd {
-	end := &queryEnd{turn: turns.From(ctx), ctx: ctx}
+	end := &queryEnd{turn: query.TurnOf(ctx), ctx: ctx}
 	context.AfterFunc(ctx, func() { end.end(ctx.Err()) })
 	return end
 }

@@ -10,9 +10,7 @@ import (
 	promstorage "github.com/prometheus/prometheus/storage"
 	"github.com/prometheus/prometheus/util/annotations"
 
-	"github.com/tsdbridge/tsdbridge/internal/budget"
-	"github.com/tsdbridge/tsdbridge/internal/running"
-	"github.com/tsdbridge/tsdbridge/internal/turns"
+	"github.com/tsdbridge/tsdbridge/internal/query"
 	"github.com/tsdbridge/tsdbridge/prometheus/httpapi"
 	"github.com/tsdbridge/tsdbridge/prometheus/promql/limits"
 	"github.com/tsdbridge/tsdbridge/storage"
@@ -54,14 +52,14 @@ func newSeriesSet(ctx context.Context, q *querier, o readOptions, s selection) *
 		size: firstGroup,
 		find: func() ([]labelSet, error) { return q.find(ctx, s) },
 		read: func(group []labelSet) (seriesGroup, error) {
-			if err := turns.From(ctx).Yield(ctx); err != nil {
+			if err := query.TurnOf(ctx).Yield(ctx); err != nil {
 				return seriesGroup{}, httpapi.QueryError(ctx, "read series", err)
 			}
 			return q.readGroup(ctx, group, s.span, o)
 		},
 	}
 	if !o.holds {
-		account := budget.From(ctx)
+		account := query.AccountOf(ctx)
 		set.end = func(g seriesGroup) { account.Give(g.bytes) }
 	} else {
 		o.cost = limits.From(ctx).Of(s.matchers)
@@ -82,8 +80,8 @@ func (q *querier) findHeld(ctx context.Context, s selection, cost limits.Reader)
 	}
 	bytes, err := cost.Series(len(sets))
 	if err == nil {
-		turns.From(ctx).Expect(cost.Work(len(sets), s.span.end-s.span.start)) // Each group yields.
-		err = budget.From(ctx).Take(bytes)
+		query.TurnOf(ctx).Expect(cost.Work(len(sets), s.span.end-s.span.start)) // Each group yields.
+		err = query.AccountOf(ctx).Take(bytes)
 	}
 	if err != nil {
 		return nil, httpapi.QueryError(ctx, "evaluate series", err)
@@ -164,13 +162,13 @@ func (s *seriesSet) Warnings() (all annotations.Annotations) {
 
 // readGroup reads the samples of some series. Series without any are left out.
 func (q *querier) readGroup(ctx context.Context, group []labelSet, span timeSpan, o readOptions) (seriesGroup, error) {
-	r := groupReader{querier: q, span: span, options: o, account: budget.From(ctx), end: newQueryEnd(ctx)}
+	r := groupReader{querier: q, span: span, options: o, account: query.AccountOf(ctx), end: newQueryEnd(ctx)}
 	r.collect(group)
 	if err := r.read(ctx); err != nil {
 		r.account.Give(r.taken)
 		return seriesGroup{}, httpapi.QueryError(ctx, "read samples", err)
 	}
-	running.From(ctx).Read(r.count)
+	query.From(ctx).Read(r.count)
 	if o.resetHints {
 		if err := r.setHints(ctx, r.span.start, r.refs, r.data); err != nil {
 			r.account.Give(r.taken)
@@ -188,7 +186,7 @@ type groupReader struct {
 	refs    []storage.Ref
 	data    []*seriesSamples // nil: none in the range
 	count   int
-	account *budget.Account
+	account *query.Account
 	taken   int64 // bytes, from the account
 	end     *queryEnd
 }

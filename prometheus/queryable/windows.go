@@ -4,8 +4,7 @@ import (
 	"context"
 	"errors"
 
-	"github.com/tsdbridge/tsdbridge/internal/budget"
-	"github.com/tsdbridge/tsdbridge/internal/running"
+	"github.com/tsdbridge/tsdbridge/internal/query"
 	"github.com/tsdbridge/tsdbridge/prometheus/httpapi"
 	"github.com/tsdbridge/tsdbridge/prometheus/promql/columns"
 	"github.com/tsdbridge/tsdbridge/storage"
@@ -51,7 +50,7 @@ func (c *foundColumns) readWindows(ctx context.Context, q storage.WindowQuery, a
 		for _, set := range c.sets[from:to] {
 			some.Refs = append(some.Refs, set.ref)
 		}
-		account := budget.From(ctx)
+		account := query.AccountOf(ctx)
 		held := account.Held()
 		windows, err := c.windows.Windows(ctx, &some)
 		taken := account.Held() - held
@@ -93,7 +92,7 @@ func (c *foundColumns) handWindows(ctx context.Context, w columns.Worker, from i
 			return err
 		}
 		for _, of := range part {
-			running.From(ctx).Read(len(of))
+			query.From(ctx).Read(len(of))
 			if c.hold(len(of)) != nil {
 				return columns.ErrHandOver
 			}

@@ -10,7 +10,7 @@ import (
 	"github.com/golang/snappy"
 	"github.com/prometheus/prometheus/prompb"
 
-	"github.com/tsdbridge/tsdbridge/internal/budget"
+	"github.com/tsdbridge/tsdbridge/internal/query"
 	"github.com/tsdbridge/tsdbridge/prometheus/promtest"
 )
 
@@ -121,11 +121,11 @@ func TestRemoteReadIsCharged(t *testing.T) {
 			limit, others int64
 			status        int
 		}{{1 << 30, 0, 200}, {20_000, 0, 422}, {1 << 30, 1<<30 - 20_000, 503}} {
-			b := budget.New(c.limit)
+			b := query.NewBudget(c.limit)
 			promtest.OthersHold(t, b, c.others)
-			server := promtest.NewServer(t, budget.Accounts(b)(h))
+			server := promtest.NewServer(t, query.Accounts(b)(h))
 			status, text, header := readRequest(t, server.URL, req)
-			if status != c.status || status != 200 && !strings.Contains(text, budget.Flag) || (header.Get("Retry-After") != "") != (status == 503) {
+			if status != c.status || status != 200 && !strings.Contains(text, query.MemoryFlag) || (header.Get("Retry-After") != "") != (status == 503) {
 				t.Errorf("with a budget of %d: %d %.200q %v", c.limit-c.others, status, text, header)
 			}
 			server.Close()
@@ -148,7 +148,7 @@ func TestRemoteReadStreamsReleaseMemory(t *testing.T) {
 		req.Queries = append(req.Queries, promtest.ReadQuery(t, 0, 10, nil, "up"))
 	}
 	const enoughForSome = 2 << 20
-	status, text, _ := readRequest(t, promtest.NewServer(t, budget.Accounts(budget.New(enoughForSome))(h)).URL, req)
+	status, text, _ := readRequest(t, promtest.NewServer(t, query.Accounts(query.NewBudget(enoughForSome))(h)).URL, req)
 	if status != http.StatusOK || text == "" {
 		t.Errorf("%d %.200q", status, text)
 	}

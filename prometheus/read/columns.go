@@ -10,7 +10,7 @@ import (
 	"github.com/prometheus/prometheus/model/labels"
 	"github.com/prometheus/prometheus/prompb"
 
-	"github.com/tsdbridge/tsdbridge/internal/turns"
+	"github.com/tsdbridge/tsdbridge/internal/query"
 	"github.com/tsdbridge/tsdbridge/prometheus/promql/columns"
 	"github.com/tsdbridge/tsdbridge/prometheus/wire"
 )
@@ -90,13 +90,13 @@ func sampleSize(t int64) int { return 9 + 1 + wire.UvarintSize(uint64(t)) }
 
 // columnsOf finds the series of a query as columns. It returns nil if the samples must be read one
 // by one.
-func (h *Handler) columnsOf(ctx context.Context, query *prompb.Query, matchers []*labels.Matcher) (columns.Set, error) {
-	c, err := h.Queryable.HintedColumns(ctx, query.StartTimestampMs, query.EndTimestampMs, readHints(query.Hints), matchers)
+func (h *Handler) columnsOf(ctx context.Context, q *prompb.Query, matchers []*labels.Matcher) (columns.Set, error) {
+	c, err := h.Queryable.HintedColumns(ctx, q.StartTimestampMs, q.EndTimestampMs, readHints(q.Hints), matchers)
 	if errors.Is(err, columns.ErrHandOver) {
 		return nil, nil
 	}
 	if err == nil {
-		turns.From(ctx).Expect(turns.Work(c.Len(), (query.EndTimestampMs-query.StartTimestampMs)/60_000)) // Reading yields.
+		query.TurnOf(ctx).Expect(query.Work(c.Len(), (q.EndTimestampMs-q.StartTimestampMs)/60_000)) // Reading yields.
 	}
 	return c, err
 }

@@ -11,7 +11,7 @@ import (
 	"github.com/prometheus/prometheus/prompb"
 	"github.com/prometheus/prometheus/storage/remote"
 
-	"github.com/tsdbridge/tsdbridge/internal/budget"
+	"github.com/tsdbridge/tsdbridge/internal/query"
 	"github.com/tsdbridge/tsdbridge/prometheus/httpapi"
 	"github.com/tsdbridge/tsdbridge/prometheus/promql/limits"
 	"github.com/tsdbridge/tsdbridge/prometheus/wire"
@@ -69,7 +69,7 @@ func readMessage(w http.ResponseWriter, r *http.Request) ([]byte, error) {
 	switch {
 	case errors.As(err, &tooLarge):
 		return nil, httpapi.WithStatus(http.StatusRequestEntityTooLarge, err)
-	case errors.Is(err, budget.ErrBusy), errors.Is(err, budget.ErrTooLarge):
+	case errors.Is(err, query.ErrBusy), errors.Is(err, query.ErrTooLarge):
 		return nil, httpapi.QueryError(r.Context(), "read the request", err)
 	case err != nil:
 		return nil, badRead(err)
@@ -81,7 +81,7 @@ func readMessage(w http.ResponseWriter, r *http.Request) ([]byte, error) {
 	if n > maxBody {
 		return nil, badRead(fmt.Errorf("snappy: decoded length %d exceeds the limit of %d", n, maxBody))
 	}
-	if err := budget.From(r.Context()).Take(int64(n) * budget.BodyCost); err != nil {
+	if err := query.AccountOf(r.Context()).Take(int64(n) * query.BodyCost); err != nil {
 		return nil, httpapi.QueryError(r.Context(), "read the request", err)
 	}
 	body, err := snappy.Decode(nil, compressed)

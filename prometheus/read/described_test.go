@@ -7,7 +7,7 @@ import (
 
 	"github.com/prometheus/prometheus/prompb"
 
-	"github.com/tsdbridge/tsdbridge/internal/running"
+	"github.com/tsdbridge/tsdbridge/internal/query"
 	"github.com/tsdbridge/tsdbridge/prometheus/promtest"
 	"github.com/tsdbridge/tsdbridge/storage"
 	"github.com/tsdbridge/tsdbridge/storage/kv"
@@ -33,8 +33,8 @@ func TestDescribed(t *testing.T) {
 // endingStore ends all queries when it finds series.
 type endingStore struct {
 	readStore
-	registry *running.Registry
-	seen     []running.State
+	registry *query.Registry
+	seen     []query.State
 }
 
 func (s *endingStore) Find(ctx context.Context, filters []storage.Filter, start, end int64, limit int) ([]storage.Found, error) {
@@ -50,7 +50,7 @@ func (s *endingStore) Find(ctx context.Context, filters []storage.Filter, start,
 
 // A remote read is listed while it is answered, and can be ended.
 func TestReadEnded(t *testing.T) {
-	ending := &endingStore{promtest.OpenStore(t, kv.NewMem(promtest.Tables()...)), running.New(), nil}
+	ending := &endingStore{promtest.OpenStore(t, kv.NewMem(promtest.Tables()...)), query.NewRegistry(), nil}
 	server := readServer(t, newPromStorage(ending), Options{Running: ending.registry})
 	_, err := readClient(t, server, samplesType).Read(t.Context(), &prompb.Query{
 		EndTimestampMs: 1000, Matchers: []*prompb.LabelMatcher{{Name: "__name__", Value: "up"}},

@@ -7,7 +7,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
-	"github.com/tsdbridge/tsdbridge/internal/running"
+	"github.com/tsdbridge/tsdbridge/internal/query"
 	"github.com/tsdbridge/tsdbridge/prometheus/queryable"
 )
 
@@ -27,7 +27,7 @@ type Options struct {
 
 	Queryable *queryable.Store
 	// Running holds the queries that are being answered. It may be nil.
-	Running *running.Registry
+	Running *query.Registry
 	Logger  *slog.Logger
 	// Registerer may be nil: no metrics.
 	Registerer prometheus.Registerer

@@ -19,9 +19,7 @@ import (
 	promstorage "github.com/prometheus/prometheus/storage"
 	"github.com/prometheus/prometheus/storage/remote"
 
-	"github.com/tsdbridge/tsdbridge/internal/budget"
-	"github.com/tsdbridge/tsdbridge/internal/running"
-	"github.com/tsdbridge/tsdbridge/internal/turns"
+	"github.com/tsdbridge/tsdbridge/internal/query"
 	"github.com/tsdbridge/tsdbridge/prometheus/httpapi"
 	"github.com/tsdbridge/tsdbridge/prometheus/promql/columns"
 	"github.com/tsdbridge/tsdbridge/prometheus/queryable"
@@ -30,7 +28,7 @@ import (
 // Handler serves POST /api/v1/read.
 type Handler struct {
 	Options
-	turns    *turns.Turns
+	turns    *query.Turns
 	encoders sync.Pool // of *sampleEncoder
 	inFlight prometheus.Gauge
 	// times of requests
@@ -47,7 +45,7 @@ func New(o Options) *Handler {
 	}, []string{"response"})
 	return &Handler{
 		Options:  o,
-		turns:    turns.New(o.Concurrency),
+		turns:    query.NewTurns(o.Concurrency),
 		encoders: sync.Pool{New: func() any { return &sampleEncoder{limit: o.Samples} }},
 		inFlight: factory.NewGauge(prometheus.GaugeOpts{
 			Name: "tsdbridge_remote_read_requests_in_flight",
@@ -78,7 +76,7 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		httpapi.Text(w, err)
 		return
 	}
-	ctx, q := h.Running.Begin(ctx, running.Description{Language: "remote read", Text: described(req), Client: r.RemoteAddr})
+	ctx, q := h.Running.Begin(ctx, query.Description{Language: "remote read", Text: described(req), Client: r.RemoteAddr})
 	defer q.End()
 	turn, err := h.turns.Begin(ctx)
 	if err != nil {
@@ -86,7 +84,7 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	defer turn.End()
-	ctx = turns.With(ctx, turn)
+	ctx = query.WithTurn(ctx, turn)
 	if err := checkRegexps(req); err != nil {
 		httpapi.Text(w, err)
 		return
@@ -121,7 +119,7 @@ func (h *Handler) samples(ctx context.Context, w http.ResponseWriter, req *promp
 			h.encoders.Put(e)
 		}
 	}()
-	e.account = budget.From(ctx)
+	e.account = query.AccountOf(ctx)
 	for _, query := range req.Queries {
 		if err := h.result(ctx, e, query); err != nil {
 			httpapi.Text(w, err)
@@ -135,7 +133,7 @@ func (h *Handler) samples(ctx context.Context, w http.ResponseWriter, req *promp
 	w.Header().Set("Content-Type", "application/x-protobuf")
 	w.Header().Set("Content-Encoding", "snappy")
 	answer := e.compressed()
-	turns.From(ctx).End()
+	query.TurnOf(ctx).End()
 	// An error here is a client that went away.
 	_, _ = w.Write(answer)
 }
@@ -187,32 +185,32 @@ func (h *Handler) stream(ctx context.Context, w http.ResponseWriter, req *prompb
 	}
 }
 
-func (h *Handler) streamQuery(ctx context.Context, out *countingWriter, index int64, query *prompb.Query) error {
-	matchers, err := readMatchers(query)
+func (h *Handler) streamQuery(ctx context.Context, out *countingWriter, index int64, selection *prompb.Query) error {
+	matchers, err := readMatchers(selection)
 	if err != nil {
 		return err
 	}
 	if len(matchers) == 0 {
 		return nil
 	}
-	account := budget.From(ctx)
+	account := query.AccountOf(ctx)
 	before := account.Held()
 	// nothing of a query is held when it has been sent
 	defer func() { account.Give(account.Held() - before) }()
-	parts, ok, err := h.Queryable.ChunkParts(ctx, query.StartTimestampMs, query.EndTimestampMs, readHints(query.Hints), matchers)
+	parts, ok, err := h.Queryable.ChunkParts(ctx, selection.StartTimestampMs, selection.EndTimestampMs, readHints(selection.Hints), matchers)
 	if err != nil {
 		return err
 	}
 	if ok {
 		return h.streamParts(ctx, out, index, parts)
 	}
-	q, err := h.Queryable.ChunkQuerier(query.StartTimestampMs, query.EndTimestampMs)
+	q, err := h.Queryable.ChunkQuerier(selection.StartTimestampMs, selection.EndTimestampMs)
 	if err != nil {
 		return err
 	}
 	defer q.Close()
-	sent := turns.NewWriter(ctx, turns.From(ctx), out, nil)
-	if err := h.frame(sent, index, q.Select(ctx, true, readHints(query.Hints), matchers...)); err != nil {
+	sent := query.NewWriter(ctx, query.TurnOf(ctx), out, nil)
+	if err := h.frame(sent, index, q.Select(ctx, true, readHints(selection.Hints), matchers...)); err != nil {
 		return err
 	}
 	out.Flush()
@@ -240,12 +238,12 @@ func (w *frameWorker) Take(_ context.Context, part promstorage.ChunkSeriesSet) e
 
 // Commit sends the frames. Another request may compute until the client has read them.
 func (w *frameWorker) Commit(ctx context.Context) error {
-	turns.From(ctx).PauseForClient()
+	query.TurnOf(ctx).PauseForClient()
 	if _, err := w.out.Write(w.frames.Bytes()); err != nil {
 		return err
 	}
 	w.out.Flush()
-	return turns.From(ctx).Resume(ctx)
+	return query.TurnOf(ctx).Resume(ctx)
 }
 
 // frame writes a frame for each series.

@@ -12,7 +12,7 @@ import (
 	promstorage "github.com/prometheus/prometheus/storage"
 	"github.com/prometheus/prometheus/tsdb/chunkenc"
 
-	"github.com/tsdbridge/tsdbridge/internal/budget"
+	"github.com/tsdbridge/tsdbridge/internal/query"
 	"github.com/tsdbridge/tsdbridge/prometheus/histogramcodec"
 	"github.com/tsdbridge/tsdbridge/prometheus/httpapi"
 	"github.com/tsdbridge/tsdbridge/prometheus/wire"
@@ -42,7 +42,7 @@ const maxSnappyBlock = 1<<31 - 1
 type sampleEncoder struct {
 	limit    int // samples of all queries; 0: none
 	samples  int // so far
-	account  *budget.Account
+	account  *query.Account
 	response []byte
 	packed   []byte // the response, compressed
 	result   []byte // of the query under way

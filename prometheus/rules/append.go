@@ -8,7 +8,7 @@ import (
 	"github.com/prometheus/prometheus/model/labels"
 	promstorage "github.com/prometheus/prometheus/storage"
 
-	"github.com/tsdbridge/tsdbridge/internal/budget"
+	"github.com/tsdbridge/tsdbridge/internal/query"
 )
 
 // appendable writes the samples of rules, if this process may.
@@ -42,7 +42,7 @@ var errLost = errors.New("another adapter evaluates this group now")
 
 // Commit implements storage.Appender of the module. The memory of a rule goes back when its samples are durable.
 func (a appender) Commit() error {
-	account := budget.From(a.ctx)
+	account := query.AccountOf(a.ctx)
 	defer func() { account.Give(account.Held()) }()
 	p := passOf(a.ctx)
 	switch {

@@ -15,7 +15,7 @@ import (
 	promrules "github.com/prometheus/prometheus/rules"
 	promstorage "github.com/prometheus/prometheus/storage"
 
-	"github.com/tsdbridge/tsdbridge/internal/budget"
+	"github.com/tsdbridge/tsdbridge/internal/query"
 )
 
 // A Backfill says for which time the recording rules of a set are filled.
@@ -130,7 +130,7 @@ const mostPending = 5000
 func (f *filling) evaluate(ctx context.Context, at time.Time) error {
 	account := f.service.o.Budget.Open()
 	defer account.Close()
-	ctx = context.WithValue(budget.With(ctx, account), groupKey{}, f.group.Name)
+	ctx = context.WithValue(query.WithAccount(ctx, account), groupKey{}, f.group.Name)
 	for i, rule := range f.rules {
 		before := f.samples
 		v, err := rule.Eval(ctx, f.offset, at, f.service.query, f.service.o.ExternalURL, f.group.Limit)

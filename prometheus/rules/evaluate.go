@@ -11,7 +11,7 @@ import (
 	"github.com/prometheus/prometheus/promql"
 	promrules "github.com/prometheus/prometheus/rules"
 
-	"github.com/tsdbridge/tsdbridge/internal/budget"
+	"github.com/tsdbridge/tsdbridge/internal/query"
 )
 
 // groupKey finds the name of the group that is evaluated in a context.
@@ -22,7 +22,7 @@ type groupKey struct{}
 func (s *Service) iterate(ctx context.Context, g *promrules.Group, at time.Time) {
 	account := s.o.Budget.Open()
 	defer account.Close()
-	ctx = context.WithValue(budget.With(ctx, account), groupKey{}, g.Name())
+	ctx = context.WithValue(query.WithAccount(ctx, account), groupKey{}, g.Name())
 	s.shifts.inTurn(ctx, g, at, evaluateGroup)
 }
 
@@ -30,7 +30,7 @@ func (s *Service) iterate(ctx context.Context, g *promrules.Group, at time.Time)
 // goes back at once.
 func (s *Service) query(ctx context.Context, text string, at time.Time) (promql.Vector, error) {
 	name, _ := ctx.Value(groupKey{}).(string)
-	account := budget.From(ctx)
+	account := query.AccountOf(ctx)
 	before := account.Held()
 	v, err := s.evaluators.Load().evaluate(ctx, Question{Text: text, Client: fmt.Sprintf("rule group %q", name), At: at})
 	account.Give(account.Held() - before)

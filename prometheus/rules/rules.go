@@ -17,7 +17,7 @@ import (
 	promrules "github.com/prometheus/prometheus/rules"
 	promstorage "github.com/prometheus/prometheus/storage"
 
-	"github.com/tsdbridge/tsdbridge/internal/budget"
+	"github.com/tsdbridge/tsdbridge/internal/query"
 	"github.com/tsdbridge/tsdbridge/internal/retry"
 )
 
@@ -43,7 +43,7 @@ type Options struct {
 	Ready      func(ctx context.Context) error
 	Appendable promstorage.Appendable // durable at Commit
 	Queryable  promstorage.Queryable
-	Budget     *budget.Budget // of all queries
+	Budget     *query.Budget // of all queries
 	// Leases are those of the processes that share the store; nil: there is no other one.
 	Leases Leases
 	Now    func() time.Time // for the leases; nil: time.Now

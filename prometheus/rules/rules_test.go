@@ -21,11 +21,10 @@ import (
 	promrules "github.com/prometheus/prometheus/rules"
 	promstorage "github.com/prometheus/prometheus/storage"
 
-	"github.com/tsdbridge/tsdbridge/internal/budget"
-	"github.com/tsdbridge/tsdbridge/internal/running"
+	"github.com/tsdbridge/tsdbridge/internal/query"
 	"github.com/tsdbridge/tsdbridge/prometheus/appendable"
 	"github.com/tsdbridge/tsdbridge/prometheus/promtest"
-	"github.com/tsdbridge/tsdbridge/prometheus/query"
+	promquery "github.com/tsdbridge/tsdbridge/prometheus/query"
 	"github.com/tsdbridge/tsdbridge/prometheus/queryable"
 	"github.com/tsdbridge/tsdbridge/prometheus/rules"
 	"github.com/tsdbridge/tsdbridge/storage/kv"
@@ -35,7 +34,7 @@ import (
 // A house is a store with the query API and the parts of a Service over it.
 type house struct {
 	*testing.T
-	api      *query.API
+	api      *promquery.API
 	o        rules.Options
 	shown    *queryable.Store
 	appender promstorage.Appendable
@@ -50,13 +49,13 @@ func newHouse(t *testing.T) *house {
 	store := promtest.OpenStore(t, kv.NewMem(promtest.Tables()...))
 	h := &house{T: t, shown: queryable.New(store, names, queryable.Limits{})}
 	h.appender = appendable.New(appendable.Options{SeriesBytes: 1 << 20, SeriesCache: 1000, Appender: store, Metadata: store.Documents(), Names: names, Now: time.Now})
-	q := query.DefaultOptions()
-	q.Names, q.Queryable, q.Origins, q.Logger, q.Running = names, h.shown, regexp.MustCompile("^$"), slog.New(slog.DiscardHandler), running.New()
+	q := promquery.DefaultOptions()
+	q.Names, q.Queryable, q.Origins, q.Logger, q.Running = names, h.shown, regexp.MustCompile("^$"), slog.New(slog.DiscardHandler), query.NewRegistry()
 	q.Registerer, q.Gatherer = prometheus.NewRegistry(), prometheus.NewRegistry()
-	h.api = query.New(q)
+	h.api = promquery.New(q)
 	h.o = rules.DefaultOptions()
 	h.o.Ready = func(context.Context) error { return nil }
-	h.o.Appendable, h.o.Queryable, h.o.Budget, h.o.Logger = h.appender, h.shown, budget.New(1<<30), slog.New(slog.DiscardHandler)
+	h.o.Appendable, h.o.Queryable, h.o.Budget, h.o.Logger = h.appender, h.shown, query.NewBudget(1<<30), slog.New(slog.DiscardHandler)
 	return h
 }
 
@@ -67,7 +66,7 @@ func (h *house) set(text string) *rules.Set {
 	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
 		h.Fatal(err)
 	}
-	set, err := rules.Load(rules.Config{Files: []string{file}, Interval: 50 * time.Millisecond}, query.DefaultOptions().Parser(), testChecks())
+	set, err := rules.Load(rules.Config{Files: []string{file}, Interval: 50 * time.Millisecond}, promquery.DefaultOptions().Parser(), testChecks())
 	if err != nil {
 		h.Fatal(err)
 	}
@@ -91,7 +90,7 @@ func (numbers) Evaluate(_ context.Context, q rules.Question) (promql.Vector, err
 }
 
 // promQL evaluates by the query API.
-type promQL struct{ *query.API }
+type promQL struct{ *promquery.API }
 
 func (p promQL) Evaluate(ctx context.Context, q rules.Question) (promql.Vector, error) {
 	return p.Instant(ctx, q.Text, q.Client, q.At)
@@ -294,14 +293,14 @@ func TestStop(t *testing.T) {
 // A query without memory fails, and leaves nothing behind.
 func TestNoMemory(t *testing.T) {
 	h := newHouse(t)
-	h.o.Budget = budget.New(100)
+	h.o.Budget = query.NewBudget(100)
 	s := rules.New(h.o)
 	s.Use(h.set(someRules), h.evaluators())
 	stop := h.run(s)
 	h.await("the rules fail", func() bool {
 		for _, g := range s.RuleGroups() {
 			for _, r := range g.Rules() {
-				if err := r.LastError(); err == nil || !strings.Contains(err.Error(), budget.Flag) {
+				if err := r.LastError(); err == nil || !strings.Contains(err.Error(), query.MemoryFlag) {
 					return false
 				}
 			}
@@ -389,7 +388,7 @@ func TestTextsAsWritten(t *testing.T) {
 		"|\n\n          a\n", ">\n\n          a\n          b\n", "|2\n\n            a\n", "|+\n          a\n\n", ">-\n          a\n", "'a\n\n          b'", "\"a\\u2028\\n\"", "~", "1.0", "'1.0'", "yes", "0x1F", "2026-01-01",
 	} {
 		read := func(more string) map[string]string {
-			set, err := rules.ParseSet(rules.Config{}, "f", []byte("groups:\n- name: a\n  rules:\n    - alert: A\n      expr: x\n      annotations:\n        a: "+text+"\n"+more), query.DefaultOptions().Parser(), testChecks())
+			set, err := rules.ParseSet(rules.Config{}, "f", []byte("groups:\n- name: a\n  rules:\n    - alert: A\n      expr: x\n      annotations:\n        a: "+text+"\n"+more), promquery.DefaultOptions().Parser(), testChecks())
 			if err != nil {
 				t.Fatalf("%q: %v", text, err)
 			}
@@ -441,7 +440,7 @@ func TestLoad(t *testing.T) {
 		"l.yml":       {`l.yml:8: group "a", rule 2, "b": could not parse expression: graphite: `, `l.yml:10: group "a", rule 3`},
 		"m.yml":       {`m.yml:4: lang "cobol": want graphite or promql`, `m.yml:5: window: it is for`, `m.yml:6: window "0": want`},
 	} {
-		_, err := rules.Load(rules.Config{Files: []string{filepath.Join(dir, pattern)}}, query.DefaultOptions().Parser(), testChecks())
+		_, err := rules.Load(rules.Config{Files: []string{filepath.Join(dir, pattern)}}, promquery.DefaultOptions().Parser(), testChecks())
 		if (err != nil) != (want != nil) {
 			t.Errorf("%s: %v, want %v", pattern, err, want)
 		}

@@ -19,7 +19,7 @@ import (
 	promstorage "github.com/prometheus/prometheus/storage"
 	"github.com/prometheus/prometheus/tsdb/chunkenc"
 
-	"github.com/tsdbridge/tsdbridge/internal/budget"
+	"github.com/tsdbridge/tsdbridge/internal/query"
 )
 
 // A Test is a group of rule unit tests and what it needs of its file.
@@ -205,7 +205,7 @@ func (r *testRun) instant(at time.Time) error {
 	var errs []error
 	for _, g := range r.groups {
 		account := r.service.o.Budget.Open()
-		g.Eval(withGroup(context.WithValue(budget.With(r.ctx, account), groupKey{}, g.Name()), g), at)
+		g.Eval(withGroup(context.WithValue(query.WithAccount(r.ctx, account), groupKey{}, g.Name()), g), at)
 		account.Close()
 		for _, rule := range g.Rules() {
 			if err := rule.LastError(); err != nil {
@@ -246,5 +246,5 @@ func appendTest(a promstorage.Appender, ls labels.Labels, at int64, v parser.Seq
 func (r *testRun) ask(text string, at time.Time) (promql.Vector, error) {
 	account := r.service.o.Budget.Open()
 	defer account.Close()
-	return r.store.ask(budget.With(r.ctx, account), text, at)
+	return r.store.ask(query.WithAccount(r.ctx, account), text, at)
 }

@@ -8,7 +8,7 @@ import (
 
 	"github.com/prometheus/prometheus/model/labels"
 
-	"github.com/tsdbridge/tsdbridge/internal/turns"
+	"github.com/tsdbridge/tsdbridge/internal/query"
 	"github.com/tsdbridge/tsdbridge/prometheus/histogramcodec"
 	"github.com/tsdbridge/tsdbridge/prometheus/httpapi"
 	"github.com/tsdbridge/tsdbridge/prometheus/writelimits"
@@ -137,7 +137,7 @@ func (j *job) storeKept(ctx context.Context) error {
 	if err := j.findSeries(ctx); err != nil {
 		return err
 	}
-	turns.From(ctx).End() // other requests decode while the store works
+	query.TurnOf(ctx).End() // other requests decode while the store works
 	for _, step := range []func(context.Context) error{j.resolve, j.append, j.putMetadata} {
 		if err := step(ctx); err != nil {
 			return err

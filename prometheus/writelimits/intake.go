@@ -14,7 +14,7 @@ import (
 	"time"
 
 	"github.com/tsdbridge/tsdbridge/internal/netserver"
-	"github.com/tsdbridge/tsdbridge/internal/turns"
+	"github.com/tsdbridge/tsdbridge/internal/query"
 	"github.com/tsdbridge/tsdbridge/prometheus/httpapi"
 )
 
@@ -35,12 +35,12 @@ var ErrBusy = httpapi.WithStatus(http.StatusServiceUnavailable, errors.New("too 
 type Intake struct {
 	o     Options
 	gate  *netserver.Gate
-	large *turns.Turns // of large requests, to decode them
+	large *query.Turns // of large requests, to decode them
 }
 
 // New returns an Intake.
 func New(o Options) *Intake {
-	return &Intake{o: o, gate: netserver.NewGate(o.Requests, o.InFlightBytes), large: turns.New(runtime.GOMAXPROCS(0) / 2)}
+	return &Intake{o: o, gate: netserver.NewGate(o.Requests, o.InFlightBytes), large: query.NewTurns(runtime.GOMAXPROCS(0) / 2)}
 }
 
 // Gate returns what bounds the requests and their bytes.
@@ -70,7 +70,7 @@ func (in *Intake) Enter(ctx context.Context, decoded int) (_ context.Context, le
 		in.gate.Leave()
 		return nil, nil, ErrBusy
 	}
-	return turns.With(ctx, turn), func() { turn.End(); cancel(); in.gate.Leave() }, nil
+	return query.WithTurn(ctx, turn), func() { turn.End(); cancel(); in.gate.Leave() }, nil
 }
 
 // A Share is the memory that one request holds. One goroutine at a time uses it.

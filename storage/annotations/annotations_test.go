@@ -10,7 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/tsdbridge/tsdbridge/internal/budget"
+	"github.com/tsdbridge/tsdbridge/internal/query"
 	"github.com/tsdbridge/tsdbridge/storage"
 	"github.com/tsdbridge/tsdbridge/storage/annotations"
 	"github.com/tsdbridge/tsdbridge/storage/kv"
@@ -250,7 +250,7 @@ func TestRanges(t *testing.T) {
 			if _, err := a.List(t.Context(), all, 2*hours-1); !errors.Is(err, storage.ErrLimit) {
 				t.Errorf("List of fewer than there are: %v", err)
 			}
-			if _, err := a.List(budget.With(t.Context(), budget.New(100_000).Open()), all, 0); !errors.Is(err, budget.ErrTooLarge) {
+			if _, err := a.List(query.WithAccount(t.Context(), query.NewBudget(100_000).Open()), all, 0); !errors.Is(err, query.ErrTooLarge) {
 				t.Errorf("List in little memory: %v", err)
 			}
 			for want, r := range map[int]storage.AnnotationRange{19: {TSUID: tsuid, From: begin + 3, To: begin + 3600_000*9 + 5}, 0: {TSUID: tsuid, From: begin + 7, To: begin + 3}} {

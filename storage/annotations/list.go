@@ -6,7 +6,7 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/tsdbridge/tsdbridge/internal/budget"
+	"github.com/tsdbridge/tsdbridge/internal/query"
 	"github.com/tsdbridge/tsdbridge/storage"
 	"github.com/tsdbridge/tsdbridge/storage/kv"
 	"github.com/tsdbridge/tsdbridge/storage/row"
@@ -19,7 +19,7 @@ const noteBytes = 256
 // List returns the annotations of a range in the order of the table: by hours. More than limit, if
 // it is above 0, are an ErrLimit. One that cannot be read is an ErrUnreadable.
 func (a *Annotations) List(ctx context.Context, r storage.AnnotationRange, limit int) (list []storage.Annotation, err error) {
-	account := budget.From(ctx)
+	account := query.AccountOf(ctx)
 	err = a.each(ctx, r, func(found storage.Annotation, size int) error {
 		if limit > 0 && len(list) == limit {
 			return fmt.Errorf("%w: there are more than %d annotations in this time", storage.ErrLimit, limit)

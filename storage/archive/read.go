@@ -8,7 +8,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
-	"github.com/tsdbridge/tsdbridge/internal/tally"
+	"github.com/tsdbridge/tsdbridge/internal/query"
 	"github.com/tsdbridge/tsdbridge/storage"
 	"github.com/tsdbridge/tsdbridge/storage/columns"
 	"github.com/tsdbridge/tsdbridge/storage/index"
@@ -77,8 +77,8 @@ func (a *Archives) read(ctx context.Context, q *storage.ArchiveQuery, part []wan
 	if err != nil {
 		return err
 	}
-	counts := tally.Counts{Asked: int64(len(keys))}
-	defer func() { tally.From(ctx).Add(tally.Archive, counts) }()
+	counts := query.Counts{Asked: int64(len(keys))}
+	defer func() { query.TallyOf(ctx).Add(query.Archive, counts) }()
 	qualifier := columns.ArchiveQualifier(q.Step)
 	var decoder columns.Decoder
 	var times []int64

@@ -5,9 +5,8 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/tsdbridge/tsdbridge/internal/budget"
+	"github.com/tsdbridge/tsdbridge/internal/query"
 	"github.com/tsdbridge/tsdbridge/internal/tracing"
-	"github.com/tsdbridge/tsdbridge/internal/turns"
 	"github.com/tsdbridge/tsdbridge/storage"
 	"github.com/tsdbridge/tsdbridge/storage/index"
 )
@@ -145,7 +144,7 @@ func (f *finder) resolveMetric(ctx context.Context, filter storage.Filter) error
 		if err != nil {
 			return err
 		}
-		turn := turns.From(ctx)
+		turn := query.TurnOf(ctx)
 		for uid, name := range all {
 			if err := turn.Yield(ctx); err != nil { // a regular expression may take long
 				return err
@@ -227,7 +226,7 @@ func (f *finder) find(ctx context.Context) ([]index.ID, error) {
 			return nil, err
 		}
 		c.Values = make(map[string]bool, len(uids))
-		turn := turns.From(ctx)
+		turn := query.TurnOf(ctx)
 		for i, uid := range uids {
 			if err := turn.Yield(ctx); err != nil {
 				return nil, err
@@ -298,7 +297,7 @@ func (cat *namer) nameAs(ctx context.Context, ids []index.ID, as naming) ([]stor
 		// of most series
 		pairs = (len(cat.index.TSUID(ids[len(ids)-1])) - cat.layout.MetricWidth) / cat.layout.PairWidth()
 	}
-	if err := budget.From(ctx).Take(int64(len(ids) * (seriesBytes + pairs*tagBytes))); err != nil {
+	if err := query.AccountOf(ctx).Take(int64(len(ids) * (seriesBytes + pairs*tagBytes))); err != nil {
 		return nil, err
 	}
 	tsuids := cat.index.TSUIDs(nil, ids)

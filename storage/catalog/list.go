@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/tsdbridge/tsdbridge/internal/budget"
+	"github.com/tsdbridge/tsdbridge/internal/query"
 	"github.com/tsdbridge/tsdbridge/storage"
 	"github.com/tsdbridge/tsdbridge/storage/index"
 )
@@ -29,7 +29,7 @@ func (cat *Catalog) metricsAs(ctx context.Context, start, end int64, as naming) 
 	if err != nil {
 		return nil, err
 	}
-	if err := budget.From(ctx).Take(int64(len(all) * nameBytes)); err != nil {
+	if err := query.AccountOf(ctx).Take(int64(len(all) * nameBytes)); err != nil {
 		return nil, err
 	}
 	list := make([]string, 0, len(all))
@@ -90,7 +90,7 @@ func (cat *Catalog) TagValues(ctx context.Context, key string, start, end int64)
 
 // list returns the names of UIDs in ascending order. One without a name that series have is a NamelessError.
 func (cat *Catalog) list(ctx context.Context, kind storage.NameKind, uids []string, having func(uid string) []index.ID) ([]string, error) {
-	if err := budget.From(ctx).Take(int64(len(uids) * nameBytes)); err != nil {
+	if err := query.AccountOf(ctx).Take(int64(len(uids) * nameBytes)); err != nil {
 		return nil, err
 	}
 	list, err := cat.uids.Names(ctx, kind, uids)

@@ -3,7 +3,7 @@ package catalog
 import (
 	"context"
 
-	"github.com/tsdbridge/tsdbridge/internal/turns"
+	"github.com/tsdbridge/tsdbridge/internal/query"
 	"github.com/tsdbridge/tsdbridge/storage"
 	"github.com/tsdbridge/tsdbridge/storage/index"
 	"github.com/tsdbridge/tsdbridge/storage/kv"
@@ -66,7 +66,7 @@ const seriesPerCore = 1024
 func (n *names) series() []storage.Series {
 	all := make([]storage.Series, len(n.ends))
 	tags := make([]storage.Tag, (len(n.parts)-len(n.ends))/2)
-	turns.Split(len(all), turns.Shares(len(all), seriesPerCore), func(_, from, to int) { n.fill(all, tags, from, to) })
+	query.Split(len(all), query.Shares(len(all), seriesPerCore), func(_, from, to int) { n.fill(all, tags, from, to) })
 	return all
 }
 

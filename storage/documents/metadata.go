@@ -8,7 +8,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/tsdbridge/tsdbridge/internal/budget"
+	"github.com/tsdbridge/tsdbridge/internal/query"
 	"github.com/tsdbridge/tsdbridge/storage"
 	"github.com/tsdbridge/tsdbridge/storage/kv"
 	"github.com/tsdbridge/tsdbridge/storage/schema"
@@ -202,7 +202,7 @@ func (t *metadata) Metadata(ctx context.Context) (map[string]storage.Metadata, e
 	c.mu.Lock()
 	fresh := !c.checked.IsZero() && (t.o.DB.Exclusive || t.o.Now().Sub(c.checked) < t.o.IndexRefresh)
 	moment := c.forgot
-	known, err := map[string]storage.Metadata(nil), budget.From(ctx).Take(int64(len(c.known)*metaBytes))
+	known, err := map[string]storage.Metadata(nil), query.AccountOf(ctx).Take(int64(len(c.known)*metaBytes))
 	if err == nil {
 		known = maps.Clone(c.known)
 	}

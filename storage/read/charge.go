@@ -3,7 +3,7 @@ package read
 import (
 	"sync/atomic"
 
-	"github.com/tsdbridge/tsdbridge/internal/budget"
+	"github.com/tsdbridge/tsdbridge/internal/query"
 	"github.com/tsdbridge/tsdbridge/storage"
 )
 
@@ -19,7 +19,7 @@ const claimBytes = 256 << 10
 // charge is what a group holds of the account of the request. Its memory is used again by the next
 // request, so it is paid for while it is used.
 type charge struct {
-	account *budget.Account
+	account *query.Account
 	held    atomic.Int64
 }
 

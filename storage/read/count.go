@@ -1,13 +1,13 @@
 package read
 
 import (
-	"github.com/tsdbridge/tsdbridge/internal/tally"
+	"github.com/tsdbridge/tsdbridge/internal/query"
 	"github.com/tsdbridge/tsdbridge/storage/head"
 	"github.com/tsdbridge/tsdbridge/storage/kv"
 )
 
 // seenRows is what one read has seen of the table.
-type seenRows struct{ tally.Counts }
+type seenRows struct{ query.Counts }
 
 func (s *seenRows) add(cells []kv.StoredCell) {
 	s.Rows++
@@ -21,7 +21,7 @@ func (s *seenRows) add(cells []kv.StoredCell) {
 // chose counts a plan.
 func (r *selection) chose(kind planKind) {
 	r.metrics.plans[kind].Inc()
-	r.tally.Add(wayOf(kind), tally.Counts{Plans: 1})
+	r.tally.Add(wayOf(kind), query.Counts{Plans: 1})
 }
 
 // count counts a read that asked for so many rows, or went over them.
@@ -30,8 +30,8 @@ func (r *selection) count(kind planKind, asked int64, seen seenRows) {
 	r.tally.Add(wayOf(kind), seen.Counts)
 }
 
-func wayOf(kind planKind) tally.Way {
-	return [planKinds]tally.Way{tally.Rows, tally.Near, tally.Range, tally.Fuzzy, tally.Regexp}[kind]
+func wayOf(kind planKind) query.Way {
+	return [planKinds]query.Way{query.Rows, query.Near, query.Range, query.Fuzzy, query.Regexp}[kind]
 }
 
 // countHead counts what was taken of the head: a row for each series of which it had points.
@@ -43,6 +43,6 @@ func (r *selection) countHead(taken []head.Taken, bytes int) {
 		}
 	}
 	if rows > 0 {
-		r.tally.Add(tally.Head, tally.Counts{Asked: rows, Rows: rows, Cells: rows, Bytes: int64(bytes)})
+		r.tally.Add(query.Head, query.Counts{Asked: rows, Rows: rows, Cells: rows, Bytes: int64(bytes)})
 	}
 }

@@ -5,7 +5,7 @@ import (
 	"math"
 	"slices"
 
-	"github.com/tsdbridge/tsdbridge/internal/tally"
+	"github.com/tsdbridge/tsdbridge/internal/query"
 	"github.com/tsdbridge/tsdbridge/storage"
 	"github.com/tsdbridge/tsdbridge/storage/head"
 	"github.com/tsdbridge/tsdbridge/storage/index"
@@ -61,7 +61,7 @@ func (w *partReader) newestInHead() {
 	w.newest.since = w.newest.since[:0]
 	rows := int64(0)
 	defer func() {
-		w.tally.Add(tally.Head, tally.Counts{Asked: rows, Rows: rows, Cells: rows, Bytes: rows * sampleBytes})
+		w.tally.Add(query.Head, query.Counts{Asked: rows, Rows: rows, Cells: rows, Bytes: rows * sampleBytes})
 	}()
 	for i := range w.members {
 		p := w.points(i)

@@ -5,9 +5,7 @@ import (
 	"runtime"
 	"sync/atomic"
 
-	"github.com/tsdbridge/tsdbridge/internal/budget"
-	"github.com/tsdbridge/tsdbridge/internal/tally"
-	"github.com/tsdbridge/tsdbridge/internal/turns"
+	"github.com/tsdbridge/tsdbridge/internal/query"
 	"github.com/tsdbridge/tsdbridge/storage"
 )
 
@@ -21,7 +19,7 @@ func (s *Reader) SelectParts(ctx context.Context, q storage.Query, worker func()
 	if err != nil {
 		return err
 	}
-	r.account, r.tally = budget.From(ctx), tally.From(ctx)
+	r.account, r.tally = query.AccountOf(ctx), query.TallyOf(ctx)
 	defer r.end()
 	fewest := r.fewestPart()
 	cores := max(1, min(runtime.GOMAXPROCS(0), (len(q.Refs)+fewest-1)/fewest))
@@ -31,8 +29,8 @@ func (s *Reader) SelectParts(ctx context.Context, q storage.Query, worker func()
 	for i := range workers {
 		workers[i] = worker()
 	}
-	return turns.Workers(ctx, cores, func(ctx context.Context, i int, turn *turns.Turn) error {
-		return p.work(turns.With(ctx, turn), turn, workers[i])
+	return query.Workers(ctx, cores, func(ctx context.Context, i int, turn *query.Turn) error {
+		return p.work(query.WithTurn(ctx, turn), turn, workers[i])
 	})
 }
 
@@ -44,7 +42,7 @@ type partRead struct {
 }
 
 // work takes parts while it has a turn, which it gives away between parts.
-func (p *partRead) work(ctx context.Context, turn *turns.Turn, w storage.PartWorker) error {
+func (p *partRead) work(ctx context.Context, turn *query.Turn, w storage.PartWorker) error {
 	g := p.groups.Get().(*seriesGroup)
 	defer p.put(g)
 	if err := turn.Resume(ctx); err != nil {
@@ -89,7 +87,7 @@ func (p *partRead) read(ctx context.Context, g *seriesGroup, part orderedPart) e
 
 // wait returns when the part's place in the order has come. Until then another request may have the
 // turn.
-func (o orderedPart) wait(ctx context.Context, turn *turns.Turn) error {
+func (o orderedPart) wait(ctx context.Context, turn *query.Turn) error {
 	select {
 	case <-o.before:
 		return nil

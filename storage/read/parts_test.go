@@ -8,7 +8,7 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"github.com/tsdbridge/tsdbridge/internal/turns"
+	"github.com/tsdbridge/tsdbridge/internal/query"
 	"github.com/tsdbridge/tsdbridge/storage"
 	"github.com/tsdbridge/tsdbridge/storage/kv"
 	"github.com/tsdbridge/tsdbridge/storage/storetest"
@@ -64,11 +64,11 @@ func TestSelectPartsFails(t *testing.T) {
 				if inCommit {
 					log.failTake, log.failCommit = -1, fail
 				}
-				turn, err := turns.New(parallel).Begin(t.Context())
+				turn, err := query.NewTurns(parallel).Begin(t.Context())
 				if err != nil {
 					t.Fatal(err)
 				}
-				err = s.SelectParts(turns.With(t.Context(), turn), q, func() storage.PartWorker { return &logWorker{partsLog: log, t: t} })
+				err = s.SelectParts(query.WithTurn(t.Context(), turn), q, func() storage.PartWorker { return &logWorker{partsLog: log, t: t} })
 				turn.End()
 				switch done := log.committed.Load(); {
 				case fail < 0 && (err != nil || done != n):

@@ -7,8 +7,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
-	"github.com/tsdbridge/tsdbridge/internal/budget"
-	"github.com/tsdbridge/tsdbridge/internal/tally"
+	"github.com/tsdbridge/tsdbridge/internal/query"
 	"github.com/tsdbridge/tsdbridge/storage"
 	"github.com/tsdbridge/tsdbridge/storage/schema"
 )
@@ -38,7 +37,7 @@ func (s *Reader) Select(ctx context.Context, q storage.Query) iter.Seq2[storage.
 		}
 		r, err := s.newSelection(q)
 		if err == nil {
-			r.yield, r.account, r.tally = yield, budget.From(ctx), tally.From(ctx)
+			r.yield, r.account, r.tally = yield, query.AccountOf(ctx), query.TallyOf(ctx)
 			err = r.read(ctx)
 			r.end()
 		}
@@ -63,8 +62,8 @@ type selection struct {
 	// need not be in a group of it; nil: not known yet.
 	near    map[string]bool
 	outcome outcome
-	account *budget.Account
-	tally   *tally.Tally // of the caller
+	account *query.Account
+	tally   *query.Tally // of the caller
 }
 
 func (s *Reader) newSelection(q storage.Query) (*selection, error) {

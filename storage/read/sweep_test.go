@@ -10,7 +10,7 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"github.com/tsdbridge/tsdbridge/internal/budget"
+	"github.com/tsdbridge/tsdbridge/internal/query"
 	"github.com/tsdbridge/tsdbridge/internal/testkit/scale"
 	"github.com/tsdbridge/tsdbridge/storage"
 	"github.com/tsdbridge/tsdbridge/storage/kv"
@@ -247,11 +247,11 @@ func TestSweepFails(t *testing.T) {
 		db := newCluster(favourites[name])
 		s, refs := wide(t, db, n, 2, 1, 15_000)
 		q := storage.Query{Refs: refs, Start: t0, End: t0 + 7200_000, Samples: true}
-		queries := budget.New(64 << 20)
+		queries := query.NewBudget(64 << 20)
 		for fail := int64(0); fail < 2*n; fail += 131 {
 			account := queries.Open()
 			db.fail.Store(fail)
-			_, err := readParts(budget.With(t.Context(), account), s, q)
+			_, err := readParts(query.WithAccount(t.Context(), account), s, q)
 			db.fail.Store(math.MinInt64)
 			if !errors.Is(err, db.err) {
 				t.Errorf("%s, failure after %d rows: %v", name, fail, err)
@@ -262,7 +262,7 @@ func TestSweepFails(t *testing.T) {
 			}
 		}
 		account := queries.Open()
-		if points, err := readParts(budget.With(t.Context(), account), s, q); err != nil || points != 2*n {
+		if points, err := readParts(query.WithAccount(t.Context(), account), s, q); err != nil || points != 2*n {
 			t.Errorf("%s: %d points, %v", name, points, err)
 		}
 		if account.Held() != 0 {
@@ -278,9 +278,9 @@ func TestSweepWithinBudget(t *testing.T) {
 	s, refs := wide(t, db, n, 2, 0, 0)
 	q := storage.Query{Refs: refs, Start: t0, End: t0 + 7200_000, Samples: true, PartSeries: 50}
 	for _, size := range []int64{4 << 20, 64 << 20} {
-		queries := budget.New(size)
+		queries := query.NewBudget(size)
 		db.rows.Store(0)
-		points, err := readParts(budget.With(t.Context(), queries.Open()), s, q)
+		points, err := readParts(query.WithAccount(t.Context(), queries.Open()), s, q)
 		if err != nil || points != 2*n {
 			t.Errorf("budget %d: %d points, %v", size, points, err)
 		}

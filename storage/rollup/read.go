@@ -7,9 +7,7 @@ import (
 	"math"
 	"slices"
 
-	"github.com/tsdbridge/tsdbridge/internal/budget"
-	"github.com/tsdbridge/tsdbridge/internal/tally"
-	"github.com/tsdbridge/tsdbridge/internal/turns"
+	"github.com/tsdbridge/tsdbridge/internal/query"
 	"github.com/tsdbridge/tsdbridge/storage"
 	"github.com/tsdbridge/tsdbridge/storage/kv"
 	"github.com/tsdbridge/tsdbridge/storage/row"
@@ -170,8 +168,8 @@ func (w *reader) get(ctx context.Context, bases []uint32) error {
 }
 
 // countsOf counts a row that was asked for or gone over.
-func countsOf(row kv.Row) tally.Counts {
-	c := tally.Counts{Asked: 1, Cells: int64(len(row.Cells))}
+func countsOf(row kv.Row) query.Counts {
+	c := query.Counts{Asked: 1, Cells: int64(len(row.Cells))}
 	if len(row.Cells) > 0 {
 		c.Rows = 1
 	}
@@ -183,7 +181,7 @@ func countsOf(row kv.Row) tally.Counts {
 
 // take takes the values of a row, if it is one of a series of the query.
 func (w *reader) take(ctx context.Context, row kv.Row) error {
-	tally.From(ctx).Add(tally.Rollup, countsOf(row))
+	query.TallyOf(ctx).Add(query.Rollup, countsOf(row))
 	if len(row.Cells) == 0 {
 		return nil
 	}
@@ -194,7 +192,7 @@ func (w *reader) take(ctx context.Context, row kv.Row) error {
 	w.tsuid = key.AppendTSUID(w.tsuid[:0])
 	i, ok := w.at[string(w.tsuid)]
 	if !ok {
-		return turns.From(ctx).Yield(ctx)
+		return query.TurnOf(ctx).Yield(ctx)
 	}
 	before := w.count
 	for _, c := range row.Cells {
@@ -205,10 +203,10 @@ func (w *reader) take(ctx context.Context, row kv.Row) error {
 	if w.q.MaxValues > 0 && w.count > w.q.MaxValues {
 		return fmt.Errorf("%w: more than %d values of a rollup table", storage.ErrLimit, w.q.MaxValues)
 	}
-	if err := budget.From(ctx).Take(int64(w.count-before) * valueBytes); err != nil {
+	if err := query.AccountOf(ctx).Take(int64(w.count-before) * valueBytes); err != nil {
 		return err
 	}
-	return turns.From(ctx).Yield(ctx)
+	return query.TurnOf(ctx).Yield(ctx)
 }
 
 // value takes the values of a cell.

@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/tsdbridge/tsdbridge/internal/budget"
+	"github.com/tsdbridge/tsdbridge/internal/query"
 	"github.com/tsdbridge/tsdbridge/storage"
 	"github.com/tsdbridge/tsdbridge/storage/kv"
 	"github.com/tsdbridge/tsdbridge/storage/log/logtest"
@@ -180,7 +180,7 @@ func TestAnnotationsOfManySeries(t *testing.T) {
 				t.Errorf("shared %v: series %d has %d annotations, want %d", shared, i, c.of[ref], i%3)
 			}
 		}
-		if err := s.SelectParts(budget.With(t.Context(), budget.New(3<<20).Open()), q, func() storage.PartWorker { return c }); !errors.Is(err, budget.ErrTooLarge) {
+		if err := s.SelectParts(query.WithAccount(t.Context(), query.NewBudget(3<<20).Open()), q, func() storage.PartWorker { return c }); !errors.Is(err, query.ErrTooLarge) {
 			t.Errorf("shared %v: 6 MB of annotations in 3 MiB: %v", shared, err)
 		}
 		q.Annotations = false

@@ -7,8 +7,7 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/tsdbridge/tsdbridge/internal/budget"
-	"github.com/tsdbridge/tsdbridge/internal/running"
+	"github.com/tsdbridge/tsdbridge/internal/query"
 	"github.com/tsdbridge/tsdbridge/storage"
 	"github.com/tsdbridge/tsdbridge/storage/kv"
 	"github.com/tsdbridge/tsdbridge/storage/storetest"
@@ -25,7 +24,7 @@ type stepSum struct {
 func sumOf(ctx context.Context, q storage.Querier, refs []storage.Ref, start, interval int64, steps int) ([]float64, error) {
 	// The block is taken from the budget before it is allocated. The account is closed, and the
 	// memory given back, when the answer has been sent.
-	if err := budget.From(ctx).Take(int64(steps) * 8); err != nil {
+	if err := query.AccountOf(ctx).Take(int64(steps) * 8); err != nil {
 		return nil, err
 	}
 	s := &stepSum{start, interval, make([]float64, steps)}
@@ -55,7 +54,7 @@ func (w *stepSumWorker) Take(ctx context.Context, p storage.Part) error {
 		samples += len(series.Times)
 		w.columns = append(w.columns, column)
 	}
-	running.From(ctx).Read(samples) // once for a part
+	query.From(ctx).Read(samples) // once for a part
 	return ctx.Err()
 }
 
@@ -91,7 +90,7 @@ func TestEvaluator(t *testing.T) {
 	if err := s.Append(t.Context(), &b); err != nil {
 		t.Fatal(err)
 	}
-	registry := running.New()
+	registry := query.NewRegistry()
 	for _, c := range []struct {
 		name   string
 		memory int64
@@ -99,11 +98,11 @@ func TestEvaluator(t *testing.T) {
 		want   error
 	}{
 		{"answered", 1 << 20, false, nil},
-		{"too little memory", 10, false, budget.ErrTooLarge},
+		{"too little memory", 10, false, query.ErrTooLarge},
 		{"ended by its id", 1 << 20, true, context.Canceled},
 	} {
-		account := budget.New(c.memory).Open()
-		ctx, q := registry.Begin(budget.With(t.Context(), account), running.Description{Language: "example", Text: c.name})
+		account := query.NewBudget(c.memory).Open()
+		ctx, q := registry.Begin(query.WithAccount(t.Context(), account), query.Description{Language: "example", Text: c.name})
 		if c.end {
 			registry.Cancel(registry.List()[0].ID)
 		}
@@ -114,7 +113,7 @@ func TestEvaluator(t *testing.T) {
 		if err == nil && (!slices.Equal(sums, want) || q.Samples() != series*steps || account.Held() != steps*8) {
 			t.Errorf("%s: %v, want %v; %d samples, %d bytes", c.name, sums, want, q.Samples(), account.Held())
 		}
-		if c.end && !errors.Is(context.Cause(ctx), running.ErrEnded) {
+		if c.end && !errors.Is(context.Cause(ctx), query.ErrEnded) {
 			t.Errorf("%s: %v", c.name, context.Cause(ctx))
 		}
 		q.End()

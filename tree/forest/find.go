@@ -9,8 +9,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/tsdbridge/tsdbridge/internal/budget"
-	"github.com/tsdbridge/tsdbridge/internal/turns"
+	"github.com/tsdbridge/tsdbridge/internal/query"
 	"github.com/tsdbridge/tsdbridge/storage"
 	"github.com/tsdbridge/tsdbridge/tree/glob"
 )
@@ -69,7 +68,7 @@ type walker[B any] struct {
 	tree   uint16                       // that is being walked
 	hits   []hit
 
-	account *budget.Account // of the request; nil has no limit
+	account *query.Account // of the request; nil has no limit
 }
 
 // A root is where a walk begins.
@@ -177,7 +176,7 @@ func find[B any](ctx context.Context, from source[B], roots []root[B], g *glob.P
 
 // walkAll walks from the roots.
 func walkAll[B any](ctx context.Context, from source[B], roots []root[B], g *glob.Pattern, o FindOptions) ([]hit, error) {
-	w := walker[B]{account: budget.From(ctx), source: from, glob: g, limit: o.Limit, first: o.First, leaves: o.Leaves, ranges: map[glob.States][]glob.Range{}}
+	w := walker[B]{account: query.AccountOf(ctx), source: from, glob: g, limit: o.Limit, first: o.First, leaves: o.Leaves, ranges: map[glob.States][]glob.Range{}}
 	for _, root := range roots {
 		w.tree = root.tree
 		switch err := w.walk(ctx, root.branch, g.Start()); {
@@ -269,7 +268,7 @@ const (
 // list implements source.
 func (x *Index) list(ctx context.Context, branch uint32, ranges []glob.Range, visit func(child[uint32]) error) error {
 	var page []child[uint32]
-	turn := turns.From(ctx)
+	turn := query.TurnOf(ctx)
 	for _, r := range ranges {
 		from := child[uint32]{name: []byte(r.First), tsuid: []byte{}}
 		for size := firstPage; ; size = listPage {

@@ -8,10 +8,9 @@ import (
 	"strings"
 	"time"
 
-	"github.com/tsdbridge/tsdbridge/internal/running"
+	"github.com/tsdbridge/tsdbridge/internal/query"
 	"github.com/tsdbridge/tsdbridge/internal/tracing"
-	"github.com/tsdbridge/tsdbridge/internal/turns"
-	"github.com/tsdbridge/tsdbridge/opentsdb/query"
+	tsdquery "github.com/tsdbridge/tsdbridge/opentsdb/query"
 )
 
 // Language names these queries among the running ones.
@@ -22,22 +21,22 @@ const MostShown = 4 << 10
 
 // An Evaluator computes what requests ask. It is safe for concurrent use.
 type Evaluator struct {
-	turns    *turns.Turns
-	running  *running.Registry
+	turns    *query.Turns
+	running  *query.Registry
 	counters counters
 	history  history
 }
 
 // New returns an Evaluator of which so many requests compute at once.
-func New(concurrency int, registry *running.Registry) *Evaluator {
-	return &Evaluator{turns: turns.New(concurrency), running: registry}
+func New(concurrency int, registry *query.Registry) *Evaluator {
+	return &Evaluator{turns: query.NewTurns(concurrency), running: registry}
 }
 
 // Turn waits for a turn to compute, which is to be ended.
-func (e *Evaluator) Turn(ctx context.Context) (*turns.Turn, error) { return e.turns.Begin(ctx) }
+func (e *Evaluator) Turn(ctx context.Context) (*query.Turn, error) { return e.turns.Begin(ctx) }
 
 // Running returns the queries under way.
-func (e *Evaluator) Running() (list []running.State) {
+func (e *Evaluator) Running() (list []query.State) {
 	for _, q := range e.running.List() {
 		if q.Language == Language {
 			list = append(list, q)
@@ -48,7 +47,7 @@ func (e *Evaluator) Running() (list []running.State) {
 
 // Compute is List, and all that a request computes shares the steps of regular expressions.
 func (e *Evaluator) Compute(ctx context.Context, client, text string, compute func(context.Context) error) error {
-	return e.List(ctx, client, text, func(ctx context.Context) error { return compute(query.WithSteps(ctx)) })
+	return e.List(ctx, client, text, func(ctx context.Context) error { return compute(tsdquery.WithSteps(ctx)) })
 }
 
 // List runs what a request of a client computes: in its turn, as a query that is listed, counted, and
@@ -59,11 +58,11 @@ func (e *Evaluator) List(ctx context.Context, client, text string, compute func(
 	}
 	text = strings.ToValidUTF8(text, "?")
 	begin := time.Now()
-	ctx, q := e.running.Begin(ctx, running.Description{Language: Language, Text: text, Client: client})
+	ctx, q := e.running.Begin(ctx, query.Description{Language: Language, Text: text, Client: client})
 	defer q.End()
 	err := e.inTurn(ctx, compute)
-	if err != nil && ctx.Err() != nil && errors.Is(context.Cause(ctx), running.ErrEnded) {
-		err = running.ErrEnded
+	if err != nil && ctx.Err() != nil && errors.Is(context.Cause(ctx), query.ErrEnded) {
+		err = query.ErrEnded
 	}
 	e.counters.query(err)
 	e.history.add(Finished{Text: text, Client: client, Begin: begin, End: time.Now(), Samples: q.Samples(), Err: err})
@@ -76,7 +75,7 @@ func (e *Evaluator) inTurn(ctx context.Context, compute func(context.Context) er
 		return err
 	}
 	defer turn.End()
-	ctx, evaluating := tracing.Start(turns.With(ctx, turn), "evaluate")
+	ctx, evaluating := tracing.Start(query.WithTurn(ctx, turn), "evaluate")
 	err = compute(ctx)
 	evaluating.End(err)
 	return err

@@ -5,11 +5,10 @@ import (
 	"errors"
 	"net/http"
 
-	"github.com/tsdbridge/tsdbridge/internal/budget"
-	"github.com/tsdbridge/tsdbridge/internal/running"
+	"github.com/tsdbridge/tsdbridge/internal/query"
 	"github.com/tsdbridge/tsdbridge/opentsdb/aggregate"
 	"github.com/tsdbridge/tsdbridge/opentsdb/httpapi"
-	"github.com/tsdbridge/tsdbridge/opentsdb/query"
+	tsdquery "github.com/tsdbridge/tsdbridge/opentsdb/query"
 	"github.com/tsdbridge/tsdbridge/storage"
 )
 
@@ -18,9 +17,9 @@ import (
 func StatusOf(err error) httpapi.Error {
 	var (
 		known   httpapi.Error
-		syntax  query.SyntaxError
-		unknown query.UnknownNameError
-		bad     query.RequestError
+		syntax  tsdquery.SyntaxError
+		unknown tsdquery.UnknownNameError
+		bad     tsdquery.RequestError
 	)
 	message := err.Error()
 	switch {
@@ -36,13 +35,13 @@ func StatusOf(err error) httpapi.Error {
 		return httpapi.Error{Status: http.StatusInternalServerError, Message: message}
 	case errors.Is(err, aggregate.ErrInfinite), errors.Is(err, aggregate.ErrFill):
 		return httpapi.Error{Status: http.StatusBadRequest, Message: message, Details: message}
-	case errors.Is(err, running.ErrEnded):
+	case errors.Is(err, query.ErrEnded):
 		return httpapi.Error{Status: http.StatusServiceUnavailable, Message: message}
-	case errors.Is(err, storage.ErrLimit), errors.Is(err, budget.ErrTooLarge), errors.Is(err, aggregate.ErrTooManyIntervals):
+	case errors.Is(err, storage.ErrLimit), errors.Is(err, query.ErrTooLarge), errors.Is(err, aggregate.ErrTooManyIntervals):
 		return httpapi.Error{Status: http.StatusRequestEntityTooLarge, Message: message}
 	case errors.Is(err, context.DeadlineExceeded):
 		return httpapi.Error{Status: http.StatusRequestTimeout, Message: "Query timeout was exceeded"}
-	case errors.Is(err, budget.ErrBusy), errors.Is(err, storage.ErrNotReady):
+	case errors.Is(err, query.ErrBusy), errors.Is(err, storage.ErrNotReady):
 		return httpapi.Error{Status: http.StatusServiceUnavailable, Message: message}
 	}
 	return httpapi.Error{Status: http.StatusServiceUnavailable, Message: "The store did not answer, try again later", Details: message}

@@ -5,12 +5,11 @@ import (
 	"io"
 	"net/http"
 
-	"github.com/tsdbridge/tsdbridge/internal/budget"
+	"github.com/tsdbridge/tsdbridge/internal/query"
 	"github.com/tsdbridge/tsdbridge/internal/tracing"
-	"github.com/tsdbridge/tsdbridge/internal/turns"
 	"github.com/tsdbridge/tsdbridge/opentsdb/expression"
 	"github.com/tsdbridge/tsdbridge/opentsdb/httpapi"
-	"github.com/tsdbridge/tsdbridge/opentsdb/query"
+	tsdquery "github.com/tsdbridge/tsdbridge/opentsdb/query"
 )
 
 // exp answers /api/query/exp. As with a TSD the method does not matter.
@@ -45,7 +44,7 @@ func (a *API) expNow(ctx context.Context, body []byte) (io.WriterTo, error) {
 }
 
 // parseExp reads expressions, and the queries of their metrics.
-func (a *API) parseExp(body []byte) (*expression.Request, *query.Request, error) {
+func (a *API) parseExp(body []byte) (*expression.Request, *tsdquery.Request, error) {
 	parsed, err := expression.Parse(body)
 	if err != nil {
 		return nil, nil, err
@@ -56,6 +55,6 @@ func (a *API) parseExp(body []byte) (*expression.Request, *query.Request, error)
 
 // means are what the computation of a request may use: its turn and its memory.
 func means(ctx context.Context) expression.Means {
-	turn, account := turns.From(ctx), budget.From(ctx)
+	turn, account := query.TurnOf(ctx), query.AccountOf(ctx)
 	return expression.Means{Pause: func() error { return turn.Yield(ctx) }, Take: account.Take}
 }

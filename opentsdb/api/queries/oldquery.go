@@ -10,13 +10,13 @@ import (
 	"strings"
 	"time"
 
-	"github.com/tsdbridge/tsdbridge/internal/budget"
+	"github.com/tsdbridge/tsdbridge/internal/query"
 	"github.com/tsdbridge/tsdbridge/internal/singleflight"
 	"github.com/tsdbridge/tsdbridge/internal/tracing"
 	"github.com/tsdbridge/tsdbridge/opentsdb/api/evaluation"
 	"github.com/tsdbridge/tsdbridge/opentsdb/graph"
 	"github.com/tsdbridge/tsdbridge/opentsdb/httpapi"
-	"github.com/tsdbridge/tsdbridge/opentsdb/query"
+	tsdquery "github.com/tsdbridge/tsdbridge/opentsdb/query"
 )
 
 // ServeOld answers /q: as text with a point in each line, as a picture, or with what a picture would show.
@@ -32,7 +32,7 @@ func (a *API) ServeOld(w http.ResponseWriter, r *httpapi.Request) error {
 		return httpapi.WriteOldError(w, evaluation.StatusOf(err).Status, err.Error())
 	}
 	defer share.Release()
-	answer, _ := share.Answer.(*query.Answer)
+	answer, _ := share.Answer.(*tsdquery.Answer)
 	_, encoding := tracing.Start(r.Context(), "encode")
 	defer encoding.End(nil)
 	switch {
@@ -56,7 +56,7 @@ func (a *API) ServeOld(w http.ResponseWriter, r *httpapi.Request) error {
 
 func (a *API) oldAnswer(r *httpapi.Request, v url.Values) (*singleflight.Share[io.WriterTo], error) {
 	_, parsing := tracing.Start(r.Context(), "parse")
-	parsed, err := query.ParseParameters(v, nil)
+	parsed, err := tsdquery.ParseParameters(v, nil)
 	parsing.End(err)
 	if err != nil {
 		return nil, err
@@ -65,7 +65,7 @@ func (a *API) oldAnswer(r *httpapi.Request, v url.Values) (*singleflight.Share[i
 		return nil, err
 	}
 	if n := len(v["o"]); n > 0 && n != len(v["m"]) {
-		return nil, query.RequestError{Message: fmt.Sprintf("%d `o' parameters, but %d `m' parameters.", n, len(v["m"]))}
+		return nil, tsdquery.RequestError{Message: fmt.Sprintf("%d `o' parameters, but %d `m' parameters.", n, len(v["m"]))}
 	}
 	return a.shared(r, a.groups, question{text: r.URL.RawQuery, key: "q " + r.ParametersKey(), compute: func(ctx context.Context) (io.WriterTo, error) {
 		return a.answerNow(ctx, parsed)
@@ -73,10 +73,10 @@ func (a *API) oldAnswer(r *httpapi.Request, v url.Values) (*singleflight.Share[i
 }
 
 // checkOld is check for a request whose dates, and they alone, are in the zone of a parameter.
-func (a *API) checkOld(parsed *query.Request, v url.Values) error {
+func (a *API) checkOld(parsed *tsdquery.Request, v url.Values) error {
 	zone, err := a.oldZone(v)
-	if err != nil && (query.IsDate(parsed.Start) || query.IsDate(parsed.End)) {
-		return query.RequestError{Message: "Invalid timezone name: " + v.Get("tz")}
+	if err != nil && (tsdquery.IsDate(parsed.Start) || tsdquery.IsDate(parsed.End)) {
+		return tsdquery.RequestError{Message: "Invalid timezone name: " + v.Get("tz")}
 	}
 	parsed.DefaultZone = zone
 	return parsed.Check(a.o.Now())
@@ -87,7 +87,7 @@ func (a *API) oldZone(v url.Values) (*time.Location, error) {
 	if v.Get("tz") == "" {
 		return a.o.TimeZone, nil
 	}
-	zone, err := query.ParseZone(v.Get("tz"))
+	zone, err := tsdquery.ParseZone(v.Get("tz"))
 	if err != nil {
 		return a.o.TimeZone, err
 	}
@@ -95,7 +95,7 @@ func (a *API) oldZone(v url.Values) (*time.Location, error) {
 }
 
 // plotted says what a picture shows, as a TSD does beside the picture.
-func plotted(answer *query.Answer, took time.Duration) any {
+func plotted(answer *tsdquery.Answer, took time.Duration) any {
 	points, etags := 0, [][]string{}
 	for i := range answer.Groups {
 		g := &answer.Groups[i]
@@ -109,13 +109,13 @@ func plotted(answer *query.Answer, took time.Duration) any {
 }
 
 // picture draws an answer, in the turn and the memory of a query.
-func (a *API) picture(r *httpapi.Request, v url.Values, answer *query.Answer) (image []byte, err error) {
+func (a *API) picture(r *httpapi.Request, v url.Values, answer *tsdquery.Answer) (image []byte, err error) {
 	o, err := graph.ParseOptions(v)
 	if err != nil {
-		return nil, query.RequestError{Message: err.Error()}
+		return nil, tsdquery.RequestError{Message: err.Error()}
 	}
 	o.Zone, _ = a.oldZone(v)
-	if err := budget.From(r.Context()).Take(int64(o.Width*o.Height) * graph.PixelBytes); err != nil {
+	if err := query.AccountOf(r.Context()).Take(int64(o.Width*o.Height) * graph.PixelBytes); err != nil {
 		return nil, err
 	}
 	turn, err := a.evaluator.Turn(r.Context())
@@ -129,7 +129,7 @@ func (a *API) picture(r *httpapi.Request, v url.Values, answer *query.Answer) (i
 
 // linesOf are the series of an answer. options has gnuplot's words for each sub query, of which the axis on the
 // right is known.
-func linesOf(answer *query.Answer, options []string) []graph.Series {
+func linesOf(answer *tsdquery.Answer, options []string) []graph.Series {
 	lines := make([]graph.Series, 0, len(answer.Groups))
 	for i := range answer.Groups {
 		g := &answer.Groups[i]

@@ -8,7 +8,7 @@ import (
 	"github.com/tsdbridge/tsdbridge/internal/singleflight"
 	"github.com/tsdbridge/tsdbridge/internal/tracing"
 	"github.com/tsdbridge/tsdbridge/opentsdb/httpapi"
-	"github.com/tsdbridge/tsdbridge/opentsdb/query"
+	tsdquery "github.com/tsdbridge/tsdbridge/opentsdb/query"
 )
 
 // A question is a request for what only reads, and may be answered with equal ones.
@@ -38,7 +38,7 @@ func (a *API) answered(w http.ResponseWriter, r *httpapi.Request, q question) er
 // shared computes an answer, together with equal requests.
 func (a *API) shared(r *httpapi.Request, to *singleflight.Replies[io.WriterTo], q question) (share *singleflight.Share[io.WriterTo], err error) {
 	err = a.evaluator.List(r.Context(), r.RemoteAddr, q.text, func(ctx context.Context) (err error) {
-		share, err = to.Reply(ctx, q.key, func(ctx context.Context) (io.WriterTo, error) { return q.compute(query.WithSteps(ctx)) })
+		share, err = to.Reply(ctx, q.key, func(ctx context.Context) (io.WriterTo, error) { return q.compute(tsdquery.WithSteps(ctx)) })
 		return err
 	})
 	if err != nil && share != nil {

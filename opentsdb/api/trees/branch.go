@@ -7,7 +7,7 @@ import (
 	"net/http"
 	"slices"
 
-	"github.com/tsdbridge/tsdbridge/internal/budget"
+	"github.com/tsdbridge/tsdbridge/internal/query"
 	"github.com/tsdbridge/tsdbridge/opentsdb/httpapi"
 	"github.com/tsdbridge/tsdbridge/storage"
 	"github.com/tsdbridge/tsdbridge/storage/schema"
@@ -88,7 +88,7 @@ func treeOf(row []byte) int { return int(row[0])<<8 | int(row[1]) }
 
 // showListing names the series of the leaves. Leaves whose series have no name are left out.
 func (a *API) showListing(ctx context.Context, l forest.Listing) (*shownBranch, error) {
-	if err := budget.From(ctx).Take(branchBytes * int64(len(l.Branches)+len(l.Leaves))); err != nil {
+	if err := query.AccountOf(ctx).Take(branchBytes * int64(len(l.Branches)+len(l.Leaves))); err != nil {
 		return nil, err
 	}
 	id := uint16(treeOf(l.Row))

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/tsdbridge/tsdbridge/internal/budget"
+	"github.com/tsdbridge/tsdbridge/internal/query"
 	"github.com/tsdbridge/tsdbridge/opentsdb/httpapi"
 	"github.com/tsdbridge/tsdbridge/opentsdb/jackson"
 	"github.com/tsdbridge/tsdbridge/storage/schema"
@@ -168,7 +168,7 @@ func (a *API) showTrees(w http.ResponseWriter, r *httpapi.Request, id int) error
 	}
 	shown := make([]shownTree, 0, len(all))
 	for _, d := range all {
-		if err := budget.From(r.Context()).Take(treeBytes * int64(1+len(d.Rules))); err != nil {
+		if err := query.AccountOf(r.Context()).Take(treeBytes * int64(1+len(d.Rules))); err != nil {
 			return err
 		}
 		shown = append(shown, showTree(d))

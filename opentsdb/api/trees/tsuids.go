@@ -8,7 +8,7 @@ import (
 	"net/http"
 	"strings"
 
-	"github.com/tsdbridge/tsdbridge/internal/budget"
+	"github.com/tsdbridge/tsdbridge/internal/query"
 	"github.com/tsdbridge/tsdbridge/opentsdb/httpapi"
 	"github.com/tsdbridge/tsdbridge/opentsdb/jackson"
 	"github.com/tsdbridge/tsdbridge/storage/schema"
@@ -214,7 +214,7 @@ func (a *API) testSeries(ctx context.Context, id uint16, tsuids [][]byte) ([]tes
 		case !ok:
 			tested[i].Messages = []string{"TSUID was missing a UID name: " + nameless(documents[i])}
 		default:
-			if err := budget.From(ctx).Take(testedBytes(e)); err != nil {
+			if err := query.AccountOf(ctx).Take(testedBytes(e)); err != nil {
 				return nil, err
 			}
 			tested[i] = testedSeries{Meta: documents[i], Messages: messagesOf(e), Branch: showRoute(id, e.Route, tsuid)}

@@ -10,10 +10,10 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/tsdbridge/tsdbridge/internal/budget"
+	"github.com/tsdbridge/tsdbridge/internal/query"
 	"github.com/tsdbridge/tsdbridge/opentsdb/httpapi"
 	"github.com/tsdbridge/tsdbridge/opentsdb/jackson"
-	"github.com/tsdbridge/tsdbridge/opentsdb/query"
+	tsdquery "github.com/tsdbridge/tsdbridge/opentsdb/query"
 	"github.com/tsdbridge/tsdbridge/storage"
 	"github.com/tsdbridge/tsdbridge/storage/documents"
 	"github.com/tsdbridge/tsdbridge/storage/schema"
@@ -50,7 +50,7 @@ func (a *API) tsMeta(w http.ResponseWriter, r *httpapi.Request) error {
 func (a *API) getTSMeta(w http.ResponseWriter, r *httpapi.Request) error {
 	tsuid, err := parseUID(r.Last("tsuid"))
 	if err != nil {
-		return query.SyntaxError{Err: err}
+		return tsdquery.SyntaxError{Err: err}
 	}
 	return a.showTSMeta(w, r, tsuid)
 }
@@ -91,17 +91,17 @@ func (a *API) listTSMeta(w http.ResponseWriter, r *httpapi.Request) error {
 	if err != nil {
 		return err
 	}
-	named, err := query.ParseSeriesName(m)
+	named, err := tsdquery.ParseSeriesName(m)
 	if err != nil {
 		return httpapi.Illegal(err.Error())
 	}
 	if named.Metric == "" {
-		return query.SyntaxError{Err: errors.New("Metric cannot be null or empty")}
+		return tsdquery.SyntaxError{Err: errors.New("Metric cannot be null or empty")}
 	}
 	var body []byte
 	err = a.evaluator.Compute(r.Context(), r.RemoteAddr, "tsmeta "+m, func(ctx context.Context) error {
 		metric, tags, err := a.resolveName(ctx, named)
-		if unknown, ok := errors.AsType[query.UnknownNameError](err); ok && unknown.Kind == "metrics" {
+		if unknown, ok := errors.AsType[tsdquery.UnknownNameError](err); ok && unknown.Kind == "metrics" {
 			return httpapi.Error{Status: http.StatusNotFound, Message: "Unable to find one of the UIDs", Details: unknown.Error()}
 		}
 		if err != nil {
@@ -133,7 +133,7 @@ func showTSMetas(ctx context.Context, list []schema.SeriesMeta) ([]byte, error) 
 		}
 		before := len(body)
 		body = list[i].AppendShown(body)
-		if err := budget.From(ctx).Take(int64(len(body) - before)); err != nil {
+		if err := query.AccountOf(ctx).Take(int64(len(body) - before)); err != nil {
 			return nil, err
 		}
 	}
@@ -228,12 +228,12 @@ func (a *API) editTSMetaByName(w http.ResponseWriter, r *httpapi.Request, e *sch
 	if err != nil {
 		return err
 	}
-	named, err := query.ParseSeriesName(m)
+	named, err := tsdquery.ParseSeriesName(m)
 	if err != nil {
 		return httpapi.Illegal(err.Error())
 	}
 	metric, tags, err := a.resolveName(r.Context(), named)
-	if unknown, ok := errors.AsType[query.UnknownNameError](err); ok {
+	if unknown, ok := errors.AsType[tsdquery.UnknownNameError](err); ok {
 		return httpapi.Error{Status: http.StatusNotFound, Message: "Unable to find one or more UIDs", Details: unknown.Error()}
 	}
 	if err != nil {
@@ -280,7 +280,7 @@ func (a *API) deleteTSMeta(w http.ResponseWriter, r *httpapi.Request, e *schema.
 }
 
 // resolveName returns the UIDs of a name; the tags are in the order of those of their keys.
-func (a *API) resolveName(ctx context.Context, s query.SeriesName) (metric string, tags []schema.Pair, err error) {
+func (a *API) resolveName(ctx context.Context, s tsdquery.SeriesName) (metric string, tags []schema.Pair, err error) {
 	names := [3][]string{storage.MetricName: {s.Metric}}
 	for _, t := range s.Tags {
 		names[storage.TagKeyName], names[storage.TagValueName] = append(names[storage.TagKeyName], t.Key), append(names[storage.TagValueName], t.Value)
@@ -291,7 +291,7 @@ func (a *API) resolveName(ctx context.Context, s query.SeriesName) (metric strin
 			return "", nil, err
 		}
 		if i := slices.Index(uids[kind], ""); i >= 0 {
-			return "", nil, query.UnknownNameError{Kind: kind.Plural(), Name: names[kind][i]}
+			return "", nil, tsdquery.UnknownNameError{Kind: kind.Plural(), Name: names[kind][i]}
 		}
 	}
 	for i := range s.Tags {

@@ -3,7 +3,7 @@ package block
 import (
 	"sync"
 
-	"github.com/tsdbridge/tsdbridge/internal/budget"
+	"github.com/tsdbridge/tsdbridge/internal/query"
 )
 
 // slabValues is how many values a slab holds, unless one series needs more.
@@ -17,7 +17,7 @@ var slabPool = sync.Pool{New: func() any { return new([slabValues]float64) }}
 // An Arena is the memory of a block's values, taken from the budget of the query. Only one
 // goroutine calls its methods; each goroutine that fills a block has its own, which are joined.
 type Arena struct {
-	Account *budget.Account
+	Account *query.Account
 	pooled  []*[slabValues]float64
 	rest    []float64 // of the newest slab
 	large   int64     // bytes outside of slabs

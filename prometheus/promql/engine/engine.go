@@ -23,7 +23,7 @@ import (
 	promstorage "github.com/prometheus/prometheus/storage"
 	"github.com/prometheus/prometheus/util/features"
 
-	"github.com/tsdbridge/tsdbridge/internal/budget"
+	"github.com/tsdbridge/tsdbridge/internal/query"
 	"github.com/tsdbridge/tsdbridge/prometheus/httpapi"
 	"github.com/tsdbridge/tsdbridge/prometheus/pathlabel"
 	"github.com/tsdbridge/tsdbridge/prometheus/promql/lookback"
@@ -53,7 +53,7 @@ type Options struct {
 	// a query that comes later.
 	Changes resultcache.Store
 	// Budget is the memory of all queries.
-	Budget *budget.Budget
+	Budget *query.Budget
 	// Steps finds the steps of series; nil: none is known.
 	Steps lookback.Steps
 	// Queryable is the store that Query reads.

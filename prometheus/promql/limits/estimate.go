@@ -11,7 +11,7 @@ import (
 	"github.com/prometheus/prometheus/model/labels"
 	"github.com/prometheus/prometheus/promql/parser"
 
-	"github.com/tsdbridge/tsdbridge/internal/turns"
+	"github.com/tsdbridge/tsdbridge/internal/query"
 )
 
 // Limits of an evaluation. Prometheus' engine checks its context between steps and between series,
@@ -318,7 +318,7 @@ func (r Reader) Series(n int) (int64, error) {
 
 // Work returns what reading n series over a span (milliseconds) and evaluating them costs, in units of
 // package turns.
-func (r Reader) Work(n int, span int64) int64 { return turns.Work(n, span/60_000+r.steps) }
+func (r Reader) Work(n int, span int64) int64 { return query.Work(n, span/60_000+r.steps) }
 
 // Samples returns an error if a function must not get so many samples of one series.
 func (r Reader) Samples(n int) error {

@@ -14,7 +14,7 @@ import (
 	"github.com/prometheus/prometheus/schema"
 	"github.com/prometheus/prometheus/util/annotations"
 
-	"github.com/tsdbridge/tsdbridge/internal/budget"
+	"github.com/tsdbridge/tsdbridge/internal/query"
 	"github.com/tsdbridge/tsdbridge/prometheus/promql/annotation"
 	"github.com/tsdbridge/tsdbridge/prometheus/promql/block"
 	"github.com/tsdbridge/tsdbridge/prometheus/promql/columns"
@@ -24,7 +24,7 @@ import (
 type Evaluation struct {
 	Ctx     context.Context //nolint:containedctx // of this evaluation alone
 	Source  columns.Source
-	Account *budget.Account
+	Account *query.Account
 	// Delayed means that names of metrics are dropped in the end.
 	Delayed    bool
 	MaxSamples int64

@@ -3,7 +3,7 @@ package operator
 import (
 	"context"
 
-	"github.com/tsdbridge/tsdbridge/internal/turns"
+	"github.com/tsdbridge/tsdbridge/internal/query"
 	"github.com/tsdbridge/tsdbridge/prometheus/promql/columns"
 )
 
@@ -13,8 +13,8 @@ import (
 func (e *Evaluation) Find(ctx context.Context, s columns.Selector, points int64) (columns.Set, error) {
 	held := e.Account.Held()
 	set, err := e.Source.Columns(ctx, s)
-	turn := turns.From(ctx)
-	if err != nil || !turn.Expect(turns.Work(set.Len(), points)) {
+	turn := query.TurnOf(ctx)
+	if err != nil || !turn.Expect(query.Work(set.Len(), points)) {
 		return set, err
 	}
 	set = nil

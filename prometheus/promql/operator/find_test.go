@@ -5,8 +5,7 @@ import (
 	"testing"
 	"testing/synctest"
 
-	"github.com/tsdbridge/tsdbridge/internal/budget"
-	"github.com/tsdbridge/tsdbridge/internal/turns"
+	"github.com/tsdbridge/tsdbridge/internal/query"
 	"github.com/tsdbridge/tsdbridge/prometheus/promql/columns"
 )
 
@@ -15,7 +14,7 @@ type heldSource struct{ finds int }
 
 func (s *heldSource) Columns(ctx context.Context, _ columns.Selector) (columns.Set, error) {
 	s.finds++
-	return manyColumns{}, budget.From(ctx).Take(1000)
+	return manyColumns{}, query.AccountOf(ctx).Take(1000)
 }
 
 type manyColumns struct{ columns.Set }
@@ -26,7 +25,7 @@ func (manyColumns) Len() int { return 1_000_000 }
 // and finds them again.
 func TestWaitingHoldsNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		shared, b := turns.New(1), budget.New(1<<20)
+		shared, b := query.NewTurns(1), query.NewBudget(1<<20)
 		first, err := shared.Begin(t.Context())
 		if err != nil || first.Expect(1<<30) {
 			t.Fatal("the first one waits", err)
@@ -38,7 +37,7 @@ func TestWaitingHoldsNothing(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		ctx := turns.With(budget.With(t.Context(), account), turn)
+		ctx := query.WithTurn(query.WithAccount(t.Context(), account), turn)
 		done := make(chan error)
 		go func() {
 			e := &Evaluation{Ctx: ctx, Source: source, Account: account}

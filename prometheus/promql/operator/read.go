@@ -7,7 +7,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/tsdbridge/tsdbridge/internal/tally"
+	"github.com/tsdbridge/tsdbridge/internal/query"
 	"github.com/tsdbridge/tsdbridge/prometheus/promql/block"
 	"github.com/tsdbridge/tsdbridge/prometheus/promql/columns"
 	"github.com/tsdbridge/tsdbridge/prometheus/promql/rangefn"
@@ -27,7 +27,7 @@ type Read struct {
 	Summaries int64 // that were read
 	Took      time.Duration
 	Computing time.Duration // of all workers
-	Rows      *tally.Tally  // nil before it runs
+	Rows      *query.Tally  // nil before it runs
 }
 
 // NeedsNewest reports whether no leaf needs more than the newest sample of each series.
@@ -66,7 +66,7 @@ func (r *Read) run(e *Evaluation) error {
 const partPoints = 1 << 14
 
 func (r *Read) all(e *Evaluation) error {
-	ctx, rows := tally.Begin(e.Ctx)
+	ctx, rows := query.BeginTally(e.Ctx)
 	r.Rows = rows
 	set, err := e.Find(ctx, r.Selector, r.points())
 	if err != nil {

@@ -5,7 +5,7 @@ import (
 
 	"github.com/prometheus/prometheus/promql"
 
-	"github.com/tsdbridge/tsdbridge/internal/budget"
+	"github.com/tsdbridge/tsdbridge/internal/query"
 )
 
 // slabPoints is how many points a slab holds, unless one series needs more.
@@ -18,7 +18,7 @@ var pointPool = sync.Pool{New: func() any { return new([slabPoints]promql.FPoint
 
 // Points are the memory of an answer's points.
 type Points struct {
-	account *budget.Account
+	account *query.Account
 	pooled  []*[slabPoints]promql.FPoint
 	rest    []promql.FPoint // of the newest slab, length 0
 }

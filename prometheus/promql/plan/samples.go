@@ -10,7 +10,7 @@ import (
 	"github.com/prometheus/prometheus/promql"
 	"github.com/prometheus/prometheus/promql/parser"
 
-	"github.com/tsdbridge/tsdbridge/internal/tally"
+	"github.com/tsdbridge/tsdbridge/internal/query"
 	"github.com/tsdbridge/tsdbridge/prometheus/promql/block"
 	"github.com/tsdbridge/tsdbridge/prometheus/promql/columns"
 	"github.com/tsdbridge/tsdbridge/prometheus/promql/operator"
@@ -54,7 +54,7 @@ func (a *SamplesAnswer) read(e *operator.Evaluation, memory *Points) (parser.Val
 	a.Stats.Selector = a.selector
 	watch := e.Start()
 	defer func() { a.Stats.Took = e.Stop(watch) }()
-	ctx, rows := tally.Begin(e.Ctx)
+	ctx, rows := query.BeginTally(e.Ctx)
 	a.Stats.Rows = rows
 	set, err := e.Find(ctx, a.selector, operator.Minutes(a.selector))
 	if err != nil {

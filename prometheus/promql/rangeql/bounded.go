@@ -6,8 +6,7 @@ import (
 
 	"github.com/prometheus/prometheus/promql"
 
-	"github.com/tsdbridge/tsdbridge/internal/budget"
-	"github.com/tsdbridge/tsdbridge/internal/running"
+	"github.com/tsdbridge/tsdbridge/internal/query"
 	"github.com/tsdbridge/tsdbridge/prometheus/promql/limits"
 )
 
@@ -21,15 +20,15 @@ type boundedQuery struct {
 
 // Exec runs the query.
 func (q boundedQuery) Exec(ctx context.Context) *promql.Result {
-	if err := budget.From(ctx).Take(q.cost.Fixed); err != nil {
+	if err := query.AccountOf(ctx).Take(q.cost.Fixed); err != nil {
 		return &promql.Result{Err: q.engine.o.NoMemory(ctx, err)}
 	}
 	if q.cost.Short() {
 		ctx = asShort(ctx)
 	}
-	defer running.From(ctx).Estimated()()
+	defer query.From(ctx).Estimated()()
 	result := q.Query.Exec(limits.With(ctx, q.cost))
-	if cause := context.Cause(ctx); errors.Is(cause, budget.ErrTooLarge) {
+	if cause := context.Cause(ctx); errors.Is(cause, query.ErrTooLarge) {
 		return &promql.Result{Err: q.engine.o.NoMemory(ctx, cause)}
 	}
 	return result

@@ -14,9 +14,7 @@ import (
 	"github.com/prometheus/prometheus/util/annotations"
 	"github.com/prometheus/prometheus/util/stats"
 
-	"github.com/tsdbridge/tsdbridge/internal/budget"
-	"github.com/tsdbridge/tsdbridge/internal/explain"
-	"github.com/tsdbridge/tsdbridge/internal/running"
+	"github.com/tsdbridge/tsdbridge/internal/query"
 	"github.com/tsdbridge/tsdbridge/internal/tracing"
 	"github.com/tsdbridge/tsdbridge/prometheus/promql/annotation"
 	"github.com/tsdbridge/tsdbridge/prometheus/promql/columns"
@@ -189,8 +187,8 @@ func (q *counted) Exec(ctx context.Context) *promql.Result {
 	begin := time.Now()
 	q.answer = q.Query.Exec(ctx)
 	q.took = time.Since(begin)
-	if running.From(ctx).IsSlow() {
-		explain.From(ctx).Set(q.explain().Shape())
+	if query.From(ctx).IsSlow() {
+		query.TraceOf(ctx).Set(q.explain().Shape())
 	}
 	return q.answer
 }
@@ -250,8 +248,8 @@ func (q *columnQuery) traced(ctx context.Context) *promql.Result {
 
 // explainSlow gives the trace of a request that has taken long the tree of the query.
 func (q *columnQuery) explainSlow(ctx context.Context) {
-	if running.From(ctx).IsSlow() {
-		explain.From(ctx).Set(q.explain().Shape())
+	if query.From(ctx).IsSlow() {
+		query.TraceOf(ctx).Set(q.explain().Shape())
 	}
 }
 
@@ -280,7 +278,7 @@ func (q *columnQuery) Close() {
 func (q *columnQuery) evaluate(ctx context.Context) (err error) {
 	defer operator.Recovered(&err)
 	e := &operator.Evaluation{
-		Ctx: ctx, Source: q.source, Account: budget.From(ctx),
+		Ctx: ctx, Source: q.source, Account: query.AccountOf(ctx),
 		Delayed: q.engine.o.DelayedNames, MaxSamples: int64(q.engine.o.MaxSamples), Steps: q.plan.Grid, Repairs: annotation.RepairsFrom(ctx),
 	}
 	held := e.Account.Held()
@@ -290,7 +288,7 @@ func (q *columnQuery) evaluate(ctx context.Context) (err error) {
 	case errors.Is(err, columns.ErrHandOver):
 		e.Account.Give(e.Account.Held() - held)
 		return err
-	case errors.Is(err, budget.ErrBusy), errors.Is(err, budget.ErrTooLarge):
+	case errors.Is(err, query.ErrBusy), errors.Is(err, query.ErrTooLarge):
 		return q.engine.o.NoMemory(ctx, err)
 	case err != nil:
 		return err

@@ -5,7 +5,7 @@ import (
 
 	"github.com/prometheus/prometheus/promql"
 
-	"github.com/tsdbridge/tsdbridge/internal/tally"
+	"github.com/tsdbridge/tsdbridge/internal/query"
 	"github.com/tsdbridge/tsdbridge/prometheus/promql/aggregate"
 	"github.com/tsdbridge/tsdbridge/prometheus/promql/columns"
 	"github.com/tsdbridge/tsdbridge/prometheus/promql/histograms"
@@ -56,7 +56,7 @@ type Read struct {
 	// Computing is the time of all cores for the evaluation of samples.
 	Computing time.Duration
 	// Rows is what it read; nil: it was not begun.
-	Rows *tally.Tally
+	Rows *query.Tally
 }
 
 // explainer is a query that knows how it was evaluated.

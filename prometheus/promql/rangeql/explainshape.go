@@ -3,15 +3,15 @@ package rangeql
 import (
 	"time"
 
-	"github.com/tsdbridge/tsdbridge/internal/explain"
+	"github.com/tsdbridge/tsdbridge/internal/query"
 	"github.com/tsdbridge/tsdbridge/prometheus/promql/columns"
 )
 
 // Shape returns an explanation in the shape of all languages.
-func (x Explanation) Shape() (*explain.Node, []*explain.Read) {
-	reads := []*explain.Read{}
+func (x Explanation) Shape() (*query.Node, []*query.Read) {
+	reads := []*query.Read{}
 	for _, r := range x.Reads {
-		read := &explain.Read{
+		read := &query.Read{
 			Selector: columns.SelectorText(r.Matchers), Start: time.UnixMilli(r.Start).UTC(), End: time.UnixMilli(r.End).UTC(),
 			Series: r.Series, Samples: r.Samples, Summaries: r.Summaries, Seconds: r.Took.Seconds(), Computing: r.Computing.Seconds(),
 		}
@@ -21,11 +21,11 @@ func (x Explanation) Shape() (*explain.Node, []*explain.Read) {
 	return x.Plan.shape(reads), reads
 }
 
-func (s *Step) shape(reads []*explain.Read) *explain.Node {
+func (s *Step) shape(reads []*query.Read) *query.Node {
 	if s == nil {
 		return nil
 	}
-	out := &explain.Node{
+	out := &query.Node{
 		ID: s.ID, Operator: s.Operator, Expression: s.Expression, Again: s.Again, NotDone: !s.Done,
 		Series: s.Series, Samples: s.Samples, Seconds: s.Took.Seconds(), Reads: s.Reads,
 	}

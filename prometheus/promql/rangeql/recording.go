@@ -10,7 +10,7 @@ import (
 	"github.com/prometheus/prometheus/promql/parser"
 	promstorage "github.com/prometheus/prometheus/storage"
 
-	"github.com/tsdbridge/tsdbridge/internal/tally"
+	"github.com/tsdbridge/tsdbridge/internal/query"
 	"github.com/tsdbridge/tsdbridge/prometheus/promql/columns"
 )
 
@@ -65,7 +65,7 @@ func (w *recordingQuerier) Select(ctx context.Context, sorted bool, hints *proms
 		return w.Querier.Select(ctx, sorted, hints, matchers...)
 	}
 	begin := time.Now()
-	ctx, one.read.Rows = tally.Begin(ctx)
+	ctx, one.read.Rows = query.BeginTally(ctx)
 	set := w.Querier.Select(ctx, sorted, hints, matchers...)
 	one.read.Took = time.Since(begin)
 	one.set, _ = set.(sampleCounter)

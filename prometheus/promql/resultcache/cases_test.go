@@ -16,7 +16,7 @@ import (
 	"github.com/prometheus/prometheus/model/labels"
 	"github.com/prometheus/prometheus/promql"
 
-	"github.com/tsdbridge/tsdbridge/internal/budget"
+	"github.com/tsdbridge/tsdbridge/internal/query"
 	"github.com/tsdbridge/tsdbridge/prometheus/promql/resultcache"
 	"github.com/tsdbridge/tsdbridge/storage"
 	"github.com/tsdbridge/tsdbridge/storage/kv"
@@ -241,14 +241,14 @@ func TestWithout(t *testing.T) {
 	w.put("limit a", 0, 600, 1)
 	ctx := resultcache.Without(context.Background())
 	for range 2 {
-		query, err := w.cached.NewRangeQuery(ctx, w.shown, nil, `limit`, time.UnixMilli(begin), time.UnixMilli(begin+600_000), time.Minute)
+		run, err := w.cached.NewRangeQuery(ctx, w.shown, nil, `limit`, time.UnixMilli(begin), time.UnixMilli(begin+600_000), time.Minute)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if m, err := query.Exec(budget.With(ctx, nil)).Matrix(); err != nil || len(m) != 1 {
+		if m, err := run.Exec(query.WithAccount(ctx, nil)).Matrix(); err != nil || len(m) != 1 {
 			t.Errorf("%v, %v", m, err)
 		}
-		query.Close()
+		run.Close()
 	}
 	if w.budget.Spare() != 0 {
 		t.Errorf("%d bytes are kept", w.budget.Spare())

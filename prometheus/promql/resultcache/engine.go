@@ -14,8 +14,8 @@ import (
 	"github.com/prometheus/prometheus/promql/parser"
 	promstorage "github.com/prometheus/prometheus/storage"
 
-	"github.com/tsdbridge/tsdbridge/internal/budget"
 	"github.com/tsdbridge/tsdbridge/internal/cache"
+	"github.com/tsdbridge/tsdbridge/internal/query"
 	"github.com/tsdbridge/tsdbridge/storage/store"
 )
 
@@ -32,7 +32,7 @@ type Options struct {
 	// MaxBytes bounds the memory of all answers that are kept. They give way to queries that need
 	// memory of Budget.
 	MaxBytes int64
-	Budget   *budget.Budget
+	Budget   *query.Budget
 	// Lookback and DefaultStep are Engine's: the age of the oldest sample that an instant still shows,
 	// and the step of a subquery without one.
 	Lookback, DefaultStep time.Duration
@@ -100,7 +100,7 @@ func (e *Engine) NewRangeQuery(ctx context.Context, q promstorage.Queryable, o p
 	if o != nil && o.LookbackDelta() > 0 {
 		lookback = o.LookbackDelta()
 	}
-	k := &query{
+	k := &cachedQuery{
 		engine: e, grid: g, make: makes,
 		key: key{text: text, step: g.step, phase: mod(g.first, g.step), lookback: lookback, inner: e.o.DefaultStep},
 	}

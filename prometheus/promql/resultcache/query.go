@@ -9,12 +9,12 @@ import (
 	"github.com/prometheus/prometheus/util/annotations"
 	"github.com/prometheus/prometheus/util/stats"
 
-	"github.com/tsdbridge/tsdbridge/internal/budget"
+	"github.com/tsdbridge/tsdbridge/internal/query"
 	"github.com/tsdbridge/tsdbridge/prometheus/promql/annotation"
 )
 
-// query is a range query whose answer is kept.
-type query struct {
+// cachedQuery is a range query whose answer is kept.
+type cachedQuery struct {
 	engine *Engine
 	shape  shape
 	key    key
@@ -28,7 +28,7 @@ type query struct {
 }
 
 // Exec runs the query.
-func (q *query) Exec(ctx context.Context) *promql.Result {
+func (q *cachedQuery) Exec(ctx context.Context) *promql.Result {
 	reading, ok := q.engine.o.Store.Read(q.grid.first-q.shape.oldest, q.grid.last-q.shape.newest)
 	if !ok {
 		result, _, _ := q.evaluate(ctx, q.grid)
@@ -42,7 +42,7 @@ func (q *query) Exec(ctx context.Context) *promql.Result {
 }
 
 // answer returns the result, and what to keep of it; nil: nothing, or what is kept already.
-func (q *query) answer(ctx context.Context) (*Answer, *promql.Result) {
+func (q *cachedQuery) answer(ctx context.Context) (*Answer, *promql.Result) {
 	if known, ok := q.engine.entries.Get(q.key); ok && known.grid.first <= q.grid.first {
 		if from := q.firstNew(ctx, known); from > q.grid.first {
 			if a, result := q.extend(ctx, known.Answer, from); result != nil {
@@ -56,14 +56,14 @@ func (q *query) answer(ctx context.Context) (*Answer, *promql.Result) {
 		return nil, result
 	}
 	a := newAnswer(q.grid, result, n, nil, q.engine.o.Format, q.engine.o.MaxBytes/largest)
-	if a == nil || budget.From(ctx).Take(a.Bytes()) != nil {
+	if a == nil || query.AccountOf(ctx).Take(a.Bytes()) != nil {
 		return nil, result
 	}
 	return a, &promql.Result{Value: a, Warnings: result.Warnings}
 }
 
 // evaluate runs the query of some steps. It returns false if there are no notes of its annotations.
-func (q *query) evaluate(ctx context.Context, g grid) (*promql.Result, notes, bool) {
+func (q *cachedQuery) evaluate(ctx context.Context, g grid) (*promql.Result, notes, bool) {
 	if err := q.prepare(ctx, g); err != nil {
 		return &promql.Result{Err: err}, notes{}, false
 	}
@@ -74,7 +74,7 @@ func (q *query) evaluate(ctx context.Context, g grid) (*promql.Result, notes, bo
 }
 
 // prepare makes the query of some steps.
-func (q *query) prepare(ctx context.Context, g grid) error {
+func (q *cachedQuery) prepare(ctx context.Context, g grid) error {
 	if q.whole && g == q.grid {
 		q.whole = false
 		return nil
@@ -93,7 +93,7 @@ func (q *query) prepare(ctx context.Context, g grid) error {
 // firstNew returns the first step that must be evaluated: one after those that are kept, the first
 // that changed points reach, or, of an answer with annotations that have to be confirmed, the last
 // one.
-func (q *query) firstNew(ctx context.Context, known entry) int64 {
+func (q *cachedQuery) firstNew(ctx context.Context, known entry) int64 {
 	next := known.grid.last + q.grid.step
 	if len(known.notes.texts) > 0 {
 		next = min(next, q.grid.last)
@@ -109,7 +109,7 @@ func (q *query) firstNew(ctx context.Context, known entry) int64 {
 
 // extend evaluates the steps from a step on, and takes those before it from what is known. It
 // returns no result if the two do not tell what the whole would.
-func (q *query) extend(ctx context.Context, known *Answer, from int64) (*Answer, *promql.Result) {
+func (q *cachedQuery) extend(ctx context.Context, known *Answer, from int64) (*Answer, *promql.Result) {
 	if from > q.grid.last {
 		q.engine.metrics.count("kept")
 		part := known.between(q.grid)
@@ -139,15 +139,15 @@ func (q *query) extend(ctx context.Context, known *Answer, from int64) (*Answer,
 
 // result returns an answer to the engine's caller. The answer stays in memory while it is sent, also
 // if it is not kept any more.
-func (q *query) result(ctx context.Context, a *Answer, warnings annotations.Annotations) *promql.Result {
-	if err := budget.From(ctx).Take(a.Bytes()); err != nil {
+func (q *cachedQuery) result(ctx context.Context, a *Answer, warnings annotations.Annotations) *promql.Result {
+	if err := query.AccountOf(ctx).Take(a.Bytes()); err != nil {
 		return &promql.Result{Err: q.engine.o.NoMemory(ctx, err)}
 	}
 	return &promql.Result{Value: a, Warnings: warnings}
 }
 
 // Statement returns the statement of what was evaluated, nil if nothing was.
-func (q *query) Statement() parser.Statement {
+func (q *cachedQuery) Statement() parser.Statement {
 	if q.run == nil {
 		return nil
 	}
@@ -155,7 +155,7 @@ func (q *query) Statement() parser.Statement {
 }
 
 // Stats returns the statistics of what was evaluated.
-func (q *query) Stats() *stats.Statistics {
+func (q *cachedQuery) Stats() *stats.Statistics {
 	if q.run == nil {
 		return &stats.Statistics{Timers: stats.NewQueryTimers(), Samples: stats.NewQuerySamples(false)}
 	}
@@ -163,17 +163,17 @@ func (q *query) Stats() *stats.Statistics {
 }
 
 // String returns the text of the query.
-func (q *query) String() string { return q.key.text }
+func (q *cachedQuery) String() string { return q.key.text }
 
 // Cancel ends the evaluation.
-func (q *query) Cancel() {
+func (q *cachedQuery) Cancel() {
 	if q.run != nil {
 		q.run.Cancel()
 	}
 }
 
 // Close takes back the memory of the answer.
-func (q *query) Close() {
+func (q *cachedQuery) Close() {
 	if q.run != nil {
 		q.run.Close()
 	}

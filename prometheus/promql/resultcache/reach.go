@@ -29,7 +29,7 @@ func ReachOf(s *parser.EvalStmt, defaultStep time.Duration, names func(metric st
 }
 
 // Reach returns the reach of the query.
-func (q *query) Reach() (Reach, bool) {
+func (q *cachedQuery) Reach() (Reach, bool) {
 	return Reach{q.grid.first - q.shape.oldest, q.grid.last - q.shape.newest, q.shape, q.engine.o.MetricName}, true
 }
 

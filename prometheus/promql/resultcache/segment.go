@@ -7,7 +7,7 @@ import (
 
 	"github.com/prometheus/prometheus/promql"
 
-	"github.com/tsdbridge/tsdbridge/internal/turns"
+	"github.com/tsdbridge/tsdbridge/internal/query"
 )
 
 // A segment is the texts of the points of some rows at consecutive steps. It does not change, so
@@ -73,11 +73,11 @@ func writeSegments(g grid, m []*promql.Series, f Format) ([]*segment, bool) {
 	for _, s := range m {
 		points += len(s.Floats)
 	}
-	shares := max(1, min(turns.Shares(points, pointsPerCore), len(m)))
+	shares := max(1, min(query.Shares(points, pointsPerCore), len(m)))
 	all := newSegments(g, shares)
 	times := newTimes(g, f)
 	var tooLong atomic.Bool
-	turns.Split(len(m), shares, func(share, from, to int) {
+	query.Split(len(m), shares, func(share, from, to int) {
 		w := segmentWriter{grid: g, times: times, format: f, series: m[from:to], next: make([]int, to-from)}
 		step := 0
 		for _, s := range all {

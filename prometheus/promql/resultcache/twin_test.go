@@ -18,7 +18,7 @@ import (
 	"github.com/prometheus/prometheus/promql"
 	"github.com/prometheus/prometheus/promql/parser"
 
-	"github.com/tsdbridge/tsdbridge/internal/budget"
+	"github.com/tsdbridge/tsdbridge/internal/query"
 	"github.com/tsdbridge/tsdbridge/internal/testkit/scale"
 	"github.com/tsdbridge/tsdbridge/prometheus/histogramcodec"
 	"github.com/tsdbridge/tsdbridge/prometheus/promql/rangeql"
@@ -118,7 +118,7 @@ type twins struct {
 	cached   promql.QueryEngine
 	plain    promql.QueryEngine
 	registry *prometheus.Registry
-	budget   *budget.Budget
+	budget   *query.Budget
 
 	now    *atomic.Int64 // milliseconds
 	series []labels.Labels
@@ -142,7 +142,7 @@ func newTwins(t *testing.T, random *rand.Rand, now *atomic.Int64, store *store.S
 	if err != nil {
 		t.Fatal(err)
 	}
-	w := &twins{t: t, random: random, names: names, store: store, now: now, registry: prometheus.NewRegistry(), budget: budget.New(8 << 20)}
+	w := &twins{t: t, random: random, names: names, store: store, now: now, registry: prometheus.NewRegistry(), budget: query.NewBudget(8 << 20)}
 	w.shown = queryable.New(w.store, names, queryable.Limits{})
 	w.keeping = queryable.New(w.store, names, queryable.Limits{})
 	w.keeping.Keep(w.store.Catalog(), w.budget, 1<<18)
@@ -287,17 +287,17 @@ func (w *twins) run(e promql.QueryEngine, q *request) string {
 	w.t.Helper()
 	account := w.budget.Open()
 	defer account.Close()
-	ctx := budget.With(w.t.Context(), account)
+	ctx := query.WithAccount(w.t.Context(), account)
 	shown := w.shown
 	if e == w.cached {
 		shown = w.keeping
 	}
-	query, err := e.NewRangeQuery(ctx, shown, nil, q.text, time.Unix(q.start, 0), time.Unix(q.end, 0), time.Duration(q.step)*time.Second)
+	evaluated, err := e.NewRangeQuery(ctx, shown, nil, q.text, time.Unix(q.start, 0), time.Unix(q.end, 0), time.Duration(q.step)*time.Second)
 	if err != nil {
 		w.t.Fatalf("%s: %v", q.text, err)
 	}
-	defer query.Close()
-	result := query.Exec(ctx)
+	defer evaluated.Close()
+	result := evaluated.Exec(ctx)
 	if result.Err != nil {
 		return "error: " + result.Err.Error()
 	}
