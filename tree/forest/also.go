@@ -151,7 +151,7 @@ func (f *Forest) indexAlso(insertions []insertion) {
 // OnPath returns the series that have the path of a route in a tree, the first of them that which a
 // TSD finds there: from memory if the trees are loaded, else from the row of the branch, which may
 // be a wide one.
-func (f *Forest) OnPath(ctx context.Context, id uint16, r tree.Route) ([][]byte, error) {
+func (f *indexed) OnPath(ctx context.Context, id uint16, r tree.Route) ([][]byte, error) {
 	if r.Outcome != tree.Stored && r.Outcome != tree.OnRoot {
 		return nil, nil
 	}

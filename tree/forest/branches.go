@@ -14,11 +14,11 @@ var (
 
 // Branches returns how many branches are in memory, and how many Observe has made since the start. Those
 // that a sync makes for series that exist do not count.
-func (f *Forest) Branches() (kept int, made int64) { return f.Index().Branches(), f.made.Load() }
+func (f *exceptions) Branches() (kept int, made int64) { return f.Index().Branches(), f.made.Load() }
 
 // MostBranches returns a number of branches that Observe never exceeds for some series, and how many
 // of them are beyond some usual ones of each.
-func (f *Forest) MostBranches(all []storage.Series, usual int) (most, beyond int) {
+func (f *planted) MostBranches(all []storage.Series, usual int) (most, beyond int) {
 	trees := f.enabled()
 	for i := range all {
 		n := f.mostBranches(trees, &all[i])
@@ -27,7 +27,7 @@ func (f *Forest) MostBranches(all []storage.Series, usual int) (most, beyond int
 	return most, beyond
 }
 
-func (f *Forest) mostBranches(trees []*Tree, s *storage.Series) (most int) {
+func (f *planted) mostBranches(trees []*Tree, s *storage.Series) (most int) {
 	if f.isPlain(*s) {
 		return min(strings.Count(s.Metric, "."), tree.MaxBranches)
 	}
@@ -39,7 +39,7 @@ func (f *Forest) mostBranches(trees []*Tree, s *storage.Series) (most int) {
 
 // NewBranches returns for each of some series how many branches Observe would make that are not in
 // the index, and that no series before it in the list makes; 0 while the index is not loaded.
-func (f *Forest) NewBranches(all []storage.Series) []int {
+func (f *indexed) NewBranches(all []storage.Series) []int {
 	counts := make([]int, len(all))
 	f.mu.RLock()
 	index, known := f.index, f.complete || f.loaded

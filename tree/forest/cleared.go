@@ -17,7 +17,7 @@ import (
 const clearedColumn = "tsdbridge_cleared"
 
 // noteCleared changes the column.
-func (f *Forest) noteCleared(ctx context.Context, id uint16) error {
+func (f *planted) noteCleared(ctx context.Context, id uint16) error {
 	value := fmt.Appendf(nil, "%016x", rand.Uint64())
 	m := kv.Mutation{Key: schema.TreeRow(id), Puts: []kv.Put{{Qualifier: []byte(clearedColumn), Value: value}}}
 	if err := f.db.Apply(ctx, f.o.TreeTable, schema.FamilyData, []kv.Mutation{m}); err != nil {
@@ -40,7 +40,7 @@ func clearedOf(trees []*Tree, broken []Broken) map[uint16]string {
 
 // outdated reports whether another process may have deleted branches of a tree, or a whole tree,
 // since the index was read.
-func (f *Forest) outdated() bool {
+func (f *indexed) outdated() bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.o.Exclusive {
@@ -57,7 +57,7 @@ func (f *Forest) outdated() bool {
 }
 
 // dropOutdated empties an index that is not loaded from the table if it is outdated.
-func (f *Forest) dropOutdated() {
+func (f *indexed) dropOutdated() {
 	if !f.outdated() {
 		return
 	}

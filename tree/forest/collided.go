@@ -254,7 +254,7 @@ func (f *Forest) keep(ctx context.Context, collisions, also []insertion) error {
 
 // setUnsure notes whether the index may lack the columns of series that were kept. The caller holds
 // the forest's lock.
-func (f *Forest) setUnsure(unsure bool, kept ...[]insertion) {
+func (f *exceptions) setUnsure(unsure bool, kept ...[]insertion) {
 	if !unsure && len(f.unsure) == 0 {
 		return
 	}

@@ -53,7 +53,7 @@ func (o *Options) defaultOf(trees []*Tree, broken []Broken) defaultTree {
 	return defaultTree{}
 }
 
-func (f *Forest) isPlain(s storage.Series) bool {
+func (f *planted) isPlain(s storage.Series) bool {
 	return f.o.DefaultTree != "" && f.o.Plain != nil && f.o.Plain(s)
 }
 
@@ -76,7 +76,7 @@ func (p *observation) plain(ctx context.Context, series []NewSeries) error {
 }
 
 // defaultTree gives the default tree, which is made if there is none.
-func (f *Forest) defaultTree(ctx context.Context) (*Tree, error) {
+func (f *planted) defaultTree(ctx context.Context) (*Tree, error) {
 	if known := f.knownDefault(); known.tree != nil || known.err != nil {
 		return known.tree, known.err
 	}
@@ -106,14 +106,14 @@ func (f *Forest) defaultTree(ctx context.Context) (*Tree, error) {
 	return known.tree, known.err
 }
 
-func (f *Forest) knownDefault() defaultTree {
+func (f *planted) knownDefault() defaultTree {
 	f.mu.RLock()
 	defer f.mu.RUnlock()
 	return f.plainTree
 }
 
 // makeDefault makes the default tree, or gives one without rules its rule.
-func (f *Forest) makeDefault(ctx context.Context) error {
+func (f *planted) makeDefault(ctx context.Context) error {
 	d := NewDefinitions(f.db, f.o.TreeTable)
 	id, err := d.ensure(ctx, schema.Tree{Name: f.o.DefaultTree, Description: "Graphite names as they were sent", StoreFailures: true})
 	if err != nil {

@@ -10,7 +10,7 @@ import (
 
 // Explain runs a series through all trees, those that are not enabled too, and writes nothing. A
 // series that does not exist yet may come without a TSUID.
-func (f *Forest) Explain(ctx context.Context, series NewSeries) ([]tree.Explanation, error) {
+func (f *planted) Explain(ctx context.Context, series NewSeries) ([]tree.Explanation, error) {
 	trees := f.Trees()
 	custom, err := readCustoms(ctx, f.db, f.o.UIDTable, trees, []storage.Series{series.Series})
 	if err != nil {
@@ -28,7 +28,7 @@ func (f *Forest) Explain(ctx context.Context, series NewSeries) ([]tree.Explanat
 }
 
 // explain runs a series through one tree of the forest.
-func (f *Forest) explain(ctx context.Context, t *Tree, series NewSeries, custom *customs) (tree.Explanation, error) {
+func (f *planted) explain(ctx context.Context, t *Tree, series NewSeries, custom *customs) (tree.Explanation, error) {
 	e := t.Explain(tree.Subject{TSUID: series.TSUID, Series: series.Series, Custom: custom.of, Rest: f.o.Rest}, f.o.Shown, ctx.Done())
 	if err := ctx.Err(); err != nil {
 		return e, fmt.Errorf("run %s through the rules: %w", series.Metric, err)
@@ -57,7 +57,7 @@ func (e *Editor) Explain(ctx context.Context, id uint16, series []NewSeries) ([]
 
 // Try runs series through the rules of a definition that is stored nowhere, and writes nothing. An error is about the
 // definition, unless it is one of the store's.
-func (f *Forest) Try(ctx context.Context, d tree.Definition, series []NewSeries) ([]tree.Explanation, error) {
+func (f *planted) Try(ctx context.Context, d tree.Definition, series []NewSeries) ([]tree.Explanation, error) {
 	t, err := compile(treeDefinition{Definition: d})
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", storage.ErrInvalid, err)
@@ -66,7 +66,7 @@ func (f *Forest) Try(ctx context.Context, d tree.Definition, series []NewSeries)
 }
 
 // explainAll runs series through one tree.
-func (f *Forest) explainAll(ctx context.Context, t *Tree, series []NewSeries) ([]tree.Explanation, error) {
+func (f *planted) explainAll(ctx context.Context, t *Tree, series []NewSeries) ([]tree.Explanation, error) {
 	names := make([]storage.Series, len(series))
 	for i := range series {
 		names[i] = series[i].Series

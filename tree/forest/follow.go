@@ -139,7 +139,7 @@ func (w *Follower) begin(ctx context.Context) bool {
 
 // ready reports whether the forest knows its trees and, unless they are looked up in the table,
 // their branches and leaves.
-func (f *Forest) ready(rows bool) bool {
+func (f *indexed) ready(rows bool) bool {
 	f.mu.RLock()
 	defer f.mu.RUnlock()
 	return f.loaded || rows && f.defined

@@ -51,32 +51,37 @@ func DefaultOptions() Options {
 // are not one.
 const overlap = 5 * 60 * 1000
 
-// A Forest is the trees of a table with their branches and leaves: it appends new series and finds
-// paths. It is safe for concurrent use.
-type Forest struct {
+// table is what a forest keeps its cells in.
+type table struct {
 	db     kv.KV
 	engine *kv.Engine // of db
 	o      Options
+}
+
+// planted is the trees of a forest, as they are defined.
+type planted struct {
+	table
 	making chan struct{} // held while the default tree is made
 
-	observing *semaphore.Weighted // see hold.go
-	reading   chan struct{}
-	clearRows int // see clear.go
-
-	mu        sync.RWMutex // guards all below; held for moments only
+	mu        sync.RWMutex // guards what follows of the forest; held for moments only
 	trees     []*Tree
 	broken    []Broken
 	orphans   []uint16 // trees that were deleted and of which columns of ours are left
 	defined   bool     // trees and broken were read
-	loaded    bool     // by Run, at least once
-	err       error    // of Run's last attempt
-	loading   *Index
 	plainTree defaultTree
 	cleared   map[uint16]string // clearedOf the trees that the index is of
 	inverse   []inverseTree
-	index     *Index
-	indexes   int   // that were in use before it
-	latest    int64 // Loaded.Latest of the index
+}
+
+// indexed is the branches and leaves of a forest in memory, as far as they are known.
+type indexed struct {
+	planted
+	loaded  bool  // by Run, at least once
+	err     error // of Run's last attempt
+	loading *Index
+	index   *Index
+	indexes int   // that were in use before it
+	latest  int64 // Loaded.Latest of the index
 	// unreadable is how many cells the last whole load could not read.
 	unreadable int
 	// complete is true when the index had all rows once. With Exclusive it then has all rows for
@@ -84,6 +89,11 @@ type Forest struct {
 	complete bool
 	// missed is true when a cell was written whose parent branch the index did not have.
 	missed bool
+}
+
+// exceptions are what the index and the table may not agree about, or not yet.
+type exceptions struct {
+	indexed
 	writes int          // cells claimed so far
 	made   atomic.Int64 // branches that Observe has written, of series that were being registered
 	// cells that a call of Observe is writing, by row and qualifier
@@ -91,11 +101,20 @@ type Forest struct {
 	// cells that a call failed to write, so that the index may lack them
 	unsure map[string]bool
 	// rows of failures that a call of Observe wrote to
-	failing map[string]bool
-
+	failing   map[string]bool
 	syncs     int             // that are running
 	forgotten map[string]bool // TSUIDs forgotten since, which a sync may have listed before
 	moved     map[string]bool // TSUIDs renamed since, which a sync may have named before
+}
+
+// A Forest is the trees of a table with their branches and leaves: it appends new series and finds
+// paths. It is safe for concurrent use.
+type Forest struct {
+	observing *semaphore.Weighted // see hold.go
+	reading   chan struct{}
+	clearRows int // see clear.go
+
+	exceptions
 }
 
 // New returns a forest without trees; Load reads them.
@@ -109,11 +128,11 @@ func New(db kv.KV, o Options) *Forest {
 	if o.Inverse == nil {
 		o.Inverse = func(t *tree.Tree) bool { return t.Definition().Enabled }
 	}
-	return &Forest{
-		db: db, engine: kv.NewEngine(db, o.Exclusive), o: o, index: NewIndex(o.Shown), inflight: map[string]claim{}, unsure: map[string]bool{},
-		making: make(chan struct{}, 1), reading: make(chan struct{}, 1), observing: semaphore.NewWeighted(observers),
-		failing: map[string]bool{}, clearRows: clearRows,
-	}
+	f := &Forest{}
+	f.db, f.engine, f.o = db, kv.NewEngine(db, o.Exclusive), o
+	f.making, f.reading, f.observing, f.clearRows = make(chan struct{}, 1), make(chan struct{}, 1), semaphore.NewWeighted(observers), clearRows
+	f.index, f.inflight, f.unsure, f.failing = NewIndex(o.Shown), map[string]claim{}, map[string]bool{}, map[string]bool{}
+	return f
 }
 
 // Load reads the definitions and all branches and leaves, in place of what was known. Until it
@@ -142,14 +161,14 @@ func (f *Forest) Load(ctx context.Context) (Loaded, error) {
 }
 
 // setLoading sets the index that is being filled, nil without one.
-func (f *Forest) setLoading(index *Index) {
+func (f *indexed) setLoading(index *Index) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.loading = index
 }
 
 // written returns how many cells were taken so far, -1 while some are on their way to the table.
-func (f *Forest) written() int {
+func (f *exceptions) written() int {
 	f.mu.RLock()
 	defer f.mu.RUnlock()
 	if len(f.inflight) > 0 {
@@ -199,7 +218,7 @@ func (f *Forest) catchUp(index *Index) (waiting []chan struct{}, done bool) {
 }
 
 // LoadTrees reads the definitions alone.
-func (f *Forest) LoadTrees(ctx context.Context) error {
+func (f *planted) LoadTrees(ctx context.Context) error {
 	trees, broken, orphans, err := loadTrees(ctx, f.db, f.o.TreeTable)
 	if err != nil {
 		return err
@@ -241,28 +260,28 @@ func (f *Forest) Refresh(ctx context.Context) (Loaded, error) {
 }
 
 // Trees returns the trees that can be used, enabled or not.
-func (f *Forest) Trees() []*Tree {
+func (f *planted) Trees() []*Tree {
 	f.mu.RLock()
 	defer f.mu.RUnlock()
 	return f.trees
 }
 
 // Broken returns the trees that cannot be used.
-func (f *Forest) Broken() []Broken {
+func (f *planted) Broken() []Broken {
 	f.mu.RLock()
 	defer f.mu.RUnlock()
 	return f.broken
 }
 
 // Index returns the index in use.
-func (f *Forest) Index() *Index {
+func (f *indexed) Index() *Index {
 	f.mu.RLock()
 	defer f.mu.RUnlock()
 	return f.index
 }
 
 // Find lists what a pattern matches in all trees, or in those that the options name.
-func (f *Forest) Find(ctx context.Context, pattern string, o FindOptions) ([]Node, error) {
+func (f *indexed) Find(ctx context.Context, pattern string, o FindOptions) ([]Node, error) {
 	index := f.Index()
 	if o.Trees == nil {
 		o.Trees = index.Trees()

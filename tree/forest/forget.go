@@ -47,7 +47,7 @@ func (f *Forest) Forget(ctx context.Context, series []NewSeries) error {
 }
 
 // currentTrees reads the definitions where another process may have made a tree since.
-func (f *Forest) currentTrees(ctx context.Context) error {
+func (f *planted) currentTrees(ctx context.Context) error {
 	if f.o.Exclusive {
 		return f.needTrees(ctx)
 	}
@@ -176,7 +176,7 @@ func (g *forgetting) route(ctx context.Context) error {
 }
 
 // eachRoute visits where the rules place series, in all trees.
-func (f *Forest) eachRoute(ctx context.Context, series []NewSeries, visit func(t *Tree, s *NewSeries, r tree.Route)) error {
+func (f *planted) eachRoute(ctx context.Context, series []NewSeries, visit func(t *Tree, s *NewSeries, r tree.Route)) error {
 	trees := f.Trees()
 	names := make([]storage.Series, len(series))
 	for i := range series {

@@ -312,7 +312,7 @@ func (g *forgetting) findInFailures(ctx context.Context, row []byte, qualifiers 
 }
 
 // cell reads a cell, nil without one.
-func (f *Forest) cell(ctx context.Context, row, qualifier []byte) (*kv.Cell, error) {
+func (f *table) cell(ctx context.Context, row, qualifier []byte) (*kv.Cell, error) {
 	s := kv.Scan{
 		Table: f.o.TreeTable, Family: schema.FamilyData, Start: row, Stop: append(slices.Clone(row), 0), Qualifier: qualifier, Limit: 1,
 	}
@@ -326,7 +326,7 @@ func (f *Forest) cell(ctx context.Context, row, qualifier []byte) (*kv.Cell, err
 }
 
 // fails reports whether a row of failures may have cells.
-func (f *Forest) fails(row []byte) bool {
+func (f *exceptions) fails(row []byte) bool {
 	f.mu.RLock()
 	defer f.mu.RUnlock()
 	f.index.mu.RLock()
@@ -335,7 +335,7 @@ func (f *Forest) fails(row []byte) bool {
 }
 
 // noteFailing notes that rows of failures are about to be written.
-func (f *Forest) noteFailing(rows []kv.Mutation) {
+func (f *exceptions) noteFailing(rows []kv.Mutation) {
 	if len(rows) == 0 {
 		return
 	}

@@ -152,7 +152,7 @@ func (g *forgetting) pruneRows(ctx context.Context, rows []string) error {
 
 // dropBranches removes branches from the index. Without certainty that they are gone the table is
 // asked before they are used again.
-func (f *Forest) dropBranches(x *Index, rows changes, certain bool) {
+func (f *exceptions) dropBranches(x *Index, rows changes, certain bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	column := string(schema.BranchQualifier())

@@ -283,7 +283,7 @@ type Edition struct {
 }
 
 // Edition returns the edition of the index in use. ok is always true.
-func (f *Forest) Edition() (e Edition, ok bool) {
+func (f *indexed) Edition() (e Edition, ok bool) {
 	f.mu.RLock()
 	defer f.mu.RUnlock()
 	return Edition{index: f.indexes, gone: f.index.lost()}, true

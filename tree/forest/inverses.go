@@ -6,7 +6,7 @@ import (
 )
 
 // Display returns what the paths of a tree show; ok is false when there is no such tree.
-func (f *Forest) Display(id uint16) (d tree.Display, ok bool) {
+func (f *planted) Display(id uint16) (d tree.Display, ok bool) {
 	for _, t := range f.Trees() {
 		if t.ID() == id {
 			return t.Display(), true
@@ -36,7 +36,7 @@ func inversesOf(trees []*Tree) []inverseTree {
 // to the series that would be stored. Elements are not empty. A path that no tree takes is only a
 // name. The answer depends on the definitions alone, which Inverse does not read: before they are
 // read, no tree takes anything.
-func (f *Forest) Inverse(path string) (shown storage.Series, t *tree.Tree, ok bool) {
+func (f *planted) Inverse(path string) (shown storage.Series, t *tree.Tree, ok bool) {
 	f.mu.RLock()
 	trees := f.inverse
 	f.mu.RUnlock()
@@ -52,7 +52,7 @@ func (f *Forest) Inverse(path string) (shown storage.Series, t *tree.Tree, ok bo
 }
 
 // gives reports whether a tree gives a stored series this path.
-func (f *Forest) gives(t *Tree, stored storage.Series, path string) bool {
+func (f *planted) gives(t *Tree, stored storage.Series, path string) bool {
 	r := t.Route(tree.Subject{Series: stored})
 	return r.Outcome == tree.Stored && r.Path(f.o.Shown) == path
 }

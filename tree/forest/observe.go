@@ -61,7 +61,7 @@ func (f *Forest) observe(ctx context.Context, series []NewSeries, fresh bool) er
 
 // register takes series that are being registered. doubted is true where the index may have rows of
 // them that the table does not have: another process may have forgotten them.
-func (f *Forest) register(series []NewSeries) (doubted bool) {
+func (f *exceptions) register(series []NewSeries) (doubted bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if len(f.forgotten) > 0 {
@@ -73,7 +73,7 @@ func (f *Forest) register(series []NewSeries) (doubted bool) {
 }
 
 // needTrees reads the definitions unless they were read.
-func (f *Forest) needTrees(ctx context.Context) error {
+func (f *planted) needTrees(ctx context.Context) error {
 	f.mu.RLock()
 	known := f.defined
 	f.mu.RUnlock()
@@ -108,7 +108,7 @@ func (p *observation) enabled(ctx context.Context, series []NewSeries) error {
 	return nil
 }
 
-func (f *Forest) enabled() []*Tree {
+func (f *planted) enabled() []*Tree {
 	var trees []*Tree
 	for _, t := range f.Trees() {
 		if t.IsActive() {

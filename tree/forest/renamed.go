@@ -134,7 +134,7 @@ func (p *places) add(c leafCell, r tree.Route) {
 func pathOf(r tree.Route) string { return strings.Join(r.Branches, "\x00") + "\x00" + r.Leaf }
 
 // writing returns the trees that Observe writes to. The others keep what they have.
-func (f *Forest) writing() map[uint16]bool {
+func (f *planted) writing() map[uint16]bool {
 	trees := map[uint16]bool{}
 	for _, t := range f.enabled() {
 		trees[t.ID()] = true
@@ -169,7 +169,7 @@ func (f *Forest) forgetExcept(ctx context.Context, series []NewSeries, p *places
 }
 
 // noteMoved tells syncs that are running not to append series under the names that they read.
-func (f *Forest) noteMoved(series []NewSeries) {
+func (f *exceptions) noteMoved(series []NewSeries) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.syncs == 0 {

@@ -60,7 +60,7 @@ func (k *keeper) look(ctx context.Context, every time.Duration) {
 
 // incomplete reports that the index of a process that has the tables alone may lack rows, so that
 // it asks the table about everything new.
-func (f *Forest) incomplete() bool {
+func (f *indexed) incomplete() bool {
 	f.mu.RLock()
 	defer f.mu.RUnlock()
 	return f.o.Exclusive && !f.complete
@@ -119,7 +119,7 @@ func (k *keeper) tellProgress(begin time.Time) (done func()) {
 }
 
 // read returns how many branches and leaves a load that is under way has read.
-func (f *Forest) read() (branches, leaves int) {
+func (f *indexed) read() (branches, leaves int) {
 	f.mu.RLock()
 	index := f.loading
 	f.mu.RUnlock()
@@ -182,7 +182,7 @@ func (k *keeper) tellCollisions() {
 }
 
 // setState takes the outcome of an attempt to load or refresh.
-func (f *Forest) setState(err error) {
+func (f *indexed) setState(err error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.err = err
@@ -191,7 +191,7 @@ func (f *Forest) setState(err error) {
 
 // Loaded reports whether Run has loaded the trees at least once: Find then answers with what is
 // known.
-func (f *Forest) Loaded() bool {
+func (f *indexed) Loaded() bool {
 	f.mu.RLock()
 	defer f.mu.RUnlock()
 	return f.loaded

@@ -242,7 +242,7 @@ func (s *syncing) observeLiving(ctx context.Context, f *Forest, series []NewSeri
 }
 
 // beginSync begins to remember what is forgotten.
-func (f *Forest) beginSync() {
+func (f *exceptions) beginSync() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.syncs++; f.syncs == 1 {
@@ -250,7 +250,7 @@ func (f *Forest) beginSync() {
 	}
 }
 
-func (f *Forest) endSync() {
+func (f *exceptions) endSync() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.syncs--; f.syncs == 0 {
@@ -260,7 +260,7 @@ func (f *Forest) endSync() {
 
 // notForgotten leaves out the series that were forgotten since a sync began, and those that were renamed:
 // they have their places.
-func (f *Forest) notForgotten(series []NewSeries) []NewSeries {
+func (f *exceptions) notForgotten(series []NewSeries) []NewSeries {
 	f.mu.RLock()
 	defer f.mu.RUnlock()
 	if len(f.forgotten)+len(f.moved) == 0 {

@@ -86,7 +86,7 @@ func (r SyncReport) String() string {
 }
 
 // outcomes counts what became of series that were observed.
-func (f *Forest) outcomes(ctx context.Context, series []NewSeries) ([]TreeReport, error) {
+func (f *indexed) outcomes(ctx context.Context, series []NewSeries) ([]TreeReport, error) {
 	trees := f.enabled()
 	names := make([]storage.Series, len(series))
 	for i := range series {
@@ -108,7 +108,7 @@ func (f *Forest) outcomes(ctx context.Context, series []NewSeries) ([]TreeReport
 }
 
 // plainOutcomes adds what became of plain series in the default tree.
-func (f *Forest) plainOutcomes(reports []TreeReport, series []NewSeries) []TreeReport {
+func (f *indexed) plainOutcomes(reports []TreeReport, series []NewSeries) []TreeReport {
 	r := TreeReport{Tree: f.knownDefault().tree}
 	for _, s := range series {
 		if r.Tree != nil && f.isPlain(s.Series) {
@@ -121,7 +121,7 @@ func (f *Forest) plainOutcomes(reports []TreeReport, series []NewSeries) []TreeR
 	return append(reports, r)
 }
 
-func (f *Forest) outcome(r *TreeReport, tsuid []byte, route tree.Route) {
+func (f *indexed) outcome(r *TreeReport, tsuid []byte, route tree.Route) {
 	switch route.Outcome {
 	case tree.NoMatch:
 		r.NoMatch++
@@ -137,7 +137,7 @@ func (f *Forest) outcome(r *TreeReport, tsuid []byte, route tree.Route) {
 }
 
 // countLeaf finds out which series has the leaf.
-func (f *Forest) countLeaf(r *TreeReport, tsuid []byte, route tree.Route) {
+func (f *indexed) countLeaf(r *TreeReport, tsuid []byte, route tree.Route) {
 	x := f.Index()
 	switch {
 	case x.isCollided(r.Tree.ID(), tsuid):

@@ -85,7 +85,7 @@ func (t *Tree) synced() bool {
 
 // setMarks writes the marks of trees. A tree that was deleted meanwhile gets none: a TSD could not
 // use its id again.
-func (f *Forest) setMarks(ctx context.Context, trees []*Tree, m mark) error {
+func (f *planted) setMarks(ctx context.Context, trees []*Tree, m mark) error {
 	rows := make([]kv.Mutation, 0, len(trees))
 	for _, t := range trees {
 		if _, err := NewDefinitions(f.db, f.o.TreeTable).Get(ctx, t.ID()); errors.Is(err, ErrNoTree) {

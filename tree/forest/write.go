@@ -46,7 +46,7 @@ func (c *insertionRound) isRanked() bool {
 
 // rank orders cells: those that are put at once, then the others, by depth where one is put after
 // the other.
-func (f *Forest) rank(c *newCell) int {
+func (f *table) rank(c *newCell) int {
 	switch {
 	case c.absent:
 		return 0
@@ -57,7 +57,7 @@ func (f *Forest) rank(c *newCell) int {
 }
 
 // putAll writes cells of one rank.
-func (f *Forest) putAll(ctx context.Context, cells []newCell) error {
+func (f *table) putAll(ctx context.Context, cells []newCell) error {
 	switch {
 	case cells[0].absent:
 		return f.engine.Put(ctx, f.o.TreeTable, schema.FamilyData, mutations(cells))
@@ -75,7 +75,7 @@ func (f *Forest) putAll(ctx context.Context, cells []newCell) error {
 // put writes a cell if there is none. If there is one, it reads which series has the leaf, or
 // whether a branch has another name of the same hash. The answer to the check-and-put may have been
 // lost, so the leaf may be that of the same series.
-func (f *Forest) put(ctx context.Context, c *newCell) error {
+func (f *table) put(ctx context.Context, c *newCell) error {
 	column := kv.Column{Table: f.o.TreeTable, Family: schema.FamilyData, Row: c.Row, Qualifier: c.Qualifier}
 	written, err := f.db.CheckAndPut(ctx, column, nil, c.Value)
 	if err != nil || written || c.isRoot() {
@@ -109,7 +109,7 @@ func (c *newCell) found(value []byte) {
 var errGone = errors.New("the cell is gone again")
 
 // stands reads the cell of a step, nil without one.
-func (f *Forest) stands(ctx context.Context, c Step) ([]byte, error) {
+func (f *table) stands(ctx context.Context, c Step) ([]byte, error) {
 	s := kv.Scan{
 		Table: f.o.TreeTable, Family: schema.FamilyData, Start: c.Row, Stop: append(slices.Clone(c.Row), 0), Qualifier: c.Qualifier, Limit: 1,
 	}
@@ -125,7 +125,7 @@ func (f *Forest) stands(ctx context.Context, c Step) ([]byte, error) {
 // putLacking puts those cells that are not there. No other process writes, and this process has
 // each cell once: reading and putting are two steps, so that a wide row is neither read nor
 // rewritten for each of its cells.
-func (f *Forest) putLacking(ctx context.Context, cells []newCell) error {
+func (f *table) putLacking(ctx context.Context, cells []newCell) error {
 	values, err := f.standing(ctx, cells)
 	if err != nil {
 		return err
@@ -149,7 +149,7 @@ func (f *Forest) putLacking(ctx context.Context, cells []newCell) error {
 const fewCells = 4
 
 // standing reads cells, nil for those that are not there.
-func (f *Forest) standing(ctx context.Context, cells []newCell) ([][]byte, error) {
+func (f *table) standing(ctx context.Context, cells []newCell) ([][]byte, error) {
 	values := make([][]byte, len(cells))
 	byRow := map[string][]int{}
 	for i := range cells {
