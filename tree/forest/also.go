@@ -59,7 +59,7 @@ type Sharing struct {
 
 // AddAlso adds a series that shares the leaf of a row's column. ok is false when the row is not
 // there.
-func (x *Index) AddAlso(key schema.BranchKey, hash uint32, leaf schema.Leaf) (ok bool, err error) {
+func (x *leafIndex) AddAlso(key schema.BranchKey, hash uint32, leaf schema.Leaf) (ok bool, err error) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	at, ok := x.parent(key)
@@ -89,13 +89,13 @@ func (x *Index) AddAlso(key schema.BranchKey, hash uint32, leaf schema.Leaf) (ok
 }
 
 // hasAlso reports whether a series shares a leaf already. The caller holds mu.
-func (x *Index) hasAlso(id alsoID, tsuid []byte) bool {
+func (x *leafIndex) hasAlso(id alsoID, tsuid []byte) bool {
 	entry, ok := x.also[id]
 	return ok && bytes.Equal(x.at(x.entries[entry].tsuid), tsuid)
 }
 
 // pathOf returns the path of a name below a row, which is there. The caller holds mu.
-func (x *Index) pathOf(key schema.BranchKey, name string) string {
+func (x *branchIndex) pathOf(key schema.BranchKey, name string) string {
 	var b strings.Builder
 	at := x.branches[cellID{noBranch, uint32(key.Tree)}]
 	for _, hash := range key.Hashes {
@@ -108,7 +108,7 @@ func (x *Index) pathOf(key schema.BranchKey, name string) string {
 }
 
 // Shared returns how many series of a tree have a path together with others.
-func (x *Index) Shared(tree uint16) Sharing {
+func (x *leafIndex) Shared(tree uint16) Sharing {
 	x.mu.RLock()
 	defer x.mu.RUnlock()
 	return x.shared[tree]

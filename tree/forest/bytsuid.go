@@ -21,12 +21,12 @@ type tsuidTable struct {
 const tsuidStep = 1 << 16
 
 // indexTSUIDs makes the table unless it is there. Searches continue while it runs.
-func (x *Index) indexTSUIDs() {
+func (x *entryList) indexTSUIDs() {
 	for !x.indexSomeTSUIDs() {
 	}
 }
 
-func (x *Index) indexSomeTSUIDs() (done bool) {
+func (x *entryList) indexSomeTSUIDs() (done bool) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	if x.byTSUID == nil {
@@ -41,7 +41,7 @@ func (x *Index) indexSomeTSUIDs() (done bool) {
 
 // noteTSUID adds an entry that is new, or has a new TSUID, unless indexTSUIDs will come to it. The
 // caller holds mu.
-func (x *Index) noteTSUID(id uint32) {
+func (x *entryList) noteTSUID(id uint32) {
 	t := x.byTSUID
 	if t == nil || t.next < int(id) {
 		return
@@ -51,7 +51,7 @@ func (x *Index) noteTSUID(id uint32) {
 }
 
 // addTSUID adds an entry if it is a leaf. The caller holds mu.
-func (x *Index) addTSUID(id uint32) {
+func (x *entryList) addTSUID(id uint32) {
 	t := x.byTSUID
 	if x.entries[id].tsuid == 0 {
 		return
@@ -63,7 +63,7 @@ func (x *Index) addTSUID(id uint32) {
 }
 
 // growTSUIDs makes the table larger. Removed entries are not copied.
-func (x *Index) growTSUIDs() {
+func (x *entryList) growTSUIDs() {
 	t := x.byTSUID
 	old := t.slots
 	t.slots, t.used = make([]uint32, 2*len(old)), 0
@@ -91,7 +91,7 @@ func (t *tsuidTable) put(id uint32, tsuid []byte) {
 
 // eachOfTSUID calls visit for the leaves of a series. indexTSUIDs has been called; the caller holds
 // mu.
-func (x *Index) eachOfTSUID(tsuid []byte, visit func(id uint32)) {
+func (x *entryList) eachOfTSUID(tsuid []byte, visit func(id uint32)) {
 	t := x.byTSUID
 	mask := uint64(len(t.slots) - 1)
 	for at := maphash.Bytes(t.seed, tsuid) & mask; t.slots[at] != 0; at = (at + 1) & mask {

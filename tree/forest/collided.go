@@ -122,7 +122,7 @@ func (x *Index) hide(tree uint16, id uint32) {
 
 // named calls visit for the leaves, or the branches, of a branch that are shown under a name, until
 // visit returns false. The caller holds mu.
-func (x *Index) named(parent uint32, name string, branch bool, visit func(entry uint32) bool) {
+func (x *entryList) named(parent uint32, name string, branch bool, visit func(entry uint32) bool) {
 	x.byName.ascend(x.before(parent, []byte(name), branch, 0), func(it item) bool {
 		e := x.entries[it.entry]
 		if it.parent != parent || string(x.at(e.name)) != name || (e.tsuid == 0) != branch {
@@ -191,7 +191,7 @@ func (x *Index) namesMatch(tree uint16, names []string, leaf uint32) bool {
 }
 
 // branchNamesMatch reports whether branches, which all exist, have these names.
-func (x *Index) branchNamesMatch(tree uint16, names []string) bool {
+func (x *branchIndex) branchNamesMatch(tree uint16, names []string) bool {
 	at := x.branches[cellID{noBranch, uint32(tree)}]
 	for _, name := range names {
 		at = x.branches[cellID{at, schema.NameHash(name)}]

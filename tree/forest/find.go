@@ -240,13 +240,13 @@ func (x *Index) Find(ctx context.Context, pattern string, o FindOptions) ([]Node
 }
 
 // Trees returns the ids of the trees that have a root, ascending.
-func (x *Index) Trees() []uint16 {
+func (x *branchIndex) Trees() []uint16 {
 	x.mu.RLock()
 	defer x.mu.RUnlock()
 	return slices.Clone(x.trees)
 }
 
-func (x *Index) roots(trees []uint16) []root[uint32] {
+func (x *branchIndex) roots(trees []uint16) []root[uint32] {
 	x.mu.RLock()
 	defer x.mu.RUnlock()
 	var roots []root[uint32]

@@ -10,6 +10,35 @@ import (
 	"github.com/tsdbridge/tsdbridge/storage/schema"
 )
 
+// entryList is the branches and leaves of an index by number, and in the order of their names.
+type entryList struct {
+	shown   func(stored string) string
+	mu      sync.RWMutex // guards all below
+	entries []entry
+	byName  btree       // of (parent, name, leaves first, entry)
+	text    text        // names as they are shown and TSUIDs
+	removed int         // entries that are no longer used
+	gone    int         // see Edition
+	byTSUID *tsuidTable // nil before the first series is forgotten
+}
+
+// branchIndex finds branches by their rows.
+type branchIndex struct {
+	entryList
+	branches map[cellID]uint32
+	trees    []uint16 // that have a root, ascending
+}
+
+// leafIndex has the series that share leaves, or have none.
+type leafIndex struct {
+	branchIndex
+	leafCount int
+	collided  map[string]uint32 // leaves that no column holds, by tree and TSUID
+	also      map[alsoID]uint32 // series that share leaves of columns
+	shared    map[uint16]Sharing
+	failing   map[string]bool // rows of failures that have cells
+}
+
 // An Index holds the branches and leaves of trees in memory as tsdb-tree has them: a branch is a
 // row, a leaf is a column of it, and both are known by the hashes of their names. Of names that
 // share a hash the first one stays. Collided leaves are kept in addition, by their names. The
@@ -18,30 +47,14 @@ import (
 // other processes may have deleted rows. A leaf takes about 75 bytes. It is safe for concurrent
 // use.
 type Index struct {
-	shown func(stored string) string
-
-	mu      sync.RWMutex // guards all below
-	entries []entry
-	// byHash finds a cell by its branch and the hash in its key. Those of branches and of leaves
-	// are apart, as rows and columns are.
-	branches, leaves map[cellID]uint32
-	trees            []uint16 // that have a root, ascending
-	byName           btree    // of (parent, name, leaves first, entry)
-	text             text     // names as they are shown and TSUIDs
-	leafCount        int
-	collided         map[string]uint32 // leaves that no column holds, by tree and TSUID
-	hidden           map[uint32]bool   // leaves of columns whose series are collided
-	also             map[alsoID]uint32 // series that share leaves of columns
-	shared           map[uint16]Sharing
-	rowless          map[uint32]bool // branches that only collided leaves need
-	failing          map[string]bool // rows of failures that have cells
-	removed          int             // entries that are no longer used
-	gone             int             // see Edition
-	byTSUID          *tsuidTable     // nil before the first series is forgotten
+	leafIndex
+	leaves  map[cellID]uint32
+	hidden  map[uint32]bool // leaves of columns whose series are collided
+	rowless map[uint32]bool // branches that only collided leaves need
 }
 
 // cellID is a branch and the hash of the name of a cell below it. It is exact: row keys and columns
-// contain nothing else.
+// contain nothing else. Those of branches and of leaves are apart, as rows and columns are.
 type cellID struct{ parent, hash uint32 }
 
 // An entry is a branch or a leaf.
@@ -62,31 +75,37 @@ func NewIndex(shown func(stored string) string) *Index {
 	if shown == nil {
 		shown = asStored
 	}
-	return &Index{
-		shown: shown, branches: map[cellID]uint32{}, leaves: map[cellID]uint32{},
-		collided: map[string]uint32{}, hidden: map[uint32]bool{}, also: map[alsoID]uint32{}, shared: map[uint16]Sharing{},
-		rowless: map[uint32]bool{}, failing: map[string]bool{},
-	}
+	x := &Index{}
+	x.shown = shown
+	x.branches = map[cellID]uint32{}
+	x.leaves = map[cellID]uint32{}
+	x.collided = map[string]uint32{}
+	x.hidden = map[uint32]bool{}
+	x.also = map[alsoID]uint32{}
+	x.shared = map[uint16]Sharing{}
+	x.rowless = map[uint32]bool{}
+	x.failing = map[string]bool{}
+	return x
 }
 
 func asStored(name string) string { return name }
 
 // Leaves returns the number of leaves.
-func (x *Index) Leaves() int {
+func (x *leafIndex) Leaves() int {
 	x.mu.RLock()
 	defer x.mu.RUnlock()
 	return x.leafCount
 }
 
 // Branches returns the number of branches, roots among them.
-func (x *Index) Branches() int {
+func (x *branchIndex) Branches() int {
 	x.mu.RLock()
 	defer x.mu.RUnlock()
 	return len(x.branches)
 }
 
 // CollidedLeaves returns how many leaves no column holds.
-func (x *Index) CollidedLeaves() int {
+func (x *leafIndex) CollidedLeaves() int {
 	x.mu.RLock()
 	defer x.mu.RUnlock()
 	return len(x.collided)
@@ -94,7 +113,7 @@ func (x *Index) CollidedLeaves() int {
 
 // AddBranch adds the branch of a row. ok is false when the row's parent is not there: browsing
 // never reaches it.
-func (x *Index) AddBranch(key schema.BranchKey, name string) (ok bool, err error) {
+func (x *branchIndex) AddBranch(key schema.BranchKey, name string) (ok bool, err error) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	parent, ok := x.parent(key)
@@ -105,7 +124,7 @@ func (x *Index) AddBranch(key schema.BranchKey, name string) (ok bool, err error
 }
 
 // parent returns the parent branch of a row, and the hash of the row's cell in it.
-func (x *Index) parent(key schema.BranchKey) (cellID, bool) {
+func (x *branchIndex) parent(key schema.BranchKey) (cellID, bool) {
 	at := cellID{noBranch, uint32(key.Tree)}
 	for _, hash := range key.Hashes {
 		branch, ok := x.branches[at]
@@ -117,7 +136,7 @@ func (x *Index) parent(key schema.BranchKey) (cellID, bool) {
 	return at, true
 }
 
-func (x *Index) addBranch(at cellID, name string) error {
+func (x *branchIndex) addBranch(at cellID, name string) error {
 	if _, ok := x.branches[at]; ok {
 		return nil
 	}
@@ -135,7 +154,7 @@ func (x *Index) addBranch(at cellID, name string) error {
 
 // locate goes down the branches of a tree as far as they are there: known counts them, the root
 // included, branch is the last one. The caller holds mu.
-func (x *Index) locate(tree uint16, names []string) (branch uint32, known int) {
+func (x *branchIndex) locate(tree uint16, names []string) (branch uint32, known int) {
 	branch, ok := x.branches[cellID{noBranch, uint32(tree)}]
 	if !ok {
 		return 0, 0
@@ -172,7 +191,7 @@ func (x *Index) AddLeaf(key schema.BranchKey, hash uint32, leaf schema.Leaf) (ok
 }
 
 // branchOf is branch. The caller holds mu.
-func (x *Index) branchOf(key schema.BranchKey) (branch uint32, ok bool) {
+func (x *branchIndex) branchOf(key schema.BranchKey) (branch uint32, ok bool) {
 	at, ok := x.parent(key)
 	if !ok {
 		return 0, false
@@ -227,7 +246,7 @@ func (x *Index) replaceLeaf(tree uint16, id uint32, tsuid []byte) error {
 }
 
 // add makes an entry and orders it by its name, unless it is a root.
-func (x *Index) add(parent uint32, name string, tsuid []byte) (id uint32, err error) {
+func (x *entryList) add(parent uint32, name string, tsuid []byte) (id uint32, err error) {
 	if len(x.entries) >= noBranch {
 		return 0, errFull
 	}
@@ -252,7 +271,7 @@ func (x *Index) add(parent uint32, name string, tsuid []byte) (id uint32, err er
 // before returns which items come before an entry: leaves of a name come before branches of it,
 // those that are equal in the order in which they came. Names that differ in the table may be shown
 // alike.
-func (x *Index) before(parent uint32, name []byte, branch bool, entry uint32) func(item) bool {
+func (x *entryList) before(parent uint32, name []byte, branch bool, entry uint32) func(item) bool {
 	return func(it item) bool {
 		if it.parent != parent {
 			return it.parent < parent
@@ -269,11 +288,11 @@ func (x *Index) before(parent uint32, name []byte, branch bool, entry uint32) fu
 }
 
 // store keeps bytes and returns their place.
-func (x *Index) store(b []byte) (place uint32, err error) { return x.text.add(b) }
+func (x *entryList) store(b []byte) (place uint32, err error) { return x.text.add(b) }
 
 // at returns what is kept at a place. It never changes, so it may be used after the lock is given
 // up.
-func (x *Index) at(place uint32) []byte { return x.text.at(place) }
+func (x *entryList) at(place uint32) []byte { return x.text.at(place) }
 
 // An Edition says which leaves an index has lost. While it stays the same, a leaf that was found once is still
 // where it was found; others may have come.
@@ -297,7 +316,7 @@ func (s *Service) Edition() (e Edition, ok bool) {
 	return s.forest.Edition()
 }
 
-func (x *Index) lost() int {
+func (x *entryList) lost() int {
 	x.mu.RLock()
 	defer x.mu.RUnlock()
 	return x.gone

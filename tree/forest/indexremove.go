@@ -8,7 +8,7 @@ import (
 )
 
 // remove takes an entry out of the order of names, and forgets its name. The caller holds mu.
-func (x *Index) remove(id uint32) {
+func (x *entryList) remove(id uint32) {
 	e := x.entries[id]
 	x.byName.remove(item{e.parent, id}, x.before(e.parent, x.at(e.name), e.tsuid == 0, id))
 	x.entries[id] = entry{}
@@ -17,7 +17,7 @@ func (x *Index) remove(id uint32) {
 }
 
 // worn reports whether most of the index is of entries that were removed.
-func (x *Index) worn() bool {
+func (x *entryList) worn() bool {
 	x.mu.RLock()
 	defer x.mu.RUnlock()
 	return x.removed > leastWorn && x.removed > len(x.entries)/2
@@ -54,7 +54,7 @@ func (x *Index) removeColumn(key schema.BranchKey, hash uint32) {
 }
 
 // removeSharer removes a series that shares the leaf of a column.
-func (x *Index) removeSharer(key schema.BranchKey, hash uint32, tsuid []byte) {
+func (x *leafIndex) removeSharer(key schema.BranchKey, hash uint32, tsuid []byte) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	if branch, ok := x.branchOf(key); ok {
@@ -74,7 +74,7 @@ func (x *Index) removeHolder(at cellID, id uint32) {
 }
 
 // removeAlso removes a series that shares the leaf of a column. The caller holds mu.
-func (x *Index) removeAlso(tree uint16, at cellID, tsuid []byte) {
+func (x *leafIndex) removeAlso(tree uint16, at cellID, tsuid []byte) {
 	id := newAlsoID(at, tsuid)
 	if !x.hasAlso(id, tsuid) {
 		return
@@ -90,7 +90,7 @@ func (x *Index) removeAlso(tree uint16, at cellID, tsuid []byte) {
 }
 
 // pathOfEntry is the path of an entry. The caller holds mu.
-func (x *Index) pathOfEntry(id uint32) string {
+func (x *entryList) pathOfEntry(id uint32) string {
 	e := x.entries[id]
 	path := string(x.at(e.name))
 	for e.parent != noBranch {
@@ -143,7 +143,7 @@ func (x *Index) removeRowless(branch uint32) {
 }
 
 // hasChild reports whether anything is below a branch. The caller holds mu.
-func (x *Index) hasChild(branch uint32) (has bool) {
+func (x *entryList) hasChild(branch uint32) (has bool) {
 	x.byName.ascend(x.before(branch, nil, false, 0), func(it item) bool {
 		has = it.parent == branch
 		return false
@@ -152,7 +152,7 @@ func (x *Index) hasChild(branch uint32) (has bool) {
 }
 
 // emptyBranch reports whether the index has the branch of a row, and nothing below it.
-func (x *Index) emptyBranch(key schema.BranchKey) bool {
+func (x *branchIndex) emptyBranch(key schema.BranchKey) bool {
 	x.mu.RLock()
 	defer x.mu.RUnlock()
 	branch, ok := x.branchOf(key)
@@ -212,7 +212,7 @@ func (x *Index) leafName(c leafCell) string {
 
 // heir returns the series that inherits the leaf of a name: the first that shares it and is not in
 // gone. nil without one.
-func (x *Index) heir(c leafCell, name string, gone map[string]bool) (tsuid []byte) {
+func (x *leafIndex) heir(c leafCell, name string, gone map[string]bool) (tsuid []byte) {
 	x.mu.RLock()
 	defer x.mu.RUnlock()
 	branch, ok := x.branchOf(c.key)
@@ -334,7 +334,7 @@ func (s *strayFinder) leafHash(id uint32) []uint32 {
 }
 
 // noteFailing notes that a row of failures has cells.
-func (x *Index) noteFailing(row []byte) {
+func (x *leafIndex) noteFailing(row []byte) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	x.failing[string(row)] = true

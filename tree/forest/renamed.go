@@ -109,7 +109,7 @@ func (f *Forest) addCollidedOf(ctx context.Context, series []NewSeries, to map[s
 }
 
 // addCollidedOf adds the series of which the index has collided leaves.
-func (x *Index) addCollidedOf(tree uint16, series []NewSeries, to map[string]bool) {
+func (x *leafIndex) addCollidedOf(tree uint16, series []NewSeries, to map[string]bool) {
 	x.mu.RLock()
 	defer x.mu.RUnlock()
 	for i := range series {

@@ -149,7 +149,7 @@ func (f *indexed) countLeaf(r *TreeReport, tsuid []byte, route tree.Route) {
 	}
 }
 
-func (x *Index) isCollided(tree uint16, tsuid []byte) bool {
+func (x *leafIndex) isCollided(tree uint16, tsuid []byte) bool {
 	x.mu.RLock()
 	defer x.mu.RUnlock()
 	_, ok := x.collided[collidedID(tree, tsuid)]
