@@ -13,7 +13,7 @@ import (
 // EachChangedRow calls visit with the hours (their begin, in seconds) in which a metric has rows with cells of a stamp
 // (milliseconds) or a later one, in no particular order, perhaps several times. It is for shared tables: elsewhere stamps tell
 // nothing. An error of visit ends it.
-func (s *Store) EachChangedRow(ctx context.Context, metric string, since int64, visit func(base uint32) error) error {
+func (s *services) EachChangedRow(ctx context.Context, metric string, since int64, visit func(base uint32) error) error {
 	uids, err := s.uids.Lookup(ctx, storage.MetricName, []string{metric})
 	if err != nil || uids[0] == "" {
 		return err
@@ -41,7 +41,7 @@ func (s *Store) EachChangedRow(ctx context.Context, metric string, since int64, 
 
 // EachDeletion calls visit with the series and the time (milliseconds) of the deletions on shared tables since a stamp that the
 // processes have recorded. A TSD records none.
-func (s *Store) EachDeletion(ctx context.Context, since int64, visit func(tsuids [][]byte, start, end int64) error) error {
+func (s *services) EachDeletion(ctx context.Context, since int64, visit func(tsuids [][]byte, start, end int64) error) error {
 	j := journal.New(s.db, s.o.Tables.Tree, s.o.Now)
 	entries, bad, err := j.Entries(ctx, max(since, 1))
 	if err != nil {

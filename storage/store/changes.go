@@ -8,22 +8,23 @@ import (
 	"github.com/tsdbridge/tsdbridge/storage"
 	"github.com/tsdbridge/tsdbridge/storage/changes"
 	"github.com/tsdbridge/tsdbridge/storage/index"
+	"github.com/tsdbridge/tsdbridge/storage/uid"
 )
 
 // A Reading is points that somebody has read, and keeps something of. It tells when they change.
 type Reading struct {
-	store *Store
+	names *uid.Dictionary
 	*changes.Reading
 }
 
 // Read begins a reading of points between two times, both included, in milliseconds. It must be
 // called before anything is read. It returns false where other processes write to the tables: what
 // they change is not known.
-func (s *Store) Read(from, to int64) (*Reading, bool) {
+func (s *services) Read(from, to int64) (*Reading, bool) {
 	if s.changes == nil {
 		return nil, false
 	}
-	return &Reading{s, s.changes.Read(from, to)}, true
+	return &Reading{s.uids, s.changes.Read(from, to)}, true
 }
 
 // Changed returns a time before which no points of the reading have changed since it began, in
@@ -31,7 +32,7 @@ func (s *Store) Read(from, to int64) (*Reading, bool) {
 // Points whose append or deletion has not returned yet may count or not.
 func (r *Reading) Changed(ctx context.Context, wanted func(metric string) bool) int64 {
 	return r.Reading.Changed(func(uid string) bool {
-		names, err := r.store.uids.Names(ctx, storage.MetricName, []string{uid})
+		names, err := r.names.Names(ctx, storage.MetricName, []string{uid})
 		return err != nil || names[0] == "" || wanted(names[0])
 	})
 }
@@ -43,7 +44,7 @@ func (r *Reading) ChangesByName(ctx context.Context) (d storage.Changes, ok bool
 		return d, false, nil
 	}
 	uids := slices.Collect(maps.Keys(d.Metrics))
-	names, err := r.store.uids.Names(ctx, storage.MetricName, uids)
+	names, err := r.names.Names(ctx, storage.MetricName, uids)
 	if err != nil {
 		return d, false, err
 	}
@@ -58,6 +59,6 @@ func (r *Reading) ChangesByName(ctx context.Context) (d storage.Changes, ok bool
 }
 
 // metricOf returns the UID of the metric of a series.
-func (s *Store) metricOf(ref storage.Ref) string {
+func (s *parts) metricOf(ref storage.Ref) string {
 	return s.index.TSUID(index.IDOf(ref))[:s.layout.MetricWidth]
 }

@@ -42,7 +42,7 @@ func (s *Store) Delete(ctx context.Context, d storage.Deletion) (storage.Deleted
 
 // deleteRolled deletes the rolled up values and the slots of archives that a deletion covers; see
 // write.Options.DeleteRolled.
-func (s *Store) deleteRolled(ctx context.Context, d *write.Deletion, until int64) error {
+func (s *parts) deleteRolled(ctx context.Context, d *write.Deletion, until int64) error {
 	if s.rollups == nil && s.archives == nil {
 		return nil
 	}

@@ -15,7 +15,9 @@ func (s *Store) FlushAll(ctx context.Context) error { return s.writer.FlushAll(c
 func (s *Store) FlushDue(ctx context.Context) error { return s.writer.Steps().FlushDue(ctx) }
 
 // FinishDeletions finishes what is unfinished of deletions.
-func (s *Store) FinishDeletions(ctx context.Context) error { return s.writer.Steps().FinishDeletions(ctx) }
+func (s *Store) FinishDeletions(ctx context.Context) error {
+	return s.writer.Steps().FinishDeletions(ctx)
+}
 
 // VerifyAll checks all rows that were put without being read.
 func (s *Store) VerifyAll(ctx context.Context) error { return s.writer.Steps().VerifyAll(ctx) }
@@ -30,4 +32,6 @@ func (s *Store) Buffered() bool { return s.writer.Head() != nil }
 func (s *Store) OpenRows() int { return s.openRows() }
 
 // FollowDeletions follows and finishes the deletions of all processes.
-func (s *Store) FollowDeletions(ctx context.Context) error { return s.writer.Steps().FollowDeletions(ctx) }
+func (s *Store) FollowDeletions(ctx context.Context) error {
+	return s.writer.Steps().FollowDeletions(ctx)
+}

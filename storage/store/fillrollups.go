@@ -11,7 +11,7 @@ import (
 )
 
 // newFiller returns what fills rollup tables from points; nil: nothing does.
-func (s *Store) newFiller() *job.Filler {
+func (s *parts) newFiller() *job.Filler {
 	if len(s.o.FillRules) == 0 {
 		return nil
 	}
@@ -38,7 +38,7 @@ func (s *Store) newFiller() *job.Filler {
 }
 
 // kept returns how long points of a series are kept; 0: for ever.
-func (s *Store) kept(of storage.Series) time.Duration {
+func (s *parts) kept(of storage.Series) time.Duration {
 	age := s.o.Retention
 	rules := *s.retention.Load()
 	for i := range rules {
@@ -50,7 +50,7 @@ func (s *Store) kept(of storage.Series) time.Duration {
 }
 
 // readyToFill fails while points are read that a deletion is about to delete, or not read yet.
-func (s *Store) readyToFill() error {
+func (s *parts) readyToFill() error {
 	if err := s.ready(); err != nil {
 		return err
 	}
@@ -64,7 +64,7 @@ func (s *Store) readyToFill() error {
 }
 
 // noteLate returns what the write path tells of points; nil: nobody asks.
-func (s *Store) noteLate() func(context.Context, *storage.Batch) error {
+func (s *parts) noteLate() func(context.Context, *storage.Batch) error {
 	switch {
 	case !s.o.Exclusive:
 		return nil
@@ -76,7 +76,7 @@ func (s *Store) noteLate() func(context.Context, *storage.Batch) error {
 
 // forgetFilled is called before points change. A run that does not note which points change has a later one fill
 // the rollup tables from the beginning.
-func (s *Store) forgetFilled(ctx context.Context) error {
+func (s *parts) forgetFilled(ctx context.Context) error {
 	if s.filler != nil || !s.o.Exclusive || s.forgotten.Load() {
 		return nil
 	}
@@ -87,11 +87,11 @@ func (s *Store) forgetFilled(ctx context.Context) error {
 
 // WindowLength returns the length of the windows that would answer a query, in milliseconds, whatever its series are; 0:
 // they are no help.
-func (s *Store) WindowLength(q *storage.WindowQuery) int64 { return s.filler.Covers(q) }
+func (s *services) WindowLength(q *storage.WindowQuery) int64 { return s.filler.Covers(q) }
 
 // Windows returns what PromQL's functions need of the intervals of series, ascending for each, from the rollup tables where
 // these are filled. Joined windows are as those of the points. ErrNoWindows means that the points must be read.
-func (s *Store) Windows(ctx context.Context, q *storage.WindowQuery) ([][]storage.Window, error) {
+func (s *services) Windows(ctx context.Context, q *storage.WindowQuery) ([][]storage.Window, error) {
 	if s.filler == nil {
 		return nil, storage.ErrNoWindows
 	}
@@ -99,7 +99,7 @@ func (s *Store) Windows(ctx context.Context, q *storage.WindowQuery) ([][]storag
 }
 
 // FillRollups fills the rollup tables with all that has closed or changed, as Run does from time to time.
-func (s *Store) FillRollups(ctx context.Context) error {
+func (s *services) FillRollups(ctx context.Context) error {
 	if s.filler == nil {
 		return nil
 	}

@@ -30,7 +30,7 @@ func (s *Store) Fsck(archives *fsck.Archives) *fsck.Checker {
 
 // adopt registers a series whose rows from one base time to another are in the data table, as its
 // first points would have done, durably.
-func (s *Store) adopt(ctx context.Context, tsuid []byte, first, last uint32) error {
+func (s *parts) adopt(ctx context.Context, tsuid []byte, first, last uint32) error {
 	id, _, err := s.index.Add(tsuid)
 	if err != nil {
 		return fmt.Errorf("%w: %w", storage.ErrInvalid, err)
@@ -47,7 +47,7 @@ func (s *Store) adopt(ctx context.Context, tsuid []byte, first, last uint32) err
 
 // backdate has the document of a series tell that it was made at a time (seconds), if it tells a time
 // more than an hour later, as OpenTSDB's metasync does.
-func (s *Store) backdate(ctx context.Context, tsuid []byte, created int64) error {
+func (s *parts) backdate(ctx context.Context, tsuid []byte, created int64) error {
 	rows, err := s.db.Get(ctx, s.o.Tables.Meta, schema.FamilyMeta, [][]byte{tsuid})
 	if err != nil {
 		return err

@@ -36,7 +36,7 @@ func (s *Store) DeleteEmpty(ctx context.Context, refs []storage.Ref) (storage.De
 
 // stored returns those of some series of which anything is stored but their names; one of them if that
 // suffices.
-func (s *Store) stored(ctx context.Context, ids []index.ID, one bool) (map[index.ID]bool, error) {
+func (s *parts) stored(ctx context.Context, ids []index.ID, one bool) (map[index.ID]bool, error) {
 	if err := errors.Join(s.ready(), s.writer.Replayed()); err != nil {
 		return nil, err
 	}
@@ -53,7 +53,7 @@ func (s *Store) stored(ctx context.Context, ids []index.ID, one bool) (map[index
 }
 
 // mayHaveRows returns those of some series that may have rows in the tables or in the head, each once.
-func (s *Store) mayHaveRows(ids []index.ID) []index.ID {
+func (s *parts) mayHaveRows(ids []index.ID) []index.ID {
 	ids = slices.Compact(slices.Sorted(slices.Values(ids)))
 	if s.days == nil {
 		return ids
@@ -65,7 +65,7 @@ func (s *Store) mayHaveRows(ids []index.ID) []index.ID {
 }
 
 // rolledTables are the tables of what was made of points.
-func (s *Store) rolledTables() (tables []string) {
+func (s *parts) rolledTables() (tables []string) {
 	if s.archives != nil {
 		tables = append(tables, s.o.ArchiveTable)
 	}
@@ -84,7 +84,7 @@ func (s *Store) rolledTables() (tables []string) {
 }
 
 // findRows adds the series that have rows in a table.
-func (s *Store) findRows(ctx context.Context, table string, ids []index.ID, found map[index.ID]bool) error {
+func (s *parts) findRows(ctx context.Context, table string, ids []index.ID, found map[index.ID]bool) error {
 	tsuids := s.index.TSUIDBytes(nil, ids)
 	has, err := row.SeriesWithRows(ctx, s.db, s.layout, table, tsuids)
 	if err != nil && !errors.Is(err, kv.ErrNoTable) {
@@ -102,7 +102,7 @@ func (s *Store) findRows(ctx context.Context, table string, ids []index.ID, foun
 var errFound = errors.New("found")
 
 // findPoints adds the series that have points, objects or annotations.
-func (s *Store) findPoints(ctx context.Context, ids []index.ID, one bool, found map[index.ID]bool) error {
+func (s *parts) findPoints(ctx context.Context, ids []index.ID, one bool, found map[index.ID]bool) error {
 	if len(ids) == 0 {
 		return nil
 	}

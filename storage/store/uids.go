@@ -7,12 +7,12 @@ import (
 )
 
 // DeleteUID deletes the UID of a name; see Registrar.DeleteUID.
-func (s *Store) DeleteUID(ctx context.Context, kind storage.NameKind, name string, force bool) error {
+func (s *services) DeleteUID(ctx context.Context, kind storage.NameKind, name string, force bool) error {
 	return s.registrar.DeleteUID(ctx, kind, name, force)
 }
 
 // CheckUIDs compares the rows of tsdb-uid with each other, and mends what it is told to.
-func (s *Store) CheckUIDs(ctx context.Context, o storage.UIDCheck) (storage.UIDReport, error) {
+func (s *services) CheckUIDs(ctx context.Context, o storage.UIDCheck) (storage.UIDReport, error) {
 	o.Used, o.Now = s.catalog.UsedUIDs, s.o.Now
 	report, err := s.uids.Check(ctx, o)
 	if o.Fix {

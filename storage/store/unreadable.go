@@ -7,7 +7,7 @@ const mostUnreadable = 1000
 
 // warnUnreadable returns the function that logs each row, cell or document once that queries cannot
 // read: an error names it. Its log is as short as seldom makes it.
-func (s *Store) warnUnreadable() func(err error) {
+func (s *parts) warnUnreadable() func(err error) {
 	logged := cache.NewLRU[string, struct{}](mostUnreadable)
 	return func(err error) {
 		if _, known := logged.Get(err.Error()); known {
