@@ -73,7 +73,7 @@ func (e *Engine) copyTo(ctx context.Context, partial string) error {
 }
 
 // flushOrFail makes all writes durable, or fails on a full disk, where Flush waits.
-func (e *Engine) flushOrFail(ctx context.Context) error {
+func (e *tableRows) flushOrFail(ctx context.Context) error {
 	return e.space.orFail(ctx, 0, func(ctx context.Context) error { return e.Flush(context.WithoutCancel(ctx)) })
 }
 

@@ -50,7 +50,7 @@ func rowKey(id byte, key []byte) []byte {
 type familyName struct{ table, family string }
 
 // lookUp returns the byte of a family.
-func (e *Engine) lookUp(table, family string) (byte, error) {
+func (e *tableRows) lookUp(table, family string) (byte, error) {
 	id, ok := e.families[familyName{table, family}]
 	if !ok {
 		return 0, fmt.Errorf("%w: %s:%s", kv.ErrNoTable, table, family)

@@ -43,7 +43,7 @@ type badTable struct {
 func after(key []byte) []byte { return append(bytes.Clone(key), 0) }
 
 // badTables reads all tables that the store lists, and returns those that are damaged or missing.
-func (e *Engine) badTables(ctx context.Context) (bad []badTable, err error) {
+func (e *folder) badTables(ctx context.Context) (bad []badTable, err error) {
 	levels, err := e.db().SSTables()
 	if err != nil {
 		return nil, err
@@ -269,7 +269,7 @@ func (o Options) forRepair(p *pebble.Options) {
 }
 
 // lost describes by tables what cannot be read.
-func (e *Engine) lost(bad []badTable) (list []Lost) {
+func (e *tableRows) lost(bad []badTable) (list []Lost) {
 	for _, b := range bad {
 		for _, s := range b.broken {
 			list = append(list, e.inFamilies(s, b.name)...)
@@ -279,7 +279,7 @@ func (e *Engine) lost(bad []badTable) (list []Lost) {
 }
 
 // inFamilies cuts a range of keys at the borders of families.
-func (e *Engine) inFamilies(s span, file string) (list []Lost) {
+func (e *tableRows) inFamilies(s span, file string) (list []Lost) {
 	own := Lost{KeyRange: kv.KeyRange{From: s.from, To: s.to}, Files: []string{file}}
 	if len(s.from) == 0 || s.from[0] == ownKeys {
 		list = append(list, own)

@@ -42,7 +42,7 @@ func (d *damages) count() int {
 }
 
 // Damaged returns the files that were found damaged since the store was opened.
-func (e *Engine) Damaged() []string {
+func (e *folder) Damaged() []string {
 	e.damages.mu.Lock()
 	defer e.damages.mu.Unlock()
 	return slices.Clone(e.damages.files)

@@ -251,7 +251,7 @@ func (r *diskSpace) rest() {
 func (f spaceFS) Unwrap() vfs.FS { return f.FS }
 
 // DiskSpace implements kv.Local.
-func (e *Engine) DiskSpace() error { return e.space.want(quartersWrite) }
+func (e *folder) DiskSpace() error { return e.space.want(quartersWrite) }
 
 // FreeBytes returns the free space of the disk of a directory.
 func FreeBytes(dir string) (uint64, error) {

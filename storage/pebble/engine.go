@@ -65,35 +65,54 @@ var (
 	ErrInUse = errors.New("another tsdbridge has it open")
 )
 
-// Engine is an open store. It implements kv.KV.
-type Engine struct {
-	now      atomic.Pointer[pebble.DB]
-	files    vfs.FS
-	space    *diskSpace
+// use counts the operations on the database that are under way.
+type use struct {
+	now     atomic.Pointer[pebble.DB]
+	readers *readers // nil where the store takes writes since Open
+
+	mu      sync.Mutex // guards running, and holding and logEnd of records
+	running int
+	idle    *sync.Cond // running became 0
+	closing atomic.Bool
+}
+
+// folder is the files of a database.
+type folder struct {
+	use
+	files   vfs.FS
+	space   *diskSpace
+	damages damages
+	path    string
+	stalls  atomic.Int64              // how often writes were held up
+	begins  atomic.Pointer[scheduler] // of compactions; nil where nothing is written
+	log     *slog.Logger
+}
+
+// tableRows reads and writes the rows of the tables.
+type tableRows struct {
+	folder
 	families families // not changed after Open
 	clock    clock
-	damages  damages
-	path     string
-	readers  *readers  // nil where the store takes writes since Open
-	fresh    bool      // the store was made by Open
-	logEnd   kv.LogEnd // where the store is only read, and in memory; guarded by mu
-	lineage  lineage
-	stalls   atomic.Int64              // how often writes were held up
-	begins   atomic.Pointer[scheduler] // of compactions; nil where nothing is written
-	log      *slog.Logger
 	coders   sync.Pool // of *coder
 	// durability is what Apply asks of the log. A store in memory has no log.
 	durability *pebble.WriteOptions
-
 	// change is held for reading while a batch is applied. Increment and CheckAndPut hold it for
 	// writing from the look at a cell to its change. It is never held while waiting for the disk.
 	change sync.RWMutex
+}
 
-	mu      sync.Mutex // guards the three below
+// records are what a store notes of its life and of its log.
+type records struct {
+	tableRows
+	logEnd  kv.LogEnd // where the store is only read, and in memory
+	lineage lineage
 	holding holding
-	running int        // operations under way
-	idle    *sync.Cond // running became 0
-	closing atomic.Bool
+}
+
+// Engine is an open store. It implements kv.KV.
+type Engine struct {
+	fresh bool // the store was made by Open
+	records
 }
 
 // holding is what of a folder a process has.
@@ -105,7 +124,7 @@ type holding struct {
 }
 
 // db is Pebble's store. A caller that holds something of it has entered.
-func (e *Engine) db() *pebble.DB { return e.now.Load() }
+func (e *use) db() *pebble.DB { return e.now.Load() }
 
 // Open opens the store of o and creates what is missing.
 func Open(o Options) (*Engine, error) {
@@ -121,7 +140,8 @@ func Open(o Options) (*Engine, error) {
 }
 
 func open(o Options, files vfs.FS, wall func() int64) (*Engine, error) {
-	e := &Engine{files: files, durability: pebble.Sync, log: orDiscard(o.Logger), space: newDiskSpace(o, files), path: o.Path}
+	e := &Engine{}
+	e.files, e.durability, e.log, e.space, e.path = files, pebble.Sync, orDiscard(o.Logger), newDiskSpace(o, files), o.Path
 	e.damages.log, e.clock.wall = e.log, wall
 	e.idle = sync.NewCond(&e.mu)
 	if o.InMemory {
@@ -163,7 +183,7 @@ func (e *Engine) openWriting(o Options, has holding) (h holding, err error) {
 }
 
 // take makes the folder the process' own, after a look at what is in it.
-func (e *Engine) take(o Options, has holding) (h holding, err error) {
+func (e *folder) take(o Options, has holding) (h holding, err error) {
 	if h = has; o.InMemory {
 		return h, nil
 	}
@@ -188,7 +208,7 @@ func (e *Engine) take(o Options, has holding) (h holding, err error) {
 
 // takeFiles checks the files of a folder, which no other process changes any more, and begins to
 // keep its mark.
-func (e *Engine) takeFiles(o Options, h *holding) error {
+func (e *folder) takeFiles(o Options, h *holding) error {
 	found, err := inspect(o.Path, e.files, o.restoring)
 	if err != nil {
 		return err
@@ -229,7 +249,7 @@ func (h holding) releaseBut(before holding) error {
 }
 
 // options are Pebble's.
-func (e *Engine) options(o Options, h holding) *pebble.Options {
+func (e *folder) options(o Options, h holding) *pebble.Options {
 	files := &ownedFS{FS: spaceFS{fullFS{e.files, e.space}, e.space}, path: o.Path, own: h.own, real: e.files == onDisk(), keep: h.keep, readers: e.readers}
 	options := tuned(o, files)
 	options.EventListener = e.listener(o.Logger)
@@ -239,7 +259,7 @@ func (e *Engine) options(o Options, h holding) *pebble.Options {
 }
 
 // welcome logs what is worth knowing about the store that was found.
-func (e *Engine) welcome(db *pebble.DB, h holding) error {
+func (e *folder) welcome(db *pebble.DB, h holding) error {
 	if h.own == nil {
 		return nil
 	}
@@ -362,7 +382,7 @@ func (e *Engine) flushed() bool {
 }
 
 // enter begins an operation; Pebble must not be closed under one.
-func (e *Engine) enter() error {
+func (e *use) enter() error {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if e.closing.Load() {
@@ -372,7 +392,7 @@ func (e *Engine) enter() error {
 	return nil
 }
 
-func (e *Engine) leave() {
+func (e *use) leave() {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if e.running--; e.running == 0 {

@@ -59,7 +59,7 @@ func lifeOf(db *pebble.DB, s kv.LogState) (kv.Life, error) {
 }
 
 // Life returns what the tables have recorded of their past.
-func (e *Engine) Life() (kv.Life, error) {
+func (e *records) Life() (kv.Life, error) {
 	if err := e.enter(); err != nil {
 		return kv.Life{}, err
 	}
@@ -69,7 +69,7 @@ func (e *Engine) Life() (kv.Life, error) {
 }
 
 // BeginStart records a start, durably, and returns the life from it on.
-func (e *Engine) BeginStart() (kv.Life, error) {
+func (e *records) BeginStart() (kv.Life, error) {
 	return e.changeLife(func(l *kv.Life) {
 		l.Starts = append(l.Starts, rand.Uint64()|1)
 		l.Starts = l.Starts[max(0, len(l.Starts)-mostStarts):]
@@ -77,20 +77,20 @@ func (e *Engine) BeginStart() (kv.Life, error) {
 }
 
 // Adopted records that the files of earlier versions name the store now.
-func (e *Engine) Adopted() error {
+func (e *records) Adopted() error {
 	_, err := e.changeLife(func(l *kv.Life) { l.Adopts = false })
 	return err
 }
 
 // Moment returns the present moment of the tables. It does not wait.
-func (e *Engine) Moment() kv.Moment {
+func (e *records) Moment() kv.Moment {
 	if m := e.lineage.moment.Load(); m != nil {
 		return *m
 	}
 	return kv.Moment{}
 }
 
-func (e *Engine) changeLife(change func(*kv.Life)) (kv.Life, error) {
+func (e *records) changeLife(change func(*kv.Life)) (kv.Life, error) {
 	e.lineage.lives.Lock()
 	defer e.lineage.lives.Unlock()
 	l, err := e.Life()
@@ -106,7 +106,7 @@ func (e *Engine) changeLife(change func(*kv.Life)) (kv.Life, error) {
 	return l, nil
 }
 
-func (e *Engine) recordStarts(l kv.Life) error {
+func (e *records) recordStarts(l kv.Life) error {
 	if err := e.space.want(quartersPut); err != nil {
 		return err
 	}
@@ -140,7 +140,7 @@ func (l *lineage) moveOn() {
 
 // partLife begins a start after a copy was made, so that what is written from now on is not taken for
 // the copy's. Where there was no start there are no such files.
-func (e *Engine) partLife() error {
+func (e *records) partLife() error {
 	if e.lineage.moment.Load() == nil {
 		return nil
 	}

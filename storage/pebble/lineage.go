@@ -130,7 +130,7 @@ var errMixed = fmt.Errorf("%w: %w", storage.ErrDamaged, kv.ErrMixed)
 // loadLineage reads the record of tables that are opened for writing, and makes what is missing. The
 // format is raised in the same batch: a version that does not keep the record opens the tables no
 // more.
-func (e *Engine) loadLineage(db *pebble.DB, version uint64, o Options, h holding) error {
+func (e *records) loadLineage(db *pebble.DB, version uint64, o Options, h holding) error {
 	var marked ownedTables
 	if h.own != nil && !o.accepting {
 		marked = h.own.tables()
@@ -179,7 +179,7 @@ func firstLineage(version uint64) kv.LogState {
 
 // restoreLineage makes the record of tables anew that has been lost. The name is that of the mark, so
 // the log is known to be the store's, and as one that goes on after the tables.
-func (e *Engine) restoreLineage() error {
+func (e *records) restoreLineage() error {
 	e.lineage.mu.Lock()
 	defer e.lineage.mu.Unlock()
 	own := e.holding.own
@@ -219,21 +219,21 @@ func (l *lineage) still(do func() error) (kv.LogState, error) {
 }
 
 // LogState implements kv.Local.
-func (e *Engine) LogState() kv.LogState {
+func (e *records) LogState() kv.LogState {
 	e.lineage.mu.Lock()
 	defer e.lineage.mu.Unlock()
 	return e.lineage.now
 }
 
 // RecordLog implements kv.Local.
-func (e *Engine) RecordLog(state kv.LogState) error {
+func (e *records) RecordLog(state kv.LogState) error {
 	if err := e.recordLog(state); err != nil {
 		return fmt.Errorf("record what the tables know of their log: %w", err)
 	}
 	return nil
 }
 
-func (e *Engine) recordLog(state kv.LogState) error {
+func (e *records) recordLog(state kv.LogState) error {
 	if err := e.space.want(quartersPut); err != nil {
 		return err
 	}
@@ -268,7 +268,7 @@ func (f *inspection) noMark() error {
 }
 
 // checkMarked wants a store that once had a mark to have it. Nothing has been changed yet.
-func (e *Engine) checkMarked(o Options, found *inspection) error {
+func (e *folder) checkMarked(o Options, found *inspection) error {
 	if found.marked || o.accepting || !found.has(manifestMarker) {
 		return nil
 	}

@@ -5,7 +5,7 @@ import (
 )
 
 // LogEnd implements kv.Local.
-func (e *Engine) LogEnd() kv.LogEnd {
+func (e *records) LogEnd() kv.LogEnd {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if own := e.holding.own; own != nil {
@@ -17,7 +17,7 @@ func (e *Engine) LogEnd() kv.LogEnd {
 // NoteLog implements kv.Local. The end is in the store's mark. So a copy of the store without
 // its log does not expect one, and the end can be written on a full disk. A store that is only read
 // notes nothing.
-func (e *Engine) NoteLog(end kv.LogEnd, durable bool) error {
+func (e *records) NoteLog(end kv.LogEnd, durable bool) error {
 	e.mu.Lock()
 	own := e.holding.own
 	e.mu.Unlock()

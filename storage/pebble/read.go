@@ -21,7 +21,7 @@ func (e *Engine) Get(ctx context.Context, table, family string, keys [][]byte) (
 	return rows, nil
 }
 
-func (e *Engine) get(ctx context.Context, table, family string, keys [][]byte) (rows []kv.Row, err error) {
+func (e *tableRows) get(ctx context.Context, table, family string, keys [][]byte) (rows []kv.Row, err error) {
 	id, err := e.begin(ctx, table, family)
 	if err != nil {
 		return nil, err
@@ -73,7 +73,7 @@ func seekRow(it *pebble.Iterator, key []byte, d *decoder) ([]kv.Cell, error) {
 }
 
 // pause looks every few hundred steps whether to go on.
-func (e *Engine) pause(ctx context.Context, step int) error {
+func (e *use) pause(ctx context.Context, step int) error {
 	if step%256 != 0 {
 		return nil
 	}

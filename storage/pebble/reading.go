@@ -213,7 +213,7 @@ const (
 
 // spaceToOpen fails, with the error of the system, where a start would meet a full disk: Pebble
 // cannot be stopped in the middle.
-func (e *Engine) spaceToOpen(found *inspection) error {
+func (e *folder) spaceToOpen(found *inspection) error {
 	need := uint64(openBytes)
 	for _, f := range found.owned.files {
 		if !f.manifest || f.number == found.current.number {
@@ -228,7 +228,7 @@ func (e *Engine) spaceToOpen(found *inspection) error {
 
 // tryFiles tries whether files can be made and written: a disk may have blocks and no files left,
 // or a quota.
-func (e *Engine) tryFiles() (err error) {
+func (e *folder) tryFiles() (err error) {
 	for n := range openFiles {
 		name := e.files.PathJoin(e.path, fmt.Sprint(probePrefix, n, newSuffix))
 		f, createErr := e.files.Create(name, vfs.WriteCategoryUnspecified)

@@ -251,7 +251,7 @@ func overlapping(bad []badTable) (groups [][]badTable) {
 
 // replaceTables writes the rows of a range that can be read to a new table, which takes the place
 // of everything there, on all levels, in one step.
-func (e *Engine) replaceTables(ctx context.Context, group []badTable) error {
+func (e *folder) replaceTables(ctx context.Context, group []badTable) error {
 	all := group[0].all
 	var broken []span
 	for _, b := range group {
@@ -283,7 +283,7 @@ func (e *Engine) replaceTables(ctx context.Context, group []badTable) error {
 }
 
 // copyRows writes the rows of a range, except for broken ones, to a file.
-func (e *Engine) copyRows(ctx context.Context, name string, all span, broken []span) (rows int, err error) {
+func (e *folder) copyRows(ctx context.Context, name string, all span, broken []span) (rows int, err error) {
 	file, err := e.files.Create(name, vfs.WriteCategoryUnspecified)
 	if err != nil {
 		return 0, err
@@ -308,7 +308,7 @@ func (e *Engine) copyRows(ctx context.Context, name string, all span, broken []s
 	return rows, nil
 }
 
-func (e *Engine) copySpan(ctx context.Context, w *sstable.Writer, s span) (rows int, err error) {
+func (e *folder) copySpan(ctx context.Context, w *sstable.Writer, s span) (rows int, err error) {
 	it, err := e.db().NewIter(&pebble.IterOptions{LowerBound: s.from, UpperBound: s.to})
 	if err != nil {
 		return 0, err

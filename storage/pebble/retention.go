@@ -26,7 +26,7 @@ func (e *Engine) DeleteRange(ctx context.Context, table string, ranges ...kv.Key
 	return held, nil
 }
 
-func (e *Engine) deleteRanges(ctx context.Context, table string, ranges []kv.KeyRange) (held int, err error) {
+func (e *tableRows) deleteRanges(ctx context.Context, table string, ranges []kv.KeyRange) (held int, err error) {
 	for i := range ranges {
 		if err := ranges[i].Check(); err != nil {
 			return 0, err
@@ -53,7 +53,7 @@ func (e *Engine) deleteRanges(ctx context.Context, table string, ranges []kv.Key
 }
 
 // deleteHeld adds the deletion of those ranges that have rows, and counts them.
-func (e *Engine) deleteHeld(ctx context.Context, batch *pebble.Batch, id byte, ranges []kv.KeyRange) (held int, err error) {
+func (e *tableRows) deleteHeld(ctx context.Context, batch *pebble.Batch, id byte, ranges []kv.KeyRange) (held int, err error) {
 	it, err := e.db().NewIter(&pebble.IterOptions{LowerBound: []byte{id}, UpperBound: []byte{id + 1}})
 	if err != nil {
 		return 0, err
@@ -95,7 +95,7 @@ func deleteRows(it *pebble.Iterator, batch *pebble.Batch, from, to []byte) (foun
 }
 
 // beginTable enters a change of all families of a table; without an error the caller must leave.
-func (e *Engine) beginTable(ctx context.Context, table string) (ids []byte, err error) {
+func (e *tableRows) beginTable(ctx context.Context, table string) (ids []byte, err error) {
 	if err := errors.Join(ctx.Err(), e.space.reading()); err != nil {
 		return nil, err
 	}

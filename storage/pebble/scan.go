@@ -34,7 +34,7 @@ func (e *Engine) Scan(ctx context.Context, s kv.Scan) iter.Seq2[kv.Row, error] {
 }
 
 // scan calls yield with each row until it returns false.
-func (e *Engine) scan(ctx context.Context, s *kv.Scan, yield func(kv.Row) bool) error {
+func (e *tableRows) scan(ctx context.Context, s *kv.Scan, yield func(kv.Row) bool) error {
 	return e.walking(ctx, s, func(w *walk) error {
 		for {
 			row, err := w.next(ctx)
@@ -46,7 +46,7 @@ func (e *Engine) scan(ctx context.Context, s *kv.Scan, yield func(kv.Row) bool) 
 }
 
 // walking opens a scan, passes it to do unless its bounds are empty, and closes it.
-func (e *Engine) walking(ctx context.Context, s *kv.Scan, do func(*walk) error) (err error) {
+func (e *tableRows) walking(ctx context.Context, s *kv.Scan, do func(*walk) error) (err error) {
 	id, err := e.begin(ctx, s.Table, s.Family)
 	if err != nil {
 		return err
@@ -65,7 +65,7 @@ func (e *Engine) walking(ctx context.Context, s *kv.Scan, do func(*walk) error) 
 
 // walk is one scan under way.
 type walk struct {
-	engine   *Engine
+	engine   *tableRows
 	it       *pebble.Iterator
 	id       byte
 	match    *kv.Match
@@ -78,7 +78,7 @@ type walk struct {
 	decoder  decoder
 }
 
-func (e *Engine) walk(id byte, s *kv.Scan) (*walk, error) {
+func (e *tableRows) walk(id byte, s *kv.Scan) (*walk, error) {
 	w := &walk{engine: e, id: id, match: s.Match, skip: &skipper{match: s.Match}, wanted: selectionOf(s), keysOnly: s.KeysOnly}
 	options := &pebble.IterOptions{LowerBound: rowKey(id, s.Start), UpperBound: []byte{id + 1}}
 	if len(s.Stop) > 0 {

@@ -24,7 +24,7 @@ func (e *Engine) Split(ctx context.Context, s kv.Scan, n int) ([]kv.Scan, error)
 	return parts, nil
 }
 
-func (e *Engine) split(ctx context.Context, s kv.Scan, n int) ([]kv.Scan, error) {
+func (e *tableRows) split(ctx context.Context, s kv.Scan, n int) ([]kv.Scan, error) {
 	id, err := e.begin(ctx, s.Table, s.Family)
 	if err != nil {
 		return nil, err

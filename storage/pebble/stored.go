@@ -28,7 +28,7 @@ func (e *Engine) GetStored(ctx context.Context, table, family string, keys [][]b
 	return nil
 }
 
-func (e *Engine) getStored(ctx context.Context, table, family string, keys [][]byte, near bool, visit func(i int, cells []kv.StoredCell) error) (err error) {
+func (e *tableRows) getStored(ctx context.Context, table, family string, keys [][]byte, near bool, visit func(i int, cells []kv.StoredCell) error) (err error) {
 	id, err := e.begin(ctx, table, family)
 	if err != nil {
 		return err
@@ -152,7 +152,7 @@ func (e *Engine) ScanStored(ctx context.Context, s kv.Scan, visit func(key []byt
 	return nil
 }
 
-func (e *Engine) scanStored(ctx context.Context, s *kv.Scan, visit func(key []byte, cells []kv.StoredCell) error) error {
+func (e *tableRows) scanStored(ctx context.Context, s *kv.Scan, visit func(key []byte, cells []kv.StoredCell) error) error {
 	return e.walking(ctx, s, func(w *walk) error { return w.visitStored(ctx, visit) })
 }
 

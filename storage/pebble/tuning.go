@@ -71,7 +71,7 @@ func cacheBytes(o Options) int64 {
 	return DefaultCacheBytes
 }
 
-func (e *Engine) listener(log *slog.Logger) *pebble.EventListener {
+func (e *folder) listener(log *slog.Logger) *pebble.EventListener {
 	log = orDiscard(log)
 	return &pebble.EventListener{
 		BackgroundError: func(err error) {
@@ -94,7 +94,7 @@ func (e *Engine) listener(log *slog.Logger) *pebble.EventListener {
 }
 
 // advice is what to do about an error of background work, empty if nothing is known.
-func (e *Engine) advice(err error) string {
+func (e *folder) advice(err error) string {
 	if !errors.Is(err, fs.ErrNotExist) {
 		return ""
 	}
@@ -142,7 +142,7 @@ func die(log *slog.Logger, detail string) {
 
 // dieOfPanic is to be deferred where Pebble writes: it panics with its locks held when a write to
 // the log fails.
-func (e *Engine) dieOfPanic() {
+func (e *folder) dieOfPanic() {
 	if reason := recover(); reason != nil {
 		die(e.log, fmt.Sprint(reason))
 	}

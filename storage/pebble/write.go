@@ -50,7 +50,7 @@ func (e *Engine) ApplyCoded(ctx context.Context, table, family string, rows []kv
 }
 
 // Flush implements kv.Local. The log is one sequence, so one sync is enough.
-func (e *Engine) Flush(ctx context.Context) error {
+func (e *tableRows) Flush(ctx context.Context) error {
 	if err := errors.Join(ctx.Err(), e.space.reading()); err != nil {
 		return fmt.Errorf("flush: %w", err)
 	}
@@ -68,11 +68,11 @@ func (e *Engine) Flush(ctx context.Context) error {
 	return nil
 }
 
-func (e *Engine) apply(ctx context.Context, table, family string, rows []kv.Mutation) error {
+func (e *tableRows) apply(ctx context.Context, table, family string, rows []kv.Mutation) error {
 	return e.applyWith(ctx, table, family, rows, e.durability, quartersWrite)
 }
 
-func (e *Engine) applyWith(
+func (e *tableRows) applyWith(
 	ctx context.Context, table, family string, rows []kv.Mutation, durability *pebble.WriteOptions, quarters uint64,
 ) error {
 	if err := kv.CheckMutations(rows); err != nil {
@@ -89,7 +89,7 @@ func (e *Engine) applyWith(
 }
 
 // applyBatch commits a batch of what add adds to it for a family at a time.
-func (e *Engine) applyBatch(
+func (e *tableRows) applyBatch(
 	ctx context.Context, table, family string, durability *pebble.WriteOptions, quarters uint64,
 	add func(c *coder, batch *pebble.Batch, id byte, now int64) error,
 ) error {
@@ -113,7 +113,7 @@ func (e *Engine) applyBatch(
 }
 
 // begin enters an operation on a family; without an error the caller must leave.
-func (e *Engine) begin(ctx context.Context, table, family string) (id byte, err error) {
+func (e *tableRows) begin(ctx context.Context, table, family string) (id byte, err error) {
 	if err := ctx.Err(); err != nil {
 		return 0, err
 	}
@@ -124,7 +124,7 @@ func (e *Engine) begin(ctx context.Context, table, family string) (id byte, err 
 }
 
 // commit applies a batch and, if it is to be durable, waits until it is.
-func (e *Engine) commit(batch *pebble.Batch, durability *pebble.WriteOptions) error {
+func (e *tableRows) commit(batch *pebble.Batch, durability *pebble.WriteOptions) error {
 	defer e.dieOfPanic()
 	e.change.RLock()
 	if !durability.Sync {
@@ -140,7 +140,7 @@ func (e *Engine) commit(batch *pebble.Batch, durability *pebble.WriteOptions) er
 }
 
 // encode calls add with the memory of a coder.
-func (e *Engine) encode(add func(c *coder) error) error {
+func (e *tableRows) encode(add func(c *coder) error) error {
 	c, _ := e.coders.Get().(*coder)
 	if c == nil {
 		c = new(coder)
@@ -182,7 +182,7 @@ func (e *Engine) CheckAndPut(ctx context.Context, c kv.Column, expected, value [
 // modify puts what decide returns for a cell, if it returns put; no other change comes between. It
 // does not wait for the log: the log is one sequence, so a later acknowledged change carries this
 // one with it.
-func (e *Engine) modify(
+func (e *tableRows) modify(
 	ctx context.Context, c kv.Column, decide func(held []byte, found bool) (value []byte, put bool, err error),
 ) (bool, error) {
 	if err := kv.CheckKey(c.Row); err != nil {
@@ -220,7 +220,7 @@ func (e *Engine) modify(
 }
 
 // row reads one row by its whole key; one that is not there is a row without cells.
-func (e *Engine) row(key []byte) ([]byte, error) {
+func (e *tableRows) row(key []byte) ([]byte, error) {
 	value, closer, err := e.db().Get(key)
 	if errors.Is(err, pebble.ErrNotFound) {
 		return appendRow(nil, nil, 0), nil
@@ -237,7 +237,7 @@ const wideRow = 16 << 10
 // replace puts the whole row as it will be. Putting only the change would be enough, but if a
 // counter were drawn from a hundred thousand times between two flushes, each draw would fold all of
 // these changes. A wide row, which contains no counter, gets only the change.
-func (e *Engine) replace(key, row []byte, change record) error {
+func (e *tableRows) replace(key, row []byte, change record) error {
 	defer e.dieOfPanic()
 	if len(row) >= wideRow {
 		return e.db().Merge(key, appendRow(nil, []record{change}, change.time), pebble.NoSync)
