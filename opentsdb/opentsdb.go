@@ -34,6 +34,7 @@ import (
 	"github.com/tsdbridge/tsdbridge/opentsdb/api/uids"
 	"github.com/tsdbridge/tsdbridge/opentsdb/httpapi"
 	"github.com/tsdbridge/tsdbridge/opentsdb/put"
+	"github.com/tsdbridge/tsdbridge/opentsdb/putline"
 	tsdquery "github.com/tsdbridge/tsdbridge/opentsdb/query"
 	"github.com/tsdbridge/tsdbridge/storage"
 	"github.com/tsdbridge/tsdbridge/storage/schema"
@@ -174,7 +175,7 @@ func (o Options) Validate() error {
 	if _, err := put.ParseCodecs(o.HistogramCodecs); err != nil {
 		return err
 	}
-	if err := put.CheckSpecialChars(o.SpecialChars); err != nil {
+	if err := putline.CheckSpecialChars(o.SpecialChars); err != nil {
 		return err
 	}
 	if o.ListenAddress == "" {

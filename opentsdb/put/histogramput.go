@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/tsdbridge/tsdbridge/opentsdb/jackson"
+	"github.com/tsdbridge/tsdbridge/opentsdb/putline"
 	"github.com/tsdbridge/tsdbridge/storage/schema"
 )
 
@@ -31,8 +32,8 @@ const (
 
 // The texts of HistogramPojo.validate.
 const (
-	errNoBuckets = argumentError("Histogram buckets cannot be null or empty if 'value' is empty.")
-	errCodecID   = argumentError("Invalid type. Must be from 0 to 255.")
+	errNoBuckets = putline.ArgumentError("Histogram buckets cannot be null or empty if 'value' is empty.")
+	errCodecID   = putline.ArgumentError("Invalid type. Must be from 0 to 255.")
 )
 
 // beginHistogram forgets the element before.
@@ -99,9 +100,9 @@ func (p *putBody) buckets() error {
 		if h.err != nil {
 			return nil
 		}
-		lower, upper, err := parseBounds(string(bounds), func() error { return argumentError("Unable to parse bucket bounds: " + string(bounds)) })
+		lower, upper, err := parseBounds(string(bounds), func() error { return putline.ArgumentError("Unable to parse bucket bounds: " + string(bounds)) })
 		if err != nil {
-			if _, number := err.(numberError); number { //nolint:errorlint // it is not wrapped
+			if _, number := err.(putline.NumberError); number { //nolint:errorlint // it is not wrapped
 				err = errNoNumber
 			}
 			h.err = err
@@ -143,10 +144,10 @@ func (p *putBody) takeHistogram() error {
 	if err != nil {
 		return err
 	}
-	if err := p.job.early(Point{Stamp: at}); err != nil {
+	if err := p.job.early(putline.Point{Stamp: at}); err != nil {
 		return err
 	}
-	p.histograms.Add(Series(name, tags), at, value, len(p.origin)/2)
+	p.histograms.Add(putline.Series(name, tags), at, value, len(p.origin)/2)
 	p.origin = append(p.origin, sent.from, sent.to)
 	return nil
 }

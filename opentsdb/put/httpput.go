@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/tsdbridge/tsdbridge/opentsdb/jackson"
+	"github.com/tsdbridge/tsdbridge/opentsdb/putline"
 	"github.com/tsdbridge/tsdbridge/storage"
 )
 
@@ -179,7 +180,7 @@ const safeDigits = 18
 func long(s *jackson.Scanner) (int64, error) {
 	begin := s.Space()
 	v, i := int64(0), s.I
-	for ; i < len(s.B) && isDigit(s.B[i]) && i-s.I < safeDigits; i++ {
+	for ; i < len(s.B) && putline.IsDigit(s.B[i]) && i-s.I < safeDigits; i++ {
 		v = v*10 + int64(s.B[i]-'0')
 	}
 	if i > s.I && begin != '0' && i < len(s.B) && (s.B[i] == ',' || s.B[i] == '}') {
@@ -246,15 +247,15 @@ func (p *putBody) take() error {
 	if err := point.missing(true); err != nil {
 		return err
 	}
-	value, ok := parseShort(point.value.Raw)
+	value, ok := putline.ParseShort(point.value.Raw)
 	if !ok {
 		var err error
 		if value, err = parseScalar(point.value); err != nil {
 			return errNoNumber
 		}
 	}
-	at, ok := stampOf(point.timestamp)
-	if !ok || !value.finite() {
+	at, ok := putline.StampOf(point.timestamp)
+	if !ok || !value.Finite() {
 		_, err := point.series(value, p.job.in.o.names())
 		return err
 	}
@@ -279,7 +280,9 @@ func (p *putBody) take() error {
 	return err
 }
 
-func dataPoint(n Number, at Stamp) Point { return Point{n, at} }
+func dataPoint(n putline.Number, at putline.Stamp) putline.Point {
+	return putline.Point{Number: n, Stamp: at}
+}
 
 // refuse notes a bad point.
 func (p *putBody) refuse(from, to int, err error) {

@@ -4,6 +4,7 @@ import (
 	"bytes"
 
 	"github.com/tsdbridge/tsdbridge/internal/decimal"
+	"github.com/tsdbridge/tsdbridge/opentsdb/putline"
 )
 
 // The members of a point that plain has met.
@@ -26,7 +27,7 @@ const (
 func (p *putBody) plain() bool {
 	b, i, has := p.B, p.I, 0
 	var metric, tags []byte
-	var value Point
+	var value putline.Point
 	for end := byte('{'); i < len(b) && b[i] == end; end = ',' {
 		i++
 		if end == ',' {
@@ -107,32 +108,32 @@ func memberName(b []byte) (member, length int) {
 }
 
 // plainTime reads a timestamp that the store takes.
-func plainTime(b []byte) (at Stamp, length int) {
+func plainTime(b []byte) (at putline.Stamp, length int) {
 	timestamp, length := decimal.ScanDigits(b)
-	at, ok := stampOf(timestamp)
-	if !ok || length == 0 || length > timestampDigits || b[0] == '0' { // JSON has no leading zeros
-		return Stamp{}, 0
+	at, ok := putline.StampOf(timestamp)
+	if !ok || length == 0 || length > putline.TimestampDigits || b[0] == '0' { // JSON has no leading zeros
+		return putline.Stamp{}, 0
 	}
 	return at, length
 }
 
 // plainValue reads a number of JSON: without a plus, without leading zeros, with digits on both
 // sides of the point.
-func plainValue(b []byte) (n Number, length int) {
-	n, length, ok := scanNumber(b)
+func plainValue(b []byte) (n putline.Number, length int) {
+	n, length, ok := putline.ScanNumber(b)
 	if !ok {
-		return Number{}, 0
+		return putline.Number{}, 0
 	}
 	text := b[:length]
 	digits := bytes.TrimPrefix(text, minus)
-	if !isDigit(digits[0]) || len(digits) > 1 && digits[0] == '0' && isDigit(digits[1]) {
-		return Number{}, 0
+	if !putline.IsDigit(digits[0]) || len(digits) > 1 && digits[0] == '0' && putline.IsDigit(digits[1]) {
+		return putline.Number{}, 0
 	}
 	if n.Integer {
 		return n, length
 	}
-	if point := bytes.IndexByte(digits, '.'); point >= 0 && (point+1 == len(digits) || !isDigit(digits[point+1])) {
-		return Number{}, 0
+	if point := bytes.IndexByte(digits, '.'); point >= 0 && (point+1 == len(digits) || !putline.IsDigit(digits[point+1])) {
+		return putline.Number{}, 0
 	}
 	return n, length
 }

@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"github.com/tsdbridge/tsdbridge/opentsdb/jackson"
+	"github.com/tsdbridge/tsdbridge/opentsdb/putline"
 	"github.com/tsdbridge/tsdbridge/storage"
 )
 
@@ -25,12 +26,12 @@ type badPoint struct {
 
 // The texts of PutDataPointRpc for points that it does not hand to the store.
 const (
-	errNullPoint = argumentError("Unexpected null datapoint encountered in set.")
-	errNoMetric  = argumentError("Metric name was empty")
-	errTimestamp = argumentError("Invalid timestamp")
-	errNoValue   = argumentError("Empty value")
-	errNoTags    = argumentError("Missing tags")
-	errNoNumber  = argumentError("Unable to parse value to a number")
+	errNullPoint = putline.ArgumentError("Unexpected null datapoint encountered in set.")
+	errNoMetric  = putline.ArgumentError("Metric name was empty")
+	errTimestamp = putline.ArgumentError("Invalid timestamp")
+	errNoValue   = putline.ArgumentError("Empty value")
+	errNoTags    = putline.ArgumentError("Missing tags")
+	errNoNumber  = putline.ArgumentError("Unable to parse value to a number")
 )
 
 // missing returns why a point is refused whose members are not all there. The order of the checks is that
@@ -53,7 +54,7 @@ func (q *putPoint) missing(wantsValue bool) error {
 
 // series returns the series of a point, unless something is wrong with its names, its value or its
 // timestamp.
-func (q *putPoint) series(value Number, rules NameRules) (storage.Series, error) {
+func (q *putPoint) series(value putline.Number, rules putline.NameRules) (storage.Series, error) {
 	metric, err := q.metric.Text()
 	if err != nil {
 		return storage.Series{}, err
@@ -65,11 +66,11 @@ func (q *putPoint) series(value Number, rules NameRules) (storage.Series, error)
 	if len(tags) == 0 {
 		return storage.Series{}, errNoTags
 	}
-	s := sent{metric: strings.ToValidUTF8(string(metric), "\uFFFD"), timestamp: q.timestamp, value: value, tags: tags, double: true}
-	if err := s.refuse(rules); err != nil {
+	s := putline.Sent{Metric: strings.ToValidUTF8(string(metric), "\uFFFD"), Timestamp: q.timestamp, Value: value, Tags: tags, Double: true}
+	if err := s.Refuse(rules); err != nil {
 		return storage.Series{}, err
 	}
-	return Series(s.metric, s.tags), nil
+	return putline.Series(s.Metric, s.Tags), nil
 }
 
 // readTags reads an object of tags that was walked over before. Of two tags with one key the last
@@ -91,10 +92,10 @@ func readTags(b []byte) ([]storage.Tag, error) {
 			return err
 		}
 		if value.Kind == jackson.Null {
-			return argumentError("Invalid tag value with key [" + string(key) + "]: null")
+			return putline.ArgumentError("Invalid tag value with key [" + string(key) + "]: null")
 		}
 		tag := storage.Tag{Key: strings.ToValidUTF8(string(key), "\uFFFD"), Value: strings.ToValidUTF8(string(text), "\uFFFD")}
-		if n := TagIndex(tags, tag.Key); n >= 0 {
+		if n := putline.TagIndex(tags, tag.Key); n >= 0 {
 			tags[n] = tag
 			return nil
 		}
@@ -104,10 +105,10 @@ func readTags(b []byte) ([]storage.Tag, error) {
 	return tags, err
 }
 
-func parseScalar(s jackson.Scalar) (Number, error) {
+func parseScalar(s jackson.Scalar) (putline.Number, error) {
 	text, err := s.Text()
 	if err != nil {
-		return Number{}, err
+		return putline.Number{}, err
 	}
-	return parseNumber(text)
+	return putline.ParseNumber(text)
 }

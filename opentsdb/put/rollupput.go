@@ -9,14 +9,15 @@ import (
 	"github.com/tsdbridge/tsdbridge/internal/netserver"
 	"github.com/tsdbridge/tsdbridge/opentsdb/httpapi"
 	"github.com/tsdbridge/tsdbridge/opentsdb/jackson"
+	"github.com/tsdbridge/tsdbridge/opentsdb/putline"
 	"github.com/tsdbridge/tsdbridge/storage"
 	"github.com/tsdbridge/tsdbridge/storage/rollup"
 )
 
 // The texts of RollUpDataPoint for values that it does not hand to the store.
 const (
-	errNoInterval    = argumentError("Missing interval")
-	errNoAggregation = argumentError("Missing aggregator")
+	errNoInterval    = putline.ArgumentError("Missing interval")
+	errNoAggregation = putline.ArgumentError("Missing aggregator")
 )
 
 // rollupRequest is one request of /api/rollup.
@@ -167,11 +168,11 @@ func (q *rollupRequest) resolve(p *rollupMembers) (s storage.Series, v rollup.Po
 	if err := p.missing(true); err != nil {
 		return s, v, err
 	}
-	one := sentRollup{sent: sent{timestamp: p.timestamp, double: true}}
+	one := sentRollup{Sent: putline.Sent{Timestamp: p.timestamp, Double: true}}
 	for _, text := range []struct {
 		from jackson.Scalar
 		to   *string
-	}{{p.metric, &one.metric}, {p.interval, &one.interval}, {p.aggregator, &one.aggregation}, {p.group, &one.group}} {
+	}{{p.metric, &one.Metric}, {p.interval, &one.interval}, {p.aggregator, &one.aggregation}, {p.group, &one.group}} {
 		word, err := text.from.Text()
 		if err != nil {
 			return s, v, err
@@ -184,13 +185,13 @@ func (q *rollupRequest) resolve(p *rollupMembers) (s storage.Series, v rollup.Po
 	case one.aggregation == "" && one.group == "":
 		return s, v, errNoAggregation
 	}
-	if one.tags, err = readTags(p.tags); err != nil {
+	if one.Tags, err = readTags(p.tags); err != nil {
 		return s, v, err
 	}
-	if len(one.tags) == 0 {
+	if len(one.Tags) == 0 {
 		return s, v, errNoTags
 	}
-	if one.value, err = parseScalar(p.value); err != nil {
+	if one.Value, err = parseScalar(p.value); err != nil {
 		return s, v, errNoNumber
 	}
 	return q.rollups.resolve(&one)

@@ -8,6 +8,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/tsdbridge/tsdbridge/internal/rejections"
+	"github.com/tsdbridge/tsdbridge/opentsdb/putline"
 	"github.com/tsdbridge/tsdbridge/storage"
 	"github.com/tsdbridge/tsdbridge/storage/ingest"
 )
@@ -41,7 +42,9 @@ type Options struct {
 }
 
 // names are the rules of names.
-func (o Options) names() NameRules { return NameRules{o.MaxTags, o.SpecialChars} }
+func (o Options) names() putline.NameRules {
+	return putline.NameRules{MaxTags: o.MaxTags, SpecialChars: o.SpecialChars}
+}
 
 // DefaultOptions has the limit of tags of a TSD.
 func DefaultOptions() Options {

@@ -1,4 +1,4 @@
-package put
+package putline
 
 import (
 	"fmt"
@@ -54,7 +54,7 @@ func FuzzParseShort(f *testing.F) {
 		f.Add([]byte(seed))
 	}
 	f.Fuzz(func(t *testing.T, text []byte) {
-		short, ok := parseShort(text)
+		short, ok := ParseShort(text)
 		if !ok {
 			return
 		}
@@ -66,7 +66,7 @@ func FuzzParseShort(f *testing.F) {
 			}
 			want = FloatNumber(v)
 		} else {
-			v, err := parseLong(string(text))
+			v, err := ParseLong(string(text))
 			if err != nil {
 				t.Fatalf("parseShort(%q): %v", text, err)
 			}
@@ -103,16 +103,16 @@ func TestAllowed(t *testing.T) {
 
 func TestFinite(t *testing.T) {
 	for _, v := range []float64{0, -1, math.MaxFloat64, math.SmallestNonzeroFloat64} {
-		if !FloatNumber(v).finite() {
+		if !FloatNumber(v).Finite() {
 			t.Errorf("%v is not finite", v)
 		}
 	}
 	for _, v := range []float64{math.Inf(1), math.Inf(-1), math.NaN()} {
-		if FloatNumber(v).finite() {
+		if FloatNumber(v).Finite() {
 			t.Errorf("%v is finite", v)
 		}
 	}
-	if !integerNumber(0x7ff << 52).finite() {
+	if !integerNumber(0x7ff << 52).Finite() {
 		t.Error("an integer with the bits of an infinity is not finite")
 	}
 }

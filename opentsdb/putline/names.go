@@ -1,4 +1,4 @@
-package put
+package putline
 
 import (
 	"fmt"
@@ -33,9 +33,9 @@ func CheckSpecialChars(special string) error {
 func CheckNames(metric string, tags []storage.Tag, rules NameRules) error {
 	switch {
 	case len(tags) == 0:
-		return argumentError(fmt.Sprintf("Need at least one tag (metric=%s, tags={})", metric))
+		return ArgumentError(fmt.Sprintf("Need at least one tag (metric=%s, tags={})", metric))
 	case len(tags) > rules.MaxTags:
-		return argumentError(fmt.Sprintf("Too many tags: %d maximum allowed: %d, tags: %s", len(tags), rules.MaxTags, TagsText(tags)))
+		return ArgumentError(fmt.Sprintf("Too many tags: %d maximum allowed: %d, tags: %s", len(tags), rules.MaxTags, TagsText(tags)))
 	}
 	if err := rules.check("metric name", metric); err != nil {
 		return err
@@ -54,7 +54,7 @@ func CheckNames(metric string, tags []storage.Tag, rules NameRules) error {
 // check is api.CheckName.
 func (r NameRules) check(what, name string) error {
 	if err := httpapi.CheckName(what, name, r.SpecialChars); err != nil {
-		return argumentError(err.Error())
+		return ArgumentError(err.Error())
 	}
 	return nil
 }

@@ -1,4 +1,4 @@
-package put
+package putline
 
 import (
 	"fmt"
@@ -20,16 +20,16 @@ type Point struct {
 // another way.
 type Stamp struct {
 	Time   int64 // milliseconds
-	millis bool  // it came so
+	Millis bool  // it came so
 }
 
 // lastMillisecond is the greatest timestamp that a TSD takes. Those above storage.MaxTime it stores
 // under the time of another: base times have 32 bits. We refuse them with the same words.
 const lastMillisecond = min(9999999999999, storage.MaxTime)
 
-// stampOf returns the time of a timestamp: what has more than 32 bits is in milliseconds (OpenTSDB
+// StampOf returns the time of a timestamp: what has more than 32 bits is in milliseconds (OpenTSDB
 // Const.SECOND_MASK).
-func stampOf(timestamp int64) (s Stamp, ok bool) {
+func StampOf(timestamp int64) (s Stamp, ok bool) {
 	if timestamp>>32 == 0 {
 		return Stamp{Time: timestamp * 1000}, true
 	}
@@ -50,38 +50,38 @@ func ParseMillis(word string) (at Stamp, ok bool) {
 	return Stamp{Time: t}, err == nil && t <= storage.MaxTime
 }
 
-// A sent point is a point as its client wrote it, before its names are checked. Error texts are
+// A Sent point is a point as its client wrote it, before its names are checked. Error texts are
 // those of Java.
-type sent struct {
-	metric    string
-	timestamp int64
-	value     Number
-	tags      []storage.Tag // in the order in which they were sent, each key once
-	double    bool          // floats take 8 bytes, as those of HTTP do in OpenTSDB 2.4
+type Sent struct {
+	Metric    string
+	Timestamp int64
+	Value     Number
+	Tags      []storage.Tag // in the order in which they were sent, each key once
+	Double    bool          // floats take 8 bytes, as those of HTTP do in OpenTSDB 2.4
 }
 
-// refuse is TSDB.addPoint of OpenTSDB 2.4 as far as it throws: the order of its checks is that of
+// Refuse is TSDB.addPoint of OpenTSDB 2.4 as far as it throws: the order of its checks is that of
 // the answers.
-func (s *sent) refuse(rules NameRules) error {
-	if !s.value.finite() {
-		return argumentError(fmt.Sprintf("value is NaN or Infinite: %s for metric=%s timestamp=%d",
-			java.AppendFloat(nil, math.Float64frombits(s.value.Bits), 64), s.metric, s.timestamp))
+func (s *Sent) Refuse(rules NameRules) error {
+	if !s.Value.Finite() {
+		return ArgumentError(fmt.Sprintf("value is NaN or Infinite: %s for metric=%s timestamp=%d",
+			java.AppendFloat(nil, math.Float64frombits(s.Value.Bits), 64), s.Metric, s.Timestamp))
 	}
-	if _, ok := stampOf(s.timestamp); !ok {
-		return argumentError(fmt.Sprintf("bad timestamp=%d when trying to add value=%s to metric=%s, tags=%s",
-			s.timestamp, s.valueText(), s.metric, TagsText(s.tags)))
+	if _, ok := StampOf(s.Timestamp); !ok {
+		return ArgumentError(fmt.Sprintf("bad timestamp=%d when trying to add value=%s to metric=%s, tags=%s",
+			s.Timestamp, s.ValueText(), s.Metric, TagsText(s.Tags)))
 	}
-	return CheckNames(s.metric, s.tags, rules)
+	return CheckNames(s.Metric, s.Tags, rules)
 }
 
-// valueText returns the cell that a TSD would have written: its bytes, signed, and its flags.
-func (s *sent) valueText() string {
-	bits, size, flags := s.value.Bits, 8, 15
+// ValueText returns the cell that a TSD would have written: its bytes, signed, and its flags.
+func (s *Sent) ValueText() string {
+	bits, size, flags := s.Value.Bits, 8, 15
 	switch v := int64(bits); {
-	case s.value.Integer:
+	case s.Value.Integer:
 		size = integerSize(v)
 		flags = size - 1
-	case !s.double:
+	case !s.Double:
 		if f := math.Float64frombits(bits); float64(float32(f)) == f {
 			bits, size, flags = uint64(math.Float32bits(float32(f))), 4, 11
 		}
@@ -115,7 +115,7 @@ func AddPoint(b *storage.Batch, ref storage.Ref, p Point, floats storage.Form) {
 	if p.Integer {
 		floats = storage.FormInteger
 	}
-	if p.millis && p.Time%1000 == 0 {
+	if p.Millis && p.Time%1000 == 0 {
 		floats |= storage.FormMillis
 	}
 	b.AddForm(ref, p.Time, math.Float64frombits(p.Bits), floats)

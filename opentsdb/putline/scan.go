@@ -1,4 +1,4 @@
-package put
+package putline
 
 import (
 	"bytes"
@@ -12,13 +12,10 @@ import (
 // PutWord begins a line of telnet with a point: "put <metric> <timestamp> <value> <tagk=tagv> ...".
 const PutWord = "put "
 
-// scanPut reads a put line with a valid timestamp and value. key names the series: the metric and
-// the tags as they were sent, with a blank between. To join them, scanPut overwrites the line. It
-// does not check the names. It returns false, and leaves the line unchanged, when the line needs a
-// closer look.
-func scanPut(line []byte) (key []byte, p Point, ok bool) { return ScanPoint(line, len(PutWord)) }
-
-// ScanPoint is scanPut for a line whose metric begins at from.
+// ScanPoint reads a line whose metric begins at from, with a valid timestamp and value. key names the
+// series: the metric and the tags as they were sent, with a blank between. To join them, ScanPoint
+// overwrites the line. It does not check the names. It returns false, and leaves the line unchanged, when
+// the line needs a closer look.
 func ScanPoint(line []byte, from int) (key []byte, p Point, ok bool) {
 	metricEnd := from + bytes.IndexByte(line[from:], ' ')
 	if metricEnd <= from {
@@ -33,14 +30,14 @@ func ScanPoint(line []byte, from int) (key []byte, p Point, ok bool) {
 		return nil, Point{}, false
 	}
 	valueEnd += i + 1
-	value, ok := parseShort(line[i+1 : valueEnd])
+	value, ok := ParseShort(line[i+1 : valueEnd])
 	if !ok {
 		var err error
-		if value, err = parseNumber(line[i+1 : valueEnd]); err != nil || !value.finite() {
+		if value, err = ParseNumber(line[i+1 : valueEnd]); err != nil || !value.Finite() {
 			return nil, Point{}, false
 		}
 	}
-	at, ok := stampOf(timestamp)
+	at, ok := StampOf(timestamp)
 	if !ok || timestamp == 0 {
 		return nil, Point{}, false
 	}
@@ -49,18 +46,10 @@ func ScanPoint(line []byte, from int) (key []byte, p Point, ok bool) {
 	return line[start:], Point{value, at}, true
 }
 
-// plainPut is scanPut for the line that b begins with, if it has the usual form: one blank between
-// the fields, a timestamp of digits, a value of a few digits. n is its length with its end. n is 0,
-// and nothing is overwritten, when the line needs a closer look, has more than longest bytes, or
-// its end has not arrived yet.
-func plainPut(b []byte, longest int) (key []byte, p Point, n int) {
-	if len(b) < len(PutWord) || string(b[:len(PutWord)]) != PutWord {
-		return nil, Point{}, 0
-	}
-	return PlainPoint(b, len(PutWord), longest)
-}
-
-// PlainPoint is plainPut for a line whose metric begins at from.
+// PlainPoint is ScanPoint for the line that b begins with, whose metric begins at from, if it has the usual
+// form: one blank between the fields, a timestamp of digits, a value of a few digits. n is its length with
+// its end. n is 0, and nothing is overwritten, when the line needs a closer look, has more than longest
+// bytes, or its end has not arrived yet.
 func PlainPoint(b []byte, from, longest int) (key []byte, p Point, n int) {
 	metric := bytes.IndexByte(b[from:], ' ')
 	if metric <= 0 || bytes.IndexByte(b[from:from+metric], '\n') >= 0 {
@@ -68,11 +57,11 @@ func PlainPoint(b []byte, from, longest int) (key []byte, p Point, n int) {
 	}
 	i := from + metric + 1
 	timestamp, digits := decimal.ScanDigits(b[i:])
-	at, ok := stampOf(timestamp)
-	if i += digits; !ok || timestamp == 0 || digits > timestampDigits || i >= len(b) || b[i] != ' ' {
+	at, ok := StampOf(timestamp)
+	if i += digits; !ok || timestamp == 0 || digits > TimestampDigits || i >= len(b) || b[i] != ' ' {
 		return nil, Point{}, 0
 	}
-	value, length, ok := scanNumber(b[i+1:])
+	value, length, ok := ScanNumber(b[i+1:])
 	if i += 1 + length; !ok || i >= len(b) || b[i] != ' ' {
 		return nil, Point{}, 0
 	}
@@ -93,8 +82,8 @@ func PlainPoint(b []byte, from, longest int) (key []byte, p Point, n int) {
 	return b[start:end], Point{value, at}, n
 }
 
-// timestampDigits is the length of the greatest timestamp.
-const timestampDigits = 13
+// TimestampDigits is the length of the greatest timestamp.
+const TimestampDigits = 13
 
 // scanTimestamp reads the digits from i on, leaving out points: 1356998400.500 is a timestamp in
 // milliseconds. It returns where they end, and 0 if there are none, or too many.
@@ -107,18 +96,13 @@ func scanTimestamp(line []byte, i int) (timestamp int64, end int) {
 		case line[i] == '.':
 			points++
 		default:
-			if i-start-points > timestampDigits {
+			if i-start-points > TimestampDigits {
 				return 0, i
 			}
 			return timestamp, i
 		}
 	}
 	return 0, i
-}
-
-// putSeries returns the series of a key of scanPut.
-func putSeries(key []byte, rules NameRules) (storage.Series, error) {
-	return TextSeries(Latin1(key), rules)
 }
 
 // TextSeries reads a metric and its tags from the text of a series.
@@ -134,43 +118,38 @@ func TextSeries(key string, rules NameRules) (storage.Series, error) {
 	return Series(words[0], tags), nil
 }
 
-// explainPut is PutDataPointRpc.importDataPoint of OpenTSDB 2.4 for a line that scanPut did not
-// take: it returns what is wrong with it. A line with an odd spelling only is a point of the series
-// s.
-func explainPut(line []byte, rules NameRules) (s storage.Series, p Point, err error) {
-	return ExplainWords(strings.Split(Latin1(line), " ")[1:], rules)
-}
-
-// ExplainWords is explainPut for the words of a line from the metric on.
+// ExplainWords is PutDataPointRpc.importDataPoint of OpenTSDB 2.4 for the words of a line from the metric on
+// that ScanPoint did not take: it returns what is wrong with it. A line with an odd spelling only is a
+// point of the series s.
 func ExplainWords(words []string, rules NameRules) (s storage.Series, p Point, err error) {
 	if len(words) < 4 {
-		return s, p, argumentError(fmt.Sprintf("not enough arguments (need least 4, got %d)", len(words)))
+		return s, p, ArgumentError(fmt.Sprintf("not enough arguments (need least 4, got %d)", len(words)))
 	}
 	if words[0] == "" {
-		return s, p, argumentError("empty metric name")
+		return s, p, ArgumentError("empty metric name")
 	}
-	point := sent{metric: words[0]}
-	point.timestamp, err = parseLong(strings.ReplaceAll(words[1], ".", ""))
+	point := Sent{Metric: words[0]}
+	point.Timestamp, err = ParseLong(strings.ReplaceAll(words[1], ".", ""))
 	switch {
 	case err != nil:
 		return s, p, err
-	case point.timestamp <= 0:
-		return s, p, argumentError(fmt.Sprintf("invalid timestamp: %d", point.timestamp))
+	case point.Timestamp <= 0:
+		return s, p, ArgumentError(fmt.Sprintf("invalid timestamp: %d", point.Timestamp))
 	case words[2] == "":
-		return s, p, argumentError("empty value")
+		return s, p, ArgumentError("empty value")
 	}
-	if point.tags, err = ParseTags(words[3:]); err != nil {
+	if point.Tags, err = ParseTags(words[3:]); err != nil {
 		return s, p, err
 	}
-	if point.value, err = parseNumber(Latin1Bytes(words[2])); err != nil {
+	if point.Value, err = ParseNumber(Latin1Bytes(words[2])); err != nil {
 		return s, p, err
 	}
-	if err := point.refuse(rules); err != nil {
+	if err := point.Refuse(rules); err != nil {
 		return s, p, err
 	}
-	p.Number = point.value
-	p.Stamp, _ = stampOf(point.timestamp)
-	return Series(point.metric, point.tags), p, nil
+	p.Number = point.Value
+	p.Stamp, _ = StampOf(point.Timestamp)
+	return Series(point.Metric, point.Tags), p, nil
 }
 
 // ParseTags is OpenTSDB's Tags.parse for each word; empty words are skipped.
@@ -182,14 +161,14 @@ func ParseTags(words []string) ([]storage.Tag, error) {
 		}
 		key, value, ok := strings.Cut(word, "=")
 		if !ok || key == "" || value == "" || strings.Contains(value, "=") {
-			return nil, argumentError("invalid tag: " + word)
+			return nil, ArgumentError("invalid tag: " + word)
 		}
 		n := TagIndex(tags, key)
 		switch {
 		case n < 0:
 			tags = append(tags, storage.Tag{Key: key, Value: value})
 		case tags[n].Value != value:
-			return nil, argumentError("duplicate tag: " + word + ", tags=" + TagsText(tags))
+			return nil, ArgumentError("duplicate tag: " + word + ", tags=" + TagsText(tags))
 		}
 	}
 	return tags, nil
@@ -205,7 +184,7 @@ func TagIndex(tags []storage.Tag, key string) int {
 	return -1
 }
 
-// Latin1Bytes is the inverse of latin1. Other characters become "?", as in Java.
+// Latin1Bytes is the inverse of Latin1. Other characters become "?", as in Java.
 func Latin1Bytes(s string) []byte {
 	b := make([]byte, 0, len(s))
 	for _, c := range s {
