@@ -37,12 +37,12 @@ type RollupStore struct {
 	rollups  Rollups // nil: none are configured
 	appender storage.Appender
 	names    putline.NameRules
-	// exported means that values are those of an Exporter: their tags are complete, and what the series of others has
+	// exported means that values are those of an export: their tags are complete, and what the series of others has
 	// been checked for does not matter.
 	exported bool
 }
 
-// NewExportedRollups returns a rollupStore of values of an Exporter.
+// NewExportedRollups returns a RollupStore of values of an export.
 func NewExportedRollups(tagKey string, rollups Rollups, appender storage.Appender, names putline.NameRules) *RollupStore {
 	return &RollupStore{o: RollupConfig{TagKey: tagKey}, rollups: rollups, appender: appender, names: names, exported: true}
 }

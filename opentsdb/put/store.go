@@ -13,7 +13,7 @@ import (
 	"github.com/tsdbridge/tsdbridge/storage/ingest"
 )
 
-// Options are what a putStore needs. Appender and Registerer must be given.
+// Options are what a Store needs. Appender and Registerer must be given.
 type Options struct {
 	Appender storage.Appender
 	// CacheEntries is --storage.series-cache: how many series are found by their bytes.
@@ -73,7 +73,7 @@ type Store struct {
 	dropped      atomic.Int64 // when a client had the caches dropped, nanoseconds since 1970
 }
 
-// New returns a putStore over a store. The options are valid.
+// New returns a Store over a store. The options are valid.
 func New(o Options) *Store {
 	in := &Store{o: o, Ingest: ingest.New(ingest.Options{
 		Appender: o.Appender, CacheEntries: o.CacheEntries, Appends: o.Appends, MaxFuture: o.MaxFuture, Now: o.Now, Forms: true,

@@ -51,7 +51,7 @@ func CheckNames(metric string, tags []storage.Tag, rules NameRules) error {
 	return nil
 }
 
-// check is api.CheckName.
+// check is httpapi.CheckName.
 func (r NameRules) check(what, name string) error {
 	if err := httpapi.CheckName(what, name, r.SpecialChars); err != nil {
 		return ArgumentError(err.Error())

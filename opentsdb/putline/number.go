@@ -16,7 +16,10 @@ type (
 	ArgumentError string
 )
 
-func (e NumberError) Error() string   { return string(e) }
+// Error returns a TSD's words.
+func (e NumberError) Error() string { return string(e) }
+
+// Error returns a TSD's words.
 func (e ArgumentError) Error() string { return string(e) }
 
 // A Number is a value as it was sent: the bits of an int64 or of a float64.
@@ -126,6 +129,7 @@ func ParseFloat(s string, bits int) (float64, error) {
 	return v, nil
 }
 
+// InputError is what Java says of a text that is no number.
 func InputError(s string) error {
 	return NumberError(`For input string: "` + strings.TrimFunc(s, func(r rune) bool { return r <= ' ' }) + `"`)
 }
@@ -160,4 +164,5 @@ func Latin1(b []byte) string {
 	return string(r)
 }
 
+// IsDigit reports whether a byte is a decimal digit.
 func IsDigit(c byte) bool { return c >= '0' && c <= '9' }

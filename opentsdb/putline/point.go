@@ -40,7 +40,7 @@ func StampOf(timestamp int64) (s Stamp, ok bool) {
 // not take it, and has no other way to write an instant of the first weeks of 1970 that is no whole second.
 const MillisSuffix = "ms"
 
-// ParseMillis reads digits with millisSuffix. Whole seconds are as if they came in seconds.
+// ParseMillis reads digits with MillisSuffix. Whole seconds are as if they came in seconds.
 func ParseMillis(word string) (at Stamp, ok bool) {
 	digits, ok := strings.CutSuffix(word, MillisSuffix)
 	if !ok || strings.Trim(digits, "0123456789") != "" {

@@ -37,12 +37,12 @@ const (
 )
 
 // beginHistogram forgets the element before.
-func (p *putBody) beginHistogram() {
+func (p *walker) beginHistogram() {
 	p.histogram = sentHistogram{histogram: schema.SimpleHistogram{Buckets: p.histogram.histogram.Buckets[:0]}}
 }
 
 // histogramMember reads the value of a member that a point does not have.
-func (p *putBody) histogramMember(name string) (err error) {
+func (p *walker) histogramMember(name string) (err error) {
 	h := &p.histogram
 	switch name {
 	case memberID:
@@ -62,7 +62,7 @@ func (p *putBody) histogramMember(name string) (err error) {
 }
 
 // count reads a number as Jackson does into a long; null is 0.
-func (p *putBody) count(name string) (int64, error) {
+func (p *walker) count(name string) (int64, error) {
 	p.Space()
 	at := p.I + 1
 	s, err := p.Scalar()
@@ -77,7 +77,7 @@ func (p *putBody) count(name string) (int64, error) {
 }
 
 // buckets reads the buckets. What is wrong with their bounds is said when the histogram is taken.
-func (p *putBody) buckets() error {
+func (p *walker) buckets() error {
 	h := &p.histogram
 	h.hasBuckets, h.err, h.histogram.Buckets = false, nil, h.histogram.Buckets[:0]
 	if c, start := p.Space(), p.I; c != '{' {
@@ -115,7 +115,7 @@ func (p *putBody) buckets() error {
 
 // takeHistogram adds the histogram to those of the request, or returns why it is not one. The order of the checks is
 // that of a TSD.
-func (p *putBody) takeHistogram() error {
+func (p *walker) takeHistogram() error {
 	sent, h := &p.point, &p.histogram
 	if err := sent.missing(false); err != nil {
 		return err
@@ -153,7 +153,7 @@ func (p *putBody) takeHistogram() error {
 }
 
 // histogramValue returns the value of the cell: of the encoded histogram, or without one of the buckets.
-func (p *putBody) histogramValue() ([]byte, error) {
+func (p *walker) histogramValue() ([]byte, error) {
 	h, codecs := &p.histogram, p.job.in.o.Codecs
 	if len(p.point.value.Raw) == 0 {
 		if h.err != nil {

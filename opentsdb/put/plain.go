@@ -24,7 +24,7 @@ const (
 // A series of the cache is known by the bytes of its metric and its tags: they were parsed when the
 // series was first met, so they are not parsed again. No name of a series has a quote or a brace in
 // it.
-func (p *putBody) plain() bool {
+func (p *walker) plain() bool {
 	b, i, has := p.B, p.I, 0
 	var metric, tags []byte
 	var value putline.Point

@@ -71,7 +71,7 @@ func FuzzHistogramBody(f *testing.F) {
 	f.Fuzz(func(t *testing.T, body []byte) {
 		j := in.job(&in.http)
 		defer j.Release()
-		p := putBody{Scanner: jackson.Scanner{B: body}, job: j, limit: 100, careful: true, histograms: &Histograms{}}
+		p := walker{Scanner: jackson.Scanner{B: body}, job: j, limit: 100, careful: true, histograms: &Histograms{}}
 		if p.walk() != nil {
 			return
 		}

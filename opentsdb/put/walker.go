@@ -10,11 +10,11 @@ import (
 	"github.com/tsdbridge/tsdbridge/storage"
 )
 
-// putBody walks over one body of /api/put.
-type putBody struct {
+// walker walks over one body of /api/put.
+type walker struct {
 	jackson.Scanner
 	job   job
-	point putPoint
+	point element
 	key   []byte
 	// where the points of the job that are not in the cache begin and end in the body, two for each
 	origin []int
@@ -32,14 +32,14 @@ var errTooMany = errors.New("too many points")
 
 // walk reads the body into the job. An error means that the body is not JSON of points; then all of
 // it is discarded.
-func (p *putBody) walk() error {
+func (p *walker) walk() error {
 	p.job.Begin()
 	defer p.job.End()
 	return p.OneOrMany(p.element)
 }
 
 // element reads one point.
-func (p *putBody) element() error {
+func (p *walker) element() error {
 	if p.points++; p.points > p.limit {
 		return fmt.Errorf("%w: more than %d", errTooMany, p.limit)
 	}
@@ -47,7 +47,7 @@ func (p *putBody) element() error {
 	if c == '{' && !p.careful && p.plain() {
 		return nil
 	}
-	p.point = putPoint{from: p.I}
+	p.point = element{from: p.I}
 	if p.histograms != nil {
 		p.beginHistogram()
 	}
@@ -71,7 +71,7 @@ func (p *putBody) element() error {
 }
 
 // members is Scanner.Object for the members of a point, without its calls.
-func (p *putBody) members() error {
+func (p *walker) members() error {
 	if err := p.Expect('{'); err != nil {
 		return err
 	}
@@ -104,7 +104,7 @@ const (
 )
 
 // nameAndValue reads a member.
-func (p *putBody) nameAndValue() error {
+func (p *walker) nameAndValue() error {
 	if name := p.usualName(); name != "" {
 		return p.member(name)
 	}
@@ -123,7 +123,7 @@ func (p *putBody) nameAndValue() error {
 }
 
 // usualName reads one of the known names and the colon right after it. It reads nothing else.
-func (p *putBody) usualName() string {
+func (p *walker) usualName() string {
 	p.Space()
 	rest := p.B[p.I:]
 	if len(rest) < len(`"value":`) {
@@ -143,7 +143,7 @@ func (p *putBody) usualName() string {
 	return ""
 }
 
-func (p *putBody) skipName(rest []byte, quoted, name string) string {
+func (p *walker) skipName(rest []byte, quoted, name string) string {
 	if len(rest) < len(quoted) || string(rest[:len(quoted)]) != quoted {
 		return ""
 	}
@@ -152,7 +152,7 @@ func (p *putBody) skipName(rest []byte, quoted, name string) string {
 }
 
 // member reads the value of a member. Of two members with one name the last one counts.
-func (p *putBody) member(name string) (err error) {
+func (p *walker) member(name string) (err error) {
 	switch name {
 	case memberMetric:
 		p.point.metric, err = p.Scalar()
@@ -201,7 +201,7 @@ func long(s *jackson.Scanner) (int64, error) {
 // tags reads the tags. Tags of a series in the cache are known by their bytes up to the first "}"
 // and are not parsed again: they were parsed when the series was first met, and no longer text that
 // begins with them is an object.
-func (p *putBody) tags() error {
+func (p *walker) tags() error {
 	p.point.tags, p.point.ref = nil, 0
 	c, start := p.Space(), p.I
 	if end := bytes.IndexByte(p.B[start:], '}'); c == '{' && end >= 0 && p.point.metric.Kind != jackson.Null {
@@ -235,14 +235,14 @@ func tagObject(s *jackson.Scanner) ([]byte, error) {
 
 // keyOf returns the key of a series: the metric and the tags as they were sent. No name of a series
 // has "{" in it.
-func (p *putBody) keyOf(tags []byte) []byte {
+func (p *walker) keyOf(tags []byte) []byte {
 	p.key = append(append(p.key[:0], p.point.metric.Raw...), tags...)
 	return p.key
 }
 
 // take adds the point to the job, or returns why it is not a point. The order of the checks is that
 // of a TSD.
-func (p *putBody) take() error {
+func (p *walker) take() error {
 	point := &p.point
 	if err := point.missing(true); err != nil {
 		return err
@@ -285,12 +285,12 @@ func dataPoint(n putline.Number, at putline.Stamp) putline.Point {
 }
 
 // refuse notes a bad point.
-func (p *putBody) refuse(from, to int, err error) {
+func (p *walker) refuse(from, to int, err error) {
 	p.job.Refused++
 	p.bad = append(p.bad, badPoint{from, to, err})
 }
 
 // refuseUnknown notes that the store refused the series of a point.
-func (p *putBody) refuseUnknown(origin int, err error) {
+func (p *walker) refuseUnknown(origin int, err error) {
 	p.bad = append(p.bad, badPoint{p.origin[2*origin], p.origin[2*origin+1], err})
 }

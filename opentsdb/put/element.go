@@ -8,8 +8,8 @@ import (
 	"github.com/tsdbridge/tsdbridge/storage"
 )
 
-// putPoint is one element of a body of /api/put: IncomingDataPoint of OpenTSDB 2.4.
-type putPoint struct {
+// element is one element of a body of /api/put: IncomingDataPoint of OpenTSDB 2.4.
+type element struct {
 	metric, value jackson.Scalar
 	timestamp     int64
 	tags          []byte // the object as it was sent; nil: none, or null
@@ -36,7 +36,7 @@ const (
 
 // missing returns why a point is refused whose members are not all there. The order of the checks is that
 // of a TSD.
-func (q *putPoint) missing(wantsValue bool) error {
+func (q *element) missing(wantsValue bool) error {
 	switch {
 	case q.null:
 		return errNullPoint
@@ -54,7 +54,7 @@ func (q *putPoint) missing(wantsValue bool) error {
 
 // series returns the series of a point, unless something is wrong with its names, its value or its
 // timestamp.
-func (q *putPoint) series(value putline.Number, rules putline.NameRules) (storage.Series, error) {
+func (q *element) series(value putline.Number, rules putline.NameRules) (storage.Series, error) {
 	metric, err := q.metric.Text()
 	if err != nil {
 		return storage.Series{}, err

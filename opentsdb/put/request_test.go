@@ -25,7 +25,7 @@ import (
 	"github.com/tsdbridge/tsdbridge/opentsdb/opentsdbtest"
 )
 
-func request(api *Handler, method, target string, content io.Reader, header ...string) *httptest.ResponseRecorder {
+func ask(api *Handler, method, target string, content io.Reader, header ...string) *httptest.ResponseRecorder {
 	r := httptest.NewRequest(method, target, content)
 	for i := 0; i < len(header); i += 2 {
 		r.Header.Set(header[i], header[i+1])
@@ -63,7 +63,7 @@ func TestPut(t *testing.T) {
 		in := newTestIngest(m)
 		api := NewHandler(DefaultHandlerOptions(), in, otherEndpoints(), nil)
 		put := func() string {
-			w := request(api, method, path, strings.NewReader(d.Input))
+			w := ask(api, method, path, strings.NewReader(d.Input))
 			if got := w.Header().Get("Content-Type"); got != httpapi.ContentType {
 				t.Errorf("%s: content type %q", d.Pos, got)
 			}
@@ -117,7 +117,7 @@ func TestPutEncodings(t *testing.T) {
 	} {
 		// An io.Reader without a length is sent in chunks.
 		for _, reader := range []io.Reader{strings.NewReader(c.content), iotest.OneByteReader(strings.NewReader(c.content))} {
-			w := request(api, http.MethodPost, "/api/put", reader, "Content-Encoding", c.encoding)
+			w := ask(api, http.MethodPost, "/api/put", reader, "Content-Encoding", c.encoding)
 			if w.Code != c.want {
 				t.Errorf("encoding %q, %d bytes: %d %s, want %d", c.encoding, len(c.content), w.Code, w.Body, c.want)
 			}
@@ -136,14 +136,14 @@ func TestPutLimits(t *testing.T) {
 	o := DefaultHandlerOptions()
 	o.Points, o.Requests = 2, 1
 	api := NewHandler(o, newTestIngest(m), otherEndpoints(), nil)
-	if w := request(api, http.MethodPost, "/api/put", strings.NewReader("["+onePoint+","+onePoint+","+onePoint+"]")); w.Code != 413 || len(m.Stored()) != 0 {
+	if w := ask(api, http.MethodPost, "/api/put", strings.NewReader("["+onePoint+","+onePoint+","+onePoint+"]")); w.Code != 413 || len(m.Stored()) != 0 {
 		t.Errorf("three points: %d %s", w.Code, w.Body)
 	}
-	if w := request(api, http.MethodPost, "/api/put", strings.NewReader("["+onePoint+","+onePoint+"]")); w.Code != 204 || len(m.Stored()) != 2 {
+	if w := ask(api, http.MethodPost, "/api/put", strings.NewReader("["+onePoint+","+onePoint+"]")); w.Code != 204 || len(m.Stored()) != 2 {
 		t.Errorf("two points: %d %s", w.Code, w.Body)
 	}
 	api.gate.Enter()
-	if w := request(api, http.MethodPost, "/api/put", strings.NewReader(onePoint)); w.Code != 503 || w.Header().Get("Retry-After") == "" {
+	if w := ask(api, http.MethodPost, "/api/put", strings.NewReader(onePoint)); w.Code != 503 || w.Header().Get("Retry-After") == "" {
 		t.Errorf("one request too many: %d, Retry-After %q", w.Code, w.Header().Get("Retry-After"))
 	}
 }
@@ -161,7 +161,7 @@ func TestPutWhileTheStoreIsUnavailable(t *testing.T) {
 		api := NewHandler(DefaultHandlerOptions(), newTestIngest(m), otherEndpoints(), nil)
 		m.Set(c.resolving, c.appending)
 		for _, target := range []string{"/api/put", "/api/put?summary", "/api/put?details&sync"} {
-			w := request(api, http.MethodPost, target, strings.NewReader(onePoint))
+			w := ask(api, http.MethodPost, target, strings.NewReader(onePoint))
 			if w.Code != 503 || w.Header().Get("Retry-After") == "" || len(m.Stored()) != 0 {
 				t.Errorf("%s: %s: %d %s", c.name, target, w.Code, w.Body)
 			}
@@ -170,7 +170,7 @@ func TestPutWhileTheStoreIsUnavailable(t *testing.T) {
 			}
 		}
 		m.Set(nil, nil)
-		if w := request(api, http.MethodPost, "/api/put", strings.NewReader(onePoint)); w.Code != 204 || len(m.Stored()) != 1 {
+		if w := ask(api, http.MethodPost, "/api/put", strings.NewReader(onePoint)); w.Code != 204 || len(m.Stored()) != 1 {
 			t.Errorf("%s: afterwards: %d %s", c.name, w.Code, w.Body)
 		}
 	}
@@ -189,7 +189,7 @@ func TestPutTimeout(t *testing.T) {
 			{"sync&sync_timeout=10", `{"error":{"code":400,"message":"The put call has timedout with 0 successful writes, 0 failed writes and 1 timed out writes.","details":"Please see the TSD logs or append \"details\" to the put request"}}`},
 			{"sync&sync_timeout=10&summary", `{"failed":0,"success":0,"timeouts":1}`},
 		} {
-			w := request(api, http.MethodPost, "/api/put?"+c.flags, strings.NewReader(onePoint))
+			w := ask(api, http.MethodPost, "/api/put?"+c.flags, strings.NewReader(onePoint))
 			if w.Code != 400 || w.Body.String() != c.want {
 				t.Errorf("%s: %d %s", c.flags, w.Code, w.Body)
 			}
@@ -252,7 +252,7 @@ func FuzzPut(f *testing.F) {
 func walkOf(t *testing.T, in *Store, m *opentsdbtest.Memory, text []byte, careful bool) string {
 	j := in.job(&in.http)
 	defer j.Release()
-	p := putBody{job: j, limit: 1000, careful: careful, Scanner: jackson.Scanner{B: bytes.Clone(text)}}
+	p := walker{job: j, limit: 1000, careful: careful, Scanner: jackson.Scanner{B: bytes.Clone(text)}}
 	if err := p.walk(); err != nil {
 		return "no JSON: " + err.Error()
 	}

@@ -50,8 +50,8 @@ func (a *Handler) serveRollup(w http.ResponseWriter, r *http.Request) {
 }
 
 // rollup reads a request and stores its values. An error concerns the request as a whole.
-func (a *Handler) rollup(w http.ResponseWriter, r *http.Request) (*putAnswer, error) {
-	flags, err := readPutFlags(r.URL.RawQuery)
+func (a *Handler) rollup(w http.ResponseWriter, r *http.Request) (*outcome, error) {
+	flags, err := readFlags(r.URL.RawQuery)
 	if err != nil {
 		return nil, err
 	}
@@ -125,7 +125,7 @@ func (q *rollupRequest) element() error {
 
 // rollupMembers are the members of a value: RollUpDataPoint of OpenTSDB 2.4.
 type rollupMembers struct {
-	putPoint
+	element
 	interval, aggregator, group jackson.Scalar
 }
 
@@ -198,7 +198,7 @@ func (q *rollupRequest) resolve(p *rollupMembers) (s storage.Series, v rollup.Po
 }
 
 // store stores what was not refused, and returns what became of all.
-func (q *rollupRequest) store(ctx context.Context, flags putFlags, counted *protocol) *putAnswer {
+func (q *rollupRequest) store(ctx context.Context, flags flags, counted *protocol) *outcome {
 	var err error
 	if len(q.values) > 0 {
 		var refused []error
@@ -209,7 +209,7 @@ func (q *rollupRequest) store(ctx context.Context, flags putFlags, counted *prot
 			}
 		}
 	}
-	answer := newPutAnswer(flags, q.count, len(q.bad), err)
+	answer := newOutcome(flags, q.count, len(q.bad), err)
 	counted.CountPoints(q.count, len(q.bad), err)
 	if flags.details {
 		answer.explain(q.B, q.bad, echoRollup)

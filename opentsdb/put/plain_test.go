@@ -36,7 +36,7 @@ func TestPlainPointsAsCarefulParser(t *testing.T) {
 		m := opentsdbtest.NewMemory()
 		in := newTestIngest(m)
 		walkOf(t, in, m, []byte(text), true)
-		p := putBody{job: in.job(&in.http), Scanner: jackson.Scanner{B: []byte(text)}}
+		p := walker{job: in.job(&in.http), Scanner: jackson.Scanner{B: []byte(text)}}
 		p.job.Begin()
 		if p.I = 1; !p.plain() {
 			t.Errorf("%s is not plain", text)
