@@ -62,7 +62,7 @@ func (l *histogramList) PutHistograms(_ context.Context, all []storage.CodedHist
 
 // FuzzHistogramBody: no body is read as more than it is, and what it says of counts is kept.
 func FuzzHistogramBody(f *testing.F) {
-	for _, e := range readRequests(f, "histograms") {
+	for _, e := range readRequests(f, "api/queries/testdata/histograms") {
 		f.Add([]byte(e))
 	}
 	o := DefaultOptions()
@@ -92,7 +92,7 @@ func FuzzHistogramBody(f *testing.F) {
 // readRequests returns the bodies of recorded puts.
 func readRequests(t testing.TB, name string) (bodies []string) {
 	t.Helper()
-	for _, e := range opentsdbtest.ReadExchanges(t, "../testdata/"+name) {
+	for _, e := range opentsdbtest.ReadExchanges(t, "../"+name) {
 		if e.Phase == "write" && e.Kind == "http" {
 			bodies = append(bodies, string(e.Body))
 		}

@@ -1,4 +1,4 @@
-package opentsdb
+package queries_test
 
 import (
 	"bytes"
@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/tsdbridge/tsdbridge/opentsdb/opentsdbtest"
+	"github.com/tsdbridge/tsdbridge/opentsdb/tsdtest"
 )
 
 // expressions is the file of recorded ones.
@@ -17,13 +18,13 @@ const expressions = "expressions"
 
 // TestRecordedExpressions replays the expressions that a TSD was asked after the writes of the first file.
 func TestRecordedExpressions(t *testing.T) {
-	address := startRecorded(t)
+	address := tsdtest.Start(t)
 	sendWrites(t, address)
 	opentsdbtest.Replay(t, address, "testdata", expressions, "expression-differences")
 }
 
 func sendWrites(t *testing.T, address string) {
-	for _, e := range opentsdbtest.ReadExchanges(t, "testdata/tsd") {
+	for _, e := range opentsdbtest.ReadExchanges(t, "../../testdata/tsd") {
 		if e.Phase == "write" {
 			e.Send(t, address)
 		}
@@ -31,9 +32,9 @@ func sendWrites(t *testing.T, address string) {
 }
 
 // TestRecordExpressions records the replies of a real TSD to the expressions anew. The TSD must be empty,
-// with the options in testdata/README.md:
+// with the options in opentsdb/testdata/README.md:
 //
-//	TSDBRIDGE_TSD=127.0.0.1:4242 go test ./opentsdb -run TestRecordExpressions
+//	TSDBRIDGE_TSD=127.0.0.1:4242 go test ./opentsdb/api/queries -run TestRecordExpressions
 func TestRecordExpressions(t *testing.T) {
 	address := os.Getenv("TSDBRIDGE_TSD")
 	if address == "" {

@@ -1,59 +1,21 @@
-package opentsdb
+package trees_test
 
 import (
 	"fmt"
 	"net/http"
-	"net/http/httptest"
 	"regexp"
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/cockroachdb/datadriven"
 
-	"github.com/tsdbridge/tsdbridge/internal/query"
+	"github.com/tsdbridge/tsdbridge/opentsdb/tsdtest"
 	"github.com/tsdbridge/tsdbridge/storage"
 	"github.com/tsdbridge/tsdbridge/storage/kv"
 	"github.com/tsdbridge/tsdbridge/storage/schema"
-	"github.com/tsdbridge/tsdbridge/storage/store"
 	"github.com/tsdbridge/tsdbridge/storage/storetest"
-	"github.com/tsdbridge/tsdbridge/tree/forest"
 )
-
-// A treeProcess is a process that answers the API over tables.
-type treeProcess struct {
-	store   *store.Store
-	handler http.Handler
-}
-
-func startTreeProcess(t *testing.T, db kv.KV, change ...func(*forest.ServiceOptions)) *treeProcess {
-	t.Helper()
-	return startTreeProcessWith(t, db, true, change...)
-}
-
-func startTreeProcessWith(t *testing.T, db kv.KV, edits bool, change ...func(*forest.ServiceOptions)) *treeProcess {
-	t.Helper()
-	store, trees := openTrees(t, db, change...)
-	o := serverOptions("")
-	o.Store, o.Catalog, o.Names, o.Layout = store, store.Catalog(), store.Names(), schema.DefaultLayout()
-	o.Trees, o.Documents, o.AllowEdits, o.Renamer = trees, store.Documents(), edits, store
-	o.Budget, o.Running, o.Concurrency, o.Timeout = query.NewBudget(1<<30), query.NewRegistry(), 4, time.Minute
-	o.Now = func() time.Time { return time.Unix(1_700_000_000, 0) }
-	s, err := New(o)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return &treeProcess{store, s.queries}
-}
-
-// ask sends a request and returns its status and its answer.
-func (p *treeProcess) ask(method, target, body string) (int, string) {
-	r := httptest.NewRequest(method, target, strings.NewReader(body))
-	w := httptest.NewRecorder()
-	p.handler.ServeHTTP(w, r)
-	return w.Code, w.Body.String()
-}
 
 // TestTreeAPI runs the scripts in testdata/trees, each over empty tables:
 //
@@ -64,23 +26,23 @@ func (p *treeProcess) ask(method, target, body string) (int, string) {
 func TestTreeAPI(t *testing.T) {
 	datadriven.Walk(t, "testdata/trees", func(t *testing.T, path string) {
 		db := kv.NewMem(storetest.Tables()...)
-		p := startTreeProcess(t, db)
+		p := tsdtest.StartProcess(t, db)
 		datadriven.RunTest(t, path, func(t *testing.T, d *datadriven.TestData) string {
 			switch d.Cmd {
 			case http.MethodGet, http.MethodPost, http.MethodPut, http.MethodDelete, http.MethodPatch:
 				var out strings.Builder
 				for line := range strings.Lines(d.Input) {
 					target, body, _ := strings.Cut(strings.TrimSuffix(line, "\n"), " ")
-					status, answer := p.ask(d.Cmd, target, body)
+					status, answer := p.Ask(d.Cmd, target, body)
 					fmt.Fprintln(&out, strings.TrimSpace(fmt.Sprint(status, " ", timeless(answer))))
 				}
 				return out.String()
 			case "series":
-				return p.series(t, d.Input)
+				return series(t, p, d.Input)
 			case "definitions":
 				return definitions(t, db)
 			case "restart":
-				p = startTreeProcess(t, db)
+				p = tsdtest.StartProcess(t, db)
 				return ""
 			}
 			d.Fatalf(t, "unknown command")
@@ -95,7 +57,7 @@ func timeless(answer string) string {
 }
 
 // series registers series, one after the other.
-func (p *treeProcess) series(t *testing.T, lines string) string {
+func series(t *testing.T, p *tsdtest.Process, lines string) string {
 	t.Helper()
 	var out strings.Builder
 	for line := range strings.Lines(lines) {
@@ -106,10 +68,10 @@ func (p *treeProcess) series(t *testing.T, lines string) string {
 			s.Tags = append(s.Tags, storage.Tag{Key: key, Value: value})
 		}
 		slices.SortFunc(s.Tags, func(a, b storage.Tag) int { return strings.Compare(a.Key, b.Key) })
-		if _, errs := p.store.Resolve(t.Context(), []storage.Series{s}); errs != nil {
+		if _, errs := p.Store.Resolve(t.Context(), []storage.Series{s}); errs != nil {
 			t.Fatal(errs)
 		}
-		tsuid, _, err := p.store.Catalog().TSUID(t.Context(), s)
+		tsuid, _, err := p.Store.Catalog().TSUID(t.Context(), s)
 		if err != nil {
 			t.Fatal(err)
 		}

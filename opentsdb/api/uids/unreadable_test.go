@@ -1,10 +1,11 @@
-package opentsdb
+package uids_test
 
 import (
 	"net/http"
 	"strings"
 	"testing"
 
+	"github.com/tsdbridge/tsdbridge/opentsdb/tsdtest"
 	"github.com/tsdbridge/tsdbridge/storage/kv"
 )
 
@@ -31,18 +32,18 @@ func TestUnreadableDocuments(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			bad := kv.Mutation{Key: []byte(c.key), Puts: []kv.Put{{Qualifier: []byte(c.qualifier), Value: []byte(c.value)}}}
-			server := "http://" + startOver(t, damagedStore(t, c.table, c.family, bad))
-			status, text := ask(t, c.method, server+c.url, c.body)
+			server := "http://" + tsdtest.StartOver(t, tsdtest.DamagedStore(t, c.table, c.family, bad))
+			status, text := tsdtest.Ask(t, c.method, server+c.url, c.body)
 			if plain := strings.ReplaceAll(text, `\"`, `"`); status != http.StatusBadRequest || !strings.Contains(plain, c.want) {
 				t.Errorf("%d %s, want 400 and %s", status, text, c.want)
 			}
 			if c.mend == "" {
 				return
 			}
-			if status, text := ask(t, http.MethodDelete, server+c.mend, ""); status != http.StatusNoContent {
+			if status, text := tsdtest.Ask(t, http.MethodDelete, server+c.mend, ""); status != http.StatusNoContent {
 				t.Errorf("the mend: %d %s", status, text)
 			}
-			if status, text := ask(t, c.method, server+c.url, c.body); status >= http.StatusInternalServerError || strings.Contains(text, "cannot be read") {
+			if status, text := tsdtest.Ask(t, c.method, server+c.url, c.body); status >= http.StatusInternalServerError || strings.Contains(text, "cannot be read") {
 				t.Errorf("after the mend: %d %s", status, text)
 			}
 		})

@@ -1,4 +1,4 @@
-package opentsdb
+package queries_test
 
 import (
 	"fmt"
@@ -9,8 +9,10 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/tsdbridge/tsdbridge/opentsdb"
 	"github.com/tsdbridge/tsdbridge/opentsdb/opentsdbtest"
 	"github.com/tsdbridge/tsdbridge/opentsdb/put"
+	"github.com/tsdbridge/tsdbridge/opentsdb/tsdtest"
 	"github.com/tsdbridge/tsdbridge/storage/kv"
 	"github.com/tsdbridge/tsdbridge/storage/pebble"
 	"github.com/tsdbridge/tsdbridge/storage/schema"
@@ -21,9 +23,9 @@ import (
 const recordedHistograms = "histograms"
 
 // TestRecordHistograms records the replies of a real TSD to the requests about histograms anew. The TSD must be
-// empty, with the codec SimpleHistogramDecoder of id 0 (testdata/README.md):
+// empty, with the codec SimpleHistogramDecoder of id 0 (opentsdb/testdata/README.md):
 //
-//	TSDBRIDGE_TSD=127.0.0.1:4242 go test ./opentsdb -run TestRecordHistograms
+//	TSDBRIDGE_TSD=127.0.0.1:4242 go test ./opentsdb/api/queries -run TestRecordHistograms
 func TestRecordHistograms(t *testing.T) {
 	address := os.Getenv("TSDBRIDGE_TSD")
 	if address == "" {
@@ -42,7 +44,7 @@ func TestRecordedHistograms(t *testing.T) {
 	t.Cleanup(func() { _ = disk.Close() })
 	for name, db := range map[string]kv.KV{"memory": kv.NewMem(storetest.Tables()...), "disk": disk} {
 		t.Run(name, func(t *testing.T) {
-			opentsdbtest.Replay(t, startOver(t, db, withCodec), "testdata", recordedHistograms, "histogram-differences")
+			opentsdbtest.Replay(t, tsdtest.StartOver(t, db, withCodec), "testdata", recordedHistograms, "histogram-differences")
 			want, err := os.ReadFile("testdata/histograms.cells")
 			if err != nil {
 				t.Fatal(err)
@@ -54,7 +56,7 @@ func TestRecordedHistograms(t *testing.T) {
 	}
 }
 
-func withCodec(o *Options) { o.HistogramCodecs = "net.opentsdb.core.SimpleHistogramDecoder=0" }
+func withCodec(o *opentsdb.Options) { o.HistogramCodecs = "net.opentsdb.core.SimpleHistogramDecoder=0" }
 
 // histogramCells lists the histograms in a table: row, qualifier, value.
 func histogramCells(t *testing.T, db kv.KV) (lines []string) {
@@ -88,11 +90,12 @@ func TestHistogramCodecs(t *testing.T) {
 		{"org.example.Other=1", put.Codecs{}, "a TSD's plugins do not run here"},
 		{"SimpleHistogramDecoder=1,net.opentsdb.core.SimpleHistogramDecoder=2", put.Codecs{}, "two ids"},
 	} {
-		o := serverOptions("127.0.0.1:0")
+		o := tsdtest.Options("127.0.0.1:0")
 		o.HistogramCodecs = c.flag
+		codecs, _ := put.ParseCodecs(c.flag)
 		switch err := o.Validate(); {
-		case c.err == "" && (err != nil || o.codecs() != c.want):
-			t.Errorf("%q: %+v, %v", c.flag, o.codecs(), err)
+		case c.err == "" && (err != nil || codecs != c.want):
+			t.Errorf("%q: %+v, %v", c.flag, codecs, err)
 		case c.err != "" && (err == nil || !strings.Contains(err.Error(), c.err) || !strings.Contains(err.Error(), "--opentsdb.histogram-codecs")):
 			t.Errorf("%q: %v, want %q", c.flag, err, c.err)
 		}
@@ -102,7 +105,7 @@ func TestHistogramCodecs(t *testing.T) {
 // TestHistogramBounds: what is too large is refused, alone.
 func TestHistogramBounds(t *testing.T) {
 	db := kv.NewMem(storetest.Tables()...)
-	address := startOver(t, db, withCodec)
+	address := tsdtest.StartOver(t, db, withCodec)
 	many := func(n int, element string) string { return strings.Repeat(element+",", n-1) + element }
 	buckets := func(n int) string {
 		var b strings.Builder
@@ -141,17 +144,17 @@ func TestHistogramBounds(t *testing.T) {
 // TestHistogramQueries: limits of points and deletions hold for histograms, which stay without a codec as they are.
 func TestHistogramQueries(t *testing.T) {
 	db := kv.NewMem(storetest.Tables()...)
-	limited := func(most int) func(o *Options) {
-		return func(o *Options) { o.HistogramCodecs, o.MaxPoints = "SimpleHistogramDecoder=0", most }
+	limited := func(most int) func(o *opentsdb.Options) {
+		return func(o *opentsdb.Options) { o.HistogramCodecs, o.MaxPoints = "SimpleHistogramDecoder=0", most }
 	}
-	address := startOver(t, db, limited(0))
+	address := tsdtest.StartOver(t, db, limited(0))
 	send := func(method, address, path, body string) (int, string) {
 		t.Helper()
 		r, err := http.NewRequestWithContext(t.Context(), method, "http://"+address+path, strings.NewReader(body))
 		if err != nil {
 			t.Fatal(err)
 		}
-		status, _, text := exchangeRaw(t, r)
+		status, _, text := tsdtest.Exchange(t, r)
 		return status, text
 	}
 	var list []string
@@ -187,13 +190,13 @@ func TestHistogramQueries(t *testing.T) {
 	if n := len(histogramCells(t, db)); n != 5 {
 		t.Errorf("%d cells, want 4", n-1)
 	}
-	if status, text := send("GET", startOver(t, db, limited(3)), query, ""); status != http.StatusRequestEntityTooLarge {
+	if status, text := send("GET", tsdtest.StartOver(t, db, limited(3)), query, ""); status != http.StatusRequestEntityTooLarge {
 		t.Errorf("4 histograms where 3 may be read: %d %s", status, text)
 	}
-	if status, text := send("GET", startOver(t, db), query, ""); status != http.StatusOK || text != "[]" {
+	if status, text := send("GET", tsdtest.StartOver(t, db), query, ""); status != http.StatusOK || text != "[]" {
 		t.Errorf("without a codec: %d %s", status, text)
 	}
-	if status, _ := send("POST", startOver(t, db), "/api/histogram", "{}"); status != http.StatusServiceUnavailable {
+	if status, _ := send("POST", tsdtest.StartOver(t, db), "/api/histogram", "{}"); status != http.StatusServiceUnavailable {
 		t.Errorf("a put without a codec: %d", status)
 	}
 }

@@ -1,4 +1,4 @@
-package opentsdb
+package queries_test
 
 import (
 	"encoding/json"
@@ -6,6 +6,8 @@ import (
 	"net/url"
 	"slices"
 	"testing"
+
+	"github.com/tsdbridge/tsdbridge/opentsdb/tsdtest"
 )
 
 // grafana asks as Grafana's OpenTSDB data source does, from the browser (versions 2.1 to 2.3 of the setting) and
@@ -18,7 +20,7 @@ type grafana struct {
 // get decodes the answer to a GET.
 func (g grafana) get(path string, into any) {
 	g.t.Helper()
-	status, text := ask(g.t, "GET", "http://"+g.address+path, "")
+	status, text := tsdtest.Ask(g.t, "GET", "http://"+g.address+path, "")
 	if status != http.StatusOK {
 		g.t.Fatalf("%s: %d %s", path, status, text)
 	}
@@ -30,7 +32,7 @@ func (g grafana) get(path string, into any) {
 // query decodes the answer to a query. Unknown fields are ignored, as Grafana ignores them.
 func (g grafana) query(path, body string, into any) {
 	g.t.Helper()
-	status, text := ask(g.t, "POST", "http://"+g.address+path, body)
+	status, text := tsdtest.Ask(g.t, "POST", "http://"+g.address+path, body)
 	if status != http.StatusOK {
 		g.t.Fatalf("%s: %d %s", body, status, text)
 	}
@@ -54,7 +56,7 @@ type panel struct {
 }
 
 func startGrafana(t *testing.T) grafana {
-	address := startRecorded(t)
+	address := tsdtest.Start(t)
 	for _, one := range []struct{ path, body string }{
 		{"/api/put", `[{"metric":"cpu.user","timestamp":1356998400,"value":1,"tags":{"host":"web01","dc":"lga"}},
 			{"metric":"cpu.user","timestamp":1356998430,"value":2.5,"tags":{"host":"web01","dc":"lga"}},
@@ -63,7 +65,7 @@ func startGrafana(t *testing.T) grafana {
 			{"metric":"cpu.idle","timestamp":1356998400,"value":99,"tags":{"host":"web01"}}]`},
 		{"/api/annotation", `{"startTime":1356998450,"description":"deployed","notes":"v2"}`},
 	} {
-		if status, text := ask(t, "POST", "http://"+address+one.path, one.body); status/100 != 2 {
+		if status, text := tsdtest.Ask(t, "POST", "http://"+address+one.path, one.body); status/100 != 2 {
 			t.Fatal(one.path, status, text)
 		}
 	}
@@ -152,7 +154,7 @@ func TestGrafanaPanels(t *testing.T) {
 	}
 	// An unknown metric and a bad aggregator are shown to whoever edits the panel.
 	for _, bad := range []string{`"metric":"no.such","aggregator":"sum"`, `"metric":"cpu.user","aggregator":"summ"`} {
-		status, text := ask(t, "POST", "http://"+g.address+"/api/query", `{`+millis+`"queries":[{`+bad+`}]}`)
+		status, text := tsdtest.Ask(t, "POST", "http://"+g.address+"/api/query", `{`+millis+`"queries":[{`+bad+`}]}`)
 		var failure struct {
 			Error struct {
 				Code    int

@@ -1,4 +1,4 @@
-package opentsdb
+package queries_test
 
 import (
 	"encoding/json"
@@ -10,7 +10,9 @@ import (
 	"testing"
 
 	"github.com/tsdbridge/tsdbridge/internal/query"
+	"github.com/tsdbridge/tsdbridge/opentsdb"
 	tsdquery "github.com/tsdbridge/tsdbridge/opentsdb/query"
+	"github.com/tsdbridge/tsdbridge/opentsdb/tsdtest"
 )
 
 // TestPatternsTakeMemory: a regular expression that compiles to very much is refused, and what one takes
@@ -18,8 +20,8 @@ import (
 func TestPatternsTakeMemory(t *testing.T) {
 	const limit = 8 << 20
 	shared := query.NewBudget(limit)
-	server := "http://" + serveWith(t, func(o *Options) { o.Budget = shared })
-	if status, text := ask(t, http.MethodPost, server+"/api/put", `{"metric":"m","timestamp":1356998400,"value":1,"tags":{"host":"a"}}`); status != http.StatusNoContent {
+	server := "http://" + tsdtest.StartWith(t, func(o *opentsdb.Options) { o.Budget = shared })
+	if status, text := tsdtest.Ask(t, http.MethodPost, server+"/api/put", `{"metric":"m","timestamp":1356998400,"value":1,"tags":{"host":"a"}}`); status != http.StatusNoContent {
 		t.Fatal(status, text)
 	}
 	queryPattern := func(pattern string) (int, string) {
@@ -27,7 +29,7 @@ func TestPatternsTakeMemory(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		return ask(t, http.MethodPost, server+"/api/query", fmt.Sprintf(
+		return tsdtest.Ask(t, http.MethodPost, server+"/api/query", fmt.Sprintf(
 			`{"start":1356998000,"end":1357000000,"queries":[{"metric":"m","aggregator":"sum","filters":[{"type":"regexp","tagk":"host","filter":%s}]}]}`, quoted))
 	}
 	if status, text := queryPattern(strings.Repeat("a", 33_000)); status != http.StatusBadRequest || !strings.Contains(text, "the pattern is too large") {
@@ -68,12 +70,12 @@ func hostsOf(t *testing.T, answer string) string {
 // TestPatternsThatGoBack: look-around and references of Java's expressions work in the filters of
 // every kind of query.
 func TestPatternsThatGoBack(t *testing.T) {
-	server := "http://" + serveWith(t, func(*Options) {})
+	server := "http://" + tsdtest.StartWith(t, func(*opentsdb.Options) {})
 	var points []string
 	for _, host := range []string{"web01", "web02", "web11", "db-db", "db-web"} {
 		points = append(points, fmt.Sprintf(`{"metric":"m","timestamp":1356998400,"value":1,"tags":{"host":%q}}`, host))
 	}
-	if status, text := ask(t, http.MethodPost, server+"/api/put", "["+strings.Join(points, ",")+"]"); status != http.StatusNoContent {
+	if status, text := tsdtest.Ask(t, http.MethodPost, server+"/api/put", "["+strings.Join(points, ",")+"]"); status != http.StatusNoContent {
 		t.Fatal(status, text)
 	}
 	for pattern, want := range map[string]string{
@@ -89,7 +91,7 @@ func TestPatternsThatGoBack(t *testing.T) {
 		`(?xi) ^ WEB # x`:     "web01 web02 web11",
 	} {
 		escaped := url.QueryEscape("sum:m{host=regexp(" + pattern + ")}")
-		status, text := ask(t, http.MethodGet, server+"/api/query?start=1356998000&end=1357000000&m="+escaped, "")
+		status, text := tsdtest.Ask(t, http.MethodGet, server+"/api/query?start=1356998000&end=1357000000&m="+escaped, "")
 		if strings.ContainsAny(pattern, "{},=") || strings.Contains(pattern, " ") {
 			status = 0
 		}
@@ -100,7 +102,7 @@ func TestPatternsThatGoBack(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		status, text = ask(t, http.MethodPost, server+"/api/query", fmt.Sprintf(
+		status, text = tsdtest.Ask(t, http.MethodPost, server+"/api/query", fmt.Sprintf(
 			`{"start":1356998000,"end":1357000000,"queries":[{"metric":"m","aggregator":"sum","filters":[{"type":"regexp","tagk":"host","filter":%s,"groupBy":true}]}]}`, quoted))
 		if status != http.StatusOK || hostsOf(t, text) != want {
 			t.Errorf("JSON %s: %d %.300s, want %s", pattern, status, text, want)
@@ -111,20 +113,20 @@ func TestPatternsThatGoBack(t *testing.T) {
 // TestPatternsTakeSteps: the steps of a query's regular expressions are those of all its values and
 // sub queries together, and a query that has used them up is refused, never answered in part.
 func TestPatternsTakeSteps(t *testing.T) {
-	server := "http://" + serveWith(t, func(*Options) {})
+	server := "http://" + tsdtest.StartWith(t, func(*opentsdb.Options) {})
 	var points []string
 	for n := range 40 {
 		points = append(points, fmt.Sprintf(`{"metric":"m","timestamp":1356998400,"value":1,"tags":{"host":"%s%d"}}`, strings.Repeat("a", 19), n))
 	}
 	points = append(points, `{"metric":"m","timestamp":1356998400,"value":1,"tags":{"host":"b"}}`)
-	if status, text := ask(t, http.MethodPost, server+"/api/put", "["+strings.Join(points, ",")+"]"); status != http.StatusNoContent {
+	if status, text := tsdtest.Ask(t, http.MethodPost, server+"/api/put", "["+strings.Join(points, ",")+"]"); status != http.StatusNoContent {
 		t.Fatal(status, text)
 	}
 	sub := func(pattern string) string {
 		return fmt.Sprintf(`{"metric":"m","aggregator":"count","filters":[{"type":"regexp","tagk":"host","filter":%q}]}`, pattern)
 	}
 	query := func(subs ...string) (int, string) {
-		return ask(t, http.MethodPost, server+"/api/query", `{"start":1356998000,"end":1357000000,"queries":[`+strings.Join(subs, ",")+`]}`)
+		return tsdtest.Ask(t, http.MethodPost, server+"/api/query", `{"start":1356998000,"end":1357000000,"queries":[`+strings.Join(subs, ",")+`]}`)
 	}
 	cheap, costly := sub(`^(?!a).`), sub(`^(?!x)(a|aa)+$|^b`)
 	if status, text := query(cheap, cheap); status != http.StatusOK {

@@ -1,4 +1,4 @@
-package opentsdb
+package queries_test
 
 import (
 	"bufio"
@@ -14,7 +14,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/tsdbridge/tsdbridge/internal/query"
+	"github.com/tsdbridge/tsdbridge/opentsdb"
 	"github.com/tsdbridge/tsdbridge/opentsdb/aggregate"
+	"github.com/tsdbridge/tsdbridge/opentsdb/tsdtest"
 	"github.com/tsdbridge/tsdbridge/storage"
 	"github.com/tsdbridge/tsdbridge/storage/kv"
 	"github.com/tsdbridge/tsdbridge/storage/retention"
@@ -38,10 +40,10 @@ func startRolled(t *testing.T) *httpClient {
 
 func startRolledStore(t *testing.T, change func(*store.Options)) (*httpClient, *store.Store) {
 	t.Helper()
-	return startRolledServer(t, rollupConfig, change, func(*Options) {})
+	return startRolledServer(t, rollupConfig, change, func(*opentsdb.Options) {})
 }
 
-func startRolledServer(t *testing.T, text string, change func(*store.Options), with func(*Options)) (*httpClient, *store.Store) {
+func startRolledServer(t *testing.T, text string, change func(*store.Options), with func(*opentsdb.Options)) (*httpClient, *store.Store) {
 	t.Helper()
 	config, err := rollup.ParseConfig([]byte(text), aggregate.Exists)
 	if err != nil {
@@ -53,12 +55,12 @@ func startRolledServer(t *testing.T, text string, change func(*store.Options), w
 		tables = append(tables, kv.Table{Name: name, Families: []string{schema.FamilyData}})
 	}
 	store := storetest.Open(t, kv.NewMem(tables...), func(o *store.Options) { o.Rollups = config }, change)
-	o := serverOptions("127.0.0.1:0")
+	o := tsdtest.Options("127.0.0.1:0")
 	o.Points, o.Store, o.Catalog, o.Names, o.Layout = store, store, store.Catalog(), store.Names(), schema.DefaultLayout()
 	o.AllowDelete, o.Deleter, o.Rollups, o.Annotations, o.Metadata, o.Documents = true, store, store.Rollups(), store.Annotations(), store.Documents(), store.Documents()
 	o.Budget, o.Running, o.Concurrency, o.Timeout = query.NewBudget(1<<30), query.NewRegistry(), 4, time.Minute
 	with(&o)
-	s, err := New(o)
+	s, err := opentsdb.New(o)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -83,7 +85,7 @@ func (c *httpClient) send(t *testing.T, method, path, body string) (int, string)
 	if err != nil {
 		t.Fatal(err)
 	}
-	status, _, text := exchangeRaw(t, r)
+	status, _, text := tsdtest.Exchange(t, r)
 	return status, text
 }
 
@@ -229,7 +231,7 @@ func TestRollupQueries(t *testing.T) {
 func TestSplitRollups(t *testing.T) {
 	const at = 1356998400
 	text := strings.Replace(rollupConfig, `"interval":"1h",`, `"interval":"1h","delaySla":"2h",`, 1)
-	c, _ := startRolledServer(t, text, func(*store.Options) {}, func(o *Options) {
+	c, _ := startRolledServer(t, text, func(*store.Options) {}, func(o *opentsdb.Options) {
 		o.Rollup.Split, o.Now = true, func() time.Time { return time.Unix(at+4*3600+1800, 0) }
 	})
 	points := []string{}

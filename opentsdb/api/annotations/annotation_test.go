@@ -1,4 +1,4 @@
-package opentsdb
+package annotations_test
 
 import (
 	"fmt"
@@ -10,7 +10,9 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/tsdbridge/tsdbridge/opentsdb"
 	"github.com/tsdbridge/tsdbridge/opentsdb/opentsdbtest"
+	"github.com/tsdbridge/tsdbridge/opentsdb/tsdtest"
 	"github.com/tsdbridge/tsdbridge/storage/kv"
 	"github.com/tsdbridge/tsdbridge/storage/pebble"
 	"github.com/tsdbridge/tsdbridge/storage/schema"
@@ -27,7 +29,7 @@ func TestRecordedAnnotations(t *testing.T) {
 	t.Cleanup(func() { _ = disk.Close() })
 	for name, db := range map[string]kv.KV{"memory": kv.NewMem(storetest.Tables()...), "disk": disk} {
 		t.Run(name, func(t *testing.T) {
-			opentsdbtest.Replay(t, startOver(t, db), "testdata", "annotations", "annotation-differences")
+			opentsdbtest.Replay(t, tsdtest.StartOver(t, db), "testdata", "annotations", "annotation-differences")
 			want, err := os.ReadFile("testdata/annotations.cells")
 			if err != nil {
 				t.Fatal(err)
@@ -95,7 +97,7 @@ func TestWhoMayAnnotate(t *testing.T) {
 		image   = "Sec-Fetch-Site: cross-site"
 	)
 	for _, edits := range []bool{false, true} {
-		address := startOver(t, kv.NewMem(storetest.Tables()...), func(o *Options) { o.AllowEdits = edits })
+		address := tsdtest.StartOver(t, kv.NewMem(storetest.Tables()...), func(o *opentsdb.Options) { o.AllowEdits = edits })
 		deleted := map[bool]int{false: http.StatusForbidden, true: http.StatusNoContent}[edits]
 		deletedMany := map[bool]int{false: http.StatusForbidden, true: http.StatusOK}[edits]
 		for _, r := range []annotationRequest{
@@ -127,7 +129,7 @@ func TestWhoMayAnnotate(t *testing.T) {
 // TestAnnotationBounds: what is too large is refused before anything is stored.
 func TestAnnotationBounds(t *testing.T) {
 	db := kv.NewMem(storetest.Tables()...)
-	address := startOver(t, db)
+	address := tsdtest.StartOver(t, db)
 	many := func(n int, element string) string { return "[" + strings.Repeat(element+",", n-1) + element + "]" }
 	deep := strings.Repeat(`{"a":`, 50_000) + "1" + strings.Repeat("}", 50_000)
 	for _, r := range []annotationRequest{

@@ -1,16 +1,19 @@
-package opentsdb
+package queries_test
 
 import (
 	"net/http"
 	"strings"
 	"testing"
+
+	"github.com/tsdbridge/tsdbridge/opentsdb"
+	"github.com/tsdbridge/tsdbridge/opentsdb/tsdtest"
 )
 
 // TestSemicolons: parameters may stand between semicolons, as with a TSD, and a wrong escape is no missing parameter.
 func TestSemicolons(t *testing.T) {
-	server := "http://" + startRecorded(t)
+	server := "http://" + tsdtest.Start(t)
 	put := `{"metric":"m","timestamp":1356998400,"value":1,"tags":{"host":"a"}}`
-	if status, text := ask(t, http.MethodPost, server+"/api/put?summary;details", put); status != http.StatusOK || !strings.Contains(text, `"errors":[]`) {
+	if status, text := tsdtest.Ask(t, http.MethodPost, server+"/api/put?summary;details", put); status != http.StatusOK || !strings.Contains(text, `"errors":[]`) {
 		t.Fatal(status, text)
 	}
 	const point = `"dps":{"1356998400":1}`
@@ -34,7 +37,7 @@ func TestSemicolons(t *testing.T) {
 		{"/api/suggest?type=metrics&max=%1", 400, "invalid URL escape"},
 		{"/api/query?start=1356998400&end=1356998500&m=none%3Am&=x", 200, point},
 	} {
-		if status, text := ask(t, http.MethodGet, server+c.path, ""); status != c.status || !strings.Contains(text, c.want) {
+		if status, text := tsdtest.Ask(t, http.MethodGet, server+c.path, ""); status != c.status || !strings.Contains(text, c.want) {
 			t.Errorf("%s: %d %.300s, want %d %s", c.path, status, text, c.status, c.want)
 		}
 	}
@@ -42,21 +45,21 @@ func TestSemicolons(t *testing.T) {
 
 // TestPutEscapes: a wrong escape in the flags of a put is an error, as in those of a query, and nothing is stored.
 func TestPutEscapes(t *testing.T) {
-	server := "http://" + startRecorded(t)
+	server := "http://" + tsdtest.Start(t)
 	put := `{"metric":"m","timestamp":1356998400,"value":1,"tags":{"host":"a"}}`
 	for _, path := range []string{"/api/put?summary&details=%zz", "/api/put?sync&sync_timeout=%", "/api/put/?x=%1", "/api/rollup?details=%zz"} {
-		if status, text := ask(t, http.MethodPost, server+path, put); status != http.StatusBadRequest || !strings.Contains(text, "invalid URL escape") {
+		if status, text := tsdtest.Ask(t, http.MethodPost, server+path, put); status != http.StatusBadRequest || !strings.Contains(text, "invalid URL escape") {
 			t.Errorf("%s: %d %s", path, status, text)
 		}
 	}
-	if status, text := ask(t, http.MethodGet, server+"/api/suggest?type=metrics", ""); status != http.StatusOK || text != "[]" {
+	if status, text := tsdtest.Ask(t, http.MethodGet, server+"/api/suggest?type=metrics", ""); status != http.StatusOK || text != "[]" {
 		t.Error(status, text)
 	}
 }
 
 // TestAssignKinds: names of other kinds than metric, tagk and tagv, which may be in any case, are errors, as with a TSD.
 func TestAssignKinds(t *testing.T) {
-	address := "http://" + serveWith(t, func(o *Options) { o.AllowEdits = true })
+	address := "http://" + tsdtest.StartWith(t, func(o *opentsdb.Options) { o.AllowEdits = true })
 	for _, c := range []struct {
 		method, path, body string
 		status             int
@@ -74,7 +77,7 @@ func TestAssignKinds(t *testing.T) {
 		{"GET", "?tagv=first&tagv=last", "", 200, `{"tagv":{"last":"000003"}}`},
 		{"GET", "?tagv=,", "", 400, "Missing values to assign UIDs"},
 	} {
-		if status, text := ask(t, c.method, address+"/api/uid/assign"+c.path, c.body); status != c.status || !strings.Contains(text, c.want) {
+		if status, text := tsdtest.Ask(t, c.method, address+"/api/uid/assign"+c.path, c.body); status != c.status || !strings.Contains(text, c.want) {
 			t.Errorf("%s %s %s: %d %.300s, want %d %s", c.method, c.path, c.body, status, text, c.status, c.want)
 		}
 	}

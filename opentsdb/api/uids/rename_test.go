@@ -1,9 +1,10 @@
-package opentsdb
+package uids_test
 
 import (
 	"net/http"
 	"testing"
 
+	"github.com/tsdbridge/tsdbridge/opentsdb/tsdtest"
 	"github.com/tsdbridge/tsdbridge/storage/kv"
 	"github.com/tsdbridge/tsdbridge/storage/storetest"
 )
@@ -43,24 +44,24 @@ func TestRenameRequests(t *testing.T) {
 		{"POST", path, `[]`, 400, `{"error":{"code":400,"message":"Unable to parse the given JSON","details":"want an object, got a JSON array"}}`},
 		{"PUT", path, `{"metric":"m","name":"n"}`, 405, `{"error":{"code":405,"message":"Method not allowed","details":"The HTTP method[PUT] is not permitted for this endpoint"}}`},
 	} {
-		p := startTreeProcess(t, kv.NewMem(storetest.Tables()...))
-		storetest.Resolve(t, p.store, storetest.Series("m", "host", "a"))
-		storetest.Resolve(t, p.store, storetest.Series("other", "host", "a"))
-		if status, text := p.ask(c.method, c.target, c.body); status != c.status || text != c.want {
+		p := tsdtest.StartProcess(t, kv.NewMem(storetest.Tables()...))
+		storetest.Resolve(t, p.Store, storetest.Series("m", "host", "a"))
+		storetest.Resolve(t, p.Store, storetest.Series("other", "host", "a"))
+		if status, text := p.Ask(c.method, c.target, c.body); status != c.status || text != c.want {
 			t.Errorf("%s %s %s: %d %s, want %d %s", c.method, c.target, c.body, status, text, c.status, c.want)
 		}
 	}
-	p := startTreeProcessWith(t, kv.NewMem(storetest.Tables()...), false)
-	if status, text := p.ask(http.MethodGet, path+"?metric=m&name=n", ""); status != http.StatusForbidden {
+	p := tsdtest.StartProcessWith(t, kv.NewMem(storetest.Tables()...), false)
+	if status, text := p.Ask(http.MethodGet, path+"?metric=m&name=n", ""); status != http.StatusForbidden {
 		t.Errorf("without --opentsdb.allow-edits: %d %s", status, text)
 	}
 }
 
 // Names that a TSD refuses get no UID by /api/uid/assign either.
 func TestAssignChecksNames(t *testing.T) {
-	p := startTreeProcess(t, kv.NewMem(storetest.Tables()...))
+	p := tsdtest.StartProcess(t, kv.NewMem(storetest.Tables()...))
 	const want = `{"metric":{"good":"000001"},"metric_errors":{"a b":"Invalid metric (\"a b\"): illegal character:  "}}`
-	if status, text := p.ask(http.MethodPost, "/api/uid/assign", `{"metric":["a b","good"]}`); status != http.StatusBadRequest || text != want {
+	if status, text := p.Ask(http.MethodPost, "/api/uid/assign", `{"metric":["a b","good"]}`); status != http.StatusBadRequest || text != want {
 		t.Errorf("assign: %d %s, want %s", status, text, want)
 	}
 }

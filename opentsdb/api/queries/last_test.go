@@ -1,4 +1,4 @@
-package opentsdb
+package queries_test
 
 import (
 	"fmt"
@@ -9,12 +9,14 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/tsdbridge/tsdbridge/opentsdb/tsdtest"
 )
 
 // TestLast asks for the newest points of series that were put a moment ago, as text of what they
 // were put as.
 func TestLast(t *testing.T) {
-	address := startRecorded(t)
+	address := tsdtest.Start(t)
 	now := time.Now().Unix()
 	body := fmt.Sprintf(`[{"metric":"m","timestamp":%d,"value":41,"tags":{"host":"a"}},{"metric":"m","timestamp":%d,"value":42,"tags":{"host":"a"}},
 		{"metric":"m","timestamp":%d,"value":1.5,"tags":{"host":"a","cpu":"0"}},{"metric":"m","timestamp":1356998400,"value":1,"tags":{"host":"old"}}]`, now-20, now-10, now-10)

@@ -1,17 +1,19 @@
-package opentsdb
+package queries_test
 
 import (
 	"net/http"
 	"strings"
 	"testing"
+
+	"github.com/tsdbridge/tsdbridge/opentsdb/tsdtest"
 )
 
 // TestNamesWithoutUIDs asks for values that no series has, as a TSD 2.4.1 was asked: what a series must not have
 // need not exist, and no filter is one where a name is wanted.
 func TestNamesWithoutUIDs(t *testing.T) {
-	server := "http://" + startRecorded(t)
+	server := "http://" + tsdtest.Start(t)
 	put := `[{"metric":"m","timestamp":1356998400,"value":1,"tags":{"host":"a"}},{"metric":"m","timestamp":1356998400,"value":2,"tags":{"host":"b","cpu":"0"}}]`
-	if status, text := ask(t, http.MethodPost, server+"/api/put", put); status != http.StatusNoContent {
+	if status, text := tsdtest.Ask(t, http.MethodPost, server+"/api/put", put); status != http.StatusNoContent {
 		t.Fatal(status, text)
 	}
 	const (
@@ -53,7 +55,7 @@ func TestNamesWithoutUIDs(t *testing.T) {
 		{lookup + "m{*=gone}", 404, "'tagv': 'gone'", ""},
 		{lookup + "m{host=not_literal_or(a)}", 404, "'tagv': 'not_literal_or(a)'", ""},
 	} {
-		status, text := ask(t, http.MethodGet, server+strings.ReplaceAll(c.path, " ", "%20"), "")
+		status, text := tsdtest.Ask(t, http.MethodGet, server+strings.ReplaceAll(c.path, " ", "%20"), "")
 		missing := c.not != "" && strings.Contains(text, c.not)
 		for part := range strings.SplitSeq(c.parts, " ") {
 			missing = missing || !strings.Contains(text, part)
@@ -64,15 +66,15 @@ func TestNamesWithoutUIDs(t *testing.T) {
 	}
 	body := `{"time":{"start":"1356998400","end":"1356998500","aggregator":"sum"},"filters":[{"id":"f","tags":[{"type":"not_literal_or","tagk":"host","filter":"gone","groupBy":true}]}],
 		"metrics":[{"id":"a","metric":"m","filter":"f"}],"expressions":[{"id":"e","expr":"a+1"}],"outputs":[{"id":"e"}]}`
-	if status, text := ask(t, http.MethodPost, server+"/api/query/exp", body); status != 200 || !strings.Contains(text, "[1356998400000,2.0,3.0]") {
+	if status, text := tsdtest.Ask(t, http.MethodPost, server+"/api/query/exp", body); status != 200 || !strings.Contains(text, "[1356998400000,2.0,3.0]") {
 		t.Errorf("an expression: %d %s", status, text)
 	}
 }
 
 // TestOldZones: tz is the zone of dates in /q, by Java's names.
 func TestOldZones(t *testing.T) {
-	server := "http://" + startRecorded(t)
-	if status, text := ask(t, http.MethodPost, server+"/api/put", `{"metric":"m","timestamp":1356998400,"value":1,"tags":{"host":"a"}}`); status != http.StatusNoContent {
+	server := "http://" + tsdtest.Start(t)
+	if status, text := tsdtest.Ask(t, http.MethodPost, server+"/api/put", `{"metric":"m","timestamp":1356998400,"value":1,"tags":{"host":"a"}}`); status != http.StatusNoContent {
 		t.Fatal(status, text)
 	}
 	const here = "m 1356998400 1 host=a\n"
@@ -92,7 +94,7 @@ func TestOldZones(t *testing.T) {
 		{"start=1356998400&end=2013/01/02&tz=right/UTC", 400, "Invalid timezone name: right/UTC"},
 		{"start=1356998400&end=1356998401&tz=Nowhere", 200, here}, // no date
 	} {
-		status, text := ask(t, http.MethodGet, server+"/q?ascii&m=sum:m{host=*}&"+c.query, "")
+		status, text := tsdtest.Ask(t, http.MethodGet, server+"/q?ascii&m=sum:m{host=*}&"+c.query, "")
 		if status != c.status || (status == 200 && text != c.want) || !strings.Contains(text, c.want) {
 			t.Errorf("%s: %d %.200q, want %d %q", c.query, status, text, c.status, c.want)
 		}

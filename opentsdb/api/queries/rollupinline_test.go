@@ -1,10 +1,11 @@
-package opentsdb
+package queries_test
 
 import (
 	"net/http"
 	"strings"
 	"testing"
 
+	"github.com/tsdbridge/tsdbridge/opentsdb"
 	"github.com/tsdbridge/tsdbridge/storage/store"
 )
 
@@ -13,7 +14,7 @@ import (
 func TestGroupsAmongPoints(t *testing.T) {
 	c, _ := startRolledServer(t, `{"aggregationIds":{"sum":0,"count":1},"intervals":[
 		{"table":"tsdb","preAggregationTable":"tsdb","interval":"1m","rowSpan":"1h","defaultInterval":true},
-		{"table":"1h","preAggregationTable":"tsdb","interval":"1h","rowSpan":"1d"}]}`, func(*store.Options) {}, func(*Options) {})
+		{"table":"1h","preAggregationTable":"tsdb","interval":"1h","rowSpan":"1d"}]}`, func(*store.Options) {}, func(*opentsdb.Options) {})
 	const at = 1356998400
 	group := func(value, second string) string {
 		return `{"metric":"m","timestamp":135699840` + second + `,"value":` + value + `,"tags":{"host":"a"},"groupByAggregator":"sum"}`

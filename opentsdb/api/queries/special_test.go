@@ -1,4 +1,4 @@
-package opentsdb
+package queries_test
 
 import (
 	"fmt"
@@ -10,6 +10,8 @@ import (
 
 	"github.com/prometheus/prometheus/model/value"
 
+	"github.com/tsdbridge/tsdbridge/opentsdb"
+	"github.com/tsdbridge/tsdbridge/opentsdb/tsdtest"
 	"github.com/tsdbridge/tsdbridge/storage"
 	"github.com/tsdbridge/tsdbridge/storage/kv"
 	"github.com/tsdbridge/tsdbridge/storage/store"
@@ -20,7 +22,7 @@ import (
 // in no answer, do not fail one, and are deleted with the other points.
 func TestSpecialValues(t *testing.T) {
 	var s *store.Store
-	address := startOver(t, kv.NewMem(storetest.Tables()...), func(o *Options) { s = o.Store.(*store.Store) })
+	address := tsdtest.StartOver(t, kv.NewMem(storetest.Tables()...), func(o *opentsdb.Options) { s = o.Store.(*store.Store) })
 	refs, errs := s.Resolve(t.Context(), []storage.Series{storetest.Series("m", "host", "a"), storetest.Series("m", "host", "stale")})
 	for _, err := range errs {
 		if err != nil {
@@ -43,7 +45,7 @@ func TestSpecialValues(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		_, _, text := exchangeRaw(t, r)
+		_, _, text := tsdtest.Exchange(t, r)
 		return text
 	}
 	query := fmt.Sprintf("/api/query?start=%d&end=%d&m=", hour, hour+60)
@@ -74,13 +76,13 @@ func TestSpecialValues(t *testing.T) {
 // TestSpecialChars: names may have characters that are configured, at every door.
 func TestSpecialChars(t *testing.T) {
 	for special, ok := range map[string]bool{":%": true, "": true, "(){}@": true, "a b": false, "=": false, "\n": false, "Ω": false, "\u0085": false} {
-		o := DefaultOptions()
+		o := opentsdb.DefaultOptions()
 		o.SpecialChars = special
 		if err := o.Validate(); (err == nil) != ok {
 			t.Errorf("%q: %v", special, err)
 		}
 	}
-	address := startOver(t, kv.NewMem(storetest.Tables()...), func(o *Options) { o.SpecialChars, o.AllowEdits = ":%", true })
+	address := tsdtest.StartOver(t, kv.NewMem(storetest.Tables()...), func(o *opentsdb.Options) { o.SpecialChars, o.AllowEdits = ":%", true })
 	c := &httpClient{address}
 	if got := c.lines(t, "put cpu:0 1356998400 1 host=a%b", "put cpu@0 1356998400 1 host=a"); got != "put: illegal argument: Invalid metric name (\"cpu@0\"): illegal character: @\n" {
 		t.Errorf("telnet: %q", got)

@@ -1,4 +1,4 @@
-package opentsdb
+package queries_test
 
 import (
 	"bytes"
@@ -7,11 +7,13 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+
+	"github.com/tsdbridge/tsdbridge/opentsdb/tsdtest"
 )
 
 // TestCodings sends queries compressed and in chunks, and asks for compressed answers.
 func TestCodings(t *testing.T) {
-	address := startRecorded(t)
+	address := tsdtest.Start(t)
 	var packed bytes.Buffer
 	w := gzip.NewWriter(&packed)
 	_, _ = io.WriteString(w, `{"type":"metrics","q":"none"}`)
@@ -39,7 +41,7 @@ func TestCodings(t *testing.T) {
 		if c.coding != "" {
 			r.Header.Set("Content-Encoding", c.coding)
 		}
-		if status, _, text := exchangeRaw(t, r); status != c.status {
+		if status, _, text := tsdtest.Exchange(t, r); status != c.status {
 			t.Errorf("%s: %d %s, want %d", c.name, status, text, c.status)
 		}
 	}
@@ -48,7 +50,7 @@ func TestCodings(t *testing.T) {
 		t.Fatal(err)
 	}
 	r.Header.Set("Accept-Encoding", "gzip") // the transport does not decompress then
-	_, header, text := exchangeRaw(t, r)
+	_, header, text := tsdtest.Exchange(t, r)
 	unpacked, err := gzip.NewReader(strings.NewReader(text))
 	if err != nil || header.Get("Content-Encoding") != "gzip" {
 		t.Fatal(err, header)
@@ -56,17 +58,4 @@ func TestCodings(t *testing.T) {
 	if plain, err := io.ReadAll(unpacked); err != nil || !bytes.Contains(plain, []byte("literal_or")) {
 		t.Errorf("%v: %s", err, plain)
 	}
-}
-
-func exchangeRaw(t *testing.T, r *http.Request) (status int, header http.Header, text string) {
-	response, err := http.DefaultClient.Do(r)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer response.Body.Close()
-	body, err := io.ReadAll(response.Body)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return response.StatusCode, response.Header, string(body)
 }

@@ -1,4 +1,4 @@
-package opentsdb
+package queries_test
 
 import (
 	"net/http"
@@ -6,11 +6,10 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/tsdbridge/tsdbridge/storage"
+	"github.com/tsdbridge/tsdbridge/opentsdb/tsdtest"
 	"github.com/tsdbridge/tsdbridge/storage/kv"
 	"github.com/tsdbridge/tsdbridge/storage/schema"
 	"github.com/tsdbridge/tsdbridge/storage/store"
-	"github.com/tsdbridge/tsdbridge/storage/storetest"
 )
 
 // TestUnreadableCells puts cells beside a point that a TSD does not write. A cell that a TSD reads is read; any other fails the
@@ -30,8 +29,8 @@ func TestUnreadableCells(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			bad := kv.Mutation{Key: row, Puts: []kv.Put{{Qualifier: []byte(c.qualifier), Value: []byte(c.value), Time: 1}}}
-			db := damagedStore(t, store.DefaultOptions().Tables.Data, schema.FamilyData, bad)
-			status, text := ask(t, http.MethodGet, "http://"+startOver(t, db)+"/api/query?start=1356998400&end=1356998460&m=sum:m", "")
+			db := tsdtest.DamagedStore(t, store.DefaultOptions().Tables.Data, schema.FamilyData, bad)
+			status, text := tsdtest.Ask(t, http.MethodGet, "http://"+tsdtest.StartOver(t, db)+"/api/query?start=1356998400&end=1356998460&m=sum:m", "")
 			if strconv.Itoa(status) != c.status || !strings.Contains(text, c.text) {
 				t.Errorf("%d %s, want %s and %s", status, text, c.status, c.text)
 			}
@@ -40,21 +39,4 @@ func TestUnreadableCells(t *testing.T) {
 			}
 		})
 	}
-}
-
-// damagedStore returns the tables of a store with a point of m{host=a}, and a row that is changed.
-func damagedStore(t *testing.T, table, family string, bad kv.Mutation) *kv.Mem {
-	t.Helper()
-	db := kv.NewMem(storetest.Tables()...)
-	p := storetest.Start(t, db)
-	var b storage.Batch
-	b.Add(p.Resolve([]storage.Series{storetest.Series("m", "host", "a")})[0], 1356998400_000, 1)
-	if err := p.Append(t.Context(), &b); err != nil {
-		t.Fatal(err)
-	}
-	p.End()
-	if err := db.Apply(t.Context(), table, family, []kv.Mutation{bad}); err != nil {
-		t.Fatal(err)
-	}
-	return db
 }

@@ -1,4 +1,4 @@
-package opentsdb
+package queries_test
 
 import (
 	"context"
@@ -13,6 +13,8 @@ import (
 	"time"
 
 	"github.com/tsdbridge/tsdbridge/internal/query"
+	"github.com/tsdbridge/tsdbridge/opentsdb"
+	"github.com/tsdbridge/tsdbridge/opentsdb/tsdtest"
 	"github.com/tsdbridge/tsdbridge/storage"
 	"github.com/tsdbridge/tsdbridge/storage/kv"
 	"github.com/tsdbridge/tsdbridge/storage/storetest"
@@ -43,7 +45,7 @@ type asked struct {
 
 func startAsked(t *testing.T, call func(ctx context.Context)) asked {
 	a := asked{running: query.NewRegistry(), memory: query.NewBudget(1 << 30)}
-	a.address = startOver(t, kv.NewMem(storetest.Tables()...), func(o *Options) {
+	a.address = tsdtest.StartOver(t, kv.NewMem(storetest.Tables()...), func(o *opentsdb.Options) {
 		o.Store, o.Running, o.Budget = &askedStore{o.Store, call}, a.running, a.memory
 	})
 	points := []string{fmt.Sprintf(`{"metric":"late","timestamp":%d,"value":1,"tags":{"host":"a"}}`, time.Now().Unix())}
@@ -108,13 +110,13 @@ func sharedQueries(t *testing.T, method, path, body string, alone int64) {
 			}
 		}
 	})
-	ask := func(ctx context.Context, i int) (int, string) {
+	request := func(ctx context.Context, i int) (int, string) {
 		return a.send(ctx, t, method, fmt.Sprintf("%s&_=%d&jsonp=f%d", path, i, i), body)
 	}
 	const askers = 20
 	var want, got [askers]string
 	for i := range want {
-		_, want[i] = ask(t.Context(), i)
+		_, want[i] = request(t.Context(), i)
 	}
 	each := reads.Swap(0) / askers
 	if waits.Store(true); each != alone {
@@ -122,10 +124,10 @@ func sharedQueries(t *testing.T, method, path, body string, alone int64) {
 	}
 	first, leave := context.WithCancel(t.Context())
 	var all sync.WaitGroup
-	all.Go(func() { _, _ = ask(first, 0) })
+	all.Go(func() { _, _ = request(first, 0) })
 	<-entered
 	for i := range got {
-		all.Go(func() { _, got[i] = ask(t.Context(), i) })
+		all.Go(func() { _, got[i] = request(t.Context(), i) })
 	}
 	for len(a.running.List()) < askers+1 { // all of them are under way
 		time.Sleep(time.Millisecond)
@@ -177,17 +179,17 @@ func TestSharedErrors(t *testing.T) {
 		<-proceed
 		panic("damaged")
 	})
-	ask := func() {
+	request := func() {
 		status, body := a.send(t.Context(), t, http.MethodGet, "/api/query?start=1356998400&end=1357009200&m=sum:m", "")
 		if status != http.StatusInternalServerError || !strings.Contains(body, `{"error":{"code":500,"message":"internal error`) {
 			t.Errorf("%d %s", status, body)
 		}
 	}
 	var all sync.WaitGroup
-	all.Go(ask)
+	all.Go(request)
 	<-entered
 	for range 10 {
-		all.Go(ask)
+		all.Go(request)
 	}
 	for len(a.running.List()) < 11 {
 		time.Sleep(time.Millisecond)

@@ -1,4 +1,4 @@
-package opentsdb
+package queries_test
 
 import (
 	"bytes"
@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/tsdbridge/tsdbridge/opentsdb/tsdtest"
 	"github.com/tsdbridge/tsdbridge/storage"
 	"github.com/tsdbridge/tsdbridge/storage/kv"
 	"github.com/tsdbridge/tsdbridge/storage/schema"
@@ -82,7 +83,7 @@ func TestNameless(t *testing.T) {
 		}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			address := startOver(t, withoutNames(t, c.kind, c.uid...))
+			address := tsdtest.StartOver(t, withoutNames(t, c.kind, c.uid...))
 			for _, ask := range c.asks {
 				request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://"+address+strings.NewReplacer("{", "%7B", "}", "%7D").Replace(ask[0]), http.NoBody)
 				if err != nil {

@@ -1,14 +1,16 @@
-package opentsdb
+package queries_test
 
 import (
 	"net/http"
 	"strings"
 	"testing"
+
+	"github.com/tsdbridge/tsdbridge/opentsdb/tsdtest"
 )
 
 // TestDeleteQuery deletes what queries ask for, and nothing else.
 func TestDeleteQuery(t *testing.T) {
-	address := startRecorded(t)
+	address := tsdtest.Start(t)
 	send := func(method, path, body string, headers ...string) (int, string) {
 		t.Helper()
 		r, err := http.NewRequestWithContext(t.Context(), method, "http://"+address+path, strings.NewReader(body))
@@ -18,7 +20,7 @@ func TestDeleteQuery(t *testing.T) {
 		for i := 0; i < len(headers); i += 2 {
 			r.Header.Set(headers[i], headers[i+1])
 		}
-		status, _, text := exchangeRaw(t, r)
+		status, _, text := tsdtest.Exchange(t, r)
 		return status, text
 	}
 	point := func(at, host string) string {
@@ -70,17 +72,17 @@ func TestDeleteQuery(t *testing.T) {
 // TestSeriesByTSUIDs asks for series by their TSUIDs that also have filters; a TSD has no UIDs to look for then, and
 // compares the series that it reads. What a filter leaves out is not deleted either.
 func TestSeriesByTSUIDs(t *testing.T) {
-	address := startRecorded(t)
+	address := tsdtest.Start(t)
 	send := func(path, body string) string {
 		t.Helper()
 		r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, "http://"+address+path, strings.NewReader(body))
 		if err != nil {
 			t.Fatal(err)
 		}
-		_, _, text := exchangeRaw(t, r)
+		_, _, text := tsdtest.Exchange(t, r)
 		return text
 	}
-	if status, text := ask(t, http.MethodGet, "http://"+address+"/api/uid/assign?metric=m&tagk=host,cpu&tagv=a,b,0", ""); status != http.StatusOK {
+	if status, text := tsdtest.Ask(t, http.MethodGet, "http://"+address+"/api/uid/assign?metric=m&tagk=host,cpu&tagv=a,b,0", ""); status != http.StatusOK {
 		t.Fatal(status, text)
 	}
 	send("/api/put", `[{"metric":"m","timestamp":1356998400,"value":1,"tags":{"host":"a"}},{"metric":"m","timestamp":1356998400,"value":2,"tags":{"host":"b","cpu":"0"}}]`)
