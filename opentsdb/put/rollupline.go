@@ -49,7 +49,7 @@ func (r *RollupStore) ParseLine(words []string) (one LineRollup, err error) {
 	return one, err
 }
 
-// DoubleSuffix ends a float that takes 8 bytes though its value has room in 4: Java's letter for a double.
+// DoubleSuffix ends a float that takes 8 bytes though its value fits into 4: Java's letter for a double.
 const DoubleSuffix = "d"
 
 // madeBy reads interval-aggregation, interval-aggregation:group or group.

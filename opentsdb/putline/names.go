@@ -11,7 +11,7 @@ import (
 )
 
 // NameRules are what names of series may be: how many tags there may be, and which characters are allowed
-// beside a TSD's.
+// in addition to a TSD's.
 type NameRules struct {
 	MaxTags      int
 	SpecialChars string
