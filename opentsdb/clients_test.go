@@ -1,4 +1,4 @@
-package opentsdb
+package opentsdb_test
 
 import (
 	"bytes"
@@ -9,6 +9,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/tsdbridge/tsdbridge/opentsdb/tsdtest"
 )
 
 // TestSenders replays what clients seen in the wild send, and looks whether every point can be read.
@@ -57,11 +59,11 @@ func TestSenders(t *testing.T) {
 		}, "m 1356998400 1 host=web01\n"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			address := startRecorded(t)
+			address := tsdtest.Start(t)
 			c.send(t, address)
 			got, status := "", 0
 			for begin := time.Now(); got != c.want && time.Since(begin) < 20*time.Second; time.Sleep(time.Millisecond) { // telnet does not answer
-				status, got = ask(t, "GET", "http://"+address+"/q?start=1356998300&end=1356998500&m=none:m&ascii", "")
+				status, got = tsdtest.Ask(t, "GET", "http://"+address+"/q?start=1356998300&end=1356998500&m=none:m&ascii", "")
 			}
 			if got != c.want {
 				t.Errorf("%d %s, want %s", status, got, c.want)
@@ -114,7 +116,7 @@ func postRaw(t *testing.T, address, path string, headers map[string]string, stat
 	for name, value := range headers {
 		r.Header.Set(name, value)
 	}
-	if got, _, text := exchangeRaw(t, r); got != status {
+	if got, _, text := tsdtest.Exchange(t, r); got != status {
 		t.Fatalf("%d %s, want %d", got, text, status)
 	}
 }

@@ -14,6 +14,7 @@ import (
 
 	"github.com/tsdbridge/tsdbridge/internal/netserver"
 	"github.com/tsdbridge/tsdbridge/opentsdb/put"
+	"github.com/tsdbridge/tsdbridge/opentsdb/putline"
 )
 
 // answerTimeout is how long a client of telnet may let us wait before it reads its answers. A TSD
@@ -108,7 +109,7 @@ func (c *connection) serve(ctx, writeCtx context.Context, err error) {
 	}
 	c.telnet.Late = func(answer string) {
 		c.metrics.bad.Add(1)
-		c.send(put.Latin1Bytes(answer + "\n"))
+		c.send(putline.Latin1Bytes(answer + "\n"))
 	}
 	defer c.telnet.Wait()
 	for {

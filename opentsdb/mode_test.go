@@ -1,72 +1,14 @@
-package opentsdb
+package opentsdb_test
 
 import (
-	"context"
-	"io"
-	"net"
 	"net/http"
 	"strings"
 	"testing"
-	"time"
 
-	"github.com/tsdbridge/tsdbridge/internal/query"
+	"github.com/tsdbridge/tsdbridge/opentsdb"
 	"github.com/tsdbridge/tsdbridge/opentsdb/put"
-	"github.com/tsdbridge/tsdbridge/storage/kv"
-	"github.com/tsdbridge/tsdbridge/storage/schema"
-	"github.com/tsdbridge/tsdbridge/storage/storetest"
+	"github.com/tsdbridge/tsdbridge/opentsdb/tsdtest"
 )
-
-// serveWith starts a server over an empty store.
-func serveWith(t *testing.T, change func(*Options)) (address string) {
-	store := storetest.Open(t, kv.NewMem(storetest.Tables()...))
-	o := serverOptions("127.0.0.1:0")
-	o.Points, o.Store, o.Deleter, o.Catalog, o.Names, o.Layout = store, store, store, store.Catalog(), store.Names(), schema.DefaultLayout()
-	o.Budget, o.Running, o.Concurrency, o.Timeout = query.NewBudget(1<<30), query.NewRegistry(), 4, time.Minute
-	change(&o)
-	s, err := New(o)
-	if err != nil {
-		t.Fatal(err)
-	}
-	ctx, end := context.WithCancel(context.Background())
-	done := make(chan error, 1)
-	go func() { done <- s.Run(ctx) }()
-	t.Cleanup(func() {
-		end()
-		if err := <-done; err != nil {
-			t.Error(err)
-		}
-	})
-	return s.Addr()
-}
-
-// ask sends a request and returns its status and its answer.
-func ask(t *testing.T, method, url, body string) (int, string) {
-	t.Helper()
-	r, err := http.NewRequestWithContext(t.Context(), method, url, strings.NewReader(body))
-	if err != nil {
-		t.Fatal(err)
-	}
-	status, _, text := exchangeRaw(t, r)
-	return status, text
-}
-
-// tell sends lines by telnet and returns the answers.
-func tell(t *testing.T, address, lines string) string {
-	t.Helper()
-	conn, err := net.Dial("tcp", address)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer conn.Close()
-	if _, err := io.WriteString(conn, lines+"exit\n"); err != nil {
-		t.Fatal(err)
-	}
-	text, err := io.ReadAll(conn)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return string(text)
-}
 
 // TestModes takes no points in ro, and answers no queries in wo.
 func TestModes(t *testing.T) {
@@ -75,21 +17,21 @@ func TestModes(t *testing.T) {
 		put, query int
 		telnet     string
 	}{
-		ModeReadWrite: {http.StatusNoContent, http.StatusOK, ""},
-		ModeReadOnly:  {http.StatusNotFound, http.StatusBadRequest, "unknown command: put.  Try `help'.\n"}, // no such metric
-		ModeWriteOnly: {http.StatusNoContent, http.StatusNotFound, ""},
+		opentsdb.ModeReadWrite: {http.StatusNoContent, http.StatusOK, ""},
+		opentsdb.ModeReadOnly:  {http.StatusNotFound, http.StatusBadRequest, "unknown command: put.  Try `help'.\n"}, // no such metric
+		opentsdb.ModeWriteOnly: {http.StatusNoContent, http.StatusNotFound, ""},
 	} {
-		address := serveWith(t, func(o *Options) { o.Mode = mode })
-		if status, text := ask(t, "POST", "http://"+address+"/api/put", put); status != want.put {
+		address := tsdtest.StartWith(t, func(o *opentsdb.Options) { o.Mode = mode })
+		if status, text := tsdtest.Ask(t, "POST", "http://"+address+"/api/put", put); status != want.put {
 			t.Errorf("%s: put: %d %s", mode, status, text)
 		}
-		if status, text := ask(t, "GET", "http://"+address+"/api/query?start=1356998400&m=sum:m", ""); status != want.query {
+		if status, text := tsdtest.Ask(t, "GET", "http://"+address+"/api/query?start=1356998400&m=sum:m", ""); status != want.query {
 			t.Errorf("%s: query: %d %s", mode, status, text)
 		}
-		if status, text := ask(t, "GET", "http://"+address+"/api/version", ""); status != http.StatusOK {
+		if status, text := tsdtest.Ask(t, "GET", "http://"+address+"/api/version", ""); status != http.StatusOK {
 			t.Errorf("%s: version: %d %s", mode, status, text)
 		}
-		if got := tell(t, address, "put m 1356998401 1 a=b\n"); got != want.telnet {
+		if got := tsdtest.Tell(t, address, "put m 1356998401 1 a=b\n"); got != want.telnet {
 			t.Errorf("%s: telnet: %q", mode, got)
 		}
 	}
@@ -97,8 +39,8 @@ func TestModes(t *testing.T) {
 
 // TestAutoCreate refuses names without UIDs where new ones are not made.
 func TestAutoCreate(t *testing.T) {
-	address := serveWith(t, func(o *Options) { o.AutoCreate, o.AllowEdits = put.AutoCreate{TagKeys: true}, true })
-	if status, text := ask(t, "GET", "http://"+address+"/api/uid/assign?metric=known&tagv=known", ""); status != http.StatusOK {
+	address := tsdtest.StartWith(t, func(o *opentsdb.Options) { o.AutoCreate, o.AllowEdits = put.AutoCreate{TagKeys: true}, true })
+	if status, text := tsdtest.Ask(t, "GET", "http://"+address+"/api/uid/assign?metric=known&tagv=known", ""); status != http.StatusOK {
 		t.Fatal(status, text)
 	}
 	for _, c := range []struct{ metric, value, telnet string }{
@@ -107,16 +49,16 @@ func TestAutoCreate(t *testing.T) {
 		{"known", "new", "put: unknown metric: No such name for 'tagv': 'new'\n"},
 		{"new", "new", "put: unknown metric: No such name for 'metrics': 'new'\n"},
 	} {
-		if got := tell(t, address, "put "+c.metric+" 1356998400 1 fresh="+c.value+"\n"); got != c.telnet {
+		if got := tsdtest.Tell(t, address, "put "+c.metric+" 1356998400 1 fresh="+c.value+"\n"); got != c.telnet {
 			t.Errorf("%s %s: %q, want %q", c.metric, c.value, got, c.telnet)
 		}
 	}
-	status, text := ask(t, "POST", "http://"+address+"/api/put?details", `[{"metric":"new","timestamp":1356998400,"value":1,"tags":{"fresh":"known"}},
+	status, text := tsdtest.Ask(t, "POST", "http://"+address+"/api/put?details", `[{"metric":"new","timestamp":1356998400,"value":1,"tags":{"fresh":"known"}},
 		{"metric":"known","timestamp":1356998460,"value":1,"tags":{"fresh":"known"}}]`)
 	if status != http.StatusBadRequest || !strings.Contains(text, `"error":"Unknown metric"`) || !strings.Contains(text, `"success":1`) {
 		t.Error(status, text)
 	}
-	_, text = ask(t, "GET", "http://"+address+"/api/query?start=1356998400&end=1356998500&m=sum:known", "")
+	_, text = tsdtest.Ask(t, "GET", "http://"+address+"/api/query?start=1356998400&end=1356998500&m=sum:known", "")
 	if want := `[{"metric":"known","tags":{"fresh":"known"},"aggregateTags":[],"dps":{"1356998400":1,"1356998460":1}}]`; text != want {
 		t.Errorf("%s, want %s", text, want)
 	}
@@ -124,8 +66,8 @@ func TestAutoCreate(t *testing.T) {
 
 // TestTimeZone reads dates in the zone of the options.
 func TestTimeZone(t *testing.T) {
-	address := serveWith(t, func(o *Options) { o.TimeZone = "Europe/Berlin" })
-	if status, text := ask(t, "POST", "http://"+address+"/api/put", `{"metric":"m","timestamp":1356998400,"value":1,"tags":{"a":"b"}}`); status != http.StatusNoContent {
+	address := tsdtest.StartWith(t, func(o *opentsdb.Options) { o.TimeZone = "Europe/Berlin" })
+	if status, text := tsdtest.Ask(t, "POST", "http://"+address+"/api/put", `{"metric":"m","timestamp":1356998400,"value":1,"tags":{"a":"b"}}`); status != http.StatusNoContent {
 		t.Fatal(status, text)
 	}
 	for query, found := range map[string]bool{
@@ -133,7 +75,7 @@ func TestTimeZone(t *testing.T) {
 		`"start":"2013/01/01-00:00:00","end":"2013/01/01-00:00:01"`:                  false,
 		`"start":"2013/01/01-00:00:00","end":"2013/01/01-00:00:01","timezone":"UTC"`: true,
 	} {
-		if _, text := ask(t, "POST", "http://"+address+"/api/query", "{"+query+`,"queries":[{"aggregator":"sum","metric":"m"}]}`); (text != "[]") != found {
+		if _, text := tsdtest.Ask(t, "POST", "http://"+address+"/api/query", "{"+query+`,"queries":[{"aggregator":"sum","metric":"m"}]}`); (text != "[]") != found {
 			t.Errorf("%s: %s", query, text)
 		}
 	}

@@ -1,5 +1,5 @@
 // Package opentsdb speaks the protocols of OpenTSDB's own clients on one port, as a TSD 2.4 has them,
-// with its statuses and its texts: telnet put and HTTP put, and with the rooms below it the HTTP
+// with its statuses and its texts: telnet put and HTTP put, and with the packages below it the HTTP
 // API. It never knows how series or points are stored, and never translates a name: what a TSD would
 // store is in the tables under the very same names. It refuses what a TSD would spoil silently (a
 // letter above U+00FF becomes "?").
@@ -34,6 +34,7 @@ import (
 	"github.com/tsdbridge/tsdbridge/opentsdb/api/uids"
 	"github.com/tsdbridge/tsdbridge/opentsdb/httpapi"
 	"github.com/tsdbridge/tsdbridge/opentsdb/put"
+	"github.com/tsdbridge/tsdbridge/opentsdb/putline"
 	tsdquery "github.com/tsdbridge/tsdbridge/opentsdb/query"
 	"github.com/tsdbridge/tsdbridge/storage"
 	"github.com/tsdbridge/tsdbridge/storage/schema"
@@ -57,7 +58,7 @@ type Options struct {
 	IdleTimeout time.Duration
 	// MaxTags is --opentsdb.max-tags: tags of a series; OpenTSDB's tsd.storage.max_tags.
 	MaxTags int
-	// SpecialChars is --opentsdb.allow-special-chars: characters that names may have beside a TSD's;
+	// SpecialChars is --opentsdb.allow-special-chars: characters that names may have in addition to a TSD's;
 	// OpenTSDB's tsd.core.tag.allow_specialchars.
 	SpecialChars string
 	// MaxFuture is --opentsdb.max-future: how far ahead of the clock a point may be; 0: no limit.
@@ -174,7 +175,7 @@ func (o Options) Validate() error {
 	if _, err := put.ParseCodecs(o.HistogramCodecs); err != nil {
 		return err
 	}
-	if err := put.CheckSpecialChars(o.SpecialChars); err != nil {
+	if err := putline.CheckSpecialChars(o.SpecialChars); err != nil {
 		return err
 	}
 	if o.ListenAddress == "" {
@@ -298,7 +299,7 @@ type Server struct {
 	o        Options
 	queries  *api.API     // of the web port
 	web      http.Handler // of queries
-	others   *portQueries // what the port answers beside puts
+	others   *portQueries // what the port answers in addition to puts
 	listener *listener    // nil without an address, as are the following
 	puts     *put.Store
 	api      *put.Handler

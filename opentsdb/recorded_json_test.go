@@ -1,4 +1,4 @@
-package opentsdb
+package opentsdb_test
 
 import (
 	"bufio"
@@ -9,15 +9,17 @@ import (
 	"reflect"
 	"strings"
 	"testing"
+
+	"github.com/tsdbridge/tsdbridge/opentsdb/tsdtest"
 )
 
 // TestJSONAsRecorded sends bodies of all kinds as they were sent to a TSD 2.4.1: text behind the JSON, texts for numbers
 // and numbers for texts, null, fields that are unknown or in other letters. testdata/json.tsv.gz has a line for each:
 // method, path, body, status, begin of the answer.
 func TestJSONAsRecorded(t *testing.T) {
-	p := "http://" + startRecorded(t)
+	p := "http://" + tsdtest.Start(t)
 	put := `[{"metric":"m","timestamp":1356998400,"value":1,"tags":{"host":"a"}},{"metric":"m","timestamp":1356998400,"value":2,"tags":{"host":"b","cpu":"0"}}]`
-	if status, text := ask(t, http.MethodPost, p+"/api/put", put); status != http.StatusNoContent {
+	if status, text := tsdtest.Ask(t, http.MethodPost, p+"/api/put", put); status != http.StatusNoContent {
 		t.Fatal(status, text)
 	}
 	f, err := os.Open("testdata/json.tsv.gz")
@@ -33,7 +35,7 @@ func TestJSONAsRecorded(t *testing.T) {
 	for s := bufio.NewScanner(lines); s.Scan(); n++ {
 		part := strings.Split(s.Text(), "\t")
 		method, path, body, want, answer := part[0], part[1], part[2], part[3], part[4]
-		status, text := ask(t, method, p+path, body)
+		status, text := tsdtest.Ask(t, method, p+path, body)
 		if strings.Contains(body, "}{") && strings.HasPrefix(path, "/api/put") {
 			want = "400" // a TSD answers 200 and loses the second point
 		}

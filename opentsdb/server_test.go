@@ -1,41 +1,33 @@
-package opentsdb
+package opentsdb_test
 
 import (
 	"context"
 	"io"
-	"log/slog"
 	"net"
 	"net/http"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/go-chi/chi/v5"
-	"github.com/prometheus/client_golang/prometheus"
 
+	"github.com/tsdbridge/tsdbridge/opentsdb"
 	"github.com/tsdbridge/tsdbridge/opentsdb/opentsdbtest"
+	"github.com/tsdbridge/tsdbridge/opentsdb/tsdtest"
 )
-
-func serverOptions(address string) Options {
-	o := DefaultOptions()
-	o.ListenAddress, o.Points, o.Version = address, opentsdbtest.NewMemory(), "1.2.3"
-	o.Logger, o.Registerer, o.Now = slog.New(slog.DiscardHandler), prometheus.NewRegistry(), time.Now
-	return o
-}
 
 // TestOptionsName the flag that cannot work; without an address none matters.
 func TestOptionsName(t *testing.T) {
 	for _, c := range []struct {
 		address string
-		change  func(*Options)
+		change  func(*opentsdb.Options)
 		want    string // part of the error; empty: none
 	}{
-		{"127.0.0.1:0", func(*Options) {}, ""},
-		{"127.0.0.1:0", func(o *Options) { o.MaxConnections = 0 }, "--opentsdb.max-connections"},
-		{"127.0.0.1:0", func(o *Options) { o.MaxTags = 0 }, "--opentsdb.max-tags"},
-		{"", func(o *Options) { o.MaxConnections, o.MaxTags = 0, 0 }, ""},
+		{"127.0.0.1:0", func(*opentsdb.Options) {}, ""},
+		{"127.0.0.1:0", func(o *opentsdb.Options) { o.MaxConnections = 0 }, "--opentsdb.max-connections"},
+		{"127.0.0.1:0", func(o *opentsdb.Options) { o.MaxTags = 0 }, "--opentsdb.max-tags"},
+		{"", func(o *opentsdb.Options) { o.MaxConnections, o.MaxTags = 0, 0 }, ""},
 	} {
-		o := serverOptions(c.address)
+		o := tsdtest.Options(c.address)
 		c.change(&o)
 		err := o.Validate()
 		if (err == nil) != (c.want == "") || err != nil && !strings.Contains(err.Error(), c.want) {
@@ -46,9 +38,9 @@ func TestOptionsName(t *testing.T) {
 
 // TestServer serves telnet and HTTP on one port, and unbinds it in the end.
 func TestServer(t *testing.T) {
-	o, points := serverOptions("127.0.0.1:0"), opentsdbtest.NewMemory()
+	o, points := tsdtest.Options("127.0.0.1:0"), opentsdbtest.NewMemory()
 	o.Points = points
-	s, err := New(o)
+	s, err := opentsdb.New(o)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -90,7 +82,7 @@ func TestServer(t *testing.T) {
 
 // TestServerWithoutAddress does nothing, and answers nothing.
 func TestServerWithoutAddress(t *testing.T) {
-	s, err := New(serverOptions(""))
+	s, err := opentsdb.New(tsdtest.Options(""))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -110,11 +102,11 @@ func TestServerWithoutAddress(t *testing.T) {
 
 // TestServerThatNeverRan unbinds its port on Close, and a port that is taken is an error.
 func TestServerThatNeverRan(t *testing.T) {
-	s, err := New(serverOptions("127.0.0.1:0"))
+	s, err := opentsdb.New(tsdtest.Options("127.0.0.1:0"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := New(serverOptions(s.Addr())); err == nil {
+	if _, err := opentsdb.New(tsdtest.Options(s.Addr())); err == nil {
 		t.Error("two servers bind one port")
 	}
 	if err := s.Close(); err != nil {

@@ -46,7 +46,7 @@ func (r *request) queueIn(ctx context.Context, line *[]*request, w *waiter) bool
 
 // join has a large request wait for its place. If too many wait, the one that would go last is
 // refused. It needs mu.
-func (s *Turns) join(ctx context.Context, r *request, w *waiter) {
+func (s *places) join(ctx context.Context, r *request, w *waiter) {
 	if !r.queueIn(ctx, &s.line, w) {
 		return
 	}
@@ -95,10 +95,10 @@ const certain = 1.5
 
 // pace is how many nanoseconds of expected work are done in one, at the speed of the requests that have
 // ended. It needs mu.
-func (s *Turns) pace() float64 { return s.speed * float64(s.open) }
+func (s *places) pace() float64 { return s.speed * float64(s.open) }
 
 // left returns the expected work that those with places have left, in nanoseconds. It needs mu.
-func (s *Turns) left(now time.Time) (left float64) {
+func (s *places) left(now time.Time) (left float64) {
 	for _, r := range s.large {
 		left += max(0, float64(r.charged)-s.speed*float64(now.Sub(r.placed)))
 	}
@@ -106,7 +106,7 @@ func (s *Turns) left(now time.Time) (left float64) {
 }
 
 // ahead returns how long it will take until all of a line have ended; 0: that is not known. It needs mu.
-func (s *Turns) ahead(line []*request) time.Duration {
+func (s *places) ahead(line []*request) time.Duration {
 	if s.speed == 0 {
 		return 0
 	}
@@ -119,7 +119,7 @@ func (s *Turns) ahead(line []*request) time.Duration {
 
 // refuseLate refuses the requests in line that would not begin within their time, at the speed of
 // those that have ended. It needs mu.
-func (s *Turns) refuseLate() {
+func (s *places) refuseLate() {
 	if s.speed == 0 || len(s.line) == 0 {
 		return
 	}
@@ -136,7 +136,7 @@ func (s *Turns) refuseLate() {
 }
 
 // ordered returns the line in the order in which it will go. It needs mu.
-func (s *Turns) ordered() []*request {
+func (s *places) ordered() []*request {
 	byClient, clients := map[string][]*request{}, map[string]time.Time{}
 	for _, r := range s.line {
 		byClient[r.client] = append(byClient[r.client], r)
@@ -165,7 +165,7 @@ func (s *Turns) ordered() []*request {
 }
 
 // refuse ends the wait of a request, which would have begun after some time. It needs mu.
-func (s *Turns) refuse(r *request, begins time.Duration) {
+func (s *places) refuse(r *request, begins time.Duration) {
 	r.failed, r.late = true, lateError{begins}
 	r.place.Store(refused)
 	for _, w := range r.waiters {

@@ -21,13 +21,15 @@ const (
 	refused    // it would have begun too late
 )
 
-// places are those of large requests. They are guarded by the mu of Turns.
+// places are those of large requests, and the line of those that wait for one. They are guarded by the mu of
+// Turns.
 type places struct {
 	most  int // that there may be
 	cores int // that there are if no core is idle
 	open  int // that there are now
 	taken int
 	large []*request // those with a place
+	line  []*request // those without
 	// clients is until when each has used a core of its own.
 	clients map[string]time.Time
 	speed   float64     // computing time that a large request had in a time, of what was expected
@@ -90,7 +92,7 @@ func (s *Turns) takePlace(r *request) bool {
 const mostClients = 10_000
 
 // charge notes what a request with a place is expected to take of its client. It needs mu.
-func (s *Turns) charge(r *request, least time.Duration) {
+func (s *places) charge(r *request, least time.Duration) {
 	r.placed, r.charged = time.Now(), max(r.cost(), least)
 	at := s.clients[r.client]
 	if r.placed.After(at) {
@@ -107,7 +109,7 @@ func (s *Turns) charge(r *request, least time.Duration) {
 }
 
 // settle corrects what was charged. It needs mu.
-func (s *Turns) settle(r *request) {
+func (s *places) settle(r *request) {
 	if at, ok := s.clients[r.client]; ok {
 		s.clients[r.client] = at.Add(time.Duration(r.used.Load()) - r.charged)
 	}
@@ -115,7 +117,7 @@ func (s *Turns) settle(r *request) {
 
 // farCheaper reports whether a request costs a small part of what each one with a place has left to do.
 // It does not wait for them, and takes little from them. It needs mu.
-func (s *Turns) farCheaper(r *request) bool {
+func (s *places) farCheaper(r *request) bool {
 	const part = 4
 	now, cost := time.Now(), r.cost()
 	if r.expected.Load() <= r.used.Load() {

@@ -61,7 +61,6 @@ type Turns struct {
 
 	places
 	middle middle
-	line   []*request // large ones without a place
 	price  price
 }
 

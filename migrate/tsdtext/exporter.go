@@ -12,7 +12,7 @@ import (
 
 	"github.com/tsdbridge/tsdbridge/internal/query"
 	"github.com/tsdbridge/tsdbridge/migrate/pipeline"
-	"github.com/tsdbridge/tsdbridge/opentsdb/put"
+	"github.com/tsdbridge/tsdbridge/opentsdb/putline"
 	tsdquery "github.com/tsdbridge/tsdbridge/opentsdb/query"
 	"github.com/tsdbridge/tsdbridge/storage"
 	"github.com/tsdbridge/tsdbridge/storage/rollup"
@@ -296,7 +296,7 @@ func (w *exportWindow) read(ctx context.Context, series []exportSeries, from, to
 			q.Refs = append(q.Refs, s.ref)
 		}
 		err := w.o.Store.SelectParts(ctx, q, func() storage.PartWorker {
-			return &exportWorker{exportPass: pass, line: exportLine{rules: put.NameRules{MaxTags: storage.MaxTags, SpecialChars: w.o.SpecialChars}}}
+			return &exportWorker{exportPass: pass, line: exportLine{rules: putline.NameRules{MaxTags: storage.MaxTags, SpecialChars: w.o.SpecialChars}}}
 		})
 		if err == nil || hour || !errors.Is(err, storage.ErrLimit) && !errors.Is(err, query.ErrTooLarge) {
 			return err
@@ -445,14 +445,14 @@ func exportName(s storage.Series) string {
 
 // An exportLine writes lines of a series: "metric timestamp value tag=value ...".
 type exportLine struct {
-	rules         put.NameRules
+	rules         putline.NameRules
 	before, after []byte
 	value         []byte // memory for the text of one
 }
 
 // of sets the series, and returns why it has no lines.
 func (l *exportLine) of(s storage.Series) error {
-	if err := put.CheckNames(s.Metric, s.Tags, l.rules); err != nil {
+	if err := putline.CheckNames(s.Metric, s.Tags, l.rules); err != nil {
 		return err
 	}
 	l.before = append(append(l.before[:0], s.Metric...), ' ')

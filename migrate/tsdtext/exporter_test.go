@@ -15,7 +15,7 @@ import (
 	"github.com/tsdbridge/tsdbridge/internal/query"
 	"github.com/tsdbridge/tsdbridge/migrate/pipeline"
 	"github.com/tsdbridge/tsdbridge/opentsdb/opentsdbtest"
-	"github.com/tsdbridge/tsdbridge/opentsdb/put"
+	"github.com/tsdbridge/tsdbridge/opentsdb/putline"
 	"github.com/tsdbridge/tsdbridge/storage"
 	"github.com/tsdbridge/tsdbridge/storage/kv"
 	"github.com/tsdbridge/tsdbridge/storage/schema"
@@ -469,9 +469,9 @@ func FuzzExportNumber(f *testing.F) {
 				t.Fatalf("%q: %v, %+v", line, err, stored)
 			}
 			words := strings.Split(string(line), " ")
-			_, p, ok := put.ScanPoint(bytes.Clone(line), 0)
+			_, p, ok := putline.ScanPoint(bytes.Clone(line), 0)
 			if !ok {
-				if _, p, err = importWords(words, put.NameRules{MaxTags: storage.MaxTags}); err != nil {
+				if _, p, err = importWords(words, putline.NameRules{MaxTags: storage.MaxTags}); err != nil {
 					t.Fatalf("%q: %v", line, err)
 				}
 			}

@@ -5,7 +5,7 @@ import (
 	"strconv"
 
 	"github.com/tsdbridge/tsdbridge/opentsdb/java"
-	"github.com/tsdbridge/tsdbridge/opentsdb/put"
+	"github.com/tsdbridge/tsdbridge/opentsdb/putline"
 )
 
 // appendStamp writes a time as importers read it: in seconds if it is a whole second, else in
@@ -17,7 +17,7 @@ func appendStamp(b []byte, t int64) []byte {
 	}
 	b = strconv.AppendInt(b, t, 10)
 	if t>>32 == 0 {
-		b = append(b, put.MillisSuffix...)
+		b = append(b, putline.MillisSuffix...)
 	}
 	return b
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/tsdbridge/tsdbridge/migrate/pipeline"
 	"github.com/tsdbridge/tsdbridge/opentsdb/aggregate"
 	"github.com/tsdbridge/tsdbridge/opentsdb/put"
+	"github.com/tsdbridge/tsdbridge/opentsdb/putline"
 	"github.com/tsdbridge/tsdbridge/opentsdb/query"
 	"github.com/tsdbridge/tsdbridge/storage"
 	"github.com/tsdbridge/tsdbridge/storage/rollup"
@@ -103,7 +104,7 @@ func (x *Exporter) readRolled(ctx context.Context, r pipeline.Range, give func(p
 	}
 	w := &rolledWriter{
 		Exporter: x, part: part, metric: uids[0], in: r, give: give, names: map[string]*rolledName{},
-		line: exportLine{rules: put.NameRules{MaxTags: storage.MaxTags, SpecialChars: x.o.SpecialChars}},
+		line: exportLine{rules: putline.NameRules{MaxTags: storage.MaxTags, SpecialChars: x.o.SpecialChars}},
 	}
 	rows := 1
 	for from := part.Interval.RowStart(uint32(r.From / 1000)); r.From <= r.To; {
@@ -293,7 +294,7 @@ func (w *rolledWriter) nameOf(s storage.Series) *rolledName {
 		return n
 	}
 	if w.part.Groups() {
-		if at := put.TagIndex(s.Tags, w.o.RollupTag); at >= 0 {
+		if at := putline.TagIndex(s.Tags, w.o.RollupTag); at >= 0 {
 			if _, ok := aggregate.Get(strings.ToLower(s.Tags[at].Value)); ok {
 				n.group = s.Tags[at].Value
 			}

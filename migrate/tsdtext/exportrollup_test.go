@@ -21,6 +21,7 @@ import (
 	"github.com/tsdbridge/tsdbridge/migrate/pipeline"
 	"github.com/tsdbridge/tsdbridge/opentsdb/aggregate"
 	"github.com/tsdbridge/tsdbridge/opentsdb/put"
+	"github.com/tsdbridge/tsdbridge/opentsdb/putline"
 	"github.com/tsdbridge/tsdbridge/storage"
 	"github.com/tsdbridge/tsdbridge/storage/kv"
 	"github.com/tsdbridge/tsdbridge/storage/rollup"
@@ -143,7 +144,7 @@ func TestExportImportRollups(t *testing.T) {
 		o := put.DefaultOptions()
 		o.Appender, o.Rollups, o.Rollup, o.Registerer = store, store.Rollups(), put.RollupConfig{TagKey: "_aggregate", RawTag: []string{"", "RAW"}[seed%2]}, prometheus.NewRegistry()
 		puts := put.New(o)
-		lines := put.NewExportedRollups("_aggregate", store.Rollups(), store, put.NameRules{MaxTags: o.MaxTags})
+		lines := put.NewExportedRollups("_aggregate", store.Rollups(), store, putline.NameRules{MaxTags: o.MaxTags})
 		begins := []int64{1356998400, 1357500000}
 		for range 1 + r.IntN(4) {
 			var values []string

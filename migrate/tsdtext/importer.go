@@ -13,6 +13,7 @@ import (
 	"github.com/tsdbridge/tsdbridge/internal/query"
 	"github.com/tsdbridge/tsdbridge/migrate/pipeline"
 	"github.com/tsdbridge/tsdbridge/opentsdb/put"
+	"github.com/tsdbridge/tsdbridge/opentsdb/putline"
 	tsdquery "github.com/tsdbridge/tsdbridge/opentsdb/query"
 	"github.com/tsdbridge/tsdbridge/storage"
 	"github.com/tsdbridge/tsdbridge/storage/ingest"
@@ -41,8 +42,8 @@ type ImportOptions struct {
 }
 
 // names are the rules of names.
-func (o *ImportOptions) names() put.NameRules {
-	return put.NameRules{MaxTags: storage.MaxTags, SpecialChars: o.SpecialChars}
+func (o *ImportOptions) names() putline.NameRules {
+	return putline.NameRules{MaxTags: storage.MaxTags, SpecialChars: o.SpecialChars}
 }
 
 // An Importer stores lines of OpenTSDB's import text: "metric timestamp value tag=value ...", with
@@ -142,7 +143,7 @@ func (p *importPart) parse(skip bool) {
 		rest = rest[n:]
 		p.stored.Lines++
 		p.stored.Bytes += n
-		if key, value, n := put.PlainPoint(line, 0, longestImport); n > 0 {
+		if key, value, n := putline.PlainPoint(line, 0, longestImport); n > 0 {
 			p.add(key, value)
 		} else {
 			p.line(bytes.TrimSuffix(bytes.TrimSuffix(line, newline), carriageReturn))
@@ -162,10 +163,10 @@ func (p *importPart) line(line []byte) {
 		return
 	}
 	from := 0
-	if bytes.HasPrefix(line, []byte(put.PutWord)) {
-		from = len(put.PutWord)
+	if bytes.HasPrefix(line, []byte(putline.PutWord)) {
+		from = len(putline.PutWord)
 	}
-	if key, value, ok := put.ScanPoint(line, from); ok {
+	if key, value, ok := putline.ScanPoint(line, from); ok {
 		p.add(key, value)
 		return
 	}
@@ -193,24 +194,24 @@ func importText(line []byte) string {
 	if utf8.Valid(line) {
 		return string(line)
 	}
-	return put.Latin1(line)
+	return putline.Latin1(line)
 }
 
 // importWords reads the words of a line from the metric on.
-func importWords(words []string, rules put.NameRules) (s storage.Series, p put.Point, err error) {
+func importWords(words []string, rules putline.NameRules) (s storage.Series, p putline.Point, err error) {
 	words = slices.Clone(words)
-	var special put.Number
-	var at put.Stamp
+	var special putline.Number
+	var at putline.Stamp
 	var isSpecial, isMillis bool
 	if len(words) > 2 {
-		if at, isMillis = put.ParseMillis(words[1]); isMillis {
+		if at, isMillis = putline.ParseMillis(words[1]); isMillis {
 			words[1] = "1"
 		}
 		if special, isSpecial = parseSpecial(words[2]); isSpecial {
 			words[2] = "0"
 		}
 	}
-	s, p, err = put.ExplainWords(words, rules)
+	s, p, err = putline.ExplainWords(words, rules)
 	if isSpecial {
 		p.Number = special
 	}
@@ -221,7 +222,7 @@ func importWords(words []string, rules put.NameRules) (s storage.Series, p put.P
 }
 
 // add adds a point of a series with a key.
-func (p *importPart) add(key []byte, value put.Point) {
+func (p *importPart) add(key []byte, value putline.Point) {
 	ref := p.job.Find(key)
 	if ref == 0 {
 		if err := p.job.Missing(key, p.stored.Lines, p.to.series); err != nil {
@@ -229,11 +230,11 @@ func (p *importPart) add(key []byte, value put.Point) {
 			return
 		}
 	}
-	put.AddPoint(p.job.Batch, ref, value, storage.FormFloat)
+	putline.AddPoint(p.job.Batch, ref, value, storage.FormFloat)
 }
 
 // addSeries adds a point of a series that a line spells in another way.
-func (p *importPart) addSeries(s storage.Series, value put.Point) {
+func (p *importPart) addSeries(s storage.Series, value putline.Point) {
 	var key strings.Builder
 	key.WriteString(s.Metric)
 	for _, tag := range s.Tags {
@@ -244,7 +245,7 @@ func (p *importPart) addSeries(s storage.Series, value put.Point) {
 
 // series returns the series of a key.
 func (i *Importer) series(key string) (storage.Series, error) {
-	return put.TextSeries(importText([]byte(key)), i.o.names())
+	return putline.TextSeries(importText([]byte(key)), i.o.names())
 }
 
 // store stores the job and counts what became of it.
@@ -286,18 +287,18 @@ func (p *importPart) endBefore() {
 const notANumber = "NaN:"
 
 // parseSpecial reads a value that is no number, which a TSD does not take.
-func parseSpecial(word string) (n put.Number, ok bool) {
+func parseSpecial(word string) (n putline.Number, ok bool) {
 	if digits, found := strings.CutPrefix(word, notANumber); found {
 		bits, err := strconv.ParseUint(digits, 16, 64)
-		return put.Number{Bits: bits}, err == nil && math.IsNaN(math.Float64frombits(bits))
+		return putline.Number{Bits: bits}, err == nil && math.IsNaN(math.Float64frombits(bits))
 	}
 	switch word {
 	case "NaN":
-		return put.FloatNumber(math.NaN()), true
+		return putline.FloatNumber(math.NaN()), true
 	case "Infinity", "+Infinity":
-		return put.FloatNumber(math.Inf(1)), true
+		return putline.FloatNumber(math.Inf(1)), true
 	case "-Infinity":
-		return put.FloatNumber(math.Inf(-1)), true
+		return putline.FloatNumber(math.Inf(-1)), true
 	}
-	return put.Number{}, false
+	return putline.Number{}, false
 }

@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/tsdbridge/tsdbridge/opentsdb/put"
+	"github.com/tsdbridge/tsdbridge/opentsdb/putline"
 	"github.com/tsdbridge/tsdbridge/storage"
 	"github.com/tsdbridge/tsdbridge/storage/schema"
 )
@@ -53,10 +53,10 @@ func (p *importPart) addHistogram(words []string) error {
 	if p.to.o.Histograms == nil || !p.to.codecs.Any() {
 		return errors.New("histograms are taken with --opentsdb.histogram-codecs")
 	}
-	var millis put.Stamp
+	var millis putline.Stamp
 	var isMillis bool
 	if len(words) > 1 {
-		if millis, isMillis = put.ParseMillis(words[1]); isMillis {
+		if millis, isMillis = putline.ParseMillis(words[1]); isMillis {
 			words[1] = "1"
 		}
 	}
@@ -87,14 +87,14 @@ func (p *importPart) addNote(words []string) error {
 	}
 	n := importNote{note: note, line: p.stored.Lines}
 	if name := strings.Fields(text[:before]); len(name) > 0 {
-		tags, err := put.ParseTags(name[1:])
+		tags, err := putline.ParseTags(name[1:])
 		if err == nil {
-			err = put.CheckNames(name[0], tags, p.to.o.names())
+			err = putline.CheckNames(name[0], tags, p.to.o.names())
 		}
 		if err != nil {
 			return err
 		}
-		n.series = put.Series(name[0], tags)
+		n.series = putline.Series(name[0], tags)
 	}
 	n.note.TSUID = ""
 	p.notes = append(p.notes, n)

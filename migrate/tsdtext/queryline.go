@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	"github.com/tsdbridge/tsdbridge/opentsdb/client"
-	"github.com/tsdbridge/tsdbridge/opentsdb/put"
+	"github.com/tsdbridge/tsdbridge/opentsdb/putline"
 	"github.com/tsdbridge/tsdbridge/storage"
 )
 
@@ -20,7 +20,7 @@ func WriteQueryLines(w *bufio.Writer, s *client.Series) {
 		tags = append(tags, storage.Tag{Key: key, Value: value})
 	}
 	slices.SortFunc(tags, func(a, b storage.Tag) int { return strings.Compare(a.Key, b.Key) })
-	after := " " + put.TagsText(tags) + "\n"
+	after := " " + putline.TagsText(tags) + "\n"
 	var line []byte
 	for _, p := range s.Points {
 		line = append(append(line[:0], s.Metric...), ' ')

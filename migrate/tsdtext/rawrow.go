@@ -6,7 +6,7 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/tsdbridge/tsdbridge/opentsdb/put"
+	"github.com/tsdbridge/tsdbridge/opentsdb/putline"
 	"github.com/tsdbridge/tsdbridge/storage"
 	"github.com/tsdbridge/tsdbridge/storage/schema"
 )
@@ -20,7 +20,7 @@ func AppendRawRow(b []byte, key schema.RowKey, whole []byte, s storage.Series, c
 	b = append(append(append(appendBytes(b, whole), ' '), s.Metric...), ' ')
 	b = strconv.AppendUint(b, uint64(key.Base), 10)
 	b = append(appendDate(append(b, " ("...), int64(key.Base)*1000), ") "...)
-	b = append(append(b, put.TagsText(s.Tags)...), '\n')
+	b = append(append(b, putline.TagsText(s.Tags)...), '\n')
 	for _, c := range cells {
 		b = append(appendRawCell(append(b, "  "...), key.Base, c), '\n')
 	}

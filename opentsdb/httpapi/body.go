@@ -16,23 +16,46 @@ func ReadBody(w http.ResponseWriter, r *Request) ([]byte, error) {
 
 // ReadBodyUpTo is ReadBody with another limit.
 func ReadBodyUpTo(w http.ResponseWriter, r *Request, limit int64) ([]byte, error) {
-	coding, err := netserver.CodingOf(r.Request)
+	coding, err := CodingOf(r.Request)
 	if err != nil {
-		return nil, Error{Status: http.StatusUnsupportedMediaType, Message: "Unsupported content encoding", Details: err.Error()}
+		return nil, err
 	}
-	content, err := coding.Reader(http.MaxBytesReader(w, r.Body, limit))
+	content, err := Decompress(coding, http.MaxBytesReader(w, r.Body, limit))
 	if err != nil {
-		return nil, Error{Status: http.StatusBadRequest, Message: "Unable to decompress the request", Details: err.Error()}
+		return nil, err
 	}
 	body, err := io.ReadAll(io.LimitReader(content, limit+1))
 	tooLarge := (*http.MaxBytesError)(nil)
 	switch {
 	case int64(len(body)) > limit || errors.As(err, &tooLarge):
-		return nil, Error{Status: http.StatusRequestEntityTooLarge, Message: "Request too large", Details: fmt.Sprintf("The content has more than %d bytes", limit)}
+		return nil, TooLarge(limit)
 	case err != nil:
 		return nil, Error{Status: http.StatusBadRequest, Message: "Unable to read the request", Details: err.Error()}
 	}
 	return body, nil
+}
+
+// CodingOf returns how the body of a request is compressed.
+func CodingOf(r *http.Request) (netserver.Coding, error) {
+	coding, err := netserver.CodingOf(r)
+	if err != nil {
+		return coding, Error{Status: http.StatusUnsupportedMediaType, Message: "Unsupported content encoding", Details: err.Error()}
+	}
+	return coding, nil
+}
+
+// Decompress returns the content of a body.
+func Decompress(coding netserver.Coding, body io.Reader) (io.Reader, error) {
+	content, err := coding.Reader(body)
+	if err != nil {
+		return nil, Error{Status: http.StatusBadRequest, Message: "Unable to decompress the request", Details: err.Error()}
+	}
+	return content, nil
+}
+
+// TooLarge is a request of more bytes than a limit.
+func TooLarge(limit int64) error {
+	return Error{Status: http.StatusRequestEntityTooLarge, Message: "Request too large", Details: fmt.Sprintf("The content has more than %d bytes", limit)}
 }
 
 // MaxBody bounds the body of a request that is not a put.

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"net/http"
 	"time"
@@ -28,9 +27,9 @@ type body struct {
 // Content-Length that is over the limit is enough.
 func (b *body) read(w http.ResponseWriter, r *http.Request, limit int) error {
 	if r.ContentLength > int64(limit) {
-		return tooLarge(limit)
+		return httpapi.TooLarge(int64(limit))
 	}
-	coding, err := codingOf(r)
+	coding, err := httpapi.CodingOf(r)
 	if err != nil {
 		return err
 	}
@@ -63,9 +62,9 @@ func (b *body) unpack(ctx context.Context, coding netserver.Coding, packed []byt
 		return errBusy
 	}
 	defer turn.End()
-	content, err := coding.Reader(bytes.NewReader(packed))
+	content, err := httpapi.Decompress(coding, bytes.NewReader(packed))
 	if err != nil {
-		return httpapi.Error{Status: http.StatusBadRequest, Message: "Unable to decompress the request", Details: err.Error()}
+		return err
 	}
 	b.bytes, err = netserver.Body{Claimed: -1, Limit: limit, Share: b.share}.ReadBody(b.bytes, &yieldingReader{ctx, turn, content})
 	if errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled) {
@@ -95,7 +94,7 @@ func (r *yieldingReader) Read(p []byte) (int, error) {
 func bodyError(err error, limit int) error {
 	switch {
 	case errors.Is(err, netserver.ErrTooLarge):
-		return tooLarge(limit)
+		return httpapi.TooLarge(int64(limit))
 	case errors.Is(err, netserver.ErrBusy):
 		return errBusy
 	case errors.Is(err, netserver.ErrLate):
@@ -104,16 +103,4 @@ func bodyError(err error, limit int) error {
 		return httpapi.Error{Status: http.StatusBadRequest, Message: "Unable to read the request", Details: err.Error()}
 	}
 	return nil
-}
-
-func tooLarge(limit int) error {
-	return httpapi.Error{Status: http.StatusRequestEntityTooLarge, Message: "Request too large", Details: fmt.Sprintf("The content has more than %d bytes", limit)}
-}
-
-func codingOf(r *http.Request) (netserver.Coding, error) {
-	coding, err := netserver.CodingOf(r)
-	if err != nil {
-		return coding, httpapi.Error{Status: http.StatusUnsupportedMediaType, Message: "Unsupported content encoding", Details: err.Error()}
-	}
-	return coding, nil
 }

@@ -23,10 +23,10 @@ type echoedHistogram struct {
 // echo reads a point or a histogram that was walked over before; nil for null.
 func echo(b []byte, ofHistogram bool) *echoed {
 	e := &echoed{}
-	more := func(string, *putBody) (bool, error) { return false, nil }
+	more := func(string, *walker) (bool, error) { return false, nil }
 	if ofHistogram {
 		e.echoedHistogram = &echoedHistogram{}
-		more = func(name string, p *putBody) (bool, error) { return true, p.echoHistogram(e.echoedHistogram, name) }
+		more = func(name string, p *walker) (bool, error) { return true, p.echoHistogram(e.echoedHistogram, name) }
 	}
 	if !e.read(b, more) {
 		return nil
@@ -46,7 +46,7 @@ type echoedRollup struct {
 func echoRollup(b []byte) any {
 	e := &echoedRollup{}
 	to := map[string]**string{memberInterval: &e.Interval, memberAggregator: &e.Aggregator, memberGroupBy: &e.GroupBy}
-	ok := e.read(b, func(name string, p *putBody) (mine bool, err error) {
+	ok := e.read(b, func(name string, p *walker) (mine bool, err error) {
 		if at := to[name]; at != nil {
 			*at, err = p.echoText()
 			return true, err
@@ -60,8 +60,8 @@ func echoRollup(b []byte) any {
 }
 
 // read reads a point; false for null. more reads the members that not all points have.
-func (e *echoed) read(b []byte, more func(name string, p *putBody) (mine bool, err error)) bool {
-	p := putBody{Scanner: jackson.Scanner{B: b}}
+func (e *echoed) read(b []byte, more func(name string, p *walker) (mine bool, err error)) bool {
+	p := walker{Scanner: jackson.Scanner{B: b}}
 	if p.Space() != '{' {
 		return false
 	}
@@ -93,7 +93,7 @@ func (e *echoed) read(b []byte, more func(name string, p *putBody) (mine bool, e
 }
 
 // echoHistogram reads a member that a point does not have.
-func (p *putBody) echoHistogram(e *echoedHistogram, name string) (err error) {
+func (p *walker) echoHistogram(e *echoedHistogram, name string) (err error) {
 	switch name {
 	case memberID:
 		e.ID, err = p.count(name)
@@ -109,7 +109,7 @@ func (p *putBody) echoHistogram(e *echoedHistogram, name string) (err error) {
 	return err
 }
 
-func (p *putBody) echoBuckets() (*map[string]*int64, error) {
+func (p *walker) echoBuckets() (*map[string]*int64, error) {
 	if p.Space() != '{' {
 		_, err := p.Scalar()
 		return nil, err
@@ -132,7 +132,7 @@ func (p *putBody) echoBuckets() (*map[string]*int64, error) {
 }
 
 // echoText returns a jackson.Scalar as a string; nil for null.
-func (p *putBody) echoText() (*string, error) {
+func (p *walker) echoText() (*string, error) {
 	s, err := p.Scalar()
 	if err != nil || s.Kind == jackson.Null {
 		return nil, err
@@ -142,7 +142,7 @@ func (p *putBody) echoText() (*string, error) {
 	return &word, err
 }
 
-func (p *putBody) echoTags() (*map[string]*string, error) {
+func (p *walker) echoTags() (*map[string]*string, error) {
 	if p.Space() != '{' {
 		_, err := p.Scalar()
 		return nil, err

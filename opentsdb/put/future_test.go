@@ -23,7 +23,7 @@ func TestMaxFuture(t *testing.T) {
 		for round := range 2 { // the second time the series is in the cache
 			for _, ms := range []int64{edge, edge + 1} {
 				for _, form := range []string{`{"metric":"m","timestamp":%d,"value":1,"tags":{"s":"a"}}`, `{"tags":{"s":"a"},"x":[],"metric":"m","timestamp":"%d","value":"1"}`} {
-					w := request(api, http.MethodPost, "/api/put?details", strings.NewReader(fmt.Sprintf(form, ms)))
+					w := ask(api, http.MethodPost, "/api/put?details", strings.NewReader(fmt.Sprintf(form, ms)))
 					refused := limit > 0 && ms > edge
 					if refused != (w.Code == http.StatusBadRequest) || refused != strings.Contains(w.Body.String(), "--opentsdb.max-future") {
 						t.Errorf("limit %v, round %d, %d ms: %d %s", limit, round, ms, w.Code, w.Body)

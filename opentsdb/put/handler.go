@@ -72,7 +72,7 @@ type Handler struct {
 	turns   *query.Turns // of those that decompress or parse large bodies
 }
 
-// NewHandler returns the API over a putStore. The options are valid. Pages of the origins may use it.
+// NewHandler returns the API over a Store. The options are valid. Pages of the origins may use it.
 func NewHandler(o HandlerOptions, puts *Store, others http.Handler, origins *httpapi.Origins) *Handler {
 	a := &Handler{o: o, puts: puts, others: others, origins: origins, gate: netserver.NewGate(o.Requests, o.InFlightBytes), turns: query.NewTurns(runtime.GOMAXPROCS(0))}
 	a.handler = origins.Handler(http.HandlerFunc(a.serve))

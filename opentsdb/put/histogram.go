@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/tsdbridge/tsdbridge/opentsdb/putline"
 	"github.com/tsdbridge/tsdbridge/storage"
 	"github.com/tsdbridge/tsdbridge/storage/schema"
 )
@@ -39,9 +40,9 @@ func (h *Histograms) reset() {
 }
 
 // Add adds a histogram that was checked.
-func (h *Histograms) Add(s storage.Series, at Stamp, value []byte, origin int) {
+func (h *Histograms) Add(s storage.Series, at putline.Stamp, value []byte, origin int) {
 	h.series, h.origins = append(h.series, s), append(h.origins, origin)
-	h.list = append(h.list, storage.CodedHistogram{Time: at.Time, Millis: at.millis, Value: value})
+	h.list = append(h.list, storage.CodedHistogram{Time: at.Time, Millis: at.Millis, Value: value})
 }
 
 // of returns the series of the first histogram of an origin.
@@ -93,7 +94,7 @@ func (p *protocol) countHistograms(h *Histograms, rejected int, err error) {
 }
 
 // errHistogram is what a TSD says over HTTP of an exception of a kind that it does not expect.
-const errHistogram = argumentError("Unexpected exception")
+const errHistogram = putline.ArgumentError("Unexpected exception")
 
 // errUnderflow is what Kryo says of bytes that end too early.
 var errUnderflow = errors.New("Buffer underflow.")
@@ -102,12 +103,12 @@ var errUnderflow = errors.New("Buffer underflow.")
 // id, and without what is of no use in it.
 func (c Codecs) recode(codec int64, encoded []byte) ([]byte, error) {
 	if codec != int64(c.Simple) {
-		return nil, argumentError("No codec found mapped to ID " + strconv.FormatInt(codec, 10))
+		return nil, putline.ArgumentError("No codec found mapped to ID " + strconv.FormatInt(codec, 10))
 	}
 	h, err := schema.ParseSimpleHistogram(encoded)
 	switch {
 	case errors.Is(err, schema.ErrShortHistogram):
-		return nil, argumentError("Byte array shorter than 6 bytes detected: " + prettyBytes(encoded))
+		return nil, putline.ArgumentError("Byte array shorter than 6 bytes detected: " + prettyBytes(encoded))
 	case err != nil:
 		return nil, errUnderflow
 	}
@@ -118,11 +119,11 @@ func (c Codecs) recode(codec int64, encoded []byte) ([]byte, error) {
 func (c Codecs) encode(h *schema.SimpleHistogram) ([]byte, error) {
 	h.Normalize()
 	if n := len(h.Buckets); n > schema.MaxHistogramBuckets {
-		return nil, argumentError(fmt.Sprintf("a histogram of %d buckets; it may have %d", n, schema.MaxHistogramBuckets))
+		return nil, putline.ArgumentError(fmt.Sprintf("a histogram of %d buckets; it may have %d", n, schema.MaxHistogramBuckets))
 	}
 	value := h.AppendTo([]byte{c.Simple})
 	if len(value) > storage.MaxHistogramBytes {
-		return nil, argumentError(fmt.Sprintf("a histogram of %d bytes; it may have %d", len(value), storage.MaxHistogramBytes))
+		return nil, putline.ArgumentError(fmt.Sprintf("a histogram of %d bytes; it may have %d", len(value), storage.MaxHistogramBytes))
 	}
 	return value, nil
 }
@@ -153,12 +154,12 @@ func signedBytes(b []byte) string {
 }
 
 // checkHistogram is TSDB.addHistogramPoint of OpenTSDB 2.4 as far as it throws.
-func checkHistogram(metric string, timestamp int64, tags []storage.Tag, value []byte, rules NameRules) (Stamp, error) {
-	at, ok := stampOf(timestamp)
+func checkHistogram(metric string, timestamp int64, tags []storage.Tag, value []byte, rules putline.NameRules) (putline.Stamp, error) {
+	at, ok := putline.StampOf(timestamp)
 	if !ok {
-		return at, argumentError(fmt.Sprintf("bad timestamp=%d when trying to add value=%s/0 to metric=%s, tags=%s", timestamp, signedBytes(value), metric, TagsText(tags)))
+		return at, putline.ArgumentError(fmt.Sprintf("bad timestamp=%d when trying to add value=%s/0 to metric=%s, tags=%s", timestamp, signedBytes(value), metric, putline.TagsText(tags)))
 	}
-	return at, CheckNames(metric, tags, rules)
+	return at, putline.CheckNames(metric, tags, rules)
 }
 
 // parseBounds reads the bounds of a bucket: lower,upper.
@@ -183,7 +184,7 @@ func parseFloat32(s string) (float32, error) {
 	case "-Infinity":
 		return float32(math.Inf(-1)), nil
 	}
-	v, err := parseFloat(s, 32)
+	v, err := putline.ParseFloat(s, 32)
 	return float32(v), err
 }
 
@@ -201,7 +202,7 @@ func decodeBase64(text []byte) ([]byte, bool) {
 			digit = c - 'A'
 		case c >= 'a' && c <= 'z':
 			digit = c - 'a' + 26
-		case isDigit(c):
+		case putline.IsDigit(c):
 			digit = c - '0' + 52
 		case c == '+':
 			digit = 62

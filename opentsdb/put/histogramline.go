@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/tsdbridge/tsdbridge/opentsdb/putline"
 	"github.com/tsdbridge/tsdbridge/storage"
 	"github.com/tsdbridge/tsdbridge/storage/schema"
 )
@@ -16,7 +17,7 @@ type storeError struct{ error }
 
 // histogram adds the histogram of a line to those of the read, or answers why it does not.
 func (t *Telnet) histogram(line []byte) {
-	if err := t.addHistogram(strings.Split(Latin1(line), " ")[1:]); err != nil {
+	if err := t.addHistogram(strings.Split(putline.Latin1(line), " ")[1:]); err != nil {
 		t.histograms.refused++
 		t.keepLine(line, err)
 		t.refusedHistogram(err)
@@ -25,7 +26,7 @@ func (t *Telnet) histogram(line []byte) {
 
 func (t *Telnet) refusedHistogram(err error) {
 	t.Bad++
-	if number, ok := errors.AsType[numberError](err); ok {
+	if number, ok := errors.AsType[putline.NumberError](err); ok {
 		t.say("histogram: invalid value: " + string(number))
 		return
 	}
@@ -42,7 +43,7 @@ func (t *Telnet) addHistogram(words []string) error {
 	if err != nil {
 		return err
 	}
-	if err := t.job.early(Point{Stamp: at}); err != nil {
+	if err := t.job.early(putline.Point{Stamp: at}); err != nil {
 		return storeError{err}
 	}
 	t.histograms.Add(s, at, value, t.Lines)
@@ -51,22 +52,22 @@ func (t *Telnet) addHistogram(words []string) error {
 
 // ParseLine is HistogramDataPointRpc.importDataPoint of OpenTSDB 2.4 for the words of a line from the
 // metric on: metric timestamp [codec] value tags.
-func (c Codecs) ParseLine(words []string, rules NameRules) (s storage.Series, at Stamp, value []byte, err error) {
+func (c Codecs) ParseLine(words []string, rules putline.NameRules) (s storage.Series, at putline.Stamp, value []byte, err error) {
 	if !c.Enabled {
-		return s, at, nil, argumentError(noHistograms)
+		return s, at, nil, putline.ArgumentError(noHistograms)
 	}
 	switch {
 	case len(words) < 4:
-		return s, at, nil, argumentError(fmt.Sprintf("not enough arguments (need least 5, got %d)", len(words)))
+		return s, at, nil, putline.ArgumentError(fmt.Sprintf("not enough arguments (need least 5, got %d)", len(words)))
 	case words[0] == "":
-		return s, at, nil, argumentError("empty metric name")
+		return s, at, nil, putline.ArgumentError("empty metric name")
 	}
-	timestamp, err := parseLong(strings.ReplaceAll(words[1], ".", ""))
+	timestamp, err := putline.ParseLong(strings.ReplaceAll(words[1], ".", ""))
 	switch {
 	case err != nil:
 		return s, at, nil, err
 	case timestamp <= 0:
-		return s, at, nil, argumentError(fmt.Sprintf("invalid timestamp: %d", timestamp))
+		return s, at, nil, putline.ArgumentError(fmt.Sprintf("invalid timestamp: %d", timestamp))
 	}
 	codec, notID := strconv.ParseInt(words[2], 10, 32)
 	rest := words[2:]
@@ -74,9 +75,9 @@ func (c Codecs) ParseLine(words []string, rules NameRules) (s storage.Series, at
 		rest = words[3:]
 	}
 	if rest[0] == "" {
-		return s, at, nil, argumentError("empty histogram value")
+		return s, at, nil, putline.ArgumentError("empty histogram value")
 	}
-	tags, err := ParseTags(rest[1:])
+	tags, err := putline.ParseTags(rest[1:])
 	if err != nil {
 		return s, at, nil, err
 	}
@@ -91,12 +92,12 @@ func (c Codecs) ParseLine(words []string, rules NameRules) (s storage.Series, at
 	if err != nil {
 		return s, at, nil, storeError{err}
 	}
-	return Series(words[0], tags), at, value, nil
+	return putline.Series(words[0], tags), at, value, nil
 }
 
 // decodeLine reads an encoded histogram of a line.
 func (c Codecs) decodeLine(codec int64, value string) ([]byte, error) {
-	encoded, ok := decodeBase64(Latin1Bytes(value))
+	encoded, ok := decodeBase64(putline.Latin1Bytes(value))
 	if !ok {
 		return nil, errHistogram
 	}
@@ -110,11 +111,11 @@ func (c Codecs) encodeLine(text string) ([]byte, error) {
 	for bucket := range strings.SplitSeq(text, ":") {
 		bounds, number, ok := strings.Cut(bucket, "=")
 		if !ok || strings.Contains(number, "=") {
-			return nil, argumentError("Improperly formatted bucket: " + bucket)
+			return nil, putline.ArgumentError("Improperly formatted bucket: " + bucket)
 		}
 		count, err := strconv.ParseInt(number, 10, 64)
 		if err != nil {
-			return nil, inputError(number)
+			return nil, putline.InputError(number)
 		}
 		switch bounds = strings.ToLower(bounds); bounds {
 		case "u":
@@ -122,7 +123,7 @@ func (c Codecs) encodeLine(text string) ([]byte, error) {
 		case "o":
 			h.Overflow = count
 		default:
-			lower, upper, err := parseBounds(bounds, func() error { return argumentError("Improperly formatted bounds: " + bucket) })
+			lower, upper, err := parseBounds(bounds, func() error { return putline.ArgumentError("Improperly formatted bounds: " + bucket) })
 			if err != nil {
 				return nil, err
 			}

@@ -3,6 +3,7 @@ package put
 import (
 	"fmt"
 
+	"github.com/tsdbridge/tsdbridge/opentsdb/putline"
 	"github.com/tsdbridge/tsdbridge/storage"
 	"github.com/tsdbridge/tsdbridge/storage/ingest"
 )
@@ -15,11 +16,13 @@ type job struct {
 }
 
 // add adds a point whose Ref is known, and which is not early.
-func (j job) add(ref storage.Ref, p Point) { AddPoint(j.Batch, ref, p, j.protocol.floats) }
+func (j job) add(ref storage.Ref, p putline.Point) {
+	putline.AddPoint(j.Batch, ref, p, j.protocol.floats)
+}
 
 // addUnknown adds a point of a series that Find did not know. It calls parse for the series unless
 // the job has had the key before. If parse fails, the point is not added.
-func (j job) addUnknown(key []byte, p Point, origin int, parse func(key string) (storage.Series, error)) error {
+func (j job) addUnknown(key []byte, p putline.Point, origin int, parse func(key string) (storage.Series, error)) error {
 	if err := j.early(p); err != nil {
 		return err
 	}
@@ -31,9 +34,9 @@ func (j job) addUnknown(key []byte, p Point, origin int, parse func(key string) 
 }
 
 // early refuses a point that is too far ahead of the clock.
-func (j job) early(p Point) error {
+func (j job) early(p putline.Point) error {
 	if p.Time <= j.Latest {
 		return nil
 	}
-	return argumentError(fmt.Sprintf("timestamp %d is more than %v in the future (--opentsdb.max-future)", p.Time, j.in.o.MaxFuture))
+	return putline.ArgumentError(fmt.Sprintf("timestamp %d is more than %v in the future (--opentsdb.max-future)", p.Time, j.in.o.MaxFuture))
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/tsdbridge/tsdbridge/opentsdb/aggregate"
+	"github.com/tsdbridge/tsdbridge/opentsdb/putline"
 	"github.com/tsdbridge/tsdbridge/storage"
 	"github.com/tsdbridge/tsdbridge/storage/rollup"
 	"github.com/tsdbridge/tsdbridge/storage/schema"
@@ -35,14 +36,14 @@ type RollupStore struct {
 	o        RollupConfig
 	rollups  Rollups // nil: none are configured
 	appender storage.Appender
-	names    NameRules
-	// exported means that values are those of an Exporter: their tags are complete, and what the series of others has
+	names    putline.NameRules
+	// exported means that values are those of an export: their tags are complete, and what the series of others has
 	// been checked for does not matter.
 	exported bool
 }
 
-// NewExportedRollups returns a rollupStore of values of an Exporter.
-func NewExportedRollups(tagKey string, rollups Rollups, appender storage.Appender, names NameRules) *RollupStore {
+// NewExportedRollups returns a RollupStore of values of an export.
+func NewExportedRollups(tagKey string, rollups Rollups, appender storage.Appender, names putline.NameRules) *RollupStore {
 	return &RollupStore{o: RollupConfig{TagKey: tagKey}, rollups: rollups, appender: appender, names: names, exported: true}
 }
 
@@ -51,7 +52,7 @@ func (r *RollupStore) Configured() bool { return r.rollups != nil }
 
 // sentRollup is a rolled up value as its client wrote it.
 type sentRollup struct {
-	sent
+	putline.Sent
 	interval, aggregation, group string
 }
 
@@ -60,7 +61,7 @@ type noInterval string
 
 func (n noInterval) Error() string { return "No rollups configured for the interval: " + string(n) }
 
-const errNoRollups = argumentError("No rollup or aggregations were configured")
+const errNoRollups = putline.ArgumentError("No rollup or aggregations were configured")
 
 // resolve returns the value with its series, or why it is refused. It is
 // TSDB.addAggregatePointInternal of OpenTSDB 2.4.1 up to where it writes.
@@ -68,48 +69,48 @@ func (r *RollupStore) resolve(p *sentRollup) (s storage.Series, v rollup.Point, 
 	if r.rollups == nil {
 		return s, v, errNoRollups
 	}
-	if !p.value.finite() {
-		return s, v, p.refuse(r.names)
+	if !p.Value.Finite() {
+		return s, v, p.Refuse(r.names)
 	}
-	if p.timestamp < 0 || p.timestamp>>32 != 0 {
-		return s, v, argumentError(fmt.Sprintf("bad timestamp=%d when trying to add value=%s to metric=%s, tags=%s",
-			p.timestamp, p.valueText(), p.metric, TagsText(p.tags)))
+	if p.Timestamp < 0 || p.Timestamp>>32 != 0 {
+		return s, v, putline.ArgumentError(fmt.Sprintf("bad timestamp=%d when trying to add value=%s to metric=%s, tags=%s",
+			p.Timestamp, p.ValueText(), p.Metric, putline.TagsText(p.Tags)))
 	}
 	if err := r.tag(p); err != nil {
 		return s, v, err
 	}
-	if err := p.refuse(r.names); err != nil {
+	if err := p.Refuse(r.names); err != nil {
 		return s, v, err
 	}
 	if v, err = r.point(p); err != nil {
 		return s, v, err
 	}
-	return Series(p.metric, p.tags), v, nil
+	return putline.Series(p.Metric, p.Tags), v, nil
 }
 
 // tag adds the tag that says which group of series a value is of, and checks the group's aggregation.
 func (r *RollupStore) tag(p *sentRollup) error {
-	at := TagIndex(p.tags, r.o.TagKey)
+	at := putline.TagIndex(p.Tags, r.o.TagKey)
 	switch {
-	case r.exported && (at >= 0 && (p.group == "" || strings.EqualFold(p.tags[at].Value, p.group)) || p.group == ""):
-	case at >= 0 && !strings.EqualFold(p.tags[at].Value, p.group):
-		return argumentError(fmt.Sprintf("Given tag value for %s of %s did not match the group by aggregator of %s for %s %s",
-			r.o.TagKey, p.tags[at].Value, orNull(p.group), p.metric, TagsText(p.tags)))
+	case r.exported && (at >= 0 && (p.group == "" || strings.EqualFold(p.Tags[at].Value, p.group)) || p.group == ""):
+	case at >= 0 && !strings.EqualFold(p.Tags[at].Value, p.group):
+		return putline.ArgumentError(fmt.Sprintf("Given tag value for %s of %s did not match the group by aggregator of %s for %s %s",
+			r.o.TagKey, p.Tags[at].Value, orNull(p.group), p.Metric, putline.TagsText(p.Tags)))
 	case at >= 0:
-		p.tags[at].Value = strings.ToUpper(p.group)
+		p.Tags[at].Value = strings.ToUpper(p.group)
 	case p.group != "":
-		p.tags = append(p.tags, storage.Tag{Key: r.o.TagKey, Value: strings.ToUpper(p.group)})
+		p.Tags = append(p.Tags, storage.Tag{Key: r.o.TagKey, Value: strings.ToUpper(p.group)})
 	case r.o.RawTag != "":
-		p.tags = append(p.tags, storage.Tag{Key: r.o.TagKey, Value: r.o.RawTag})
+		p.Tags = append(p.Tags, storage.Tag{Key: r.o.TagKey, Value: r.o.RawTag})
 	}
 	if p.group == "" {
 		return nil
 	}
 	if _, ok := aggregate.Get(strings.ToLower(p.group)); !ok {
-		return argumentError(fmt.Sprintf("Invalid group by aggregator %s with metric %s %s", p.group, p.metric, TagsText(p.tags)))
+		return putline.ArgumentError(fmt.Sprintf("Invalid group by aggregator %s with metric %s %s", p.group, p.Metric, putline.TagsText(p.Tags)))
 	}
 	if r.derived(p.group) {
-		return argumentError(fmt.Sprintf("Derived group by aggregations are not allowed %s with metric %s %s", p.group, p.metric, TagsText(p.tags)))
+		return putline.ArgumentError(fmt.Sprintf("Derived group by aggregations are not allowed %s with metric %s %s", p.group, p.Metric, putline.TagsText(p.Tags)))
 	}
 	return nil
 }
@@ -129,7 +130,7 @@ func (r *RollupStore) derived(aggregation string) bool {
 
 // point returns the value without its series.
 func (r *RollupStore) point(p *sentRollup) (rollup.Point, error) {
-	v := rollup.Point{Time: uint32(p.timestamp), Group: p.group != "", Interval: r.rollups.Config().Default()}
+	v := rollup.Point{Time: uint32(p.Timestamp), Group: p.group != "", Interval: r.rollups.Config().Default()}
 	if p.interval != "" {
 		interval, ok := r.rollups.Config().Interval(p.interval)
 		if !ok {
@@ -137,30 +138,30 @@ func (r *RollupStore) point(p *sentRollup) (rollup.Point, error) {
 		}
 		v.Interval, v.Aggregation = interval, strings.ToLower(p.aggregation)
 		if !interval.Default && p.aggregation == "" {
-			return v, argumentError("Aggregator cannot be null or empty.")
+			return v, putline.ArgumentError("Aggregator cannot be null or empty.")
 		}
 	}
 	if err := r.rollups.Check(&v); err != nil {
-		return v, argumentError(strings.TrimPrefix(err.Error(), storage.ErrInvalid.Error()+": "))
+		return v, putline.ArgumentError(strings.TrimPrefix(err.Error(), storage.ErrInvalid.Error()+": "))
 	}
 	if p.interval != "" && r.derived(p.aggregation) {
-		return v, argumentError(fmt.Sprintf("Derived rollup aggregations are not allowed %s with metric %s %s", strings.ToUpper(p.aggregation), p.metric, TagsText(p.tags)))
+		return v, putline.ArgumentError(fmt.Sprintf("Derived rollup aggregations are not allowed %s with metric %s %s", strings.ToUpper(p.aggregation), p.Metric, putline.TagsText(p.Tags)))
 	}
 	v.Value = p.cell()
 	return v, nil
 }
 
 // cell returns the value as a TSD stores it.
-func (s *sent) cell() schema.Point {
-	if s.value.Integer {
-		return schema.IntPoint(0, int64(s.value.Bits))
+func (p *sentRollup) cell() schema.Point {
+	if p.Value.Integer {
+		return schema.IntPoint(0, int64(p.Value.Bits))
 	}
 	values := schema.ValuesAuto
-	if s.double {
+	if p.Double {
 		values = schema.ValuesDouble
 	}
-	p, _ := schema.FloatPoint(0, math.Float64frombits(s.value.Bits), values) // it is finite
-	return p
+	cell, _ := schema.FloatPoint(0, math.Float64frombits(p.Value.Bits), values) // it is finite
+	return cell
 }
 
 // Store stores values of series, and returns when they are durable. A series that is refused has an

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/tsdbridge/tsdbridge/opentsdb/putline"
 	"github.com/tsdbridge/tsdbridge/storage"
 	"github.com/tsdbridge/tsdbridge/storage/rollup"
 )
@@ -21,34 +22,34 @@ func (r *RollupStore) ParseLine(words []string) (one LineRollup, err error) {
 		if got == 1 && words[0] == "" {
 			got = 0
 		}
-		return one, argumentError(fmt.Sprintf("not enough arguments (need least 7, got %d)", got))
+		return one, putline.ArgumentError(fmt.Sprintf("not enough arguments (need least 7, got %d)", got))
 	}
 	if words[0] == "" {
-		return one, argumentError("Missing interval or aggregator")
+		return one, putline.ArgumentError("Missing interval or aggregator")
 	}
 	p := sentRollup{}
 	p.interval, p.aggregation, p.group = madeBy(words[0])
-	if p.metric = words[1]; p.metric == "" {
-		return one, argumentError("empty metric name")
+	if p.Metric = words[1]; p.Metric == "" {
+		return one, putline.ArgumentError("empty metric name")
 	}
-	if p.timestamp, err = r.parseTime(words[2]); err != nil {
+	if p.Timestamp, err = r.parseTime(words[2]); err != nil {
 		return one, err
 	}
 	if words[3] == "" {
-		return one, argumentError("empty value")
+		return one, putline.ArgumentError("empty value")
 	}
-	if p.tags, err = ParseTags(words[4:]); err != nil {
+	if p.Tags, err = putline.ParseTags(words[4:]); err != nil {
 		return one, err
 	}
-	p.double = r.exported && strings.HasSuffix(words[3], DoubleSuffix)
-	if p.value, err = parseNumber(Latin1Bytes(words[3])); err != nil {
+	p.Double = r.exported && strings.HasSuffix(words[3], DoubleSuffix)
+	if p.Value, err = putline.ParseNumber(putline.Latin1Bytes(words[3])); err != nil {
 		return one, err
 	}
 	one.Series, one.Value, err = r.resolve(&p)
 	return one, err
 }
 
-// DoubleSuffix ends a float that takes 8 bytes though its value has room in 4: Java's letter for a double.
+// DoubleSuffix ends a float that takes 8 bytes though its value fits into 4: Java's letter for a double.
 const DoubleSuffix = "d"
 
 // madeBy reads interval-aggregation, interval-aggregation:group or group.
@@ -68,12 +69,12 @@ func madeBy(word string) (interval, aggregation, group string) {
 
 // parseTime reads a timestamp in seconds. An export has one of 0, too.
 func (r *RollupStore) parseTime(word string) (int64, error) {
-	if at, ok := ParseMillis(word); ok && r.exported && at.Time%1000 == 0 {
+	if at, ok := putline.ParseMillis(word); ok && r.exported && at.Time%1000 == 0 {
 		return at.Time / 1000, nil
 	}
-	timestamp, err := parseLong(strings.ReplaceAll(word, ".", ""))
+	timestamp, err := putline.ParseLong(strings.ReplaceAll(word, ".", ""))
 	if err == nil && timestamp <= 0 {
-		err = argumentError(fmt.Sprintf("invalid timestamp: %d", timestamp))
+		err = putline.ArgumentError(fmt.Sprintf("invalid timestamp: %d", timestamp))
 	}
 	return timestamp, err
 }

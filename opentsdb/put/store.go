@@ -8,11 +8,12 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/tsdbridge/tsdbridge/internal/rejections"
+	"github.com/tsdbridge/tsdbridge/opentsdb/putline"
 	"github.com/tsdbridge/tsdbridge/storage"
 	"github.com/tsdbridge/tsdbridge/storage/ingest"
 )
 
-// Options are what a putStore needs. Appender and Registerer must be given.
+// Options are what a Store needs. Appender and Registerer must be given.
 type Options struct {
 	Appender storage.Appender
 	// CacheEntries is --storage.series-cache: how many series are found by their bytes.
@@ -41,7 +42,9 @@ type Options struct {
 }
 
 // names are the rules of names.
-func (o Options) names() NameRules { return NameRules{o.MaxTags, o.SpecialChars} }
+func (o Options) names() putline.NameRules {
+	return putline.NameRules{MaxTags: o.MaxTags, SpecialChars: o.SpecialChars}
+}
 
 // DefaultOptions has the limit of tags of a TSD.
 func DefaultOptions() Options {
@@ -70,7 +73,7 @@ type Store struct {
 	dropped      atomic.Int64 // when a client had the caches dropped, nanoseconds since 1970
 }
 
-// New returns a putStore over a store. The options are valid.
+// New returns a Store over a store. The options are valid.
 func New(o Options) *Store {
 	in := &Store{o: o, Ingest: ingest.New(ingest.Options{
 		Appender: o.Appender, CacheEntries: o.CacheEntries, Appends: o.Appends, MaxFuture: o.MaxFuture, Now: o.Now, Forms: true,

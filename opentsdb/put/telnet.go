@@ -11,6 +11,7 @@ import (
 	"github.com/tsdbridge/tsdbridge/internal/netserver"
 	"github.com/tsdbridge/tsdbridge/internal/query"
 	"github.com/tsdbridge/tsdbridge/internal/rejections"
+	"github.com/tsdbridge/tsdbridge/opentsdb/putline"
 	"github.com/tsdbridge/tsdbridge/storage"
 )
 
@@ -129,15 +130,15 @@ func (t *Telnet) keepLine(line []byte, err error) { t.keepStored(line, 1, err) }
 // keepStored keeps the series, as it was sent, of points that the store refused.
 func (t *Telnet) keepStored(line []byte, points int, err error) {
 	t.Puts.o.Refused.Add(context.Background(), rejections.Sample{Source: rejections.OpenTSDBTelnet, Client: t.Client, Reason: err.Error(), Points: points}, func() string {
-		return Latin1(line[:min(len(line), maxKept)])
+		return putline.Latin1(line[:min(len(line), maxKept)])
 	})
 }
 
 // maxKept is how many bytes of a refused line are kept at most.
 const maxKept = 1 << 10
 
-func (t *Telnet) unknown(key []byte, p Point) error {
-	return t.job.addUnknown(key, p, t.Lines, func(string) (storage.Series, error) { return putSeries(key, t.Puts.o.names()) })
+func (t *Telnet) unknown(key []byte, p putline.Point) error {
+	return t.job.addUnknown(key, p, t.Lines, func(string) (storage.Series, error) { return putline.TextSeries(putline.Latin1(key), t.Puts.o.names()) })
 }
 
 // line executes a line. It returns false when the connection is to be closed.
@@ -146,11 +147,11 @@ func (t *Telnet) line(line []byte) (open bool) {
 		t.request(line)
 		return false
 	}
-	if bytes.HasPrefix(line, []byte(PutWord)) && !t.Puts.o.ReadOnly {
+	if bytes.HasPrefix(line, []byte(putline.PutWord)) && !t.Puts.o.ReadOnly {
 		t.put(line)
 		return true
 	}
-	word, _, _ := strings.Cut(Latin1(line), " ")
+	word, _, _ := strings.Cut(putline.Latin1(line), " ")
 	if t.Puts.o.ReadOnly && slices.Contains([]string{"put", "rollup", "histogram"}, word) {
 		t.unknownCommand(word)
 		return true
@@ -182,7 +183,7 @@ func (t *Telnet) line(line []byte) (open bool) {
 }
 
 // errRequest is about a line of HTTP in telnet.
-const errRequest = argumentError("a line of an HTTP request ends the connection: a page of the web may have sent it")
+const errRequest = putline.ArgumentError("a line of an HTTP request ends the connection: a page of the web may have sent it")
 
 // request refuses a line of the head of an HTTP request: what follows is not meant for telnet.
 func (t *Telnet) request(line []byte) {
@@ -206,8 +207,8 @@ func (t *Telnet) put(line []byte) {
 }
 
 func (t *Telnet) add(line []byte) error {
-	if len(line) > len(PutWord) {
-		if key, p, ok := scanPut(line); ok {
+	if len(line) > len(putline.PutWord) {
+		if key, p, ok := putline.ScanPoint(line, len(putline.PutWord)); ok {
 			if ref := t.job.Find(key); ref != 0 && p.Time <= t.job.Latest {
 				t.job.add(ref, p)
 				return nil
@@ -229,7 +230,7 @@ func seriesKey(s storage.Series) []byte {
 	for _, tag := range s.Tags {
 		b.WriteString(" " + tag.Key + "=" + tag.Value)
 	}
-	return Latin1Bytes(b.String())
+	return putline.Latin1Bytes(b.String())
 }
 
 // refused answers a refused put.
@@ -239,7 +240,7 @@ func (t *Telnet) refused(err error) {
 }
 
 func refusalText(err error) string {
-	if number, ok := errors.AsType[numberError](err); ok {
+	if number, ok := errors.AsType[putline.NumberError](err); ok {
 		return "put: invalid value: " + string(number)
 	}
 	if unknown, ok := errors.AsType[noName](err); ok {
@@ -251,7 +252,7 @@ func refusalText(err error) string {
 func (t *Telnet) tooLong(longest int) {
 	t.job.Refused++
 	t.Bad++
-	err := argumentError("line of more than " + strconv.Itoa(longest) + " bytes")
+	err := putline.ArgumentError("line of more than " + strconv.Itoa(longest) + " bytes")
 	t.keepLine(nil, err)
 	t.say("put: illegal argument: " + err.Error())
 }
@@ -262,6 +263,19 @@ const maxAnswer = 64 << 10
 
 func (t *Telnet) say(text string) {
 	if len(t.Answer) < maxAnswer {
-		t.Answer = append(append(t.Answer, Latin1Bytes(text)...), '\n')
+		t.Answer = append(append(t.Answer, putline.Latin1Bytes(text)...), '\n')
 	}
+}
+
+// plainPut is PlainPoint for a line of put.
+func plainPut(b []byte, longest int) (key []byte, p putline.Point, n int) {
+	if len(b) < len(putline.PutWord) || string(b[:len(putline.PutWord)]) != putline.PutWord {
+		return nil, putline.Point{}, 0
+	}
+	return putline.PlainPoint(b, len(putline.PutWord), longest)
+}
+
+// explainPut is ExplainWords for a line of put.
+func explainPut(line []byte, rules putline.NameRules) (s storage.Series, p putline.Point, err error) {
+	return putline.ExplainWords(strings.Split(putline.Latin1(line), " ")[1:], rules)
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/tsdbridge/tsdbridge/opentsdb/opentsdbtest"
+	"github.com/tsdbridge/tsdbridge/opentsdb/putline"
 	"github.com/tsdbridge/tsdbridge/storage"
 )
 
@@ -172,12 +173,12 @@ func FuzzTelnet(f *testing.F) {
 
 func checkLine(t *testing.T, line []byte) {
 	line = bytes.TrimSuffix(line, []byte{'\r'})
-	if !bytes.HasPrefix(line, []byte(PutWord)) || len(line) > 1024 {
+	if !bytes.HasPrefix(line, []byte(putline.PutWord)) || len(line) > 1024 {
 		return
 	}
-	series, p, err := explainPut(line, NameRules{MaxTags: 8})
+	series, p, err := explainPut(line, putline.NameRules{MaxTags: 8})
 	if key, plain, n := plainPut(append(bytes.Clone(line), "\r\n"...), 1024); n > 0 {
-		plainSeries, plainErr := putSeries(key, NameRules{MaxTags: 8})
+		plainSeries, plainErr := putline.TextSeries(putline.Latin1(key), putline.NameRules{MaxTags: 8})
 		if n != len(line)+2 || (err == nil) != (plainErr == nil) || err != nil && err.Error() != plainErr.Error() {
 			t.Fatalf("line %q: %v, plain: %v", line, err, plainErr)
 		}
@@ -185,11 +186,11 @@ func checkLine(t *testing.T, line []byte) {
 			t.Fatalf("line %q: %s %v, plain: %s %v", line, opentsdbtest.SeriesName(series), p, opentsdbtest.SeriesName(plainSeries), plain)
 		}
 	}
-	key, short, ok := scanPut(bytes.Clone(line))
+	key, short, ok := putline.ScanPoint(bytes.Clone(line), len(putline.PutWord))
 	if !ok {
 		return
 	}
-	shortSeries, shortErr := putSeries(key, NameRules{MaxTags: 8})
+	shortSeries, shortErr := putline.TextSeries(putline.Latin1(key), putline.NameRules{MaxTags: 8})
 	if (err == nil) != (shortErr == nil) || err != nil && err.Error() != shortErr.Error() {
 		t.Fatalf("line %q: %v, short: %v", line, err, shortErr)
 	}

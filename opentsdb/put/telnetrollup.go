@@ -5,6 +5,7 @@ import (
 	"errors"
 	"strings"
 
+	"github.com/tsdbridge/tsdbridge/opentsdb/putline"
 	"github.com/tsdbridge/tsdbridge/storage"
 	"github.com/tsdbridge/tsdbridge/storage/rollup"
 )
@@ -12,7 +13,7 @@ import (
 // rollup takes the value of a line, or answers why it does not: "rollup <interval>-<aggregation>[:<group's
 // aggregation>] <metric> <timestamp> <value> <tagk=tagv> ...".
 func (t *Telnet) rollup(line []byte) {
-	one, err := t.Puts.rollups.ParseLine(strings.Split(Latin1(line), " ")[1:])
+	one, err := t.Puts.rollups.ParseLine(strings.Split(putline.Latin1(line), " ")[1:])
 	if err == nil {
 		t.rolled = append(t.rolled, one)
 		return

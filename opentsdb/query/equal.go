@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// key returns all that the answer to a sub query depends on, beside its request.
+// key returns all that the answer to a sub query depends on, in addition to its request.
 func (q *SubQuery) key() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%q %q %q %q %q %v %v %v %v %v", q.Aggregator, q.Metric, q.TSUIDs, q.Downsample, q.RollupUsage,

@@ -148,7 +148,7 @@ func (e *Engine) Last(ctx context.Context, r *LastRequest) ([]LastPoint, error) 
 	return out, nil
 }
 
-// key returns all that the answer to a sub query depends on, beside its request.
+// key returns all that the answer to a sub query depends on, in addition to its request.
 func (q *LastQuery) key() string { return fmt.Sprintf("%q %q %q", q.Metric, q.Tags, q.TSUIDs) }
 
 // lastRange returns the times between which the newest point is looked for, in milliseconds.

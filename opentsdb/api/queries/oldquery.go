@@ -94,7 +94,7 @@ func (a *API) oldZone(v url.Values) (*time.Location, error) {
 	return zone, nil
 }
 
-// plotted says what a picture shows, as a TSD does beside the picture.
+// plotted describes what a picture shows, as a TSD does in addition to the picture.
 func plotted(answer *tsdquery.Answer, took time.Duration) any {
 	points, etags := 0, [][]string{}
 	for i := range answer.Groups {
