@@ -55,7 +55,6 @@ const contract = "storage"
 
 // notYet are imports that break a rule and are to go: importing package, imported package.
 var notYet = map[[2]string]bool{
-	{"graphite/files", "migrate/pipeline"}:      true,
 	{"internal/persistentqueue", "storage/log"}: true,
 }
 

@@ -10,7 +10,7 @@ import (
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
-	"github.com/tsdbridge/tsdbridge/graphite/files"
+	"github.com/tsdbridge/tsdbridge/migrate/graphitefiles"
 	"github.com/tsdbridge/tsdbridge/prometheus/columns"
 	"github.com/tsdbridge/tsdbridge/storage/write"
 )
@@ -26,7 +26,7 @@ func TestOpenAPIAdminAnswers(t *testing.T) {
 	o.Graphite.Trees = declared(t, "- {name: servers, path: 'servers.{host}.{metric...}'}\n")
 	a, _ := runAdapter(t, o)
 	now := time.Now().Unix()
-	part, err := (&files.Part{Name: "a.b", Runs: []files.Run{{Times: []int64{now - 60}, Values: []float64{1}}}}).AppendTo(nil)
+	part, err := (&graphitefiles.Part{Name: "a.b", Runs: []graphitefiles.Run{{Times: []int64{now - 60}, Values: []float64{1}}}}).AppendTo(nil)
 	must(t, err)
 	put := fmt.Sprintf(`[{"metric":"sys.cpu","timestamp":%d,"value":1.5,"tags":{"host":"a"}},{"metric":"bad metric","timestamp":1,"value":1,"tags":{"host":"a"}}]`, now-60)
 	web, tsd := "http://"+a.Addr(), "http://"+a.opentsdb.Addr()

@@ -9,12 +9,12 @@ import (
 	"github.com/tsdbridge/tsdbridge/adapter/admin"
 	"github.com/tsdbridge/tsdbridge/adapter/backups"
 	"github.com/tsdbridge/tsdbridge/adapter/trees"
-	"github.com/tsdbridge/tsdbridge/graphite/files"
 	"github.com/tsdbridge/tsdbridge/internal/query"
+	"github.com/tsdbridge/tsdbridge/migrate/extract"
+	"github.com/tsdbridge/tsdbridge/migrate/graphitefiles"
 	"github.com/tsdbridge/tsdbridge/migrate/tablecopy"
 	"github.com/tsdbridge/tsdbridge/migrate/tsdtext"
 	"github.com/tsdbridge/tsdbridge/prometheus/appendable"
-	"github.com/tsdbridge/tsdbridge/prometheus/extract"
 	"github.com/tsdbridge/tsdbridge/prometheus/queryable"
 	"github.com/tsdbridge/tsdbridge/storage/fsck"
 	"github.com/tsdbridge/tsdbridge/storage/kv"
@@ -60,10 +60,10 @@ func (a *Adapter) Samples() admin.Samples {
 }
 
 // WhisperFiles is an admin.FilesSource of the tables.
-func (a *Adapter) WhisperFiles(ctx context.Context, q files.ExportQuery, use func(*files.Exported) error) error {
+func (a *Adapter) WhisperFiles(ctx context.Context, q graphitefiles.ExportQuery, use func(*graphitefiles.Exported) error) error {
 	account := a.budget.Open()
 	defer account.Close()
-	return a.graphite.Exporter().Export(query.WithAccount(ctx, account), q, use)
+	return a.fileExporter().Export(query.WithAccount(ctx, account), q, use)
 }
 
 // ExportOptions returns what an Exporter of the adapter's tables needs.
@@ -101,7 +101,7 @@ func (a *Adapter) adminAPI(syncTrees func(*http.Request) (any, error)) *admin.AP
 		admin.NewChecks(a.o.Logger, a.store, func() fsck.Source { return a.Checker(false) }),
 		admin.NewUIDs(a.o.Logger, a.UIDs()),
 		admin.NewBackfills(a.o.Logger, a.Ready, func() admin.Ruler { return a.live.Load() }),
-		admin.NewImports(a.o.Logger, a.Importer(), a.graphite.Importer(), a.Appendable()),
+		admin.NewImports(a.o.Logger, a.Importer(), a.FileImporter(), a.Appendable()),
 		admin.NewExports(a.o.Logger, a.ExportOptions(), a.Samples(), a.WhisperFiles),
 		admin.NewCopies(a.o.Logger, a.LocalCopy()),
 	)
@@ -115,7 +115,19 @@ func (a *Adapter) OpenTSDB() http.Handler {
 }
 
 // FileImporter returns what stores parts of files of Graphite's databases.
-func (a *Adapter) FileImporter() *files.Importer { return a.graphite.Importer() }
+func (a *Adapter) FileImporter() *graphitefiles.Importer {
+	p := graphitefiles.ImporterParts{Documents: a.store.Documents(), Sources: a.graphite.Sources, Prepared: a.trees.Prepared()}
+	p.Store, p.Names = a.graphite.Carbon()
+	if archives := a.store.Archives(); archives != nil {
+		p.Archives = archives
+	}
+	return graphitefiles.NewImporter(p)
+}
+
+// fileExporter returns what makes whisper files of series.
+func (a *Adapter) fileExporter() *graphitefiles.Exporter {
+	return &graphitefiles.Exporter{Sources: a.graphite.Sources, Prepared: a.trees.Prepared(), Now: a.o.Now}
+}
 
 // Store returns the store.
 func (a *Adapter) Store() *store.Store { return a.store }

@@ -17,7 +17,6 @@ import (
 	"github.com/tsdbridge/tsdbridge/graphite/conf"
 	"github.com/tsdbridge/tsdbridge/graphite/draw"
 	"github.com/tsdbridge/tsdbridge/graphite/events"
-	"github.com/tsdbridge/tsdbridge/graphite/files"
 	"github.com/tsdbridge/tsdbridge/graphite/pipeline"
 	"github.com/tsdbridge/tsdbridge/graphite/source"
 	"github.com/tsdbridge/tsdbridge/internal/fsutil"
@@ -54,7 +53,7 @@ type Options struct {
 	Catalog   Catalog
 	Documents source.SeriesMeta
 	// Archives keep the coarse archives of its series; nil: there is no table for them.
-	Archives files.Archives
+	Archives source.Archives
 	Trees    source.Trees
 	Names    *translate.Translator
 	// Annotations are of the same store. Events are among them.
@@ -249,16 +248,10 @@ func (o Options) api() (api.Options, error) {
 	}, nil
 }
 
-// Importer returns what stores parts of files of Graphite's databases.
-func (s *Server) Importer() *files.Importer {
-	return files.NewImporter(files.ImporterParts{
-		Store: s.o.carbonStore(s.o.Appender), Names: s.names, Documents: s.o.Documents, Archives: s.o.Archives, Sources: s.Sources, Prepared: s.o.Prepared,
-	})
-}
-
-// Exporter returns what makes whisper files of series.
-func (s *Server) Exporter() *files.Exporter {
-	return &files.Exporter{Sources: s.Sources, Prepared: s.o.Prepared, Now: s.o.Now}
+// Carbon returns the store as carbon's names reach it, for points that wait for no log, and the rules of names; nil
+// without any.
+func (s *Server) Carbon() (pipeline.Store, *pipeline.Rules) {
+	return s.o.carbonStore(s.o.Appender), s.names
 }
 
 // Run serves carbon's port and keeps the steps of series until ctx ends.

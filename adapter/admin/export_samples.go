@@ -12,10 +12,10 @@ import (
 	"github.com/prometheus/prometheus/model/metadata"
 
 	"github.com/tsdbridge/tsdbridge/internal/query"
+	"github.com/tsdbridge/tsdbridge/migrate/extract"
 	"github.com/tsdbridge/tsdbridge/migrate/pipeline"
 	prom "github.com/tsdbridge/tsdbridge/prometheus"
 	"github.com/tsdbridge/tsdbridge/prometheus/columns"
-	"github.com/tsdbridge/tsdbridge/prometheus/extract"
 	"github.com/tsdbridge/tsdbridge/prometheus/pathlabel"
 	"github.com/tsdbridge/tsdbridge/storage"
 )

@@ -9,9 +9,9 @@ import (
 	"net/http"
 	"path/filepath"
 
-	"github.com/tsdbridge/tsdbridge/graphite/files"
-	"github.com/tsdbridge/tsdbridge/graphite/whisper"
+	"github.com/tsdbridge/tsdbridge/migrate/graphitefiles"
 	"github.com/tsdbridge/tsdbridge/migrate/pipeline"
+	"github.com/tsdbridge/tsdbridge/migrate/whisper"
 	prom "github.com/tsdbridge/tsdbridge/prometheus"
 	"github.com/tsdbridge/tsdbridge/prometheus/httpapi"
 	"github.com/tsdbridge/tsdbridge/storage"
@@ -21,7 +21,7 @@ import (
 const exportWhisperPath = prom.APIPrefix + "/admin/export/whisper"
 
 // A FilesSource calls use with each file of an export.
-type FilesSource func(ctx context.Context, q files.ExportQuery, use func(*files.Exported) error) error
+type FilesSource func(ctx context.Context, q graphitefiles.ExportQuery, use func(*graphitefiles.Exported) error) error
 
 // A fileFrame is a line of JSON, which is followed by Bytes of a file. The last one of an answer has Done or
 // Error; without it the answer is not complete.
@@ -40,7 +40,7 @@ type fileFrame struct {
 
 // RemoteFiles are the files of a running adapter.
 func RemoteFiles(base string) FilesSource {
-	return func(ctx context.Context, q files.ExportQuery, use func(*files.Exported) error) error {
+	return func(ctx context.Context, q graphitefiles.ExportQuery, use func(*graphitefiles.Exported) error) error {
 		req, err := jsonRequest(ctx, base, exportWhisperPath, q)
 		if err != nil {
 			return err
@@ -58,7 +58,7 @@ func RemoteFiles(base string) FilesSource {
 }
 
 // readFiles reads the files of an answer.
-func readFiles(from *bufio.Reader, use func(*files.Exported) error) error {
+func readFiles(from *bufio.Reader, use func(*graphitefiles.Exported) error) error {
 	for {
 		var f fileFrame
 		if err := readHead(from, &f); err != nil {
@@ -72,7 +72,7 @@ func readFiles(from *bufio.Reader, use func(*files.Exported) error) error {
 		case f.Bytes < 0 || f.Bytes > whisper.MaxBytes || f.Reason == "" && !filepath.IsLocal(filepath.FromSlash(f.Path)):
 			return fmt.Errorf("a file %q of %d bytes", f.Path, f.Bytes)
 		}
-		file := &files.Exported{At: f.At, Nth: f.Nth, Of: f.Of, Parts: f.Parts, Path: f.Path, Points: f.Points, Reason: f.Reason, Data: make([]byte, f.Bytes)}
+		file := &graphitefiles.Exported{At: f.At, Nth: f.Nth, Of: f.Of, Parts: f.Parts, Path: f.Path, Points: f.Points, Reason: f.Reason, Data: make([]byte, f.Bytes)}
 		if err := readData(from, file.Data); err != nil {
 			return err
 		}
@@ -84,7 +84,7 @@ func readFiles(from *bufio.Reader, use func(*files.Exported) error) error {
 
 // exportWhisper answers with the files of a query, as they are made.
 func (e *Exports) exportWhisper(w http.ResponseWriter, r *http.Request) {
-	var q files.ExportQuery
+	var q graphitefiles.ExportQuery
 	err := json.NewDecoder(r.Body).Decode(&q)
 	if err == nil {
 		err = q.Validate()
@@ -98,7 +98,7 @@ func (e *Exports) exportWhisper(w http.ResponseWriter, r *http.Request) {
 		f.Bytes = len(data)
 		return writeFrame(w, f, data)
 	}
-	err = e.Files(r.Context(), q, func(f *files.Exported) error {
+	err = e.Files(r.Context(), q, func(f *graphitefiles.Exported) error {
 		countTransfer(r.Context(), f.Points, 0)
 		return send(fileFrame{At: f.At, Nth: f.Nth, Of: f.Of, Parts: f.Parts, Path: f.Path, Points: f.Points, Reason: f.Reason}, f.Data)
 	})

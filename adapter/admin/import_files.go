@@ -7,7 +7,7 @@ import (
 	"io"
 	"net/http"
 
-	"github.com/tsdbridge/tsdbridge/graphite/files"
+	"github.com/tsdbridge/tsdbridge/migrate/graphitefiles"
 	prom "github.com/tsdbridge/tsdbridge/prometheus"
 	"github.com/tsdbridge/tsdbridge/prometheus/httpapi"
 	"github.com/tsdbridge/tsdbridge/storage"
@@ -17,7 +17,7 @@ import (
 const importPartPath = prom.APIPrefix + "/admin/import/graphite"
 
 // Part stores a part of a file by way of a running adapter.
-func (r RemoteImport) Part(ctx context.Context, p *files.Part) error {
+func (r RemoteImport) Part(ctx context.Context, p *graphitefiles.Part) error {
 	body, err := p.AppendTo(nil)
 	if err != nil {
 		return err
@@ -50,7 +50,7 @@ func (i *Imports) importPart(w http.ResponseWriter, r *http.Request) {
 		i.fail(w, r, err)
 		return
 	}
-	part, err := files.ParsePart(body)
+	part, err := graphitefiles.ParsePart(body)
 	if err != nil {
 		httpapi.BadRequest(w, err)
 		return

@@ -7,7 +7,7 @@ import (
 	"log/slog"
 	"net/http"
 
-	"github.com/tsdbridge/tsdbridge/graphite/files"
+	"github.com/tsdbridge/tsdbridge/migrate/graphitefiles"
 	"github.com/tsdbridge/tsdbridge/migrate/pipeline"
 	"github.com/tsdbridge/tsdbridge/migrate/tsdtext"
 	prom "github.com/tsdbridge/tsdbridge/prometheus"
@@ -42,12 +42,12 @@ func (r RemoteImport) Text(ctx context.Context, block []byte, skip bool) (pipeli
 type Imports struct {
 	failer
 	Text    *tsdtext.Importer
-	Parts   *files.Importer
+	Parts   *graphitefiles.Importer
 	Columns *appendable.Appendable
 }
 
 // NewImports returns those into a store.
-func NewImports(logger *slog.Logger, text *tsdtext.Importer, parts *files.Importer, columns *appendable.Appendable) *Imports {
+func NewImports(logger *slog.Logger, text *tsdtext.Importer, parts *graphitefiles.Importer, columns *appendable.Appendable) *Imports {
 	return &Imports{failer{logger}, text, parts, columns}
 }
 

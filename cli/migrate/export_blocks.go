@@ -9,8 +9,8 @@ import (
 
 	"github.com/tsdbridge/tsdbridge/adapter"
 	"github.com/tsdbridge/tsdbridge/cli/command"
+	"github.com/tsdbridge/tsdbridge/migrate/blocks"
 	"github.com/tsdbridge/tsdbridge/migrate/pipeline"
-	"github.com/tsdbridge/tsdbridge/prometheus/blocks"
 )
 
 // ExportBlocksOptions are the flags of "export prometheus".

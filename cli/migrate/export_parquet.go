@@ -10,8 +10,8 @@ import (
 
 	"github.com/tsdbridge/tsdbridge/adapter"
 	"github.com/tsdbridge/tsdbridge/cli/command"
+	"github.com/tsdbridge/tsdbridge/migrate/parquet"
 	"github.com/tsdbridge/tsdbridge/migrate/pipeline"
-	"github.com/tsdbridge/tsdbridge/prometheus/parquet"
 )
 
 // ExportParquetOptions are the flags of "export parquet".

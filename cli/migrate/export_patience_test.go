@@ -21,7 +21,7 @@ import (
 	"github.com/tsdbridge/tsdbridge/adapter/adaptertest"
 	"github.com/tsdbridge/tsdbridge/cli/command"
 	"github.com/tsdbridge/tsdbridge/cli/command/commandtest"
-	"github.com/tsdbridge/tsdbridge/graphite/files"
+	"github.com/tsdbridge/tsdbridge/migrate/graphitefiles"
 	"github.com/tsdbridge/tsdbridge/migrate/pipeline"
 )
 
@@ -79,7 +79,7 @@ func TestExportFilesPatience(t *testing.T) {
 		e := DefaultExportFilesOptions()
 		e.Dir, e.State = t.TempDir(), filepath.Join(t.TempDir(), "state")
 		asked := 0
-		source := func(_ context.Context, q files.ExportQuery, use func(*files.Exported) error) error {
+		source := func(_ context.Context, q graphitefiles.ExportQuery, use func(*graphitefiles.Exported) error) error {
 			asked++
 			given := 0
 			for n, path := range []string{"a", "b1", "b2", "c"} {
@@ -90,7 +90,7 @@ func TestExportFilesPatience(t *testing.T) {
 				if given++; given > 2 && asked < 4 {
 					return errors.New("it is away")
 				}
-				if err := use(&files.Exported{At: at, Nth: n, Of: 4, Path: path, Points: 1, Data: []byte(path)}); err != nil {
+				if err := use(&graphitefiles.Exported{At: at, Nth: n, Of: 4, Path: path, Points: 1, Data: []byte(path)}); err != nil {
 					return err
 				}
 			}

@@ -17,13 +17,13 @@ import (
 	"github.com/tsdbridge/tsdbridge/adapter/admin"
 	"github.com/tsdbridge/tsdbridge/cli/command"
 	"github.com/tsdbridge/tsdbridge/cli/session"
-	"github.com/tsdbridge/tsdbridge/graphite/files"
+	"github.com/tsdbridge/tsdbridge/migrate/graphitefiles"
 	"github.com/tsdbridge/tsdbridge/migrate/pipeline"
 )
 
 // ExportFilesOptions are the flags of exports of directories of files.
 type ExportFilesOptions struct {
-	files.ExportQuery // --match, --retentions, --tagged-by-name
+	graphitefiles.ExportQuery // --match, --retentions, --tagged-by-name
 
 	Dir      string        // argument
 	URL      string        // --adapter-url
@@ -109,8 +109,8 @@ type filesWriter struct {
 	state        *pipeline.FilesState
 	begun, told  time.Time
 	toldAdapter  time.Time
-	last         files.Exported     // without its data
-	before, done pipeline.FilesDone // by earlier runs, by this one
+	last         graphitefiles.Exported // without its data
+	before, done pipeline.FilesDone     // by earlier runs, by this one
 }
 
 // read writes the files of a source. While it fails, it is asked again for those that are not written: the patience begins anew where
@@ -123,7 +123,7 @@ func (w *filesWriter) read(ctx context.Context, source admin.FilesSource) error 
 			var undone pipeline.FilesDone
 			w.After, undone = w.state.Back()
 			w.done.Remove(undone)
-			err := admin.FinalExport(source(ctx, w.ExportQuery, func(f *files.Exported) error {
+			err := admin.FinalExport(source(ctx, w.ExportQuery, func(f *graphitefiles.Exported) error {
 				if err := w.write(ctx, f); err != nil {
 					return pipeline.FinalError{Err: err}
 				}
@@ -142,7 +142,7 @@ func (w *filesWriter) read(ctx context.Context, source admin.FilesSource) error 
 	}
 }
 
-func (w *filesWriter) write(ctx context.Context, f *files.Exported) error {
+func (w *filesWriter) write(ctx context.Context, f *graphitefiles.Exported) error {
 	one := pipeline.FilesDone{Files: 1, Points: f.Points}
 	if f.Reason != "" {
 		one = pipeline.FilesDone{LeftOut: 1}
@@ -159,7 +159,7 @@ func (w *filesWriter) write(ctx context.Context, f *files.Exported) error {
 }
 
 // tell prints the progress, and tells the adapter of it, if it is time.
-func (w *filesWriter) tell(ctx context.Context, f *files.Exported) {
+func (w *filesWriter) tell(ctx context.Context, f *graphitefiles.Exported) {
 	w.last = *f
 	w.last.Data = nil
 	if now := time.Now(); now.Sub(w.toldAdapter) >= time.Second {

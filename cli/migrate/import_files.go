@@ -14,10 +14,10 @@ import (
 	"github.com/tsdbridge/tsdbridge/adapter"
 	"github.com/tsdbridge/tsdbridge/cli/command"
 	"github.com/tsdbridge/tsdbridge/cli/session"
-	"github.com/tsdbridge/tsdbridge/graphite/ceres"
-	"github.com/tsdbridge/tsdbridge/graphite/files"
-	"github.com/tsdbridge/tsdbridge/graphite/whisper"
+	"github.com/tsdbridge/tsdbridge/migrate/ceres"
+	"github.com/tsdbridge/tsdbridge/migrate/graphitefiles"
 	"github.com/tsdbridge/tsdbridge/migrate/pipeline"
+	"github.com/tsdbridge/tsdbridge/migrate/whisper"
 )
 
 // ImportFilesOptions are the flags of imports of directories of files.
@@ -32,12 +32,12 @@ type ImportFilesOptions struct {
 
 // DefaultImportFilesOptions returns the options without a flag.
 func DefaultImportFilesOptions() ImportFilesOptions {
-	return ImportFilesOptions{ImportOptions: DefaultImportOptions(), Archives: files.AllArchives}
+	return ImportFilesOptions{ImportOptions: DefaultImportOptions(), Archives: graphitefiles.AllArchives}
 }
 
 // Validate names the flag that cannot work.
 func (i ImportFilesOptions) Validate() error {
-	if _, err := files.ParseArchiveChoice(i.Archives); err != nil {
+	if _, err := graphitefiles.ParseArchiveChoice(i.Archives); err != nil {
 		return fmt.Errorf("--archives=%s: %w", i.Archives, err)
 	}
 	return i.ImportOptions.Validate()
@@ -49,8 +49,8 @@ func ImportFiles(ctx context.Context, o adapter.Options, i ImportFilesOptions, c
 	if err := i.readable([]string{i.Dir}); err != nil {
 		return err
 	}
-	of := &files.Import{Dir: i.Dir}
-	of.Archives, _ = files.ParseArchiveChoice(i.Archives) // checked by Validate
+	of := &graphitefiles.Import{Dir: i.Dir}
+	of.Archives, _ = graphitefiles.ParseArchiveChoice(i.Archives) // checked by Validate
 	var err error
 	if of.Tagged, err = readTaggedNames(i.TaggedNames); err != nil {
 		return fmt.Errorf("--tagged-names: %w", err)
@@ -94,7 +94,7 @@ func readTaggedNames(file string) (map[whisper.Hash]string, error) {
 }
 
 // run imports the files by the store of an import.
-func (i ImportFilesOptions) run(ctx context.Context, console command.Console, of *files.Import, target string) error {
+func (i ImportFilesOptions) run(ctx context.Context, console command.Console, of *graphitefiles.Import, target string) error {
 	line := &command.StatusLine{Console: console}
 	to := pipeline.DefaultTreeOptions()
 	to.Dir, to.Suffix, to.Store, to.Parallel, to.State, to.Target, to.Patience = i.Dir, whisper.Suffix, of.Whisper, i.Parallel, i.State, target, i.Patience

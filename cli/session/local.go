@@ -9,7 +9,7 @@ import (
 
 	"github.com/tsdbridge/tsdbridge/adapter"
 	"github.com/tsdbridge/tsdbridge/adapter/admin"
-	"github.com/tsdbridge/tsdbridge/graphite/files"
+	"github.com/tsdbridge/tsdbridge/migrate/graphitefiles"
 	"github.com/tsdbridge/tsdbridge/migrate/pipeline"
 	"github.com/tsdbridge/tsdbridge/migrate/tsdtext"
 	"github.com/tsdbridge/tsdbridge/opentsdb/client"
@@ -31,7 +31,7 @@ func (l local) Columns() func(context.Context, *columns.Batch) error {
 	return l.adapter.Appendable().Store
 }
 
-func (l local) Parts() func(context.Context, *files.Part) error {
+func (l local) Parts() func(context.Context, *graphitefiles.Part) error {
 	return l.adapter.FileImporter().Store
 }
 func (l local) Samples() admin.Samples          { return l.adapter.Samples() }

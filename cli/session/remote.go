@@ -5,7 +5,7 @@ import (
 	"net/http"
 
 	"github.com/tsdbridge/tsdbridge/adapter/admin"
-	"github.com/tsdbridge/tsdbridge/graphite/files"
+	"github.com/tsdbridge/tsdbridge/migrate/graphitefiles"
 	"github.com/tsdbridge/tsdbridge/migrate/pipeline"
 	"github.com/tsdbridge/tsdbridge/migrate/tsdtext"
 	"github.com/tsdbridge/tsdbridge/opentsdb/client"
@@ -24,7 +24,7 @@ func (r remote) Columns() func(context.Context, *columns.Batch) error {
 	return admin.RemoteImport{Base: r.base}.Samples
 }
 
-func (r remote) Parts() func(context.Context, *files.Part) error {
+func (r remote) Parts() func(context.Context, *graphitefiles.Part) error {
 	return admin.RemoteImport{Base: r.base}.Part
 }
 

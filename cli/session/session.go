@@ -8,7 +8,7 @@ import (
 
 	"github.com/tsdbridge/tsdbridge/adapter"
 	"github.com/tsdbridge/tsdbridge/adapter/admin"
-	"github.com/tsdbridge/tsdbridge/graphite/files"
+	"github.com/tsdbridge/tsdbridge/migrate/graphitefiles"
 	"github.com/tsdbridge/tsdbridge/migrate/pipeline"
 	"github.com/tsdbridge/tsdbridge/migrate/tablecopy"
 	"github.com/tsdbridge/tsdbridge/migrate/tsdtext"
@@ -30,7 +30,7 @@ type Tables interface {
 	// files of Graphite's databases.
 	Text() pipeline.Store
 	Columns() func(context.Context, *columns.Batch) error
-	Parts() func(context.Context, *files.Part) error
+	Parts() func(context.Context, *graphitefiles.Part) error
 
 	Samples() admin.Samples
 	WhisperFiles() admin.FilesSource

@@ -9,13 +9,13 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/tsdbridge/tsdbridge/graphite/files"
-	"github.com/tsdbridge/tsdbridge/graphite/whisper"
+	"github.com/tsdbridge/tsdbridge/migrate/graphitefiles"
+	"github.com/tsdbridge/tsdbridge/migrate/whisper"
 )
 
 // What was imported is exported with the same header and, of the time that a file reaches back, the same points.
 func TestExportIsWhatWasImported(t *testing.T) {
-	w, f := importFixture(t, files.AllArchives)
+	w, f := importFixture(t, graphitefiles.AllArchives)
 	importAll(t, f)
 	prepared := make(chan struct{})
 	close(prepared)
@@ -32,10 +32,10 @@ func TestExportIsWhatWasImported(t *testing.T) {
 		if p := want.Points(0); len(p.Times) > 0 {
 			now = p.Times[len(p.Times)-1]
 		}
-		x := &files.Exporter{Sources: w.api.Sources, Prepared: prepared, Now: func() time.Time { return time.Unix(now, 0) }}
-		var made []*files.Exported
-		q := files.ExportQuery{Match: []string{"w." + name, "w.{" + name + ",none}"}}
-		if err := x.Export(t.Context(), q, func(f *files.Exported) error {
+		x := &graphitefiles.Exporter{Sources: w.api.Sources, Prepared: prepared, Now: func() time.Time { return time.Unix(now, 0) }}
+		var made []*graphitefiles.Exported
+		q := graphitefiles.ExportQuery{Match: []string{"w." + name, "w.{" + name + ",none}"}}
+		if err := x.Export(t.Context(), q, func(f *graphitefiles.Exported) error {
 			made = append(made, f)
 			return nil
 		}); err != nil {
@@ -65,15 +65,15 @@ func TestExportIsWhatWasImported(t *testing.T) {
 
 // Without a rule a series has a year of its step, or the archives of the query. Files of series with tags are named by hashes.
 func TestExportAll(t *testing.T) {
-	w, _ := importFixture(t, files.AllArchives)
+	w, _ := importFixture(t, graphitefiles.AllArchives)
 	prepared := make(chan struct{})
 	close(prepared)
 	w.Add(t, strings.NewReader("a.b 1 1741046400\na.b 2 1741046460\na.b 3 1741046520\nx;k=v 4 1741046400\n"))
-	x := &files.Exporter{Sources: w.api.Sources, Prepared: prepared, Now: func() time.Time { return time.Unix(1741046700, 0) }}
+	x := &graphitefiles.Exporter{Sources: w.api.Sources, Prepared: prepared, Now: func() time.Time { return time.Unix(1741046700, 0) }}
 	for named, paths := range map[bool][]string{false: {"a/b.wsp", hashedPath(t, "x;k=v")}, true: {"a/b.wsp", "_tagged/" + hashedPath(t, "x;k=v")[8:16] + "x;k=v.wsp"}} {
 		var got []string
 		var points int64
-		err := x.Export(t.Context(), files.ExportQuery{Retentions: "1m:1d,1h:7d", Named: named}, func(f *files.Exported) error {
+		err := x.Export(t.Context(), graphitefiles.ExportQuery{Retentions: "1m:1d,1h:7d", Named: named}, func(f *graphitefiles.Exported) error {
 			got = append(got, f.Path)
 			file, err := whisper.Parse(f.Data)
 			if err != nil || len(file.Archives) != 2 || file.Method != "average" {

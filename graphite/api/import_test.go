@@ -11,15 +11,15 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/tsdbridge/tsdbridge/graphite/files"
 	"github.com/tsdbridge/tsdbridge/graphite/graphitetest"
 	"github.com/tsdbridge/tsdbridge/graphite/pipeline"
 	"github.com/tsdbridge/tsdbridge/graphite/source"
+	"github.com/tsdbridge/tsdbridge/migrate/graphitefiles"
 	"github.com/tsdbridge/tsdbridge/storage"
 )
 
 // whisperFiles are files of whisper, and what whisper reads of them; see record.py there.
-const whisperFiles = "../whisper/testdata"
+const whisperFiles = "../../migrate/whisper/testdata"
 
 // A whisperFetch is a call of whisper.fetch, and its answer.
 type whisperFetch struct {
@@ -52,25 +52,25 @@ func readLines[T any](t *testing.T, name string, use func(T)) {
 }
 
 // importFixture returns an API over a store, and what imports files into it.
-func importFixture(t *testing.T, archives string) (*web, *files.Import) {
+func importFixture(t *testing.T, archives string) (*web, *graphitefiles.Import) {
 	t.Helper()
 	store := graphitetest.New(t)
 	w := newWebOver(store)
-	choice, err := files.ParseArchiveChoice(archives)
+	choice, err := graphitefiles.ParseArchiveChoice(archives)
 	if err != nil {
 		t.Fatal(err)
 	}
 	prepared := make(chan struct{})
 	close(prepared)
-	o := files.ImporterParts{
+	o := graphitefiles.ImporterParts{
 		Store:     pipeline.Store{Appender: store, Catalog: store.Catalog(), Trees: store.Trees, Names: store.Names},
 		Documents: store.Documents(), Archives: store.Archives(), Sources: w.api.Sources, Prepared: prepared,
 	}
-	return w, &files.Import{Archives: choice, Store: files.NewImporter(o).Store}
+	return w, &graphitefiles.Import{Archives: choice, Store: graphitefiles.NewImporter(o).Store}
 }
 
 // importAll imports all files, below w.
-func importAll(t *testing.T, f *files.Import) {
+func importAll(t *testing.T, f *graphitefiles.Import) {
 	t.Helper()
 	names, err := filepath.Glob(whisperFiles + "/*.wsp")
 	if err != nil || len(names) < 10 {
@@ -127,7 +127,7 @@ func slotText(v *float64) string {
 
 // What /render answers of imported files is what whisper reads of them, for ranges of all their archives.
 func TestImportedIsWhatWhisperReads(t *testing.T) {
-	w, f := importFixture(t, files.AllArchives)
+	w, f := importFixture(t, graphitefiles.AllArchives)
 	importAll(t, f)
 	readLines(t, "fetches.jsonl", func(one whisperFetch) { w.wantFetch(t, one) })
 	importAll(t, f) // again, which is harmless
@@ -136,7 +136,7 @@ func TestImportedIsWhatWhisperReads(t *testing.T) {
 
 // What /render answers of imported files of go-carbon, which are compressed, is what go-whisper reads of them.
 func TestImportedIsWhatGoWhisperReads(t *testing.T) {
-	w, f := importFixture(t, files.AllArchives)
+	w, f := importFixture(t, graphitefiles.AllArchives)
 	points := 0
 	readLines(t, "compressed/points.jsonl", func(one struct {
 		File     string
@@ -187,7 +187,7 @@ func TestImportedIsWhatGoWhisperReads(t *testing.T) {
 
 // A series that was deleted is imported anew, by the same importer.
 func TestImportAfterDeletion(t *testing.T) {
-	w, f := importFixture(t, files.AllArchives)
+	w, f := importFixture(t, graphitefiles.AllArchives)
 	importAll(t, f)
 	refs := w.Register(t, []storage.Series{w.Names.FromPath("w.avg")})
 	if _, err := w.Delete(t.Context(), storage.Deletion{Refs: refs, Whole: true}); err != nil {
@@ -203,7 +203,7 @@ func TestImportAfterDeletion(t *testing.T) {
 
 // It stays so when more points come.
 func TestImportedGoesOn(t *testing.T) {
-	w, f := importFixture(t, files.AllArchives)
+	w, f := importFixture(t, graphitefiles.AllArchives)
 	importAll(t, f)
 	readLines(t, "later.jsonl", func(one struct {
 		File   string

@@ -12,8 +12,8 @@ import (
 	"github.com/tsdbridge/tsdbridge/graphite/exchange"
 	"github.com/tsdbridge/tsdbridge/graphite/pyjson"
 	"github.com/tsdbridge/tsdbridge/graphite/python"
-	"github.com/tsdbridge/tsdbridge/internal/query"
 	"github.com/tsdbridge/tsdbridge/internal/netserver"
+	"github.com/tsdbridge/tsdbridge/internal/query"
 	"github.com/tsdbridge/tsdbridge/internal/tracing"
 )
 

@@ -12,7 +12,7 @@ import (
 // Resources are what the calls of one request share.
 type Resources struct {
 	Ctx     context.Context //nolint:containedctx // It lives as long as one Eval.
-	Account *query.Account // of the request; nil has no limit
+	Account *query.Account  // of the request; nil has no limit
 	Turn    *query.Turn     // of the request, to compute
 	settled int             // calls whose results were charged
 }

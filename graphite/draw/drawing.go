@@ -6,8 +6,8 @@ import (
 	"math"
 	"strings"
 
-	"github.com/tsdbridge/tsdbridge/internal/query"
 	"github.com/tsdbridge/tsdbridge/internal/canvas"
+	"github.com/tsdbridge/tsdbridge/internal/query"
 )
 
 // A drawing is a picture while it is drawn.

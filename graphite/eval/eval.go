@@ -33,7 +33,7 @@ type run struct {
 	request call.Request
 	source  Source
 	fetched map[fetchKey][]*series.Series
-	trace   *query.Trace   // of the request
+	trace   *query.Trace     // of the request
 	reads   map[fetchKey]int // numbers in the trace
 	series  int
 	points  int

@@ -10,8 +10,8 @@ import (
 	"strings"
 
 	"github.com/tsdbridge/tsdbridge/graphite/carbonapi"
-	"github.com/tsdbridge/tsdbridge/internal/query"
 	"github.com/tsdbridge/tsdbridge/internal/netserver"
+	"github.com/tsdbridge/tsdbridge/internal/query"
 )
 
 // maxParameters bounds the parameters of a request. Django's limit is 1000 for a form.

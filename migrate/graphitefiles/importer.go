@@ -1,6 +1,6 @@
-// Package files brings files of Graphite's databases, whisper's and ceres', into a store, in parts of series, and makes whisper files
+// Package graphitefiles brings files of Graphite's databases, whisper's and ceres', into a store, in parts of series, and makes whisper files
 // of series. It opens no whisper file.
-package files
+package graphitefiles
 
 import (
 	"context"

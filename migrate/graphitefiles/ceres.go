@@ -1,4 +1,4 @@
-package files
+package graphitefiles
 
 import (
 	"context"
@@ -7,10 +7,10 @@ import (
 	"os"
 	"path/filepath"
 
-	"github.com/tsdbridge/tsdbridge/graphite/ceres"
 	"github.com/tsdbridge/tsdbridge/graphite/conf"
-	"github.com/tsdbridge/tsdbridge/graphite/whisper"
+	"github.com/tsdbridge/tsdbridge/migrate/ceres"
 	"github.com/tsdbridge/tsdbridge/migrate/pipeline"
+	"github.com/tsdbridge/tsdbridge/migrate/whisper"
 )
 
 // Ceres implements pipeline.FileStore for the series of ceres below Dir: data is what its file of properties holds. Its slices

@@ -1,4 +1,4 @@
-package files
+package graphitefiles
 
 import (
 	"context"
@@ -10,8 +10,8 @@ import (
 	"github.com/tsdbridge/tsdbridge/graphite/eval"
 	"github.com/tsdbridge/tsdbridge/graphite/python"
 	"github.com/tsdbridge/tsdbridge/graphite/source"
-	"github.com/tsdbridge/tsdbridge/graphite/whisper"
 	"github.com/tsdbridge/tsdbridge/migrate/pipeline"
+	"github.com/tsdbridge/tsdbridge/migrate/whisper"
 )
 
 // An ExportQuery is what is exported as whisper files.

@@ -1,4 +1,4 @@
-package files
+package graphitefiles
 
 import (
 	"context"
@@ -12,8 +12,8 @@ import (
 
 	"github.com/tsdbridge/tsdbridge/graphite/conf"
 	"github.com/tsdbridge/tsdbridge/graphite/source"
-	"github.com/tsdbridge/tsdbridge/graphite/whisper"
 	"github.com/tsdbridge/tsdbridge/migrate/pipeline"
+	"github.com/tsdbridge/tsdbridge/migrate/whisper"
 	"github.com/tsdbridge/tsdbridge/storage"
 )
 

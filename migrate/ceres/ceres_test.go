@@ -13,8 +13,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/tsdbridge/tsdbridge/graphite/ceres"
 	"github.com/tsdbridge/tsdbridge/graphite/conf"
+	"github.com/tsdbridge/tsdbridge/migrate/ceres"
 )
 
 // readNode reads a node of the recorded tree.

@@ -17,7 +17,7 @@ import (
 	"strings"
 
 	"github.com/tsdbridge/tsdbridge/graphite/conf"
-	"github.com/tsdbridge/tsdbridge/graphite/whisper"
+	"github.com/tsdbridge/tsdbridge/migrate/whisper"
 )
 
 // NodeFile is the name of the file with the properties of a series.
