@@ -23,6 +23,7 @@ import (
 	"github.com/tsdbridge/tsdbridge/adapter/config"
 	"github.com/tsdbridge/tsdbridge/adapter/memory"
 	"github.com/tsdbridge/tsdbridge/adapter/status"
+	"github.com/tsdbridge/tsdbridge/adapter/tables"
 	"github.com/tsdbridge/tsdbridge/adapter/webconfig"
 	"github.com/tsdbridge/tsdbridge/adapter/webport"
 	"github.com/tsdbridge/tsdbridge/graphite"
@@ -36,6 +37,7 @@ import (
 	"github.com/tsdbridge/tsdbridge/prometheus/remotewrite"
 	"github.com/tsdbridge/tsdbridge/storage"
 	"github.com/tsdbridge/tsdbridge/storage/kv"
+	"github.com/tsdbridge/tsdbridge/storage/pebble"
 	"github.com/tsdbridge/tsdbridge/storage/store"
 	"github.com/tsdbridge/tsdbridge/translate"
 	"github.com/tsdbridge/tsdbridge/tree/forest"
@@ -77,6 +79,10 @@ type Adapter struct {
 	live     atomic.Pointer[generation] // what answers requests now
 }
 
+// lockWait is how long a start waits for a store that is in use: the previous process may have been
+// killed and still be ending.
+const lockWait = 5 * time.Second
+
 // keptLog is how many warnings and errors of the log are kept.
 const keptLog = 200
 
@@ -101,19 +107,19 @@ func New(o Options) (*Adapter, error) {
 	if o.Engine == EngineEmbedded {
 		a.backups.Register(a.registry)
 	}
-	a.names, _ = o.translator() // checked by Validate
+	a.names, _ = o.Translator() // checked by Validate
 	a.hosts, _ = o.hosts()      // too
 	a.budget = memory.NewBudget(o.queryMemory(), a.registry)
 	wait := lockWait
 	if o.Command {
 		wait = 0
 	}
-	db, engine, err := o.openEngine(a.registry, wait)
+	db, engine, err := tables.Open(o.Options, a.registry, wait)
 	if err != nil {
 		return nil, err
 	}
 	a.db, a.engine = db, engine
-	so := o.storageOptions()
+	so := o.tables().StoreOptions()
 	so.Registerer = a.registry
 	if a.trees, err = a.newTrees(db); err != nil {
 		return nil, errors.Join(err, a.Close())
@@ -158,9 +164,23 @@ func New(o Options) (*Adapter, error) {
 		err = a.o.Sockets.Unused()
 	}
 	if err != nil {
-		return nil, errors.Join(withAdvice(err), a.Close())
+		return nil, errors.Join(tables.WithAdvice(err), a.Close())
 	}
 	return a, nil
+}
+
+// ownSpools makes an embedded store the owner of the queues on the disk.
+func (a *Adapter) ownSpools() error {
+	engine, ok := a.engine.(*pebble.Engine)
+	if !ok || a.o.Command {
+		return nil
+	}
+	dirs, err := a.o.spoolDirs()
+	if err != nil {
+		return err
+	}
+	a.spoolOwner, err = tables.OwnSpools(engine, dirs, a.o.Logger)
+	return err
 }
 
 // openWebConfig reads the file with the TLS settings and the passwords.
@@ -309,7 +329,7 @@ func (a *Adapter) Run(ctx context.Context) error {
 		defer cancel()
 		return a.shutdown(graceCtx)
 	})
-	err := withAdvice(group.Wait())
+	err := tables.WithAdvice(group.Wait())
 	flushCtx, cancel := context.WithTimeout(context.WithoutCancel(ctx), a.o.ShutdownGrace)
 	defer cancel()
 	if closeErr := a.store.Close(flushCtx); closeErr != nil {

@@ -83,15 +83,7 @@ func (o Options) prometheusOptions() prom.Options {
 // outlasting returns a timeout of requests that write: it leaves time for one operation of the store,
 // and for the rest of the request.
 func (o Options) outlasting(timeout time.Duration) time.Duration {
-	return max(timeout, o.storeTimeout()+5*time.Second)
-}
-
-// storeTimeout is how long one operation of the store may take: writes do not end before it.
-func (o Options) storeTimeout() time.Duration {
-	if o.Engine == EngineHBase {
-		return o.HBaseTimeout
-	}
-	return 0
+	return max(timeout, o.StoreTimeout()+5*time.Second)
 }
 
 // corsOrigin compiles --web.cors-origin.

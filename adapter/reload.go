@@ -275,7 +275,7 @@ func (a *Adapter) newGeneration(o Options) (*generation, error) {
 // use has everything go by a new generation. It cannot fail.
 func (a *Adapter) use(g *generation) {
 	o := g.o
-	a.store.SetSeriesLimits(o.seriesLimits())
+	a.store.SetSeriesLimits(o.SeriesLimits())
 	a.store.SetRetentionRules(config.RetentionRules(o.RetentionRules, a.names))
 	a.budget.SetLimit(o.queryMemory())
 	a.running.SetSlow(o.QuerySlow)

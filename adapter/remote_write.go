@@ -45,7 +45,7 @@ func (a *Adapter) openRemoteWrite() error {
 		return nil
 	}
 	forwarder := remotewrite.NewManager(remotewrite.Options{
-		Dir: a.o.remoteWritePath(), MaxBytes: a.o.RemoteWrite.MaxBytes, HasSpace: a.o.hasSpoolSpace, Owner: a.spoolOwner,
+		Dir: a.o.remoteWritePath(), MaxBytes: a.o.RemoteWrite.MaxBytes, HasSpace: a.o.HasSpoolSpace, Owner: a.spoolOwner,
 		Catalog: a.store.Catalog(), Metadata: a.store.Documents(), Labels: a.names.ToLabels,
 		Logger: a.o.Logger, Registerer: a.registry, Now: a.o.Now,
 	})

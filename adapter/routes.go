@@ -40,9 +40,9 @@ func (a *Adapter) mount(g *generation) (err error) {
 
 // routes returns the handler of all HTTP requests.
 func (a *Adapter) routes(g *generation) (http.Handler, error) {
-	shown := &trees.API{Printer: a.o.treePrinter(a.trees.Forest(), a.store, a.names, a.db), Follower: a.trees.Follower()}
+	shown := &trees.API{Printer: treePrinter(a.trees.Forest(), a.store, a.names, a.db, a.o.TableTree), Follower: a.trees.Follower()}
 	if a.status == nil { // all generations have one, with its metrics
-		a.status = &status.Probe{Ready: a.Ready, Describe: a.describe, Engine: a.o.engineName()}
+		a.status = &status.Probe{Ready: a.Ready, Describe: a.describe, Engine: a.o.EngineName()}
 		a.registerState(a.status)
 	}
 	r := chi.NewRouter()

@@ -7,7 +7,6 @@ import (
 	"github.com/go-chi/chi/v5"
 
 	"github.com/tsdbridge/tsdbridge/adapter/admin"
-	"github.com/tsdbridge/tsdbridge/adapter/backups"
 	"github.com/tsdbridge/tsdbridge/adapter/trees"
 	"github.com/tsdbridge/tsdbridge/graphite/files"
 	"github.com/tsdbridge/tsdbridge/internal/query"
@@ -87,11 +86,6 @@ func (a *Adapter) LocalCopy() *admin.LocalCopy {
 // UIDs returns what the commands about UIDs are about.
 func (a *Adapter) UIDs() admin.UIDTables {
 	return admin.UIDTables{Store: a.store, Trees: a.trees, DB: a.db, TreeTable: a.o.TableTree, Layout: a.o.Layout()}
-}
-
-// Backups returns the record of the backups of an embedded store.
-func (o Options) Backups() backups.Record {
-	return backups.Record{Store: o.Path, Now: o.Now, Logger: o.Logger}
 }
 
 // adminAPI returns what the adapter does for commands elsewhere.
