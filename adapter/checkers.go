@@ -47,8 +47,8 @@ func newCheckers(o Options, db kv.KV, store *store.Store, names *translate.Trans
 
 // Checker returns what checks the tables of a process. On an embedded store only a command mends trees:
 // an adapter has them in memory.
-func (a *Adapter) Checker(command bool) fsck.Source {
-	return newCheckers(a.o, a.db, a.store, a.names, command || a.o.Engine == EngineHBase)
+func (t *opened) Checker(command bool) fsck.Source {
+	return newCheckers(t.o, t.db, t.store, t.names, command || t.o.Engine == EngineHBase)
 }
 
 // CheckTables opens tables that exist to be checked. The log of an embedded store stays as it is: what it holds is

@@ -9,6 +9,7 @@ import (
 
 	"github.com/tsdbridge/tsdbridge/opentsdb/put"
 	prom "github.com/tsdbridge/tsdbridge/prometheus"
+	"github.com/tsdbridge/tsdbridge/prometheus/rules"
 	"github.com/tsdbridge/tsdbridge/web"
 )
 
@@ -53,7 +54,8 @@ func (a *Adapter) prometheusParts(all Options) (o prom.Options, err error) {
 	if o.ExternalURL, err = all.alertURL(); err != nil {
 		return o, err
 	}
-	o.Languages = a.ruleLanguages(all.Prometheus.Query.Lookback)
+	lookback := all.Prometheus.Query.Lookback
+	o.Languages = rules.Evaluators{langGraphite: graphiteRules{a, lookback}, langOpenTSDB: opentsdbRules{a, lookback}}
 	if o.RuleSet, err = all.ruleSet(); err != nil {
 		return o, err
 	}

@@ -3,6 +3,7 @@ package adapter
 import (
 	"context"
 	"net/http"
+	"os"
 	"strings"
 	"time"
 
@@ -78,7 +79,7 @@ func (a *Adapter) routes(g *generation) (http.Handler, error) {
 		}
 		a.admin.Mount(r.With(webport.AnsweredBy("admin")))
 	}
-	reload := http.NewCrossOriginProtection().Handler(http.HandlerFunc(a.serveReload))
+	reload := http.NewCrossOriginProtection().Handler(http.HandlerFunc(a.reloader.serve))
 	r.Method(http.MethodPost, ReloadPath, reload)
 	r.Method(http.MethodPut, ReloadPath, reload)
 	a.status.Routes(r)
@@ -93,7 +94,7 @@ func (a *Adapter) routes(g *generation) (http.Handler, error) {
 			netserver.RefuseMethod(w, req, "GET, HEAD, OPTIONS")
 		}
 	})))
-	webport.RouteProfiles(r, a.shownCommandLine)
+	webport.RouteProfiles(r, func() []string { return withoutSecrets(os.Args, a.Flags()) })
 	web.Page{Version: Version(), Admin: a.o.AdminAPI, Edits: a.o.AdminAPI && g.o.OpenTSDB.AllowEdits}.Routes(r)
 	return r, nil
 }
