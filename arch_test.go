@@ -204,7 +204,7 @@ func TestSizes(t *testing.T) {
 	}
 	for pkg, n := range files {
 		if n > maxFiles {
-			t.Errorf("%s has %d files, more than %d: it wants walls", pkg, n, maxFiles)
+			t.Errorf("%s has %d files, more than %d: divide it", pkg, n, maxFiles)
 		}
 	}
 }

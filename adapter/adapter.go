@@ -5,12 +5,8 @@ package adapter
 
 import (
 	"context"
-	"crypto/tls"
 	"errors"
-	"fmt"
-	"io"
 	"log/slog"
-	"net"
 	"net/http"
 	"sync/atomic"
 	"time"
@@ -23,59 +19,43 @@ import (
 	"github.com/tsdbridge/tsdbridge/adapter/config"
 	"github.com/tsdbridge/tsdbridge/adapter/memory"
 	"github.com/tsdbridge/tsdbridge/adapter/status"
-	"github.com/tsdbridge/tsdbridge/adapter/webconfig"
-	"github.com/tsdbridge/tsdbridge/adapter/webport"
-	"github.com/tsdbridge/tsdbridge/graphite"
+	"github.com/tsdbridge/tsdbridge/adapter/tables"
 	"github.com/tsdbridge/tsdbridge/internal/logging"
-	"github.com/tsdbridge/tsdbridge/internal/netserver"
 	"github.com/tsdbridge/tsdbridge/internal/persistentqueue"
 	"github.com/tsdbridge/tsdbridge/internal/query"
 	"github.com/tsdbridge/tsdbridge/internal/rejections"
 	"github.com/tsdbridge/tsdbridge/opentsdb"
 	prom "github.com/tsdbridge/tsdbridge/prometheus"
-	"github.com/tsdbridge/tsdbridge/prometheus/remotewrite"
 	"github.com/tsdbridge/tsdbridge/storage"
-	"github.com/tsdbridge/tsdbridge/storage/kv"
+	"github.com/tsdbridge/tsdbridge/storage/pebble"
 	"github.com/tsdbridge/tsdbridge/storage/store"
-	"github.com/tsdbridge/tsdbridge/translate"
-	"github.com/tsdbridge/tsdbridge/tree/forest"
-	"github.com/tsdbridge/tsdbridge/web"
 )
 
 // Adapter is one running tsdbridge.
 type Adapter struct {
-	o          Options
-	db         kv.KV
-	engine     io.Closer // of db
-	store      *store.Store
-	trees      *forest.Service
-	graphite   *graphite.Server // nil before it was made
+	opened
+	ports
 	prometheus *prom.Server
 	opentsdb   *opentsdb.Server // nil before it was made
-	names      *translate.Translator
-	registry   *prometheus.Registry
-	budget     *query.Budget   // of all queries
-	running    *query.Registry // of all queries
+	running    *query.Registry  // of all queries
 	started    time.Time
 	log        *logging.Recent
 	refused    *rejections.Log // of all doors
 	transfers  *admin.Transfers
 	backups    backups.Times
-	server     *http.Server
-	listener   net.Listener // nil when the address is empty
-	grpc       *grpcPort
-
-	webConfig *webconfig.File  // nil: neither TLS nor passwords
-	hosts     *netserver.Hosts // of all HTTP ports
-	admin     *admin.API       // nil without --web.enable-admin-api
-	status    *status.Probe
-	forward   *remotewrite.Manager // nil: a command
+	admin      *admin.API // nil without --web.enable-admin-api
+	status     *status.Probe
+	forward    forwarding
 
 	spoolOwner persistentqueue.Owner // nil: the store has no name
 
 	reloader *reloader
 	live     atomic.Pointer[generation] // what answers requests now
 }
+
+// lockWait is how long a start waits for a store that is in use: the previous process may have been
+// killed and still be ending.
+const lockWait = 5 * time.Second
 
 // keptLog is how many warnings and errors of the log are kept.
 const keptLog = 200
@@ -90,8 +70,9 @@ func New(o Options) (*Adapter, error) {
 	if !o.Command {
 		o.fitOpenFiles(openFiles())
 	}
-	a := &Adapter{o: o, log: log, registry: prometheus.NewRegistry(), running: query.NewRegistry(), started: o.Now()}
-	a.running.Watch(o.QuerySlow, a.tellSlow)
+	registry := prometheus.NewRegistry()
+	a := &Adapter{opened: opened{o: o, registry: registry}, ports: ports{options: o, registerer: registry}, log: log, running: query.NewRegistry(), started: o.Now()}
+	a.running.Watch(o.QuerySlow, func(s query.Slow) { logSlow(o.Logger, s) })
 	a.running.Measure(a.registry, "promql", "graphite", "opentsdb", "remote read", "native export", "federation")
 	a.reloader = newReloader(a)
 	a.refused = rejections.New(o.Logger, o.Now)
@@ -101,24 +82,24 @@ func New(o Options) (*Adapter, error) {
 	if o.Engine == EngineEmbedded {
 		a.backups.Register(a.registry)
 	}
-	a.names, _ = o.translator() // checked by Validate
+	a.names, _ = o.Translator() // checked by Validate
 	a.hosts, _ = o.hosts()      // too
 	a.budget = memory.NewBudget(o.queryMemory(), a.registry)
 	wait := lockWait
 	if o.Command {
 		wait = 0
 	}
-	db, engine, err := o.openEngine(a.registry, wait)
+	db, engine, err := tables.Open(o.Options, a.registry, wait)
 	if err != nil {
 		return nil, err
 	}
 	a.db, a.engine = db, engine
-	so := o.storageOptions()
+	so := o.tables().StoreOptions()
 	so.Registerer = a.registry
 	if a.trees, err = a.newTrees(db); err != nil {
 		return nil, errors.Join(err, a.Close())
 	}
-	so.Appended = a.appended
+	so.Appended = a.forward.appended
 	so.Observer, so.RetentionRules = a.trees, config.RetentionRules(o.RetentionRules, a.names)
 	if so.FillRules, err = config.FillRules(o.FillRules, a.names, so.Rollups); err != nil {
 		return nil, errors.Join(err, a.Close())
@@ -152,94 +133,46 @@ func New(o Options) (*Adapter, error) {
 		err = a.listen()
 	}
 	if err == nil {
-		err = a.openGRPC()
+		err = a.listenGRPC(a.prometheus.GRPC())
 	}
 	if err == nil {
 		err = a.o.Sockets.Unused()
 	}
 	if err != nil {
-		return nil, errors.Join(withAdvice(err), a.Close())
+		return nil, errors.Join(tables.WithAdvice(err), a.Close())
 	}
 	return a, nil
 }
 
-// openWebConfig reads the file with the TLS settings and the passwords.
-func (a *Adapter) openWebConfig() (err error) {
-	if a.o.WebConfigFile == "" {
+// ownSpools makes an embedded store the owner of the queues on the disk.
+func (a *Adapter) ownSpools() error {
+	engine, ok := a.engine.(*pebble.Engine)
+	if !ok || a.o.Command {
 		return nil
 	}
-	if a.webConfig, err = webconfig.Open(a.o.WebConfigFile, a.o.Logger); err != nil {
-		return fmt.Errorf("--web.config.file: %w", err)
+	dirs, err := a.o.spoolDirs()
+	if err != nil {
+		return err
 	}
-	a.webConfig.Register(a.registry)
-	return nil
+	a.spoolOwner, err = tables.OwnSpools(engine, dirs, a.o.Logger)
+	return err
 }
 
-// protect has a handler ask for the passwords of the web configuration, if it has any.
-func (a *Adapter) protect(handler http.Handler) http.Handler {
-	if a.webConfig == nil {
-		return handler
-	}
-	return a.webConfig.Handler(handler)
-}
-
-// tls returns how other ports than the web port encrypt; nil: they do not.
-func (a *Adapter) tls() *tls.Config {
-	if a.webConfig == nil {
-		return nil
-	}
-	return a.webConfig.TLS()
-}
-
+// listen makes what answers requests, and binds the HTTP port.
 func (a *Adapter) listen() error {
-	first := &generation{o: a.o, prometheus: a.prometheus, graphite: a.graphite, opentsdb: a.opentsdb}
+	first := &generation{o: a.Options(), prometheus: a.prometheus, graphite: a.graphite, opentsdb: a.opentsdb}
 	if err := a.mount(first); err != nil {
 		return err
 	}
 	a.live.Store(first)
-	prefix, err := web.Prefix(a.o.ExternalURL)
-	if err != nil {
-		return fmt.Errorf("--web.external-url: %w", err)
-	}
-	handler := webport.CleanPaths(web.Under(prefix, prom.OtherPaths(webport.NewGuard(http.HandlerFunc(a.serveLive), http.HandlerFunc(a.serveWrites), a.webPort()))))
-	a.server = webport.NewServer(a.protect(a.o.Tracer.Handler(handler)), a.webPort())
-	if a.o.ListenAddress == "" {
-		return nil
-	}
-	listener, err := a.o.Sockets.Listen(context.Background(), net.ListenConfig{}, a.o.ListenAddress)
-	if err != nil {
-		return fmt.Errorf("--web.listen-address: %w", err)
-	}
-	a.listener = webport.Listen(listener, a.webPort())
-	a.o.Logger.Info("listening", "protocol", "http", "address", a.listener.Addr().String())
-	return nil
-}
-
-// webPort returns the options of the HTTP port.
-func (a *Adapter) webPort() webport.Options {
-	return webport.Options{
-		MaxConnections: a.o.MaxConnections, BodyBytes: a.o.WebBodyBytes, InFlightBytes: a.o.webInFlightBytes(),
-		Hosts: a.hosts, Logger: a.o.Logger, Registerer: a.registry,
-	}
-}
-
-// Addr returns the address of the HTTP listener, empty without one.
-func (a *Adapter) Addr() string {
-	if a.listener == nil {
-		return ""
-	}
-	return a.listener.Addr().String()
+	return a.listenHTTP(http.HandlerFunc(a.serveLive), http.HandlerFunc(a.serveWrites))
 }
 
 // Close releases what New opened, for an Adapter that never ran.
 func (a *Adapter) Close() error {
-	var err error
-	if a.listener != nil {
-		err = a.listener.Close()
-	}
-	err = errors.Join(err, a.grpc.close())
+	err := a.ports.close()
 	if a.store != nil {
-		err = errors.Join(err, a.store.Close(context.Background()), a.closeRemoteWrite())
+		err = errors.Join(err, a.store.Close(context.Background()), a.forward.close())
 	}
 	if a.opentsdb != nil {
 		err = errors.Join(err, a.opentsdb.Close())
@@ -278,17 +211,17 @@ func (a *Adapter) Run(ctx context.Context) error {
 	group.Go(func() error { return a.memoryKeeper().Run(storeCtx) })
 	group.Go(func() error { return a.trees.Run(storeCtx) })
 	group.Go(func() error { return a.prometheus.Run(serveCtx) })
-	if a.forward != nil {
-		group.Go(func() error { return a.forward.Run(serveCtx) })
+	if a.forward.manager != nil {
+		group.Go(func() error { return a.forward.manager.Run(serveCtx) })
 	}
-	group.Go(func() error { return a.runReloads(serveCtx) })
+	group.Go(func() error { return a.reloader.run(serveCtx) })
 	if a.o.Engine == EngineEmbedded {
 		group.Go(func() error {
 			a.backups.Watch(serveCtx, a.o.Backups())
 			return nil
 		})
 	}
-	a.tellExposed()
+	a.logExposed(a.carbonAndOpenTSDB())
 	group.Go(a.serve)
 	group.Go(a.serveGRPC)
 	graphiteDone, opentsdbDone := make(chan struct{}), make(chan struct{})
@@ -309,53 +242,15 @@ func (a *Adapter) Run(ctx context.Context) error {
 		defer cancel()
 		return a.shutdown(graceCtx)
 	})
-	err := withAdvice(group.Wait())
+	err := tables.WithAdvice(group.Wait())
 	flushCtx, cancel := context.WithTimeout(context.WithoutCancel(ctx), a.o.ShutdownGrace)
 	defer cancel()
 	if closeErr := a.store.Close(flushCtx); closeErr != nil {
 		a.o.Logger.Warn("some points in memory were not put into the table; the next start reads them from the log", "err", closeErr)
 	}
-	err = errors.Join(err, a.closeRemoteWrite(), a.engine.Close())
+	err = errors.Join(err, a.forward.close(), a.engine.Close())
 	a.o.Logger.Info("stopped")
 	return err
-}
-
-// shutdown ends the servers of HTTP and gRPC when they have answered what is under way, at the latest when ctx ends.
-func (a *Adapter) shutdown(ctx context.Context) error {
-	servers := []*http.Server{a.server}
-	if a.grpc != nil {
-		servers = append(servers, a.grpc.server)
-	}
-	var all errgroup.Group
-	for _, server := range servers {
-		all.Go(func() error {
-			err := server.Shutdown(ctx)
-			if err == nil {
-				return nil
-			}
-			a.o.Logger.Warn("requests were still under way and are cut off unanswered; --web.shutdown-grace gives them longer", "err", err)
-			return server.Close()
-		})
-	}
-	return all.Wait()
-}
-
-func (a *Adapter) serve() error {
-	if a.listener == nil {
-		return nil
-	}
-	if err := a.serveOn(a.listener, a.server); !errors.Is(err, http.ErrServerClosed) {
-		return fmt.Errorf("serve http: %w", err)
-	}
-	return nil
-}
-
-// serveOn serves a port, with TLS if the web configuration has it.
-func (a *Adapter) serveOn(listener net.Listener, server *http.Server) error {
-	if a.webConfig == nil {
-		return server.Serve(listener)
-	}
-	return a.webConfig.Serve(listener, server)
 }
 
 // memoryKeeper returns the keeper of the process' memory limits. The head may hold half as much

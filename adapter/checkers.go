@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 
+	"github.com/tsdbridge/tsdbridge/adapter/tables"
 	"github.com/tsdbridge/tsdbridge/graphite/source"
 	"github.com/tsdbridge/tsdbridge/storage/fsck"
 	"github.com/tsdbridge/tsdbridge/storage/kv"
@@ -37,49 +38,36 @@ func (c checkers) Check(ctx context.Context, s fsck.Stretch, q fsck.Query, repor
 	return c.store.Check(ctx, s, q, report)
 }
 
-// checkers returns those of some tables. With mends, trees may be changed.
-func (o Options) checkers(db kv.KV, store *store.Store, names *translate.Translator, mends bool) checkers {
-	trees := forest.NewChecker(db, forest.CheckOptions{Options: o.treeOptions(names), MetaTable: o.TableMeta, Catalog: store.Catalog(), Mends: mends})
-	return checkers{store.Fsck(o.archives()), trees, o.TableTree}
-}
-
-// archives tells how the documents of series list their archives.
-func (o Options) archives() *fsck.Archives {
-	return &fsck.Archives{Table: o.TableArchive, Key: source.KeptKey, List: source.ListArchive}
+// newCheckers returns those of some tables. With mends, trees may be changed.
+func newCheckers(o Options, db kv.KV, store *store.Store, names *translate.Translator, mends bool) checkers {
+	trees := forest.NewChecker(db, forest.CheckOptions{Options: o.Graphite.treeOptions(o.Options, names), MetaTable: o.TableMeta, Catalog: store.Catalog(), Mends: mends})
+	archives := &fsck.Archives{Table: o.TableArchive, Key: source.KeptKey, List: source.ListArchive}
+	return checkers{store.Fsck(archives), trees, o.TableTree}
 }
 
 // Checker returns what checks the tables of a process. On an embedded store only a command mends trees:
 // an adapter has them in memory.
-func (a *Adapter) Checker(command bool) fsck.Source {
-	return a.o.checkers(a.db, a.store, a.names, command || a.o.Engine == EngineHBase)
+func (t *opened) Checker(command bool) fsck.Source {
+	return newCheckers(t.o, t.db, t.store, t.names, command || t.o.Engine == EngineHBase)
 }
 
-// WithChecker opens the tables to be checked.
-func (o Options) WithChecker(ctx context.Context, use func(context.Context, fsck.Source) error) error {
-	checker, closeStore, err := o.openChecker(ctx)
+// CheckTables opens tables that exist to be checked. The log of an embedded store stays as it is: what it holds is
+// not in the tables yet, and comes after what a check mends.
+func CheckTables(ctx context.Context, o Options, use func(context.Context, fsck.Source) error) error {
+	if o.Engine == EngineMemory {
+		return errors.New("--storage.engine=memory keeps nothing that another process could open: give the --adapter-url of the one that runs")
+	}
+	names, err := o.Translator()
 	if err != nil {
 		return err
 	}
-	return errors.Join(use(ctx, checker), closeStore())
-}
-
-// openChecker opens tables that exist. The log of an embedded store stays as it is: what it holds is
-// not in the tables yet, and comes after what a check mends.
-func (o Options) openChecker(ctx context.Context) (fsck.Source, func() error, error) {
-	if o.Engine == EngineMemory {
-		return nil, nil, errors.New("--storage.engine=memory keeps nothing that another process could open: give the --adapter-url of the one that runs")
-	}
-	names, err := o.translator()
+	db, engine, err := tables.OpenExisting(o.Options)
 	if err != nil {
-		return nil, nil, err
+		return err
 	}
-	db, engine, err := o.openTablesThatAre()
-	if err != nil {
-		return nil, nil, err
+	store, err := tables.StoreOver(ctx, o.Options, db)
+	if err == nil {
+		err = use(ctx, newCheckers(o, db, store, names, true))
 	}
-	store, err := o.storeOver(ctx, db)
-	if err != nil {
-		return nil, nil, errors.Join(err, engine.Close())
-	}
-	return o.checkers(db, store, names, true), engine.Close, nil
+	return errors.Join(err, engine.Close())
 }

@@ -3,7 +3,6 @@ package adapter
 import (
 	"bytes"
 	"maps"
-	"os"
 	"slices"
 	"strings"
 
@@ -59,9 +58,6 @@ func (o Options) shownFlag(name string) *yaml.Node {
 
 // plainNode is a plain value. It has no type, so it needs no quotes.
 func plainNode(value string) *yaml.Node { return &yaml.Node{Kind: yaml.ScalarNode, Value: value} }
-
-// shownCommandLine returns the words of the command line, without secrets.
-func (a *Adapter) shownCommandLine() []string { return withoutSecrets(os.Args, a.Flags()) }
 
 // withoutSecrets returns the words of a command line with Hidden for the value of each flag that
 // flags hides.

@@ -18,6 +18,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/tsdbridge/tsdbridge/adapter/tables"
 	"github.com/tsdbridge/tsdbridge/internal/testkit/scale"
 	"github.com/tsdbridge/tsdbridge/internal/testkit/servertest"
 	"github.com/tsdbridge/tsdbridge/prometheus/promtest"
@@ -177,7 +178,7 @@ func TestLostLog(t *testing.T) {
 		must(t, do(path))
 		lost := o
 		lost.Path = path
-		if err := lost.BackUpStore(t.Context(), filepath.Join(t.TempDir(), "backup")); !errors.Is(err, log.ErrCorrupt) {
+		if err := tables.BackUp(t.Context(), lost.Options, filepath.Join(t.TempDir(), "backup")); !errors.Is(err, log.ErrCorrupt) {
 			t.Errorf("%s: backup: %v", what, err)
 		}
 		if strings.HasPrefix(what, "the log of another") {

@@ -5,32 +5,45 @@ import (
 	"net/netip"
 )
 
-// A listener of an adapter is what the log tells of one that others reach.
+// A listener is what the log has of a port that others reach.
 type listener struct{ name, address, flag string }
 
-// tellExposed logs the listeners that other machines reach without a password.
-func (a *Adapter) tellExposed() {
-	for _, l := range a.exposed() {
-		a.o.Logger.Info("open to other machines without a password; a loopback address, a firewall or --web.config.file closes it, or its flag left empty", "listener", l.name, "address", l.address, "flag", l.flag)
+// logExposed logs the listeners that other machines reach without a password.
+func (p *ports) logExposed(others []exposure) {
+	for _, l := range p.exposed(others) {
+		p.options.Logger.Info("open to other machines without a password; a loopback address, a firewall or --web.config.file closes it, or its flag left empty", "listener", l.name, "address", l.address, "flag", l.flag)
 	}
 }
 
-// exposed returns the listeners that other machines reach without a password. Carbon's protocols and telnet have none.
-func (a *Adapter) exposed() (open []listener) {
-	identified := a.webConfig != nil && a.webConfig.Identifies()
-	for _, l := range []struct {
-		listener
+// An exposure is a listener that has no password, or whose password is that of HTTP.
+type exposure struct {
+	listener
 
-		protected bool
-	}{
-		{listener{"http", a.Addr(), "--web.listen-address"}, identified},
-		{listener{"otlp grpc", a.GRPCAddr(), "--otlp.grpc-listen-address"}, identified},
-		{listener{"carbon", a.o.Carbon.ListenAddress, "--carbon.listen-address"}, false},
-		{listener{"carbon pickle", a.o.Carbon.PickleAddress, "--carbon.pickle-listen-address"}, false},
-		{listener{"carbon protobuf", a.o.Carbon.ProtobufAddress, "--carbon.protobuf-listen-address"}, false},
-		{listener{"opentsdb telnet", a.opentsdb.Addr(), "--opentsdb.listen-address"}, false},
-		{listener{"opentsdb http", a.opentsdb.Addr(), "--opentsdb.listen-address"}, identified && !a.o.OpenTSDB.OpenPuts},
-	} {
+	protected bool
+}
+
+// carbonAndOpenTSDB are the listeners of carbon's protocols and of OpenTSDB's. Carbon's and telnet have no passwords.
+func (a *Adapter) carbonAndOpenTSDB() []exposure {
+	carbon, tsd := a.o.Carbon, a.opentsdb.Addr()
+	return []exposure{
+		{listener{"carbon", carbon.ListenAddress, "--carbon.listen-address"}, false},
+		{listener{"carbon pickle", carbon.PickleAddress, "--carbon.pickle-listen-address"}, false},
+		{listener{"carbon protobuf", carbon.ProtobufAddress, "--carbon.protobuf-listen-address"}, false},
+		{listener{"opentsdb telnet", tsd, "--opentsdb.listen-address"}, false},
+		{listener{"opentsdb http", tsd, "--opentsdb.listen-address"}, a.identifies() && !a.o.OpenTSDB.OpenPuts},
+	}
+}
+
+// identifies reports whether the HTTP ports have passwords.
+func (p *ports) identifies() bool { return p.webConfig != nil && p.webConfig.Identifies() }
+
+// exposed returns the listeners that other machines reach without a password.
+func (p *ports) exposed(others []exposure) (open []listener) {
+	own := []exposure{
+		{listener{"http", p.Addr(), "--web.listen-address"}, p.identifies()},
+		{listener{"otlp grpc", p.GRPCAddr(), "--otlp.grpc-listen-address"}, p.identifies()},
+	}
+	for _, l := range append(own, others...) {
 		if l.address != "" && !l.protected && reachable(l.address) {
 			open = append(open, l.listener)
 		}

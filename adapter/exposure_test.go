@@ -38,7 +38,7 @@ func TestExposed(t *testing.T) {
 		a, err := New(o)
 		must(t, err)
 		var got []string
-		for _, l := range a.exposed() {
+		for _, l := range a.exposed(a.carbonAndOpenTSDB()) {
 			got = append(got, l.name)
 		}
 		must(t, a.Close())

@@ -18,7 +18,7 @@ func (a *Adapter) newTrees(db kv.KV) (*forest.Service, error) {
 		return nil, err
 	}
 	return forest.NewService(db, forest.ServiceOptions{
-		Forest: a.o.treeOptions(a.names), Declared: declared, Sources: a.o.Graphite.sources(), InTable: a.o.Graphite.TreeIndex == TreeIndexTable, Refresh: a.o.IndexRefresh,
+		Forest: a.o.Graphite.treeOptions(a.o.Options, a.names), Declared: declared, Sources: a.o.Graphite.sources(), InTable: a.o.Graphite.TreeIndex == TreeIndexTable, Refresh: a.o.IndexRefresh,
 		Logger: a.o.Logger, Registerer: a.registry, Now: a.o.Now,
 	}), nil
 }
@@ -46,7 +46,7 @@ func (a *Adapter) graphiteParts(o Options) graphite.Options {
 	}
 	g.Carbon = o.Carbon
 	g.Carbon.SeriesCache = o.SeriesCache
-	g.Carbon.Forward.Path, g.Carbon.Forward.HasSpace, g.Carbon.Forward.Owner = o.forwardPath(), o.hasSpoolSpace, a.spoolOwner
+	g.Carbon.Forward.Path, g.Carbon.Forward.HasSpace, g.Carbon.Forward.Owner = o.forwardPath(), o.HasSpoolSpace, a.spoolOwner
 	g.Store, g.Trees, g.Names, g.Appender, g.Points = a.store, a.trees, a.names, a.store, a.store.Logged()
 	g.Catalog, g.Documents, g.Annotations = a.store.Catalog(), a.store.Documents(), a.store.Annotations()
 	if archives := a.store.Archives(); archives != nil {

@@ -5,8 +5,11 @@ import (
 	"strings"
 
 	"github.com/tsdbridge/tsdbridge/adapter/config"
+	"github.com/tsdbridge/tsdbridge/adapter/tables"
 	"github.com/tsdbridge/tsdbridge/graphite"
+	"github.com/tsdbridge/tsdbridge/translate"
 	"github.com/tsdbridge/tsdbridge/tree"
+	"github.com/tsdbridge/tsdbridge/tree/forest"
 )
 
 // Where paths are looked up.
@@ -111,4 +114,13 @@ func (o GraphiteOptions) inverts(t *tree.Tree) bool {
 		}
 	}
 	return false
+}
+
+// treeOptions returns the options of a forest over the tables.
+func (o GraphiteOptions) treeOptions(of tables.Options, names *translate.Translator) forest.Options {
+	t := forest.DefaultOptions()
+	t.TreeTable, t.UIDTable, t.Exclusive = of.TableTree, of.TableUID, of.Engine != EngineHBase
+	t.Shown, t.Plain, t.DefaultTree, t.Inverse = translate.Shown, names.Plain, o.DefaultTree, o.inverts
+	t.Stored, t.Rest = names.FromShown, names.RestOf
+	return t
 }

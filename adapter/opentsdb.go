@@ -26,7 +26,7 @@ func (a *Adapter) opentsdbParts(all Options) (o opentsdb.Options) {
 	o.Trees, o.Documents = a.trees, a.store.Documents()
 	o.MaxSeries, o.MaxSamples, o.Timeout, o.Concurrency = all.QuerySeries, all.QuerySamples, all.QueryTimeout, all.QueryParallel
 	o.Budget, o.Running, o.Refused, o.Protect, o.Sockets = a.budget, a.running, a.refused, a.protect, a.o.Sockets
-	o.Hosts, o.StoreTimeout = a.hosts, all.storeTimeout()
+	o.Hosts, o.StoreTimeout = a.hosts, all.StoreTimeout()
 	o.ShutdownGrace, o.Version, o.Logger, o.Registerer, o.Now = a.o.ShutdownGrace, Version(), a.o.Logger, a.registry, a.o.Now
 	o.TLS = a.tls()
 	return o

@@ -9,6 +9,7 @@ import (
 
 	"github.com/tsdbridge/tsdbridge/opentsdb/put"
 	prom "github.com/tsdbridge/tsdbridge/prometheus"
+	"github.com/tsdbridge/tsdbridge/prometheus/rules"
 	"github.com/tsdbridge/tsdbridge/web"
 )
 
@@ -53,7 +54,8 @@ func (a *Adapter) prometheusParts(all Options) (o prom.Options, err error) {
 	if o.ExternalURL, err = all.alertURL(); err != nil {
 		return o, err
 	}
-	o.Languages = a.ruleLanguages(all.Prometheus.Query.Lookback)
+	lookback := all.Prometheus.Query.Lookback
+	o.Languages = rules.Evaluators{langGraphite: graphiteRules{a, lookback}, langOpenTSDB: opentsdbRules{a, lookback}}
 	if o.RuleSet, err = all.ruleSet(); err != nil {
 		return o, err
 	}
@@ -83,15 +85,7 @@ func (o Options) prometheusOptions() prom.Options {
 // outlasting returns a timeout of requests that write: it leaves time for one operation of the store,
 // and for the rest of the request.
 func (o Options) outlasting(timeout time.Duration) time.Duration {
-	return max(timeout, o.storeTimeout()+5*time.Second)
-}
-
-// storeTimeout is how long one operation of the store may take: writes do not end before it.
-func (o Options) storeTimeout() time.Duration {
-	if o.Engine == EngineHBase {
-		return o.HBaseTimeout
-	}
-	return 0
+	return max(timeout, o.StoreTimeout()+5*time.Second)
 }
 
 // corsOrigin compiles --web.cors-origin.

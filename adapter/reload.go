@@ -146,8 +146,11 @@ func (a *Adapter) Flags() map[string]string { return a.live.Load().o.Flags }
 
 // Reload reads the configuration and applies all of it that can change while the process runs. If
 // anything is wrong with it, nothing changes.
-func (a *Adapter) Reload() (Reloaded, error) {
-	r := a.reloader
+func (a *Adapter) Reload() (Reloaded, error) { return a.reloader.load() }
+
+// load reloads, and logs how it ended.
+func (r *reloader) load() (Reloaded, error) {
+	a := r.adapter
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	done, err := r.reload()
@@ -192,12 +195,12 @@ func (r *reloader) reload() (Reloaded, error) {
 	if err := o.Validate(); err != nil {
 		return Reloaded{}, fmt.Errorf("with the settings that need a restart: %w", err)
 	}
-	next, err := a.newGeneration(o)
+	next, err := r.generation(o)
 	if err != nil {
 		return Reloaded{}, err
 	}
-	if a.forward != nil {
-		if err := a.forward.Apply(o.remoteWrite()); err != nil { // the last that may fail
+	if a.forward.manager != nil {
+		if err := a.forward.manager.Apply(o.remoteWrite()); err != nil { // the last that may fail
 			return Reloaded{}, err
 		}
 	}
@@ -205,7 +208,7 @@ func (r *reloader) reload() (Reloaded, error) {
 	if !next.prometheus.SameRules(old.prometheus) {
 		done.Applied = append(done.Applied, Change{Name: "rules"})
 	}
-	a.use(next)
+	r.use(next)
 	return done, nil
 }
 
@@ -254,8 +257,9 @@ func (r *reloader) changes(old, n Options) Reloaded {
 	return done
 }
 
-// newGeneration makes what answers requests by some options. It fails without a change.
-func (a *Adapter) newGeneration(o Options) (*generation, error) {
+// generation makes what answers requests by some options. It fails without a change.
+func (r *reloader) generation(o Options) (*generation, error) {
+	a := r.adapter
 	old := a.live.Load()
 	g := &generation{o: o}
 	p, err := a.prometheusParts(o)
@@ -272,10 +276,11 @@ func (a *Adapter) newGeneration(o Options) (*generation, error) {
 	return g, a.mount(g)
 }
 
-// use has everything go by a new generation. It cannot fail.
-func (a *Adapter) use(g *generation) {
+// use switches everything to a new generation. It cannot fail.
+func (r *reloader) use(g *generation) {
+	a := r.adapter
 	o := g.o
-	a.store.SetSeriesLimits(o.seriesLimits())
+	a.store.SetSeriesLimits(o.SeriesLimits())
 	a.store.SetRetentionRules(config.RetentionRules(o.RetentionRules, a.names))
 	a.budget.SetLimit(o.queryMemory())
 	a.running.SetSlow(o.QuerySlow)
@@ -287,7 +292,7 @@ func (a *Adapter) use(g *generation) {
 	g.prometheus.Use()
 }
 
-// serveLive answers a request by the configuration that holds when it begins.
+// serveLive answers a request by the configuration that is in use when it begins.
 func (a *Adapter) serveLive(w http.ResponseWriter, r *http.Request) {
 	a.live.Load().routes.ServeHTTP(w, r)
 }
@@ -297,25 +302,25 @@ func (a *Adapter) serveWrites(w http.ResponseWriter, r *http.Request) {
 	a.live.Load().writes.ServeHTTP(w, r)
 }
 
-// runReloads reloads whenever hup tells to, until ctx ends.
-func (a *Adapter) runReloads(ctx context.Context) error {
+// run reloads on each signal until ctx ends.
+func (r *reloader) run(ctx context.Context) error {
 	for {
 		select {
 		case <-ctx.Done():
 			return nil
-		case <-a.o.Reloads:
-			_, _ = a.Reload() // it logs its errors
+		case <-r.adapter.o.Reloads:
+			_, _ = r.load() // it logs its errors
 		}
 	}
 }
 
-// serveReload answers a request to reload.
-func (a *Adapter) serveReload(w http.ResponseWriter, _ *http.Request) {
-	if !a.o.Lifecycle {
+// serve answers a request to reload.
+func (r *reloader) serve(w http.ResponseWriter, _ *http.Request) {
+	if !r.adapter.o.Lifecycle {
 		http.Error(w, "--web.enable-lifecycle is not set; SIGHUP reloads as well", http.StatusForbidden)
 		return
 	}
-	done, err := a.Reload()
+	done, err := r.load()
 	if err != nil {
 		httpapi.JSON(w, http.StatusInternalServerError, httpapi.Frame{Status: "error", ErrorType: "config", Error: err.Error()})
 		return

@@ -45,29 +45,34 @@ func (a *Adapter) openRemoteWrite() error {
 		return nil
 	}
 	forwarder := remotewrite.NewManager(remotewrite.Options{
-		Dir: a.o.remoteWritePath(), MaxBytes: a.o.RemoteWrite.MaxBytes, HasSpace: a.o.hasSpoolSpace, Owner: a.spoolOwner,
+		Dir: a.o.remoteWritePath(), MaxBytes: a.o.RemoteWrite.MaxBytes, HasSpace: a.o.HasSpoolSpace, Owner: a.spoolOwner,
 		Catalog: a.store.Catalog(), Metadata: a.store.Documents(), Labels: a.names.ToLabels,
 		Logger: a.o.Logger, Registerer: a.registry, Now: a.o.Now,
 	})
 	if err := forwarder.Apply(a.o.remoteWrite()); err != nil {
 		return errors.Join(err, forwarder.Close())
 	}
-	a.forward = forwarder
+	a.forward.manager = forwarder
 	a.store.Catalog().OnRename(forwarder.DropCaches)
 	return nil
 }
 
-// appended hands a batch that the store has to the spools of remote_write.
-func (a *Adapter) appended(b *storage.Batch) {
-	if a.forward != nil {
-		a.forward.Appended(b)
+// forwarding sends what is stored to other servers.
+type forwarding struct {
+	manager *remotewrite.Manager // nil: a command
+}
+
+// appended passes a batch that the store has to the spools of remote_write.
+func (f *forwarding) appended(b *storage.Batch) {
+	if f.manager != nil {
+		f.manager.Appended(b)
 	}
 }
 
-// closeRemoteWrite closes the spools. The store appends nothing any more.
-func (a *Adapter) closeRemoteWrite() error {
-	if a.forward == nil {
+// close closes the spools. The store appends nothing any more.
+func (f *forwarding) close() error {
+	if f.manager == nil {
 		return nil
 	}
-	return a.forward.Close()
+	return f.manager.Close()
 }

@@ -3,6 +3,7 @@ package adapter
 import (
 	"context"
 	"net/http"
+	"os"
 	"strings"
 	"time"
 
@@ -40,9 +41,9 @@ func (a *Adapter) mount(g *generation) (err error) {
 
 // routes returns the handler of all HTTP requests.
 func (a *Adapter) routes(g *generation) (http.Handler, error) {
-	shown := &trees.API{Printer: a.o.treePrinter(a.trees.Forest(), a.store, a.names, a.db), Follower: a.trees.Follower()}
+	shown := &trees.API{Printer: treePrinter(a.trees.Forest(), a.store, a.names, a.db, a.o.TableTree), Follower: a.trees.Follower()}
 	if a.status == nil { // all generations have one, with its metrics
-		a.status = &status.Probe{Ready: a.Ready, Describe: a.describe, Engine: a.o.engineName()}
+		a.status = &status.Probe{Ready: a.Ready, Describe: a.describe, Engine: a.o.EngineName()}
 		a.registerState(a.status)
 	}
 	r := chi.NewRouter()
@@ -78,7 +79,7 @@ func (a *Adapter) routes(g *generation) (http.Handler, error) {
 		}
 		a.admin.Mount(r.With(webport.AnsweredBy("admin")))
 	}
-	reload := http.NewCrossOriginProtection().Handler(http.HandlerFunc(a.serveReload))
+	reload := http.NewCrossOriginProtection().Handler(http.HandlerFunc(a.reloader.serve))
 	r.Method(http.MethodPost, ReloadPath, reload)
 	r.Method(http.MethodPut, ReloadPath, reload)
 	a.status.Routes(r)
@@ -93,7 +94,7 @@ func (a *Adapter) routes(g *generation) (http.Handler, error) {
 			netserver.RefuseMethod(w, req, "GET, HEAD, OPTIONS")
 		}
 	})))
-	webport.RouteProfiles(r, a.shownCommandLine)
+	webport.RouteProfiles(r, func() []string { return withoutSecrets(os.Args, a.Flags()) })
 	web.Page{Version: Version(), Admin: a.o.AdminAPI, Edits: a.o.AdminAPI && g.o.OpenTSDB.AllowEdits}.Routes(r)
 	return r, nil
 }

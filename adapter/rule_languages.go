@@ -27,12 +27,8 @@ func (o Options) ruleChecks() rules.Checks {
 	}
 }
 
-// ruleLanguages evaluate rules in other languages by the configuration that holds. A value may be as old
-// as lookback where the rule does not tell.
-func (a *Adapter) ruleLanguages(lookback time.Duration) rules.Evaluators {
-	return rules.Evaluators{langGraphite: graphiteRules{a, lookback}, langOpenTSDB: opentsdbRules{a, lookback}}
-}
-
+// graphiteRules evaluate rules in Graphite's language by the configuration that is in use. A value may be as old as lookback where
+// the rule has no window.
 type graphiteRules struct {
 	adapter  *Adapter
 	lookback time.Duration
@@ -51,6 +47,7 @@ func (g graphiteRules) Evaluate(ctx context.Context, q rules.Question) (promql.V
 	return v, nil
 }
 
+// opentsdbRules are likewise of OpenTSDB's language.
 type opentsdbRules struct {
 	adapter  *Adapter
 	lookback time.Duration

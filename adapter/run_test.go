@@ -4,6 +4,7 @@ import (
 	"path/filepath"
 	"testing"
 
+	"github.com/tsdbridge/tsdbridge/adapter/tables"
 	"github.com/tsdbridge/tsdbridge/internal/testkit/servertest"
 	"github.com/tsdbridge/tsdbridge/storage/write"
 )
@@ -30,7 +31,7 @@ func storeTestOptions(t *testing.T, mode write.Mode) Options {
 // compactStore compacts a store that no process has open.
 func compactStore(t *testing.T, o Options) {
 	t.Helper()
-	if _, err := o.CompactStore(t.Context()); err != nil {
+	if _, err := tables.Compact(t.Context(), o.Options); err != nil {
 		t.Fatal(err)
 	}
 }

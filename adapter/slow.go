@@ -1,6 +1,7 @@
 package adapter
 
 import (
+	"log/slog"
 	"time"
 
 	"github.com/tsdbridge/tsdbridge/internal/query"
@@ -10,10 +11,9 @@ import (
 // slowLogged is how many bytes of the text of a slow query are logged.
 const slowLogged = 1000
 
-// tellSlow logs a slow query.
-func (a *Adapter) tellSlow(s query.Slow) {
+// logSlow logs a slow query.
+func logSlow(logger *slog.Logger, s query.Slow) {
 	read := query.SumWays(s.Ways)
-	logger := a.o.Logger
 	if s.Trace != "" {
 		logger = logger.With("trace_id", s.Trace)
 	}

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/tsdbridge/tsdbridge/adapter/tables"
 	"github.com/tsdbridge/tsdbridge/internal/persistentqueue"
 	"github.com/tsdbridge/tsdbridge/internal/testkit/servertest"
 	"github.com/tsdbridge/tsdbridge/storage/pebble"
@@ -89,7 +90,7 @@ func TestForeignSpools(t *testing.T) {
 	copied := copyOfPath(t, first)
 	backup, restored := filepath.Join(t.TempDir(), "backup"), filepath.Join(t.TempDir(), "restored")
 	o.Path = copyOfPath(t, first)
-	must(t, withoutDestinations(o).BackUpStore(t.Context(), backup))
+	must(t, tables.BackUp(t.Context(), withoutDestinations(o).Options, backup))
 	must(t, pebble.Restore(t.Context(), pebble.Options{Path: restored, Logger: o.Logger, Tables: o.Tables()}, backup))
 	later := spooledMoment(t, o, "later")
 	o.Path = copied

@@ -2,13 +2,15 @@ package adapter
 
 import (
 	"context"
+	"io"
 	"net/http"
 
 	"github.com/go-chi/chi/v5"
+	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/tsdbridge/tsdbridge/adapter/admin"
-	"github.com/tsdbridge/tsdbridge/adapter/backups"
 	"github.com/tsdbridge/tsdbridge/adapter/trees"
+	"github.com/tsdbridge/tsdbridge/graphite"
 	"github.com/tsdbridge/tsdbridge/internal/query"
 	"github.com/tsdbridge/tsdbridge/migrate/extract"
 	"github.com/tsdbridge/tsdbridge/migrate/graphitefiles"
@@ -23,25 +25,38 @@ import (
 	"github.com/tsdbridge/tsdbridge/tree/forest"
 )
 
+// opened are the tables of a process, with the parts that commands and the admin API work with.
+type opened struct {
+	o        Options
+	db       kv.KV
+	engine   io.Closer // of db
+	store    *store.Store
+	trees    *forest.Service
+	names    *translate.Translator
+	budget   *query.Budget // of all queries
+	registry *prometheus.Registry
+	graphite *graphite.Server // nil before it was made
+}
+
 // Importer returns what stores OpenTSDB's import text.
-func (a *Adapter) Importer() *tsdtext.Importer {
+func (t *opened) Importer() *tsdtext.Importer {
 	o := tsdtext.ImportOptions{
-		Appender: a.store, Names: a.store.Names(), AutoCreate: a.o.OpenTSDB.AutoCreate, SeriesCache: a.o.SeriesCache,
-		Histograms: a.store, HistogramCodecs: a.o.OpenTSDB.HistogramCodecs, Annotations: a.store.Annotations(), TSUIDOf: a.store.Catalog().TSUIDOf,
-		SpecialChars: a.o.OpenTSDB.SpecialChars, RollupTag: a.o.OpenTSDB.Rollup.TagKey,
+		Appender: t.store, Names: t.store.Names(), AutoCreate: t.o.OpenTSDB.AutoCreate, SeriesCache: t.o.SeriesCache,
+		Histograms: t.store, HistogramCodecs: t.o.OpenTSDB.HistogramCodecs, Annotations: t.store.Annotations(), TSUIDOf: t.store.Catalog().TSUIDOf,
+		SpecialChars: t.o.OpenTSDB.SpecialChars, RollupTag: t.o.OpenTSDB.Rollup.TagKey,
 	}
-	if rollups := a.store.Rollups(); rollups != nil {
+	if rollups := t.store.Rollups(); rollups != nil {
 		o.Rollups = rollups
 	}
 	return tsdtext.NewImporter(o)
 }
 
 // Appendable returns what stores batches of labelled samples.
-func (a *Adapter) Appendable() *appendable.Appendable {
-	w := &a.o.Prometheus.Write
+func (t *opened) Appendable() *appendable.Appendable {
+	w := &t.o.Prometheus.Write
 	return appendable.New(appendable.Options{
-		SeriesBytes: w.SeriesBytes, SeriesCache: a.o.SeriesCache, Future: w.Future, Appender: a.store, Metadata: a.store.Documents(),
-		Names: a.names, Now: a.o.Now,
+		SeriesBytes: w.SeriesBytes, SeriesCache: t.o.SeriesCache, Future: w.Future, Appender: t.store, Metadata: t.store.Documents(),
+		Names: t.names, Now: t.o.Now,
 	})
 }
 
@@ -54,44 +69,39 @@ func (h hours) NextHour(ctx context.Context, metric string, from int64) (int64, 
 }
 
 // Samples returns what reads labelled samples.
-func (a *Adapter) Samples() admin.Samples {
-	shown := queryable.New(a.store, a.names, queryable.Limits{})
-	return admin.NewSamples(extract.Reader{Store: shown, Hours: hours{a.store}, Documents: a.store.Documents()}, a.budget)
+func (t *opened) Samples() admin.Samples {
+	shown := queryable.New(t.store, t.names, queryable.Limits{})
+	return admin.NewSamples(extract.Reader{Store: shown, Hours: hours{t.store}, Documents: t.store.Documents()}, t.budget)
 }
 
 // WhisperFiles is an admin.FilesSource of the tables.
-func (a *Adapter) WhisperFiles(ctx context.Context, q graphitefiles.ExportQuery, use func(*graphitefiles.Exported) error) error {
-	account := a.budget.Open()
+func (t *opened) WhisperFiles(ctx context.Context, q graphitefiles.ExportQuery, use func(*graphitefiles.Exported) error) error {
+	account := t.budget.Open()
 	defer account.Close()
-	return a.fileExporter().Export(query.WithAccount(ctx, account), q, use)
+	return t.fileExporter().Export(query.WithAccount(ctx, account), q, use)
 }
 
 // ExportOptions returns what an Exporter of the adapter's tables needs.
-func (a *Adapter) ExportOptions() tsdtext.ExportOptions {
+func (t *opened) ExportOptions() tsdtext.ExportOptions {
 	o := tsdtext.ExportOptions{
-		Store: a.store, Catalog: a.store.Catalog(), Names: a.store.Names(), Annotations: a.store.Annotations(), RollupTag: a.o.OpenTSDB.Rollup.TagKey,
-		Shared: a.o.Engine == EngineHBase, SpecialChars: a.o.OpenTSDB.SpecialChars, Budget: a.budget,
+		Store: t.store, Catalog: t.store.Catalog(), Names: t.store.Names(), Annotations: t.store.Annotations(), RollupTag: t.o.OpenTSDB.Rollup.TagKey,
+		Shared: t.o.Engine == EngineHBase, SpecialChars: t.o.OpenTSDB.SpecialChars, Budget: t.budget,
 	}
-	if rollups := a.store.Rollups(); rollups != nil {
+	if rollups := t.store.Rollups(); rollups != nil {
 		o.Rollups = rollups
 	}
 	return o
 }
 
 // LocalCopy returns the adapter's store.
-func (a *Adapter) LocalCopy() *admin.LocalCopy {
-	s := tablecopy.Store{Store: a.store, Trees: a.trees.Editor(), Budget: a.budget, Shared: a.o.Engine == EngineHBase}
-	return admin.NewLocalCopy(s, a.o.Now)
+func (t *opened) LocalCopy() *admin.LocalCopy {
+	s := tablecopy.Store{Store: t.store, Trees: t.trees.Editor(), Budget: t.budget, Shared: t.o.Engine == EngineHBase}
+	return admin.NewLocalCopy(s, t.o.Now)
 }
 
 // UIDs returns what the commands about UIDs are about.
-func (a *Adapter) UIDs() admin.UIDTables {
-	return admin.UIDTables{Store: a.store, Trees: a.trees, DB: a.db, TreeTable: a.o.TableTree, Layout: a.o.Layout()}
-}
-
-// Backups returns the record of the backups of an embedded store.
-func (o Options) Backups() backups.Record {
-	return backups.Record{Store: o.Path, Now: o.Now, Logger: o.Logger}
+func (t *opened) UIDs() admin.UIDTables {
+	return admin.UIDTables{Store: t.store, Trees: t.trees, DB: t.db, TreeTable: t.o.TableTree, Layout: t.o.Layout()}
 }
 
 // adminAPI returns what the adapter does for commands elsewhere.
@@ -115,31 +125,31 @@ func (a *Adapter) OpenTSDB() http.Handler {
 }
 
 // FileImporter returns what stores parts of files of Graphite's databases.
-func (a *Adapter) FileImporter() *graphitefiles.Importer {
-	p := graphitefiles.ImporterParts{Documents: a.store.Documents(), Sources: a.graphite.Sources, Prepared: a.trees.Prepared()}
-	p.Store, p.Names = a.graphite.Carbon()
-	if archives := a.store.Archives(); archives != nil {
+func (t *opened) FileImporter() *graphitefiles.Importer {
+	p := graphitefiles.ImporterParts{Documents: t.store.Documents(), Sources: t.graphite.Sources, Prepared: t.trees.Prepared()}
+	p.Store, p.Names = t.graphite.Carbon()
+	if archives := t.store.Archives(); archives != nil {
 		p.Archives = archives
 	}
 	return graphitefiles.NewImporter(p)
 }
 
 // fileExporter returns what makes whisper files of series.
-func (a *Adapter) fileExporter() *graphitefiles.Exporter {
-	return &graphitefiles.Exporter{Sources: a.graphite.Sources, Prepared: a.trees.Prepared(), Now: a.o.Now}
+func (t *opened) fileExporter() *graphitefiles.Exporter {
+	return &graphitefiles.Exporter{Sources: t.graphite.Sources, Prepared: t.trees.Prepared(), Now: t.o.Now}
 }
 
 // Store returns the store.
-func (a *Adapter) Store() *store.Store { return a.store }
+func (t *opened) Store() *store.Store { return t.store }
 
 // Tables returns the tables of the store.
-func (a *Adapter) Tables() kv.KV { return a.db }
+func (t *opened) Tables() kv.KV { return t.db }
 
 // Trees returns the trees.
-func (a *Adapter) Trees() *forest.Service { return a.trees }
+func (t *opened) Trees() *forest.Service { return t.trees }
 
 // Names returns the translator of names.
-func (a *Adapter) Names() *translate.Translator { return a.names }
+func (t *opened) Names() *translate.Translator { return t.names }
 
 // Options returns the options that New was given.
-func (a *Adapter) Options() Options { return a.o }
+func (t *opened) Options() Options { return t.o }

@@ -20,6 +20,7 @@ import (
 
 	"github.com/klauspost/compress/snappy"
 
+	"github.com/tsdbridge/tsdbridge/adapter/tables"
 	"github.com/tsdbridge/tsdbridge/internal/fsutil"
 	"github.com/tsdbridge/tsdbridge/internal/testkit/servertest"
 	"github.com/tsdbridge/tsdbridge/prometheus/promtest"
@@ -61,7 +62,7 @@ func TestUpgrade(t *testing.T) {
 					stop()
 				}
 				backup := filepath.Join(t.TempDir(), "backup")
-				if err := o.BackUpStore(t.Context(), backup); err != nil {
+				if err := tables.BackUp(t.Context(), o.Options, backup); err != nil {
 					t.Fatal(err)
 				}
 				o.Path = filepath.Join(t.TempDir(), "restored")

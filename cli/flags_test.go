@@ -23,7 +23,7 @@ func TestDefaults(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	ignore := cmpopts.IgnoreFields(adapter.Options{}, "Logger", "Now", "Flags", "Settings", "Several", "NotInFile", "Level")
+	ignore := cmpopts.IgnoreFields(adapter.Options{}, "Options.Logger", "Options.Now", "Flags", "Settings", "Several", "NotInFile", "Level")
 	if diff := cmp.Diff(adapter.DefaultOptions(), c.options, ignore); diff != "" {
 		t.Errorf("options without flags (-default +parsed):\n%s", diff)
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/alecthomas/kingpin/v2"
 
 	"github.com/tsdbridge/tsdbridge/adapter"
+	"github.com/tsdbridge/tsdbridge/adapter/tables"
 	"github.com/tsdbridge/tsdbridge/cli/command"
 	"github.com/tsdbridge/tsdbridge/cli/flagvalue"
 )
@@ -25,9 +26,9 @@ const usingAdapter = "URL of the adapter that uses the store (it needs --web.ena
 
 // StoreCommands adds the commands about the tables, and about the embedded store, to a command line.
 func StoreCommands(s *command.Set) {
-	tables := s.Group("tables", "The tables.")
-	createCommand(s, tables)
-	compactCommand(s, tables)
+	group := s.Group("tables", "The tables.")
+	createCommand(s, group)
+	compactCommand(s, group)
 	backups := s.Group("backup", "Copies of the embedded store.")
 	backupCommand(s, backups)
 	verifyCommand(s, backups)
@@ -35,9 +36,14 @@ func StoreCommands(s *command.Set) {
 	restoreCommand(s)
 }
 
-func createCommand(s *command.Set, tables *kingpin.CmdClause) {
-	var o adapter.TableOptions
-	c := s.Add(tables, "create", printing(adapter.CreateTables, &o), "Create the tables on HBase. Existing tables are not changed.")
+// createTables creates the tables of an adapter.
+func createTables(ctx context.Context, o adapter.Options, t tables.CreateOptions, out io.Writer) error {
+	return tables.Create(ctx, o.Options, t, out)
+}
+
+func createCommand(s *command.Set, group *kingpin.CmdClause) {
+	var o tables.CreateOptions
+	c := s.Add(group, "create", printing(createTables, &o), "Create the tables on HBase. Existing tables are not changed.")
 	f := c.Flag
 	f("splits", "Regions of the data table (a number), or the row keys in hex, comma-separated, where they begin. Default: one per salt bucket.").StringVar(&o.Splits)
 	f("compression", "auto (the best that the cluster has: zstd, lz4, snappy, gz), none, gz, snappy, lz4, zstd or lzo.").Default("auto").EnumVar(&o.Compression, "auto", "none", "gz", "snappy", "lz4", "zstd", "lzo")
@@ -53,9 +59,9 @@ func createCommand(s *command.Set, tables *kingpin.CmdClause) {
 	})
 }
 
-func compactCommand(s *command.Set, tables *kingpin.CmdClause) {
+func compactCommand(s *command.Set, group *kingpin.CmdClause) {
 	var o StoreOptions
-	c := s.Add(tables, "compact", printing(CompactTables, &o), "Rewrite the embedded store into the least space, and print the sizes before and after.")
+	c := s.Add(group, "compact", printing(CompactTables, &o), "Rewrite the embedded store into the least space, and print the sizes before and after.")
 	c.Flag("adapter-url", usingAdapter).PlaceHolder("URL").StringVar(&o.URL)
 }
 

@@ -167,7 +167,9 @@ func (f FsckOptions) run(ctx context.Context, o adapter.Options, console command
 		report, err = f.check(ctx, o, console, q, source, kinds)
 		return err
 	}
-	open := o.WithChecker
+	open := func(ctx context.Context, use func(context.Context, fsck.Source) error) error {
+		return adapter.CheckTables(ctx, o, use)
+	}
 	if slices.Contains(q.Fix, fsck.NoMeta) && q.Checks(fsck.TableMeta) { // series are registered by a whole process
 		open = func(ctx context.Context, use func(context.Context, fsck.Source) error) error {
 			return session.ReadLocal(ctx, o, func(ctx context.Context, a *adapter.Adapter) error { return use(ctx, a.Checker(true)) })

@@ -7,6 +7,7 @@ import (
 
 	"github.com/tsdbridge/tsdbridge/adapter"
 	"github.com/tsdbridge/tsdbridge/adapter/adaptertest"
+	"github.com/tsdbridge/tsdbridge/adapter/tables"
 	"github.com/tsdbridge/tsdbridge/cli/command"
 	"github.com/tsdbridge/tsdbridge/cli/command/commandtest"
 	"github.com/tsdbridge/tsdbridge/storage"
@@ -50,7 +51,7 @@ func TestFsck(t *testing.T) {
 	adaptertest.AppendPoint(t, a.Store(), storage.Series{Metric: "m", Tags: []storage.Tag{{Key: "host", Value: "h"}}}, 1356998400_000, 0.5)
 	stop()
 	damageStopped := func() {
-		if err := o.ReadTables(t.Context(), func(db kv.KV, _ *store.Store) error {
+		if err := tables.Read(t.Context(), o.Options, func(db kv.KV, _ *store.Store) error {
 			damageRows(t, db)
 			return nil
 		}); err != nil {
@@ -161,7 +162,7 @@ func TestSyncMeta(t *testing.T) {
 	lose := func() {
 		t.Helper()
 		rows := []kv.Mutation{{Key: []byte("\x00\x00\x01\x00\x00\x01\x00\x00\x01"), DeleteRow: true}}
-		if err := o.ReadTables(t.Context(), func(db kv.KV, _ *store.Store) error {
+		if err := tables.Read(t.Context(), o.Options, func(db kv.KV, _ *store.Store) error {
 			return db.Apply(t.Context(), "tsdb-meta", schema.FamilyMeta, rows)
 		}); err != nil {
 			t.Fatal(err)

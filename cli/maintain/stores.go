@@ -14,6 +14,7 @@ import (
 	"github.com/tsdbridge/tsdbridge/adapter"
 	"github.com/tsdbridge/tsdbridge/adapter/admin"
 	"github.com/tsdbridge/tsdbridge/adapter/backups"
+	"github.com/tsdbridge/tsdbridge/adapter/tables"
 	"github.com/tsdbridge/tsdbridge/cli/session"
 	"github.com/tsdbridge/tsdbridge/internal/fsutil"
 	"github.com/tsdbridge/tsdbridge/storage/pebble"
@@ -32,7 +33,7 @@ func CompactTables(ctx context.Context, o adapter.Options, s StoreOptions, out i
 	if err := o.WantEmbedded("tables compact"); err != nil {
 		return err
 	}
-	sizes, err := o.CompactStore(ctx)
+	sizes, err := tables.Compact(ctx, o.Options)
 	if errors.Is(err, pebble.ErrInUse) {
 		var url string
 		if url, err = session.UserURL(o, s.URL); err == nil {
@@ -57,7 +58,7 @@ func Backup(ctx context.Context, o adapter.Options, s StoreOptions, out io.Write
 		return fmt.Errorf("%s: %w", s.Dir, errors.Join(err, fs.ErrExist))
 	}
 	moved := ""
-	err := o.BackUpStore(ctx, s.Dir)
+	err := tables.BackUp(ctx, o.Options, s.Dir)
 	if errors.Is(err, pebble.ErrInUse) {
 		moved, err = backupRunning(ctx, o, s)
 	}

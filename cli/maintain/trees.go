@@ -118,7 +118,7 @@ func withTrees(ctx context.Context, o adapter.Options, url string, use func(cont
 
 // openTrees opens the tables, and closes them after use.
 func openTrees(o adapter.Options, use func(*adapter.OpenedTrees) error) error {
-	t, err := o.OpenTrees()
+	t, err := adapter.OpenTrees(o)
 	if err != nil {
 		return err
 	}

@@ -19,6 +19,7 @@ import (
 
 	"github.com/tsdbridge/tsdbridge/adapter"
 	"github.com/tsdbridge/tsdbridge/adapter/adaptertest"
+	"github.com/tsdbridge/tsdbridge/adapter/tables"
 	"github.com/tsdbridge/tsdbridge/adapter/trees"
 	"github.com/tsdbridge/tsdbridge/internal/testkit/servertest"
 	"github.com/tsdbridge/tsdbridge/prometheus/promtest"
@@ -42,12 +43,12 @@ func treeTestOptions(t *testing.T) adapter.Options {
   description: data centres
   rules: [{type: TAGK, field: dc}, {type: TAGK, field: host, regex: '(\w+)', displayFormat: 'host {value}'}, {type: METRIC}]
 `)
-	made, err := o.OpenTrees()
+	made, err := adapter.OpenTrees(o)
 	if err == nil {
 		err = made.Close()
 	}
 	if err == nil {
-		err = o.ReadTables(t.Context(), func(_ kv.KV, store *store.Store) error {
+		err = tables.Read(t.Context(), o.Options, func(_ kv.KV, store *store.Store) error {
 			for _, one := range treeTestSeries() { // one after the other: UIDs in this order
 				if _, errs := store.Resolve(t.Context(), []storage.Series{one}); errs != nil {
 					return errors.Join(errs...)
@@ -112,7 +113,7 @@ func TestTreeCommands(t *testing.T) {
 // A command that finds neither a store that it can open nor a running adapter reports that.
 func TestTreeCommandsWithoutStore(t *testing.T) {
 	o := treeTestOptions(t)
-	tool, err := o.OpenTrees()
+	tool, err := adapter.OpenTrees(o)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -144,7 +145,7 @@ func TestTreeAPI(t *testing.T) {
 	if err := SyncTrees(t.Context(), o, DefaultSyncOptions(), io.Discard); err != nil {
 		t.Fatal(err)
 	}
-	tool, err := o.OpenTrees()
+	tool, err := adapter.OpenTrees(o)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -8,6 +8,7 @@ import (
 	"io"
 
 	"github.com/tsdbridge/tsdbridge/adapter"
+	"github.com/tsdbridge/tsdbridge/adapter/tables"
 	"github.com/tsdbridge/tsdbridge/migrate/tsdtext"
 	"github.com/tsdbridge/tsdbridge/opentsdb/query"
 	"github.com/tsdbridge/tsdbridge/storage"
@@ -21,7 +22,7 @@ func (e *ExportOptions) raw(ctx context.Context, o adapter.Options, to io.Writer
 	if o.Engine == adapter.EngineMemory {
 		return errors.New("--storage.engine=memory keeps nothing that another process could open")
 	}
-	return o.ReadTables(ctx, func(db kv.KV, store *store.Store) error { return e.rawRows(ctx, o, db, store, to) })
+	return tables.Read(ctx, o.Options, func(db kv.KV, store *store.Store) error { return e.rawRows(ctx, o, db, store, to) })
 }
 
 func (e *ExportOptions) rawRows(ctx context.Context, o adapter.Options, db kv.KV, store *store.Store, to io.Writer) error {

@@ -1,4 +1,4 @@
-package adapter
+package tables
 
 import (
 	"path/filepath"
@@ -28,7 +28,7 @@ func (o Options) writeMode() write.Mode {
 // spools reports whether writes without an acknowledgement use a log although other writes go
 // through: a cluster may be down.
 func (o Options) spools() bool {
-	return o.Engine == EngineHBase && o.writeMode() == write.Through && (o.Carbon.Listens() || o.OpenTSDB.ListenAddress != "")
+	return o.Unacknowledged && o.Engine == EngineHBase && o.writeMode() == write.Through
 }
 
 // The ages at which points are put into the table before their hour is over. Where writes go
@@ -61,25 +61,9 @@ func (o Options) LogFolder() string {
 	return filepath.Join(o.Path, "log")
 }
 
-// forwardPath returns the directory of the spools of what is sent to other carbons.
-func (o Options) forwardPath() string {
-	if o.Carbon.Forward.Path != "" || o.Path == "" {
-		return o.Carbon.Forward.Path
-	}
-	return filepath.Join(o.Path, "forward")
-}
-
-// remoteWritePath returns the directory of the spools of remote_write; empty: there is none.
-func (o Options) remoteWritePath() string {
-	if o.RemoteWrite.Path != "" || o.Path == "" {
-		return o.RemoteWrite.Path
-	}
-	return filepath.Join(o.Path, "remote-write")
-}
-
-// hasSpoolSpace reports whether a disk has space for spools: they leave the store twice the space at which it
-// takes no more writes. A disk that cannot be asked has.
-func (o Options) hasSpoolSpace(dir string) bool {
+// HasSpoolSpace reports whether a disk has space for spools: they leave the store twice the space at which it
+// takes no more writes. A disk whose free space is unknown has.
+func (o Options) HasSpoolSpace(dir string) bool {
 	free, err := pebble.FreeBytes(dir)
 	return err != nil || free >= 2*uint64(o.MinFreeBytes) //nolint:gosec // not negative
 }
@@ -96,8 +80,8 @@ func (o Options) logMarkPath() string {
 // seriesMemory is about how many bytes a series takes in the index, in caches and in its state.
 const seriesMemory = 700
 
-// seriesLimits returns the store's limits on series.
-func (o Options) seriesLimits() register.SeriesLimits {
+// SeriesLimits returns the store's limits on series.
+func (o Options) SeriesLimits() register.SeriesLimits {
 	active := o.ActiveSeries
 	switch {
 	case active == 0:
@@ -106,7 +90,7 @@ func (o Options) seriesLimits() register.SeriesLimits {
 		active = 0
 	}
 	limits := register.SeriesLimits{Active: active, PerSecond: o.NewSeries, Branches: o.NewBranches, Depth: o.PathDepth}
-	if o.Command { // whoever runs it waits, and nobody else does
+	if o.Command { // only the user of the command waits
 		limits.Branches = 0
 	}
 	return limits

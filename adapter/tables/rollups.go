@@ -1,11 +1,10 @@
-package adapter
+package tables
 
 import (
 	"fmt"
 	"slices"
 	"strings"
 
-	"github.com/tsdbridge/tsdbridge/adapter/config"
 	"github.com/tsdbridge/tsdbridge/internal/fsutil"
 	"github.com/tsdbridge/tsdbridge/opentsdb/aggregate"
 	"github.com/tsdbridge/tsdbridge/storage/rollup"
@@ -14,8 +13,8 @@ import (
 // maxRollupsFile bounds the file of --storage.rollups, in bytes.
 const maxRollupsFile = 1 << 20
 
-// rollups returns the configuration of --storage.rollups; nil: there is none.
-func (o Options) rollups() (*rollup.Config, error) {
+// RollupTables returns the configuration of --storage.rollups; nil: there is none.
+func (o Options) RollupTables() (*rollup.Config, error) {
 	text := []byte(strings.TrimSpace(o.Rollups))
 	if len(text) == 0 {
 		return nil, nil
@@ -37,18 +36,4 @@ func (o Options) rollups() (*rollup.Config, error) {
 		}
 	}
 	return c, nil
-}
-
-// validateRollups checks the rollup tables, and the rules by which they are filled.
-func (o Options) validateRollups() error {
-	c, err := o.rollups()
-	if err != nil {
-		return err
-	}
-	names, err := o.translator()
-	if err != nil {
-		return nil // Validate reports it
-	}
-	_, err = config.FillRules(o.FillRules, names, c)
-	return err
 }

@@ -1,4 +1,4 @@
-package adapter
+package tables
 
 import (
 	"context"
@@ -19,18 +19,18 @@ import (
 // errLost means that a check found losses, which have been printed.
 var errLost = errors.New("the store is damaged")
 
-// CheckStore reads all of an embedded store and of its log, which no process may have open. It
+// Check reads all of an embedded store and of its log, which no process may have open. It
 // prints what is damaged: by file, and how many hours of series. With fix it then repairs the
 // store without the lost parts, and keeps damaged files in the folder "aside". It fails if
-// something is lost and not repaired.
-func CheckStore(ctx context.Context, o Options, fix bool, out io.Writer) error {
+// something is lost and not repaired. spools are the directories of the queues on the disk.
+func Check(ctx context.Context, o Options, spools []string, fix bool, out io.Writer) error {
 	if err := o.WantEmbedded("store check"); err != nil {
 		return err
 	}
 	if _, err := os.Stat(o.Path); err != nil {
 		return fmt.Errorf("--storage.path: there is no store: %w", err)
 	}
-	c := storeCheck{o: o, out: out, log: o.storageOptions().Buffer}
+	c := storeCheck{o: o, spools: spools, out: out, log: o.StoreOptions().Buffer}
 	if err := errors.Join(c.look(ctx), c.lookAtSpools()); err != nil {
 		return err
 	}
@@ -44,12 +44,13 @@ func CheckStore(ctx context.Context, o Options, fix bool, out io.Writer) error {
 	return c.fix(ctx)
 }
 
-// storeCheck is one CheckStore.
+// storeCheck is one Check.
 type storeCheck struct {
-	o     Options
-	out   io.Writer
-	log   write.BufferOptions
-	found int
+	o      Options
+	spools []string // directories of queues on the disk
+	out    io.Writer
+	log    write.BufferOptions
+	found  int
 
 	logDamaged bool
 	logUseless bool // its records say nothing about these tables
@@ -157,11 +158,11 @@ func (c *storeCheck) names(ctx context.Context) namedStore {
 
 // openThrough opens the tables without their log, and loads the series.
 func (c *storeCheck) openThrough(ctx context.Context) (*store.Store, func() error, error) {
-	db, engine, err := c.o.openStore()
+	db, engine, err := openEmbedded(c.o)
 	if err != nil {
 		return nil, nil, err
 	}
-	so := c.o.storageOptions()
+	so := c.o.StoreOptions()
 	so.Mode, so.Retention, so.LogUnacknowledged, so.Buffer.Dir, so.Buffer.MarkDir = write.Through, 0, false, "", ""
 	store, err := store.New(db, so)
 	if err == nil {

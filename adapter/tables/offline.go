@@ -1,4 +1,4 @@
-package adapter
+package tables
 
 import (
 	"context"
@@ -18,17 +18,17 @@ import (
 	"github.com/tsdbridge/tsdbridge/storage/write"
 )
 
-// openTablesThatAre opens tables that must exist.
-func (o Options) openTablesThatAre() (kv.KV, io.Closer, error) {
+// OpenExisting opens tables that must exist.
+func OpenExisting(o Options) (kv.KV, io.Closer, error) {
 	if o.Engine == EngineEmbedded {
-		return o.openStore()
+		return openEmbedded(o)
 	}
-	return o.openEngine(prometheus.NewRegistry(), 0)
+	return Open(o, prometheus.NewRegistry(), 0)
 }
 
-// storeOver returns a store over open tables that changes nothing by itself, and has no log.
-func (o Options) storeOver(ctx context.Context, db kv.KV) (*store.Store, error) {
-	so := o.storageOptions()
+// StoreOver returns a store over open tables that changes nothing by itself, and has no log.
+func StoreOver(ctx context.Context, o Options, db kv.KV) (*store.Store, error) {
+	so := o.StoreOptions()
 	so.Mode, so.LogUnacknowledged, so.Buffer.Dir, so.Buffer.MarkDir, so.Retention = write.Through, false, "", "", 0
 	store, err := store.New(db, so)
 	if err == nil {
@@ -37,19 +37,19 @@ func (o Options) storeOver(ctx context.Context, db kv.KV) (*store.Store, error) 
 	return store, err
 }
 
-// ReadTables opens tables that must exist, puts the log of an embedded store into them, and calls use with them and a store
+// Read opens tables that must exist, puts the log of an embedded store into them, and calls use with them and a store
 // over them.
-func (o Options) ReadTables(ctx context.Context, use func(db kv.KV, store *store.Store) error) error {
-	db, engine, err := o.openTablesThatAre()
+func Read(ctx context.Context, o Options, use func(db kv.KV, store *store.Store) error) error {
+	db, engine, err := OpenExisting(o)
 	if err != nil {
 		return err
 	}
 	if o.Engine == EngineEmbedded {
-		err = o.putLog(ctx, db)
+		err = putLog(ctx, o, db)
 	}
 	var store *store.Store
 	if err == nil {
-		store, err = o.storeOver(ctx, db)
+		store, err = StoreOver(ctx, o, db)
 	}
 	if err == nil {
 		err = use(db, store)
@@ -79,25 +79,25 @@ func (o Options) WantStore() error {
 	return nil
 }
 
-// openStore opens an embedded store that must exist.
-func (o Options) openStore() (kv.KV, *pebble.Engine, error) {
+// openEmbedded opens an embedded store that must exist.
+func openEmbedded(o Options) (kv.KV, *pebble.Engine, error) {
 	if err := o.WantStore(); err != nil {
 		return nil, nil, err
 	}
-	db, closer, err := o.openEngine(prometheus.NewRegistry(), 0)
+	db, closer, err := Open(o, prometheus.NewRegistry(), 0)
 	if err != nil {
 		return nil, nil, err
 	}
 	engine, ok := closer.(*pebble.Engine)
 	if !ok {
-		return nil, nil, errors.Join(fmt.Errorf("%s is not the embedded engine", o.engineName()), closer.Close())
+		return nil, nil, errors.Join(fmt.Errorf("%s is not the embedded engine", o.EngineName()), closer.Close())
 	}
 	return db, engine, nil
 }
 
-// CompactStore compacts an embedded store that no process has open.
-func (o Options) CompactStore(ctx context.Context) (admin.Sizes, error) {
-	db, engine, err := o.openStore()
+// Compact compacts an embedded store that no process has open.
+func Compact(ctx context.Context, o Options) (admin.Sizes, error) {
+	db, engine, err := openEmbedded(o)
 	if err != nil {
 		return admin.Sizes{}, err
 	}
@@ -105,14 +105,14 @@ func (o Options) CompactStore(ctx context.Context) (admin.Sizes, error) {
 	return sizes, errors.Join(err, engine.Close())
 }
 
-// BackUpStore copies an embedded store that no process has open into a folder that must not exist. First it puts the log that a
+// BackUp copies an embedded store that no process has open into a folder that must not exist. First it puts the log that a
 // crash has left into the tables, as a start would.
-func (o Options) BackUpStore(ctx context.Context, dir string) error {
-	db, engine, err := o.openStore()
+func BackUp(ctx context.Context, o Options, dir string) error {
+	db, engine, err := openEmbedded(o)
 	if err != nil {
 		return err
 	}
-	if err = o.putLog(ctx, db); err == nil {
+	if err = putLog(ctx, o, db); err == nil {
 		err = fsutil.MakeDir(filepath.Dir(filepath.Clean(dir)))
 	}
 	if err == nil {

@@ -1,4 +1,4 @@
-package adapter
+package tables
 
 import (
 	"context"
@@ -41,7 +41,7 @@ type refusedSpool struct {
 	err error
 }
 
-// refusedSpools returns none where the tables, which tell whose they are, cannot be read.
+// refusedSpools returns none where the tables, which have the name of their store, cannot be read.
 func (c *storeCheck) refusedSpools() (list []refusedSpool, err error) {
 	life, err := pebble.Life(c.o.Path)
 	if err != nil {
@@ -49,11 +49,10 @@ func (c *storeCheck) refusedSpools() (list []refusedSpool, err error) {
 	}
 	owner := &storeOwner{now: life.Now, life: func() (kv.Life, error) { return life, nil }}
 	owner.adopts.Store(life.Adopts)
-	dirs, err := c.o.spoolDirs()
-	for _, dir := range dirs {
+	for _, dir := range c.spools {
 		if err := persistentqueue.Check(dir, owner); err != nil {
 			list = append(list, refusedSpool{dir, err})
 		}
 	}
-	return list, err
+	return list, nil
 }

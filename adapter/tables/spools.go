@@ -1,8 +1,9 @@
-package adapter
+package tables
 
 import (
 	"errors"
 	"fmt"
+	"log/slog"
 	"path/filepath"
 	"sync/atomic"
 
@@ -37,48 +38,32 @@ func (o *storeOwner) Differs(m persistentqueue.Moment) string {
 // Adopts implements persistentqueue.Owner.
 func (o *storeOwner) Adopts() bool { return o.adopts.Load() }
 
-// ownSpools begins a start of an embedded store, which the spools that are written from now on name.
-func (a *Adapter) ownSpools() error {
-	engine, ok := a.engine.(*pebble.Engine)
-	if !ok || a.o.Command {
-		return nil
-	}
+// OwnSpools begins a start of an embedded store, and returns it as the owner of the queues that are written from now on. Queues of an
+// earlier version, in dirs, become its own.
+func OwnSpools(engine *pebble.Engine, dirs []string, logger *slog.Logger) (persistentqueue.Owner, error) {
 	owner := &storeOwner{now: engine.Moment, life: engine.Life}
 	life, err := engine.BeginStart()
 	owner.adopts.Store(life.Adopts)
-	a.spoolOwner = owner
 	switch {
 	case errors.Is(err, storage.ErrFull):
-		return nil // the disk takes no writes: what is there is read
+		return owner, nil // the disk takes no writes: what is there is read
 	case err != nil || !life.Adopts:
-		return err
-	}
-	if err := a.o.adoptSpools(owner); err != nil {
-		return err
-	}
-	owner.adopts.Store(false)
-	return engine.Adopted()
-}
-
-// adoptSpools has the spools of an earlier version name the store. What is damaged is told again where
-// it is used.
-func (o Options) adoptSpools(owner persistentqueue.Owner) error {
-	dirs, err := o.spoolDirs()
-	if err != nil {
-		return err
+		return owner, err
 	}
 	for _, dir := range dirs {
-		if err := persistentqueue.Adopt(dir, owner); err != nil {
-			o.Logger.Error("a spool of an earlier version cannot be opened, and is not sent; see docs/durability.md", "directory", dir, "err", err)
+		if err := persistentqueue.Adopt(dir, owner); err != nil { // it is reported again where the queue is used
+			logger.Error("a spool of an earlier version cannot be opened, and is not sent; see docs/durability.md", "directory", dir, "err", err)
 		}
 	}
-	return nil
+	owner.adopts.Store(false)
+	return owner, engine.Adopted()
 }
 
-// spoolDirs returns the directories of all spools, also of those to which nothing is sent now.
-func (o Options) spoolDirs() ([]string, error) {
+// SpoolDirs returns the directories of all queues below some directories, also of those to which nothing is sent now. An empty
+// path has none.
+func SpoolDirs(paths ...string) ([]string, error) {
 	var all []string
-	for _, path := range []string{o.forwardPath(), o.remoteWritePath()} {
+	for _, path := range paths {
 		if path == "" {
 			continue
 		}

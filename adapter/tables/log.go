@@ -1,4 +1,4 @@
-package adapter
+package tables
 
 import (
 	"context"
@@ -12,8 +12,8 @@ import (
 )
 
 // putLog puts the content of a store's log into its tables, if there is a log.
-func (o Options) putLog(ctx context.Context, db kv.KV) error {
-	so := o.storageOptions()
+func putLog(ctx context.Context, o Options, db kv.KV) error {
+	so := o.StoreOptions()
 	if held, err := so.HoldsLog(db); err != nil || !held {
 		return err
 	}
