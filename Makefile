@@ -4,7 +4,7 @@ E2E_TIMEOUT ?= 50m
 SOAK_TIME ?= 10m
 BENCH ?=
 
-.PHONY: help build run docs web web-check test test-packages test-e2e acceptance test-short race golden fuzz bench bench-go kill-drill soak fmt lint tidy vuln check e2e java python browser dist dist-test golden-dist packagers
+.PHONY: help build run docs web web-check test test-packages test-e2e acceptance test-short race golden fuzz bench bench-go kill-drill soak fmt lint tidy vuln check e2e tools node_modules dist dist-test golden-dist
 
 help:      ## this list
 	@grep -E '^[a-z-]+: .*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/' | expand -t 14
@@ -30,7 +30,7 @@ docs:      ## the site of the handbook in bin/docs, which the binary serves at /
 web-check: web ## check that web/dist is what web/app makes
 	@git diff --exit-code --stat -- web/dist || { echo 'web/dist is not what web/app makes: commit it'; exit 1; }
 
-test: java python browser dist-test ## everything, with a real HBase, OpenTSDB and Prometheus (Java 17, Maven, Python 3, Node 20, Chromium)
+test: tools node_modules dist-test ## everything, with a real HBase, OpenTSDB and Prometheus (Java 17, Maven, Python 3, Node 20, Chromium)
 	$(GO) build ./...
 	@$(MAKE) --no-print-directory -j2 test-packages test-e2e
 
@@ -41,62 +41,31 @@ test-e2e:
 	cd e2e && TSDBRIDGE_E2E=1 $(GO) test -p 1 -timeout $(E2E_TIMEOUT) ./...
 	TSDBRIDGE_E2E=1 $(GO) test -timeout $(E2E_TIMEOUT) ./storage/hbase
 
-acceptance: java python browser ## everything at full size: thousands of random queries, long drills, a soak (hours)
+acceptance: tools node_modules ## everything at full size: thousands of random queries, long drills, a soak (hours)
 	cd e2e && TSDBRIDGE_E2E=1 $(GO) run ./acceptance -out acceptance/RESULTS.md
 
 test-short: ## the tests that need nothing but Go
 	$(GO) test -short -timeout 10m ./...
 
-e2e: java python browser ## the end-to-end tests alone, with their logs
+e2e: tools node_modules ## the end-to-end tests alone, with their logs
 	cd e2e && TSDBRIDGE_E2E=1 $(GO) test -v -timeout $(E2E_TIMEOUT) ./...
 	TSDBRIDGE_E2E=1 $(GO) test -v -timeout $(E2E_TIMEOUT) ./storage/hbase/...
 
-java:
-	@command -v java >/dev/null && command -v mvn >/dev/null || { \
-	  echo 'The tests start a real HBase and OpenTSDB and need Java 17 and Maven.'; \
-	  if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
-	    apt-get update -q && DEBIAN_FRONTEND=noninteractive apt-get install -y -q openjdk-17-jre-headless maven; \
-	  else \
-	    echo 'Install them (Debian: apt-get install openjdk-17-jre-headless maven), or run: make test-short'; exit 1; \
-	  fi; }
+tools:     ## install what the tests need beside Go; it says first what that is
+	@.ci/tools java python browser packagers
 
-python:
-	@python3 -c 'import ensurepip, venv' 2>/dev/null || { \
-	  echo 'The tests run a real carbon and graphite-web, which pip installs into a venv of Python 3.'; \
-	  if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
-	    apt-get update -q && DEBIAN_FRONTEND=noninteractive apt-get install -y -q python3-venv; \
-	  else \
-	    echo 'Install it (Debian: apt-get install python3-venv), or run: make test-short'; exit 1; \
-	  fi; }
-
-browser:
-	@command -v npm >/dev/null && { command -v chromium || command -v chromium-browser || command -v google-chrome; } >/dev/null || { \
-	  echo 'The tests look at the page in a browser and need Chromium and Node 20.'; \
-	  if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
-	    apt-get update -q && DEBIAN_FRONTEND=noninteractive apt-get install -y -q --no-install-recommends chromium fonts-dejavu-core && \
-	    { command -v npm >/dev/null || DEBIAN_FRONTEND=noninteractive apt-get install -y -q --no-install-recommends nodejs npm; }; \
-	  else \
-	    echo 'Install them (Debian: apt-get install chromium nodejs npm), or run: make test-short'; exit 1; \
-	  fi; }
+node_modules:
+	@.ci/tools browser
 	@test -e web/app/node_modules/axe-core || (cd web/app && npm ci --no-audit --no-fund)
 
 dist:      ## ./dist: archives, deb, rpm, bills of materials and checksums of all systems (minutes)
 	cd deploy/dist && $(GO) run . -repository ../.. -out ../../dist
 
-dist-test: packagers ## a release of this machine and the Helm chart, tested
+dist-test: tools ## a release of this machine and the Helm chart, tested
 	cd deploy/dist && TSDBRIDGE_E2E=1 $(GO) test -timeout 20m ./...
 
 golden-dist: ## rewrite deploy/kubernetes from the Helm chart
 	cd deploy/dist && $(GO) test ./chart -run TestVariants -rewrite
-
-packagers:
-	@command -v rpm >/dev/null && command -v rpm2cpio >/dev/null && command -v cpio >/dev/null && command -v systemd-analyze >/dev/null && command -v dpkg >/dev/null && command -v zsh >/dev/null && command -v fish >/dev/null || { \
-	  echo 'The tests of the packages need dpkg, rpm, systemd, zsh and fish.'; \
-	  if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
-	    apt-get update -q && DEBIAN_FRONTEND=noninteractive apt-get install -y -q --no-install-recommends rpm rpm2cpio cpio systemd zsh fish; \
-	  else \
-	    echo 'Install them (Debian: apt-get install rpm rpm2cpio cpio systemd zsh fish), or run: make test-short'; exit 1; \
-	  fi; }
 
 race:      ## the race detector on the tests that need nothing but Go
 	$(GO) test -race -short -timeout 20m ./...

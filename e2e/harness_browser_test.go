@@ -35,7 +35,7 @@ func startBrowser(t testing.TB) *browser {
 		}
 	}
 	if path == "" {
-		t.Fatal("there is no chromium: make browser installs it")
+		t.Fatal("there is no chromium: make tools installs it")
 	}
 	options := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath(path), chromedp.NoSandbox, chromedp.WindowSize(1280, 900), chromedp.UserDataDir(t.TempDir()))
 	ctx, end := chromedp.NewExecAllocator(t.Context(), options...)

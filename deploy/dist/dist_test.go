@@ -34,7 +34,7 @@ func needPrograms(t *testing.T, names ...string) {
 	for _, name := range names {
 		if _, err := exec.LookPath(name); err != nil {
 			if os.Getenv("TSDBRIDGE_E2E") != "" {
-				t.Fatalf("%s is missing: make packagers", name)
+				t.Fatalf("%s is missing: make tools", name)
 			}
 			t.Skipf("%s is missing", name)
 		}
