@@ -170,7 +170,7 @@ func (a *Adapter) listen() error {
 
 // Close releases what New opened, for an Adapter that never ran.
 func (a *Adapter) Close() error {
-	err := a.ports.close()
+	err := a.closePorts()
 	if a.store != nil {
 		err = errors.Join(err, a.store.Close(context.Background()), a.forward.close())
 	}

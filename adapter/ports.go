@@ -181,8 +181,8 @@ func (g *grpcPort) close() error {
 	return g.listener.Close()
 }
 
-// close frees the addresses, for an Adapter that never ran.
-func (p *ports) close() error {
+// closePorts frees the addresses, for an Adapter that never ran.
+func (p *ports) closePorts() error {
 	var err error
 	if p.listener != nil {
 		err = p.listener.Close()

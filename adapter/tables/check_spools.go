@@ -13,20 +13,15 @@ import (
 
 // lookAtSpools finds the spools that a start would refuse.
 func (c *storeCheck) lookAtSpools() error {
-	refused, err := c.refusedSpools()
-	for _, r := range refused {
+	for _, r := range c.refusedSpools() {
 		c.find("spool: %s: %v", r.dir, r.err)
 	}
-	return err
+	return nil
 }
 
 // fixSpools puts them aside.
 func (c *storeCheck) fixSpools(ctx context.Context) error {
-	refused, err := c.refusedSpools()
-	if err != nil {
-		return err
-	}
-	for _, r := range refused {
+	for _, r := range c.refusedSpools() {
 		aside := filepath.Join(c.o.Path, "aside", "spool-"+filepath.Base(r.dir)+"-"+c.o.Now().UTC().Format("20060102T150405Z"))
 		if err := fsutil.MoveDir(ctx, r.dir, aside); err != nil {
 			return err
@@ -42,10 +37,10 @@ type refusedSpool struct {
 }
 
 // refusedSpools returns none where the tables, which have the name of their store, cannot be read.
-func (c *storeCheck) refusedSpools() (list []refusedSpool, err error) {
+func (c *storeCheck) refusedSpools() (list []refusedSpool) {
 	life, err := pebble.Life(c.o.Path)
 	if err != nil {
-		return nil, nil //nolint:nilerr // it is reported with the tables
+		return nil // it is reported with the tables
 	}
 	owner := &storeOwner{now: life.Now, life: func() (kv.Life, error) { return life, nil }}
 	owner.adopts.Store(life.Adopts)
@@ -54,5 +49,5 @@ func (c *storeCheck) refusedSpools() (list []refusedSpool, err error) {
 			list = append(list, refusedSpool{dir, err})
 		}
 	}
-	return list, nil
+	return list
 }

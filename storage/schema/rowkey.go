@@ -11,6 +11,7 @@ import (
 // RowSeconds is the span of a data row: OpenTSDB's Const.MAX_TIMESPAN.
 const RowSeconds = 3600
 
+// RowMillis is RowSeconds in milliseconds.
 const RowMillis = RowSeconds * 1000
 
 // Base returns the base time in seconds of the row of a time in milliseconds, which is not negative
