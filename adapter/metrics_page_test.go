@@ -287,7 +287,7 @@ of Prometheus' engine (`+"`prometheus_engine_`"+`), of [rules](rules.md) (`+"`pr
 		if len(sections[s.prefix]) == 0 {
 			t.Errorf("no metric is in the section %q", s.title)
 		}
-		fmt.Fprintf(&b, "\n## %s\n\n%s\n\n| metric | type | labels | what it tells | alerts |\n|---|---|---|---|---|\n", s.title, s.intro)
+		fmt.Fprintf(&b, "\n## %s\n\n%s\n\n| metric | type | labels | what it means | alerts |\n|---|---|---|---|---|\n", s.title, s.intro)
 		for _, d := range sections[s.prefix] {
 			fmt.Fprintf(&b, "| `%s` | %s | %s | %s | %s |\n", d.name, d.kind, renderLabels(d.labels), strings.ReplaceAll(d.meaning(), "|", `\|`), alerts[d.name])
 		}
