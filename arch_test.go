@@ -1,6 +1,7 @@
 package main
 
 import (
+	"go/ast"
 	goparser "go/parser"
 	"go/token"
 	"io/fs"
@@ -207,6 +208,46 @@ func TestSizes(t *testing.T) {
 			t.Errorf("%s has %d files, more than %d: divide it", pkg, n, maxFiles)
 		}
 	}
+}
+
+// A type has at most so many methods. Promoted ones are those of the types that it embeds.
+func TestMethods(t *testing.T) {
+	const maxMethods = 30
+	methods := map[string]int{}
+	eachGoFile(t, func(file string) {
+		if strings.HasSuffix(file, "_test.go") {
+			return
+		}
+		parsed, err := goparser.ParseFile(token.NewFileSet(), file, nil, goparser.SkipObjectResolution)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, d := range parsed.Decls {
+			if f, ok := d.(*ast.FuncDecl); ok && f.Recv != nil {
+				methods[path.Dir(file)+"."+receiver(f.Recv.List[0].Type)]++
+			}
+		}
+	})
+	for name, n := range methods {
+		if n > maxMethods {
+			t.Errorf("%s has %d methods, more than %d: which of its fields are a type of their own?", name, n, maxMethods)
+		}
+	}
+}
+
+// receiver returns the name of the type of a method's receiver.
+func receiver(of ast.Expr) string {
+	switch of := of.(type) {
+	case *ast.StarExpr:
+		return receiver(of.X)
+	case *ast.IndexExpr:
+		return receiver(of.X)
+	case *ast.IndexListExpr:
+		return receiver(of.X)
+	case *ast.Ident:
+		return of.Name
+	}
+	return ""
 }
 
 // Each Go file that the documents name exists.

@@ -76,7 +76,7 @@ const (
 
 // convert has the module convert the points of unknown series, and those that become histograms or
 // have exemplars. Points of one scope are converted together.
-func (j *job) convert() error {
+func (j *conversion) convert() error {
 	for len(j.numbers) < len(j.refs) {
 		j.numbers = append(j.numbers, -1)
 	}
@@ -100,7 +100,7 @@ func (j *job) convert() error {
 	return err
 }
 
-func (j *job) toConvert(p *point) bool {
+func (j *conversion) toConvert(p *point) bool {
 	if p.bad != nil {
 		return false
 	}
@@ -112,7 +112,7 @@ func (j *job) toConvert(p *point) bool {
 
 // convertGroup converts points of one scope. If the module refuses one of them, each half is
 // converted by itself.
-func (j *job) convertGroup(points []*point) error {
+func (j *conversion) convertGroup(points []*point) error {
 	points, err := j.checkGroup(points)
 	if err != nil || len(points) == 0 {
 		return err
@@ -149,7 +149,7 @@ func (j *job) convertGroup(points []*point) error {
 
 // checkGroup refuses points whose attributes the module cannot decode safely, and returns the
 // others.
-func (j *job) checkGroup(points []*point) ([]*point, error) {
+func (j *conversion) checkGroup(points []*point) ([]*point, error) {
 	if len(points) == 0 {
 		return nil, nil
 	}
@@ -182,7 +182,7 @@ func (j *job) checkGroup(points []*point) ([]*point, error) {
 
 // dropBadExemplars removes the exemplars from a point that the module does not take, and names them. It
 // would leave the point out for one.
-func (j *job) dropBadExemplars(c *attributesCheck, p *point, field int32) {
+func (j *conversion) dropBadExemplars(c *attributesCheck, p *point, field int32) {
 	var kept []byte
 	from := 0
 	f := wire.FieldsOf(p.raw)
@@ -210,7 +210,7 @@ const (
 )
 
 // groupMemory returns about how many bytes the module takes for points that are encoded in b.
-func (j *job) groupMemory(points []*point, b []byte) int {
+func (j *conversion) groupMemory(points []*point, b []byte) int {
 	sum := decodedMemory*len(b) + messageMemory*j.messages
 	for _, p := range points {
 		if j.metrics[p.metric].kind == kindExponential {
@@ -225,7 +225,7 @@ func (j *job) groupMemory(points []*point, b []byte) int {
 const convertedBytes = 256 << 20
 
 // runConverter has the module convert points; captured gets what it makes of them.
-func (j *job) runConverter(points []*point) error {
+func (j *conversion) runConverter(points []*point) error {
 	b := j.encodeGroup(points)
 	if j.converted += len(b); j.converted > convertedBytes {
 		return httpapi.WithStatus(http.StatusBadRequest, fmt.Errorf("resources of more than %d bytes, counted for each %d data points", convertedBytes, groupPoints))
@@ -238,7 +238,7 @@ func (j *job) runConverter(points []*point) error {
 	return j.runModule(b, j.of.settings)
 }
 
-func (j *job) runModule(b []byte, s prometheusremotewrite.Settings) error {
+func (j *conversion) runModule(b []byte, s prometheusremotewrite.Settings) error {
 	req := pmetricotlp.NewExportRequest()
 	if err := req.UnmarshalProto(b); err != nil {
 		return err
@@ -250,7 +250,7 @@ func (j *job) runModule(b []byte, s prometheusremotewrite.Settings) error {
 }
 
 // encodeGroup encodes a request of some points of a scope.
-func (j *job) encodeGroup(points []*point) []byte {
+func (j *conversion) encodeGroup(points []*point) []byte {
 	s := &j.scopes[j.metrics[points[0].metric].scope]
 	b := appendMessage(nil, 1, s.raw)
 	for len(points) > 0 {
@@ -265,7 +265,7 @@ func (j *job) encodeGroup(points []*point) []byte {
 }
 
 // encodeMetric encodes some points of a metric.
-func (j *job) encodeMetric(points []*point) []byte {
+func (j *conversion) encodeMetric(points []*point) []byte {
 	m := &j.metrics[points[0].metric]
 	var data []byte
 	for _, p := range points {
@@ -294,7 +294,7 @@ func appendMessage(b []byte, field int, m []byte) []byte {
 }
 
 // spread gives the converted samples to their points. It translates the labels of unknown series.
-func (j *job) spread(points []*point, first int) error {
+func (j *conversion) spread(points []*point, first int) error {
 	for _, p := range points {
 		p.converted = first
 		n := p.refs.to - p.refs.from
@@ -307,7 +307,7 @@ func (j *job) spread(points []*point, first int) error {
 }
 
 // nameSeries translates the labels of the unknown series of a point.
-func (j *job) nameSeries(p *point, samples []convertedSample) error {
+func (j *conversion) nameSeries(p *point, samples []convertedSample) error {
 	for n := range samples {
 		at := p.refs.from + n
 		if j.refs[at] != 0 {
@@ -334,7 +334,7 @@ func (j *job) nameSeries(p *point, samples []convertedSample) error {
 }
 
 // describe keeps the metadata of the metric of a new series.
-func (j *job) describe(s *convertedSample) {
+func (j *conversion) describe(s *convertedSample) {
 	if m := s.options.Metadata; !m.IsEmpty() {
 		j.metadata[j.o.Names.MetricName(s.options.MetricFamilyName)] = storage.Metadata{Type: string(m.Type), Help: m.Help, Unit: m.Unit}
 	}

@@ -130,7 +130,7 @@ func (j *job) fillTorn(p *point, refs []storage.Ref) {
 func text(ms int64) string { return time.UnixMilli(ms).UTC().Format("2006-01-02T15:04:05.000Z") }
 
 // leader returns the number of the series whose sum decides: the count of a histogram.
-func (j *job) leader(p *point) int {
+func (j *known) leader(p *point) int {
 	if m := &j.metrics[p.metric]; m.kind == kindHistogram && !j.native(m) && j.extras[p.extra].hasSum {
 		return 1
 	}

@@ -102,7 +102,7 @@ type exemplarError struct{ error }
 func (e exemplarError) Error() string { return "exemplar: " + e.error.Error() }
 
 // eachValue calls f for the value of each series of a point, in the order of its refs.
-func (j *job) eachValue(p *point, f func(v float64)) {
+func (j *known) eachValue(p *point, f func(v float64)) {
 	m := &j.metrics[p.metric]
 	if m.kind == kindGauge || m.kind == kindSum {
 		f(p.value)

@@ -21,7 +21,7 @@ var (
 
 // check refuses points that the Prometheus module does not convert, or whose times cannot be stored.
 // The module would leave out all points that come after such a one.
-func (j *job) check() {
+func (j *known) check() {
 	for i := range j.points {
 		p := &j.points[i]
 		if err := j.checkPoint(p); err != nil {
@@ -30,7 +30,7 @@ func (j *job) check() {
 	}
 }
 
-func (j *job) checkPoint(p *point) error {
+func (j *known) checkPoint(p *point) error {
 	m := &j.metrics[p.metric]
 	if p.nanos == 0 {
 		return errNoTime
@@ -61,7 +61,7 @@ func (j *job) checkPoint(p *point) error {
 }
 
 // native reports whether a point becomes a native histogram.
-func (j *job) native(m *metric) bool {
+func (j *known) native(m *metric) bool {
 	return m.kind == kindExponential || m.kind == kindHistogram && j.of.settings.ConvertHistogramsToNHCB
 }
 
@@ -75,7 +75,7 @@ const (
 )
 
 // find sets the refs of all series that are known.
-func (j *job) find() error {
+func (j *known) find() error {
 	for i := range j.resources {
 		j.key = appendResourceKey(j.key[:0], &j.resources[i])
 		j.origins = append(j.origins, j.of.family(j.key))
@@ -116,7 +116,7 @@ func (j *job) find() error {
 const hashedBytes = 2 << 30
 
 // series returns how many series a point has.
-func (j *job) series(p *point) int {
+func (j *known) series(p *point) int {
 	m := &j.metrics[p.metric]
 	switch {
 	case m.kind == kindGauge || m.kind == kindSum || j.native(m):
@@ -127,7 +127,7 @@ func (j *job) series(p *point) int {
 	return 3 + j.extras[p.extra].buckets()
 }
 
-func (j *job) findPoint(p *point) {
+func (j *known) findPoint(p *point) {
 	m := &j.metrics[p.metric]
 	key := j.keys[p.key.from:p.key.to:p.key.to]
 	binary.LittleEndian.PutUint64(key, m.family.number)
@@ -145,7 +145,7 @@ func (j *job) findPoint(p *point) {
 }
 
 // suffixed returns the key of n bytes in j.key with a suffix.
-func (j *job) suffixed(n int, suffix byte, bits uint64) []byte {
+func (j *known) suffixed(n int, suffix byte, bits uint64) []byte {
 	j.key = append(j.key[:n], suffix)
 	if suffix == seriesBucket || suffix == seriesQuantile {
 		j.key = binary.LittleEndian.AppendUint64(j.key, bits)
@@ -155,7 +155,7 @@ func (j *job) suffixed(n int, suffix byte, bits uint64) []byte {
 
 // eachSuffix calls f for each series of a histogram or summary, in the order in which the module
 // makes them.
-func (j *job) eachSuffix(p *point, f func(suffix byte, bits uint64)) {
+func (j *known) eachSuffix(p *point, f func(suffix byte, bits uint64)) {
 	e := &j.extras[p.extra]
 	summary := j.metrics[p.metric].kind == kindSummary
 	if summary || e.hasSum {
@@ -175,7 +175,7 @@ func (j *job) eachSuffix(p *point, f func(suffix byte, bits uint64)) {
 }
 
 // pointKey returns the key of a series of a point, by its number in the point.
-func (j *job) pointKey(p *point, number int) []byte {
+func (j *known) pointKey(p *point, number int) []byte {
 	key := j.keys[p.key.from:p.key.to:p.key.to]
 	m := &j.metrics[p.metric]
 	if m.kind == kindGauge || m.kind == kindSum || j.native(m) {

@@ -18,15 +18,12 @@ import (
 	"github.com/tsdbridge/tsdbridge/storage/ingest"
 )
 
-// job is one request on its way into the store. Later requests reuse its memory.
-type job struct {
+// known is the points of a request with their series, as far as these are known, and what is refused.
+type known struct {
 	*Handler
 	message
 
-	share                   *writelimits.Share
-	packed                  bytes.Reader
-	body, unpacked, decoded []byte
-
+	share    *writelimits.Share
 	of       *translation
 	latest   int64 // the last time that a sample may have, milliseconds
 	lookup   ingest.Lookup
@@ -36,6 +33,16 @@ type job struct {
 	refs     []storage.Ref // of the samples of points; 0: not known
 	unknown  ingest.Unknown
 	numbers  []int // of refs in unknown; -1: none. It is as long as refs.
+	hashed   int   // bytes of keys that were looked up
+	streams  streams
+
+	rejected, reasons, duplicates int
+	culprits                      []culprit
+}
+
+// conversion names the series that are not known, by the module's converter.
+type conversion struct {
+	known
 
 	converter *prometheusremotewrite.PrometheusConverter
 	captured  capture
@@ -43,17 +50,21 @@ type job struct {
 	converted int                         // bytes that were
 	messages  int                         // attributes and exemplars of the group that is converted
 	labels    int                         // bytes of labels that were made
-	hashed    int                         // bytes of keys that were looked up
-	starts    []byte                      // data of start times in batch
-	restarts  map[*family]struct{}        // with start times in batch
 	metadata  map[string]storage.Metadata // by stored names
-	pending   map[storage.Ref]*total
-	streams   streams
-	batch     storage.Batch
+}
 
-	rejected, reasons, duplicates int
-	culprits                      []culprit
-	appended                      bool
+// job is one request on its way into the store. Later requests reuse its memory.
+type job struct {
+	conversion
+
+	packed                  bytes.Reader
+	body, unpacked, decoded []byte
+
+	starts   []byte               // data of start times in batch
+	restarts map[*family]struct{} // with start times in batch
+	pending  map[storage.Ref]*total
+	batch    storage.Batch
+	appended bool
 }
 
 // A culprit is what was refused, and why.
@@ -61,8 +72,11 @@ type culprit struct{ who, why string }
 
 func newJob(h *Handler) *job {
 	return &job{
-		Handler: h, share: h.intake.Share(), converter: prometheusremotewrite.NewPrometheusConverter(nil),
-		metadata: map[string]storage.Metadata{}, pending: map[storage.Ref]*total{}, restarts: map[*family]struct{}{},
+		conversion: conversion{
+			known:     known{Handler: h, share: h.intake.Share()},
+			converter: prometheusremotewrite.NewPrometheusConverter(nil), metadata: map[string]storage.Metadata{},
+		},
+		pending: map[storage.Ref]*total{}, restarts: map[*family]struct{}{},
 	}
 }
 
@@ -195,14 +209,14 @@ func (j *job) resolve(ctx context.Context) error {
 const maxCulprits = 5
 
 // refuse counts a point that cannot be stored.
-func (j *job) refuse(p *point, err error) {
+func (j *known) refuse(p *point, err error) {
 	p.bad = err
 	j.rejected++
 	j.name(p, err)
 }
 
 // name names what was refused.
-func (j *job) name(p *point, err error) {
+func (j *known) name(p *point, err error) {
 	j.reasons++
 	if len(j.culprits) < maxCulprits {
 		name := strings.ToValidUTF8(string(j.metrics[p.metric].name), "\uFFFD")

@@ -53,6 +53,6 @@ func (s *streams) stream(j *job, p *point) uint64 {
 	return maphash.Bytes(s.seed, j.keys[p.key.from:p.key.to])
 }
 
-func (j *job) instant(p *point) instant {
+func (j *known) instant(p *point) instant {
 	return instant{j.refs[p.refs.from+j.leader(p)], p.nanos}
 }

@@ -47,7 +47,7 @@ func (j *job) addTargets(ctx context.Context) error {
 }
 
 // target returns the target of a resource.
-func (j *job) target(ctx context.Context, r *resource) (*target, error) {
+func (j *conversion) target(ctx context.Context, r *resource) (*target, error) {
 	if t, ok := j.of.targets.Get(string(r.raw)); ok {
 		return t, nil
 	}
@@ -66,7 +66,7 @@ func (j *job) target(ctx context.Context, r *resource) (*target, error) {
 }
 
 // convertTarget has the module make target_info, from a request with one point; nil: there is none.
-func (j *job) convertTarget(r *resource) (*convertedSample, error) {
+func (j *conversion) convertTarget(r *resource) (*convertedSample, error) {
 	if err := new(attributesCheck).message(r.raw, 1); err != nil {
 		return nil, httpapi.WithStatus(http.StatusBadRequest, fmt.Errorf("resource: %w", err))
 	}
@@ -88,7 +88,7 @@ func (j *job) convertTarget(r *resource) (*convertedSample, error) {
 }
 
 // resolveTarget sets the Ref of a target, unless its labels or the store refuse it.
-func (j *job) resolveTarget(ctx context.Context, t *target, s *convertedSample) error {
+func (j *conversion) resolveTarget(ctx context.Context, t *target, s *convertedSample) error {
 	if err := appendable.CheckLabels(s.labels, int(s.labels.ByteSize()), j.o.SeriesBytes); err != nil {
 		j.nameTarget(err)
 		return nil
@@ -107,7 +107,7 @@ func (j *job) resolveTarget(ctx context.Context, t *target, s *convertedSample) 
 }
 
 // nameTarget names why target_info is not stored.
-func (j *job) nameTarget(err error) {
+func (j *conversion) nameTarget(err error) {
 	j.reasons++
 	if len(j.culprits) < maxCulprits {
 		j.culprits = append(j.culprits, culprit{targetName, err.Error()})

@@ -23,7 +23,7 @@ type verdict struct {
 
 // deduplicate decides, once for each replica in the request, whether its series are stored, and
 // passes over those that are not. A series without both labels is stored as it is.
-func (j *job) deduplicate(ctx context.Context) error {
+func (j *incoming) deduplicate(ctx context.Context) error {
 	if j.o.Pairs == nil {
 		return nil
 	}
@@ -41,7 +41,7 @@ func (j *job) deduplicate(ctx context.Context) error {
 }
 
 // judgeSeries judges all series. It goes on after one whose sender must wait, and returns why.
-func (j *job) judgeSeries(ctx context.Context) (waits, err error) {
+func (j *incoming) judgeSeries(ctx context.Context) (waits, err error) {
 	clusterLabel, replicaLabel := j.o.Pairs.Labels()
 	last, size := verdict{keep: true}, 0
 	for i := range j.req.series {
@@ -72,7 +72,7 @@ func (j *job) judgeSeries(ctx context.Context) (waits, err error) {
 }
 
 // judge decides of a replica that is another one than that of the series before.
-func (j *job) judge(ctx context.Context, v verdict) (verdict, error) {
+func (j *incoming) judge(ctx context.Context, v verdict) (verdict, error) {
 	key := fmt.Sprintf("%d %s%s", len(v.cluster), v.cluster, v.replica)
 	if known, ok := j.verdicts[key]; ok {
 		return known, nil
@@ -88,7 +88,7 @@ func (j *job) judge(ctx context.Context, v verdict) (verdict, error) {
 }
 
 // judged tells of the replicas whose data were kept whether these have been stored.
-func (j *job) judged(stored bool) {
+func (j *incoming) judged(stored bool) {
 	for _, v := range j.verdicts {
 		if v.keep {
 			j.o.Pairs.Done(v.cluster, v.replica, stored)
@@ -97,7 +97,7 @@ func (j *job) judged(stored bool) {
 }
 
 // drop has a series of the request passed over and counts its data.
-func (j *job) drop(i int) {
+func (j *incoming) drop(i int) {
 	if j.dropped[i] {
 		return
 	}
@@ -112,15 +112,15 @@ func (j *job) drop(i int) {
 }
 
 // isDropped reports whether a series comes from a replica that is not elected.
-func (j *job) isDropped(i int) bool { return len(j.dropped) > 0 && j.dropped[i] }
+func (j *incoming) isDropped(i int) bool { return len(j.dropped) > 0 && j.dropped[i] }
 
 // passedOver reports whether a series is not looked up: it is dropped, or refused for its cluster.
-func (j *job) passedOver(i int) bool {
+func (j *incoming) passedOver(i int) bool {
 	return len(j.dropped) > 0 && (j.dropped[i] || j.bad[i] != nil)
 }
 
 // withoutReplica removes the replica from the labels of a series that tell its cluster too.
-func (j *job) withoutReplica(ls []rawLabel) []rawLabel {
+func (j *incoming) withoutReplica(ls []rawLabel) []rawLabel {
 	if j.o.Pairs == nil {
 		return ls
 	}

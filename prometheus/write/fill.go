@@ -39,13 +39,13 @@ func (r *message) counts() kindCounts {
 }
 
 // storable reports whether a time can be stored.
-func (j *job) storable(time int64) bool { return time >= 0 && time <= j.latest }
+func (j *incoming) storable(time int64) bool { return time >= 0 && time <= j.latest }
 
 // timeError returns why a time cannot be stored.
-func (j *job) timeError(time int64) error { return histogramcodec.TimeError(time, j.o.Future) }
+func (j *incoming) timeError(time int64) error { return histogramcodec.TimeError(time, j.o.Future) }
 
 // holdsGood reports whether a series has anything that will be stored if its labels are good.
-func (j *job) holdsGood(i int) bool {
+func (j *incoming) holdsGood(i int) bool {
 	d := j.req.data(i)
 	goodSample := func(s messageSample) bool { return j.storable(s.time) }
 	goodHistogram := func(h messageHistogram) bool { return h.err == nil && j.storable(h.time) }
@@ -59,7 +59,7 @@ func (j *job) holdsGood(i int) bool {
 }
 
 // validateHistograms brings histograms into a form that can be stored, or sets their err.
-func (j *job) validateHistograms() {
+func (j *incoming) validateHistograms() {
 	for i := range j.req.histograms {
 		h := &j.req.histograms[i]
 		if h.err != nil {
@@ -155,7 +155,7 @@ func (j *job) fillExemplars(i int, at listRange) {
 }
 
 // exemplarData returns an exemplar as it is stored, or why it cannot be stored.
-func (j *job) exemplarData(e *messageExemplar) (data []byte, err error) {
+func (j *incoming) exemplarData(e *messageExemplar) (data []byte, err error) {
 	if !j.storable(e.time) {
 		return nil, j.timeError(e.time)
 	}
@@ -169,13 +169,13 @@ func (j *job) exemplarData(e *messageExemplar) (data []byte, err error) {
 }
 
 // refuse counts one refused datum of a series.
-func (j *job) refuse(k dataKind, i int, err error) {
+func (j *incoming) refuse(k dataKind, i int, err error) {
 	j.refused.data[k]++
 	j.refused.name(func() string { return j.seriesText(i) }, err)
 }
 
 // refuseSeries counts a refused series with all its data.
-func (j *job) refuseSeries(i int, d dataRange) {
+func (j *incoming) refuseSeries(i int, d dataRange) {
 	j.refused.series++
 	j.refused.data[kindSample] += int(d.samples.end - d.samples.start)
 	j.refused.data[kindHistogram] += int(d.histograms.end - d.histograms.start)
@@ -187,7 +187,7 @@ func (j *job) refuseSeries(i int, d dataRange) {
 }
 
 // seriesText returns how an answer names a series.
-func (j *job) seriesText(i int) string {
+func (j *incoming) seriesText(i int) string {
 	ls, err := j.seriesLabels(i)
 	if err != nil {
 		return fmt.Sprintf("time series %d", i+1)
@@ -197,7 +197,7 @@ func (j *job) seriesText(i int) string {
 
 // seriesLabels returns the labels of a series as they were sent. They are valid until the next
 // call.
-func (j *job) seriesLabels(i int) ([]rawLabel, error) {
+func (j *incoming) seriesLabels(i int) ([]rawLabel, error) {
 	key, err := j.req.seriesKey(i, j.o.SeriesBytes)
 	if err != nil {
 		return nil, err

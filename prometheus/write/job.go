@@ -16,41 +16,49 @@ import (
 	"github.com/tsdbridge/tsdbridge/storage/ingest"
 )
 
-// job is one request on its way into the store. Later requests reuse its memory.
-type job struct {
+// incoming is what a request brings, and what is refused or dropped of it.
+type incoming struct {
 	*Handler
-	share         *writelimits.Share
-	body, decoded []byte
-	req           message
-	latest        int64 // the last time that a sample may have, milliseconds
 
-	cache   *ingest.Cache // that lookup is in
-	lookup  ingest.Lookup
-	refs    []storage.Ref // by series of the request; 0: bad, or without anything to store
-	bad     map[int]error // by series of the request
-	missing []missingSeries
-	unknown unknownSeries
+	share  *writelimits.Share
+	req    message
+	latest int64         // the last time that a sample may have, milliseconds
+	bad    map[int]error // by series of the request
 
-	labels   []rawLabel
-	maxLabel int // how many labels of a series memory was taken for
-	builder  labels.ScratchBuilder
-	batch    storage.Batch
-	starts   []byte // data of the start times in batch
-	metadata map[string]newMetadata
+	labels  []rawLabel
+	builder labels.ScratchBuilder
 
 	dropped      []bool             // by series of the request; empty: none is
 	verdicts     map[string]verdict // of the replicas in the request
 	deduplicated kindCounts
+	refused      refusals
+}
+
+// job is one request on its way into the store. Later requests reuse its memory.
+type job struct {
+	incoming
+
+	body, decoded []byte
+
+	cache   *ingest.Cache // that lookup is in
+	lookup  ingest.Lookup
+	refs    []storage.Ref // by series of the request; 0: bad, or without anything to store
+	missing []missingSeries
+	unknown unknownSeries
+
+	maxLabel int // how many labels of a series memory was taken for
+	batch    storage.Batch
+	starts   []byte // data of the start times in batch
+	metadata map[string]newMetadata
 
 	received kindCounts
-	refused  refusals
 	appended bool
 }
 
 func newJob(h *Handler) *job {
 	return &job{
-		Handler: h, share: h.intake.Share(), bad: map[int]error{}, metadata: map[string]newMetadata{},
-		builder: labels.NewScratchBuilder(16),
+		incoming: incoming{Handler: h, share: h.intake.Share(), bad: map[int]error{}, builder: labels.NewScratchBuilder(16)},
+		metadata: map[string]newMetadata{},
 	}
 }
 
@@ -87,7 +95,7 @@ func (j *job) footprint() int {
 const badMemory = 150
 
 // setBad records why a series is refused.
-func (j *job) setBad(i int, why error) error {
+func (j *incoming) setBad(i int, why error) error {
 	j.bad[i] = why
 	return j.share.Need(badMemory)
 }

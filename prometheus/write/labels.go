@@ -36,7 +36,7 @@ func (r *message) seriesKey(i int, limit int) ([]byte, error) {
 	keys := r.keys
 	for _, ref := range refs {
 		if int64(ref) >= int64(len(r.symbols)) {
-			_, err := r.symbol(ref)
+			_, err := r.symbols.text(ref)
 			return nil, err
 		}
 		s := r.symbols[ref]
@@ -71,11 +71,23 @@ func (r *message) countLabels(i int) (n int) {
 
 func tooLong(limit int) error { return fmt.Errorf("labels of more than %d bytes", limit) }
 
-func (r *message) symbol(ref uint32) ([]byte, error) {
-	if int64(ref) >= int64(len(r.symbols)) {
-		return nil, fmt.Errorf("reference to symbol %d of %d", ref, len(r.symbols))
+// symbols are the texts of a request of 2.0.
+type symbols [][]byte
+
+func (s symbols) text(ref uint32) ([]byte, error) {
+	if int64(ref) >= int64(len(s)) {
+		return nil, fmt.Errorf("reference to symbol %d of %d", ref, len(s))
 	}
-	return r.symbols[ref], nil
+	return s[ref], nil
+}
+
+// isText reports whether a reference is invalid or refers to a text that is not empty.
+func (s symbols) isText(ref uint32) bool {
+	if ref == 0 {
+		return false
+	}
+	t, err := s.text(ref)
+	return err != nil || len(t) > 0
 }
 
 // keyLabels appends the labels of a key that seriesKey returned. It fails only for malformed
@@ -104,11 +116,11 @@ func (r *message) exemplarLabels(dst []rawLabel, e *messageExemplar) ([]rawLabel
 		return dst, fmt.Errorf("%d label references, an odd number", len(refs))
 	}
 	for i := 0; i < len(refs); i += 2 {
-		name, err := r.symbol(refs[i])
+		name, err := r.symbols.text(refs[i])
 		if err != nil {
 			return dst, err
 		}
-		value, err := r.symbol(refs[i+1])
+		value, err := r.symbols.text(refs[i+1])
 		if err != nil {
 			return dst, err
 		}

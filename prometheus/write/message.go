@@ -18,7 +18,7 @@ type message struct {
 	histograms []messageHistogram
 	exemplars  []messageExemplar
 	metadata   []familyMetadata // 1.0; in 2.0 it is part of the series
-	symbols    [][]byte         // 2.0
+	symbols    symbols          // 2.0
 	// 2.0: references to symbols, of the labels of all series and of all exemplars.
 	refs, exemplarRefs []uint32
 	keys               []byte // 2.0: of series, see seriesKey

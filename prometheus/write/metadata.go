@@ -36,45 +36,34 @@ func metadataType(kind int32) model.MetricType {
 // empty message.
 func (r *message) hasMetadata(i int) bool {
 	m := r.series[i].meta
-	return m != (seriesMetadata{}) && (m.kind != 0 || r.refersToText(m.help) || r.refersToText(m.unit))
+	return m != (seriesMetadata{}) && (m.kind != 0 || r.symbols.isText(m.help) || r.symbols.isText(m.unit))
 }
 
-// checkMetadataRefs fails if the metadata of a series of 2.0 refer to symbols that do not exist.
-// Prometheus refuses such a series as a whole, and so do we.
-func (r *message) checkMetadataRefs(i int) error {
-	m := &r.series[i].meta
+// check fails if the metadata of a series of 2.0 refer to symbols that do not exist. Prometheus
+// refuses such a series as a whole, and so do we.
+func (m *seriesMetadata) check(s symbols) error {
 	if m.help == 0 && m.unit == 0 {
 		return nil
 	}
-	if _, err := r.symbol(m.help); err != nil {
+	if _, err := s.text(m.help); err != nil {
 		return fmt.Errorf("metadata: help: %w", err)
 	}
-	if _, err := r.symbol(m.unit); err != nil {
+	if _, err := s.text(m.unit); err != nil {
 		return fmt.Errorf("metadata: unit: %w", err)
 	}
 	return nil
 }
 
-// metadataBytes returns how many bytes the metadata of a series of 2.0 have.
-func (r *message) metadataBytes(i int) (n int) {
-	m := &r.series[i].meta
+// size returns how many bytes the texts of the metadata have.
+func (m *seriesMetadata) size(s symbols) (n int) {
 	if m.help == 0 && m.unit == 0 {
 		return 0
 	}
 	for _, ref := range []uint32{m.help, m.unit} {
-		s, _ := r.symbol(ref) // checkMetadataRefs tells of an error
-		n += len(s)
+		text, _ := s.text(ref) // check reports an error
+		n += len(text)
 	}
 	return n
-}
-
-// refersToText reports whether a reference is invalid or refers to a text that is not empty.
-func (r *message) refersToText(ref uint32) bool {
-	if ref == 0 {
-		return false
-	}
-	s, err := r.symbol(ref)
-	return err != nil || len(s) > 0
 }
 
 // putMetadata stores the metadata of the request, the last of each metric.
@@ -97,12 +86,12 @@ func (j *job) putMetadata(ctx context.Context) error {
 // addSeriesMetadata stores the metadata of a series of 2.0 as those of its metric family.
 func (j *job) addSeriesMetadata(i int) {
 	m := j.req.series[i].meta
-	help, err := j.req.symbol(m.help)
+	help, err := j.req.symbols.text(m.help)
 	if err != nil {
 		j.refuse(kindMetadata, i, fmt.Errorf("metadata: help: %w", err))
 		return
 	}
-	unit, err := j.req.symbol(m.unit)
+	unit, err := j.req.symbols.text(m.unit)
 	if err != nil {
 		j.refuse(kindMetadata, i, fmt.Errorf("metadata: unit: %w", err))
 		return

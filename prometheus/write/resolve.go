@@ -93,7 +93,7 @@ func (j *job) findKnown() error {
 		}
 		key, err := j.req.seriesKey(i, limits.SeriesBytes)
 		if err == nil {
-			err = j.req.checkMetadataRefs(i)
+			err = j.req.series[i].meta.check(j.req.symbols)
 		}
 		if err != nil {
 			if err := j.setBad(i, err); err != nil {
@@ -101,7 +101,7 @@ func (j *job) findKnown() error {
 			}
 			continue
 		}
-		metadata += j.req.metadataBytes(i)
+		metadata += j.req.series[i].meta.size(j.req.symbols)
 		if size += len(key); size+metadata > limits.LabelBytes {
 			return httpapi.WithStatus(http.StatusBadRequest, fmt.Errorf("%w: labels and metadata of more than %d bytes", errTooMany, limits.LabelBytes))
 		}
