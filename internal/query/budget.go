@@ -1,7 +1,3 @@
-// Package query limits the memory that the answers to all queries hold together, in all query
-// languages. A query takes memory from the budget before it allocates it, and returns all of it
-// when it ends. The package allocates nothing for its callers, knows no query language, and never
-// makes a query wait: a waiting query would keep what it has already taken.
 package query
 
 import (

@@ -1,6 +1,3 @@
-// Package query is the shape in which queries of all languages tell how they were answered: a tree of nodes, and what
-// was read for them. Every evaluation keeps it, with a few numbers for each node and nothing for each sample, so what is
-// shown is what the query did. It evaluates nothing, and knows no language.
 package query
 
 import (

@@ -1,7 +1,7 @@
-// Package query is one query or request that is being answered, in every query language: its memory
-// (an Account of the Budget of all queries), its Turn to compute, what it reads (a Tally), how it is
-// answered (a Trace), and its place in the Registry, which lists the queries and ends them by their
-// id. It evaluates nothing, knows no query language and no store, and never decides by itself that a
+// Package query is one query or request that is being answered, in every query language. It has memory
+// (an Account of the Budget of all queries), a Turn to compute, a Tally of what it reads, a Trace of how
+// it is answered, and a place in the Registry, which lists the queries and ends them by their id. The
+// package evaluates nothing, knows no query language and no store, and never decides by itself that a
 // query ends.
 //
 // Code that answers a query registers it and passes the context on:

@@ -1,14 +1,3 @@
-// Package query lists the queries that are being answered, in every query language, and ends them
-// by their id. It evaluates nothing, knows no query language, and never decides by itself that a
-// query ends.
-//
-// Whoever answers a query registers it and passes the context on:
-//
-//	ctx, q := registry.BeginTrace(ctx, running.Description{Language: "graphite", Text: target})
-//	defer q.End()
-//
-// The code below finds the query in its context (From) and counts the samples that it reads. A query
-// that is ended sees its context end; the cause is ErrEnded.
 package query
 
 import (

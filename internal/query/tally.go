@@ -1,12 +1,3 @@
-// Package query counts what a query reads from the tables of a store and from its memory: rows, cells and bytes, by the
-// way in which they were read. It knows no store and no query language.
-//
-// Whoever answers a query begins a tally, and another one for each part of the query that is to be counted on its own.
-// What is added to a part is added to the whole too:
-//
-//	ctx, t := tally.Begin(ctx)
-//
-// The code that reads finds the tally in its context (From) and adds to it once for many rows.
 package query
 
 import (
@@ -126,11 +117,5 @@ func WaysText(list []WayCounts) string {
 // BeginTally returns a context with a tally of its own, which is a part of that of ctx, if there is one.
 func BeginTally(ctx context.Context) (context.Context, *Tally) {
 	t := &Tally{whole: TallyOf(ctx)}
-	return with(ctx, func(h *handle) { h.tally = t }), t
-}
-
-// BeginOwnTally returns a context with a tally that is no part of another one.
-func BeginOwnTally(ctx context.Context) (context.Context, *Tally) {
-	t := &Tally{}
 	return with(ctx, func(h *handle) { h.tally = t }), t
 }

@@ -1,9 +1,3 @@
-// Package query limits how many requests compute at once. Of the waiting requests the one that has
-// computed least, or is expected to, goes first, so a short request is answered soon, however many
-// long ones there are. A long request gives its turn away for a while when it calls Yield. Requests of
-// middle size, and large ones, are begun one after the other: as many of each as there are cores, and others
-// when those have ended. Their order is that of their cost and of their clients, and a large one that would
-// begin too late is refused at once. The package knows no query language, and holds no memory of requests.
 package query
 
 import (

@@ -110,7 +110,7 @@ type exceptions struct {
 // A Forest is the trees of a table with their branches and leaves: it appends new series and finds
 // paths. It is safe for concurrent use.
 type Forest struct {
-	observing *semaphore.Weighted // see hold.go
+	observing *semaphore.Weighted // see holdShared
 	reading   chan struct{}
 	clearRows int // see clear.go
 
