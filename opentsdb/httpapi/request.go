@@ -2,6 +2,7 @@ package httpapi
 
 import (
 	"net/http"
+	"net/url"
 	"strings"
 )
 
@@ -34,16 +35,31 @@ func (r *Request) ParametersKey() string {
 
 // Last returns a parameter of the URL, of several the last, "" without one.
 func (r *Request) Last(name string) string {
-	values := r.URL.Query()[name]
-	if len(values) == 0 {
-		return ""
-	}
-	return values[len(values)-1]
+	value, _ := r.Values().Last(name)
+	return value
 }
 
 // Required returns a parameter that must be there and not empty.
-func (r *Request) Required(name string) (string, error) {
-	if value := r.Last(name); value != "" {
+func (r *Request) Required(name string) (string, error) { return r.Values().Required(name) }
+
+// Values returns the parameters of the URL.
+func (r *Request) Values() Values { return Values(r.URL.Query()) }
+
+// Values are the parameters of a URL. Of several of a name the last one counts.
+type Values url.Values
+
+// Last returns a parameter; given is false without one.
+func (v Values) Last(name string) (value string, given bool) {
+	all := v[name]
+	if len(all) == 0 {
+		return "", false
+	}
+	return all[len(all)-1], true
+}
+
+// Required returns a parameter that must be there and not empty.
+func (v Values) Required(name string) (string, error) {
+	if value, _ := v.Last(name); value != "" {
 		return value, nil
 	}
 	return "", BadRequest("Missing parameter <code>" + name + "</code>")

@@ -1,7 +1,4 @@
 package query
 
-// text is text of a request.
-type text string
-
-// Text is text in requests that other rooms read.
-type Text = text
+// Text is text of a request.
+type Text string

@@ -41,9 +41,6 @@ func (a *API) shared(r *httpapi.Request, to *singleflight.Replies[io.WriterTo], 
 		share, err = to.Reply(ctx, q.key, func(ctx context.Context) (io.WriterTo, error) { return q.compute(tsdquery.WithSteps(ctx)) })
 		return err
 	})
-	if err != nil && share != nil {
-		share.Release()
-	}
 	return share, err
 }
 

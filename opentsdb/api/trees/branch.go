@@ -47,12 +47,12 @@ func (a *API) treeBranch(w http.ResponseWriter, r *httpapi.Request) error {
 
 // branchRow returns the row of the branch that is asked for: by its id, or the root of a tree.
 func branchRow(r *httpapi.Request) ([]byte, error) {
-	v := r.URL.Query()
+	v := r.Values()
 	id, err := treeID(v)
 	if err != nil {
 		return nil, err
 	}
-	switch text, _ := parameter(v, "branch"); {
+	switch text, _ := v.Last("branch"); {
 	case text != "":
 		return parseBranchID(text)
 	case id < 1:

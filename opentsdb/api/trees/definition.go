@@ -90,7 +90,7 @@ func (a *API) parseTree(w http.ResponseWriter, r *httpapi.Request) (treeRequest,
 	if len(body) > 0 {
 		return parseTreeJSON(body)
 	}
-	v := r.URL.Query()
+	v := r.Values()
 	t := treeRequest{created: a.o.Now().Unix()} // as a TSD, which leaves 0 where there is a body
 	if t.id, err = treeID(v); err != nil {
 		return t, err

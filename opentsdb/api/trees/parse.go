@@ -3,7 +3,6 @@ package trees
 import (
 	"errors"
 	"net/http"
-	"net/url"
 	"strings"
 
 	"github.com/tsdbridge/tsdbridge/opentsdb/httpapi"
@@ -19,7 +18,7 @@ func parseRule(w http.ResponseWriter, r *httpapi.Request) (ruleRequest, error) {
 		return ruleRequest{}, err
 	}
 	if len(body) == 0 {
-		return parseRuleParameters(r.URL.Query())
+		return parseRuleParameters(r.Values())
 	}
 	fields, err := jackson.ParseMembers(body)
 	if err != nil {
@@ -106,23 +105,23 @@ func (q *ruleRequest) checkRegex() error {
 }
 
 // parseRuleParameters reads a query string.
-func parseRuleParameters(v url.Values) (q ruleRequest, err error) {
+func parseRuleParameters(v httpapi.Values) (q ruleRequest, err error) {
 	if q.tree, err = requiredTreeID(v); err != nil {
 		return q, err
 	}
-	if text, given := parameter(v, "type"); given {
+	if text, given := v.Last("type"); given {
 		if q.kind, err = kindOf(text); err != nil {
 			return q, unparsed("type", err)
 		}
 	}
 	for _, field := range q.texts() {
-		text, _ := parameter(v, field.parameter)
+		text, _ := v.Last(field.parameter)
 		setText(field.to, text)
 	}
 	if err := q.checkRegex(); err != nil {
 		return q, unparsed("regex", err)
 	}
-	if text, given := parameter(v, "regex_group_idx"); given {
+	if text, given := v.Last("regex_group_idx"); given {
 		if q.regexGroup, err = number(text, "Unable to parse the 'regex_group_idx' parameter"); err != nil {
 			return q, err
 		}
@@ -134,12 +133,12 @@ func parseRuleParameters(v url.Values) (q ruleRequest, err error) {
 }
 
 // parsePlace reads the level and the order.
-func (q *ruleRequest) parsePlace(v url.Values) error {
+func (q *ruleRequest) parsePlace(v httpapi.Values) error {
 	for _, place := range []struct {
 		name string
 		to   *int
 	}{{"level", &q.level}, {"order", &q.order}} {
-		text, err := required(v, place.name)
+		text, err := v.Required(place.name)
 		if err != nil {
 			return err
 		}

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/tsdbridge/tsdbridge/opentsdb/httpapi"
 	"github.com/tsdbridge/tsdbridge/opentsdb/jackson"
 	"github.com/tsdbridge/tsdbridge/storage/schema"
 )
@@ -68,7 +69,7 @@ func FuzzTreeParameters(f *testing.F) {
 		if err != nil {
 			return
 		}
-		if q, err := parseRuleParameters(v); err == nil && (q.level < 0 || !v.Has("treeid") || !v.Has("level") || !v.Has("order")) {
+		if q, err := parseRuleParameters(httpapi.Values(v)); err == nil && (q.level < 0 || !v.Has("treeid") || !v.Has("level") || !v.Has("order")) {
 			t.Errorf("%s: %s", query, q.String())
 		}
 		for _, text := range []string{query, v.Get("tsuids")} {

@@ -74,7 +74,7 @@ func parseRules(w http.ResponseWriter, r *httpapi.Request) (id int, rules []rule
 		return 0, nil, err
 	}
 	if len(body) == 0 {
-		id, err = treeID(r.URL.Query())
+		id, err = treeID(r.Values())
 		return id, nil, err
 	}
 	var list []jackson.Members

@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
-	"net/url"
 	"strconv"
 	"time"
 
@@ -124,24 +123,6 @@ func unchanged(w http.ResponseWriter) { w.WriteHeader(http.StatusNotModified) }
 // done answers a request that leaves nothing to show.
 func done(w http.ResponseWriter) { w.WriteHeader(http.StatusNoContent) }
 
-// parameter returns a parameter of a query string, the last one of a name; given is false without one.
-func parameter(v url.Values, name string) (value string, given bool) {
-	all := v[name]
-	if len(all) == 0 {
-		return "", false
-	}
-	return all[len(all)-1], true
-}
-
-// required returns a parameter that must be there and not empty.
-func required(v url.Values, name string) (string, error) {
-	value, _ := parameter(v, name)
-	if value == "" {
-		return "", httpapi.BadRequest("Missing parameter <code>" + name + "</code>")
-	}
-	return value, nil
-}
-
 // number reads a number of 32 bits.
 func number(text, message string) (int, error) {
 	n, err := strconv.ParseInt(text, 10, 32)
@@ -152,8 +133,8 @@ func number(text, message string) (int, error) {
 }
 
 // treeID returns the parameter treeid, 0 without one.
-func treeID(v url.Values) (int, error) {
-	text, given := parameter(v, "treeid")
+func treeID(v httpapi.Values) (int, error) {
+	text, given := v.Last("treeid")
 	if !given {
 		return 0, nil
 	}
@@ -161,8 +142,8 @@ func treeID(v url.Values) (int, error) {
 }
 
 // requiredTreeID returns the parameter treeid, which must be there.
-func requiredTreeID(v url.Values) (int, error) {
-	if _, err := required(v, "treeid"); err != nil {
+func requiredTreeID(v httpapi.Values) (int, error) {
+	if _, err := v.Required("treeid"); err != nil {
 		return 0, err
 	}
 	return treeID(v)

@@ -43,11 +43,11 @@ func parseTSUIDs(w http.ResponseWriter, r *httpapi.Request, badList func(error) 
 }
 
 func parseTSUIDsParameters(r *httpapi.Request) (q tsuidRequest, err error) {
-	v := r.URL.Query()
+	v := r.Values()
 	if q.tree, err = requiredTreeID(v); err != nil {
 		return q, err
 	}
-	if text, given := parameter(v, "tsuids"); given {
+	if text, given := v.Last("tsuids"); given {
 		q.tsuids = splitTSUIDs(text)
 	}
 	return q, nil
