@@ -61,7 +61,8 @@ node_modules:
 dist:      ## ./dist: archives, deb, rpm, bills of materials and checksums of all systems (minutes)
 	cd deploy/dist && $(GO) run . -repository ../.. -out ../../dist
 
-dist-test: tools ## a release of this machine and the Helm chart, tested
+dist-test: ## a release of this machine and the Helm chart, tested
+	@.ci/tools packagers
 	cd deploy/dist && TSDBRIDGE_E2E=1 $(GO) test -timeout 20m ./...
 
 golden-dist: ## rewrite deploy/kubernetes from the Helm chart

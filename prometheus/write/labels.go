@@ -81,8 +81,8 @@ func (s symbols) text(ref uint32) ([]byte, error) {
 	return s[ref], nil
 }
 
-// isText reports whether a reference is invalid or refers to a text that is not empty.
-func (s symbols) isText(ref uint32) bool {
+// refersToText reports whether a reference is invalid or refers to a text that is not empty.
+func (s symbols) refersToText(ref uint32) bool {
 	if ref == 0 {
 		return false
 	}

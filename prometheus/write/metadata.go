@@ -36,7 +36,7 @@ func metadataType(kind int32) model.MetricType {
 // empty message.
 func (r *message) hasMetadata(i int) bool {
 	m := r.series[i].meta
-	return m != (seriesMetadata{}) && (m.kind != 0 || r.symbols.isText(m.help) || r.symbols.isText(m.unit))
+	return m != (seriesMetadata{}) && (m.kind != 0 || r.symbols.refersToText(m.help) || r.symbols.refersToText(m.unit))
 }
 
 // check fails if the metadata of a series of 2.0 refer to symbols that do not exist. Prometheus
