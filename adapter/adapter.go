@@ -79,7 +79,7 @@ func New(o Options) (*Adapter, error) {
 	a.transfers = admin.NewTransfers(o.Now)
 	registerBuildInfo(a.registry)
 	a.registry.MustRegister(o.Tracer)
-	if o.Engine == EngineEmbedded {
+	if o.Engine == tables.EngineEmbedded {
 		a.backups.Register(a.registry)
 	}
 	a.names, _ = o.Translator() // checked by Validate
@@ -105,7 +105,7 @@ func New(o Options) (*Adapter, error) {
 		return nil, errors.Join(err, a.Close())
 	}
 	// a cluster may be down: Run checks its tables
-	if a.store, err = store.New(db, so); err == nil && o.Engine != EngineHBase {
+	if a.store, err = store.New(db, so); err == nil && o.Engine != tables.EngineHBase {
 		if err = a.store.PinLayout(context.Background()); errors.Is(err, storage.ErrFull) {
 			err = nil // the disk of a new store is full; Run retries
 		}
@@ -186,7 +186,7 @@ func (a *Adapter) Close() error {
 // Starting returns what the start waits for, "" when the adapter serves. HBase may be away for long,
 // and is not waited for.
 func (a *Adapter) Starting() string {
-	if err := a.store.Replayed(); err != nil && a.o.Engine != EngineHBase {
+	if err := a.store.Replayed(); err != nil && a.o.Engine != tables.EngineHBase {
 		return err.Error()
 	}
 	return ""
@@ -215,7 +215,7 @@ func (a *Adapter) Run(ctx context.Context) error {
 		group.Go(func() error { return a.forward.manager.Run(serveCtx) })
 	}
 	group.Go(func() error { return a.reloader.run(serveCtx) })
-	if a.o.Engine == EngineEmbedded {
+	if a.o.Engine == tables.EngineEmbedded {
 		group.Go(func() error {
 			a.backups.Watch(serveCtx, a.o.Backups())
 			return nil

@@ -24,6 +24,7 @@ import (
 	"github.com/prometheus/prometheus/util/teststorage"
 
 	"github.com/tsdbridge/tsdbridge/adapter/config"
+	"github.com/tsdbridge/tsdbridge/adapter/tables"
 	"github.com/tsdbridge/tsdbridge/internal/testkit/servertest"
 	"github.com/tsdbridge/tsdbridge/internal/tracing"
 	"github.com/tsdbridge/tsdbridge/prometheus/promtest"
@@ -490,12 +491,8 @@ func TestAlerts(t *testing.T) {
 func adapterOnHBase(t *testing.T, mode write.Mode, change ...func(*Options)) (*Adapter, *atomic.Pointer[hbasetest.Fault]) {
 	t.Helper()
 	o := DefaultOptions()
-	tables := map[string][]string{}
-	for _, table := range o.Tables() {
-		tables[table.Name] = table.Families
-	}
-	c := hbasetest.Start(t, tables)
-	o.Engine, o.ZooKeeper, o.HBaseTimeout, o.WriteMode, o.Path = EngineHBase, c.ZooKeeper(), 300*time.Millisecond, string(mode), t.TempDir()
+	c := startHBase(t, o)
+	o.Engine, o.ZooKeeper, o.HBaseTimeout, o.WriteMode, o.Path = tables.EngineHBase, c.ZooKeeper(), 300*time.Millisecond, string(mode), t.TempDir()
 	o.FlushInterval, o.LogBytes, o.HeadBytes = 50*time.Millisecond, 256<<20, 1<<30
 	for _, c := range change {
 		c(&o)

@@ -48,13 +48,13 @@ func newCheckers(o Options, db kv.KV, store *store.Store, names *translate.Trans
 // Checker returns what checks the tables of a process. On an embedded store only a command mends trees:
 // an adapter has them in memory.
 func (t *opened) Checker(command bool) fsck.Source {
-	return newCheckers(t.o, t.db, t.store, t.names, command || t.o.Engine == EngineHBase)
+	return newCheckers(t.o, t.db, t.store, t.names, command || t.o.Engine == tables.EngineHBase)
 }
 
 // CheckTables opens tables that exist to be checked. The log of an embedded store stays as it is: what it holds is
 // not in the tables yet, and comes after what a check mends.
 func CheckTables(ctx context.Context, o Options, use func(context.Context, fsck.Source) error) error {
-	if o.Engine == EngineMemory {
+	if o.Engine == tables.EngineMemory {
 		return errors.New("--storage.engine=memory keeps nothing that another process could open: give the --adapter-url of the one that runs")
 	}
 	names, err := o.Translator()

@@ -119,7 +119,7 @@ func (o GraphiteOptions) inverts(t *tree.Tree) bool {
 // treeOptions returns the options of a forest over the tables.
 func (o GraphiteOptions) treeOptions(of tables.Options, names *translate.Translator) forest.Options {
 	t := forest.DefaultOptions()
-	t.TreeTable, t.UIDTable, t.Exclusive = of.TableTree, of.TableUID, of.Engine != EngineHBase
+	t.TreeTable, t.UIDTable, t.Exclusive = of.TableTree, of.TableUID, of.Engine != tables.EngineHBase
 	t.Shown, t.Plain, t.DefaultTree, t.Inverse = translate.Shown, names.Plain, o.DefaultTree, o.inverts
 	t.Stored, t.Rest = names.FromShown, names.RestOf
 	return t

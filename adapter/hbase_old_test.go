@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/tsdbridge/tsdbridge/adapter/tables"
 	"github.com/tsdbridge/tsdbridge/storage/hbase/hbasetest"
 )
 
@@ -14,11 +15,7 @@ import (
 // one whose HBase is away waits.
 func TestOldHBase(t *testing.T) {
 	o := DefaultOptions()
-	tables := map[string][]string{}
-	for _, table := range o.Tables() {
-		tables[table.Name] = table.Families
-	}
-	c := hbasetest.Start(t, tables)
+	c := startHBase(t, o)
 	c.Unconditional, c.Version = [2]bool{true, true}, "2.2.7"
 	away := make(chan struct{})
 	c.OnRequest(func(r hbasetest.Request) hbasetest.Fault {
@@ -29,7 +26,7 @@ func TestOldHBase(t *testing.T) {
 			return hbasetest.Fault{Exception: "org.apache.hadoop.hbase.CallQueueTooBigException"}
 		}
 	})
-	o.Engine, o.ZooKeeper, o.HBaseTimeout = EngineHBase, c.ZooKeeper(), 300*time.Millisecond
+	o.Engine, o.ZooKeeper, o.HBaseTimeout = tables.EngineHBase, c.ZooKeeper(), 300*time.Millisecond
 	o.ListenAddress, o.Path = "127.0.0.1:0", t.TempDir()
 	a, err := New(o)
 	if err != nil {

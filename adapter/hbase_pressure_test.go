@@ -12,6 +12,7 @@ import (
 
 	"github.com/klauspost/compress/snappy"
 
+	"github.com/tsdbridge/tsdbridge/adapter/tables"
 	"github.com/tsdbridge/tsdbridge/prometheus/promtest"
 	"github.com/tsdbridge/tsdbridge/storage/hbase/hbasetest"
 )
@@ -20,12 +21,8 @@ import (
 // then everything is stored.
 func TestHBasePressure(t *testing.T) {
 	o := DefaultOptions()
-	tables := map[string][]string{}
-	for _, table := range o.Tables() {
-		tables[table.Name] = table.Families
-	}
-	c := hbasetest.Start(t, tables)
-	o.Engine, o.ZooKeeper, o.HBaseTimeout = EngineHBase, c.ZooKeeper(), 300*time.Millisecond
+	c := startHBase(t, o)
+	o.Engine, o.ZooKeeper, o.HBaseTimeout = tables.EngineHBase, c.ZooKeeper(), 300*time.Millisecond
 	o.ListenAddress, o.Path = "127.0.0.1:0", t.TempDir()
 	a, _ := runAdapter(t, o)
 	url := "http://" + a.Addr()

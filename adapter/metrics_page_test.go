@@ -22,6 +22,7 @@ import (
 	"github.com/prometheus/prometheus/promql/parser"
 
 	"github.com/tsdbridge/tsdbridge/adapter/config"
+	"github.com/tsdbridge/tsdbridge/adapter/tables"
 )
 
 // metricsPage is the reference of the metrics, made from those that are registered: go test ./adapter -run
@@ -145,7 +146,7 @@ var sampleName = regexp.MustCompile(`_(bucket|sum|count)$`)
 func documentedMetrics(t *testing.T) map[string]document {
 	t.Helper()
 	all := map[string]document{}
-	for _, engine := range []string{EngineEmbedded, EngineHBase} {
+	for _, engine := range []string{tables.EngineEmbedded, tables.EngineHBase} {
 		a := adapterWithEverything(t, engine)
 		families, err := a.registry.Gather()
 		if err != nil {
@@ -245,7 +246,7 @@ func adapterWithEverything(t *testing.T, engine string) *Adapter {
 	if o.FillRules, err = parsed(t, config.ParseFill, "[{intervals: [1h]}]"); err != nil {
 		t.Fatal(err)
 	}
-	if engine == EngineEmbedded {
+	if engine == tables.EngineEmbedded {
 		o.Retention = 24 * 365 * time.Hour
 	}
 	a, err := New(o)

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/tsdbridge/tsdbridge/adapter/tables"
 	"github.com/tsdbridge/tsdbridge/adapter/trees"
 	"github.com/tsdbridge/tsdbridge/internal/testkit/servertest"
 	"github.com/tsdbridge/tsdbridge/prometheus/promtest"
@@ -13,7 +14,7 @@ import (
 // Every answer of the HTTP port is counted once, by its API and status.
 func TestResponsesAreCounted(t *testing.T) {
 	o := DefaultOptions()
-	o.Engine, o.AdminAPI = EngineMemory, true
+	o.Engine, o.AdminAPI = tables.EngineMemory, true
 	a, _ := runAdapter(t, o)
 	for _, c := range []struct{ method, path string }{
 		{http.MethodGet, "/"},

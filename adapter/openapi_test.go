@@ -24,6 +24,7 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 	"go.yaml.in/yaml/v3"
 
+	"github.com/tsdbridge/tsdbridge/adapter/tables"
 	"github.com/tsdbridge/tsdbridge/opentsdb/api"
 )
 
@@ -77,7 +78,7 @@ func TestOpenAPIRoutes(t *testing.T) {
 	ours := ourDescription(t)
 	described := ours.described()
 	o := DefaultOptions()
-	o.Engine, o.AdminAPI = EngineMemory, true
+	o.Engine, o.AdminAPI = tables.EngineMemory, true
 	a, _ := runAdapter(t, o)
 	handler, err := a.routes(a.live.Load())
 	if err != nil {
@@ -130,7 +131,7 @@ func isDescribed(described map[string]string, route string) bool {
 func TestOpenAPIOfPrometheus(t *testing.T) {
 	described := ourDescription(t).described()
 	o := DefaultOptions()
-	o.Engine = EngineMemory
+	o.Engine = tables.EngineMemory
 	a, _ := runAdapter(t, o)
 	_, _, text := a.post(t, "/openapi.yaml", nil)
 	found := 0
@@ -155,7 +156,7 @@ func TestOpenAPIAnswers(t *testing.T) {
 	schemas := jsonschema.NewCompiler()
 	ours.validate(t, schemas)
 	o := DefaultOptions()
-	o.Engine, o.AdminAPI, o.OpenTSDB.AllowEdits = EngineMemory, true, true
+	o.Engine, o.AdminAPI, o.OpenTSDB.AllowEdits = tables.EngineMemory, true, true
 	o.OpenTSDB.ListenAddress = "127.0.0.1:0"
 	a, _ := runAdapter(t, o)
 	now := time.Now().Unix()

@@ -30,9 +30,9 @@ type OpenedTrees struct {
 // OpenTrees opens tables that exist.
 func OpenTrees(o Options) (*OpenedTrees, error) {
 	switch o.Engine {
-	case EngineMemory:
+	case tables.EngineMemory:
 		return nil, errors.New("--storage.engine=memory keeps nothing that another process could look at: " + askAdapter)
-	case EngineEmbedded:
+	case tables.EngineEmbedded:
 		if _, err := os.Stat(o.Path); errors.Is(err, fs.ErrNotExist) {
 			return nil, fmt.Errorf("--storage.path=%s: there is no store", o.Path)
 		}

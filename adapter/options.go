@@ -24,13 +24,6 @@ import (
 	"github.com/tsdbridge/tsdbridge/web"
 )
 
-// The storage engines.
-const (
-	EngineEmbedded = tables.EngineEmbedded
-	EngineMemory   = tables.EngineMemory
-	EngineHBase    = tables.EngineHBase
-)
-
 // Options of an Adapter. A field without a flag keeps its default, except in tests.
 type Options struct {
 	tables.Options // --storage.*, --hbase.*, --write.mode and others: where the tables are, and how they are written

@@ -3,11 +3,13 @@ package adapter
 import (
 	"strings"
 	"testing"
+
+	"github.com/tsdbridge/tsdbridge/adapter/tables"
 )
 
 func TestCORSOriginIsARegularExpression(t *testing.T) {
 	o := DefaultOptions()
-	o.Engine, o.CORSOrigin = EngineMemory, "("
+	o.Engine, o.CORSOrigin = tables.EngineMemory, "("
 	o.LogPath, o.Path, o.ListenAddress = t.TempDir(), t.TempDir(), ""
 	a, err := New(o)
 	if err == nil {

@@ -25,6 +25,8 @@ import (
 	"github.com/prometheus/prometheus/storage/remote"
 	"github.com/prometheus/prometheus/tsdb/chunkenc"
 	"go.yaml.in/yaml/v3"
+
+	"github.com/tsdbridge/tsdbridge/adapter/tables"
 )
 
 // A recordedExchange is a line of testdata/recorded/requests.jsonl: what a program of Mimir or Thanos asked a Prometheus, and
@@ -45,7 +47,7 @@ type recordedExchange struct {
 // the answers with what the Prometheus answered.
 func TestRecordedRequests(t *testing.T) {
 	o := DefaultOptions()
-	o.Engine = EngineMemory
+	o.Engine = tables.EngineMemory
 	o.PromConfig = mustParseProm(t, t.TempDir(), "global: {external_labels: {site: berlin}}")
 	a, _ := runAdapter(t, o)
 	file, err := os.Open("testdata/recorded/requests.jsonl")

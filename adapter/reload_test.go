@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/tsdbridge/tsdbridge/adapter/config"
+	"github.com/tsdbridge/tsdbridge/adapter/tables"
 )
 
 // reloadable is an adapter whose next configuration a test sets.
@@ -30,7 +31,7 @@ type reloadable struct {
 func newReloadable(t *testing.T, change func(*Options)) (*reloadable, Options) {
 	t.Helper()
 	o := DefaultOptions()
-	o.Engine, o.ListenAddress, o.Lifecycle = EngineMemory, "127.0.0.1:0", true
+	o.Engine, o.ListenAddress, o.Lifecycle = tables.EngineMemory, "127.0.0.1:0", true
 	o.Level = &slog.LevelVar{}
 	o.Flags = map[string]string{"web.cors-origin": "", "query.max-series": "1000000", "storage.engine": "memory", "web.enable-lifecycle": "true"}
 	o.Settings = o.Flags

@@ -5,12 +5,14 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+
+	"github.com/tsdbridge/tsdbridge/adapter/tables"
 )
 
 // TestRemoteWrite sends what is stored on to another adapter, as reloads tell.
 func TestRemoteWrite(t *testing.T) {
 	other := DefaultOptions()
-	other.Engine = EngineMemory
+	other.Engine = tables.EngineMemory
 	to, _ := runAdapter(t, other)
 	dir := t.TempDir()
 	r, o := newReloadable(t, func(o *Options) { o.RemoteWrite.Path = dir })
@@ -44,7 +46,7 @@ func TestRemoteWriteOptions(t *testing.T) {
 		},
 	} {
 		o := DefaultOptions()
-		o.Engine, o.ZooKeeper = EngineHBase, "h:1"
+		o.Engine, o.ZooKeeper = tables.EngineHBase, "h:1"
 		o.PromConfig = mustParseProm(t, "", remote)
 		change(&o)
 		if err := o.Validate(); err == nil || !strings.Contains(err.Error(), want) {

@@ -10,6 +10,7 @@ import (
 	"github.com/prometheus/prometheus/model/labels"
 
 	"github.com/tsdbridge/tsdbridge/adapter/config"
+	"github.com/tsdbridge/tsdbridge/adapter/tables"
 	"github.com/tsdbridge/tsdbridge/storage"
 )
 
@@ -38,7 +39,7 @@ func TestRetentionByMatcher(t *testing.T) {
 			continue
 		}
 		o := DefaultOptions()
-		o.Engine, o.ListenAddress, o.RetentionRules = EngineMemory, "", rules
+		o.Engine, o.ListenAddress, o.RetentionRules = tables.EngineMemory, "", rules
 		var clock atomic.Int64
 		clock.Store(time.Now().UnixMilli())
 		o.Now = func() time.Time { return time.UnixMilli(clock.Load()) }

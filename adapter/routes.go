@@ -13,6 +13,7 @@ import (
 	"github.com/tsdbridge/tsdbridge/adapter/admin"
 	"github.com/tsdbridge/tsdbridge/adapter/backups"
 	"github.com/tsdbridge/tsdbridge/adapter/status"
+	"github.com/tsdbridge/tsdbridge/adapter/tables"
 	"github.com/tsdbridge/tsdbridge/adapter/trees"
 	"github.com/tsdbridge/tsdbridge/adapter/webport"
 	"github.com/tsdbridge/tsdbridge/internal/netserver"
@@ -68,7 +69,7 @@ func (a *Adapter) routes(g *generation) (http.Handler, error) {
 	pages.Routes(r, queries)
 	r.Get(admin.TransfersPath, a.transfers.Serve)
 	record := a.o.Backups()
-	if a.o.Engine == EngineEmbedded {
+	if a.o.Engine == tables.EngineEmbedded {
 		r.Get(backups.Path, backups.Page(&record))
 	} else {
 		r.Get(backups.Path, backups.Page(nil))

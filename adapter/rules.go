@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/tsdbridge/tsdbridge/adapter/tables"
 	"github.com/tsdbridge/tsdbridge/prometheus/rules"
 	"github.com/tsdbridge/tsdbridge/storage/write"
 )
@@ -75,7 +76,7 @@ func (g *generation) Backfill(ctx context.Context, b rules.Backfill) error {
 // ForRuleTest returns options of an empty store in memory, which no port reaches, with the settings of queries.
 func (o Options) ForRuleTest(interval time.Duration) Options {
 	n := DefaultOptions()
-	n.Engine, n.WriteMode, n.ListenAddress = EngineMemory, string(write.Through), ""
+	n.Engine, n.WriteMode, n.ListenAddress = tables.EngineMemory, string(write.Through), ""
 	n.Prometheus, n.Graphite = o.Prometheus, o.Graphite
 	n.QueryTimeout, n.QuerySamples, n.QuerySeries, n.QueryParallel = o.QueryTimeout, o.QuerySamples, o.QuerySeries, o.QueryParallel
 	n.Carbon.ListenAddress, n.Carbon.PickleAddress, n.Carbon.ProtobufAddress, n.OpenTSDB.ListenAddress = "", "", "", ""

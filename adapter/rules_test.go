@@ -13,6 +13,7 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"github.com/tsdbridge/tsdbridge/adapter/config"
+	"github.com/tsdbridge/tsdbridge/adapter/tables"
 )
 
 func mustParseProm(t *testing.T, dir, text string) *config.Prometheus {
@@ -121,7 +122,7 @@ func TestRules(t *testing.T) {
 
 func TestBadRulesRefuseStart(t *testing.T) {
 	o := DefaultOptions()
-	o.Engine, o.ListenAddress = EngineMemory, ""
+	o.Engine, o.ListenAddress = tables.EngineMemory, ""
 	o.PromConfig = mustParseProm(t, t.TempDir(), "rule_files: [nothing.yml]")
 	if a, err := New(o); err == nil || !strings.Contains(err.Error(), "nothing.yml") {
 		t.Errorf("New = %v, %v", a, err)

@@ -6,6 +6,7 @@ import (
 
 	"github.com/tsdbridge/tsdbridge/adapter/tables"
 	"github.com/tsdbridge/tsdbridge/internal/testkit/servertest"
+	"github.com/tsdbridge/tsdbridge/storage/hbase/hbasetest"
 	"github.com/tsdbridge/tsdbridge/storage/write"
 )
 
@@ -18,6 +19,16 @@ func runAdapter(t *testing.T, o Options) (a *Adapter, stop func()) {
 		t.Fatal(err)
 	}
 	return a, servertest.Serve(t, a)
+}
+
+// startHBase starts a cluster with the tables of the options.
+func startHBase(t *testing.T, o Options) *hbasetest.Cluster {
+	t.Helper()
+	families := map[string][]string{}
+	for _, table := range o.Tables() {
+		families[table.Name] = table.Families
+	}
+	return hbasetest.Start(t, families)
 }
 
 // storeTestOptions returns a store of its own that is written through a log.

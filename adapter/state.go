@@ -12,6 +12,7 @@ import (
 	dto "github.com/prometheus/client_model/go"
 
 	"github.com/tsdbridge/tsdbridge/adapter/status"
+	"github.com/tsdbridge/tsdbridge/adapter/tables"
 	"github.com/tsdbridge/tsdbridge/storage/kv"
 )
 
@@ -67,7 +68,7 @@ func (a *Adapter) describe(w io.Writer) {
 // here.
 func (a *Adapter) gatherer() prometheus.Gatherer {
 	unused := []string{"prometheus_remote_storage_", "prometheus_template_"}
-	if a.o.Engine != EngineHBase {
+	if a.o.Engine != tables.EngineHBase {
 		unused = append(unused, "gohbase_")
 	}
 	libraries := prometheus.GathererFunc(func() ([]*dto.MetricFamily, error) {

@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	v1 "github.com/prometheus/prometheus/web/api/v1"
 
+	"github.com/tsdbridge/tsdbridge/adapter/tables"
 	"github.com/tsdbridge/tsdbridge/storage"
 )
 
@@ -18,7 +19,7 @@ import (
 func doorAdapter(t *testing.T) func(method, path string, header ...string) *httptest.ResponseRecorder {
 	t.Helper()
 	o := DefaultOptions()
-	o.Engine, o.CORSOrigin, o.LogPath, o.Path = EngineMemory, "https://good", t.TempDir(), t.TempDir()
+	o.Engine, o.CORSOrigin, o.LogPath, o.Path = tables.EngineMemory, "https://good", t.TempDir(), t.TempDir()
 	a, _ := runAdapter(t, o)
 	one := func(metric string, tags ...string) storage.Series {
 		s := storage.Series{Metric: metric}

@@ -16,6 +16,7 @@ import (
 	"github.com/klauspost/compress/snappy"
 	"github.com/prometheus/prometheus/prompb"
 
+	"github.com/tsdbridge/tsdbridge/adapter/tables"
 	prom "github.com/tsdbridge/tsdbridge/prometheus"
 	"github.com/tsdbridge/tsdbridge/prometheus/promtest"
 )
@@ -58,7 +59,7 @@ func statusTable(t *testing.T) map[string]map[string]string {
 func TestStatuses(t *testing.T) {
 	table := statusTable(t)
 	o := DefaultOptions()
-	o.Engine, o.QueryMemory, o.QuerySeries, o.ReadSamples = EngineMemory, 64<<20, 100, 10
+	o.Engine, o.QueryMemory, o.QuerySeries, o.ReadSamples = tables.EngineMemory, 64<<20, 100, 10
 	o.OpenTSDB.ListenAddress = "127.0.0.1:0"
 	a, _ := runAdapter(t, o)
 	for i := range 102 {

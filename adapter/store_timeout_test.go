@@ -3,16 +3,18 @@ package adapter
 import (
 	"testing"
 	"time"
+
+	"github.com/tsdbridge/tsdbridge/adapter/tables"
 )
 
 // TestWritesOutliveTheStore: no write ends before one operation of the store may.
 func TestWritesOutliveTheStore(t *testing.T) {
 	o := DefaultOptions()
-	o.Engine, o.HBaseTimeout = EngineHBase, time.Minute
+	o.Engine, o.HBaseTimeout = tables.EngineHBase, time.Minute
 	if got := o.prometheusOptions().Write.Timeout; got <= o.HBaseTimeout {
 		t.Errorf("a remote write ends after %v, --hbase.timeout is %v", got, o.HBaseTimeout)
 	}
-	o.Engine = EngineEmbedded
+	o.Engine = tables.EngineEmbedded
 	if got := o.prometheusOptions().Write.Timeout; got != o.Prometheus.Write.Timeout {
 		t.Errorf("a remote write of an embedded store ends after %v", got)
 	}
@@ -22,13 +24,13 @@ func TestWritesOutliveTheStore(t *testing.T) {
 // one operation of the store may, however short queries are.
 func TestEditsOutliveTheStore(t *testing.T) {
 	o := DefaultOptions()
-	o.Engine, o.ListenAddress = EngineMemory, "127.0.0.1:0"
+	o.Engine, o.ListenAddress = tables.EngineMemory, "127.0.0.1:0"
 	a, err := New(o)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer a.Close()
-	o.Engine, o.HBaseTimeout, o.QueryTimeout = EngineHBase, time.Minute, 10*time.Second
+	o.Engine, o.HBaseTimeout, o.QueryTimeout = tables.EngineHBase, time.Minute, 10*time.Second
 	if got := a.graphiteParts(o).Limits; got.EditTimeout <= time.Minute || got.Timeout != o.QueryTimeout {
 		t.Errorf("Graphite: edits end after %v, queries after %v", got.EditTimeout, got.Timeout)
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/tsdbridge/tsdbridge/adapter/admin"
+	"github.com/tsdbridge/tsdbridge/adapter/tables"
 	"github.com/tsdbridge/tsdbridge/adapter/trees"
 	"github.com/tsdbridge/tsdbridge/graphite"
 	"github.com/tsdbridge/tsdbridge/internal/query"
@@ -85,7 +86,7 @@ func (t *opened) WhisperFiles(ctx context.Context, q graphitefiles.ExportQuery, 
 func (t *opened) ExportOptions() tsdtext.ExportOptions {
 	o := tsdtext.ExportOptions{
 		Store: t.store, Catalog: t.store.Catalog(), Names: t.store.Names(), Annotations: t.store.Annotations(), RollupTag: t.o.OpenTSDB.Rollup.TagKey,
-		Shared: t.o.Engine == EngineHBase, SpecialChars: t.o.OpenTSDB.SpecialChars, Budget: t.budget,
+		Shared: t.o.Engine == tables.EngineHBase, SpecialChars: t.o.OpenTSDB.SpecialChars, Budget: t.budget,
 	}
 	if rollups := t.store.Rollups(); rollups != nil {
 		o.Rollups = rollups
@@ -95,7 +96,7 @@ func (t *opened) ExportOptions() tsdtext.ExportOptions {
 
 // LocalCopy returns the adapter's store.
 func (t *opened) LocalCopy() *admin.LocalCopy {
-	s := tablecopy.Store{Store: t.store, Trees: t.trees.Editor(), Budget: t.budget, Shared: t.o.Engine == EngineHBase}
+	s := tablecopy.Store{Store: t.store, Trees: t.trees.Editor(), Budget: t.budget, Shared: t.o.Engine == tables.EngineHBase}
 	return admin.NewLocalCopy(s, t.o.Now)
 }
 

@@ -18,6 +18,7 @@ import (
 	spans "go.opentelemetry.io/proto/otlp/trace/v1"
 	"google.golang.org/protobuf/proto"
 
+	"github.com/tsdbridge/tsdbridge/adapter/tables"
 	"github.com/tsdbridge/tsdbridge/internal/tracing"
 	"github.com/tsdbridge/tsdbridge/storage"
 )
@@ -104,7 +105,7 @@ func TestTraces(t *testing.T) {
 	otel.SetTracerProvider(tracer.Provider())
 	t.Cleanup(func() { otel.SetTracerProvider(before) })
 	o := DefaultOptions()
-	o.Engine, o.Tracer = EngineMemory, tracer
+	o.Engine, o.Tracer = tables.EngineMemory, tracer
 	a, stop := runAdapter(t, o)
 	refs, errs := a.store.Resolve(t.Context(), []storage.Series{{Metric: "up", Tags: []storage.Tag{{Key: "job", Value: "a"}}}})
 	if errs != nil && errs[0] != nil {

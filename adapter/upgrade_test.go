@@ -103,7 +103,7 @@ func checkDump(t *testing.T, what, got, want string) {
 func TestRecordStore(t *testing.T) {
 	o := fixtureOptions(t)
 	memory := o
-	memory.Engine, memory.WriteMode = EngineMemory, string(write.Through)
+	memory.Engine, memory.WriteMode = tables.EngineMemory, string(write.Through)
 	reference, _ := runAdapter(t, memory)
 
 	a, stop := runAdapter(t, o)

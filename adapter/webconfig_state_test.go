@@ -5,13 +5,15 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/tsdbridge/tsdbridge/adapter/tables"
 )
 
 // TestBrokenWebConfigIsShown: a web configuration that is ignored because it cannot be used is among what the page Status
 // shows of /-/ready?verbose, until it can be used again.
 func TestBrokenWebConfigIsShown(t *testing.T) {
 	o := DefaultOptions()
-	o.Engine, o.WebConfigFile = EngineMemory, filepath.Join(t.TempDir(), "web.yml")
+	o.Engine, o.WebConfigFile = tables.EngineMemory, filepath.Join(t.TempDir(), "web.yml")
 	write := func(text string) { must(t, os.WriteFile(o.WebConfigFile, []byte(text), 0o600)) }
 	write("basic_auth_users: {}\n")
 	a, _ := runAdapter(t, o)

@@ -5,8 +5,8 @@ import (
 	"net/http"
 	"testing"
 
-	"github.com/tsdbridge/tsdbridge/adapter"
 	"github.com/tsdbridge/tsdbridge/adapter/adaptertest"
+	"github.com/tsdbridge/tsdbridge/adapter/tables"
 	"github.com/tsdbridge/tsdbridge/prometheus/promtest"
 	"github.com/tsdbridge/tsdbridge/storage/write"
 )
@@ -33,7 +33,7 @@ func TestEngineStatus(t *testing.T) {
 		t.Fatal(status, body)
 	}
 	e := x.Data.Embedded
-	if x.Data.Engine != adapter.EngineEmbedded || e == nil || x.Data.HBase != nil || len(e.Levels) != 7 || e.DiskBytes == 0 || e.FreeBytes == 0 || e.Path != o.Path || e.RefusesWrites {
+	if x.Data.Engine != tables.EngineEmbedded || e == nil || x.Data.HBase != nil || len(e.Levels) != 7 || e.DiskBytes == 0 || e.FreeBytes == 0 || e.Path != o.Path || e.RefusesWrites {
 		t.Error(body)
 	}
 }

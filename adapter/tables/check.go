@@ -31,7 +31,9 @@ func Check(ctx context.Context, o Options, spools []string, fix bool, out io.Wri
 		return fmt.Errorf("--storage.path: there is no store: %w", err)
 	}
 	c := storeCheck{o: o, spools: spools, out: out, log: o.StoreOptions().Buffer}
-	if err := errors.Join(c.look(ctx), c.lookAtSpools()); err != nil {
+	err := c.look(ctx)
+	c.lookAtSpools()
+	if err != nil {
 		return err
 	}
 	if c.found == 0 {

@@ -1,5 +1,6 @@
-// Package tables has where the tables are: the options of the engine and of the store over it, and what opens them for a process or
-// for a command. It checks, repairs, compacts and copies stores that no process has open. It serves nothing.
+// Package tables has where the tables are: the options of the engine and of the store over it, and what
+// opens them for a process or for a command. It checks, repairs, compacts and copies stores that no
+// process has open. It serves nothing.
 package tables
 
 import (

@@ -117,7 +117,7 @@ func TestFsck(t *testing.T) {
 	if code, out := runFsck(t, running, none); code != 2 || !strings.Contains(out, "--web.enable-admin-api") {
 		t.Errorf("without the admin API: %d, %s", code, out)
 	}
-	o.Engine = adapter.EngineMemory
+	o.Engine = tables.EngineMemory
 	if code, out := runFsck(t, o, none); code != 2 || !strings.Contains(out, "--adapter-url") {
 		t.Errorf("memory: %d, %s", code, out)
 	}

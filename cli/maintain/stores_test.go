@@ -16,6 +16,7 @@ import (
 
 	"github.com/tsdbridge/tsdbridge/adapter"
 	"github.com/tsdbridge/tsdbridge/adapter/adaptertest"
+	"github.com/tsdbridge/tsdbridge/adapter/tables"
 	"github.com/tsdbridge/tsdbridge/internal/fsutil"
 	"github.com/tsdbridge/tsdbridge/internal/testkit/servertest"
 	"github.com/tsdbridge/tsdbridge/storage"
@@ -210,7 +211,7 @@ func TestStoreCommandsRefuse(t *testing.T) {
 	other := o
 	other.ListenAddress = ""
 	hbase := o
-	hbase.Engine = adapter.EngineHBase
+	hbase.Engine = tables.EngineHBase
 	missing := o
 	missing.Path = filepath.Join(t.TempDir(), "none")
 	there := here

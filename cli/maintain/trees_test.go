@@ -129,11 +129,11 @@ func TestTreeCommandsWithoutStore(t *testing.T) {
 	if err := tool.Close(); err != nil {
 		t.Error(err)
 	}
-	o.Engine = adapter.EngineMemory
+	o.Engine = tables.EngineMemory
 	if err := ShowTree(t.Context(), o, "", "", "", 1, io.Discard); err == nil {
 		t.Error("a command on the memory engine goes through")
 	}
-	o.Engine, o.Path = adapter.EngineEmbedded, filepath.Join(o.Path, "nowhere")
+	o.Engine, o.Path = tables.EngineEmbedded, filepath.Join(o.Path, "nowhere")
 	if err := ShowTree(t.Context(), o, "", "", "", 1, io.Discard); err == nil || !strings.Contains(err.Error(), "there is no store") {
 		t.Errorf("a command without a store: %v", err)
 	}

@@ -20,6 +20,7 @@ import (
 	"github.com/tsdbridge/tsdbridge/adapter"
 	"github.com/tsdbridge/tsdbridge/adapter/adaptertest"
 	"github.com/tsdbridge/tsdbridge/adapter/admin"
+	"github.com/tsdbridge/tsdbridge/adapter/tables"
 	"github.com/tsdbridge/tsdbridge/cli/command"
 	"github.com/tsdbridge/tsdbridge/cli/command/commandtest"
 	"github.com/tsdbridge/tsdbridge/cli/session"
@@ -46,7 +47,7 @@ func copyOptions(t *testing.T, engine string, n int) adapter.Options {
 	o.Engine = engine
 	o.MetricWidth, o.TagkWidth, o.TagvWidth = []int{3, 4, 2}[n%3], []int{3, 2, 8}[n%3], []int{3, 4, 5}[n%3]
 	o.SaltWidth, o.SaltBuckets = []int{0, 1, 0}[n%3], []int{20, 3, 20}[n%3]
-	if engine == adapter.EngineHBase {
+	if engine == tables.EngineHBase {
 		tables := map[string][]string{}
 		for _, table := range o.Tables() {
 			tables[table.Name] = table.Families
@@ -372,9 +373,9 @@ func dumped(t *testing.T, o adapter.Options) (all map[string]string) {
 // Everything is equal in all bits after a copy through stores of all engines and other layouts.
 func TestCopyAround(t *testing.T) {
 	for n, engines := range [][]string{
-		{adapter.EngineEmbedded, adapter.EngineEmbedded, adapter.EngineEmbedded},
-		{adapter.EngineEmbedded, adapter.EngineHBase, adapter.EngineEmbedded},
-		{adapter.EngineHBase, adapter.EngineEmbedded, adapter.EngineHBase},
+		{tables.EngineEmbedded, tables.EngineEmbedded, tables.EngineEmbedded},
+		{tables.EngineEmbedded, tables.EngineHBase, tables.EngineEmbedded},
+		{tables.EngineHBase, tables.EngineEmbedded, tables.EngineHBase},
 	} {
 		t.Run(strings.Join(engines, " "), func(t *testing.T) {
 			var sides []CopySide
@@ -404,8 +405,8 @@ func TestCopyAround(t *testing.T) {
 
 // Running adapters give and take all that their stores hold, also what is only in their memory.
 func TestCopyRemote(t *testing.T) {
-	from, stopFrom := adaptertest.Run(t, copyOptions(t, adapter.EngineEmbedded, 0))
-	to, stopTo := adaptertest.Run(t, copyOptions(t, adapter.EngineEmbedded, 1))
+	from, stopFrom := adaptertest.Run(t, copyOptions(t, tables.EngineEmbedded, 0))
+	to, stopTo := adaptertest.Run(t, copyOptions(t, tables.EngineEmbedded, 1))
 	defer stopFrom()
 	defer stopTo()
 	(&filler{t, rand.New(rand.NewPCG(3, 1)), from}).fill(50)
@@ -421,7 +422,7 @@ func TestCopyRemote(t *testing.T) {
 		t.Error(body)
 	}
 	// A store that is in use is reached by way of the adapter that has it open.
-	o := copyOptions(t, adapter.EngineEmbedded, 2)
+	o := copyOptions(t, tables.EngineEmbedded, 2)
 	used := from.Options()
 	used.ListenAddress = from.Addr()
 	code, out = copyAll(t, CopySide{Options: used}, CopySide{Options: o})
@@ -435,7 +436,7 @@ func TestCopyRemote(t *testing.T) {
 
 // What the target has in addition stays, and what the source has at the same place replaces it.
 func TestCopyIntoOtherData(t *testing.T) {
-	source, target := copyOptions(t, adapter.EngineEmbedded, 0), copyOptions(t, adapter.EngineEmbedded, 1)
+	source, target := copyOptions(t, tables.EngineEmbedded, 0), copyOptions(t, tables.EngineEmbedded, 1)
 	put := func(o adapter.Options, metrics string, value float64, from, to int) {
 		opened(t, o, func(a *adapter.Adapter) {
 			for _, metric := range metrics {
@@ -474,7 +475,7 @@ func TestCopyIntoOtherData(t *testing.T) {
 
 // Rows that cannot be read are listed, and all others are copied.
 func TestCopyDamaged(t *testing.T) {
-	source, target := copyOptions(t, adapter.EngineHBase, 0), copyOptions(t, adapter.EngineEmbedded, 1)
+	source, target := copyOptions(t, tables.EngineHBase, 0), copyOptions(t, tables.EngineEmbedded, 1)
 	opened(t, source, func(a *adapter.Adapter) {
 		(&filler{t, rand.New(rand.NewPCG(4, 1)), a}).fill(30)
 	})
@@ -504,7 +505,7 @@ func TestCopyDamaged(t *testing.T) {
 
 // A comparison finds each point that the target lacks, and minds nothing that it has in addition.
 func TestCopyVerify(t *testing.T) {
-	source, target := copyOptions(t, adapter.EngineEmbedded, 0), copyOptions(t, adapter.EngineEmbedded, 1)
+	source, target := copyOptions(t, tables.EngineEmbedded, 0), copyOptions(t, tables.EngineEmbedded, 1)
 	opened(t, source, func(a *adapter.Adapter) {
 		(&filler{t, rand.New(rand.NewPCG(5, 1)), a}).fill(30)
 	})
@@ -540,7 +541,7 @@ func TestCopyVerify(t *testing.T) {
 
 // A tree that the target's configuration declares stays, and another one of its name is listed.
 func TestCopyDeclaredTree(t *testing.T) {
-	source, target := copyOptions(t, adapter.EngineEmbedded, 0), copyOptions(t, adapter.EngineEmbedded, 1)
+	source, target := copyOptions(t, tables.EngineEmbedded, 0), copyOptions(t, tables.EngineEmbedded, 1)
 	opened(t, source, func(a *adapter.Adapter) {
 		e := a.Trees().Editor()
 		for _, name := range []string{"servers", "own"} {
@@ -560,7 +561,7 @@ func TestCopyDeclaredTree(t *testing.T) {
 		t.Error(code, out)
 	}
 	// The default tree, which the first series makes, is that of each configuration.
-	source, target = copyOptions(t, adapter.EngineEmbedded, 0), copyOptions(t, adapter.EngineEmbedded, 1)
+	source, target = copyOptions(t, tables.EngineEmbedded, 0), copyOptions(t, tables.EngineEmbedded, 1)
 	opened(t, source, func(a *adapter.Adapter) {
 		d := forest.NewDefinitions(a.Tables(), a.Options().TableTree)
 		id, err := d.Create(t.Context(), schema.Tree{Name: "graphite", Enabled: true})
@@ -615,10 +616,10 @@ func (l *lines) rounds(t *testing.T, more int) {
 
 // What is written, corrected and deleted while a copy follows arrives, whatever engine the source has.
 func TestCopyFollow(t *testing.T) {
-	for _, engine := range []string{adapter.EngineEmbedded, adapter.EngineHBase} {
+	for _, engine := range []string{tables.EngineEmbedded, tables.EngineHBase} {
 		t.Run(engine, func(t *testing.T) {
 			from, stopFrom := adaptertest.Run(t, copyOptions(t, engine, 0))
-			to, stopTo := adaptertest.Run(t, copyOptions(t, adapter.EngineEmbedded, 1))
+			to, stopTo := adaptertest.Run(t, copyOptions(t, tables.EngineEmbedded, 1))
 			defer stopFrom()
 			defer stopTo()
 			f := &filler{t, rand.New(rand.NewPCG(6, 1)), from}
@@ -696,8 +697,8 @@ func followOptions(t *testing.T, from, to *adapter.Adapter) CopyOptions {
 
 // A rename in the source has all points copied under the new names.
 func TestCopyFollowRename(t *testing.T) {
-	from, stopFrom := adaptertest.Run(t, copyOptions(t, adapter.EngineEmbedded, 0))
-	to, stopTo := adaptertest.Run(t, copyOptions(t, adapter.EngineEmbedded, 1))
+	from, stopFrom := adaptertest.Run(t, copyOptions(t, tables.EngineEmbedded, 0))
+	to, stopTo := adaptertest.Run(t, copyOptions(t, tables.EngineEmbedded, 1))
 	defer stopFrom()
 	defer stopTo()
 	f := &filler{t, rand.New(rand.NewPCG(7, 1)), from}

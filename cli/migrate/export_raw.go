@@ -19,7 +19,7 @@ import (
 
 // raw prints the rows of the selected series and hours.
 func (e *ExportOptions) raw(ctx context.Context, o adapter.Options, to io.Writer) error {
-	if o.Engine == adapter.EngineMemory {
+	if o.Engine == tables.EngineMemory {
 		return errors.New("--storage.engine=memory keeps nothing that another process could open")
 	}
 	return tables.Read(ctx, o.Options, func(db kv.KV, store *store.Store) error { return e.rawRows(ctx, o, db, store, to) })

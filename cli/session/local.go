@@ -9,6 +9,7 @@ import (
 
 	"github.com/tsdbridge/tsdbridge/adapter"
 	"github.com/tsdbridge/tsdbridge/adapter/admin"
+	"github.com/tsdbridge/tsdbridge/adapter/tables"
 	"github.com/tsdbridge/tsdbridge/migrate/graphitefiles"
 	"github.com/tsdbridge/tsdbridge/migrate/pipeline"
 	"github.com/tsdbridge/tsdbridge/migrate/tsdtext"
@@ -69,7 +70,7 @@ func (f finalSource) Read(ctx context.Context, r pipeline.Range, give func(pipel
 // ReadLocal opens tables that exist, calls use when they can be read, and closes them. An embedded store
 // that another process has open is a pebble.ErrInUse.
 func ReadLocal(ctx context.Context, o adapter.Options, use func(context.Context, *adapter.Adapter) error) error {
-	if o.Engine == adapter.EngineEmbedded {
+	if o.Engine == tables.EngineEmbedded {
 		if err := o.WantStore(); err != nil {
 			return err
 		}
@@ -79,7 +80,7 @@ func ReadLocal(ctx context.Context, o adapter.Options, use func(context.Context,
 
 // WriteLocal is ReadLocal of commands that bring points: it makes an embedded store that does not exist.
 func WriteLocal(ctx context.Context, o adapter.Options, use func(context.Context, *adapter.Adapter) error) error {
-	if o.Engine == adapter.EngineMemory {
+	if o.Engine == tables.EngineMemory {
 		return errors.New("--storage.engine=memory keeps nothing that another process could open: give the --adapter-url of the one that runs")
 	}
 	a, err := adapter.New(forCommand(o))

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 
 	"github.com/tsdbridge/tsdbridge/adapter"
+	"github.com/tsdbridge/tsdbridge/adapter/tables"
 	"github.com/tsdbridge/tsdbridge/adapter/webconfig"
 )
 
@@ -53,7 +54,7 @@ func encrypts(o adapter.Options) bool {
 
 // NameOf names the tables in the states of commands.
 func NameOf(o adapter.Options) string {
-	if o.Engine == adapter.EngineHBase {
+	if o.Engine == tables.EngineHBase {
 		return o.ZooKeeper + o.HBaseRoot + " " + o.TableData
 	}
 	path, err := filepath.Abs(o.Path)

@@ -2,12 +2,13 @@ package settings
 
 import (
 	"github.com/tsdbridge/tsdbridge/adapter"
+	"github.com/tsdbridge/tsdbridge/adapter/tables"
 	"github.com/tsdbridge/tsdbridge/cli/flagvalue"
 )
 
 // storageFlags adds the flags of the tables and of the engine.
 func storageFlags(f define, o *adapter.Options) {
-	f("storage.engine", "Where the tables are: embedded (in a directory), memory (lost at the end), hbase.").Default(o.Engine).EnumVar(&o.Engine, adapter.EngineEmbedded, adapter.EngineMemory, adapter.EngineHBase)
+	f("storage.engine", "Where the tables are: embedded (in a directory), memory (lost at the end), hbase.").Default(o.Engine).EnumVar(&o.Engine, tables.EngineEmbedded, tables.EngineMemory, tables.EngineHBase)
 	f("storage.path", "Directory of the embedded engine.").Default(o.Path).StringVar(&o.Path)
 	f("storage.cache-bytes", "Size of the block cache of the embedded engine.").Default(flagvalue.SizeText(o.CacheBytes)).SetValue((*flagvalue.Size)(&o.CacheBytes))
 	f("storage.min-free-bytes", "Free disk space of the embedded engine below which writes are refused (503) until there is more; 0: none.").Default(flagvalue.SizeText(o.MinFreeBytes)).SetValue((*flagvalue.Size)(&o.MinFreeBytes))
